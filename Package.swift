@@ -1,0 +1,138 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One list for every target, so that none can be laxer than another.
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .treatAllWarnings(as: .error),
+  .strictMemorySafety(),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .enableUpcomingFeature("InferIsolatedConformances"),
+]
+
+func library(_ name: String, at path: String, uses: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: uses, path: "Sources/\(path)", swiftSettings: strict)
+}
+
+func system(_ name: String, _ pkgConfig: String, apt: String, brew: String) -> Target {
+  .systemLibrary(
+    name: name, path: "Sources/Adapters/System/\(name)", pkgConfig: pkgConfig,
+    providers: [.apt([apt]), .brew([brew])])
+}
+
+func tests(_ name: String, uses: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: uses, path: "Tests/\(name)", swiftSettings: strict)
+}
+
+// 1. Pure: values only. No clock, no chance, no tasks, no Foundation.
+let pure: [Target] = [
+  library("LinkCore", at: "Core"),
+  library("LinkWire", at: "Wire", uses: ["LinkCore"]),
+  library("LinkProtocols", at: "Protocols", uses: ["CZlib"]),
+  library("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
+  library("LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkWire"]),
+]
+
+// 2. Runtime: the only place that owns tasks and time.
+let runtime: [Target] = [
+  library("LinkRuntime", at: "Runtime", uses: ["LinkCore", "LinkWire"])
+]
+
+// 3. Adapters: one folder, one outside thing.
+let adapters: [Target] = [
+  system("CZlib", "zlib", apt: "zlib1g-dev", brew: "zlib"),
+  system("CCurl", "libcurl", apt: "libcurl4-openssl-dev", brew: "curl"),
+  system("COpenSSL", "openssl", apt: "libssl-dev", brew: "openssl@3"),
+  system("CSQLite", "sqlite3", apt: "libsqlite3-dev", brew: "sqlite"),
+  system("CSystemd", "libsystemd", apt: "libsystemd-dev", brew: "systemd"),
+  .target(name: "CLinux", path: "Sources/Adapters/System/CLinux"),
+  library(
+    "CurlNetwork", at: "Adapters/CurlNetwork",
+    uses: ["LinkCore", "LinkRuntime", "LinkProtocols", "CCurl"]),
+  library(
+    "StoreSQLite", at: "Adapters/StoreSQLite",
+    uses: ["LinkCore", "LinkWire", "LinkRuntime", "CSQLite"]),
+  library(
+    "ReachabilityNetlink", at: "Adapters/ReachabilityNetlink",
+    uses: ["LinkCore", "LinkRuntime", "CLinux"]),
+  library(
+    "LifecycleSystem", at: "Adapters/LifecycleSystem",
+    uses: ["LinkCore", "LinkRuntime", "CLinux", "CSystemd"]),
+  library(
+    "ServerSockets", at: "Adapters/ServerSockets",
+    uses: ["LinkCore", "LinkProtocols", "CLinux", "COpenSSL"]),
+]
+
+// 4. What people touch: the front door, the test kit, the tools.
+let doors: [Target] = [
+  library(
+    "Holdfast", at: "Holdfast",
+    uses: [
+      "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "CurlNetwork", "StoreSQLite",
+      "ReachabilityNetlink", "LifecycleSystem",
+    ]),
+  library(
+    "HoldfastTestKit", at: "TestKit",
+    uses: ["LinkCore", "LinkWire", "LinkRuntime", "MessageStream"]),
+  library(
+    "HoldfastBackend", at: "Tools/Backend",
+    uses: [
+      "LinkCore", "LinkWire", "LinkRuntime", "LinkProtocols", "LinkServerCore", "ServerSockets",
+      "StoreSQLite",
+    ]),
+  .executableTarget(
+    name: "HoldfastCommand",
+    dependencies: [
+      "Holdfast", "HoldfastBackend", "LinkCore", "LinkWire", "LinkRuntime", "MessageStream",
+      "LinkServerCore", "LifecycleSystem", "CLinux",
+    ],
+    path: "Sources/Tools/Command", swiftSettings: strict),
+]
+
+let checks: [Target] = [
+  tests("CoreTests", uses: ["LinkCore"]),
+  tests("WireTests", uses: ["LinkCore", "LinkWire"]),
+  tests("ProtocolsTests", uses: ["LinkProtocols"]),
+  tests("MessageStreamTests", uses: ["LinkCore", "LinkWire", "MessageStream"]),
+  tests("ServerCoreTests", uses: ["LinkCore", "LinkWire", "LinkServerCore"]),
+  tests(
+    "RuntimeTests",
+    uses: ["LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "HoldfastTestKit"]),
+  tests(
+    "CurlNetworkTests",
+    uses: ["LinkCore", "LinkRuntime", "LinkProtocols", "CurlNetwork", "CLinux"]),
+  tests(
+    "StoreSQLiteTests",
+    uses: ["LinkCore", "LinkWire", "LinkRuntime", "StoreSQLite", "HoldfastTestKit"]),
+  tests(
+    "SystemTests",
+    uses: ["LinkCore", "LinkRuntime", "ReachabilityNetlink", "LifecycleSystem", "CLinux"]),
+  tests(
+    "BackendTests",
+    uses: [
+      "LinkProtocols", "ServerSockets", "HoldfastBackend", "LinkServerCore", "LinkCore", "LinkWire",
+      "LinkRuntime", "CLinux",
+    ]),
+  tests(
+    "HoldfastTests",
+    uses: [
+      "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "Holdfast", "HoldfastBackend",
+      "HoldfastTestKit", "CLinux",
+    ]),
+  tests("HouseTests", uses: []),
+]
+
+let package = Package(
+  name: "Holdfast",
+  platforms: [.macOS(.v15), .iOS(.v18)],
+  products: [
+    .library(name: "Holdfast", targets: ["Holdfast"]),
+    .library(name: "HoldfastTestKit", targets: ["HoldfastTestKit"]),
+    .library(name: "LinkCore", targets: ["LinkCore"]),
+    .executable(name: "holdfast", targets: ["HoldfastCommand"]),
+  ],
+  targets: pure + runtime + adapters + doors + checks
+)

@@ -1,0 +1,13 @@
+#pragma once
+// What the Glibc module of the toolchain does not export. Empty where there is no Linux.
+#if defined(__linux__)
+#include <linux/if.h>
+#include <linux/if_link.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#endif

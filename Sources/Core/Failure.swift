@@ -1,0 +1,43 @@
+/// Why an attempt failed or a link was lost, told apart as far as the adapter can see.
+///
+/// One taxonomy for sockets, REST and, later, radios. Details are for people; they never hold a
+/// token, a query string or a header that carries one.
+public enum LinkFailure: Error, Sendable, Hashable, Codable {
+  /// No path: the network is down, or no route to the host (ENETUNREACH, EHOSTUNREACH).
+  case unreachable(detail: String)
+  /// The name does not resolve.
+  case dns(detail: String)
+  /// The host answered that the port is closed (ECONNREFUSED).
+  case refused
+  /// Nothing came in time.
+  case timeout(Phase)
+  /// The TLS handshake failed or the certificate was refused.
+  case tls(TLSReason, detail: String)
+  /// The connection was reset (ECONNRESET, EPIPE, ECONNABORTED).
+  case reset
+  /// The peer ended the stream without a close frame or before the answer was whole.
+  case ended
+  /// The peer closed the WebSocket with a code (RFC 6455 section 7.4; 1005 when it named none).
+  case closed(code: UInt16, reason: String)
+  /// The server answered with an HTTP status that is not success (or refused the upgrade with it).
+  case http(status: Int, retryAfter: Duration?, detail: String)
+  /// The peer broke the protocol; we closed with the code that says how.
+  case protocolError(detail: String)
+  /// The proxy could not be reached or refused.
+  case proxy(detail: String)
+  /// Something between us and the server answers in its place (a login page).
+  case captivePortal
+  /// This device could not do its part (no descriptors, no memory, a bad URL).
+  case local(detail: String)
+
+  /// What was being waited for when time ran out.
+  public enum Phase: String, Sendable, Hashable, Codable, CaseIterable {
+    case resolve, connect, tls, upgrade, establish, response, silence, pong, write
+  }
+
+  /// Why TLS was refused; each ends the trying, none is retried.
+  public enum TLSReason: String, Sendable, Hashable, Codable, CaseIterable {
+    case expired, notYetValid, wrongHost, selfSigned, unknownAuthority, revoked, version, handshake
+    case other
+  }
+}

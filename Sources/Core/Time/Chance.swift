@@ -1,0 +1,28 @@
+/// A seeded generator, kept as state, so that the same seed makes the same run.
+///
+/// SplitMix64 (Steele, Lea, Flood 2014): one addition and three mixes a draw, any seed is good.
+public struct Chance: RandomNumberGenerator, Sendable, Hashable, Codable {
+  private var state: UInt64
+
+  public init(seed: UInt64) {
+    state = seed
+  }
+
+  public mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  /// A number from 0 up to, not including, 1.
+  public mutating func unit() -> Double {
+    Double(next() >> 11) * 0x1p-53
+  }
+
+  /// A duration drawn evenly from `zero` up to, not including, `limit`.
+  public mutating func duration(below limit: Duration) -> Duration {
+    limit * unit()
+  }
+}

@@ -1,0 +1,112 @@
+public import LinkCore
+
+/// A WebSocket to be opened.
+public struct SocketRequest: Sendable {
+  /// `ws` or `wss`, without the token.
+  public var url: String
+  /// Sent with the upgrade, in this order; may hold the token.
+  public var headers: [(name: String, value: String)]
+  /// Appended to the URL's query, percent-encoded by the adapter; may hold the token.
+  public var query: [(name: String, value: String)]
+  /// Time for name, connection, TLS and upgrade together.
+  public var openTimeout: Duration
+  /// A frame or message over this many bytes is dropped unread and reported as `.oversized`.
+  public var maxMessageBytes: Int
+
+  public init(
+    url: String, headers: [(name: String, value: String)] = [],
+    query: [(name: String, value: String)] = [], openTimeout: Duration, maxMessageBytes: Int
+  ) {
+    self.url = url
+    self.headers = headers
+    self.query = query
+    self.openTimeout = openTimeout
+    self.maxMessageBytes = maxMessageBytes
+  }
+}
+
+/// What happens on a socket, in order. `failed` is the last event, and comes exactly once.
+public enum SocketEvent: Sendable, Equatable {
+  /// The upgrade succeeded; `headers` are the server's, names in lower case.
+  case opened(headers: [String: String])
+  /// A whole text message, valid UTF-8.
+  case text([UInt8])
+  /// A whole binary message.
+  case binary([UInt8])
+  /// A ping came in and was answered.
+  case ping
+  /// The answer to a ping of ours.
+  case pong(id: UInt64)
+  /// A message of `bytes` bytes passed the limit and was dropped; the socket stays open.
+  case oversized(bytes: UInt64)
+  /// It never opened, or it is over, and why.
+  case failed(LinkFailure)
+}
+
+/// A socket that was asked for. Dropping it closes it.
+public protocol SocketHandle: Sendable {
+  /// Sends a text message; false when the socket is no longer open or its queue is full.
+  @discardableResult func send(text: [UInt8]) async -> Bool
+  /// Sends a ping whose pong comes back as `.pong(id:)`.
+  func ping(id: UInt64) async
+  /// Sends a close frame with `code`, waits for the peer's at most a second, then ends.
+  func close(code: UInt16, reason: String) async
+}
+
+/// Opens WebSockets.
+///
+/// Contract: `deliver` is called for one event at a time and awaited before the next is made, so a
+/// slow reader slows the socket and nothing piles up. After `close` or `failed` nothing follows.
+public protocol SocketDialer: Sendable {
+  func open(
+    _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void
+  ) async -> any SocketHandle
+}
+
+/// One HTTP exchange to be made.
+public struct HTTPRequest: Sendable {
+  public var method: String
+  /// `http` or `https`, without the token.
+  public var url: String
+  public var headers: [(name: String, value: String)]
+  /// Appended to the URL's query, percent-encoded by the adapter; may hold the token.
+  public var query: [(name: String, value: String)]
+  public var body: [UInt8]
+  /// Time for the whole exchange.
+  public var timeout: Duration
+  /// A longer body fails with `.protocolError`.
+  public var maxBodyBytes: Int
+
+  public init(
+    method: String, url: String, headers: [(name: String, value: String)] = [],
+    query: [(name: String, value: String)] = [], body: [UInt8] = [], timeout: Duration,
+    maxBodyBytes: Int
+  ) {
+    self.method = method
+    self.url = url
+    self.headers = headers
+    self.query = query
+    self.body = body
+    self.timeout = timeout
+    self.maxBodyBytes = maxBodyBytes
+  }
+}
+
+/// A whole HTTP answer of any status.
+public struct HTTPResponse: Sendable, Equatable {
+  public var status: Int
+  /// Names in lower case; repeated fields joined by `, `.
+  public var headers: [String: String]
+  public var body: [UInt8]
+
+  public init(status: Int, headers: [String: String], body: [UInt8]) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+}
+
+/// Speaks HTTP. An answer of any status is a success; a failure means that no answer came.
+public protocol HTTPClient: Sendable {
+  func send(_ request: HTTPRequest) async throws(LinkFailure) -> HTTPResponse
+}

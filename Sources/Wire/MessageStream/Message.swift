@@ -1,0 +1,110 @@
+public import LinkCore
+
+/// Names a shop: a room of messages. A UUID in production; any path-safe word is accepted.
+public struct ShopID: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
+  public let text: String
+
+  /// Takes 1 to 128 of the characters `A-Z a-z 0-9 . _ -`; `nil` for anything else.
+  public init?(_ text: some StringProtocol) {
+    guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else {
+      return nil
+    }
+    self.text = String(text)
+  }
+
+  private static func isAllowed(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
+      UInt8(ascii: "-"):
+      true
+    case _: false
+    }
+  }
+
+  public var description: String { text }
+
+  public static func < (left: ShopID, right: ShopID) -> Bool { left.text < right.text }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let value = ShopID(try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a shop id")
+    }
+    self = value
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(text)
+  }
+}
+
+/// Where a message stands in a shop's log: offsets count 1, 2, 3… within one epoch.
+///
+/// On the wire `epoch:offset`. A new epoch means that the server's log began anew, and no offset of
+/// the old one says anything.
+public struct Position: Sendable, Hashable, Codable, CustomStringConvertible {
+  /// 1 to 64 characters of `A-Z a-z 0-9 - _`.
+  public var epoch: String
+  public var offset: UInt64
+
+  public init(epoch: String, offset: UInt64) {
+    self.epoch = epoch
+    self.offset = offset
+  }
+
+  public var description: String { "\(epoch):\(offset)" }
+}
+
+/// One message of a shop, as server and client agree on it.
+public struct Message: Sendable, Hashable, Codable {
+  public var id: MessageID
+  public var shop: ShopID
+  /// The author; an opaque word (a Firebase UID in the original system).
+  public var user: String
+  /// The author's display name; REST answers of a plain server leave it out.
+  public var username: String?
+  public var text: String
+  public var createdAt: Timestamp
+  public var updatedAt: Timestamp?
+  public var isEdited: Bool
+  public var parent: MessageID?
+  /// Where it stands in the log; `nil` from a server without positions.
+  public var position: Position?
+
+  public init(
+    id: MessageID, shop: ShopID, user: String, username: String?, text: String,
+    createdAt: Timestamp, updatedAt: Timestamp? = nil, isEdited: Bool = false,
+    parent: MessageID? = nil, position: Position? = nil
+  ) {
+    self.id = id
+    self.shop = shop
+    self.user = user
+    self.username = username
+    self.text = text
+    self.createdAt = createdAt
+    self.updatedAt = updatedAt
+    self.isEdited = isEdited
+    self.parent = parent
+    self.position = position
+  }
+
+  /// Its place in the timeline: by time of creation, equal times by id.
+  public var key: TimelineKey { TimelineKey(createdAt: createdAt, id: id) }
+}
+
+/// The order of a timeline: `createdAt`, then `id`.
+public struct TimelineKey: Sendable, Hashable, Comparable, Codable {
+  public var createdAt: Timestamp
+  public var id: MessageID
+
+  public init(createdAt: Timestamp, id: MessageID) {
+    self.createdAt = createdAt
+    self.id = id
+  }
+
+  public static func < (left: TimelineKey, right: TimelineKey) -> Bool {
+    (left.createdAt, left.id) < (right.createdAt, right.id)
+  }
+}

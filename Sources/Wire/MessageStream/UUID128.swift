@@ -1,0 +1,86 @@
+/// A UUID as two words: compared, hashed and stored without text.
+///
+/// Order is the order of the lower-case text form (RFC 9562 section 4).
+public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
+  public var high: UInt64
+  public var low: UInt64
+
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  public static func < (left: UUID128, right: UUID128) -> Bool {
+    (left.high, left.low) < (right.high, right.low)
+  }
+
+  /// A random UUID (version 4, RFC 9562 section 5.4) from the caller's generator.
+  public static func random(using generator: inout some RandomNumberGenerator) -> UUID128 {
+    let high = generator.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
+    let low = generator.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+    return UUID128(high: high, low: low)
+  }
+
+  /// Reads the 36-character form, either letter case; `nil` for anything else.
+  public init?(_ text: some StringProtocol) {
+    var words: (UInt64, UInt64) = (0, 0)
+    var digits = 0
+    var index = 0
+    for byte in text.utf8 {
+      if index == 8 || index == 13 || index == 18 || index == 23 {
+        guard byte == UInt8(ascii: "-") else { return nil }
+      } else {
+        guard let digit = Self.value(ofHex: byte), digits < 32 else { return nil }
+        if digits < 16 { words.0 = words.0 << 4 | digit } else { words.1 = words.1 << 4 | digit }
+        digits += 1
+      }
+      index += 1
+    }
+    guard index == 36, digits == 32 else { return nil }
+    (high, low) = words
+  }
+
+  private static func value(ofHex byte: UInt8) -> UInt64? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(byte - UInt8(ascii: "0"))
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(byte - UInt8(ascii: "a") + 10)
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(byte - UInt8(ascii: "A") + 10)
+    case _: nil
+    }
+  }
+
+  /// The 36-character lower-case form.
+  public var description: String {
+    unsafe String(unsafeUninitializedCapacity: 36) { buffer in
+      var position = 0
+      for digit in 0..<32 {
+        if digit == 8 || digit == 12 || digit == 16 || digit == 20 {
+          unsafe buffer[position] = UInt8(ascii: "-")
+          position += 1
+        }
+        let word = digit < 16 ? high : low
+        let nibble = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (digit % 16)) & 0xF)
+        unsafe buffer[position] =
+          nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
+        position += 1
+      }
+      return 36
+    }
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let value = UUID128(try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a UUID")
+    }
+    self = value
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}
+
+/// Names one message; given by the server.
+public typealias MessageID = UUID128

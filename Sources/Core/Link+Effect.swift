@@ -1,0 +1,28 @@
+extension Link {
+  /// Everything a link can ask for; carried out in order.
+  public enum Effect: Sendable, Equatable, Codable {
+    /// Do what comes before a connect, then say `.prepared`, or `.reject` with what went wrong.
+    case prepare(AttemptID)
+    /// Open the transport.
+    case open(AttemptID)
+    /// Close the transport, or give up opening it; nothing more is heard of the attempt.
+    case close(AttemptID, CloseReason)
+    /// Send a ping.
+    case ping(AttemptID, UInt64)
+    /// Get new credentials.
+    case refreshCredentials
+    /// Ask the other way to the data once.
+    case poll(UInt64)
+    /// Queue a connect with the OS that opens whenever the peer appears.
+    case arm(AttemptID)
+    /// Take the queued connect back.
+    case disarm(AttemptID)
+    /// What the user sees changed.
+    case status(LinkStatus)
+  }
+
+  /// Why a link closes its transport.
+  public enum CloseReason: String, Sendable, Equatable, Codable {
+    case leaving, background, networkChanged, timeout, silent, idle, rejected, superseded
+  }
+}

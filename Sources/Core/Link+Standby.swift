@@ -1,0 +1,102 @@
+// What happens while the link is not tried.
+extension Link {
+  /// Leaves the work to the standby; without one the link has failed.
+  mutating func rest(_ failure: LinkFailure?, slow: Bool, _ step: inout Step) {
+    let last = failure ?? .local(detail: "no try was allowed")
+    switch policy.standby {
+    case .none:
+      end(.exhausted(last), &step)
+      return
+    case .poll:
+      standby.armPoll(
+        slow: slow, awaitsRecovery: last.meansServerUnreachable, at: step.now, chance: &chance)
+    case .queuedConnect:
+      armQueue(&step)
+    }
+    state = .resting(failure.map { .failure($0) } ?? restingReason)
+  }
+
+  private var restingReason: LinkStatus.Reason {
+    isLeftForStandby ? .ended(.background) : .ended(.leaving)
+  }
+
+  private mutating func armQueue(_ step: inout Step) {
+    switch standby.state {
+    case .queued, .rearming: return
+    case .off, .polling:
+      let attempt = newAttempt()
+      standby.armQueued(attempt)
+      step.effects.append(.arm(attempt))
+    }
+  }
+
+  /// Takes back whatever is armed.
+  mutating func dropStandby(_ step: inout Step) {
+    if case .queued(let attempt) = standby.state { step.effects.append(.disarm(attempt)) }
+    standby.disarm()
+  }
+
+  /// The OS's queued connect opened: it wins over a try that is under way.
+  mutating func openedByQueue(_ attempt: AttemptID, _ step: inout Step) {
+    switch state {
+    case .preparing(let trying), .opening(let trying), .establishing(let trying):
+      step.effects.append(.close(trying.attempt, .superseded))
+    case .settling, .waiting, .refreshing, .resting:
+      break
+    case .held:
+      step.effects.append(.close(attempt, .superseded))
+      standby.rearmLater(at: step.now)
+      return
+    case .idle, .ready, .failed:
+      return  // no queue is armed in these
+    }
+    standby.disarm()
+    let time = policy.establish.timeout - policy.establish.openTimeout
+    let until = step.now.advanced(by: max(time, policy.establish.openTimeout))
+    state = .establishing(
+      Trying(
+        attempt: attempt, until: until, establishBy: until, series: .reconnect,
+        generation: gate.credentials.generation))
+  }
+
+  mutating func polled(_ id: UInt64, _ failure: LinkFailure?, _ step: inout Step) {
+    guard id == standby.pollID, standby.isPolling else { return }  // late
+    let isBack = standby.polled(id, failure: failure, at: step.now, chance: &chance)
+    switch state {
+    case .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .resting:
+      requested(failure, &step)
+    case .idle, .held, .ready, .failed:
+      return
+    }
+    if isBack, case .resting = state, gate.wish == .live { probe(&step) }
+  }
+
+  /// One try out of standby.
+  mutating func probe(_ step: inout Step) {
+    var series = Series.reconnect
+    series.isProbe = true
+    expedite(series, after: nil, &step)
+  }
+
+  /// Something is a reason to try now.
+  mutating func pull(_ trigger: Trigger, _ step: inout Step) {
+    switch state {
+    case .ready(var ready):
+      let quiet = ready.liveness.lastHeard.duration(to: step.now)
+      guard trigger == .woke || quiet >= policy.liveness.pongTimeout,
+        let id = ready.liveness.probe(at: step.now)
+      else { return }
+      state = .ready(ready)
+      step.effects.append(.ping(ready.attempt, id))
+    case .waiting(let waiting):
+      expedite(waiting.series, after: waiting.failure, &step)
+    case .resting:
+      standby.hurry(at: step.now)
+      if gate.wish == .live, !standby.forbidsTriggers, policy.standby != .none { probe(&step) }
+    case .failed(.exhausted) where trigger == .userRefresh:
+      expedite(.first, after: nil, &step)
+    case .idle, .held, .settling, .refreshing, .preparing, .opening, .establishing, .failed:
+      return  // under way already, or only the user's wish helps
+    }
+  }
+}

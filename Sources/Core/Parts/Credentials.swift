@@ -1,0 +1,62 @@
+/// Keeps track of whether credentials are there, when they expire, and whether they are refreshed.
+struct Credentials: Sendable, Hashable {
+  private let policy: GatePolicy
+  private(set) var state = State.missing
+  /// Counts renewals, so that a refusal of older credentials does not cause another refresh.
+  private(set) var generation: UInt64 = 0
+  /// When to refresh before they expire.
+  private(set) var refreshAt: Instant?
+  /// Until when a running refresh is waited for.
+  private(set) var refreshBy: Instant?
+  /// Refreshed because REST refused them, and nothing succeeded since.
+  private(set) var isUnproven = false
+
+  enum State: Sendable, Hashable {
+    case missing
+    case available
+  }
+
+  init(_ policy: GatePolicy) {
+    self.policy = policy
+    if !policy.needsCredentials { state = .available }
+  }
+
+  var isRefreshing: Bool { refreshBy != nil }
+
+  /// Starts a refresh unless one runs; true when the effect must go out.
+  mutating func refresh(at now: Instant) -> Bool {
+    refreshAt = nil
+    guard refreshBy == nil else { return false }
+    refreshBy = now.advanced(by: policy.refreshTimeout)
+    return true
+  }
+
+  mutating func renewed(expiresIn: Duration?, at now: Instant) {
+    state = .available
+    generation += 1
+    refreshBy = nil
+    refreshAt = expiresIn.map { life in
+      let lead = life > policy.refreshLead * 2 ? policy.refreshLead : life / 2
+      return now.advanced(by: max(life - lead, .seconds(1)))
+    }
+  }
+
+  /// The refresh failed for now; the old credentials stay until the server refuses them.
+  mutating func refreshFailed(at now: Instant) {
+    refreshBy = nil
+    refreshAt = state == .available ? now.advanced(by: policy.refreshTimeout) : nil
+  }
+
+  mutating func forget() {
+    state = .missing
+    refreshBy = nil
+    refreshAt = nil
+  }
+
+  mutating func noteRefusedByREST() { isUnproven = true }
+  mutating func noteAccepted() { isUnproven = false }
+
+  var deadline: Instant? {
+    [refreshAt, refreshBy].compactMap(\.self).min()
+  }
+}

@@ -1,0 +1,133 @@
+/// Watches one established link: who spoke last, what is asked, how long answers take.
+struct Liveness: Sendable, Hashable {
+  /// What became due.
+  enum Due: Sendable, Hashable {
+    case ping(UInt64)
+    case dead(LinkFailure.Phase)
+    case idle(IdleRule.Then)
+  }
+
+  private let policy: LivenessPolicy
+  /// When any byte came last.
+  private(set) var lastHeard: Instant
+  /// When valid application data came last.
+  private(set) var lastData: Instant
+  private var lastPing: Instant
+  private var outstanding: Ping?
+  private var nextPing: UInt64 = 1
+  /// The time an answer takes; `nil` before the first pong.
+  private(set) var roundTrip: RoundTrip?
+
+  struct Ping: Sendable, Hashable {
+    var id: UInt64
+    var sentAt: Instant
+  }
+
+  init(_ policy: LivenessPolicy, at now: Instant) {
+    self.policy = policy
+    lastHeard = now
+    lastData = now
+    lastPing = now
+  }
+
+  mutating func heard(at now: Instant) {
+    lastHeard = now
+  }
+
+  mutating func data(at now: Instant) {
+    lastHeard = now
+    lastData = now
+  }
+
+  mutating func pong(_ id: UInt64, at now: Instant) {
+    lastHeard = now
+    guard let ping = outstanding, ping.id == id else { return }
+    outstanding = nil
+    let sample = ping.sentAt.duration(to: now)
+    roundTrip = roundTrip?.adding(sample) ?? RoundTrip(first: sample)
+  }
+
+  /// Asks for a sign of life now, unless one is asked for already.
+  mutating func probe(at now: Instant) -> UInt64? {
+    guard outstanding == nil else { return nil }
+    let id = nextPing
+    nextPing += 1
+    outstanding = Ping(id: id, sentAt: now)
+    lastPing = now
+    return id
+  }
+
+  /// How long a pong may take: the floor, or some smoothed round trips if that is longer.
+  var pongTimeout: Duration {
+    max(policy.pongTimeout, (roundTrip?.expected ?? .zero) * policy.pongRoundTrips)
+  }
+
+  var quality: LinkQuality {
+    guard let roundTrip else { return .good }
+    if roundTrip.expected > .seconds(2) { return .poor }
+    return roundTrip.expected > .milliseconds(600) ? .degraded : .good
+  }
+
+  var deadline: Instant {
+    dues.map(\.at).min() ?? Instant(nanoseconds: .max)
+  }
+
+  /// What is due at `now`, the gravest first; a due ping counts as sent.
+  mutating func due(at now: Instant) -> Due? {
+    guard let next = dues.first(where: { $0.at <= now }) else { return nil }
+    switch next.what {
+    case .ping:
+      return probe(at: now).map { .ping($0) }
+    case .dead, .idle:
+      return next.what
+    }
+  }
+
+  private var dues: [(at: Instant, what: Due)] {
+    var all: [(Instant, Due)] = []
+    if let silence = policy.silence {
+      all.append((lastHeard.advanced(by: silence), .dead(.silence)))
+    }
+    if let outstanding {
+      // A byte that came after the ping proves life as well as its pong does.
+      let from = max(outstanding.sentAt, lastHeard)
+      all.append((from.advanced(by: pongTimeout), .dead(.pong)))
+    }
+    if let idle = policy.idle {
+      all.append((lastData.advanced(by: idle.after), .idle(idle.then)))
+    }
+    if let ping = policy.ping, outstanding == nil {
+      all.append((lastPing.advanced(by: ping), .ping(nextPing)))
+    }
+    return all
+  }
+}
+
+/// A smoothed round trip and its variation (RFC 6298 section 2).
+struct RoundTrip: Sendable, Hashable {
+  var smoothed: Duration
+  var variation: Duration
+
+  init(first sample: Duration) {
+    smoothed = sample
+    variation = sample / 2
+  }
+
+  func adding(_ sample: Duration) -> RoundTrip {
+    var next = self
+    let error = smoothed > sample ? smoothed - sample : sample - smoothed
+    next.variation = (variation * 3 + error) / 4
+    next.smoothed = (smoothed * 7 + sample) / 8
+    return next
+  }
+
+  /// What an answer takes with room for variation.
+  var expected: Duration { smoothed + variation * 4 }
+}
+
+/// How well the peer answers.
+public enum LinkQuality: String, Sendable, Hashable, Codable {
+  case good
+  case degraded
+  case poor
+}

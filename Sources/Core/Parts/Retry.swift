@@ -1,0 +1,72 @@
+/// Decides when the next try may be made: schedule, windows, breaker and the server's wish.
+struct Retry: Sendable, Hashable {
+  private let policy: RetryPolicy
+  /// When tries were made, oldest first; as many as the largest window needs.
+  private(set) var attempts: [Instant] = []
+  /// When tries failed, oldest first; as many as the breaker needs.
+  private(set) var failures: [Instant] = []
+  /// No try before this: the server asked for it.
+  private(set) var notBefore: Instant?
+
+  init(_ policy: RetryPolicy) {
+    self.policy = policy
+  }
+
+  mutating func noteAttempt(at now: Instant) {
+    attempts.append(now)
+    let kept = policy.windows.map(\.attempts).max() ?? 0
+    if attempts.count > kept { attempts.removeFirst(attempts.count - kept) }
+  }
+
+  mutating func noteFailure(at now: Instant, wish: Duration?) {
+    if let breaker = policy.breaker {
+      failures.append(now)
+      if failures.count > breaker.failures { failures.removeFirst() }
+    }
+    if let wish {
+      let until = now.advanced(by: min(max(wish, .zero), policy.longestWish))
+      notBefore = max(notBefore ?? until, until)
+    }
+  }
+
+  /// A stable link forgives failures and wishes, never the windows.
+  mutating func noteStable() {
+    failures = []
+    notBefore = nil
+  }
+
+  /// The earliest instant that every window, the breaker and the server's wish allow.
+  func earliest(at now: Instant) -> Instant {
+    var earliest = max(now, notBefore ?? now)
+    for window in policy.windows where attempts.count >= window.attempts {
+      let blocking = attempts[attempts.count - window.attempts]
+      earliest = max(earliest, blocking.advanced(by: window.per))
+    }
+    if let breaker = policy.breaker, failures.count >= breaker.failures,
+      let first = failures.first, let last = failures.last,
+      first.duration(to: last) <= breaker.within
+    {
+      earliest = max(earliest, last.advanced(by: breaker.pause))
+    }
+    return earliest
+  }
+
+  /// When the next try of `series` is due; `nil` when its schedule is exhausted.
+  func plan(_ series: Series, at now: Instant, chance: inout Chance) -> Instant? {
+    var wait = Duration.zero
+    if let index = series.scheduleIndex {
+      let schedule = series.origin == .first ? policy.first : policy.reconnect
+      guard let scheduled = schedule.wait(before: index, chance: &chance) else { return nil }
+      wait = scheduled
+    }
+    if let spread = series.spread {
+      wait += chance.duration(below: min(spread, policy.longestWish))
+    }
+    return earliest(at: now.advanced(by: wait))
+  }
+
+  /// How many tries a series has before standby; `nil` without end.
+  func limit(of series: Series) -> Int? {
+    (series.origin == .first ? policy.first : policy.reconnect).attempts
+  }
+}

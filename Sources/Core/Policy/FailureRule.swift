@@ -1,0 +1,102 @@
+/// What a policy tells apart among failures: one row of its table each.
+public enum FailureClass: String, Sendable, Hashable, CaseIterable, Comparable {
+  case unreachable, dns, refused, timeout, silent, tls, reset, ended, protocolError, proxy
+  case captivePortal, local
+  case badRequest, unauthorized, forbidden, notFound, tooManyRequests, unavailable
+  case serverError, otherStatus
+  case closedNormally, closedRestart, closedPolicy, closedUnauthorized, closedForbidden
+  case closedOther
+
+  public static func < (left: FailureClass, right: FailureClass) -> Bool {
+    left.rawValue < right.rawValue
+  }
+}
+
+/// What a policy does about a class of failures.
+public enum Verdict: String, Sendable, Hashable, CaseIterable {
+  /// Try again by the schedule.
+  case retry
+  /// Try again by the schedule, spread over the server's window: it may have dropped everyone.
+  case retrySpread
+  /// Refresh the credentials once, then try at once; a second time means sign in.
+  case refresh
+  /// Go to standby; the next recovery or probe tries again.
+  case standby
+  /// Go to standby; only the slow probe tries again.
+  case standbySlow
+  /// End it; the user sees why.
+  case stop
+}
+
+extension LinkFailure {
+  /// The row of a policy's table that this failure falls into.
+  public var failureClass: FailureClass {
+    switch self {
+    case .unreachable: .unreachable
+    case .dns: .dns
+    case .refused: .refused
+    case .timeout(.silence), .timeout(.pong): .silent
+    case .timeout(.resolve), .timeout(.connect), .timeout(.tls), .timeout(.upgrade),
+      .timeout(.establish), .timeout(.response), .timeout(.write):
+      .timeout
+    case .tls: .tls
+    case .reset: .reset
+    case .ended: .ended
+    case .closed(let code, _): Self.failureClass(ofClose: code)
+    case .http(let status, _, _): Self.failureClass(ofStatus: status)
+    case .protocolError: .protocolError
+    case .proxy: .proxy
+    case .captivePortal: .captivePortal
+    case .local: .local
+    }
+  }
+
+  /// RFC 6455 section 7.4.1, the IANA registry for 1012 to 1014, and 44xx as our server uses them.
+  private static func failureClass(ofClose code: UInt16) -> FailureClass {
+    switch code {
+    case 1000: .closedNormally
+    case 1001, 1012, 1013: .closedRestart
+    case 1008: .closedPolicy
+    case 1002, 1003, 1007, 1009, 1010: .protocolError
+    case 4401: .closedUnauthorized
+    case 4403: .closedForbidden
+    case _: .closedOther
+    }
+  }
+
+  private static func failureClass(ofStatus status: Int) -> FailureClass {
+    switch status {
+    case 400: .badRequest
+    case 401: .unauthorized
+    case 403: .forbidden
+    case 404, 410: .notFound
+    case 429: .tooManyRequests
+    case 503: .unavailable
+    case 500...599: .serverError
+    case _: .otherStatus
+    }
+  }
+
+  /// How long the server asked to be left alone.
+  public var serverWish: Duration? {
+    switch self {
+    case .http(_, let retryAfter, _): retryAfter
+    case .unreachable, .dns, .refused, .timeout, .tls, .reset, .ended, .closed, .protocolError,
+      .proxy, .captivePortal, .local:
+      nil
+    }
+  }
+
+  /// Whether the server could not be reached at all, so that reaching it again is news.
+  public var meansServerUnreachable: Bool {
+    switch failureClass {
+    case .unreachable, .dns, .refused, .timeout, .silent, .reset, .ended, .proxy, .captivePortal,
+      .local, .serverError, .closedRestart:
+      true
+    case .tls, .protocolError, .badRequest, .unauthorized, .forbidden, .notFound,
+      .tooManyRequests, .unavailable, .otherStatus, .closedNormally, .closedPolicy,
+      .closedUnauthorized, .closedForbidden, .closedOther:
+      false
+    }
+  }
+}

@@ -1,0 +1,152 @@
+extension PolicyKey {
+  static let gateKeys: [PolicyKey] = [
+    PolicyKey(
+      name: "gate.credentials", meaning: "whether tries wait for credentials (true, false)"
+    ) {
+      String($0.gate.needsCredentials)
+    } write: { draft, text in
+      guard let value = Bool(text) else { return false }
+      draft.gate.needsCredentials = value
+      return true
+    },
+    .duration(
+      "gate.refreshLead", "credentials are refreshed this long before they expire",
+      \.gate.refreshLead),
+    .duration("gate.refreshTimeout", "the longest a refresh may take", \.gate.refreshTimeout),
+    .duration("gate.settle", "the wait after a change of network", \.gate.settle),
+    .word("gate.networkChange", "what a change of network does", \.gate.networkChange),
+    PolicyKey(
+      name: "gate.background",
+      meaning: "what background does (stay, or AFTER then hold|standby|idle such as 5s standby)"
+    ) {
+      switch $0.gate.background {
+      case .stay: "stay"
+      case .leave(let after, let then): "\(after.text) \(then.rawValue)"
+      }
+    } write: { draft, text in
+      let words = text.split(separator: " ")
+      if text == "stay" {
+        draft.gate.background = .stay
+        return true
+      }
+      guard words.count == 2, let after = Duration(text: words[0]),
+        let then = BackgroundRule.AfterLeaving(rawValue: String(words[1]))
+      else { return false }
+      draft.gate.background = .leave(after: after, then: then)
+      return true
+    },
+    PolicyKey(
+      name: "gate.foreground",
+      meaning: "how long after coming to the front it connects (a duration, or wait)"
+    ) {
+      switch $0.gate.foreground {
+      case .connect(let after): after.text
+      case .wait: "wait"
+      }
+    } write: { draft, text in
+      if text == "wait" {
+        draft.gate.foreground = .wait
+        return true
+      }
+      guard let after = Duration(text: text) else { return false }
+      draft.gate.foreground = .connect(after: after)
+      return true
+    },
+  ]
+
+  static let establishKeys: [PolicyKey] = [
+    .word("establish.milestone", "what counts as connected", \.establish.milestone),
+    .duration(
+      "establish.openTimeout", "time for the transport to open", \.establish.openTimeout),
+    // Where the milestone is the open transport both times are one number to a reader.
+    PolicyKey(
+      name: "establish.timeout", meaning: "time to the milestone (a duration such as 5s)"
+    ) {
+      $0.establish.timeout.text
+    } write: { draft, text in
+      guard let value = Duration(text: text) else { return false }
+      draft.establish.timeout = value
+      if draft.establish.milestone == .opened || draft.establish.openTimeout > value {
+        draft.establish.openTimeout = value
+      }
+      return true
+    },
+    .optional(
+      "establish.prepare", "time for what is fetched before the connect", \.establish.prepare),
+  ]
+
+  static let livenessKeys: [PolicyKey] = [
+    .optional(
+      "liveness.silence", "a link without a byte for this long is dead", \.liveness.silence),
+    .optional("liveness.ping", "our own ping after this long", \.liveness.ping),
+    .duration("liveness.pongTimeout", "the least time a pong may take", \.liveness.pongTimeout),
+    PolicyKey(
+      name: "liveness.pongRoundTrips", meaning: "round trips a pong may take (1 to 100)"
+    ) {
+      String($0.liveness.pongRoundTrips)
+    } write: { draft, text in
+      guard let value = Int(text) else { return false }
+      draft.liveness.pongRoundTrips = value
+      return true
+    },
+    PolicyKey(
+      name: "liveness.idle",
+      meaning: "a link without data ends (AFTER then idle|standby such as 15m idle, or off)"
+    ) {
+      $0.liveness.idle.map { "\($0.after.text) \($0.then.rawValue)" } ?? "off"
+    } write: { draft, text in
+      guard text != "off" else {
+        draft.liveness.idle = nil
+        return true
+      }
+      let words = text.split(separator: " ")
+      guard words.count == 2, let after = Duration(text: words[0]),
+        let then = IdleRule.Then(rawValue: String(words[1]))
+      else { return false }
+      draft.liveness.idle = IdleRule(after: after, then: then)
+      return true
+    },
+  ]
+
+  static let standbyKeys: [PolicyKey] = [
+    poll("standby.interval", "the wait between polls", \.interval),
+    PolicyKey(name: "standby.jitter", meaning: "the share by which polls spread (0 to 0.5)") {
+      guard case .poll(let poll) = $0.standby else { return nil }
+      return String(poll.jitter)
+    } write: { draft, text in
+      guard case .poll(var poll) = draft.standby, let value = Double(text) else { return false }
+      poll.jitter = value
+      draft.standby = .poll(poll)
+      return true
+    },
+    poll("standby.probe", "the wait between probes of the link", \.probe),
+    poll("standby.slowProbe", "the same, where the server does not offer it", \.slowProbe),
+    PolicyKey(
+      name: "standby.rearm",
+      meaning: "the wait before the queued connect is armed again (a duration such as 1s)"
+    ) {
+      guard case .queuedConnect(let rearm) = $0.standby else { return nil }
+      return rearm.text
+    } write: { draft, text in
+      guard let value = Duration(text: text) else { return false }
+      draft.standby = .queuedConnect(rearm: value)
+      return true
+    },
+  ]
+
+  private static func poll(
+    _ name: String, _ meaning: String, _ path: any WritableKeyPath<PollPolicy, Duration> & Sendable
+  ) -> PolicyKey {
+    PolicyKey(name: name, meaning: meaning + " (a duration such as 30s)") {
+      guard case .poll(let poll) = $0.standby else { return nil }
+      return poll[keyPath: path].text
+    } write: { draft, text in
+      guard case .poll(var poll) = draft.standby, let value = Duration(text: text) else {
+        return false
+      }
+      poll[keyPath: path] = value
+      draft.standby = .poll(poll)
+      return true
+    }
+  }
+}

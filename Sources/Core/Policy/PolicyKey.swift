@@ -1,0 +1,140 @@
+/// One number of a policy: its key, what it means, and how it is read and written as text.
+///
+/// The table of keys is the one form in which policies leave the program: `policy show`, `--set`,
+/// and `Codable` all use it.
+public struct PolicyKey: Sendable {
+  public let name: String
+  /// One line for people, with what a special value means.
+  public let meaning: String
+  /// Its value as text; `nil` where this kind of policy has no such number.
+  let read: @Sendable (PolicyDraft) -> String?
+  /// Puts a value in; false when the text is no such value.
+  let write: @Sendable (inout PolicyDraft, String) -> Bool
+
+  /// Every key, in the order of tables.
+  public static let all: [PolicyKey] =
+    retryKeys + gateKeys + establishKeys + livenessKeys + standbyKeys + failureKeys
+}
+
+/// A policy in parts that were not checked together yet.
+struct PolicyDraft: Sendable {
+  var name: String
+  var retry: RetryPolicy
+  var gate: GatePolicy
+  var liveness: LivenessPolicy
+  var establish: EstablishPolicy
+  var standby: StandbyPolicy
+  var verdicts: [FailureClass: Verdict]
+
+  init(_ policy: LinkPolicy) {
+    name = policy.name
+    retry = policy.retry
+    gate = policy.gate
+    liveness = policy.liveness
+    establish = policy.establish
+    standby = policy.standby
+    verdicts = policy.verdicts
+  }
+
+  func checked() throws(PolicyError) -> LinkPolicy {
+    try LinkPolicy(
+      name: name, retry: retry, gate: gate, liveness: liveness, establish: establish,
+      standby: standby, verdicts: verdicts)
+  }
+}
+
+extension LinkPolicy {
+  /// Every number of this policy by its key, in the order of tables.
+  public var values: [(key: String, value: String)] {
+    let draft = PolicyDraft(self)
+    return PolicyKey.all.compactMap { key in key.read(draft).map { (key.name, $0) } }
+  }
+
+  /// This policy with other numbers.
+  ///
+  /// - Parameter changes: keys and values as `values` writes them; all are applied, then checked.
+  /// - Throws: one error with every unknown key, unreadable value and broken rule.
+  public func setting(_ changes: [(key: String, value: String)]) throws(PolicyError) -> LinkPolicy {
+    var draft = PolicyDraft(self)
+    var problems: [String] = []
+    for change in changes {
+      guard let key = PolicyKey.all.first(where: { $0.name == change.key }) else {
+        problems.append("\(change.key) is no key of a policy; see `holdfast policy show \(name)`")
+        continue
+      }
+      guard key.read(draft) != nil else {
+        problems.append("\(change.key) has no meaning for \(name)")
+        continue
+      }
+      if !key.write(&draft, change.value) {
+        problems.append("\(change.key) cannot be \"\(change.value)\"; it is \(key.meaning)")
+      }
+    }
+    guard problems.isEmpty else { throw PolicyError(problems: problems) }
+    return try draft.checked()
+  }
+}
+
+extension PolicyKey {
+  /// A key for a plain duration.
+  static func duration(
+    _ name: String, _ meaning: String,
+    _ path: any WritableKeyPath<PolicyDraft, Duration> & Sendable
+  ) -> PolicyKey {
+    PolicyKey(name: name, meaning: meaning + " (a duration such as 250ms, 30s, 15m)") {
+      $0[keyPath: path].text
+    } write: { draft, text in
+      guard let value = Duration(text: text) else { return false }
+      draft[keyPath: path] = value
+      return true
+    }
+  }
+
+  /// A key for a duration that may be absent, written `off`.
+  static func optional(
+    _ name: String, _ meaning: String,
+    _ path: any WritableKeyPath<PolicyDraft, Duration?> & Sendable
+  ) -> PolicyKey {
+    PolicyKey(name: name, meaning: meaning + " (a duration, or off)") {
+      $0[keyPath: path]?.text ?? "off"
+    } write: { draft, text in
+      guard text != "off" else {
+        draft[keyPath: path] = nil
+        return true
+      }
+      guard let value = Duration(text: text) else { return false }
+      draft[keyPath: path] = value
+      return true
+    }
+  }
+
+  /// A key for one of a few words.
+  static func word<Word: RawRepresentable<String> & CaseIterable & SendableMetatype>(
+    _ name: String, _ meaning: String,
+    _ path: any WritableKeyPath<PolicyDraft, Word> & Sendable
+  ) -> PolicyKey {
+    let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
+    return PolicyKey(name: name, meaning: "\(meaning) (one of \(words))") {
+      $0[keyPath: path].rawValue
+    } write: { draft, text in
+      guard let value = Word(rawValue: text) else { return false }
+      draft[keyPath: path] = value
+      return true
+    }
+  }
+
+  /// A key for a schedule.
+  static func schedule(
+    _ name: String, _ meaning: String,
+    _ path: any WritableKeyPath<PolicyDraft, Schedule> & Sendable
+  ) -> PolicyKey {
+    let forms = "a list such as 0s,1s,2s, or 1s*2 max 30s +-0.25 min 1s x20"
+    return PolicyKey(name: name, meaning: "\(meaning) (\(forms))") {
+      $0[keyPath: path].text
+    } write: { draft, text in
+      guard let value = Schedule(text: text) else { return false }
+      draft[keyPath: path] = value
+      return true
+    }
+  }
+}

@@ -1,0 +1,171 @@
+/// The policies of the five features. Numbers are the seeds'; where a seed contradicts itself or is
+/// silent, the comment says why this one.
+extension LinkPolicy {
+  /// Every preset, in the order of tables.
+  public static let presets: [LinkPolicy] = [
+    messageStream, healthRelayService, healthRelayForeground, session, bottleLink, healthSync,
+  ]
+
+  /// The preset called `name`.
+  public static func preset(named name: String) -> LinkPolicy? {
+    presets.first { $0.name == name }
+  }
+
+  /// A preset is checked by the tests, so it cannot fail where it is used.
+  private static func proven(
+    _ make: () throws(PolicyError) -> LinkPolicy
+  ) -> LinkPolicy {
+    do {
+      return try make()
+    } catch {
+      preconditionFailure("a preset is invalid, which the tests exclude: \(error)")
+    }
+  }
+
+  /// Answers that end the trying wherever they come from.
+  private static let terminal: [FailureClass: Verdict] = [
+    .tls: .stop, .badRequest: .stop, .forbidden: .stop, .closedForbidden: .stop,
+    .unauthorized: .refresh, .closedUnauthorized: .refresh,
+    .tooManyRequests: .retrySpread, .unavailable: .retrySpread, .serverError: .retrySpread,
+    .closedNormally: .retrySpread, .closedRestart: .retrySpread, .closedOther: .retrySpread,
+    .closedPolicy: .retrySpread,
+  ]
+
+  /// Seed 001: a socket with catch-up, polling as its standby.
+  public static let messageStream = proven { () throws(PolicyError) in
+    try LinkPolicy(
+      name: "message-stream",
+      retry: RetryPolicy(
+        first: .list([.seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(16)]),
+        reconnect: .list([.zero, .seconds(1), .seconds(2), .seconds(4), .seconds(8)]),
+        windows: [AttemptWindow(attempts: 10, per: .seconds(60))],
+        // Longer than the spread, so that a server that accepts and drops is not met in step.
+        stability: Stability(after: .seconds(10), provenByData: true),
+        serverSpread: .seconds(5), longestWish: .seconds(900)),
+      gate: GatePolicy(
+        needsCredentials: true, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
+        settle: .seconds(2), networkChange: .reconnect,
+        background: .leave(after: .zero, then: .hold), foreground: .connect(after: .zero)),
+      liveness: LivenessPolicy(
+        silence: .seconds(90), ping: nil, pongTimeout: .seconds(10), pongRoundTrips: 3),
+      establish: EstablishPolicy(
+        milestone: .opened, openTimeout: .seconds(5), timeout: .seconds(5),
+        // The seed's longest time to polling.
+        prepare: .seconds(10)),
+      standby: .poll(
+        PollPolicy(
+          interval: .seconds(30), jitter: 0.1, probe: .seconds(300), slowProbe: .seconds(900))),
+      verdicts: terminal.merging([
+        .refused: .standby, .protocolError: .standby, .otherStatus: .standby,
+        .captivePortal: .standby, .closedPolicy: .standby,
+        .notFound: .standbySlow, .unavailable: .standbySlow,
+      ]) { $1 })
+  }
+
+  /// Seed 000 with a foreground service: stays up in background, stops after 15 idle minutes.
+  public static let healthRelayService = proven { () throws(PolicyError) in
+    try healthRelay(
+      name: "health-relay-service", background: .stay,
+      idle: IdleRule(after: .seconds(900), then: .idle))
+  }
+
+  /// Seed 000 without one: background ends it, and the user connects again.
+  public static let healthRelayForeground = proven { () throws(PolicyError) in
+    try healthRelay(
+      name: "health-relay-foreground", background: .leave(after: .zero, then: .idle), idle: nil)
+  }
+
+  private static func healthRelay(
+    name: String, background: BackgroundRule, idle: IdleRule?
+  ) throws(PolicyError) -> LinkPolicy {
+    try LinkPolicy(
+      name: name,
+      retry: RetryPolicy(
+        first: .list([.seconds(2), .seconds(2)]), reconnect: .list([.seconds(2), .seconds(2)]),
+        windows: [AttemptWindow(attempts: 10, per: .seconds(60))],
+        // The code comes right after every accept, so data proves nothing: the link must stand.
+        stability: Stability(after: .seconds(30), provenByData: false),
+        serverSpread: .seconds(2), longestWish: .seconds(60)),
+      gate: GatePolicy(
+        needsCredentials: false, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
+        settle: .zero, networkChange: .loss, background: background, foreground: .wait),
+      liveness: LivenessPolicy(
+        silence: nil, ping: .seconds(25), pongTimeout: .seconds(10), pongRoundTrips: 3,
+        idle: idle),
+      establish: EstablishPolicy(
+        milestone: .confirmed, openTimeout: .seconds(10), timeout: .seconds(10)),
+      standby: .none,
+      verdicts: terminal.merging([.unauthorized: .stop, .closedUnauthorized: .stop]) { $1 })
+  }
+
+  /// Seed 003: a two-way session socket.
+  public static let session = proven { () throws(PolicyError) in
+    let schedule = Schedule.exponential(
+      first: .seconds(1), factor: 2, cap: .seconds(30), jitter: 0.25, floor: .seconds(1),
+      attempts: 20)
+    return try LinkPolicy(
+      name: "session",
+      retry: RetryPolicy(
+        first: schedule, reconnect: schedule,
+        windows: [AttemptWindow(attempts: 10, per: .seconds(60))],
+        breaker: Breaker(failures: 15, within: .seconds(600), pause: .seconds(60)),
+        stability: Stability(after: .seconds(30), provenByData: true),
+        serverSpread: .seconds(5), longestWish: .seconds(300)),
+      gate: GatePolicy(
+        needsCredentials: true, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
+        settle: .zero, networkChange: .probe,
+        background: .leave(after: .seconds(25), then: .hold), foreground: .connect(after: .zero)),
+      liveness: LivenessPolicy(
+        silence: .seconds(90), ping: .seconds(30), pongTimeout: .seconds(10), pongRoundTrips: 3),
+      establish: EstablishPolicy(
+        milestone: .confirmed, openTimeout: .seconds(10), timeout: .seconds(15)),
+      standby: .none, verdicts: terminal)
+  }
+
+  /// Seed 002: scan bursts while the app is in front, the OS's queued connect otherwise.
+  public static let bottleLink = proven { () throws(PolicyError) in
+    try LinkPolicy(
+      name: "bottle-link",
+      retry: RetryPolicy(
+        first: .list([]), reconnect: .list([.seconds(3)]),
+        windows: [AttemptWindow(attempts: 10, per: .seconds(60))],
+        stability: Stability(after: .seconds(5), provenByData: true),
+        serverSpread: .seconds(1), longestWish: .seconds(60)),
+      gate: GatePolicy(
+        needsCredentials: false, refreshLead: .zero, refreshTimeout: .seconds(15), settle: .zero,
+        networkChange: .ignore, background: .leave(after: .seconds(5), then: .standby),
+        foreground: .connect(after: .milliseconds(500))),
+      liveness: LivenessPolicy(
+        silence: nil, ping: .seconds(30), pongTimeout: .seconds(10), pongRoundTrips: 3,
+        idle: IdleRule(after: .seconds(60), then: .standby)),
+      establish: EstablishPolicy(
+        // A burst scans for 5 s; GATT then has 10 s to be ready.
+        milestone: .confirmed, openTimeout: .seconds(5), timeout: .seconds(15)),
+      standby: .queuedConnect(rearm: .seconds(1)), verdicts: [:])
+  }
+
+  /// Seed 004: uploads that the OS schedules; the seed leaves the retry numbers to us.
+  public static let healthSync = proven { () throws(PolicyError) in
+    let schedule = Schedule.exponential(
+      first: .seconds(60), factor: 2, cap: .seconds(3600), jitter: 0.25, floor: .seconds(30),
+      attempts: 5)
+    return try LinkPolicy(
+      name: "health-sync",
+      retry: RetryPolicy(
+        first: schedule, reconnect: schedule,
+        windows: [AttemptWindow(attempts: 6, per: .seconds(600))],
+        stability: Stability(after: .seconds(60), provenByData: true),
+        serverSpread: .seconds(60), longestWish: .seconds(21_600)),
+      gate: GatePolicy(
+        needsCredentials: true, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
+        settle: .seconds(2), networkChange: .ignore, background: .stay,
+        foreground: .connect(after: .zero)),
+      liveness: LivenessPolicy(
+        silence: .seconds(60), ping: nil, pongTimeout: .seconds(10), pongRoundTrips: 3,
+        idle: IdleRule(after: .seconds(30), then: .standby)),
+      establish: EstablishPolicy(
+        milestone: .confirmed, openTimeout: .seconds(30), timeout: .seconds(60)),
+      // Observers and the background session wake it; there is no end to waiting for them.
+      standby: .queuedConnect(rearm: .seconds(60)), verdicts: terminal)
+  }
+}

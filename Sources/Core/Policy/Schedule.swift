@@ -1,0 +1,56 @@
+/// How long to wait before each try of a series.
+public enum Schedule: Sendable, Hashable {
+  /// These waits, then no more.
+  case list([Duration])
+  /// `first · factor^n`, at most `cap`, spread by ±`jitter` of itself, never under `floor`.
+  case exponential(
+    first: Duration, factor: Int, cap: Duration, jitter: Double, floor: Duration, attempts: Int?)
+
+  /// How many tries it allows; `nil` means without end.
+  public var attempts: Int? {
+    switch self {
+    case .list(let waits): waits.count
+    case .exponential(_, _, _, _, _, let attempts): attempts
+    }
+  }
+
+  /// The wait before try `index` (from 0); `nil` when no try is left.
+  ///
+  /// This is the one home of the backoff arithmetic.
+  public func wait(before index: Int, chance: inout Chance) -> Duration? {
+    switch self {
+    case .list(let waits):
+      return waits.indices.contains(index) ? waits[index] : nil
+    case .exponential(_, _, _, let jitter, let floor, let attempts):
+      if let attempts, index >= attempts { return nil }
+      let base = baseWait(before: index)
+      guard jitter > 0 else { return max(base, floor) }
+      return max(base * (1 - jitter + 2 * jitter * chance.unit()), floor)
+    }
+  }
+
+  /// The shortest and the longest wait that chance can make before try `index`.
+  public func bounds(before index: Int) -> ClosedRange<Duration>? {
+    switch self {
+    case .list(let waits):
+      return waits.indices.contains(index) ? waits[index]...waits[index] : nil
+    case .exponential(_, _, _, let jitter, let floor, let attempts):
+      if let attempts, index >= attempts { return nil }
+      let base = baseWait(before: index)
+      return max(base * (1 - jitter), floor)...max(base * (1 + jitter), floor)
+    }
+  }
+
+  private func baseWait(before index: Int) -> Duration {
+    switch self {
+    case .list(let waits):
+      return waits.indices.contains(index) ? waits[index] : .zero
+    case .exponential(let first, let factor, let cap, _, _, _):
+      var wait = first
+      for _ in 0..<index where wait < cap {
+        wait = wait * factor
+      }
+      return min(wait, cap)
+    }
+  }
+}

@@ -1,0 +1,101 @@
+/// Writes one JSON text (RFC 8259), members in the order of the calls, without white space.
+///
+/// The caller keeps the grammar: a key before each member's value, every `begin` with its `end`.
+public struct JSONWriter: Sendable {
+  public private(set) var bytes: [UInt8] = []
+  /// Whether the next key or value is the first of its container or belongs to a key.
+  private var isFirst = true
+
+  /// An empty text; `capacity` is the expected number of bytes.
+  public init(capacity: Int = 0) {
+    bytes.reserveCapacity(capacity)
+  }
+
+  public mutating func beginObject() { open(UInt8(ascii: "{")) }
+  public mutating func endObject() { close(UInt8(ascii: "}")) }
+  public mutating func beginArray() { open(UInt8(ascii: "[")) }
+  public mutating func endArray() { close(UInt8(ascii: "]")) }
+
+  /// Writes a member's name; its value follows.
+  public mutating func key(_ name: String) {
+    separate()
+    quote(name)
+    bytes.append(UInt8(ascii: ":"))
+    isFirst = true
+  }
+
+  public mutating func string(_ text: String) {
+    separate()
+    quote(text)
+  }
+
+  /// Writes `text`, or `null` for none.
+  public mutating func string(_ text: String?) {
+    if let text { string(text) } else { null() }
+  }
+
+  public mutating func int(_ number: some BinaryInteger) {
+    separate()
+    bytes.append(contentsOf: String(number).utf8)
+  }
+
+  public mutating func bool(_ value: Bool) {
+    separate()
+    bytes.append(contentsOf: (value ? "true" : "false").utf8)
+  }
+
+  public mutating func null() {
+    separate()
+    bytes.append(contentsOf: "null".utf8)
+  }
+
+  /// Writes the shortest decimal that reads back as the same number; `null` if it is not finite.
+  public mutating func double(_ number: Double) {
+    guard number.isFinite else { return null() }
+    separate()
+    bytes.append(contentsOf: number.description.utf8)
+  }
+
+  private mutating func open(_ bracket: UInt8) {
+    separate()
+    bytes.append(bracket)
+    isFirst = true
+  }
+
+  private mutating func close(_ bracket: UInt8) {
+    bytes.append(bracket)
+    isFirst = false
+  }
+
+  private mutating func separate() {
+    if !isFirst { bytes.append(UInt8(ascii: ",")) }
+    isFirst = false
+  }
+
+  private mutating func quote(_ text: String) {
+    bytes.append(UInt8(ascii: "\""))
+    if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C }) {
+      bytes.append(contentsOf: text.utf8)
+    } else {
+      for byte in text.utf8 { append(escaping: byte) }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// The short escapes of RFC 8259 section 7, `\u00xx` for the other control characters.
+  private mutating func append(escaping byte: UInt8) {
+    switch byte {
+    case 0x22, 0x5C: bytes += [0x5C, byte]
+    case 0x08: bytes += [0x5C, UInt8(ascii: "b")]
+    case 0x09: bytes += [0x5C, UInt8(ascii: "t")]
+    case 0x0A: bytes += [0x5C, UInt8(ascii: "n")]
+    case 0x0C: bytes += [0x5C, UInt8(ascii: "f")]
+    case 0x0D: bytes += [0x5C, UInt8(ascii: "r")]
+    case 0..<0x20:
+      let low = byte & 0xF
+      bytes += [0x5C, UInt8(ascii: "u"), 0x30, 0x30, 0x30 + byte >> 4]
+      bytes.append(low < 10 ? 0x30 + low : UInt8(ascii: "a") - 10 + low)
+    case _: bytes.append(byte)
+    }
+  }
+}

@@ -1,0 +1,29 @@
+/// The sizes that a message may have.
+public struct MessageLimits: Sendable, Hashable {
+  /// Largest stream frame in bytes; the contract rejects what is over 10 KB.
+  public var maxFrameBytes: Int
+  /// Longest text in Unicode scalars; the contract allows 10,000 characters.
+  public var maxCharacters: Int
+
+  public init(maxFrameBytes: Int = 10_240, maxCharacters: Int = 10_000) {
+    self.maxFrameBytes = maxFrameBytes
+    self.maxCharacters = maxCharacters
+  }
+}
+
+/// Why bytes from the other side are no message, page or token.
+public enum MessageError: Error, Sendable, Hashable, Codable {
+  /// No JSON, or not of the expected form.
+  case malformed(detail: String)
+  /// A required member is absent, `null` or, where that says nothing, empty.
+  case missing(field: String)
+  case wrongType(field: String)
+  /// No UUID, shop id, position or user id where one must stand.
+  case badIdentifier(field: String)
+  /// No RFC 3339 time, or one outside the range of `Timestamp`.
+  case badDate(field: String)
+  /// Belongs to another shop than the one asked for.
+  case wrongShop(found: String)
+  case frameTooLong(bytes: Int)
+  case textTooLong(characters: Int)
+}

@@ -1,10 +1,71 @@
 /// The envelope of REST answers: `{"status":int,"message":string,"data":any}`.
 public enum Envelope {
-  public static func error(status: Int, message: String) -> [UInt8] { [] }
-  public static func message(_ message: Message, status: Int, note: String) -> [UInt8] { [] }
-  public static func messages(_ messages: [Message]) -> [UInt8] { [] }
+  /// Writes the answer to a request that failed; `message` is for people.
+  public static func error(status: Int, message: String) -> [UInt8] {
+    JSONWriter.envelope(status: status, note: message) { $0.null() }
+  }
+
+  /// Writes the answer to a message that was sent.
+  public static func message(_ message: Message, status: Int, note: String) -> [UInt8] {
+    let capacity = JSONWriter.capacity(for: [message])
+    return JSONWriter.envelope(status: status, note: note, capacity: capacity) {
+      $0.message(message)
+    }
+  }
+
+  /// Writes the answer of the route that gives all messages, in their order.
+  public static func messages(_ messages: [Message]) -> [UInt8] {
+    let capacity = JSONWriter.capacity(for: messages)
+    return JSONWriter.envelope(status: 200, note: "", capacity: capacity) {
+      $0.messages(messages)
+    }
+  }
+
+  /// Reads the answer to a message that was sent: an envelope, or the message alone.
+  ///
+  /// The bound on frame bytes does not apply. Throws when there is no valid message of `shop`.
   public static func decodeMessage(
     _ body: [UInt8], shop: ShopID, limits: MessageLimits = MessageLimits()
-  ) throws(MessageError) -> Message { throw .malformed(detail: "") }
-  public static func decodeNote(_ body: [UInt8]) -> String? { nil }
+  ) throws(MessageError) -> Message {
+    let fields = try JSONReader.read(body) { (reader) throws(JSONError) in
+      var bare = MessageReader(shop: shop, limits: limits)
+      var data: MessageReader?
+      try reader.beginObject()
+      while let key = try reader.nextKey() {
+        guard reader.matches(key, "data"), try reader.peek() == .object else {
+          try bare.read(key, from: &reader)
+          continue
+        }
+        var fields = MessageReader(shop: shop, limits: limits)
+        try fields.readObject(from: &reader)
+        data = fields
+      }
+      return data ?? bare
+    }
+    return try fields.message()
+  }
+
+  /// The words for people in an error's body, wherever it has them; `nil` if nowhere.
+  ///
+  /// Its `message`, else its `error`, at most 300 characters of it (the bound is ours).
+  public static func decodeNote(_ body: [UInt8]) -> String? {
+    let notes = try? JSONReader.read(body) { (reader) throws(JSONError) in
+      var notes: (message: String?, error: String?)
+      try reader.beginObject()
+      while let key = try reader.nextKey() {
+        if try reader.peek() != .string {
+          try reader.skipValue()
+        } else if reader.matches(key, "message") {
+          notes.message = try reader.string()
+        } else if reader.matches(key, "error") {
+          notes.error = try reader.string()
+        } else {
+          try reader.skipValue()
+        }
+      }
+      return notes
+    }
+    let note = [notes?.message, notes?.error].compactMap(\.self).first { !$0.isEmpty }
+    return note.map { String($0.unicodeScalars.prefix(300)) }
+  }
 }

@@ -5,10 +5,12 @@ public struct ShopID: Sendable, Hashable, Comparable, Codable, CustomStringConve
   public let text: String
 
   /// Takes 1 to 128 of the characters `A-Z a-z 0-9 . _ -`; `nil` for anything else.
+  ///
+  /// Nor for `.` and `..`, which a path would lose (RFC 3986 section 5.2.4).
   public init?(_ text: some StringProtocol) {
-    guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else {
-      return nil
-    }
+    guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed),
+      text != ".", text != ".."
+    else { return nil }
     self.text = String(text)
   }
 

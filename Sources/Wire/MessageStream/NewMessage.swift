@@ -11,9 +11,85 @@ public struct NewMessage: Sendable, Hashable {
     self.parent = parent
   }
 
-  public func encode() -> [UInt8] { [] }
+  /// Writes the body; no parent is no member.
+  public func encode() -> [UInt8] {
+    var writer = JSONWriter(capacity: text.utf8.count + 200)
+    writer.beginObject()
+    writer.key("shop_id")
+    writer.string(shop.text)
+    writer.key("message")
+    writer.string(text)
+    if let parent {
+      writer.key("parent_id")
+      writer.string(parent.description)
+    }
+    writer.endObject()
+    return writer.bytes
+  }
 
+  /// Reads the body; unknown members are ignored, of repeated ones the last counts.
+  ///
+  /// An empty text counts as missing. Whether the finished frame fits `maxFrameBytes` can only be
+  /// said of the whole message. Throws for a member that is absent, mistyped or out of bounds.
   public static func decode(
     _ body: [UInt8], limits: MessageLimits = MessageLimits()
-  ) throws(MessageError) -> NewMessage { throw .malformed(detail: "") }
+  ) throws(MessageError) -> NewMessage {
+    let members = try JSONReader.read(body) { (reader) throws(JSONError) in
+      var members: (shop: Member, text: Member, parent: Member) = (.absent, .absent, .absent)
+      try reader.beginObject()
+      while let key = try reader.nextKey() {
+        if reader.matches(key, "shop_id") {
+          members.shop = try Member(from: &reader)
+        } else if reader.matches(key, "message") {
+          members.text = try Member(from: &reader)
+        } else if reader.matches(key, "parent_id") {
+          members.parent = try Member(from: &reader)
+        } else {
+          try reader.skipValue()
+        }
+      }
+      return members
+    }
+    guard let shop = ShopID(try members.shop.required("shop_id")) else {
+      throw .badIdentifier(field: "shop_id")
+    }
+    let text = try members.text.required("message")
+    if let fault = limits.fault(of: text) { throw fault }
+    let parent = try members.parent.optional("parent_id")
+    let parentID = parent.flatMap { UUID128($0) }
+    guard (parent == nil) == (parentID == nil) else { throw .badIdentifier(field: "parent_id") }
+    return NewMessage(shop: shop, text: text, parent: parentID)
+  }
+}
+
+/// A member that should be a string.
+private enum Member {
+  case absent
+  case text(String)
+  case otherType
+
+  init(from reader: inout JSONReader) throws(JSONError) {
+    switch try reader.peek() {
+    case .string: self = .text(try reader.string())
+    case .null:
+      try reader.null()
+      self = .absent
+    case .object, .array, .number, .bool:
+      try reader.skipValue()
+      self = .otherType
+    }
+  }
+
+  func optional(_ field: String) throws(MessageError) -> String? {
+    switch self {
+    case .absent: nil
+    case .text(let text): text
+    case .otherType: throw .wrongType(field: field)
+    }
+  }
+
+  func required(_ field: String) throws(MessageError) -> String {
+    guard let text = try optional(field), !text.isEmpty else { throw .missing(field: field) }
+    return text
+  }
 }

@@ -1,8 +1,172 @@
 /// Answers of the paginated route <-> pages.
 public enum PageCodec {
+  /// Reads an answer: the whole envelope, its `data` alone, or a bare array of messages as `data`.
+  ///
+  /// Entries that are no valid messages of `shop` are counted in `rejected`. `messages: null` is an
+  /// empty page. A `next_cursor` (a plain server's) means that more follow. The bound on frame
+  /// bytes does not apply. Throws when the body is no page.
   public static func decode(
     _ body: [UInt8], shop: ShopID, limits: MessageLimits = MessageLimits()
-  ) throws(MessageError) -> Page { throw .malformed(detail: "") }
+  ) throws(MessageError) -> Page {
+    let fields = try JSONReader.read(body) { (reader) throws(JSONError) in
+      var fields = PageReader(shop: shop, limits: limits)
+      try fields.readObject(from: &reader)
+      return fields
+    }
+    return try fields.page()
+  }
 
-  public static func encode(_ page: Page, query: PageQuery, total: UInt64) -> [UInt8] { [] }
+  /// Writes the whole envelope; `total` counts the messages that the query reaches on all pages.
+  ///
+  /// Queries by position have no pages: they are page 1, and `page.hasNext` alone says what follows.
+  public static func encode(_ page: Page, query: PageQuery, total: UInt64) -> [UInt8] {
+    let (number, limit) = query.pageAndLimit
+    let pages = total / UInt64(max(1, limit)) + (total % UInt64(max(1, limit)) > 0 ? 1 : 0)
+    let capacity = JSONWriter.capacity(for: page.messages)
+    return JSONWriter.envelope(status: 200, note: "", capacity: capacity) { writer in
+      writer.beginObject()
+      writer.key("messages")
+      writer.messages(page.messages)
+      writer.key("pagination")
+      writer.beginObject()
+      writer.key("page")
+      writer.int(number)
+      writer.key("limit")
+      writer.int(limit)
+      writer.key("total_pages")
+      writer.int(max(1, pages))
+      writer.key("has_next")
+      writer.bool(page.hasNext)
+      writer.key("has_prev")
+      writer.bool(number > 1)
+      writer.endObject()
+      writer.key("head")
+      writer.string(page.head?.description)
+      writer.key("recovered")
+      writer.bool(page.recovered)
+      writer.endObject()
+    }
+  }
+}
+
+extension PageQuery {
+  fileprivate var pageAndLimit: (page: Int, limit: Int) {
+    switch self {
+    case .page(let number, let limit): (number, limit)
+    case .since(_, let page, let limit): (page, limit)
+    case .after(_, let limit), .before(_, let limit): (1, limit)
+    }
+  }
+}
+
+extension JSONWriter {
+  mutating func messages(_ messages: [Message]) {
+    beginArray()
+    for message in messages { self.message(message) }
+    endArray()
+  }
+}
+
+/// What has been read of a page so far.
+private struct PageReader {
+  let shop: ShopID
+  let limits: MessageLimits
+  private var hasMessages = false
+  private var messages: [Message] = []
+  private var rejected = 0
+  private var hasNext = false
+  private var hasCursor = false
+  private var head: Position?
+  private var recovered = true
+  private var fault: MessageError?
+
+  init(shop: ShopID, limits: MessageLimits) {
+    self.shop = shop
+    self.limits = limits
+  }
+
+  func page() throws(MessageError) -> Page {
+    if let fault { throw fault }
+    guard hasMessages else { throw .missing(field: "messages") }
+    return Page(
+      messages: messages, hasNext: hasNext || hasCursor, head: head, recovered: recovered,
+      rejected: rejected)
+  }
+
+  mutating func readObject(from reader: inout JSONReader) throws(JSONError) {
+    try reader.beginObject()
+    while let key = try reader.nextKey() {
+      switch reader.text(of: key) {
+      case "data": try readData(from: &reader)
+      case "messages": try readMessages(from: &reader)
+      case "pagination": try readPagination(from: &reader)
+      case "next_cursor":
+        hasCursor = try value("next_cursor", .string, from: &reader) ? reader.string() != "" : false
+      case "head": try readHead(from: &reader)
+      case "recovered":
+        recovered = try value("recovered", .bool, from: &reader) ? reader.bool() : true
+      case _: try reader.skipValue()
+      }
+    }
+  }
+
+  private mutating func readData(from reader: inout JSONReader) throws(JSONError) {
+    if try reader.peek() == .array {
+      try readMessages(from: &reader)
+    } else if try value("data", .object, from: &reader) {
+      try readObject(from: &reader)
+    }
+  }
+
+  private mutating func readMessages(from reader: inout JSONReader) throws(JSONError) {
+    hasMessages = true
+    messages = []
+    rejected = 0
+    guard try value("messages", .array, from: &reader) else { return }
+    try reader.beginArray()
+    while try reader.nextElement() {
+      guard try reader.peek() == .object else {
+        try reader.skipValue()
+        rejected += 1
+        continue
+      }
+      var entry = MessageReader(shop: shop, limits: limits)
+      try entry.readObject(from: &reader)
+      if let message = try? entry.message() { messages.append(message) } else { rejected += 1 }
+    }
+  }
+
+  private mutating func readPagination(from reader: inout JSONReader) throws(JSONError) {
+    guard try value("pagination", .object, from: &reader) else { return }
+    try reader.beginObject()
+    while let key = try reader.nextKey() {
+      if reader.matches(key, "has_next") {
+        hasNext = try value("has_next", .bool, from: &reader) ? reader.bool() : false
+      } else {
+        try reader.skipValue()
+      }
+    }
+  }
+
+  private mutating func readHead(from reader: inout JSONReader) throws(JSONError) {
+    head = nil
+    guard try value("head", .string, from: &reader) else { return }
+    head = Position(try reader.string())
+    if head == nil { note(.badIdentifier(field: "head")) }
+  }
+
+  private mutating func note(_ fault: MessageError) {
+    if self.fault == nil { self.fault = fault }
+  }
+
+  /// Whether the reader stands before a value of this kind; takes anything else.
+  private mutating func value(
+    _ field: String, _ kind: JSONReader.Kind, from reader: inout JSONReader
+  ) throws(JSONError) -> Bool {
+    let found = try reader.peek()
+    if found == kind { return true }
+    if found != .null { note(.wrongType(field: field)) }
+    try reader.skipValue()
+    return false
+  }
 }

@@ -1,15 +1,56 @@
 /// The paths that the server answers.
 public enum ShopRoute: Sendable, Hashable {
+  /// `POST /api/v1/auth/shops/messages`
   case send
+  /// `GET /api/v1/auth/shops/{shop_id}/messages`
   case all(ShopID)
+  /// `GET /api/v1/auth/shops/{shop_id}/messages/paginated`
   case paginated(ShopID)
+  /// `GET /api/v1/auth/shops/{shop_id}/messages/stream`, the WebSocket upgrade
   case stream(ShopID)
+  /// `GET /healthz`
   case health
+  /// `GET /api/v1/health/websocket`
   case streamHealth
+  /// `GET /metrics`
   case metrics
 
   /// Reads a percent-decoded path without its query; `nil` for a path that is no route.
-  public init?(path: String) { return nil }
+  ///
+  /// Exact: letter case counts, no empty or dot segments, no slash at the end.
+  public init?(path: String) {
+    let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+    switch segments.count {
+    case 2 where path == Self.health.path: self = .health
+    case 2 where path == Self.metrics.path: self = .metrics
+    case 5 where path == Self.streamHealth.path: self = .streamHealth
+    case 6 where path == Self.send.path: self = .send
+    case 7, 8:
+      guard path.hasPrefix(Self.base + "/"), segments[6] == "messages",
+        let shop = ShopID(segments[5])
+      else { return nil }
+      guard segments.count == 8 else { self = .all(shop); return }
+      switch segments[7] {
+      case "paginated": self = .paginated(shop)
+      case "stream": self = .stream(shop)
+      case _: return nil
+      }
+    case _: return nil
+    }
+  }
 
-  public var path: String { "" }
+  /// The path; shop ids need no percent-encoding.
+  public var path: String {
+    switch self {
+    case .send: "\(Self.base)/messages"
+    case .all(let shop): "\(Self.base)/\(shop)/messages"
+    case .paginated(let shop): "\(Self.base)/\(shop)/messages/paginated"
+    case .stream(let shop): "\(Self.base)/\(shop)/messages/stream"
+    case .health: "/healthz"
+    case .streamHealth: "/api/v1/health/websocket"
+    case .metrics: "/metrics"
+    }
+  }
+
+  private static let base = "/api/v1/auth/shops"
 }

@@ -10,11 +10,45 @@ public enum StreamFrame: Sendable, Hashable {
 /// Text frames of the message stream <-> values.
 public enum StreamCodec {
   /// Reads a frame in one pass; unknown members are ignored.
+  ///
+  /// Of repeated keys the last counts, though a bad earlier one still spoils the message. A frame
+  /// with a string `type` and no `id` is a notice, whatever else it holds. An empty display name
+  /// is none; an `updated_at` equal to `created_at` is none unless the message is edited.
+  /// Throws when the frame is longer than `limits` allow, is no JSON object or no message of `shop`.
   public static func decode(
     _ frame: [UInt8], shop: ShopID, limits: MessageLimits = MessageLimits()
-  ) throws(MessageError) -> StreamFrame { throw .malformed(detail: "") }
+  ) throws(MessageError) -> StreamFrame {
+    guard frame.count <= limits.maxFrameBytes else { throw .frameTooLong(bytes: frame.count) }
+    let fields = try JSONReader.read(frame) { (reader) throws(JSONError) in
+      var fields = MessageReader(shop: shop, limits: limits)
+      try fields.readObject(from: &reader)
+      return fields
+    }
+    guard !fields.hasID, let type = fields.type else { return .message(try fields.message()) }
+    guard type == drainingType else { return .unknown(type: type) }
+    guard let within = fields.within, within >= 0 else { throw .missing(field: "within_ms") }
+    return .draining(within: .milliseconds(within))
+  }
 
-  public static func encode(_ message: Message) -> [UInt8] { [] }
+  /// Writes a message as the server sends it: no envelope, no `type`.
+  public static func encode(_ message: Message) -> [UInt8] {
+    var writer = JSONWriter(capacity: message.text.utf8.count + 400)
+    writer.message(message)
+    return writer.bytes
+  }
 
-  public static func encodeDraining(within limit: Duration) -> [UInt8] { [] }
+  /// Writes the notice before a drain; `limit` in whole milliseconds, not below zero.
+  public static func encodeDraining(within limit: Duration) -> [UInt8] {
+    var writer = JSONWriter(capacity: 64)
+    writer.beginObject()
+    writer.key("type")
+    writer.string(drainingType)
+    writer.key("within_ms")
+    let (seconds, attoseconds) = max(limit, .zero).components
+    writer.int(Int128(seconds) * 1000 + Int128(attoseconds / 1_000_000_000_000_000))
+    writer.endObject()
+    return writer.bytes
+  }
+
+  private static let drainingType = "draining"
 }

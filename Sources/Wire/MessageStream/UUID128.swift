@@ -23,14 +23,19 @@ public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConv
 
   /// Reads the 36-character form, either letter case; `nil` for anything else.
   public init?(_ text: some StringProtocol) {
+    self.init(utf8: text.utf8)
+  }
+
+  init?(utf8: some Sequence<UInt8>) {
     var words: (UInt64, UInt64) = (0, 0)
     var digits = 0
     var index = 0
-    for byte in text.utf8 {
+    for byte in utf8 {
       if index == 8 || index == 13 || index == 18 || index == 23 {
         guard byte == UInt8(ascii: "-") else { return nil }
       } else {
-        guard let digit = Self.value(ofHex: byte), digits < 32 else { return nil }
+        guard let value = Hex.value(of: byte), digits < 32 else { return nil }
+        let digit = UInt64(value)
         if digits < 16 { words.0 = words.0 << 4 | digit } else { words.1 = words.1 << 4 | digit }
         digits += 1
       }
@@ -38,15 +43,6 @@ public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConv
     }
     guard index == 36, digits == 32 else { return nil }
     (high, low) = words
-  }
-
-  private static func value(ofHex byte: UInt8) -> UInt64? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(byte - UInt8(ascii: "0"))
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(byte - UInt8(ascii: "a") + 10)
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(byte - UInt8(ascii: "A") + 10)
-    case _: nil
-    }
   }
 
   /// The 36-character lower-case form.

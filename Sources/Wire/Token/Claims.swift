@@ -2,12 +2,13 @@ public import LinkCore
 
 /// What a token says about its bearer.
 public struct Claims: Sendable, Hashable {
-  /// `sub`.
+  /// `sub`: 1 to 256 bytes.
   public var user: String
   /// `name`; empty when the token has none.
   public var name: String
+  /// `shops`: the rooms that the bearer is a member of.
   public var shops: [ShopID]
-  /// `exp`.
+  /// `exp`: from here on the token is worth nothing (RFC 7519 section 4.1.4).
   public var expiresAt: Timestamp
 
   public init(user: String, name: String, shops: [ShopID], expiresAt: Timestamp) {
@@ -17,9 +18,107 @@ public struct Claims: Sendable, Hashable {
     self.expiresAt = expiresAt
   }
 
+  /// Reads the payload of a token; other claims are ignored, of repeated ones the last counts.
+  ///
+  /// A time beyond the range of `Timestamp` is its end. Throws for a claim that is absent, mistyped
+  /// or out of bounds.
   public static func decode(json payload: [UInt8]) throws(MessageError) -> Claims {
-    throw .malformed(detail: "")
+    let fields = try JSONReader.read(payload) { (reader) throws(JSONError) in
+      var fields = ClaimsReader()
+      try fields.readObject(from: &reader)
+      return fields
+    }
+    return try fields.claims()
   }
 
-  public func encode() -> [UInt8] { [] }
+  /// Writes the payload; `exp` in whole seconds, rounded down.
+  public func encode() -> [UInt8] {
+    var writer = JSONWriter(capacity: 256)
+    writer.beginObject()
+    writer.key("sub")
+    writer.string(user)
+    writer.key("name")
+    writer.string(name)
+    writer.key("shops")
+    writer.beginArray()
+    for shop in shops { writer.string(shop.text) }
+    writer.endArray()
+    writer.key("exp")
+    let (seconds, rest) = expiresAt.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+    writer.int(rest < 0 ? seconds - 1 : seconds)
+    writer.endObject()
+    return writer.bytes
+  }
+}
+
+/// What has been read of a token's payload so far.
+private struct ClaimsReader {
+  private var user: String?
+  private var name = ""
+  private var shops: [ShopID]?
+  private var expiresAt: Timestamp?
+  private var fault: MessageError?
+
+  func claims() throws(MessageError) -> Claims {
+    if let fault { throw fault }
+    guard let user, !user.isEmpty else { throw .missing(field: "sub") }
+    guard user.utf8.count <= MessageReader.maxUserBytes else {
+      throw .badIdentifier(field: "sub")
+    }
+    guard let shops else { throw .missing(field: "shops") }
+    guard let expiresAt else { throw .missing(field: "exp") }
+    return Claims(user: user, name: name, shops: shops, expiresAt: expiresAt)
+  }
+
+  mutating func readObject(from reader: inout JSONReader) throws(JSONError) {
+    try reader.beginObject()
+    while let key = try reader.nextKey() {
+      switch reader.text(of: key) {
+      case "sub": user = try value("sub", .string, from: &reader) ? reader.string() : nil
+      case "name": name = try value("name", .string, from: &reader) ? reader.string() : ""
+      case "shops":
+        shops = try value("shops", .array, from: &reader) ? readShops(from: &reader) : nil
+      case "exp":
+        expiresAt =
+          try value("exp", .number, from: &reader) ? Self.time(reader.double()) : nil
+      case _: try reader.skipValue()
+      }
+    }
+  }
+
+  private mutating func readShops(from reader: inout JSONReader) throws(JSONError) -> [ShopID] {
+    var shops: [ShopID] = []
+    try reader.beginArray()
+    while try reader.nextElement() {
+      guard try value("shops", .string, from: &reader) else { continue }
+      if let shop = ShopID(try reader.string()) {
+        shops.append(shop)
+      } else {
+        note(.badIdentifier(field: "shops"))
+      }
+    }
+    return shops
+  }
+
+  /// Fractions of a second are dropped: a token never lives longer than it says.
+  private static func time(_ seconds: Double) -> Timestamp {
+    let whole = Int64(max(-9e18, min(9e18, seconds.rounded(.down))))
+    let (scaled, overflow) = whole.multipliedReportingOverflow(by: 1_000_000_000)
+    return Timestamp(nanoseconds: overflow ? (whole < 0 ? .min : .max) : scaled)
+  }
+
+  private mutating func note(_ fault: MessageError) {
+    if self.fault == nil { self.fault = fault }
+  }
+
+  /// Whether the reader stands before a value of this kind; takes anything else.
+  private mutating func value(
+    _ field: String, _ kind: JSONReader.Kind, from reader: inout JSONReader
+  ) throws(JSONError) -> Bool {
+    let found = try reader.peek()
+    if found == kind { return true }
+    if found != .null { note(.wrongType(field: field)) }
+    try reader.skipValue()
+    return false
+  }
 }

@@ -7,13 +7,64 @@ public struct CompactToken: Sendable, Hashable {
   /// HMAC with SHA-256: 32 bytes.
   public var signature: [UInt8]
 
+  public init(signingInput: [UInt8], payload: [UInt8], signature: [UInt8]) {
+    self.signingInput = signingInput
+    self.payload = payload
+    self.signature = signature
+  }
+
+  /// Longest token in bytes; what fits a header field of a common server, the bound is ours.
+  public static let maxBytes = 8192
+
+  /// Splits a token and checks its header: HS256 only, no critical extensions, `typ` JWT or absent.
+  ///
+  /// Throws without any part of the token in the error.
   public static func parse(_ token: String) throws(MessageError) -> CompactToken {
-    throw .malformed(detail: "")
+    guard token.utf8.count <= maxBytes else { throw .malformed(detail: "token too long") }
+    let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 3 else { throw .malformed(detail: "a token has three parts") }
+    guard let header = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
+      let signature = Base64URL.decode(parts[2])
+    else { throw .malformed(detail: "a part of the token is no base64url") }
+    try check(header: header)
+    guard signature.count == 32 else {
+      throw .malformed(detail: "the signature is not 32 bytes long")
+    }
+    return CompactToken(
+      signingInput: Array("\(parts[0]).\(parts[1])".utf8), payload: payload, signature: signature)
   }
 
   /// What must be signed to make a token of these claims.
-  public static func signingInput(claims: Claims) -> [UInt8] { [] }
+  public static func signingInput(claims: Claims) -> [UInt8] {
+    let header = Base64URL.encode(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8))
+    return Array("\(header).\(Base64URL.encode(claims.encode()))".utf8)
+  }
 
   /// The whole token: the signing input, a dot, the signature.
-  public static func text(signingInput: [UInt8], signature: [UInt8]) -> String { "" }
+  public static func text(signingInput: [UInt8], signature: [UInt8]) -> String {
+    String(decoding: signingInput, as: UTF8.self) + "." + Base64URL.encode(signature)
+  }
+
+  private static func check(header: [UInt8]) throws(MessageError) {
+    let members = try JSONReader.read(header) { (reader) throws(JSONError) in
+      var members: (algorithm: String?, type: String, isCritical: Bool) = (nil, "JWT", false)
+      try reader.beginObject()
+      while let key = try reader.nextKey() {
+        let name = reader.text(of: key)
+        let text = try reader.peek() == .string ? reader.string() : nil
+        if text == nil { try reader.skipValue() }
+        switch name {
+        case "alg": members.algorithm = text
+        case "typ": members.type = text ?? ""
+        case "crit": members.isCritical = true
+        case _: break
+        }
+      }
+      return members
+    }
+    guard let algorithm = members.algorithm else { throw .missing(field: "alg") }
+    guard algorithm == "HS256" else { throw .malformed(detail: "alg is not HS256") }
+    guard members.type.lowercased() == "jwt" else { throw .malformed(detail: "typ is not JWT") }
+    guard !members.isCritical else { throw .malformed(detail: "critical extensions") }
+  }
 }

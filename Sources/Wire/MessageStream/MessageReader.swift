@@ -1,0 +1,190 @@
+import LinkCore
+
+/// What has been read of one message object so far.
+///
+/// Members come in any order and unknown ones may hold anything, so the first fault is kept until
+/// the object's end, when it is known whether a message was meant at all.
+struct MessageReader {
+  private let shop: ShopID
+  private let limits: MessageLimits
+  /// The first member that was no good.
+  private var fault: MessageError?
+
+  private(set) var hasID = false
+  private(set) var type: String?
+  private(set) var within: Int64?
+  private var id: MessageID?
+  private var hasShop = false
+  private var user: String?
+  private var username: String?
+  private var text: String?
+  private var createdAt: Timestamp?
+  private var updatedAt: Timestamp?
+  private var isEdited = false
+  private var parent: MessageID?
+  private var position: Position?
+
+  init(shop: ShopID, limits: MessageLimits) {
+    self.shop = shop
+    self.limits = limits
+  }
+
+  /// The members of a message and of a notice in the stream.
+  private enum Field: String, CaseIterable {
+    case id
+    case shop = "shop_id"
+    case user = "user_id"
+    case username
+    case text = "message"
+    case createdAt = "created_at"
+    case updatedAt = "updated_at"
+    case isEdited = "is_edited"
+    case parent = "parent_id"
+    case position
+    case type
+    case within = "within_ms"
+
+    static let all = allCases
+  }
+
+  /// Takes the object that the reader stands before.
+  mutating func readObject(from reader: inout JSONReader) throws(JSONError) {
+    try reader.beginObject()
+    while let key = try reader.nextKey() { try read(key, from: &reader) }
+  }
+
+  /// Takes the value of `key`; of repeated keys the last counts, but each must be good.
+  mutating func read(_ key: JSONString, from reader: inout JSONReader) throws(JSONError) {
+    for field in Field.all where reader.matches(key, field.rawValue) {
+      return try read(field, from: &reader)
+    }
+    try reader.skipValue()
+  }
+
+  private mutating func read(_ field: Field, from reader: inout JSONReader) throws(JSONError) {
+    switch field {
+    case .id:
+      hasID = true
+      id = try identifier(field, from: &reader)
+    case .shop:
+      guard let found = try string(field, from: &reader) else { return hasShop = false }
+      hasShop = true
+      check(shop: reader.utf8(of: found))
+    case .user:
+      user = try string(field, from: &reader).map(reader.text)
+      if let user, user.isEmpty || user.utf8.count > Self.maxUserBytes {
+        note(.badIdentifier(field: field.rawValue))
+      }
+    case .username:
+      let name = try string(field, from: &reader).map(reader.text)
+      username = name == "" ? nil : name
+    case .text:
+      text = try string(field, from: &reader).map(reader.text)
+      if let text, let fault = limits.fault(of: text) { note(fault) }
+    case .createdAt: createdAt = try time(field, from: &reader)
+    case .updatedAt: updatedAt = try time(field, from: &reader)
+    case .isEdited: isEdited = try value(field, .bool, from: &reader) ? reader.bool() : false
+    case .parent: parent = try identifier(field, from: &reader)
+    case .position:
+      guard let found = try string(field, from: &reader) else { return position = nil }
+      position = Position(reader.text(of: found))
+      if position == nil { note(.badIdentifier(field: field.rawValue)) }
+    case .type: type = try string(field, from: &reader).map(reader.text)
+    case .within: within = try value(field, .number, from: &reader) ? reader.int() : nil
+    }
+  }
+
+  /// The message, or what is wrong with it.
+  func message() throws(MessageError) -> Message {
+    if let fault { throw fault }
+    guard let id else { throw .missing(field: Field.id.rawValue) }
+    guard hasShop else { throw .missing(field: Field.shop.rawValue) }
+    guard let user else { throw .missing(field: Field.user.rawValue) }
+    guard let text else { throw .missing(field: Field.text.rawValue) }
+    guard let createdAt else { throw .missing(field: Field.createdAt.rawValue) }
+    // A plain server stamps both times alike when a message is created.
+    let isUntouched = updatedAt == createdAt && !isEdited
+    return Message(
+      id: id, shop: shop, user: user, username: username, text: text, createdAt: createdAt,
+      updatedAt: isUntouched ? nil : updatedAt, isEdited: isEdited, parent: parent,
+      position: position)
+  }
+
+  // MARK: - Values
+
+  /// Longest user id in bytes; the original system's are 28 characters, the bound is ours.
+  static let maxUserBytes = 256
+
+  private mutating func note(_ fault: MessageError) {
+    if self.fault == nil { self.fault = fault }
+  }
+
+  /// Whether the reader stands before a value of this kind; takes anything else.
+  private mutating func value(
+    _ field: Field, _ kind: JSONReader.Kind, from reader: inout JSONReader
+  ) throws(JSONError) -> Bool {
+    let found = try reader.peek()
+    if found == kind { return true }
+    if found != .null { note(.wrongType(field: field.rawValue)) }
+    try reader.skipValue()
+    return false
+  }
+
+  private mutating func string(
+    _ field: Field, from reader: inout JSONReader
+  ) throws(JSONError) -> JSONString? {
+    try value(field, .string, from: &reader) ? reader.scanString() : nil
+  }
+
+  private mutating func identifier(
+    _ field: Field, from reader: inout JSONReader
+  ) throws(JSONError) -> MessageID? {
+    guard let found = try string(field, from: &reader) else { return nil }
+    let id = UUID128(utf8: reader.utf8(of: found))
+    if id == nil { note(.badIdentifier(field: field.rawValue)) }
+    return id
+  }
+
+  private mutating func time(
+    _ field: Field, from reader: inout JSONReader
+  ) throws(JSONError) -> Timestamp? {
+    guard let found = try string(field, from: &reader) else { return nil }
+    let time = RFC3339.parse(reader.utf8(of: found))
+    if time == nil { note(.badDate(field: field.rawValue)) }
+    return time
+  }
+
+  /// The shop must be the expected one; UUIDs are the same in either letter case.
+  private mutating func check(shop found: ArraySlice<UInt8>) {
+    if found.elementsEqual(shop.text.utf8) { return }
+    if let id = UUID128(utf8: found), id == UUID128(shop.text) { return }
+    let text = String(decoding: found, as: UTF8.self)
+    note(ShopID(text) == nil ? .badIdentifier(field: "shop_id") : .wrongShop(found: text))
+  }
+}
+
+extension MessageLimits {
+  /// What is wrong with the length of a text.
+  func fault(of text: String) -> MessageError? {
+    // No text has more scalars than bytes.
+    guard text.utf8.count > maxCharacters else { return nil }
+    let characters = text.unicodeScalars.count
+    return characters > maxCharacters ? .textTooLong(characters: characters) : nil
+  }
+}
+
+extension JSONReader {
+  /// Reads a whole text with `body`.
+  static func read<Value>(
+    _ bytes: [UInt8], _ body: (inout JSONReader) throws(JSONError) -> Value
+  ) throws(MessageError) -> Value {
+    var reader = JSONReader(bytes)
+    do throws(JSONError) {
+      let value = try body(&reader)
+      try reader.finish()
+      return value
+    } catch {
+      throw .malformed(detail: "\(error.detail) at byte \(error.offset)")
+    }
+  }
+}

@@ -102,7 +102,7 @@ private struct ClaimsReader {
 
   /// Fractions of a second are dropped: a token never lives longer than it says.
   private static func time(_ seconds: Double) -> Timestamp {
-    let whole = Int64(max(-9e18, min(9e18, seconds.rounded(.down))))
+    let whole = Int64(max(-9e18, min(9e18, seconds)))
     let (scaled, overflow) = whole.multipliedReportingOverflow(by: 1_000_000_000)
     return Timestamp(nanoseconds: overflow ? (whole < 0 ? .min : .max) : scaled)
   }

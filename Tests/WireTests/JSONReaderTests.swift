@@ -1,0 +1,195 @@
+import LinkCore
+import LinkWire
+import Testing
+
+/// What the reader says of a whole text; `nil` when it is good.
+private func fault(of bytes: [UInt8]) -> JSONError? {
+  var reader = JSONReader(bytes)
+  do throws(JSONError) {
+    try reader.skipValue()
+    try reader.finish()
+    return nil
+  } catch {
+    return error
+  }
+}
+
+@Suite struct JSONReaderTests {
+  @Test(arguments: [
+    "null", "true", "false", "0", "-0", "10", "-1.5e+10", "1E5", "0.0", "\"\"", "[]", "{}",
+    " \t\r\n[ 1 , 2 ] \n", #"{"a":{"b":[{},[]]},"a":1}"#, #""\"\\\/\b\f\n\r\t""#,
+    #""\uD83D\uDE9A\u00e9\uFFFF""#, "\"é€🚚\u{7F}\"", #"{"":""}"#,
+  ])
+  func `takes what the grammar allows`(text: String) {
+    #expect(fault(of: Array(text: text)) == nil)
+  }
+
+  @Test(arguments: [
+    "", " ", "nul", "nulll", "True", "+1", "01", "-", "-01", "1.", ".5", "1e", "1e+", "0x1", "NaN",
+    "Infinity", "[", "]", "{", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1}", "{,}", "{\"a\"}",
+    "{\"a\":}", "{\"a\":1,}", "{\"a\":1]", "{a:1}", "{1:1}", "{\"a\":1 \"b\":2}", "'a'", "\"a",
+    "\"\\", "\"\\x\"", "\"\\u12\"", "\"\\u123g\"", "\"a\nb\"", "\"a\u{0}b\"", "\"\u{1F}\"",
+    "1 2", "{}{}", "[]]", "null,", "// a\n1", "1//", "\u{FEFF}1", "1\u{0}", "\u{A0}1",
+  ])
+  func `refuses what the grammar does not allow`(text: String) {
+    #expect(fault(of: Array(text: text)) != nil)
+  }
+
+  @Test(arguments: [
+    #""\uD83D""#, #""\uDE9A""#, #""\uD83D\uD83D""#, #""\uD83Dx""#, #""\uD83D\n""#,
+    #""\uDE9A\uD83D""#, #""\uD83D\u0041""#, #""\uD83D\u""#, #""\uD83D"#,
+  ])
+  func `refuses half a surrogate pair`(text: String) {
+    #expect(fault(of: Array(text: text)) != nil)
+  }
+
+  @Test func `says what is wrong and where`() {
+    #expect(fault(of: [0xEF, 0xBB, 0xBF, 0x31]) == JSONError("byte order mark", at: 0))
+    #expect(fault(of: Array(text: "1 x")) == JSONError("trailing bytes", at: 2))
+    #expect(fault(of: Array(text: "[1,]")) == JSONError("no value", at: 3))
+    #expect(fault(of: Array(text: "[1 2]")) == JSONError("expected ','", at: 3))
+  }
+
+  @Test func `goes 64 levels deep and no deeper`() {
+    for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+      for depth in [63, 64, 65, 100_000] {
+        let ends = (String(repeating: open, count: depth), String(repeating: close, count: depth))
+        let error = fault(of: Array(text: "\(ends.0)1\(ends.1)"))
+        let expected = JSONError("nested too deep", at: 64 * open.utf8.count)
+        #expect(error == (depth <= 64 ? nil : expected))
+      }
+    }
+  }
+
+  @Test func `agrees with the standard library on two bytes of UTF-8`() {
+    for first in UInt8(0x80)...0xFF {
+      for second in UInt8(0x23)...0xFF where second != 0x5C {
+        let bytes = [first, second]
+        let isValid = String(validating: bytes, as: UTF8.self) != nil
+        #expect((fault(of: [0x22] + bytes + [0x22]) == nil) == isValid)
+      }
+    }
+  }
+
+  @Test func `agrees with the standard library on longer UTF-8`() {
+    var chance = Chance(seed: 1)
+    let edges: [UInt8] = [0x61, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xE0, 0xED]
+    for _ in 0..<20_000 {
+      var bytes = [UInt8.random(in: 0xDF...0xF6, using: &chance)]
+      for _ in 0..<Int.random(in: 1...4, using: &chance) {
+        bytes.append(edges.randomElement(using: &chance) ?? 0x80)
+      }
+      let isValid = String(validating: bytes, as: UTF8.self) != nil
+      #expect((fault(of: [0x22] + bytes + [0x22]) == nil) == isValid)
+    }
+  }
+
+  @Test func `reads whole numbers of 64 bits`() throws {
+    for number in [Int64.min, -1, 0, 1, .max] {
+      var reader = JSONReader(Array(text: "\(number)"))
+      #expect(try reader.int() == number)
+    }
+    for text in ["9223372036854775808", "-9223372036854775809", "1.0", "1e3", "1e999"] {
+      #expect(throws: JSONError("no 64-bit whole number", at: 0)) {
+        var reader = JSONReader(Array(text: text))
+        _ = try reader.int()
+      }
+    }
+  }
+
+  @Test func `reads numbers that are finite`() throws {
+    let cases: [(String, Double)] = [
+      ("1.5", 1.5), ("-0.25e2", -25), ("1e308", 1e308),
+      ("5e-324", .leastNonzeroMagnitude),
+    ]
+    for (text, value) in cases {
+      var reader = JSONReader(Array(text: text))
+      #expect(try reader.double() == value)
+    }
+    #expect(throws: JSONError("number out of range", at: 1)) {
+      var reader = JSONReader(Array(text: " 1e309"))
+      _ = try reader.double()
+    }
+  }
+
+  @Test func `hands over members in their order, repeated ones too`() throws {
+    var reader = JSONReader(Array(text: #"{"a":1,"\u0061":true,"b":"x\ty","c":null}"#))
+    try reader.beginObject()
+    let first = try #require(try reader.nextKey())
+    #expect(reader.matches(first, "a"))
+    #expect(try reader.int() == 1)
+    let second = try #require(try reader.nextKey())
+    #expect(reader.matches(second, "a"))
+    #expect(!reader.matches(second, "b"))
+    #expect(try reader.bool())
+    let third = try #require(try reader.nextKey())
+    #expect(reader.text(of: third) == "b")
+    #expect(try reader.string() == "x\ty")
+    _ = try reader.nextKey()
+    #expect(try reader.peek() == .null)
+    try reader.null()
+    #expect(try reader.nextKey() == nil)
+    try reader.finish()
+  }
+
+  @Test func `survives damage`() {
+    var chance = Chance(seed: 2)
+    let text = Array(text: #"{"a":[1,-2.5e3,"x\n\uD83D\uDE9A🚚",{"b":null}],"c":[true,false,{}]}"#)
+    var good = 0
+    for _ in 0..<20_000 {
+      let damaged = chance.damaged(text)
+      guard fault(of: damaged) == nil else { continue }
+      good += 1
+      #expect(String(validating: damaged, as: UTF8.self) != nil)
+    }
+    // The damages must leave some texts good, or nothing was tried.
+    #expect((100..<19_000).contains(good))
+  }
+}
+
+@Suite struct JSONWriterTests {
+  @Test func `writes members in the order of the calls`() {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.key("z")
+    writer.beginArray()
+    writer.int(-1)
+    writer.int(UInt64.max)
+    writer.beginObject()
+    writer.endObject()
+    writer.beginArray()
+    writer.endArray()
+    writer.endArray()
+    writer.key("a\"")
+    writer.bool(true)
+    writer.key("b")
+    writer.string(nil)
+    writer.key("c")
+    writer.double(0.5)
+    writer.key("d")
+    writer.double(.nan)
+    writer.endObject()
+    let expected = #"{"z":[-1,18446744073709551615,{},[]],"a\"":true,"b":null,"c":0.5,"d":null}"#
+    #expect(writer.bytes.text == expected)
+  }
+
+  @Test func `escapes what must be escaped and nothing else`() {
+    var writer = JSONWriter()
+    writer.string("\"\\/\u{0}\u{8}\t\n\u{B}\u{C}\r\u{1F}\u{7F}é\u{2028}🚚")
+    let expected = #""\"\\/\u0000\b\t\n\u000b\f\r\u001f"# + "\u{7F}é\u{2028}🚚\""
+    #expect(writer.bytes.text == expected)
+  }
+
+  @Test func `writes strings that read back the same`() throws {
+    var chance = Chance(seed: 3)
+    for _ in 0..<2_000 {
+      let text = chance.text(upTo: 30)
+      var writer = JSONWriter()
+      writer.string(text)
+      var reader = JSONReader(writer.bytes)
+      let found = try reader.string()
+      #expect(found.unicodeScalars.elementsEqual(text.unicodeScalars))
+      try reader.finish()
+    }
+  }
+}

@@ -1,0 +1,256 @@
+import LinkCore
+import LinkWire
+import Testing
+
+private func decode(_ text: String) throws(MessageError) -> Page {
+  try PageCodec.decode(Array(text: text), shop: Sample.shop)
+}
+
+@Suite struct PageCodecTests {
+  private let position = Position(epoch: "e1", offset: 9)
+
+  @Test func `writes the whole envelope`() {
+    let page = Page(messages: [Sample.message], hasNext: true, head: position)
+    let body = PageCodec.encode(page, query: .page(number: 2, limit: 20), total: 41)
+    let expected =
+      #"{"status":200,"message":"","data":{"messages":["# + Sample.messageText
+      + #"],"pagination":{"page":2,"limit":20,"total_pages":3,"has_next":true,"has_prev":true},"#
+      + #""head":"e1:9","recovered":true}}"#
+    #expect(body.text == expected)
+  }
+
+  private static let pageCounts: [(UInt64, UInt64)] = [
+    (0, 1), (1, 1), (20, 1), (21, 2), (40, 2), (41, 3), (UInt64.max, 922_337_203_685_477_581),
+  ]
+
+  @Test(arguments: pageCounts)
+  func `counts the pages, at least one`(total: UInt64, pages: UInt64) {
+    let page = Page(messages: [], hasNext: false)
+    for query in [PageQuery.page(number: 1, limit: 20), .after(position, limit: 20)] {
+      let body = PageCodec.encode(page, query: query, total: total).text
+      #expect(
+        body.contains(
+          #""page":1,"limit":20,"total_pages":\#(pages),"has_next":false,"has_prev":false"#))
+    }
+  }
+
+  @Test func `reads what it writes`() throws {
+    var chance = Chance(seed: 8)
+    for count in 0..<40 {
+      let page = Page(
+        messages: (0..<count).map { _ in chance.message() }, hasNext: count % 2 == 0,
+        head: count % 3 == 0 ? nil : position, recovered: count % 5 != 0)
+      let query = PageQuery.since(Sample.time, page: 1, limit: 100)
+      let body = PageCodec.encode(page, query: query, total: UInt64(count))
+      #expect(try PageCodec.decode(body, shop: Sample.shop) == page)
+    }
+  }
+
+  @Test func `reads every form of a plain server`() throws {
+    let one = Page(messages: [Sample.plain], hasNext: false)
+    let more = Page(messages: [Sample.plain], hasNext: true)
+    let none = Page(messages: [], hasNext: false)
+    let entry = Sample.plainText().text
+    let forms: [(String, Page)] = [
+      (#"{"status":200,"data":[\#(entry)],"message":""}"#, one),
+      (#"{"data":{"messages":[\#(entry)],"pagination":{"page":1,"has_next":true}}}"#, more),
+      (#"{"data":{"messages":[\#(entry)],"next_cursor":"550e8400"}}"#, more),
+      (#"{"data":{"messages":[\#(entry)],"next_cursor":null}}"#, one),
+      (#"{"data":{"messages":[\#(entry)],"next_cursor":""}}"#, one),
+      (#"{"messages":[\#(entry)],"head":null,"recovered":null}"#, one),
+      (#"{"data":{"messages":null,"pagination":null}}"#, none),
+      (#"{"data":[]}"#, none),
+    ]
+    for (text, page) in forms { #expect(try decode(text) == page) }
+  }
+
+  @Test func `counts entries that are no messages of the shop`() throws {
+    let foreign = Sample.plainText([("shop_id", "\"\(Sample.otherShop)\"")]).text
+    let undated = Sample.plainText([("created_at", "null")]).text
+    let good = Sample.plainText().text
+    let page = try decode(#"{"data":[\#(foreign),\#(good),\#(undated),null,7,[{}],{}]}"#)
+    #expect(page == Page(messages: [Sample.plain], hasNext: false, rejected: 6))
+  }
+
+  private static let noPages: [(String, MessageError)] = [
+    (#"{"status":200,"message":"","data":null}"#, .missing(field: "messages")),
+    ("{}", .missing(field: "messages")),
+    (#"{"data":{}}"#, .missing(field: "messages")),
+    (#"{"data":"none"}"#, .wrongType(field: "data")),
+    (#"{"data":{"messages":{}}}"#, .wrongType(field: "messages")),
+    (#"{"messages":[],"pagination":[]}"#, .wrongType(field: "pagination")),
+    (#"{"messages":[],"pagination":{"has_next":1}}"#, .wrongType(field: "has_next")),
+    (#"{"messages":[],"head":9}"#, .wrongType(field: "head")),
+    (#"{"messages":[],"head":"9"}"#, .badIdentifier(field: "head")),
+    (#"{"messages":[],"recovered":"no"}"#, .wrongType(field: "recovered")),
+    (#"{"messages":[],"next_cursor":1}"#, .wrongType(field: "next_cursor")),
+    ("[]", .malformed(detail: "expected '{' at byte 0")),
+    ("<html>", .malformed(detail: "expected '{' at byte 0")),
+  ]
+
+  @Test(arguments: noPages)
+  func `refuses what is no page`(text: String, error: MessageError) {
+    #expect(throws: error) { try decode(text) }
+  }
+
+  @Test func `takes no more than 64 levels of data in data`() {
+    let text = String(repeating: #"{"data":"#, count: 70) + "[]" + String(repeating: "}", count: 70)
+    #expect(throws: MessageError.self) { try decode(text) }
+  }
+
+  @Test func `survives damage`() {
+    var chance = Chance(seed: 9)
+    let page = Page(messages: [Sample.message, Sample.plain], hasNext: true, head: position)
+    let body = PageCodec.encode(page, query: .after(position, limit: 2), total: 9)
+    var (read, rejected) = (0, 0)
+    for _ in 0..<10_000 {
+      guard let found = try? PageCodec.decode(chance.damaged(body), shop: Sample.shop) else {
+        continue
+      }
+      read += 1
+      rejected += found.rejected
+      #expect(found.messages.allSatisfy { $0.shop == Sample.shop })
+    }
+    #expect(read > 100 && rejected > 10)
+  }
+}
+
+@Suite struct EnvelopeTests {
+  @Test func `writes errors, one message and all messages`() {
+    #expect(
+      Envelope.error(status: 403, message: "not a \"member\"").text
+        == #"{"status":403,"message":"not a \"member\"","data":null}"#)
+    #expect(
+      Envelope.message(Sample.message, status: 201, note: "Message created successfully").text
+        == #"{"status":201,"message":"Message created successfully","data":"#
+        + Sample.messageText + "}")
+    #expect(
+      Envelope.messages([Sample.message, Sample.message]).text
+        == #"{"status":200,"message":"","data":["# + Sample.messageText + ","
+        + Sample.messageText + "]}")
+    #expect(Envelope.messages([]).text == #"{"status":200,"message":"","data":[]}"#)
+  }
+
+  @Test func `reads the answer to a message, in an envelope or alone`() throws {
+    var chance = Chance(seed: 10)
+    for _ in 0..<200 {
+      let message = chance.message()
+      let wrapped = Envelope.message(message, status: 201, note: "created")
+      #expect(try Envelope.decodeMessage(wrapped, shop: Sample.shop) == message)
+      let bare = StreamCodec.encode(message)
+      #expect(try Envelope.decodeMessage(bare, shop: Sample.shop) == message)
+    }
+    let swapped = #"{"data":\#(Sample.plainText().text),"message":7,"status":"x"}"#
+    #expect(
+      try Envelope.decodeMessage(Array(text: swapped), shop: Sample.shop) == Sample.plain)
+  }
+
+  private static let noAnswers: [(String, MessageError)] = [
+    (#"{"status":201,"message":"","data":null}"#, .missing(field: "id")),
+    (#"{"status":201,"message":"","data":{}}"#, .missing(field: "id")),
+    (#"{"data":[]}"#, .missing(field: "id")),
+    ("", .malformed(detail: "the text ends too early at byte 0")),
+  ]
+
+  @Test(arguments: noAnswers)
+  func `refuses an answer without a message`(text: String, error: MessageError) {
+    #expect(throws: error) { try Envelope.decodeMessage(Array(text: text), shop: Sample.shop) }
+  }
+
+  @Test func `refuses an answer about another shop`() {
+    let body = Envelope.message(Sample.message, status: 201, note: "")
+    #expect(throws: MessageError.wrongShop(found: Sample.shop.text)) {
+      try Envelope.decodeMessage(body, shop: Sample.otherShop)
+    }
+  }
+
+  private static let errorBodies: [(String, String?)] = [
+    (#"{"status":500,"data":null,"message":"boom"}"#, "boom"),
+    (#"{"message":"unauthorized"}"#, "unauthorized"),
+    (#"{"error":"slow down"}"#, "slow down"),
+    (#"{"error":"why","message":""}"#, "why"),
+    (#"{"error":"why","message":"what"}"#, "what"),
+    (#"{"error":{"message":"deep"}}"#, nil), (#"{"message":""}"#, nil), ("{}", nil), ("[]", nil),
+    ("<html>Bad gateway</html>", nil), ("", nil), (#"{"message":"cut"#, nil),
+  ]
+
+  @Test(arguments: errorBodies)
+  func `finds the words for people`(text: String, note: String?) {
+    #expect(Envelope.decodeNote(Array(text: text)) == note)
+  }
+
+  @Test func `cuts the words for people at 300 characters`() {
+    for count in [299, 300, 301] {
+      let body = Envelope.error(status: 500, message: String(repeating: "🚚", count: count))
+      #expect(Envelope.decodeNote(body)?.count == min(count, 300))
+    }
+  }
+}
+
+@Suite struct NewMessageTests {
+  @Test func `writes the body`() {
+    let whole = NewMessage(shop: Sample.shop, text: "a\"b", parent: Sample.parent)
+    #expect(
+      whole.encode().text
+        == #"{"shop_id":"123e4567-e89b-12d3-a456-426614174000","message":"a\"b","#
+        + #""parent_id":"6ba7b810-9dad-41d1-80b4-00c04fd430c8"}"#)
+    #expect(
+      NewMessage(shop: Sample.shop, text: "x").encode().text
+        == #"{"shop_id":"123e4567-e89b-12d3-a456-426614174000","message":"x"}"#)
+  }
+
+  @Test func `reads what it writes`() throws {
+    var chance = Chance(seed: 11)
+    for _ in 0..<500 {
+      let message = NewMessage(
+        shop: Sample.shop, text: "." + chance.text(upTo: 40),
+        parent: Bool.random(using: &chance) ? .random(using: &chance) : nil)
+      #expect(try NewMessage.decode(message.encode()) == message)
+    }
+  }
+
+  private static let badBodies: [(String, MessageError)] = [
+    ("{}", .missing(field: "shop_id")), (#"{"shop_id":"s"}"#, .missing(field: "message")),
+    (#"{"shop_id":"","message":"x"}"#, .missing(field: "shop_id")),
+    (#"{"shop_id":"s","message":""}"#, .missing(field: "message")),
+    (#"{"shop_id":"s","message":null}"#, .missing(field: "message")),
+    (#"{"shop_id":"s","message":3}"#, .wrongType(field: "message")),
+    (#"{"shop_id":{},"message":"x"}"#, .wrongType(field: "shop_id")),
+    (#"{"shop_id":"a b","message":"x"}"#, .badIdentifier(field: "shop_id")),
+    (#"{"shop_id":"..","message":"x"}"#, .badIdentifier(field: "shop_id")),
+    (#"{"shop_id":"s","message":"x","parent_id":""}"#, .badIdentifier(field: "parent_id")),
+    (#"{"shop_id":"s","message":"x","parent_id":1}"#, .wrongType(field: "parent_id")),
+    ("null", .malformed(detail: "expected '{' at byte 0")),
+    ("{} x", .malformed(detail: "trailing bytes at byte 3")),
+  ]
+
+  @Test(arguments: badBodies)
+  func `refuses a bad body`(text: String, error: MessageError) {
+    #expect(throws: error) { try NewMessage.decode(Array(text: text)) }
+  }
+
+  @Test func `bounds the scalars of the text, escaped or not`() throws {
+    for count in [1, 9_999, 10_000, 10_001] {
+      for scalar in ["x", "🚚", #"\u0000"#, #"\ud83d\ude9a"#] {
+        let text = String(repeating: scalar, count: count)
+        let body = Array(text: #"{"shop_id":"s","message":"\#(text)","parent_id":null}"#)
+        if count <= 10_000 {
+          #expect(try NewMessage.decode(body).text.unicodeScalars.count == count)
+        } else {
+          #expect(throws: MessageError.textTooLong(characters: count)) {
+            try NewMessage.decode(body)
+          }
+        }
+      }
+    }
+  }
+
+  @Test func `survives damage`() throws {
+    var chance = Chance(seed: 12)
+    let body = NewMessage(shop: Sample.shop, text: "Hi \"\n🚚", parent: Sample.parent).encode()
+    for _ in 0..<10_000 {
+      guard let found = try? NewMessage.decode(chance.damaged(body)) else { continue }
+      #expect(try NewMessage.decode(found.encode()) == found)
+    }
+  }
+}

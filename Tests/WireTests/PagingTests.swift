@@ -1,0 +1,146 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@Suite struct PageQueryTests {
+  private static let position = Position(epoch: "e1", offset: 7)
+
+  private func query(_ parameters: KeyValuePairs<String, String>) throws(QueryError) -> PageQuery {
+    try PageQuery(parameters: parameters.map { (name: $0.key, value: $0.value) })
+  }
+
+  @Test(arguments: [
+    (PageQuery.page(number: 3, limit: 50), "page=3&limit=50"),
+    (.since(Sample.time, page: 1, limit: 100), "since=2026-01-03T15:30:00Z&page=1&limit=100"),
+    (.after(position, limit: 100), "after=e1:7&limit=100"),
+    (.before(position, limit: 1), "before=e1:7&limit=1"),
+  ])
+  func `writes parameters and reads them back`(query: PageQuery, text: String) throws {
+    #expect(query.parameters.map { "\($0.name)=\($0.value)" }.joined(separator: "&") == text)
+    #expect(try PageQuery(parameters: query.parameters) == query)
+  }
+
+  @Test func `fills in page 1 and limit 20`() throws {
+    #expect(try query([:]) == .page(number: 1, limit: 20))
+    #expect(try query(["token": "x", "Page": "9"]) == .page(number: 1, limit: 20))
+    #expect(try query(["page": "2"]) == .page(number: 2, limit: 20))
+    #expect(try query(["before": "e1:7"]) == .before(Self.position, limit: 20))
+    #expect(
+      try query(["since": "2026-01-03T16:30:00+01:00"]) == .since(Sample.time, page: 1, limit: 20))
+  }
+
+  @Test func `bounds page and limit`() throws {
+    for limit in [1, 2, 99, 100] {
+      #expect(try query(["limit": "\(limit)"]) == .page(number: 1, limit: limit))
+    }
+    for page in [1, 999_999_999, 1_000_000_000] {
+      #expect(try query(["page": "\(page)"]) == .page(number: page, limit: 20))
+    }
+    for text in ["0", "101", "-1", "+1", "", " 1", "1.0", "1e1", "x", "99999999999999999999"] {
+      #expect(throws: QueryError("limit is no number from 1 to 100")) {
+        try query(["limit": text])
+      }
+    }
+    for text in ["0", "1000000001", "-1", "+1", "", "x", "99999999999999999999"] {
+      #expect(throws: QueryError("page is no number from 1 to 1000000000")) {
+        try query(["page": text])
+      }
+    }
+  }
+
+  @Test func `names the parameter that is wrong`() {
+    #expect(throws: QueryError("since is no RFC 3339 time")) { try query(["since": "today"]) }
+    #expect(throws: QueryError("after is no position of the form epoch:offset")) {
+      try query(["after": "7"])
+    }
+    #expect(throws: QueryError("before is no position of the form epoch:offset")) {
+      try query(["before": ""])
+    }
+    #expect(throws: QueryError("page is given twice")) { try query(["page": "1", "page": "2"]) }
+    #expect(throws: QueryError("page does not go with after")) {
+      try query(["after": "e1:7", "page": "1"])
+    }
+    #expect(throws: QueryError("page does not go with before")) {
+      try query(["before": "e1:7", "page": "1"])
+    }
+  }
+
+  @Test func `refuses two directions`() {
+    let time = "2026-01-03T15:30:00Z"
+    let error = QueryError("only one of since, after and before may be given")
+    #expect(throws: error) { try query(["since": time, "after": "e1:7"]) }
+    #expect(throws: error) { try query(["since": time, "before": "e1:7"]) }
+    #expect(throws: error) { try query(["after": "e1:7", "before": "e1:7"]) }
+    #expect(throws: error) { try query(["since": time, "after": "e1:7", "before": "e1:7"]) }
+  }
+}
+
+@Suite struct PositionTests {
+  @Test(arguments: ["e:0", "e:1", "a-Z_9:18446744073709551615"])
+  func `reads what it writes`(text: String) throws {
+    #expect(try #require(Position(text)).description == text)
+  }
+
+  @Test(arguments: [
+    "", ":", "e", "e:", ":1", "e:01", "e:00", "e:+1", "e:-1", "e: 1", "e:1 ", "e:1:1", "e.f:1",
+    "é:1", "e:18446744073709551616", "e:x", "e:١",
+  ])
+  func `refuses anything else`(text: String) {
+    #expect(Position(text) == nil)
+  }
+
+  @Test func `bounds the epoch at 64 characters`() {
+    for count in [1, 63, 64, 65] {
+      let epoch = String(repeating: "e", count: count)
+      let expected = count <= 64 ? Position(epoch: epoch, offset: 3) : nil
+      #expect(Position("\(epoch):3") == expected)
+    }
+  }
+}
+
+@Suite struct ShopIDTests {
+  @Test func `bounds its length and keeps out what a path would change`() {
+    for count in [0, 1, 127, 128, 129] {
+      let text = String(repeating: "s", count: count)
+      #expect(ShopID(text)?.text == ((1...128).contains(count) ? text : nil))
+    }
+    for text in [".", "..", "a/b", "a b", "a%2Fb", "é", "a\u{0}"] { #expect(ShopID(text) == nil) }
+    for text in ["...", ".a", "a.b_C-9"] { #expect(ShopID(text)?.text == text) }
+  }
+}
+
+@Suite struct ShopRouteTests {
+  private static let base = "/api/v1/auth/shops"
+
+  @Test(arguments: [
+    (ShopRoute.send, base + "/messages"),
+    (.all(Sample.shop), base + "/\(Sample.shop)/messages"),
+    (.paginated(Sample.shop), base + "/\(Sample.shop)/messages/paginated"),
+    (.stream(Sample.shop), base + "/\(Sample.shop)/messages/stream"),
+    (.health, "/healthz"), (.streamHealth, "/api/v1/health/websocket"), (.metrics, "/metrics"),
+  ])
+  func `writes paths and reads them back`(route: ShopRoute, path: String) {
+    #expect(route.path == path)
+    #expect(ShopRoute(path: path) == route)
+  }
+
+  @Test func `takes a shop that is named like a segment`() throws {
+    let shop = try #require(ShopID("messages"))
+    #expect(ShopRoute(path: Self.base + "/messages/messages") == .all(shop))
+    #expect(ShopRoute(path: Self.base + "/messages/messages/stream") == .stream(shop))
+  }
+
+  @Test(arguments: [
+    "", "/", "healthz", "/healthz/", "//healthz", "/Healthz", "/healthz?x", "/metrics/x",
+    "/api/v1/health", base, base + "/", base + "/messages/", base + "/s", base + "/s/",
+    base + "//messages", base + "/s/messages/", base + "/s/messages/Stream",
+    base + "/s/messages/stream/", base + "/s/messages/stream/x", base + "/s/messages/x",
+    base + "/s t/messages", base + "/s%2F/messages", base + "/../messages",
+    base + "/./messages/stream", base + "/s/t/messages", base + "/é/messages",
+    base + "/s\u{0}/messages", "/api/v1/auth/shop/s/messages", "/api/v2/auth/shops/s/messages",
+    "/api/v1/shops/s/messages", "x" + base + "/s/messages",
+  ])
+  func `refuses other paths`(path: String) {
+    #expect(ShopRoute(path: path) == nil)
+  }
+}

@@ -1,0 +1,114 @@
+import LinkCore
+import LinkWire
+
+/// Values that the tests share.
+enum Sample {
+  static let shop = word("123e4567-e89b-12d3-a456-426614174000")
+  static let otherShop = word("123e4567-e89b-12d3-a456-426614174001")
+  static let id = uuid("550e8400-e29b-41d4-a716-446655440000")
+  static let parent = uuid("6ba7b810-9dad-41d1-80b4-00c04fd430c8")
+  /// 2026-01-03T15:30:00Z.
+  static let time = Timestamp(nanoseconds: 1_767_454_200_000_000_000)
+
+  static let message = Message(
+    id: id, shop: shop, user: "uid-7", username: "Ada", text: "Hi \"team\"\n\u{1} 🚚 שלום",
+    createdAt: time, updatedAt: time.advanced(by: .milliseconds(1500)), isEdited: true,
+    parent: parent, position: Position(epoch: "e1", offset: 7))
+
+  static let messageText =
+    #"{"id":"550e8400-e29b-41d4-a716-446655440000","#
+    + #""shop_id":"123e4567-e89b-12d3-a456-426614174000","user_id":"uid-7","username":"Ada","#
+    + #""message":"Hi \"team\"\n\u0001 🚚 שלום","created_at":"2026-01-03T15:30:00Z","#
+    + #""updated_at":"2026-01-03T15:30:01.5Z","is_edited":true,"#
+    + #""parent_id":"6ba7b810-9dad-41d1-80b4-00c04fd430c8","position":"e1:7"}"#
+
+  /// The least that a plain server may send.
+  static let plainMembers: [(String, String)] = [
+    ("id", #""550e8400-e29b-41d4-a716-446655440000""#),
+    ("shop_id", #""123e4567-e89b-12d3-a456-426614174000""#),
+    ("user_id", #""uid-7""#),
+    ("message", #""Hi""#),
+    ("created_at", #""2026-01-03T15:30:00Z""#),
+  ]
+  static let plain = Message(
+    id: id, shop: shop, user: "uid-7", username: nil, text: "Hi", createdAt: time)
+
+  /// The plain message as text with members put in place of others, added (`nil`: left out).
+  static func plainText(_ changes: [(String, String?)] = []) -> [UInt8] {
+    var members = plainMembers
+    for (name, value) in changes {
+      members.removeAll { $0.0 == name }
+      if let value { members.append((name, value)) }
+    }
+    return Array("{\(members.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ","))}".utf8)
+  }
+
+  private static func word(_ text: String) -> ShopID {
+    // A literal of allowed characters.
+    ShopID(text) ?? { preconditionFailure("no shop id: \(text)") }()
+  }
+
+  private static func uuid(_ text: String) -> UUID128 {
+    // A literal in the 36-character form.
+    UUID128(text) ?? { preconditionFailure("no UUID: \(text)") }()
+  }
+}
+
+/// The words that random texts are made of: each of them troubled a codec once.
+private let fragments: [String] = [
+  "a", "Hello", " ", "\"", "\\", "/", "\u{0}", "\u{1}", "\u{8}", "\t", "\n", "\u{C}", "\r",
+  "\u{1F}", "\u{7F}", "é", "e\u{301}", "שלום", "مرحبا", "\u{200F}", "\u{202E}", "\u{2028}", "🚚",
+  "👩‍👩‍👧", "\u{FFFD}", "\u{FFFF}", "\u{10FFFF}", "\u{FEFF}", "\\u0041", "\r\n", "日本",
+]
+
+extension Chance {
+  mutating func text(upTo count: Int) -> String {
+    (0..<Int.random(in: 0...count, using: &self)).reduce(into: "") { text, _ in
+      text += fragments.randomElement(using: &self) ?? ""
+    }
+  }
+
+  mutating func timestamp() -> Timestamp {
+    let unit: Int64 = [1, 1_000, 1_000_000, 1_000_000_000].randomElement(using: &self) ?? 1
+    let nanoseconds = Int64.random(in: .min ... .max, using: &self)
+    return Timestamp(nanoseconds: nanoseconds / unit * unit)
+  }
+
+  mutating func message() -> Message {
+    let createdAt = timestamp()
+    let isEdited = Bool.random(using: &self)
+    let name = text(upTo: 4)
+    return Message(
+      id: .random(using: &self), shop: Sample.shop, user: "u" + text(upTo: 5),
+      username: name.isEmpty ? nil : name, text: text(upTo: 60), createdAt: createdAt,
+      updatedAt: isEdited ? timestamp() : nil, isEdited: isEdited,
+      parent: Bool.random(using: &self) ? .random(using: &self) : nil,
+      position: Bool.random(using: &self) ? Position(epoch: "a-Z_9", offset: next()) : nil)
+  }
+
+  /// The bytes with one to four small damages.
+  mutating func damaged(_ bytes: [UInt8]) -> [UInt8] {
+    var bytes = bytes
+    let tokens = Array(#"{}[]",:\u0tnf-+.eE19"#.utf8) + [0x00, 0x1F, 0x80, 0xC0, 0xED, 0xF5, 0xFF]
+    for _ in 0..<Int.random(in: 1...4, using: &self) where !bytes.isEmpty {
+      let index = Int.random(in: 0..<bytes.count, using: &self)
+      switch Int.random(in: 0..<6, using: &self) {
+      case 0: bytes[index] = tokens.randomElement(using: &self) ?? 0
+      case 1: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &self)
+      case 2: bytes.remove(at: index)
+      case 3: bytes.insert(tokens.randomElement(using: &self) ?? 0, at: index)
+      case 4: bytes.removeSubrange(index...)
+      case _: bytes.insert(contentsOf: bytes[index..<min(index + 20, bytes.count)], at: index)
+      }
+    }
+    return bytes
+  }
+}
+
+extension Array where Element == UInt8 {
+  init(text: String) {
+    self = Array(text.utf8)
+  }
+
+  var text: String { String(decoding: self, as: UTF8.self) }
+}

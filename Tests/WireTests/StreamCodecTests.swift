@@ -1,0 +1,217 @@
+import LinkCore
+import LinkWire
+import Testing
+
+private func decode(_ bytes: [UInt8]) throws(MessageError) -> StreamFrame {
+  try StreamCodec.decode(bytes, shop: Sample.shop)
+}
+
+@Suite struct StreamCodecTests {
+  @Test func `writes the members in the order of the contract`() {
+    #expect(StreamCodec.encode(Sample.message).text == Sample.messageText)
+  }
+
+  @Test func `reads what it writes`() throws {
+    #expect(try decode(Array(text: Sample.messageText)) == .message(Sample.message))
+    var chance = Chance(seed: 6)
+    for _ in 0..<1_000 {
+      let message = chance.message()
+      #expect(try decode(StreamCodec.encode(message)) == .message(message))
+    }
+  }
+
+  @Test func `reads the example of the seed`() throws {
+    let text = #"""
+      {
+        "id": "550e8400-e29b-41d4-a716-446655440000",
+        "shop_id": "123e4567-e89b-12d3-a456-426614174000",
+        "user_id": "789e0123-e45b-67c8-d901-234567890abc",
+        "username": "john_doe",
+        "message": "Hello team! The vehicle inspection is complete.",
+        "created_at": "2026-01-03T15:30:00Z",
+        "updated_at": null,
+        "is_edited": false
+      }
+      """#
+    let message = Message(
+      id: Sample.id, shop: Sample.shop, user: "789e0123-e45b-67c8-d901-234567890abc",
+      username: "john_doe", text: "Hello team! The vehicle inspection is complete.",
+      createdAt: Sample.time)
+    #expect(try decode(Array(text: text)) == .message(message))
+  }
+
+  private static let plainChanges: [[(String, String)]] = [
+    [], [("username", #""""#)], [("username", "null")], [("is_edited", "null")],
+    [("is_edited", "false")], [("updated_at", "null")], [("parent_id", "null")],
+    [("updated_at", #""2026-01-03T15:30:00.000Z""#)], [("position", "null")],
+    [("updated_at", #""2026-01-03T16:30:00+01:00""#)], [("likes", #"{"a":[1,2,{"b":null}]}"#)],
+    [("created_at", #""2026-01-03T17:30:00.000000+02:00""#)], [("type", #""message""#)],
+    [("id", #""550E8400-E29B-41D4-A716-446655440000""#)], [("type", "3")],
+    [("shop_id", #""123E4567-E89B-12D3-A456-426614174000""#)],
+    [("user_id", #""\u0075id-7""#)], [("\\u0069d", #""550e8400-e29b-41d4-a716-446655440000""#)],
+  ]
+
+  @Test(arguments: plainChanges)
+  func `takes a plain server's message`(changes: [(String, String)]) throws {
+    #expect(try decode(Sample.plainText(changes)) == .message(Sample.plain))
+  }
+
+  @Test func `keeps an edit's time, even one equal to the creation`() throws {
+    let time = #""2026-01-03T15:30:00Z""#
+    var message = Sample.plain
+    message.updatedAt = Sample.time
+    message.isEdited = true
+    #expect(
+      try decode(Sample.plainText([("updated_at", time), ("is_edited", "true")]))
+        == .message(message))
+    message.updatedAt = Sample.time.advanced(by: .seconds(1))
+    message.isEdited = false
+    #expect(
+      try decode(Sample.plainText([("updated_at", #""2026-01-03T15:30:01Z""#)]))
+        == .message(message))
+  }
+
+  private static let badMembers: [(String, String?, MessageError)] = [
+    ("id", nil, .missing(field: "id")), ("id", "null", .missing(field: "id")),
+    ("id", "1", .wrongType(field: "id")), ("id", #""550e8400""#, .badIdentifier(field: "id")),
+    ("id", #""550e8400xe29b-41d4-a716-446655440000""#, .badIdentifier(field: "id")),
+    ("shop_id", nil, .missing(field: "shop_id")), ("shop_id", "[]", .wrongType(field: "shop_id")),
+    ("shop_id", #""a/b""#, .badIdentifier(field: "shop_id")),
+    ("shop_id", #""elsewhere""#, .wrongShop(found: "elsewhere")),
+    ("user_id", nil, .missing(field: "user_id")),
+    ("user_id", "7", .wrongType(field: "user_id")),
+    ("user_id", #""""#, .badIdentifier(field: "user_id")),
+    ("username", "{}", .wrongType(field: "username")),
+    ("message", nil, .missing(field: "message")), ("message", "null", .missing(field: "message")),
+    ("message", "true", .wrongType(field: "message")),
+    ("created_at", nil, .missing(field: "created_at")),
+    ("created_at", "1767454200", .wrongType(field: "created_at")),
+    ("created_at", #""yesterday""#, .badDate(field: "created_at")),
+    ("updated_at", #""""#, .badDate(field: "updated_at")),
+    ("updated_at", "false", .wrongType(field: "updated_at")),
+    ("is_edited", #""no""#, .wrongType(field: "is_edited")),
+    ("parent_id", #""""#, .badIdentifier(field: "parent_id")),
+    ("parent_id", "{}", .wrongType(field: "parent_id")),
+    ("position", #""7""#, .badIdentifier(field: "position")),
+    ("position", "7", .wrongType(field: "position")),
+  ]
+
+  @Test(arguments: badMembers)
+  func `refuses a bad member`(field: String, value: String?, error: MessageError) {
+    #expect(throws: error) { try decode(Sample.plainText([(field, value)])) }
+  }
+
+  @Test(arguments: [
+    "", "null", "[]", "\"text\"", "{", #"{"id":}"#, "{} {}", "\u{FEFF}{}", #"{"a":"\uD800"}"#,
+    #"{"within_ms":1e99}"#,
+  ])
+  func `refuses what is no JSON object`(text: String) {
+    do {
+      _ = try decode(Array(text: text))
+      Issue.record("was read")
+    } catch {
+      if case .malformed = error {} else { Issue.record("\(error)") }
+    }
+  }
+
+  @Test func `takes the last of repeated members`() throws {
+    var text = Sample.plainText([("message", nil)]).text
+    text = String(text.dropLast()) + #","message":"first","message":"Hi"}"#
+    #expect(try decode(Array(text: text)) == .message(Sample.plain))
+    let emptied = String(text.dropLast()) + #","message":null}"#
+    #expect(throws: MessageError.missing(field: "message")) { try decode(Array(text: emptied)) }
+  }
+
+  private static let notices: [(String, StreamFrame)] = [
+    (#"{"type":"draining","within_ms":5000}"#, .draining(within: .seconds(5))),
+    (#"{"within_ms":0,"type":"draining"}"#, .draining(within: .zero)),
+    (#"{"type":"typing","message":{"not":"ours"},"user_id":3}"#, .unknown(type: "typing")),
+    (#"{"type":""}"#, .unknown(type: "")),
+  ]
+
+  @Test(arguments: notices)
+  func `reads notices`(text: String, frame: StreamFrame) throws {
+    #expect(try decode(Array(text: text)) == frame)
+  }
+
+  private static let badNotices: [(String, MessageError)] = [
+    (#"{"type":"draining"}"#, .missing(field: "within_ms")),
+    (#"{"type":"draining","within_ms":-1}"#, .missing(field: "within_ms")),
+    (#"{"type":"draining","within_ms":"5"}"#, .wrongType(field: "within_ms")),
+    ("{}", .missing(field: "id")), (#"{"type":null}"#, .missing(field: "id")),
+    (#"{"type":7}"#, .wrongType(field: "type")),
+  ]
+
+  @Test(arguments: badNotices)
+  func `refuses notices that say too little`(text: String, error: MessageError) {
+    #expect(throws: error) { try decode(Array(text: text)) }
+  }
+
+  @Test func `writes the notice of a drain`() throws {
+    let frame = StreamCodec.encodeDraining(within: .milliseconds(5000))
+    #expect(frame.text == #"{"type":"draining","within_ms":5000}"#)
+    #expect(StreamCodec.encodeDraining(within: .seconds(-1)).text.hasSuffix(":0}"))
+    for limit in [Duration.zero, .milliseconds(1), .seconds(90)] {
+      #expect(try decode(StreamCodec.encodeDraining(within: limit)) == .draining(within: limit))
+    }
+  }
+
+  @Test func `bounds the bytes of a frame`() throws {
+    let short = Sample.plainText().count
+    for size in [10_239, 10_240, 10_241] {
+      let frame = Sample.plainText() + Array(repeating: 0x20, count: size - short)
+      if size <= 10_240 {
+        #expect(try decode(frame) == .message(Sample.plain))
+      } else {
+        #expect(throws: MessageError.frameTooLong(bytes: size)) { try decode(frame) }
+      }
+    }
+  }
+
+  @Test(arguments: ["a", "é", "🚚"])
+  func `bounds the scalars of a text`(scalar: String) throws {
+    let limits = MessageLimits(maxFrameBytes: 100_000)
+    for count in [9_999, 10_000, 10_001] {
+      let text = String(repeating: scalar, count: count)
+      let frame = Sample.plainText([("message", "\"\(text)\"")])
+      if count <= 10_000 {
+        var message = Sample.plain
+        message.text = text
+        #expect(
+          try StreamCodec.decode(frame, shop: Sample.shop, limits: limits) == .message(message))
+      } else {
+        #expect(throws: MessageError.textTooLong(characters: count)) {
+          try StreamCodec.decode(frame, shop: Sample.shop, limits: limits)
+        }
+      }
+    }
+  }
+
+  @Test func `bounds the bytes of a user id`() throws {
+    for count in [1, 255, 256, 257] {
+      let user = String(repeating: "u", count: count)
+      let frame = Sample.plainText([("user_id", "\"\(user)\"")])
+      if count <= 256 {
+        var message = Sample.plain
+        message.user = user
+        #expect(try decode(frame) == .message(message))
+      } else {
+        #expect(throws: MessageError.badIdentifier(field: "user_id")) { try decode(frame) }
+      }
+    }
+  }
+
+  @Test func `survives damage`() throws {
+    var chance = Chance(seed: 7)
+    var read = 0
+    for _ in 0..<20_000 {
+      let frame = chance.damaged(Array(text: Sample.messageText))
+      guard case .message(let message)? = try? decode(frame) else { continue }
+      read += 1
+      let again = try StreamCodec.decode(
+        StreamCodec.encode(message), shop: Sample.shop, limits: MessageLimits())
+      #expect(again == .message(message))
+    }
+    #expect((100..<19_000).contains(read))
+  }
+}

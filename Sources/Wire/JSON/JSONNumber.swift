@@ -1,11 +1,16 @@
 extension JSONReader {
   /// Takes a whole number that fits 64 bits, written without fraction or exponent.
   public mutating func int() throws(JSONError) -> Int64 {
-    let number = try scanNumber()
-    guard let value = Int64(literal(number)) else {
-      throw JSONError("no 64-bit whole number", at: number.lowerBound)
+    let start = position
+    guard let value = try intIfWhole() else {
+      throw JSONError("no 64-bit whole number", at: start)
     }
     return value
+  }
+
+  /// Takes any number; `nil` unless it is one that `int()` would give.
+  public mutating func intIfWhole() throws(JSONError) -> Int64? {
+    Int64(literal(try scanNumber()))
   }
 
   /// Takes any number whose magnitude a `Double` can hold.

@@ -12,6 +12,7 @@ struct MessageReader {
 
   private(set) var hasID = false
   private(set) var type: String?
+  private(set) var hasWithin = false
   private(set) var within: Int64?
   private var id: MessageID?
   private var hasShop = false
@@ -89,9 +90,23 @@ struct MessageReader {
       guard let found = try string(field, from: &reader) else { return position = nil }
       position = Position(reader.text(of: found))
       if position == nil { note(.badIdentifier(field: field.rawValue)) }
-    case .type: type = try string(field, from: &reader).map(reader.text)
-    case .within: within = try value(field, .number, from: &reader) ? reader.int() : nil
+    case .type, .within: try readNotice(field, from: &reader)
     }
+  }
+
+  /// The members of a notice; a message may have others of their names.
+  private mutating func readNotice(
+    _ field: Field, from reader: inout JSONReader
+  ) throws(JSONError) {
+    let kind = try reader.peek()
+    if field == .type, kind == .string {
+      type = try reader.string()
+    } else if field == .within, kind == .number {
+      within = try reader.intIfWhole()
+    } else {
+      try reader.skipValue()
+    }
+    if field == .within { hasWithin = true }
   }
 
   /// The message, or what is wrong with it.

@@ -26,7 +26,8 @@ public enum StreamCodec {
     }
     guard !fields.hasID, let type = fields.type else { return .message(try fields.message()) }
     guard type == drainingType else { return .unknown(type: type) }
-    guard let within = fields.within, within >= 0 else { throw .missing(field: "within_ms") }
+    guard fields.hasWithin else { throw .missing(field: "within_ms") }
+    guard let within = fields.within, within >= 0 else { throw .wrongType(field: "within_ms") }
     return .draining(within: .milliseconds(within))
   }
 

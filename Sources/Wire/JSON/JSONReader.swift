@@ -12,6 +12,7 @@ public struct JSONReader: Sendable {
   /// Whether the innermost container has shown no member yet.
   private var isFirst = false
 
+  /// Stands before the text's one value.
   public init(_ bytes: [UInt8]) {
     self.bytes = bytes
   }
@@ -21,7 +22,7 @@ public struct JSONReader: Sendable {
     case object, array, string, number, bool, null
   }
 
-  /// Looks at the next value without taking it.
+  /// Looks at the next value without taking it; throws where none can begin.
   public mutating func peek() throws(JSONError) -> Kind {
     switch try nextByte() {
     case UInt8(ascii: "\""): return .string
@@ -35,6 +36,7 @@ public struct JSONReader: Sendable {
     }
   }
 
+  /// Takes `{`; `nextKey()` takes the rest.
   public mutating func beginObject() throws(JSONError) {
     try open(UInt8(ascii: "{"))
   }
@@ -47,6 +49,7 @@ public struct JSONReader: Sendable {
     return key
   }
 
+  /// Takes `[`; `nextElement()` takes the rest.
   public mutating func beginArray() throws(JSONError) {
     try open(UInt8(ascii: "["))
   }
@@ -56,10 +59,12 @@ public struct JSONReader: Sendable {
     try hasNext(before: UInt8(ascii: "]"))
   }
 
+  /// Takes a string.
   public mutating func string() throws(JSONError) -> String {
     text(of: try scanString())
   }
 
+  /// Takes `true` or `false`.
   public mutating func bool() throws(JSONError) -> Bool {
     guard try nextByte() == UInt8(ascii: "t") else {
       try take(word: "false")
@@ -69,6 +74,7 @@ public struct JSONReader: Sendable {
     return true
   }
 
+  /// Takes `null`.
   public mutating func null() throws(JSONError) {
     try take(word: "null")
   }

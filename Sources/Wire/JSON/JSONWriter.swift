@@ -2,6 +2,7 @@
 ///
 /// The caller keeps the grammar: a key before each member's value, every `begin` with its `end`.
 public struct JSONWriter: Sendable {
+  /// What was written so far.
   public private(set) var bytes: [UInt8] = []
   /// Whether the next key or value is the first of its container or belongs to a key.
   private var isFirst = true
@@ -11,9 +12,13 @@ public struct JSONWriter: Sendable {
     bytes.reserveCapacity(capacity)
   }
 
+  /// Writes `{`; members follow.
   public mutating func beginObject() { open(UInt8(ascii: "{")) }
+  /// Writes `}`.
   public mutating func endObject() { close(UInt8(ascii: "}")) }
+  /// Writes `[`; elements follow.
   public mutating func beginArray() { open(UInt8(ascii: "[")) }
+  /// Writes `]`.
   public mutating func endArray() { close(UInt8(ascii: "]")) }
 
   /// Writes a member's name; its value follows.
@@ -24,6 +29,7 @@ public struct JSONWriter: Sendable {
     isFirst = true
   }
 
+  /// Writes a string; only what must be escaped is.
   public mutating func string(_ text: String) {
     separate()
     quote(text)
@@ -34,16 +40,19 @@ public struct JSONWriter: Sendable {
     if let text { string(text) } else { null() }
   }
 
+  /// Writes a whole number in decimal.
   public mutating func int(_ number: some BinaryInteger) {
     separate()
     bytes.append(contentsOf: String(number).utf8)
   }
 
+  /// Writes `true` or `false`.
   public mutating func bool(_ value: Bool) {
     separate()
     bytes.append(contentsOf: (value ? "true" : "false").utf8)
   }
 
+  /// Writes `null`.
   public mutating func null() {
     separate()
     bytes.append(contentsOf: "null".utf8)

@@ -5,6 +5,7 @@ public struct MessageLimits: Sendable, Hashable {
   /// Longest text in Unicode scalars; the contract allows 10,000 characters.
   public var maxCharacters: Int
 
+  /// The contract's limits, or others.
   public init(maxFrameBytes: Int = 10_240, maxCharacters: Int = 10_000) {
     self.maxFrameBytes = maxFrameBytes
     self.maxCharacters = maxCharacters
@@ -17,6 +18,7 @@ public enum MessageError: Error, Sendable, Hashable, Codable {
   case malformed(detail: String)
   /// A required member is absent, `null` or, where that says nothing, empty.
   case missing(field: String)
+  /// A member holds another kind of JSON value than the contract says.
   case wrongType(field: String)
   /// No UUID, shop id, position or user id where one must stand.
   case badIdentifier(field: String)
@@ -24,6 +26,8 @@ public enum MessageError: Error, Sendable, Hashable, Codable {
   case badDate(field: String)
   /// Belongs to another shop than the one asked for.
   case wrongShop(found: String)
+  /// Over `MessageLimits.maxFrameBytes`.
   case frameTooLong(bytes: Int)
+  /// Over `MessageLimits.maxCharacters`, in Unicode scalars.
   case textTooLong(characters: Int)
 }

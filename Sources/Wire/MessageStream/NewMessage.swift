@@ -1,10 +1,13 @@
 /// The body of `POST /shops/messages`.
 public struct NewMessage: Sendable, Hashable {
+  /// Where it goes.
   public var shop: ShopID
   /// 1 to `MessageLimits.maxCharacters` Unicode scalars.
   public var text: String
+  /// The message that it answers.
   public var parent: MessageID?
 
+  /// A message to send; its bounds are checked where it is read.
   public init(shop: ShopID, text: String, parent: MessageID? = nil) {
     self.shop = shop
     self.text = text

@@ -3,6 +3,7 @@ public struct QueryError: Error, Sendable, Hashable {
   /// Names the parameter and what is wrong with it.
   public var detail: String
 
+  /// An error that says `detail`.
   public init(_ detail: String) {
     self.detail = detail
   }

@@ -1,5 +1,6 @@
 /// What one text frame of the stream says.
 public enum StreamFrame: Sendable, Hashable {
+  /// A message of the shop.
   case message(Message)
   /// The server stops within this time: connect again.
   case draining(within: Duration)

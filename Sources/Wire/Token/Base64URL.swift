@@ -1,5 +1,6 @@
 /// Base64 with the URL-safe alphabet and without padding (RFC 4648 section 5, RFC 7515 section 2).
 public enum Base64URL {
+  /// Writes four letters for three bytes, fewer for the last one or two.
   public static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     text.reserveCapacity((bytes.count * 4 + 2) / 3)
@@ -19,6 +20,8 @@ public enum Base64URL {
     return String(decoding: text, as: UTF8.self)
   }
 
+  /// Reads what `encode` writes.
+  ///
   /// `nil` for padding, other characters, impossible lengths and bits left over that are not zero.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {
     guard text.utf8.count % 4 != 1 else { return nil }

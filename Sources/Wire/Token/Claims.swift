@@ -11,6 +11,7 @@ public struct Claims: Sendable, Hashable {
   /// `exp`: from here on the token is worth nothing (RFC 7519 section 4.1.4).
   public var expiresAt: Timestamp
 
+  /// Claims as they are to be signed; nothing is checked.
   public init(user: String, name: String, shops: [ShopID], expiresAt: Timestamp) {
     self.user = user
     self.name = name

@@ -11,6 +11,7 @@ public struct Cursor: Sendable, Hashable, Codable {
   /// Wall time when the timeline was last known to be whole.
   public var wholeAt: Timestamp?
 
+  /// A cursor; nothing is known by default.
   public init(position: Position? = nil, time: Timestamp? = nil, wholeAt: Timestamp? = nil) {
     self.position = position
     self.time = time
@@ -25,6 +26,7 @@ public struct Gap: Sendable, Hashable, Codable {
   /// The first message behind the hole.
   public var before: TimelineKey
 
+  /// A hole between two neighbours.
   public init(after: TimelineKey?, before: TimelineKey) {
     self.after = after
     self.before = before
@@ -35,13 +37,18 @@ public struct Gap: Sendable, Hashable, Codable {
 public struct OutboxEntry: Sendable, Hashable, Codable {
   /// The idempotency key: made once, sent with every try.
   public var id: UUID128
+  /// Where it goes.
   public var shop: ShopID
+  /// As the user wrote it.
   public var text: String
+  /// The message that it answers.
   public var parent: MessageID?
   /// When the user sent it, by the phone's wall clock; orders the optimistic entries.
   public var createdAt: Timestamp
+  /// Whether it is still tried.
   public var state: State
 
+  /// What became of it so far.
   public enum State: Sendable, Hashable, Codable {
     /// Waits for its turn or for the next try; `tries` were made.
     case queued(tries: Int)
@@ -49,6 +56,7 @@ public struct OutboxEntry: Sendable, Hashable, Codable {
     case failed(reason: String)
   }
 
+  /// An entry that was not tried yet, by default.
   public init(
     id: UUID128, shop: ShopID, text: String, parent: MessageID? = nil, createdAt: Timestamp,
     state: State = .queued(tries: 0)
@@ -70,9 +78,12 @@ public struct TimelineChange: Sendable, Hashable, Codable {
   public var cursor: Cursor?
   /// The whole list of gaps from now on; `nil` leaves it as it is.
   public var gaps: [Gap]?
+  /// Entries to add, or to replace by id.
   public var outboxPut: [OutboxEntry]
+  /// Ids of entries to forget.
   public var outboxRemove: [UUID128]
 
+  /// A change of nothing, by default.
   public init(
     messages: [Message] = [], cursor: Cursor? = nil, gaps: [Gap]? = nil,
     outboxPut: [OutboxEntry] = [], outboxRemove: [UUID128] = []
@@ -84,6 +95,7 @@ public struct TimelineChange: Sendable, Hashable, Codable {
     self.outboxRemove = outboxRemove
   }
 
+  /// Whether there is nothing to write down.
   public var isEmpty: Bool {
     messages.isEmpty && cursor == nil && gaps == nil && outboxPut.isEmpty && outboxRemove.isEmpty
   }
@@ -96,6 +108,7 @@ public struct TimelineCommit: Sendable, Hashable, Codable {
   /// Ids whose text was replaced by a later edit.
   public var edited: [MessageID]
 
+  /// A commit that changed nothing, by default.
   public init(inserted: [MessageID] = [], edited: [MessageID] = []) {
     self.inserted = inserted
     self.edited = edited
@@ -108,11 +121,14 @@ public struct TimelineSnapshot: Sendable, Hashable, Codable {
   public var messages: [Message]
   /// Whether older messages are kept than `messages` shows.
   public var hasOlder: Bool
+  /// How far the timeline is whole.
   public var cursor: Cursor
+  /// The holes, in timeline order.
   public var gaps: [Gap]
   /// In the order in which they were put.
   public var outbox: [OutboxEntry]
 
+  /// An empty snapshot, by default.
   public init(
     messages: [Message] = [], hasOlder: Bool = false, cursor: Cursor = Cursor(),
     gaps: [Gap] = [], outbox: [OutboxEntry] = []

@@ -2,6 +2,7 @@ public import LinkCore
 
 /// Names a shop: a room of messages. A UUID in production; any path-safe word is accepted.
 public struct ShopID: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
+  /// The id as given, letter case kept.
   public let text: String
 
   /// Takes 1 to 128 of the characters `A-Z a-z 0-9 . _ -`; `nil` for anything else.
@@ -24,8 +25,10 @@ public struct ShopID: Sendable, Hashable, Comparable, Codable, CustomStringConve
     }
   }
 
+  /// The id as given.
   public var description: String { text }
 
+  /// By text.
   public static func < (left: ShopID, right: ShopID) -> Bool { left.text < right.text }
 
   public init(from decoder: any Decoder) throws {
@@ -49,32 +52,43 @@ public struct ShopID: Sendable, Hashable, Comparable, Codable, CustomStringConve
 public struct Position: Sendable, Hashable, Codable, CustomStringConvertible {
   /// 1 to 64 characters of `A-Z a-z 0-9 - _`.
   public var epoch: String
+  /// From 1; 0 stands for an empty log.
   public var offset: UInt64
 
+  /// A position; nothing is checked.
   public init(epoch: String, offset: UInt64) {
     self.epoch = epoch
     self.offset = offset
   }
 
+  /// The form on the wire.
   public var description: String { "\(epoch):\(offset)" }
 }
 
 /// One message of a shop, as server and client agree on it.
 public struct Message: Sendable, Hashable, Codable {
+  /// Given by the server.
   public var id: MessageID
+  /// The room that it stands in.
   public var shop: ShopID
   /// The author; an opaque word (a Firebase UID in the original system).
   public var user: String
   /// The author's display name; REST answers of a plain server leave it out.
   public var username: String?
+  /// At most `MessageLimits.maxCharacters` Unicode scalars when it was read from the wire.
   public var text: String
+  /// By the server's clock.
   public var createdAt: Timestamp
+  /// The last edit; `nil` if there was none.
   public var updatedAt: Timestamp?
+  /// Whether the text is not the first one.
   public var isEdited: Bool
+  /// The message that it answers.
   public var parent: MessageID?
   /// Where it stands in the log; `nil` from a server without positions.
   public var position: Position?
 
+  /// A message; nothing is checked.
   public init(
     id: MessageID, shop: ShopID, user: String, username: String?, text: String,
     createdAt: Timestamp, updatedAt: Timestamp? = nil, isEdited: Bool = false,
@@ -98,14 +112,18 @@ public struct Message: Sendable, Hashable, Codable {
 
 /// The order of a timeline: `createdAt`, then `id`.
 public struct TimelineKey: Sendable, Hashable, Comparable, Codable {
+  /// The message's time of creation.
   public var createdAt: Timestamp
+  /// Tells messages of one instant apart.
   public var id: MessageID
 
+  /// The place of a message with this time and id.
   public init(createdAt: Timestamp, id: MessageID) {
     self.createdAt = createdAt
     self.id = id
   }
 
+  /// Earlier first, then the smaller id.
   public static func < (left: TimelineKey, right: TimelineKey) -> Bool {
     (left.createdAt, left.id) < (right.createdAt, right.id)
   }

@@ -27,6 +27,7 @@ public struct Page: Sendable, Hashable, Codable {
   /// Entries that were no valid messages of this shop and were left out.
   public var rejected: Int
 
+  /// A page; whole, without positions and rejects, by default.
   public init(
     messages: [Message], hasNext: Bool, head: Position? = nil, recovered: Bool = true,
     rejected: Int = 0

@@ -2,14 +2,18 @@
 ///
 /// Order is the order of the lower-case text form (RFC 9562 section 4).
 public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
+  /// The first 16 hexadecimal digits.
   public var high: UInt64
+  /// The last 16 hexadecimal digits.
   public var low: UInt64
 
+  /// The UUID of these digits.
   public init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
 
+  /// By the digits, first to last.
   public static func < (left: UUID128, right: UUID128) -> Bool {
     (left.high, left.low) < (right.high, right.low)
   }

@@ -65,7 +65,7 @@
     ) throws(NetlinkFailure) -> NetlinkRecord {
       switch type {
       case Int(NLMSG_DONE): return .done
-      case Int(NLMSG_ERROR): return .refused(-(try number(at: body, 0, Int32.self)))
+      case Int(NLMSG_ERROR): return .refused(0 &- (try number(at: body, 0, Int32.self)))
       case Int(RTM_NEWLINK): return .link(try link(in: body))
       case Int(RTM_NEWADDR): return try address(in: body).map { .address($0) } ?? .ignored
       case Int(RTM_NEWROUTE): return try routes(in: body).map { .routes($0) } ?? .ignored

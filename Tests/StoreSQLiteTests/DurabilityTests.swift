@@ -76,7 +76,7 @@ import Testing
       let stored = try await log.append(message, idempotencyKey: nil).message
       let change = TimelineChange(messages: [stored], cursor: Cursor(position: stored.position))
       _ = try await store.commit(change, to: shop)
-      FileHandle.standardError.write(Data("stored \(number)\n".utf8))
+      FileHandle.standardOutput.write(Data("stored \(number)\n".utf8))
     }
   }
 
@@ -100,29 +100,17 @@ import Testing
   /// Starts the writer, kills it (signal 9) once it reported `wanted`, and answers with its last
   /// report.
   private func killWriter(in path: String, after wanted: UInt64) throws -> UInt64 {
-    let writer = Process()
-    writer.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-    writer.arguments = testArguments() + ["--filter", "crashingWriter"]
-    writer.environment = ProcessInfo.processInfo.environment
-      .merging(["HOLDFAST_CRASH_DIR": path]) { _, new in new }
-    let pipe = Pipe()
-    writer.standardError = pipe
-    writer.standardOutput = FileHandle.nullDevice
-    try writer.run()
-    var text = ""
+    let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    let arguments = testArguments() + ["--filter", "crashingWriter"]
+    let command = ([program] + arguments).map { "'\($0)'" }.joined(separator: " ")
+    let writer = try Child("echo $$; export HOLDFAST_CRASH_DIR='\(path)'; exec \(command)")
+    let number = try #require(writer.line().flatMap { pid_t($0) })
     var last: UInt64 = 0
-    while true {
-      let data = pipe.fileHandleForReading.availableData
-      guard !data.isEmpty else { break }
-      text += String(decoding: data, as: UTF8.self)
-      let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-      text = String(lines.last ?? "")
-      for line in lines.dropLast() where line.hasPrefix("stored ") {
-        last = UInt64(line.dropFirst(7)) ?? last
-      }
-      if last >= wanted, writer.isRunning { kill(writer.processIdentifier, SIGKILL) }
+    while let line = writer.line() {
+      guard line.hasPrefix("stored "), let count = UInt64(line.dropFirst(7)) else { continue }
+      last = count
+      if last == wanted { kill(number, SIGKILL) }
     }
-    writer.waitUntilExit()
     return last
   }
 

@@ -8,6 +8,20 @@ import Testing
 
 /// Full disks, other processes, permissions, and a large timeline.
 @Suite struct LimitsTests {
+  @Test(arguments: [
+    (13, 0, FailureKind.full), (778, ENOSPC, .full), (778, EDQUOT, .full), (778, EFBIG, .full),
+    (14, ENOSPC, .full), (778, EIO, .other), (5, 0, .locked), (261, 0, .locked), (6, 0, .locked),
+    (15, 0, .locked), (11, 0, .corrupt), (267, 0, .corrupt), (26, 0, .corrupt), (14, 0, .denied),
+    (8, 0, .denied), (1_544, 0, .denied), (3, 0, .denied), (1, 0, .other), (19, 0, .other),
+  ])
+  func `each result of SQLite is a failure of the port`(
+    _ code: Int32, _ system: Int32, _ kind: FailureKind
+  ) {
+    let failure = storeFailure(code: code, system: system, text: "text", path: "/a/b")
+    #expect(FailureKind(failure) == kind)
+    #expect("\(failure)".contains("/a/b: text (SQLite \(code))."))
+  }
+
   @Test func `a full store fails as full, keeps what it has and works again with room`() throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()

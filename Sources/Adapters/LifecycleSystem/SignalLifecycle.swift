@@ -11,14 +11,15 @@ import Synchronization
 /// Turns signals of the operating system into events of the app's life.
 ///
 /// SIGUSR1 sends it to the background, SIGUSR2 brings it to the foreground, SIGTERM and SIGINT ask
-/// it to end, and SIGCONT, which follows a stop, wakes it. While a stream lives, its signals have no
-/// other effect; afterwards they have their usual one again.
+/// it to end, and SIGCONT, which follows a stop, wakes it. From the first stream on these signals
+/// have no other effect, even after the last stream ended: libdispatch keeps them.
 public struct SignalLifecycle: LifecycleMonitor {
   private let meanings: [(signal: Int32, event: LifecycleEvent)] = [
     (SIGUSR1, .background), (SIGUSR2, .foreground), (SIGTERM, .terminate), (SIGINT, .terminate),
     (SIGCONT, .didWake),
   ]
 
+  /// Takes no signal yet; the first stream does.
   public init() {}
 
   /// The signals that come from now on. Several of one kind may arrive as one event; of more than

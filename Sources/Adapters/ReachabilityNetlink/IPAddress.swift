@@ -21,6 +21,7 @@
       self.bytes = bytes
     }
 
+    /// Whether it has 16 bytes.
     public var isIPv6: Bool { bytes.count == 16 }
 
     /// 127.0.0.0/8, ::1, and the former written as IPv6 (::ffff:127.0.0.0/104).

@@ -42,6 +42,7 @@
     private let target: Target
     private let prepareThread: @Sendable () -> Void
 
+    /// Watches the path to `target`.
     public init(target: Target) {
       self.init(target: target) {}
     }

@@ -121,8 +121,10 @@ import LinkWire
 
   private func check(_ code: Int32) throws(StoreFailure) {
     guard code != SQLITE_OK else { return }
+    let kind = code & 0xFF
+    let system = kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN
     throw storeFailure(
-      code: code, system: unsafe code & 0xFF == SQLITE_IOERR ? sqlite3_system_errno(handle) : 0,
+      code: code, system: system ? unsafe sqlite3_system_errno(handle) : 0,
       text: unsafe String(cString: sqlite3_errmsg(handle)), path: path)
   }
 }

@@ -19,6 +19,12 @@ struct StoreFile {
   let directory: String
   let name: String
 
+  /// - Parameter directory: An empty one is the working directory.
+  init(directory: String, name: String) {
+    self.directory = directory.isEmpty ? "." : directory
+    self.name = name
+  }
+
   var path: String { "\(directory)/\(name).sqlite" }
   var lockPath: String { "\(directory)/\(name).lock" }
 
@@ -102,6 +108,9 @@ final class FileLock {
   }
 
   deinit {
-    if descriptor >= 0 { close(descriptor) }
+    guard descriptor >= 0 else { return }
+    // Closing alone would leave the lock with a child that was forked and has not yet run `exec`.
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
   }
 }

@@ -15,6 +15,7 @@ public actor MemoryTimelineStore: TimelineStore {
   private var timelines: [ShopID: Timeline] = [:]
   private var faults = Faults()
 
+  /// Makes an empty store.
   public init() {}
 
   /// Makes the next `count` calls throw `failure` and do nothing else.

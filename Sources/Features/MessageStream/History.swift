@@ -1,0 +1,50 @@
+import LinkCore
+import LinkWire
+
+/// Where the reader is in the past, and what is fetched for them.
+struct History: Sendable, Hashable {
+  /// The oldest message shown; older ones come only when they are asked for.
+  var oldest: Mark?
+  /// Messages shown so far; where a server counts pages, this finds the page.
+  var shown = 0
+  /// Whether anything older may exist, on disk or on the server.
+  var hasMore = true
+  /// The reader asked, and waits.
+  var isWanted = false
+  /// Kept messages are being read.
+  var isReading = false
+  var fetch: Fetch?
+
+  /// A message's place, and its position where the server gives one.
+  struct Mark: Sendable, Hashable {
+    var key: TimelineKey
+    var position: Position?
+  }
+
+  struct Fetch: Sendable, Hashable {
+    var id: FetchID
+    var query: PageQuery
+    /// Pages asked for so far.
+    var pages: Int
+    var until: Instant
+    /// What is wanted is older than this: the oldest shown message, or the upper edge of a gap.
+    var below: TimelineKey
+  }
+
+  var deadline: Instant? { fetch?.until }
+
+  /// Whether a newly stored message is shown at once: not when it lies above the top of the screen.
+  func shows(_ key: TimelineKey) -> Bool {
+    guard let oldest, hasMore else { return true }
+    return key >= oldest.key
+  }
+
+  mutating func noteShown(_ messages: [Message]) {
+    shown += messages.count
+    guard let first = messages.first else { return }
+    guard let known = oldest, known.key <= first.key else {
+      oldest = Mark(key: first.key, position: first.position)
+      return
+    }
+  }
+}

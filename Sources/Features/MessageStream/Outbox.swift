@@ -1,0 +1,134 @@
+import LinkCore
+public import LinkWire
+
+/// What the user sent and the server has not confirmed: in order, one at a time, never forgotten.
+///
+/// An entry is stored before its first try, carries one idempotency key for all tries, and leaves
+/// only on the server's word or the user's.
+public struct Outbox: Sendable, Hashable {
+  public private(set) var entries: [OutboxEntry] = []
+  /// The entry whose request is under way, and when it counts as unanswered.
+  private(set) var sending: Sending?
+  /// Entries that are not stored yet, which must not go out.
+  private var unstored: Set<UUID128> = []
+  /// Entries whose last try may have reached the server although no answer came.
+  private(set) var unsure: Set<UUID128> = []
+  /// No try before this.
+  private(set) var notBefore: Instant?
+  /// A refusal of credentials: wait for new ones.
+  private(set) var awaitsCredentials = false
+
+  struct Sending: Sendable, Hashable {
+    var id: UUID128
+    var until: Instant
+  }
+
+  var deadline: Instant? {
+    if let sending { return sending.until }
+    guard hasQueued, !awaitsCredentials else { return nil }
+    return notBefore
+  }
+
+  var hasQueued: Bool {
+    entries.contains { if case .queued = $0.state { !unstored.contains($0.id) } else { false } }
+  }
+
+  subscript(id: UUID128) -> OutboxEntry? { entries.first { $0.id == id } }
+
+  mutating func restore(_ kept: [OutboxEntry]) { entries = kept }
+
+  mutating func add(_ entry: OutboxEntry) {
+    entries.append(entry)
+    unstored.insert(entry.id)
+  }
+
+  mutating func stored(_ id: UUID128) { unstored.remove(id) }
+
+  mutating func remove(_ id: UUID128) {
+    entries.removeAll { $0.id == id }
+    unstored.remove(id)
+    unsure.remove(id)
+    if sending?.id == id { sending = nil }
+  }
+
+  /// Whether a try went through could not be found out: look again later.
+  mutating func postponeUnsure(until: Instant) {
+    guard let next = nextQueued, unsure.contains(next.id) else { return }
+    notBefore = max(notBefore ?? until, until)
+  }
+
+  /// The way it went is gone: the try under way may have reached the server or not.
+  mutating func abandon() {
+    guard let sending else { return }
+    unsure.insert(sending.id)
+    self.sending = nil
+  }
+
+  func mayTry(at now: Instant) -> Bool {
+    sending == nil && !awaitsCredentials && (notBefore ?? now) <= now
+  }
+
+  /// The entry to send now; marks it as under way.
+  mutating func take(at now: Instant, timeout: Duration) -> OutboxEntry? {
+    guard mayTry(at: now), let next = nextQueued else { return nil }
+    notBefore = nil
+    sending = Sending(id: next.id, until: now.advanced(by: timeout))
+    return next
+  }
+
+  /// The first entry that waits; one that failed for good does not hold up those behind it.
+  var nextQueued: OutboxEntry? {
+    entries.first { if case .queued = $0.state { !unstored.contains($0.id) } else { false } }
+  }
+
+  /// The try under way failed in a way that may pass. True when the entry has now failed for good.
+  mutating func retryLater(
+    _ id: UUID128, isUnsure: Bool, wish: Duration?, at now: Instant, settings: StreamSettings
+  ) -> OutboxEntry? {
+    sending = nil
+    guard let index = entries.firstIndex(where: { $0.id == id }),
+      case .queued(let tries) = entries[index].state
+    else { return nil }
+    if isUnsure { unsure.insert(id) }
+    guard tries + 1 < settings.sendAttempts else { return fail(id, "no answer from the server") }
+    entries[index].state = .queued(tries: tries + 1)
+    let waits = settings.sendRetries
+    let wait = Duration.seconds(waits[min(tries, waits.count - 1)])
+    notBefore = now.advanced(by: max(wait, wish ?? .zero))
+    return entries[index]
+  }
+
+  mutating func waitForCredentials() {
+    sending = nil
+    awaitsCredentials = true
+  }
+
+  mutating func credentialsRenewed() { awaitsCredentials = false }
+
+  mutating func fail(_ id: UUID128, _ reason: String) -> OutboxEntry? {
+    if sending?.id == id { sending = nil }
+    guard let index = entries.firstIndex(where: { $0.id == id }) else { return nil }
+    entries[index].state = .failed(reason: reason)
+    return entries[index]
+  }
+
+  /// The user asks for another round of tries.
+  mutating func retry(_ id: UUID128) -> OutboxEntry? {
+    guard let index = entries.firstIndex(where: { $0.id == id }),
+      case .failed = entries[index].state
+    else { return nil }
+    entries[index].state = .queued(tries: 0)
+    notBefore = nil
+    return entries[index]
+  }
+
+  /// A reason to try at once: the network is back, the app is in front.
+  mutating func hurry() { notBefore = nil }
+  mutating func nowSure(_ id: UUID128) { unsure.remove(id) }
+
+  /// Gives up waiting for an answer.
+  mutating func expire(at now: Instant) -> UUID128? {
+    guard let sending, sending.until <= now else { return nil }
+    return sending.id
+  }
+}

@@ -1,0 +1,101 @@
+import LinkCore
+import LinkWire
+
+// What comes in over the socket.
+extension StreamModel {
+  mutating func received(_ frame: Frame, _ attempt: AttemptID, _ step: inout Step) {
+    guard link.currentAttempt == attempt else { return }  // late
+    switch frame {
+    case .message(let message):
+      drive(.validData(attempt), &step)
+      takeLive(message, &step)
+    case .draining(let window):
+      drive(.heard(attempt), &step)
+      drive(.draining(attempt, within: window), &step)
+      step.show(.notice(.draining(within: window)))
+    case .unknown(let type):
+      drive(.heard(attempt), &step)
+      step.show(.notice(.unknownType(type)))
+    case .malformed(let error):
+      drive(.heard(attempt), &step)
+      takeMalformed(error, attempt, &step)
+    }
+  }
+
+  private mutating func takeMalformed(
+    _ error: MessageError, _ attempt: AttemptID, _ step: inout Step
+  ) {
+    step.show(.notice(.malformed(error)))
+    malformed.removeAll { $0.duration(to: step.now) >= .seconds(60) }
+    malformed.append(step.now)
+    guard malformed.count >= settings.malformedLimit else { return }
+    malformed = []
+    drive(
+      .reject(attempt, .protocolError(detail: "too many malformed messages within a minute")),
+      &step)
+  }
+
+  mutating func oversized(_ bytes: UInt64, _ attempt: AttemptID, _ step: inout Step) {
+    guard link.currentAttempt == attempt else { return }  // late
+    drive(.heard(attempt), &step)
+    step.show(.notice(.oversized(bytes: bytes)))
+    catchUp(.live, &step)
+  }
+
+  /// A message of the socket, or the server's answer to one that was sent.
+  mutating func takeLive(_ message: Message, _ step: inout Step) {
+    guard !writer.isFull else {
+      // The store is stuck. What is not taken now is fetched when it works again.
+      recovery.again = true
+      return
+    }
+    add([message], via: .live)
+    switch noteArrival(message) {
+    case .whole:
+      recovery.cursor.wholeAt = wall(at: step.now)
+      writer.set(cursor: recovery.cursor)
+    case .hole: catchUp(.live, &step)
+    case .undecided: return
+    }
+  }
+
+  private enum Arrival {
+    /// Nothing is missing before it.
+    case whole
+    /// Something is.
+    case hole
+    /// What is being fetched, or will be, decides.
+    case undecided
+  }
+
+  /// Moves the cursor if nothing is missing before the message.
+  private mutating func noteArrival(_ message: Message) -> Arrival {
+    let isSettled = recovery.run == nil && recovery.retryAt == nil
+    if let position = message.position {
+      recovery.hasPositions = true
+      let isWhole = recovery.take(position, advancing: isSettled)
+      return isSettled ? (isWhole ? .whole : .hole) : .undecided
+    }
+    guard isSettled, link.status.phase == .connected else { return .undecided }
+    recovery.cursor.time = max(recovery.cursor.time ?? message.createdAt, message.createdAt)
+    return .whole
+  }
+
+  /// Hands messages on that were not seen yet, as far as memory knows; the store knows the rest.
+  mutating func add(_ messages: [Message], via: Via) {
+    let unseen = messages.filter { message in
+      if writer.holds(message.id) { return false }
+      guard let kept = timeline[message.id] else { return true }
+      return message.isEdit(of: kept)
+    }
+    if !unseen.isEmpty { writer.add(unseen, via: via) }
+  }
+}
+
+extension Message {
+  /// Whether this is a later text of the same message.
+  func isEdit(of kept: Message) -> Bool {
+    guard let updatedAt else { return false }
+    return updatedAt > kept.updatedAt ?? kept.createdAt
+  }
+}

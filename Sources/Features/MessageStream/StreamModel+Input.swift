@@ -1,0 +1,96 @@
+public import LinkCore
+public import LinkWire
+
+extension StreamModel {
+  /// Everything that can happen to a stream.
+  public enum Input: Sendable, Equatable, Codable {
+    // The user.
+    /// The shop's screen appears.
+    case open(at: Timestamp)
+    /// The user leaves it.
+    case close
+    /// Real-time messaging was switched on or off in the settings.
+    case realtime(Bool)
+    /// Pulled to refresh.
+    case refresh
+    /// Scrolled to the top: show older messages.
+    case loadOlder
+    case send(text: String, parent: MessageID?, at: Timestamp)
+    /// Try to send a failed entry again.
+    case retry(UUID128)
+    /// Give an entry up.
+    case discard(UUID128)
+
+    // The device.
+    case reachability(Reachability)
+    case lifecycle(Lifecycle, at: Timestamp)
+    case woke(at: Timestamp)
+    case credentials(Link.CredentialsEvent)
+
+    // The socket.
+    /// Open; `head` is the newest position when the server began to send, if it said so.
+    case opened(AttemptID, head: Position?)
+    case frame(AttemptID, Frame)
+    /// A ping of the server.
+    case ping(AttemptID)
+    case pong(AttemptID, UInt64)
+    /// A message over the limit was dropped unread.
+    case oversized(AttemptID, bytes: UInt64)
+    case lost(AttemptID, LinkFailure)
+
+    // REST.
+    case fetched(FetchID, Page)
+    case fetchFailed(FetchID, LinkFailure)
+    case posted(UUID128, Message)
+    case postFailed(UUID128, LinkFailure)
+
+    // The store.
+    case loaded(TimelineSnapshot)
+    case loadFailed(StoreFailure)
+    case committed(CommitID, TimelineCommit)
+    case commitFailed(CommitID, StoreFailure)
+    /// Kept messages before the oldest shown one, oldest first.
+    case older([Message])
+    case olderFailed(StoreFailure)
+  }
+
+  /// What a text frame turned out to be.
+  public enum Frame: Sendable, Equatable, Codable {
+    case message(Message)
+    case draining(within: Duration)
+    case unknown(type: String)
+    case malformed(MessageError)
+  }
+}
+
+/// Names one request for a page.
+public struct FetchID: Sendable, Hashable, Codable {
+  public var number: UInt64
+
+  public init(_ number: UInt64) { self.number = number }
+
+  public init(from decoder: any Decoder) throws {
+    number = try decoder.singleValueContainer().decode(UInt64.self)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(number)
+  }
+}
+
+/// Names one change that the store was given.
+public struct CommitID: Sendable, Hashable, Codable {
+  public var number: UInt64
+
+  public init(_ number: UInt64) { self.number = number }
+
+  public init(from decoder: any Decoder) throws {
+    number = try decoder.singleValueContainer().decode(UInt64.self)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(number)
+  }
+}

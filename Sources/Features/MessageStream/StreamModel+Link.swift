@@ -1,0 +1,122 @@
+import LinkCore
+import LinkWire
+
+// The link and the device: what its effects mean for a stream.
+extension StreamModel {
+  /// Translates what the link asks for.
+  mutating func follow(_ effects: [Link.Effect], _ step: inout Step) {
+    for effect in effects {
+      switch effect {
+      case .prepare(let attempt): catchUp(.prepare(attempt), &step)
+      case .open(let attempt): step.effects.append(.open(attempt))
+      case .close(let attempt, let reason):
+        if reason == .networkChanged || reason == .silent { abandonRequests() }
+        step.effects.append(.close(attempt, code: Self.code(of: reason)))
+      case .ping(let attempt, let id): step.effects.append(.ping(attempt, id))
+      case .refreshCredentials: step.effects.append(.refreshCredentials)
+      case .poll(let id): catchUp(.poll(id), &step)
+      case .status(let status): show(status, &step)
+      case .arm, .disarm: continue  // a stream's standby polls; there is no queued connect
+      }
+    }
+  }
+
+  /// Requests on a way that is gone would only be answered by their time limit.
+  private mutating func abandonRequests() {
+    recovery.run = nil
+    history.fetch = nil
+    history.isWanted = false
+    outbox.abandon()
+  }
+
+  /// RFC 6455 section 7.4.1.
+  private static func code(of reason: Link.CloseReason) -> UInt16 {
+    switch reason {
+    case .leaving, .idle, .superseded: 1000
+    case .background, .networkChanged, .timeout, .silent: 1001
+    case .rejected: 1002
+    }
+  }
+
+  private func show(_ status: LinkStatus, _ step: inout Step) {
+    step.show(.status(StreamStatus(status)))
+    guard status.phase == .failed else { return }
+    switch status.reason {
+    case .signIn: step.show(.notice(.signIn))
+    case .failure(let failure):
+      switch failure.failureClass {
+      case .forbidden, .closedForbidden: step.show(.notice(.forbidden))
+      case .tls: step.show(.notice(.security(failure)))
+      case _: return  // the status says it all
+      }
+    case .obstacle, .exhausted, .ended, .settling, nil: return
+    }
+  }
+
+  mutating func open(at wall: Timestamp, _ step: inout Step) {
+    note(wall: wall, at: step.now)
+    switch phase {
+    case .closed, .broken:
+      phase = .loading
+      step.effects.append(.load(limit: settings.memory))
+    case .open: drive(.want(.live), &step)
+    case .loading: return
+    }
+  }
+
+  mutating func close(_ step: inout Step) {
+    stopFetching()
+    if phase == .loading { phase = .closed }
+    drive(.want(.none), &step)
+  }
+
+  mutating func refresh(_ step: inout Step) {
+    if case .broken = phase {
+      open(at: wall(at: step.now), &step)
+      return
+    }
+    guard phase == .open, link.isWanted else { return }
+    outbox.hurry()
+    if !link.status.isTerminal { catchUp(.refresh, &step) }
+    drive(.trigger(.userRefresh), &step)
+  }
+
+  mutating func turn(_ lifecycle: Lifecycle, _ step: inout Step) {
+    switch lifecycle {
+    case .background:
+      // Whatever is under way may never be answered: the process can be suspended any moment.
+      stopFetching()
+      drive(.lifecycle(.background), &step)
+    case .foreground:
+      outbox.hurry()
+      drive(.lifecycle(.foreground), &step)
+    }
+  }
+
+  mutating func credentials(_ event: Link.CredentialsEvent, _ step: inout Step) {
+    switch event {
+    case .available:
+      outbox.credentialsRenewed()
+      if recovery.run == nil, recovery.retryAt != nil { recovery.retryAt = step.now }
+    case .rejected, .cleared: failSends("sign in to send", &step)
+    case .refreshFailed: break
+    }
+    drive(.credentials(event), &step)
+  }
+
+  mutating func opened(_ attempt: AttemptID, _ head: Position?, _ step: inout Step) {
+    drive(.opened(attempt), &step)
+    guard link.currentAttempt == attempt, link.status.phase == .connected else { return }
+    outbox.hurry()
+    if let head {
+      recovery.hasPositions = true
+      if recovery.cursor.position == head, recovery.run == nil { return }  // nothing was missed
+    }
+    catchUp(.live, &step)
+  }
+}
+
+extension LinkStatus {
+  /// Ended by an answer that no retry changes.
+  var isTerminal: Bool { phase == .failed }
+}

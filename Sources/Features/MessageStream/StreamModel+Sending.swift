@@ -1,0 +1,149 @@
+import LinkCore
+import LinkWire
+
+// Sending over REST, through an outbox that forgets nothing.
+extension StreamModel {
+  mutating func send(
+    _ text: String, _ parent: MessageID?, at wall: Timestamp, _ step: inout Step
+  ) {
+    note(wall: wall, at: step.now)
+    let entry = OutboxEntry(
+      id: .random(using: &chance), shop: settings.shop, text: text, parent: parent,
+      createdAt: wall)
+    outbox.add(entry)
+    writer.put(entry)
+    step.show(.outbox(entry))
+  }
+
+  mutating func retry(_ id: UUID128, _ step: inout Step) {
+    guard let entry = outbox.retry(id) else { return }
+    writer.put(entry)
+    step.show(.outbox(entry))
+  }
+
+  mutating func discard(_ id: UUID128, _ step: inout Step) {
+    guard outbox[id] != nil else { return }
+    outbox.remove(id)
+    writer.remove(id)
+    step.show(.outboxDone(id, message: nil))
+  }
+
+  /// Whether requests may go out now.
+  private var maySend: Bool {
+    guard case .open = phase else { return false }
+    if link.status.isTerminal { return false }
+    return link.status.phase != .held
+  }
+
+  var sendDeadline: Instant? {
+    guard maySend else { return nil }
+    if outbox.sending == nil, let next = outbox.nextQueued, outbox.unsure.contains(next.id),
+      recovery.hasPositions != true, recovery.run != nil
+    {
+      return nil  // the catch-up under way tells, and has a limit of its own
+    }
+    return outbox.deadline
+  }
+
+  mutating func sendNext(_ step: inout Step) {
+    guard maySend, let next = outbox.nextQueued, outbox.sending == nil else { return }
+    if outbox.unsure.contains(next.id), recovery.hasPositions != true {
+      // A plain server knows no idempotency keys: look whether the last try got through.
+      if recovery.run == nil, outbox.mayTry(at: step.now) { catchUp(.refresh, &step) }
+      return
+    }
+    guard let entry = outbox.take(at: step.now, timeout: settings.fetchTimeout * 2) else { return }
+    step.effects.append(.post(entry))
+  }
+
+  /// After a whole catch-up an entry whose try was never answered is either there, or was not sent.
+  mutating func checkUnsureSends(_ step: inout Step) {
+    for entry in outbox.entries where outbox.unsure.contains(entry.id) {
+      if let message = ownMessage(like: entry) {
+        outbox.remove(entry.id)
+        writer.remove(entry.id)
+        step.show(.outboxDone(entry.id, message: message.id))
+      } else {
+        outbox.nowSure(entry.id)
+      }
+    }
+  }
+
+  /// A message that can only be this entry: same text and author, made after it was sent.
+  private func ownMessage(like entry: OutboxEntry) -> Message? {
+    let earliest = entry.createdAt.advanced(by: .zero - settings.overlap)
+    let waiting = (writer.inFlight?.batch.change.messages ?? []) + writer.waiting.change.messages
+    return (timeline.messages + waiting).last { message in
+      message.text == entry.text && message.createdAt >= earliest
+        && message.parent == entry.parent
+        && (settings.user == nil || message.user == settings.user)
+    }
+  }
+
+  mutating func posted(_ id: UUID128, _ message: Message, _ step: inout Step) {
+    drive(.requested(nil), &step)
+    guard outbox[id] != nil else { return }  // late
+    outbox.remove(id)
+    writer.remove(id)
+    takeLive(message, &step)
+    step.show(.outboxDone(id, message: message.id))
+    drive(.trigger(.messageSent), &step)
+  }
+
+  mutating func postFailed(_ id: UUID128, _ failure: LinkFailure, _ step: inout Step) {
+    guard outbox.sending?.id == id else { return }  // late
+    switch failure.failureClass {
+    case .unauthorized:
+      outbox.waitForCredentials()
+      drive(.requested(failure), &step)
+    case .unreachable, .dns, .refused, .proxy, .captivePortal, .local:
+      retryLater(id, isUnsure: false, failure, &step)
+    case .timeout, .silent, .reset, .ended, .serverError, .protocolError:
+      retryLater(id, isUnsure: true, failure, &step)
+    case .unavailable, .tooManyRequests:
+      retryLater(id, isUnsure: false, failure, &step)
+    case .forbidden:
+      failSend(id, "no member of this shop", &step)
+      drive(.requested(failure), &step)
+    case .tls:
+      failSend(id, "the server's certificate was refused", &step)
+    case .badRequest, .notFound, .otherStatus, .closedNormally, .closedRestart, .closedPolicy,
+      .closedUnauthorized, .closedForbidden, .closedOther:
+      failSend(id, Self.reason(of: failure), &step)
+    }
+  }
+
+  private static func reason(of failure: LinkFailure) -> String {
+    guard case .http(let status, _, let detail) = failure else { return "refused" }
+    if status == 413 { return "too long to send" }
+    return detail.isEmpty ? "the server answered \(status)" : detail
+  }
+
+  private mutating func retryLater(
+    _ id: UUID128, isUnsure: Bool, _ failure: LinkFailure, _ step: inout Step
+  ) {
+    guard
+      let entry = outbox.retryLater(
+        id, isUnsure: isUnsure, wish: failure.serverWish, at: step.now, settings: settings)
+    else { return }
+    writer.put(entry)
+    step.show(.outbox(entry))
+  }
+
+  private mutating func failSend(_ id: UUID128, _ reason: String, _ step: inout Step) {
+    guard let entry = outbox.fail(id, reason) else { return }
+    writer.put(entry)
+    step.show(.outbox(entry))
+  }
+
+  /// Nothing more can be sent: every waiting entry shows why.
+  mutating func failSends(_ reason: String, _ step: inout Step) {
+    for entry in outbox.entries {
+      if case .queued = entry.state { failSend(entry.id, reason, &step) }
+    }
+  }
+
+  mutating func expireOutbox(_ step: inout Step) {
+    if let id = outbox.expire(at: step.now) { postFailed(id, .timeout(.response), &step) }
+  }
+}

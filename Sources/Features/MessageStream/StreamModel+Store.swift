@@ -1,0 +1,65 @@
+import LinkCore
+import LinkWire
+
+// What the store says: what was kept, what was new, what it refused.
+extension StreamModel {
+  mutating func loaded(_ snapshot: TimelineSnapshot, _ step: inout Step) {
+    guard phase == .loading else { return }
+    phase = .open
+    recovery.cursor = snapshot.cursor
+    gaps = snapshot.gaps
+    outbox.restore(snapshot.outbox)
+    for message in snapshot.messages { timeline.insert(message) }
+    var screen = Array(timeline.messages.suffix(settings.historyPage))
+    if let gap = gaps.last { screen.removeAll { $0.key < gap.before } }
+    show(screen, via: .history, &step)
+    for gap in gaps { step.show(.gap(gap)) }
+    for entry in outbox.entries { step.show(.outbox(entry)) }
+    drive(.want(.live), &step)
+  }
+
+  mutating func loadFailed(_ failure: StoreFailure, _ step: inout Step) {
+    guard phase == .loading else { return }
+    phase = .broken(failure)
+    step.show(.notice(.store(failure)))
+  }
+
+  mutating func committed(_ id: CommitID, _ commit: TimelineCommit, _ step: inout Step) {
+    let wasRefused = writer.failures > 0
+    guard let batch = writer.committed(id) else { return }  // late
+    if wasRefused { step.show(.notice(.storeRecovered)) }
+    for entry in batch.change.outboxPut { outbox.stored(entry.id) }
+    showInserted(Set(commit.inserted), of: batch, &step)
+    showEdited(Set(commit.edited), of: batch, &step)
+    if batch.feedsHistory { historyStored(&step) }
+    if wasRefused, recovery.again { catchUp(.live, &step) }
+  }
+
+  private mutating func showInserted(
+    _ inserted: Set<MessageID>, of batch: Writer.Batch, _ step: inout Step
+  ) {
+    var shown: [Via: [Message]] = [:]
+    for (message, via) in zip(batch.change.messages, batch.ways) {
+      guard inserted.contains(message.id), !timeline.contains(message.id) else { continue }
+      timeline.insert(message)
+      if history.shows(message.key) { shown[via, default: []].append(message) }
+    }
+    for via in Via.allCases {
+      show((shown[via] ?? []).sorted { $0.key < $1.key }, via: via, &step)
+    }
+  }
+
+  private mutating func showEdited(
+    _ edited: Set<MessageID>, of batch: Writer.Batch, _ step: inout Step
+  ) {
+    guard !edited.isEmpty else { return }
+    let messages = batch.change.messages.filter { edited.contains($0.id) }
+    for message in messages { timeline.replace(message) }
+    step.show(.edited(messages.sorted { $0.key < $1.key }))
+  }
+
+  mutating func commitFailed(_ id: CommitID, _ failure: StoreFailure, _ step: inout Step) {
+    guard writer.refused(id, at: step.now) else { return }  // late
+    step.show(.notice(.store(failure)))
+  }
+}

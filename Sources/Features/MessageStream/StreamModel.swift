@@ -1,0 +1,108 @@
+public import LinkCore
+public import LinkWire
+
+/// One shop's messages on a phone: ordered, complete, and kept, whatever happens to the link.
+///
+/// A link decides when to connect; this decides what that means for the data:
+///
+///     open ── load ── shown at once ──▶ link wants ── prepare: fetch ──▶ socket opens
+///                                                                          │
+///              cursor moves with the messages it speaks for                ▼
+///     shown ◀── committed ◀── writer ◀── new by id ◀── live frames, pages, polls, answers
+///                                                          ▲
+///                       hole? (head, offset, reconnect) ───┘ fetch until whole
+///
+/// A message is shown only after the store has it, so that a killed app shows it again and a
+/// repeated one is told apart; the cursor is written with the messages that it covers.
+public struct StreamModel: Machine {
+  public let settings: StreamSettings
+  /// When, whether and how to connect.
+  public private(set) var link: Link
+  public internal(set) var timeline: Timeline
+  public internal(set) var outbox = Outbox()
+  /// Holes that the reader sees, oldest first.
+  public internal(set) var gaps: [Gap] = []
+  var recovery = Recovery()
+  var writer = Writer()
+  var history = History()
+  var chance: Chance
+  var phase = Phase.closed
+  /// What was read of the wall clock last, and when.
+  private var anchor: (instant: Instant, wall: Timestamp)?
+  /// When malformed frames came lately.
+  var malformed: [Instant] = []
+  private var lastFetch: UInt64 = 0
+
+  enum Phase: Sendable, Hashable {
+    case closed
+    /// The store is read; what the link should do when it is.
+    case loading
+    case open
+    /// The store cannot be read.
+    case broken(StoreFailure)
+  }
+
+  /// - Parameter seed: the start of its chance: idempotency keys and jitter.
+  public init(settings: StreamSettings, seed: UInt64) {
+    self.settings = settings
+    timeline = Timeline(limit: settings.memory)
+    link = Link(policy: settings.policy, seed: seed)
+    chance = Chance(seed: ~seed)
+  }
+
+  public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
+    var step = Step(now: now)
+    take(input, &step)
+    finish(&step)
+    return step.effects
+  }
+
+  public mutating func tick(at now: Instant) -> [Effect] {
+    var step = Step(now: now)
+    if let due = link.deadline, due <= now { follow(link.tick(at: now), &step) }
+    if let due = recovery.deadline, due <= now { expireRecovery(&step) }
+    if let due = history.deadline, due <= now { expireHistory(&step) }
+    if let due = outbox.deadline, due <= now { expireOutbox(&step) }
+    finish(&step)
+    return step.effects
+  }
+
+  public var deadline: Instant? {
+    let store = phase == .open ? writer.retryAt : nil
+    return [link.deadline, recovery.deadline, history.deadline, sendDeadline, store]
+      .compactMap(\.self).min()
+  }
+
+  /// What must follow every step: waiting changes go to the store, waiting entries to the server.
+  private mutating func finish(_ step: inout Step) {
+    guard phase == .open else { return }
+    sendNext(&step)
+    if let (id, change) = writer.next(at: step.now) { step.effects.append(.commit(id, change)) }
+  }
+
+  /// One call: its time, and what it asks for so far.
+  struct Step {
+    let now: Instant
+    var effects: [Effect] = []
+
+    mutating func show(_ update: StreamUpdate) { effects.append(.update(update)) }
+  }
+
+  /// The wall clock as far as it is known; only for spans of minutes and for stamps people read.
+  func wall(at now: Instant) -> Timestamp {
+    guard let anchor else { return Timestamp(nanoseconds: 0) }
+    return anchor.wall.advanced(by: anchor.instant.duration(to: now))
+  }
+
+  mutating func note(wall: Timestamp, at now: Instant) { anchor = (now, wall) }
+
+  mutating func newFetch() -> FetchID {
+    lastFetch += 1
+    return FetchID(lastFetch)
+  }
+
+  /// Gives the link an input and carries on with what it wants.
+  mutating func drive(_ input: Link.Input, _ step: inout Step) {
+    follow(link.handle(input, at: step.now), &step)
+  }
+}

@@ -1,0 +1,36 @@
+public import LinkCore
+public import LinkWire
+
+/// What one shop's stream is told once: its policy, its limits, its numbers from seed 001.
+public struct StreamSettings: Sendable, Hashable, Codable {
+  public var shop: ShopID
+  public var policy: LinkPolicy
+  /// The author of what is sent here, where known; helps to find an own message on a plain server.
+  public var user: String?
+  /// Messages in the first load and in each page of older ones (seed: 50).
+  public var historyPage = 50
+  /// Messages in each page of a catch-up (seed: 100, also what an hour's absence brings).
+  public var catchUpPage = 100
+  /// After this long the newest page is fetched instead of everything missed (seed: 60 minutes).
+  public var longAbsence = Duration.seconds(3600)
+  /// How far a catch-up by time goes back, for messages stamped before what was already seen.
+  public var overlap = Duration.seconds(120)
+  /// Messages kept in memory (seed: 1,000); all stay on disk.
+  public var memory = 1000
+  /// A request for a page that takes longer has failed.
+  public var fetchTimeout = Duration.seconds(10)
+  /// This many malformed frames within a minute end the link (design: five count as critical).
+  public var malformedLimit = 5
+  /// Pages that one catch-up fetches at most; beyond, the reader sees a gap.
+  public var catchUpPages = 1000
+  /// Waits between tries to send, the last one for ever.
+  public var sendRetries: [Int64] = [1, 2, 4, 8, 16, 30]
+  /// Tries to send before the user is asked.
+  public var sendAttempts = 10
+
+  public init(shop: ShopID, policy: LinkPolicy, user: String? = nil) {
+    self.shop = shop
+    self.policy = policy
+    self.user = user
+  }
+}

@@ -1,0 +1,56 @@
+public import LinkWire
+
+/// The newest messages of a shop in memory: sorted, bounded, each id once.
+///
+/// Ids that fell out of the window are told apart by the store, which keeps all.
+public struct Timeline: Sendable, Hashable {
+  /// Oldest first: by creation, equal times by id.
+  public private(set) var messages: [Message] = []
+  private var ids: Set<MessageID> = []
+  private let limit: Int
+
+  init(limit: Int) {
+    self.limit = limit
+  }
+
+  public var newest: TimelineKey? { messages.last?.key }
+  public var oldest: TimelineKey? { messages.first?.key }
+
+  /// O(1).
+  public func contains(_ id: MessageID) -> Bool { ids.contains(id) }
+
+  public subscript(id: MessageID) -> Message? {
+    guard ids.contains(id) else { return nil }
+    return messages.last { $0.id == id }
+  }
+
+  /// Puts a message at its place; O(1) for the newest, O(n) to move what comes after it.
+  mutating func insert(_ message: Message) {
+    guard ids.insert(message.id).inserted else { return }
+    if let last = messages.last, last.key > message.key {
+      messages.insert(message, at: index(of: message.key))
+    } else {
+      messages.append(message)
+    }
+    guard messages.count > limit else { return }
+    let dropped = messages.removeFirst()
+    ids.remove(dropped.id)
+  }
+
+  /// Replaces an edited message, which may have kept its place only.
+  mutating func replace(_ message: Message) {
+    guard ids.contains(message.id), let at = messages.lastIndex(where: { $0.id == message.id })
+    else { return }
+    messages[at] = message
+  }
+
+  private func index(of key: TimelineKey) -> Int {
+    var low = 0
+    var high = messages.count
+    while low < high {
+      let middle = (low + high) / 2
+      if messages[middle].key < key { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

@@ -1,0 +1,91 @@
+import LinkCore
+import LinkWire
+
+/// Hands changes to the store one at a time: what comes meanwhile waits in one batch behind.
+///
+/// A change that the store refused is kept and tried again, so nothing is lost; the cursor of later
+/// changes waits behind it, so nothing is acknowledged before it is stored.
+struct Writer: Sendable, Hashable {
+  /// A change, and how each of its messages came.
+  struct Batch: Sendable, Hashable {
+    var change = TimelineChange()
+    var ways: [Via] = []
+    var ids: Set<MessageID> = []
+    /// Whether the reader of history waits for this batch.
+    var feedsHistory = false
+  }
+
+  struct InFlight: Sendable, Hashable {
+    var id: CommitID
+    var batch: Batch
+  }
+
+  /// Messages that may wait; beyond, they are left to a later catch-up.
+  private static let limit = 2000
+
+  private(set) var inFlight: InFlight?
+  private(set) var waiting = Batch()
+  private(set) var retryAt: Instant?
+  private(set) var failures = 0
+  private var lastID: UInt64 = 0
+
+  /// Whether a message is on its way to the store.
+  func holds(_ id: MessageID) -> Bool {
+    waiting.ids.contains(id) || inFlight?.batch.ids.contains(id) ?? false
+  }
+
+  var isFull: Bool { waiting.change.messages.count >= Self.limit }
+
+  mutating func add(_ messages: [Message], via: Via) {
+    waiting.change.messages += messages
+    waiting.ways += messages.map { _ in via }
+    waiting.ids.formUnion(messages.map(\.id))
+  }
+
+  mutating func set(cursor: Cursor) { waiting.change.cursor = cursor }
+  mutating func set(gaps: [Gap]) { waiting.change.gaps = gaps }
+  mutating func feedHistory() { waiting.feedsHistory = true }
+
+  mutating func put(_ entry: OutboxEntry) {
+    waiting.change.outboxPut.removeAll { $0.id == entry.id }
+    waiting.change.outboxPut.append(entry)
+  }
+
+  mutating func remove(_ id: UUID128) {
+    waiting.change.outboxPut.removeAll { $0.id == id }
+    waiting.change.outboxRemove.append(id)
+  }
+
+  /// The next change to hand over; `nil` while one is under way, has to wait, or none is there.
+  mutating func next(at now: Instant) -> (CommitID, TimelineChange)? {
+    if let retryAt, retryAt > now { return nil }
+    if let refused = inFlight, retryAt != nil {
+      retryAt = nil
+      lastID += 1
+      inFlight = InFlight(id: CommitID(lastID), batch: refused.batch)
+      return (CommitID(lastID), refused.batch.change)
+    }
+    guard inFlight == nil, !waiting.change.isEmpty || waiting.feedsHistory else { return nil }
+    lastID += 1
+    let batch = waiting
+    waiting = Batch()
+    inFlight = InFlight(id: CommitID(lastID), batch: batch)
+    return (CommitID(lastID), batch.change)
+  }
+
+  /// The store has it; answers with the batch, or `nil` for a late answer.
+  mutating func committed(_ id: CommitID) -> Batch? {
+    guard let done = inFlight, done.id == id else { return nil }
+    inFlight = nil
+    failures = 0
+    return done.batch
+  }
+
+  /// The store refused it; false for a late answer. Tried again after 1, 2, 4 … 30 s.
+  mutating func refused(_ id: CommitID, at now: Instant) -> Bool {
+    guard inFlight?.id == id else { return false }
+    failures += 1
+    retryAt = now.advanced(by: .seconds(min(30, 1 << min(failures - 1, 5))))
+    return true
+  }
+}

@@ -20,6 +20,15 @@ public struct DeflateParameters: Equatable, Sendable {
     self.clientMaxWindowBits = min(15, max(8, clientMaxWindowBits))
   }
 
+  /// Whether the window of that end's messages ends with each of them.
+  func endsContext(of sender: WebSocketRole) -> Bool {
+    sender == .server ? serverNoContextTakeover : clientNoContextTakeover
+  }
+
+  func windowBits(of sender: WebSocketRole) -> Int {
+    sender == .server ? serverMaxWindowBits : clientMaxWindowBits
+  }
+
   static let name = "permessage-deflate"
 
   /// What a client offers: no takeover both ways, and that the server may choose our window.

@@ -32,9 +32,8 @@ public struct HTTPRequestHead: Equatable, Sendable {
 
   /// The host of an absolute form goes before the Host field (RFC 9112 section 3.2.2).
   private mutating func replaceHost(_ authority: String) {
-    headers = headers.map { field in
-      field.name == "host" ? HTTPField(name: "host", value: authority) : field
-    }
+    headers.removeAll { $0.name == "host" }
+    headers.append(HTTPField(name: "host", value: authority))
   }
 
   /// The value of the first field of that lowercased name.

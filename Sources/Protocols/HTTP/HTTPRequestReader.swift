@@ -14,7 +14,7 @@ public struct HTTPRequestReader: Sendable {
   }
 
   private enum Phase: Sendable {
-    case head(HeadScanner)
+    case head(HeadScanner, blankLines: Int)
     case body(HTTPRequestHead, BodyReader)
     case failed
   }
@@ -22,7 +22,7 @@ public struct HTTPRequestReader: Sendable {
   private let limits: HTTPLimits
   private var buffer: [UInt8] = []
   private var consumed = 0
-  private var phase = Phase.head(HeadScanner())
+  private var phase = Phase.head(HeadScanner(), blankLines: 0)
 
   /// A reader for one connection.
   public init(limits: HTTPLimits = HTTPLimits()) {
@@ -31,11 +31,13 @@ public struct HTTPRequestReader: Sendable {
 
   /// Feeds bytes.
   public mutating func receive(_ bytes: RawSpan) {
+    compact()
     unsafe bytes.withUnsafeBytes { unsafe buffer.append(contentsOf: $0) }
   }
 
   /// Feeds bytes.
   public mutating func receive(_ bytes: [UInt8]) {
+    compact()
     buffer.append(contentsOf: bytes)
   }
 
@@ -59,10 +61,80 @@ public struct HTTPRequestReader: Sendable {
 
   /// The next event; `nil` asks for more bytes.
   public mutating func next() -> Event? {
-    nil
+    do throws(HTTPError) {
+      return try step()
+    } catch {
+      phase = .failed
+      (buffer, consumed) = ([], 0)
+      return .failed(error)
+    }
   }
-}
 
-/// The body of one request, by length or in chunks.
-struct BodyReader: Sendable {
+  private mutating func step() throws(HTTPError) -> Event? {
+    let current = phase
+    // Until the step is over; also lets go of what it holds, so that it grows in place.
+    phase = .failed
+    switch current {
+    case .failed:
+      return nil
+    case .head(let scanner, let blankLines):
+      return try readHead(scanner, blankLines: blankLines)
+    case .body(let head, let body):
+      return try readBody(head, body)
+    }
+  }
+
+  private mutating func readHead(
+    _ previous: consuming HeadScanner, blankLines: Int
+  ) throws(HTTPError) -> Event? {
+    var scanner = previous
+    let progress = try scanner.scan(
+      buffer, from: consumed, limit: limits.maxHeadBytes, maxLines: limits.maxHeaderCount + 1)
+    switch progress {
+    case .incomplete:
+      phase = .head(scanner, blankLines: blankLines)
+      return nil
+    case .overflow(.firstLine):
+      throw HTTPError(status: 414, detail: "an endless request line")
+    case .overflow(.fields), .overflow(.count):
+      throw HTTPError(status: 431, detail: "header fields beyond the limit")
+    case .complete(let end) where scanner.lines.isEmpty:
+      // One empty line before a request is forgiven (RFC 9112 section 2.2).
+      guard blankLines == 0 else { throw .bad("empty lines before the request") }
+      consumed += end
+      return try readHead(HeadScanner(), blankLines: 1)
+    case .complete(let end):
+      let head = try RequestLine.head(
+        scanner.lines.map { buffer[(consumed + $0.lowerBound)..<(consumed + $0.upperBound)] },
+        limits: limits)
+      consumed += end
+      let body = try BodyReader(head, limits: limits)
+      let waits = head.expectsContinue && body.expectsBytes
+      phase = .body(head, body)
+      return waits ? .needsContinue(head) : try step()
+    }
+  }
+
+  private mutating func readBody(
+    _ head: HTTPRequestHead, _ reader: consuming BodyReader
+  ) throws(HTTPError) -> Event? {
+    var reader = reader
+    guard let body = try reader.read(buffer, from: &consumed) else {
+      phase = .body(head, reader)
+      return nil
+    }
+    phase = .head(HeadScanner(), blankLines: 0)
+    compact()
+    return .request(head, body: body)
+  }
+
+  /// Gives back what is read: at once when all is, else when it is worth moving the rest.
+  private mutating func compact() {
+    if consumed == buffer.count {
+      (buffer, consumed) = ([], 0)
+    } else if consumed > limits.maxHeadBytes {
+      buffer.removeFirst(consumed)
+      consumed = 0
+    }
+  }
 }

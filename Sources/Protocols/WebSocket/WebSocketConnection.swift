@@ -22,6 +22,18 @@ public struct WebSocketConnection: ~Copyable {
   /// Frames that the protocol asked for by itself and that are still to be sent.
   public internal(set) var output: [UInt8] = []
 
+  let deflate: DeflateParameters?
+  var frame: OpenFrame?
+  var message: IncomingMessage?
+  /// The octets of a head that came in pieces.
+  var heldHead: [UInt8] = []
+  /// The payload of the control frame that is being read.
+  var control: [UInt8] = []
+  /// Held between messages only where the window outlives them.
+  var inflater: Inflater?
+  var deflater: Deflater?
+  var masks: MaskSource
+
   /// A connection behind a finished handshake.
   ///
   /// `maskSeed` is secret and random, new for every connection (RFC 6455 section 10.3); a server
@@ -31,10 +43,15 @@ public struct WebSocketConnection: ~Copyable {
   ) {
     self.role = role
     self.limits = limits
+    deflate = extensions
+    masks = MaskSource(seed: maskSeed)
   }
 
   /// Feeds bytes and appends what they meant; behind a failure or a close nothing is read.
   public mutating func receive(_ bytes: RawSpan, into events: inout [WebSocketEvent]) {
+    unsafe bytes.withUnsafeBytes { buffer in
+      unsafe read(buffer, into: &events)
+    }
   }
 
   /// Feeds bytes and appends what they meant; behind a failure or a close nothing is read.
@@ -44,33 +61,9 @@ public struct WebSocketConnection: ~Copyable {
 
   /// The transport ended: appends ``WebSocketEvent/ended`` unless a close frame came before.
   public mutating func receiveEnd(into events: inout [WebSocketEvent]) {
-  }
-
-  /// Appends a text message to `out`; the caller answers for valid UTF-8.
-  ///
-  /// Returns whether it was: behind a close nothing may be sent (RFC 6455 section 5.5.1).
-  @discardableResult
-  public mutating func send(text: [UInt8], into out: inout [UInt8]) -> Bool {
-    false
-  }
-
-  /// Appends a binary message to `out`; returns whether it was.
-  @discardableResult
-  public mutating func send(binary: [UInt8], into out: inout [UInt8]) -> Bool {
-    false
-  }
-
-  /// Appends a ping; what is beyond 125 bytes of `payload` is cut (RFC 6455 section 5.5).
-  @discardableResult
-  public mutating func ping(_ payload: [UInt8], into out: inout [UInt8]) -> Bool {
-    false
-  }
-
-  /// Appends a close frame, once; later calls add nothing.
-  ///
-  /// 1005 sends a frame without a body; a code that may not be sent becomes 1000. The reason is cut
-  /// to 123 bytes at the end of a character.
-  public mutating func close(code: UInt16, reason: String, into out: inout [UInt8]) {
+    guard state != .closed else { return }
+    end()
+    events.append(.ended)
   }
 
   /// Takes the frames that the protocol asked for by itself; send them in order.

@@ -1,6 +1,8 @@
 /// Which end of a WebSocket this is; a client masks what it sends (RFC 6455 section 5.1).
 public enum WebSocketRole: Sendable, Equatable {
   case client, server
+
+  var peer: WebSocketRole { self == .client ? .server : .client }
 }
 
 /// How much one message may weigh, and what happens to a heavier one.

@@ -1,7 +1,8 @@
 /// An open WebSocket, without its transport: bytes in, events out (RFC 6455, RFC 7692).
 ///
-/// Both ends use it. Hand received bytes to ``receive(_:into:)-(RawSpan,_)``, then send what
-/// ``takeOutput()`` holds: pongs and closes that the protocol asks for by itself.
+/// Both ends use it, in three steps: hand received bytes to ``receive(_:into:)-(RawSpan,_)``, act on
+/// the events, then send what ``takeOutput()`` holds, the frames that the protocol asks for by
+/// itself. A message sent while acting goes out behind the pongs and before a closing frame.
 public struct WebSocketConnection: ~Copyable {
   /// How far the connection is on its way to its end (RFC 6455 section 7.1).
   public enum State: Sendable, Equatable {
@@ -19,8 +20,11 @@ public struct WebSocketConnection: ~Copyable {
   public let limits: WebSocketLimits
   /// How far the connection is on its way to its end.
   public internal(set) var state = State.open
-  /// Frames that the protocol asked for by itself and that are still to be sent.
-  public internal(set) var output: [UInt8] = []
+
+  /// The pongs still to be sent.
+  var pongs: [UInt8] = []
+  /// The close frame that the peer's close or fault calls for, still to be sent.
+  var farewell: [UInt8] = []
 
   let deflate: DeflateParameters?
   var frame: OpenFrame?
@@ -66,10 +70,14 @@ public struct WebSocketConnection: ~Copyable {
     events.append(.ended)
   }
 
-  /// Takes the frames that the protocol asked for by itself; send them in order.
+  /// Frames that the protocol asked for by itself and that are still to be sent.
+  public var output: [UInt8] { pongs + farewell }
+
+  /// Takes the frames that the protocol asked for by itself; behind a close nothing is sent.
   public mutating func takeOutput() -> [UInt8] {
     let taken = output
-    output = []
+    (pongs, farewell) = ([], [])
+    if state == .closed { deflater = nil }
     return taken
   }
 }

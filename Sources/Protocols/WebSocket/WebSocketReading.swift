@@ -164,13 +164,13 @@ extension WebSocketConnection {
       events.append(try whole.event())
     case .ping:
       let payload = takeControl()
-      if state == .open { answer(.pong, payload) }
+      answerPing(payload)
       events.append(.ping(payload))
     case .pong:
       events.append(.pong(takeControl()))
     case .close:
       let (code, reason) = try CloseFrame.parse(takeControl())
-      if state == .open { answer(.close, CloseFrame.body(code: code, reason: "")) }
+      answerClose(code: code, reason: "")
       end()
       events.append(.closed(code: code, reason: reason))
     }
@@ -184,9 +184,7 @@ extension WebSocketConnection {
 
   /// Fails the connection: a close frame, unless one is out, and silence (RFC 6455 section 7.1.7).
   private mutating func fail(_ error: WebSocketError, into events: inout [WebSocketEvent]) {
-    if state == .open {
-      answer(.close, CloseFrame.body(code: error.code, reason: error.detail))
-    }
+    answerClose(code: error.code, reason: error.detail)
     end()
     events.append(.failed(error))
   }
@@ -197,7 +195,6 @@ extension WebSocketConnection {
     frame = nil
     message = nil
     inflater = nil
-    deflater = nil
     heldHead = []
     control = []
   }

@@ -1,7 +1,7 @@
 extension WebSocketConnection {
   /// Appends a text message to `out`; the caller answers for valid UTF-8.
   ///
-  /// Returns whether it was: behind a close nothing may be sent (RFC 6455 section 5.5.1).
+  /// Returns whether it was: behind our close frame nothing may be sent (RFC 6455 section 5.5.1).
   @discardableResult
   public mutating func send(text: [UInt8], into out: inout [UInt8]) -> Bool {
     send(.text, text, into: &out)
@@ -16,7 +16,8 @@ extension WebSocketConnection {
   /// Appends a ping; what is beyond 125 bytes of `payload` is cut (RFC 6455 section 5.5).
   @discardableResult
   public mutating func ping(_ payload: [UInt8], into out: inout [UInt8]) -> Bool {
-    guard state == .open else { return false }
+    guard maySend else { return false }
+    moveOutPongs(to: &out)
     append(.ping, Array(payload.prefix(FrameHeader.longestControl)), to: &out)
     return true
   }
@@ -27,20 +28,49 @@ extension WebSocketConnection {
   /// to 123 bytes at the end of a character.
   public mutating func close(code: UInt16, reason: String, into out: inout [UInt8]) {
     guard state == .open else { return }
+    moveOutPongs(to: &out)
     append(.close, CloseFrame.body(code: code, reason: reason), to: &out)
     state = .closing
+  }
+
+  /// Until our close frame is taken, messages may go before it.
+  private var maySend: Bool { state == .open || !farewell.isEmpty }
+
+  /// Pongs keep their place before what is sent later.
+  private mutating func moveOutPongs(to out: inout [UInt8]) {
+    guard !pongs.isEmpty else { return }
+    out.append(contentsOf: pongs)
+    pongs = []
   }
 
   private mutating func send(
     _ opcode: Opcode, _ payload: [UInt8], into out: inout [UInt8]
   ) -> Bool {
-    guard state == .open else { return false }
+    guard maySend else { return false }
+    moveOutPongs(to: &out)
     if let shorter = compressed(payload) {
       append(opcode, compressed: true, shorter, to: &out)
     } else {
       append(opcode, payload, to: &out)
     }
     return true
+  }
+
+  /// Prepares the close frame that answers the peer's close or fault, unless ours is out.
+  mutating func answerClose(code: UInt16, reason: String) {
+    guard state == .open else { return }
+    var frame: [UInt8] = []
+    append(.close, CloseFrame.body(code: code, reason: reason), to: &frame)
+    farewell = frame
+  }
+
+  /// Prepares a pong, unless our close frame is out.
+  mutating func answerPing(_ payload: [UInt8]) {
+    guard state == .open else { return }
+    var frames: [UInt8] = []
+    swap(&frames, &pongs)
+    append(.pong, payload, to: &frames)
+    swap(&frames, &pongs)
   }
 
   /// Appends one final frame, masked if this end masks.
@@ -53,14 +83,6 @@ extension WebSocketConnection {
     let start = out.count
     out.append(contentsOf: payload)
     if let mask { Masking.apply(mask, to: &out, from: start) }
-  }
-
-  /// Appends a frame that the protocol asks for by itself.
-  mutating func answer(_ opcode: Opcode, _ payload: [UInt8]) {
-    var frames = output
-    output = []
-    append(opcode, payload, to: &frames)
-    output = frames
   }
 
   /// Below this, deflate saves too little to pay for its stream.

@@ -22,6 +22,8 @@ struct IncomingMessage {
     self.compressed = compressed
   }
 
+  var heldBytes: Int { payload.count }
+
   /// Whether the one frame so far can be delivered without being collected first.
   var isSingleAndPlain: Bool { frames == 1 && !compressed && fate == .kept }
 

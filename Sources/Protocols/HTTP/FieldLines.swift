@@ -11,7 +11,7 @@ enum FieldLines {
       throw .bad("a control byte in a field value")
     }
     return HTTPField(
-      name: String(decoding: name, as: UTF8.self).lowercased(),
+      name: String(decoding: name.map(Text.lowercased), as: UTF8.self),
       value: String(decoding: value, as: UTF8.self))
   }
 

@@ -33,12 +33,13 @@ extension [HTTPField] {
   }
 
   func values(_ name: String) -> [String] {
-    filter { $0.name == name }.map(\.value)
+    compactMap { $0.name == name ? $0.value : nil }
   }
 
   /// The comma-separated members of all fields of that name, trimmed, lowercased.
   func tokens(_ name: String) -> [String] {
-    values(name).flatMap { $0.split(separator: ",") }
+    guard contains(where: { $0.name == name }) else { return [] }
+    return values(name).flatMap { $0.split(separator: ",") }
       .map { Text.trimmed($0).lowercased() }
       .filter { !$0.isEmpty }
   }

@@ -19,6 +19,15 @@ public struct HTTPRequestHead: Equatable, Sendable {
   public init(
     method: String, target: String, minorVersion: Int = 1, headers: [HTTPField]
   ) throws(HTTPError) {
+    let fields = headers.map { HTTPField(name: $0.name.lowercased(), value: $0.value) }
+    try self.init(
+      method: method, target: Array(target.utf8)[...], minorVersion: minorVersion, fields: fields)
+  }
+
+  /// A head from parts whose field names are lowercased already.
+  init(
+    method: String, target: ArraySlice<UInt8>, minorVersion: Int, fields: [HTTPField]
+  ) throws(HTTPError) {
     let parsed = try RequestTarget(target, method: method)
     self.method = method
     self.target = parsed.origin
@@ -26,7 +35,7 @@ public struct HTTPRequestHead: Equatable, Sendable {
     self.segments = parsed.segments
     self.query = parsed.query
     self.minorVersion = minorVersion
-    self.headers = headers.map { HTTPField(name: $0.name.lowercased(), value: $0.value) }
+    headers = fields
     if let authority = parsed.authority { replaceHost(authority) }
   }
 

@@ -22,11 +22,12 @@ struct HeadScanner: Sendable {
     _ bytes: [UInt8], from start: Int, limit: Int, maxLines: Int
   ) throws(HTTPError) -> Progress {
     let end = min(bytes.count - start, limit)
+    let octets = bytes.span
     while scanned < end {
-      let byte = bytes[start + scanned]
+      let byte = octets[start + scanned]
       scanned += 1
       // Every byte behind a CR has to be LF, every LF has to have a CR before it.
-      let afterCR = scanned - 2 >= lineStart && bytes[start + scanned - 2] == Text.cr
+      let afterCR = scanned - 2 >= lineStart && octets[start + scanned - 2] == Text.cr
       guard afterCR == (byte == Text.lf) else {
         throw .bad(afterCR ? "a CR without LF" : "an LF without CR")
       }

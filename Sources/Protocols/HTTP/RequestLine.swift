@@ -16,20 +16,19 @@ enum RequestLine {
     try checkHost(fields, minorVersion: minorVersion)
     let head = try HTTPRequestHead(
       method: String(decoding: parts[0], as: UTF8.self),
-      target: String(decoding: parts[1], as: UTF8.self), minorVersion: minorVersion,
-      headers: fields)
+      target: parts[1], minorVersion: minorVersion, fields: fields)
     try checkExpectation(head)
     return head
   }
 
   /// `HTTP/1.0` or `HTTP/1.1`; another version is named as such, the preface of HTTP/2 too.
   private static func minorVersion(_ version: ArraySlice<UInt8>) throws(HTTPError) -> Int {
-    let bytes = Array(version)
-    guard bytes.count == 8, bytes.starts(with: "HTTP/".utf8), Text.isDigit(bytes[5]),
-      bytes[6] == 0x2E, Text.isDigit(bytes[7])
+    let start = version.startIndex
+    guard version.count == 8, version.starts(with: "HTTP/".utf8), version[start + 6] == 0x2E,
+      Text.isDigit(version[start + 5]), Text.isDigit(version[start + 7])
     else { throw .bad("a malformed version") }
-    let minor = Int(bytes[7] - 0x30)
-    guard bytes[5] == 0x31, minor <= 1 else {
+    let minor = Int(version[start + 7] - 0x30)
+    guard version[start + 5] == 0x31, minor <= 1 else {
       throw HTTPError(status: 505, detail: "only HTTP/1.0 and HTTP/1.1 are spoken here")
     }
     return minor

@@ -7,44 +7,52 @@ struct RequestTarget {
   /// The authority of an absolute form.
   var authority: String?
 
-  init(_ target: String, method: String) throws(HTTPError) {
+  init(_ target: ArraySlice<UInt8>, method: String) throws(HTTPError) {
     guard method != "CONNECT" else { throw HTTPError(status: 501, detail: "no tunnels here") }
-    guard !target.isEmpty, target.utf8.allSatisfy({ Text.isVisible($0) && $0 != 0x23 }) else {
+    guard !target.isEmpty, target.allSatisfy({ Text.isVisible($0) && $0 != Self.fragment }) else {
       throw .bad("a byte that no target may hold")
     }
-    if target == "*" {
+    if target.elementsEqual("*".utf8) {
       guard method == "OPTIONS" else { throw .bad("only OPTIONS may ask for *") }
       (origin, path, segments, query, authority) = ("*", "*", [], [], nil)
       return
     }
     let reduced = try Self.reduced(target)
     authority = reduced.authority
-    origin = reduced.origin
-    let parts = origin.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    path = String(parts[0])
-    segments = try Self.segments(parts[0])
-    query = parts.count > 1 ? try Self.items(parts[1]) : []
+    let mark = reduced.origin.firstIndex(of: Self.question) ?? reduced.origin.endIndex
+    let pathBytes = reduced.origin[..<mark]
+    origin = String(decoding: reduced.origin, as: UTF8.self)
+    path = String(decoding: pathBytes, as: UTF8.self)
+    segments = try Self.segments(pathBytes)
+    query = try Self.items(reduced.origin[mark...].dropFirst())
   }
+
+  private static let slash: UInt8 = 0x2F
+  private static let question: UInt8 = 0x3F
+  private static let fragment: UInt8 = 0x23
+  private static let percent: UInt8 = 0x25
+  private static let plus: UInt8 = 0x2B
 
   private static func reduced(
-    _ target: String
-  ) throws(HTTPError) -> (authority: String?, origin: String) {
-    if target.hasPrefix("/") { return (nil, target) }
-    let lower = target.lowercased()
+    _ target: ArraySlice<UInt8>
+  ) throws(HTTPError) -> (authority: String?, origin: ArraySlice<UInt8>) {
+    if target.first == slash { return (nil, target) }
+    let lower = target.prefix(8).map(Text.lowercased)
     let schemes = ["http://", "https://"]
-    guard let scheme = schemes.first(where: lower.hasPrefix) else {
+    guard let scheme = schemes.first(where: { lower.starts(with: $0.utf8) }) else {
       throw .bad("a target that is no path")
     }
-    let rest = target.dropFirst(scheme.count)
-    let authority = String(rest.prefix { $0 != "/" && $0 != "?" })
+    let rest = target.dropFirst(scheme.utf8.count)
+    let authority = String(
+      decoding: rest.prefix { $0 != slash && $0 != question }, as: UTF8.self)
     guard HostField.isValid(authority) else { throw .bad("a target with a bad authority") }
-    let tail = rest.dropFirst(authority.count)
-    return (authority, tail.hasPrefix("/") ? String(tail) : "/" + tail)
+    let tail = rest.dropFirst(authority.utf8.count)
+    return (authority, tail.first == slash ? tail : [slash] + tail)
   }
 
-  private static func segments(_ path: Substring) throws(HTTPError) -> [String] {
+  private static func segments(_ path: ArraySlice<UInt8>) throws(HTTPError) -> [String] {
     var found: [String] = []
-    for part in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+    for part in path.dropFirst().split(separator: slash, omittingEmptySubsequences: false) {
       let segment = try decoded(part, plusIsSpace: false)
       guard segment != ".", segment != ".." else { throw .bad("a path with dot segments") }
       found.append(segment)
@@ -52,28 +60,31 @@ struct RequestTarget {
     return found == [""] ? [] : found
   }
 
-  private static func items(_ query: Substring) throws(HTTPError) -> [HTTPQueryItem] {
+  private static func items(_ query: ArraySlice<UInt8>) throws(HTTPError) -> [HTTPQueryItem] {
     var found: [HTTPQueryItem] = []
-    for part in query.split(separator: "&") {
-      let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    for part in query.split(separator: 0x26) {
+      let equals = part.firstIndex(of: 0x3D) ?? part.endIndex
       found.append(
         HTTPQueryItem(
-          name: try decoded(sides[0], plusIsSpace: true),
-          value: sides.count > 1 ? try decoded(sides[1], plusIsSpace: true) : ""))
+          name: try decoded(part[..<equals], plusIsSpace: true),
+          value: try decoded(part[equals...].dropFirst(), plusIsSpace: true)))
     }
     return found
   }
 
   /// Percent-decodes into valid UTF-8 without NUL, or refuses.
   private static func decoded(
-    _ text: Substring, plusIsSpace: Bool
+    _ text: ArraySlice<UInt8>, plusIsSpace: Bool
   ) throws(HTTPError) -> String {
+    guard text.contains(where: { $0 == percent || $0 == plus }) else {
+      return String(decoding: text, as: UTF8.self)
+    }
     var bytes: [UInt8] = []
-    var input = text.utf8.makeIterator()
+    var input = text.makeIterator()
     while let byte = input.next() {
-      if byte == 0x2B, plusIsSpace {
+      if byte == plus, plusIsSpace {
         bytes.append(Text.space)
-      } else if byte == 0x25 {
+      } else if byte == percent {
         guard let high = input.next().flatMap(Text.hexValue),
           let low = input.next().flatMap(Text.hexValue), high << 4 | low != 0
         else { throw .bad("a broken percent-encoding") }

@@ -29,6 +29,10 @@ enum Text {
     byte >= 0x20 && byte != 0x7F || byte == tab
   }
 
+  static func lowercased(_ byte: UInt8) -> UInt8 {
+    byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
+  }
+
   static func isDigit(_ byte: UInt8) -> Bool {
     byte >= 0x30 && byte <= 0x39
   }

@@ -16,6 +16,11 @@ struct UTF8Validator: Equatable {
       if due == 0 {
         offset = unsafe Self.skipASCII(bytes, from: offset)
         guard offset < bytes.count else { return true }
+        let whole = unsafe Self.wholeSequence(bytes, at: offset)
+        if whole > 0 {
+          offset += whole
+          continue
+        }
         guard unsafe lead(bytes[offset]) else { return false }
       } else {
         let octet = unsafe bytes[offset]
@@ -43,6 +48,23 @@ struct UTF8Validator: Equatable {
     }
     while offset < bytes.count, unsafe bytes[offset] < 0x80 { offset += 1 }
     return offset
+  }
+
+  /// The length of the sequence, where it is a common one of two or three octets and all here.
+  private static func wholeSequence(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int {
+    let left = bytes.count - offset
+    switch unsafe bytes[offset] {
+    case 0xC2...0xDF:
+      return unsafe left > 1 && isContinuation(bytes[offset + 1]) ? 2 : 0
+    case 0xE1...0xEC, 0xEE, 0xEF:
+      guard left > 2 else { return 0 }
+      return unsafe isContinuation(bytes[offset + 1]) && isContinuation(bytes[offset + 2]) ? 3 : 0
+    case _: return 0
+    }
+  }
+
+  private static func isContinuation(_ octet: UInt8) -> Bool {
+    octet & 0xC0 == 0x80
   }
 
   /// Table 3-7 of the Unicode standard: what may follow each first octet.

@@ -33,11 +33,22 @@ import CZlib
 
   /// Inflates all of `input`.
   mutating func inflate(_ input: UnsafeRawBufferPointer, take: Take) throws(WebSocketError) {
-    guard let base = input.baseAddress, input.count > 0 else { return }
-    // zlib does not write to its input. One receive is far below the 4 GiB its count can hold.
+    var start = 0
+    while start < input.count {
+      // zlib counts in 32 bits.
+      let end = min(input.count, start + (1 << 30))
+      try unsafe inflate(part: UnsafeRawBufferPointer(rebasing: input[start..<end]), take)
+      start = end
+    }
+  }
+
+  private mutating func inflate(
+    part: UnsafeRawBufferPointer, _ take: Take
+  ) throws(WebSocketError) {
+    // zlib does not write to its input.
     unsafe stream.pointee.next_in = UnsafeMutablePointer(
-      mutating: base.assumingMemoryBound(to: UInt8.self))
-    unsafe stream.pointee.avail_in = CUnsignedInt(input.count)
+      mutating: part.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    unsafe stream.pointee.avail_in = CUnsignedInt(part.count)
     try unsafe withUnsafeTemporaryAllocation(byteCount: Self.pieceBytes, alignment: 8) {
       piece throws(WebSocketError) in
       while try unsafe step(piece, take) {}

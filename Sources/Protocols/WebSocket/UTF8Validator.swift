@@ -14,8 +14,10 @@ struct UTF8Validator: Equatable {
     var offset = 0
     while offset < bytes.count {
       if due == 0 {
-        offset = unsafe Self.skipASCII(bytes, from: offset)
-        guard offset < bytes.count else { return true }
+        if unsafe bytes[offset] < 0x80 {
+          offset = unsafe Self.skipASCII(bytes, from: offset + 1)
+          continue
+        }
         let whole = unsafe Self.wholeSequence(bytes, at: offset)
         if whole > 0 {
           offset += whole

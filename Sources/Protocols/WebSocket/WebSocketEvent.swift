@@ -20,7 +20,7 @@ public enum WebSocketEvent: Equatable, Sendable {
 
 /// How the peer broke the protocol.
 public struct WebSocketError: Error, Equatable, Sendable {
-  /// The close code of RFC 6455 section 7.4.1: 1002, 1007 or 1009.
+  /// The close code of RFC 6455 section 7.4.1: 1002, 1007, 1009, or 1011 without memory to inflate.
   public var code: UInt16
   /// What was wrong, for people; never holds payload bytes.
   public var detail: String

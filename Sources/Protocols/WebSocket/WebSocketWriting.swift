@@ -90,7 +90,9 @@ extension WebSocketConnection {
 
   /// The payload deflated, when that was agreed and makes it shorter.
   private mutating func compressed(_ payload: [UInt8]) -> [UInt8]? {
-    guard let deflate, payload.count >= Self.leastCompressed else { return nil }
+    // zlib counts in 32 bits; what is beyond goes plain.
+    guard let deflate, payload.count >= Self.leastCompressed, payload.count < 1 << 31
+    else { return nil }
     let limit = deflate.windowBits(of: role)
     // A peer that wants a window of 8 bits gets plain messages, which is always allowed.
     guard limit >= Deflater.smallestWindowBits else { return nil }

@@ -60,7 +60,7 @@ import Testing
     #expect(refusal(post("Transfer-Encoding: \(coding)\r\n")) == 501)
   }
 
-  @Test func `a transfer coding in HTTP 1_0 is refused`() {
+  @Test func `a transfer coding in HTTP/1.0 is refused`() {
     #expect(refusal("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n") == 400)
   }
 

@@ -109,7 +109,9 @@ let checks: [Target] = [
     uses: ["LinkCore", "LinkWire", "LinkRuntime", "StoreSQLite", "HoldfastTestKit"]),
   tests(
     "SystemTests",
-    uses: ["LinkCore", "LinkRuntime", "ReachabilityNetlink", "LifecycleSystem", "CLinux"]),
+    uses: [
+      "LinkCore", "LinkRuntime", "ReachabilityNetlink", "LifecycleSystem", "CLinux", "CSystemd",
+    ]),
   tests(
     "BackendTests",
     uses: [

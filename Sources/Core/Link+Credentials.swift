@@ -10,6 +10,7 @@ extension Link {
       refreshFailed(&step)
     case .rejected:
       gate.credentials.refreshFailed(at: step.now)
+      guard gate.wish != .none else { return }
       if gate.credentials.isUnproven || isWaitingForCredentials { signIn(&step) }
     case .cleared:
       gate.credentials.forget()

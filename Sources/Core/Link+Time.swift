@@ -43,6 +43,7 @@ extension Link {
     case .idle(.idle):
       closeCurrent(.idle, &step)
       gate.wish = .none
+      gate.leavesAt = nil
       state = .idle(.ended(.idle))
     case .idle(.standby):
       closeCurrent(.idle, &step)

@@ -202,6 +202,7 @@ extension Link {
   /// Stops for good until the user acts.
   mutating func end(_ reason: LinkStatus.Reason, _ step: inout Step) {
     dropStandby(&step)
+    gate.leavesAt = nil
     state = .failed(reason)
   }
 }

@@ -164,7 +164,7 @@ extension Link {
     switch standby.state {
     case .polling(let polling):
       guard case .resting = state, gate.wish == .live else { return polling.nextPoll }
-      return min(polling.nextProbe, polling.nextPoll ?? polling.nextProbe)
+      return min(polling.nextProbe, polling.nextPoll)
     case .rearming(let at): return at
     case .off, .queued: return nil
     }

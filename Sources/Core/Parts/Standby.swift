@@ -13,8 +13,9 @@ struct Standby: Sendable, Hashable {
   }
 
   struct Polling: Sendable, Hashable {
-    /// When the next poll is due; `nil` while one runs.
-    var nextPoll: Instant?
+    /// When the next poll is due, or when the one that runs counts as unanswered.
+    var nextPoll: Instant
+    var isAsking: Bool
     var nextProbe: Instant
     /// The server could not be reached: its next answer is a reason to probe.
     var awaitsRecovery: Bool
@@ -53,7 +54,9 @@ struct Standby: Sendable, Hashable {
       state = .polling(polling)
     } else {
       state = .polling(
-        Polling(nextPoll: now, nextProbe: probe, awaitsRecovery: awaitsRecovery, isSlow: slow))
+        Polling(
+          nextPoll: now, isAsking: false, nextProbe: probe, awaitsRecovery: awaitsRecovery,
+          isSlow: slow))
     }
   }
 
@@ -69,18 +72,20 @@ struct Standby: Sendable, Hashable {
 
   /// Makes the next poll due at once, unless one runs.
   mutating func hurry(at now: Instant) {
-    guard case .polling(var polling) = state, polling.nextPoll != nil else { return }
+    guard case .polling(var polling) = state, !polling.isAsking else { return }
     polling.nextPoll = now
     state = .polling(polling)
   }
 
-  /// Takes a due poll; `nil` when none is due.
+  /// Takes a due poll; `nil` when none is due. One that was never answered is given up for it.
   mutating func takePoll(at now: Instant) -> UInt64? {
-    guard case .polling(var polling) = state, let next = polling.nextPoll, next <= now else {
-      return nil
-    }
+    guard case .poll(let policy) = policy, case .polling(var polling) = state,
+      polling.nextPoll <= now
+    else { return nil }
     pollID += 1
-    polling.nextPoll = nil
+    polling.awaitsRecovery = polling.awaitsRecovery || polling.isAsking
+    polling.nextPoll = now.advanced(by: policy.interval)
+    polling.isAsking = true
     state = .polling(polling)
     return pollID
   }
@@ -90,8 +95,9 @@ struct Standby: Sendable, Hashable {
     _ id: UInt64, failure: LinkFailure?, at now: Instant, chance: inout Chance
   ) -> Bool {
     guard id == pollID, case .poll(let policy) = policy, case .polling(var polling) = state,
-      polling.nextPoll == nil
+      polling.isAsking
     else { return false }
+    polling.isAsking = false
     let wait = max(
       Self.spread(policy.interval, policy.jitter, &chance), failure?.serverWish ?? .zero)
     polling.nextPoll = now.advanced(by: wait)

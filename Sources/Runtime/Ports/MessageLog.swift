@@ -13,6 +13,9 @@ public protocol MessageLog: Sendable {
   /// Answers a page query of a shop.
   func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page
 
+  /// How many messages a page query ranges over, all pages together.
+  func count(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> UInt64
+
   /// The newest position of a shop; offset 0 while it is empty.
   func head(of shop: ShopID) async throws(StoreFailure) -> Position
 

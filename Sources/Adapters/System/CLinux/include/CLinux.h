@@ -5,12 +5,14 @@
 #include <linux/if_link.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <linux/sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 
-// Declared by the C library only where GNU extensions are asked for.
-extern int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
+// Declared by the C library for _GNU_SOURCE only.
+int setns(int descriptor, int kind);
+int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
 #endif

@@ -1,0 +1,129 @@
+#if os(Linux)
+  import CSystemd
+  import Foundation
+  public import LinkRuntime
+
+  /// Hears from logind that the device goes to sleep or woke up (org.freedesktop.login1(5),
+  /// signal PrepareForSleep).
+  ///
+  /// Without a system bus the stream ends at once. Sleep is not held up: what is done on
+  /// `.willSleep` is done as far as time allows.
+  public struct LogindLifecycle: LifecycleMonitor {
+    private let address: String?
+    private let note: @Sendable (String) -> Void
+    private let listening: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - address: A D-Bus address; `nil` is the system bus.
+    ///   - note: Told once, for people, when sleep cannot be watched, and why.
+    public init(address: String? = nil, note: @escaping @Sendable (String) -> Void = { _ in }) {
+      self.init(address: address, note: note) {}
+    }
+
+    /// - Parameter listening: Called once nothing can be missed any more.
+    init(
+      address: String?, note: @escaping @Sendable (String) -> Void,
+      listening: @escaping @Sendable () -> Void
+    ) {
+      self.address = address
+      self.note = note
+      self.listening = listening
+    }
+
+    /// Sleep and waking from now on. Of more than 64 unread events the oldest are dropped.
+    public func changes() -> AsyncStream<LifecycleEvent> {
+      let (stream, continuation) = AsyncStream.makeStream(
+        of: LifecycleEvent.self, bufferingPolicy: .bufferingNewest(64))
+      let stop = StopSignal()
+      continuation.onTermination = { _ in stop.send() }
+      let (address, note, listening) = (address, note, listening)
+      // sd-bus objects belong to one thread; this one sleeps until the bus has something to say.
+      let thread = Thread {
+        do throws(BusFailure) {
+          let bus = try SleepBus(address: address) {
+            continuation.yield($0 ? .willSleep : .didWake)
+          }
+          if !bus.hasLogind { note("No logind on the bus: sleep is not seen until one starts.") }
+          listening()
+          try bus.listen(until: stop)
+        } catch {
+          note("Sleep is not watched: \(error).")
+        }
+        continuation.finish()
+      }
+      thread.name = "logind"
+      thread.start()
+      return stream
+    }
+  }
+
+  /// What a call of sd-bus answered.
+  private struct BusFailure: Error, CustomStringConvertible {
+    let call: String
+    /// An `errno`.
+    let code: Int32
+
+    var description: String { unsafe "\(call): \(String(cString: strerror(code)))" }
+
+    static func check(_ result: Int32, _ call: String) throws(BusFailure) {
+      if result < 0 { throw BusFailure(call: call, code: -result) }
+    }
+  }
+
+  /// A connection that listens for PrepareForSleep; for one thread.
+  @safe private final class SleepBus {
+    private static let logind = "org.freedesktop.login1"
+    private var bus: OpaquePointer?
+    private let hear: (Bool) -> Void
+
+    init(address: String?, hear: @escaping (Bool) -> Void) throws(BusFailure) {
+      self.hear = hear
+      if let address {
+        try BusFailure.check(unsafe sd_bus_new(&bus), "new")
+        try BusFailure.check(unsafe sd_bus_set_address(bus, address), "address")
+        try BusFailure.check(unsafe sd_bus_set_bus_client(bus, 1), "client")
+        try BusFailure.check(unsafe sd_bus_start(bus), "connect")
+      } else {
+        try BusFailure.check(unsafe sd_bus_open_system(&bus), "system bus")
+      }
+      let answer: sd_bus_message_handler_t = { message, context, _ in
+        var isGoingToSleep: Int32 = 0
+        let kind = CChar(bitPattern: UInt8(ascii: "b"))
+        guard let context = unsafe context,
+          unsafe sd_bus_message_read_basic(message, kind, &isGoingToSleep) > 0
+        else { return 0 }
+        unsafe Unmanaged<SleepBus>.fromOpaque(context).takeUnretainedValue()
+          .hear(isGoingToSleep != 0)
+        return 0
+      }
+      // The context outlives the match: the connection, and with it the match, ends in `deinit`.
+      let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+      try BusFailure.check(
+        unsafe sd_bus_match_signal(
+          bus, nil, Self.logind, "/org/freedesktop/login1", "org.freedesktop.login1.Manager",
+          "PrepareForSleep", answer, context), "match")
+    }
+
+    deinit {
+      unsafe sd_bus_close_unref(bus)
+    }
+
+    var hasLogind: Bool {
+      var owner: OpaquePointer?
+      defer { unsafe sd_bus_creds_unref(owner) }
+      return unsafe sd_bus_get_name_creds(bus, Self.logind, 0, &owner) >= 0
+    }
+
+    /// Handles what comes in. No timeout of sd-bus's own is kept: no call of ours is pending here.
+    func listen(until stop: StopSignal) throws(BusFailure) {
+      repeat {
+        var handled: Int32 = 0
+        repeat {
+          handled = unsafe sd_bus_process(bus, nil)
+          try BusFailure.check(handled, "process")
+        } while handled > 0
+      } while unsafe stop.allowsWaiting(
+        for: sd_bus_get_fd(bus), events: Int16(truncatingIfNeeded: sd_bus_get_events(bus)))
+    }
+  }
+#endif

@@ -1,0 +1,113 @@
+#if os(Linux)
+  import CLinux
+  import Glibc
+
+  /// An `AF_NETLINK` socket of the route family.
+  final class NetlinkSocket {
+    let descriptor: Int32
+    private var sequence: UInt32 = 0
+
+    /// - Parameter groups: What to be told about, as a mask of `RTMGRP_…`; 0 for a socket to ask on.
+    init(groups: UInt32) throws(NetlinkFailure) {
+      descriptor = socket(
+        AF_NETLINK, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue), NETLINK_ROUTE)
+      guard descriptor >= 0 else { throw .system(errno) }
+      var address = sockaddr_nl()
+      address.nl_family = sa_family_t(AF_NETLINK)
+      address.nl_groups = groups
+      let bound = unsafe withUnsafePointer(to: &address) { pointer in
+        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          unsafe bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_nl>.size))
+        }
+      }
+      guard bound == 0 else { throw .system(errno) }
+    }
+
+    deinit {
+      if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Throws away all news that wait.
+    ///
+    /// That some were lost (ENOBUFS) matters as little as what they said: they only mean "look".
+    func drain() throws(NetlinkFailure) {
+      while true {
+        do throws(NetlinkFailure) {
+          _ = try receive(flags: Int32(MSG_DONTWAIT))
+        } catch {
+          if error == .system(EAGAIN) { return }
+          guard error == .system(ENOBUFS) || error == .system(EINTR) else { throw error }
+        }
+      }
+    }
+
+    /// Reads the whole of what the kernel knows.
+    ///
+    /// Links come first: the kernel answers that request under the lock that every change holds to
+    /// its end. So a change whose news woke us (deleting an address announces itself before it
+    /// drops the default route, without a word) is complete before addresses and routes are read.
+    func picture() throws(NetlinkFailure) -> NetworkPicture {
+      // A picture that changed while it was taken is taken again; news of the change follow anyhow.
+      for _ in 0..<4 {
+        var picture = NetworkPicture()
+        var isWhole = true
+        for type in [RTM_GETLINK, RTM_GETADDR, RTM_GETROUTE] {
+          isWhole = try dump(type: UInt16(type), into: &picture) && isWhole
+        }
+        if isWhole { return picture }
+      }
+      throw .restless
+    }
+
+    /// Asks for all records of a kind; false when they changed meanwhile.
+    private func dump(type: UInt16, into picture: inout NetworkPicture) throws(NetlinkFailure)
+      -> Bool
+    {
+      sequence &+= 1
+      try ask(type)
+      var isWhole = true
+      while true {
+        for message in try NetlinkReader.messages(in: try receive(flags: 0))
+        where message.sequence == sequence {
+          if message.isInterrupted { isWhole = false }
+          switch message.record {
+          case .link(let link): picture.links.append(link)
+          case .address(let address): picture.addresses.append(address)
+          case .routes(let routes): picture.routes += routes
+          case .done: return isWhole
+          case .refused(let code): throw .system(code)
+          case .ignored: break
+          }
+        }
+      }
+    }
+
+    private func ask(_ type: UInt16) throws(NetlinkFailure) {
+      struct Request {
+        var header = nlmsghdr()
+        var body = rtgenmsg()
+      }
+      var request = Request()
+      request.header.nlmsg_len = UInt32(MemoryLayout<Request>.size)
+      request.header.nlmsg_type = type
+      request.header.nlmsg_flags = UInt16(NLM_F_REQUEST | NLM_F_DUMP)
+      request.header.nlmsg_seq = sequence
+      let sent = unsafe withUnsafeBytes(of: &request) {
+        unsafe send(descriptor, $0.baseAddress, $0.count, 0)
+      }
+      guard sent == MemoryLayout<Request>.size else { throw .system(errno) }
+    }
+
+    /// One datagram. The kernel makes none longer than 32 KiB for a dump (netlink_dump).
+    private func receive(flags: Int32) throws(NetlinkFailure) -> [UInt8] {
+      var code: Int32 = 0
+      let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
+        let received = unsafe recv(descriptor, buffer.baseAddress, buffer.count, flags)
+        if received < 0 { code = errno }
+        count = max(received, 0)
+      }
+      guard code == 0 else { throw .system(code) }
+      return bytes
+    }
+  }
+#endif

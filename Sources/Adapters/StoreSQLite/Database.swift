@@ -1,0 +1,130 @@
+import CSQLite
+import LinkWire
+
+/// One connection to one SQLite file. Not for two threads at a time: a store owns it.
+@safe final class Database {
+  /// What a commit survives once it returned.
+  enum Durability: String {
+    /// The end of the process. A power cut may undo the newest commits, each as a whole.
+    case processEnd = "NORMAL"
+    /// A power cut as well: the log is synced at each commit.
+    case powerCut = "FULL"
+  }
+
+  private let handle: OpaquePointer
+  private let path: String
+  private var statements: [String: Statement] = [:]
+
+  /// Set between transactions only.
+  private(set) var durability = Durability.powerCut
+
+  /// Opens the file, refuses what is not ours, and brings its tables up to date.
+  init(
+    path: String, access: StoreAccess, busyTimeout: Duration, schema: Schema
+  ) throws(StoreFailure) {
+    self.path = path
+    let mode = access == .write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
+    var opened: OpaquePointer?
+    let code = unsafe sqlite3_open_v2(
+      path, &opened, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+    guard let handle = unsafe opened else {
+      throw .other(detail: "\(path): no memory for a connection.")
+    }
+    unsafe self.handle = unsafe handle
+    try check(code)
+    let (seconds, attoseconds) = busyTimeout.components
+    let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+    unsafe sqlite3_busy_timeout(handle, Int32(clamping: milliseconds))
+    try execute(
+      "PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF")
+    let version = try schema.inspect(self, path: path)
+    switch access {
+    case .read: try schema.requireCurrent(version, path: path)
+    case .write:
+      // A write-ahead log lets `history` read while `stream` writes; cut back to 4 MiB when emptied.
+      try execute("PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 4194304")
+      try setDurability(.powerCut)
+      try schema.migrate(self, from: version)
+    }
+  }
+
+  deinit {
+    statements = [:]
+    unsafe sqlite3_close_v2(handle)
+  }
+
+  func setDurability(_ wanted: Durability) throws(StoreFailure) {
+    try execute("PRAGMA synchronous = \(wanted.rawValue)")
+    durability = wanted
+  }
+
+  /// Runs statements that take no values and whose rows do not matter.
+  func execute(_ sql: String) throws(StoreFailure) {
+    try check(unsafe sqlite3_exec(handle, sql, nil, nil, nil))
+  }
+
+  /// Runs one statement and answers with how many rows it changed.
+  @discardableResult
+  func run(_ sql: String, _ values: [SQLValue] = []) throws(StoreFailure) -> Int {
+    _ = try query(sql, values) { _ in }
+    return unsafe Int(sqlite3_changes(handle))
+  }
+
+  /// Runs one statement and reads each of its rows. `read` must not use the same `sql` again.
+  func query<Value>(
+    _ sql: String, _ values: [SQLValue] = [], _ read: (Row) throws(StoreFailure) -> Value
+  ) throws(StoreFailure) -> [Value] {
+    let statement = try prepared(sql)
+    defer { statement.reset() }
+    try check(statement.bind(values))
+    var found: [Value] = []
+    while true {
+      switch statement.step() {
+      case SQLITE_ROW: found.append(try read(statement.row))
+      case SQLITE_DONE: return found
+      case let code: try check(code)
+      }
+    }
+  }
+
+  /// Does `body` wholly or not at all.
+  ///
+  /// - Parameter write: True takes the write lock at once, so that no later step can find it taken;
+  ///   false reads one unchanging picture.
+  func transaction<Value>(
+    write: Bool, _ body: () throws(StoreFailure) -> Value
+  ) throws(StoreFailure) -> Value {
+    try execute(write ? "BEGIN IMMEDIATE" : "BEGIN")
+    do {
+      let value = try body()
+      try execute("COMMIT")
+      return value
+    } catch {
+      // SQLite ends the transaction itself on some errors (a full disk among them).
+      if unsafe sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
+      throw error
+    }
+  }
+
+  private func prepared(_ sql: String) throws(StoreFailure) -> Statement {
+    if let statement = statements[sql] { return statement }
+    var pointer: OpaquePointer?
+    try check(
+      unsafe sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &pointer, nil))
+    guard let pointer = unsafe pointer else {
+      throw .other(detail: "\(path): an empty statement.")
+    }
+    let statement = unsafe Statement(pointer)
+    statements[sql] = statement
+    return statement
+  }
+
+  private func check(_ code: Int32) throws(StoreFailure) {
+    guard code != SQLITE_OK else { return }
+    let kind = code & 0xFF
+    let system = kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN
+    throw storeFailure(
+      code: code, system: system ? unsafe sqlite3_system_errno(handle) : 0,
+      text: unsafe String(cString: sqlite3_errmsg(handle)), path: path)
+  }
+}

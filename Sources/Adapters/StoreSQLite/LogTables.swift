@@ -1,0 +1,157 @@
+import LinkCore
+import LinkRuntime
+import LinkWire
+
+/// The statements of the backend's log.
+struct LogTables {
+  static let schema = Schema(
+    applicationID: 0x4846_6D6C,  // "HFml"
+    steps: [
+      """
+      CREATE TABLE log(epoch TEXT NOT NULL) STRICT;
+      INSERT INTO log VALUES (lower(hex(randomblob(8))));
+      CREATE TABLE messages(
+        shop TEXT NOT NULL, offset INTEGER NOT NULL, \(Message.columnTypes), key BLOB,
+        PRIMARY KEY (shop, offset), UNIQUE (shop, id)) STRICT;
+      CREATE INDEX timeline ON messages(shop, created_at, id);
+      CREATE UNIQUE INDEX keys ON messages(shop, user, key) WHERE key IS NOT NULL;
+      """
+    ])
+
+  let database: Database
+  let epoch: String
+
+  init(_ database: Database) throws(StoreFailure) {
+    self.database = database
+    let found = try database.query("SELECT epoch FROM log") { row throws(StoreFailure) in
+      try row.text(0)
+    }
+    guard let epoch = found.first, found.count == 1 else {
+      throw .corrupt(detail: "The log names no epoch. The file was left as it is.")
+    }
+    self.epoch = epoch
+  }
+
+  func head(of shop: ShopID) throws(StoreFailure) -> Position {
+    let found = try database.query(
+      "SELECT coalesce(max(offset), 0) FROM messages WHERE shop = ?", [.text(shop.text)]
+    ) { row throws(StoreFailure) in try row.unsigned(0) }
+    return Position(epoch: epoch, offset: found.first ?? 0)
+  }
+
+  /// Stores a message at the next offset, or finds the one that its key stored before.
+  ///
+  /// - Throws: `.other` when the shop holds another message of this id; anything else means that
+  ///   the whole transaction is over.
+  func append(
+    _ message: Message, key: UUID128?
+  ) throws(StoreFailure) -> Result<Appended, StoreFailure> {
+    if let key {
+      let known = try select(
+        message.shop, "user = ?2 AND key = ?3", [.text(message.user), .uuid(key)])
+      if let stored = known.first { return .success(Appended(message: stored, isNew: false)) }
+    }
+    guard try select(message.shop, "id = ?2", [.uuid(message.id)]).isEmpty else {
+      return .failure(.other(detail: "The log holds a message \(message.id) already."))
+    }
+    var stored = message
+    let offset = try head(of: message.shop).offset + 1
+    stored.position = Position(epoch: epoch, offset: offset)
+    try database.run(
+      """
+      INSERT INTO messages(shop, \(Message.columns), offset, key)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [.text(message.shop.text)] + message.values
+        + [.integer(Int64(bitPattern: offset)), .uuid(key)])
+    return .success(Appended(message: stored, isNew: true))
+  }
+
+  func page(_ query: PageQuery, of shop: ShopID) throws(StoreFailure) -> Page {
+    let head = try head(of: shop)
+    switch query {
+    case .page(let number, let limit):
+      return try numbered(shop, "TRUE", [], "DESC", number, limit, head)
+    case .since(let time, let number, let limit):
+      return try numbered(shop, "created_at > ?4", [.time(time)], "ASC", number, limit, head)
+    case .after(let position, let limit):
+      guard knows(position, head) else { return try newest(of: shop, limit, head) }
+      return try beside(shop, "offset > ?2 ORDER BY offset", position, limit, head)
+    case .before(let position, let limit):
+      guard knows(position, head) else { return try newest(of: shop, limit, head) }
+      return try beside(shop, "offset < ?2 ORDER BY offset DESC", position, limit, head)
+    }
+  }
+
+  func count(_ query: PageQuery, of shop: ShopID) throws(StoreFailure) -> UInt64 {
+    let head = try head(of: shop)
+    switch query {
+    case .page: return head.offset
+    case .since(let time, _, _):
+      let found = try database.query(
+        "SELECT count(*) FROM messages WHERE shop = ? AND created_at > ?",
+        [.text(shop.text), .time(time)]
+      ) { row throws(StoreFailure) in try row.unsigned(0) }
+      return found.first ?? 0
+    case .after(let position, _):
+      return knows(position, head) ? head.offset - position.offset : head.offset
+    case .before(let position, _):
+      return knows(position, head) ? max(position.offset, 1) - 1 : head.offset
+    }
+  }
+
+  /// Whether a position is one that this log gave out.
+  private func knows(_ position: Position, _ head: Position) -> Bool {
+    position.epoch == head.epoch && position.offset <= head.offset
+  }
+
+  /// Page `number` (from 1) of what `condition` selects, in timeline order.
+  private func numbered(
+    _ shop: ShopID, _ condition: String, _ values: [SQLValue], _ direction: String, _ number: Int,
+    _ limit: Int, _ head: Position
+  ) throws(StoreFailure) -> Page {
+    let (skipped, overflow) = (max(number, 1) - 1).multipliedReportingOverflow(by: limit.asLimit)
+    guard !overflow else { return Page(messages: [], hasNext: false, head: head) }
+    let found = try select(
+      shop,
+      "\(condition) ORDER BY created_at \(direction), id \(direction) LIMIT ?2 OFFSET ?3",
+      [.integer(limit.asLimit + 1), .integer(skipped)] + values)
+    return page(found, limit, head)
+  }
+
+  private func beside(
+    _ shop: ShopID, _ condition: String, _ position: Position, _ limit: Int, _ head: Position
+  ) throws(StoreFailure) -> Page {
+    let found = try select(
+      shop, "\(condition) LIMIT ?3",
+      [.integer(Int64(bitPattern: position.offset)), .integer(limit.asLimit + 1)])
+    return page(found, limit, head)
+  }
+
+  private func page(_ found: [Message], _ limit: Int, _ head: Position) -> Page {
+    Page(
+      messages: Array(found.prefix(limit.asLimit)), hasNext: found.count > limit.asLimit,
+      head: head)
+  }
+
+  /// The answer to a position that means nothing here.
+  private func newest(of shop: ShopID, _ limit: Int, _ head: Position) throws(StoreFailure) -> Page
+  {
+    let found = try select(
+      shop, "TRUE ORDER BY offset DESC LIMIT ?2", [.integer(limit.asLimit)])
+    return Page(messages: found.reversed(), hasNext: false, head: head, recovered: false)
+  }
+
+  private func select(
+    _ shop: ShopID, _ rest: String, _ values: [SQLValue]
+  ) throws(StoreFailure) -> [Message] {
+    try database.query(
+      "SELECT \(Message.columns), offset FROM messages WHERE shop = ?1 AND \(rest)",
+      [.text(shop.text)] + values
+    ) { row throws(StoreFailure) in
+      var message = try Message(row, shop: shop)
+      message.position = Position(epoch: epoch, offset: try row.unsigned(8))
+      return message
+    }
+  }
+}

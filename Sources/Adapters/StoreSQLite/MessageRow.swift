@@ -1,0 +1,34 @@
+import LinkCore
+import LinkWire
+
+extension Message {
+  /// What both stores keep of a message, in the order that `init(_:shop:)` reads.
+  static let columns = "id, user, username, text, created_at, updated_at, is_edited, parent"
+
+  /// The same columns for `CREATE TABLE`.
+  static let columnTypes = """
+    id BLOB NOT NULL, user TEXT NOT NULL, username TEXT, text TEXT NOT NULL,
+    created_at INTEGER NOT NULL, updated_at INTEGER, is_edited INTEGER NOT NULL, parent BLOB
+    """
+
+  /// The values of `columns`.
+  var values: [SQLValue] {
+    [
+      .uuid(id), .text(user), .text(username), .text(text), .time(createdAt), .time(updatedAt),
+      .integer(isEdited ? 1 : 0), .uuid(parent),
+    ]
+  }
+
+  /// Reads the first eight columns of a row; the position is the store's business.
+  init(_ row: Row, shop: ShopID) throws(StoreFailure) {
+    self.init(
+      id: try row.uuid(0), shop: shop, user: try row.text(1), username: try row.optionalText(2),
+      text: try row.text(3), createdAt: try row.time(4), updatedAt: try row.optionalTime(5),
+      isEdited: try row.flag(6), parent: try row.optionalUUID(7))
+  }
+}
+
+extension Int {
+  /// What a caller asks for, made fit for `LIMIT`: at least 0, and one more still counts.
+  var asLimit: Int { Swift.min(Swift.max(self, 0), Int(Int32.max) - 1) }
+}

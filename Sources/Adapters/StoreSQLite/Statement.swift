@@ -1,0 +1,177 @@
+import CSQLite
+import LinkCore
+import LinkWire
+
+/// A value that goes into a statement.
+enum SQLValue {
+  case null
+  case integer(Int64)
+  case text(String)
+  case blob([UInt8])
+
+  static func integer(_ value: Int) -> SQLValue { .integer(Int64(value)) }
+
+  static func time(_ value: Timestamp?) -> SQLValue {
+    value.map { .integer($0.nanoseconds) } ?? .null
+  }
+
+  static func text(_ value: String?) -> SQLValue { value.map { .text($0) } ?? .null }
+
+  /// Sixteen bytes, highest first, so that SQLite's order of blobs is the order of UUIDs.
+  static func uuid(_ value: UUID128?) -> SQLValue {
+    guard let value else { return .null }
+    return .blob(
+      [value.high, value.low].flatMap { word in
+        stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) }
+      })
+  }
+}
+
+/// A prepared statement; belongs to the connection that prepared it.
+@safe final class Statement {
+  let pointer: OpaquePointer
+
+  init(_ pointer: OpaquePointer) {
+    unsafe self.pointer = unsafe pointer
+  }
+
+  deinit {
+    unsafe sqlite3_finalize(pointer)
+  }
+
+  /// Binds `values` to the parameters from the first on; answers with SQLite's code.
+  func bind(_ values: [SQLValue]) -> Int32 {
+    // SQLite's marker for "copy the bytes now" (sqlite.org/c3ref/c_static.html), which is the
+    // address -1 and no function.
+    let copy = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    for (position, value) in values.enumerated() {
+      let index = Int32(position + 1)
+      let code: Int32
+      switch value {
+      case .null: code = unsafe sqlite3_bind_null(pointer, index)
+      case .integer(let number): code = unsafe sqlite3_bind_int64(pointer, index, number)
+      case .text(let text):
+        let count = UInt64(text.utf8.count)
+        code = unsafe sqlite3_bind_text64(pointer, index, text, count, copy, UInt8(SQLITE_UTF8))
+      case .blob(let bytes):
+        code = unsafe sqlite3_bind_blob64(pointer, index, bytes, UInt64(bytes.count), copy)
+      }
+      guard code == SQLITE_OK else { return code }
+    }
+    return SQLITE_OK
+  }
+
+  func step() -> Int32 { unsafe sqlite3_step(pointer) }
+
+  func reset() {
+    unsafe sqlite3_reset(pointer)
+    unsafe sqlite3_clear_bindings(pointer)
+  }
+
+  var row: Row { Row(statement: self) }
+}
+
+/// The current row of a statement. Every getter checks what it finds: a damaged file may hold
+/// anything, and then the answer is `.corrupt`.
+struct Row {
+  let statement: Statement
+
+  func optionalInteger(_ column: Int32) throws(StoreFailure) -> Int64? {
+    switch type(of: column) {
+    case SQLITE_NULL: nil
+    case SQLITE_INTEGER: unsafe sqlite3_column_int64(statement.pointer, column)
+    case _: throw garbage(column, expected: "an integer")
+    }
+  }
+
+  func integer(_ column: Int32) throws(StoreFailure) -> Int64 {
+    guard let value = try optionalInteger(column) else {
+      throw garbage(column, expected: "an integer")
+    }
+    return value
+  }
+
+  /// A count or an offset: never negative.
+  func unsigned(_ column: Int32) throws(StoreFailure) -> UInt64 {
+    guard let value = UInt64(exactly: try integer(column)) else {
+      throw garbage(column, expected: "a positive integer")
+    }
+    return value
+  }
+
+  func flag(_ column: Int32) throws(StoreFailure) -> Bool {
+    switch try integer(column) {
+    case 0: false
+    case 1: true
+    case _: throw garbage(column, expected: "0 or 1")
+    }
+  }
+
+  func optionalText(_ column: Int32) throws(StoreFailure) -> String? {
+    switch type(of: column) {
+    case SQLITE_NULL: return nil
+    case SQLITE_TEXT:
+      guard let text = String(validating: bytes(column), as: UTF8.self) else {
+        throw garbage(column, expected: "UTF-8")
+      }
+      return text
+    case _: throw garbage(column, expected: "text")
+    }
+  }
+
+  func text(_ column: Int32) throws(StoreFailure) -> String {
+    guard let value = try optionalText(column) else { throw garbage(column, expected: "text") }
+    return value
+  }
+
+  func optionalTime(_ column: Int32) throws(StoreFailure) -> Timestamp? {
+    try optionalInteger(column).map { Timestamp(nanoseconds: $0) }
+  }
+
+  func time(_ column: Int32) throws(StoreFailure) -> Timestamp {
+    Timestamp(nanoseconds: try integer(column))
+  }
+
+  func optionalUUID(_ column: Int32) throws(StoreFailure) -> UUID128? {
+    switch type(of: column) {
+    case SQLITE_NULL: return nil
+    case SQLITE_BLOB:
+      let bytes = bytes(column)
+      guard bytes.count == 16 else { throw garbage(column, expected: "16 bytes") }
+      return UUID128(high: Self.word(bytes[..<8]), low: Self.word(bytes[8...]))
+    case _: throw garbage(column, expected: "16 bytes")
+    }
+  }
+
+  func uuid(_ column: Int32) throws(StoreFailure) -> UUID128 {
+    guard let value = try optionalUUID(column) else { throw garbage(column, expected: "16 bytes") }
+    return value
+  }
+
+  func shop(_ column: Int32) throws(StoreFailure) -> ShopID {
+    guard let shop = ShopID(try text(column)) else { throw garbage(column, expected: "a shop id") }
+    return shop
+  }
+
+  private func type(of column: Int32) -> Int32 {
+    unsafe sqlite3_column_type(statement.pointer, column)
+  }
+
+  private func bytes(_ column: Int32) -> [UInt8] {
+    guard let start = unsafe sqlite3_column_blob(statement.pointer, column) else { return [] }
+    let count = unsafe Int(sqlite3_column_bytes(statement.pointer, column))
+    return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
+  }
+
+  private static func word(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+    bytes.reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  private func garbage(_ column: Int32, expected: String) -> StoreFailure {
+    let name = unsafe sqlite3_column_name(statement.pointer, column).map {
+      unsafe String(cString: $0)
+    }
+    return .corrupt(
+      detail: "The column \(name ?? "?") does not hold \(expected). The file was left as it is.")
+  }
+}

@@ -1,0 +1,183 @@
+import LinkCore
+import LinkWire
+
+/// The statements of the phone's store; every one names the shop.
+struct TimelineTables {
+  static let schema = Schema(
+    applicationID: 0x4846_746C,  // "HFtl"
+    steps: [
+      """
+      CREATE TABLE messages(
+        shop TEXT NOT NULL, \(Message.columnTypes), epoch TEXT, offset INTEGER,
+        PRIMARY KEY (shop, id)) STRICT;
+      CREATE INDEX timeline ON messages(shop, created_at, id);
+      CREATE TABLE cursors(
+        shop TEXT PRIMARY KEY NOT NULL, epoch TEXT, offset INTEGER, time INTEGER,
+        whole_at INTEGER) STRICT, WITHOUT ROWID;
+      CREATE TABLE gaps(
+        shop TEXT NOT NULL, place INTEGER NOT NULL, after_time INTEGER, after_id BLOB,
+        before_time INTEGER NOT NULL, before_id BLOB NOT NULL,
+        PRIMARY KEY (shop, place)) STRICT, WITHOUT ROWID;
+      CREATE TABLE outbox(
+        turn INTEGER PRIMARY KEY AUTOINCREMENT, shop TEXT NOT NULL, id BLOB NOT NULL,
+        text TEXT NOT NULL, parent BLOB, created_at INTEGER NOT NULL, tries INTEGER, failure TEXT,
+        UNIQUE (shop, id)) STRICT;
+      """
+    ])
+
+  let database: Database
+  let shop: ShopID
+
+  // MARK: Messages
+
+  /// Up to `limit` messages before `key` (or the newest), newest first.
+  func newest(before key: TimelineKey? = nil, limit: Int) throws(StoreFailure) -> [Message] {
+    try database.query(
+      """
+      SELECT \(Message.columns), epoch, offset FROM messages
+      WHERE shop = ?1 \(key == nil ? "" : "AND (created_at, id) < (?3, ?4)")
+      ORDER BY created_at DESC, id DESC LIMIT ?2
+      """,
+      [.text(shop.text), .integer(limit)]
+        + (key.map { [.time($0.createdAt), .uuid($0.id)] } ?? [])
+    ) { row throws(StoreFailure) in
+      var message = try Message(row, shop: shop)
+      message.position = try position(row, at: 8)
+      return message
+    }
+  }
+
+  /// Adds a message; false when its id was there already.
+  func insert(_ message: Message) throws(StoreFailure) -> Bool {
+    let changed = try database.run(
+      """
+      INSERT INTO messages(shop, \(Message.columns), epoch, offset)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (shop, id) DO NOTHING
+      """,
+      [.text(shop.text)] + message.values + values(message.position))
+    return changed == 1
+  }
+
+  /// Replaces the text of a stored message by that of a later edit; false when it is none.
+  func edit(_ message: Message) throws(StoreFailure) -> Bool {
+    let changed = try database.run(
+      """
+      UPDATE messages SET text = ?3, updated_at = ?4, is_edited = ?5
+      WHERE shop = ?1 AND id = ?2 AND ?4 > coalesce(updated_at, created_at)
+      """,
+      [
+        .text(shop.text), .uuid(message.id), .text(message.text), .time(message.updatedAt),
+        .integer(message.isEdited ? 1 : 0),
+      ])
+    return changed == 1
+  }
+
+  // MARK: Cursor
+
+  func cursor() throws(StoreFailure) -> Cursor {
+    let found = try database.query(
+      "SELECT epoch, offset, time, whole_at FROM cursors WHERE shop = ?", [.text(shop.text)]
+    ) { row throws(StoreFailure) in
+      Cursor(
+        position: try position(row, at: 0), time: try row.optionalTime(2),
+        wholeAt: try row.optionalTime(3))
+    }
+    return found.first ?? Cursor()
+  }
+
+  func set(_ cursor: Cursor) throws(StoreFailure) {
+    try database.run(
+      "INSERT OR REPLACE INTO cursors(shop, epoch, offset, time, whole_at) VALUES (?, ?, ?, ?, ?)",
+      [.text(shop.text)] + values(cursor.position) + [.time(cursor.time), .time(cursor.wholeAt)])
+  }
+
+  // MARK: Gaps
+
+  func gaps() throws(StoreFailure) -> [Gap] {
+    try database.query(
+      """
+      SELECT after_time, after_id, before_time, before_id FROM gaps WHERE shop = ? ORDER BY place
+      """, [.text(shop.text)]
+    ) { row throws(StoreFailure) in
+      var after: TimelineKey?
+      if let time = try row.optionalTime(0) {
+        after = TimelineKey(createdAt: time, id: try row.uuid(1))
+      }
+      return Gap(
+        after: after, before: TimelineKey(createdAt: try row.time(2), id: try row.uuid(3)))
+    }
+  }
+
+  func set(_ gaps: [Gap]) throws(StoreFailure) {
+    try database.run("DELETE FROM gaps WHERE shop = ?", [.text(shop.text)])
+    for (place, gap) in gaps.enumerated() {
+      try database.run(
+        """
+        INSERT INTO gaps(shop, place, after_time, after_id, before_time, before_id)
+        VALUES (?, ?, ?, ?, ?, ?)
+        """,
+        [
+          .text(shop.text), .integer(place), .time(gap.after?.createdAt), .uuid(gap.after?.id),
+          .time(gap.before.createdAt), .uuid(gap.before.id),
+        ])
+    }
+  }
+
+  // MARK: Outbox
+
+  func outbox() throws(StoreFailure) -> [OutboxEntry] {
+    try database.query(
+      """
+      SELECT id, text, parent, created_at, tries, failure FROM outbox WHERE shop = ? ORDER BY turn
+      """, [.text(shop.text)]
+    ) { row throws(StoreFailure) in
+      let state: OutboxEntry.State
+      if let tries = try row.optionalInteger(4) {
+        state = .queued(tries: Int(tries))
+      } else {
+        state = .failed(reason: try row.text(5))
+      }
+      return OutboxEntry(
+        id: try row.uuid(0), shop: shop, text: try row.text(1), parent: try row.optionalUUID(2),
+        createdAt: try row.time(3), state: state)
+    }
+  }
+
+  /// Adds an entry at the end, or changes it where it stands.
+  func put(_ entry: OutboxEntry) throws(StoreFailure) {
+    let (tries, failure): (SQLValue, SQLValue) =
+      switch entry.state {
+      case .queued(let tries): (.integer(tries), .null)
+      case .failed(let reason): (.null, .text(reason))
+      }
+    try database.run(
+      """
+      INSERT INTO outbox(shop, id, text, parent, created_at, tries, failure)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (shop, id) DO UPDATE SET text = excluded.text, parent = excluded.parent,
+        created_at = excluded.created_at, tries = excluded.tries, failure = excluded.failure
+      """,
+      [
+        .text(shop.text), .uuid(entry.id), .text(entry.text), .uuid(entry.parent),
+        .time(entry.createdAt), tries, failure,
+      ])
+  }
+
+  func remove(_ entry: UUID128) throws(StoreFailure) {
+    try database.run(
+      "DELETE FROM outbox WHERE shop = ? AND id = ?", [.text(shop.text), .uuid(entry)])
+  }
+
+  // MARK: Positions
+
+  /// A server may count as far as it likes: the offset's 64 bits are kept as they are.
+  private func values(_ position: Position?) -> [SQLValue] {
+    guard let position else { return [.null, .null] }
+    return [.text(position.epoch), .integer(Int64(bitPattern: position.offset))]
+  }
+
+  private func position(_ row: Row, at column: Int32) throws(StoreFailure) -> Position? {
+    guard let epoch = try row.optionalText(column) else { return nil }
+    return Position(epoch: epoch, offset: UInt64(bitPattern: try row.integer(column + 1)))
+  }
+}

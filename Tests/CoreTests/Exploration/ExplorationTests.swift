@@ -1,0 +1,72 @@
+import Testing
+
+@testable import LinkCore
+
+struct ExplorationTests {
+  /// Three tries a minute are used up on the way, which ten would not be.
+  static let narrow: LinkPolicy? = try? LinkPolicy.messageStream.setting([
+    ("retry.windows", "3/1m"), ("retry.first", "1s,2s"), ("retry.reconnect", "0s,1s"),
+  ])
+
+  /// Twenty tries in a row differ from two only in number.
+  private static func shortened(_ policy: LinkPolicy) throws -> LinkPolicy {
+    let changes = policy.values.filter { $0.value.contains("*") }.map { key, value in
+      (key: key, value: value.replacing(/x[0-9]+$/, with: "x2"))
+    }
+    return try policy.setting(changes)
+  }
+
+  @Test(arguments: LinkPolicy.presets.map(\.name) + ["narrow"])
+  func `every reachable state and edge of a preset keeps the promises`(name: String) throws {
+    let policy = try Self.shortened(
+      #require(name == "narrow" ? Self.narrow : LinkPolicy.preset(named: name)))
+    var explorer = Explorer(policy)
+    explorer.run()
+    print("\(name): \(explorer.states) states, \(explorer.edges) edges")
+    #expect(explorer.violations.prefix(5) == [])
+    #expect(explorer.states > 100, "the walk went somewhere")
+  }
+
+  @Test func `a machine that lets late events in is caught`() {
+    var explorer = Explorer(.messageStream) { link, event, now in
+      guard case .input(.lost(_, let failure)) = event, let current = link.currentAttempt else {
+        return Explorer.honest(&link, event, now)
+      }
+      return link.handle(.lost(current, failure), at: now)
+    }
+    explorer.run(stopAtFirst: true)
+    #expect(explorer.violations.contains { $0.hasPrefix("6") })
+  }
+
+  @Test func `a machine that forgets its standby is caught`() {
+    var explorer = Explorer(.bottleLink) { link, event, now in
+      let effects = Explorer.honest(&link, event, now)
+      if case .resting = link.state { link.standby.disarm() }
+      return effects
+    }
+    explorer.run(stopAtFirst: true)
+    #expect(explorer.violations.contains { $0.hasPrefix("2") })
+  }
+
+  @Test func `a machine that forgets its windows is caught`() throws {
+    var explorer = Explorer(try #require(Self.narrow)) { link, event, now in
+      let effects = Explorer.honest(&link, event, now)
+      link.retry = Retry(link.policy.retry)
+      return effects
+    }
+    explorer.run(stopAtFirst: true)
+    #expect(explorer.violations.contains { $0.hasPrefix("3") })
+  }
+
+  @Test func `a machine that takes an open socket for a connection is caught`() {
+    var explorer = Explorer(.healthRelayService) { link, event, now in
+      var effects = Explorer.honest(&link, event, now)
+      if case .establishing(let trying) = link.state {
+        effects += link.handle(.established(trying.attempt), at: now)
+      }
+      return effects
+    }
+    explorer.run(stopAtFirst: true)
+    #expect(explorer.violations.contains { $0.hasPrefix("4") })
+  }
+}

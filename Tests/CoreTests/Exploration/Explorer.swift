@@ -1,0 +1,158 @@
+@testable import LinkCore
+
+/// Walks every reachable state of a policy, breadth first, and holds each edge against the promises.
+struct Explorer {
+  /// One state of the walk, with what the promises need to remember about the way to it.
+  struct Node {
+    var link: Link
+    var now = Instant.zero
+    /// When transports were opened, kept apart from the link's own memory.
+    var opens: [Instant] = []
+    /// The attempt whose milestone was reached.
+    var proven: AttemptID?
+    /// A refusal was answered by a refresh, and nothing but its consequences happened since.
+    var refreshedForRefusal = false
+
+    private var budget: Int {
+      link.policy.retry.windows.filter { $0.attempts <= 3 }.map { window in
+        let used = opens.filter { $0.duration(to: now) < window.per }.count
+        return max(0, min(3, used - (window.attempts - 3)))
+      }.max() ?? 0
+    }
+
+    var shape: Shape {
+      Shape(
+        link: LinkShape(link, at: now), budget: budget,
+        isProven: proven != nil && proven == link.currentAttempt)
+    }
+  }
+
+  struct Shape: Hashable {
+    var link: LinkShape
+    /// How near the windows are to being used up: 0 far, 3 used up.
+    var budget: Int
+    var isProven: Bool
+  }
+
+  enum Event: Equatable {
+    case input(Link.Input)
+    case deadline
+  }
+
+  /// How a link is moved; a broken machine is put in here.
+  typealias Move = @Sendable (inout Link, Event, Instant) -> [Link.Effect]
+
+  static let honest: Move = { link, event, now in
+    switch event {
+    case .input(let input): link.handle(input, at: now)
+    case .deadline: link.tick(at: now)
+    }
+  }
+
+  let policy: LinkPolicy
+  var move: Move = Self.honest
+  private(set) var states = 0
+  private(set) var edges = 0
+  private(set) var violations: [String] = []
+
+  init(_ policy: LinkPolicy, move: @escaping Move = Self.honest) {
+    self.policy = policy
+    self.move = move
+  }
+
+  /// Walks until no new state is found, or the first violation when asked to stop there.
+  mutating func run(stopAtFirst: Bool = false) {
+    var seen: Set<Shape> = []
+    var link = Link(policy: policy, seed: 1)
+    _ = link.handle(.reachability(.reachable(path: PathID("a"))), at: .zero)
+    var queue = [Node(link: link)]
+    seen.insert(queue[0].shape)
+    var next = 0
+    while next < queue.count {
+      let node = queue[next]
+      next += 1
+      states += 1
+      for event in events(from: node) {
+        edges += 1
+        let (after, effects) = follow(event, from: node)
+        violations += Promises.broken(from: node, by: event, to: after, effects: effects)
+        if stopAtFirst, !violations.isEmpty { return }
+        if seen.insert(after.shape).inserted { queue.append(after) }
+      }
+    }
+  }
+
+  private func follow(_ event: Event, from node: Node) -> (Node, [Link.Effect]) {
+    var after = node
+    if case .deadline = event { after.now = max(node.now, node.link.deadline ?? node.now) }
+    let effects = move(&after.link, event, after.now)
+    for case .open(let attempt) in effects {
+      after.opens = after.opens.suffix(50) + [after.now]
+      if after.proven != attempt { after.proven = nil }
+    }
+    note(event, effects, from: node, in: &after)
+    return (after, effects)
+  }
+
+  private func note(
+    _ event: Event, _ effects: [Link.Effect], from node: Node, in after: inout Node
+  ) {
+    switch event {
+    case .input(.opened(let attempt)) where policy.establish.milestone == .opened:
+      if node.link.currentAttempt == attempt { after.proven = attempt }
+    case .input(.established(let attempt)):
+      if node.link.currentAttempt == attempt { after.proven = attempt }
+    case .input, .deadline: break
+    }
+    switch event {
+    case .input(.lost(_, let failure)) where policy.verdict(on: failure) == .refresh:
+      if effects.contains(.refreshCredentials) { after.refreshedForRefusal = true }
+    case .input(.opened), .input(.established), .input(.prepared), .input(.heard),
+      .input(.credentials(.available)):
+      break
+    case .input(.lost), .input(.reject), .input(.want), .input(.reachability),
+      .input(.lifecycle), .input(.credentials), .input(.trigger), .input(.validData),
+      .input(.pong), .input(.draining), .input(.flushed), .input(.polled), .input(.requested),
+      .deadline:
+      after.refreshedForRefusal = false
+    }
+  }
+
+  /// Everything that can happen in a state, and what should not be able to: late events.
+  private func events(from node: Node) -> [Event] {
+    var inputs: [Link.Input] = [
+      .want(.live), .want(.none), .want(.standbyOnly), .lifecycle(.background),
+      .lifecycle(.foreground), .reachability(.unreachable), .reachability(.captivePortal),
+      .reachability(.reachable(path: PathID("a"))), .reachability(.reachable(path: PathID("b"))),
+      .credentials(.available(expiresIn: .seconds(3600))), .credentials(.refreshFailed),
+      .credentials(.rejected), .credentials(.cleared), .trigger(.userRefresh),
+      .trigger(.messageSent), .trigger(.woke), .flushed, .requested(nil),
+      .requested(Self.unauthorized), .requested(Self.forbidden),
+    ]
+    let poll = node.link.standby.pollID
+    inputs += [.polled(poll, nil), .polled(poll, .refused), .polled(poll, Self.unauthorized)]
+    // Late or never given out: the first attempt of a long run, or one that is yet to come.
+    var attempts = [AttemptID(node.link.lastAttempt > 2 ? 1 : node.link.lastAttempt + 1)]
+    if let current = node.link.currentAttempt { attempts.append(current) }
+    if case .queued(let queued) = node.link.standby.state { attempts.append(queued) }
+    for attempt in attempts {
+      inputs += [
+        .prepared(attempt), .opened(attempt), .established(attempt), .heard(attempt),
+        .validData(attempt), .pong(attempt, 1), .draining(attempt, within: .seconds(10)),
+        .reject(attempt, .protocolError(detail: "")),
+      ]
+      inputs += Self.failures.map { .lost(attempt, $0) }
+    }
+    return inputs.map { .input($0) } + (node.link.deadline == nil ? [] : [.deadline])
+  }
+
+  private static let unauthorized = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
+  private static let forbidden = LinkFailure.http(status: 403, retryAfter: nil, detail: "")
+
+  /// One failure for each thing that a policy can do.
+  private static let failures: [LinkFailure] = [
+    .reset, .refused, .timeout(.connect), .tls(.expired, detail: ""), unauthorized, forbidden,
+    .http(status: 503, retryAfter: .seconds(7), detail: ""), .closed(code: 1012, reason: ""),
+    .closed(code: 4401, reason: ""),
+  ]
+}

@@ -1,0 +1,75 @@
+@testable import LinkCore
+
+/// What tells two links apart once time is abstracted away: the states of the exploration.
+struct LinkShape: Hashable {
+  var state: String
+  var series: Series?
+  var isStable = false
+  var isAsked = false
+  var isOlder = false
+  var wish: Wish
+  var isReachable = false
+  var lifecycle: Lifecycle
+  var isLeaving: Bool
+  var credentials: Credentials.State
+  var isRefreshing: Bool
+  var isUnproven: Bool
+  var standby: String
+
+  init(_ link: Link, at now: Instant) {
+    wish = link.gate.wish
+    // Which of two paths it is tells nothing; that it changes is an event.
+    if case .reachable = link.gate.reachability { isReachable = true }
+    lifecycle = link.gate.lifecycle
+    isLeaving = link.gate.leavesAt != nil
+    credentials = link.gate.credentials.state
+    isRefreshing = link.gate.credentials.isRefreshing
+    isUnproven = link.gate.credentials.isUnproven
+    switch link.standby.state {
+    case .off: standby = "off"
+    case .queued: standby = "queued"
+    case .rearming: standby = "rearming"
+    case .polling(let polling):
+      standby = "polling \(polling.awaitsRecovery) \(polling.isSlow)"
+    }
+    (state, series) = Self.parts(link.state)
+    if series?.spread != nil { series?.spread = .seconds(1) }
+    switch link.state {
+    case .preparing(let trying), .opening(let trying), .establishing(let trying):
+      isOlder = trying.generation < link.gate.credentials.generation
+    case .ready(let ready):
+      isOlder = ready.generation < link.gate.credentials.generation
+      isStable = ready.stableAt == nil
+      isAsked = ready.drainWindow != nil
+    case .idle, .held, .settling, .waiting, .refreshing, .resting, .failed:
+      break
+    }
+  }
+
+  private static func parts(_ state: Link.State) -> (String, Series?) {
+    switch state {
+    case .idle(let reason): ("idle \(reason.map(Self.kind) ?? "")", nil)
+    case .held(let held): (held.obstacle == .background ? "left" : "held", held.series)
+    case .settling(let settling): ("settling", settling.series)
+    case .waiting(let waiting): ("waiting", waiting.series)
+    case .refreshing(let refreshing): ("refreshing \(refreshing.failure == nil)", refreshing.series)
+    case .preparing(let trying): ("preparing", trying.series)
+    case .opening(let trying): ("opening", trying.series)
+    case .establishing(let trying): ("establishing", trying.series)
+    case .ready(let ready): ("ready", ready.series)
+    case .resting: ("resting", nil)
+    case .failed(let reason): ("failed \(Self.kind(reason))", nil)
+    }
+  }
+
+  private static func kind(_ reason: LinkStatus.Reason) -> String {
+    switch reason {
+    case .obstacle: "obstacle"
+    case .failure: "failure"
+    case .signIn: "signIn"
+    case .exhausted: "exhausted"
+    case .ended: "ended"
+    case .settling: "settling"
+    }
+  }
+}

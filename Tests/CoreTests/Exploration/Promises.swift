@@ -1,0 +1,108 @@
+@testable import LinkCore
+
+/// The design's promises about one step of a link, told from outside as far as possible.
+enum Promises {
+  static func broken(
+    from before: Explorer.Node, by event: Explorer.Event, to after: Explorer.Node,
+    effects: [Link.Effect]
+  ) -> [String] {
+    var found: [String] = []
+    if let problem = outstanding(after) { found.append("2 outstanding: \(problem)") }
+    found += storm(before, event, after, effects).map { "3 storm: \($0)" }
+    if let problem = falseConnected(after) { found.append("4 false connected: \(problem)") }
+    if let problem = late(before, event, after, effects) { found.append("6 late: \(problem)") }
+    return found.map { "\($0) [\(before.link.state) -- \(event) -> \(after.link.state)]" }
+  }
+
+  /// 2. While a link is wanted something is outstanding, or the user sees why nothing is.
+  private static func outstanding(_ node: Explorer.Node) -> String? {
+    let link = node.link
+    guard link.isWanted else {
+      return link.deadline == nil || link.gate.credentials.deadline != nil
+        ? nil : "unwanted, and still waiting for something"
+    }
+    switch link.status.phase {
+    case .failed, .held:
+      return link.status.reason == nil ? "stopped without a reason" : nil
+    case .disconnected: return "wanted, and shown as disconnected"
+    case .connecting, .connected, .reconnecting, .standby: break
+    }
+    if link.deadline != nil { return nil }
+    if case .queued = link.standby.state { return nil }
+    return "nothing is outstanding"
+  }
+
+  /// 3. Tries stay inside every window; terminal answers end the trying; one refresh a cause.
+  private static func storm(
+    _ before: Explorer.Node, _ event: Explorer.Event, _ after: Explorer.Node,
+    _ effects: [Link.Effect]
+  ) -> [String] {
+    var found: [String] = []
+    for window in after.link.policy.retry.windows {
+      let recent = after.opens.filter { $0.duration(to: after.now) < window.per }
+      if recent.count > window.attempts { found.append("\(recent.count) tries in \(window)") }
+    }
+    if before.refreshedForRefusal, case .input(.lost) = event,
+      effects.contains(.refreshCredentials)
+    {
+      found.append("refreshed twice for one cause")
+    }
+    if isTerminal(before.link), !endsTerminal(event) {
+      let acts = effects.contains {
+        switch $0 {
+        case .open, .prepare, .arm, .poll: true
+        case .close, .ping, .refreshCredentials, .disarm, .status: false
+        }
+      }
+      if acts { found.append("went on after a terminal answer") }
+    }
+    return found
+  }
+
+  private static func isTerminal(_ link: Link) -> Bool {
+    switch link.state {
+    case .failed(.failure), .failed(.signIn): true
+    case .failed, .idle, .held, .settling, .waiting, .refreshing, .preparing, .opening,
+      .establishing, .ready, .resting:
+      false
+    }
+  }
+
+  private static func endsTerminal(_ event: Explorer.Event) -> Bool {
+    switch event {
+    case .input(.want), .input(.credentials(.available)): true
+    case .input, .deadline: false
+    }
+  }
+
+  /// 4. Connected is shown only after this attempt's milestone, and always with a bound on silence.
+  private static func falseConnected(_ node: Explorer.Node) -> String? {
+    guard node.link.status.phase == .connected else { return nil }
+    guard let current = node.link.currentAttempt, node.proven == current else {
+      return "shown before the milestone"
+    }
+    return node.link.deadline == nil ? "nothing would find it half-open" : nil
+  }
+
+  /// 6. What carries an attempt that is not the present one changes nothing.
+  private static func late(
+    _ before: Explorer.Node, _ event: Explorer.Event, _ after: Explorer.Node,
+    _ effects: [Link.Effect]
+  ) -> String? {
+    guard case .input(let input) = event, let attempt = attempt(of: input) else { return nil }
+    if attempt == before.link.currentAttempt { return nil }
+    if case .queued(attempt) = before.link.standby.state { return nil }
+    return after.link == before.link && effects.isEmpty ? nil : "a late event had an effect"
+  }
+
+  private static func attempt(of input: Link.Input) -> AttemptID? {
+    switch input {
+    case .prepared(let attempt), .opened(let attempt), .established(let attempt),
+      .heard(let attempt), .validData(let attempt), .pong(let attempt, _),
+      .lost(let attempt, _), .reject(let attempt, _), .draining(let attempt, _):
+      attempt
+    case .want, .reachability, .lifecycle, .credentials, .trigger, .flushed, .polled, .requested:
+      nil
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import LinkCore
+import Testing
+
+struct CredentialsScenarioTests {
+  let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
+
+  @Test func `401 refreshes silently once, and the try after it is immediate`() {
+    var bench = LinkBench.connected(.messageStream)
+    bench.give(.lost(bench.attempt, .reset))
+    let effects = bench.give(.lost(bench.attempt, refused))
+    #expect(effects.contains(.refreshCredentials))
+    let now = bench.seconds
+    bench.opens = []
+    bench.give(.credentials(.available(expiresIn: nil)))
+    #expect(bench.opens == [now])
+  }
+
+  @Test func `a second 401 after the refresh asks the user to sign in`() {
+    var bench = LinkBench.connected(.messageStream)
+    bench.give(.lost(bench.attempt, .closed(code: 4401, reason: "expired")))
+    bench.give(.credentials(.available(expiresIn: nil)))
+    let effects = bench.give(.lost(bench.attempt, refused))
+    #expect(!effects.contains(.refreshCredentials))
+    #expect(bench.link.status == LinkStatus(phase: .failed, reason: .signIn))
+    #expect(bench.link.deadline == nil)
+  }
+
+  @Test func `a refusal of older credentials does not refresh the newer ones`() {
+    var bench = LinkBench.connected(.messageStream)
+    bench.give(.credentials(.available(expiresIn: nil)))
+    let effects = bench.give(.lost(bench.attempt, .closed(code: 4401, reason: "")))
+    #expect(!effects.contains(.refreshCredentials))
+    bench.pass(.seconds(1))
+    #expect(bench.opens.count == 1)
+  }
+
+  @Test func `credentials are refreshed a minute before they expire`() {
+    var bench = LinkBench.connected(.messageStream)
+    bench.give(.credentials(.available(expiresIn: .seconds(3600))))
+    for _ in 0..<59 {
+      bench.pass(.seconds(60) - .nanoseconds(1))
+      bench.give(.heard(bench.attempt))
+      bench.pass(.nanoseconds(1))
+      if bench.log.contains(.refreshCredentials) { break }
+    }
+    #expect(bench.log.contains(.refreshCredentials))
+    #expect(bench.link.status.phase == .connected, "while the link stays up")
+  }
+
+  @Test func `short-lived credentials are refreshed at half of their life`() {
+    var bench = LinkBench.connected(.messageStream)
+    bench.give(.credentials(.available(expiresIn: .seconds(20))))
+    bench.pass(.milliseconds(9_999))
+    #expect(!bench.log.contains(.refreshCredentials))
+    bench.pass(.milliseconds(1))
+    #expect(bench.log.contains(.refreshCredentials))
+  }
+
+  @Test func `without credentials the link asks for them before its first try`() {
+    var bench = LinkBench(.messageStream)
+    #expect(bench.give(.want(.live)).contains(.refreshCredentials))
+    #expect(bench.opens == [])
+    bench.give(.credentials(.rejected))
+    #expect(bench.link.status.reason == .signIn)
+  }
+
+  @Test func `a refresh that hangs counts as a failed try, and is tried again`() {
+    var bench = LinkBench(.messageStream)
+    bench.give(.want(.live))
+    bench.pass(.seconds(15 + 1))
+    #expect(bench.log.filter { $0 == .refreshCredentials }.count == 2)
+  }
+
+  @Test func `removal from the shop ends the link and every poll`() {
+    var bench = LinkBench.connected(.messageStream)
+    bench.give(.requested(.http(status: 403, retryAfter: nil, detail: "")))
+    #expect(bench.link.status.phase == .failed)
+    bench.give(.trigger(.userRefresh))
+    bench.give(.lifecycle(.background))
+    bench.give(.lifecycle(.foreground))
+    #expect(bench.opens == [])
+    #expect(bench.link.deadline == nil)
+  }
+
+  @Test func `REST that is refused twice in a row asks the user to sign in`() {
+    var bench = LinkBench.connected(.messageStream)
+    #expect(bench.give(.requested(refused)).contains(.refreshCredentials))
+    #expect(bench.give(.requested(refused)) == [], "one refresh is under way")
+    bench.give(.credentials(.available(expiresIn: nil)))
+    bench.give(.requested(refused))
+    #expect(bench.link.status.reason == .signIn)
+  }
+}

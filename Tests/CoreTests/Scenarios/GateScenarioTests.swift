@@ -1,0 +1,139 @@
+import LinkCore
+import Testing
+
+struct GateScenarioTests {
+  let wifi = Reachability.reachable(path: PathID("wlan0 10.1.0.2"))
+  let cell = Reachability.reachable(path: PathID("cell0 10.2.0.2"))
+
+  @Test func `an unreachable network pauses and costs no try`() {
+    var bench = LinkBench.connected(.messageStream)
+    bench.give(.reachability(.unreachable))
+    #expect(bench.link.status.phase == .held)
+    bench.pass(.seconds(3600))
+    #expect(bench.opens == [])
+    let back = bench.seconds
+    bench.give(.reachability(wifi))
+    bench.pass(.seconds(30))
+    bench.failAll(.timeout(.connect), until: .seconds(30))
+    #expect(bench.opens.first == back + 2, "2 s to settle, then at once")
+  }
+
+  @Test func `a change of network closes, waits 2 s for it to settle, and connects`() {
+    var bench = LinkBench.connected(.messageStream)
+    let attempt = bench.attempt
+    let changed = bench.seconds
+    let effects = bench.give(.reachability(cell))
+    #expect(effects.first == .close(attempt, .networkChanged))
+    bench.pass(.milliseconds(1_999))
+    #expect(bench.opens == [])
+    bench.pass(.milliseconds(1))
+    #expect(bench.opens == [changed + 2])
+  }
+
+  @Test func `a network that keeps changing is waited for from its last change`() {
+    var bench = LinkBench.connected(.messageStream)
+    bench.give(.reachability(cell))
+    bench.pass(.seconds(1))
+    bench.give(.reachability(wifi))
+    bench.pass(.milliseconds(1_999))
+    #expect(bench.opens == [])
+    bench.pass(.milliseconds(1))
+    #expect(bench.opens.count == 1)
+  }
+
+  @Test func `the first word about the network is no change of it`() {
+    var bench = LinkBench(.messageStream)
+    bench.give(.credentials(.available(expiresIn: nil)))
+    bench.give(.want(.live))
+    bench.give(.prepared(bench.attempt))
+    bench.give(.opened(bench.attempt))
+    let effects = bench.give(.reachability(wifi))
+    #expect(effects == [])
+    #expect(bench.link.status.phase == .connected)
+  }
+
+  @Test func `background closes at once, and the foreground prepares before it connects`() {
+    var bench = LinkBench.connected(.messageStream)
+    let attempt = bench.attempt
+    #expect(bench.give(.lifecycle(.background)).first == .close(attempt, .background))
+    #expect(bench.link.status.phase == .held)
+    bench.pass(.seconds(3600))
+    #expect(bench.opens == [])
+    let effects = bench.give(.lifecycle(.foreground))
+    #expect(effects.first == .prepare(bench.attempt))
+    bench.give(.prepared(bench.attempt))
+    #expect(bench.opens.count == 1)
+  }
+
+  @Test func `a relay without a service ends in background, and the user connects again`() {
+    var bench = LinkBench.connected(.healthRelayForeground)
+    bench.give(.lifecycle(.background))
+    bench.give(.lifecycle(.foreground))
+    bench.pass(.seconds(3600))
+    #expect(bench.opens == [])
+    #expect(bench.link.status.phase == .disconnected)
+    bench.give(.want(.live))
+    #expect(bench.opens.count == 1)
+  }
+
+  @Test func `a relay with a service stays up in background`() {
+    var bench = LinkBench.connected(.healthRelayService)
+    #expect(bench.give(.lifecycle(.background)) == [])
+    #expect(bench.link.status.phase == .connected)
+  }
+
+  @Test func `a relay with a service stops after 15 minutes without a message`() {
+    var bench = LinkBench.connected(.healthRelayService)
+    bench.give(.validData(bench.attempt))
+    bench.pass(.seconds(900) - .milliseconds(1))
+    #expect(bench.link.status.phase == .connected)
+    bench.pass(.milliseconds(1))
+    #expect(bench.link.status == LinkStatus(phase: .disconnected, reason: .ended(.idle)))
+    #expect(bench.link.deadline == nil)
+  }
+
+  @Test func `a session gets 25 s in background to flush, or less when it is done`() {
+    var bench = LinkBench.connected(.session)
+    bench.give(.lifecycle(.background))
+    bench.pass(.milliseconds(24_999))
+    #expect(bench.link.status.phase == .connected)
+    bench.pass(.milliseconds(1))
+    #expect(bench.link.status.phase == .held)
+    var quick = LinkBench.connected(.session)
+    quick.give(.lifecycle(.background))
+    quick.give(.flushed)
+    #expect(quick.link.status.phase == .held)
+  }
+
+  @Test func `a bottle is let go after 5 s in background and queued with the system`() {
+    var bench = LinkBench.connected(.bottleLink)
+    bench.give(.lifecycle(.background))
+    bench.pass(.seconds(5))
+    #expect(bench.link.status.phase == .standby)
+    #expect(bench.log.contains { if case .arm = $0 { true } else { false } })
+    bench.opens = []
+    let front = bench.seconds
+    bench.give(.lifecycle(.foreground))
+    bench.pass(.seconds(1))
+    #expect(bench.opens == [front + 0.5], "the burst comes after half a second")
+    #expect(!bench.log.contains { if case .disarm = $0 { true } else { false } }, "queue kept")
+  }
+
+  @Test func `realtime switched off leaves polling, and no try`() {
+    var bench = LinkBench.connected(.messageStream)
+    bench.give(.want(.standbyOnly))
+    bench.pass(.seconds(3600))
+    #expect(bench.opens == [])
+    #expect(bench.link.status.mode == .polling)
+    bench.give(.want(.live))
+    bench.give(.prepared(bench.attempt))
+    #expect(bench.opens.count == 1)
+  }
+
+  @Test func `nothing is outstanding once nobody wants the link`() {
+    var bench = LinkBench.connected(.messageStream)
+    bench.give(.want(.none))
+    #expect(bench.link.deadline == nil)
+    #expect(bench.link.status == LinkStatus(phase: .disconnected))
+  }
+}

@@ -1,0 +1,113 @@
+@testable import LinkCore
+
+/// A link with its clock and everything it asked for: the small world of the scenario tests.
+struct LinkBench {
+  var link: Link
+  var now = Instant.zero
+  /// When transports were opened, in seconds.
+  var opens: [Double] = []
+  var polls: [Double] = []
+  var log: [Link.Effect] = []
+  /// What the other side does by itself while time passes.
+  var peer = Peer.answers
+
+  enum Peer {
+    /// Pongs come at once, and polls find nothing new.
+    case answers
+    case isSilent
+  }
+
+  init(_ policy: LinkPolicy, seed: UInt64 = 7) {
+    link = Link(policy: policy, seed: seed)
+  }
+
+  /// A link that is wanted and has what it needs.
+  static func wanted(_ policy: LinkPolicy, seed: UInt64 = 7) -> LinkBench {
+    var bench = LinkBench(policy, seed: seed)
+    bench.give(.reachability(.reachable(path: PathID("wlan0"))))
+    if policy.gate.needsCredentials { bench.give(.credentials(.available(expiresIn: nil))) }
+    bench.give(.want(.live))
+    return bench
+  }
+
+  /// A link that is connected by its milestone, and proved itself.
+  static func connected(_ policy: LinkPolicy, seed: UInt64 = 7) -> LinkBench {
+    var bench = wanted(policy, seed: seed)
+    bench.connect()
+    bench.give(.validData(bench.attempt))
+    bench.pass(policy.retry.stability.after)
+    bench.give(.heard(bench.attempt))
+    bench.opens = []
+    bench.log = []
+    return bench
+  }
+
+  var attempt: AttemptID { link.currentAttempt ?? AttemptID(0) }
+  var seconds: Double { Double(now.nanoseconds) / 1e9 }
+
+  @discardableResult
+  mutating func give(_ input: Link.Input) -> [Link.Effect] {
+    note(link.handle(input, at: now))
+  }
+
+  /// Lets time pass, waking the link whenever it asked to be woken.
+  mutating func pass(_ duration: Duration) {
+    let end = now.advanced(by: duration)
+    while let deadline = link.deadline, deadline <= end {
+      now = max(now, deadline)
+      letPeerAnswer(note(link.tick(at: now)))
+    }
+    now = end
+  }
+
+  private mutating func letPeerAnswer(_ effects: [Link.Effect]) {
+    guard case .answers = peer else { return }
+    for effect in effects {
+      if case .ping(let attempt, let id) = effect { give(.pong(attempt, id)) }
+      if case .poll(let id) = effect { give(.polled(id, nil)) }
+    }
+  }
+
+  /// Jumps to the link's next deadline.
+  mutating func next() {
+    guard let deadline = link.deadline else { return }
+    now = max(now, deadline)
+    note(link.tick(at: now))
+  }
+
+  /// Answers whatever the current attempt needs until it is connected.
+  mutating func connect() {
+    give(.prepared(attempt))
+    give(.opened(attempt))
+    give(.established(attempt))
+  }
+
+  /// Lets every try fail at once with `failure` until the link stops trying or `limit` is reached.
+  mutating func failAll(_ failure: LinkFailure, until limit: Duration = .seconds(3600)) {
+    let end = now.advanced(by: limit)
+    while true {
+      if link.currentAttempt != nil {
+        give(.prepared(attempt))
+        give(.lost(attempt, failure))
+      } else if let deadline = link.deadline, deadline <= end, isTrying {
+        next()
+      } else {
+        return
+      }
+    }
+  }
+
+  private var isTrying: Bool {
+    link.status.phase == .connecting || link.status.phase == .reconnecting
+  }
+
+  @discardableResult
+  private mutating func note(_ effects: [Link.Effect]) -> [Link.Effect] {
+    for effect in effects {
+      if case .open = effect { opens.append(seconds) }
+      if case .poll = effect { polls.append(seconds) }
+    }
+    log += effects
+    return effects
+  }
+}

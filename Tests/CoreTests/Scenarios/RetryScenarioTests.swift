@@ -1,0 +1,171 @@
+import LinkCore
+import Testing
+
+struct RetryScenarioTests {
+  @Test func `no more than ten tries are made in any minute, whatever asks for them`() {
+    var bench = LinkBench.wanted(.messageStream)
+    for _ in 0..<200 {
+      bench.give(.prepared(bench.attempt))
+      bench.give(.lost(bench.attempt, .timeout(.connect)))
+      bench.give(.trigger(.userRefresh))
+      bench.pass(.seconds(1))
+    }
+    for start in bench.opens {
+      let inMinute = bench.opens.filter { $0 >= start && $0 < start + 60 }.count
+      #expect(inMinute <= 10)
+    }
+    #expect(bench.opens.filter { $0 < 60 }.count == 10, "the budget is used, not wasted")
+  }
+
+  @Test func `a server that accepts and closes does not get a fresh schedule each time`() {
+    var bench = LinkBench.wanted(.messageStream)
+    for _ in 0..<6 {
+      bench.connect()
+      bench.give(.lost(bench.attempt, .reset))
+      if bench.link.status.phase == .reconnecting { bench.next() }
+    }
+    #expect(bench.opens == [0, 1, 3, 7, 15, 31])
+    #expect(bench.link.status.phase == .standby)
+  }
+
+  @Test func `a link that stood for the stability time starts a new series when lost`() {
+    var bench = LinkBench.wanted(.messageStream)
+    bench.give(.prepared(bench.attempt))
+    bench.give(.lost(bench.attempt, .timeout(.connect)))
+    bench.pass(.seconds(1))
+    bench.connect()
+    bench.pass(.seconds(10))
+    bench.opens = []
+    let lost = bench.seconds
+    bench.give(.lost(bench.attempt, .reset))
+    #expect(bench.opens == [lost])
+  }
+
+  @Test(arguments: [UInt16(1001), 1012, 1013])
+  func `a close that smells of a restart spreads the first retry over 5 s`(code: UInt16) {
+    var waits: [Double] = []
+    for seed in 0..<200 as Range<UInt64> {
+      var bench = LinkBench.connected(.messageStream, seed: seed)
+      let lost = bench.seconds
+      bench.give(.lost(bench.attempt, .closed(code: code, reason: "restart")))
+      bench.next()
+      waits.append((bench.opens.first ?? -1) - lost)
+    }
+    #expect(waits.allSatisfy { (0..<5).contains($0) })
+    #expect(waits.filter { $0 < 2.5 }.count > 60 && waits.filter { $0 >= 2.5 }.count > 60)
+  }
+
+  @Test func `a drain notice states the window over which the first retry spreads`() {
+    var latest = 0.0
+    for seed in 0..<200 as Range<UInt64> {
+      var bench = LinkBench.connected(.messageStream, seed: seed)
+      bench.give(.draining(bench.attempt, within: .seconds(60)))
+      let lost = bench.seconds
+      bench.give(.lost(bench.attempt, .closed(code: 1001, reason: "")))
+      bench.next()
+      latest = max(latest, (bench.opens.first ?? 0) - lost)
+    }
+    #expect((30..<60).contains(latest))
+  }
+
+  @Test func `Retry-After is obeyed even when the user pulls`() {
+    var bench = LinkBench.connected(.messageStream)
+    bench.give(.lost(bench.attempt, .http(status: 429, retryAfter: .seconds(40), detail: "")))
+    let lost = bench.seconds
+    for _ in 0..<39 {
+      bench.give(.trigger(.userRefresh))
+      bench.pass(.seconds(1))
+    }
+    #expect(bench.opens == [])
+    while bench.opens.isEmpty, bench.link.deadline != nil { bench.next() }
+    #expect((40...45).contains((bench.opens.first ?? 0) - lost))
+  }
+
+  @Test(arguments: [
+    (LinkFailure.refused, LinkStatus.Phase.standby),
+    (.dns(detail: ""), .reconnecting),
+    (.timeout(.connect), .reconnecting),
+    (.unreachable(detail: ""), .reconnecting),
+    (.tls(.expired, detail: ""), .failed),
+    (.tls(.wrongHost, detail: ""), .failed),
+    (.http(status: 400, retryAfter: nil, detail: ""), .failed),
+    (.http(status: 403, retryAfter: nil, detail: ""), .failed),
+    (.http(status: 404, retryAfter: nil, detail: ""), .standby),
+    (.http(status: 503, retryAfter: nil, detail: ""), .standby),
+    (.http(status: 500, retryAfter: nil, detail: ""), .reconnecting),
+    (.closed(code: 4403, reason: ""), .failed),
+    (.protocolError(detail: ""), .standby),
+    (.captivePortal, .standby),
+  ])
+  func `each row of the seed's error tables has its answer`(
+    failure: LinkFailure, phase: LinkStatus.Phase
+  ) {
+    var bench = LinkBench.wanted(.messageStream)
+    bench.give(.prepared(bench.attempt))
+    bench.give(.lost(bench.attempt, failure))
+    #expect(bench.link.status.phase == phase)
+  }
+
+  @Test func `after 503 neither pull, sent message nor foreground tries before the slow probe`() {
+    var bench = LinkBench.wanted(.messageStream)
+    bench.give(.prepared(bench.attempt))
+    bench.give(.lost(bench.attempt, .http(status: 503, retryAfter: nil, detail: "")))
+    bench.opens = []
+    bench.give(.polled(1, nil))
+    bench.give(.trigger(.userRefresh))
+    bench.give(.trigger(.messageSent))
+    bench.give(.lifecycle(.background))
+    bench.give(.lifecycle(.foreground))
+    bench.give(.polled(2, nil))
+    bench.pass(.seconds(800))
+    #expect(bench.opens == [])
+    #expect(bench.polls.count > 20, "polling goes on")
+    bench.pass(.seconds(200))
+    #expect((810...990).contains(bench.opens.first ?? 0), "15 minutes, a tenth either way")
+  }
+
+  @Test func `the first poll that succeeds after the server was away tries the socket at once`() {
+    var bench = LinkBench.wanted(.messageStream)
+    bench.give(.prepared(bench.attempt))
+    bench.give(.lost(bench.attempt, .refused))
+    bench.opens = []
+    bench.peer = .isSilent
+    bench.give(.polled(1, .refused))
+    bench.pass(.seconds(33))
+    bench.give(.polled(2, nil))
+    #expect(bench.opens.count == 1)
+    bench.give(.opened(bench.attempt))
+    #expect(bench.link.status == LinkStatus(phase: .connected, mode: .live, quality: .good))
+  }
+
+  @Test func `a probe that fails goes back to polling, and waits about 5 minutes`() {
+    var bench = LinkBench.wanted(.messageStream)
+    bench.give(.prepared(bench.attempt))
+    bench.give(.lost(bench.attempt, .refused))
+    bench.give(.polled(1, nil))
+    bench.give(.lost(bench.attempt, .timeout(.upgrade)))
+    bench.opens = []
+    let start = bench.seconds
+    for _ in 0..<40 where bench.opens.isEmpty {
+      bench.next()
+      if let poll = bench.log.last(where: { if case .poll = $0 { true } else { false } }),
+        case .poll(let id) = poll
+      {
+        bench.give(.polled(id, nil))
+      }
+    }
+    let first = (bench.opens.first ?? 0) - start
+    // The next answered poll is itself a reason once, since the probe found the server away.
+    #expect(first <= 330)
+  }
+
+  @Test func `the breaker pauses tries after many failures`() throws {
+    let policy = try LinkPolicy.session.setting([
+      ("retry.breaker", "3/10m:5m"), ("retry.first", "1s,1s,1s,1s,1s,1s"),
+    ])
+    var bench = LinkBench.wanted(policy)
+    bench.failAll(.timeout(.connect), until: .seconds(4000))
+    #expect(bench.opens.prefix(3) == [0, 1, 2])
+    #expect(bench.opens.dropFirst(3).first == 302)  // failure 3 at 2 s, then 300 s
+  }
+}

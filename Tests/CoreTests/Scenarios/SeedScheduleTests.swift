@@ -1,0 +1,143 @@
+import LinkCore
+import Testing
+
+/// One table for each seed: the arithmetic stands beside each expected value.
+struct SeedScheduleTests {
+  let timeout = LinkFailure.timeout(.connect)
+
+  @Test func `shop messages: the first connection is tried again after 1, 2, 4, 8 and 16 s`() {
+    var bench = LinkBench.wanted(.messageStream)
+    bench.failAll(timeout)
+    #expect(
+      bench.opens == [
+        0,  // at once
+        1,  // 0 + 1
+        3,  // 1 + 2
+        7,  // 3 + 4
+        15,  // 7 + 8
+        31,  // 15 + 16
+      ])
+    #expect(bench.link.status.phase == .standby)
+    #expect(bench.link.status.mode == .polling)
+    #expect(bench.polls == [31], "polling starts with the fall")
+  }
+
+  @Test func `shop messages: a lost link is tried again after 0, 1, 2, 4 and 8 s, then polled`() {
+    var bench = LinkBench.connected(.messageStream)
+    let lost = bench.seconds
+    bench.give(.lost(bench.attempt, .reset))
+    bench.failAll(timeout)
+    #expect(
+      bench.opens.map { $0 - lost } == [
+        0,  // attempt 1: immediate
+        1,  // attempt 2: 0 + 1
+        3,  // attempt 3: 1 + 2
+        7,  // attempt 4: 3 + 4
+        15,  // attempt 5: 7 + 8
+      ])
+    #expect(bench.link.status.phase == .standby)
+    bench.give(.polled(1, .timeout(.response)))
+    bench.pass(.seconds(33 * 3))
+    let waits = zip(bench.polls, bench.polls.dropFirst()).map { $1 - $0 }
+    #expect(waits.count >= 2)
+    for wait in waits { #expect((27...33).contains(wait), "30 s ± 10 %: \(wait)") }
+  }
+
+  @Test(arguments: [LinkPolicy.healthRelayService, .healthRelayForeground])
+  func `health relay: two quick retries, 2 s apart, then an error`(policy: LinkPolicy) {
+    var bench = LinkBench.wanted(policy)
+    bench.failAll(.refused)
+    #expect(
+      bench.opens == [
+        0,  // the user pressed Connect
+        2,  // 0 + min(2 · 2^0, 2)
+        4,  // 2 + min(2 · 2^1, 2)
+      ])
+    #expect(bench.link.status.phase == .failed)
+    #expect(bench.link.status.reason == .exhausted(.refused))
+    #expect(bench.link.deadline == nil, "nothing goes on behind the user's back")
+  }
+
+  @Test func `health relay: an active session that drops gets the same two retries`() {
+    var bench = LinkBench.connected(.healthRelayService)
+    let lost = bench.seconds
+    bench.give(.lost(bench.attempt, .reset))
+    bench.failAll(.timeout(.connect))
+    #expect(bench.opens.map { $0 - lost } == [2, 4])  // 0 + 2, 2 + 2
+    #expect(bench.link.status.phase == .failed)
+  }
+
+  @Test func `health relay: an open socket is no success, only the code is, within 10 s`() {
+    var bench = LinkBench.wanted(.healthRelayService)
+    bench.give(.opened(bench.attempt))
+    #expect(bench.link.status.phase == .connecting)
+    bench.pass(.milliseconds(9_999))
+    #expect(bench.opens == [0])
+    bench.pass(.milliseconds(1))
+    #expect(bench.link.status.reason == .failure(.timeout(.establish)))
+    bench.pass(.seconds(2))
+    #expect(bench.opens == [0, 12])  // 10 s without a code, then 2 s
+    bench.give(.opened(bench.attempt))
+    bench.give(.established(bench.attempt))
+    #expect(bench.link.status.phase == .connected)
+  }
+
+  @Test func `session: 2^n seconds, at most 30, a quarter either way, never under 1, 20 tries`() {
+    var bench = LinkBench.wanted(.session, seed: 3)
+    bench.failAll(timeout, until: .seconds(7200))
+    #expect(bench.opens.count == 21)  // the first one and 20 retries
+    let waits = zip(bench.opens, bench.opens.dropFirst()).map { $1 - $0 }
+    for (index, wait) in waits.enumerated() {
+      let base = min(Double(1 << min(index, 10)), 30)  // 1, 2, 4, 8, 16, 30, 30 …
+      let least = max(base * 0.75, 1)
+      // The breaker and the window of 10 a minute may make a wait longer, never shorter.
+      #expect(wait >= least - 1e-6, "wait \(index): \(wait) under \(least)")
+      if index < 4 { #expect(wait <= base * 1.25 + 1e-6, "wait \(index): \(wait)") }
+    }
+    #expect(bench.link.status.phase == .failed)
+  }
+
+  @Test func `session: connected counts only when the server says so, within 15 s`() {
+    var bench = LinkBench.wanted(.session)
+    bench.give(.opened(bench.attempt))
+    bench.pass(.milliseconds(14_999))
+    #expect(bench.link.status.phase == .connecting)
+    bench.pass(.milliseconds(1))
+    #expect(bench.link.status.reason == .failure(.timeout(.establish)))
+  }
+
+  @Test func `bottle: one scan burst of 5 s, then the queued connect that never ends`() {
+    var bench = LinkBench.wanted(.bottleLink)
+    #expect(bench.opens == [0])
+    bench.pass(.seconds(5))
+    #expect(bench.log.contains(.arm(AttemptID(2))))
+    #expect(bench.link.status.phase == .standby)
+    bench.pass(.seconds(30 * 86_400))
+    #expect(bench.opens == [0], "a month later nothing else was tried")
+    bench.give(.opened(AttemptID(2)))
+    bench.give(.established(AttemptID(2)))
+    #expect(bench.link.status.phase == .connected)
+  }
+
+  @Test func `bottle: a drop is followed by a burst after 3 s, then by the queued connect`() {
+    var bench = LinkBench.connected(.bottleLink)
+    let lost = bench.seconds
+    bench.give(.lost(bench.attempt, .ended))
+    bench.pass(.seconds(3))
+    #expect(bench.opens.map { $0 - lost } == [3])
+    bench.pass(.seconds(5))  // 3 + 5: about 8 s in all
+    #expect(bench.link.status.phase == .standby)
+    #expect(bench.log.contains { if case .arm = $0 { true } else { false } })
+  }
+
+  @Test func `health sync: a minute, doubled up to an hour, then the system's own wake-up`() {
+    var bench = LinkBench.wanted(.healthSync)
+    bench.failAll(timeout, until: .seconds(20_000))
+    #expect(bench.opens.count == 6)
+    let waits = zip(bench.opens, bench.opens.dropFirst()).map { $1 - $0 }
+    for (wait, base) in zip(waits, [60.0, 120, 240, 480, 960]) {
+      #expect((base * 0.75...base * 1.25).contains(wait), "\(wait) for \(base)")
+    }
+    #expect(bench.link.status.phase == .standby)
+  }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Testing
+
+@testable import StoreSQLite
+
+/// Files that cannot be used are reported, and left as they are.
+@Suite struct DamageTests {
+  @Test func `a file that is no database is corrupt and stays as it is`() async throws {
+    let scratch = try Scratch()
+    let text =
+      [UInt8]("these are not the tables you look for".utf8) + Array(repeating: 7, count: 5_000)
+    for name in ["timeline.sqlite", "messages.sqlite"] { try scratch.write(text, to: name) }
+    #expect(try await failure { try await SQLiteTimelineStore.open(in: scratch.path) } == .corrupt)
+    #expect(try await failure { try await SQLiteMessageLog.open(in: scratch.path) } == .corrupt)
+    #expect(try scratch.bytes("timeline.sqlite") == text)
+    #expect(try scratch.bytes("messages.sqlite") == text)
+  }
+
+  @Test func `a damaged page is corrupt and stays as it is`() async throws {
+    let scratch = try Scratch()
+    let shop = try Sample.shop()
+    let store = try await SQLiteTimelineStore.open(in: scratch.path)
+    _ = try await store.commit(
+      TimelineChange(messages: (1...500).map { Sample.message($0, in: shop) }), to: shop)
+    await store.close()
+    var bytes = try scratch.bytes("timeline.sqlite")
+    for index in 8_192..<bytes.count { bytes[index] = 0xA5 }
+    try scratch.write(bytes, to: "timeline.sqlite")
+    let damaged = try await SQLiteTimelineStore.open(in: scratch.path)
+    #expect(try await failure { try await damaged.load(shop, limit: 500) } == .corrupt)
+    await damaged.close()
+    #expect(try scratch.bytes("timeline.sqlite") == bytes)
+  }
+
+  @Test func `any damage to a file ends in an answer or a failure of the right type`() async throws
+  {
+    let scratch = try Scratch()
+    let shop = try Sample.shop()
+    let change = TimelineChange(
+      messages: (1...60).map { Sample.message($0, in: shop) }, cursor: Cursor(),
+      gaps: [Gap(after: nil, before: Sample.message(1, in: shop).key)])
+    let store = try await SQLiteTimelineStore.open(in: scratch.path)
+    _ = try await store.commit(change, to: shop)
+    await store.close()
+    let whole = try scratch.bytes("timeline.sqlite")
+    var chance = Chance(seed: 5)
+    var failures = 0
+    for _ in 0..<150 {
+      var bytes = whole
+      for _ in 0..<Int.random(in: 1...40, using: &chance) {
+        bytes[Int.random(in: 100..<bytes.count, using: &chance)] = UInt8.random(
+          in: 0...255, using: &chance)
+      }
+      try scratch.write(bytes, to: "timeline.sqlite")
+      do throws(StoreFailure) {
+        let damaged = try await SQLiteTimelineStore.open(in: scratch.path)
+        _ = try await damaged.load(shop, limit: 100)
+        _ = try await damaged.commit(change, to: shop)
+        await damaged.close()
+      } catch {
+        failures += 1
+      }
+    }
+    #expect(failures > 0)
+  }
+
+  @Test(arguments: [
+    "user = x'00'", "id = x'0011'", "id = 5", "text = x'FF'", "created_at = 'never'",
+    "is_edited = 2", "epoch = 'e', offset = NULL", "parent = 'p'", "user = CAST(x'FF' AS TEXT)",
+  ])
+  func `a row that holds garbage is corrupt`(_ assignment: String) throws {
+    let scratch = try Scratch()
+    let shop = try Sample.shop()
+    // The same columns without types, as a damaged file could hold them.
+    let loose = Schema(
+      applicationID: 1,
+      steps: [
+        """
+        CREATE TABLE messages(
+          shop, id, user, username, text, created_at, updated_at, is_edited, parent, epoch, offset,
+          UNIQUE (shop, id))
+        """
+      ])
+    let database = try open(scratch, loose)
+    let tables = TimelineTables(database: database, shop: shop)
+    #expect(try tables.insert(Sample.message(1, in: shop)))
+    #expect(try tables.newest(limit: 1) == [Sample.message(1, in: shop)])
+    try database.execute("UPDATE messages SET \(assignment)")
+    let error = try #require(throws: StoreFailure.self) { try tables.newest(limit: 1) }
+    #expect(FailureKind(error) == .corrupt)
+  }
+
+  @Test func `a store of a newer version is left alone`() async throws {
+    let scratch = try Scratch()
+    await (try SQLiteTimelineStore.open(in: scratch.path)).close()
+    do {
+      let newer = Schema(
+        applicationID: TimelineTables.schema.applicationID,
+        steps: TimelineTables.schema.steps + ["CREATE TABLE later(a)"])
+      _ = try open(scratch, newer)
+    }
+    let bytes = try scratch.bytes("timeline.sqlite")
+    for access in [StoreAccess.write, .read] {
+      let kind = try await failure {
+        try await SQLiteTimelineStore.open(in: scratch.path, access: access)
+      }
+      #expect(kind == .fromTheFuture(2, 1))
+    }
+    #expect(try scratch.bytes("timeline.sqlite") == bytes)
+  }
+
+  @Test func `a database of another program is left alone`() async throws {
+    let scratch = try Scratch()
+    _ = try open(scratch, Schema(applicationID: 99, steps: ["CREATE TABLE theirs(a)"]))
+    let bytes = try scratch.bytes("timeline.sqlite")
+    #expect(try await failure { try await SQLiteTimelineStore.open(in: scratch.path) } == .corrupt)
+    #expect(try scratch.bytes("timeline.sqlite") == bytes)
+  }
+
+  @Test func `old tables are brought up to date step by step and keep their rows`() throws {
+    let scratch = try Scratch()
+    let first = Schema(applicationID: 3, steps: ["CREATE TABLE notes(text TEXT)"])
+    let second = Schema(
+      applicationID: 3,
+      steps: first.steps + ["ALTER TABLE notes ADD COLUMN stars INTEGER DEFAULT 4"])
+    try open(scratch, first).run("INSERT INTO notes(text) VALUES (?)", [.text("kept")])
+    #expect(throws: StoreFailure.self) { try open(scratch, second, access: .read) }
+    let database = try open(scratch, second)
+    let rows = try database.query("SELECT text, stars FROM notes") { row throws(StoreFailure) in
+      "\(try row.text(0)) \(try row.integer(1))"
+    }
+    #expect(rows == ["kept 4"])
+    #expect(try second.inspect(database, path: "") == 2)
+  }
+
+  @Test func `a step that fails leaves the old version`() throws {
+    let scratch = try Scratch()
+    let first = Schema(applicationID: 3, steps: ["CREATE TABLE notes(text TEXT)"])
+    let broken = Schema(
+      applicationID: 3, steps: first.steps + ["CREATE TABLE more(a); CREATE TABLE notes(b)"])
+    _ = try open(scratch, first)
+    #expect(throws: StoreFailure.self) { try open(scratch, broken) }
+    #expect(try first.inspect(open(scratch, first), path: "") == 1)
+  }
+
+  private func open(
+    _ scratch: Scratch, _ schema: Schema, access: StoreAccess = .write
+  ) throws(StoreFailure) -> Database {
+    let file = StoreFile(directory: scratch.path, name: "timeline")
+    _ = try file.claim(for: access)
+    return try Database(
+      path: file.path, access: access, busyTimeout: .zero, schema: schema)
+  }
+}

@@ -1,0 +1,182 @@
+import Foundation
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Testing
+
+@testable import StoreSQLite
+
+/// Full disks, other processes, permissions, and a large timeline.
+@Suite struct LimitsTests {
+  @Test(arguments: [
+    (13, 0, FailureKind.full), (778, ENOSPC, .full), (778, EDQUOT, .full), (778, EFBIG, .full),
+    (14, ENOSPC, .full), (778, EIO, .other), (5, 0, .locked), (261, 0, .locked), (6, 0, .locked),
+    (15, 0, .locked), (11, 0, .corrupt), (267, 0, .corrupt), (26, 0, .corrupt), (14, 0, .denied),
+    (8, 0, .denied), (1_544, 0, .denied), (3, 0, .denied), (1, 0, .other), (19, 0, .other),
+  ])
+  func `each result of SQLite is a failure of the port`(
+    _ code: Int32, _ system: Int32, _ kind: FailureKind
+  ) {
+    let failure = storeFailure(code: code, system: system, text: "text", path: "/a/b")
+    #expect(FailureKind(failure) == kind)
+    #expect("\(failure)".contains("/a/b: text (SQLite \(code))."))
+  }
+
+  @Test func `a full store fails as full, keeps what it has and works again with room`() throws {
+    let scratch = try Scratch()
+    let shop = try Sample.shop()
+    let file = StoreFile(directory: scratch.path, name: "timeline")
+    _ = try file.claim(for: .write)
+    let database = try Database(
+      path: file.path, access: .write, busyTimeout: .zero, schema: TimelineTables.schema)
+    let tables = TimelineTables(database: database, shop: shop)
+    func store(_ number: UInt64) throws(StoreFailure) {
+      try database.transaction(write: true) { () throws(StoreFailure) in
+        _ = try tables.insert(
+          Sample.message(number, in: shop, text: String(repeating: "x", count: 9_000)))
+        try tables.set(Cursor(time: Timestamp(nanoseconds: Int64(number))))
+      }
+    }
+    _ = try database.query("PRAGMA max_page_count = 40") { _ in }
+    var stored: UInt64 = 0
+    let error = try #require(throws: StoreFailure.self) {
+      while stored < 100 {
+        try store(stored + 1)
+        stored += 1
+      }
+    }
+    #expect(FailureKind(error) == .full)
+    #expect(stored > 0)
+    #expect(try tables.newest(limit: 100).count == Int(stored))
+    #expect(try tables.cursor().time == Timestamp(nanoseconds: Int64(stored)))
+    _ = try database.query("PRAGMA max_page_count = 4000") { _ in }
+    try store(stored + 1)
+    #expect(try tables.newest(limit: 100).count == Int(stored) + 1)
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "needs root to mount a small disk"))
+  func `a disk that is really full fails as full and keeps what was acknowledged`() async throws {
+    let scratch = try Scratch()
+    let shop = try Sample.shop()
+    guard unsafe mount("tmpfs", scratch.path, "tmpfs", 0, "size=512k") == 0 else {
+      try Test.cancel("mounting is not allowed here")
+    }
+    defer { unsafe umount2(scratch.path, Int32(MNT_DETACH)) }
+    let log = try await SQLiteMessageLog.open(in: scratch.path)
+    var stored: UInt64 = 0
+    let kind = try await failure {
+      while stored < 1_000 {
+        let text = String(repeating: "x", count: 5_000)
+        _ = try await log.append(
+          Sample.message(stored + 1, in: shop, text: text), idempotencyKey: nil)
+        stored += 1
+      }
+    }
+    #expect(kind == .full)
+    #expect(try await log.head(of: shop).offset == stored)
+    await log.close()
+    let again = try await SQLiteMessageLog.open(in: scratch.path)
+    #expect(try await again.head(of: shop).offset == stored)
+  }
+
+  @Test func `a second writer is locked out and told why, a reader is not`() async throws {
+    let scratch = try Scratch()
+    let shop = try Sample.shop()
+    let writer = try await SQLiteTimelineStore.open(in: scratch.path)
+    let error = await #expect(throws: StoreFailure.self) {
+      try await SQLiteTimelineStore.open(in: scratch.path)
+    }
+    #expect(
+      error
+        == .locked(
+          detail: "Another process holds \(scratch.path)/timeline.lock. "
+            + "End it, or use another data directory."))
+    let reader = try await SQLiteTimelineStore.open(in: scratch.path, access: .read)
+    let change = TimelineChange(messages: [Sample.message(1, in: shop)])
+    _ = try await writer.commit(change, to: shop)
+    #expect(try await reader.load(shop, limit: 5).messages == change.messages)
+    #expect(try await failure { try await reader.commit(change, to: shop) } == .denied)
+    await writer.close()
+    #expect(try await reader.load(shop, limit: 5).messages == change.messages)
+    await (try SQLiteTimelineStore.open(in: scratch.path)).close()
+  }
+
+  @Test func `a store that was dropped without closing gives its lock back`() async throws {
+    let scratch = try Scratch()
+    _ = try await SQLiteMessageLog.open(in: scratch.path)
+    await (try SQLiteMessageLog.open(in: scratch.path)).close()
+  }
+
+  @Test func `a closed store can be read`() async throws {
+    let scratch = try Scratch()
+    let shop = try Sample.shop()
+    let writer = try await SQLiteTimelineStore.open(in: scratch.path)
+    _ = try await writer.commit(TimelineChange(messages: [Sample.message(1, in: shop)]), to: shop)
+    await writer.close()
+    let reader = try await SQLiteTimelineStore.open(in: scratch.path, access: .read)
+    #expect(try await reader.shops() == [shop])
+  }
+
+  @Test func `a foreign program that holds the file makes commits fail as locked`() async throws {
+    let scratch = try Scratch()
+    let shop = try Sample.shop()
+    let store = try await SQLiteTimelineStore.open(in: scratch.path, busyTimeout: .milliseconds(1))
+    let foreign = try Database(
+      path: "\(scratch.path)/timeline.sqlite", access: .write, busyTimeout: .zero,
+      schema: TimelineTables.schema)
+    try foreign.execute("BEGIN IMMEDIATE")
+    let change = TimelineChange(messages: [Sample.message(1, in: shop)])
+    #expect(try await failure { try await store.commit(change, to: shop) } == .locked)
+    try foreign.execute("ROLLBACK")
+    #expect(try await store.commit(change, to: shop).inserted.count == 1)
+  }
+
+  @Test func `only the owner can read the files, even those that were open to all`() async throws {
+    let scratch = try Scratch()
+    try scratch.write([], to: "timeline.sqlite")
+    _ = unsafe chmod("\(scratch.path)/timeline.sqlite", 0o644)
+    let shop = try Sample.shop()
+    for directory in ["", "/a/b"] {
+      let store = try await SQLiteTimelineStore.open(in: scratch.path + directory)
+      _ = try await store.commit(TimelineChange(messages: [Sample.message(1, in: shop)]), to: shop)
+      for name in [
+        "timeline.sqlite", "timeline.sqlite-wal", "timeline.sqlite-shm", "timeline.lock",
+      ] {
+        #expect(try scratch.mode("\(directory)/\(name)") == 0o600, "\(directory)/\(name)")
+      }
+    }
+    #expect(try scratch.mode("/a") == 0o700)
+    #expect(try scratch.mode("/a/b") == 0o700)
+  }
+
+  @Test func `a directory that cannot be is denied`() async throws {
+    let scratch = try Scratch()
+    try scratch.write([1], to: "file")
+    let kind = try await failure { try await SQLiteTimelineStore.open(in: "\(scratch.path)/file") }
+    #expect(kind == .denied)
+    let missing = try await failure {
+      try await SQLiteTimelineStore.open(in: "\(scratch.path)/none", access: .read)
+    }
+    #expect(missing == .denied)
+    #expect(!FileManager.default.fileExists(atPath: "\(scratch.path)/none"))
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `the newest thousand of a hundred thousand messages load quickly`() async throws {
+    let scratch = try Scratch()
+    let shop = try Sample.shop()
+    let store = try await SQLiteTimelineStore.open(in: scratch.path)
+    for start in stride(from: UInt64(0), to: 100_000, by: 10_000) {
+      let messages = (start..<start + 10_000).map { Sample.message($0, in: shop) }
+      _ = try await store.commit(TimelineChange(messages: messages), to: shop)
+    }
+    let clock = ContinuousClock()
+    let start = clock.now
+    let snapshot = try await store.load(shop, limit: 1_000)
+    let took = clock.now - start
+    #expect(snapshot.messages.map(\.id.low) == Array(99_000..<100_000))
+    #expect(snapshot.hasOlder)
+    // 3 ms on the machine it was written on, unoptimised.
+    #expect(took < .milliseconds(250))
+  }
+}

@@ -1,0 +1,114 @@
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import StoreSQLite
+import Testing
+
+@Suite struct StoreContractTests {
+  @Test func `the timeline store in memory keeps its contract`() async throws {
+    try await timelineStoreContract { MemoryTimelineStore() }
+  }
+
+  @Test func `the message log in memory keeps its contract`() async throws {
+    try await messageLogContract { MemoryMessageLog() }
+  }
+
+  @Test func `the timeline store in SQLite keeps its contract`() async throws {
+    let scratch = try Scratch()
+    var number = 0
+    try await timelineStoreContract {
+      number += 1
+      return try await SQLiteTimelineStore.open(in: "\(scratch.path)/\(number)")
+    }
+  }
+
+  @Test func `the message log in SQLite keeps its contract`() async throws {
+    let scratch = try Scratch()
+    var number = 0
+    try await messageLogContract {
+      number += 1
+      return try await SQLiteMessageLog.open(in: "\(scratch.path)/\(number)")
+    }
+  }
+
+  @Test func `the contract of timelines finds a store that forgets edits`() async throws {
+    await #expect(throws: ContractViolation.self) {
+      try await timelineStoreContract { ForgetfulStore() }
+    }
+  }
+
+  @Test func `the contract of logs finds a log that skips an offset`() async throws {
+    await #expect(throws: ContractViolation.self) {
+      try await messageLogContract { HoleyLog() }
+    }
+  }
+
+  @Test func `the stores in memory fail as often as they are told to`() async throws {
+    let store = MemoryTimelineStore()
+    let log = MemoryMessageLog()
+    let shop = try Sample.shop()
+    await store.failNext(2, with: .full(detail: "disk"))
+    await log.failNext(with: .locked(detail: "busy"))
+    for _ in 0..<2 {
+      #expect(try await failure { try await store.load(shop, limit: 1) } == .full)
+    }
+    #expect(try await store.load(shop, limit: 1) == TimelineSnapshot())
+    #expect(try await failure { try await log.head(of: shop) } == .locked)
+    #expect(try await log.head(of: shop).offset == 0)
+  }
+}
+
+/// Stores what comes first and never an edit.
+private struct ForgetfulStore: TimelineStore {
+  let store = MemoryTimelineStore()
+
+  func load(_ shop: ShopID, limit: Int) async throws(StoreFailure) -> TimelineSnapshot {
+    try await store.load(shop, limit: limit)
+  }
+
+  func commit(
+    _ change: TimelineChange, to shop: ShopID
+  ) async throws(StoreFailure) -> TimelineCommit {
+    var change = change
+    let known = Set(try await store.load(shop, limit: .max).messages.map(\.id))
+    change.messages.removeAll { known.contains($0.id) }
+    return try await store.commit(change, to: shop)
+  }
+
+  func older(
+    than key: TimelineKey, in shop: ShopID, limit: Int
+  ) async throws(StoreFailure) -> [Message] {
+    try await store.older(than: key, in: shop, limit: limit)
+  }
+
+  func shops() async throws(StoreFailure) -> [ShopID] { try await store.shops() }
+
+  func close() async { await store.close() }
+}
+
+/// Burns an offset at each append.
+private struct HoleyLog: MessageLog {
+  let log = MemoryMessageLog()
+
+  func append(
+    _ message: Message, idempotencyKey key: UUID128?
+  ) async throws(StoreFailure) -> Appended {
+    var waste = message
+    waste.id = UUID128(high: ~message.id.high, low: message.id.low)
+    _ = try await log.append(waste, idempotencyKey: nil)
+    return try await log.append(message, idempotencyKey: key)
+  }
+
+  func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page {
+    try await log.page(query, of: shop)
+  }
+
+  func count(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> UInt64 {
+    try await log.count(query, of: shop)
+  }
+
+  func head(of shop: ShopID) async throws(StoreFailure) -> Position { try await log.head(of: shop) }
+
+  func close() async { await log.close() }
+}

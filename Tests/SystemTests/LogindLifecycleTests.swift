@@ -1,0 +1,173 @@
+import CSystemd
+import Foundation
+import Glibc
+import LinkRuntime
+import Testing
+
+@testable import LifecycleSystem
+
+/// A real bus daemon of our own, with a logind that sleeps on command.
+@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(1)))
+struct LogindLifecycleTests {
+  @Test func `sleep and waking are events`() async throws {
+    let bus = try PrivateBus()
+    let logind = try FakeLogind(address: bus.address, name: "org.freedesktop.login1")
+    let (heard, said) = await listen(on: bus)
+    var changes = heard
+    try logind.prepareForSleep(true)
+    #expect(await changes.next() == .willSleep)
+    try logind.prepareForSleep(false)
+    #expect(await changes.next() == .didWake)
+    said.finish()
+    #expect(await said.stream.first { _ in true } == nil)
+  }
+
+  @Test func `nobody else can say that the device sleeps`() async throws {
+    let bus = try PrivateBus()
+    let logind = try FakeLogind(address: bus.address, name: "org.freedesktop.login1")
+    let stranger = try FakeLogind(address: bus.address, name: "org.example.Stranger")
+    var (changes, _) = await listen(on: bus)
+    try stranger.prepareForSleep(true)
+    try stranger.flush()
+    try logind.prepareForSleep(false)
+    #expect(await changes.next() == .didWake)
+  }
+
+  @Test func `a bus without logind is said once, and logind may come later`() async throws {
+    let bus = try PrivateBus()
+    var (changes, said) = await listen(on: bus)
+    let note = await said.stream.first { _ in true }
+    #expect(note == "No logind on the bus: sleep is not seen until one starts.")
+    let logind = try FakeLogind(address: bus.address, name: "org.freedesktop.login1")
+    try logind.prepareForSleep(true)
+    #expect(await changes.next() == .willSleep)
+  }
+
+  @Test func `without a bus the stream ends and says why once`() async {
+    let said = Notes()
+    let lifecycle = LogindLifecycle(address: "unix:path=/nowhere") { said.add($0) }
+    var changes = lifecycle.changes().makeAsyncIterator()
+    #expect(await changes.next() == nil)
+    said.finish()
+    var notes: [String] = []
+    for await note in said.stream { notes.append(note) }
+    #expect(notes == ["Sleep is not watched: connect: No such file or directory."])
+  }
+
+  @Test func `a bus that ends ends the stream`() async throws {
+    let bus = try PrivateBus()
+    var (changes, _) = await listen(on: bus)
+    bus.end()
+    #expect(await changes.next() == nil)
+  }
+
+  /// Returns once the monitor cannot miss a signal any more.
+  private func listen(
+    on bus: PrivateBus
+  ) async -> (AsyncStream<LifecycleEvent>.Iterator, Notes) {
+    let said = Notes()
+    let (listening, began) = AsyncStream.makeStream(of: Void.self)
+    let lifecycle = LogindLifecycle(address: bus.address, note: { said.add($0) }) { began.finish() }
+    let changes = lifecycle.changes().makeAsyncIterator()
+    for await _ in listening {}
+    return (changes, said)
+  }
+}
+
+/// What a monitor had to say to people.
+private struct Notes: Sendable {
+  let stream: AsyncStream<String>
+  private let continuation: AsyncStream<String>.Continuation
+
+  init() { (stream, continuation) = AsyncStream.makeStream(of: String.self) }
+
+  func add(_ note: String) { continuation.yield(note) }
+
+  func finish() { continuation.finish() }
+}
+
+/// A `dbus-daemon` on a socket of its own; ended when dropped.
+private final class PrivateBus {
+  static let works = FileManager.default.isExecutableFile(atPath: "/usr/bin/dbus-daemon")
+
+  let address: String
+  private let daemon: Child
+  private let number: pid_t
+  private let directory: URL
+
+  init() throws {
+    directory = FileManager.default.temporaryDirectory.appending(path: "bus-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+    let configuration = directory.appending(path: "bus.conf")
+    try """
+    <busconfig>
+      <type>system</type>
+      <listen>unix:path=\(directory.path)/bus</listen>
+      <auth>EXTERNAL</auth>
+      <policy context="default">
+        <allow send_destination="*"/> <allow receive_sender="*"/> <allow own="*"/>
+      </policy>
+    </busconfig>
+    """.write(to: configuration, atomically: true, encoding: .utf8)
+    daemon = try Child(
+      "exec dbus-daemon --config-file=\(configuration.path) --nofork --nopidfile --print-address=1 "
+        + "--print-pid=1")
+    // The daemon prints where it listens once it does.
+    address = try #require(daemon.line())
+    number = try #require(daemon.line().flatMap { pid_t($0) })
+  }
+
+  /// By signal 9: a child of a dispatch thread inherits its mask, which blocks SIGTERM.
+  func end() {
+    kill(number, SIGKILL)
+    daemon.wait()
+  }
+
+  deinit {
+    end()
+    try? FileManager.default.removeItem(at: directory)
+  }
+}
+
+/// Owns a name on the bus and emits logind's signal.
+@safe private final class FakeLogind {
+  private var bus: OpaquePointer?
+
+  init(address: String, name: String) throws {
+    try Self.check(unsafe sd_bus_new(&bus))
+    try Self.check(unsafe sd_bus_set_address(bus, address))
+    try Self.check(unsafe sd_bus_set_bus_client(bus, 1))
+    try Self.check(unsafe sd_bus_start(bus))
+    try Self.check(unsafe sd_bus_request_name(bus, name, 0))
+  }
+
+  deinit {
+    unsafe sd_bus_flush_close_unref(bus)
+  }
+
+  func prepareForSleep(_ begins: Bool) throws {
+    var signal: OpaquePointer?
+    defer { unsafe sd_bus_message_unref(signal) }
+    try Self.check(
+      unsafe sd_bus_message_new_signal(
+        bus, &signal, "/org/freedesktop/login1", "org.freedesktop.login1.Manager",
+        "PrepareForSleep"))
+    var value: Int32 = begins ? 1 : 0
+    try Self.check(
+      unsafe sd_bus_message_append_basic(signal, CChar(bitPattern: UInt8(ascii: "b")), &value))
+    try Self.check(unsafe sd_bus_send(bus, signal, nil))
+    try flush()
+  }
+
+  func flush() throws {
+    try Self.check(unsafe sd_bus_flush(bus))
+  }
+
+  private static func check(_ result: Int32) throws {
+    if result < 0 { throw BusError(code: -result) }
+  }
+
+  struct BusError: Error {
+    var code: Int32
+  }
+}

@@ -11,6 +11,8 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
-// Declared by sched.h for _GNU_SOURCE only.
+
+// Declared by the C library for _GNU_SOURCE only.
 int setns(int descriptor, int kind);
+int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
 #endif

@@ -1,0 +1,108 @@
+/// The agreed parameters of permessage-deflate (RFC 7692 section 7.1).
+public struct DeflateParameters: Equatable, Sendable {
+  /// Whether the server starts every message with an empty window.
+  public var serverNoContextTakeover: Bool
+  /// Whether the client starts every message with an empty window.
+  public var clientNoContextTakeover: Bool
+  /// The base-2 logarithm of the server's window, 8 to 15.
+  public var serverMaxWindowBits: Int
+  /// The base-2 logarithm of the client's window, 8 to 15.
+  public var clientMaxWindowBits: Int
+
+  /// Without context takeover both ways unless told otherwise: no memory between messages.
+  public init(
+    serverNoContextTakeover: Bool = true, clientNoContextTakeover: Bool = true,
+    serverMaxWindowBits: Int = 15, clientMaxWindowBits: Int = 15
+  ) {
+    self.serverNoContextTakeover = serverNoContextTakeover
+    self.clientNoContextTakeover = clientNoContextTakeover
+    self.serverMaxWindowBits = min(15, max(8, serverMaxWindowBits))
+    self.clientMaxWindowBits = min(15, max(8, clientMaxWindowBits))
+  }
+
+  /// Whether the window of that end's messages ends with each of them.
+  func endsContext(of sender: WebSocketRole) -> Bool {
+    sender == .server ? serverNoContextTakeover : clientNoContextTakeover
+  }
+
+  func windowBits(of sender: WebSocketRole) -> Int {
+    sender == .server ? serverMaxWindowBits : clientMaxWindowBits
+  }
+
+  static let name = "permessage-deflate"
+
+  /// What a client offers: no takeover both ways, and that the server may choose our window.
+  public static let offer =
+    "permessage-deflate; server_no_context_takeover; client_no_context_takeover; "
+    + "client_max_window_bits"
+
+  /// A server's choice among the offers of a `Sec-WebSocket-Extensions` value, and its answer.
+  ///
+  /// An offer with an unknown, repeated or ill-valued parameter is passed over
+  /// (RFC 7692 section 7.1); `nil` when none is left.
+  public static func accept(offers: String) -> (parameters: DeflateParameters, response: String)? {
+    guard let list = ExtensionOffer.list(offers) else { return nil }
+    for offer in list where offer.name == name {
+      guard let asked = Agreed(offer, side: .offer) else { continue }
+      let parameters = DeflateParameters(serverMaxWindowBits: asked.serverBits ?? 15)
+      var response = "permessage-deflate; server_no_context_takeover; client_no_context_takeover"
+      if let bits = asked.serverBits { response += "; server_max_window_bits=\(bits)" }
+      return (parameters, response)
+    }
+    return nil
+  }
+
+  /// What a server's `Sec-WebSocket-Extensions` value agreed to, for a client that sent ``offer``.
+  ///
+  /// `nil` when the answer is not a valid one to that offer. A server that leaves out
+  /// `server_no_context_takeover` is read as keeping its window, which decodes either way.
+  public static func parse(response: String) -> DeflateParameters? {
+    guard let list = ExtensionOffer.list(response), list.count == 1, list[0].name == name,
+      let said = Agreed(list[0], side: .response)
+    else { return nil }
+    return DeflateParameters(
+      serverNoContextTakeover: said.serverReset, clientNoContextTakeover: true,
+      serverMaxWindowBits: said.serverBits ?? 15, clientMaxWindowBits: said.clientBits ?? 15)
+  }
+
+  /// The parameters of one element, checked.
+  private struct Agreed {
+    var serverReset = false
+    var clientReset = false
+    var serverBits: Int?
+    var clientBits: Int?
+
+    enum Side {
+      case offer, response
+    }
+
+    init?(_ element: ExtensionOffer, side: Side) {
+      var seen: Set<String> = []
+      for parameter in element.parameters {
+        guard seen.insert(parameter.name).inserted, take(parameter, side: side) else { return nil }
+      }
+    }
+
+    private mutating func take(_ parameter: ExtensionOffer.Parameter, side: Side) -> Bool {
+      switch (parameter.name, parameter.value) {
+      case ("server_no_context_takeover", nil): serverReset = true
+      case ("client_no_context_takeover", nil): clientReset = true
+      case ("server_max_window_bits", let value?):
+        serverBits = Self.bits(value)
+        return serverBits != nil
+      case ("client_max_window_bits", nil): return side == .offer
+      case ("client_max_window_bits", let value?):
+        clientBits = Self.bits(value)
+        return clientBits != nil
+      case _: return false
+      }
+      return true
+    }
+
+    /// 8 to 15 in decimal without leading zeros (RFC 7692 section 7.1.2).
+    private static func bits(_ value: String) -> Int? {
+      guard let number = Int(value), 8...15 ~= number, String(number) == value else { return nil }
+      return number
+    }
+  }
+}

@@ -1,0 +1,140 @@
+/// Reads requests strictly (RFC 9112), one at a time, in order.
+///
+/// Feed bytes, then ask ``next()`` until it has nothing. Stop feeding while a request is being
+/// answered: what is fed is kept.
+public struct HTTPRequestReader: Sendable {
+  /// What the bytes meant.
+  public enum Event: Equatable, Sendable {
+    /// A whole request; behind an upgrade, call ``HTTPRequestReader/takeRest()`` instead of going on.
+    case request(HTTPRequestHead, body: [UInt8])
+    /// The client waits for ``HTTPResponseWriter/continueBytes`` before it sends the body.
+    case needsContinue(HTTPRequestHead)
+    /// Answer with this status and close; nothing more is read.
+    case failed(HTTPError)
+  }
+
+  private enum Phase: Sendable {
+    case head(HeadScanner, blankLines: Int)
+    case body(HTTPRequestHead, BodyReader)
+    case failed
+  }
+
+  private let limits: HTTPLimits
+  private var buffer: [UInt8] = []
+  private var consumed = 0
+  private var phase = Phase.head(HeadScanner(), blankLines: 0)
+
+  /// A reader for one connection.
+  public init(limits: HTTPLimits = HTTPLimits()) {
+    self.limits = limits
+  }
+
+  /// Feeds bytes.
+  public mutating func receive(_ bytes: RawSpan) {
+    compact()
+    unsafe bytes.withUnsafeBytes { unsafe buffer.append(contentsOf: $0) }
+  }
+
+  /// Feeds bytes.
+  public mutating func receive(_ bytes: [UInt8]) {
+    compact()
+    buffer.append(contentsOf: bytes)
+  }
+
+  /// Bytes fed and not yet part of an event.
+  public var bufferedBytes: Int { buffer.count - consumed }
+
+  /// Whether the transport may end here without cutting a request.
+  public var isIdle: Bool {
+    switch phase {
+    case .head: bufferedBytes == 0
+    case .body: false
+    case .failed: true
+    }
+  }
+
+  /// The bytes behind the last request, for the protocol it upgraded to.
+  public mutating func takeRest() -> [UInt8] {
+    defer { (buffer, consumed) = ([], 0) }
+    return Array(buffer[consumed...])
+  }
+
+  /// The next event; `nil` asks for more bytes.
+  public mutating func next() -> Event? {
+    do throws(HTTPError) {
+      return try step()
+    } catch {
+      phase = .failed
+      (buffer, consumed) = ([], 0)
+      return .failed(error)
+    }
+  }
+
+  private mutating func step() throws(HTTPError) -> Event? {
+    let current = phase
+    // Until the step is over; also lets go of what it holds, so that it grows in place.
+    phase = .failed
+    switch current {
+    case .failed:
+      return nil
+    case .head(let scanner, let blankLines):
+      return try readHead(scanner, blankLines: blankLines)
+    case .body(let head, let body):
+      return try readBody(head, body)
+    }
+  }
+
+  private mutating func readHead(
+    _ previous: consuming HeadScanner, blankLines: Int
+  ) throws(HTTPError) -> Event? {
+    var scanner = previous
+    let progress = try scanner.scan(
+      buffer, from: consumed, limit: limits.maxHeadBytes, maxLines: limits.maxHeaderCount + 1)
+    switch progress {
+    case .incomplete:
+      phase = .head(scanner, blankLines: blankLines)
+      return nil
+    case .overflow(.firstLine):
+      throw HTTPError(status: 414, detail: "an endless request line")
+    case .overflow(.fields), .overflow(.count):
+      throw HTTPError(status: 431, detail: "header fields beyond the limit")
+    case .complete(let end) where scanner.lines.isEmpty:
+      // One empty line before a request is forgiven (RFC 9112 section 2.2).
+      guard blankLines == 0 else { throw .bad("empty lines before the request") }
+      consumed += end
+      return try readHead(HeadScanner(), blankLines: 1)
+    case .complete(let end):
+      let head = try RequestLine.head(
+        scanner.lines.map { buffer[(consumed + $0.lowerBound)..<(consumed + $0.upperBound)] },
+        limits: limits)
+      consumed += end
+      let body = try BodyReader(head, limits: limits)
+      let waits = head.expectsContinue && body.expectsBytes
+      phase = .body(head, body)
+      return waits ? .needsContinue(head) : try step()
+    }
+  }
+
+  private mutating func readBody(
+    _ head: HTTPRequestHead, _ reader: consuming BodyReader
+  ) throws(HTTPError) -> Event? {
+    var reader = reader
+    guard let body = try reader.read(buffer, from: &consumed) else {
+      phase = .body(head, reader)
+      return nil
+    }
+    phase = .head(HeadScanner(), blankLines: 0)
+    compact()
+    return .request(head, body: body)
+  }
+
+  /// Gives back what is read: at once when all is, else when it is worth moving the rest.
+  private mutating func compact() {
+    if consumed == buffer.count {
+      (buffer, consumed) = ([], 0)
+    } else if consumed > limits.maxHeadBytes {
+      buffer.removeFirst(consumed)
+      consumed = 0
+    }
+  }
+}

@@ -1,0 +1,106 @@
+/// Responses as bytes (RFC 9112 section 4).
+public enum HTTPResponseWriter {
+  /// A whole response; adds Content-Length and Connection.
+  ///
+  /// A field can not break out of its line: names that are no tokens are left out, control bytes
+  /// are taken out of values, and the fields that frame the message are always our own. With
+  /// `omitsBody` (the answer to HEAD) the length is told and the body is not sent.
+  public static func bytes(
+    status: Int, headers: [(String, String)], body: [UInt8], keepAlive: Bool,
+    omitsBody: Bool = false
+  ) -> [UInt8] {
+    let code = min(999, max(100, status))
+    var out: [UInt8] = []
+    out.reserveCapacity(256 + body.count)
+    out.append(contentsOf: "HTTP/1.1 \(code) \(reason(code))\r\n".utf8)
+    var fields = headers.filter { !framing.contains($0.0.lowercased()) }
+    // These have no body by definition (RFC 9110 section 6.4.1).
+    let bodyless = code < 200 || code == 204 || code == 304
+    if !bodyless { fields.append(("Content-Length", String(body.count))) }
+    let upgrades = headers.contains { $0.0.lowercased() == "upgrade" }
+    let connection = keepAlive ? "keep-alive" : "close"
+    fields.append(("Connection", upgrades ? "\(connection), Upgrade" : connection))
+    FieldLines.append(fields, to: &out)
+    out += [Text.cr, Text.lf]
+    if !bodyless, !omitsBody { out.append(contentsOf: body) }
+    return out
+  }
+
+  /// The interim response that lets a waiting client send its body (RFC 9110 section 15.2.1).
+  public static let continueBytes = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+
+  private static let framing = ["content-length", "transfer-encoding", "connection"]
+
+  /// The reason phrases of RFC 9110 section 15; empty for a status not listed here.
+  static func reason(_ status: Int) -> String {
+    switch status {
+    case 100...299: successReason(status)
+    case 300...399: redirectReason(status)
+    case 400...499: clientReason(status)
+    case _: serverReason(status)
+    }
+  }
+
+  private static func successReason(_ status: Int) -> String {
+    switch status {
+    case 100: "Continue"
+    case 101: "Switching Protocols"
+    case 200: "OK"
+    case 201: "Created"
+    case 202: "Accepted"
+    case 204: "No Content"
+    case 206: "Partial Content"
+    case _: ""
+    }
+  }
+
+  private static func redirectReason(_ status: Int) -> String {
+    switch status {
+    case 301: "Moved Permanently"
+    case 302: "Found"
+    case 303: "See Other"
+    case 304: "Not Modified"
+    case 307: "Temporary Redirect"
+    case 308: "Permanent Redirect"
+    case _: ""
+    }
+  }
+
+  private static func clientReason(_ status: Int) -> String {
+    switch status {
+    case 400: "Bad Request"
+    case 401: "Unauthorized"
+    case 403: "Forbidden"
+    case 404: "Not Found"
+    case 405: "Method Not Allowed"
+    case 406: "Not Acceptable"
+    case 408: "Request Timeout"
+    case 409: "Conflict"
+    case 410: "Gone"
+    case 411: "Length Required"
+    case 412: "Precondition Failed"
+    case 413: "Content Too Large"
+    case 414: "URI Too Long"
+    case 415: "Unsupported Media Type"
+    case 417: "Expectation Failed"
+    case 422: "Unprocessable Content"
+    case 426: "Upgrade Required"
+    case 428: "Precondition Required"
+    case 429: "Too Many Requests"
+    case 431: "Request Header Fields Too Large"
+    case _: ""
+    }
+  }
+
+  private static func serverReason(_ status: Int) -> String {
+    switch status {
+    case 500: "Internal Server Error"
+    case 501: "Not Implemented"
+    case 502: "Bad Gateway"
+    case 503: "Service Unavailable"
+    case 504: "Gateway Timeout"
+    case 505: "HTTP Version Not Supported"
+    case _: ""
+    }
+  }
+}

@@ -1,0 +1,113 @@
+/// The client's side of the opening handshake (RFC 6455 section 4.1).
+public struct ClientHandshake: Sendable {
+  /// The request to send.
+  public let requestBytes: [UInt8]
+
+  private let accept: String
+  private let offersDeflate: Bool
+  private let subprotocols: [String]
+  private var reader = ResponseHeadReader()
+  private var decided = false
+
+  /// How the server answered.
+  public enum Verdict: Equatable, Sendable {
+    /// It is a WebSocket now; `rest` are the bytes behind the response, the first frames.
+    case upgraded(headers: [String: String], extensions: DeflateParameters?, rest: [UInt8])
+    /// It answered with another status; `bodyPrefix` is what came of the body so far.
+    case refused(HTTPResponseHead, bodyPrefix: [UInt8])
+    /// It did not answer with valid HTTP, or not with a valid upgrade.
+    case malformed(String)
+  }
+
+  /// Prepares a request; `key` are 16 random bytes, new for every connection.
+  ///
+  /// `host` carries its port where it is not the scheme's own. Fields that the handshake itself
+  /// sets are taken out of `headers`, and so is every byte that could end a line.
+  public init(
+    host: String, target: String, headers: [(String, String)], key: [UInt8], offersDeflate: Bool,
+    subprotocols: [String] = []
+  ) {
+    let keyText = Base64.encode(key)
+    self.accept = AcceptKey.answer(to: keyText)
+    self.offersDeflate = offersDeflate
+    self.subprotocols = subprotocols.filter { Text.isToken($0.utf8) }
+    var fields = [
+      ("Host", host), ("Upgrade", "websocket"), ("Connection", "Upgrade"),
+      ("Sec-WebSocket-Key", keyText), ("Sec-WebSocket-Version", "13"),
+    ]
+    if offersDeflate { fields.append(("Sec-WebSocket-Extensions", DeflateParameters.offer)) }
+    if !self.subprotocols.isEmpty {
+      fields.append(("Sec-WebSocket-Protocol", self.subprotocols.joined(separator: ", ")))
+    }
+    fields += headers.filter { !Self.own.contains($0.0.lowercased()) }
+    var request = Array("GET ".utf8)
+    request += Self.origin(target)
+    request += Array(" HTTP/1.1\r\n".utf8)
+    FieldLines.append(fields, to: &request)
+    request += [Text.cr, Text.lf]
+    requestBytes = request
+  }
+
+  private static let own = [
+    "host", "upgrade", "connection", "sec-websocket-key", "sec-websocket-version",
+    "sec-websocket-extensions", "sec-websocket-protocol", "content-length", "transfer-encoding",
+  ]
+
+  /// The target in origin form, with every byte that may not stand in it percent-encoded.
+  private static func origin(_ target: String) -> [UInt8] {
+    let hex = Array("0123456789ABCDEF".utf8)
+    var bytes: [UInt8] = target.hasPrefix("/") ? [] : [0x2F]
+    for byte in target.utf8 {
+      if Text.isVisible(byte), byte != 0x23 {
+        bytes.append(byte)
+      } else {
+        bytes += [0x25, hex[Int(byte >> 4)], hex[Int(byte & 0xF)]]
+      }
+    }
+    return bytes
+  }
+
+  /// Feeds response bytes until a verdict; after one, nothing more is read.
+  public mutating func receive(_ bytes: [UInt8]) -> Verdict? {
+    guard !decided else { return nil }
+    reader.receive(bytes)
+    do throws(HTTPError) {
+      // An interim response comes before the one that counts (RFC 9110 section 15.2).
+      while let head = try reader.next() {
+        guard head.status >= 200 || head.status == 101 else { continue }
+        decided = true
+        return verdict(head, rest: reader.takeRest())
+      }
+      return nil
+    } catch {
+      decided = true
+      return .malformed(error.detail)
+    }
+  }
+
+  private func verdict(_ head: HTTPResponseHead, rest: [UInt8]) -> Verdict {
+    guard head.status == 101 else { return .refused(head, bodyPrefix: rest) }
+    guard head.minorVersion == 1 else { return .malformed("an upgrade in HTTP/1.0") }
+    guard head.headers.tokens("upgrade") == ["websocket"] else {
+      return .malformed("an upgrade to something else")
+    }
+    guard head.headers.tokens("connection").contains("upgrade") else {
+      return .malformed("Connection does not name Upgrade")
+    }
+    guard head.headers.values("sec-websocket-accept") == [accept] else {
+      return .malformed("Sec-WebSocket-Accept does not fit the key")
+    }
+    let chosen = head.headers.values("sec-websocket-protocol")
+    guard chosen.isEmpty || chosen.count == 1 && subprotocols.contains(chosen[0]) else {
+      return .malformed("a subprotocol that was not offered")
+    }
+    let extensions = head.headers.values("sec-websocket-extensions").joined(separator: ", ")
+    guard !extensions.isEmpty else {
+      return .upgraded(headers: head.fields, extensions: nil, rest: rest)
+    }
+    guard offersDeflate, let agreed = DeflateParameters.parse(response: extensions) else {
+      return .malformed("an extension that was not offered")
+    }
+    return .upgraded(headers: head.fields, extensions: agreed, rest: rest)
+  }
+}

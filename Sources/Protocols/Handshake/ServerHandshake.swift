@@ -1,0 +1,63 @@
+/// The server's side of the opening handshake (RFC 6455 section 4.2).
+public enum ServerHandshake {
+  /// What a request to upgrade is answered with.
+  public enum Verdict: Equatable, Sendable {
+    /// Send these bytes; the connection is a WebSocket behind them.
+    case upgrade(response: [UInt8], deflate: DeflateParameters?)
+    /// Answer with a plain response; it is HTTP still.
+    case refuse(status: Int, headers: [HTTPField], reason: String)
+  }
+
+  /// Judges a request; 400, 405 or 426 when it is no valid upgrade to version 13.
+  ///
+  /// `extraHeaders` go into the 101, for example the subprotocol that was chosen.
+  public static func accept(
+    _ head: HTTPRequestHead, allowsDeflate: Bool, extraHeaders: [(String, String)] = []
+  ) -> Verdict {
+    guard head.method == "GET" else {
+      return .refuse(
+        status: 405, headers: [HTTPField(name: "Allow", value: "GET")],
+        reason: "a WebSocket is opened with GET")
+    }
+    guard head.minorVersion >= 1, head.asksForWebSocket else {
+      return .refuse(
+        status: 426,
+        headers: [
+          HTTPField(name: "Upgrade", value: "websocket"),
+          HTTPField(name: "Connection", value: "Upgrade"),
+        ],
+        reason: "this address speaks WebSocket over HTTP/1.1")
+    }
+    guard head.headers.values("sec-websocket-version") == ["13"] else {
+      return .refuse(
+        status: 426, headers: [HTTPField(name: "Sec-WebSocket-Version", value: "13")],
+        reason: "only version 13 is spoken here")
+    }
+    guard head.headers.tokens("connection").contains("upgrade") else {
+      return .refuse(status: 400, headers: [], reason: "Connection does not name Upgrade")
+    }
+    let keys = head.headers.values("sec-websocket-key")
+    guard keys.count == 1, AcceptKey.isKey(keys[0]) else {
+      return .refuse(status: 400, headers: [], reason: "Sec-WebSocket-Key is not 16 bytes")
+    }
+    return upgrade(head, key: keys[0], allowsDeflate: allowsDeflate, extraHeaders: extraHeaders)
+  }
+
+  private static func upgrade(
+    _ head: HTTPRequestHead, key: String, allowsDeflate: Bool, extraHeaders: [(String, String)]
+  ) -> Verdict {
+    var fields = [
+      ("Upgrade", "websocket"), ("Connection", "Upgrade"),
+      ("Sec-WebSocket-Accept", AcceptKey.answer(to: key)),
+    ]
+    let offers = head.headers.values("sec-websocket-extensions").joined(separator: ", ")
+    let agreed = allowsDeflate ? DeflateParameters.accept(offers: offers) : nil
+    if let agreed { fields.append(("Sec-WebSocket-Extensions", agreed.response)) }
+    let own = ["upgrade", "connection", "sec-websocket-accept", "sec-websocket-extensions"]
+    fields += extraHeaders.filter { !own.contains($0.0.lowercased()) }
+    var response = Array("HTTP/1.1 101 Switching Protocols\r\n".utf8)
+    FieldLines.append(fields, to: &response)
+    response += [Text.cr, Text.lf]
+    return .upgrade(response: response, deflate: agreed?.parameters)
+  }
+}

@@ -1,0 +1,79 @@
+/// Masking of payloads (RFC 6455 section 5.3).
+enum Masking {
+  /// Masks or unmasks in place, a word at a time; `phase` is the offset inside the frame.
+  static func apply(_ mask: UInt32, phase: Int, to bytes: UnsafeMutableRawBufferPointer) {
+    let turn = UInt32(phase & 3) * 8
+    let turned = turn == 0 ? mask : mask >> turn | mask << (32 - turn)
+    let wide = (UInt64(turned) | UInt64(turned) << 32).littleEndian
+    var offset = 0
+    let wordsEnd = bytes.count & ~7
+    while offset < wordsEnd {
+      let word = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      unsafe bytes.storeBytes(of: word ^ wide, toByteOffset: offset, as: UInt64.self)
+      offset += 8
+    }
+    while offset < bytes.count {
+      let octet = UInt8(truncatingIfNeeded: turned >> UInt32((offset & 3) * 8))
+      unsafe bytes[offset] ^= octet
+      offset += 1
+    }
+  }
+
+  /// The octets, unmasked, as a new array: the one copy a payload takes.
+  static func copy(
+    _ bytes: UnsafeRawBufferPointer, mask: UInt32?, phase: Int = 0
+  ) -> [UInt8] {
+    unsafe [UInt8](unsafeUninitializedCapacity: bytes.count) { target, count in
+      let raw = UnsafeMutableRawBufferPointer(target)
+      unsafe raw.copyMemory(from: bytes)
+      if let mask { unsafe apply(mask, phase: phase, to: raw) }
+      count = bytes.count
+    }
+  }
+
+  /// Appends the octets, unmasked.
+  static func append(
+    _ bytes: UnsafeRawBufferPointer, mask: UInt32?, phase: Int, to out: inout [UInt8]
+  ) {
+    let start = out.count
+    unsafe out.append(contentsOf: bytes)
+    if let mask { apply(mask, phase: phase, to: &out, from: start) }
+  }
+
+  /// Masks the tail of an array in place.
+  static func apply(_ mask: UInt32, phase: Int = 0, to out: inout [UInt8], from start: Int) {
+    unsafe out.withUnsafeMutableBytes { buffer in
+      let tail = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[start...])
+      unsafe apply(mask, phase: phase, to: tail)
+    }
+  }
+}
+
+/// Masking keys that cannot be told from those seen before (RFC 6455 section 10.3).
+///
+/// SHA-1 of a secret seed and a counter: one digest makes five keys, none gives the seed away.
+struct MaskSource {
+  private let seed: UInt64
+  private var counter: UInt64 = 0
+  private var pool: [UInt32] = []
+
+  init(seed: UInt64) {
+    self.seed = seed
+  }
+
+  mutating func next() -> UInt32 {
+    if let mask = pool.popLast() { return mask }
+    var block: [UInt8] = []
+    for word in [seed, counter] {
+      for shift in stride(from: 56, through: 0, by: -8) {
+        block.append(UInt8(truncatingIfNeeded: word >> UInt64(shift)))
+      }
+    }
+    counter &+= 1
+    let digest = SHA1.digest(block)
+    for start in stride(from: 0, to: 20, by: 4) {
+      pool.append(digest[start..<(start + 4)].reduce(0) { $0 << 8 | UInt32($1) })
+    }
+    return pool.popLast() ?? 0
+  }
+}

@@ -1,0 +1,201 @@
+/// A frame whose head is read and whose payload is not.
+struct OpenFrame {
+  let header: FrameHeader
+  var taken: UInt64 = 0
+
+  var remaining: UInt64 { header.length - taken }
+
+  /// Where in the masking key the next octet falls.
+  var phase: Int { Int(taken & 3) }
+}
+
+extension WebSocketConnection {
+  mutating func read(
+    _ input: UnsafeRawBufferPointer, into events: inout [WebSocketEvent]
+  ) {
+    var offset = 0
+    do throws(WebSocketError) {
+      while state != .closed {
+        if frame == nil {
+          offset += try unsafe readHead(UnsafeRawBufferPointer(rebasing: input[offset...]))
+          guard frame != nil else { return }
+        }
+        let rest = unsafe UnsafeRawBufferPointer(rebasing: input[offset...])
+        offset += try unsafe readPayload(rest, into: &events)
+        guard frame == nil else { return }
+      }
+    } catch {
+      fail(error, into: &events)
+    }
+  }
+
+  /// Reads a head, in one piece or with what is held of it; returns the octets it took.
+  private mutating func readHead(
+    _ input: UnsafeRawBufferPointer
+  ) throws(WebSocketError) -> Int {
+    let context = FrameHeader.Context(
+      receiver: role, compression: deflate != nil, insideMessage: message != nil)
+    if heldHead.isEmpty {
+      guard let header = try unsafe FrameHeader.parse(input, in: context) else {
+        unsafe heldHead.append(contentsOf: input)
+        return input.count
+      }
+      try begin(header)
+      return header.size
+    }
+    for taken in 0..<input.count {
+      unsafe heldHead.append(input[taken])
+      let header = try unsafe heldHead.span.bytes.withUnsafeBytes {
+        bytes throws(WebSocketError) in
+        try unsafe FrameHeader.parse(bytes, in: context)
+      }
+      guard let header else { continue }
+      heldHead = []
+      try begin(header)
+      return taken + 1
+    }
+    return input.count
+  }
+
+  private mutating func begin(_ header: FrameHeader) throws(WebSocketError) {
+    frame = OpenFrame(header: header)
+    if header.opcode.isControl { return }
+    if header.opcode != .continuation {
+      message = IncomingMessage(opcode: header.opcode, compressed: header.compressed)
+    }
+    try message?.begin(header.length, within: limits)
+  }
+
+  /// Reads as much of the payload as is here; returns the octets it took.
+  private mutating func readPayload(
+    _ input: UnsafeRawBufferPointer, into events: inout [WebSocketEvent]
+  ) throws(WebSocketError) -> Int {
+    guard let open = frame else { return 0 }
+    let count = Int(min(UInt64(input.count), open.remaining))
+    let bytes = unsafe UnsafeRawBufferPointer(rebasing: input[..<count])
+    let header = open.header
+    let whole = UInt64(count) == header.length
+    if header.opcode.isControl {
+      unsafe Masking.append(bytes, mask: header.mask, phase: open.phase, to: &control)
+    } else if whole, header.final, message?.isSingleAndPlain == true {
+      frame = nil
+      message = nil
+      events.append(try unsafe Self.single(bytes, of: header))
+      return count
+    } else {
+      try unsafe append(bytes, of: open)
+    }
+    if UInt64(count) == open.remaining {
+      frame = nil
+      try finish(header, into: &events)
+    } else {
+      frame?.taken += UInt64(count)
+    }
+    return count
+  }
+
+  /// A message of one plain frame that came in one piece.
+  private static func single(
+    _ bytes: UnsafeRawBufferPointer, of header: FrameHeader
+  ) throws(WebSocketError) -> WebSocketEvent {
+    let payload = unsafe Masking.copy(bytes, mask: header.mask)
+    guard header.opcode == .text else { return .binary(payload) }
+    guard unsafe payload.withUnsafeBytes({ unsafe UTF8Validator.isValid($0) }) else {
+      throw .inconsistent("a text that is not UTF-8")
+    }
+    return .text(payload)
+  }
+
+  private mutating func append(
+    _ bytes: UnsafeRawBufferPointer, of open: OpenFrame
+  ) throws(WebSocketError) {
+    guard message?.compressed == true else {
+      try unsafe message?.append(bytes, of: open.header, at: open.phase)
+      return
+    }
+    guard let mask = open.header.mask else {
+      try unsafe inflate(bytes)
+      return
+    }
+    let clear = unsafe Masking.copy(bytes, mask: mask, phase: open.phase)
+    try unsafe clear.span.bytes.withUnsafeBytes { bytes throws(WebSocketError) in
+      try unsafe inflate(bytes)
+    }
+  }
+
+  private mutating func inflate(_ bytes: UnsafeRawBufferPointer?) throws(WebSocketError) {
+    guard let deflate, var growing = message.take() else { return }
+    // What is skipped has to pass through the window only where the window lives on.
+    let outlives = !deflate.endsContext(of: role.peer)
+    if growing.fate == .skipped, !outlives {
+      inflater = nil
+      message = growing
+      return
+    }
+    var stream: Inflater
+    if let kept = inflater.take() {
+      stream = kept
+    } else {
+      stream = try Inflater(windowBits: deflate.windowBits(of: role.peer))
+    }
+    let limits = limits
+    let take: Inflater.Take = { piece throws(WebSocketError) in
+      try unsafe growing.append(inflated: piece, within: limits)
+      return growing.fate == .kept || outlives
+    }
+    if let bytes = unsafe bytes {
+      try unsafe stream.inflate(bytes, take: take)
+    } else {
+      try unsafe stream.finishMessage(take: take)
+    }
+    inflater = consume stream
+    message = growing
+  }
+
+  private mutating func finish(
+    _ header: FrameHeader, into events: inout [WebSocketEvent]
+  ) throws(WebSocketError) {
+    switch header.opcode {
+    case .continuation, .text, .binary:
+      guard header.final else { return }
+      if let message, message.compressed, message.wireBytes > 0 { try unsafe inflate(nil) }
+      if deflate?.endsContext(of: role.peer) == true { inflater = nil }
+      guard let whole = message.take() else { return }
+      events.append(try whole.event())
+    case .ping:
+      let payload = takeControl()
+      answerPing(payload)
+      events.append(.ping(payload))
+    case .pong:
+      events.append(.pong(takeControl()))
+    case .close:
+      let (code, reason) = try CloseFrame.parse(takeControl())
+      answerClose(code: code, reason: "")
+      end()
+      events.append(.closed(code: code, reason: reason))
+    }
+  }
+
+  private mutating func takeControl() -> [UInt8] {
+    let taken = control
+    control = []
+    return taken
+  }
+
+  /// Fails the connection: a close frame, unless one is out, and silence (RFC 6455 section 7.1.7).
+  private mutating func fail(_ error: WebSocketError, into events: inout [WebSocketEvent]) {
+    answerClose(code: error.code, reason: error.detail)
+    end()
+    events.append(.failed(error))
+  }
+
+  /// Nothing more is read or written; memory goes back.
+  mutating func end() {
+    state = .closed
+    frame = nil
+    message = nil
+    inflater = nil
+    heldHead = []
+    control = []
+  }
+}

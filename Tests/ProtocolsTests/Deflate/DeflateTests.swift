@@ -1,0 +1,118 @@
+import Testing
+
+@testable import LinkProtocols
+
+@Suite struct DeflateTests {
+  static let end = End(deflate: DeflateParameters())
+  static let keeping = End(
+    deflate: DeflateParameters(serverNoContextTakeover: false, clientNoContextTakeover: false))
+  static let hello = octets("Hello")
+
+  @Test func `the examples of RFC 7692 section 7.2.3 are read`() {
+    let examples = [
+      "c1 07 f2 48 cd c9 c9 07 00",
+      "41 03 f2 48 cd 80 04 c9 c9 07 00",
+      "c1 0b 00 05 00 fa ff 48 65 6c 6c 6f 00",
+      "c1 08 f3 48 cd c9 c9 07 00 00",
+      "c1 0d f2 48 05 00 00 00 ff ff ca c9 c9 07 00",
+    ]
+    for example in examples {
+      #expect(Self.end.events(hex(example)) == [.text(Self.hello)], "\(example)")
+      let octetwise = hex(example).map { [$0] }
+      #expect(Self.end.reads(octetwise).events == [.text(Self.hello)], "\(example)")
+    }
+    #expect(Self.end.events(hex("c1 01 00")) == [.text([])])
+  }
+
+  @Test func `a second message may refer to the first where the window is kept`() {
+    let bytes = hex("c1 07 f2 48 cd c9 c9 07 00 c1 05 f2 00 11 00 00")
+    #expect(Self.keeping.events(bytes) == [.text(Self.hello), .text(Self.hello)])
+    #expect(Self.end.failure(bytes) == 1007)
+  }
+
+  @Test func `the window outlives a final block`() {
+    let bytes = hex("c1 08 f3 48 cd c9 c9 07 00 00 c1 05 f2 00 11 00 00")
+    #expect(Self.keeping.events(bytes) == [.text(Self.hello), .text(Self.hello)])
+  }
+
+  @Test func `a final block with nothing behind it is a message too`() {
+    #expect(Self.end.events(hex("c1 07 f3 48 cd c9 c9 07 00")) == [.text(Self.hello)])
+    #expect(Self.end.events(hex("c1 00")) == [.text([])])
+  }
+
+  @Test(arguments: [
+    "c1 01 07", "c1 03 f2 48 cd", "c1 02 ff ff", "c1 05 00 05 00 fa fe", "c1 01 06",
+  ])
+  func `what does not inflate to a whole message fails with 1007`(_ bytes: String) {
+    #expect(Self.end.failure(hex(bytes)) == 1007)
+  }
+
+  @Test func `a compressed text has to be UTF-8`() {
+    var deflater = Deflater(windowBits: 15)
+    let payload = deflater?.message([0x61, 0xFF]) ?? []
+    #expect(Self.end.failure(frame(1, payload, reserved: 4)) == 1007)
+    #expect(Self.end.failure(frame(1, payload, final: false, reserved: 4)) == 1007)
+  }
+
+  @Test func `a plain message is fine where deflate was agreed`() {
+    #expect(Self.end.events(frame(1, Self.hello)) == [.text(Self.hello)])
+  }
+
+  @Test(arguments: [0, 127, 128, 1000, 70_000, 300_000])
+  func `messages go both ways in every agreement`(_ count: Int) {
+    let text = (0..<count).map { UInt8(0x61 + ($0 * $0 >> 4) % 20) }
+    for bits in [8, 9, 12, 15] {
+      for takeover in [false, true] {
+        let agreed = DeflateParameters(
+          serverNoContextTakeover: takeover, clientNoContextTakeover: takeover,
+          serverMaxWindowBits: bits, clientMaxWindowBits: bits)
+        for role in [WebSocketRole.client, .server] {
+          var sender = End(role: role, deflate: agreed).connection()
+          var out: [UInt8] = []
+          for _ in 0..<3 { sender.send(text: text, into: &out) }
+          let events = End(role: role.peer, deflate: agreed).events(out)
+          #expect(events == [.text(text), .text(text), .text(text)])
+          let compressed = out[0] & 0x40 != 0
+          #expect(compressed == (count >= 128 && bits > 8))
+        }
+      }
+    }
+  }
+
+  @Test func `a payload that does not shrink is sent plain`() {
+    var random = Seeded(9)
+    let noise = random.bytes(5000)
+    for end in [Self.end, Self.keeping] {
+      var sender = End(role: .server, deflate: end.deflate).connection()
+      var out: [UInt8] = []
+      sender.send(binary: noise, into: &out)
+      #expect(out.count == 5004)
+      let zeros = [UInt8](repeating: 0, count: 1000)
+      sender.send(binary: zeros, into: &out)
+      #expect(end.events(out) == [.binary(noise), .binary(zeros)])
+    }
+  }
+
+  @Test func `no zlib stream is held between messages without a window to keep`() {
+    let text = [UInt8](repeating: 0x61, count: 1000)
+    var held: [[Bool]] = []
+    for end in [Self.end, Self.keeping] {
+      var connection = end.connection()
+      var out: [UInt8] = []
+      connection.send(text: text, into: &out)
+      var events: [WebSocketEvent] = []
+      connection.receive(hex("c1 07 f2 48 cd c9 c9 07 00"), into: &events)
+      let (inflates, deflates) = (connection.inflater != nil, connection.deflater != nil)
+      held.append([inflates, deflates])
+    }
+    #expect(held == [[false, false], [true, true]])
+  }
+
+  @Test func `the window of a lone message is no larger than it`() {
+    let sizes = [(0, 9), (512, 9), (513, 10), (1024, 10), (32_768, 15), (100_000, 15)]
+    for (count, bits) in sizes {
+      #expect(Deflater.windowBits(for: count, atMost: 15) == bits)
+    }
+    #expect(Deflater.windowBits(for: 100_000, atMost: 11) == 11)
+  }
+}

@@ -1,0 +1,70 @@
+import Testing
+
+@testable import LinkProtocols
+
+@Suite struct NegotiationTests {
+  static let plain = "permessage-deflate; server_no_context_takeover; client_no_context_takeover"
+
+  static let accepted: [(String, Int, String)] = [
+    ("permessage-deflate", 15, plain),
+    (DeflateParameters.offer, 15, plain),
+    ("permessage-deflate; client_max_window_bits", 15, plain),
+    ("permessage-deflate; client_max_window_bits=8", 15, plain),
+    ("permessage-deflate; server_max_window_bits=8", 8, plain + "; server_max_window_bits=8"),
+    (
+      "permessage-deflate;server_max_window_bits = \"10\"", 10,
+      plain + "; server_max_window_bits=10"
+    ),
+    ("x-other, permessage-deflate", 15, plain),
+    ("permessage-deflate; unknown, permessage-deflate", 15, plain),
+    ("permessage-deflate; server_max_window_bits=16, permessage-deflate", 15, plain),
+    (" , permessage-deflate ,", 15, plain),
+  ]
+
+  @Test(arguments: accepted)
+  func `the first good offer is accepted`(_ offers: String, _ bits: Int, _ response: String) {
+    let agreed = DeflateParameters.accept(offers: offers)
+    #expect(agreed?.parameters == DeflateParameters(serverMaxWindowBits: bits))
+    #expect(agreed?.response == response)
+  }
+
+  @Test(arguments: [
+    "", ",", "x-webkit-deflate-frame", "permessage-deflate; server_no_context_takeover=1",
+    "permessage-deflate; server_max_window_bits", "permessage-deflate; server_max_window_bits=7",
+    "permessage-deflate; server_max_window_bits=16",
+    "permessage-deflate; server_max_window_bits=09",
+    "permessage-deflate; server_max_window_bits=+9", "permessage-deflate; client_max_window_bits=7",
+    "permessage-deflate; server_no_context_takeover; server_no_context_takeover",
+    "permessage-deflate; what", "permessage-deflate;", "permessage-deflate; =",
+    "permessage-deflate x",
+    "permessage-deflate; server_max_window_bits=\"10",
+    "permessage-deflate; client_max_window_bits=",
+  ])
+  func `an offer that is wrong or unknown is declined`(_ offers: String) {
+    #expect(DeflateParameters.accept(offers: offers) == nil)
+  }
+
+  static let answers: [(String, DeflateParameters?)] = [
+    (plain, DeflateParameters()),
+    ("permessage-deflate", DeflateParameters(serverNoContextTakeover: false)),
+    (
+      plain + "; server_max_window_bits=9; client_max_window_bits=12",
+      DeflateParameters(serverMaxWindowBits: 9, clientMaxWindowBits: 12)
+    ),
+    (plain + "; client_max_window_bits", nil), (plain + "; client_max_window_bits=16", nil),
+    (plain + "; server_max_window_bits", nil), (plain + "; other", nil),
+    (plain + ", " + plain, nil),
+    ("x-other", nil), ("", nil),
+  ]
+
+  @Test(arguments: answers)
+  func `an answer is read, or refused`(_ response: String, _ agreed: DeflateParameters?) {
+    #expect(DeflateParameters.parse(response: response) == agreed)
+  }
+
+  @Test func `window bits stay in the range zlib and the protocol know`() {
+    let parameters = DeflateParameters(serverMaxWindowBits: 7, clientMaxWindowBits: 16)
+    #expect(parameters.serverMaxWindowBits == 8)
+    #expect(parameters.clientMaxWindowBits == 15)
+  }
+}

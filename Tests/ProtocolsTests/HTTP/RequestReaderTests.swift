@@ -1,0 +1,125 @@
+import Testing
+
+@testable import LinkProtocols
+
+@Suite struct RequestReaderTests {
+  @Test func `a request is read whole`() throws {
+    let text =
+      "POST /a%20b//c?x=1&y=%C3%A4+z&x&=e HTTP/1.1\r\nHOST: example.org:8080\r\nX-Two:  \t b c \t\r\n"
+      + "x-empty:\r\nContent-Length: 3\r\n\r\nabcGET"
+    var reader = HTTPRequestReader()
+    reader.receive(octets(text))
+    guard case .request(let head, let body)? = reader.next() else {
+      Issue.record("no request")
+      return
+    }
+    let expected = try HTTPRequestHead(
+      method: "POST", target: "/a%20b//c?x=1&y=%C3%A4+z&x&=e",
+      headers: [
+        HTTPField(name: "host", value: "example.org:8080"), HTTPField(name: "x-two", value: "b c"),
+        HTTPField(name: "x-empty", value: ""), HTTPField(name: "content-length", value: "3"),
+      ])
+    #expect(head == expected)
+    #expect(head.path == "/a%20b//c")
+    #expect(head.segments == ["a b", "", "c"])
+    #expect(
+      head.query == [
+        HTTPQueryItem(name: "x", value: "1"), HTTPQueryItem(name: "y", value: "ä z"),
+        HTTPQueryItem(name: "x", value: ""), HTTPQueryItem(name: "", value: "e"),
+      ])
+    #expect(head.firstQuery("x") == "1" && head.first("x-two") == "b c")
+    #expect(body == octets("abc"))
+    #expect(reader.next() == nil)
+    #expect(reader.takeRest() == octets("GET"))
+    #expect(reader.isIdle && reader.bufferedBytes == 0)
+  }
+
+  @Test func `pipelined requests come in order`() {
+    let text =
+      get(target: "/1") + post("Content-Length: 2\r\n", "hi")
+      + post("Transfer-Encoding: chunked\r\n", "2\r\nyo\r\n0\r\n\r\n") + "\r\n" + get(target: "/4")
+    let bodies = requests(text).map { event -> String in
+      guard case .request(let head, let body) = event else { return "\(event)" }
+      return head.target + String(decoding: body, as: UTF8.self)
+    }
+    #expect(bodies == ["/1", "/phi", "/pyo", "/4"])
+  }
+
+  @Test func `bytes behind an upgrade are left for the new protocol`() {
+    var reader = HTTPRequestReader()
+    reader.receive(octets(get("Upgrade: websocket\r\n")) + [0x81, 0x0A, 0x0D])
+    guard case .request(let head, _)? = reader.next() else {
+      Issue.record("no request")
+      return
+    }
+    #expect(head.asksForWebSocket)
+    #expect(reader.takeRest() == [0x81, 0x0A, 0x0D])
+  }
+
+  @Test func `a transport may end between requests only`() {
+    var reader = HTTPRequestReader()
+    #expect(reader.isIdle)
+    reader.receive(octets("GET / HT"))
+    #expect(reader.next() == nil)
+    #expect(!reader.isIdle)
+    reader.receive(octets("TP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n"))
+    #expect(reader.next() == nil)
+    #expect(!reader.isIdle)
+    reader.receive([0x61])
+    #expect(reader.next() != nil)
+    #expect(reader.isIdle)
+  }
+
+  @Test func `a client that waits for 100 is named before its body`() {
+    let text = post("Expect: 100-Continue\r\nContent-Length: 1\r\n", "a")
+    let events = requests(text)
+    #expect(events.count == 2)
+    guard case .needsContinue(let head)? = events.first else {
+      Issue.record("no wait")
+      return
+    }
+    #expect(events.last == .request(head, body: octets("a")))
+    #expect(requests(post("Expect: 100-continue\r\nContent-Length: 0\r\n")).count == 1)
+    #expect(refusal(post("Expect: a-miracle\r\n")) == 417)
+  }
+
+  @Test(arguments: [
+    ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", true),
+    ("GET / HTTP/1.1\r\nHost: a\r\nConnection: x, Close\r\n\r\n", false),
+    ("GET / HTTP/1.0\r\n\r\n", false), ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", false),
+  ])
+  func `a connection is kept unless told otherwise`(_ text: String, _ kept: Bool) {
+    #expect(heads(text).map(\.keepAlive) == [kept])
+  }
+
+  @Test(arguments: [
+    ("http://b.org/x?y=1", "/x?y=1", "b.org"), ("HTTPS://b.org:81", "/", "b.org:81"),
+    ("http://b.org?y", "/?y", "b.org"), ("/x", "/x", "a"),
+  ])
+  func `an absolute form is reduced and names the host`(
+    _ target: String, _ origin: String, _ host: String
+  ) {
+    let found = heads(get(target: target))
+    #expect(found.map(\.target) == [origin])
+    #expect(found.map { $0.headers.values("host") } == [[host]])
+  }
+
+  @Test func `OPTIONS may ask for the server itself`() {
+    let found = heads("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect(found.map(\.path) == ["*"])
+    #expect(refusal(get(target: "*")) == 400)
+  }
+
+  @Test(arguments: ["a", "a.b-c_d", "127.0.0.1:80", "[::1]", "[fe80::1]:65535", "a:"])
+  func `a host is a name or an address with a port`(_ host: String) {
+    #expect(refusal("GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n") == nil)
+  }
+
+  @Test(arguments: [
+    "", "a b", "a,b", "a/b", "a@b", "a:x", "a:123456", "[::1", "[]", "[::1]x", "[::1]:x", "a%41",
+    "é",
+  ])
+  func `anything else is no host`(_ host: String) {
+    #expect(refusal("GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n") == 400)
+  }
+}

@@ -1,0 +1,94 @@
+import Testing
+
+@testable import LinkProtocols
+
+@Suite struct ResponseTests {
+  static func text(
+    _ status: Int, _ headers: [(String, String)] = [], _ body: String = "", keepAlive: Bool = true,
+    omitsBody: Bool = false
+  ) -> String {
+    String(
+      decoding: HTTPResponseWriter.bytes(
+        status: status, headers: headers, body: octets(body), keepAlive: keepAlive,
+        omitsBody: omitsBody), as: UTF8.self)
+  }
+
+  @Test func `a response is written whole`() {
+    let expected =
+      "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\nConnection: keep-alive\r\n"
+      + "\r\nhi"
+    #expect(Self.text(200, [("Content-Type", "text/plain")], "hi") == expected)
+    let closing = "HTTP/1.1 599 \r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    #expect(Self.text(599, keepAlive: false) == closing)
+  }
+
+  @Test func `a status without a body has none, an answer to HEAD only tells its length`() {
+    for status in [100, 204, 304] {
+      let written = Self.text(status, [], "hi")
+      #expect(written.hasSuffix("Connection: keep-alive\r\n\r\n"))
+      #expect(!written.contains("Content-Length"))
+    }
+    let head = Self.text(200, [], "hi", omitsBody: true)
+    #expect(head.hasSuffix("Content-Length: 2\r\nConnection: keep-alive\r\n\r\n"))
+  }
+
+  @Test func `nothing in a field can end its line or frame the body`() {
+    let written = Self.text(
+      200,
+      [
+        ("X", "a\r\nSet-Cookie: b"), ("Y\r\nZ", "c"), ("", "d"), ("W W", "e"),
+        ("content-length", "99"), ("Transfer-Encoding", "chunked"), ("CONNECTION", "upgrade"),
+        ("V", " \u{0}ä\u{7F} "),
+      ], "hi")
+    let expected =
+      "HTTP/1.1 200 OK\r\nX: aSet-Cookie: b\r\nV: ä\r\nContent-Length: 2\r\n"
+      + "Connection: keep-alive\r\n\r\nhi"
+    #expect(written == expected)
+  }
+
+  @Test func `a refused upgrade names Upgrade in Connection`() {
+    #expect(Self.text(426, [("Upgrade", "websocket")]).contains("Connection: keep-alive, Upgrade"))
+  }
+
+  @Test(arguments: [(-5, "100 Continue"), (99, "100 Continue"), (1000, "999 ")])
+  func `a status has three digits`(_ status: Int, _ line: String) {
+    #expect(Self.text(status).hasPrefix("HTTP/1.1 \(line)\r\n"))
+  }
+
+  @Test func `what is written is what is read`() throws {
+    var reader = ResponseHeadReader()
+    let bytes = HTTPResponseWriter.bytes(
+      status: 503, headers: [("Retry-After", "5")], body: octets("later"), keepAlive: false)
+    reader.receive(bytes)
+    let head = try reader.next()
+    let expected = HTTPResponseHead(
+      status: 503, reason: "Service Unavailable",
+      headers: [
+        HTTPField(name: "Retry-After", value: "5"), HTTPField(name: "Content-Length", value: "5"),
+        HTTPField(name: "Connection", value: "close"),
+      ])
+    #expect(head == expected)
+    #expect(head?.first("retry-after") == "5")
+    #expect(reader.takeRest() == octets("later"))
+  }
+
+  @Test(arguments: [
+    "HTTP/1.1 200 OK", "HTTP/1.1 200", "HTTP/1.0 200 ", "HTTP/1.1 599 a b ä", "HTTP/1.1 100 x",
+  ])
+  func `a status line is read`(_ line: String) throws {
+    var reader = ResponseHeadReader()
+    reader.receive(octets(line + "\r\n\r\n"))
+    #expect(try reader.next() != nil)
+  }
+
+  @Test(arguments: [
+    "", "HTTP/1.1", "HTTP/2 200 OK", "HTTP/1.2 200 OK", "HTTP/1.1  200 OK", "HTTP/1.1 20 OK",
+    "HTTP/1.1 2000 OK", "HTTP/1.1 +20 OK", "HTTP/1.1 099 OK", "HTTP/1.1 600 OK", "ICY 200 OK",
+    "HTTP/1.1 200OK", "HTTP/1.1 200 O\u{0}K", "http/1.1 200 OK", " HTTP/1.1 200 OK",
+  ])
+  func `anything else is no status line`(_ line: String) {
+    var reader = ResponseHeadReader()
+    reader.receive(octets(line + "\r\n\r\n"))
+    #expect(throws: HTTPError.self) { try reader.next() }
+  }
+}

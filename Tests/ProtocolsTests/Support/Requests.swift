@@ -1,0 +1,43 @@
+@testable import LinkProtocols
+
+/// All a reader makes of the pieces, asked after each of them.
+func requests(_ pieces: [[UInt8]], limits: HTTPLimits = HTTPLimits()) -> [HTTPRequestReader.Event] {
+  var reader = HTTPRequestReader(limits: limits)
+  var events: [HTTPRequestReader.Event] = []
+  for piece in pieces {
+    reader.receive(piece)
+    while let event = reader.next() { events.append(event) }
+  }
+  return events
+}
+
+func requests(_ text: String, limits: HTTPLimits = HTTPLimits()) -> [HTTPRequestReader.Event] {
+  requests([octets(text)], limits: limits)
+}
+
+/// The status a text is refused with; nil when it is not.
+func refusal(_ text: String, limits: HTTPLimits = HTTPLimits()) -> Int? {
+  refusal(octets(text), limits: limits)
+}
+
+func refusal(_ bytes: [UInt8], limits: HTTPLimits = HTTPLimits()) -> Int? {
+  guard case .failed(let error)? = requests([bytes], limits: limits).last else { return nil }
+  return error.status
+}
+
+/// The heads of the requests that came whole.
+func heads(_ text: String) -> [HTTPRequestHead] {
+  requests(text).compactMap { event in
+    guard case .request(let head, _) = event else { return nil }
+    return head
+  }
+}
+
+/// A GET with these lines between the Host and the end.
+func get(_ lines: String = "", target: String = "/") -> String {
+  "GET \(target) HTTP/1.1\r\nHost: a\r\n\(lines)\r\n"
+}
+
+func post(_ lines: String, _ body: String = "") -> String {
+  "POST /p HTTP/1.1\r\nHost: a\r\n\(lines)\r\n\(body)"
+}

@@ -1,0 +1,56 @@
+/// A small deterministic generator (xorshift64*), so that a failing seed can be run again.
+struct Seeded: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(_ seed: UInt64) {
+    state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+  }
+
+  mutating func next() -> UInt64 {
+    state ^= state >> 12
+    state ^= state << 25
+    state ^= state >> 27
+    return state &* 0x2545_F491_4F6C_DD1D
+  }
+
+  mutating func bytes(_ count: Int) -> [UInt8] {
+    (0..<count).map { _ in UInt8(truncatingIfNeeded: next() >> 32) }
+  }
+
+  /// The bytes in pieces of 1 to `longest`.
+  mutating func pieces(_ bytes: [UInt8], longest: Int) -> [[UInt8]] {
+    var pieces: [[UInt8]] = []
+    var start = 0
+    while start < bytes.count {
+      let end = min(bytes.count, start + Int.random(in: 1...longest, using: &self))
+      pieces.append(Array(bytes[start..<end]))
+      start = end
+    }
+    return pieces
+  }
+
+  /// The bytes with one to four of them changed, taken out, doubled or put in.
+  mutating func mutated(_ bytes: [UInt8]) -> [UInt8] {
+    var changed = bytes
+    for _ in 0..<Int.random(in: 1...4, using: &self) where !changed.isEmpty {
+      let place = Int.random(in: 0..<changed.count, using: &self)
+      switch Int.random(in: 0..<5, using: &self) {
+      case 0: changed[place] = UInt8(truncatingIfNeeded: next() >> 32)
+      case 1: changed[place] ^= 1 << UInt8.random(in: 0..<8, using: &self)
+      case 2: changed.remove(at: place)
+      case 3: changed.insert(changed[place], at: place)
+      case _: changed.removeSubrange(place..<min(changed.count, place + 8))
+      }
+    }
+    return changed
+  }
+}
+
+/// Octets from a spelling such as `81 05 48`.
+func hex(_ text: String) -> [UInt8] {
+  text.split(separator: " ").compactMap { UInt8($0, radix: 16) }
+}
+
+func octets(_ text: String) -> [UInt8] {
+  Array(text.utf8)
+}

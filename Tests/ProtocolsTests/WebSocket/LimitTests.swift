@@ -1,0 +1,121 @@
+import Testing
+
+@testable import LinkProtocols
+
+@Suite struct LimitTests {
+  static func end(
+    _ oversize: WebSocketLimits.Oversize, bytes: Int = 10, fragments: Int = 3,
+    deflate: DeflateParameters? = nil
+  ) -> End {
+    End(
+      limits: WebSocketLimits(maxMessageBytes: bytes, maxFragments: fragments, oversize: oversize),
+      deflate: deflate)
+  }
+
+  @Test(arguments: [(9, false), (10, false), (11, true)])
+  func `one frame is measured by its head`(_ count: Int, _ tooBig: Bool) {
+    let head = Array(frame(2, [UInt8](repeating: 1, count: count)).prefix(2))
+    #expect(Self.end(.close).failure(head) == (tooBig ? 1009 : nil))
+    #expect(Self.end(.skip).failure(head) == nil)
+  }
+
+  @Test(arguments: [(4, false), (5, false), (6, true)])
+  func `fragments are measured together`(_ count: Int, _ tooBig: Bool) {
+    let part = [UInt8](repeating: 1, count: count)
+    let bytes = frame(2, [1, 2, 3, 4, 5], final: false) + frame(0, part)
+    #expect(Self.end(.close).failure(bytes) == (tooBig ? 1009 : nil))
+    let skipped = Self.end(.skip).events(bytes)
+    #expect(skipped == [tooBig ? .oversized(bytes: 11) : .binary([1, 2, 3, 4, 5] + part)])
+  }
+
+  @Test(arguments: [(2, false), (3, false), (4, true)])
+  func `fragments are counted`(_ count: Int, _ tooMany: Bool) {
+    let middle = (0..<(count - 2)).flatMap { _ in frame(0, [1], final: false) }
+    let bytes = frame(2, [1], final: false) + middle + frame(0, [1])
+    #expect(Self.end(.close).failure(bytes) == (tooMany ? 1009 : nil))
+    let whole = WebSocketEvent.binary([UInt8](repeating: 1, count: count))
+    #expect(Self.end(.skip).events(bytes) == [tooMany ? .oversized(bytes: 4) : whole])
+  }
+
+  @Test func `a huge length is refused before anything is set aside for it`() {
+    let head = hex("82 7f 7f ff ff ff ff ff ff ff")
+    #expect(End.client.failure(head) == 1009)
+    let skipping = End(limits: WebSocketLimits(oversize: .skip))
+    #expect(skipping.reads(head) == Outcome(events: [], output: [], state: .open))
+  }
+
+  @Test func `lengths that add up beyond 64 bits are still only skipped`() {
+    var connection = Self.end(.skip).connection()
+    var events: [WebSocketEvent] = []
+    let huge = hex("7f 7f ff ff ff ff ff ff ff")
+    connection.receive([0x02] + huge, into: &events)
+    var message = IncomingMessage(opcode: .binary, compressed: false)
+    let limits = WebSocketLimits(maxMessageBytes: 1, oversize: .skip)
+    for _ in 0..<3 { try? message.begin(.max / 2, within: limits) }
+    #expect(message.wireBytes == .max)
+    #expect(events == [])
+  }
+
+  @Test func `a skipped message leaves the connection open, its neighbours whole`() {
+    let long = [UInt8](repeating: 0x61, count: 100_000)
+    let bytes =
+      frame(1, [0x61]) + frame(1, long) + frame(2, long, final: false) + frame(9, [7])
+      + frame(0, long) + frame(1, [0x62])
+    let expected: [WebSocketEvent] = [
+      .text([0x61]), .oversized(bytes: 100_000), .ping([7]), .oversized(bytes: 200_000),
+      .text([0x62]),
+    ]
+    let outcome = Self.end(.skip).reads(bytes)
+    #expect(outcome.events == expected)
+    #expect(outcome.state == .open)
+    var random = Seeded(1)
+    #expect(Self.end(.skip).reads(random.pieces(bytes, longest: 4096)) == outcome)
+  }
+
+  @Test func `what is skipped is not held`() {
+    var connection = Self.end(.skip).connection()
+    var events: [WebSocketEvent] = []
+    let part = [UInt8](repeating: 1, count: 65_536)
+    connection.receive(Array(frame(2, part + part).prefix(10)), into: &events)
+    connection.receive(part, into: &events)
+    let held = connection.message
+    #expect(held?.fate == .skipped)
+    #expect(held?.heldBytes == 0)
+    connection.receive(part, into: &events)
+    #expect(events == [.oversized(bytes: 131_072)])
+  }
+
+  @Test(arguments: [(9, false), (10, false), (11, true), (100_000, true)])
+  func `a compressed message is measured by what it inflates to`(_ count: Int, _ tooBig: Bool) {
+    let deflate = DeflateParameters()
+    let text = [UInt8](repeating: 0x61, count: count)
+    var deflater = Deflater(windowBits: 15)
+    let payload = deflater?.message(text) ?? []
+    let bytes = frame(1, payload, reserved: 4) + frame(1, [0x62])
+    #expect(
+      Self.end(.close, deflate: deflate).failure(bytes) == (tooBig ? 1009 : nil))
+    let skipped = Self.end(.skip, deflate: deflate).events(bytes)
+    let first = tooBig ? WebSocketEvent.oversized(bytes: UInt64(payload.count)) : .text(text)
+    #expect(skipped == [first, .text([0x62])])
+  }
+
+  @Test func `a skipped compressed message still passes through a window that lives on`() {
+    let deflate = DeflateParameters(serverNoContextTakeover: false)
+    var random = Seeded(3)
+    let noise = random.bytes(2000)
+    var deflater = Deflater(windowBits: 15)
+    let long = deflater?.message(noise) ?? []
+    let short = deflater?.message(Array(noise[500..<600])) ?? []
+    #expect(short.count < 50)
+    let bytes = frame(2, long, reserved: 4) + frame(2, short, reserved: 4)
+    let events = Self.end(.skip, bytes: 1000, deflate: deflate).events(bytes)
+    #expect(events == [.oversized(bytes: UInt64(long.count)), .binary(Array(noise[500..<600]))])
+  }
+
+  @Test func `compressed bytes far beyond the limit are refused by the head`() {
+    let end = Self.end(.close, deflate: DeflateParameters())
+    // 10 + 10 / 8 + 16384 octets are the most that can still be a message of 10.
+    #expect(end.failure(hex("c2 7e 40 0b")) == nil)
+    #expect(end.failure(hex("c2 7e 40 0c")) == 1009)
+  }
+}

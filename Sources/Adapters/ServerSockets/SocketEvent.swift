@@ -7,6 +7,9 @@ public struct ConnectionID: Hashable, Sendable, Comparable {
   /// Where the hub keeps it while it lives.
   let slot: UInt32
 
+  /// Both in one word, for the poller.
+  var token: UInt64 { UInt64(serial) << 32 | UInt64(slot) }
+
   /// Orders by age: an older connection is less.
   public static func < (left: ConnectionID, right: ConnectionID) -> Bool {
     (left.serial, left.slot) < (right.serial, right.slot)
@@ -68,7 +71,7 @@ public enum SocketEnding: Sendable, Equatable {
 }
 
 /// Decides what a server answers; called on the server's loop, so it must never block.
-public protocol SocketHandler {
+public protocol SocketHandler: SendableMetatype {
   /// Takes one event; the answers are commands to the hub, now or later.
   mutating func handle(_ event: SocketEvent, on hub: SocketHub)
 }

@@ -10,4 +10,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
+
+// Declared by the C library only where GNU extensions are asked for.
+extern int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
 #endif

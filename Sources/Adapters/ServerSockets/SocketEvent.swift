@@ -1,4 +1,4 @@
-// public import LinkProtocols
+public import LinkProtocols
 
 /// Names one connection; never used again within one server.
 public struct ConnectionID: Hashable, Sendable, Comparable {

@@ -1,4 +1,4 @@
-// public import LinkProtocols
+public import LinkProtocols
 
 /// Where a server listens and every bound it keeps.
 public struct SocketServerConfiguration: Sendable {
@@ -11,7 +11,7 @@ public struct SocketServerConfiguration: Sendable {
   /// The bounds of one HTTP request.
   public var http = HTTPLimits()
   /// The bounds of what a client may send over a WebSocket; beyond them it is closed with 1009.
-  public var webSocket = WebSocketLimits()
+  public var webSocket = WebSocketLimits(maxMessageBytes: 65_536, oversize: .close)
   /// Whether permessage-deflate (RFC 7692) is agreed to when a client offers it.
   public var allowsDeflate = false
   /// Connections held at once; further ones wait in the kernel's backlog.

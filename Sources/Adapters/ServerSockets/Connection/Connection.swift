@@ -100,11 +100,16 @@ final class Connection {
 final class Exchange {
   enum Stage {
     /// Waits for a request or for the rest of one.
-    case reading(HTTPRequestReader.Stage)
+    case reading(Part)
     /// The handler has the request.
     case answering(Question)
     /// The answer is on its way.
     case sending(keepAlive: Bool)
+  }
+
+  /// How far the next request has come.
+  enum Part {
+    case nothing, head, body
   }
 
   /// What the answer depends on.
@@ -121,6 +126,12 @@ final class Exchange {
 
   init(limits: HTTPLimits) {
     reader = HTTPRequestReader(limits: limits)
+  }
+
+  /// How far the next request has come, by what was read of it.
+  var reached: Part {
+    if reader.isReadingBody { return .body }
+    return reader.isIdle ? .nothing : .head
   }
 
   var isReading: Bool {
@@ -144,10 +155,8 @@ final class Session {
   var socket: WebSocketConnection
   var stage = Stage.open
 
-  init(limits: WebSocketLimits, extensions: DeflateParameters?) {
-    var limits = limits
-    limits.oversize = .close
+  init(limits: WebSocketLimits, deflate: DeflateParameters?) {
     socket = WebSocketConnection(
-      role: .server, limits: limits, extensions: extensions, maskSeed: 0)
+      role: .server, limits: limits, extensions: deflate, maskSeed: 0)
   }
 }

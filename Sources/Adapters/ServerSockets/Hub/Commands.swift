@@ -24,16 +24,16 @@ extension SocketHub {
     else { return }
     let verdict = ServerHandshake.accept(
       head, allowsDeflate: configuration.allowsDeflate, extraHeaders: headers)
-    guard case .upgrade(let answer, let extensions) = verdict else { return }
+    guard case .upgrade(let answer, let deflate) = verdict else { return }
     let early = exchange.reader.takeRest()
-    let session = Session(limits: configuration.webSocket, extensions: extensions)
+    let session = Session(limits: configuration.webSocket, deflate: deflate)
     connection.outgoing.append(answer)
     connection.phase = .open(session)
     emit(.opened(connection.id))
     touch(connection)
     if !early.isEmpty {
       emit(.heard(connection.id))
-      take(early, connection, session)
+      unsafe take(early.span.bytes, connection, session)
     }
     rememberUnread(connection)
   }

@@ -4,27 +4,27 @@ import LinkProtocols
 extension SocketHub {
   /// Hands over the next whole request, if there is one.
   func advance(_ connection: Connection, _ exchange: Exchange) {
-    while case .reading(let stage) = exchange.stage {
+    while case .reading(let part) = exchange.stage {
       switch exchange.reader.next() {
       case .request(let head, let body): hand(head, body, connection, exchange)
       case .needsContinue:
-        connection.outgoing.append(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+        connection.outgoing.append(HTTPResponseWriter.continueBytes)
         touch(connection)
       case .failed(let error): refuse(connection, exchange, error)
-      case nil: return follow(connection, exchange, from: stage)
+      case nil: return follow(connection, exchange, from: part)
       }
     }
   }
 
   /// Gives head and body their own deadlines; neither is moved by a further byte.
   private func follow(
-    _ connection: Connection, _ exchange: Exchange, from stage: HTTPRequestReader.Stage
+    _ connection: Connection, _ exchange: Exchange, from part: Exchange.Part
   ) {
-    let reached = exchange.reader.stage
-    switch (stage, reached) {
-    case (.between, .head): limit(connection, to: configuration.headTimeout)
-    case (.between, .body), (.head, .body): limit(connection, to: configuration.bodyTimeout)
-    case (_, .between), (.head, .head), (.body, .head), (.body, .body): return
+    let reached = exchange.reached
+    switch (part, reached) {
+    case (.nothing, .head): limit(connection, to: configuration.headTimeout)
+    case (.nothing, .body), (.head, .body): limit(connection, to: configuration.bodyTimeout)
+    case (_, .nothing), (.head, .head), (.body, .head), (.body, .body): return
     }
     exchange.stage = .reading(reached)
   }
@@ -34,7 +34,7 @@ extension SocketHub {
   ) {
     exchange.number += 1
     limit(connection, to: nil)
-    let isUpgrade = asksForWebSocket(head)
+    let isUpgrade = head.asksForWebSocket
     exchange.stage = .answering(
       Exchange.Question(
         keepAlive: head.keepAlive && !isUpgrade, omitsBody: head.method == "HEAD",
@@ -44,15 +44,9 @@ extension SocketHub {
     switch ServerHandshake.accept(head, allowsDeflate: false, extraHeaders: []) {
     case .upgrade: emit(.upgrade(request, head))
     case .refuse(let status, let headers, let reason):
-      respond(to: request, status: status, headers: headers, body: Array(reason.utf8))
-    }
-  }
-
-  /// RFC 9110 section 7.8: a list of protocols, told apart without regard to case.
-  private func asksForWebSocket(_ head: HTTPRequestHead) -> Bool {
-    guard let value = head.first("upgrade") else { return false }
-    return value.lowercased().split(separator: ",").contains { protocolName in
-      protocolName.drop { $0 == " " || $0 == "\t" }.hasPrefix("websocket")
+      respond(
+        to: request, status: status, headers: headers.map { ($0.name, $0.value) },
+        body: Array((reason + "\n").utf8))
     }
   }
 
@@ -79,7 +73,7 @@ extension SocketHub {
   func sent(_ connection: Connection, _ exchange: Exchange) {
     guard case .sending(let keepAlive) = exchange.stage else { return }
     guard keepAlive, stopsAt == nil else { return leave(connection) }
-    exchange.stage = .reading(.between)
+    exchange.stage = .reading(.nothing)
     limit(connection, to: configuration.idleKeepAlive)
     advance(connection, exchange)
     rememberUnread(connection)
@@ -88,7 +82,7 @@ extension SocketHub {
   /// A request that never comes whole is answered 408 (RFC 9110 section 15.5.9).
   func expire(_ connection: Connection, _ exchange: Exchange) {
     switch exchange.stage {
-    case .reading(.between): leave(connection)
+    case .reading(.nothing): leave(connection)
     case .reading(.head), .reading(.body):
       refuse(connection, exchange, HTTPError(status: 408, detail: "request took too long"))
     case .answering, .sending: destroy(connection, as: .ended)

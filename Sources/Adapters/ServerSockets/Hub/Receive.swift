@@ -62,11 +62,11 @@ extension SocketHub {
   ) {
     switch connection.phase {
     case .exchange(let exchange):
-      unsafe exchange.reader.receive(Array(bytes))
+      unsafe exchange.reader.receive(bytes.bytes)
       advance(connection, exchange)
     case .open(let session):
       if isFirst, !session.isClosing { emit(.heard(connection.id)) }
-      unsafe take(Array(bytes), connection, session)
+      unsafe take(bytes.bytes, connection, session)
     case .handshake, .leaving, .lingering: break
     }
   }

@@ -2,7 +2,7 @@ import LinkProtocols
 
 /// Messages in, frames out.
 extension SocketHub {
-  func take(_ bytes: [UInt8], _ connection: Connection, _ session: Session) {
+  func take(_ bytes: RawSpan, _ connection: Connection, _ session: Session) {
     var events: [WebSocketEvent] = []
     session.socket.receive(bytes, into: &events)
     let reply = session.socket.takeOutput()
@@ -69,7 +69,8 @@ extension Session {
   func ending(unless ending: SocketEnding) -> SocketEnding {
     guard case .closing(let code, let reason) = stage else { return ending }
     switch ending {
-    case .peerClosed, .closed, .violation, .ended, .reset: return .closed(code: code, reason: reason)
+    case .peerClosed, .closed, .violation, .ended, .reset:
+      return .closed(code: code, reason: reason)
     case .dropped, .stopped: return ending
     }
   }

@@ -8,7 +8,8 @@ final class Listener {
   /// Binds and listens; the descriptor closes with the last reference.
   init(_ address: SocketAddress, host: String) throws(SocketServerError) {
     descriptor = socket(
-      address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+      address.family,
+      Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         | Int32(SOCK_NONBLOCK.rawValue), 0)
     guard descriptor >= 0 else { throw .system(call: "socket", errno: errno) }
     setOption(SOL_SOCKET, SO_REUSEADDR, 1, on: descriptor)

@@ -60,10 +60,10 @@ final class SocketsClient {
   }
 
   private func connect6(_ port: UInt16) -> Int32 {
-    var address = unsafe sockaddr_in6()
-    unsafe address.sin6_family = sa_family_t(AF_INET6)
-    unsafe address.sin6_port = port.bigEndian
-    unsafe address.sin6_addr = in6addr_loopback
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    address.sin6_port = port.bigEndian
+    address.sin6_addr = in6addr_loopback
     return unsafe withUnsafePointer(to: address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in6>.size))

@@ -27,7 +27,8 @@ struct `Sockets keep their bounds` {
       $0.http.maxTargetBytes = 100
     } _: { rig in
       let target = "/" + String(repeating: "x", count: bytes - 1)
-      #expect(try rig.client().get(target).status == status)
+      let answer = try rig.client().get(target)
+      #expect(answer.status == status)
     }
   }
 
@@ -79,7 +80,8 @@ struct `Sockets keep their bounds` {
     try await SocketsRig.run {
       $0.headTimeout = .milliseconds(50)
     } _: { rig in
-      #expect(try rig.client().response().status == 408)
+      let answer = try rig.client().response()
+      #expect(answer.status == 408)
     }
   }
 

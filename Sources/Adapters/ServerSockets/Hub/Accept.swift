@@ -5,27 +5,26 @@ import LinkCore
 extension SocketHub {
   /// Listens on every address of the host; one port for all of them.
   func listen() throws(SocketServerError) -> UInt16 {
-    var port = configuration.port
-    var failure = SocketServerError.address(host: configuration.host, detail: "no address")
-    let addresses = try SocketAddress.resolve(configuration.host, port: port)
-    for var address in addresses {
-      address.port = port
-      do throws(SocketServerError) {
-        let listener = try Listener(address, host: configuration.host)
-        listeners.append(listener)
-        if let cause = poller.add(
-          listener.descriptor, .read, token: UInt64(listeners.count))
-        {
-          throw .system(call: "epoll_ctl", errno: cause)
-        }
-        port = listener.port
-      } catch {
-        failure = error
-        if listeners.isEmpty { continue }
+    let made = try makeListeners()
+    for listener in made {
+      listeners.append(listener)
+      if let cause = poller.add(listener.descriptor, .read, token: UInt64(listeners.count)) {
+        throw .system(call: "epoll_ctl", errno: cause)
       }
     }
-    guard !listeners.isEmpty else { throw failure }
-    return port
+    return made.first?.port ?? 0
+  }
+
+  /// A port that the kernel picked for one family may be taken in the other: then it picks again.
+  private func makeListeners() throws(SocketServerError) -> [Listener] {
+    let host = configuration.host
+    let addresses = try SocketAddress.resolve(host, port: configuration.port)
+    for _ in 0..<8 where configuration.port == 0 {
+      do throws(SocketServerError) { return try Listener.all(addresses, host: host) } catch {
+        guard case .bind(_, _, EADDRINUSE) = error else { throw error }
+      }
+    }
+    return try Listener.all(addresses, host: host)
   }
 
   func closeListeners() {

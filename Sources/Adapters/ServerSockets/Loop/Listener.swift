@@ -27,6 +27,25 @@ final class Listener {
     close(descriptor)
   }
 
+  /// A listener for each address, on the first one's port; skips a family this machine lacks.
+  static func all(
+    _ addresses: [SocketAddress], host: String
+  ) throws(SocketServerError) -> [Listener] {
+    var made: [Listener] = []
+    var missing = SocketServerError.address(host: host, detail: "no address")
+    for var address in addresses {
+      if let first = made.first { address.port = first.port }
+      do throws(SocketServerError) { made.append(try Listener(address, host: host)) } catch {
+        switch error {
+        case .bind(_, _, EADDRNOTAVAIL), .system(_, EAFNOSUPPORT): missing = error
+        case .address, .bind, .tls, .system, .alreadyStarted: throw error
+        }
+      }
+    }
+    guard !made.isEmpty else { throw missing }
+    return made
+  }
+
   /// The port it listens on.
   var port: UInt16 { SocketAddress.local(of: descriptor)?.port ?? 0 }
 

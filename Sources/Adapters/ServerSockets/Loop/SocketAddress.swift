@@ -27,7 +27,18 @@ struct SocketAddress {
   }
 
   /// The addresses that `host` stands for, for listening; blocks when it has to ask a resolver.
+  ///
+  /// `localhost` is both loopback addresses, whatever the machine's hosts file says (RFC 6761).
   static func resolve(_ host: String, port: UInt16) throws(SocketServerError) -> [SocketAddress] {
+    guard host != "localhost" else {
+      return try lookUp("127.0.0.1", port: port) + lookUp("::1", port: port)
+    }
+    return try lookUp(host, port: port)
+  }
+
+  private static func lookUp(
+    _ host: String, port: UInt16
+  ) throws(SocketServerError) -> [SocketAddress] {
     var hints = unsafe addrinfo()
     unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     unsafe hints.ai_flags = AI_PASSIVE

@@ -65,7 +65,7 @@ struct `Sockets speak TLS` {
         return data.decode().split('\\r\\n')[0]
 
       """
-    return try await run("python3", ["-c", start + lines])
+    return try await run("python3", ["-W", "ignore", "-c", start + lines])
   }
 
   @Test(arguments: ["TLSv1_2", "TLSv1_3"])
@@ -93,7 +93,7 @@ struct `Sockets speak TLS` {
         """
         def attempt():
           try: connect(); print('connected')
-          except ssl.SSLError as e: print(e.reason)
+          except ssl.SSLError as e: print(e)
         c.set_alpn_protocols(['h2'])
         attempt()
         c.set_alpn_protocols(['http/1.1'])
@@ -105,8 +105,11 @@ struct `Sockets speak TLS` {
         c.maximum_version = ssl.TLSVersion.TLSv1_3
         attempt()
         """)
-      #expect(
-        said == "TLSV1_ALERT_NO_APPLICATION_PROTOCOL\nTLSV1_ALERT_PROTOCOL_VERSION\nconnected\n")
+      let lines = said.split(separator: "\n")
+      #expect(lines.count == 3)
+      #expect(lines.first?.contains("alert no application protocol") == true)
+      #expect(lines.dropFirst().first?.contains("alert protocol version") == true)
+      #expect(lines.last == "connected")
     }
   }
 
@@ -153,7 +156,7 @@ struct `Sockets speak TLS` {
     }
   }
 
-  @Test(arguments: ["GET / HTTP/1.1\r\nHost: a\r\n\r\n", "\u{16}\u{3}\u{1}\u{0}\u{2}xx"])
+  @Test(arguments: ["GET / HTTP/1.1\r\nHost: a\r\n\r\n", "\u{16}\u{3}\u{1}\u{0}\u{5}hello"])
   func `cuts who does not speak TLS`(bytes: String) async throws {
     try await Self.serve { rig, _ in
       let client = try rig.client()

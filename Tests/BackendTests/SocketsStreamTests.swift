@@ -83,6 +83,18 @@ struct `Sockets speak WebSocket` {
     }
   }
 
+  @Test func `answers a message ahead of the close that came with it`() async throws {
+    try await SocketsRig.run { rig in
+      let client = try rig.client()
+      _ = try client.upgrade()
+      try client.send(Client.text("last words") + Client.frame(9, [1]) + Client.close(1000))
+      #expect(try client.frame() == Client.Frame(opcode: 10, payload: [1]))
+      #expect(try client.frame() == .text("last words"))
+      #expect(try client.frame() == .close(1000))
+      #expect(client.isAtEnd())
+    }
+  }
+
   @Test func `closes with a code and waits for the client's`() async throws {
     try await SocketsRig.run { rig in
       let client = try rig.client()

@@ -37,6 +37,7 @@ public actor SocketServer<Handler: SocketHandler> {
   /// Listens; answers the port. Blocks the loop while a host name is resolved.
   public func start() throws(SocketServerError) -> UInt16 {
     guard case .made = state else { throw .alreadyStarted }
+    hub.now = Clock.now
     let port = try hub.listen()
     state = .running
     loop.drive(with: { self.assumeIsolated { $0.turn() } })
@@ -76,7 +77,8 @@ public actor SocketServer<Handler: SocketHandler> {
   public func run<Result: Sendable>(
     _ body: @Sendable (inout Handler, SocketHub) -> Result
   ) -> Result {
-    body(&handler, hub)
+    hub.now = Clock.now
+    return body(&handler, hub)
   }
 
   private func turn() {

@@ -58,7 +58,7 @@ final class Connection {
     switch phase {
     case .handshake(let wants): return wants
     case .exchange(let exchange): return exchange.isReading ? writing.union(.read) : writing
-    case .open: return writing.union(.read)
+    case .open(let session): return session.isOver ? writing : writing.union(.read)
     case .leaving: return .write
     case .lingering: return .read
     }
@@ -150,6 +150,8 @@ final class Session {
     case overflowing
     /// Our close frame is queued; the client's is awaited.
     case closing(code: UInt16, reason: String)
+    /// The handler knows the end; answers to what came before it still go out this turn.
+    case over
   }
 
   var socket: WebSocketConnection

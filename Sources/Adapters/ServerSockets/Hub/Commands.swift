@@ -48,7 +48,7 @@ extension SocketHub {
 
   /// Queues a text message for one WebSocket, deflated when that was agreed; must be UTF-8.
   public func send(text: [UInt8], to connection: ConnectionID) {
-    guard let (connection, session) = open(connection), session.isOpen else { return }
+    guard let (connection, session) = open(connection), session.takesFrames else { return }
     var frames: [UInt8] = []
     session.socket.send(text: text, into: &frames)
     enqueue(frames, connection, session)
@@ -56,7 +56,7 @@ extension SocketHub {
 
   /// Queues a ping; the payload, at most 125 bytes, comes back as `pong`.
   public func ping(_ connection: ConnectionID, payload: [UInt8] = []) {
-    guard let (connection, session) = open(connection), session.isOpen else { return }
+    guard let (connection, session) = open(connection), session.takesFrames else { return }
     var frames: [UInt8] = []
     session.socket.ping(payload, into: &frames)
     enqueue(frames, connection, session)
@@ -64,7 +64,8 @@ extension SocketHub {
 
   /// Starts the closing handshake, behind what is queued; of the WebSocket only `closed` follows.
   public func close(_ connection: ConnectionID, code: UInt16, reason: String) {
-    guard let (connection, session) = open(connection), !session.isClosing else { return }
+    guard let (connection, session) = open(connection), !session.isClosing, !session.isOver
+    else { return }
     var frames: [UInt8] = []
     session.socket.close(code: code, reason: reason, into: &frames)
     session.stage = .closing(code: code, reason: reason)

@@ -90,7 +90,7 @@ import LinkProtocols
   func destroy(_ connection: Connection, as ending: SocketEnding) {
     guard self.connection(connection.id) === connection else { return }
     switch connection.phase {
-    case .open(let session): emit(.closed(connection.id, session.ending(unless: ending)))
+    case .open(let session): end(connection, session, ending)
     case .exchange(let exchange):
       if let request = exchange.unanswered(on: connection.id) { emit(.abandoned(request)) }
     case .handshake, .leaving, .lingering: break

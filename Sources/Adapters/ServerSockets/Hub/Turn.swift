@@ -81,6 +81,7 @@ extension SocketHub {
   /// Writes what the turn queued, until nothing is left to do for it.
   func flush() {
     for connection in takeTouched() where self.connection(connection.id) === connection {
+      if case .open(let session) = connection.phase { conclude(connection, session) }
       if !connection.isBackedUp { pump(connection) }
       watch(connection)
     }

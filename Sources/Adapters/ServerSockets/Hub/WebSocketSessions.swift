@@ -5,19 +5,13 @@ extension SocketHub {
   func take(_ bytes: RawSpan, _ connection: Connection, _ session: Session) {
     var events: [WebSocketEvent] = []
     session.socket.receive(bytes, into: &events)
-    let reply = session.socket.takeOutput()
     for event in events { translate(event, connection, session) }
-    switch connection.phase {
-    case .open: enqueue(reply, connection, session)
-    case .leaving: connection.outgoing.append(reply)
-    case .handshake, .exchange, .lingering: break
-    }
+    touch(connection)
   }
 
   private func translate(
     _ event: WebSocketEvent, _ connection: Connection, _ session: Session
   ) {
-    guard case .open = connection.phase else { return }
     switch event {
     case .text(let bytes) where !session.isClosing: emit(.text(connection.id, bytes))
     case .binary(let bytes) where !session.isClosing: emit(.binary(connection.id, bytes))
@@ -31,16 +25,26 @@ extension SocketHub {
     }
   }
 
-  /// The conversation is over: says so, and lets the last frames go out.
-  private func end(_ connection: Connection, _ session: Session, _ ending: SocketEnding) {
+  /// Says why the conversation is over, once.
+  func end(_ connection: Connection, _ session: Session, _ ending: SocketEnding) {
+    guard !session.isOver else { return }
     emit(.closed(connection.id, session.ending(unless: ending)))
+    session.stage = .over
+  }
+
+  /// Queues what the protocol asked for by itself: a closing frame goes behind the handler's words.
+  func conclude(_ connection: Connection, _ session: Session) {
+    let frames = session.socket.takeOutput()
+    guard session.isOver else { return enqueue(frames, connection, session) }
+    connection.outgoing.append(frames)
     leave(connection)
   }
 
   /// Queues frames up to the bound; the first that would pass it is the last that is looked at.
   func enqueue(_ frames: [UInt8], _ connection: Connection, _ session: Session) {
-    guard !frames.isEmpty, session.isOpen else { return }
+    guard !frames.isEmpty, session.takesFrames else { return }
     guard connection.outgoing.byteCount + frames.count <= configuration.maxQueuedBytes else {
+      guard session.isOpen else { return }
       session.stage = .overflowing
       return emit(.overflow(connection.id))
     }
@@ -50,20 +54,29 @@ extension SocketHub {
 }
 
 extension Session {
-  /// Whether frames may still be queued.
   var isOpen: Bool {
     switch stage {
     case .open: true
-    case .overflowing, .closing: false
+    case .overflowing, .closing, .over: false
     }
   }
 
   var isClosing: Bool {
     switch stage {
     case .closing: true
-    case .open, .overflowing: false
+    case .open, .overflowing, .over: false
     }
   }
+
+  var isOver: Bool {
+    switch stage {
+    case .over: true
+    case .open, .overflowing, .closing: false
+    }
+  }
+
+  /// Whether frames may still be queued.
+  var takesFrames: Bool { isOpen || isOver }
 
   /// Our own close explains every end that follows it, except those the server makes itself.
   func ending(unless ending: SocketEnding) -> SocketEnding {

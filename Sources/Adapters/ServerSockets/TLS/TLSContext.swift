@@ -1,4 +1,5 @@
 import COpenSSL
+import Glibc
 
 /// What all TLS connections of a server share: certificate, versions, tickets.
 @safe final class TLSContext {
@@ -35,8 +36,10 @@ import COpenSSL
   static func lastError() -> String {
     let code = ERR_get_error()
     guard code != 0 else { return "no reason given" }
-    guard let reason = unsafe ERR_reason_error_string(code) else { return "error \(code)" }
-    return unsafe String(cString: reason)
+    if let reason = unsafe ERR_reason_error_string(code) { return unsafe String(cString: reason) }
+    // ERR_SYSTEM_FLAG: the rest is an errno, which the table of reasons leaves out.
+    guard code & 0x8000_0000 != 0 else { return "error \(code)" }
+    return unsafe String(cString: strerror(Int32(truncatingIfNeeded: code & 0x7FFF_FFFF)))
   }
 
   /// TLS 1.2 is the least (RFC 8996). Tickets hold the sessions, so that the server keeps none.
@@ -52,11 +55,13 @@ import COpenSSL
   }
 
   private func load(_ files: TLSFiles) throws(SocketServerError) {
-    guard
-      unsafe SSL_CTX_use_certificate_chain_file(context, files.certificatePath) == 1,
-      unsafe SSL_CTX_use_PrivateKey_file(context, files.keyPath, SSL_FILETYPE_PEM) == 1,
-      unsafe SSL_CTX_check_private_key(context) == 1
-    else { throw .tls(detail: Self.lastError()) }
+    let (chain, key) = (files.certificatePath, files.keyPath)
+    guard unsafe SSL_CTX_use_certificate_chain_file(context, chain) == 1 else {
+      throw .tls(detail: "\(chain): \(Self.lastError())")
+    }
+    guard unsafe SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1 else {
+      throw .tls(detail: "\(key): \(Self.lastError())")
+    }
   }
 }
 

@@ -144,6 +144,10 @@ struct `Sockets serve a crowd` {
   @Test func `leaks no descriptor over 500 connections of every fate`() async throws {
     try await SocketsRig.run { rig in
       let before = descriptors(of: rig.port)
+      let held = try rig.client()
+      #expect(try held.get("/").status == 200)
+      #expect(descriptors(of: rig.port) == before + 1)
+      held.close()
       for index in 0..<500 {
         let client = try rig.client()
         switch index % 5 {

@@ -15,7 +15,7 @@ public actor SocketServer<Handler: SocketHandler> {
   }
 
   private nonisolated let loop: EventLoop
-  private nonisolated let inputs = Mutex<[Input]>([])
+  private nonisolated let inputs = Mutex<[Input]?>([])
   private let hub: SocketHub
   private var handler: Handler
   private var state = State.made
@@ -65,11 +65,13 @@ public actor SocketServer<Handler: SocketHandler> {
     }
   }
 
-  /// Has `input` run on the loop, in the order of the calls; before `start` it waits for it.
+  /// Has `input` run on the loop, in the order of the calls.
+  ///
+  /// Before `start` it waits for it; once the server has stopped it is thrown away.
   public nonisolated func inject(
     _ input: @escaping @Sendable (inout Handler, SocketHub) -> Void
   ) {
-    inputs.withLock { $0.append(input) }
+    inputs.withLock { $0?.append(input) }
     loop.wake()
   }
 
@@ -89,6 +91,7 @@ public actor SocketServer<Handler: SocketHandler> {
     hub.cutAll()
     settle()
     state = .stopped
+    inputs.withLock { $0 = nil }
     loop.drive(with: nil)
     for waiter in waiters { waiter.resume() }
   }
@@ -104,8 +107,9 @@ public actor SocketServer<Handler: SocketHandler> {
 
   private func takeInputs() -> [Input] {
     inputs.withLock { inputs in
-      defer { inputs = [] }
-      return inputs
+      guard let taken = inputs else { return [] }
+      inputs = []
+      return taken
     }
   }
 }

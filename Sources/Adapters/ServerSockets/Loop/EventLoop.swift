@@ -105,13 +105,14 @@ private final class Mailbox: Sendable {
     signal { _ in }
   }
 
+  /// Only the first change since the thread last looked writes; the others ride along.
   private func signal(_ change: (inout State) -> Void) {
-    state.withLock { state in
+    let isFirst = state.withLock { state in
       change(&state)
-      guard !state.isSignalled else { return }
-      state.isSignalled = true
-      eventfd_write(descriptor, 1)
+      defer { state.isSignalled = true }
+      return !state.isSignalled
     }
+    if isFirst { eventfd_write(descriptor, 1) }
   }
 
   /// The thread's whole life.
@@ -130,13 +131,12 @@ private final class Mailbox: Sendable {
     }
   }
 
+  /// Drains the descriptor first: a letter that comes between the two is written for again.
   private func next() -> ([Letter], driver: (@Sendable () -> Void)?)? {
-    state.withLock { state in
-      if state.isSignalled {
-        var count = eventfd_t()
-        unsafe eventfd_read(descriptor, &count)
-        state.isSignalled = false
-      }
+    var count = eventfd_t()
+    unsafe eventfd_read(descriptor, &count)
+    return state.withLock { state in
+      state.isSignalled = false
       if state.isFinished { return nil }
       defer { state.letters = [] }
       return (state.letters, state.driver)

@@ -53,6 +53,14 @@ public struct HTTPRequestReader: Sendable {
     }
   }
 
+  /// Whether a head has been read whose body is not whole yet.
+  public var isReadingBody: Bool {
+    switch phase {
+    case .body: true
+    case .head, .failed: false
+    }
+  }
+
   /// The bytes behind the last request, for the protocol it upgraded to.
   public mutating func takeRest() -> [UInt8] {
     defer { (buffer, consumed) = ([], 0) }

@@ -31,7 +31,13 @@ struct HeadScanner: Sendable {
       guard afterCR == (byte == Text.lf) else {
         throw .bad(afterCR ? "a CR without LF" : "an LF without CR")
       }
-      guard afterCR else { continue }
+      guard afterCR else {
+        // At once, not at the line's end: a TLS hello may never have one.
+        guard byte >= 0x20 || byte == Text.cr || byte == Text.tab else {
+          throw .bad("a control byte")
+        }
+        continue
+      }
       let line = lineStart..<(scanned - 2)
       lineStart = scanned
       if line.isEmpty { return .complete(end: scanned) }

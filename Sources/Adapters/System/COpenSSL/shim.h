@@ -5,3 +5,9 @@
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
+#include <stdint.h>
+
+// Swift imports no macro that is made of a macro; these give such values a name.
+static inline uint64_t holdfast_tls_options(void) {
+  return SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF;
+}

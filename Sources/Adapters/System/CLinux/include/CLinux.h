@@ -13,4 +13,7 @@
 #include <sys/timerfd.h>
 // Declared by sched.h for _GNU_SOURCE only.
 int setns(int descriptor, int kind);
+
+// Declared by the C library only where GNU extensions are asked for.
+extern int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
 #endif

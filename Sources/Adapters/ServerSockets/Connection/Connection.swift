@@ -1,0 +1,164 @@
+import CLinux
+import Glibc
+import LinkCore
+import LinkProtocols
+
+/// One accepted socket; holds memory only for what is unfinished.
+final class Connection {
+  let id: ConnectionID
+  let descriptor: Int32
+  let tls: TLSStream?
+  var phase: Phase
+  var outgoing = SendQueue()
+  /// What the poller watches.
+  var watched: Interest = .read
+  /// Whether the socket took less than was queued.
+  var isBackedUp = false
+  /// Whether the end of this turn looks at it.
+  var isTouched = false
+  /// When its phase has lasted too long.
+  var deadline: Instant?
+  /// The earliest entry of the deadline heap that names it.
+  var armed: Instant?
+
+  init(id: ConnectionID, descriptor: Int32, tls: TLSStream?, phase: Phase) {
+    self.id = id
+    self.descriptor = descriptor
+    self.tls = tls
+    self.phase = phase
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  enum Phase {
+    /// TLS is being agreed on.
+    case handshake(wants: Interest)
+    /// Speaks HTTP.
+    case exchange(Exchange)
+    /// Speaks WebSocket.
+    case open(Session)
+    /// Nothing more is read; what is queued goes out, then our side is shut.
+    case leaving
+    /// Our side is shut; what still comes is thrown away until the client's end.
+    case lingering
+  }
+
+  var isShakingHands: Bool {
+    switch phase {
+    case .handshake: true
+    case .exchange, .open, .leaving, .lingering: false
+    }
+  }
+
+  /// What the poller should watch, from where the connection stands.
+  var wanted: Interest {
+    let writing: Interest = isBackedUp ? .write : []
+    switch phase {
+    case .handshake(let wants): return wants
+    case .exchange(let exchange): return exchange.isReading ? writing.union(.read) : writing
+    case .open(let session): return session.isOver ? writing : writing.union(.read)
+    case .leaving: return .write
+    case .lingering: return .read
+    }
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
+    if let tls { return unsafe tls.read(into: buffer) }
+    return unsafe readPlain(into: buffer)
+  }
+
+  /// Reads past TLS, for bytes that nobody will look at.
+  func readPlain(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
+    let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
+    if count > 0 { return .bytes(count) }
+    if count == 0 { return .end }
+    return isTransient(errno) ? .wouldBlock : .failed("errno \(errno)")
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer) -> WriteOutcome {
+    if let tls { return unsafe tls.write(bytes) }
+    let count = unsafe Glibc.send(
+      descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+    if count >= 0 { return .bytes(count) }
+    return isTransient(errno) ? .wouldBlock : .failed("errno \(errno)")
+  }
+
+  /// Ends our side of the stream; the client's may go on.
+  func shutWriting() {
+    tls?.sayGoodbye()
+    shutdown(descriptor, Int32(SHUT_WR))
+  }
+
+  private func isTransient(_ cause: Int32) -> Bool {
+    cause == EAGAIN || cause == EWOULDBLOCK || cause == EINTR
+  }
+}
+
+/// The HTTP side of a connection: one request at a time, in order.
+final class Exchange {
+  enum Stage {
+    /// Waits for a request or for the rest of one.
+    case reading(Part)
+    /// The handler has the request.
+    case answering(Question)
+    /// The answer is on its way.
+    case sending(keepAlive: Bool)
+  }
+
+  /// How far the next request has come.
+  enum Part {
+    case nothing, head, body
+  }
+
+  /// What the answer depends on.
+  struct Question {
+    let keepAlive: Bool
+    let omitsBody: Bool
+    let upgrade: HTTPRequestHead?
+  }
+
+  var reader: HTTPRequestReader
+  var stage = Stage.reading(.head)
+  /// How many requests were handed over.
+  var number: UInt32 = 0
+
+  init(limits: HTTPLimits) {
+    reader = HTTPRequestReader(limits: limits)
+  }
+
+  /// How far the next request has come, by what was read of it.
+  var reached: Part {
+    if reader.isReadingBody { return .body }
+    return reader.isIdle ? .nothing : .head
+  }
+
+  var isReading: Bool {
+    switch stage {
+    case .reading: true
+    case .answering, .sending: false
+    }
+  }
+}
+
+/// The WebSocket side of a connection.
+final class Session {
+  enum Stage {
+    case open
+    /// The queue passed its bound; nothing is added to it any more.
+    case overflowing
+    /// Our close frame is queued; the client's is awaited.
+    case closing(code: UInt16, reason: String)
+    /// The handler knows the end; answers to what came before it still go out this turn.
+    case over
+  }
+
+  var socket: WebSocketConnection
+  var stage = Stage.open
+
+  init(limits: WebSocketLimits, deflate: DeflateParameters?) {
+    socket = WebSocketConnection(
+      role: .server, limits: limits, extensions: deflate, maskSeed: 0)
+  }
+}

@@ -1,0 +1,56 @@
+/// Bytes on their way to one client; frames that many clients get are shared, not copied.
+struct SendQueue {
+  private var chunks: [[UInt8]] = []
+  private var first = 0
+  private var taken = 0
+  /// How many bytes wait.
+  private(set) var byteCount = 0
+
+  var isEmpty: Bool { byteCount == 0 }
+
+  mutating func append(_ bytes: [UInt8]) {
+    guard !bytes.isEmpty else { return }
+    chunks.append(bytes)
+    byteCount += bytes.count
+  }
+
+  /// Copies the oldest bytes without taking them; answers how many.
+  func copy(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    var filled = 0
+    var skipped = taken
+    for chunk in chunks[first...] {
+      guard filled < buffer.count else { break }
+      let count = min(chunk.count - skipped, buffer.count - filled)
+      unsafe chunk.withUnsafeBytes { bytes in
+        let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+        unsafe target.copyMemory(from: .init(rebasing: bytes[skipped..<skipped + count]))
+      }
+      filled += count
+      skipped = 0
+    }
+    return filled
+  }
+
+  /// Takes the oldest bytes; a queue that is empty again holds no memory.
+  mutating func consume(_ count: Int) {
+    byteCount -= count
+    guard byteCount > 0 else {
+      self = SendQueue()
+      return
+    }
+    taken += count
+    while taken >= chunks[first].count {
+      taken -= chunks[first].count
+      chunks[first] = []
+      first += 1
+    }
+    compact()
+  }
+
+  /// Lets go of spent slots once they are the larger half.
+  private mutating func compact() {
+    guard first > 32, first > chunks.count / 2 else { return }
+    chunks.removeFirst(first)
+    first = 0
+  }
+}

@@ -1,0 +1,85 @@
+import Glibc
+import LinkCore
+
+/// Where connections come from.
+extension SocketHub {
+  /// Listens on every address of the host; one port for all of them.
+  func listen() throws(SocketServerError) -> UInt16 {
+    let made = try makeListeners()
+    for listener in made {
+      listeners.append(listener)
+      if let cause = poller.add(listener.descriptor, .read, token: UInt64(listeners.count)) {
+        throw .system(call: "epoll_ctl", errno: cause)
+      }
+    }
+    return made.first?.port ?? 0
+  }
+
+  /// A port that the kernel picked for one family may be taken in the other: then it picks again.
+  private func makeListeners() throws(SocketServerError) -> [Listener] {
+    let host = configuration.host
+    let addresses = try SocketAddress.resolve(host, port: configuration.port)
+    for _ in 0..<8 where configuration.port == 0 {
+      do throws(SocketServerError) { return try Listener.all(addresses, host: host) } catch {
+        guard case .bind(_, _, EADDRINUSE) = error else { throw error }
+      }
+    }
+    return try Listener.all(addresses, host: host)
+  }
+
+  func closeListeners() {
+    for listener in listeners { poller.remove(listener.descriptor) }
+    listeners = []
+  }
+
+  /// Takes at most 64 connections a turn, so that those that are there get theirs.
+  func acceptAll(from listener: Listener) {
+    for _ in 0..<64 {
+      guard connectionCount < configuration.maxConnections else { return pauseAccepting(nil) }
+      switch listener.accept() {
+      case .connection(let descriptor): admit(descriptor)
+      case .nothing: return
+      case .unlucky: continue
+      case .exhausted: return pauseAccepting(now.advanced(by: .seconds(1)))
+      }
+    }
+  }
+
+  private func admit(_ descriptor: Int32) {
+    let id = nextID()
+    let stream = tls?.makeStream(on: descriptor)
+    guard tls == nil || stream != nil,
+      poller.add(descriptor, .read, token: id.token) == nil
+    else {
+      discard(id)
+      Glibc.close(descriptor)
+      return
+    }
+    let connection = Connection(
+      id: id, descriptor: descriptor, tls: stream, phase: .handshake(wants: .read))
+    insert(connection)
+    if stream == nil {
+      begin(connection)
+    } else {
+      limit(connection, to: configuration.handshakeTimeout)
+    }
+  }
+
+  /// Leaves who comes in the kernel's backlog; without this the loop would spin on the listener.
+  private func pauseAccepting(_ retry: Instant?) {
+    acceptance = .paused(retry: retry)
+    watchListeners([])
+  }
+
+  func resumeAccepting() {
+    guard case .paused = acceptance, connectionCount < configuration.maxConnections else { return }
+    acceptance = .open
+    watchListeners(.read)
+  }
+
+  private func watchListeners(_ interest: Interest) {
+    for (index, listener) in listeners.enumerated() {
+      poller.change(listener.descriptor, interest, token: UInt64(index + 1))
+    }
+  }
+}

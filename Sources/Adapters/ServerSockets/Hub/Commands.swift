@@ -1,0 +1,112 @@
+public import LinkCore
+import LinkProtocols
+
+extension SocketHub {
+  /// Answers a request, or refuses an upgrade, at once or later; only the first answer counts.
+  public func respond(
+    to request: RequestID, status: Int, headers: [(String, String)], body: [UInt8]
+  ) {
+    guard let (connection, exchange, question) = unanswered(request) else { return }
+    let keepAlive = question.keepAlive && stopsAt == nil
+    answer(
+      connection, exchange, keepAlive: keepAlive,
+      HTTPResponseWriter.bytes(
+        status: status, headers: headers, body: body, keepAlive: keepAlive,
+        omitsBody: question.omitsBody))
+  }
+
+  /// Turns an upgrade's connection into a WebSocket; `opened` follows within the turn.
+  ///
+  /// The headers go into the 101 answer. Does nothing for what was no upgrade.
+  public func accept(_ request: RequestID, headers: [(String, String)] = []) {
+    guard let (connection, exchange, question) = unanswered(request),
+      let head = question.upgrade
+    else { return }
+    let verdict = ServerHandshake.accept(
+      head, allowsDeflate: configuration.allowsDeflate, extraHeaders: headers)
+    guard case .upgrade(let answer, let deflate) = verdict else { return }
+    let early = exchange.reader.takeRest()
+    let session = Session(limits: configuration.webSocket, deflate: deflate)
+    connection.outgoing.append(answer)
+    connection.phase = .open(session)
+    emit(.opened(connection.id))
+    touch(connection)
+    if !early.isEmpty {
+      emit(.heard(connection.id))
+      unsafe take(early.span.bytes, connection, session)
+    }
+    rememberUnread(connection)
+  }
+
+  /// Queues one unmasked frame for many WebSockets; all of them share its bytes.
+  public func send(frame: [UInt8], to connections: [ConnectionID]) {
+    for id in connections {
+      guard let (connection, session) = open(id) else { continue }
+      enqueue(frame, connection, session)
+    }
+  }
+
+  /// Queues a text message for one WebSocket, deflated when that was agreed; must be UTF-8.
+  public func send(text: [UInt8], to connection: ConnectionID) {
+    guard let (connection, session) = open(connection), session.takesFrames else { return }
+    var frames: [UInt8] = []
+    session.socket.send(text: text, into: &frames)
+    enqueue(frames, connection, session)
+  }
+
+  /// Queues a ping; the payload, at most 125 bytes, comes back as `pong`.
+  public func ping(_ connection: ConnectionID, payload: [UInt8] = []) {
+    guard let (connection, session) = open(connection), session.takesFrames else { return }
+    var frames: [UInt8] = []
+    session.socket.ping(payload, into: &frames)
+    enqueue(frames, connection, session)
+  }
+
+  /// Starts the closing handshake, behind what is queued; of the WebSocket only `closed` follows.
+  public func close(_ connection: ConnectionID, code: UInt16, reason: String) {
+    guard let (connection, session) = open(connection), !session.isClosing, !session.isOver
+    else { return }
+    var frames: [UInt8] = []
+    session.socket.close(code: code, reason: reason, into: &frames)
+    session.stage = .closing(code: code, reason: reason)
+    connection.outgoing.append(frames)
+    limit(connection, to: configuration.closeTimeout)
+    touch(connection)
+  }
+
+  /// Cuts a connection at once, whatever it speaks.
+  public func drop(_ connection: ConnectionID) {
+    guard let connection = self.connection(connection) else { return }
+    destroy(connection, as: .dropped)
+  }
+
+  /// Sets the handler's one alarm, in the place of the former; `woke` tells that it has come.
+  public func wake(at instant: Instant?) {
+    alarm = instant
+  }
+
+  /// How many bytes wait to be taken by the client.
+  public func queuedBytes(of connection: ConnectionID) -> Int {
+    self.connection(connection)?.outgoing.byteCount ?? 0
+  }
+
+  /// The client's address, without its port; `nil` when the connection is no more.
+  public func peerAddress(of connection: ConnectionID) -> String? {
+    self.connection(connection).flatMap { SocketAddress.peer(of: $0.descriptor) }
+  }
+
+  private func open(_ id: ConnectionID) -> (Connection, Session)? {
+    guard let connection = connection(id), case .open(let session) = connection.phase else {
+      return nil
+    }
+    return (connection, session)
+  }
+
+  private func unanswered(_ request: RequestID) -> (Connection, Exchange, Exchange.Question)? {
+    guard let connection = connection(request.connection),
+      case .exchange(let exchange) = connection.phase, exchange.number == request.number,
+      case .answering(let question) = exchange.stage
+    else { return nil }
+    return (connection, exchange, question)
+  }
+}

@@ -1,0 +1,91 @@
+import LinkProtocols
+
+/// Requests in, answers out; one at a time on each connection.
+extension SocketHub {
+  /// Hands over the next whole request, if there is one.
+  func advance(_ connection: Connection, _ exchange: Exchange) {
+    while case .reading(let part) = exchange.stage {
+      switch exchange.reader.next() {
+      case .request(let head, let body): hand(head, body, connection, exchange)
+      case .needsContinue:
+        connection.outgoing.append(HTTPResponseWriter.continueBytes)
+        touch(connection)
+      case .failed(let error): refuse(connection, exchange, error)
+      case nil: return follow(connection, exchange, from: part)
+      }
+    }
+  }
+
+  /// Gives head and body their own deadlines; neither is moved by a further byte.
+  private func follow(
+    _ connection: Connection, _ exchange: Exchange, from part: Exchange.Part
+  ) {
+    let reached = exchange.reached
+    switch (part, reached) {
+    case (.nothing, .head): limit(connection, to: configuration.headTimeout)
+    case (.nothing, .body), (.head, .body): limit(connection, to: configuration.bodyTimeout)
+    case (_, .nothing), (.head, .head), (.body, .head), (.body, .body): return
+    }
+    exchange.stage = .reading(reached)
+  }
+
+  private func hand(
+    _ head: HTTPRequestHead, _ body: [UInt8], _ connection: Connection, _ exchange: Exchange
+  ) {
+    exchange.number += 1
+    limit(connection, to: nil)
+    let isUpgrade = head.asksForWebSocket
+    exchange.stage = .answering(
+      Exchange.Question(
+        keepAlive: head.keepAlive && !isUpgrade, omitsBody: head.method == "HEAD",
+        upgrade: isUpgrade ? head : nil))
+    let request = RequestID(connection: connection.id, number: exchange.number)
+    guard isUpgrade else { return emit(.request(request, head, body: body)) }
+    switch ServerHandshake.accept(head, allowsDeflate: false, extraHeaders: []) {
+    case .upgrade: emit(.upgrade(request, head))
+    case .refuse(let status, let headers, let reason):
+      respond(
+        to: request, status: status, headers: headers.map { ($0.name, $0.value) },
+        body: Array((reason + "\n").utf8))
+    }
+  }
+
+  /// Answers what cannot be read, and closes: where the next request begins is unknown.
+  private func refuse(_ connection: Connection, _ exchange: Exchange, _ error: HTTPError) {
+    answer(
+      connection, exchange, keepAlive: false,
+      HTTPResponseWriter.bytes(
+        status: error.status, headers: [("Content-Type", "text/plain")],
+        body: Array((error.detail + "\n").utf8), keepAlive: false))
+  }
+
+  /// Queues an answer and starts the time the client has to take it.
+  func answer(
+    _ connection: Connection, _ exchange: Exchange, keepAlive: Bool, _ bytes: [UInt8]
+  ) {
+    connection.outgoing.append(bytes)
+    exchange.stage = .sending(keepAlive: keepAlive)
+    limit(connection, to: configuration.answerTimeout)
+    touch(connection)
+  }
+
+  /// The answer is out: the next request may be read.
+  func sent(_ connection: Connection, _ exchange: Exchange) {
+    guard case .sending(let keepAlive) = exchange.stage else { return }
+    guard keepAlive, stopsAt == nil else { return leave(connection) }
+    exchange.stage = .reading(.nothing)
+    limit(connection, to: configuration.idleKeepAlive)
+    advance(connection, exchange)
+    rememberUnread(connection)
+  }
+
+  /// A request that never comes whole is answered 408 (RFC 9110 section 15.5.9).
+  func expire(_ connection: Connection, _ exchange: Exchange) {
+    switch exchange.stage {
+    case .reading(.nothing): leave(connection)
+    case .reading(.head), .reading(.body):
+      refuse(connection, exchange, HTTPError(status: 408, detail: "request took too long"))
+    case .answering, .sending: destroy(connection, as: .ended)
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import LinkProtocols
+
+/// Bytes that came, by the phase of the connection they came on.
+extension SocketHub {
+  /// What one client may send in one turn, so that it does not keep the others waiting.
+  private static let readBudget = 4 * scratchBytes
+
+  func receive(on connection: Connection) {
+    switch connection.phase {
+    case .handshake: shakeHands(connection)
+    case .exchange, .open: readAll(from: connection)
+    case .leaving: break
+    case .lingering: throwAway(from: connection)
+    }
+  }
+
+  private func shakeHands(_ connection: Connection) {
+    guard let tls = connection.tls else { return }
+    switch tls.handshake() {
+    case .done:
+      begin(connection)
+      readAll(from: connection)
+    case .wants(let interest):
+      connection.phase = .handshake(wants: interest)
+    case .failed(let detail): destroy(connection, as: .reset(detail: detail))
+    }
+  }
+
+  /// Starts speaking HTTP.
+  func begin(_ connection: Connection) {
+    connection.phase = .exchange(Exchange(limits: configuration.http))
+    limit(connection, to: configuration.headTimeout)
+  }
+
+  private func readAll(from connection: Connection) {
+    var budget = Self.readBudget
+    while budget > 0, connection.wanted.contains(.read) {
+      switch unsafe connection.read(into: scratch) {
+      case .bytes(let count):
+        let isFirst = budget == Self.readBudget
+        budget -= count
+        unsafe take(UnsafeRawBufferPointer(rebasing: scratch[..<count]), connection, isFirst)
+        if connection.tls == nil, count < Self.scratchBytes { return }
+      case .wouldBlock: return
+      case .end: return destroy(connection, as: .ended)
+      case .failed(let detail): return destroy(connection, as: .reset(detail: detail))
+      }
+    }
+    rememberUnread(connection)
+  }
+
+  /// Has the next turn look at what OpenSSL has read from the socket but not given out.
+  func rememberUnread(_ connection: Connection) {
+    guard let tls = connection.tls, connection.wanted.contains(.read), tls.hasPending else {
+      return
+    }
+    unread.append(connection.id)
+  }
+
+  private func take(
+    _ bytes: UnsafeRawBufferPointer, _ connection: Connection, _ isFirst: Bool
+  ) {
+    switch connection.phase {
+    case .exchange(let exchange):
+      unsafe exchange.reader.receive(bytes.bytes)
+      advance(connection, exchange)
+    case .open(let session):
+      if isFirst, !session.isClosing { emit(.heard(connection.id)) }
+      unsafe take(bytes.bytes, connection, session)
+    case .handshake, .leaving, .lingering: break
+    }
+  }
+
+  /// Reads to the client's end, so that the kernel does not answer late bytes with a reset.
+  private func throwAway(from connection: Connection) {
+    switch unsafe connection.readPlain(into: scratch) {
+    case .bytes, .wouldBlock: break
+    case .end, .failed: destroy(connection, as: .ended)
+    }
+  }
+}

@@ -1,0 +1,147 @@
+public import LinkCore
+import LinkProtocols
+
+/// The connections of one server, and what can be asked of them; lives on the server's loop.
+///
+/// No command calls the handler: what a command leads to is told as a later event. A command for a
+/// connection or request that is no more does nothing.
+@safe public final class SocketHub {
+  /// The moment of this turn of the loop.
+  public internal(set) var now: Instant
+  /// How many connections are held, in whatever phase.
+  public internal(set) var connectionCount = 0
+
+  let configuration: SocketServerConfiguration
+  let tls: TLSContext?
+  let poller: Poller
+  /// What one read fills and one write empties; no connection has a buffer of its own.
+  let scratch: UnsafeMutableRawBufferPointer
+  /// The size of `scratch`.
+  static let scratchBytes = 65_536
+  var listeners: [Listener] = []
+  var acceptance = Acceptance.open
+  var heap = DeadlineHeap()
+  var alarm: Instant?
+  /// When what is left is cut, once the server is stopping.
+  var stopsAt: Instant?
+  /// Connections with bytes that no readiness will tell of.
+  var unread: [ConnectionID] = []
+  private var slots: [Connection?] = []
+  private var free: [UInt32] = []
+  private var serial: UInt32 = 0
+  private var events: [SocketEvent] = []
+  private var touched: [Connection] = []
+
+  /// Whether new connections are taken.
+  enum Acceptance {
+    case open
+    /// The bound is reached or descriptors ran out; a connection that goes opens it again.
+    case paused(retry: Instant?)
+  }
+
+  init(
+    _ configuration: SocketServerConfiguration, wakeDescriptor: Int32
+  ) throws(SocketServerError) {
+    self.configuration = configuration
+    if let files = configuration.tls { tls = try TLSContext(files) } else { tls = nil }
+    poller = try Poller()
+    if let cause = poller.add(wakeDescriptor, .read, token: 0) {
+      throw .system(call: "epoll_ctl", errno: cause)
+    }
+    unsafe scratch = .allocate(byteCount: Self.scratchBytes, alignment: 16)
+    now = Clock.now
+  }
+
+  deinit {
+    unsafe scratch.deallocate()
+  }
+
+  // MARK: Connections
+
+  func connection(_ id: ConnectionID) -> Connection? {
+    guard id.slot < slots.count, let found = slots[Int(id.slot)], found.id == id else {
+      return nil
+    }
+    return found
+  }
+
+  /// Every connection, by slot.
+  var connections: [Connection] { slots.compactMap(\.self) }
+
+  /// A name for the next connection; serials start at 1, since 0 marks what is no connection.
+  func nextID() -> ConnectionID {
+    serial = serial == .max ? 1 : serial + 1
+    return ConnectionID(serial: serial, slot: free.popLast() ?? UInt32(slots.count))
+  }
+
+  func insert(_ connection: Connection) {
+    let slot = Int(connection.id.slot)
+    if slot == slots.count { slots.append(connection) } else { slots[slot] = connection }
+    connectionCount += 1
+  }
+
+  /// Gives back a name that no connection came to bear.
+  func discard(_ id: ConnectionID) {
+    guard id.slot < slots.count else { return }
+    free.append(id.slot)
+  }
+
+  /// Ends a connection now; its descriptor closes with the last reference to it.
+  func destroy(_ connection: Connection, as ending: SocketEnding) {
+    guard self.connection(connection.id) === connection else { return }
+    switch connection.phase {
+    case .open(let session): end(connection, session, ending)
+    case .exchange(let exchange):
+      if let request = exchange.unanswered(on: connection.id) { emit(.abandoned(request)) }
+    case .handshake, .leaving, .lingering: break
+    }
+    poller.remove(connection.descriptor)
+    slots[Int(connection.id.slot)] = nil
+    free.append(connection.id.slot)
+    connectionCount -= 1
+    resumeAccepting()
+  }
+
+  // MARK: Events
+
+  func emit(_ event: SocketEvent) {
+    events.append(event)
+  }
+
+  func takeEvents() -> [SocketEvent] {
+    defer { events = [] }
+    return events
+  }
+
+  // MARK: Work left for the end of the turn
+
+  /// Has the end of this turn write what is queued and watch what is wanted.
+  func touch(_ connection: Connection) {
+    guard !connection.isTouched else { return }
+    connection.isTouched = true
+    touched.append(connection)
+  }
+
+  func takeTouched() -> [Connection] {
+    defer { touched = [] }
+    for connection in touched { connection.isTouched = false }
+    return touched
+  }
+
+  /// Whether the turn is not over yet.
+  var hasEvents: Bool { !events.isEmpty || !touched.isEmpty }
+
+  /// Whether the next wait must not block.
+  var hasWork: Bool { hasEvents || !unread.isEmpty }
+
+  // MARK: Time
+
+  /// Gives the phase a time limit in the place of the former; `nil` for none.
+  func limit(_ connection: Connection, to duration: Duration?) {
+    connection.deadline = duration.map { now.advanced(by: $0) }
+    guard let deadline = connection.deadline else { return }
+    if let armed = connection.armed, armed <= deadline { return }
+    connection.armed = deadline
+    heap.push(DeadlineHeap.Entry(instant: deadline, connection: connection.id))
+  }
+}

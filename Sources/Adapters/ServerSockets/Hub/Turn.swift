@@ -1,0 +1,137 @@
+import LinkCore
+
+/// One turn of the loop: wait, read what came, let deadlines pass; then, after the handler, write.
+extension SocketHub {
+  /// Waits for something to happen and takes it in; what it meant is left as events.
+  func wait() {
+    let limit = hasWork ? .zero : nextDeadline.map { max(.zero, Clock.now.duration(to: $0)) }
+    let ready = poller.wait(atMost: limit)
+    now = Clock.now
+    for readiness in ready { dispatch(readiness) }
+    readUnread()
+    expire()
+  }
+
+  private var nextDeadline: Instant? {
+    var retry: Instant?
+    if case .paused(let instant) = acceptance { retry = instant }
+    return [heap.earliest, alarm, stopsAt, retry].compactMap(\.self).min()
+  }
+
+  /// A token is a connection's serial and slot; serial 0 is a listener, or the loop's own wake-up.
+  private func dispatch(_ readiness: Readiness) {
+    let slot = UInt32(truncatingIfNeeded: readiness.token)
+    let id = ConnectionID(serial: UInt32(readiness.token >> 32), slot: slot)
+    guard id.serial != 0 else {
+      if slot > 0, slot <= listeners.count { acceptAll(from: listeners[Int(slot) - 1]) }
+      return
+    }
+    guard let connection = connection(id) else { return }
+    if readiness.isBroken, !readiness.isReadable {
+      return destroy(connection, as: .reset(detail: "hung up"))
+    }
+    if readiness.isReadable || connection.isShakingHands { receive(on: connection) }
+    if readiness.isWritable || (connection.tls != nil && connection.isBackedUp) {
+      pump(connection)
+    }
+    touch(connection)
+  }
+
+  private func readUnread() {
+    let ids = unread
+    unread = []
+    for id in ids {
+      guard let connection = connection(id) else { continue }
+      receive(on: connection)
+      touch(connection)
+    }
+  }
+
+  // MARK: Deadlines
+
+  private func expire() {
+    while let entry = heap.pop(dueAt: now) {
+      guard let connection = connection(entry.connection), connection.armed == entry.instant
+      else { continue }
+      connection.armed = nil
+      guard let deadline = connection.deadline else { continue }
+      if deadline <= now {
+        connection.deadline = nil
+        expire(connection)
+      } else {
+        limit(connection, to: now.duration(to: deadline))
+      }
+    }
+    if let alarm, alarm <= now {
+      self.alarm = nil
+      emit(.woke)
+    }
+    if case .paused(let retry?) = acceptance, retry <= now { resumeAccepting() }
+  }
+
+  private func expire(_ connection: Connection) {
+    switch connection.phase {
+    case .handshake, .leaving, .lingering, .open: destroy(connection, as: .ended)
+    case .exchange(let exchange): expire(connection, exchange)
+    }
+  }
+
+  // MARK: Writing
+
+  /// Writes what the turn queued, until nothing is left to do for it.
+  func flush() {
+    for connection in takeTouched() where self.connection(connection.id) === connection {
+      if case .open(let session) = connection.phase { conclude(connection, session) }
+      if !connection.isBackedUp { pump(connection) }
+      watch(connection)
+    }
+  }
+
+  private func watch(_ connection: Connection) {
+    guard self.connection(connection.id) === connection else { return }
+    let wanted = connection.wanted
+    guard wanted != connection.watched else { return }
+    connection.watched = wanted
+    poller.change(connection.descriptor, wanted, token: connection.id.token)
+  }
+
+  /// Writes as much as the socket takes; an empty queue moves the phase on.
+  private func pump(_ connection: Connection) {
+    guard self.connection(connection.id) === connection, !connection.isShakingHands else { return }
+    while !connection.outgoing.isEmpty {
+      let count = unsafe connection.outgoing.copy(into: scratch)
+      let bytes = unsafe UnsafeRawBufferPointer(rebasing: scratch[..<count])
+      switch unsafe connection.write(bytes) {
+      case .bytes(let written): connection.outgoing.consume(written)
+      case .wouldBlock:
+        connection.isBackedUp = true
+        return
+      case .failed(let detail): return destroy(connection, as: .reset(detail: detail))
+      }
+    }
+    let wasBackedUp = connection.isBackedUp
+    connection.isBackedUp = false
+    emptied(connection, wasBackedUp: wasBackedUp)
+  }
+
+  private func emptied(_ connection: Connection, wasBackedUp: Bool) {
+    switch connection.phase {
+    case .open(let session):
+      if wasBackedUp, session.isOpen { emit(.drained(connection.id)) }
+    case .exchange(let exchange): sent(connection, exchange)
+    case .leaving:
+      connection.shutWriting()
+      connection.phase = .lingering
+      limit(connection, to: configuration.lingerTimeout)
+      touch(connection)
+    case .handshake, .lingering: break
+    }
+  }
+
+  /// Lets what is queued go out, then ends the connection in order (RFC 9112 section 9.6).
+  func leave(_ connection: Connection) {
+    connection.phase = .leaving
+    limit(connection, to: configuration.closeTimeout)
+    touch(connection)
+  }
+}

@@ -1,0 +1,100 @@
+import LinkProtocols
+
+/// Messages in, frames out.
+extension SocketHub {
+  func take(_ bytes: RawSpan, _ connection: Connection, _ session: Session) {
+    var events: [WebSocketEvent] = []
+    session.socket.receive(bytes, into: &events)
+    for event in events { translate(event, connection, session) }
+    touch(connection)
+  }
+
+  private func translate(
+    _ event: WebSocketEvent, _ connection: Connection, _ session: Session
+  ) {
+    switch event {
+    case .text(let bytes) where !session.isClosing: emit(.text(connection.id, bytes))
+    case .binary(let bytes) where !session.isClosing: emit(.binary(connection.id, bytes))
+    case .pong(let bytes) where !session.isClosing: emit(.pong(connection.id, bytes))
+    case .text, .binary, .pong, .ping, .oversized: break
+    case .closed(let code, let reason):
+      end(connection, session, .peerClosed(code: code, reason: reason))
+    case .failed(let error):
+      end(connection, session, .violation(code: error.code, detail: error.detail))
+    case .ended: end(connection, session, .ended)
+    }
+  }
+
+  /// Says why the conversation is over, once.
+  func end(_ connection: Connection, _ session: Session, _ ending: SocketEnding) {
+    guard !session.isOver else { return }
+    emit(.closed(connection.id, session.ending(unless: ending)))
+    session.stage = .over
+  }
+
+  /// Queues what the protocol asked for by itself: a closing frame goes behind the handler's words.
+  func conclude(_ connection: Connection, _ session: Session) {
+    let frames = session.socket.takeOutput()
+    guard session.isOver else { return enqueue(frames, connection, session) }
+    connection.outgoing.append(frames)
+    leave(connection)
+  }
+
+  /// Queues frames up to the bound; the first that would pass it is the last that is looked at.
+  func enqueue(_ frames: [UInt8], _ connection: Connection, _ session: Session) {
+    guard !frames.isEmpty, session.takesFrames else { return }
+    guard connection.outgoing.byteCount + frames.count <= configuration.maxQueuedBytes else {
+      guard session.isOpen else { return }
+      session.stage = .overflowing
+      return emit(.overflow(connection.id))
+    }
+    connection.outgoing.append(frames)
+    touch(connection)
+  }
+}
+
+extension Session {
+  var isOpen: Bool {
+    switch stage {
+    case .open: true
+    case .overflowing, .closing, .over: false
+    }
+  }
+
+  var isClosing: Bool {
+    switch stage {
+    case .closing: true
+    case .open, .overflowing, .over: false
+    }
+  }
+
+  var isOver: Bool {
+    switch stage {
+    case .over: true
+    case .open, .overflowing, .closing: false
+    }
+  }
+
+  /// Whether frames may still be queued.
+  var takesFrames: Bool { isOpen || isOver }
+
+  /// Our own close explains every end that follows it, except those the server makes itself.
+  func ending(unless ending: SocketEnding) -> SocketEnding {
+    guard case .closing(let code, let reason) = stage else { return ending }
+    switch ending {
+    case .peerClosed, .closed, .violation, .ended, .reset:
+      return .closed(code: code, reason: reason)
+    case .dropped, .stopped: return ending
+    }
+  }
+}
+
+extension Exchange {
+  /// The request that the handler has and has not answered.
+  func unanswered(on connection: ConnectionID) -> RequestID? {
+    switch stage {
+    case .answering: RequestID(connection: connection, number: number)
+    case .reading, .sending: nil
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// One thread that runs an actor's jobs and, between them, whatever drives it.
+///
+/// The driver blocks inside its own wait; a byte on `wakeDescriptor` ends that wait when a job comes.
+final class EventLoop: SerialExecutor {
+  private let mailbox: Mailbox
+
+  /// Starts the thread; every signal is blocked on it, so a write to a dead peer raises no SIGPIPE.
+  init() throws(SocketServerError) {
+    mailbox = try Mailbox()
+    let context = unsafe Unmanaged.passRetained(mailbox)
+    var thread = pthread_t()
+    let failure = unsafe pthread_create(
+      &thread, nil,
+      { context in
+        guard let context = unsafe context else { return nil }
+        unsafe Unmanaged<Mailbox>.fromOpaque(context).takeRetainedValue().run()
+        return nil
+      }, context.toOpaque())
+    guard failure == 0 else {
+      unsafe context.release()
+      throw .system(call: "pthread_create", errno: failure)
+    }
+    pthread_detach(thread)
+  }
+
+  deinit {
+    mailbox.finish()
+  }
+
+  /// Readable while something waits to be run.
+  var wakeDescriptor: Int32 { mailbox.descriptor }
+
+  /// Sets what fills the time between jobs; `nil` lets the thread sleep until the next job.
+  func drive(with driver: (@Sendable () -> Void)?) {
+    mailbox.drive(with: driver)
+  }
+
+  /// Ends the driver's wait.
+  func wake() {
+    mailbox.wake()
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    mailbox.post(Mailbox.Letter(job: UnownedJob(job), loop: self))
+  }
+
+  func checkIsolated() {
+    precondition(mailbox.isCurrentThread, "not on the loop's thread")
+  }
+
+  func isIsolatingCurrentContext() -> Bool? {
+    mailbox.isCurrentThread
+  }
+}
+
+/// What the thread and those who give it work share.
+private final class Mailbox: Sendable {
+  /// A job and the executor it runs on, which must live until it has run.
+  struct Letter {
+    let job: UnownedJob
+    let loop: EventLoop
+  }
+
+  private struct State {
+    var letters: [Letter] = []
+    var driver: (@Sendable () -> Void)?
+    var isSignalled = false
+    var isFinished = false
+  }
+
+  let descriptor: Int32
+  private let state = Mutex(State())
+  private let owner = Atomic<UInt>(0)
+
+  init() throws(SocketServerError) {
+    descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+    guard descriptor >= 0 else { throw .system(call: "eventfd", errno: errno) }
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  var isCurrentThread: Bool {
+    owner.load(ordering: .relaxed) == UInt(pthread_self())
+  }
+
+  func post(_ letter: Letter) {
+    signal { $0.letters.append(letter) }
+  }
+
+  func drive(with driver: (@Sendable () -> Void)?) {
+    signal { $0.driver = driver }
+  }
+
+  func finish() {
+    signal { $0.isFinished = true }
+  }
+
+  func wake() {
+    signal { _ in }
+  }
+
+  /// Only the first change since the thread last looked writes; the others ride along.
+  private func signal(_ change: (inout State) -> Void) {
+    let isFirst = state.withLock { state in
+      change(&state)
+      defer { state.isSignalled = true }
+      return !state.isSignalled
+    }
+    if isFirst { eventfd_write(descriptor, 1) }
+  }
+
+  /// The thread's whole life.
+  func run() {
+    owner.store(UInt(pthread_self()), ordering: .relaxed)
+    blockSignals()
+    while let (letters, driver) = next() {
+      for letter in letters {
+        unsafe letter.job.runSynchronously(on: letter.loop.asUnownedSerialExecutor())
+      }
+      if let driver {
+        driver()
+      } else if letters.isEmpty {
+        sleep()
+      }
+    }
+  }
+
+  /// Drains the descriptor first: a letter that comes between the two is written for again.
+  private func next() -> ([Letter], driver: (@Sendable () -> Void)?)? {
+    var count = eventfd_t()
+    unsafe eventfd_read(descriptor, &count)
+    return state.withLock { state in
+      state.isSignalled = false
+      if state.isFinished { return nil }
+      defer { state.letters = [] }
+      return (state.letters, state.driver)
+    }
+  }
+
+  private func sleep() {
+    var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    unsafe poll(&wanted, 1, -1)
+  }
+
+  private func blockSignals() {
+    var all = sigset_t()
+    unsafe sigfillset(&all)
+    unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
+  }
+}

@@ -1,0 +1,81 @@
+import CLinux
+import Glibc
+
+/// One listening socket.
+final class Listener {
+  let descriptor: Int32
+
+  /// Binds and listens; the descriptor closes with the last reference.
+  init(_ address: SocketAddress, host: String) throws(SocketServerError) {
+    descriptor = socket(
+      address.family,
+      Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        | Int32(SOCK_NONBLOCK.rawValue), 0)
+    guard descriptor >= 0 else { throw .system(call: "socket", errno: errno) }
+    setOption(SOL_SOCKET, SO_REUSEADDR, 1, on: descriptor)
+    if address.family == AF_INET6 {
+      setOption(
+        Int32(IPPROTO_IPV6), IPV6_V6ONLY, address.isAny ? 0 : 1, on: descriptor)
+    }
+    let isBound = unsafe address.withRaw { unsafe bind(descriptor, $0, $1) == 0 }
+    guard isBound, listen(descriptor, SOMAXCONN) == 0 else {
+      throw .bind(host: host, port: address.port, errno: errno)
+    }
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  /// A listener for each address, on the first one's port; skips a family this machine lacks.
+  static func all(
+    _ addresses: [SocketAddress], host: String
+  ) throws(SocketServerError) -> [Listener] {
+    var made: [Listener] = []
+    var missing = SocketServerError.address(host: host, detail: "no address")
+    for var address in addresses {
+      if let first = made.first { address.port = first.port }
+      do throws(SocketServerError) { made.append(try Listener(address, host: host)) } catch {
+        switch error {
+        case .bind(_, _, EADDRNOTAVAIL), .system(_, EAFNOSUPPORT): missing = error
+        case .address, .bind, .tls, .system, .alreadyStarted: throw error
+        }
+      }
+    }
+    guard !made.isEmpty else { throw missing }
+    return made
+  }
+
+  /// The port it listens on.
+  var port: UInt16 { SocketAddress.local(of: descriptor)?.port ?? 0 }
+
+  /// What taking one connection gave.
+  enum Outcome {
+    case connection(Int32)
+    case nothing
+    /// This one is gone again, or broken; the next may be fine.
+    case unlucky
+    /// No descriptors or no memory.
+    case exhausted
+  }
+
+  /// Takes one connection, ready for the loop.
+  func accept() -> Outcome {
+    let accepted = accept4(
+      descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue))
+    guard accepted < 0 else {
+      setOption(Int32(IPPROTO_TCP), TCP_NODELAY, 1, on: accepted)
+      return .connection(accepted)
+    }
+    switch errno {
+    case EAGAIN, EWOULDBLOCK: return .nothing
+    case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted
+    case _: return .unlucky
+    }
+  }
+}
+
+private func setOption(_ level: Int32, _ name: Int32, _ value: Int32, on descriptor: Int32) {
+  var value = value
+  unsafe setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+}

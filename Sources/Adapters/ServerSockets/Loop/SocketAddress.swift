@@ -1,0 +1,110 @@
+import CLinux
+import Glibc
+
+/// An IPv4 or IPv6 address and port.
+struct SocketAddress {
+  private var storage = sockaddr_storage()
+  private var length: socklen_t = 0
+
+  var family: Int32 { Int32(storage.ss_family) }
+
+  /// Hands the address to a system call.
+  func withRaw<R>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
+    unsafe withUnsafePointer(to: storage) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0, length) }
+    }
+  }
+
+  private mutating func withMutableRaw<R>(
+    _ body: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> R
+  ) -> R {
+    length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    return unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        unsafe withUnsafeMutablePointer(to: &length) { unsafe body(address, $0) }
+      }
+    }
+  }
+
+  /// The addresses that `host` stands for, for listening; blocks when it has to ask a resolver.
+  ///
+  /// `localhost` is both loopback addresses, whatever the machine's hosts file says (RFC 6761).
+  static func resolve(_ host: String, port: UInt16) throws(SocketServerError) -> [SocketAddress] {
+    guard host != "localhost" else {
+      return try lookUp("127.0.0.1", port: port) + lookUp("::1", port: port)
+    }
+    return try lookUp(host, port: port)
+  }
+
+  private static func lookUp(
+    _ host: String, port: UInt16
+  ) throws(SocketServerError) -> [SocketAddress] {
+    var hints = unsafe addrinfo()
+    unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    unsafe hints.ai_flags = AI_PASSIVE
+    var list: UnsafeMutablePointer<addrinfo>? = nil
+    let failure = unsafe getaddrinfo(host, String(port), &hints, &list)
+    guard failure == 0 else {
+      throw .address(host: host, detail: unsafe String(cString: gai_strerror(failure)))
+    }
+    defer { unsafe freeaddrinfo(list) }
+    var addresses: [SocketAddress] = []
+    var next = unsafe list
+    while let info = unsafe next {
+      var address = SocketAddress()
+      unsafe address.fill(from: info.pointee)
+      addresses.append(address)
+      unsafe next = info.pointee.ai_next
+    }
+    return addresses
+  }
+
+  private mutating func fill(from info: addrinfo) {
+    guard let source = unsafe info.ai_addr else { return }
+    length = unsafe info.ai_addrlen
+    unsafe withUnsafeMutableBytes(of: &storage) { target in
+      unsafe target.copyMemory(from: .init(start: source, count: Int(info.ai_addrlen)))
+    }
+  }
+
+  /// The address a socket is bound to.
+  static func local(of descriptor: Int32) -> SocketAddress? {
+    var address = SocketAddress()
+    let result = unsafe address.withMutableRaw { unsafe getsockname(descriptor, $0, $1) }
+    return result == 0 ? address : nil
+  }
+
+  /// The address of the other end, in digits; an IPv4 client of an IPv6 socket as IPv4.
+  static func peer(of descriptor: Int32) -> String? {
+    var address = SocketAddress()
+    let result = unsafe address.withMutableRaw { unsafe getpeername(descriptor, $0, $1) }
+    guard result == 0, let text = address.digits else { return nil }
+    return text.hasPrefix("::ffff:") ? String(text.dropFirst(7)) : text
+  }
+
+  private var digits: String? {
+    var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+    let failure = unsafe withRaw { address, length in
+      unsafe getnameinfo(
+        address, length, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
+    }
+    guard failure == 0 else { return nil }
+    return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
+  /// Both families keep the port in the same two bytes, the most significant first.
+  var port: UInt16 {
+    get { unsafe withUnsafeBytes(of: storage) { unsafe UInt16($0[2]) << 8 | UInt16($0[3]) } }
+    set {
+      unsafe withUnsafeMutableBytes(of: &storage) { bytes in
+        unsafe bytes[2] = UInt8(newValue >> 8)
+        unsafe bytes[3] = UInt8(truncatingIfNeeded: newValue)
+      }
+    }
+  }
+
+  /// Whether it is the IPv6 address that stands for all, `::`.
+  var isAny: Bool {
+    unsafe withUnsafeBytes(of: storage) { unsafe $0[8..<24].allSatisfy { $0 == 0 } }
+  }
+}

@@ -1,0 +1,77 @@
+public import LinkProtocols
+
+/// Names one connection; never used again within one server.
+public struct ConnectionID: Hashable, Sendable, Comparable {
+  /// Which connection of the server it is, counted from 1.
+  let serial: UInt32
+  /// Where the hub keeps it while it lives.
+  let slot: UInt32
+
+  /// Both in one word, for the poller.
+  var token: UInt64 { UInt64(serial) << 32 | UInt64(slot) }
+
+  /// Orders by age: an older connection is less.
+  public static func < (left: ConnectionID, right: ConnectionID) -> Bool {
+    (left.serial, left.slot) < (right.serial, right.slot)
+  }
+}
+
+/// Names one request, so that a late or second answer cannot meet the request behind it.
+public struct RequestID: Hashable, Sendable {
+  /// The connection it came on; the WebSocket's name when it is an upgrade that is accepted.
+  public let connection: ConnectionID
+  /// Which request of the connection it is, counted from 1.
+  let number: UInt32
+}
+
+/// What a handler is told, in the order in which it happened.
+public enum SocketEvent: Sendable, Equatable {
+  /// A whole request; reading pauses until `respond`.
+  case request(RequestID, HTTPRequestHead, body: [UInt8])
+  /// A valid WebSocket handshake, to be answered with `accept`, or refused with `respond`.
+  case upgrade(RequestID, HTTPRequestHead)
+  /// The client left, or was cut, before its request was answered.
+  case abandoned(RequestID)
+  /// A WebSocket is open; follows `accept` within the same turn.
+  case opened(ConnectionID)
+  /// Bytes came on a WebSocket; at most once a turn, ahead of what the bytes meant.
+  case heard(ConnectionID)
+  /// A whole text message.
+  case text(ConnectionID, [UInt8])
+  /// A whole binary message.
+  case binary(ConnectionID, [UInt8])
+  /// A pong and its payload.
+  case pong(ConnectionID, [UInt8])
+  /// The queue passed its bound: what is sent from now on is discarded; close or drop it.
+  case overflow(ConnectionID)
+  /// A queue that the client had let back up is empty again.
+  case drained(ConnectionID)
+  /// A WebSocket ended; exactly once for each `opened`.
+  case closed(ConnectionID, SocketEnding)
+  /// The instant given to `wake(at:)` has come.
+  case woke
+}
+
+/// Why a WebSocket ended.
+public enum SocketEnding: Sendable, Equatable {
+  /// The client sent a close frame; 1005 when it named no code.
+  case peerClosed(code: UInt16, reason: String)
+  /// We closed, and the client answered or its time ran out.
+  case closed(code: UInt16, reason: String)
+  /// The client broke RFC 6455 or a limit; it was sent this code.
+  case violation(code: UInt16, detail: String)
+  /// The stream ended without a close frame.
+  case ended
+  /// The connection was reset, or TLS broke.
+  case reset(detail: String)
+  /// Cut by `drop`.
+  case dropped
+  /// The server stopped.
+  case stopped
+}
+
+/// Decides what a server answers; called on the server's loop, so it must never block.
+public protocol SocketHandler: SendableMetatype {
+  /// Takes one event; the answers are commands to the hub, now or later.
+  mutating func handle(_ event: SocketEvent, on hub: SocketHub)
+}

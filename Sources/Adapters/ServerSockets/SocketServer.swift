@@ -1,0 +1,115 @@
+import LinkCore
+import Synchronization
+
+/// An HTTP and WebSocket server on one thread, which is also the executor of this actor.
+///
+/// Once started it keeps itself alive until `stop`.
+public actor SocketServer<Handler: SocketHandler> {
+  private typealias Input = @Sendable (inout Handler, SocketHub) -> Void
+
+  private enum State {
+    case made
+    case running
+    case stopping([CheckedContinuation<Void, Never>])
+    case stopped
+  }
+
+  private nonisolated let loop: EventLoop
+  private nonisolated let inputs = Mutex<[Input]?>([])
+  private let hub: SocketHub
+  private var handler: Handler
+  private var state = State.made
+
+  /// Makes a server that does not listen yet: starts its thread, reads its certificate.
+  public init(
+    _ configuration: SocketServerConfiguration, handler: sending Handler
+  ) throws(SocketServerError) {
+    loop = try EventLoop()
+    hub = try SocketHub(configuration, wakeDescriptor: loop.wakeDescriptor)
+    self.handler = handler
+  }
+
+  /// The loop's thread.
+  public nonisolated var unownedExecutor: UnownedSerialExecutor {
+    unsafe loop.asUnownedSerialExecutor()
+  }
+
+  /// Listens; answers the port. Blocks the loop while a host name is resolved.
+  public func start() throws(SocketServerError) -> UInt16 {
+    guard case .made = state else { throw .alreadyStarted }
+    hub.now = Clock.now
+    let port = try hub.listen()
+    state = .running
+    loop.drive(with: { self.assumeIsolated { $0.turn() } })
+    return port
+  }
+
+  /// Stops listening, closes WebSockets with 1001, lets answers go out; cuts who is left at `grace`.
+  ///
+  /// When it returns every connection is closed, and the handler has been told.
+  public func stop(within grace: Duration = .zero) async {
+    switch state {
+    case .made:
+      state = .stopped
+      return
+    case .stopped: return
+    case .running:
+      hub.now = Clock.now
+      hub.beginStopping(until: hub.now.advanced(by: grace))
+      state = .stopping([])
+    case .stopping: break
+    }
+    await withCheckedContinuation { waiter in
+      guard case .stopping(let waiters) = state else { return waiter.resume() }
+      state = .stopping(waiters + [waiter])
+    }
+  }
+
+  /// Has `input` run on the loop, in the order of the calls.
+  ///
+  /// Before `start` it waits for it; once the server has stopped it is thrown away.
+  public nonisolated func inject(
+    _ input: @escaping @Sendable (inout Handler, SocketHub) -> Void
+  ) {
+    inputs.withLock { $0?.append(input) }
+    loop.wake()
+  }
+
+  /// Runs `body` on the loop and answers what it answers.
+  public func run<Result: Sendable>(
+    _ body: @Sendable (inout Handler, SocketHub) -> Result
+  ) -> Result {
+    hub.now = Clock.now
+    return body(&handler, hub)
+  }
+
+  private func turn() {
+    settle()
+    hub.wait()
+    settle()
+    guard case .stopping(let waiters) = state, hub.hasStopped else { return }
+    hub.cutAll()
+    settle()
+    state = .stopped
+    inputs.withLock { $0 = nil }
+    loop.drive(with: nil)
+    for waiter in waiters { waiter.resume() }
+  }
+
+  /// Tells the handler what happened and writes what it answered, until nothing more follows.
+  private func settle() {
+    for input in takeInputs() { input(&handler, hub) }
+    repeat {
+      for event in hub.takeEvents() { handler.handle(event, on: hub) }
+      hub.flush()
+    } while hub.hasEvents
+  }
+
+  private func takeInputs() -> [Input] {
+    inputs.withLock { inputs in
+      guard let taken = inputs else { return [] }
+      inputs = []
+      return taken
+    }
+  }
+}

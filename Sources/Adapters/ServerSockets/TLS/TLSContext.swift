@@ -1,0 +1,91 @@
+import COpenSSL
+import Glibc
+
+/// What all TLS connections of a server share: certificate, versions, tickets.
+@safe final class TLSContext {
+  private let context: OpaquePointer
+
+  /// Reads both files.
+  init(_ files: TLSFiles) throws(SocketServerError) {
+    ERR_clear_error()
+    guard let context = unsafe SSL_CTX_new(TLS_server_method()) else {
+      throw .tls(detail: TLSContext.lastError())
+    }
+    unsafe self.context = context
+    configure()
+    try load(files)
+  }
+
+  deinit {
+    unsafe SSL_CTX_free(context)
+  }
+
+  /// TLS state for one accepted socket; `nil` when memory is short.
+  func makeStream(on descriptor: Int32) -> TLSStream? {
+    ERR_clear_error()
+    guard let stream = unsafe SSL_new(context) else { return nil }
+    guard unsafe SSL_set_fd(stream, descriptor) == 1 else {
+      unsafe SSL_free(stream)
+      return nil
+    }
+    unsafe SSL_set_accept_state(stream)
+    return unsafe TLSStream(owning: stream)
+  }
+
+  /// The oldest entry of OpenSSL's error queue, in words.
+  static func lastError() -> String {
+    let code = ERR_get_error()
+    guard code != 0 else { return "no reason given" }
+    if let reason = unsafe ERR_reason_error_string(code) { return unsafe String(cString: reason) }
+    // ERR_SYSTEM_FLAG: the rest is an errno, which the table of reasons leaves out.
+    guard code & 0x8000_0000 != 0 else { return "error \(code)" }
+    return unsafe String(cString: strerror(Int32(truncatingIfNeeded: code & 0x7FFF_FFFF)))
+  }
+
+  /// TLS 1.2 is the least (RFC 8996). Tickets hold the sessions, so that the server keeps none.
+  private func configure() {
+    unsafe SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
+    let modes =
+      SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
+      | SSL_MODE_RELEASE_BUFFERS
+    unsafe SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(modes), nil)
+    unsafe SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
+    unsafe SSL_CTX_set_options(context, holdfast_tls_options())
+    unsafe SSL_CTX_set_alpn_select_cb(context, selectProtocol, nil)
+  }
+
+  private func load(_ files: TLSFiles) throws(SocketServerError) {
+    let (chain, key) = (files.certificatePath, files.keyPath)
+    guard unsafe SSL_CTX_use_certificate_chain_file(context, chain) == 1 else {
+      throw .tls(detail: "\(chain): \(Self.lastError())")
+    }
+    guard unsafe SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1 else {
+      throw .tls(detail: "\(key): \(Self.lastError())")
+    }
+  }
+}
+
+/// Picks `http/1.1` from what the client offers, and ends the handshake when it is not among it.
+///
+/// RFC 7301 section 3.2: no common protocol is the fatal alert no_application_protocol.
+private func selectProtocol(
+  _ stream: OpaquePointer?, _ selected: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
+  _ selectedCount: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?,
+  _ offeredCount: UInt32, _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+  let wanted = Array("http/1.1".utf8)
+  let names = unsafe UnsafeBufferPointer(start: offered, count: Int(offeredCount))
+  var index = 0
+  while index < names.count {
+    let start = index + 1
+    let end = unsafe start + Int(names[index])
+    guard end <= names.count else { break }
+    if unsafe names[start..<end].elementsEqual(wanted) {
+      unsafe selected?.pointee = names.baseAddress.map { unsafe $0 + start }
+      unsafe selectedCount?.pointee = UInt8(wanted.count)
+      return SSL_TLSEXT_ERR_OK
+    }
+    index = end
+  }
+  return SSL_TLSEXT_ERR_ALERT_FATAL
+}

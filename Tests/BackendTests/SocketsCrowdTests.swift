@@ -1,0 +1,182 @@
+import Glibc
+import LinkProtocols
+import ServerSockets
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct `Sockets serve a crowd` {
+  @Test func `sends one frame to many`() async throws {
+    try await SocketsRig.run { rig in
+      let clients = try (0..<100).map { _ in
+        let client = try rig.client()
+        _ = try client.upgrade()
+        return client
+      }
+      for _ in clients { _ = try await rig.opened() }
+      rig.server.inject { handler, hub in
+        for index in 0..<20 {
+          hub.send(frame: WebSocketFrame.text(Array("news \(index)".utf8)), to: handler.open)
+        }
+      }
+      for client in clients {
+        for index in 0..<20 { #expect(try client.frame() == .text("news \(index)")) }
+      }
+    }
+  }
+
+  @Test func `tells which client does not read, and serves the others on`() async throws {
+    try await SocketsRig.run { rig in
+      let slow = try rig.client(receiveBuffer: 4096)
+      _ = try slow.upgrade()
+      let slowID = try await rig.opened()
+      let quick = try rig.client()
+      _ = try quick.upgrade()
+      let frame = WebSocketFrame.text([UInt8](repeating: 120, count: 60_000))
+      var rounds = 0
+      while await rig.server.run({ _, hub in hub.queuedBytes(of: slowID) }) < 200_000 {
+        rig.server.inject { handler, hub in hub.send(frame: frame, to: handler.open) }
+        #expect(try quick.frame().payload.count == 60_000)
+        rounds += 1
+      }
+      for _ in 0..<3 {
+        rig.server.inject { handler, hub in hub.send(frame: frame, to: handler.open) }
+        #expect(try quick.frame().payload.count == 60_000)
+      }
+      let cut = try await rig.next { if case .overflow(let id) = $0 { id } else { nil } }
+      #expect(cut == slowID)
+      let queued = await rig.server.run { _, hub in
+        defer { hub.drop(slowID) }
+        return hub.queuedBytes(of: slowID)
+      }
+      #expect(queued <= 262_144)
+      #expect(try await rig.closed() == .dropped)
+      try quick.send(SocketsClient.text("still here"))
+      #expect(try quick.frame() == .text("still here"))
+    }
+  }
+
+  @Test(arguments: [(1000, false), (1001, true)])
+  func `counts queued bytes up to the bound`(bytes: Int, overflows: Bool) async throws {
+    try await SocketsRig.run {
+      $0.maxQueuedBytes = 1000
+    } _: { rig in
+      let client = try rig.client()
+      _ = try client.upgrade()
+      let id = try await rig.opened()
+      let frame = WebSocketFrame.text([UInt8](repeating: 120, count: bytes - 4))
+      #expect(frame.count == bytes)
+      rig.server.inject { _, hub in
+        hub.send(frame: frame, to: [id])
+        hub.close(id, code: 1013, reason: "")
+      }
+      let first = try client.frame()
+      #expect(first.opcode == (overflows ? 8 : 1))
+      client.close()
+      var didOverflow = false
+      _ = try await rig.next { event in
+        if case .overflow = event { didOverflow = true }
+        if case .closed = event { return true } else { return nil }
+      }
+      #expect(didOverflow == overflows)
+    }
+  }
+
+  @Test func `tells when a backed-up queue is empty again`() async throws {
+    try await SocketsRig.run {
+      $0.maxQueuedBytes = 50_000_000
+    } _: { rig in
+      let client = try rig.client(receiveBuffer: 4096)
+      _ = try client.upgrade()
+      let id = try await rig.opened()
+      let frame = WebSocketFrame.text([UInt8](repeating: 120, count: 20_000_000))
+      let queued = await rig.server.run { _, hub in
+        hub.send(frame: frame, to: [id])
+        return hub.queuedBytes(of: id)
+      }
+      #expect(queued == frame.count)
+      #expect(try client.frame().payload.count == 20_000_000)
+      let drained = try await rig.next { if case .drained(let id) = $0 { id } else { nil } }
+      #expect(drained == id)
+      #expect(await rig.server.run { _, hub in hub.queuedBytes(of: id) } == 0)
+    }
+  }
+
+  @Test func `stops with 1001 for everyone and lets an answer go out`() async throws {
+    try await SocketsRig.run { rig in
+      let stream = try rig.client()
+      _ = try stream.upgrade()
+      let id = try await rig.opened()
+      let asking = try rig.client()
+      try asking.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+      let asked = try await rig.next { if case .request(let id, _, _) = $0 { id } else { nil } }
+      let idle = try rig.client()
+      #expect(try idle.get("/").status == 200)
+      async let stopped: Void = rig.server.stop(within: .seconds(20))
+      #expect(idle.isAtEnd())
+      #expect(try stream.frame() == .close(1001, "server stops"))
+      try stream.send(SocketsClient.close(1001))
+      #expect(stream.isAtEnd())
+      rig.server.inject { _, hub in hub.respond(to: asked, status: 204, headers: [], body: []) }
+      #expect(try asking.response().status == 204)
+      #expect(asking.isAtEnd())
+      for client in [idle, stream, asking] { client.close() }
+      await stopped
+      #expect(try await rig.closed() == .closed(code: 1001, reason: "server stops"))
+      #expect(throws: (any Error).self) { try rig.client() }
+      rig.server.inject { _, hub in hub.drop(id) }
+      #expect(await rig.server.run { _, hub in hub.connectionCount } == 0)
+      await #expect(throws: SocketServerError.alreadyStarted) { try await rig.server.start() }
+    }
+  }
+
+  @Test func `cuts who is left when the time for stopping is over`() async throws {
+    try await SocketsRig.run { rig in
+      let client = try rig.client()
+      _ = try client.upgrade()
+      _ = try await rig.opened()
+      await rig.server.stop(within: .milliseconds(30))
+      #expect(try client.frame() == .close(1001, "server stops"))
+      #expect(client.isAtEnd())
+      #expect(try await rig.closed() == .stopped)
+    }
+  }
+
+  @Test func `leaks no descriptor over 500 connections of every fate`() async throws {
+    try await SocketsRig.run { rig in
+      let before = descriptors(of: rig.port)
+      let held = try rig.client()
+      #expect(try held.get("/").status == 200)
+      #expect(descriptors(of: rig.port) == before + 1)
+      held.close()
+      for index in 0..<500 {
+        let client = try rig.client()
+        switch index % 5 {
+        case 0: #expect(try client.get("/").status == 200)
+        case 1: _ = try client.upgrade()
+        case 2: try client.send("GET / HT")
+        case 3: try client.send("\u{16}\u{3}\u{1}")
+        case _: break
+        }
+        if index % 2 == 0 { client.reset() } else { client.close() }
+      }
+      #expect(try rig.client().get("/").status == 200)
+      while await rig.server.run({ _, hub in hub.connectionCount }) > 0 { await Task.yield() }
+      #expect(descriptors(of: rig.port) == before)
+    }
+  }
+
+  /// How many sockets of this process are bound to that port; other tests open their own.
+  private func descriptors(of port: UInt16) -> Int {
+    (0..<4096).count { descriptor in
+      var address = sockaddr_in()
+      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          unsafe getsockname(Int32(descriptor), $0, &length)
+        }
+      }
+      return result == 0 && address.sin_family == sa_family_t(AF_INET)
+        && address.sin_port == port.bigEndian
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import LinkCore
+import Testing
+
+@testable import ServerSockets
+
+struct `Parts of the sockets` {
+  @Test(arguments: 0..<20)
+  func `a queue gives out what was put in, through any buffer`(seed: UInt64) {
+    var chance = Chance(seed: seed)
+    var queue = SendQueue()
+    var model: [UInt8] = []
+    for step in 0..<500 {
+      if Bool.random(using: &chance) {
+        let bytes = [UInt8](
+          repeating: UInt8(truncatingIfNeeded: step), count: .random(in: 0...40, using: &chance))
+        queue.append(bytes)
+        model += bytes
+      } else {
+        let size = Int.random(in: 1...100, using: &chance)
+        let found = Self.copy(queue, atMost: size)
+        #expect(found == Array(model.prefix(size)))
+        let taken = Int.random(in: 0...found.count, using: &chance)
+        queue.consume(taken)
+        model.removeFirst(taken)
+      }
+      #expect(queue.byteCount == model.count)
+      #expect(queue.isEmpty == model.isEmpty)
+    }
+  }
+
+  private static func copy(_ queue: SendQueue, atMost size: Int) -> [UInt8] {
+    unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      count = unsafe queue.copy(into: UnsafeMutableRawBufferPointer(buffer))
+    }
+  }
+
+  @Test(arguments: 0..<20)
+  func `a heap gives out what is due, the earliest first`(seed: UInt64) {
+    var chance = Chance(seed: seed)
+    var heap = DeadlineHeap()
+    var model: [Int64] = []
+    var now: Int64 = 0
+    for step in 0..<300 {
+      let at = now + .random(in: 0...50, using: &chance)
+      heap.push(
+        DeadlineHeap.Entry(
+          instant: Instant(nanoseconds: at),
+          connection: ConnectionID(serial: UInt32(step) + 1, slot: 0)))
+      model.append(at)
+      #expect(heap.earliest?.nanoseconds == model.min())
+      now += .random(in: 0...10, using: &chance)
+      var due: [Int64] = []
+      while let entry = heap.pop(dueAt: Instant(nanoseconds: now)) {
+        due.append(entry.instant.nanoseconds)
+      }
+      #expect(due == model.filter { $0 <= now }.sorted())
+      model.removeAll { $0 <= now }
+    }
+  }
+
+  @Test func `a loop runs jobs in their order, on one thread, after many wake-ups`() async throws {
+    try await SocketsRig.run { rig in
+      let (order, told) = AsyncStream<Int>.makeStream()
+      await withTaskGroup { group in
+        for _ in 0..<4 {
+          group.addTask {
+            for _ in 0..<200 { await rig.server.run { _, _ in } }
+          }
+        }
+        for index in 0..<1000 { rig.server.inject { _, _ in told.yield(index) } }
+      }
+      var expected = 0
+      for await index in order {
+        #expect(index == expected)
+        expected += 1
+        if expected == 1000 { break }
+      }
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import LinkProtocols
+import ServerSockets
+import Testing
+
+/// Answers by a closure and tells the test what happened.
+struct SocketsHandler: SocketHandler {
+  typealias Answer = @Sendable (SocketEvent, SocketHub) -> Void
+
+  let answer: Answer
+  let told: AsyncStream<SocketEvent>.Continuation
+  /// What the test kept on the loop.
+  var kept: [RequestID] = []
+  var open: [ConnectionID] = []
+
+  mutating func handle(_ event: SocketEvent, on hub: SocketHub) {
+    switch event {
+    case .request(let id, _, _), .upgrade(let id, _): kept.append(id)
+    case .opened(let id): open.append(id)
+    case .closed(let id, _): open.removeAll { $0 == id }
+    case .abandoned, .heard, .text, .binary, .pong, .overflow, .drained, .woke: break
+    }
+    answer(event, hub)
+    told.yield(event)
+  }
+
+  /// Says back what it hears; refuses upgrades of `/no`, leaves `/later` unanswered.
+  static let echo: Answer = { event, hub in
+    switch event {
+    case .request(_, let head, _) where head.path == "/later": break
+    case .request(let id, let head, let body):
+      hub.respond(
+        to: id, status: 200, headers: [("X-Method", head.method)],
+        body: Array("\(head.target) ".utf8) + body)
+    case .upgrade(_, let head) where head.path == "/later": break
+    case .upgrade(let id, let head) where head.path == "/no":
+      hub.respond(to: id, status: 401, headers: [("WWW-Authenticate", "Bearer")], body: [])
+    case .upgrade(let id, _): hub.accept(id, headers: [("X-Shop", "7")])
+    case .text(let id, let bytes): hub.send(text: bytes, to: id)
+    case .opened, .abandoned, .heard, .binary, .pong, .overflow, .drained, .closed, .woke: break
+    }
+  }
+}
+
+/// A running server and what its handler is told.
+struct SocketsRig {
+  let server: SocketServer<SocketsHandler>
+  let port: UInt16
+  let events: AsyncStream<SocketEvent>
+
+  /// Runs `body` against a server of its own, which is stopped behind it.
+  static func run(
+    _ configure: (inout SocketServerConfiguration) -> Void = { _ in },
+    answer: @escaping SocketsHandler.Answer = SocketsHandler.echo,
+    _ body: (SocketsRig) async throws -> Void
+  ) async throws {
+    var configuration = SocketServerConfiguration()
+    configure(&configuration)
+    let (events, told) = AsyncStream<SocketEvent>.makeStream()
+    let server = try SocketServer(
+      configuration, handler: SocketsHandler(answer: answer, told: told))
+    let port = try await server.start()
+    do {
+      try await body(SocketsRig(server: server, port: port, events: events))
+    } catch {
+      await server.stop()
+      throw error
+    }
+    await server.stop()
+  }
+
+  func client(receiveBuffer: Int32? = nil) throws -> SocketsClient {
+    try SocketsClient(port: port, receiveBuffer: receiveBuffer)
+  }
+
+  /// Waits for an event, passing over others.
+  @discardableResult
+  func next<Found>(_ pick: (SocketEvent) -> Found?) async throws -> Found {
+    for await event in events {
+      if let found = pick(event) { return found }
+    }
+    throw CancellationError()
+  }
+
+  func opened() async throws -> ConnectionID {
+    try await next { if case .opened(let id) = $0 { id } else { nil } }
+  }
+
+  func closed() async throws -> SocketEnding {
+    try await next { if case .closed(_, let ending) = $0 { ending } else { nil } }
+  }
+}

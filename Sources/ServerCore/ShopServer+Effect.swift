@@ -1,4 +1,3 @@
-public import LinkCore
 public import LinkWire
 
 extension ShopServer {

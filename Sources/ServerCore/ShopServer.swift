@@ -1,0 +1,122 @@
+public import LinkCore
+import LinkWire
+
+/// The backend of shop messages as a value: rooms, order, limits, liveness and the end.
+///
+/// A request waits for the store at most; a socket goes this way:
+///
+///     upgrade ──► waiting ──► open ──► closing ──► forgotten
+///        └► refused   └► refused   └► dropped ──────►┘
+///
+/// A message is broadcast after the store called it durable and in the order of its offsets; an
+/// upgrade is accepted and subscribed in one step, so the head it states leaves no hole.
+public struct ShopServer: Machine {
+  let policy: ShopServerPolicy
+  let startedAt: Instant
+  var chance: Chance
+
+  var mode = Mode.serving
+  var connections: [ConnectionID: Connection] = [:]
+  var sockets: [String: Int] = [:]
+  var rooms: [ShopID: Room] = [:]
+  var removed: Set<Membership> = []
+  var requests: [RequestID: Pending] = [:]
+  var questions: [StoreToken: Question] = [:]
+  var lastToken: UInt64 = 0
+  var alarms = AlarmQueue<ConnectionID>()
+  var rate: PostRate
+  /// What was counted since the start; `GET /metrics` renders it.
+  public internal(set) var metrics = Metrics()
+
+  /// Whether it takes new work.
+  enum Mode: Sendable, Equatable {
+    /// Exits: draining.
+    case serving
+    /// The draining frame was sent. Exits: leaving, finished.
+    case draining(within: Duration, closeAt: Instant, giveUpAt: Instant)
+    /// The close frames were sent. Exits: finished.
+    case leaving(within: Duration, giveUpAt: Instant)
+    /// Nothing is left to wait for.
+    case finished
+  }
+
+  /// A request that has no answer yet.
+  struct Pending: Sendable {
+    var route: Route
+    var since: Instant
+  }
+
+  /// What the store was asked.
+  enum Question: Sendable {
+    case head(ShopID)
+    case append(ShopID, RequestID)
+    case all(RequestID)
+    case page(RequestID, PageQuery)
+    /// A plain server's `since`, asked as a page of the whole history.
+    case newestSince(RequestID, Timestamp, PageQuery)
+  }
+
+  /// A server that begins at `now`; `seed` makes its message ids, so give each run its own.
+  public init(policy: ShopServerPolicy = ShopServerPolicy(), seed: UInt64, at now: Instant) {
+    self.policy = policy
+    startedAt = now
+    chance = Chance(seed: seed)
+    rate = PostRate(
+      interval: policy.postInterval, burst: policy.postBurst, bound: policy.maxWatchedUsers)
+  }
+
+  public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
+    var effects: [Effect] = []
+    switch input {
+    case .request(let id, let call, let credential, let wall):
+      take(id, call, credential, wall: wall, at: now, into: &effects)
+    case .abandoned(let id):
+      requests[id] = nil
+    case .upgrade(let id, let shop, let credential, let wall):
+      upgrade(id, to: shop, credential, wall: wall, at: now, into: &effects)
+    case .heard(let id):
+      heard(id, at: now)
+    case .overflowed(let id):
+      overflowed(id, at: now, into: &effects)
+    case .gone(let id, let code):
+      gone(id, code: code)
+    case .stored(let token, let answer):
+      stored(token, answer, at: now, into: &effects)
+    case .removed(let membership):
+      remove(membership, at: now, into: &effects)
+    case .removals(let memberships):
+      replaceRemovals(with: memberships, at: now, into: &effects)
+    case .drain(let window):
+      drain(within: window, at: now, into: &effects)
+    }
+    finishIfEmpty(into: &effects)
+    return effects
+  }
+
+  public mutating func tick(at now: Instant) -> [Effect] {
+    var effects: [Effect] = []
+    while let id = alarms.take(dueAt: now) {
+      wake(id, at: now, into: &effects)
+    }
+    advanceDrain(at: now, into: &effects)
+    finishIfEmpty(into: &effects)
+    return effects
+  }
+
+  public var deadline: Instant? {
+    let drain: Instant? =
+      switch mode {
+      case .serving, .finished: nil
+      case .draining(_, let closeAt, let giveUpAt): min(closeAt, giveUpAt)
+      case .leaving(_, let giveUpAt): giveUpAt
+      }
+    return [alarms.first, drain].compactMap(\.self).min()
+  }
+
+  mutating func ask(_ question: Question) -> StoreToken {
+    lastToken += 1
+    let token = StoreToken(lastToken)
+    questions[token] = question
+    return token
+  }
+}

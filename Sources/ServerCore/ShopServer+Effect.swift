@@ -5,7 +5,7 @@ extension ShopServer {
   public enum Effect: Sendable, Hashable, Codable {
     /// Make a message durable; its position is the store's to give.
     case append(StoreToken, Message, key: UUID128?)
-    /// Read a page of a shop.
+    /// Read a page of a shop, and count what its query reaches.
     case page(StoreToken, ShopID, PageQuery)
     /// Read the head of a shop.
     case head(StoreToken, ShopID)

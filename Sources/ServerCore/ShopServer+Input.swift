@@ -33,7 +33,8 @@ extension ShopServer {
   public enum StoreAnswer: Sendable, Hashable, Codable {
     /// Durable; `isNew` is false when the idempotency key was known.
     case appended(Message, isNew: Bool)
-    case page(Page)
+    /// `total` counts the messages that the query reaches on all its pages.
+    case page(Page, total: UInt64)
     case head(Position)
     case failed(StoreFailure)
   }

@@ -70,13 +70,14 @@ extension ShopServer {
       advance(shop, at: now, into: &effects)
     case (.append(let shop, let id), .appended(let message, let isNew)):
       appended(message, isNew: isNew, to: shop, id, at: now, into: &effects)
-    case (.all(let id), .page(let page)):
+    case (.all(let id), .page(let page, _)):
       let messages = page.messages.reversed().map(written)
       answer(id, Answer(200, .messages(messages)), now, &effects)
-    case (.page(let id, let query), .page(let page)):
-      answer(id, Answer(200, body(page, query)), now, &effects)
-    case (.newestSince(let id, let time, let query), .page(let page)):
-      answer(id, Answer(200, body(page.newer(than: time), query)), now, &effects)
+    case (.page(let id, let query), .page(let page, let total)):
+      answer(id, Answer(200, body(page, query, total: total)), now, &effects)
+    case (.newestSince(let id, let time, let query), .page(let page, _)):
+      let newer = page.newer(than: time)
+      answer(id, Answer(200, body(newer, query, total: newer.seen(by: query))), now, &effects)
     case (.head, .appended), (.head, .page), (.head, .failed), (.append, .page), (.append, .head),
       (.append, .failed), (.all, .appended), (.all, .head), (.all, .failed), (.page, .appended),
       (.page, .head), (.page, .failed), (.newestSince, .appended), (.newestSince, .head),
@@ -162,8 +163,7 @@ extension ShopServer {
     return message
   }
 
-  private func body(_ page: Page, _ query: PageQuery) -> Body {
-    let total = page.total(of: query)
+  private func body(_ page: Page, _ query: PageQuery, total: UInt64) -> Body {
     var page = page
     page.messages = page.messages.map(written)
     switch policy.dialect {
@@ -191,22 +191,14 @@ extension ShopServer {
 }
 
 extension Page {
-  /// How many messages a query covers, as far as the page tells: exact with positions, since
-  /// offsets have no holes; otherwise what was seen and one more if more follow.
-  func total(of query: PageQuery) -> UInt64 {
-    let offset = head?.offset ?? 0
+  /// How many messages the pages of a query up to this one hold, and one more if more follow.
+  func seen(by query: PageQuery) -> UInt64 {
+    let seen = UInt64(messages.count) + (hasNext ? 1 : 0)
     switch query {
-    case .page:
-      return offset
-    case .since(_, let page, let limit):
-      let before = UInt64(max(page, 1) - 1) * UInt64(max(limit, 0))
-      return before + UInt64(messages.count) + (hasNext ? 1 : 0)
-    case .after(let position, _):
-      return recovered && offset > position.offset
-        ? offset - position.offset : UInt64(messages.count)
-    case .before(let position, _):
-      return recovered && position.offset > 0
-        ? min(position.offset - 1, offset) : UInt64(messages.count)
+    case .page(let number, let limit), .since(_, let number, let limit):
+      return UInt64(max(number, 1) - 1) * UInt64(max(limit, 0)) + seen
+    case .after, .before:
+      return seen
     }
   }
 

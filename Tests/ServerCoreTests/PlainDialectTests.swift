@@ -66,7 +66,7 @@ struct PlainDialectTests {
     let shown = Page(messages: offsets.reversed().map(Self.bare), hasNext: hasNext)
     let total = UInt64(offsets.count) + (hasNext ? 1 : 0)
     #expect(
-      served.take(.stored(StoreToken(1), .page(newest))) == [
+      served.take(.stored(StoreToken(1), .page(newest, total: 7))) == [
         .answer(RequestID(1), Answer(200, .page(shown, query, total: total)))
       ])
   }

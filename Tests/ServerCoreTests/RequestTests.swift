@@ -79,7 +79,7 @@ struct RequestTests {
       served.ask(.page(Stage.shop, query)) == [.page(StoreToken(1), Stage.shop, query)])
     let page = Page(messages: [], hasNext: false, head: Stage.position(10))
     #expect(
-      served.take(.stored(StoreToken(1), .page(page))) == [
+      served.take(.stored(StoreToken(1), .page(page, total: 7))) == [
         .answer(RequestID(1), Answer(200, .page(page, query, total: 7)))
       ])
   }
@@ -95,7 +95,7 @@ struct RequestTests {
     }
     let page = Page(messages: messages.reversed(), hasNext: false, head: Stage.position(3))
     #expect(
-      served.take(.stored(StoreToken(1), .page(page))) == [
+      served.take(.stored(StoreToken(1), .page(page, total: 7))) == [
         .answer(RequestID(1), Answer(200, .messages(messages)))
       ])
   }
@@ -126,9 +126,9 @@ struct RequestTests {
     var served = Served()
     _ = served.ask(.all(Stage.shop))
     let page = Page(messages: [], hasNext: false)
-    _ = served.take(.stored(StoreToken(1), .page(page)))
-    #expect(served.take(.stored(StoreToken(1), .page(page))) == [])
-    #expect(served.take(.stored(StoreToken(9), .page(page))) == [])
+    _ = served.take(.stored(StoreToken(1), .page(page, total: 7)))
+    #expect(served.take(.stored(StoreToken(1), .page(page, total: 7))) == [])
+    #expect(served.take(.stored(StoreToken(9), .page(page, total: 7))) == [])
   }
 
   @Test func `says nothing to a client that left`() {
@@ -136,7 +136,7 @@ struct RequestTests {
     _ = served.ask(.all(Stage.shop))
     #expect(served.take(.abandoned(RequestID(1))) == [])
     let page = Page(messages: [], hasNext: false)
-    #expect(served.take(.stored(StoreToken(1), .page(page))) == [])
+    #expect(served.take(.stored(StoreToken(1), .page(page, total: 7))) == [])
   }
 
   @Test func `lets as many requests wait as its bound, and refuses the next`() {

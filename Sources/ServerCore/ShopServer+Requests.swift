@@ -103,7 +103,8 @@ extension ShopServer {
   private mutating func refuse(
     _ refusal: Refusal, _ credential: Credential, wall: Timestamp
   ) -> Answer {
-    if refusal.route.isGuarded {
+    // Which methods a route takes is no secret; all else is for those who may ask.
+    if refusal.route.isGuarded, refusal.status != 405 {
       if let goingAway { return goingAway }
       if case .refused(let answer) = identify(credential, wall: wall) { return answer }
     }

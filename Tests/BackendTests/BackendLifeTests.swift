@@ -50,7 +50,8 @@ import Testing
         $0.port = rig.address.port
       } _: { again in
         #expect(again.address == rig.address)
-        #expect(try await again.client().ask("GET", "/healthz").status == 200)
+        let health = try await again.client().ask("GET", "/healthz")
+        #expect(health.status == 200)
       }
       withExtendedLifetime(follower) {}
     }
@@ -101,9 +102,11 @@ import Testing
       _ = try await client.post("a private word", token: token)
       _ = try await client.ask(
         "GET", ShopRoute.all(BackendRig.shop).path + "?token=\(token)&secret=s3cret")
-      _ = try await rig.client().follow(token: nil, query: "?token=\(token)")
+      let follower = try rig.client()
+      _ = try await follower.follow(token: nil, query: "?token=\(token)")
       _ = try await rig.client().follow(token: nil, query: "?token=bad")
       await rig.backend.kill()
+      #expect(await follower.isAtEnd())
       let log = rig.lines.all
       let events = log.compactMap { $0.split(separator: #""event":""#).last?.prefix { $0 != "\"" } }
       #expect(

@@ -45,6 +45,11 @@ struct RequestTests {
         testDescription: "a bad query without a token", call: .refused(wrong),
         credential: .missing, answer: noToken),
       Row(
+        testDescription: "a wrong method without a token",
+        call: .refused(
+          Refusal(route: .page, status: 405, message: "this route takes GET", allow: "GET")),
+        credential: .missing, answer: .error(405, "this route takes GET", allow: "GET")),
+      Row(
         testDescription: "an unknown route without a token", call: .refused(unknown),
         credential: .missing, answer: .error(404, "no such route")),
       Row(

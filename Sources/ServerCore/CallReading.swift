@@ -39,9 +39,7 @@ extension Call {
     }
   }
 
-  private static func require(
-    _ allowed: String, _ method: String, _ route: Route
-  ) throws(Refusal) {
+  private static func require(_ allowed: String, _ method: String, _ route: Route) throws(Refusal) {
     guard method != allowed else { return }
     throw Refusal(
       route: route, status: 405, message: "this route takes \(allowed)", allow: allowed)

@@ -2,31 +2,27 @@ import LinkCore
 import LinkWire
 
 extension ShopServer {
-  mutating func take(
-    _ id: RequestID, _ call: Call, _ credential: Credential, wall: Timestamp, at now: Instant,
-    into effects: inout [Effect]
-  ) {
+  mutating func take(_ id: RequestID, _ call: Call, _ credential: Credential, wall: Timestamp) {
     requests[id] = Pending(route: call.route, since: now)
     switch call {
     case .health:
       let isServing = mode == .serving
-      answer(id, Answer(isServing ? 200 : 503, .health(isServing: isServing)), now, &effects)
+      answer(id, Answer(isServing ? 200 : 503, .health(isServing: isServing)))
     case .streamHealth:
-      answer(id, Answer(200, .streamHealth(health(at: now))), now, &effects)
+      answer(id, Answer(200, .streamHealth(health)))
     case .metrics:
-      answer(id, Answer(200, .metrics(metricsText(at: now))), now, &effects)
+      answer(id, Answer(200, .metrics(metricsText)))
     case .refused(let refusal):
-      let answered = refuse(refusal, credential, wall: wall)
-      answer(id, answered, now, &effects)
+      answer(id, refuse(refusal, credential, wall: wall))
     case .send(let draft):
-      post(draft, id, credential, wall: wall, at: now, into: &effects)
+      post(draft, id, credential, wall: wall)
     case .all(let shop):
       // The route has no parameters; a plain client cannot use more than it may keep in memory.
       let query = PageQuery.page(number: 1, limit: 1_000)
-      read(query, as: .all(id), of: shop, id, credential, wall: wall, now, &effects)
+      read(query, as: .all(id), of: shop, id, credential, wall: wall)
     case .page(let shop, let query):
       let (asked, question) = phrase(query, for: id)
-      read(asked, as: question, of: shop, id, credential, wall: wall, now, &effects)
+      read(asked, as: question, of: shop, id, credential, wall: wall)
     }
   }
 
@@ -46,38 +42,35 @@ extension ShopServer {
 
   private mutating func read(
     _ query: PageQuery, as question: Question, of shop: ShopID, _ id: RequestID,
-    _ credential: Credential, wall: Timestamp, _ now: Instant, _ effects: inout [Effect]
+    _ credential: Credential, wall: Timestamp
   ) {
     switch admit(credential, to: shop, wall: wall) {
     case .refused(let refused):
-      answer(id, refused, now, &effects)
+      answer(id, refused)
     case .admitted:
-      guard hasRoomForRequest else { return answer(id, busy, now, &effects) }
+      guard hasRoomForRequest else { return answer(id, busy) }
       effects.append(.page(ask(question), shop, query))
     }
   }
 
   private mutating func post(
-    _ draft: Draft, _ id: RequestID, _ credential: Credential, wall: Timestamp, at now: Instant,
-    into effects: inout [Effect]
+    _ draft: Draft, _ id: RequestID, _ credential: Credential, wall: Timestamp
   ) {
     switch admit(credential, to: draft.shop, wall: wall) {
     case .refused(let refused):
-      answer(id, refused, now, &effects)
+      answer(id, refused)
     case .admitted(let claims):
-      guard hasRoomForRequest else { return answer(id, busy, now, &effects) }
+      guard hasRoomForRequest else { return answer(id, busy) }
       if let wait = rate.spend(claims.user, at: now) {
         let refused = Answer.error(429, "too many messages", retryAfter: wait)
-        return answer(id, refused, now, &effects)
+        return answer(id, refused)
       }
-      enqueue(draft, of: claims, id, wall: wall, at: now, into: &effects)
+      enqueue(draft, of: claims, id, wall: wall)
     }
   }
 
   /// Judges a token for a shop: draining first, then who asks, then what for.
-  mutating func admit(
-    _ credential: Credential, to shop: ShopID, wall: Timestamp
-  ) -> Admission {
+  mutating func admit(_ credential: Credential, to shop: ShopID, wall: Timestamp) -> Admission {
     if let goingAway { return .refused(goingAway) }
     let admission = identify(credential, wall: wall)
     guard case .admitted(let claims) = admission else { return admission }
@@ -112,9 +105,7 @@ extension ShopServer {
   }
 
   /// Answers a request unless its client is gone.
-  mutating func answer(
-    _ id: RequestID, _ answer: Answer, _ now: Instant, _ effects: inout [Effect]
-  ) {
+  mutating func answer(_ id: RequestID, _ answer: Answer) {
     guard let pending = requests.removeValue(forKey: id) else { return }
     metrics.answered(
       pending.route, status: answer.status, after: pending.since.duration(to: now))
@@ -138,13 +129,13 @@ extension ShopServer {
     }
   }
 
-  private func health(at now: Instant) -> StreamHealth {
+  private var health: StreamHealth {
     StreamHealth(
       isServing: mode == .serving, connections: openConnections, shops: activeShops,
       uptime: startedAt.duration(to: now))
   }
 
-  private func metricsText(at now: Instant) -> String {
+  private var metricsText: String {
     metrics.text(
       connections: openConnections, shops: activeShops, uptime: startedAt.duration(to: now))
   }

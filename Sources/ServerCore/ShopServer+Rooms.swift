@@ -3,12 +3,9 @@ import LinkWire
 
 extension ShopServer {
   /// Puts a post at the end of its shop's queue.
-  mutating func enqueue(
-    _ draft: Draft, of author: Claims, _ id: RequestID, wall: Timestamp, at now: Instant,
-    into effects: inout [Effect]
-  ) {
+  mutating func enqueue(_ draft: Draft, of author: Claims, _ id: RequestID, wall: Timestamp) {
     guard rooms[draft.shop, default: Room()].posts.count < policy.maxPostsPerShop else {
-      return answer(id, busy, now, &effects)
+      return answer(id, busy)
     }
     let hidden = policy.hiddenClockStep
     let stamp = enter(draft.shop) { $0.stamp(wall, hiding: hidden) }
@@ -21,11 +18,11 @@ extension ShopServer {
       case .plain: nil
       }
     enter(draft.shop) { $0.posts.append(Room.Post(request: id, message: message, key: key)) }
-    advance(draft.shop, at: now, into: &effects)
+    advance(draft.shop)
   }
 
   /// Does for a room what can be done now: learn the head, let arrivals in, hand over a post.
-  mutating func advance(_ shop: ShopID, at now: Instant, into effects: inout [Effect]) {
+  mutating func advance(_ shop: ShopID) {
     guard let room = rooms[shop] else { return }
     guard let head = room.head else {
       if !room.isAsking, !(room.arrivals.isEmpty && room.posts.isEmpty) {
@@ -35,108 +32,98 @@ extension ShopServer {
       return
     }
     rooms[shop]?.arrivals = []
-    for id in room.arrivals { open(id, head: head, at: now, into: &effects) }
+    for id in room.arrivals { open(id, head: head) }
     while let room = rooms[shop], !room.isAsking, let post = room.posts.first {
       rooms[shop]?.posts.removeFirst()
-      handOver(post, of: shop, behind: head, at: now, into: &effects)
+      handOver(post, of: shop, behind: head)
     }
   }
 
-  private mutating func handOver(
-    _ post: Room.Post, of shop: ShopID, behind head: Position, at now: Instant,
-    into effects: inout [Effect]
-  ) {
+  private mutating func handOver(_ post: Room.Post, of shop: ShopID, behind head: Position) {
     var framed = post.message
     framed.position = Position(epoch: head.epoch, offset: head.offset + 1)
     let bytes = Frame.message(spoken(framed)).payload.count
     guard bytes <= policy.limits.maxFrameBytes else {
       let refused = "the frame would be \(bytes) bytes of at most \(policy.limits.maxFrameBytes)"
-      return answer(post.request, .error(413, refused), now, &effects)
+      return answer(post.request, .error(413, refused))
     }
     rooms[shop]?.isAsking = true
     let token = ask(.append(shop, post.request))
     effects.append(.append(token, post.message, key: post.key))
   }
 
-  mutating func stored(
-    _ token: StoreToken, _ said: StoreAnswer, at now: Instant, into effects: inout [Effect]
-  ) {
+  mutating func stored(_ token: StoreToken, _ said: StoreAnswer) {
     // An unknown token is a late or doubled answer: nothing waits for it.
     guard let question = questions.removeValue(forKey: token) else { return }
     switch (question, said) {
     case (.head(let shop), .head(let head)):
       rooms[shop]?.isAsking = false
       rooms[shop]?.head = head
-      advance(shop, at: now, into: &effects)
+      advance(shop)
     case (.append(let shop, let id), .appended(let message, let isNew)):
-      appended(message, isNew: isNew, to: shop, id, at: now, into: &effects)
+      appended(message, isNew: isNew, to: shop, id)
     case (.all(let id), .page(let page, _)):
       let messages = page.messages.reversed().map(written)
-      answer(id, Answer(200, .messages(messages)), now, &effects)
+      answer(id, Answer(200, .messages(messages)))
     case (.page(let id, let query), .page(let page, let total)):
-      answer(id, Answer(200, body(page, query, total: total)), now, &effects)
+      answer(id, Answer(200, body(page, query, total: total)))
     case (.newestSince(let id, let time, let query), .page(let page, _)):
       let newer = page.newer(than: time)
-      answer(id, Answer(200, body(newer, query, total: newer.seen(by: query))), now, &effects)
+      answer(id, Answer(200, body(newer, query, total: newer.seen(by: query))))
     case (.head, .appended), (.head, .page), (.head, .failed), (.append, .page), (.append, .head),
       (.append, .failed), (.all, .appended), (.all, .head), (.all, .failed), (.page, .appended),
       (.page, .head), (.page, .failed), (.newestSince, .appended), (.newestSince, .head),
       (.newestSince, .failed):
       // An answer of the wrong kind is a broken store, and treated as one.
       metrics.storeFailures += 1
-      failed(question, at: now, into: &effects)
+      failed(question)
     }
   }
 
-  private mutating func failed(
-    _ question: Question, at now: Instant, into effects: inout [Effect]
-  ) {
+  private mutating func failed(_ question: Question) {
     let refused = Answer.error(503, "the store failed", retryAfter: policy.busyRetry)
     switch question {
     case .head(let shop):
       guard let room = rooms.removeValue(forKey: shop) else { return }
       for id in room.arrivals {
         forget(id)
-        refuse(id, refused, &effects)
+        refuse(id, refused)
       }
-      for post in room.posts { answer(post.request, refused, now, &effects) }
+      for post in room.posts { answer(post.request, refused) }
     case .append(let shop, let id):
-      answer(id, refused, now, &effects)
+      answer(id, refused)
       rooms[shop]?.isAsking = false
-      advance(shop, at: now, into: &effects)
+      advance(shop)
     case .all(let id), .page(let id, _), .newestSince(let id, _, _):
-      answer(id, refused, now, &effects)
+      answer(id, refused)
     }
   }
 
   private mutating func appended(
-    _ message: Message, isNew: Bool, to shop: ShopID, _ id: RequestID, at now: Instant,
-    into effects: inout [Effect]
+    _ message: Message, isNew: Bool, to shop: ShopID, _ id: RequestID
   ) {
     guard let position = message.position, let head = rooms[shop]?.head else {
       metrics.storeFailures += 1
-      return failed(.append(shop, id), at: now, into: &effects)
+      return failed(.append(shop, id))
     }
     if isNew { metrics.accepted += 1 } else { metrics.repeated += 1 }
     let note = isNew ? "Message created successfully" : "Message already created"
-    answer(id, Answer(isNew ? 201 : 200, .message(written(message), note: note)), now, &effects)
+    answer(id, Answer(isNew ? 201 : 200, .message(written(message), note: note)))
     rooms[shop]?.isAsking = false
     if position.epoch != head.epoch || position.offset > head.offset + 1 {
       // Something else wrote to the log: whoever listens must catch up.
       rooms[shop]?.head = position
       for id in rooms[shop]?.subscribers ?? [] {
-        close(id, .discontinuity, at: now, into: &effects)
+        close(id, .discontinuity)
       }
     } else if position.offset == head.offset + 1 {
       rooms[shop]?.head = position
-      broadcast(message, to: shop, into: &effects)
+      broadcast(message, to: shop)
     }
-    advance(shop, at: now, into: &effects)
+    advance(shop)
   }
 
-  private mutating func broadcast(
-    _ message: Message, to shop: ShopID, into effects: inout [Effect]
-  ) {
+  private mutating func broadcast(_ message: Message, to shop: ShopID) {
     guard let listeners = rooms[shop]?.subscribers, !listeners.isEmpty else { return }
     metrics.broadcasts += 1
     metrics.frames += UInt64(listeners.count)

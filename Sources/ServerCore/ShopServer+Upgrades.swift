@@ -3,20 +3,19 @@ import LinkWire
 
 extension ShopServer {
   mutating func upgrade(
-    _ id: ConnectionID, to shop: ShopID, _ credential: Credential, wall: Timestamp,
-    at now: Instant, into effects: inout [Effect]
+    _ id: ConnectionID, to shop: ShopID, _ credential: Credential, wall: Timestamp
   ) {
     switch admit(credential, to: shop, wall: wall) {
     case .refused(let refused):
-      refuse(id, refused, &effects)
+      refuse(id, refused)
     case .admitted(let claims):
-      if let refused = noRoom(for: claims.user) { return refuse(id, refused, &effects) }
+      if let refused = noRoom(for: claims.user) { return refuse(id, refused) }
       connections[id] = Connection(
         membership: Membership(shop: shop, user: claims.user),
         expiresAt: now.advanced(by: wall.duration(to: claims.expiresAt)), phase: .waiting)
       sockets[claims.user, default: 0] += 1
       enter(shop) { $0.arrivals.append(id) }
-      advance(shop, at: now, into: &effects)
+      advance(shop)
     }
   }
 
@@ -29,15 +28,13 @@ extension ShopServer {
     return nil
   }
 
-  mutating func refuse(_ id: ConnectionID, _ answer: Answer, _ effects: inout [Effect]) {
+  mutating func refuse(_ id: ConnectionID, _ answer: Answer) {
     metrics.refusedUpgrade(status: answer.status)
     effects.append(.refuse(id, answer))
   }
 
   /// Opens a socket whose room knows its head.
-  mutating func open(
-    _ id: ConnectionID, head: Position, at now: Instant, into effects: inout [Effect]
-  ) {
+  mutating func open(_ id: ConnectionID, head: Position) {
     guard var connection = connections[id] else { return }
     connection.phase = .open(
       lastHeard: now, nextPing: now.advanced(by: policy.pingInterval))
@@ -51,7 +48,7 @@ extension ShopServer {
     }
   }
 
-  mutating func heard(_ id: ConnectionID, at now: Instant) {
+  mutating func heard(_ id: ConnectionID) {
     guard var connection = connections[id] else { return }
     switch connection.phase {
     case .open(_, let nextPing):
@@ -63,10 +60,10 @@ extension ShopServer {
     }
   }
 
-  mutating func overflowed(_ id: ConnectionID, at now: Instant, into effects: inout [Effect]) {
+  mutating func overflowed(_ id: ConnectionID) {
     guard case .open = connections[id]?.phase else { return }
     metrics.slowReaders += 1
-    close(id, .slowReader, at: now, into: &effects)
+    close(id, .slowReader)
   }
 
   mutating func gone(_ id: ConnectionID, code: UInt16) {
@@ -79,21 +76,21 @@ extension ShopServer {
   }
 
   /// The alarm of a connection rang.
-  mutating func wake(_ id: ConnectionID, at now: Instant, into effects: inout [Effect]) {
+  mutating func wake(_ id: ConnectionID) {
     guard var connection = connections[id] else { return }
     switch connection.phase {
     case .waiting:
       return
     case .closing:
-      drop(id, into: &effects)
+      drop(id)
     case .open(let lastHeard, let nextPing):
       if now >= connection.expiresAt {
-        return close(id, .expired, at: now, into: &effects)
+        return close(id, .expired)
       }
       if now >= lastHeard.advanced(by: policy.pongWait) {
         metrics.silent += 1
         metrics.closed(code: 1006)
-        return drop(id, into: &effects)
+        return drop(id)
       }
       if now >= nextPing {
         metrics.pings += 1
@@ -107,9 +104,7 @@ extension ShopServer {
   }
 
   /// Sends a close frame; from then on the socket is sent nothing and counts for nobody.
-  mutating func close(
-    _ id: ConnectionID, _ closure: Closure, at now: Instant, into effects: inout [Effect]
-  ) {
+  mutating func close(_ id: ConnectionID, _ closure: Closure) {
     guard var connection = connections[id], case .open = connection.phase else { return }
     leave(id, connection.membership)
     connection.phase = .closing(dropAt: now.advanced(by: policy.closeWait))
@@ -119,7 +114,7 @@ extension ShopServer {
     effects.append(.close(id, closure))
   }
 
-  mutating func drop(_ id: ConnectionID, into effects: inout [Effect]) {
+  mutating func drop(_ id: ConnectionID) {
     forget(id)
     effects.append(.drop(id))
   }
@@ -143,30 +138,24 @@ extension ShopServer {
     if let instant = connection.wake(policy) { alarms.set(id, at: instant) }
   }
 
-  mutating func remove(
-    _ membership: Membership, at now: Instant, into effects: inout [Effect]
-  ) {
+  mutating func remove(_ membership: Membership) {
     removed.insert(membership)
-    cut([membership], at: now, into: &effects)
+    cut([membership])
   }
 
-  mutating func replaceRemovals(
-    with memberships: [Membership], at now: Instant, into effects: inout [Effect]
-  ) {
+  mutating func replaceRemovals(with memberships: [Membership]) {
     removed = Set(memberships)
-    cut(removed, at: now, into: &effects)
+    cut(removed)
   }
 
-  private mutating func cut(
-    _ cut: Set<Membership>, at now: Instant, into effects: inout [Effect]
-  ) {
+  private mutating func cut(_ cut: Set<Membership>) {
     for (id, connection) in connections.sorted(by: { $0.key < $1.key })
     where cut.contains(connection.membership) {
       switch connection.phase {
-      case .open: close(id, .removed, at: now, into: &effects)
+      case .open: close(id, .removed)
       case .waiting:
         forget(id)
-        refuse(id, .notAMember, &effects)
+        refuse(id, .notAMember)
       case .closing: break
       }
     }

@@ -15,6 +15,11 @@ public struct ShopServer: Machine {
   let startedAt: Instant
   var chance: Chance
 
+  /// The moment of the input that is being handled.
+  var now: Instant
+  /// What it asks for so far; empty between inputs.
+  var effects: [Effect] = []
+
   var mode = Mode.serving
   var connections: [ConnectionID: Connection] = [:]
   var sockets: [String: Int] = [:]
@@ -60,47 +65,48 @@ public struct ShopServer: Machine {
   public init(policy: ShopServerPolicy = ShopServerPolicy(), seed: UInt64, at now: Instant) {
     self.policy = policy
     startedAt = now
+    self.now = now
     chance = Chance(seed: seed)
     rate = PostRate(
       interval: policy.postInterval, burst: policy.postBurst, bound: policy.maxWatchedUsers)
   }
 
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
-    var effects: [Effect] = []
+    self.now = now
     switch input {
     case .request(let id, let call, let credential, let wall):
-      take(id, call, credential, wall: wall, at: now, into: &effects)
+      take(id, call, credential, wall: wall)
     case .abandoned(let id):
       requests[id] = nil
     case .upgrade(let id, let shop, let credential, let wall):
-      upgrade(id, to: shop, credential, wall: wall, at: now, into: &effects)
+      upgrade(id, to: shop, credential, wall: wall)
     case .heard(let id):
-      heard(id, at: now)
+      heard(id)
     case .overflowed(let id):
-      overflowed(id, at: now, into: &effects)
+      overflowed(id)
     case .gone(let id, let code):
       gone(id, code: code)
     case .stored(let token, let answer):
-      stored(token, answer, at: now, into: &effects)
+      stored(token, answer)
     case .removed(let membership):
-      remove(membership, at: now, into: &effects)
+      remove(membership)
     case .removals(let memberships):
-      replaceRemovals(with: memberships, at: now, into: &effects)
+      replaceRemovals(with: memberships)
     case .drain(let window):
-      drain(within: window, at: now, into: &effects)
+      drain(within: window)
     }
-    finishIfEmpty(into: &effects)
-    return effects
+    finishIfEmpty()
+    return takeEffects()
   }
 
   public mutating func tick(at now: Instant) -> [Effect] {
-    var effects: [Effect] = []
+    self.now = now
     while let id = alarms.take(dueAt: now) {
-      wake(id, at: now, into: &effects)
+      wake(id)
     }
-    advanceDrain(at: now, into: &effects)
-    finishIfEmpty(into: &effects)
-    return effects
+    advanceDrain()
+    finishIfEmpty()
+    return takeEffects()
   }
 
   public var deadline: Instant? {
@@ -111,6 +117,11 @@ public struct ShopServer: Machine {
       case .leaving(_, let giveUpAt): giveUpAt
       }
     return [alarms.first, drain].compactMap(\.self).min()
+  }
+
+  private mutating func takeEffects() -> [Effect] {
+    defer { effects = [] }
+    return effects
   }
 
   mutating func ask(_ question: Question) -> StoreToken {

@@ -106,9 +106,7 @@ struct PrivateFile {
     unsafe String(cString: strerror(code))
   }
 
-  private static func readSome(
-    _ descriptor: Int32, _ bytes: UnsafeMutableRawBufferPointer
-  ) -> Int {
+  private static func readSome(_ descriptor: Int32, _ bytes: UnsafeMutableRawBufferPointer) -> Int {
     while true {
       #if canImport(Glibc)
         let count = unsafe Glibc.read(descriptor, bytes.baseAddress, bytes.count)

@@ -41,9 +41,7 @@ struct RemovalsFile {
     return removed
   }
 
-  private static func membership(
-    from reader: inout JSONReader
-  ) throws(JSONError) -> Membership {
+  private static func membership(from reader: inout JSONReader) throws(JSONError) -> Membership {
     var shop: ShopID?
     var user: String?
     try reader.beginObject()

@@ -39,9 +39,7 @@ public struct Tokens: Sendable {
   }
 
   /// Makes a token that is good for `ttl` from now on.
-  public func issue(
-    user: String, name: String, shops: [ShopID], ttl: Duration
-  ) -> String {
+  public func issue(user: String, name: String, shops: [ShopID], ttl: Duration) -> String {
     issue(user: user, name: name, shops: shops, until: WallClock.now.advanced(by: ttl))
   }
 

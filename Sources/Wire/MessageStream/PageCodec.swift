@@ -44,6 +44,8 @@ public enum PageCodec {
       if let head = page.head {
         writer.key("head")
         writer.string(head.description)
+      }
+      if page.head != nil || !page.recovered {
         writer.key("recovered")
         writer.bool(page.recovered)
       }

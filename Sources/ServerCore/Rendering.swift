@@ -32,6 +32,8 @@ extension Answer {
     var fields = [("Content-Type", contentType), ("Cache-Control", "no-store")]
     // RFC 9110 section 11.6.1: a 401 names its scheme.
     if status == 401 { fields.append(("WWW-Authenticate", "Bearer")) }
+    // RFC 9110 section 15.5.22: a 426 names what it wants.
+    if status == 426 { fields += [("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")] }
     if let allow { fields.append(("Allow", allow)) }
     if let retryAfter { fields.append(("Retry-After", String(Self.wholeSeconds(retryAfter)))) }
     return fields

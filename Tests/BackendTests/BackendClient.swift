@@ -29,6 +29,12 @@ actor BackendClient {
     return try socket.response(toHead: method == "HEAD")
   }
 
+  /// Sends any bytes and reads an answer.
+  func speak(_ bytes: String) throws -> SocketsClient.Response {
+    try socket.send(bytes)
+    return try socket.response()
+  }
+
   /// Posts a message; no spacing in `text` needs escaping.
   func post(
     _ text: String, to shop: ShopID = BackendRig.shop, token: String, key: UUID128? = nil

@@ -80,6 +80,33 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("GET /healthz HTTP/1.1\r\n\r\n", 400),
+    ("GET /healthz HTTP/2.0\r\nHost: test\r\n\r\n", 505),
+    ("POST /healthz HTTP/1.1\r\nHost: test\r\nContent-Length: 70000\r\n\r\n", 413),
+    ("GET /\(String(repeating: "a", count: 9_000)) HTTP/1.1\r\nHost: test\r\n\r\n", 414),
+    ("GET /x HTTP/1.1\r\nHost: test\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n", 426),
+  ])
+  func `refuses bad HTTP in the envelope of all errors`(bytes: String, status: Int) async throws {
+    try await BackendRig.run { rig in
+      let answer = try await rig.client().speak(bytes)
+      #expect(answer.status == status)
+      #expect(answer.headers["content-type"] == "application/json")
+      #expect(answer.body.hasPrefix(#"{"status":\#(status),"message":""#))
+      #expect(answer.body.hasSuffix(#"","data":null}"#))
+    }
+  }
+
+  @Test func `asks for an upgrade where there is none`() async throws {
+    try await BackendRig.run { rig in
+      let path = ShopRoute.stream(BackendRig.shop).path
+      let answer = try await rig.client().ask("GET", path, token: try await rig.token())
+      #expect(answer.status == 426)
+      #expect(answer.headers["upgrade"] == "websocket")
+      #expect(try await rig.client().ask("GET", path).status == 401)
+    }
+  }
+
   @Test func `takes a token from the query, and the field before it`() async throws {
     try await BackendRig.run { rig in
       let client = try rig.client()

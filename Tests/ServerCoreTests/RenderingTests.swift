@@ -49,6 +49,15 @@ struct RenderingTests {
         == .draining(within: .seconds(5)))
   }
 
+  @Test func `writes a plain server's page without a trace of positions`() {
+    let page = Page(messages: [], hasNext: false)
+    let query = PageQuery.page(number: 1, limit: 20)
+    #expect(
+      Self.text(Answer(200, .page(page, query, total: 0)).bytes)
+        == #"{"status":200,"message":"","data":{"messages":[],"pagination":{"page":1,"limit":20,"#
+        + #""total_pages":1,"has_next":false,"has_prev":false}}}"#)
+  }
+
   @Test(arguments: [
     (Duration.zero, "1"), (.milliseconds(50), "1"), (.seconds(1), "1"),
     (.seconds(1) + .nanoseconds(1), "2"), (.seconds(5), "5"),
@@ -62,6 +71,10 @@ struct RenderingTests {
     let plain = ["Content-Type: application/json", "Cache-Control: no-store"]
     #expect(Self.fields(.error(404, "")) == plain)
     #expect(Self.fields(.error(401, "")) == plain + ["WWW-Authenticate: Bearer"])
+    #expect(
+      Self.fields(.error(426, "")) == plain + [
+        "Upgrade: websocket", "Sec-WebSocket-Version: 13",
+      ])
     #expect(Self.fields(.error(405, "", allow: "GET")) == plain + ["Allow: GET"])
     #expect(
       Self.fields(Answer(200, .metrics(""))).first

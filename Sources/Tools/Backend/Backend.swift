@@ -218,6 +218,11 @@ extension BackendConfiguration {
     // One more than the rules allow, so that they can answer the next one.
     sockets.maxConnections = policy.maxConnections + policy.maxRequests
     sockets.closeTimeout = policy.closeWait
+    sockets.refusalBody = { status, detail in
+      SocketServerConfiguration.RefusalBody(
+        contentType: "application/json",
+        bytes: Envelope.error(status: status, message: detail))
+    }
     return sockets
   }
 }

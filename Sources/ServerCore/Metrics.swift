@@ -33,6 +33,7 @@ public struct Metrics: Sendable, Hashable, Codable {
   var storeFailures: UInt64 = 0
   var pings: UInt64 = 0
 
+  /// Nothing counted yet.
   public init() {}
 
   mutating func answered(_ route: Route, status: Int, after time: Duration) {

@@ -19,6 +19,7 @@ extension ShopServer {
 
     /// Send one frame to many sockets; encode it once.
     case send(Frame, to: [ConnectionID])
+    /// Send a ping frame (RFC 6455 section 5.5.2).
     case ping(ConnectionID)
     /// Send a close frame behind what is queued.
     case close(ConnectionID, Closure)

@@ -35,7 +35,9 @@ extension ShopServer {
     case appended(Message, isNew: Bool)
     /// `total` counts the messages that the query reaches on all its pages.
     case page(Page, total: UInt64)
+    /// The newest position; offset 0 while the shop is empty.
     case head(Position)
+    /// Nothing of the question was done.
     case failed(StoreFailure)
   }
 }

@@ -53,9 +53,13 @@ public struct ShopServer: Machine {
 
   /// What the store was asked.
   enum Question: Sendable {
+    /// Its head, before anything else of the shop.
     case head(ShopID)
+    /// To make a post durable.
     case append(ShopID, RequestID)
+    /// For the whole history.
     case all(RequestID)
+    /// For one page.
     case page(RequestID, PageQuery)
     /// A plain server's `since`, asked as a page of the whole history.
     case newestSince(RequestID, Timestamp, PageQuery)
@@ -71,6 +75,7 @@ public struct ShopServer: Machine {
       interval: policy.postInterval, burst: policy.postBurst, bound: policy.maxWatchedUsers)
   }
 
+  /// Takes one input; answers what to do, in order.
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
     self.now = now
     switch input {
@@ -99,6 +104,7 @@ public struct ShopServer: Machine {
     return takeEffects()
   }
 
+  /// Lets pings, silences, expiries and the drain come due.
   public mutating func tick(at now: Instant) -> [Effect] {
     self.now = now
     while let id = alarms.take(dueAt: now) {
@@ -109,6 +115,7 @@ public struct ShopServer: Machine {
     return takeEffects()
   }
 
+  /// The next instant at which something may be due; early at most, never late.
   public var deadline: Instant? {
     let drain: Instant? =
       switch mode {

@@ -13,9 +13,11 @@ public struct ShopServerPolicy: Sendable, Hashable {
     case plain
   }
 
+  /// Positions, unless a plain server is to be played.
   public var dialect = Dialect.positions
   /// False makes every upgrade answer 503, as a server with the stream switched off does.
   public var offersStream = true
+  /// Bounds of one message: 10,000 characters, 10,240 bytes as a frame.
   public var limits = MessageLimits()
 
   /// Sockets one user may hold at once; the next is refused with 429.
@@ -56,5 +58,6 @@ public struct ShopServerPolicy: Sendable, Hashable {
   /// A step back of the clock up to this is hidden: messages are stamped just behind the last one.
   public var hiddenClockStep = Duration.seconds(10)
 
+  /// The defaults that stand at each number.
   public init() {}
 }

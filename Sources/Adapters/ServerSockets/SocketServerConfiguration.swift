@@ -42,9 +42,12 @@ public struct SocketServerConfiguration: Sendable {
 
   /// The body of an answer and its `Content-Type`.
   public struct RefusalBody: Sendable, Equatable {
+    /// The media type of the body.
     public var contentType: String
+    /// The body itself.
     public var bytes: [UInt8]
 
+    /// A body of a media type.
     public init(contentType: String, bytes: [UInt8]) {
       self.contentType = contentType
       self.bytes = bytes

@@ -37,6 +37,7 @@ public struct BackendConfiguration: Sendable {
     /// The certificate's private key, without a passphrase.
     public var keyPath: String
 
+    /// Names both files; they are read when the backend starts.
     public init(chainPath: String, keyPath: String) {
       self.chainPath = chainPath
       self.keyPath = keyPath
@@ -46,7 +47,9 @@ public struct BackendConfiguration: Sendable {
 
 /// Where a backend was found to listen.
 public struct BoundAddress: Sendable, Hashable {
+  /// The host that the configuration named.
   public var host: String
+  /// The port, also when the kernel picked it.
   public var port: UInt16
   /// `http://host:port` or `https://host:port`; what clients are given.
   public var url: String
@@ -54,7 +57,9 @@ public struct BoundAddress: Sendable, Hashable {
   init(host: String, port: UInt16, isSecure: Bool) {
     self.host = host
     self.port = port
-    let literal = host.contains(":") ? "[\(host)]" : host
+    // Every address is listened on, but none can be dialled by that name.
+    let reachable = host == "0.0.0.0" ? "127.0.0.1" : host == "::" ? "::1" : host
+    let literal = reachable.contains(":") ? "[\(reachable)]" : reachable
     url = "\(isSecure ? "https" : "http")://\(literal):\(port)"
   }
 }

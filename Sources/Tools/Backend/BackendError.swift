@@ -13,6 +13,7 @@ public enum BackendError: Error, Sendable, Hashable, CustomStringConvertible {
   /// It was never started, or it stopped.
   case notRunning
 
+  /// The cause in words for people.
   public var description: String {
     switch self {
     case .listen(let detail): "cannot listen: \(detail)"

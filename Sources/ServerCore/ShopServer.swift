@@ -67,6 +67,7 @@ public struct ShopServer: Machine {
 
   /// A server that begins at `now`; `seed` makes its message ids, so give each run its own.
   public init(policy: ShopServerPolicy = ShopServerPolicy(), seed: UInt64, at now: Instant) {
+    let policy = policy.workable
     self.policy = policy
     startedAt = now
     self.now = now

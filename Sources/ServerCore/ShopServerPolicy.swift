@@ -1,9 +1,11 @@
+import LinkCore
 public import LinkWire
 
 /// Every number and switch of the shop server.
 ///
 /// Defaults: the seed's five sockets a user, ping 54 s and pong wait 60 s (contract 2.2); the rest
-/// is ours, chosen so that a small machine stays responsive at every bound.
+/// is ours, chosen so that a small machine stays responsive at every bound. A server takes times
+/// below 1 ms as 1 ms and counts below 1 as 1.
 public struct ShopServerPolicy: Sendable, Hashable {
   /// How the server presents itself.
   public enum Dialect: Sendable, Hashable {
@@ -60,4 +62,20 @@ public struct ShopServerPolicy: Sendable, Hashable {
 
   /// The defaults that stand at each number.
   public init() {}
+
+  /// The policy without what would make the server spin or stand still: times of at least 1 ms,
+  /// counts of at least 1.
+  var workable: ShopServerPolicy {
+    var policy = self
+    let times: [WritableKeyPath<Self, Duration>] = [
+      \.postInterval, \.pingInterval, \.pongWait, \.closeWait, \.drainGrace, \.drainLimit,
+    ]
+    for time in times { policy[keyPath: time] = max(policy[keyPath: time], .milliseconds(1)) }
+    let counts: [WritableKeyPath<Self, Int>] = [
+      \.socketsPerUser, \.maxConnections, \.maxRequests, \.maxPostsPerShop, \.maxIdleRooms,
+      \.postBurst, \.maxWatchedUsers,
+    ]
+    for count in counts { policy[keyPath: count] = max(policy[keyPath: count], 1) }
+    return policy
+  }
 }

@@ -54,6 +54,17 @@ struct LivenessTests {
     #expect(served.tick(at: .second(3)) == [.drop(ConnectionID(1))])
   }
 
+  @Test func `does not spin when told to ping without a pause`() {
+    var served = Served {
+      $0.pingInterval = .zero
+      $0.pongWait = .seconds(-1)
+    }
+    served.open(1)
+    #expect(served.server.deadline == .second(0.001))
+    #expect(served.tick(at: .zero) == [])
+    #expect(served.tick(at: .second(0.001)) == [.drop(ConnectionID(1))])
+  }
+
   @Test func `closes a socket when its token ends, and no other`() {
     var served = Served()
     served.open(1, as: Stage.token(ttl: .seconds(10)))

@@ -25,6 +25,11 @@ public struct BackendConfiguration: Sendable {
   /// Called from one task, in order. Lines beyond 1,024 that wait for it are dropped and counted.
   public var log: (@Sendable (String) -> Void)?
 
+  /// A log that goes to standard error, one line a write.
+  public static let standardErrorLog: @Sendable (String) -> Void = { line in
+    PrivateFile.writeToStandardError([UInt8]((line + "\n").utf8))
+  }
+
   /// Plain TCP on a port of 127.0.0.1 that the kernel picks.
   public init(dataDirectory: String) {
     self.dataDirectory = dataDirectory

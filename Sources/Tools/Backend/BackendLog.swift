@@ -63,7 +63,8 @@ extension JSONWriter {
 ///
 /// At most 1,024 lines wait; further ones are dropped, and the next line that fits says how many.
 final class BackendLog: Sendable {
-  private static let maxWaiting = 1_024
+  /// Lines that may wait for the sink.
+  static let maxWaiting = 1_024
 
   private let lines: AsyncStream<String>.Continuation?
   private let writing: Task<Void, Never>?

@@ -101,6 +101,11 @@ struct PrivateFile {
     .file(path: path, detail: "cannot \(action) it: \(Self.reason(of: errno))")
   }
 
+  /// Writes as far as it goes; nobody could be told of a failure.
+  static func writeToStandardError(_ bytes: [UInt8]) {
+    unsafe bytes.withUnsafeBytes { _ = unsafe writeSome(STDERR_FILENO, $0) }
+  }
+
   /// The operating system's words for an error number.
   static func reason(of code: Int32) -> String {
     unsafe String(cString: strerror(code))

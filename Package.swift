@@ -81,7 +81,7 @@ let doors: [Target] = [
     "HoldfastBackend", at: "Tools/Backend",
     uses: [
       "LinkCore", "LinkWire", "LinkRuntime", "LinkProtocols", "LinkServerCore", "ServerSockets",
-      "StoreSQLite",
+      "StoreSQLite", "COpenSSL",
     ]),
   .executableTarget(
     name: "HoldfastCommand",
@@ -116,7 +116,7 @@ let checks: [Target] = [
     "BackendTests",
     uses: [
       "LinkProtocols", "ServerSockets", "HoldfastBackend", "LinkServerCore", "LinkCore", "LinkWire",
-      "LinkRuntime", "CLinux",
+      "LinkRuntime", "CLinux", "HoldfastTestKit",
     ]),
   tests(
     "HoldfastTests",

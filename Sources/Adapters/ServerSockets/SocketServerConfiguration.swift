@@ -32,9 +32,27 @@ public struct SocketServerConfiguration: Sendable {
   public var closeTimeout = Duration.seconds(5)
   /// How long we read on after our side is shut, so that a reset does not eat our last bytes.
   public var lingerTimeout = Duration.seconds(1)
+  /// Writes the body of a refusal that no handler sees: bad HTTP, a bad handshake, a time-out.
+  public var refusalBody: @Sendable (_ status: Int, _ detail: String) -> RefusalBody = {
+    RefusalBody(contentType: "text/plain", bytes: Array("\($1)\n".utf8))
+  }
 
   /// Plain TCP on a port of 127.0.0.1 that the kernel picks.
   public init() {}
+
+  /// The body of an answer and its `Content-Type`.
+  public struct RefusalBody: Sendable, Equatable {
+    /// The media type of the body.
+    public var contentType: String
+    /// The body itself.
+    public var bytes: [UInt8]
+
+    /// A body of a media type.
+    public init(contentType: String, bytes: [UInt8]) {
+      self.contentType = contentType
+      self.bytes = bytes
+    }
+  }
 }
 
 /// The two PEM files that TLS is served with.

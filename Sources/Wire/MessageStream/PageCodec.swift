@@ -18,6 +18,7 @@ public enum PageCodec {
 
   /// Writes the whole envelope; `total` counts the messages that the query reaches on all pages.
   ///
+  /// A page without a head is a plain server's and says nothing of recovery.
   /// Queries by position have no pages: they are page 1, and `page.hasNext` alone says what follows.
   public static func encode(_ page: Page, query: PageQuery, total: UInt64) -> [UInt8] {
     let (number, limit) = query.pageAndLimit
@@ -40,10 +41,14 @@ public enum PageCodec {
       writer.key("has_prev")
       writer.bool(number > 1)
       writer.endObject()
-      writer.key("head")
-      writer.string(page.head?.description)
-      writer.key("recovered")
-      writer.bool(page.recovered)
+      if let head = page.head {
+        writer.key("head")
+        writer.string(head.description)
+      }
+      if page.head != nil || !page.recovered {
+        writer.key("recovered")
+        writer.bool(page.recovered)
+      }
       writer.endObject()
     }
   }

@@ -1,7 +1,7 @@
 public import LinkCore
 
 /// What a token says about its bearer.
-public struct Claims: Sendable, Hashable {
+public struct Claims: Sendable, Hashable, Codable {
   /// `sub`: 1 to 256 bytes.
   public var user: String
   /// `name`; empty when the token has none.

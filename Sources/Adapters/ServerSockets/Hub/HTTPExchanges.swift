@@ -44,19 +44,22 @@ extension SocketHub {
     switch ServerHandshake.accept(head, allowsDeflate: false, extraHeaders: []) {
     case .upgrade: emit(.upgrade(request, head))
     case .refuse(let status, let headers, let reason):
+      let refusal = configuration.refusalBody(status, reason)
       respond(
-        to: request, status: status, headers: headers.map { ($0.name, $0.value) },
-        body: Array((reason + "\n").utf8))
+        to: request, status: status,
+        headers: headers.map { ($0.name, $0.value) } + [("Content-Type", refusal.contentType)],
+        body: refusal.bytes)
     }
   }
 
   /// Answers what cannot be read, and closes: where the next request begins is unknown.
   private func refuse(_ connection: Connection, _ exchange: Exchange, _ error: HTTPError) {
+    let refusal = configuration.refusalBody(error.status, error.detail)
     answer(
       connection, exchange, keepAlive: false,
       HTTPResponseWriter.bytes(
-        status: error.status, headers: [("Content-Type", "text/plain")],
-        body: Array((error.detail + "\n").utf8), keepAlive: false))
+        status: error.status, headers: [("Content-Type", refusal.contentType)],
+        body: refusal.bytes, keepAlive: false))
   }
 
   /// Queues an answer and starts the time the client has to take it.

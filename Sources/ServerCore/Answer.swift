@@ -1,0 +1,100 @@
+import LinkCore
+public import LinkWire
+
+/// What a REST request, or a refused upgrade, is answered with.
+public struct Answer: Sendable, Hashable, Codable {
+  /// The HTTP status code (RFC 9110 section 15).
+  public var status: Int
+  /// What it says.
+  public var body: Body
+  /// When to come back; sent as whole seconds, rounded up (RFC 9110 section 10.2.3).
+  public var retryAfter: Duration?
+  /// The methods that the route knows; with 405.
+  public var allow: String?
+
+  /// An answer from its parts.
+  public init(_ status: Int, _ body: Body, retryAfter: Duration? = nil, allow: String? = nil) {
+    self.status = status
+    self.body = body
+    self.retryAfter = retryAfter
+    self.allow = allow
+  }
+
+  /// A refusal with a sentence for people.
+  public static func error(
+    _ status: Int, _ message: String, retryAfter: Duration? = nil, allow: String? = nil
+  ) -> Answer {
+    Answer(status, .error(message), retryAfter: retryAfter, allow: allow)
+  }
+}
+
+/// The body of an answer before it is written as bytes.
+public enum Body: Sendable, Hashable, Codable {
+  /// A refusal, in a sentence for people.
+  case error(String)
+  case message(Message, note: String)
+  /// A whole history, oldest first.
+  case messages([Message])
+  /// `total` counts the messages that the query covers, as far as that is known.
+  case page(Page, PageQuery, total: UInt64)
+  case health(isServing: Bool)
+  /// How the stream is.
+  case streamHealth(StreamHealth)
+  /// The metrics in the Prometheus text format.
+  case metrics(String)
+}
+
+/// What `GET /api/v1/health/websocket` states.
+public struct StreamHealth: Sendable, Hashable, Codable {
+  /// False while the server drains.
+  public var isServing: Bool
+  /// Open sockets.
+  public var connections: Int
+  /// Shops with an open socket.
+  public var shops: Int
+  /// Time since the start.
+  public var uptime: Duration
+
+  /// A state of the stream.
+  public init(isServing: Bool, connections: Int, shops: Int, uptime: Duration) {
+    self.isServing = isServing
+    self.connections = connections
+    self.shops = shops
+    self.uptime = uptime
+  }
+}
+
+/// A text frame that goes to one or many sockets.
+public enum Frame: Sendable, Hashable, Codable {
+  /// A message, as every socket of its shop is sent it.
+  case message(Message)
+  case draining(within: Duration)
+}
+
+/// A close frame (RFC 6455 section 7.4).
+public struct Closure: Sendable, Hashable, Codable {
+  /// The status code (RFC 6455 section 7.4).
+  public var code: UInt16
+  /// A few words for people; at most 123 bytes fit a frame.
+  public var reason: String
+
+  /// A close frame with a code and its reason.
+  public init(_ code: UInt16, _ reason: String) {
+    self.code = code
+    self.reason = reason
+  }
+
+  /// The token's time is over.
+  public static let expired = Closure(4401, "token expired")
+  /// The user is no longer a member of the shop.
+  public static let removed = Closure(4403, "removed from the shop")
+  /// The client reads more slowly than its shop talks; only it is cut.
+  public static let slowReader = Closure(1013, "slow reader")
+  /// The log jumped: what this socket would be sent has a hole that only a catch-up closes.
+  public static let discontinuity = Closure(1011, "log discontinuity")
+
+  /// The server goes away; clients spread their return over the window.
+  public static func draining(within window: Duration) -> Closure {
+    Closure(1001, "draining within_ms=\(window.nanoseconds / 1_000_000)")
+  }
+}

@@ -1,0 +1,72 @@
+import LinkCore
+
+/// One alarm a key, the earliest first: a binary heap whose outdated entries are skipped.
+///
+/// Setting and taking cost O(log n). Equal instants ring in the order of their keys.
+struct AlarmQueue<Key: Hashable & Comparable & Sendable>: Sendable {
+  private struct Entry: Sendable {
+    var at: Instant
+    var key: Key
+
+    static func < (left: Entry, right: Entry) -> Bool {
+      (left.at, left.key) < (right.at, right.key)
+    }
+  }
+
+  private var heap: [Entry] = []
+  private var armed: [Key: Instant] = [:]
+
+  /// The earliest alarm.
+  var first: Instant? { heap.first?.at }
+
+  /// Arms the alarm of `key`, in place of an older one.
+  mutating func set(_ key: Key, at instant: Instant) {
+    guard armed.updateValue(instant, forKey: key) != instant else { return }
+    heap.append(Entry(at: instant, key: key))
+    rise(from: heap.count - 1)
+    discardOutdated()
+  }
+
+  mutating func clear(_ key: Key) {
+    armed[key] = nil
+    discardOutdated()
+  }
+
+  /// Takes the earliest alarm that is due.
+  mutating func take(dueAt now: Instant) -> Key? {
+    guard let entry = heap.first, entry.at <= now else { return nil }
+    armed[entry.key] = nil
+    discardOutdated()
+    return entry.key
+  }
+
+  private mutating func discardOutdated() {
+    while let entry = heap.first, armed[entry.key] != entry.at {
+      heap.swapAt(0, heap.count - 1)
+      heap.removeLast()
+      sink(from: 0)
+    }
+  }
+
+  private mutating func rise(from start: Int) {
+    var index = start
+    while index > 0, heap[index] < heap[(index - 1) / 2] {
+      heap.swapAt(index, (index - 1) / 2)
+      index = (index - 1) / 2
+    }
+  }
+
+  private mutating func sink(from start: Int) {
+    var index = start
+    while true {
+      var least = index
+      for child in [2 * index + 1, 2 * index + 2]
+      where child < heap.count && heap[child] < heap[least] {
+        least = child
+      }
+      guard least != index else { return }
+      heap.swapAt(index, least)
+      index = least
+    }
+  }
+}

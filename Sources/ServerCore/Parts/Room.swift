@@ -1,0 +1,64 @@
+import LinkCore
+import LinkWire
+
+/// What the server holds of one shop: who listens, what waits, and how far the log is known.
+///
+/// At most one question about a shop is with the store at any time. So appends keep their order,
+/// and a subscription that begins at `head` misses nothing: whatever is larger is sent later.
+struct Room: Sendable {
+  /// The newest position that was broadcast; `nil` until the store said it.
+  var head: Position?
+  /// The open sockets, in order of their ids.
+  private(set) var subscribers: [ConnectionID] = []
+  /// Upgrades that wait for the head, in order of arrival.
+  var arrivals: [ConnectionID] = []
+  /// Posts that wait for their turn, in order of arrival.
+  var posts: [Post] = []
+  /// The store was asked for the head or handed a post.
+  var isAsking = false
+  /// `created_at` of the newest message that this run stamped.
+  private var lastStamp: Timestamp?
+
+  struct Post: Sendable {
+    var request: RequestID
+    var message: Message
+    var key: UUID128?
+  }
+
+  /// Nothing but the memory of the head would be lost with it.
+  var isIdle: Bool { subscribers.isEmpty && arrivals.isEmpty && posts.isEmpty && !isAsking }
+
+  mutating func subscribe(_ connection: ConnectionID) {
+    subscribers.insert(connection, at: index(of: connection))
+  }
+
+  mutating func leave(_ connection: ConnectionID) {
+    let index = index(of: connection)
+    if index < subscribers.count, subscribers[index] == connection {
+      subscribers.remove(at: index)
+    }
+    arrivals.removeAll { $0 == connection }
+  }
+
+  /// The time to stamp a message with: whole microseconds, each later than the one before.
+  ///
+  /// A clock that steps back by up to `hidden` does not show; one that steps further is followed.
+  mutating func stamp(_ wall: Timestamp, hiding hidden: Duration) -> Timestamp {
+    var stamp = Timestamp(nanoseconds: wall.nanoseconds - wall.nanoseconds % 1_000)
+    if let last = lastStamp, stamp <= last, stamp.duration(to: last) <= hidden {
+      stamp = last.advanced(by: .microseconds(1))
+    }
+    lastStamp = stamp
+    return stamp
+  }
+
+  private func index(of connection: ConnectionID) -> Int {
+    var low = 0
+    var high = subscribers.count
+    while low < high {
+      let middle = (low + high) / 2
+      if subscribers[middle] < connection { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

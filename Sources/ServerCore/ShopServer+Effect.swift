@@ -1,0 +1,31 @@
+public import LinkWire
+
+extension ShopServer {
+  /// Everything that the server can ask for; carried out in order.
+  public enum Effect: Sendable, Hashable, Codable {
+    /// Make a message durable; its position is the store's to give.
+    case append(StoreToken, Message, key: UUID128?)
+    /// Read a page of a shop, and count what its query reaches.
+    case page(StoreToken, ShopID, PageQuery)
+    /// Read the head of a shop.
+    case head(StoreToken, ShopID)
+
+    /// Answer a request; said once a request, never after it was abandoned.
+    case answer(RequestID, Answer)
+    /// Complete an upgrade; `head` goes into `Holdfast-Head` (none in the plain dialect).
+    case accept(ConnectionID, head: Position?)
+    /// Answer an upgrade with a plain HTTP response.
+    case refuse(ConnectionID, Answer)
+
+    /// Send one frame to many sockets; encode it once.
+    case send(Frame, to: [ConnectionID])
+    /// Send a ping frame (RFC 6455 section 5.5.2).
+    case ping(ConnectionID)
+    /// Send a close frame behind what is queued.
+    case close(ConnectionID, Closure)
+    /// End the connection without a word; the server has already forgotten it.
+    case drop(ConnectionID)
+    /// The drain is over: nothing is open, or its time is up.
+    case finished
+  }
+}

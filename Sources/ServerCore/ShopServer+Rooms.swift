@@ -1,0 +1,199 @@
+import LinkCore
+import LinkWire
+
+extension ShopServer {
+  /// Puts a post at the end of its shop's queue.
+  mutating func enqueue(_ draft: Draft, of author: Claims, _ id: RequestID, wall: Timestamp) {
+    guard rooms[draft.shop, default: Room()].posts.count < policy.maxPostsPerShop else {
+      return answer(id, busy)
+    }
+    let hidden = policy.hiddenClockStep
+    let stamp = enter(draft.shop) { $0.stamp(wall, hiding: hidden) }
+    let message = Message(
+      id: .random(using: &chance), shop: draft.shop, user: author.user, username: author.name,
+      text: draft.text, createdAt: stamp, parent: draft.parent)
+    let key: UUID128? =
+      switch policy.dialect {
+      case .positions: draft.key
+      case .plain: nil
+      }
+    enter(draft.shop) { $0.posts.append(Room.Post(request: id, message: message, key: key)) }
+    advance(draft.shop)
+  }
+
+  /// Does for a room what can be done now: learn the head, let arrivals in, hand over a post.
+  mutating func advance(_ shop: ShopID) {
+    guard let room = rooms[shop] else { return }
+    guard let head = room.head else {
+      if !room.isAsking, !(room.arrivals.isEmpty && room.posts.isEmpty) {
+        rooms[shop]?.isAsking = true
+        effects.append(.head(ask(.head(shop)), shop))
+      }
+      return
+    }
+    rooms[shop]?.arrivals = []
+    for id in room.arrivals { open(id, head: head) }
+    while let room = rooms[shop], !room.isAsking, let post = room.posts.first {
+      rooms[shop]?.posts.removeFirst()
+      handOver(post, of: shop, behind: head)
+    }
+  }
+
+  private mutating func handOver(_ post: Room.Post, of shop: ShopID, behind head: Position) {
+    var framed = post.message
+    framed.position = Position(epoch: head.epoch, offset: head.offset + 1)
+    let bytes = Frame.message(spoken(framed)).payload.count
+    guard bytes <= policy.limits.maxFrameBytes else {
+      let refused = "the frame would be \(bytes) bytes of at most \(policy.limits.maxFrameBytes)"
+      return answer(post.request, .error(413, refused))
+    }
+    rooms[shop]?.isAsking = true
+    let token = ask(.append(shop, post.request))
+    effects.append(.append(token, post.message, key: post.key))
+  }
+
+  mutating func stored(_ token: StoreToken, _ said: StoreAnswer) {
+    // An unknown token is a late or doubled answer: nothing waits for it.
+    guard let question = questions.removeValue(forKey: token) else { return }
+    switch (question, said) {
+    case (.head(let shop), .head(let head)):
+      rooms[shop]?.isAsking = false
+      rooms[shop]?.head = head
+      advance(shop)
+    case (.append(let shop, let id), .appended(let message, let isNew)):
+      appended(message, isNew: isNew, to: shop, id)
+    case (.all(let id), .page(let page, _)):
+      let messages = page.messages.reversed().map(written)
+      answer(id, Answer(200, .messages(messages)))
+    case (.page(let id, let query), .page(let page, let total)):
+      answer(id, Answer(200, body(page, query, total: total)))
+    case (.newestSince(let id, let time, let query), .page(let page, _)):
+      let newer = page.newer(than: time)
+      answer(id, Answer(200, body(newer, query, total: newer.seen(by: query))))
+    case (.head, .appended), (.head, .page), (.head, .failed), (.append, .page), (.append, .head),
+      (.append, .failed), (.all, .appended), (.all, .head), (.all, .failed), (.page, .appended),
+      (.page, .head), (.page, .failed), (.newestSince, .appended), (.newestSince, .head),
+      (.newestSince, .failed):
+      // An answer of the wrong kind is a broken store, and treated as one.
+      metrics.storeFailures += 1
+      failed(question)
+    }
+  }
+
+  private mutating func failed(_ question: Question) {
+    let refused = Answer.error(503, "the store failed", retryAfter: policy.busyRetry)
+    switch question {
+    case .head(let shop):
+      guard let room = rooms.removeValue(forKey: shop) else { return }
+      for id in room.arrivals {
+        forget(id)
+        refuse(id, refused)
+      }
+      for post in room.posts { answer(post.request, refused) }
+    case .append(let shop, let id):
+      answer(id, refused)
+      rooms[shop]?.isAsking = false
+      advance(shop)
+    case .all(let id), .page(let id, _), .newestSince(let id, _, _):
+      answer(id, refused)
+    }
+  }
+
+  private mutating func appended(
+    _ message: Message, isNew: Bool, to shop: ShopID, _ id: RequestID
+  ) {
+    guard let position = message.position, let head = rooms[shop]?.head else {
+      metrics.storeFailures += 1
+      return failed(.append(shop, id))
+    }
+    if isNew { metrics.accepted += 1 } else { metrics.repeated += 1 }
+    let note = isNew ? "Message created successfully" : "Message already created"
+    answer(id, Answer(isNew ? 201 : 200, .message(written(message), note: note)))
+    rooms[shop]?.isAsking = false
+    if position.epoch != head.epoch || position.offset > head.offset + 1 {
+      // Something else wrote to the log: whoever listens must catch up.
+      rooms[shop]?.head = position
+      for id in rooms[shop]?.subscribers ?? [] {
+        close(id, .discontinuity)
+      }
+    } else if position.offset == head.offset + 1 {
+      rooms[shop]?.head = position
+      broadcast(message, to: shop)
+    }
+    advance(shop)
+  }
+
+  private mutating func broadcast(_ message: Message, to shop: ShopID) {
+    guard let listeners = rooms[shop]?.subscribers, !listeners.isEmpty else { return }
+    metrics.broadcasts += 1
+    metrics.frames += UInt64(listeners.count)
+    effects.append(.send(.message(spoken(message)), to: listeners))
+  }
+
+  /// A message as the stream shows it in this dialect.
+  private func spoken(_ message: Message) -> Message {
+    var message = message
+    switch policy.dialect {
+    case .positions: break
+    case .plain: message.position = nil
+    }
+    return message
+  }
+
+  /// A message as REST answers show it in this dialect.
+  private func written(_ message: Message) -> Message {
+    var message = spoken(message)
+    switch policy.dialect {
+    case .positions: break
+    case .plain: message.username = nil
+    }
+    return message
+  }
+
+  private func body(_ page: Page, _ query: PageQuery, total: UInt64) -> Body {
+    var page = page
+    page.messages = page.messages.map(written)
+    switch policy.dialect {
+    case .positions: break
+    case .plain: page.head = nil
+    }
+    return .page(page, query, total: total)
+  }
+
+  var openConnections: Int {
+    rooms.values.reduce(0) { $0 + $1.subscribers.count }
+  }
+
+  var activeShops: Int {
+    rooms.values.count { !$0.subscribers.isEmpty }
+  }
+
+  /// Changes a room, making it when it is new; the idle ones go first when they are too many.
+  mutating func enter<Result>(_ shop: ShopID, _ change: (inout Room) -> Result) -> Result {
+    if rooms[shop] == nil, rooms.count >= policy.maxIdleRooms {
+      rooms = rooms.filter { !$0.value.isIdle }
+    }
+    return change(&rooms[shop, default: Room()])
+  }
+}
+
+extension Page {
+  /// How many messages the pages of a query up to this one hold, and one more if more follow.
+  func seen(by query: PageQuery) -> UInt64 {
+    let seen = UInt64(messages.count) + (hasNext ? 1 : 0)
+    switch query {
+    case .page(let number, let limit), .since(_, let number, let limit):
+      return UInt64(max(number, 1) - 1) * UInt64(max(limit, 0)) + seen
+    case .after, .before:
+      return seen
+    }
+  }
+
+  /// This page of the history, newest first, cut where it is no longer newer than `time`.
+  func newer(than time: Timestamp) -> Page {
+    var page = self
+    page.messages = messages.filter { $0.createdAt > time }
+    page.hasNext = hasNext && page.messages.count == messages.count
+    return page
+  }
+}

@@ -1,0 +1,70 @@
+public import LinkServerCore
+
+/// Where a backend listens, where it keeps its data and by which numbers it works.
+public struct BackendConfiguration: Sendable {
+  /// A name or an address; `localhost` means both loopback families, `::` every address.
+  public var host = "127.0.0.1"
+  /// The TCP port; 0 lets the kernel pick one.
+  public var port: UInt16 = 0
+  /// Holds the messages, the token secret and the list of removed members; made when missing.
+  public var dataDirectory: String
+  /// Serves TLS when given.
+  public var certificate: Certificate?
+  /// Every number and switch of the rules.
+  public var policy = ShopServerPolicy()
+  /// Largest message a client may send over a socket, in bytes; beyond it is closed with 1009.
+  public var maxClientMessageBytes = 65_536
+  /// Bytes queued for one socket before it counts as a slow reader: 25 frames of 10 KiB.
+  public var maxQueuedBytes = 262_144
+  /// Over how long clients are told to spread their return when the backend drains.
+  public var drainWindow = Duration.seconds(5)
+  /// The key that signs tokens, at least 32 bytes; `nil` takes it from the data directory.
+  public var secret: [UInt8]?
+  /// Takes each line of the log, a JSON object without its line end; `nil` logs nothing.
+  ///
+  /// Called from one task, in order. Lines beyond 1,024 that wait for it are dropped and counted.
+  public var log: (@Sendable (String) -> Void)?
+
+  /// A log that goes to standard error, one line a write.
+  public static let standardErrorLog: @Sendable (String) -> Void = { line in
+    PrivateFile.writeToStandardError([UInt8]((line + "\n").utf8))
+  }
+
+  /// Plain TCP on a port of 127.0.0.1 that the kernel picks.
+  public init(dataDirectory: String) {
+    self.dataDirectory = dataDirectory
+  }
+
+  /// The two PEM files that TLS is served with.
+  public struct Certificate: Sendable, Hashable {
+    /// The certificate, followed by those of its chain.
+    public var chainPath: String
+    /// The certificate's private key, without a passphrase.
+    public var keyPath: String
+
+    /// Names both files; they are read when the backend starts.
+    public init(chainPath: String, keyPath: String) {
+      self.chainPath = chainPath
+      self.keyPath = keyPath
+    }
+  }
+}
+
+/// Where a backend was found to listen.
+public struct BoundAddress: Sendable, Hashable {
+  /// The host that the configuration named.
+  public var host: String
+  /// The port, also when the kernel picked it.
+  public var port: UInt16
+  /// `http://host:port` or `https://host:port`; what clients are given.
+  public var url: String
+
+  init(host: String, port: UInt16, isSecure: Bool) {
+    self.host = host
+    self.port = port
+    // Every address is listened on, but none can be dialled by that name.
+    let reachable = host == "0.0.0.0" ? "127.0.0.1" : host == "::" ? "::1" : host
+    let literal = reachable.contains(":") ? "[\(reachable)]" : reachable
+    url = "\(isSecure ? "https" : "http")://\(literal):\(port)"
+  }
+}

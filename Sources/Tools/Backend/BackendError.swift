@@ -1,0 +1,26 @@
+public import LinkWire
+
+/// Why a backend could not start or keep its files; never holds a secret.
+public enum BackendError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The address cannot be listened on, or the certificate cannot be used.
+  case listen(detail: String)
+  /// The message log cannot be opened.
+  case store(StoreFailure)
+  /// A file of the data directory cannot be read or written.
+  case file(path: String, detail: String)
+  /// A backend runs once; make another one.
+  case alreadyStarted
+  /// It was never started, or it stopped.
+  case notRunning
+
+  /// The cause in words for people.
+  public var description: String {
+    switch self {
+    case .listen(let detail): "cannot listen: \(detail)"
+    case .store(let failure): "cannot open the message log: \(failure)"
+    case .file(let path, let detail): "\(path): \(detail)"
+    case .alreadyStarted: "the backend was started before"
+    case .notRunning: "the backend does not run"
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Synchronization
+
+/// One line of the log: what happened, to whom. Never a token, a query or a message's text.
+struct LogLine: Sendable {
+  enum Event: String, Sendable {
+    case listening, request, abandoned, opened, refused, closing, closed, removed, draining
+    case stopped, storeFailure = "store_failure", linesDropped = "lines_dropped"
+  }
+
+  var event: Event
+  var connection: UInt64?
+  var route: Route?
+  var user: String?
+  var shop: ShopID?
+  var status: Int?
+  var code: UInt16?
+  var detail: String?
+  var took: Duration?
+  var count: UInt64?
+
+  init(_ event: Event) {
+    self.event = event
+  }
+
+  /// The line as a JSON object whose members keep one order.
+  func text(at time: Timestamp) -> String {
+    var writer = JSONWriter(capacity: 200)
+    writer.beginObject()
+    writer.key("at")
+    writer.string(RFC3339.format(time))
+    writer.key("event")
+    writer.string(event.rawValue)
+    if let connection { writer.member("connection", connection) }
+    if let route { writer.member("route", route.rawValue) }
+    if let user { writer.member("user", user) }
+    if let shop { writer.member("shop", shop.text) }
+    if let status { writer.member("status", status) }
+    if let code { writer.member("code", code) }
+    if let detail { writer.member("detail", detail) }
+    if let took { writer.member("ms", took.nanoseconds / 1_000_000) }
+    if let count { writer.member("count", count) }
+    writer.endObject()
+    return String(decoding: writer.bytes, as: UTF8.self)
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func member(_ name: String, _ value: some BinaryInteger) {
+    key(name)
+    int(value)
+  }
+
+  fileprivate mutating func member(_ name: String, _ value: String) {
+    key(name)
+    string(value)
+  }
+}
+
+/// Hands log lines to a sink from one task, in order, so that a slow sink blocks nobody.
+///
+/// At most 1,024 lines wait; further ones are dropped, and the next line that fits says how many.
+final class BackendLog: Sendable {
+  /// Lines that may wait for the sink.
+  static let maxWaiting = 1_024
+
+  private let lines: AsyncStream<String>.Continuation?
+  private let writing: Task<Void, Never>?
+  private let dropped = Atomic<UInt64>(0)
+
+  init(sink: (@Sendable (String) -> Void)?) {
+    guard let sink else {
+      (lines, writing) = (nil, nil)
+      return
+    }
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: String.self, bufferingPolicy: .bufferingOldest(Self.maxWaiting))
+    lines = continuation
+    writing = Task.detached {
+      for await line in stream { sink(line) }
+    }
+  }
+
+  func note(_ line: LogLine) {
+    guard let lines else { return }
+    let now = WallClock.now
+    let lost = dropped.exchange(0, ordering: .relaxed)
+    if lost > 0 {
+      var notice = LogLine(.linesDropped)
+      notice.count = lost
+      guard yield(notice.text(at: now), to: lines) else {
+        dropped.add(lost + 1, ordering: .relaxed)
+        return
+      }
+    }
+    if !yield(line.text(at: now), to: lines) { dropped.add(1, ordering: .relaxed) }
+  }
+
+  /// Waits until every line is with the sink; later ones are not taken.
+  func finish() async {
+    lines?.finish()
+    await writing?.value
+  }
+
+  private func yield(_ line: String, to lines: AsyncStream<String>.Continuation) -> Bool {
+    switch lines.yield(line) {
+    case .enqueued, .terminated: true
+    case .dropped: false
+    @unknown default: true
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import LinkCore
+import LinkProtocols
+import LinkRuntime
+import LinkServerCore
+import LinkWire
+import ServerSockets
+
+extension ShopHandler {
+  mutating func perform(_ effects: [ShopServer.Effect], on hub: SocketHub) {
+    for effect in effects { perform(effect, on: hub) }
+    hub.wake(at: server.deadline)
+  }
+
+  private mutating func perform(_ effect: ShopServer.Effect, on hub: SocketHub) {
+    switch effect {
+    case .append(let token, let message, let key):
+      ask(token) { store throws(StoreFailure) in
+        let appended = try await store.append(message, idempotencyKey: key)
+        return .appended(appended.message, isNew: appended.isNew)
+      }
+    case .page(let token, let shop, let query):
+      ask(token) { store throws(StoreFailure) in
+        let page = try await store.page(query, of: shop)
+        return .page(page, total: try await store.count(query, of: shop))
+      }
+    case .head(let token, let shop):
+      ask(token) { store throws(StoreFailure) in .head(try await store.head(of: shop)) }
+    case .answer(let id, let answer):
+      respond(id, answer, on: hub)
+    case .accept(let id, let head):
+      accept(id, head: head, on: hub)
+    case .refuse(let id, let answer):
+      guard let exchange = upgrades.removeValue(forKey: id) else { return }
+      note(.refused, exchange, status: answer.status, at: hub.now)
+      hub.respond(
+        to: exchange.request, status: answer.status, headers: answer.headers, body: answer.bytes)
+    case .send(let frame, let listeners):
+      hub.send(frame: WebSocketFrame.text(frame.payload), to: listeners.map(\.socket))
+    case .ping(let id):
+      hub.ping(id.socket)
+    case .close(let id, let closure):
+      noteClosing(id, closure)
+      hub.close(id.socket, code: closure.code, reason: closure.reason)
+    case .drop(let id):
+      hub.drop(id.socket)
+    case .finished:
+      whenFinished?()
+      whenFinished = nil
+    }
+  }
+
+  /// Asks the store away from the loop and brings its answer back to it.
+  private func ask(
+    _ token: StoreToken,
+    _ question:
+      @escaping @Sendable (any MessageLog) async throws(StoreFailure) ->
+      ShopServer.StoreAnswer
+  ) {
+    guard let inject else { return }
+    let (store, log) = (store, log)
+    Task.detached {
+      let answer: ShopServer.StoreAnswer
+      do throws(StoreFailure) {
+        answer = try await question(store)
+      } catch {
+        var line = LogLine(.storeFailure)
+        line.detail = "\(error)"
+        log.note(line)
+        answer = .failed(error)
+      }
+      inject { handler, hub in handler.feed(.stored(token, answer), on: hub) }
+    }
+  }
+
+  private mutating func respond(
+    _ id: LinkServerCore.RequestID, _ answer: Answer, on hub: SocketHub
+  ) {
+    guard let exchange = requests.removeValue(forKey: id) else { return }
+    numbers[exchange.request] = nil
+    note(.request, exchange, status: answer.status, at: hub.now)
+    hub.respond(
+      to: exchange.request, status: answer.status, headers: answer.headers, body: answer.bytes)
+  }
+
+  private mutating func accept(
+    _ id: LinkServerCore.ConnectionID, head: Position?, on hub: SocketHub
+  ) {
+    guard let exchange = upgrades.removeValue(forKey: id) else { return }
+    note(.opened, exchange, status: 101, at: hub.now)
+    listeners[id] = Listener(user: exchange.user, shop: exchange.shop, since: hub.now)
+    hub.accept(exchange.request, headers: head.map { [("Holdfast-Head", $0.description)] } ?? [])
+  }
+
+  private func noteClosing(_ id: LinkServerCore.ConnectionID, _ closure: Closure) {
+    var line = LogLine(.closing)
+    line.connection = id.number
+    line.user = listeners[id]?.user
+    line.shop = listeners[id]?.shop
+    line.code = closure.code
+    line.detail = closure.reason
+    log.note(line)
+  }
+}

@@ -1,0 +1,73 @@
+import COpenSSL
+public import LinkCore
+public import LinkServerCore
+public import LinkWire
+
+/// Signs and verifies the tokens of one backend: JWTs under HMAC with SHA-256 (RFC 7518 section 3.2).
+public struct Tokens: Sendable {
+  /// The shortest key: as long as the hash (RFC 7518 section 3.2).
+  public static let leastSecretBytes = 32
+
+  private let secret: [UInt8]
+
+  /// Works with a key of at least 32 bytes; `nil` for a shorter one.
+  public init?(secret: [UInt8]) {
+    guard secret.count >= Self.leastSecretBytes else { return nil }
+    self.secret = secret
+  }
+
+  /// Takes the key from `DIRECTORY/secret`, which is made (0600, 32 random bytes) when missing.
+  ///
+  /// Throws `.file` when the file cannot be read or written or is too short.
+  public static func open(in directory: String) throws(BackendError) -> Tokens {
+    let file = PrivateFile(directory: directory, name: "secret")
+    var source = SystemRandomNumberGenerator()
+    let fresh = (0..<leastSecretBytes).map { _ in UInt8.random(in: 0 ... .max, using: &source) }
+    guard let tokens = Tokens(secret: try file.readOrCreate(fresh)) else {
+      throw .file(path: file.path, detail: "the secret has less than 32 bytes")
+    }
+    return tokens
+  }
+
+  /// Makes a token that is good until `expiry`, rounded down to a second.
+  public func issue(
+    user: String, name: String, shops: [ShopID], until expiry: Timestamp
+  ) -> String {
+    let claims = Claims(user: user, name: name, shops: shops, expiresAt: expiry)
+    let input = CompactToken.signingInput(claims: claims)
+    return CompactToken.text(signingInput: input, signature: sign(input))
+  }
+
+  /// Makes a token that is good for `ttl` from now on.
+  public func issue(user: String, name: String, shops: [ShopID], ttl: Duration) -> String {
+    issue(user: user, name: name, shops: shops, until: WallClock.now.advanced(by: ttl))
+  }
+
+  /// Checks form and signature; whether it is still good for something the rules say.
+  public func verify(_ token: String) -> Credential {
+    do throws(MessageError) {
+      let parts = try CompactToken.parse(token)
+      guard Self.areEqual(parts.signature, sign(parts.signingInput)) else {
+        return .invalid(reason: "wrong signature")
+      }
+      return .valid(try Claims.decode(json: parts.payload))
+    } catch {
+      return .invalid(reason: "malformed")
+    }
+  }
+
+  private func sign(_ input: [UInt8]) -> [UInt8] {
+    var code = [UInt8](repeating: 0, count: 32)
+    var length: UInt32 = 0
+    let made = unsafe HMAC(
+      EVP_sha256(), secret, Int32(secret.count), input, input.count, &code, &length)
+    // HMAC fails only without memory or with a hash it does not know.
+    precondition(unsafe made != nil && length == 32, "HMAC with SHA-256 makes 32 bytes")
+    return code
+  }
+
+  /// Takes the same time wherever they differ, so that nobody can guess a signature byte by byte.
+  private static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    unsafe left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
+  }
+}

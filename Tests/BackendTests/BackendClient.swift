@@ -1,0 +1,105 @@
+import Dispatch
+import HoldfastBackend
+import LinkCore
+import LinkServerCore
+import LinkWire
+
+/// A client on a thread of its own, so that its blocking reads never hold up the store's tasks.
+actor BackendClient {
+  private let executor = ClientExecutor()
+  private let socket: SocketsClient
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor {
+    unsafe executor.asUnownedSerialExecutor()
+  }
+
+  init(port: UInt16, receiveBuffer: Int32? = nil) throws {
+    socket = try SocketsClient(port: port, receiveBuffer: receiveBuffer)
+  }
+
+  /// Sends a request on this connection and reads its answer.
+  func ask(
+    _ method: String, _ target: String, token: String? = nil, fields: [String] = [],
+    body: String? = nil
+  ) throws -> SocketsClient.Response {
+    var lines = ["\(method) \(target) HTTP/1.1", "Host: test"] + fields
+    if let token { lines.append("Authorization: Bearer \(token)") }
+    if let body { lines.append("Content-Length: \(body.utf8.count)") }
+    try socket.send(lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? ""))
+    return try socket.response(toHead: method == "HEAD")
+  }
+
+  /// Sends any bytes and reads an answer.
+  func speak(_ bytes: String) throws -> SocketsClient.Response {
+    try socket.send(bytes)
+    return try socket.response()
+  }
+
+  /// Posts a message; no spacing in `text` needs escaping.
+  func post(
+    _ text: String, to shop: ShopID = BackendRig.shop, token: String, key: UUID128? = nil
+  ) throws -> SocketsClient.Response {
+    let body = String(decoding: NewMessage(shop: shop, text: text).encode(), as: UTF8.self)
+    return try ask(
+      "POST", ShopRoute.send.path, token: token,
+      fields: key.map { ["Idempotency-Key: \($0)"] } ?? [], body: body)
+  }
+
+  /// Asks to follow a shop; the answer is 101 when it may.
+  func follow(
+    _ shop: ShopID = BackendRig.shop, token: String?, query: String = ""
+  ) throws -> SocketsClient.Response {
+    let field = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
+    return try socket.upgrade(ShopRoute.stream(shop).path + query, field)
+  }
+
+  /// The next frame that is no ping; answers pings.
+  func frame() throws -> SocketsClient.Frame {
+    while true {
+      let frame = try socket.frame()
+      guard frame.opcode == 9 else { return frame }
+      try socket.send(SocketsClient.frame(10, frame.payload))
+    }
+  }
+
+  /// Waits for a ping without answering it; false when the server gave up.
+  func isStillPinged() throws -> Bool {
+    guard !socket.isAtEnd() else { return false }
+    return try socket.frame().opcode == 9
+  }
+
+  /// Waits for a ping and answers it.
+  func answerPing() throws {
+    let ping = try socket.frame()
+    try socket.send(SocketsClient.frame(10, ping.payload))
+  }
+
+  func answerClose(_ code: UInt16) throws {
+    try socket.send(SocketsClient.close(code))
+  }
+
+  /// The next frame as the message it must be.
+  func message(of shop: ShopID = BackendRig.shop) throws -> StreamFrame {
+    try StreamCodec.decode(try frame().payload, shop: shop)
+  }
+
+  func isAtEnd() -> Bool { socket.isAtEnd() }
+
+  /// Reads whatever comes until a close frame.
+  func close() throws -> SocketsClient.Frame {
+    while true {
+      let next = try frame()
+      if next.opcode == 8 { return next }
+    }
+  }
+}
+
+/// Runs an actor's jobs one after the other on a queue that may block.
+private final class ClientExecutor: SerialExecutor {
+  private let queue = DispatchQueue(label: "holdfast.tests.client")
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+}

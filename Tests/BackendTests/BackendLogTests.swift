@@ -1,0 +1,46 @@
+import Dispatch
+import LinkCore
+import Testing
+
+@testable import HoldfastBackend
+
+@Suite(.timeLimit(.minutes(1))) struct BackendLogTests {
+  @Test func `drops lines beyond those that may wait, and says how many`() async throws {
+    let lines = LineLog()
+    let gate = DispatchSemaphore(value: 0)
+    let (writings, told) = AsyncStream<Void>.makeStream()
+    let log = BackendLog { line in
+      if lines.all.isEmpty { gate.wait() }
+      lines.append(line)
+      told.yield()
+    }
+    let noted = BackendLog.maxWaiting + 100
+    for _ in 0..<noted { log.note(LogLine(.request)) }
+    gate.signal()
+    for await _ in writings.prefix(BackendLog.maxWaiting) {}
+    log.note(LogLine(.stopped))
+    await log.finish()
+    let written = lines.all
+    let requests = written.filter { $0.contains(#""event":"request""#) }.count
+    #expect((BackendLog.maxWaiting...BackendLog.maxWaiting + 1).contains(requests))
+    let notice = written.filter {
+      $0.hasSuffix(#""event":"lines_dropped","count":\#(noted - requests)}"#)
+    }
+    #expect(notice.count == 1)
+    #expect(written.last?.hasSuffix(#""event":"stopped"}"#) == true)
+  }
+
+  @Test func `writes its members in one order and escapes them`() {
+    var line = LogLine(.closed)
+    line.connection = 7
+    line.user = "a\"b"
+    line.shop = BackendRig.shop
+    line.code = 1001
+    line.detail = "x\n"
+    line.took = .milliseconds(12)
+    #expect(
+      line.text(at: .init(nanoseconds: 0))
+        == #"{"at":"1970-01-01T00:00:00Z","event":"closed","connection":7,"user":"a\"b","#
+        + #""shop":"bakery","code":1001,"detail":"x\n","ms":12}"#)
+  }
+}

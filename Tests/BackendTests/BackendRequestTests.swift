@@ -1,0 +1,150 @@
+import HoldfastBackend
+import HoldfastTestKit
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct BackendRequestTests {
+  private static let base = "/api/v1/auth/shops"
+
+  @Test func `stores a post, answers it and shows it on every reading route`() async throws {
+    try await BackendRig.run { rig in
+      let client = try rig.client()
+      let token = try await rig.token()
+      let made = try await client.post("hello", token: token)
+      #expect(made.status == 201)
+      let message = try made.message()
+      #expect(message.user == "ann")
+      #expect(message.username == "ANN")
+      #expect(message.text == "hello")
+      #expect(message.position?.offset == 1)
+      let all = try await client.ask("GET", "\(Self.base)/bakery/messages", token: token)
+      #expect(try all.page().messages == [message])
+      let paged = try await client.ask(
+        "GET", "\(Self.base)/bakery/messages/paginated?limit=5", token: token)
+      #expect(
+        try paged.page() == Page(messages: [message], hasNext: false, head: message.position))
+      let epoch = try #require(message.position?.epoch)
+      let after = try await client.ask(
+        "GET", "\(Self.base)/bakery/messages/paginated?after=\(epoch):0", token: token)
+      #expect(
+        try after.page() == Page(messages: [message], hasNext: false, head: message.position))
+      #expect(after.body.contains(#""total_pages":1"#))
+    }
+  }
+
+  @Test func `answers a known key with the message it stored`() async throws {
+    try await BackendRig.run { rig in
+      let client = try rig.client()
+      let token = try await rig.token()
+      let key = UUID128(high: 1, low: 2)
+      let first = try await client.post("once", token: token, key: key)
+      let second = try await client.post("once", token: token, key: key)
+      #expect(first.status == 201)
+      #expect(second.status == 200)
+      #expect(try first.message() == second.message())
+    }
+  }
+
+  @Test(arguments: [
+    ("GET", "/nowhere", 404, "content-type", "application/json"),
+    ("GET", "\(base)/messages", 405, "allow", "POST"),
+    ("DELETE", "/healthz", 405, "allow", "GET"),
+    ("GET", "\(base)/bakery/messages", 401, "www-authenticate", "Bearer"),
+    ("GET", "\(base)/bakery%2Fmessages", 404, "cache-control", "no-store"),
+    ("GET", "/healthz", 200, "content-type", "application/json"),
+  ])
+  func `answers strangers`(
+    method: String, target: String, status: Int, field: String, value: String
+  ) async throws {
+    try await BackendRig.run { rig in
+      let answer = try await rig.client().ask(method, target)
+      #expect(answer.status == status)
+      #expect(answer.headers[field] == value)
+    }
+  }
+
+  @Test(arguments: [
+    (#"{"shop_id":"bakery"}"#, 400), (#"{"shop_id":"cellar","message":"x"}"#, 403),
+    (#"{"shop_id":"bakery","message":"\#(String(repeating: "a", count: 10_001))"}"#, 413),
+    (#"{"shop_id":"bakery","message":"\#(String(repeating: "é", count: 6_000))"}"#, 413),
+    (#"{"shop_id":"bakery","message":"\#(String(repeating: "a", count: 70_000))"}"#, 413),
+  ])
+  func `refuses bad posts`(body: String, status: Int) async throws {
+    try await BackendRig.run { rig in
+      let token = try await rig.token()
+      let answer = try await rig.client().ask(
+        "POST", "\(Self.base)/messages", token: token, body: body)
+      #expect(answer.status == status)
+    }
+  }
+
+  @Test(arguments: [
+    ("GET /healthz HTTP/1.1\r\n\r\n", 400),
+    ("GET /healthz HTTP/2.0\r\nHost: test\r\n\r\n", 505),
+    ("POST /healthz HTTP/1.1\r\nHost: test\r\nContent-Length: 70000\r\n\r\n", 413),
+    ("GET /\(String(repeating: "a", count: 9_000)) HTTP/1.1\r\nHost: test\r\n\r\n", 414),
+    ("GET /x HTTP/1.1\r\nHost: test\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n", 426),
+  ])
+  func `refuses bad HTTP in the envelope of all errors`(bytes: String, status: Int) async throws {
+    try await BackendRig.run { rig in
+      let answer = try await rig.client().speak(bytes)
+      #expect(answer.status == status)
+      #expect(answer.headers["content-type"] == "application/json")
+      #expect(answer.body.hasPrefix(#"{"status":\#(status),"message":""#))
+      #expect(answer.body.hasSuffix(#"","data":null}"#))
+    }
+  }
+
+  @Test func `asks for an upgrade where there is none`() async throws {
+    try await BackendRig.run { rig in
+      let path = ShopRoute.stream(BackendRig.shop).path
+      let answer = try await rig.client().ask("GET", path, token: try await rig.token())
+      #expect(answer.status == 426)
+      #expect(answer.headers["upgrade"] == "websocket")
+      #expect(try await rig.client().ask("GET", path).status == 401)
+    }
+  }
+
+  @Test func `takes a token from the query, and the field before it`() async throws {
+    try await BackendRig.run { rig in
+      let client = try rig.client()
+      let token = try await rig.token()
+      let path = "\(Self.base)/bakery/messages"
+      #expect(try await client.ask("GET", "\(path)?token=\(token)").status == 200)
+      #expect(try await client.ask("GET", "\(path)?token=x", token: token).status == 200)
+      #expect(try await client.ask("GET", "\(path)?token=\(token)", token: "x").status == 401)
+      let basic = try await client.ask("GET", path, fields: ["Authorization: Basic YTpi"])
+      #expect(basic.status == 401)
+    }
+  }
+
+  @Test func `answers 503 and says when to come back while its store fails`() async throws {
+    let store = MemoryMessageLog()
+    try await BackendRig.run(store: store) { rig in
+      let client = try rig.client()
+      let token = try await rig.token()
+      await store.failNext(with: .full(detail: "no space"))
+      let failed = try await client.post("lost", token: token)
+      #expect(failed.status == 503)
+      #expect(failed.headers["retry-after"] == "2")
+      #expect(try await client.post("kept", token: token).status == 201)
+      #expect(rig.lines.all.contains { $0.contains(#""event":"store_failure""#) })
+    }
+  }
+
+  @Test func `shows its health and its metrics`() async throws {
+    try await BackendRig.run { rig in
+      let follower = try await rig.follower()
+      let client = try rig.client()
+      #expect(try await client.ask("GET", "/healthz").body == #"{"status":"ok"}"#)
+      let health = try await client.ask("GET", "/api/v1/health/websocket").body
+      #expect(health.hasPrefix(#"{"status":"ok","active_connections":1,"active_shops":1,"#))
+      let metrics = try await client.ask("GET", "/metrics")
+      #expect(metrics.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+      #expect(metrics.body.contains("holdfast_connections 1\n"))
+      withExtendedLifetime(follower) {}
+    }
+  }
+}

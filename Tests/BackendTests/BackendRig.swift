@@ -1,0 +1,105 @@
+import Foundation
+import HoldfastBackend
+import LinkCore
+import LinkRuntime
+import LinkServerCore
+import LinkWire
+import Synchronization
+
+/// A running backend over a directory of its own.
+struct BackendRig {
+  static let shop = id("bakery")
+  static let other = id("cellar")
+
+  let backend: Backend
+  let address: BoundAddress
+  let configuration: BackendConfiguration
+  /// What it logged so far.
+  let lines: LineLog
+
+  static func id(_ text: String) -> ShopID {
+    guard let id = ShopID(text) else { preconditionFailure("a shop id of a test is valid") }
+    return id
+  }
+
+  /// Runs `body` against a backend that is killed behind it; its directory goes too.
+  static func run(
+    store: (any MessageLog)? = nil,
+    _ configure: (inout BackendConfiguration) -> Void = { _ in },
+    _ body: (BackendRig) async throws -> Void
+  ) async throws {
+    let directory = NSTemporaryDirectory() + "holdfast-backend-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    try await run(in: directory, store: store, configure, body)
+  }
+
+  /// The same over a directory that stays.
+  static func run(
+    in directory: String, store: (any MessageLog)? = nil,
+    _ configure: (inout BackendConfiguration) -> Void = { _ in },
+    _ body: (BackendRig) async throws -> Void
+  ) async throws {
+    let lines = LineLog()
+    var configuration = BackendConfiguration(dataDirectory: directory)
+    configuration.log = { lines.append($0) }
+    configure(&configuration)
+    let backend = Backend(configuration, store: store)
+    let address = try await backend.start()
+    do {
+      try await body(
+        BackendRig(
+          backend: backend, address: address, configuration: configuration, lines: lines))
+    } catch {
+      await backend.kill()
+      throw error
+    }
+    await backend.kill()
+  }
+
+  func client(receiveBuffer: Int32? = nil) throws -> BackendClient {
+    try BackendClient(port: address.port, receiveBuffer: receiveBuffer)
+  }
+
+  func token(
+    _ user: String = "ann", shops: [ShopID] = [shop], ttl: Duration = .seconds(3_600)
+  ) async throws -> String {
+    try await backend.issueToken(user: user, name: user.uppercased(), shops: shops, ttl: ttl)
+  }
+
+  /// A client that follows the shop.
+  func follower(
+    _ user: String = "ann", shop: ShopID = shop, receiveBuffer: Int32? = nil
+  ) async throws -> BackendClient {
+    let client = try client(receiveBuffer: receiveBuffer)
+    let answer = try await client.follow(
+      shop, token: try await token(user, shops: [shop]))
+    guard answer.status == 101 else { throw NotUpgraded(status: answer.status) }
+    return client
+  }
+
+  struct NotUpgraded: Error {
+    var status: Int
+  }
+}
+
+/// Keeps log lines, whoever writes them.
+final class LineLog: Sendable {
+  private let lines = Mutex<[String]>([])
+
+  func append(_ line: String) {
+    lines.withLock { $0.append(line) }
+  }
+
+  var all: [String] { lines.withLock(\.self) }
+}
+
+extension SocketsClient.Response {
+  /// The message of an answered post.
+  func message(of shop: ShopID = BackendRig.shop) throws -> Message {
+    try Envelope.decodeMessage([UInt8](body.utf8), shop: shop)
+  }
+
+  func page(of shop: ShopID = BackendRig.shop) throws -> Page {
+    try PageCodec.decode([UInt8](body.utf8), shop: shop)
+  }
+}

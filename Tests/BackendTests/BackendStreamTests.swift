@@ -1,0 +1,142 @@
+import HoldfastBackend
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct BackendStreamTests {
+  @Test func `streams what lies behind the head it states, to the sender too`() async throws {
+    try await BackendRig.run { rig in
+      let token = try await rig.token()
+      let poster = try rig.client()
+      let before = try await poster.post("before", token: token).message()
+      let follower = try rig.client()
+      let answer = try await follower.follow(token: token)
+      #expect(answer.status == 101)
+      #expect(answer.headers["holdfast-head"] == before.position?.description)
+      let after = try await poster.post("after", token: token).message()
+      #expect(try await follower.message() == .message(after))
+    }
+  }
+
+  @Test func `takes the token of an upgrade from the query`() async throws {
+    try await BackendRig.run { rig in
+      let token = try await rig.token()
+      #expect(try await rig.client().follow(token: nil, query: "?token=\(token)").status == 101)
+    }
+  }
+
+  @Test func `refuses upgrades of strangers, expired tokens and other shops`() async throws {
+    try await BackendRig.run { rig in
+      #expect(try await rig.client().follow(token: nil).status == 401)
+      #expect(try await rig.client().follow(token: "a.b.c").status == 401)
+      let expired = try await rig.token(ttl: .seconds(-1))
+      #expect(try await rig.client().follow(token: expired).status == 401)
+      let elsewhere = try await rig.token(shops: [BackendRig.other])
+      #expect(try await rig.client().follow(token: elsewhere).status == 403)
+    }
+  }
+
+  @Test func `refuses the sixth socket until one of the five is gone`() async throws {
+    try await BackendRig.run { rig in
+      var followers: [BackendClient] = []
+      for _ in 1...5 { followers.append(try await rig.follower()) }
+      let token = try await rig.token()
+      let sixth = try await rig.client().follow(token: token)
+      #expect(sixth.status == 429)
+      #expect(sixth.headers["retry-after"] == "5")
+      #expect(try await rig.client().follow(token: try await rig.token("bob")).status == 101)
+      withExtendedLifetime(followers) {}
+    }
+  }
+
+  @Test func `closes a socket when its token ends`() async throws {
+    try await BackendRig.run { rig in
+      let client = try rig.client()
+      let token = try await rig.token(ttl: .seconds(2))
+      #expect(try await client.follow(token: token).status == 101)
+      #expect(try await client.close() == .close(4401, "token expired"))
+    }
+  }
+
+  @Test func `cuts off a removed member, also after a restart, until readmitted`() async throws {
+    try await BackendRig.run { rig in
+      let follower = try await rig.follower()
+      let bystander = try await rig.follower("bob")
+      let token = try await rig.token()
+      try await rig.backend.removeMember("ann", of: BackendRig.shop)
+      #expect(try await follower.close() == .close(4403, "removed from the shop"))
+      #expect(try await rig.client().follow(token: token).status == 403)
+      let poster = try rig.client()
+      let kept = try await poster.post("x", token: try await rig.token("bob")).message()
+      #expect(try await bystander.message() == .message(kept))
+      await rig.backend.kill()
+      try await BackendRig.run(in: rig.configuration.dataDirectory) { again in
+        #expect(try await again.client().follow(token: token).status == 403)
+        try await again.backend.readmitMember("ann", to: BackendRig.shop)
+        #expect(try await again.client().follow(token: token).status == 101)
+      }
+    }
+  }
+
+  @Test func `keeps a client that answers pings and drops one that does not`() async throws {
+    try await BackendRig.run {
+      $0.policy.pingInterval = .milliseconds(50)
+      $0.policy.pongWait = .milliseconds(400)
+    } _: { rig in
+      let silent = try await rig.follower("eve")
+      let lively = try await rig.follower()
+      while try await silent.isStillPinged() { try await lively.answerPing() }
+      for _ in 1...4 { try await lively.answerPing() }
+      let poster = try rig.client()
+      let message = try await poster.post("there?", token: try await rig.token()).message()
+      #expect(try await lively.message() == .message(message))
+    }
+  }
+
+  @Test func `cuts a slow reader alone`() async throws {
+    try await BackendRig.run {
+      $0.maxQueuedBytes = 32_768
+      $0.policy.postBurst = 10_000
+    } _: { rig in
+      let slow = try await rig.follower("eve", receiveBuffer: 4_096)
+      let fast = try await rig.follower()
+      let poster = try rig.client()
+      let token = try await rig.token()
+      let text = String(repeating: "a", count: 9_000)
+      var posted = 0
+      while !rig.lines.all.contains(where: { $0.contains(#""code":1013"#) }) {
+        let message = try await poster.post(text, token: token).message()
+        #expect(try await fast.message() == .message(message))
+        posted += 1
+        try #require(posted < 5_000)
+      }
+      let last = try await poster.post("last", token: token).message()
+      #expect(try await fast.message() == .message(last))
+      withExtendedLifetime(slow) {}
+    }
+  }
+
+  @Test func `behaves as a plain server when asked to`() async throws {
+    try await BackendRig.run {
+      $0.policy.dialect = .plain
+    } _: { rig in
+      let token = try await rig.token()
+      let follower = try rig.client()
+      let answer = try await follower.follow(token: token)
+      #expect(answer.headers["holdfast-head"] == nil)
+      let poster = try rig.client()
+      let posted = try await poster.post("a", token: token).message()
+      #expect(posted.position == nil)
+      #expect(posted.username == nil)
+      var streamed = posted
+      streamed.username = "ANN"
+      #expect(try await follower.message() == .message(streamed))
+      let newest = try await poster.post("b", token: token).message()
+      let page = try await poster.ask(
+        "GET", ShopRoute.paginated(BackendRig.shop).path + "?since=2020-01-01T00:00:00Z",
+        token: token)
+      #expect(try page.page() == Page(messages: [newest, posted], hasNext: false))
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import HoldfastBackend
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+struct BackendTokensTests {
+  private static let secret = [UInt8](0..<32)
+  private static let claims = Claims(
+    user: "ann", name: "Ann", shops: [BackendRig.shop],
+    expiresAt: Timestamp(nanoseconds: 1_900_000_000_000_000_000))
+  private static let payload =
+    "eyJzdWIiOiJhbm4iLCJuYW1lIjoiQW5uIiwic2hvcHMiOlsiYmFrZXJ5Il0sImV4cCI6MTkwMDAwMDAwMH0"
+  /// Made by another implementation of HMAC with the secret 0, 1, 2, … 31.
+  private static let foreign =
+    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.\(payload).vHMVkp1VFs_l-kiHiteiO3vVfFk65DpvvqPHku_CVX4"
+
+  private static func tokens() throws -> Tokens { try #require(Tokens(secret: secret)) }
+
+  @Test func `verifies what another implementation signed`() throws {
+    #expect(try Self.tokens().verify(Self.foreign) == .valid(Self.claims))
+  }
+
+  @Test func `verifies what it issued, and no one else does`() throws {
+    let tokens = try Self.tokens()
+    let token = tokens.issue(
+      user: "ann", name: "Ann", shops: [BackendRig.shop], until: Self.claims.expiresAt)
+    #expect(tokens.verify(token) == .valid(Self.claims))
+    let others = try #require(Tokens(secret: [UInt8](1...32)))
+    #expect(others.verify(token) == .invalid(reason: "wrong signature"))
+  }
+
+  @Test(arguments: [
+    "", "a", "a.b.c", "\(foreign).x", " \(foreign)", "\(foreign)=",
+    "eyJhbGciOiJub25lIn0.\(payload).",
+    "eyJhbGciOiJub25lIn0.\(payload).JCWFnsk_0QWlMMkCzfhMaz-_yqyNA_cGfv1ecPGVm3s",
+  ])
+  func `takes nothing that is malformed or of another algorithm`(token: String) throws {
+    #expect(try Self.tokens().verify(token) == .invalid(reason: "malformed"))
+  }
+
+  @Test func `takes no token with any character changed`() throws {
+    let tokens = try Self.tokens()
+    let bytes = [UInt8](Self.foreign.utf8)
+    for index in bytes.indices {
+      var changed = bytes
+      changed[index] = changed[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+      let credential = tokens.verify(String(decoding: changed, as: UTF8.self))
+      guard case .invalid = credential else {
+        Issue.record("accepted a change at \(index)")
+        return
+      }
+    }
+  }
+
+  @Test func `makes its secret once, for its owner only`() throws {
+    let directory = NSTemporaryDirectory() + "holdfast-tokens-\(UUID().uuidString)/deep"
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let first = try Tokens.open(in: directory)
+    let second = try Tokens.open(in: directory)
+    let token = first.issue(user: "ann", name: "", shops: [], until: Self.claims.expiresAt)
+    guard case .valid = second.verify(token) else {
+      Issue.record("the second secret is another one")
+      return
+    }
+    let attributes = try FileManager.default.attributesOfItem(atPath: directory + "/secret")
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    #expect(attributes[.size] as? Int == 32)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["secret"])
+  }
+
+  @Test(arguments: [(31, false), (32, true), (33, true)])
+  func `wants a secret of at least 32 bytes`(count: Int, isEnough: Bool) throws {
+    #expect((Tokens(secret: [UInt8](repeating: 7, count: count)) != nil) == isEnough)
+    let directory = NSTemporaryDirectory() + "holdfast-tokens-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    try Data(repeating: 7, count: count).write(
+      to: URL(fileURLWithPath: directory + "/secret"))
+    #expect(((try? Tokens.open(in: directory)) != nil) == isEnough)
+  }
+}

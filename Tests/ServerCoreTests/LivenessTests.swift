@@ -1,0 +1,135 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+struct LivenessTests {
+  @Test func `pings every 54 seconds and asks to be woken for it`() {
+    var served = Served()
+    #expect(served.server.deadline == nil)
+    served.open(1)
+    #expect(served.server.deadline == .second(54))
+    #expect(served.tick(at: .second(53.999)) == [])
+    #expect(served.tick(at: .second(54)) == [.ping(ConnectionID(1))])
+    #expect(served.take(.heard(ConnectionID(1))) == [])
+    #expect(served.tick(at: .second(107.999)) == [])
+    #expect(served.tick(at: .second(108)) == [.ping(ConnectionID(1))])
+  }
+
+  @Test(arguments: [
+    (59.999, [ShopServer.Effect]()), (60, [.drop(ConnectionID(1))]),
+    (60.001, [.drop(ConnectionID(1))]),
+  ])
+  func `drops a socket that was silent for 60 seconds`(
+    second: Double, effects: [ShopServer.Effect]
+  ) {
+    var served = Served()
+    served.open(1)
+    _ = served.tick(at: .second(54))
+    #expect(served.server.deadline == .second(60))
+    #expect(served.tick(at: .second(second)) == effects)
+    #expect(served.take(.gone(ConnectionID(1), code: 1006)) == [])
+  }
+
+  @Test func `keeps a socket whose last byte came 59.999 seconds ago`() {
+    var served = Served()
+    served.open(1)
+    served.pass(.milliseconds(1))
+    _ = served.take(.heard(ConnectionID(1)))
+    _ = served.tick(at: .second(54))
+    #expect(served.tick(at: .second(60)) == [])
+    #expect(served.server.deadline == .second(60.001))
+    #expect(served.tick(at: .second(60.001)) == [.drop(ConnectionID(1))])
+    #expect(served.server.deadline == nil)
+  }
+
+  @Test func `takes both times from its policy`() {
+    var served = Served {
+      $0.pingInterval = .seconds(1)
+      $0.pongWait = .seconds(3)
+    }
+    served.open(1)
+    #expect(served.tick(at: .second(1)) == [.ping(ConnectionID(1))])
+    #expect(served.tick(at: .second(2)) == [.ping(ConnectionID(1))])
+    #expect(served.tick(at: .second(3)) == [.drop(ConnectionID(1))])
+  }
+
+  @Test func `does not spin when told to ping without a pause`() {
+    var served = Served {
+      $0.pingInterval = .zero
+      $0.pongWait = .seconds(-1)
+    }
+    served.open(1)
+    #expect(served.server.deadline == .second(0.001))
+    #expect(served.tick(at: .zero) == [])
+    #expect(served.tick(at: .second(0.001)) == [.drop(ConnectionID(1))])
+  }
+
+  @Test func `closes a socket when its token ends, and no other`() {
+    var served = Served()
+    served.open(1, as: Stage.token(ttl: .seconds(10)))
+    served.open(2, as: Stage.token("bob"))
+    #expect(served.server.deadline == .second(10))
+    #expect(served.tick(at: .second(9.999_999_999)) == [])
+    #expect(
+      served.tick(at: .second(10)) == [
+        .close(ConnectionID(1), Closure(4401, "token expired"))
+      ])
+  }
+
+  @Test func `closes at once a socket whose token ended while it waited`() {
+    var served = Served()
+    _ = served.upgrade(1, as: Stage.token(ttl: .seconds(1)))
+    served.pass(.seconds(2))
+    _ = served.take(.stored(StoreToken(1), .head(Stage.position(0))))
+    #expect(served.server.deadline == .second(1))
+    #expect(
+      served.server.tick(at: served.now) == [
+        .close(ConnectionID(1), Closure(4401, "token expired"))
+      ])
+  }
+
+  @Test(arguments: [(4.999, [ShopServer.Effect]()), (5, [.drop(ConnectionID(1))])])
+  func `drops a socket that does not answer a close frame for 5 seconds`(
+    second: Double, effects: [ShopServer.Effect]
+  ) {
+    var served = Served()
+    served.open(1)
+    #expect(
+      served.take(.overflowed(ConnectionID(1))) == [
+        .close(ConnectionID(1), Closure(1013, "slow reader"))
+      ])
+    #expect(served.take(.heard(ConnectionID(1))) == [])
+    #expect(served.tick(at: .second(second)) == effects)
+  }
+
+  @Test func `cuts a slow reader alone, once, and sends it nothing more`() throws {
+    var served = Served()
+    served.open(1)
+    served.open(2, as: Stage.token("bob"))
+    _ = served.take(.overflowed(ConnectionID(1)))
+    #expect(served.take(.overflowed(ConnectionID(1))) == [])
+    let (stored, effects) = served.store(try served.post("hello"), at: 1)
+    #expect(effects.last == .send(.message(stored), to: [ConnectionID(2)]))
+  }
+
+  @Test func `forgets a socket that is gone`() {
+    var served = Served()
+    served.open(1)
+    #expect(served.take(.gone(ConnectionID(1), code: 1001)) == [])
+    #expect(served.server.deadline == nil)
+    #expect(served.tick(at: .second(600)) == [])
+    #expect(served.take(.gone(ConnectionID(1), code: 1001)) == [])
+    #expect(served.take(.heard(ConnectionID(1))) == [])
+    #expect(served.take(.overflowed(ConnectionID(1))) == [])
+  }
+
+  @Test func `does nothing when woken early or twice`() {
+    var served = Served()
+    served.open(1)
+    #expect(served.tick(at: .second(1)) == [])
+    #expect(served.server.deadline == .second(54))
+    #expect(served.tick(at: .second(54)) == [.ping(ConnectionID(1))])
+    #expect(served.tick(at: .second(54)) == [])
+  }
+}

@@ -1,0 +1,85 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+struct MetricsTests {
+  /// The lines of the metrics page that are no comments.
+  private static func lines(of served: inout Served) -> [String] {
+    guard case .answer(_, let answer) = served.ask(.metrics).first,
+      case .metrics(let text) = answer.body
+    else { return [] }
+    return text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init)
+  }
+
+  @Test func `counts a small day`() throws {
+    var served = Served()
+    served.open(1)
+    served.open(2, as: Stage.token("bob"))
+    _ = served.upgrade(3, as: .missing)
+    _ = served.upgrade(4, as: Stage.token("eve", shops: []))
+    let appended = try served.post("hello")
+    served.pass(.milliseconds(20))
+    _ = served.store(appended, at: 1)
+    let repeated = try served.post("hello", key: UUID128(high: 1, low: 1))
+    served.pass(.milliseconds(30))
+    _ = served.store(repeated, at: 1, isNew: false)
+    _ = served.take(.overflowed(ConnectionID(1)))
+    _ = served.take(.gone(ConnectionID(1), code: 1013))
+    _ = served.tick(at: .second(54))
+    _ = served.tick(at: .second(60))
+    served.open(5, as: Stage.token("eve"))
+    _ = served.take(.gone(ConnectionID(5), code: 1000))
+    let lost = try served.post("lost")
+    _ = served.take(.stored(lost.0, .failed(.full(detail: ""))))
+    served.open(6, as: Stage.token("eve"))
+    #expect(
+      Self.lines(of: &served) == [
+        "holdfast_connections 1",
+        "holdfast_shops 1",
+        "holdfast_uptime_seconds 60",
+        "holdfast_messages_accepted_total 1",
+        "holdfast_messages_repeated_total 1",
+        "holdfast_broadcasts_total 1",
+        "holdfast_frames_total 2",
+        "holdfast_upgrades_total 4",
+        #"holdfast_upgrades_refused_total{status="401"} 1"#,
+        #"holdfast_upgrades_refused_total{status="403"} 1"#,
+        #"holdfast_closes_total{code="1000"} 1"#,
+        #"holdfast_closes_total{code="1006"} 1"#,
+        #"holdfast_closes_total{code="1013"} 1"#,
+        #"holdfast_requests_total{route="send",status="200"} 1"#,
+        #"holdfast_requests_total{route="send",status="201"} 1"#,
+        #"holdfast_requests_total{route="send",status="503"} 1"#,
+        #"holdfast_request_seconds_bucket{le="0.005"} 1"#,
+        #"holdfast_request_seconds_bucket{le="0.025"} 2"#,
+        #"holdfast_request_seconds_bucket{le="0.100"} 3"#,
+        #"holdfast_request_seconds_bucket{le="0.500"} 3"#,
+        #"holdfast_request_seconds_bucket{le="2.500"} 3"#,
+        #"holdfast_request_seconds_bucket{le="+Inf"} 3"#,
+        "holdfast_request_seconds_sum 0.050",
+        "holdfast_request_seconds_count 3",
+        "holdfast_slow_readers_total 1",
+        "holdfast_silent_total 1",
+        "holdfast_auth_failures_total 1",
+        "holdfast_store_failures_total 1",
+        "holdfast_pings_total 1",
+      ])
+  }
+
+  @Test func `explains every family once, before its samples`() {
+    let text = Metrics().text(connections: 0, shops: 0, uptime: .zero)
+    var explained: [Substring] = []
+    for line in text.split(separator: "\n") {
+      let words = line.split(separator: " ")
+      if line.hasPrefix("# TYPE") {
+        explained.append(words[2])
+      } else if !line.hasPrefix("#") {
+        let family = explained.last ?? ""
+        #expect(line.hasPrefix(family))
+      }
+    }
+    #expect(explained.count == 17)
+    #expect(Set(explained).count == explained.count)
+  }
+}

@@ -1,0 +1,230 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+struct RoomTests {
+  @Test func `broadcasts a message once it is durable, with its position, to all in the room`()
+    throws
+  {
+    var served = Served()
+    served.open(2)
+    served.open(1, as: Stage.token("bob"))
+    served.open(3, as: Stage.token("eve", shops: [Stage.other]), to: Stage.other)
+    let appended = try served.post("hello")
+    let (stored, effects) = served.store(appended, at: 1)
+    #expect(
+      effects == [
+        .answer(
+          RequestID(1), Answer(201, .message(stored, note: "Message created successfully"))),
+        .send(.message(stored), to: [ConnectionID(1), ConnectionID(2)]),
+      ])
+    #expect(stored.user == "ann")
+    #expect(stored.username == "ANN")
+    #expect(stored.text == "hello")
+    #expect(stored.createdAt == Stage.dawn)
+  }
+
+  @Test func `hands the store one post of a shop at a time, in order of arrival`() throws {
+    var served = Served()
+    served.open(1)
+    let first = try served.post("first")
+    #expect(served.ask(.send(Stage.draft("second"))) == [])
+    #expect(served.ask(.send(Stage.draft("third"))) == [])
+    let effects = served.store(first, at: 1).effects
+    guard effects.count == 3, case .append(let token, let second, nil) = effects[2] else {
+      Issue.record("no second append: \(effects)")
+      return
+    }
+    #expect(second.text == "second")
+    let next = served.store((token, second), at: 2).effects
+    guard case .append(_, let third, nil) = next.last else {
+      Issue.record("no third append: \(next)")
+      return
+    }
+    #expect(third.text == "third")
+  }
+
+  @Test func `lets shops append beside each other`() throws {
+    var served = Served()
+    let both = Stage.token(shops: [Stage.shop, Stage.other])
+    served.open(1, as: both)
+    served.open(2, as: both, to: Stage.other)
+    #expect(served.ask(.send(Stage.draft("a")), as: both).count == 1)
+    #expect(served.ask(.send(Stage.draft("b", in: Stage.other)), as: both).count == 1)
+  }
+
+  @Test func `subscribes a socket at the head it states, while a post is with the store`() throws {
+    var served = Served()
+    served.open(1, head: 4)
+    let appended = try served.post("5")
+    #expect(
+      served.upgrade(2, as: Stage.token("bob")) == [
+        .accept(ConnectionID(2), head: Stage.position(4))
+      ])
+    let (stored, effects) = served.store(appended, at: 5)
+    #expect(
+      effects.last == .send(.message(stored), to: [ConnectionID(1), ConnectionID(2)]))
+    #expect(
+      served.upgrade(3, as: Stage.token("eve")) == [
+        .accept(ConnectionID(3), head: Stage.position(5))
+      ])
+  }
+
+  @Test func `learns the head before the first post, and hides no post behind it`() {
+    var served = Served()
+    #expect(served.ask(.send(Stage.draft("x"))) == [.head(StoreToken(1), Stage.shop)])
+    let effects = served.take(.stored(StoreToken(1), .head(Stage.position(9))))
+    guard effects.count == 1, case .append(StoreToken(2), let message, nil) = effects[0] else {
+      Issue.record("no append: \(effects)")
+      return
+    }
+    #expect(message.text == "x")
+  }
+
+  @Test func `answers 200 and broadcasts nothing when the key was known`() throws {
+    var served = Served()
+    served.open(1, head: 3)
+    let key = UUID128(high: 1, low: 1)
+    let effects = served.ask(.send(Stage.draft("again", key: key)))
+    guard case .append(let token, let message, key) = effects.first else {
+      Issue.record("the key was not handed on: \(effects)")
+      return
+    }
+    let (stored, answered) = served.store((token, message), at: 2, isNew: false)
+    #expect(
+      answered == [
+        .answer(RequestID(1), Answer(200, .message(stored, note: "Message already created")))
+      ])
+  }
+
+  @Test func `broadcasts a known message that no one was sent yet`() throws {
+    var served = Served()
+    served.open(1, head: 3)
+    let appended = try served.post("late", key: UUID128(high: 1, low: 1))
+    let (stored, effects) = served.store(appended, at: 4, isNew: false)
+    #expect(effects.last == .send(.message(stored), to: [ConnectionID(1)]))
+  }
+
+  @Test(arguments: [(UInt64(6), "e"), (1, "f")])
+  func `sends everyone to catch up when the log jumped`(offset: UInt64, epoch: String) throws {
+    var served = Served()
+    served.open(1, head: 4)
+    let (token, message) = try served.post("x")
+    var stored = message
+    stored.position = Position(epoch: epoch, offset: offset)
+    #expect(
+      served.take(.stored(token, .appended(stored, isNew: true))) == [
+        .answer(
+          RequestID(1), Answer(201, .message(stored, note: "Message created successfully"))),
+        .close(ConnectionID(1), Closure(1011, "log discontinuity")),
+      ])
+    #expect(
+      served.upgrade(2) == [.accept(ConnectionID(2), head: stored.position)])
+  }
+
+  @Test func `answers 503 when an append fails, and goes on with the next`() throws {
+    var served = Served()
+    served.open(1)
+    let (token, _) = try served.post("lost")
+    _ = served.ask(.send(Stage.draft("next")))
+    let effects = served.take(.stored(token, .failed(.full(detail: "disk"))))
+    #expect(effects.first == .answer(RequestID(1), Stage.storeFailed))
+    guard effects.count == 2, case .append(_, let next, nil) = effects[1] else {
+      Issue.record("no next append: \(effects)")
+      return
+    }
+    #expect(next.text == "next")
+  }
+
+  @Test func `fails an append whose stored message has no position`() throws {
+    var served = Served()
+    served.open(1)
+    let (token, message) = try served.post("x")
+    #expect(
+      served.take(.stored(token, .appended(message, isNew: true))) == [
+        .answer(RequestID(1), Stage.storeFailed)
+      ])
+  }
+
+  @Test func `broadcasts the post of a client that left`() throws {
+    var served = Served()
+    served.open(1)
+    let appended = try served.post("goodbye")
+    _ = served.take(.abandoned(RequestID(1)))
+    let (stored, effects) = served.store(appended, at: 1)
+    #expect(effects == [.send(.message(stored), to: [ConnectionID(1)])])
+  }
+
+  @Test func `lets as many posts of a shop wait as its bound`() {
+    var served = Served { $0.maxPostsPerShop = 1 }
+    served.open(1)
+    #expect(served.ask(.send(Stage.draft("with the store"))).count == 1)
+    #expect(served.ask(.send(Stage.draft("waits"))) == [])
+    #expect(served.ask(.send(Stage.draft("too many"))) == [.answer(RequestID(3), Stage.busy)])
+  }
+
+  @Test func `takes a frame of exactly the limit and refuses one byte more`() throws {
+    var served = Served()
+    served.open(1)
+    let (_, short) = try served.post("a")
+    var framed = short
+    framed.position = Stage.position(1)
+    let room = 10_240 - StreamCodec.encode(framed).count + 1
+    var again = Served()
+    again.open(1)
+    let refused = Answer.error(413, "the frame would be 10241 bytes of at most 10240")
+    #expect(
+      again.ask(.send(Stage.draft(String(repeating: "a", count: room + 1)))) == [
+        .answer(RequestID(1), refused)
+      ])
+    #expect(
+      again.ask(.send(Stage.draft(String(repeating: "a", count: room)))).count == 1)
+  }
+
+  @Test func `stamps whole microseconds, each later than the one before`() throws {
+    var served = Served()
+    served.open(1)
+    served.pass(.nanoseconds(1_999))
+    let first = try served.post("a")
+    #expect(first.1.createdAt == Stage.dawn.advanced(by: .microseconds(1)))
+    _ = served.store(first, at: 1)
+    let second = try served.post("b")
+    #expect(second.1.createdAt == Stage.dawn.advanced(by: .microseconds(2)))
+  }
+
+  @Test(arguments: [
+    (Duration.seconds(10), Duration.microseconds(1)),
+    (Duration.seconds(10) + .microseconds(1), .seconds(-10) - .microseconds(1)),
+  ])
+  func `hides a clock that steps back a little, follows one that steps far`(
+    step: Duration, stamped: Duration
+  ) throws {
+    var served = Served()
+    served.open(1)
+    let first = try served.post("a")
+    _ = served.store(first, at: 1)
+    let wall = served.wall.advanced(by: .zero - step)
+    let effects = served.take(
+      .request(RequestID(99), .send(Stage.draft("b")), Stage.token(), wall: wall))
+    guard case .append(_, let message, _) = effects.first else {
+      Issue.record("no append: \(effects)")
+      return
+    }
+    #expect(message.createdAt == Stage.dawn.advanced(by: stamped))
+  }
+
+  @Test func `forgets idle rooms beyond its bound and keeps those in use`() {
+    var served = Served { $0.maxIdleRooms = 2 }
+    let shops = ["a", "b", "c"].map(Stage.id)
+    let token = Stage.token(shops: shops)
+    for (index, shop) in shops.prefix(2).enumerated() {
+      served.open(UInt64(index), as: token, to: shop)
+    }
+    _ = served.take(.gone(ConnectionID(0), code: 1000))
+    served.open(2, as: token, to: shops[2])
+    #expect(served.upgrade(3, as: token, to: shops[1]).count == 1)
+    #expect(
+      served.upgrade(4, as: token, to: shops[0]) == [.head(StoreToken(4), shops[0])])
+  }
+}

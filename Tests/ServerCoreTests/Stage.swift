@@ -1,0 +1,118 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+
+/// The nouns of these tests: one shop, a few users, and times that are easy to read.
+enum Stage {
+  static let shop = id("bakery")
+  static let other = id("cellar")
+  /// 2026-01-02T03:04:05Z, the wall time of instant 0.
+  static let dawn = Timestamp(nanoseconds: 1_767_323_045_000_000_000)
+
+  static func id(_ text: String) -> ShopID {
+    guard let id = ShopID(text) else { preconditionFailure("a shop id of a test is valid") }
+    return id
+  }
+
+  static func claims(
+    _ user: String = "ann", shops: [ShopID] = [shop], ttl: Duration = .seconds(3_600)
+  ) -> Claims {
+    Claims(
+      user: user, name: user.uppercased(), shops: shops, expiresAt: dawn.advanced(by: ttl))
+  }
+
+  static func token(
+    _ user: String = "ann", shops: [ShopID] = [shop], ttl: Duration = .seconds(3_600)
+  ) -> Credential {
+    .valid(claims(user, shops: shops, ttl: ttl))
+  }
+
+  static func draft(_ text: String, in shop: ShopID = shop, key: UUID128? = nil) -> Draft {
+    Draft(shop: shop, text: text, key: key)
+  }
+
+  static func position(_ offset: UInt64, epoch: String = "e") -> Position {
+    Position(epoch: epoch, offset: offset)
+  }
+
+  static let notAMember = Answer.error(403, "not a member of this shop")
+  static let storeFailed = Answer.error(503, "the store failed", retryAfter: .seconds(2))
+  static let busy = Answer.error(503, "too busy", retryAfter: .seconds(2))
+  static let draining = Answer.error(503, "draining", retryAfter: .seconds(5))
+}
+
+/// A server with the clock of a test and short words for what happens.
+struct Served {
+  var server: ShopServer
+  private(set) var now = Instant.zero
+  private var requests: UInt64 = 0
+
+  init(_ change: (inout ShopServerPolicy) -> Void = { _ in }) {
+    var policy = ShopServerPolicy()
+    change(&policy)
+    server = ShopServer(policy: policy, seed: 7, at: .zero)
+  }
+
+  var wall: Timestamp { Stage.dawn.advanced(by: Instant.zero.duration(to: now)) }
+
+  mutating func pass(_ time: Duration) { now = now.advanced(by: time) }
+
+  /// Jumps to an instant and lets time pass there.
+  mutating func tick(at instant: Instant) -> [ShopServer.Effect] {
+    now = instant
+    return server.tick(at: now)
+  }
+
+  mutating func take(_ input: ShopServer.Input) -> [ShopServer.Effect] {
+    server.handle(input, at: now)
+  }
+
+  /// Sends a request with the next id, which counts from 1.
+  mutating func ask(
+    _ call: Call, as credential: Credential = Stage.token()
+  ) -> [ShopServer.Effect] {
+    requests += 1
+    return take(.request(RequestID(requests), call, credential, wall: wall))
+  }
+
+  mutating func upgrade(
+    _ connection: UInt64, as credential: Credential = Stage.token(), to shop: ShopID = Stage.shop
+  ) -> [ShopServer.Effect] {
+    take(.upgrade(ConnectionID(connection), shop, credential, wall: wall))
+  }
+
+  /// Opens a socket in a room whose head is known or becomes `head` now.
+  @discardableResult
+  mutating func open(
+    _ connection: UInt64, as credential: Credential = Stage.token(), to shop: ShopID = Stage.shop,
+    head: UInt64 = 0
+  ) -> [ShopServer.Effect] {
+    let effects = upgrade(connection, as: credential, to: shop)
+    guard case .head(let token, _) = effects.first else { return effects }
+    return take(.stored(token, .head(Stage.position(head))))
+  }
+
+  /// Posts into a room whose head is known; what the store is handed.
+  mutating func post(
+    _ text: String, as credential: Credential = Stage.token(), key: UUID128? = nil
+  ) throws -> (StoreToken, Message) {
+    let effects = ask(.send(Stage.draft(text, key: key)), as: credential)
+    guard case .append(let token, let message, _) = effects.first else {
+      throw NotAppended(effects: effects)
+    }
+    return (token, message)
+  }
+
+  struct NotAppended: Error {
+    var effects: [ShopServer.Effect]
+  }
+
+  /// The store made the message durable at this offset.
+  mutating func store(
+    _ appended: (StoreToken, Message), at offset: UInt64, isNew: Bool = true
+  ) -> (stored: Message, effects: [ShopServer.Effect]) {
+    var stored = appended.1
+    stored.position = Stage.position(offset)
+    return (stored, take(.stored(appended.0, .appended(stored, isNew: isNew))))
+  }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// The server between a store that answers when it likes and clients that come and go.
+struct WorldTests {
+  @Test(arguments: [UInt64](1...60))
+  func `sends every socket exactly what lies behind the head it was told`(seed: UInt64) {
+    var world = World(seed: seed)
+    for _ in 0..<400 { world.step() }
+    world.settle()
+    #expect(world.faults == [])
+    #expect(world.delivered > 0)
+  }
+
+  @Test func `a socket that misses one message is found out`() {
+    var world = World(seed: 1)
+    for _ in 0..<400 { world.step() }
+    world.settle()
+    world.loseOne()
+    world.judge()
+    #expect(world.faults.count == 1)
+  }
+
+  @Test(arguments: [UInt64](1...10))
+  func `the same inputs make the same effects, also when read back from a journal`(
+    seed: UInt64
+  ) throws {
+    var world = World(seed: seed)
+    for _ in 0..<200 { world.step() }
+    var again = ShopServer(policy: world.policy, seed: seed, at: .zero)
+    let journal = try JSONDecoder().decode(
+      [World.Entry].self, from: JSONEncoder().encode(world.journal))
+    for entry in journal {
+      #expect(again.handle(entry.input, at: entry.at) == entry.effects)
+    }
+  }
+}
+
+/// Random posts, upgrades, losses and slow store answers; keeps what every socket was sent.
+private struct World {
+  struct Entry: Codable {
+    var input: ShopServer.Input
+    var at: Instant
+    var effects: [ShopServer.Effect]
+  }
+
+  struct Socket {
+    var shop: ShopID
+    var head: UInt64
+    var received: [UInt64] = []
+    var isOpen = true
+  }
+
+  let policy = ShopServerPolicy()
+  private var server: ShopServer
+  private var chance: Chance
+  private var now = Instant.zero
+  private var lastID: UInt64 = 0
+  private var logs: [ShopID: [Message]] = [:]
+  private var waiting: [(token: StoreToken, ask: ShopServer.Effect)] = []
+  private var upgrades: [ConnectionID: ShopID] = [:]
+  private var sockets: [ConnectionID: Socket] = [:]
+  private var posted: Set<RequestID> = []
+  private(set) var journal: [Entry] = []
+  private(set) var faults: [String] = []
+
+  private static let shops = ["a", "b"].map(Stage.id)
+
+  init(seed: UInt64) {
+    server = ShopServer(policy: policy, seed: seed, at: .zero)
+    chance = Chance(seed: seed)
+  }
+
+  var delivered: Int { sockets.values.reduce(0) { $0 + $1.received.count } }
+
+  mutating func step() {
+    now = now.advanced(by: chance.duration(below: .milliseconds(20)))
+    let shop = Self.shops[Int.random(in: 0..<2, using: &chance)]
+    let user = "user\(Int.random(in: 0..<20, using: &chance))"
+    let token = Stage.token(user, shops: Self.shops)
+    lastID += 1
+    switch Int.random(in: 0..<10, using: &chance) {
+    case 0, 1:
+      upgrades[ConnectionID(lastID)] = shop
+      feed(.upgrade(ConnectionID(lastID), shop, token, wall: Stage.dawn))
+    case 2, 3, 4:
+      let key = UUID128(high: 0, low: UInt64.random(in: 0..<30, using: &chance))
+      posted.insert(RequestID(lastID))
+      let draft = Stage.draft("\(lastID)", in: shop, key: key)
+      feed(.request(RequestID(lastID), .send(draft), token, wall: Stage.dawn))
+    case 5:
+      let open = sockets.filter { $0.value.isOpen }.keys.sorted()
+      guard let victim = open.randomElement(using: &chance) else { return }
+      sockets[victim]?.isOpen = false
+      feed(.gone(victim, code: 1006))
+    case _:
+      storeAnswers()
+    }
+  }
+
+  mutating func settle() {
+    while !waiting.isEmpty { storeAnswers() }
+    judge()
+  }
+
+  mutating func loseOne() {
+    guard let id = sockets.filter({ $0.value.isOpen && !$0.value.received.isEmpty }).keys.min()
+    else { return }
+    sockets[id]?.received.removeFirst()
+  }
+
+  mutating func judge() {
+    for (id, socket) in sockets.sorted(by: { $0.key < $1.key }) {
+      let end = UInt64(logs[socket.shop, default: []].count)
+      let last = socket.isOpen ? end : socket.head + UInt64(socket.received.count)
+      if socket.received != Array(socket.head..<last).map({ $0 + 1 }) {
+        faults.append("\(id) from \(socket.head) got \(socket.received)")
+      }
+    }
+    if !posted.isEmpty { faults.append("\(posted.count) posts without an answer") }
+  }
+
+  private mutating func feed(_ input: ShopServer.Input) {
+    let effects = server.handle(input, at: now)
+    journal.append(Entry(input: input, at: now, effects: effects))
+    for effect in effects { carryOut(effect) }
+  }
+
+  private mutating func carryOut(_ effect: ShopServer.Effect) {
+    switch effect {
+    case .append(let token, let message, _):
+      let isBusy = waiting.contains { waited in
+        if case .append(_, let other, _) = waited.ask { return other.shop == message.shop }
+        return false
+      }
+      if isBusy { faults.append("two appends of \(message.shop) at once") }
+      waiting.append((token, effect))
+    case .page(let token, _, _), .head(let token, _):
+      waiting.append((token, effect))
+    case .answer(let id, _):
+      if posted.remove(id) == nil { faults.append("\(id) answered twice") }
+    case .accept(let id, let head):
+      guard let shop = upgrades.removeValue(forKey: id), let head else {
+        faults.append("\(id) accepted without asking")
+        return
+      }
+      sockets[id] = Socket(shop: shop, head: head.offset)
+    case .refuse(let id, _):
+      upgrades[id] = nil
+    case .send(.message(let message), let listeners):
+      for id in listeners { sockets[id]?.received.append(message.position?.offset ?? 0) }
+    case .send(.draining, _), .ping, .close, .drop, .finished:
+      faults.append("unexpected \(effect)")
+    }
+  }
+
+  /// One waiting question, whichever chance picks, is answered.
+  private mutating func storeAnswers() {
+    guard !waiting.isEmpty else { return }
+    let (token, ask) = waiting.remove(at: Int.random(in: 0..<waiting.count, using: &chance))
+    switch ask {
+    case .head(_, let shop):
+      feed(.stored(token, .head(Stage.position(UInt64(logs[shop, default: []].count)))))
+    case .append(_, let message, let key):
+      feed(.stored(token, append(message, key: key)))
+    case .page, .answer, .accept, .refuse, .send, .ping, .close, .drop, .finished:
+      faults.append("no question: \(ask)")
+    }
+  }
+
+  private var keys: [String: Message] = [:]
+
+  private mutating func append(_ message: Message, key: UUID128?) -> ShopServer.StoreAnswer {
+    if Int.random(in: 0..<10, using: &chance) == 0 { return .failed(.locked(detail: "")) }
+    let name = "\(message.shop)/\(message.user)/\(key?.description ?? message.id.description)"
+    if let known = keys[name] { return .appended(known, isNew: false) }
+    var stored = message
+    stored.position = Stage.position(UInt64(logs[message.shop, default: []].count) + 1)
+    logs[message.shop, default: []].append(stored)
+    keys[name] = stored
+    return .appended(stored, isNew: true)
+  }
+}

@@ -1,0 +1,53 @@
+public import LinkCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The device's clock since it booted; counts while the device sleeps.
+///
+/// Reads `CLOCK_BOOTTIME` on Linux and `mach_continuous_time` on Apple.
+public struct BootClock: LinkClock {
+  public init() {}
+
+  public var now: Instant {
+    #if canImport(Darwin)
+      // The clock of `mach_continuous_time`.
+      Self.read(CLOCK_MONOTONIC_RAW)
+    #else
+      Self.read(CLOCK_BOOTTIME)
+    #endif
+  }
+
+  public var wall: Timestamp {
+    Timestamp(nanoseconds: Self.read(CLOCK_REALTIME).nanoseconds)
+  }
+
+  /// One sleep is never longer, so a timer that stood still while the device slept, or that was
+  /// set on a clock which does not count then, is late by this much at the most.
+  static let longestSleep = Duration.seconds(30)
+
+  public func wait(until deadline: Instant) async throws(CancellationError) {
+    repeat {
+      let left = max(now.duration(to: deadline), .zero)
+      do {
+        // The tolerance of zero matters for pongs and windows; there are few timers.
+        try await Task.sleep(
+          for: min(left, Self.longestSleep), tolerance: .zero, clock: .continuous)
+      } catch {
+        throw CancellationError()
+      }
+    } while now < deadline
+  }
+
+  private static func read(_ clock: clockid_t) -> Instant {
+    var time = timespec()
+    // Fails only for an unknown clock or a bad address; both are excluded here.
+    guard unsafe clock_gettime(clock, &time) == 0 else {
+      preconditionFailure("the system has no clock \(clock)")
+    }
+    return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+  }
+}

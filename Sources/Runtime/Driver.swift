@@ -1,0 +1,121 @@
+public import LinkCore
+
+/// Runs one machine: waits for the next input or the deadline, asks the machine, carries out.
+///
+///     loop:  deadline due? ─▶ tick ─┐
+///            input in line? ─▶ handle ─▶ journal ─▶ effects, one after another ─▶ loop
+///            neither? ─▶ wait for an input or the deadline, whichever comes first
+///
+/// The deadline is looked at before every input, so a stream of inputs delays no tick; at most one
+/// tick goes before each input, so ticks delay no input.
+public actor Driver<M: Machine> {
+  /// Carries out one effect; the next one waits until it returns.
+  ///
+  /// It must return quickly: long work is started here and posts an input when it is done. It must
+  /// not await `post`, which could wait for room that only this driver can make; use `tryPost`, or
+  /// post from the work that it started.
+  public typealias Perform = @Sendable (M.Effect, Instant) async -> Void
+
+  private var machine: M
+  private let clock: any LinkClock
+  private let inbox: Inbox<M.Input>
+  private let journal: Journal<M>?
+  private let perform: Perform
+  private var phase = Phase.new
+  private var last: Instant
+
+  private enum Phase { case new, running, ended }
+
+  /// - Parameters:
+  ///   - inboxLimit: How many inputs may stand in line before `post` waits.
+  ///   - journal: Gets every step before its effects are carried out.
+  public init(
+    machine: M, clock: any LinkClock, inboxLimit: Int = 256, journal: Journal<M>? = nil,
+    perform: @escaping Perform
+  ) {
+    self.machine = machine
+    self.clock = clock
+    inbox = Inbox(limit: inboxLimit)
+    self.journal = journal
+    self.perform = perform
+    last = clock.now
+  }
+
+  /// The machine as it is between two steps; for status.
+  public var snapshot: M { machine }
+
+  /// What came through the inbox so far.
+  public nonisolated var counters: InboxCounters { inbox.counters }
+
+  /// Puts an input in line, when there is room for it; inputs may come before `run`.
+  ///
+  /// - Returns: False when it was not taken: the driver has ended, or the task was cancelled.
+  @discardableResult
+  public nonisolated func post(_ input: M.Input) async -> Bool {
+    await inbox.post(input)
+  }
+
+  /// Puts an input in line if there is room now; false when it was not taken.
+  public nonisolated func tryPost(_ input: M.Input) -> Bool {
+    inbox.tryPost(input)
+  }
+
+  /// Drives the machine until the task is cancelled; then the step under way is finished, and
+  /// nothing more is taken. Call it once.
+  public func run() async {
+    precondition(phase == .new, "a driver runs once")
+    phase = .running
+    /// A deadline that its own tick left in place; it does not count again.
+    var spent: Instant?
+    while !Task.isCancelled {
+      let now = moment()
+      if let due = machine.deadline, due <= now, due != spent {
+        await step(.tick, at: now)
+        spent = machine.deadline.flatMap { $0 <= now ? $0 : nil }
+        guard !Task.isCancelled else { break }
+      }
+      if let input = inbox.take() {
+        await step(.input(input), at: moment())
+        spent = nil
+      } else if !isDue(unless: spent) {
+        await waitForInput(or: machine.deadline == spent ? nil : machine.deadline)
+      }
+    }
+    phase = .ended
+    inbox.close()
+    await journal?.flush()
+  }
+
+  private func isDue(unless spent: Instant?) -> Bool {
+    guard let due = machine.deadline, due != spent else { return false }
+    return due <= moment()
+  }
+
+  /// The clock's time, held to never go back.
+  private func moment() -> Instant {
+    last = max(last, clock.now)
+    return last
+  }
+
+  private func step(_ cause: JournalStep<M>.Cause, at now: Instant) async {
+    let effects =
+      switch cause {
+      case .input(let input): machine.handle(input, at: now)
+      case .tick: machine.tick(at: now)
+      }
+    journal?.record(JournalStep(at: now, cause: cause, effects: effects))
+    for effect in effects {
+      await perform(effect, now)
+    }
+  }
+
+  private func waitForInput(or deadline: Instant?) async {
+    guard let deadline else { return await inbox.waitForInput() }
+    await withTaskGroup(of: Void.self) { [clock, inbox] group in
+      group.addTask { try? await clock.wait(until: deadline) }
+      group.addTask { await inbox.waitForInput() }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+}

@@ -1,0 +1,118 @@
+extension Inbox {
+  /// Called when the lock is free again.
+  typealias Wake = () -> Void
+
+  /// Who waits for room.
+  struct Waiting {
+    let ticket: UInt64
+    let input: Input
+    let continuation: CheckedContinuation<Bool, Never>
+  }
+
+  /// Someone waits for room only while the line is full, so nobody can overtake.
+  struct State {
+    let limit: Int
+    var counters = InboxCounters()
+    private var arriving: [Input] = []
+    /// Oldest last. Refilled from `arriving`, so that both ends of the line cost nothing.
+    private var leaving: [Input] = []
+    private var waiting: [Waiting] = []
+    private var reader: CheckedContinuation<Void, Never>?
+    private var isClosed = false
+    private var tickets: UInt64 = 0
+
+    init(limit: Int) {
+      self.limit = limit
+    }
+
+    private var count: Int { arriving.count + leaving.count }
+
+    mutating func ticket() -> UInt64 {
+      tickets += 1
+      return tickets
+    }
+
+    mutating func post(_ poster: Waiting, unless cancelled: Bool) -> Wake {
+      guard !isClosed, !cancelled else {
+        counters.refused += 1
+        return { poster.continuation.resume(returning: false) }
+      }
+      guard count < limit else {
+        counters.delayed += 1
+        waiting.append(poster)
+        return {}
+      }
+      let wake = append(poster.input)
+      return {
+        poster.continuation.resume(returning: true)
+        wake()
+      }
+    }
+
+    mutating func tryPost(_ input: Input) -> (Bool, Wake) {
+      guard !isClosed, count < limit else {
+        counters.refused += 1
+        return (false, {})
+      }
+      return (true, append(input))
+    }
+
+    mutating func withdraw(_ ticket: UInt64) -> Wake {
+      guard let index = waiting.firstIndex(where: { $0.ticket == ticket }) else { return {} }
+      let poster = waiting.remove(at: index)
+      counters.refused += 1
+      return { poster.continuation.resume(returning: false) }
+    }
+
+    mutating func take() -> (Input?, Wake) {
+      if leaving.isEmpty {
+        leaving = arriving.reversed()
+        arriving.removeAll(keepingCapacity: true)
+      }
+      guard let input = leaving.popLast() else { return (nil, {}) }
+      guard !waiting.isEmpty else { return (input, {}) }
+      let poster = waiting.removeFirst()
+      let wake = append(poster.input)
+      return (
+        input,
+        {
+          poster.continuation.resume(returning: true)
+          wake()
+        }
+      )
+    }
+
+    mutating func read(
+      _ continuation: CheckedContinuation<Void, Never>, unless cancelled: Bool
+    ) -> Wake {
+      precondition(reader == nil, "an inbox has one reader")
+      guard count == 0, !isClosed, !cancelled else { return { continuation.resume() } }
+      reader = continuation
+      return {}
+    }
+
+    mutating func wakeReader() -> Wake {
+      guard let woken = reader.take() else { return {} }
+      return { woken.resume() }
+    }
+
+    mutating func close() -> Wake {
+      isClosed = true
+      let refused = waiting
+      waiting = []
+      counters.refused += UInt64(refused.count)
+      let wake = wakeReader()
+      return {
+        for poster in refused { poster.continuation.resume(returning: false) }
+        wake()
+      }
+    }
+
+    private mutating func append(_ input: Input) -> Wake {
+      arriving.append(input)
+      counters.accepted += 1
+      counters.longest = max(counters.longest, count)
+      return wakeReader()
+    }
+  }
+}

@@ -1,0 +1,62 @@
+/// Why a journal cannot be written, read or replayed, where, and what to do.
+public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
+  public enum Problem: Sendable, Hashable {
+    /// The file cannot be opened, read or written.
+    case file(String)
+    /// The first line is not a header.
+    case header(String)
+    /// The journal was written in a newer format.
+    case version(Int)
+    /// The line is longer than the limit.
+    case tooLong
+    /// The line is not JSON of this machine.
+    case line(String)
+    /// The line is fine, but not in this place.
+    case order(String)
+    /// The first part of the run is gone, so the machine's start is unknown.
+    case beginning(part: Int)
+    /// The machine of the header cannot be made.
+    case machine(String)
+  }
+
+  public var path: String
+  /// Counted from 1; `nil` when the whole file is meant.
+  public var line: Int?
+  public var problem: Problem
+
+  public init(path: String, line: Int? = nil, _ problem: Problem) {
+    self.path = path
+    self.line = line
+    self.problem = problem
+  }
+
+  public var description: String {
+    let place = line.map { "\(path):\($0)" } ?? path
+    return "\(place): \(text). \(remedy)"
+  }
+
+  private var text: String {
+    switch problem {
+    case .file(let detail): detail
+    case .header(let detail): "the first line is no journal header: \(detail)"
+    case .version(let version): "the format has version \(version)"
+    case .tooLong: "the line is too long"
+    case .line(let detail): "the line cannot be read: \(detail)"
+    case .order(let detail): detail
+    case .beginning(let part): "the run begins before this file, which is its part \(part)"
+    case .machine(let detail): "the machine cannot be made: \(detail)"
+    }
+  }
+
+  private var remedy: String {
+    switch problem {
+    case .file: "Check the path and its permissions."
+    case .header: "Give the path of a journal, not of another file."
+    case .version: "Replay it with the version of the software that wrote it."
+    case .tooLong, .line, .order:
+      "The file was changed or damaged: keep only the lines before this one."
+    case .beginning: "Record again with a larger size limit."
+    case .machine: "Replay it with the software and the options that wrote it."
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import Dispatch
+import Foundation
+import LinkCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The files of one journal; all its I/O happens on one queue of its own.
+actor JournalFile<M: Machine> {
+  nonisolated let path: String
+  private let limit: Int
+  private var header: JournalHeader
+  private var descriptor: CInt = -1
+  private var size = 0
+  private let encoder = JSONEncoder()
+  private let queue = QueueExecutor(label: "holdfast.journal")
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor {
+    unsafe queue.asUnownedSerialExecutor()
+  }
+
+  init(path: String, header: JournalHeader, limit: Int) {
+    self.path = path
+    self.header = header
+    self.limit = limit
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+  }
+
+  deinit {
+    if descriptor >= 0 { Self.shut(descriptor) }
+  }
+
+  func start() throws(JournalError) {
+    try create()
+    guard unsafe unlink(path + ".1") == 0 || errno == ENOENT else { throw failure("remove NAME.1") }
+    header.part = 1
+    try put(line(of: header))
+  }
+
+  /// Writes what `next` gives until it gives nothing.
+  func write(next: @Sendable () -> [JournalStep<M>]) throws(JournalError) {
+    while true {
+      let steps = next()
+      guard !steps.isEmpty else { return }
+      guard descriptor >= 0 else { continue }
+      try write(steps)
+    }
+  }
+
+  func close() {
+    if descriptor >= 0 { Self.shut(descriptor) }
+    descriptor = -1
+  }
+
+  private func write(_ steps: [JournalStep<M>]) throws(JournalError) {
+    var bytes: [UInt8] = []
+    for step in steps {
+      var lines: [UInt8] = []
+      for line in step.lines { lines += try self.line(of: line) }
+      if size + bytes.count + lines.count > limit, size + bytes.count > 0 {
+        try put(bytes)
+        bytes = []
+        try rotate()
+      }
+      bytes += lines
+    }
+    try put(bytes)
+  }
+
+  private func rotate() throws(JournalError) {
+    close()
+    guard unsafe rename(path, path + ".1") == 0 else { throw failure("rename") }
+    try create()
+    header.part += 1
+    try put(line(of: header))
+  }
+
+  /// Makes the file with mode 0600, or empties and narrows the regular file that is there.
+  private func create() throws(JournalError) {
+    let flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+    descriptor = unsafe open(path, flags | O_CREAT | O_EXCL, 0o600)
+    if descriptor < 0, errno == EEXIST {
+      descriptor = unsafe open(path, flags)
+    }
+    guard descriptor >= 0 else { throw failure("create") }
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else { throw failure("look at") }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      close()
+      throw JournalError(path: path, .file("it is no regular file"))
+    }
+    guard fchmod(descriptor, 0o600) == 0, ftruncate(descriptor, 0) == 0 else {
+      throw failure("empty")
+    }
+    size = 0
+  }
+
+  private func line(of value: some Encodable) throws(JournalError) -> [UInt8] {
+    do {
+      return try [UInt8](encoder.encode(value)) + [UInt8(ascii: "\n")]
+    } catch {
+      throw JournalError(path: path, .line("\(error)"))
+    }
+  }
+
+  private func put(_ bytes: [UInt8]) throws(JournalError) {
+    var done = 0
+    while done < bytes.count {
+      let count = unsafe bytes.withUnsafeBytes { all in
+        let rest = unsafe UnsafeRawBufferPointer(rebasing: all[done...])
+        return unsafe Self.put(rest, into: descriptor)
+      }
+      guard count > 0 else {
+        if count < 0, errno == EINTR { continue }
+        throw failure("write")
+      }
+      done += count
+    }
+    size += bytes.count
+  }
+
+  private func failure(_ action: String) -> JournalError {
+    let reason = unsafe String(cString: strerror(errno))
+    return JournalError(path: path, .file("cannot \(action) it: \(reason)"))
+  }
+
+  // The names of the system's calls are taken by the actor's own.
+  private static func put(_ bytes: UnsafeRawBufferPointer, into descriptor: CInt) -> Int {
+    #if canImport(Glibc)
+      unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+    #else
+      unsafe Darwin.write(descriptor, bytes.baseAddress, bytes.count)
+    #endif
+  }
+
+  private static func shut(_ descriptor: CInt) {
+    #if canImport(Glibc)
+      _ = Glibc.close(descriptor)
+    #else
+      _ = Darwin.close(descriptor)
+    #endif
+  }
+}
+
+/// Runs an actor on its own serial queue, so that waiting for a disk blocks no other task.
+final class QueueExecutor: SerialExecutor {
+  private let queue: DispatchQueue
+
+  init(label: String) {
+    queue = DispatchQueue(label: label)
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+}

@@ -1,0 +1,85 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Reads a file line by line, in pieces, so that its size does not matter.
+struct LineReader: ~Copyable {
+  /// A line of a file.
+  struct Line {
+    var bytes: [UInt8]
+    var number: Int
+    /// False for what follows the last newline.
+    var isWhole: Bool
+  }
+
+  /// Longer lines are not read: 16 MiB, a few times what a step with the most effects needs.
+  static let longest = 16 << 20
+
+  let path: String
+  private let descriptor: CInt
+  private var buffer: [UInt8] = []
+  private var start = 0
+  private var number = 0
+  private var isAtEnd = false
+
+  init(path: String) throws(JournalError) {
+    self.path = path
+    descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw Self.failure("open", path) }
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  /// The next line; `nil` at the end. An empty rest after the last newline is no line.
+  mutating func next() throws(JournalError) -> Line? {
+    var searched = start
+    while true {
+      if let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+        defer { start = end + 1 }
+        return line(upTo: end, isWhole: true)
+      }
+      searched = buffer.count
+      guard searched - start <= Self.longest else {
+        throw JournalError(path: path, line: number + 1, .tooLong)
+      }
+      guard !isAtEnd else {
+        guard start < buffer.count else { return nil }
+        defer { start = buffer.count }
+        return line(upTo: buffer.count, isWhole: false)
+      }
+      searched -= try fill()
+    }
+  }
+
+  private mutating func line(upTo end: Int, isWhole: Bool) -> Line {
+    number += 1
+    return Line(bytes: Array(buffer[start..<end]), number: number, isWhole: isWhole)
+  }
+
+  /// Reads on, and says by how much what was there moved towards the front.
+  private mutating func fill() throws(JournalError) -> Int {
+    let moved = start
+    buffer.removeFirst(moved)
+    start = 0
+    var piece = [UInt8](repeating: 0, count: 1 << 16)
+    var count: Int
+    repeat {
+      count = unsafe piece.withUnsafeMutableBytes {
+        unsafe read(descriptor, $0.baseAddress, $0.count)
+      }
+    } while count < 0 && errno == EINTR
+    guard count >= 0 else { throw Self.failure("read", path) }
+    isAtEnd = count == 0
+    buffer += piece[..<count]
+    return moved
+  }
+
+  private static func failure(_ action: String, _ path: String) -> JournalError {
+    let reason = unsafe String(cString: strerror(errno))
+    return JournalError(path: path, .file("cannot \(action) it: \(reason)"))
+  }
+}

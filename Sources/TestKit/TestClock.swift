@@ -1,0 +1,126 @@
+public import LinkCore
+public import LinkRuntime
+import Synchronization
+
+/// A clock that stands still until the test moves it.
+public final class TestClock: LinkClock {
+  private let state: Mutex<State>
+
+  /// - Parameter wall: What the wall clock shows when `now` is zero.
+  public init(now: Instant = .zero, wall: Timestamp = Timestamp(nanoseconds: 0)) {
+    state = Mutex(State(now: now, origin: wall))
+  }
+
+  public var now: Instant { state.withLock(\.now) }
+
+  public var wall: Timestamp {
+    state.withLock { $0.origin.advanced(by: Instant.zero.duration(to: $0.now)) }
+  }
+
+  /// The instants that somebody waits for now, earliest first.
+  public var deadlines: [Instant] { state.withLock { $0.sleepers.map(\.deadline).sorted() } }
+
+  public func wait(until deadline: Instant) async throws(CancellationError) {
+    let ticket = state.withLock { $0.ticket() }
+    let isOver = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let wake = state.withLock { state in
+          // Cancelled before: the handler below has run already and found nothing to remove.
+          let cancelled = Task.isCancelled
+          return state.wait(
+            .init(ticket: ticket, deadline: deadline, continuation: continuation),
+            unless: cancelled)
+        }
+        wake()
+      }
+    } onCancel: {
+      let wake = state.withLock { $0.cancel(ticket) }
+      wake()
+    }
+    guard isOver else { throw CancellationError() }
+  }
+
+  /// Moves on and wakes who waited for that, earliest first; it does not wait for what they do.
+  public func advance(by duration: Duration) {
+    advance(to: now.advanced(by: duration))
+  }
+
+  /// Moves on to an instant; an earlier one than now changes nothing.
+  public func advance(to instant: Instant) {
+    let wake = state.withLock { $0.advance(to: instant) }
+    wake()
+  }
+
+  /// Sets the wall clock, as a user or the network may.
+  public func setWall(_ wall: Timestamp) {
+    state.withLock { $0.origin = wall.advanced(by: $0.now.duration(to: .zero)) }
+  }
+
+  /// Returns when somebody waits for exactly `deadline`, or did since the clock was made.
+  public func someoneWaits(for deadline: Instant) async {
+    await withCheckedContinuation { continuation in
+      let isKnown = state.withLock { state in
+        guard !state.seen.contains(deadline) else { return true }
+        state.watchers.append(.init(deadline: deadline, continuation: continuation))
+        return false
+      }
+      if isKnown { continuation.resume() }
+    }
+  }
+}
+
+extension TestClock {
+  fileprivate struct Sleeper {
+    let ticket: UInt64
+    let deadline: Instant
+    let continuation: CheckedContinuation<Bool, Never>
+  }
+
+  fileprivate struct Watcher {
+    let deadline: Instant
+    let continuation: CheckedContinuation<Void, Never>
+  }
+
+  fileprivate struct State {
+    var now: Instant
+    var origin: Timestamp
+    var sleepers: [Sleeper] = []
+    var watchers: [Watcher] = []
+    var seen: Set<Instant> = []
+    private var tickets: UInt64 = 0
+
+    init(now: Instant, origin: Timestamp) {
+      self.now = now
+      self.origin = origin
+    }
+
+    mutating func ticket() -> UInt64 {
+      tickets += 1
+      return tickets
+    }
+
+    mutating func wait(_ sleeper: Sleeper, unless cancelled: Bool) -> () -> Void {
+      guard !cancelled, now < sleeper.deadline else {
+        return { sleeper.continuation.resume(returning: !cancelled) }
+      }
+      sleepers.append(sleeper)
+      seen.insert(sleeper.deadline)
+      let woken = watchers.filter { $0.deadline == sleeper.deadline }
+      watchers.removeAll { $0.deadline == sleeper.deadline }
+      return { for watcher in woken { watcher.continuation.resume() } }
+    }
+
+    mutating func cancel(_ ticket: UInt64) -> () -> Void {
+      guard let index = sleepers.firstIndex(where: { $0.ticket == ticket }) else { return {} }
+      let sleeper = sleepers.remove(at: index)
+      return { sleeper.continuation.resume(returning: false) }
+    }
+
+    mutating func advance(to instant: Instant) -> () -> Void {
+      now = max(now, instant)
+      let woken = sleepers.filter { $0.deadline <= now }.sorted { $0.deadline < $1.deadline }
+      sleepers.removeAll { $0.deadline <= now }
+      return { for sleeper in woken { sleeper.continuation.resume(returning: true) } }
+    }
+  }
+}

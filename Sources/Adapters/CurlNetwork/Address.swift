@@ -73,7 +73,9 @@ struct Address: Equatable {
     var six = in6_addr()
     let bare = host.filter { $0 != "[" && $0 != "]" }
     guard unsafe inet_pton(AF_INET6, bare, &six) == 1 else { return false }
-    return unsafe withUnsafeBytes(of: &six) { unsafe $0.dropLast().allSatisfy { $0 == 0 } && $0.last == 1 }
+    return unsafe withUnsafeBytes(of: &six) {
+      unsafe $0.dropLast().allSatisfy { $0 == 0 } && $0.last == 1
+    }
   }
 
   /// Throws unless the way is encrypted, stays on this device, or was allowed.

@@ -37,7 +37,7 @@ struct Outcome: Equatable {
     case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE: return streamFailure ?? .ended
     case CURLE_SEND_ERROR, CURLE_RECV_ERROR: return streamFailure ?? .reset
     case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM,
-      CURLE_BAD_CONTENT_ENCODING, CURLE_TOO_LARGE:
+      CURLE_BAD_CONTENT_ENCODING:
       return .protocolError(detail: text)
     case _: return .local(detail: text)
     }
@@ -58,10 +58,10 @@ struct Outcome: Equatable {
   /// Whom libcurl says it could not connect to: the proxy, when there is one.
   private var wayPoint: String? {
     let words = text.split(separator: " ")
-    guard let place = words.firstIndex(of: "to"), words.indices.contains(place + 2),
-      words[place + 2] == "port"
-    else { return nil }
-    return String(words[place + 1])
+    guard let place = words.firstIndex(of: "port"), place >= 2, words[place - 2] == "to" else {
+      return nil
+    }
+    return String(words[place - 1])
   }
 
   /// OpenSSL's numbers (x509_vfy.h); a wrong name is found by libcurl itself, which leaves 0.
@@ -107,7 +107,8 @@ struct Secrets {
   init(headers: [(name: String, value: String)], query: [(name: String, value: String)]) {
     for (_, value) in headers + query {
       // `Bearer abc`: the scheme alone is no secret.
-      texts += [value, Address.encoded(value)] + value.split(separator: " ").dropFirst().map(String.init)
+      texts +=
+        [value, Address.encoded(value)] + value.split(separator: " ").dropFirst().map(String.init)
     }
     // Shorter ones would hide ordinary words, and no token is that short.
     texts.removeAll { $0.utf8.count < 6 }

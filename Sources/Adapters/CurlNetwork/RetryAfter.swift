@@ -14,7 +14,8 @@ enum RetryAfter {
   /// one it counts from `now`, in seconds since 1970.
   static func duration(_ value: String?, date: String?, now: Int) -> Duration? {
     guard let value else { return nil }
-    if !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+    if !value.isEmpty,
+      value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
     {
       // A number too large for 64 bits means as little as none.
       return Int64(value).map { .seconds($0) }
@@ -29,5 +30,5 @@ enum RetryAfter {
   }
 
   /// Seconds since 1970 by this device's clock.
-  static var now: Int { unsafe time(nil) }
+  static var now: Int { time(nil) }
 }

@@ -1,4 +1,5 @@
 import CCurl
+import LinkCore
 
 /// One libcurl transfer and its error text; freed when dropped, after it left its `Transfers`.
 @safe final class Easy {
@@ -13,7 +14,7 @@ import CCurl
     unsafe self.handle = handle
     unsafe text = .allocate(capacity: Int(CURL_ERROR_SIZE))
     unsafe text.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-    note(unsafe ccurl_set_error_buffer(handle, text))
+    unsafe note(ccurl_set_error_buffer(handle, text))
   }
 
   deinit {
@@ -23,7 +24,7 @@ import CCurl
   }
 
   /// The handle as a word, to be found again when libcurl names it.
-  var key: UInt { UInt(bitPattern: handle) }
+  var key: UInt { unsafe UInt(bitPattern: handle) }
 
   func set(_ option: CURLoption, _ value: Int) {
     note(unsafe ccurl_set_long(handle, option, value))
@@ -137,7 +138,7 @@ extension Easy {
 /// The one read buffer of a loop, so that an idle socket holds none.
 @safe final class Buffer {
   /// Four TLS records (RFC 8446 section 5.1: 2^14 bytes each).
-  let bytes = unsafe UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
+  let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
 
   deinit {
     unsafe bytes.deallocate()

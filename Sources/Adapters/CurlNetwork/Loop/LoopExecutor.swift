@@ -26,8 +26,8 @@ final class LoopExecutor: SerialExecutor {
     var ends: [Int32] = [-1, -1]
     guard unsafe pipe(&ends) == 0 else { return nil }
     for end in ends {
-      _ = unsafe fcntl(end, F_SETFL, O_NONBLOCK)
-      _ = unsafe fcntl(end, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
     }
     (wakeReader, wakeWriter) = (ends[0], ends[1])
   }

@@ -116,16 +116,23 @@ extension NetworkLoop {
 
 extension NetworkLoop {
   func send(_ request: HTTPRequest) async -> Result<HTTPResponse, LinkFailure> {
-    guard let rest = readyRest() else {
-      return .failure(.local(detail: "libcurl could not be set up."))
-    }
     nextID += 1
     let id = nextID
     return await withTaskCancellationHandler {
-      await withCheckedContinuation { rest.start(id, request, $0) }
+      await start(id, request)
     } onCancel: {
       Task { await cancel(id) }
     }
+  }
+
+  /// A method, since a closure that does not name the actor would run beside it.
+  private func start(
+    _ id: UInt64, _ request: HTTPRequest
+  ) async -> Result<HTTPResponse, LinkFailure> {
+    guard let rest = readyRest() else {
+      return .failure(.local(detail: "libcurl could not be set up."))
+    }
+    return await withCheckedContinuation { rest.start(id, request, $0) }
   }
 
   private func cancel(_ id: UInt64) {

@@ -29,7 +29,9 @@ final class SocketConnection {
   private(set) var deadline: ContinuousClock.Instant?
   private var webSocket: WebSocketConnection?
   private var events: ArraySlice<SocketEvent> = []
-  private var outgoing: ArraySlice<UInt8> = []
+  private var outgoing: [UInt8] = []
+  /// How much of `outgoing` is sent.
+  private var sent = 0
   /// Pings without an answer yet, in the order they were sent.
   private var pings: [UInt64] = []
   private var isReadable = false
@@ -103,7 +105,8 @@ extension SocketConnection {
 
 extension SocketConnection {
   func send(text: [UInt8]) -> Bool {
-    guard case .open = stage, writeFailure == nil, outgoing.count + text.count <= maxQueuedBytes
+    guard case .open = stage, writeFailure == nil,
+      outgoing.count - sent + text.count <= maxQueuedBytes
     else { return false }
     return webSocket?.send(text: text, into: &outgoing) ?? false
   }
@@ -178,9 +181,9 @@ extension SocketConnection {
   /// Writes what is queued, until the peer takes no more.
   func flush() {
     guard !isBlocked, writeFailure == nil, let dial = connected else { return }
-    while !outgoing.isEmpty {
-      switch dial.easy.send(outgoing) {
-      case .bytes(let count): outgoing = outgoing.dropFirst(count)
+    while sent < outgoing.count {
+      switch dial.easy.send(outgoing[sent...]) {
+      case .bytes(let count): sent += count
       case .wouldBlock, .ended:
         isBlocked = true
         return
@@ -190,7 +193,7 @@ extension SocketConnection {
         return
       }
     }
-    outgoing = []
+    if sent > 0 { (outgoing, sent) = ([], 0) }
   }
 
   private var connected: Dial? {
@@ -204,7 +207,7 @@ extension SocketConnection {
   func read(into buffer: Buffer) {
     guard let dial = connected else { return }
     switch dial.easy.receive(into: buffer) {
-    case .bytes(let count): take(buffer.bytes[..<count])
+    case .bytes(let count): unsafe take(buffer.bytes[..<count])
     case .wouldBlock:
       isReadable = false
       if let writeFailure { end(writeFailure) }
@@ -318,7 +321,7 @@ extension SocketConnection {
     }
     stage = .over
     deadline = nil
-    outgoing = []
+    (outgoing, sent) = ([], 0)
     resumeClosers()
   }
 

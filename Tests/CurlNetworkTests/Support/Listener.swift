@@ -28,19 +28,18 @@ final class Listener: Sendable {
     _ = close(descriptor)
   }
 
-  /// A blocking connection from here to the port, not waited for when `isPatient` is false.
-  func connect(isPatient: Bool = true) -> (descriptor: Int32, isConnected: Bool) {
+  /// Connects to the port from here; gives up after a tenth of a second.
+  func call() -> Caller {
     let file = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    if !isPatient { _ = fcntl(file, F_SETFL, O_NONBLOCK) }
+    _ = fcntl(file, F_SETFL, O_NONBLOCK)
     var address = Self.loopback(port)
-    let result = unsafe withUnsafePointer(to: &address) { pointer in
+    _ = unsafe withUnsafePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe Glibc.connect(file, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        unsafe connect(file, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    guard result != 0 else { return (file, true) }
     var entry = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)
-    return (file, unsafe poll(&entry, 1, 100) == 1)
+    return Caller(descriptor: file, isConnected: unsafe poll(&entry, 1, 100) == 1)
   }
 
   private static func loopback(_ port: UInt16) -> sockaddr_in {
@@ -49,5 +48,19 @@ final class Listener: Sendable {
     address.sin_port = port.bigEndian
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     return address
+  }
+}
+
+/// A connection that does nothing; closed when dropped.
+final class Caller {
+  private let descriptor: Int32
+  let isConnected: Bool
+
+  init(descriptor: Int32, isConnected: Bool) {
+    (self.descriptor, self.isConnected) = (descriptor, isConnected)
+  }
+
+  deinit {
+    _ = close(descriptor)
   }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import LinkProtocols
 
@@ -8,15 +9,18 @@ import LinkProtocols
 /// Accepts on 127.0.0.1 and plays `script` for each connection on a thread of its own.
 final class TestServer: Sendable {
   let listener: Listener
+  private let parking: DispatchSemaphore
 
   init(_ script: @escaping @Sendable (Peer) -> Void) throws {
     listener = try Listener()
+    let parking = DispatchSemaphore(value: 0)
+    self.parking = parking
     let file = listener.descriptor
     Thread.detachNewThread {
       while true {
         let accepted = accept(file, nil, nil)
         guard accepted >= 0 else { return }
-        Thread.detachNewThread { script(Peer(accepted)) }
+        Thread.detachNewThread { script(Peer(accepted, parking)) }
       }
     }
   }
@@ -26,6 +30,11 @@ final class TestServer: Sendable {
     _ = shutdown(listener.descriptor, Int32(SHUT_RDWR))
   }
 
+  /// Lets one parked connection go.
+  func release() {
+    parking.signal()
+  }
+
   var socketURL: String { "ws://127.0.0.1:\(listener.port)/socket" }
   var url: String { "http://127.0.0.1:\(listener.port)" }
 }
@@ -33,12 +42,13 @@ final class TestServer: Sendable {
 /// The server's end of one connection; blocking, closed when dropped.
 final class Peer {
   private var descriptor: Int32
+  private let parking: DispatchSemaphore
   private var requests = HTTPRequestReader()
   private var socket: WebSocketConnection?
   private var events: ArraySlice<WebSocketEvent> = []
 
-  init(_ descriptor: Int32) {
-    self.descriptor = descriptor
+  init(_ descriptor: Int32, _ parking: DispatchSemaphore) {
+    (self.descriptor, self.parking) = (descriptor, parking)
   }
 
   deinit {
@@ -125,6 +135,11 @@ final class Peer {
   /// Reads until the other end is gone.
   func drain() {
     while !read().isEmpty {}
+  }
+
+  /// Does nothing, not even read, until the server's `release`.
+  func park() {
+    parking.wait()
   }
 
   /// Ends with RST instead of FIN.

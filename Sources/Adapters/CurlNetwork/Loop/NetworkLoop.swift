@@ -215,7 +215,8 @@ extension NetworkLoop {
   private func passTime() {
     let now = ContinuousClock.now
     rest?.tick(at: now)
-    for (id, socket) in sockets where (socket.deadline ?? .now + .seconds(1)) <= now {
+    for (id, socket) in sockets {
+      guard let deadline = socket.deadline, deadline <= now else { continue }
       socket.tick(at: now)
       settle(id, socket)
     }

@@ -26,7 +26,8 @@ final class SocketConnection {
   var closers: [CheckedContinuation<Void, Never>] = []
 
   private(set) var stage = Stage.over
-  private(set) var deadline: ContinuousClock.Instant?
+  /// When the stage has lasted too long.
+  private var limit: ContinuousClock.Instant?
   private var webSocket: WebSocketConnection?
   private var events: ArraySlice<SocketEvent> = []
   private var outgoing: [UInt8] = []
@@ -52,7 +53,7 @@ final class SocketConnection {
     secrets = Secrets(headers: request.headers, query: request.query)
     do throws(LinkFailure) {
       stage = .dialing(try Dial(request, configuration, share: share))
-      deadline = .now.advanced(by: request.openTimeout)
+      limit = .now.advanced(by: request.openTimeout)
     } catch {
       end(error)
     }
@@ -71,6 +72,12 @@ extension SocketConnection {
   var isClosed: Bool {
     if case .over = stage { return true }
     return false
+  }
+
+  /// When `tick` is due.
+  var deadline: ContinuousClock.Instant? {
+    guard case .dialing(let dial) = stage, let next = dial.transfers.deadline else { return limit }
+    return min(next, limit ?? next)
   }
 
   /// Descriptors to watch; an open socket is not read while events wait, so a slow reader slows it.
@@ -151,8 +158,10 @@ extension SocketConnection {
   }
 
   func tick(at now: ContinuousClock.Instant) {
-    if let deadline, deadline <= now { return expire() }
-    guard case .dialing(let dial) = stage else { return }
+    if let limit, limit <= now { return expire() }
+    guard case .dialing(let dial) = stage, let next = dial.transfers.deadline, next <= now else {
+      return
+    }
     dial.transfers.tick()
     advance(dial)
   }
@@ -162,7 +171,7 @@ extension SocketConnection {
     case .dialing(let dial): end(.timeout(dial.easy.dialPhase))
     case .upgrading: end(.timeout(.upgrade))
     case .refused(_, let refusal): end(refusal.failure)
-    case .open, .over: deadline = nil
+    case .open, .over: limit = nil
     case .closing: end(nil)
     }
   }
@@ -252,7 +261,7 @@ extension SocketConnection {
       let limits = WebSocketLimits(maxMessageBytes: maxMessageBytes, oversize: .skip)
       webSocket = WebSocketConnection(
         role: .client, limits: limits, extensions: extensions, maskSeed: .random(in: 0 ... .max))
-      deadline = nil
+      limit = nil
       stage = .open(dial)
       events.append(.opened(headers: headers))
       var meant: [WebSocketEvent] = []
@@ -263,7 +272,7 @@ extension SocketConnection {
       if refusal.isWhole { return end(refusal.failure) }
       stage = .refused(dial, refusal)
       // The verdict is known; a body that dawdles is not worth the whole time-out.
-      deadline = min(deadline ?? .now, .now.advanced(by: .seconds(1)))
+      limit = min(limit ?? .now, .now.advanced(by: .seconds(1)))
     case .malformed(let detail): end(.protocolError(detail: detail))
     }
   }
@@ -307,7 +316,7 @@ extension SocketConnection {
 
   private func startClosing(_ dial: Dial) {
     stage = .closing(dial)
-    deadline = .now.advanced(by: .seconds(1))
+    limit = .now.advanced(by: .seconds(1))
   }
 
   /// Lets go of the connection; `failure` is told unless everything was said.
@@ -320,7 +329,7 @@ extension SocketConnection {
       }
     }
     stage = .over
-    deadline = nil
+    limit = nil
     (outgoing, sent) = ([], 0)
     resumeClosers()
   }

@@ -3,6 +3,8 @@ public import LinkRuntime
 
 /// Dials sockets and speaks REST through libcurl, on one thread of its own.
 ///
+/// A socket's events come until its `close` returns or is cut short; then none follows, except that
+/// a socket that never opened still tells its one `failed`. A dropped handle closes with 1001.
 /// WebSocket is spoken by `LinkProtocols` over the stream that libcurl connected. TLS 1.2 or newer,
 /// certificates and names are always checked. The thread ends when this value and every handle are
 /// gone; idle, it sleeps.

@@ -64,15 +64,16 @@ struct Outcome: Equatable {
     return String(words[place - 1])
   }
 
-  /// OpenSSL's numbers (x509_vfy.h); a wrong name is found by libcurl itself, which leaves 0.
+  /// OpenSSL's numbers (x509_vfy.h); a wrong name is found by libcurl itself, in words only.
   private var verificationReason: LinkFailure.TLSReason {
-    switch verification {
+    if text.contains("target host name") { return .wrongHost }
+    return switch verification {
     case 9: .notYetValid
     case 10: .expired
     case 18: .selfSigned
     case 19, 20, 21: .unknownAuthority
     case 23: .revoked
-    case 0, 62, 64: .wrongHost
+    case 62, 64: .wrongHost
     case _: .other
     }
   }
@@ -85,17 +86,17 @@ struct Outcome: Equatable {
   }
 
   /// A loss of the stream underneath, which says nothing about TLS.
+  ///
+  /// The words go first: the error number may be left over from an address that lost the race.
   private var streamFailure: LinkFailure? {
-    switch systemError {
-    case ECONNRESET, EPIPE, ECONNABORTED: return .reset
-    case ETIMEDOUT: return .timeout(.silence)
-    case ENETUNREACH, EHOSTUNREACH, ENETDOWN: return .unreachable(detail: text)
-    case _: break
-    }
-    if text.contains("reset by peer") || text.contains("Broken pipe") { return .reset }
-    let isEnd = ["unexpected eof", "SSL_ERROR_SYSCALL", "SSL_ERROR_ZERO_RETURN", "Empty reply"]
-      .contains { text.contains($0) }
-    return isEnd ? .ended : nil
+    let causes: [(words: String, failure: LinkFailure)] = [
+      ("reset by peer", .reset), ("Broken pipe", .reset), ("unexpected eof", .ended),
+      ("SSL_ERROR_SYSCALL", .ended), ("SSL_ERROR_ZERO_RETURN", .ended), ("Empty reply", .ended),
+      ("timed out", .timeout(.silence)), ("unreachable", .unreachable(detail: text)),
+      ("No route to host", .unreachable(detail: text)),
+    ]
+    if let cause = causes.first(where: { text.contains($0.words) }) { return cause.failure }
+    return [ECONNRESET, EPIPE, ECONNABORTED].contains(systemError) ? .reset : nil
   }
 }
 

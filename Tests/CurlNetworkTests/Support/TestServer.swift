@@ -63,7 +63,7 @@ final class Peer {
       case .needsContinue: write(HTTPResponseWriter.continueBytes)
       case .failed: return nil
       case nil:
-        let bytes = read()
+        let bytes = receive()
         guard !bytes.isEmpty else { return nil }
         requests.receive(bytes)
       }
@@ -98,7 +98,7 @@ final class Peer {
   /// The next event of the open socket; nil at the end.
   func event() -> WebSocketEvent? {
     while events.isEmpty {
-      let bytes = read()
+      let bytes = receive()
       guard !bytes.isEmpty else { return nil }
       var meant: [WebSocketEvent] = []
       socket?.receive(bytes, into: &meant)
@@ -134,7 +134,7 @@ final class Peer {
 
   /// Reads until the other end is gone.
   func drain() {
-    while !read().isEmpty {}
+    while !receive().isEmpty {}
   }
 
   /// Does nothing, not even read, until the server's `release`.
@@ -183,7 +183,8 @@ final class Peer {
     }
   }
 
-  private func read() -> [UInt8] {
+  @discardableResult
+  func receive() -> [UInt8] {
     var buffer = [UInt8](repeating: 0, count: 65_536)
     let count = unsafe recv(descriptor, &buffer, buffer.count, 0)
     return Array(buffer.prefix(max(0, count)))

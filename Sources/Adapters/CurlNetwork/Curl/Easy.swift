@@ -80,10 +80,16 @@ extension Easy {
     return unsafe ccurl_get_long(handle, info, &value) == CURLE_OK ? value : 0
   }
 
-  /// Whether the moment that `info` (a `…_TIME_T`) names has come; libcurl never reports zero for it.
+  /// Whether the moment that `info` (a `…_TIME_T`) names has come; until then libcurl says zero.
   func reached(_ info: CURLINFO) -> Bool {
     var value: curl_off_t = 0
     return unsafe ccurl_get_offset(handle, info, &value) == CURLE_OK && value > 0
+  }
+
+  /// Whether an address answered; libcurl names it before it counts the connection as made.
+  var hasPeer: Bool {
+    guard let address = unsafe ccurl_get_text(handle, CURLINFO_PRIMARY_IP) else { return false }
+    return unsafe address.pointee != 0
   }
 
   /// The descriptor of the connected stream.

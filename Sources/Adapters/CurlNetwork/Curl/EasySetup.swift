@@ -64,7 +64,7 @@ extension Easy {
   /// How far a dial came.
   var dialPhase: LinkFailure.Phase {
     if !reached(CURLINFO_NAMELOOKUP_TIME_T) { return .resolve }
-    return reached(CURLINFO_CONNECT_TIME_T) ? .tls : .connect
+    return hasPeer ? .tls : .connect
   }
 
   /// How far an exchange came; a reused connection begins at the request.

@@ -228,10 +228,10 @@ extension Readiness {
     Int16((contains(.read) ? POLLIN : 0) | (contains(.write) ? POLLOUT : 0))
   }
 
-  /// An error or a hang-up is found by reading.
+  /// An error or a hang-up counts as both: reading or writing finds out which it is.
   fileprivate init(poll events: Int16) {
     self = []
     if Int32(events) & ~Int32(POLLOUT) != 0 { insert(.read) }
-    if Int32(events) & Int32(POLLOUT) != 0 { insert(.write) }
+    if Int32(events) & ~Int32(POLLIN) != 0 { insert(.write) }
   }
 }

@@ -52,6 +52,12 @@ static inline CURLcode ccurl_get_offset(CURL *easy, CURLINFO info, curl_off_t *v
   return curl_easy_getinfo(easy, info, value);
 }
 
+/// Valid until the handle is used again; NULL when there is none.
+static inline const char *ccurl_get_text(CURL *easy, CURLINFO info) {
+  char *text = NULL;
+  return curl_easy_getinfo(easy, info, &text) == CURLE_OK ? text : NULL;
+}
+
 static inline CURLcode ccurl_get_socket(CURL *easy, curl_socket_t *value) {
   return curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, value);
 }

@@ -193,3 +193,33 @@ struct LossTests {
     }
   }
 }
+
+@Suite struct RefusalTests {
+  @Test func `a body of any bytes gives a short detail`() {
+    var chance = Chance(seed: 7)
+    let alphabet = Array(#"{}[]":,\ message error 0\u{0}"#.utf8) + [0xFF, 0xC3, 0x0D, 0x0A]
+    for _ in 0..<2_000 {
+      let body = (0..<Int.random(in: 0..<300, using: &chance)).map { _ in
+        alphabet[Int.random(in: 0..<alphabet.count, using: &chance)]
+      }
+      let head = HTTPResponseHead(status: 500, reason: "Oops", headers: [])
+      guard case .http(500, nil, let detail) = Refusal(head: head, body: body).failure else {
+        Issue.record("another failure")
+        return
+      }
+      #expect(detail.count <= 200)
+    }
+  }
+
+  @Test(arguments: [(199, 199), (200, 200), (201, 200)])
+  func `a long message is cut`(length: Int, expected: Int) {
+    let message = String(repeating: "x", count: length)
+    let refusal = Refusal(
+      head: HTTPResponseHead(status: 400, reason: "Bad Request", headers: []),
+      body: Array(#"{"message":"\#(message)"}"#.utf8))
+    #expect(
+      refusal.failure
+        == .http(
+          status: 400, retryAfter: nil, detail: String(repeating: "x", count: expected)))
+  }
+}

@@ -62,6 +62,22 @@ struct TLSTests {
     #expect(await socket.failure()?.reason == .unknownAuthority)
   }
 
+  @Test func `what was queued while the peer did not read arrives whole`() async throws {
+    let server = try TLSServer(.good)
+    let authority = try Certificates.shared.get().authority
+    let network = try CurlNetwork(
+      CurlConfiguration(authorities: authority, maxQueuedBytes: 300_000))
+    let socket = await Opened(network, .to(server.socketURL + "/count"))
+    _ = await socket.nextAfterOpening()
+    _ = await socket.next()
+    var count = 0
+    while await socket.handle.send(text: [UInt8](repeating: 0x61, count: 10_001)) { count += 1 }
+    _ = try await network.send(.to(server.url))
+    // The queue drains, then the end fits.
+    while await !socket.handle.send(text: []) { await Task.yield() }
+    #expect(await socket.next() == .text(Array("\(count)".utf8)))
+  }
+
   @Test func `a reset under TLS is reset, and no signal ends the process`() async throws {
     let server = try TLSServer(.good)
     let socket = await Opened(try Self.trusting(), .to(server.socketURL + "/reset"))

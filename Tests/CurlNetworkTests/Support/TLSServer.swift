@@ -54,6 +54,29 @@ final class TLSServer {
     listener = socket.create_server(('127.0.0.1', 0))
     print(listener.getsockname()[1], flush=True)
 
+    go = threading.Event()
+
+    def exactly(stream, count):
+        data = b''
+        while len(data) < count:
+            data += stream.recv(count - len(data)) or sys.exit()
+        return data
+
+    def count(stream):
+        go.wait()
+        frames = 0
+        while True:
+            head = exactly(stream, 2)
+            size = head[1] & 127
+            if size == 126: size = int.from_bytes(exactly(stream, 2), 'big')
+            elif size == 127: size = int.from_bytes(exactly(stream, 8), 'big')
+            mask, payload = exactly(stream, 4), exactly(stream, size)
+            if size == 0:
+                return b'%d' % frames
+            letters = bytes(byte ^ mask[i % 4] for i, byte in enumerate(payload))
+            if letters != b'a' * size: return b'garbled'
+            frames += 1
+
     def serve(plain):
         try:
             stream = context.wrap_socket(plain, server_side=True)
@@ -73,6 +96,9 @@ final class TLSServer {
                 stream.sendall(bytes([0x81, len(said)]) + said)
                 big = bytes([0x82, 127]) + (200000).to_bytes(8, 'big') + b'x' * 200000
                 stream.sendall(big)
+                if head.startswith(b'GET /socket/count'):
+                    said = count(stream)
+                    stream.sendall(bytes([0x81, len(said)]) + said)
                 stream.recv(4096)
                 if head.startswith(b'GET /socket/reset'):
                     plain = socket.socket(fileno=stream.detach())
@@ -85,6 +111,7 @@ final class TLSServer {
                 # TLS 1.2 forgets a session that was not ended properly.
                 stream.unwrap()
             else:
+                go.set()
                 stream.sendall(b'HTTP/1.1 200 OK\\r\\nConnection: close\\r\\n'
                     b'Content-Length: %d\\r\\n\\r\\n' % len(said) + said)
         except Exception:

@@ -43,8 +43,10 @@ import LinkCore
   }
 
   func set(body: [UInt8]) {
-    unsafe body.withUnsafeBytes {
-      note(unsafe ccurl_set_body(handle, $0.baseAddress, curl_off_t($0.count)))
+    // An empty array may have no address, and without one libcurl would read standard input.
+    let terminated = body + [0]
+    unsafe terminated.withUnsafeBytes {
+      note(unsafe ccurl_set_body(handle, $0.baseAddress, curl_off_t(body.count)))
     }
   }
 

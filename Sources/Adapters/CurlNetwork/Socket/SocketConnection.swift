@@ -31,7 +31,9 @@ final class SocketConnection {
   private var webSocket: WebSocketConnection?
   private var events: ArraySlice<SocketEvent> = []
   private var outgoing: [UInt8] = []
-  /// How much of `outgoing` is sent.
+  /// What is being written. It stays as it is: OpenSSL repeats a blocked write from the same place.
+  private var writing: [UInt8] = []
+  /// How much of `writing` is sent.
   private var sent = 0
   /// Pings without an answer yet, in the order they were sent.
   private var pings: [UInt64] = []
@@ -113,7 +115,7 @@ extension SocketConnection {
 extension SocketConnection {
   func send(text: [UInt8]) -> Bool {
     guard case .open = stage, writeFailure == nil,
-      outgoing.count - sent + text.count <= maxQueuedBytes
+      queuedBytes + text.count <= maxQueuedBytes
     else { return false }
     return webSocket?.send(text: text, into: &outgoing) ?? false
   }
@@ -190,8 +192,9 @@ extension SocketConnection {
   /// Writes what is queued, until the peer takes no more.
   func flush() {
     guard !isBlocked, writeFailure == nil, let dial = connected else { return }
-    while sent < outgoing.count {
-      switch dial.easy.send(outgoing[sent...]) {
+    while queuedBytes > 0 {
+      if sent == writing.count { (writing, outgoing, sent) = (outgoing, [], 0) }
+      switch dial.easy.send(writing[sent...]) {
       case .bytes(let count): sent += count
       case .wouldBlock, .ended:
         isBlocked = true
@@ -202,8 +205,10 @@ extension SocketConnection {
         return
       }
     }
-    if sent > 0 { (outgoing, sent) = ([], 0) }
+    (writing, sent) = ([], 0)
   }
+
+  private var queuedBytes: Int { writing.count - sent + outgoing.count }
 
   private var connected: Dial? {
     switch stage {
@@ -330,7 +335,7 @@ extension SocketConnection {
     }
     stage = .over
     limit = nil
-    (outgoing, sent) = ([], 0)
+    (outgoing, writing, sent) = ([], [], 0)
     resumeClosers()
   }
 

@@ -215,6 +215,23 @@ struct SocketTests {
     #expect(accepted < 10_000)
   }
 
+  @Test func `a peer that pings and never reads is not read without end`() async throws {
+    let ping: [UInt8] = [0x89, 125] + [UInt8](repeating: 1, count: 125)
+    let pings = Array(repeatElement(ping, count: 500).joined())
+    let (stalls, stall) = AsyncStream<Int>.makeStream()
+    let server = try TestServer { peer in
+      peer.upgrade()
+      stall.yield(peer.flood(pings, patience: 200))
+    }
+    let network = try CurlNetwork(CurlConfiguration(maxQueuedBytes: 100_000))
+    let socket = await Opened(network, .to(server.socketURL))
+    for await written in stalls {
+      #expect(written < 64_000_000)
+      break
+    }
+    _ = socket
+  }
+
   @Test func `dropping the handle closes the socket`() async throws {
     let (codes, code) = AsyncStream<WebSocketEvent>.makeStream()
     let server = try TestServer { peer in

@@ -123,10 +123,10 @@ extension LoopExecutor {
     inbox.withLock { $0.hasNews }
   }
 
-  /// Takes the wake-ups out of the pipe.
+  /// Takes wake-ups out of the pipe; what is left makes one more turn.
   func drainWake() {
-    var bytes = [UInt8](repeating: 0, count: 64)
-    while unsafe read(wakeReader, &bytes, bytes.count) > 0 {}
+    var bytes: UInt64 = 0
+    _ = unsafe read(wakeReader, &bytes, MemoryLayout<UInt64>.size)
   }
 
   private static var currentThread: UInt {

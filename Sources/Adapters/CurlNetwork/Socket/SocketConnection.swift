@@ -100,7 +100,8 @@ extension SocketConnection {
   private var wantsRead: Bool {
     switch stage {
     case .upgrading, .refused, .closing: true
-    case .open: events.isEmpty && !isDelivering
+    // Twice the queue: a peer that pings and never reads must not fill the memory with pongs.
+    case .open: events.isEmpty && !isDelivering && queuedBytes < 2 * maxQueuedBytes
     case .dialing, .over: false
     }
   }

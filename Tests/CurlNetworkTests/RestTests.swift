@@ -48,6 +48,31 @@ struct RestTests {
     #expect(count.value == 1)
   }
 
+  @Test func `the connection ends with the network`() async throws {
+    let (ends, end) = AsyncStream<Void>.makeStream()
+    let server = try TestServer { peer in
+      while peer.request() != nil { peer.answer(200) }
+      end.yield()
+    }
+    _ = try await CurlNetwork().send(.to(server.url))
+    for await _ in ends { break }
+  }
+
+  @Test func `twenty exchanges go on at once`() async throws {
+    let server = try TestServer { peer in
+      while let (head, _) = peer.request() { peer.answer(200, [], head.target) }
+    }
+    let network = try CurlNetwork()
+    try await withThrowingTaskGroup(of: (Int, HTTPResponse).self) { group in
+      for number in 0..<20 {
+        group.addTask { (number, try await network.send(.to("\(server.url)/\(number)"))) }
+      }
+      for try await (number, response) in group {
+        #expect(response.body == Array("/\(number)".utf8))
+      }
+    }
+  }
+
   @Test func `redirects are answers, not followed`() async throws {
     let server = try TestServer { peer in
       while peer.request() != nil { peer.answer(302, [("Location", "/login")]) }

@@ -20,7 +20,6 @@ extension Easy {
     set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
     set(CURLOPT_SSL_VERIFYPEER, 1)
     set(CURLOPT_SSL_VERIFYHOST, 2)
-    set(CURLOPT_TCP_KEEPALIVE, 0)
     set(share: share)
     if let authorities = configuration.authorities { trust(authorities) }
     if let proxy = configuration.proxy { set(CURLOPT_PROXY, proxy) }

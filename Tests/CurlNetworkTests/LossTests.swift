@@ -96,7 +96,8 @@ struct LossTests {
   }
 
   @Test func `an unknown name is dns`() async throws {
-    let socket = await Opened(try CurlNetwork(), .to("wss://no-such-host.invalid/?token=s3cret"))
+    let network = try CurlNetwork(CurlConfiguration(proxy: ""))
+    let socket = await Opened(network, .to("wss://no-such-host.invalid/?token=s3cret"))
     guard case .dns(let detail) = await socket.failure() else {
       Issue.record("not dns")
       return

@@ -103,7 +103,7 @@ struct RestTests {
   }
 
   @Test func `a closed port is refused, an unknown name is dns`() async throws {
-    let network = try CurlNetwork(CurlConfiguration(allowsPlaintext: true))
+    let network = try CurlNetwork(CurlConfiguration(proxy: "", allowsPlaintext: true))
     let port = try Listener().port
     let refused = await failure { () async throws(LinkFailure) in
       try await network.send(.to("http://127.0.0.1:\(port)"))

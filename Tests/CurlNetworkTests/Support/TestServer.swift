@@ -167,17 +167,20 @@ final class Peer {
     }
   }
 
-  /// Writes without waiting, for as long as the other end takes more; how much it took.
+  /// Writes `bytes` again and again while the other end takes more; how much it took.
   func flood(_ bytes: [UInt8], patience milliseconds: Int32) -> Int {
     var written = 0
     while true {
-      let count = unsafe bytes.withUnsafeBytes {
+      let rest = bytes[(written % bytes.count)...]
+      let count = unsafe rest.withUnsafeBytes {
         unsafe Glibc.send(
-          descriptor, $0.baseAddress, $0.count,
-          Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+          descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
       }
-      if count > 0 { written += count }
-      guard count < bytes.count else { continue }
+      if count > 0 {
+        written += count
+        continue
+      }
+      guard errno == EAGAIN else { return written }
       var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
       guard unsafe poll(&entry, 1, milliseconds) == 1 else { return written }
     }

@@ -103,7 +103,7 @@ let checks: [Target] = [
     uses: ["LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "HoldfastTestKit"]),
   tests(
     "CurlNetworkTests",
-    uses: ["LinkCore", "LinkRuntime", "LinkProtocols", "CurlNetwork", "CLinux"]),
+    uses: ["LinkCore", "LinkRuntime", "LinkProtocols", "CurlNetwork", "CCurl", "CLinux"]),
   tests(
     "StoreSQLiteTests",
     uses: ["LinkCore", "LinkWire", "LinkRuntime", "StoreSQLite", "HoldfastTestKit"]),

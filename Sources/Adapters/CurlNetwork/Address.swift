@@ -1,0 +1,123 @@
+import CCurl
+import LinkCore
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Where a request goes, read by libcurl's own URL parser so that both see the same host.
+struct Address: Equatable {
+  var isSecure: Bool
+  /// In ASCII; an IPv6 address stands in brackets.
+  var host: String
+  var port: UInt16
+  /// Scheme, host and port, for a dial that must not know the rest.
+  var origin: String
+  /// Path and query as they go into a request line.
+  var target: String
+
+  var url: String { origin + target }
+
+  /// What a `Host` field says (RFC 9110 section 7.2): no port where it is the scheme's own.
+  var authority: String {
+    port == (isSecure ? 443 : 80) ? host : "\(host):\(port)"
+  }
+
+  init(
+    _ url: String, query: [(name: String, value: String)], schemes: [String: Bool]
+  ) throws(LinkFailure) {
+    let parts = try URLParts(url)
+    guard let scheme = parts[CURLUPART_SCHEME]?.lowercased(), let isSecure = schemes[scheme] else {
+      let known = schemes.keys.sorted().joined(separator: " or ")
+      throw .local(detail: "The URL's scheme must be \(known).")
+    }
+    guard parts[CURLUPART_USER] == nil, parts[CURLUPART_PASSWORD] == nil else {
+      throw .local(detail: "The URL holds a user or password; put credentials into a header.")
+    }
+    parts[CURLUPART_SCHEME] = isSecure ? "https" : "http"
+    guard let host = parts[CURLUPART_HOST], let port = parts[CURLUPART_PORT].flatMap(UInt16.init)
+    else { throw .local(detail: "The URL names no host.") }
+    (self.isSecure, self.host, self.port) = (isSecure, host, port)
+    let pairs = query.map { "\(Self.encoded($0.name))=\(Self.encoded($0.value))" }
+    let all = ([parts[CURLUPART_QUERY]].compactMap { $0 } + pairs).joined(separator: "&")
+    target = (parts[CURLUPART_PATH] ?? "/") + (all.isEmpty ? "" : "?\(all)")
+    origin = "\(isSecure ? "https" : "http")://\(host):\(port)"
+  }
+
+  /// Percent-encodes all but the unreserved characters (RFC 3986 section 2.3).
+  static func encoded(_ text: String) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    var bytes: [UInt8] = []
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+        UInt8(ascii: "_"), UInt8(ascii: "~"):
+        bytes.append(byte)
+      case _:
+        bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Whether the host is this device: `localhost`, 127.0.0.0/8 (RFC 1122) or ::1 (RFC 4291).
+  var isLoopback: Bool {
+    if host.lowercased() == "localhost" { return true }
+    var four = in_addr()
+    if unsafe inet_pton(AF_INET, host, &four) == 1 {
+      return UInt32(bigEndian: four.s_addr) >> 24 == 127
+    }
+    var six = in6_addr()
+    let bare = host.filter { $0 != "[" && $0 != "]" }
+    guard unsafe inet_pton(AF_INET6, bare, &six) == 1 else { return false }
+    return unsafe withUnsafeBytes(of: &six) {
+      unsafe $0.dropLast().allSatisfy { $0 == 0 } && $0.last == 1
+    }
+  }
+
+  /// Throws unless the way is encrypted, stays on this device, or was allowed.
+  func demandPrivacy(_ configuration: CurlConfiguration) throws(LinkFailure) {
+    guard isSecure || isLoopback || configuration.allowsPlaintext else {
+      throw .local(
+        detail: "Plaintext to \(host) is refused; use TLS, or set allowsPlaintext.")
+    }
+  }
+}
+
+/// The parts of a URL as libcurl's parser sees them.
+@safe private final class URLParts {
+  private let handle: OpaquePointer
+
+  init(_ url: String) throws(LinkFailure) {
+    guard let handle = unsafe curl_url() else { throw .local(detail: "Out of memory.") }
+    unsafe self.handle = handle
+    let result = unsafe curl_url_set(
+      handle, CURLUPART_URL, url, UInt32(CURLU_NON_SUPPORT_SCHEME))
+    guard result == CURLUE_OK else {
+      // The text names the kind of fault and quotes nothing.
+      throw .local(detail: unsafe "Bad URL: \(String(cString: curl_url_strerror(result)))")
+    }
+  }
+
+  deinit {
+    unsafe curl_url_cleanup(handle)
+  }
+
+  subscript(part: CURLUPart) -> String? {
+    get {
+      let flags = UInt32(CURLU_DEFAULT_PORT | (part == CURLUPART_HOST ? CURLU_PUNYCODE : 0))
+      var text: UnsafeMutablePointer<CChar>?
+      guard unsafe curl_url_get(handle, part, &text, flags) == CURLUE_OK,
+        let text = unsafe text
+      else { return nil }
+      defer { unsafe curl_free(text) }
+      return unsafe String(cString: text)
+    }
+    set {
+      unsafe _ = curl_url_set(handle, part, newValue, 0)
+    }
+  }
+}

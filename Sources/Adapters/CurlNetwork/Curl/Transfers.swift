@@ -1,0 +1,99 @@
+import CCurl
+
+/// A libcurl multi handle that tells which descriptors to watch and until when.
+///
+/// Each dial has its own: libcurl prunes a multi handle's idle connections, and to libcurl a
+/// connected stream that we read from is idle.
+@safe final class Transfers {
+  private let multi: UnsafeMutableRawPointer
+  private(set) var watched: [Int32: Readiness] = [:]
+  private(set) var deadline: ContinuousClock.Instant?
+
+  init?() {
+    guard Library.isReady, let multi = unsafe curl_multi_init() else { return nil }
+    unsafe self.multi = multi
+    let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+    unsafe ccurl_multi_watch(
+      multi,
+      { _, descriptor, what, context, _ in
+        guard let context = unsafe context else { return 0 }
+        unsafe Unmanaged<Transfers>.fromOpaque(context).takeUnretainedValue()
+          .watch(descriptor, what)
+        return 0
+      },
+      { _, milliseconds, context in
+        guard let context = unsafe context else { return 0 }
+        unsafe Unmanaged<Transfers>.fromOpaque(context).takeUnretainedValue()
+          .wake(afterMilliseconds: milliseconds)
+        return 0
+      }, context)
+  }
+
+  deinit {
+    unsafe curl_multi_cleanup(multi)
+  }
+
+  func add(_ easy: Easy) -> Bool {
+    unsafe curl_multi_add_handle(multi, easy.handle) == CURLM_OK
+  }
+
+  /// Ends the transfer; a connected stream of it is closed.
+  func remove(_ easy: Easy) {
+    unsafe curl_multi_remove_handle(multi, easy.handle)
+  }
+
+  func act(on descriptor: Int32, _ readiness: Readiness) {
+    var running: Int32 = 0
+    unsafe curl_multi_socket_action(multi, descriptor, readiness.curl, &running)
+  }
+
+  /// Lets libcurl do what it wanted to do at `deadline`.
+  func tick() {
+    deadline = nil
+    var running: Int32 = 0
+    unsafe curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
+  }
+
+  /// The next transfer that came to its end, by `Easy.key`.
+  func nextDone() -> (key: UInt, result: CURLcode)? {
+    var easy: UnsafeMutableRawPointer?
+    var result = CURLE_OK
+    guard unsafe ccurl_next_done(multi, &easy, &result) != 0, let easy = unsafe easy else {
+      return nil
+    }
+    return (UInt(bitPattern: easy), result)
+  }
+
+  private func watch(_ descriptor: Int32, _ what: Int32) {
+    watched[descriptor] = Readiness(curl: what)
+  }
+
+  private func wake(afterMilliseconds milliseconds: Int) {
+    deadline = milliseconds < 0 ? nil : .now.advanced(by: .milliseconds(milliseconds))
+  }
+}
+
+/// What a descriptor is watched for, or is ready for.
+struct Readiness: OptionSet {
+  var rawValue: UInt8
+  static let read = Readiness(rawValue: 1)
+  static let write = Readiness(rawValue: 2)
+
+  init(rawValue: UInt8) {
+    self.rawValue = rawValue
+  }
+
+  /// From a `CURL_POLL_…` word; `nil` when the descriptor is not to be watched any more.
+  init?(curl what: Int32) {
+    switch what {
+    case CURL_POLL_IN: self = .read
+    case CURL_POLL_OUT: self = .write
+    case CURL_POLL_INOUT: self = [.read, .write]
+    case _: return nil
+    }
+  }
+
+  var curl: Int32 {
+    (contains(.read) ? CURL_CSELECT_IN : 0) | (contains(.write) ? CURL_CSELECT_OUT : 0)
+  }
+}

@@ -1,0 +1,73 @@
+public import LinkCore
+public import LinkRuntime
+
+/// Dials sockets and speaks REST through libcurl, on one thread of its own.
+///
+/// A socket's events come until its `close` returns or is cut short; then none follows, except that
+/// a socket that never opened still tells its one `failed`. A dropped handle closes with 1001.
+/// WebSocket is spoken by `LinkProtocols` over the stream that libcurl connected. TLS 1.2 or newer,
+/// certificates and names are always checked. The thread ends when this value and every handle are
+/// gone; idle, it sleeps.
+public final class CurlNetwork: SocketDialer, HTTPClient {
+  private let lifetime: Lifetime
+
+  /// Starts the thread; throws `.local` when the process has no descriptors or threads left.
+  public init(_ configuration: CurlConfiguration = CurlConfiguration()) throws(LinkFailure) {
+    guard let loop = NetworkLoop(configuration), loop.executor.start(loop) else {
+      throw .local(detail: "The network's thread could not be started.")
+    }
+    lifetime = Lifetime(loop)
+  }
+
+  /// Opens a WebSocket. `close` on a handle that is not open yet ends it with one `.failed`.
+  public func open(
+    _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void
+  ) async -> any SocketHandle {
+    Handle(lifetime, id: await lifetime.loop.open(request, deliver: deliver))
+  }
+
+  /// Makes one exchange; redirects are not followed. Cancelling the task ends it with `.local`.
+  ///
+  /// A body that the server compressed comes, and is measured, decoded.
+  public func send(_ request: HTTPRequest) async throws(LinkFailure) -> HTTPResponse {
+    try await lifetime.loop.send(request).get()
+  }
+}
+
+/// Keeps the thread alive for whoever may still need it.
+private final class Lifetime: Sendable {
+  let loop: NetworkLoop
+
+  init(_ loop: NetworkLoop) {
+    self.loop = loop
+  }
+
+  deinit {
+    loop.executor.stop()
+  }
+}
+
+private final class Handle: SocketHandle {
+  private let lifetime: Lifetime
+  private let id: UInt64
+
+  init(_ lifetime: Lifetime, id: UInt64) {
+    (self.lifetime, self.id) = (lifetime, id)
+  }
+
+  deinit {
+    Task { [lifetime, id] in await lifetime.loop.abandon(id) }
+  }
+
+  func send(text: [UInt8]) async -> Bool {
+    await lifetime.loop.send(id, text: text)
+  }
+
+  func ping(id ping: UInt64) async {
+    await lifetime.loop.ping(id, ping)
+  }
+
+  func close(code: UInt16, reason: String) async {
+    await lifetime.loop.close(id, code: code, reason: reason)
+  }
+}

@@ -1,0 +1,139 @@
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Runs one actor on one thread that sleeps in `poll` while there is nothing to do.
+final class LoopExecutor: SerialExecutor {
+  private struct Inbox {
+    var jobs: [UnownedJob] = []
+    var isStopping = false
+    /// Set until the thread looks; only the first of a burst pays for the wake-up.
+    var hasNews = false
+  }
+
+  private let inbox = Mutex(Inbox())
+  private let thread = Atomic<UInt>(0)
+  /// Readable when another thread put something into the inbox.
+  let wakeReader: Int32
+  private let wakeWriter: Int32
+
+  /// Nil when the process has no descriptors left.
+  init?() {
+    var ends: [Int32] = [-1, -1]
+    guard unsafe pipe(&ends) == 0 else { return nil }
+    for end in ends {
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+    }
+    (wakeReader, wakeWriter) = (ends[0], ends[1])
+  }
+
+  deinit {
+    _ = close(wakeReader)
+    _ = close(wakeWriter)
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    signal { $0.jobs.append(job) }
+  }
+
+  /// Ends the thread once the actor has nothing under way.
+  func stop() {
+    signal { $0.isStopping = true }
+  }
+
+  func isIsolatingCurrentContext() -> Bool? {
+    thread.load(ordering: .acquiring) == Self.currentThread
+  }
+
+  func checkIsolated() {
+    precondition(isIsolatingCurrentContext() == true, "called outside the loop's thread")
+  }
+
+  private func signal(_ change: (inout sending Inbox) -> Void) {
+    let mustWrite = inbox.withLock { inbox in
+      change(&inbox)
+      defer { inbox.hasNews = true }
+      return !inbox.hasNews
+    }
+    guard mustWrite, isIsolatingCurrentContext() != true else { return }
+    var byte: UInt8 = 1
+    _ = unsafe write(wakeWriter, &byte, 1)
+  }
+}
+
+extension LoopExecutor {
+  /// Starts the thread that runs `loop`'s jobs and turns.
+  func start(_ loop: NetworkLoop) -> Bool {
+    let passenger = unsafe Unmanaged.passRetained(loop)
+    #if canImport(Darwin)
+      var thread: pthread_t?
+    #else
+      var thread: pthread_t = 0
+    #endif
+    let result = unsafe pthread_create(
+      &thread, nil,
+      { argument in
+        #if canImport(Darwin)
+          let loop = unsafe Unmanaged<NetworkLoop>.fromOpaque(argument).takeRetainedValue()
+        #else
+          // A proven impossibility: `start` passes the loop.
+          guard let argument = unsafe argument else { preconditionFailure("no loop to run") }
+          let loop = unsafe Unmanaged<NetworkLoop>.fromOpaque(argument).takeRetainedValue()
+        #endif
+        loop.executor.run(loop)
+        return nil
+      }, passenger.toOpaque())
+    guard result == 0 else {
+      unsafe passenger.release()
+      return false
+    }
+    pthread_detach(thread)
+    return true
+  }
+
+  private func run(_ loop: NetworkLoop) {
+    thread.store(Self.currentThread, ordering: .releasing)
+    while true {
+      let (jobs, isStopping) = takeNews()
+      for job in jobs {
+        unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+      }
+      if isStopping, !hasNews, loop.assumeIsolated({ $0.isIdle }) { break }
+      loop.assumeIsolated { $0.turn() }
+    }
+    loop.assumeIsolated { $0.release() }
+  }
+
+  private func takeNews() -> (jobs: [UnownedJob], isStopping: Bool) {
+    inbox.withLock { inbox in
+      inbox.hasNews = false
+      defer { inbox.jobs.removeAll(keepingCapacity: true) }
+      return (inbox.jobs, inbox.isStopping)
+    }
+  }
+
+  /// Whether something came in since the jobs were taken; asked last before the thread sleeps.
+  var hasNews: Bool {
+    inbox.withLock { $0.hasNews }
+  }
+
+  /// Takes wake-ups out of the pipe; what is left makes one more turn.
+  func drainWake() {
+    var bytes: UInt64 = 0
+    _ = unsafe read(wakeReader, &bytes, MemoryLayout<UInt64>.size)
+  }
+
+  private static var currentThread: UInt {
+    #if canImport(Darwin)
+      UInt(bitPattern: pthread_self())
+    #else
+      UInt(pthread_self())
+    #endif
+  }
+}

@@ -1,0 +1,156 @@
+import CCurl
+import LinkCore
+import LinkRuntime
+
+/// One request and the answer as far as it came.
+final class Exchange {
+  typealias Continuation = CheckedContinuation<Result<HTTPResponse, LinkFailure>, Never>
+
+  let easy: Easy
+  let continuation: Continuation
+  private let address: Address
+  private let secrets: Secrets
+  private let maxBodyBytes: Int
+  private var headers: [String: String] = [:]
+  private var headBytes = 0
+  private var body: [UInt8] = []
+  /// What the peer sent too much of, when that ended the transfer.
+  private var excess: String?
+
+  /// As much as libcurl takes for one field; an answer's head has no reason to be longer.
+  private static let maxHeadBytes = 102_400
+
+  init(
+    _ request: HTTPRequest, _ configuration: CurlConfiguration, share: Share,
+    _ continuation: Continuation
+  ) throws(LinkFailure) {
+    address = try Address(
+      request.url, query: request.query, schemes: ["http": false, "https": true])
+    try address.demandPrivacy(configuration)
+    guard let easy = Easy() else { throw .local(detail: "libcurl could not be set up.") }
+    self.easy = easy
+    self.continuation = continuation
+    secrets = Secrets(headers: request.headers, query: request.query)
+    maxBodyBytes = request.maxBodyBytes
+    easy.prepare(address, configuration, share: share, timeout: request.timeout)
+    try easy.prepare(request, url: address.url)
+    let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+    unsafe easy.set(sinks: context, header: Self.takeHeader, body: Self.takeBody)
+    guard easy.refusal == CURLE_OK else {
+      throw .local(detail: "libcurl lacks an option (\(easy.refusal.rawValue)).")
+    }
+  }
+
+  func answer(_ result: CURLcode) -> Result<HTTPResponse, LinkFailure> {
+    if let excess { return .failure(.protocolError(detail: excess)) }
+    guard result == CURLE_OK else {
+      let outcome = easy.outcome(result, phase: easy.exchangePhase, host: address.host)
+      return .failure(secrets.clean(outcome.failure))
+    }
+    let status = easy.long(CURLINFO_RESPONSE_CODE)
+    return .success(HTTPResponse(status: status, headers: headers, body: body))
+  }
+
+  private func take(header line: UnsafeRawBufferPointer) -> Bool {
+    headBytes += line.count
+    guard headBytes <= Self.maxHeadBytes else {
+      excess = "The answer's head is over \(Self.maxHeadBytes) bytes."
+      return false
+    }
+    let text = unsafe String(decoding: line, as: UTF8.self)
+    if text.hasPrefix("HTTP/") {
+      // What came before was an interim answer (RFC 9110 section 15.2).
+      headers = [:]
+    } else if let colon = text.firstIndex(of: ":") {
+      let name = text[..<colon].lowercased()
+      let value = text[text.index(after: colon)...].trimmed
+      headers[name] = headers[name].map { "\($0), \(value)" } ?? value
+    }
+    return true
+  }
+
+  private func take(body chunk: UnsafeRawBufferPointer) -> Bool {
+    guard chunk.count <= maxBodyBytes - body.count else {
+      excess = "The answer is over \(maxBodyBytes) bytes."
+      return false
+    }
+    unsafe body.append(contentsOf: chunk)
+    return true
+  }
+
+  private static let takeHeader: curl_write_callback = { bytes, size, count, context in
+    guard let bytes = unsafe bytes, let context = unsafe context else { return 0 }
+    let line = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+    let exchange = unsafe Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
+    return unsafe exchange.take(header: line) ? size * count : 0
+  }
+
+  private static let takeBody: curl_write_callback = { bytes, size, count, context in
+    guard let bytes = unsafe bytes, let context = unsafe context else { return 0 }
+    let chunk = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+    let exchange = unsafe Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
+    return unsafe exchange.take(body: chunk) ? size * count : 0
+  }
+}
+
+extension Easy {
+  /// Method, fields and body. Redirects are not followed: where they lead is the caller's affair.
+  fileprivate func prepare(_ request: HTTPRequest, url: String) throws(LinkFailure) {
+    set(CURLOPT_URL, url)
+    set(CURLOPT_TIMEOUT_MS, request.timeout.milliseconds)
+    set(CURLOPT_FOLLOWLOCATION, 0)
+    set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+    set(CURLOPT_ACCEPT_ENCODING, "")
+    guard request.method.isToken else { throw .local(detail: "The method is no HTTP token.") }
+    if request.method == "HEAD" {
+      set(CURLOPT_NOBODY, 1)
+    } else {
+      if !request.body.isEmpty || request.method != "GET" { set(body: request.body) }
+      set(CURLOPT_CUSTOMREQUEST, request.method)
+    }
+    set(headers: try Self.fields(of: request))
+  }
+
+  private static func fields(of request: HTTPRequest) throws(LinkFailure) -> [String] {
+    // Takes away what libcurl would add by itself: a wait before the body, and a guessed type.
+    var lines = ["Expect:"]
+    if !request.headers.contains(where: { $0.name.lowercased() == "content-type" }) {
+      lines.append("Content-Type:")
+    }
+    for (name, value) in request.headers {
+      guard name.isToken, value.isFieldValue else {
+        throw .local(detail: "A header's name or value holds a character HTTP forbids.")
+      }
+      // libcurl's spelling of a field without a value.
+      lines.append(value.isEmpty ? "\(name);" : "\(name): \(value)")
+    }
+    return lines
+  }
+}
+
+extension StringProtocol {
+  /// RFC 9110 section 5.6.2.
+  var isToken: Bool {
+    !isEmpty
+      && utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"):
+          true
+        case _: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+      }
+  }
+
+  /// No control character but the tab (RFC 9110 section 5.5).
+  var isFieldValue: Bool {
+    utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+  }
+
+  /// Without the blanks and line ends around it.
+  fileprivate var trimmed: String {
+    let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0.isNewline }
+    return String(drop(while: isBlank).reversed().drop(while: isBlank).reversed())
+  }
+}

@@ -1,0 +1,68 @@
+import CCurl
+import LinkCore
+import LinkRuntime
+
+/// Speaks REST on one multi handle, which keeps connections for the next request.
+final class RestClient {
+  private let configuration: CurlConfiguration
+  private let share: Share
+  private let transfers: Transfers
+  private var exchanges: [UInt64: Exchange] = [:]
+
+  init?(configuration: CurlConfiguration, share: Share) {
+    guard let transfers = Transfers() else { return nil }
+    self.configuration = configuration
+    self.share = share
+    self.transfers = transfers
+  }
+
+  deinit {
+    for exchange in exchanges.values { transfers.remove(exchange.easy) }
+  }
+
+  var isIdle: Bool { exchanges.isEmpty }
+  var watched: [Int32: Readiness] { transfers.watched }
+  var deadline: ContinuousClock.Instant? { transfers.deadline }
+
+  func start(_ id: UInt64, _ request: HTTPRequest, _ continuation: Exchange.Continuation) {
+    do throws(LinkFailure) {
+      let exchange = try Exchange(request, configuration, share: share, continuation)
+      guard transfers.add(exchange.easy) else {
+        throw .local(detail: "libcurl did not take the request.")
+      }
+      exchanges[id] = exchange
+    } catch {
+      let secrets = Secrets(headers: request.headers, query: request.query)
+      continuation.resume(returning: .failure(secrets.clean(error)))
+    }
+  }
+
+  func cancel(_ id: UInt64) {
+    end(id) { _ in .failure(.local(detail: "The request was cancelled.")) }
+  }
+
+  func act(on descriptor: Int32, _ readiness: Readiness) {
+    transfers.act(on: descriptor, readiness)
+    collect()
+  }
+
+  func tick(at now: ContinuousClock.Instant) {
+    guard let deadline = transfers.deadline, deadline <= now else { return }
+    transfers.tick()
+    collect()
+  }
+
+  private func collect() {
+    while let (key, result) = transfers.nextDone() {
+      guard let id = exchanges.first(where: { $0.value.easy.key == key })?.key else { continue }
+      end(id) { $0.answer(result) }
+    }
+  }
+
+  private func end(_ id: UInt64, _ answer: (Exchange) -> Result<HTTPResponse, LinkFailure>) {
+    guard let exchange = exchanges.removeValue(forKey: id) else { return }
+    let answer = answer(exchange)
+    transfers.remove(exchange.easy)
+    exchange.continuation.resume(returning: answer)
+  }
+}

@@ -1,0 +1,347 @@
+import CCurl
+import LinkCore
+import LinkProtocols
+import LinkRuntime
+
+/// One socket from its dial to its end; lives on the loop's thread.
+final class SocketConnection {
+  /// How far it is.
+  enum Stage {
+    /// libcurl resolves, connects and speaks TLS.
+    case dialing(Dial)
+    /// The upgrade was asked for.
+    case upgrading(Dial, ClientHandshake)
+    /// The upgrade was refused; the body that says why is still read.
+    case refused(Dial, Refusal)
+    case open(Dial)
+    /// A close frame went out: no event follows, the peer's close is waited for.
+    case closing(Dial)
+    case over
+  }
+
+  let deliver: @Sendable (SocketEvent) async -> Void
+  /// Whether a task hands out events now.
+  var isDelivering = false
+  /// Resumed when the peer closed, or did not in time.
+  var closers: [CheckedContinuation<Void, Never>] = []
+
+  private(set) var stage = Stage.over
+  /// When the stage has lasted too long.
+  private var limit: ContinuousClock.Instant?
+  private var webSocket: WebSocketConnection?
+  private var events: ArraySlice<SocketEvent> = []
+  private var outgoing: [UInt8] = []
+  /// What is being written. It stays as it is: OpenSSL repeats a blocked write from the same place.
+  private var writing: [UInt8] = []
+  /// How much of `writing` is sent.
+  private var sent = 0
+  /// Pings without an answer yet, in the order they were sent.
+  private var pings: [UInt64] = []
+  private var isReadable = false
+  private var isBlocked = false
+  /// Why writing failed; what the peer sent before is still worth reading.
+  private var writeFailure: LinkFailure?
+  private let maxMessageBytes: Int
+  private let maxQueuedBytes: Int
+  private let secrets: Secrets
+
+  init(
+    _ request: SocketRequest, configuration: CurlConfiguration, share: Share,
+    deliver: @escaping @Sendable (SocketEvent) async -> Void
+  ) {
+    self.deliver = deliver
+    maxMessageBytes = request.maxMessageBytes
+    maxQueuedBytes = configuration.maxQueuedBytes
+    secrets = Secrets(headers: request.headers, query: request.query)
+    do throws(LinkFailure) {
+      stage = .dialing(try Dial(request, configuration, share: share))
+      limit = .now.advanced(by: request.openTimeout)
+    } catch {
+      end(error)
+    }
+  }
+}
+
+// MARK: What the loop asks
+
+extension SocketConnection {
+  var mustDeliver: Bool { !isDelivering && !events.isEmpty }
+
+  /// Gone, and everything was handed out.
+  var isFinished: Bool { isClosed && !isDelivering && events.isEmpty }
+
+  /// No longer connected.
+  var isClosed: Bool {
+    if case .over = stage { return true }
+    return false
+  }
+
+  /// When `tick` is due.
+  var deadline: ContinuousClock.Instant? {
+    guard case .dialing(let dial) = stage, let next = dial.transfers.deadline else { return limit }
+    return min(next, limit ?? next)
+  }
+
+  /// Descriptors to watch; an open socket is not read while events wait, so a slow reader slows it.
+  var watched: [Int32: Readiness] {
+    switch stage {
+    case .dialing(let dial): return dial.transfers.watched
+    case .upgrading(let dial, _), .refused(let dial, _), .open(let dial), .closing(let dial):
+      var readiness: Readiness = isBlocked ? .write : []
+      if wantsRead, !isReadable { readiness.insert(.read) }
+      return readiness.isEmpty ? [:] : [dial.descriptor: readiness]
+    case .over: return [:]
+    }
+  }
+
+  /// Whether reading would not have to wait: libcurl may hold bytes the descriptor does not show.
+  var canReadOn: Bool { isReadable && wantsRead }
+
+  private var wantsRead: Bool {
+    switch stage {
+    case .upgrading, .refused, .closing: true
+    // Twice the queue: a peer that pings and never reads must not fill the memory with pongs.
+    case .open: events.isEmpty && !isDelivering && queuedBytes < 2 * maxQueuedBytes
+    case .dialing, .over: false
+    }
+  }
+
+  func takeEvent() -> SocketEvent? {
+    events.popFirst()
+  }
+}
+
+// MARK: What the app asks
+
+extension SocketConnection {
+  func send(text: [UInt8]) -> Bool {
+    guard case .open = stage, writeFailure == nil,
+      queuedBytes + text.count <= maxQueuedBytes
+    else { return false }
+    return webSocket?.send(text: text, into: &outgoing) ?? false
+  }
+
+  func ping(_ id: UInt64) {
+    guard case .open = stage, writeFailure == nil else { return }
+    // A peer that answers none must not make this grow.
+    if pings.count == 32 { pings.removeFirst() }
+    pings.append(id)
+    let payload = (0..<8).map { UInt8(truncatingIfNeeded: id >> (56 - 8 * $0)) }
+    _ = webSocket?.ping(payload, into: &outgoing)
+  }
+
+  /// Says goodbye when open; gives up when not yet.
+  func close(code: UInt16, reason: String) {
+    switch stage {
+    case .dialing, .upgrading, .refused:
+      end(.local(detail: "Closed before it opened."))
+    case .open(let dial):
+      webSocket?.close(code: code, reason: reason, into: &outgoing)
+      events = []
+      startClosing(dial)
+    case .closing: events = []
+    case .over:
+      // A socket that never opened still owes its one failure.
+      if webSocket != nil { events = [] }
+    }
+  }
+}
+
+// MARK: What happens
+
+extension SocketConnection {
+  func act(on descriptor: Int32, _ readiness: Readiness) {
+    guard case .dialing(let dial) = stage else {
+      if readiness.contains(.write) { isBlocked = false }
+      if readiness.contains(.read) { isReadable = true }
+      return
+    }
+    dial.transfers.act(on: descriptor, readiness)
+    advance(dial)
+  }
+
+  func tick(at now: ContinuousClock.Instant) {
+    if let limit, limit <= now { return expire() }
+    guard case .dialing(let dial) = stage, let next = dial.transfers.deadline, next <= now else {
+      return
+    }
+    dial.transfers.tick()
+    advance(dial)
+  }
+
+  private func expire() {
+    switch stage {
+    case .dialing(let dial): end(.timeout(dial.easy.dialPhase))
+    case .upgrading: end(.timeout(.upgrade))
+    case .refused(_, let refusal): end(refusal.failure)
+    case .open, .over: limit = nil
+    case .closing: end(nil)
+    }
+  }
+
+  private func advance(_ dial: Dial) {
+    guard let (_, result) = dial.transfers.nextDone() else { return }
+    guard result == CURLE_OK, let descriptor = dial.easy.descriptor else {
+      return end(dial.outcome(result, phase: dial.easy.dialPhase).failure)
+    }
+    dial.descriptor = descriptor
+    let handshake = dial.handshake
+    outgoing += handshake.requestBytes
+    stage = .upgrading(dial, handshake)
+  }
+
+  /// Writes what is queued, until the peer takes no more.
+  func flush() {
+    guard !isBlocked, writeFailure == nil, let dial = connected else { return }
+    while queuedBytes > 0 {
+      if sent == writing.count { (writing, outgoing, sent) = (outgoing, [], 0) }
+      switch dial.easy.send(writing[sent...]) {
+      case .bytes(let count): sent += count
+      case .wouldBlock, .ended:
+        isBlocked = true
+        return
+      case .failed(let code):
+        writeFailure = dial.outcome(code, phase: .write).failure
+        isReadable = true
+        return
+      }
+    }
+    (writing, sent) = ([], 0)
+  }
+
+  private var queuedBytes: Int { writing.count - sent + outgoing.count }
+
+  private var connected: Dial? {
+    switch stage {
+    case .upgrading(let dial, _), .refused(let dial, _), .open(let dial), .closing(let dial): dial
+    case .dialing, .over: nil
+    }
+  }
+
+  /// Takes in one buffer of bytes.
+  func read(into buffer: Buffer) {
+    guard let dial = connected else { return }
+    switch dial.easy.receive(into: buffer) {
+    case .bytes(let count): unsafe take(buffer.bytes[..<count])
+    case .wouldBlock:
+      isReadable = false
+      if let writeFailure { end(writeFailure) }
+    case .ended: takeEnd()
+    case .failed(let code):
+      end(writeFailure ?? dial.outcome(code, phase: .silence).failure)
+    }
+  }
+
+  private func take(_ bytes: Slice<UnsafeMutableRawBufferPointer>) {
+    let bytes = unsafe UnsafeRawBufferPointer(rebasing: bytes)
+    switch stage {
+    case .dialing, .over: break
+    case .upgrading(let dial, var handshake):
+      let verdict = unsafe handshake.receive(Array(bytes))
+      stage = .upgrading(dial, handshake)
+      if let verdict { judge(verdict, dial) }
+    case .refused(let dial, var refusal):
+      unsafe refusal.body += bytes
+      stage = .refused(dial, refusal)
+      if refusal.isWhole { end(refusal.failure) }
+    case .open, .closing:
+      var meant: [WebSocketEvent] = []
+      unsafe webSocket?.receive(bytes.bytes, into: &meant)
+      take(meant)
+    }
+  }
+
+  private func takeEnd() {
+    switch stage {
+    case .dialing, .over: break
+    case .upgrading: end(.ended)
+    case .refused(_, let refusal): end(refusal.failure)
+    case .open: end(.ended)
+    case .closing: end(nil)
+    }
+  }
+
+  private func judge(_ verdict: ClientHandshake.Verdict, _ dial: Dial) {
+    switch verdict {
+    case .upgraded(let headers, let extensions, let rest):
+      let limits = WebSocketLimits(maxMessageBytes: maxMessageBytes, oversize: .skip)
+      webSocket = WebSocketConnection(
+        role: .client, limits: limits, extensions: extensions, maskSeed: .random(in: 0 ... .max))
+      limit = nil
+      stage = .open(dial)
+      events.append(.opened(headers: headers))
+      var meant: [WebSocketEvent] = []
+      webSocket?.receive(rest, into: &meant)
+      take(meant)
+    case .refused(let head, let prefix):
+      let refusal = Refusal(head: head, body: prefix)
+      if refusal.isWhole { return end(refusal.failure) }
+      stage = .refused(dial, refusal)
+      // The verdict is known; a body that dawdles is not worth the whole time-out.
+      limit = min(limit ?? .now, .now.advanced(by: .seconds(1)))
+    case .malformed(let detail): end(.protocolError(detail: detail))
+    }
+  }
+
+  private func take(_ meant: [WebSocketEvent]) {
+    for event in meant {
+      switch event {
+      case .text(let text): tell(.text(text))
+      case .binary(let bytes): tell(.binary(bytes))
+      case .ping: tell(.ping)
+      case .pong(let payload): answer(payload)
+      case .oversized(let bytes): tell(.oversized(bytes: bytes))
+      case .closed(let code, let reason): last(.closed(code: code, reason: reason))
+      case .failed(let error): last(.protocolError(detail: error.detail))
+      case .ended: takeEnd()
+      }
+    }
+    outgoing += webSocket?.takeOutput() ?? []
+  }
+
+  private func tell(_ event: SocketEvent) {
+    guard case .open = stage else { return }
+    events.append(event)
+  }
+
+  /// Reports the ping a pong answers; those before it count as answered (RFC 6455 section 5.5.3).
+  private func answer(_ payload: [UInt8]) {
+    guard payload.count == 8 else { return }
+    let id = payload.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+    guard let place = pings.firstIndex(of: id) else { return }
+    pings.removeSubrange(...place)
+    tell(.pong(id: id))
+  }
+
+  /// The peer is done, or we are with it: what is left is to send our close and wait for its end.
+  private func last(_ failure: LinkFailure) {
+    tell(.failed(secrets.clean(failure)))
+    resumeClosers()
+    if case .open(let dial) = stage { startClosing(dial) }
+  }
+
+  private func startClosing(_ dial: Dial) {
+    stage = .closing(dial)
+    limit = .now.advanced(by: .seconds(1))
+  }
+
+  /// Lets go of the connection; `failure` is told unless everything was said.
+  private func end(_ failure: LinkFailure?) {
+    if let failure {
+      switch stage {
+      case .closing: break
+      case .dialing, .upgrading, .refused, .open, .over:
+        events.append(.failed(secrets.clean(failure)))
+      }
+    }
+    stage = .over
+    limit = nil
+    (outgoing, writing, sent) = ([], [], 0)
+    resumeClosers()
+  }
+
+  private func resumeClosers() {
+    for closer in closers { closer.resume() }
+    closers = []
+  }
+}

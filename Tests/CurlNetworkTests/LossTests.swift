@@ -1,0 +1,226 @@
+import LinkCore
+import LinkProtocols
+import LinkRuntime
+import Testing
+
+@testable import CurlNetwork
+
+@Suite(.timeLimit(.minutes(1)))
+struct LossTests {
+  @Test(
+    arguments: [
+      (401, [], #"{"message":"token expired"}"#, nil, "token expired"),
+      (503, [("Retry-After", "12")], #"{"error":"draining"}"#, 12, "draining"),
+      (
+        503,
+        [
+          ("Date", "Sun, 06 Nov 1994 08:49:37 GMT"),
+          ("Retry-After", "Sun, 06 Nov 1994 08:50:07 GMT"),
+        ], "<html>busy</html>", 30, "Service Unavailable"
+      ),
+      (302, [("Location", "/login")], "", nil, "Found"),
+      (200, [], #"{"message":3,"error":"odd"}"#, nil, "odd"),
+    ] as [(Int, [(String, String)], String, Int?, String)])
+  func `a refused upgrade tells status, Retry-After and why`(
+    status: Int, headers: [(String, String)], body: String, seconds: Int?, detail: String
+  ) async throws {
+    let server = try TestServer { peer in
+      _ = peer.request()
+      peer.answer(status, headers, body)
+      peer.drain()
+    }
+    let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
+    #expect(
+      await socket.next()
+        == .failed(
+          .http(
+            status: status, retryAfter: seconds.map { .seconds($0) }, detail: detail)))
+    #expect(await socket.next() == nil)
+  }
+
+  @Test func `a reason that comes late is waited for`() async throws {
+    let server = try TestServer { peer in
+      _ = peer.request()
+      peer.write(
+        Array("HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n15\r\n{\"message\"".utf8)
+      )
+      peer.write(Array(":\"not you\"}\r\n0\r\n\r\n".utf8))
+      peer.drain()
+    }
+    let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
+    #expect(await socket.failure() == .http(status: 403, retryAfter: nil, detail: "not you"))
+  }
+
+  @Test func `a wrong accept key breaks the protocol`() async throws {
+    let server = try TestServer { peer in
+      _ = peer.request()
+      peer.write(
+        Array(
+          ("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            + "Sec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n\r\n").utf8))
+      peer.drain()
+    }
+    let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
+    guard case .protocolError = await socket.failure() else {
+      Issue.record("accepted")
+      return
+    }
+  }
+
+  @Test func `a masked frame from the server breaks the protocol`() async throws {
+    let (codes, code) = AsyncStream<WebSocketEvent>.makeStream()
+    let server = try TestServer { peer in
+      peer.upgrade()
+      peer.write([0x81, 0x81, 1, 2, 3, 4, 5])
+      while let event = peer.event() { code.yield(event) }
+    }
+    let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
+    guard case .protocolError = await socket.failure() else {
+      Issue.record("accepted")
+      return
+    }
+    for await event in codes {
+      guard case .closed(code: 1002, _) = event else {
+        Issue.record("\(event)")
+        return
+      }
+      break
+    }
+  }
+
+  @Test func `a closed port is refused`() async throws {
+    let port = try Listener().port
+    let socket = await Opened(try CurlNetwork(), .to("ws://127.0.0.1:\(port)"))
+    #expect(await socket.next() == .failed(.refused))
+    #expect(await socket.next() == nil)
+  }
+
+  @Test func `an unknown name is dns`() async throws {
+    let network = try CurlNetwork(CurlConfiguration(proxy: ""))
+    let socket = await Opened(network, .to("wss://no-such-host.invalid/?token=s3cret"))
+    guard case .dns(let detail) = await socket.failure() else {
+      Issue.record("not dns")
+      return
+    }
+    #expect(detail.contains("no-such-host.invalid"))
+  }
+
+  @Test func `a server that never answers the upgrade is a time-out of the upgrade`() async throws {
+    let server = try TestServer { $0.drain() }
+    let socket = await Opened(
+      try CurlNetwork(), .to(server.socketURL, openTimeout: .milliseconds(150)))
+    #expect(await socket.next() == .failed(.timeout(.upgrade)))
+  }
+
+  @Test func `a server that never speaks TLS is a time-out of TLS`() async throws {
+    let server = try TestServer { $0.drain() }
+    let socket = await Opened(
+      try CurlNetwork(),
+      .to("wss://127.0.0.1:\(server.listener.port)", openTimeout: .milliseconds(150)))
+    #expect(await socket.next() == .failed(.timeout(.tls)))
+  }
+
+  @Test func `a full backlog is a time-out of the connection`() async throws {
+    let listener = try Listener(backlog: 0)
+    var callers: [Caller] = []
+    while callers.count < 16 {
+      let caller = listener.call()
+      callers.append(caller)
+      if !caller.isConnected { break }
+    }
+    let socket = await Opened(
+      try CurlNetwork(),
+      .to("ws://127.0.0.1:\(listener.port)", openTimeout: .milliseconds(150)))
+    #expect(await socket.next() == .failed(.timeout(.connect)))
+    _ = callers
+  }
+
+  @Test(arguments: [true, false])
+  func `a reset is reset, an end without a close frame is ended`(isReset: Bool) async throws {
+    let server = try TestServer { peer in
+      peer.upgrade()
+      peer.send("x")
+      // The client answers, so that it surely read before the end.
+      _ = peer.event()
+      isReset ? peer.reset() : peer.end()
+    }
+    let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
+    #expect(await socket.nextAfterOpening() == .text([0x78]))
+    await socket.handle.send(text: [0x79])
+    #expect(await socket.next() == .failed(isReset ? .reset : .ended))
+    #expect(await socket.next() == nil)
+  }
+
+  @Test func `an end before the upgrade is ended`() async throws {
+    let server = try TestServer { peer in
+      _ = peer.request()
+      peer.end()
+    }
+    let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
+    #expect(await socket.next() == .failed(.ended))
+  }
+
+  @Test(arguments: ["ws://example.invalid/", "ws://127.0.0.1.example.invalid/", "ws://[::2]/"])
+  func `plaintext to another host is refused with the remedy`(url: String) async throws {
+    let socket = await Opened(try CurlNetwork(), .to(url))
+    guard case .local(let detail) = await socket.failure() else {
+      Issue.record("not refused")
+      return
+    }
+    #expect(detail.contains("allowsPlaintext"))
+  }
+
+  @Test func `no failure tells a secret, even when the server repeats it`() async throws {
+    let secret = "s3cret/token value"
+    let server = try TestServer { peer in
+      guard let (head, _) = peer.request() else { return }
+      let body = #"{"message":"bad token \#(head.first("authorization") ?? "")"}"#
+      peer.answer(401, [], body)
+      peer.drain()
+    }
+    let network = try CurlNetwork()
+    for url in [
+      server.socketURL, "ws://127.0.0.1:1", "wss://no-such-host.invalid", "ws://e.invalid",
+      "http:/",
+    ] {
+      let socket = await Opened(
+        network,
+        .to(url, headers: [("Authorization", "Bearer \(secret)")], query: [("token", secret)]))
+      let failure = await socket.failure()
+      #expect(failure != nil)
+      let text = String(describing: failure)
+      #expect(!text.contains("s3cret"))
+      #expect(!text.contains("token="))
+    }
+  }
+}
+
+@Suite struct RefusalTests {
+  @Test func `a body of any bytes gives a short detail`() {
+    var chance = Chance(seed: 7)
+    let alphabet = Array(#"{}[]":,\ message error 0\u{0}"#.utf8) + [0xFF, 0xC3, 0x0D, 0x0A]
+    for _ in 0..<2_000 {
+      let body = (0..<Int.random(in: 0..<300, using: &chance)).map { _ in
+        alphabet[Int.random(in: 0..<alphabet.count, using: &chance)]
+      }
+      let head = HTTPResponseHead(status: 500, reason: "Oops", headers: [])
+      guard case .http(500, nil, let detail) = Refusal(head: head, body: body).failure else {
+        Issue.record("another failure")
+        return
+      }
+      #expect(detail.count <= 200)
+    }
+  }
+
+  @Test(arguments: [(199, 199), (200, 200), (201, 200)])
+  func `a long message is cut`(length: Int, expected: Int) {
+    let message = String(repeating: "x", count: length)
+    let refusal = Refusal(
+      head: HTTPResponseHead(status: 400, reason: "Bad Request", headers: []),
+      body: Array(#"{"message":"\#(message)"}"#.utf8))
+    #expect(
+      refusal.failure
+        == .http(
+          status: 400, retryAfter: nil, detail: String(repeating: "x", count: expected)))
+  }
+}

@@ -1,0 +1,51 @@
+import Foundation
+
+/// Certificates for 127.0.0.1 and localhost, made once with the `openssl` command.
+struct Certificates {
+  let folder: String
+
+  static let shared = Result { try Certificates() }
+
+  /// The authority that signed all but `selfSigned`.
+  var authority: String { "\(folder)/ca.pem" }
+
+  /// A chain and its key, as the TLS server takes them.
+  enum Kind: String, CaseIterable {
+    case good, expired, wrongHost, selfSigned
+  }
+
+  private init() throws {
+    folder = FileManager.default.temporaryDirectory.path + "/certificates-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let hosts = "subjectAltName=IP:127.0.0.1,DNS:localhost"
+    try run("req -x509 \(Self.key("ca")) -subj /CN=Authority -days 30 -out ca.pem")
+    try run(
+      "req -x509 \(Self.key("selfSigned")) -subj /CN=leaf -addext \(hosts) -days 30 "
+        + "-out selfSigned.pem")
+    for (kind, names, days) in [
+      (Kind.good, hosts, 30), (.expired, hosts, -1), (.wrongHost, "subjectAltName=DNS:other", 30),
+    ] {
+      try Data(names.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(kind).names"))
+      try run("req -new \(Self.key(kind.rawValue)) -subj /CN=leaf -out \(kind).csr")
+      try run(
+        "x509 -req -in \(kind).csr -CA ca.pem -CAkey ca.key -CAcreateserial -days \(days) "
+          + "-extfile \(kind).names -out \(kind).pem")
+    }
+  }
+
+  private static func key(_ name: String) -> String {
+    "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout \(name).key"
+  }
+
+  private func run(_ words: String) throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["openssl"] + words.split(separator: " ").map(String.init)
+    process.currentDirectoryURL = URL(fileURLWithPath: folder)
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw POSIXError(.EINVAL) }
+  }
+}

@@ -1,0 +1,36 @@
+import Synchronization
+
+/// Counts on any thread, and wakes who waits for a number.
+final class Counter: Sendable {
+  private struct State {
+    var count = 0
+    var goal = Int.max
+    var waiting: CheckedContinuation<Void, Never>?
+  }
+
+  private let state = Mutex(State())
+
+  var value: Int { state.withLock { $0.count } }
+
+  func add() {
+    let reached = state.withLock { state -> CheckedContinuation<Void, Never>? in
+      state.count += 1
+      guard state.count >= state.goal else { return nil }
+      defer { state.waiting = nil }
+      return state.waiting
+    }
+    reached?.resume()
+  }
+
+  /// Returns once the count is `goal` or more.
+  func reach(_ goal: Int) async {
+    await withCheckedContinuation { continuation in
+      let isReached = state.withLock { state in
+        guard state.count < goal else { return true }
+        (state.goal, state.waiting) = (goal, continuation)
+        return false
+      }
+      if isReached { continuation.resume() }
+    }
+  }
+}

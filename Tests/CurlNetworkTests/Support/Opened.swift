@@ -1,0 +1,76 @@
+import LinkCore
+import LinkRuntime
+import Testing
+
+@testable import CurlNetwork
+
+/// A socket that was asked for, and what it said.
+final class Opened {
+  let handle: any SocketHandle
+  private var events: AsyncStream<SocketEvent>.Iterator
+
+  init(_ network: CurlNetwork, _ request: SocketRequest) async {
+    let (stream, continuation) = AsyncStream<SocketEvent>.makeStream()
+    events = stream.makeAsyncIterator()
+    handle = await network.open(request) { event in
+      continuation.yield(event)
+      if case .failed = event { continuation.finish() }
+    }
+  }
+
+  func next() async -> SocketEvent? {
+    await events.next(isolation: #isolation)
+  }
+
+  /// The next event that is not the opening.
+  func nextAfterOpening() async -> SocketEvent? {
+    while let event = await events.next(isolation: #isolation) {
+      guard case .opened = event else { return event }
+    }
+    return nil
+  }
+
+  /// The failure it ends with, past everything else.
+  func failure() async -> LinkFailure? {
+    while let event = await events.next(isolation: #isolation) {
+      if case .failed(let failure) = event { return failure }
+    }
+    return nil
+  }
+}
+
+extension SocketRequest {
+  /// A request with time enough for a busy machine.
+  static func to(
+    _ url: String, headers: [(name: String, value: String)] = [],
+    query: [(name: String, value: String)] = [], openTimeout: Duration = .seconds(20),
+    maxMessageBytes: Int = 1_048_576
+  ) -> SocketRequest {
+    SocketRequest(
+      url: url, headers: headers, query: query, openTimeout: openTimeout,
+      maxMessageBytes: maxMessageBytes)
+  }
+}
+
+extension HTTPRequest {
+  /// A request with time enough for a busy machine.
+  static func to(
+    _ url: String, method: String = "GET", headers: [(name: String, value: String)] = [],
+    query: [(name: String, value: String)] = [], body: [UInt8] = [],
+    timeout: Duration = .seconds(20), maxBodyBytes: Int = 65_536
+  ) -> HTTPRequest {
+    HTTPRequest(
+      method: method, url: url, headers: headers, query: query, body: body, timeout: timeout,
+      maxBodyBytes: maxBodyBytes)
+  }
+}
+
+/// The failure `body` throws.
+func failure<T>(_ body: () async throws(LinkFailure) -> T) async -> LinkFailure? {
+  do throws(LinkFailure) {
+    _ = try await body()
+    return nil
+  } catch {
+    return error
+  }
+}

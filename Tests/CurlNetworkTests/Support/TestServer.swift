@@ -1,0 +1,195 @@
+import Dispatch
+import Foundation
+import LinkProtocols
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Accepts on 127.0.0.1 and plays `script` for each connection on a thread of its own.
+final class TestServer: Sendable {
+  let listener: Listener
+  private let parking: DispatchSemaphore
+
+  init(_ script: @escaping @Sendable (Peer) -> Void) throws {
+    listener = try Listener()
+    let parking = DispatchSemaphore(value: 0)
+    self.parking = parking
+    let file = listener.descriptor
+    Thread.detachNewThread {
+      while true {
+        let accepted = accept(file, nil, nil)
+        guard accepted >= 0 else { return }
+        Thread.detachNewThread { script(Peer(accepted, parking)) }
+      }
+    }
+  }
+
+  deinit {
+    // Ends the accepting thread, which a close would not.
+    _ = shutdown(listener.descriptor, Int32(SHUT_RDWR))
+  }
+
+  /// Lets one parked connection go.
+  func release() {
+    parking.signal()
+  }
+
+  var socketURL: String { "ws://127.0.0.1:\(listener.port)/socket" }
+  var url: String { "http://127.0.0.1:\(listener.port)" }
+}
+
+/// The server's end of one connection; blocking, closed when dropped.
+final class Peer {
+  private var descriptor: Int32
+  private let parking: DispatchSemaphore
+  private var requests = HTTPRequestReader()
+  private var socket: WebSocketConnection?
+  private var events: ArraySlice<WebSocketEvent> = []
+
+  init(_ descriptor: Int32, _ parking: DispatchSemaphore) {
+    (self.descriptor, self.parking) = (descriptor, parking)
+  }
+
+  deinit {
+    end()
+  }
+
+  /// The next request, or nil at the end.
+  func request() -> (head: HTTPRequestHead, body: [UInt8])? {
+    while true {
+      switch requests.next() {
+      case .request(let head, let body): return (head, body)
+      case .needsContinue: write(HTTPResponseWriter.continueBytes)
+      case .failed: return nil
+      case nil:
+        let bytes = receive()
+        guard !bytes.isEmpty else { return nil }
+        requests.receive(bytes)
+      }
+    }
+  }
+
+  func answer(
+    _ status: Int, _ headers: [(String, String)] = [], _ body: String = "", keepAlive: Bool = true
+  ) {
+    write(
+      HTTPResponseWriter.bytes(
+        status: status, headers: headers, body: Array(body.utf8), keepAlive: keepAlive))
+  }
+
+  /// Takes the upgrade; answers the request's head.
+  @discardableResult
+  func upgrade(deflate: Bool = false) -> HTTPRequestHead? {
+    guard let (head, _) = request() else { return nil }
+    guard
+      case .upgrade(let response, let parameters) = ServerHandshake.accept(
+        head, allowsDeflate: deflate, extraHeaders: [("X-Test", "yes")])
+    else { return nil }
+    socket = WebSocketConnection(
+      role: .server, limits: WebSocketLimits(oversize: .close), extensions: parameters, maskSeed: 0)
+    var meant: [WebSocketEvent] = []
+    socket?.receive(requests.takeRest(), into: &meant)
+    events += meant
+    write(response)
+    return head
+  }
+
+  /// The next event of the open socket; nil at the end.
+  func event() -> WebSocketEvent? {
+    while events.isEmpty {
+      let bytes = receive()
+      guard !bytes.isEmpty else { return nil }
+      var meant: [WebSocketEvent] = []
+      socket?.receive(bytes, into: &meant)
+      write(socket?.takeOutput() ?? [])
+      events += meant
+    }
+    return events.popFirst()
+  }
+
+  func send(_ text: String) {
+    var out: [UInt8] = []
+    _ = socket?.send(text: Array(text.utf8), into: &out)
+    write(out)
+  }
+
+  func send(binary: [UInt8]) {
+    var out: [UInt8] = []
+    _ = socket?.send(binary: binary, into: &out)
+    write(out)
+  }
+
+  func ping(_ payload: String) {
+    var out: [UInt8] = []
+    _ = socket?.ping(Array(payload.utf8), into: &out)
+    write(out)
+  }
+
+  func close(_ code: UInt16, _ reason: String = "") {
+    var out: [UInt8] = []
+    socket?.close(code: code, reason: reason, into: &out)
+    write(out)
+  }
+
+  /// Reads until the other end is gone.
+  func drain() {
+    while !receive().isEmpty {}
+  }
+
+  /// Does nothing, not even read, until the server's `release`.
+  func park() {
+    parking.wait()
+  }
+
+  /// Ends with RST instead of FIN.
+  func reset() {
+    var option = linger(l_onoff: 1, l_linger: 0)
+    _ = unsafe setsockopt(
+      descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    end()
+  }
+
+  func end() {
+    guard descriptor >= 0 else { return }
+    _ = Glibc.close(descriptor)
+    descriptor = -1
+  }
+
+  func write(_ bytes: [UInt8]) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes {
+        unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      guard count > 0 else { return }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// Writes `bytes` again and again while the other end takes more; how much it took.
+  func flood(_ bytes: [UInt8], patience milliseconds: Int32) -> Int {
+    var written = 0
+    while true {
+      let rest = bytes[(written % bytes.count)...]
+      let count = unsafe rest.withUnsafeBytes {
+        unsafe Glibc.send(
+          descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+      }
+      if count > 0 {
+        written += count
+        continue
+      }
+      guard errno == EAGAIN else { return written }
+      var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      guard unsafe poll(&entry, 1, milliseconds) == 1 else { return written }
+    }
+  }
+
+  @discardableResult
+  func receive() -> [UInt8] {
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    let count = unsafe recv(descriptor, &buffer, buffer.count, 0)
+    return Array(buffer.prefix(max(0, count)))
+  }
+}

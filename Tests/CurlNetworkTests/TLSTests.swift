@@ -1,0 +1,142 @@
+import LinkCore
+import LinkRuntime
+import Testing
+
+@testable import CurlNetwork
+
+@Suite(.timeLimit(.minutes(1)))
+struct TLSTests {
+  static func trusting() throws -> CurlNetwork {
+    try CurlNetwork(CurlConfiguration(authorities: Certificates.shared.get().authority))
+  }
+
+  @Test(arguments: ["1.2", "1.3"])
+  func `an extra authority is trusted, and the second dial resumes`(version: String) async throws {
+    let server = try TLSServer(.good, version: version)
+    let network = try Self.trusting()
+    for session in ["new", "resumed", "resumed"] {
+      let socket = await Opened(network, .to(server.socketURL))
+      #expect(
+        await socket.nextAfterOpening() == .text(Array("TLSv\(version) \(session) http/1.1".utf8)))
+      // More than OpenSSL hands out at once: none of it may stay behind in the library.
+      #expect(await socket.next() == .binary([UInt8](repeating: 0x78, count: 200_000)))
+      await socket.handle.close(code: 1000, reason: "")
+    }
+    let response = try await network.send(.to(server.url))
+    #expect(response.status == 200)
+  }
+
+  @Test(arguments: [
+    (Certificates.Kind.expired, LinkFailure.TLSReason.expired), (.wrongHost, .wrongHost),
+    (.selfSigned, .selfSigned),
+  ])
+  func `a bad certificate is refused for its own reason`(
+    kind: Certificates.Kind, reason: LinkFailure.TLSReason
+  ) async throws {
+    let server = try TLSServer(kind)
+    let network = try Self.trusting()
+    let socket = await Opened(network, .to(server.socketURL))
+    #expect(await socket.failure()?.reason == reason)
+    let rest = await failure { () async throws(LinkFailure) in
+      try await network.send(.to(server.url))
+    }
+    #expect(rest?.reason == reason)
+  }
+
+  @Test func `an authority that nobody named is unknown`() async throws {
+    let server = try TLSServer(.good)
+    let network = try CurlNetwork()
+    let socket = await Opened(network, .to(server.socketURL))
+    #expect(await socket.failure()?.reason == .unknownAuthority)
+    let rest = await failure { () async throws(LinkFailure) in
+      try await network.send(.to(server.url))
+    }
+    #expect(rest?.reason == .unknownAuthority)
+  }
+
+  @Test func `a session made with trust does not open the way without`() async throws {
+    let server = try TLSServer(.good)
+    let trusting = await Opened(try Self.trusting(), .to(server.socketURL))
+    _ = await trusting.nextAfterOpening()
+    let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
+    #expect(await socket.failure()?.reason == .unknownAuthority)
+  }
+
+  @Test func `what was queued while the peer did not read arrives whole`() async throws {
+    let server = try TLSServer(.good)
+    let authority = try Certificates.shared.get().authority
+    let network = try CurlNetwork(
+      CurlConfiguration(authorities: authority, maxQueuedBytes: 300_000))
+    let socket = await Opened(network, .to(server.socketURL + "/count"))
+    _ = await socket.nextAfterOpening()
+    _ = await socket.next()
+    var count = 0
+    while await socket.handle.send(text: [UInt8](repeating: 0x61, count: 10_001)) { count += 1 }
+    _ = try await network.send(.to(server.url))
+    // The queue drains, then the end fits.
+    while await !socket.handle.send(text: []) { await Task.yield() }
+    #expect(await socket.next() == .text(Array("\(count)".utf8)))
+  }
+
+  @Test func `a reset under TLS is reset, and no signal ends the process`() async throws {
+    let server = try TLSServer(.good)
+    let socket = await Opened(try Self.trusting(), .to(server.socketURL + "/reset"))
+    _ = await socket.nextAfterOpening()
+    while await socket.handle.send(text: [0x61]) {}
+    #expect(await socket.failure() == .reset)
+  }
+
+  @Test func `silence in the handshake is a time-out of TLS for REST too`() async throws {
+    let server = try TestServer { $0.drain() }
+    let network = try Self.trusting()
+    let failure = await failure { () async throws(LinkFailure) in
+      try await network.send(
+        .to("https://127.0.0.1:\(server.listener.port)", timeout: .milliseconds(150)))
+    }
+    #expect(failure == .timeout(.tls))
+  }
+
+  @Test func `a server that knows only an old version is refused`() async throws {
+    let server = try TLSServer(.good, version: "1.1")
+    let socket = await Opened(try Self.trusting(), .to(server.socketURL))
+    #expect(await socket.failure()?.reason == .version)
+  }
+
+  @Test func `a server without TLS fails the handshake`() async throws {
+    let server = try TestServer { peer in
+      peer.write(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
+      peer.drain()
+    }
+    let socket = await Opened(
+      try Self.trusting(), .to("wss://127.0.0.1:\(server.listener.port)"))
+    #expect(await socket.failure()?.reason == .handshake)
+  }
+
+  @Test(arguments: [true, false])
+  func `a loss during the handshake says nothing about TLS`(isReset: Bool) async throws {
+    let server = try TestServer { peer in
+      peer.receive()
+      isReset ? peer.reset() : peer.end()
+    }
+    let socket = await Opened(
+      try Self.trusting(), .to("wss://127.0.0.1:\(server.listener.port)"))
+    #expect(await socket.failure() == (isReset ? .reset : .ended))
+  }
+
+  @Test func `an authority file that is not there is this device's fault`() async throws {
+    let network = try CurlNetwork(CurlConfiguration(authorities: "/nowhere/ca.pem"))
+    let server = try TLSServer(.good)
+    let socket = await Opened(network, .to(server.socketURL))
+    guard case .local = await socket.failure() else {
+      Issue.record("not local")
+      return
+    }
+  }
+}
+
+extension LinkFailure {
+  fileprivate var reason: TLSReason? {
+    guard case .tls(let reason, _) = self else { return nil }
+    return reason
+  }
+}

@@ -21,7 +21,7 @@ extension Rules {
   /// Declarations that say all by their shape.
   private static let selfEvident = [
     "import", "extension", "init", "init?", "hash", "encode", "description", "debugDescription",
-    "==", "<",
+    "==", "<", "unownedExecutor",
   ]
 
   /// Whoever reads the interface learns what each part of it is for.

@@ -24,7 +24,7 @@ build: setup ## builds everything, tests included
 	$(SWIFT) build --build-tests $(STRICT)
 
 test: lint build ## checks the style, builds, and runs every test
-	$(SWIFT) test --skip-build
+	$(SWIFT) test --skip-build --disable-xctest
 
 lint: ## checks the style without changing a file
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests
@@ -37,8 +37,9 @@ docs: setup ## builds the reference of the public modules into .build/docs
 	@SWIFT="$(SWIFT)" scripts/docs
 
 sanitize: setup ## runs the risky suites under the thread and the address sanitizer
-	$(SWIFT) test --sanitize=thread --scratch-path .b-tsan --filter '^($(RISKY))\.'
-	$(SWIFT) test --sanitize=address --scratch-path .b-asan --filter '^($(RISKY))\.'
+	$(SWIFT) test --disable-xctest --sanitize=thread --scratch-path .b-tsan --filter '^($(RISKY))\.'
+	LSAN_OPTIONS=suppressions=$(CURDIR)/scripts/leaks.supp:print_suppressions=0 \
+	$(SWIFT) test --disable-xctest --sanitize=address --scratch-path .b-asan --filter '^($(RISKY))\.'
 
 clean: ## removes everything that was built
 	rm -rf .build .b-tsan .b-asan

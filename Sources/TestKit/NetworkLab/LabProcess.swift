@@ -130,6 +130,7 @@ public final class LabProcess: Sendable {
         for piece in pieces { sink.yield(String(decoding: piece, as: UTF8.self)) }
       }
       if !rest.isEmpty { sink.yield(String(decoding: rest, as: UTF8.self)) }
+      try? handle.close()
       sink.finish()
     }
     return stream

@@ -68,6 +68,7 @@ enum Shell {
       return failed(127, "\(error)")
     }
     let data = (try? stdout.fileHandleForReading.readToEnd()) ?? Data()
+    try? stdout.fileHandleForReading.close()
     process.waitUntilExit()
     let output = String(decoding: data, as: UTF8.self)
     return process.terminationStatus == 0

@@ -29,6 +29,11 @@ import Testing
     #expect(breaches(Rules.purity, spelling, at: "Sources/Runtime/A.swift") == [])
   }
 
+  @Test func `a label and a generator that is handed in are no impurity`() {
+    #expect(breaches(Rules.purity, "a[b, default: 0] += c(.random(using: &chance))\n") == [])
+    #expect(breaches(Rules.purity, "switch a { case b: c; default: .random(in: d) }\n") == [1, 1])
+  }
+
   @Test func `a longer word is another word`() {
     #expect(breaches(Rules.purity, "let a = UpDate(b), fingerprint(c), awaited\n") == [])
   }
@@ -101,6 +106,21 @@ import Testing
     #expect(breaches(Rules.testNames, text) == [1, 3])
   }
 
+  @Test func `one word in backticks is enough where arguments follow`() {
+    #expect(breaches(Rules.testNames, "@Test(arguments: a)\nfunc `reads`(text: String) {}") == [])
+    #expect(breaches(Rules.testNames, "@Test func `reads`() {}") == [1])
+  }
+
+  @Test func `what a documented protocol requires needs no words of its own`() {
+    let port = SourceFile(
+      path: "Sources/Runtime/A.swift",
+      text: "public protocol A {\n  /// Said.\n  func b()\n  func c()\n}\nfunc d()\n")
+    let adapter = SourceFile(
+      path: "Sources/Adapters/A.swift", text: "public func b() {}\npublic func c() {}\n")
+    #expect(Rules.requirements(port) == ["b"])
+    #expect(Rules.publicDocs(adapter, inherited: ["b"]).map(\.line) == [2])
+  }
+
   @Test func `finds what is public and undocumented`() {
     let text = """
       public struct A {
@@ -111,7 +131,7 @@ import Testing
       public static func == (a: A, b: A) -> Bool { true }
       public var c = 0
       """
-    #expect(breaches(Rules.publicDocs, text) == [1, 7])
+    #expect(breaches({ Rules.publicDocs($0) }, text) == [1, 7])
   }
 
   @Test func `finds a page with no title or two`() {

@@ -1,11 +1,22 @@
 /// A spelling that is not used, and what is used instead.
 struct Ban: Sendable {
+  /// What makes the same spelling harmless.
+  enum Unless: Sendable {
+    case never
+    /// It is the label of an argument, such as `default:` of a dictionary.
+    case argument
+    /// The rest of the line holds this, such as the generator that is drawn from.
+    case with(String)
+  }
+
   let spelling: String
   let instead: String
+  var unless = Unless.never
 
-  init(_ spelling: String, _ instead: String) {
+  init(_ spelling: String, _ instead: String, unless: Unless = .never) {
     self.spelling = spelling
     self.instead = instead
+    self.unless = unless
   }
 
   var what: String { "`\(spelling)`: \(instead)" }
@@ -20,7 +31,17 @@ struct Ban: Sendable {
       let end = start + word.count
       let joinsLeft = isWord(word[0]) && start > 0 && isWord(line[start - 1])
       let joinsRight = isWord(word[word.count - 1]) && end < line.count && isWord(line[end])
-      return !joinsLeft && !joinsRight
+      return !joinsLeft && !joinsRight && !isHarmless(line[..<start], line[end...])
+    }
+  }
+
+  private func isHarmless(_ before: ArraySlice<UInt8>, _ after: ArraySlice<UInt8>) -> Bool {
+    switch unless {
+    case .never: return false
+    case .argument:
+      let last = before.last { $0 != UInt8(ascii: " ") }
+      return last.map { [UInt8]("([,".utf8).contains($0) } ?? false
+    case .with(let text): return String(decoding: after, as: UTF8.self).contains(text)
     }
   }
 }
@@ -51,11 +72,11 @@ extension Rules {
     Ban("Task.detached", "return an effect"),
     Ban("await", "return an effect and take its result as an input"),
     Ban("DispatchQueue", "return an effect"),
-    Ban(".random(", "draw from the generator in the state"),
+    Ban(".random(", "draw from the generator in the state", unless: .with("using:")),
     Ban(".randomElement()", "draw from the generator in the state"),
     Ban(".shuffled()", "draw from the generator in the state"),
     Ban("SystemRandomNumberGenerator", "draw from the generator in the state"),
-    Ban("default:", "name each case; `case _:` only over open sets"),
+    Ban("default:", "name each case; `case _:` only over open sets", unless: .argument),
     Ban("print(", "return an effect, or let the journal tell it"),
   ]
 

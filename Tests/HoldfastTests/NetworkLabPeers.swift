@@ -39,12 +39,12 @@ struct LabPeers {
         peer.sendall(word.encode())
         return peer.recv(4096).decode()
     for line in sys.stdin:
-        command, word = line.split()
+        command, word, patience = line.split()
         if command == "connect":
             peer = socket.socket()
-            answer(2, connect)
-        if command == "say": answer(0.5, say)
-        if command == "hear": answer(20, lambda: peer.recv(4096).decode())
+            answer(float(patience), connect)
+        if command == "say": answer(float(patience), say)
+        if command == "hear": answer(float(patience), lambda: peer.recv(4096).decode())
     """
 
   private let server: LabProcess
@@ -61,14 +61,23 @@ struct LabPeers {
     port = await serverLines.next().split(separator: " ").last.map(String.init) ?? "0"
   }
 
+  /// How long to wait for what should come.
+  private static let patience = 20.0
+  /// How long to wait for what should not come.
+  static let silence = 0.5
+
   /// What became of a new connect: `open`, `stall` or the name of an `errno`.
-  func connect() async -> String { await ask("connect \(port)") }
+  func connect(patience: Double = patience) async -> String {
+    await ask("connect \(port) \(patience)")
+  }
 
   /// What came back for a word: itself, `stall`, `end` or the name of an `errno`.
-  func say(_ word: String) async -> String { await ask("say \(word)") }
+  func say(_ word: String, patience: Double = patience) async -> String {
+    await ask("say \(word) \(patience)")
+  }
 
   /// What the client hears without saying anything.
-  func hear() async -> String { await ask("hear it") }
+  func hear() async -> String { await ask("hear it \(Self.patience)") }
 
   /// Lets the server say something on its own.
   func push() { server.send("push") }

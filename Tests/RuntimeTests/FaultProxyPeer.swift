@@ -20,6 +20,11 @@ struct Peer: Sendable {
   enum Connected {
     case open(Peer)
     case failed(Int32)
+
+    var peer: Peer? {
+      guard case .open(let peer) = self else { return nil }
+      return peer
+    }
   }
 
   let socket: Int32
@@ -39,13 +44,19 @@ struct Peer: Sendable {
       let peer = Peer(socket: stream())
       peer.setPatience(patience)
       let result = unsafe withAddress(port) { unsafe Self.connect(peer.socket, $0, $1) }
-      return result == 0 ? .open(peer) : .failed(errno)
+      if result == 0 { return .open(peer) }
+      let code = errno
+      peer.close()
+      return .failed(code)
     }
   }
 
   func accept() async -> Peer {
     await Self.waiting { [socket] in
-      Peer(socket: Self.accept(socket))
+      let peer = Peer(socket: Self.accept(socket))
+      // A child of another test would keep the connection open.
+      _ = fcntl(peer.socket, F_SETFD, FD_CLOEXEC)
+      return peer
     }
   }
 
@@ -80,6 +91,7 @@ struct Peer: Sendable {
 
   func finish() { _ = shutdown(socket, Int32(SHUT_WR)) }
 
+  /// Ends it and frees the number; to be called once.
   func close() { Self.close(socket) }
 
   private func setPatience(_ milliseconds: Int) {
@@ -99,7 +111,9 @@ struct Peer: Sendable {
 // The system's calls, under their own names, out of the way of the methods above.
 extension Peer {
   #if canImport(Glibc)
-    private static func stream() -> Int32 { Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
+    private static func stream() -> Int32 {
+      Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    }
     private static func accept(_ socket: Int32) -> Int32 { Glibc.accept(socket, nil, nil) }
     private static func close(_ socket: Int32) { _ = Glibc.close(socket) }
     private static func send(_ socket: Int32, _ base: UnsafeRawPointer?, _ count: Int) -> Int {

@@ -72,11 +72,11 @@ final class PollLoop: SerialExecutor {
 
   private func run(_ turn: ([Int32: Int16]) -> Plan?) {
     state.withLock { $0.thread = ObjectIdentifier(Thread.current) }
-    var ready: [Int32: Int16] = [:]
+    // What is ready is taken before any job runs: a job may close a socket and open another one
+    // under the same number.
     while true {
       runJobs()
-      guard let plan = turn(ready) else { break }
-      ready = wait(for: plan)
+      guard let plan = turn([:]), turn(wait(for: plan)) != nil else { break }
     }
     runJobs()
   }

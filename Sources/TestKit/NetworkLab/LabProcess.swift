@@ -25,7 +25,7 @@ public final class LabProcess: Sendable {
   }
 
   private let process: Process
-  private let input: FileHandle
+  private let input: CommandInput
   private let ending: Mutex<Ending>
 
   init(_ words: [String], environment: [String: String]) throws {
@@ -33,21 +33,20 @@ public final class LabProcess: Sendable {
       throw NetworkLabError(command: words, status: 127, output: "not found")
     }
     let (stdout, stderr) = (Pipe(), Pipe())
-    let (ours, theirs) = try Self.inputPair()
     process = Process()
-    input = ours
+    input = try CommandInput()
     ending = Mutex(.running([]))
     lines = Self.lines(of: stdout.fileHandleForReading)
     diagnostics = Self.lines(of: stderr.fileHandleForReading)
     process.executableURL = tool
     process.arguments = Array(words.dropFirst())
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    process.standardInput = theirs
+    process.standardInput = input.reader
     process.standardOutput = stdout
     process.standardError = stderr
     process.terminationHandler = { [weak self] in self?.ended(with: $0.terminationStatus) }
     try process.run()
-    try? theirs.close()
+    try? input.reader.close()
   }
 
   deinit {
@@ -59,13 +58,7 @@ public final class LabProcess: Sendable {
 
   /// Writes a line to its standard input; nothing happens when it no longer reads.
   public func send(_ line: String) {
-    let bytes = Array((line + "\n").utf8)
-    #if os(Linux) || os(Android)
-      let flags = Int32(MSG_NOSIGNAL)
-    #else
-      let flags: Int32 = 0
-    #endif
-    _ = unsafe Foundation.send(input.fileDescriptor, bytes, bytes.count, flags)
+    input.write(line + "\n")
   }
 
   /// Sends it a signal; `SIGTERM` asks it to end.
@@ -95,24 +88,6 @@ public final class LabProcess: Sendable {
       return waiting
     }
     for continuation in waiting { continuation.resume(returning: status) }
-  }
-
-  /// A socket pair: unlike a pipe, it can be written to without a signal when nobody reads.
-  private static func inputPair() throws -> (ours: FileHandle, theirs: FileHandle) {
-    #if os(Linux) || os(Android)
-      let stream = Int32(SOCK_STREAM.rawValue)
-    #else
-      let stream = SOCK_STREAM
-    #endif
-    var ends: [Int32] = [0, 0]
-    guard unsafe socketpair(AF_UNIX, stream, 0, &ends) == 0 else {
-      throw NetworkLabError(command: ["socketpair"], status: errno, output: "")
-    }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    return (
-      FileHandle(fileDescriptor: ends[0], closeOnDealloc: true),
-      FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
-    )
   }
 
   /// Reads on a thread of its own, so that a program that talks much is never blocked for long.

@@ -53,17 +53,18 @@ enum Shell {
     }
     guard let name = words.first, let tool = find(name) else { return failed(127, "not found") }
     let process = Process()
-    let (stdin, stdout) = (Pipe(), Pipe())
+    let stdout = Pipe()
     process.executableURL = tool
     process.arguments = Array(words.dropFirst())
-    process.standardInput = stdin
     process.standardOutput = stdout
     process.standardError = stdout
     do {
+      let stdin = try CommandInput()
+      process.standardInput = stdin.reader
       try process.run()
-      // Less than a pipe holds, so that this cannot block on a command that does not read.
-      try stdin.fileHandleForWriting.write(contentsOf: Data(input.utf8))
-      try stdin.fileHandleForWriting.close()
+      try stdin.reader.close()
+      stdin.write(input)
+      stdin.end()
     } catch {
       return failed(127, "\(error)")
     }

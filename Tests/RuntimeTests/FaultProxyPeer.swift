@@ -92,7 +92,11 @@ struct Peer: Sendable {
   func finish() { _ = shutdown(socket, Int32(SHUT_WR)) }
 
   /// Ends it and frees the number; to be called once.
-  func close() { Self.close(socket) }
+  func close() {
+    // A child that another test starts may hold a copy for a moment: a close alone would come late.
+    _ = shutdown(socket, Int32(SHUT_RDWR))
+    Self.close(socket)
+  }
 
   private func setPatience(_ milliseconds: Int) {
     var time = timeval(tv_sec: milliseconds / 1000, tv_usec: milliseconds % 1000 * 1000)

@@ -38,9 +38,11 @@ struct Door {
 
   mutating func shut() {
     switch state {
-    case .open(let listener): TCP.close(listener)
+    case .open(let listener): TCP.stopListening(listener)
     case .shut: break
-    case .jammed(let listener, let fillers): ([listener] + fillers).forEach(TCP.close)
+    case .jammed(let listener, let fillers):
+      TCP.stopListening(listener)
+      fillers.forEach(TCP.close)
     }
     state = .shut
   }

@@ -106,11 +106,25 @@ enum TCP {
     #endif
   }
 
+  /// Closes a listening socket; connects are refused when this returns.
+  ///
+  /// A child that is being started holds a copy of every descriptor for a moment, so that a close
+  /// alone would come late. The same goes for `reset`.
+  static func stopListening(_ socket: Int32) {
+    _ = shutdown(socket, Int32(SHUT_RDWR))
+    close(socket)
+  }
+
   /// Closes with a RST.
   static func reset(_ socket: Int32) {
     var linger = linger(l_onoff: 1, l_linger: 0)
     let size = socklen_t(MemoryLayout.size(ofValue: linger))
     _ = unsafe setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, size)
+    #if os(Linux) || os(Android)
+      // Dissolving the association sends the RST whoever else holds the socket.
+      var nobody = sockaddr(sa_family: sa_family_t(AF_UNSPEC), sa_data: sockaddr().sa_data)
+      _ = unsafe connect(socket, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
+    #endif
     close(socket)
   }
 

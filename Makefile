@@ -38,7 +38,6 @@ docs: setup ## builds the reference of the public modules into .build/docs
 
 sanitize: setup ## runs the risky suites under the thread and the address sanitizer
 	$(SWIFT) test --disable-xctest --sanitize=thread --scratch-path .b-tsan --filter '^($(RISKY))\.'
-	LSAN_OPTIONS=suppressions=$(CURDIR)/scripts/leaks.supp:print_suppressions=0 \
 	$(SWIFT) test --disable-xctest --sanitize=address --scratch-path .b-asan --filter '^($(RISKY))\.'
 
 clean: ## removes everything that was built

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -19,93 +18,58 @@ public final class LabProcess: Sendable {
   /// What it prints on standard error, line by line; ends when it closes it.
   public let diagnostics: AsyncStream<String>
 
-  private enum Ending {
-    case running([CheckedContinuation<Int32, Never>])
-    case ended(Int32)
-  }
-
-  private let process: Process
-  private let input: CommandInput
-  private let ending: Mutex<Ending>
+  private let child: Child
+  private let input: Int32
 
   init(_ words: [String], environment: [String: String]) throws {
-    guard let name = words.first, let tool = Shell.find(name) else {
-      throw NetworkLabError(command: words, status: 127, output: "not found")
-    }
-    let (stdout, stderr) = (Pipe(), Pipe())
-    process = Process()
-    input = try CommandInput()
-    ending = Mutex(.running([]))
-    lines = Self.lines(of: stdout.fileHandleForReading)
-    diagnostics = Self.lines(of: stderr.fileHandleForReading)
-    process.executableURL = tool
-    process.arguments = Array(words.dropFirst())
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    process.standardInput = input.reader
-    process.standardOutput = stdout
-    process.standardError = stderr
-    process.terminationHandler = { [weak self] in self?.ended(with: $0.terminationStatus) }
-    try process.run()
-    try? input.reader.close()
+    let (input, output, error) = (try Channel.pair(), try Channel.pair(), try Channel.pair())
+    let theirs = Child.Streams(input: input.theirs, output: output.theirs, error: error.theirs)
+    self.input = input.ours
+    lines = Self.lines(of: output.ours)
+    diagnostics = Self.lines(of: error.ours)
+    defer { for end in [theirs.input, theirs.output, theirs.error] { TCP.close(end) } }
+    child = try Child(words, environment: environment, streams: theirs)
   }
 
   deinit {
-    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    child.signal(SIGKILL)
+    TCP.close(input)
   }
 
   /// The process of the program itself.
-  public var identifier: Int32 { process.processIdentifier }
+  public var identifier: Int32 { child.identifier }
 
   /// Writes a line to its standard input; nothing happens when it no longer reads.
   public func send(_ line: String) {
-    input.write(line + "\n")
+    Channel.write(line + "\n", to: input)
   }
 
   /// Sends it a signal; `SIGTERM` asks it to end.
   public func signal(_ number: Int32) {
-    if process.isRunning { kill(process.processIdentifier, number) }
+    child.signal(number)
   }
 
   /// Waits for its end; returns the exit status, or the signal that ended it.
   public func exit() async -> Int32 {
-    await withCheckedContinuation { continuation in
-      let status: Int32? = ending.withLock {
-        switch $0 {
-        case .running(let waiting):
-          $0 = .running(waiting + [continuation])
-          return nil
-        case .ended(let status): return status
-        }
-      }
-      if let status { continuation.resume(returning: status) }
-    }
-  }
-
-  private func ended(with status: Int32) {
-    let waiting: [CheckedContinuation<Int32, Never>] = ending.withLock {
-      guard case .running(let waiting) = $0 else { return [] }
-      $0 = .ended(status)
-      return waiting
-    }
-    for continuation in waiting { continuation.resume(returning: status) }
+    await child.exit()
   }
 
   /// Reads on a thread of its own, so that a program that talks much is never blocked for long.
-  private static func lines(of handle: FileHandle) -> AsyncStream<String> {
+  private static func lines(of reader: Int32) -> AsyncStream<String> {
     let (stream, sink) = AsyncStream.makeStream(
       of: String.self, bufferingPolicy: .bufferingNewest(lineLimit))
     Thread.detachNewThread {
       var rest: [UInt8] = []
       while true {
-        let data = handle.availableData
-        if data.isEmpty { break }
-        rest += data
+        let bytes = Channel.read(reader)
+        if bytes.isEmpty { break }
+        rest += bytes
         var pieces = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         rest = Array(pieces.removeLast())
         for piece in pieces { sink.yield(String(decoding: piece, as: UTF8.self)) }
       }
       if !rest.isEmpty { sink.yield(String(decoding: rest, as: UTF8.self)) }
-      try? handle.close()
+      TCP.close(reader)
       sink.finish()
     }
     return stream

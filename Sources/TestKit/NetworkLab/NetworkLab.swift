@@ -180,11 +180,14 @@ extension NetworkLab {
         inside + ["link", "add", "near", "type", "veth", "peer", "name", "far"],
         ["ip", "netns", "exec", probe, "nft", "add", "table", "inet", "probe"],
       ]
-      defer { _ = Shell.wait(for: ["ip", "netns", "delete", probe]) }
-      for step in steps {
-        if case .failure(let error) = Shell.wait(for: step) { return "\(error)" }
+      var obstacle: String?
+      do {
+        for step in steps { _ = try Shell.wait(for: step) }
+      } catch {
+        obstacle = "\(error)"
       }
-      return nil
+      _ = try? Shell.wait(for: ["ip", "netns", "delete", probe])
+      return obstacle
     #else
       return "network namespaces need Linux"
     #endif

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -41,38 +42,44 @@ enum Shell {
   @discardableResult
   static func run(_ words: [String], input: String = "") async throws -> String {
     let result = await withCheckedContinuation { continuation in
-      Thread.detachNewThread { continuation.resume(returning: wait(for: words, input: input)) }
+      Thread.detachNewThread {
+        continuation.resume(returning: Result { try wait(for: words, input: input) })
+      }
     }
     return try result.get()
   }
 
   /// The same, on the calling thread.
-  static func wait(for words: [String], input: String = "") -> Result<String, NetworkLabError> {
-    func failed(_ status: Int32, _ output: String) -> Result<String, NetworkLabError> {
-      .failure(NetworkLabError(command: words, status: status, output: output))
+  static func wait(for words: [String], input: String = "") throws -> String {
+    let (stdin, stdout) = (try Channel.pair(), try Channel.pair())
+    let theirs = Child.Streams(input: stdin.theirs, output: stdout.theirs, error: stdout.theirs)
+    let started = Result { try Child(words, streams: theirs) }
+    TCP.close(stdin.theirs)
+    TCP.close(stdout.theirs)
+    Channel.write(input, to: stdin.ours)
+    TCP.close(stdin.ours)
+    var bytes: [UInt8] = []
+    while case let more = Channel.read(stdout.ours), !more.isEmpty { bytes += more }
+    TCP.close(stdout.ours)
+    let status = try started.get().wait()
+    guard status == 0 else {
+      throw NetworkLabError(
+        command: words, status: status, output: String(decoding: bytes, as: UTF8.self))
     }
-    guard let name = words.first, let tool = find(name) else { return failed(127, "not found") }
-    let process = Process()
-    let stdout = Pipe()
-    process.executableURL = tool
-    process.arguments = Array(words.dropFirst())
-    process.standardOutput = stdout
-    process.standardError = stdout
-    do {
-      let stdin = try CommandInput()
-      process.standardInput = stdin.reader
-      try process.run()
-      try stdin.reader.close()
-      stdin.write(input)
-      stdin.end()
-    } catch {
-      return failed(127, "\(error)")
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+extension Child {
+  /// Waits for its end on the calling thread.
+  fileprivate func wait() -> Int32 {
+    let ended = DispatchSemaphore(value: 0)
+    let status = Mutex<Int32>(0)
+    whenEnded { word in
+      status.withLock { $0 = word }
+      ended.signal()
     }
-    let data = (try? stdout.fileHandleForReading.readToEnd()) ?? Data()
-    try? stdout.fileHandleForReading.close()
-    process.waitUntilExit()
-    let output = String(decoding: data, as: UTF8.self)
-    return process.terminationStatus == 0
-      ? .success(output) : failed(process.terminationStatus, output)
+    ended.wait()
+    return status.withLock(\.self)
   }
 }

@@ -10,6 +10,7 @@ public enum Reachability: Sendable, Hashable, Codable {
 
 /// Names one way out of the device: interface, its address and its gateway, in one opaque word.
 public struct PathID: Sendable, Hashable, Codable {
+  /// The word itself; compared, never taken apart.
   public var name: String
 
   public init(_ name: String) {

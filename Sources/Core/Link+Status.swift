@@ -1,5 +1,6 @@
 /// What the user, a log or a screen sees of a link; the one projection of its inner state.
 public struct LinkStatus: Sendable, Hashable, Codable {
+  /// Where it stands.
   public var phase: Phase
   /// The number of the try that runs or waits, from 1; 0 when none does.
   public var attempt: Int
@@ -7,6 +8,7 @@ public struct LinkStatus: Sendable, Hashable, Codable {
   public var of: Int?
   /// When the next try is made, if it waits for a time.
   public var retryAt: Instant?
+  /// How data comes in now.
   public var mode: Mode
   /// Why it is not connected.
   public var reason: Reason?

@@ -27,6 +27,7 @@
 /// Every (state, input) pair is written in the `Link+*` files; pairs that change nothing are named
 /// in the last arm of their switch.
 public struct Link: Machine, Hashable {
+  /// The numbers that it goes by.
   public let policy: LinkPolicy
   var chance: Chance
   var state = State.idle(nil)

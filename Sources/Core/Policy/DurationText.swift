@@ -13,7 +13,7 @@ extension Duration {
     return "\(total)ns"
   }
 
-  /// Reads `250ms`, `30s`, `1.5s`, `15m`, `1h`, `40us` or `7ns`; `nil` for anything else or negative.
+  /// Reads `250ms`, `30s`, `1.5s`, `15m`, `1h`, `40us` or `7ns`; `nil` otherwise.
   public init?(text: some StringProtocol) {
     let split = text.firstIndex { !($0.isASCII && $0.isNumber) && $0 != "." } ?? text.endIndex
     let scale: Int64

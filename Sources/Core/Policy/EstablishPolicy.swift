@@ -9,6 +9,7 @@ public struct EstablishPolicy: Sendable, Hashable {
   /// Time for what the feature does before a first or foreground connect; `nil` when nothing is.
   public var prepare: Duration?
 
+  /// What counts as connected.
   public enum Milestone: String, Sendable, Hashable, CaseIterable {
     /// The transport is open.
     case opened

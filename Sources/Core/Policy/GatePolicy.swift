@@ -8,8 +8,11 @@ public struct GatePolicy: Sendable, Hashable {
   public var refreshTimeout: Duration
   /// After a change of network, wait this long for it to settle.
   public var settle: Duration
+  /// When traffic goes another way.
   public var networkChange: NetworkChangeRule
+  /// When nobody looks any more.
   public var background: BackgroundRule
+  /// When somebody looks again.
   public var foreground: ForegroundRule
 
   public init(

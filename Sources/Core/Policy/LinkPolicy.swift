@@ -5,10 +5,15 @@
 public struct LinkPolicy: Sendable, Hashable {
   /// What it is called in tables; presets are named after their feature.
   public let name: String
+  /// When to try again, and how often.
   public let retry: RetryPolicy
+  /// When trying is allowed at all.
   public let gate: GatePolicy
+  /// What proves life, and what its absence leads to.
   public let liveness: LivenessPolicy
+  /// What counts as connected, and how long it may take.
   public let establish: EstablishPolicy
+  /// What stays armed between tries.
   public let standby: StandbyPolicy
   /// One verdict for each class of failure.
   public let verdicts: [FailureClass: Verdict]
@@ -44,6 +49,7 @@ public struct LinkPolicy: Sendable, Hashable {
 
 /// Why a policy cannot be: every problem, in the order of the policy's keys.
 public struct PolicyError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// One sentence each; never empty.
   public let problems: [String]
 
   public init(problems: [String]) {

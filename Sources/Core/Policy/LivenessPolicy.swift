@@ -6,7 +6,7 @@ public struct LivenessPolicy: Sendable, Hashable {
   public var ping: Duration?
   /// The least time a pong may take; any byte counts as an answer.
   public var pongTimeout: Duration
-  /// A pong may take this many round trips (smoothed, RFC 6298) if that is longer: slow is not dead.
+  /// A pong may take so many round trips (smoothed, RFC 6298) if that is longer: slow is not dead.
   public var pongRoundTrips: Int
   /// Ends a link without valid data for a while; `nil` for none.
   public var idle: IdleRule?
@@ -25,7 +25,9 @@ public struct LivenessPolicy: Sendable, Hashable {
 
 /// After `after` without valid data the link is closed.
 public struct IdleRule: Sendable, Hashable {
+  /// The longest silence; more than zero.
   public var after: Duration
+  /// Where the link goes then.
   public var then: Then
 
   /// Where an idle link goes.

@@ -3,6 +3,7 @@
 /// The table of keys is the one form in which policies leave the program: `policy show`, `--set`,
 /// and `Codable` all use it.
 public struct PolicyKey: Sendable {
+  /// The part and the number, such as `retry.first`.
   public let name: String
   /// One line for people, with what a special value means.
   public let meaning: String

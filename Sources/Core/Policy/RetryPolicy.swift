@@ -31,7 +31,9 @@ public struct RetryPolicy: Sendable, Hashable {
 
 /// At most `attempts` tries within any stretch of `per`.
 public struct AttemptWindow: Sendable, Hashable {
+  /// How many tries; at least 1.
   public var attempts: Int
+  /// The length of the stretch; more than zero.
   public var per: Duration
 
   public init(attempts: Int, per: Duration) {
@@ -42,8 +44,11 @@ public struct AttemptWindow: Sendable, Hashable {
 
 /// After `failures` failed tries within `within`, none is made for `pause`.
 public struct Breaker: Sendable, Hashable {
+  /// How many failures open it; at least 1.
   public var failures: Int
+  /// The stretch in which they are counted.
   public var within: Duration
+  /// How long nothing is tried.
   public var pause: Duration
 
   public init(failures: Int, within: Duration, pause: Duration) {
@@ -55,6 +60,7 @@ public struct Breaker: Sendable, Hashable {
 
 /// The count of failures starts again when the link stood for `after`, or brought valid data.
 public struct Stability: Sendable, Hashable {
+  /// How long the link must stand.
   public var after: Duration
   /// Whether one valid message proves the link before `after` is over.
   public var provenByData: Bool

@@ -65,12 +65,15 @@ public protocol SocketDialer: Sendable {
 
 /// One HTTP exchange to be made.
 public struct HTTPRequest: Sendable {
+  /// An RFC 9110 method, in capitals.
   public var method: String
   /// `http` or `https`, without the token.
   public var url: String
+  /// Sent in this order; may hold the token.
   public var headers: [(name: String, value: String)]
   /// Appended to the URL's query, percent-encoded by the adapter; may hold the token.
   public var query: [(name: String, value: String)]
+  /// Sent as it is; empty for none.
   public var body: [UInt8]
   /// Time for the whole exchange.
   public var timeout: Duration
@@ -94,9 +97,11 @@ public struct HTTPRequest: Sendable {
 
 /// A whole HTTP answer of any status.
 public struct HTTPResponse: Sendable, Equatable {
+  /// The RFC 9110 status code, 100 to 599.
   public var status: Int
   /// Names in lower case; repeated fields joined by `, `.
   public var headers: [String: String]
+  /// The whole body, decoded from its transfer coding.
   public var body: [UInt8]
 
   public init(status: Int, headers: [String: String], body: [UInt8]) {

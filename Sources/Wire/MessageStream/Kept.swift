@@ -1,6 +1,7 @@
 public import LinkCore
 
-// What a phone keeps of a shop. The model decides it, a store writes it down: both speak these words.
+// What a phone keeps of a shop. The model decides it, a store writes it down: both speak these
+// words.
 
 /// How far the timeline is known to be whole.
 public struct Cursor: Sendable, Hashable, Codable {

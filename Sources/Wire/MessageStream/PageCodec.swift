@@ -19,7 +19,7 @@ public enum PageCodec {
   /// Writes the whole envelope; `total` counts the messages that the query reaches on all pages.
   ///
   /// A page without a head is a plain server's and says nothing of recovery.
-  /// Queries by position have no pages: they are page 1, and `page.hasNext` alone says what follows.
+  /// Queries by position have no pages: they are page 1, and `page.hasNext` alone tells of more.
   public static func encode(_ page: Page, query: PageQuery, total: UInt64) -> [UInt8] {
     let (number, limit) = query.pageAndLimit
     let pages = total / UInt64(max(1, limit)) + (total % UInt64(max(1, limit)) > 0 ? 1 : 0)

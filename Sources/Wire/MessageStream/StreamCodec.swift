@@ -15,7 +15,7 @@ public enum StreamCodec {
   /// Of repeated keys the last counts, though a bad earlier one still spoils the message. A frame
   /// with a string `type` and no `id` is a notice, whatever else it holds. An empty display name
   /// is none; an `updated_at` equal to `created_at` is none unless the message is edited.
-  /// Throws when the frame is longer than `limits` allow, is no JSON object or no message of `shop`.
+  /// Throws when the frame is longer than `limits` allow, no JSON object or no message of `shop`.
   public static func decode(
     _ frame: [UInt8], shop: ShopID, limits: MessageLimits = MessageLimits()
   ) throws(MessageError) -> StreamFrame {

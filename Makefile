@@ -1,0 +1,44 @@
+# Everything that is done with this package from a shell. `make` alone lists it.
+
+SWIFT ?= swift
+# An import of a module that the manifest does not grant builds silently otherwise.
+STRICT = --explicit-target-dependency-import-check error
+STAMP = .build/setup.stamp
+
+# Suites that run threads, C libraries or raw memory.
+RISKY = RuntimeTests|CurlNetworkTests|StoreSQLiteTests|SystemTests|BackendTests|HoldfastTests
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build test lint demo docs sanitize clean
+
+help: ## lists the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
+
+setup: $(STAMP) ## installs what is missing from Debian
+
+$(STAMP): scripts/setup
+	@scripts/setup
+	@mkdir -p $(@D) && touch $@
+
+build: setup ## builds everything, tests included
+	$(SWIFT) build --build-tests $(STRICT)
+
+test: lint build ## checks the style, builds, and runs every test
+	$(SWIFT) test --skip-build --disable-xctest
+
+lint: ## checks the style without changing a file
+	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests
+
+demo: setup ## shows on this machine that a link holds
+	$(SWIFT) build -c release --product holdfast $(STRICT)
+	.build/release/holdfast demo
+
+docs: setup ## builds the reference of the public modules into .build/docs
+	@SWIFT="$(SWIFT)" scripts/docs
+
+sanitize: setup ## runs the risky suites under the thread and the address sanitizer
+	$(SWIFT) test --disable-xctest --sanitize=thread --scratch-path .b-tsan --filter '^($(RISKY))\.'
+	$(SWIFT) test --disable-xctest --sanitize=address --scratch-path .b-asan --filter '^($(RISKY))\.'
+
+clean: ## removes everything that was built
+	rm -rf .build .b-tsan .b-asan

@@ -1,0 +1,132 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// A TCP proxy on the loopback that misbehaves on request, for tests over real sockets.
+///
+/// It has one thread of its own and holds at most 1 MiB per connection and direction. It ends, and
+/// its connections with it, when the last reference to it goes.
+public actor FaultProxy {
+  /// Where it listens, on 127.0.0.1. The same through every fault.
+  public nonisolated let port: UInt16
+  /// What passed so far.
+  public private(set) var traffic = Traffic()
+
+  private let upstream: UInt16
+  private let loop: PollLoop
+  /// Bound and never listening: it keeps the port ours while connects are refused.
+  private let keeper: Int32
+  private var door: Door
+  private var fault = Fault.pass
+  private var links: [Int: Link] = [:]
+  private var waiting: [Waiting] = []
+
+  private struct Waiting {
+    var condition: @Sendable (Traffic) -> Bool
+    var continuation: CheckedContinuation<Traffic, Never>
+  }
+
+  /// Listens on a free port and forwards each connection to `upstream` on 127.0.0.1.
+  public init(upstream: UInt16) throws(FaultProxyError) {
+    self.upstream = upstream
+    loop = try PollLoop()
+    keeper = try TCP.bound(to: 0)
+    port = TCP.localPort(of: keeper)
+    door = try Door(port: port)
+    loop.start { [weak self] ready in self?.assumeIsolated { $0.turn(ready) } }
+  }
+
+  deinit {
+    for link in links.values { _ = link.close() }
+    door.shut()
+    TCP.close(keeper)
+    loop.wake()
+  }
+
+  public nonisolated var unownedExecutor: UnownedSerialExecutor {
+    unsafe loop.asUnownedSerialExecutor()
+  }
+
+  /// Replaces the fault. It holds for open and new connections when this returns.
+  ///
+  /// `.cut` and `.reset` end all open connections; lift them at once to end only those.
+  public func set(_ fault: Fault) throws(FaultProxyError) {
+    self.fault = fault
+    admit()
+    for id in links.keys.sorted() { links[id]?.set(fault) }
+    if fault == .cut || fault == .reset { endAll() }
+    try arrangeDoor()
+  }
+
+  /// Waits until `condition` holds of the traffic; returns the traffic that it holds of.
+  public func traffic(
+    reaches condition: @escaping @Sendable (Traffic) -> Bool
+  ) async -> Traffic {
+    if condition(traffic) { return traffic }
+    return await withCheckedContinuation {
+      waiting.append(Waiting(condition: condition, continuation: $0))
+    }
+  }
+
+  /// One turn of the loop: what is ready is moved, what is over is removed.
+  private func turn(_ ready: [Int32: Int16]) -> PollLoop.Plan {
+    let now = ContinuousClock.now
+    admit()
+    for id in links.keys.sorted() {
+      let outcome = links[id]?.turn(ready, at: now) { up, down in
+        traffic.bytesUp += up
+        traffic.bytesDown += down
+      }
+      if outcome == .closed { links[id] = nil }
+    }
+    traffic.open = links.count
+    resumeWaiting()
+    return PollLoop.Plan(
+      sockets: links.values.flatMap { $0.interests(at: now) } + door.interests,
+      deadline: links.values.compactMap { $0.deadline(after: now) }.min())
+  }
+
+  private func admit() {
+    while let client = door.next() {
+      traffic.connections += 1
+      guard fault != .reset, fault != .cut else {
+        if fault == .reset { TCP.reset(client) } else { TCP.close(client) }
+        continue
+      }
+      do throws(FaultProxyError) {
+        let socket = try TCP.connecting(to: upstream)
+        links[traffic.connections] = Link(client: client, upstream: socket, fault: fault)
+      } catch {
+        TCP.reset(client)
+      }
+    }
+    traffic.open = links.count
+  }
+
+  private func endAll() {
+    for id in links.keys.sorted() {
+      _ = fault == .reset ? links[id]?.reset() : links[id]?.close()
+    }
+    links = [:]
+    traffic.open = 0
+  }
+
+  private func arrangeDoor() throws(FaultProxyError) {
+    switch fault {
+    case .refuse: door.shut()
+    case .blackhole(let hole) where hole.connects == .hang: try door.jam()
+    case .pass, .cut, .reset, .blackhole, .delay, .rate, .cutAfter: try door.open()
+    }
+  }
+
+  private func resumeWaiting() {
+    let met = waiting.filter { $0.condition(traffic) }
+    guard !met.isEmpty else { return }
+    waiting.removeAll { $0.condition(traffic) }
+    for waiter in met { waiter.continuation.resume(returning: traffic) }
+  }
+}

@@ -1,0 +1,96 @@
+/// One direction of a proxied connection: what came in and may not, or not yet, go out.
+///
+/// A value that does no I/O: bytes and the instant go in, and what may be sent comes out.
+struct Flow {
+  /// How bytes move; the part of a fault that concerns one direction.
+  enum Course: Equatable {
+    case pass
+    case hold
+    case swallow
+    case delay(Duration)
+    case rate(Int)
+  }
+
+  typealias Moment = ContinuousClock.Instant
+
+  /// Bytes kept at most; beyond it the peer's own send buffer fills, as on a real path.
+  static let limit = 1 << 20
+  /// A rate is kept up in slices of a twentieth of a second.
+  static let slicesPerSecond = 20
+
+  var course = Course.pass
+  /// Bytes that may still leave; nil without a bound.
+  var allowance: Int?
+  private var pieces: [(bytes: ArraySlice<UInt8>, due: Moment)] = []
+  private var kept = 0
+  private var pacedUntil: Moment?
+  private var endDue: Moment?
+  private(set) var endSent = false
+
+  /// Whether more bytes may be read.
+  var hasRoom: Bool { endDue == nil && kept < Self.limit }
+
+  /// Whether nothing more may leave, for good.
+  var isSpent: Bool { allowance == 0 }
+
+  mutating func take(_ bytes: ArraySlice<UInt8>, at now: Moment) {
+    guard course != .swallow else { return }
+    pieces.append((bytes, due(now)))
+    kept += bytes.count
+  }
+
+  /// The source will send no more.
+  mutating func takeEnd(at now: Moment) {
+    endDue = due(now)
+  }
+
+  /// What may leave now; empty when nothing may.
+  func ready(at now: Moment) -> ArraySlice<UInt8> {
+    guard let first = pieces.first, isOpen(at: now), first.due <= now else { return [] }
+    var count = first.bytes.count
+    if case .rate(let rate) = course { count = min(count, slice(of: rate)) }
+    if let allowance { count = min(count, allowance) }
+    return first.bytes.prefix(count)
+  }
+
+  mutating func sent(_ count: Int, at now: Moment) {
+    pieces[0].bytes = pieces[0].bytes.dropFirst(count)
+    if pieces[0].bytes.isEmpty { pieces.removeFirst() }
+    kept -= count
+    allowance = allowance.map { $0 - count }
+    if case .rate(let rate) = course {
+      pacedUntil = now + .nanoseconds(count * 1_000_000_000 / max(rate, 1))
+    }
+  }
+
+  /// Whether the end may be passed on now.
+  func endIsReady(at now: Moment) -> Bool {
+    guard let endDue, !endSent, pieces.isEmpty else { return false }
+    return isOpen(at: now) && endDue <= now
+  }
+
+  mutating func sentEnd() { endSent = true }
+
+  /// When time alone changes what may leave.
+  func deadline(after now: Moment) -> Moment? {
+    guard !isSilent else { return nil }
+    guard let due = pieces.first?.due ?? (endSent ? nil : endDue) else { return nil }
+    let next = max(due, pacedUntil ?? due)
+    return next > now ? next : nil
+  }
+
+  private var isSilent: Bool { course == .hold || course == .swallow }
+
+  private func isOpen(at now: Moment) -> Bool {
+    guard !isSilent else { return false }
+    guard case .rate = course, let pacedUntil else { return true }
+    return pacedUntil <= now
+  }
+
+  private func due(_ now: Moment) -> Moment {
+    guard case .delay(let delay) = course else { return now }
+    return now + delay
+  }
+
+  private func slice(of rate: Int) -> Int { max(rate / Self.slicesPerSecond, 1) }
+}

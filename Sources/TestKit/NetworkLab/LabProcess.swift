@@ -1,0 +1,77 @@
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// A program that runs in a place of a `NetworkLab`.
+public final class LabProcess: Sendable {
+  /// Lines kept of each stream while nobody reads them; beyond it the oldest go.
+  public static let lineLimit = 10_000
+
+  /// What it prints on standard output, line by line; ends when it closes it.
+  public let lines: AsyncStream<String>
+  /// What it prints on standard error, line by line; ends when it closes it.
+  public let diagnostics: AsyncStream<String>
+
+  private let child: Child
+  private let input: Int32
+
+  init(_ words: [String], environment: [String: String]) throws {
+    let (input, output, error) = (try Channel.pair(), try Channel.pair(), try Channel.pair())
+    let theirs = Child.Streams(input: input.theirs, output: output.theirs, error: error.theirs)
+    self.input = input.ours
+    lines = Self.lines(of: output.ours)
+    diagnostics = Self.lines(of: error.ours)
+    defer { for end in [theirs.input, theirs.output, theirs.error] { TCP.close(end) } }
+    child = try Child(words, environment: environment, streams: theirs)
+  }
+
+  deinit {
+    child.signal(SIGKILL)
+    TCP.close(input)
+  }
+
+  /// The process of the program itself.
+  public var identifier: Int32 { child.identifier }
+
+  /// Writes a line to its standard input; nothing happens when it no longer reads.
+  public func send(_ line: String) {
+    Channel.write(line + "\n", to: input)
+  }
+
+  /// Sends it a signal; `SIGTERM` asks it to end.
+  public func signal(_ number: Int32) {
+    child.signal(number)
+  }
+
+  /// Waits for its end; returns the exit status, or the signal that ended it.
+  public func exit() async -> Int32 {
+    await child.exit()
+  }
+
+  /// Reads on a thread of its own, so that a program that talks much is never blocked for long.
+  private static func lines(of reader: Int32) -> AsyncStream<String> {
+    let (stream, sink) = AsyncStream.makeStream(
+      of: String.self, bufferingPolicy: .bufferingNewest(lineLimit))
+    Thread.detachNewThread {
+      var rest: [UInt8] = []
+      while true {
+        let bytes = Channel.read(reader)
+        if bytes.isEmpty { break }
+        rest += bytes
+        var pieces = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        rest = Array(pieces.removeLast())
+        for piece in pieces { sink.yield(String(decoding: piece, as: UTF8.self)) }
+      }
+      if !rest.isEmpty { sink.yield(String(decoding: rest, as: UTF8.self)) }
+      TCP.close(reader)
+      sink.finish()
+    }
+    return stream
+  }
+}

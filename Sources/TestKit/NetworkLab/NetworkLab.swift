@@ -1,0 +1,195 @@
+import Foundation
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// A phone with two ways out, in network namespaces of this machine, and trouble on request.
+///
+///     phone  wlan0 10.1.0.2 -- 10.1.0.1 access point, NAT 10.9.1.2 -- 10.9.1.1 net
+///            cell0 10.2.0.2 -- 10.2.0.1 tower,        NAT 10.9.2.2 -- 10.9.2.1 203.0.113.10
+///
+/// It needs Linux, root, `ip`, `nft`, `conntrack`, `ss` and `sysctl`. Names hold the process id, so
+/// several labs can stand side by side; a lab that a killed process left is removed by the next.
+public actor NetworkLab {
+  /// A network namespace of the lab.
+  public enum Place: String, Sendable, CaseIterable {
+    /// Where the client runs.
+    case phone
+    /// The router behind `wlan0`.
+    case accessPoint = "ap"
+    /// The router behind `cell0`.
+    case tower
+    /// Where the server runs, at `serverAddress`.
+    case net
+  }
+
+  /// The server's address as the phone knows it (RFC 5737, TEST-NET-3).
+  public static let serverAddress = "203.0.113.10"
+
+  /// Why no lab can be built here; nil when one can.
+  public static let obstacle: String? = findObstacle()
+
+  /// Whether a lab can be built here.
+  public static var isAvailable: Bool { obstacle == nil }
+
+  private static let serial = Mutex(0)
+
+  /// The last number of the phone's address on `wlan0`.
+  var wifiHost = 2
+  private let suffix: String
+
+  /// Builds a lab for `body` and removes it afterwards, however `body` ends.
+  public static func with<R: Sendable>(
+    _ body: (NetworkLab) async throws -> R
+  ) async throws -> R {
+    await sweep()
+    let lab = NetworkLab()
+    do {
+      try await lab.build()
+      let result = try await body(lab)
+      await lab.tearDown()
+      return result
+    } catch {
+      await lab.tearDown()
+      throw error
+    }
+  }
+
+  private init() {
+    let number = Self.serial.withLock {
+      $0 += 1
+      return $0
+    }
+    suffix = "\(getpid())-\(number)"
+  }
+
+  /// The name of a place's namespace, for `ip netns`.
+  public nonisolated func name(of place: Place) -> String { "lab\(place.rawValue)-\(suffix)" }
+
+  /// Runs a command in a place to its end; returns what it printed.
+  @discardableResult
+  public func run(in place: Place, _ words: String..., input: String = "") async throws -> String {
+    try await Shell.run(["ip", "netns", "exec", name(of: place)] + words, input: input)
+  }
+
+  /// Starts a program in a place; it is killed with the lab, or when the last reference goes.
+  public func spawn(
+    in place: Place, _ words: [String], environment: [String: String] = [:]
+  ) throws -> LabProcess {
+    try LabProcess(
+      ["ip", "netns", "exec", name(of: place)] + words, environment: environment)
+  }
+
+  /// Gives lines to one `ip` in a place.
+  func ip(in place: Place, _ lines: String...) async throws {
+    try await Shell.run(
+      ["ip", "-netns", name(of: place), "-batch", "-"],
+      input: lines.map { $0 + "\n" }.joined())
+  }
+
+  private func build() async throws {
+    let (phone, ap) = (name(of: .phone), name(of: .accessPoint))
+    let (tower, net) = (name(of: .tower), name(of: .net))
+    let all = Place.allCases.map { "netns add \(name(of: $0))\n" }.joined()
+    try await Shell.run(
+      ["ip", "-batch", "-"],
+      input: all + """
+        link add wlan0 netns \(phone) type veth peer name phone netns \(ap)
+        link add cell0 netns \(phone) type veth peer name phone netns \(tower)
+        link add uplink netns \(ap) type veth peer name wifi netns \(net)
+        link add uplink netns \(tower) type veth peer name cell netns \(net)
+
+        """)
+    try await ip(
+      in: .net, "link set lo up", "addr add \(Self.serverAddress)/32 dev lo",
+      "addr add 10.9.1.1/24 dev wifi", "link set wifi up",
+      "addr add 10.9.2.1/24 dev cell", "link set cell up")
+    try await buildRouter(.accessPoint, number: 1)
+    try await buildRouter(.tower, number: 2)
+    try await ip(
+      in: .phone, "link set lo up",
+      "addr add 10.1.0.2/24 dev wlan0", "link set wlan0 up",
+      "addr add 10.2.0.2/24 dev cell0", "link set cell0 up",
+      PhoneLink.wifi.route, PhoneLink.cell.route)
+  }
+
+  private func buildRouter(_ place: Place, number: Int) async throws {
+    try await ip(
+      in: place, "link set lo up",
+      "addr add 10.\(number).0.1/24 dev phone", "link set phone up",
+      "addr add 10.9.\(number).2/24 dev uplink", "link set uplink up",
+      "route add default via 10.9.\(number).1")
+    try await run(in: place, "sysctl", "-qw", "net.ipv4.ip_forward=1")
+    try await run(
+      in: place, "nft", "-f", "-",
+      input: """
+        table ip nat {
+          chain out {
+            type nat hook postrouting priority 100
+            oifname "uplink" masquerade
+          }
+        }
+
+        """)
+  }
+
+  private func tearDown() async {
+    for place in Place.allCases { await Self.remove(name(of: place)) }
+  }
+}
+
+// Removing, and finding out whether there is anything to build on.
+extension NetworkLab {
+  private static let folder = "/run/netns"
+
+  /// Kills what runs in a namespace, then removes it.
+  private static func remove(_ namespace: String) async {
+    let listed = try? await Shell.run(["ip", "netns", "pids", namespace])
+    for word in (listed ?? "").split(whereSeparator: \.isWhitespace) {
+      if let process = Int32(word) { kill(process, SIGKILL) }
+    }
+    _ = try? await Shell.run(["ip", "netns", "delete", namespace])
+  }
+
+  /// Removes the namespaces of processes that are no more.
+  private static func sweep() async {
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+      let parts = name.split(separator: "-")
+      let isOurs = Place.allCases.contains { "lab" + $0.rawValue == parts.first ?? "" }
+      guard isOurs, parts.count == 3, let owner = Int32(parts[1]) else { continue }
+      if kill(owner, 0) != 0, errno == ESRCH { await remove(name) }
+    }
+  }
+
+  private static func findObstacle() -> String? {
+    #if os(Linux)
+      guard geteuid() == 0 else { return "network namespaces need root" }
+      let tools = ["ip", "nft", "conntrack", "ss", "sysctl"]
+      let missing = tools.filter { Shell.find($0) == nil }
+      guard missing.isEmpty else { return "not installed: \(missing.joined(separator: ", "))" }
+      let probe = "labprobe-\(getpid())-0"
+      let inside = ["ip", "-netns", probe]
+      let steps = [
+        ["ip", "netns", "add", probe],
+        inside + ["link", "add", "near", "type", "veth", "peer", "name", "far"],
+        ["ip", "netns", "exec", probe, "nft", "add", "table", "inet", "probe"],
+      ]
+      var obstacle: String?
+      do {
+        for step in steps { _ = try Shell.wait(for: step) }
+      } catch {
+        obstacle = "\(error)"
+      }
+      _ = try? Shell.wait(for: ["ip", "netns", "delete", probe])
+      return obstacle
+    #else
+      return "network namespaces need Linux"
+    #endif
+  }
+}

@@ -1,0 +1,109 @@
+import HoldfastTestKit
+
+/// An echo server and a client inside a lab, driven by lines.
+struct LabPeers {
+  private static let server = """
+    import errno, socket, sys, threading
+    listener = socket.create_server(("203.0.113.10", 0))
+    print("port", listener.getsockname()[1], flush=True)
+    peers = []
+    def echo(peer):
+        try:
+            while data := peer.recv(4096): peer.sendall(data)
+            print("end", flush=True)
+        except OSError as e: print("lost", errno.errorcode[e.errno], flush=True)
+    def accept():
+        while True:
+            peer, address = listener.accept()
+            peers.append(peer)
+            print("from", address[0], flush=True)
+            threading.Thread(target=echo, args=(peer,), daemon=True).start()
+    threading.Thread(target=accept, daemon=True).start()
+    for line in sys.stdin:
+        peers[-1].sendall(b"pushed")
+    """
+
+  private static let client = """
+    import errno, socket, sys
+    peer = None
+    def answer(patience, act):
+        try:
+            peer.settimeout(patience)
+            print(act() or "end", flush=True)
+        except TimeoutError: print("stall", flush=True)
+        except OSError as e: print(errno.errorcode[e.errno], flush=True)
+    def connect():
+        peer.connect(("203.0.113.10", int(word)))
+        return "open"
+    def say():
+        peer.sendall(word.encode())
+        return peer.recv(4096).decode()
+    for line in sys.stdin:
+        command, word, patience = line.split()
+        if command == "connect":
+            peer = socket.socket()
+            answer(float(patience), connect)
+        if command == "say": answer(float(patience), say)
+        if command == "hear": answer(float(patience), lambda: peer.recv(4096).decode())
+    """
+
+  private let server: LabProcess
+  private let client: LabProcess
+  private let port: String
+  private let serverLines: LineReader
+  private let clientLines: LineReader
+
+  init(in lab: NetworkLab) async throws {
+    server = try await lab.spawn(in: .net, ["python3", "-c", Self.server])
+    client = try await lab.spawn(in: .phone, ["python3", "-c", Self.client])
+    serverLines = LineReader(server.lines)
+    clientLines = LineReader(client.lines)
+    port = await serverLines.next().split(separator: " ").last.map(String.init) ?? "0"
+  }
+
+  /// How long to wait for what should come.
+  private static let patience = 20.0
+  /// How long to wait for what should not come.
+  static let silence = 0.5
+
+  /// What became of a new connect: `open`, `stall` or the name of an `errno`.
+  func connect(patience: Double = patience) async -> String {
+    await ask("connect \(port) \(patience)")
+  }
+
+  /// What came back for a word: itself, `stall`, `end` or the name of an `errno`.
+  func say(_ word: String, patience: Double = patience) async -> String {
+    await ask("say \(word) \(patience)")
+  }
+
+  /// What the client hears without saying anything.
+  func hear() async -> String { await ask("hear it \(Self.patience)") }
+
+  /// Lets the server say something on its own.
+  func push() { server.send("push") }
+
+  /// What the server tells next: `from ADDRESS`, `end` or `lost ERRNO`.
+  func serverSays() async -> String { await serverLines.next() }
+
+  private func ask(_ line: String) async -> String {
+    client.send(line)
+    return await clientLines.next()
+  }
+}
+
+/// Takes lines one at a time.
+actor LineReader {
+  private var iterator: AsyncStream<String>.Iterator
+
+  init(_ lines: AsyncStream<String>) {
+    iterator = lines.makeAsyncIterator()
+  }
+
+  /// The next line; empty when there is none any more.
+  func next() async -> String {
+    var iterator = iterator
+    let line = await iterator.next(isolation: #isolation)
+    self.iterator = iterator
+    return line ?? ""
+  }
+}

@@ -1,0 +1,187 @@
+import Foundation
+@testable import HoldfastTestKit
+import Testing
+
+/// Each trouble of the lab, seen by plain sockets in it.
+@Suite(
+  .serialized, .timeLimit(.minutes(1)),
+  .enabled(if: NetworkLab.isAvailable, "\(NetworkLab.obstacle ?? "")"))
+struct NetworkLabTests {
+  @Test func `the phone reaches the server over Wi-Fi through the access point`() async throws {
+    try await NetworkLab.with { lab in
+      let peers = try await LabPeers(in: lab)
+      #expect(await peers.connect() == "open")
+      #expect(await peers.serverSays() == "from 10.9.1.2")
+      #expect(await peers.say("hello") == "hello")
+    }
+  }
+
+  @Test func `new connections follow the default route`() async throws {
+    try await NetworkLab.with { lab in
+      let peers = try await LabPeers(in: lab)
+      for link in [PhoneLink.cell, .wifi, .cell] {
+        try await lab.moveDefaultRoute(to: link)
+        #expect(await peers.connect() == "open")
+        #expect(await peers.serverSays() == "from \(link.publicAddress)")
+      }
+    }
+  }
+
+  @Test func `a link that goes down stalls its sockets, and new ones take the other`()
+    async throws
+  {
+    try await NetworkLab.with { lab in
+      let (old, new) = (try await LabPeers(in: lab), try await LabPeers(in: lab))
+      #expect(await old.connect() == "open")
+      try await lab.linkDown(.wifi)
+      #expect(await old.say("lost", patience: LabPeers.silence) == "stall")
+      #expect(await new.connect() == "open")
+      #expect(await new.serverSays() == "from 10.9.2.2")
+      try await lab.linkUp(.wifi)
+      #expect(await new.connect() == "open")
+      #expect(await new.serverSays() == "from 10.9.1.2")
+      // Retransmission brings what was said into the dead link.
+      #expect(await old.hear() == "lost")
+    }
+  }
+
+  @Test func `a black hole is silent and gives back what waits`() async throws {
+    try await NetworkLab.with { lab in
+      let peers = try await LabPeers(in: lab)
+      #expect(await peers.connect() == "open")
+      try await lab.blackhole(true)
+      #expect(await peers.say("held", patience: LabPeers.silence) == "stall")
+      try await lab.blackhole(false)
+      #expect(await peers.hear() == "held")
+    }
+  }
+
+  @Test func `a black hole leaves new connects without an answer`() async throws {
+    try await NetworkLab.with { lab in
+      let peers = try await LabPeers(in: lab)
+      try await lab.blackhole(true)
+      #expect(await peers.connect(patience: LabPeers.silence) == "stall")
+      try await lab.blackhole(false)
+      #expect(await peers.connect() == "open")
+    }
+  }
+
+  @Test func `a reset ends open connections and refuses new ones`() async throws {
+    try await NetworkLab.with { lab in
+      let peers = try await LabPeers(in: lab)
+      #expect(await peers.connect() == "open")
+      try await lab.reset(true)
+      #expect(await peers.say("hello") == "ECONNRESET")
+      #expect(await peers.connect() == "ECONNREFUSED")
+      try await lab.reset(false)
+      #expect(await peers.connect() == "open")
+    }
+  }
+
+  @Test func `a forgotten NAT entry resets the server and leaves the phone in silence`()
+    async throws
+  {
+    try await NetworkLab.with { lab in
+      let peers = try await LabPeers(in: lab)
+      #expect(await peers.connect() == "open")
+      #expect(await peers.serverSays() == "from 10.9.1.2")
+      try await lab.expireNAT()
+      peers.push()
+      #expect(await peers.serverSays() == "lost ECONNRESET")
+      #expect(await peers.say("hello", patience: LabPeers.silence) == "stall")
+      #expect(await peers.connect() == "open")
+    }
+  }
+
+  @Test func `carrier goes and comes while the interface stays up`() async throws {
+    try await NetworkLab.with { lab in
+      let peers = try await LabPeers(in: lab)
+      #expect(await peers.connect() == "open")
+      for isOn in [false, true] {
+        try await lab.carrier(isOn)
+        let carrier = try await lab.run(in: .phone, "cat", "/sys/class/net/wlan0/carrier")
+        #expect(carrier == (isOn ? "1\n" : "0\n"))
+        let flags = try await lab.run(in: .phone, "ip", "link", "show", "wlan0", "up")
+        #expect(flags.contains("wlan0"))
+      }
+      #expect(await peers.connect() == "open")
+    }
+  }
+
+  @Test func `a change of address stalls what is open and lets new connects through`()
+    async throws
+  {
+    try await NetworkLab.with { lab in
+      let peers = try await LabPeers(in: lab)
+      #expect(await peers.connect() == "open")
+      try await lab.changeAddress()
+      #expect(await peers.say("lost", patience: LabPeers.silence) == "stall")
+      #expect(await peers.connect() == "open")
+      #expect(await peers.say("found") == "found")
+    }
+  }
+
+  @Test func `killed sockets fail at once`() async throws {
+    try await NetworkLab.with { lab in
+      let peers = try await LabPeers(in: lab)
+      #expect(await peers.connect() == "open")
+      try await lab.killSockets()
+      #expect(await peers.hear() == "ECONNABORTED")
+      #expect(await peers.connect() == "open")
+    }
+  }
+
+  @Test func `a lab is gone afterwards, and so is what ran in it`() async throws {
+    struct Stop: Error {}
+    var program: LabProcess?
+    var names: [String] = []
+    await #expect(throws: Stop.self) {
+      try await NetworkLab.with { lab in
+        names = NetworkLab.Place.allCases.map(lab.name)
+        program = try await lab.spawn(in: .phone, ["tail", "-f", "/dev/null"])
+        throw Stop()
+      }
+    }
+    #expect(await program?.exit() == SIGKILL)
+    #expect(names.count == 4)
+    #expect(names.filter { FileManager.default.fileExists(atPath: "/run/netns/" + $0) } == [])
+  }
+
+  @Test func `a program's lines and its status come out of the lab`() async throws {
+    try await NetworkLab.with { lab in
+      let script = "read a; echo \"$a $B\"; printf rest; echo bad >&2; exit 7"
+      let program = try await lab.spawn(
+        in: .phone, ["sh", "-c", script], environment: ["B": "there"])
+      program.send("hello")
+      #expect(await program.lines.reduce(into: []) { $0.append($1) } == ["hello there", "rest"])
+      #expect(await program.diagnostics.reduce(into: []) { $0.append($1) } == ["bad"])
+      #expect(await program.exit() == 7)
+      program.send("nobody reads this")
+    }
+  }
+
+  @Test func `a command that fails says what it was and what it printed`() async throws {
+    try await NetworkLab.with { lab in
+      let error = await #expect(throws: NetworkLabError.self) {
+        try await lab.run(in: .phone, "sh", "-c", "echo no; exit 3")
+      }
+      #expect(error?.status == 3)
+      #expect(error?.output == "no\n")
+    }
+  }
+
+  @Test func `what a killed process left is removed by the next lab`() async throws {
+    let dead = try await NetworkLab.with { lab in
+      let program = try await lab.spawn(in: .phone, ["true"])
+      _ = await program.exit()
+      return program.identifier
+    }
+    let left = "labphone-\(dead)-1"
+    try await Shell.run(["ip", "netns", "add", left])
+    try await NetworkLab.with { lab in
+      let names = try await Shell.run(["ip", "netns", "list"])
+      #expect(names.contains(lab.name(of: .phone)))
+      #expect(!names.contains(left))
+    }
+  }
+}

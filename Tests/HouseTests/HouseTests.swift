@@ -1,0 +1,81 @@
+import Testing
+
+/// The rules of the house, held against every file of the package.
+@Suite struct HouseTests {
+  let tree = Tree.here
+
+  @Test func `the whole tree is read`() {
+    #expect(tree.file("Package.swift") != nil)
+    #expect(tree.swift.contains { $0.isUnder("Sources/Core") })
+  }
+
+  @Test func `pure folders hold values only`() {
+    #expect(tree.swift.flatMap(Rules.purity) == [])
+  }
+
+  @Test func `pure folders import only what they stand on`() {
+    #expect(tree.swift.flatMap(Rules.pureImports) == [])
+  }
+
+  @Test func `adapters import no feature`() throws {
+    let features = Rules.features(in: try #require(tree.file("Package.swift")))
+    #expect(features.contains("MessageStream"))
+    #expect(tree.swift.flatMap { Rules.adapterImports($0, features: features) } == [])
+  }
+
+  @Test func `files have at most 400 lines`() {
+    #expect(tree.swift.flatMap(Rules.fileLength) == [])
+  }
+
+  @Test func `functions have at most 40 lines`() {
+    #expect(tree.swift.flatMap(Rules.functionLength) == [])
+  }
+
+  @Test func `lines have at most 100 columns`() {
+    #expect(tree.swift.flatMap(Rules.lineLength) == [])
+  }
+
+  @Test func `nothing escapes the compiler's checks`() {
+    #expect(tree.swift.flatMap(Rules.safety) == [])
+  }
+
+  @Test func `no comment says that something is still to be done`() {
+    #expect(tree.files.flatMap(Rules.nothingLeftOver) == [])
+  }
+
+  @Test func `tests wait for events and never sleep`() {
+    #expect(tree.swift.flatMap(Rules.noSleep) == [])
+  }
+
+  @Test func `tests are named by sentences`() {
+    #expect(tree.swift.flatMap(Rules.testNames) == [])
+  }
+
+  @Test func `public declarations are documented`() {
+    let inherited = Set(tree.swift.flatMap(Rules.requirements))
+    #expect(inherited.contains("deadline"))
+    #expect(tree.swift.flatMap { Rules.publicDocs($0, inherited: inherited) } == [])
+  }
+
+  @Test func `pages have one title`() {
+    #expect(tree.markdown.flatMap(Rules.oneTitle) == [])
+  }
+
+  @Test func `relative links lead somewhere`() {
+    #expect(tree.markdown.flatMap { Rules.links($0, exists: tree.exists) } == [])
+  }
+
+  @Test func `no text names a path of the machine it was written on`() {
+    #expect(tree.files.flatMap(Rules.noWorkplace) == [])
+  }
+
+  @Test(.enabled(if: Tree.here.exists("ARCHITECTURE.md"), "there is no map yet"))
+  func `every room is on the map`() throws {
+    let map = try #require(tree.file("ARCHITECTURE.md"))
+    let rooms = tree.folders(in: "Sources")
+    let inner = ["Features", "Adapters", "Tools"].flatMap { room in
+      tree.folders(in: "Sources/\(room)").map { "\(room)/\($0)" }
+    }
+    #expect(Rules.mapped(rooms + inner, on: map) == [])
+  }
+}

@@ -1,0 +1,50 @@
+extension Rules {
+  /// What each pure folder may import. A longer path wins over a shorter one.
+  static let pureImports: [(folder: String, allowed: [String])] = [
+    ("Sources/Core", []),
+    ("Sources/Wire", ["LinkCore"]),
+    ("Sources/Protocols", ["CZlib"]),
+    ("Sources/Features", ["LinkCore", "LinkWire"]),
+    ("Sources/ServerCore", ["LinkCore", "LinkWire"]),
+  ]
+
+  /// Pure folders import what they stand on and nothing that could do anything.
+  ///
+  /// So a feature imports neither the runtime nor another feature.
+  static func pureImports(_ file: SourceFile) -> [Breach] {
+    guard let room = pureImports.first(where: { file.isUnder($0.folder) }) else { return [] }
+    return imports(of: file).filter { !room.allowed.contains($0.module) }.map {
+      let list = room.allowed.isEmpty ? "nothing" : room.allowed.joined(separator: ", ")
+      return Breach(file, $0.line, "imports \($0.module); \(room.folder) may import \(list)")
+    }
+  }
+
+  /// An adapter translates one outside thing; what is decided stands in a feature.
+  static func adapterImports(_ file: SourceFile, features: [String]) -> [Breach] {
+    guard file.isUnder("Sources/Adapters") else { return [] }
+    return imports(of: file).filter { features.contains($0.module) }.map {
+      Breach(file, $0.line, "an adapter imports the feature \($0.module)")
+    }
+  }
+
+  /// The modules that the manifest places under `Features/`.
+  static func features(in manifest: SourceFile) -> [String] {
+    manifest.lines.compactMap { line in
+      guard let head = line.firstRange(of: "library(\""),
+        line.contains("at: \"Features/")
+      else { return nil }
+      return line[head.upperBound...].split(separator: "\"").first.map(String.init)
+    }
+  }
+
+  static func imports(of file: SourceFile) -> [(line: Int, module: String)] {
+    file.code.enumerated().compactMap { index, line in
+      let words = line.split(separator: " ")
+      guard let at = words.firstIndex(of: "import"), at + 1 < words.count else { return nil }
+      // `import struct Module.Name` names the kind first and the member last.
+      let kinds = ["struct", "class", "enum", "protocol", "func", "var", "let", "typealias"]
+      let path = kinds.contains(String(words[at + 1])) ? words.last : words[at + 1]
+      return path?.split(separator: ".").first.map { (index, String($0)) }
+    }
+  }
+}

@@ -1,0 +1,76 @@
+extension Rules {
+  /// A test is named by a sentence in backticks that says what holds.
+  ///
+  /// One word will do where arguments complete it: `refuses`(text).
+  static func testNames(_ file: SourceFile) -> [Breach] {
+    file.named.indices.filter { Ban("@Test", "").matches(file.code[$0]) }.compactMap { start in
+      let line = file.named[start...].firstIndex { Ban("func", "").matches($0) }
+      guard let line else { return Breach(file, start, "a test without a function") }
+      return isSentence(nameOfFunction(file.named[line]))
+        ? nil : Breach(file, line, "a test is named by a sentence in backticks")
+    }
+  }
+
+  private static func nameOfFunction(_ line: String) -> Substring {
+    line.firstRange(of: "func ").map { line[$0.upperBound...].drop { $0 == " " } } ?? ""
+  }
+
+  private static func isSentence(_ name: Substring) -> Bool {
+    guard name.first == "`", let end = name.dropFirst().firstIndex(of: "`") else { return false }
+    return name[..<end].contains(" ") || !name[end...].hasPrefix("`()")
+  }
+
+  /// Declarations that say all by their shape.
+  private static let selfEvident = [
+    "import", "extension", "init", "init?", "hash", "encode", "description", "debugDescription",
+    "==", "<", "unownedExecutor",
+  ]
+
+  /// Whoever reads the interface learns what each part of it is for.
+  ///
+  /// What a protocol of ours requires is documented there: `inherited` are such names.
+  static func publicDocs(_ file: SourceFile, inherited: Set<String> = []) -> [Breach] {
+    guard file.isUnder("Sources") else { return [] }
+    return file.code.indices.filter { line in
+      isPublic(file.code[line]) && !isDocumented(line, in: file)
+        && inherited.isDisjoint(with: names(declaredIn: file.code[line]))
+    }.map { Breach(file, $0, "public, and without a doc comment") }
+  }
+
+  /// The documented requirements of a file's public protocols.
+  static func requirements(_ file: SourceFile) -> [String] {
+    var isInside = false
+    return file.code.indices.flatMap { line -> [String] in
+      if file.code[line].hasPrefix("public protocol") { isInside = true }
+      if file.code[line].hasPrefix("}") { isInside = false }
+      return isInside && isDocumented(line, in: file) ? names(declaredIn: file.code[line]) : []
+    }
+  }
+
+  /// The names after `func` and `var`.
+  private static func names(declaredIn line: String) -> [String] {
+    let words = line.split { " (<:{".contains($0) }.map(String.init)
+    return words.indices.dropLast().filter { ["func", "var"].contains(words[$0]) }
+      .map { words[$0 + 1] }
+  }
+
+  private static func isPublic(_ line: String) -> Bool {
+    guard Ban("public", "").matches(line) else { return false }
+    let words = line.split { " (<:{".contains($0) }.map(String.init)
+    let operatorsKept = line.split(separator: " ").map { $0.prefix { $0 != "(" } }
+    return !selfEvident.contains { words.contains($0) || operatorsKept.contains($0[...]) }
+  }
+
+  private static func isDocumented(_ line: Int, in file: SourceFile) -> Bool {
+    var above = line - 1
+    while above >= 0 {
+      let text = file.lines[above].drop { $0 == " " }
+      if text.hasPrefix("///") || text.hasSuffix("*/") { return true }
+      guard text.hasPrefix("@") || text.hasPrefix("#if") || text.hasPrefix("// ") else {
+        return false
+      }
+      above -= 1
+    }
+    return false
+  }
+}

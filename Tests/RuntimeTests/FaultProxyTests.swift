@@ -1,0 +1,253 @@
+import Foundation
+import HoldfastTestKit
+import Synchronization
+import Testing
+
+/// Each fault, seen from both ends of real sockets.
+@Suite(.timeLimit(.minutes(1))) struct FaultProxyTests {
+  /// Long enough to believe a silence.
+  private static let silence = 200
+
+  /// A server behind a proxy, and whoever connected; all gone when `with` returns.
+  private final class World: Sendable {
+    let server = Peer.listening()
+    let proxy: FaultProxy
+    private let peers = Mutex<[Peer]>([])
+
+    private init() throws {
+      proxy = try FaultProxy(upstream: server.port)
+    }
+
+    static func with(_ body: (World) async throws -> Void) async throws {
+      let world = try World()
+      defer { for peer in world.peers.withLock(\.self) + [world.server] { peer.close() } }
+      try await body(world)
+    }
+
+    func connect() async throws -> (client: Peer, server: Peer) {
+      let client = try #require(await dial())
+      let accepted = await server.accept()
+      peers.withLock { $0.append(accepted) }
+      return (client, accepted)
+    }
+
+    func dial() async -> Peer? {
+      let client = await Peer.connect(to: proxy.port).peer
+      peers.withLock { $0.append(contentsOf: [client].compactMap(\.self)) }
+      return client
+    }
+
+    func error(patience: Int = 20_000) async -> Int32? {
+      guard case .failed(let code) = await Peer.connect(to: proxy.port, patience: patience) else {
+        return nil
+      }
+      return code
+    }
+  }
+
+  @Test func `bytes pass both ways and are counted`() async throws {
+    try await World.with { world in
+      let (client, server) = try await world.connect()
+      await client.send("question")
+      #expect(await server.hear(8) == .bytes("question"))
+      await server.send("answer")
+      #expect(await client.hear(6) == .bytes("answer"))
+      let traffic = await world.proxy.traffic(reaches: { $0.bytesDown == 6 })
+      #expect(traffic == Traffic(connections: 1, open: 1, bytesUp: 8, bytesDown: 6))
+    }
+  }
+
+  @Test func `an end passes on and leaves the other way open`() async throws {
+    try await World.with { world in
+      let (client, server) = try await world.connect()
+      await client.send("last")
+      client.finish()
+      #expect(await server.hear(4) == .bytes("last"))
+      #expect(await server.hear(1) == .end)
+      await server.send("late")
+      #expect(await client.hear(4) == .bytes("late"))
+      server.finish()
+      #expect(await client.hear(1) == .end)
+      let traffic = await world.proxy.traffic(reaches: { $0.open == 0 })
+      #expect(traffic.connections == 1)
+    }
+  }
+
+  @Test func `a mebibyte arrives whole`() async throws {
+    try await World.with { world in
+      let (client, server) = try await world.connect()
+      let text = String((0..<1_048_576).map { Character(UnicodeScalar(UInt8(97 + $0 % 23))) })
+      async let sending: Void = server.send(text)
+      #expect(await client.hear(1_048_576) == .bytes(text))
+      await sending
+    }
+  }
+
+  @Test func `refuse turns away new connects, keeps open ones and gives the port back`()
+    async throws
+  {
+    try await World.with { world in
+      let (client, server) = try await world.connect()
+      try await world.proxy.set(.refuse)
+      #expect(await world.error() == ECONNREFUSED)
+      await client.send("still")
+      #expect(await server.hear(5) == .bytes("still"))
+      try await world.proxy.set(.pass)
+      let again = try await world.connect()
+      await again.client.send("again")
+      #expect(await again.server.hear(5) == .bytes("again"))
+    }
+  }
+
+  @Test func `cut ends both sides with a FIN`() async throws {
+    try await World.with { world in
+      let (client, server) = try await world.connect()
+      try await world.proxy.set(.cut)
+      #expect(await client.hear(1) == .end)
+      #expect(await server.hear(1) == .end)
+      let next = try #require(await world.dial())
+      #expect(await next.hear(1) == .end)
+    }
+  }
+
+  @Test func `reset ends both sides with a RST`() async throws {
+    try await World.with { world in
+      let (client, server) = try await world.connect()
+      try await world.proxy.set(.reset)
+      #expect(await client.hear(1) == .reset)
+      #expect(await server.hear(1) == .reset)
+      try await world.proxy.set(.pass)
+      let again = try await world.connect()
+      await again.client.send("again")
+      #expect(await again.server.hear(5) == .bytes("again"))
+    }
+  }
+
+  @Test func `an upstream that is gone resets the client`() async throws {
+    let upstream = Peer.listening()
+    let proxy = try FaultProxy(upstream: upstream.port)
+    upstream.close()
+    let client = try #require(await Peer.connect(to: proxy.port).peer)
+    #expect(await client.hear(1) == .reset)
+    #expect(await proxy.traffic(reaches: { $0.open == 0 }) == Traffic(connections: 1))
+    client.close()
+  }
+
+  @Test func `a black hole holds bytes and gives them back in order`() async throws {
+    try await World.with { world in
+      let (client, server) = try await world.connect()
+      try await world.proxy.set(.blackhole())
+      await client.send("one ")
+      await client.send("two")
+      #expect(await server.hear(1, patience: Self.silence) == .silence)
+      await server.send("three")
+      #expect(await client.hear(1, patience: Self.silence) == .silence)
+      try await world.proxy.set(.pass)
+      #expect(await server.hear(7) == .bytes("one two"))
+      #expect(await client.hear(5) == .bytes("three"))
+    }
+  }
+
+  @Test func `a black hole hides the end of the other side`() async throws {
+    try await World.with { world in
+      let (client, server) = try await world.connect()
+      try await world.proxy.set(.blackhole())
+      server.close()
+      #expect(await client.hear(1, patience: Self.silence) == .silence)
+      try await world.proxy.set(.pass)
+      #expect(await client.hear(1) == .end)
+    }
+  }
+
+  @Test func `a black hole may swallow, and only one way`() async throws {
+    try await World.with { world in
+      let (client, server) = try await world.connect()
+      try await world.proxy.set(.blackhole(Blackhole(reach: .down, fate: .swallowed)))
+      await server.send("lost")
+      #expect(await client.hear(1, patience: Self.silence) == .silence)
+      await client.send("found")
+      #expect(await server.hear(5) == .bytes("found"))
+      try await world.proxy.set(.pass)
+      await server.send("next")
+      #expect(await client.hear(4) == .bytes("next"))
+    }
+  }
+
+  @Test func `a new connect into a black hole works and is silent`() async throws {
+    try await World.with { world in
+      try await world.proxy.set(.blackhole())
+      let (client, server) = try await world.connect()
+      await client.send("hello")
+      #expect(await server.hear(1, patience: Self.silence) == .silence)
+    }
+  }
+
+  #if os(Linux)
+    @Test func `a new connect into a black hole may hang`() async throws {
+      try await World.with { world in
+        let (client, server) = try await world.connect()
+        try await world.proxy.set(.blackhole(Blackhole(connects: .hang)))
+        // EINPROGRESS is how a connect says that its patience ran out.
+        #expect(await world.error(patience: Self.silence) == EINPROGRESS)
+        try await world.proxy.set(.pass)
+        let again = try await world.connect()
+        await again.client.send("again")
+        #expect(await again.server.hear(5) == .bytes("again"))
+        await client.send("still")
+        #expect(await server.hear(5) == .bytes("still"))
+        #expect(await world.proxy.traffic.connections == 2)
+      }
+    }
+  #endif
+
+  @Test func `a delay keeps order and lets nothing through early`() async throws {
+    try await World.with { world in
+      let (client, server) = try await world.connect()
+      try await world.proxy.set(.delay(.milliseconds(150)))
+      let start = ContinuousClock.now
+      await client.send("slow ")
+      await client.send("but sure")
+      client.finish()
+      #expect(await server.hear(13) == .bytes("slow but sure"))
+      #expect(await server.hear(1) == .end)
+      #expect(ContinuousClock.now - start >= .milliseconds(150))
+    }
+  }
+
+  @Test func `a rate is kept`() async throws {
+    try await World.with { world in
+      let (client, server) = try await world.connect()
+      try await world.proxy.set(.rate(bytesPerSecond: 2_000))
+      let start = ContinuousClock.now
+      await server.send(String(repeating: "x", count: 600))
+      #expect(await client.hear(600) == .bytes(String(repeating: "x", count: 600)))
+      // Six slices of 100 bytes, 50 ms apart: five waits.
+      #expect(ContinuousClock.now - start >= .milliseconds(250))
+    }
+  }
+
+  @Test(arguments: [0, 1, 5])
+  func `a connection ends after exactly so many bytes`(count: Int) async throws {
+    try await World.with { world in
+      let (client, server) = try await world.connect()
+      try await world.proxy.set(.cutAfter(bytes: count))
+      await server.send("123456789")
+      if count > 0 {
+        #expect(await client.hear(9) == .bytes(String("123456789".prefix(count))))
+      }
+      #expect(await client.hear(1) == .end)
+    }
+  }
+
+  @Test func `a proxy that is dropped takes its connections along`() async throws {
+    let upstream = Peer.listening()
+    var proxy: FaultProxy? = try FaultProxy(upstream: upstream.port)
+    let port = try #require(proxy?.port)
+    let client = try #require(await Peer.connect(to: port).peer)
+    let server = await upstream.accept()
+    proxy = nil
+    #expect(await client.hear(1) == .end)
+    #expect(await server.hear(1) == .end)
+    for peer in [client, server, upstream] { peer.close() }
+  }
+}

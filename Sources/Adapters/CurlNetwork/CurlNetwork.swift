@@ -32,6 +32,11 @@ public final class CurlNetwork: SocketDialer, HTTPClient {
   public func send(_ request: HTTPRequest) async throws(LinkFailure) -> HTTPResponse {
     try await lifetime.loop.send(request).get()
   }
+
+  /// Lets connections be that were made before now; the next requests open their own.
+  public func forgetConnections() async {
+    await lifetime.loop.forgetConnections()
+  }
 }
 
 /// Keeps the thread alive for whoever may still need it.

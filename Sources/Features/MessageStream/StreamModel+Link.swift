@@ -59,7 +59,7 @@ extension StreamModel {
     case .closed, .broken:
       phase = .loading
       step.effects.append(.load(limit: settings.memory))
-    case .open: drive(.want(.live), &step)
+    case .open: drive(.want(wish), &step)
     case .loading: return
     }
   }

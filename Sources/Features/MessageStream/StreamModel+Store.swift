@@ -15,7 +15,7 @@ extension StreamModel {
     show(screen, via: .history, &step)
     for gap in gaps { step.show(.gap(gap)) }
     for entry in outbox.entries { step.show(.outbox(entry)) }
-    drive(.want(.live), &step)
+    drive(.want(wish), &step)
   }
 
   mutating func loadFailed(_ failure: StoreFailure, _ step: inout Step) {

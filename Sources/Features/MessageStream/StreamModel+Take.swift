@@ -23,8 +23,8 @@ extension StreamModel {
     case .open(let wall): open(at: wall, &step)
     case .close: close(&step)
     case .realtime(let isOn):
-      guard link.isWanted else { return }
-      drive(.want(isOn ? .live : .standbyOnly), &step)
+      wish = isOn ? .live : .standbyOnly
+      if link.isWanted { drive(.want(wish), &step) }
     case .refresh: refresh(&step)
     case .loadOlder: loadOlder(&step)
     case .send(let text, let parent, let wall): send(text, parent, at: wall, &step)

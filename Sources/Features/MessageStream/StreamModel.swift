@@ -27,6 +27,8 @@ public struct StreamModel: Machine {
   var history = History()
   var chance: Chance
   var phase = Phase.closed
+  /// What the link shall be while the stream is open: live, unless switched off in the settings.
+  var wish = Wish.live
   /// What was read of the wall clock last, and when.
   private var anchor: (instant: Instant, wall: Timestamp)?
   /// When malformed frames came lately.

@@ -103,15 +103,25 @@ public struct HTTPResponse: Sendable, Equatable {
   public var headers: [String: String]
   /// The whole body, decoded from its transfer coding.
   public var body: [UInt8]
+  /// What `Retry-After` asks for, as seconds or as a date counted from the answer's own `Date`.
+  public var retryAfter: Duration?
 
-  public init(status: Int, headers: [String: String], body: [UInt8]) {
+  public init(
+    status: Int, headers: [String: String], body: [UInt8], retryAfter: Duration? = nil
+  ) {
     self.status = status
     self.headers = headers
     self.body = body
+    self.retryAfter = retryAfter
   }
 }
 
 /// Speaks HTTP. An answer of any status is a success; a failure means that no answer came.
 public protocol HTTPClient: Sendable {
   func send(_ request: HTTPRequest) async throws(LinkFailure) -> HTTPResponse
+
+  /// Makes the next requests open new connections: the way of the old ones may be gone.
+  ///
+  /// Call it when the network changed or the device woke; requests under way are left alone.
+  func forgetConnections() async
 }

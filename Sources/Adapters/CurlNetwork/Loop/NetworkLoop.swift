@@ -135,6 +135,10 @@ extension NetworkLoop {
     return await withCheckedContinuation { rest.start(id, request, $0) }
   }
 
+  func forgetConnections() {
+    rest?.forgetConnections()
+  }
+
   private func cancel(_ id: UInt64) {
     rest?.cancel(id)
   }

@@ -22,7 +22,7 @@ final class Exchange {
 
   init(
     _ request: HTTPRequest, _ configuration: CurlConfiguration, share: Share,
-    _ continuation: Continuation
+    forgotten: ContinuousClock.Instant?, _ continuation: Continuation
   ) throws(LinkFailure) {
     address = try Address(
       request.url, query: request.query, schemes: ["http": false, "https": true])
@@ -34,6 +34,7 @@ final class Exchange {
     maxBodyBytes = request.maxBodyBytes
     easy.prepare(address, configuration, share: share, timeout: request.timeout)
     try easy.prepare(request, url: address.url)
+    if let forgotten { easy.reuseOnly(since: forgotten) }
     let context = unsafe Unmanaged.passUnretained(self).toOpaque()
     unsafe easy.set(sinks: context, header: Self.takeHeader, body: Self.takeBody)
     guard easy.refusal == CURLE_OK else {
@@ -48,7 +49,10 @@ final class Exchange {
       return .failure(secrets.clean(outcome.failure))
     }
     let status = easy.long(CURLINFO_RESPONSE_CODE)
-    return .success(HTTPResponse(status: status, headers: headers, body: body))
+    let wish = RetryAfter.duration(
+      headers["retry-after"], date: headers["date"], now: RetryAfter.now)
+    return .success(
+      HTTPResponse(status: status, headers: headers, body: body, retryAfter: wish))
   }
 
   private func take(header line: UnsafeRawBufferPointer) -> Bool {
@@ -110,6 +114,12 @@ extension Easy {
       set(CURLOPT_CUSTOMREQUEST, request.method)
     }
     set(headers: try Self.fields(of: request))
+  }
+
+  /// Leaves connections alone that were made before a moment; libcurl counts in whole seconds.
+  fileprivate func reuseOnly(since moment: ContinuousClock.Instant) {
+    let age = Int(moment.duration(to: .now).components.seconds)
+    if age < 1 { set(CURLOPT_FRESH_CONNECT, 1) } else { set(CURLOPT_MAXLIFETIME_CONN, age) }
   }
 
   private static func fields(of request: HTTPRequest) throws(LinkFailure) -> [String] {

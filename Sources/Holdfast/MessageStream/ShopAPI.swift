@@ -1,0 +1,84 @@
+import LinkCore
+import LinkRuntime
+import LinkWire
+
+/// Speaks the shop's REST interface: requests out of values, values out of answers.
+struct ShopAPI: Sendable {
+  let configuration: StreamConfiguration
+  let http: any HTTPClient
+  let vault: TokenVault
+  /// The time for one exchange; shorter than the model's own limit, so that causes are told.
+  static let timeout = Duration.seconds(9)
+  /// A page holds at most 100 messages of 10,000 characters of 4 bytes, and what stands around.
+  private static let maxBodyBytes = 8 << 20
+
+  func page(_ query: PageQuery) async throws(LinkFailure) -> Page {
+    let route = ShopRoute.paginated(configuration.shop)
+    let response = try await send("GET", route, query: query.parameters)
+    guard response.status == 200 else { throw Self.failure(of: response) }
+    try Self.refuseLoginPage(response)
+    do throws(MessageError) {
+      return try PageCodec.decode(response.body, shop: configuration.shop)
+    } catch {
+      throw .protocolError(detail: "the page could not be read: \(error)")
+    }
+  }
+
+  func post(_ entry: OutboxEntry) async throws(LinkFailure) -> Message {
+    let new = NewMessage(shop: entry.shop, text: entry.text, parent: entry.parent)
+    let response = try await send(
+      "POST", .send,
+      headers: [
+        ("Content-Type", "application/json"), ("Idempotency-Key", entry.id.description),
+      ],
+      body: new.encode())
+    guard response.status == 201 || response.status == 200 else {
+      throw Self.failure(of: response)
+    }
+    try Self.refuseLoginPage(response)
+    do throws(MessageError) {
+      return try Envelope.decodeMessage(response.body, shop: configuration.shop)
+    } catch {
+      throw .protocolError(detail: "the answer could not be read: \(error)")
+    }
+  }
+
+  /// What carries the token, by the configured way.
+  func credentials() async -> (headers: [(String, String)], query: [(String, String)]) {
+    guard let token = await vault.token else { return ([], []) }
+    switch configuration.authentication {
+    case .header: return ([("Authorization", "Bearer \(token)")], [])
+    case .query: return ([], [("token", token)])
+    }
+  }
+
+  private func send(
+    _ method: String, _ route: ShopRoute, query: [(name: String, value: String)] = [],
+    headers: [(String, String)] = [], body: [UInt8] = []
+  ) async throws(LinkFailure) -> HTTPResponse {
+    let token = await credentials()
+    let request = HTTPRequest(
+      method: method, url: configuration.url(route),
+      headers: [("Accept", "application/json")] + headers + token.headers,
+      query: query + token.query.map { (name: $0.0, value: $0.1) }, body: body,
+      timeout: Self.timeout, maxBodyBytes: Self.maxBodyBytes)
+    return try await http.send(request)
+  }
+
+  /// What an answer without success means. A redirect away, or 511 (RFC 6585 section 6), is the
+  /// doing of a network that wants a login first.
+  private static func failure(of response: HTTPResponse) -> LinkFailure {
+    switch response.status {
+    case 301, 302, 303, 307, 308, 511: return .captivePortal
+    case _:
+      return .http(
+        status: response.status, retryAfter: response.retryAfter,
+        detail: Envelope.decodeNote(response.body) ?? "")
+    }
+  }
+
+  private static func refuseLoginPage(_ response: HTTPResponse) throws(LinkFailure) {
+    let type = response.headers["content-type"] ?? ""
+    if type.lowercased().hasPrefix("text/html") { throw .captivePortal }
+  }
+}

@@ -1,0 +1,51 @@
+public import LinkCore
+public import LinkWire
+
+/// Where a shop's messages come from, and how this app wants them.
+public struct StreamConfiguration: Sendable {
+  /// `https://host[:port]`, or `http://` to loopback; a path is kept as a prefix.
+  public var server: String
+  public var shop: ShopID
+  public var policy: LinkPolicy
+  /// Where the token goes.
+  public var authentication: Authentication
+  /// Whether the socket is wanted, or only polling.
+  public var realtime: Bool
+  /// A file that records every decision for `holdfast replay`; `nil` for none. It holds messages,
+  /// never tokens.
+  public var journal: String?
+
+  /// Where the token goes in a request.
+  public enum Authentication: String, Sendable, Hashable, CaseIterable {
+    /// `Authorization: Bearer …`
+    case header
+    /// `?token=…`, for libraries and proxies that drop the header.
+    case query
+  }
+
+  /// A configuration with the seed's policy.
+  public init(
+    server: String, shop: ShopID, policy: LinkPolicy = .messageStream,
+    authentication: Authentication = .header, realtime: Bool = true, journal: String? = nil
+  ) {
+    self.server = server
+    self.shop = shop
+    self.policy = policy
+    self.authentication = authentication
+    self.realtime = realtime
+    self.journal = journal
+  }
+
+  func url(_ route: ShopRoute) -> String {
+    var base = server
+    while base.hasSuffix("/") { base.removeLast() }
+    return base + route.path
+  }
+
+  func socketURL(_ route: ShopRoute) -> String {
+    let url = url(route)
+    if url.hasPrefix("https:") { return "wss:" + url.dropFirst("https:".count) }
+    if url.hasPrefix("http:") { return "ws:" + url.dropFirst("http:".count) }
+    return url
+  }
+}

@@ -1,0 +1,174 @@
+import LinkCore
+import LinkRuntime
+import LinkWire
+import MessageStream
+
+/// Carries out what the model asks for: it translates, and decides nothing.
+actor StreamShell {
+  private let configuration: StreamConfiguration
+  private let network: any SocketDialer & HTTPClient
+  private let store: any TimelineStore
+  private let vault: TokenVault
+  private let api: ShopAPI
+  private let updates: UpdateChannel
+  private var sockets: [AttemptID: any SocketHandle] = [:]
+  private var tasks: [UInt64: Task<Void, Never>] = [:]
+  private var lastTask: UInt64 = 0
+  private var post: (@Sendable (StreamModel.Input) async -> Void)?
+
+  init(
+    _ configuration: StreamConfiguration, network: any SocketDialer & HTTPClient,
+    store: any TimelineStore, vault: TokenVault, updates: UpdateChannel
+  ) {
+    self.configuration = configuration
+    self.network = network
+    self.store = store
+    self.vault = vault
+    self.updates = updates
+    api = ShopAPI(configuration: configuration, http: network, vault: vault)
+  }
+
+  /// Says where inputs go; before the first effect.
+  func connect(_ post: @escaping @Sendable (StreamModel.Input) async -> Void) {
+    self.post = post
+  }
+
+  func perform(_ effect: StreamModel.Effect) async {
+    switch effect {
+    case .open(let attempt): await open(attempt)
+    case .close(let attempt, let code): close(attempt, code: code)
+    case .ping(let attempt, let id): await sockets[attempt]?.ping(id: id)
+    case .refreshCredentials:
+      start { [vault] in .credentials(await vault.refresh()) }
+    case .fetch(let id, let query): fetch(id, query)
+    case .post(let entry): send(entry)
+    case .load, .commit, .readOlder: keep(effect)
+    case .update(let update): await updates.put(update)
+    }
+  }
+
+  /// Ends everything that is under way.
+  func stop() async {
+    for task in tasks.values { task.cancel() }
+    tasks = [:]
+    for socket in sockets.values { await socket.close(code: 1000, reason: "") }
+    sockets = [:]
+    updates.end()
+  }
+
+  func forgetConnections() async { await network.forgetConnections() }
+
+  private func open(_ attempt: AttemptID) async {
+    let token = await api.credentials()
+    let limits = MessageLimits()
+    let request = SocketRequest(
+      url: configuration.socketURL(.stream(configuration.shop)), headers: token.headers,
+      query: token.query, openTimeout: configuration.policy.establish.openTimeout,
+      maxMessageBytes: limits.maxFrameBytes)
+    guard let post else { return }
+    let shop = configuration.shop
+    sockets[attempt] = await network.open(request) { event in
+      await post(Self.input(attempt, event, shop: shop))
+    }
+  }
+
+  private func close(_ attempt: AttemptID, code: UInt16) {
+    guard let socket = sockets.removeValue(forKey: attempt) else { return }
+    start {
+      await socket.close(code: code, reason: "")
+      return nil
+    }
+  }
+
+  private func fetch(_ id: FetchID, _ query: PageQuery) {
+    start { [api] in
+      do throws(LinkFailure) {
+        return .fetched(id, try await api.page(query))
+      } catch {
+        return .fetchFailed(id, error)
+      }
+    }
+  }
+
+  private func send(_ entry: OutboxEntry) {
+    start { [api] in
+      do throws(LinkFailure) {
+        return .posted(entry.id, try await api.post(entry))
+      } catch {
+        return .postFailed(entry.id, error)
+      }
+    }
+  }
+
+  private func keep(_ effect: StreamModel.Effect) {
+    let shop = configuration.shop
+    start { [store] in await Self.keep(effect, in: store, of: shop) }
+  }
+
+  private static func keep(
+    _ effect: StreamModel.Effect, in store: any TimelineStore, of shop: ShopID
+  ) async -> StreamModel.Input? {
+    switch effect {
+    case .load(let limit):
+      do throws(StoreFailure) {
+        return .loaded(try await store.load(shop, limit: limit))
+      } catch {
+        return .loadFailed(error)
+      }
+    case .commit(let id, let change):
+      do throws(StoreFailure) {
+        return .committed(id, try await store.commit(change, to: shop))
+      } catch {
+        return .commitFailed(id, error)
+      }
+    case .readOlder(let key, let limit):
+      do throws(StoreFailure) {
+        return .older(try await store.older(than: key, in: shop, limit: limit))
+      } catch {
+        return .olderFailed(error)
+      }
+    case .open, .close, .ping, .refreshCredentials, .fetch, .post, .update:
+      return nil  // not the store's
+    }
+  }
+
+  /// Runs work beside the driver and posts what comes of it.
+  private func start(_ work: @escaping @Sendable () async -> StreamModel.Input?) {
+    lastTask += 1
+    let id = lastTask
+    tasks[id] = Task { [post] in
+      if let input = await work(), !Task.isCancelled { await post?(input) }
+      self.finished(id)
+    }
+  }
+
+  private func finished(_ id: UInt64) { tasks[id] = nil }
+
+  private static func input(
+    _ attempt: AttemptID, _ event: SocketEvent, shop: ShopID
+  ) -> StreamModel.Input {
+    switch event {
+    case .opened(let headers):
+      .opened(attempt, head: headers["holdfast-head"].flatMap { Position($0) })
+    case .text(let bytes): .frame(attempt, frame(bytes, shop: shop))
+    case .binary:
+      .frame(attempt, .malformed(.malformed(detail: "a binary frame where text is spoken")))
+    case .ping: .ping(attempt)
+    case .pong(let id): .pong(attempt, id)
+    case .oversized(let bytes): .oversized(attempt, bytes: bytes)
+    case .failed(let failure): .lost(attempt, failure)
+    }
+  }
+
+  private static func frame(_ bytes: [UInt8], shop: ShopID) -> StreamModel.Frame {
+    do throws(MessageError) {
+      switch try StreamCodec.decode(bytes, shop: shop) {
+      case .message(let message): return .message(message)
+      case .draining(let window): return .draining(within: window)
+      case .unknown(let type): return .unknown(type: type)
+      }
+    } catch {
+      return .malformed(error)
+    }
+  }
+}

@@ -2,7 +2,8 @@ import LinkCore
 
 /// What the server counted since its start.
 ///
-/// A value: it is asked, never pushed. Names follow the Prometheus conventions (base units, `_total`).
+/// A value: it is asked, never pushed. Names follow the Prometheus conventions (base units,
+/// `_total`).
 public struct Metrics: Sendable, Hashable, Codable {
   /// Answers by route and status.
   struct Answered: Hashable, Comparable, Codable {

@@ -28,7 +28,8 @@ import Testing
           """
           import ssl, urllib.request
           context = ssl.create_default_context(cafile='\(certificate.chainPath)')
-          print(urllib.request.urlopen('\(rig.address.url)/healthz', context=context).read().decode())
+          answer = urllib.request.urlopen('\(rig.address.url)/healthz', context=context)
+          print(answer.read().decode())
           """,
         ])
       #expect(answer == "{\"status\":\"ok\"}\n")

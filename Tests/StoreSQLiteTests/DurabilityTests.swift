@@ -64,7 +64,7 @@ import Testing
 
   /// Writes for ever; run in a process of its own by the test below.
   @Test(.enabled(if: ProcessInfo.processInfo.environment["HOLDFAST_CRASH_DIR"] != nil))
-  func crashingWriter() async throws {
+  func `writes until it is killed`() async throws {
     let path = try #require(ProcessInfo.processInfo.environment["HOLDFAST_CRASH_DIR"])
     let shop = try Sample.shop()
     let store = try await SQLiteTimelineStore.open(in: path)
@@ -101,7 +101,7 @@ import Testing
   /// report.
   private func killWriter(in path: String, after wanted: UInt64) throws -> UInt64 {
     let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    let arguments = testArguments() + ["--filter", "crashingWriter"]
+    let arguments = testArguments() + ["--filter", "writes until it is killed"]
     let command = ([program] + arguments).map { "'\($0)'" }.joined(separator: " ")
     let writer = try Child("echo $$; export HOLDFAST_CRASH_DIR='\(path)'; exec \(command)")
     let number = try #require(writer.line().flatMap { pid_t($0) })

@@ -13,7 +13,8 @@
       self.bytes = bytes
     }
 
-    /// Reads the text form (RFC 4291 section 2.2, or four decimal numbers); `nil` for anything else.
+    /// Reads the text form (RFC 4291 section 2.2, or four decimal numbers); `nil` for anything
+    /// else.
     public init?(_ text: String) {
       let isLong = text.utf8.contains(UInt8(ascii: ":"))
       var bytes = [UInt8](repeating: 0, count: isLong ? 16 : 4)

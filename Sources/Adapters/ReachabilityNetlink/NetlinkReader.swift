@@ -107,7 +107,8 @@
 
     // MARK: Routes
 
-    /// One route for each next hop; `nil` for other tables and for kinds that lead nowhere by design.
+    /// One route for each next hop; `nil` for other tables and for kinds that lead nowhere by
+    /// design.
     private func routes(
       in body: Range<Int>
     ) throws(NetlinkFailure) -> [NetworkPicture.Route]? {

@@ -7,7 +7,8 @@
     let descriptor: Int32
     private var sequence: UInt32 = 0
 
-    /// - Parameter groups: What to be told about, as a mask of `RTMGRP_…`; 0 for a socket to ask on.
+    /// - Parameter groups: What to be told about, as a mask of `RTMGRP_…`; 0 for a socket to ask
+    /// on.
     init(groups: UInt32) throws(NetlinkFailure) {
       descriptor = socket(
         AF_NETLINK, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue), NETLINK_ROUTE)

@@ -44,7 +44,8 @@ public actor SocketServer<Handler: SocketHandler> {
     return port
   }
 
-  /// Stops listening, closes WebSockets with 1001, lets answers go out; cuts who is left at `grace`.
+  /// Stops listening, closes WebSockets with 1001, lets answers go out; cuts who is left at
+  /// `grace`.
   ///
   /// When it returns every connection is closed, and the handler has been told.
   public func stop(within grace: Duration = .zero) async {

@@ -41,7 +41,8 @@ import LinkWire
     switch access {
     case .read: try schema.requireCurrent(version, path: path)
     case .write:
-      // A write-ahead log lets `history` read while `stream` writes; cut back to 4 MiB when emptied.
+      // A write-ahead log lets `history` read while `stream` writes; cut back to 4 MiB when
+      // emptied.
       try execute("PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 4194304")
       try setDurability(.powerCut)
       try schema.migrate(self, from: version)

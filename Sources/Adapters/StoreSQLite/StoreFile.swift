@@ -93,7 +93,8 @@ struct StoreFile {
   }
 }
 
-/// An advisory lock on a file beside the database; given back when dropped or when the process dies.
+/// An advisory lock on a file beside the database; given back when dropped or when the process
+/// dies.
 final class FileLock {
   private let descriptor: Int32
 

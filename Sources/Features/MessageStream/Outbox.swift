@@ -6,6 +6,7 @@ public import LinkWire
 /// An entry is stored before its first try, carries one idempotency key for all tries, and leaves
 /// only on the server's word or the user's.
 public struct Outbox: Sendable, Hashable {
+  /// Oldest first.
   public private(set) var entries: [OutboxEntry] = []
   /// The entry whose request is under way, and when it counts as unanswered.
   private(set) var sending: Sending?

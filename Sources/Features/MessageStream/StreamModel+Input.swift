@@ -65,6 +65,7 @@ extension StreamModel {
 
 /// Names one request for a page.
 public struct FetchID: Sendable, Hashable, Codable {
+  /// Counted from the start of the model.
   public var number: UInt64
 
   public init(_ number: UInt64) { self.number = number }
@@ -81,6 +82,7 @@ public struct FetchID: Sendable, Hashable, Codable {
 
 /// Names one change that the store was given.
 public struct CommitID: Sendable, Hashable, Codable {
+  /// Counted from the start of the model.
   public var number: UInt64
 
   public init(_ number: UInt64) { self.number = number }

@@ -15,10 +15,13 @@ public import LinkWire
 /// A message is shown only after the store has it, so that a killed app shows it again and a
 /// repeated one is told apart; the cursor is written with the messages that it covers.
 public struct StreamModel: Machine {
+  /// The numbers and the shop that it goes by.
   public let settings: StreamSettings
   /// When, whether and how to connect.
   public private(set) var link: Link
+  /// What is shown.
   public internal(set) var timeline: Timeline
+  /// What waits to be sent.
   public internal(set) var outbox = Outbox()
   /// Holes that the reader sees, oldest first.
   public internal(set) var gaps: [Gap] = []

@@ -3,7 +3,9 @@ public import LinkWire
 
 /// What one shop's stream is told once: its policy, its limits, its numbers from seed 001.
 public struct StreamSettings: Sendable, Hashable, Codable {
+  /// The shop that is followed.
   public var shop: ShopID
+  /// How the link under it behaves.
   public var policy: LinkPolicy
   /// The author of what is sent here, where known; helps to find an own message on a plain server.
   public var user: String?

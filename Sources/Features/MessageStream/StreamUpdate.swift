@@ -31,15 +31,20 @@ public enum Via: String, Sendable, Hashable, Codable, CaseIterable {
 
 /// The five states of seed 001 with what stands beside them.
 public struct StreamStatus: Sendable, Hashable, Codable {
+  /// Where the stream stands.
   public var state: State
   /// The number of the try, from 1, and how many there are; 0 and `nil` when none runs or waits.
   public var attempt: Int
+  /// How many tries there are.
   public var of: Int?
   /// When the next try is made, if it waits for a time.
   public var retryAt: Instant?
+  /// How messages come in now.
   public var mode: LinkStatus.Mode
+  /// Why it is not connected.
   public var reason: LinkStatus.Reason?
 
+  /// The seed's words.
   public enum State: String, Sendable, Hashable, Codable {
     case disconnected = "DISCONNECTED"
     case connecting = "CONNECTING"

@@ -13,12 +13,15 @@ public struct Timeline: Sendable, Hashable {
     self.limit = limit
   }
 
+  /// The place of the last message; `nil` when there is none.
   public var newest: TimelineKey? { messages.last?.key }
+  /// The place of the first message; `nil` when there is none.
   public var oldest: TimelineKey? { messages.first?.key }
 
   /// O(1).
   public func contains(_ id: MessageID) -> Bool { ids.contains(id) }
 
+  /// The message with this id, if it is in memory.
   public subscript(id: MessageID) -> Message? {
     guard ids.contains(id) else { return nil }
     return messages.last { $0.id == id }

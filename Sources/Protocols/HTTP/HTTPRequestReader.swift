@@ -5,7 +5,8 @@
 public struct HTTPRequestReader: Sendable {
   /// What the bytes meant.
   public enum Event: Equatable, Sendable {
-    /// A whole request; behind an upgrade, call ``HTTPRequestReader/takeRest()`` instead of going on.
+    /// A whole request; behind an upgrade, call ``HTTPRequestReader/takeRest()`` instead of going
+    /// on.
     case request(HTTPRequestHead, body: [UInt8])
     /// The client waits for ``HTTPResponseWriter/continueBytes`` before it sends the body.
     case needsContinue(HTTPRequestHead)

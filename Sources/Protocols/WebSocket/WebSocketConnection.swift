@@ -1,6 +1,7 @@
 /// An open WebSocket, without its transport: bytes in, events out (RFC 6455, RFC 7692).
 ///
-/// Both ends use it, in three steps: hand received bytes to ``receive(_:into:)-(RawSpan,_)``, act on
+/// Both ends use it, in three steps: hand received bytes to ``receive(_:into:)-(RawSpan,_)``, act
+/// on
 /// the events, then send what ``takeOutput()`` holds, the frames that the protocol asks for by
 /// itself. A message sent while acting goes out behind the pongs and before a closing frame.
 public struct WebSocketConnection: ~Copyable {

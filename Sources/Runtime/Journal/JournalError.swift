@@ -1,5 +1,6 @@
 /// Why a journal cannot be written, read or replayed, where, and what to do.
 public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// What is wrong.
   public enum Problem: Sendable, Hashable {
     /// The file cannot be opened, read or written.
     case file(String)
@@ -19,9 +20,11 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
     case machine(String)
   }
 
+  /// The file.
   public var path: String
   /// Counted from 1; `nil` when the whole file is meant.
   public var line: Int?
+  /// What is wrong with it.
   public var problem: Problem
 
   public init(path: String, line: Int? = nil, _ problem: Problem) {

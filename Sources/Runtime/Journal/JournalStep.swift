@@ -11,7 +11,9 @@ public struct JournalStep<M: Machine>: Sendable, Equatable {
 
   /// The instant that the machine was given.
   public var at: Instant
+  /// What moved the machine.
   public var cause: Cause
+  /// What it answered, in order.
   public var effects: [M.Effect]
 
   public init(at: Instant, cause: Cause, effects: [M.Effect]) {
@@ -32,9 +34,11 @@ public struct JournalHeader: Sendable, Hashable, Codable {
   public var part = 1
   /// The machine's name.
   public var machine: String
+  /// The numbers that the machine went by.
   public var policy: LinkPolicy
   /// The start of the machine's chance.
   public var seed: UInt64
+  /// Wall time of the start, for people.
   public var startedAt: Timestamp
   /// What else a machine needs to be made; never a secret.
   public var extra: [String: String]

@@ -1,6 +1,7 @@
 import LinkCore
 
-/// The token bucket of every user's posts, kept as one instant a user: when the bucket is full again.
+/// The token bucket of every user's posts, kept as one instant a user: when the bucket is full
+/// again.
 ///
 /// The generic cell rate algorithm (ITU-T I.371): no fractions, no refilling, exact at every bound.
 struct PostRate: Sendable {

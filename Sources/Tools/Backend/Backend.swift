@@ -5,7 +5,8 @@ public import LinkWire
 import ServerSockets
 import StoreSQLite
 
-/// The backend of shop messages as one process part: sockets, rules, message log, tokens, its files.
+/// The backend of shop messages as one process part: sockets, rules, message log, tokens, its
+/// files.
 ///
 /// Started once and stopped once; a second life is a second value over the same directory.
 public actor Backend {

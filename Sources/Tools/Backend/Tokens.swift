@@ -3,7 +3,8 @@ public import LinkCore
 public import LinkServerCore
 public import LinkWire
 
-/// Signs and verifies the tokens of one backend: JWTs under HMAC with SHA-256 (RFC 7518 section 3.2).
+/// Signs and verifies the tokens of one backend: JWTs under HMAC with SHA-256 (RFC 7518 section
+/// 3.2).
 public struct Tokens: Sendable {
   /// The shortest key: as long as the hash (RFC 7518 section 3.2).
   public static let leastSecretBytes = 32

@@ -1,6 +1,7 @@
 @testable import LinkCore
 
-/// Walks every reachable state of a policy, breadth first, and holds each edge against the promises.
+/// Walks every reachable state of a policy, breadth first, and holds each edge against the
+/// promises.
 struct Explorer {
   /// One state of the walk, with what the promises need to remember about the way to it.
   struct Node {

@@ -5,7 +5,8 @@ import Testing
 @Suite struct RequestReaderTests {
   @Test func `a request is read whole`() throws {
     let text =
-      "POST /a%20b//c?x=1&y=%C3%A4+z&x&=e HTTP/1.1\r\nHOST: example.org:8080\r\nX-Two:  \t b c \t\r\n"
+      "POST /a%20b//c?x=1&y=%C3%A4+z&x&=e HTTP/1.1\r\nHOST: example.org:8080\r\n"
+      + "X-Two:  \t b c \t\r\n"
       + "x-empty:\r\nContent-Length: 3\r\n\r\nabcGET"
     var reader = HTTPRequestReader()
     reader.receive(octets(text))

@@ -15,7 +15,8 @@ import Testing
 
   @Test func `a response is written whole`() {
     let expected =
-      "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\nConnection: keep-alive\r\n"
+      "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n"
+      + "Connection: keep-alive\r\n"
       + "\r\nhi"
     #expect(Self.text(200, [("Content-Type", "text/plain")], "hi") == expected)
     let closing = "HTTP/1.1 599 \r\nContent-Length: 0\r\nConnection: close\r\n\r\n"

@@ -83,7 +83,8 @@ import Testing
     answer("Sec-WebSocket-Extensions: permessage-deflate\r\n"), answer("X : y\r\n"),
     "HTTP/1.1 101 x\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: \(accept)\r\n\r\n",
     "HTTP/1.1 101 x\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: \(accept)\r\n\r\n",
-    "HTTP/1.1 101 x\r\nUpgrade: h2c\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: \(accept)\r\n\r\n",
+    "HTTP/1.1 101 x\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n"
+      + "Sec-WebSocket-Accept: \(accept)\r\n\r\n",
     "HTTP/1.1 101 x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
     answer().replacing("HTTP/1.1", with: "HTTP/1.0"), "SSH-2.0-OpenSSH\r\n\r\n", "\u{15}\u{3}\n",
     answer().replacing("\r\n", with: "\n"),

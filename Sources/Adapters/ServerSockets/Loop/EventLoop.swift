@@ -4,7 +4,8 @@ import Synchronization
 
 /// One thread that runs an actor's jobs and, between them, whatever drives it.
 ///
-/// The driver blocks inside its own wait; a byte on `wakeDescriptor` ends that wait when a job comes.
+/// The driver blocks inside its own wait; a byte on `wakeDescriptor` ends that wait when a job
+/// comes.
 final class EventLoop: SerialExecutor {
   private let mailbox: Mailbox
 

@@ -58,13 +58,34 @@ public final class TestClock: LinkClock {
 
   /// Returns when somebody waits for exactly `deadline`, or did since the clock was made.
   public func someoneWaits(for deadline: Instant) async {
-    await withCheckedContinuation { continuation in
-      let isKnown = state.withLock { state in
-        guard !state.seen.contains(deadline) else { return true }
-        state.watchers.append(.init(deadline: deadline, continuation: continuation))
-        return false
+    _ = await watch(for: deadline)
+  }
+
+  /// Waits until somebody waits, then moves on to the earliest instant that anybody waits for.
+  ///
+  /// - Returns: That instant; `nil` when the task is cancelled first.
+  @discardableResult
+  public func advanceToNextDeadline() async -> Instant? {
+    guard let next = await watch(for: nil) else { return nil }
+    advance(to: next)
+    return next
+  }
+
+  private func watch(for deadline: Instant?) async -> Instant? {
+    let ticket = state.withLock { $0.ticket() }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let wake = state.withLock { state in
+          let cancelled = Task.isCancelled
+          return state.watch(
+            .init(ticket: ticket, deadline: deadline, continuation: continuation),
+            unless: cancelled)
+        }
+        wake()
       }
-      if isKnown { continuation.resume() }
+    } onCancel: {
+      let wake = state.withLock { $0.cancel(ticket) }
+      wake()
     }
   }
 }
@@ -77,8 +98,10 @@ extension TestClock {
   }
 
   fileprivate struct Watcher {
-    let deadline: Instant
-    let continuation: CheckedContinuation<Void, Never>
+    let ticket: UInt64
+    /// `nil` for any.
+    let deadline: Instant?
+    let continuation: CheckedContinuation<Instant?, Never>
   }
 
   fileprivate struct State {
@@ -105,15 +128,34 @@ extension TestClock {
       }
       sleepers.append(sleeper)
       seen.insert(sleeper.deadline)
-      let woken = watchers.filter { $0.deadline == sleeper.deadline }
-      watchers.removeAll { $0.deadline == sleeper.deadline }
-      return { for watcher in woken { watcher.continuation.resume() } }
+      let deadline = sleeper.deadline
+      let woken = watchers.filter { ($0.deadline ?? deadline) == deadline }
+      watchers.removeAll { ($0.deadline ?? deadline) == deadline }
+      return { for watcher in woken { watcher.continuation.resume(returning: deadline) } }
+    }
+
+    mutating func watch(_ watcher: Watcher, unless cancelled: Bool) -> () -> Void {
+      let known =
+        if let deadline = watcher.deadline {
+          seen.contains(deadline) ? deadline : nil
+        } else {
+          sleepers.map(\.deadline).min()
+        }
+      guard known == nil, !cancelled else {
+        return { watcher.continuation.resume(returning: cancelled ? nil : known) }
+      }
+      watchers.append(watcher)
+      return {}
     }
 
     mutating func cancel(_ ticket: UInt64) -> () -> Void {
-      guard let index = sleepers.firstIndex(where: { $0.ticket == ticket }) else { return {} }
-      let sleeper = sleepers.remove(at: index)
-      return { sleeper.continuation.resume(returning: false) }
+      if let index = sleepers.firstIndex(where: { $0.ticket == ticket }) {
+        let sleeper = sleepers.remove(at: index)
+        return { sleeper.continuation.resume(returning: false) }
+      }
+      guard let index = watchers.firstIndex(where: { $0.ticket == ticket }) else { return {} }
+      let watcher = watchers.remove(at: index)
+      return { watcher.continuation.resume(returning: nil) }
     }
 
     mutating func advance(to instant: Instant) -> () -> Void {

@@ -1,0 +1,109 @@
+public import LinkCore
+public import LinkRuntime
+import Synchronization
+
+/// A network in memory whose far side the test leads; it keeps the promises of both network ports.
+///
+///     let network = FakeNetwork(clock: clock)
+///     let socket = await network.sockets.next()     // the client dialled
+///     await socket?.accept()                        // or reject, fail; or leave it hanging
+///
+/// Timeouts run on the given clock.
+public final class FakeNetwork: SocketDialer, HTTPClient {
+  /// Sockets that were asked for, unless a rule of `serve(sockets:)` takes them.
+  public let sockets = Mailbox<FakeSocket>()
+  /// HTTP requests that were made, unless a rule of `serve(requests:)` takes them.
+  public let exchanges = Mailbox<FakeExchange>()
+  private let clock: any LinkClock
+  private let rules = Mutex(Rules())
+
+  private struct Rules {
+    var socket: (@Sendable (FakeSocket) async -> Void)?
+    var request: (@Sendable (HTTPRequest) async -> Result<HTTPResponse, LinkFailure>)?
+  }
+
+  public init(clock: any LinkClock) {
+    self.clock = clock
+  }
+
+  /// Lets `rule` lead each new socket, in a task of its own; `nil` gives them to `sockets` again.
+  public func serve(sockets rule: (@Sendable (FakeSocket) async -> Void)?) {
+    rules.withLock { $0.socket = rule }
+  }
+
+  /// Lets `rule` answer each new request; `nil` gives them to `exchanges` again.
+  public func serve(
+    requests rule: (@Sendable (HTTPRequest) async -> Result<HTTPResponse, LinkFailure>)?
+  ) {
+    rules.withLock { $0.request = rule }
+  }
+
+  public func open(
+    _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void
+  ) async -> any SocketHandle {
+    let socket = FakeSocket(request: request, clock: clock, deliver: deliver)
+    if let rule = rules.withLock(\.socket) {
+      Task { await rule(socket) }
+    } else {
+      sockets.put(socket)
+    }
+    return FakeSocketHandle(socket: socket)
+  }
+
+  public func send(_ request: HTTPRequest) async throws(LinkFailure) -> HTTPResponse {
+    let exchange = FakeExchange(request: request)
+    let rule = rules.withLock(\.request)
+    if rule == nil { exchanges.put(exchange) }
+    let deadline = clock.now.advanced(by: request.timeout)
+    let answer = await withTaskGroup { [clock] group in
+      if let rule {
+        group.addTask { exchange.answer(await rule(request)) }
+      }
+      group.addTask {
+        guard (try? await clock.wait(until: deadline)) != nil else { return }
+        exchange.answer(.failure(.timeout(.response)))
+      }
+      let answer = await exchange.answered()
+      group.cancelAll()
+      return answer
+    }
+    var response = try (answer ?? .failure(.local(detail: "cancelled"))).get()
+    guard response.body.count <= request.maxBodyBytes else {
+      throw .protocolError(detail: "the body has over \(request.maxBodyBytes) bytes")
+    }
+    response.headers = lowercased(response.headers)
+    return response
+  }
+}
+
+/// One HTTP request, waiting for the test's answer; without one it times out.
+public final class FakeExchange: Sendable {
+  public let request: HTTPRequest
+  private let answers = Mailbox<Result<HTTPResponse, LinkFailure>>()
+
+  init(request: HTTPRequest) {
+    self.request = request
+  }
+
+  /// Answers; only the first answer counts.
+  public func answer(_ answer: Result<HTTPResponse, LinkFailure>) {
+    answers.put(answer)
+    answers.close()
+  }
+
+  /// Answers with a response.
+  public func respond(status: Int, headers: [String: String] = [:], body: [UInt8] = []) {
+    answer(.success(HTTPResponse(status: status, headers: headers, body: body)))
+  }
+
+  func answered() async -> Result<HTTPResponse, LinkFailure>? {
+    await answers.next()
+  }
+}
+
+/// Names in lower case; of two that become the same, the value that sorts last stays.
+func lowercased(_ headers: [String: String]) -> [String: String] {
+  var result: [String: String] = [:]
+  for (name, value) in headers.sorted(by: { $0 < $1 }) { result[name.lowercased()] = value }
+  return result
+}

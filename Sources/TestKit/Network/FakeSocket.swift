@@ -1,0 +1,173 @@
+public import LinkCore
+public import LinkRuntime
+import Synchronization
+
+/// The far side of one socket of a `FakeNetwork`.
+///
+/// What it sends returns when the client has taken it, as a slow reader slows a real socket.
+public final class FakeSocket: FarSocket {
+  public let request: SocketRequest
+  /// What the client did and nobody has read yet.
+  public let actions = Mailbox<ClientAction>()
+  private let deliver: @Sendable (SocketEvent) async -> Void
+  private let state = Mutex(State())
+  private let turns = Mailbox<Void>()
+
+  private struct State {
+    var phase = Phase.opening
+    var answersPings = true
+    var unreadLimit = 1_024
+    var timer: Task<Void, Never>?
+  }
+
+  private enum Phase { case opening, open, ended }
+
+  init(
+    request: SocketRequest, clock: any LinkClock,
+    deliver: @escaping @Sendable (SocketEvent) async -> Void
+  ) {
+    self.request = request
+    self.deliver = deliver
+    turns.put(())
+    let deadline = clock.now.advanced(by: request.openTimeout)
+    let timer = Task { [weak self] in
+      guard (try? await clock.wait(until: deadline)) != nil else { return }
+      await self?.timeOut()
+    }
+    state.withLock { $0.timer = timer }
+  }
+
+  deinit {
+    state.withLock { $0.timer?.cancel() }
+  }
+
+  /// Lets the upgrade succeed.
+  public func accept(headers: [String: String] = [:]) async {
+    await emit(.opened(headers: lowercased(headers)), from: [.opening])
+  }
+
+  public func reject(status: Int) async {
+    await fail(.http(status: status, retryAfter: nil, detail: ""))
+  }
+
+  /// Ends the socket, or the attempt to open it, with any failure.
+  public func fail(_ failure: LinkFailure) async {
+    await emit(.failed(failure), from: [.opening, .open], to: .ended)
+  }
+
+  public func send(text: [UInt8]) async {
+    await send(text, as: .text(text))
+  }
+
+  public func send(binary: [UInt8]) async {
+    await send(binary, as: .binary(binary))
+  }
+
+  public func ping() async {
+    await emit(.ping)
+  }
+
+  /// Answers a ping late; only of use after `answerPings(false)`.
+  public func pong(id: UInt64) async {
+    await emit(.pong(id: id))
+  }
+
+  public func close(code: UInt16, reason: String) async {
+    await fail(.closed(code: code, reason: reason))
+  }
+
+  public func drop() async {
+    await fail(.ended)
+  }
+
+  public func received() async -> ClientAction? {
+    await actions.next()
+  }
+
+  /// Whether pings are answered, as they are at first; a half-open link answers none.
+  public func answerPings(_ answers: Bool) {
+    state.withLock { $0.answersPings = answers }
+  }
+
+  /// How many of the client's messages may stay unread before its `send` is refused; 1,024 at first.
+  public func limitUnread(to limit: Int) {
+    state.withLock { $0.unreadLimit = limit }
+  }
+
+  private func send(_ bytes: [UInt8], as event: SocketEvent) async {
+    let isTooLong = bytes.count > request.maxMessageBytes
+    await emit(isTooLong ? .oversized(bytes: UInt64(bytes.count)) : event)
+  }
+
+  private func timeOut() async {
+    await emit(.failed(.timeout(.connect)), from: [.opening], to: .ended)
+  }
+
+  private func advance(from: [Phase], to phase: Phase) -> Bool {
+    state.withLock { state in
+      guard from.contains(state.phase) else { return false }
+      if state.phase != phase { state.timer?.cancel() }
+      state.phase = phase
+      return true
+    }
+  }
+
+  /// Delivers when the event before has been taken, unless the socket has moved on by then.
+  private func emit(_ event: SocketEvent, from: [Phase] = [.open], to phase: Phase = .open) async {
+    guard await turns.next() != nil else { return }
+    if advance(from: from, to: phase) {
+      await deliver(event)
+      if phase == .ended { actions.close() }
+    }
+    turns.put(())
+  }
+}
+
+/// What the client's handle does.
+extension FakeSocket {
+  func take(text: [UInt8]) -> Bool {
+    let limit = state.withLock { $0.phase == .open ? $0.unreadLimit : 0 }
+    guard actions.count < limit else { return false }
+    return actions.put(.text(text))
+  }
+
+  func take(ping id: UInt64) {
+    let answers: Bool? = state.withLock { $0.phase == .open ? $0.answersPings : nil }
+    guard let answers else { return }
+    actions.put(.ping(id: id))
+    guard answers else { return }
+    Task { await emit(.pong(id: id)) }
+  }
+
+  /// The client leaves: nothing is delivered from now on.
+  func leave(_ action: ClientAction) {
+    guard advance(from: [.opening, .open], to: .ended) else { return }
+    actions.put(action)
+    actions.close()
+  }
+}
+
+/// The client's end of a `FakeSocket`.
+final class FakeSocketHandle: SocketHandle {
+  private let socket: FakeSocket
+
+  init(socket: FakeSocket) {
+    self.socket = socket
+  }
+
+  deinit {
+    socket.leave(.dropped)
+  }
+
+  func send(text: [UInt8]) async -> Bool {
+    socket.take(text: text)
+  }
+
+  func ping(id: UInt64) async {
+    socket.take(ping: id)
+  }
+
+  func close(code: UInt16, reason: String) async {
+    socket.leave(.closed(code: code, reason: reason))
+  }
+}

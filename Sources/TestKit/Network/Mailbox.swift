@@ -1,0 +1,112 @@
+import Synchronization
+
+/// Hands values from what is tested to the test, in order; who takes waits for the next one.
+///
+/// It has no bound: a test that does not take them is short.
+public final class Mailbox<Element: Sendable>: Sendable {
+  private let state = Mutex(State())
+
+  public init() {}
+
+  /// How many values wait to be taken.
+  public var count: Int { state.withLock(\.elements.count) }
+
+  /// Puts a value in; false when the mailbox is closed.
+  @discardableResult
+  public func put(_ element: Element) -> Bool {
+    let (taken, wake) = state.withLock { $0.put(element) }
+    wake()
+    return taken
+  }
+
+  /// The next value; `nil` when the mailbox is closed and empty, or the task is cancelled.
+  public func next() async -> Element? {
+    let ticket = state.withLock { $0.ticket() }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let wake = state.withLock { state in
+          // Cancelled before: the handler below has run already and found nothing to remove.
+          let cancelled = Task.isCancelled
+          return state.next(
+            .init(ticket: ticket, continuation: continuation), unless: cancelled)
+        }
+        wake()
+      }
+    } onCancel: {
+      let wake = state.withLock { $0.withdraw(ticket) }
+      wake()
+    }
+  }
+
+  /// The next `count` values; fewer when the mailbox is closed.
+  public func next(_ count: Int) async -> [Element] {
+    var elements: [Element] = []
+    while elements.count < count, let element = await next() { elements.append(element) }
+    return elements
+  }
+
+  /// What waits now, without waiting for more.
+  public func takeAll() -> [Element] {
+    state.withLock { state in
+      defer { state.elements = [] }
+      return state.elements
+    }
+  }
+
+  /// Takes no more values in.
+  public func close() {
+    let wake = state.withLock { $0.close() }
+    wake()
+  }
+}
+
+extension Mailbox {
+  fileprivate struct Taker {
+    let ticket: UInt64
+    let continuation: CheckedContinuation<Element?, Never>
+  }
+
+  fileprivate struct State {
+    var elements: [Element] = []
+    private var takers: [Taker] = []
+    private var isClosed = false
+    private var tickets: UInt64 = 0
+
+    mutating func ticket() -> UInt64 {
+      tickets += 1
+      return tickets
+    }
+
+    mutating func put(_ element: Element) -> (Bool, () -> Void) {
+      guard !isClosed else { return (false, {}) }
+      guard !takers.isEmpty else {
+        elements.append(element)
+        return (true, {})
+      }
+      let taker = takers.removeFirst()
+      return (true, { taker.continuation.resume(returning: element) })
+    }
+
+    mutating func next(_ taker: Taker, unless cancelled: Bool) -> () -> Void {
+      guard elements.isEmpty, !isClosed, !cancelled else {
+        let element = cancelled || elements.isEmpty ? nil : elements.removeFirst()
+        return { taker.continuation.resume(returning: element) }
+      }
+      takers.append(taker)
+      return {}
+    }
+
+    mutating func withdraw(_ ticket: UInt64) -> () -> Void {
+      guard let index = takers.firstIndex(where: { $0.ticket == ticket }) else { return {} }
+      let taker = takers.remove(at: index)
+      return { taker.continuation.resume(returning: nil) }
+    }
+
+    mutating func close() -> () -> Void {
+      isClosed = true
+      let left = takers
+      takers = []
+      return { for taker in left { taker.continuation.resume(returning: nil) } }
+    }
+  }
+}

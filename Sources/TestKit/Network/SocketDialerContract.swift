@@ -1,0 +1,203 @@
+import LinkCore
+public import LinkRuntime
+
+/// The servers that a dialer is checked against.
+public struct ContractServer: Sendable {
+  /// Leads to `next`.
+  public var url: String
+  /// Nothing listens there.
+  public var refusingURL: String
+  /// The next socket that a client asked `url` for, its upgrade still open.
+  public var next: @Sendable () async throws -> any FarSocket
+  /// Lets time pass: moves a test clock, or does nothing where time passes by itself.
+  public var pass: @Sendable (Duration) async -> Void
+
+  public init(
+    url: String, refusingURL: String, next: @escaping @Sendable () async throws -> any FarSocket,
+    pass: @escaping @Sendable (Duration) async -> Void = { _ in }
+  ) {
+    self.url = url
+    self.refusingURL = refusingURL
+    self.next = next
+    self.pass = pass
+  }
+}
+
+/// Checks what `SocketDialer` promises; works with any implementation and any test library.
+///
+/// - Throws: `ContractViolation` at the first promise that is broken, and whatever the server throws.
+public func socketDialerContract(
+  _ dialer: any SocketDialer, server: ContractServer
+) async throws {
+  let checks: [@Sendable (DialerCheck) async throws -> Void] = [
+    opensWithHeaders, reportsARefusal, reportsARefusedUpgrade, timesOut, carriesText,
+    carriesBinary, waitsForASlowReader, matchesPongs, tellsOfPings, dropsWhatIsTooLong,
+    tellsTheCloseCode, tellsOfALostConnection, closesWithACode, staysSilentAfterClose,
+    closesFromWithinDeliver, closesWhenDropped,
+  ]
+  for check in checks {
+    try await check(DialerCheck(dialer: dialer, server: server))
+  }
+}
+
+/// One dialer before one server.
+struct DialerCheck: Sendable {
+  /// A client and its far side after the upgrade.
+  struct Open {
+    let handle: any SocketHandle
+    let far: any FarSocket
+    let events: Mailbox<SocketEvent>
+  }
+
+  static let limit = 1_000
+  let dialer: any SocketDialer
+  let server: ContractServer
+
+  func request(_ url: String? = nil) -> SocketRequest {
+    SocketRequest(
+      url: url ?? server.url, openTimeout: .seconds(2), maxMessageBytes: Self.limit)
+  }
+
+  func open() async throws -> Open {
+    let events = Mailbox<SocketEvent>()
+    let handle = await dialer.open(request()) { event in events.put(event) }
+    let far = try await server.next()
+    await far.accept(headers: [:])
+    guard case .opened? = await events.next() else {
+      throw ContractViolation("an accepted upgrade is told as opened, first of all")
+    }
+    return Open(handle: handle, far: far, events: events)
+  }
+
+  func failure(in events: Mailbox<SocketEvent>, _ promise: String) async throws -> LinkFailure {
+    let event = await events.next()
+    guard case .failed(let failure)? = event else {
+      throw ContractViolation("\(promise): found \(String(describing: event))")
+    }
+    return failure
+  }
+}
+
+private func opensWithHeaders(_ check: DialerCheck) async throws {
+  let events = Mailbox<SocketEvent>()
+  let handle = await check.dialer.open(check.request()) { event in events.put(event) }
+  let far = try await check.server.next()
+  await far.accept(headers: ["X-Contract": "Yes"])
+  guard case .opened(let headers)? = await events.next() else {
+    throw ContractViolation("an accepted upgrade is told as opened, first of all")
+  }
+  try ContractViolation.unless(
+    headers["x-contract"], is: "Yes", "the server's headers are told, names in lower case")
+  await handle.close(code: 1000, reason: "")
+}
+
+private func reportsARefusal(_ check: DialerCheck) async throws {
+  let events = Mailbox<SocketEvent>()
+  let url = check.server.refusingURL
+  let handle = await check.dialer.open(check.request(url)) { event in events.put(event) }
+  let found = try await check.failure(in: events, "a closed port is a failure")
+  try ContractViolation.unless(found, is: .refused, "a closed port is told as refused")
+  try ContractViolation.unless(
+    await handle.send(text: [1]), is: false, "a failed socket refuses messages")
+}
+
+private func reportsARefusedUpgrade(_ check: DialerCheck) async throws {
+  let events = Mailbox<SocketEvent>()
+  let handle = await check.dialer.open(check.request()) { event in events.put(event) }
+  try await check.server.next().reject(status: 403)
+  let found = try await check.failure(in: events, "a refused upgrade is a failure")
+  guard case .http(status: 403, retryAfter: nil, detail: _) = found else {
+    throw ContractViolation("a refused upgrade is told with its HTTP status: found \(found)")
+  }
+  await handle.close(code: 1000, reason: "")
+}
+
+private func timesOut(_ check: DialerCheck) async throws {
+  let events = Mailbox<SocketEvent>()
+  let request = check.request()
+  let handle = await check.dialer.open(request) { event in events.put(event) }
+  let far = try await check.server.next()
+  await check.server.pass(request.openTimeout)
+  let found = try await check.failure(in: events, "an upgrade without an answer fails in time")
+  guard case .timeout = found else {
+    throw ContractViolation("an upgrade without an answer is told as a timeout: found \(found)")
+  }
+  await far.drop()
+  await handle.close(code: 1000, reason: "")
+}
+
+private func carriesText(_ check: DialerCheck) async throws {
+  let open = try await check.open()
+  let texts = ["", "a", "żółć 🦭", String(repeating: "x", count: DialerCheck.limit)]
+  for text in texts.map({ Array($0.utf8) }) {
+    await open.far.send(text: text)
+    try ContractViolation.unless(
+      await open.events.next(), is: .text(text), "a text message arrives whole")
+    try ContractViolation.unless(
+      await open.handle.send(text: text), is: true, "an open socket takes messages")
+    try ContractViolation.unless(
+      await open.far.received(), is: .text(text), "a sent text message arrives whole")
+  }
+  await open.handle.close(code: 1000, reason: "")
+}
+
+private func carriesBinary(_ check: DialerCheck) async throws {
+  let open = try await check.open()
+  await open.far.send(binary: [0, 255, 128])
+  try ContractViolation.unless(
+    await open.events.next(), is: .binary([0, 255, 128]), "a binary message arrives whole")
+  await open.handle.close(code: 1000, reason: "")
+}
+
+private func waitsForASlowReader(_ check: DialerCheck) async throws {
+  let events = Mailbox<SocketEvent>()
+  let inside = Mailbox<Void>()
+  let overlaps = Mailbox<Void>()
+  let handle = await check.dialer.open(check.request()) { event in
+    if inside.count > 0 { overlaps.put(()) }
+    inside.put(())
+    for _ in 0..<20 { await Task.yield() }
+    _ = inside.takeAll()
+    events.put(event)
+  }
+  let far = try await check.server.next()
+  await far.accept(headers: [:])
+  let texts = (0..<50).map { SocketEvent.text(Array("\($0)".utf8)) }
+  for number in texts.indices { await far.send(text: Array("\(number)".utf8)) }
+  try ContractViolation.unless(
+    Array(await events.next(51).dropFirst()), is: texts, "messages arrive in order")
+  try ContractViolation.unless(
+    overlaps.count, is: 0, "an event is delivered after the one before has been taken")
+  await handle.close(code: 1000, reason: "")
+}
+
+private func matchesPongs(_ check: DialerCheck) async throws {
+  let open = try await check.open()
+  for id: UInt64 in [0, 7, .max] {
+    await open.handle.ping(id: id)
+    try ContractViolation.unless(
+      await open.events.next(), is: .pong(id: id), "a pong names the ping that it answers")
+  }
+  await open.handle.close(code: 1000, reason: "")
+}
+
+private func tellsOfPings(_ check: DialerCheck) async throws {
+  let open = try await check.open()
+  await open.far.ping()
+  try ContractViolation.unless(await open.events.next(), is: .ping, "a ping is told")
+  await open.handle.close(code: 1000, reason: "")
+}
+
+private func dropsWhatIsTooLong(_ check: DialerCheck) async throws {
+  let open = try await check.open()
+  let long = [UInt8](repeating: UInt8(ascii: "x"), count: DialerCheck.limit + 1)
+  await open.far.send(text: long)
+  try ContractViolation.unless(
+    await open.events.next(), is: .oversized(bytes: UInt64(long.count)),
+    "a message over the limit is dropped and told")
+  await open.far.send(text: [UInt8(ascii: "y")])
+  try ContractViolation.unless(
+    await open.events.next(), is: .text([UInt8(ascii: "y")]),
+    "the socket stays open after a message over the limit")
+  await open.handle.close(code: 1000, reason: "")
+}

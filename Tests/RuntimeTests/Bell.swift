@@ -1,0 +1,68 @@
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+
+/// A small machine to drive: it repeats what it is told, and rings when it is time.
+struct Bell: Machine {
+  enum Input: Sendable, Equatable, Codable {
+    case say(Int)
+    case ring(at: Instant)
+    /// Its deadline stays where it is when it comes, which a good machine never does.
+    case jam
+  }
+
+  enum Effect: Sendable, Equatable, Codable {
+    case said(Int)
+    case rang(Instant)
+  }
+
+  var ring: Instant?
+  var isJammed = false
+  var deadline: Instant? { ring }
+
+  mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
+    switch input {
+    case .say(let number): return [.said(number)]
+    case .ring(let at): ring = at
+    case .jam: isJammed = true
+    }
+    return []
+  }
+
+  mutating func tick(at now: Instant) -> [Effect] {
+    guard let ring, ring <= now else { return [] }
+    if !isJammed { self.ring = nil }
+    return [.rang(now)]
+  }
+}
+
+/// A driver at work; what it performs lands in `effects`.
+struct Work<M: Machine> {
+  let driver: Driver<M>
+  let effects = Mailbox<M.Effect>()
+
+  init(
+    _ machine: M, clock: any LinkClock, inboxLimit: Int = 256, journal: Journal<M>? = nil,
+    also: @escaping @Sendable (M.Effect) async -> Void = { _ in }
+  ) {
+    driver = Driver(machine: machine, clock: clock, inboxLimit: inboxLimit, journal: journal) {
+      [effects] effect, _ in
+      await also(effect)
+      effects.put(effect)
+    }
+  }
+
+  /// Runs the driver while `body` leads it, then cancels it and waits for its end.
+  func run(_ body: () async throws -> Void) async throws {
+    let running = Task { [driver] in await driver.run() }
+    do {
+      try await body()
+    } catch {
+      running.cancel()
+      await running.value
+      throw error
+    }
+    running.cancel()
+    await running.value
+  }
+}

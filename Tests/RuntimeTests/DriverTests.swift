@@ -1,0 +1,187 @@
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct DriverTests {
+  let clock = TestClock()
+
+  @Test
+  func `handles inputs in the order of posting`() async throws {
+    let work = Work(Bell(), clock: clock)
+    for number in 0..<100 { #expect(work.driver.tryPost(.say(number))) }
+    try await work.run {
+      #expect(await work.effects.next(100) == (0..<100).map { .said($0) })
+    }
+  }
+
+  @Test
+  func `carries out one effect after another`() async throws {
+    let active = Mutex(0)
+    let work = Work(Bell(), clock: clock) { _ in
+      #expect(
+        active.withLock { count in
+          defer { count += 1 }; return count
+        } == 0)
+      for _ in 0..<10 { await Task.yield() }
+      active.withLock { $0 -= 1 }
+    }
+    try await work.run {
+      for number in 0..<20 { await work.driver.post(.say(number)) }
+      #expect(await work.effects.next(20) == (0..<20).map { .said($0) })
+    }
+  }
+
+  @Test
+  func `wakes at the deadline`() async throws {
+    let work = Work(Bell(), clock: clock)
+    try await work.run {
+      await work.driver.post(.ring(at: .second(5)))
+      await clock.someoneWaits(for: .second(5))
+      clock.advance(to: .second(4.999))
+      #expect(work.effects.takeAll().isEmpty)
+      clock.advance(to: .second(5))
+      #expect(await work.effects.next() == .rang(.second(5)))
+    }
+  }
+
+  @Test
+  func `follows a deadline that moves`() async throws {
+    let work = Work(Bell(), clock: clock)
+    try await work.run {
+      await work.driver.post(.ring(at: .second(50)))
+      await clock.someoneWaits(for: .second(50))
+      await work.driver.post(.ring(at: .second(5)))
+      await clock.someoneWaits(for: .second(5))
+      clock.advance(to: .second(5))
+      #expect(await work.effects.next() == .rang(.second(5)))
+      #expect(clock.deadlines.isEmpty)
+    }
+  }
+
+  @Test
+  func `a stream of inputs delays no tick`() async throws {
+    let clock = clock
+    let work = Work(Bell(), clock: clock) { effect in
+      if case .said = effect { clock.advance(by: .seconds(1)) }
+    }
+    #expect(work.driver.tryPost(.ring(at: .second(3))))
+    for number in 1...10 { #expect(work.driver.tryPost(.say(number))) }
+    try await work.run {
+      let wanted: [Bell.Effect] =
+        (1...3).map { .said($0) } + [.rang(.second(3))] + (4...10).map { .said($0) }
+      #expect(await work.effects.next(11) == wanted)
+    }
+  }
+
+  @Test
+  func `a deadline in the past ticks once`() async throws {
+    clock.advance(to: .second(9))
+    let work = Work(Bell(ring: .second(1)), clock: clock)
+    try await work.run {
+      #expect(await work.effects.next() == .rang(.second(9)))
+      await work.driver.post(.say(1))
+      #expect(await work.effects.next() == .said(1))
+    }
+    #expect(work.effects.takeAll().isEmpty)
+  }
+
+  @Test
+  func `a deadline that its tick leaves in place does not spin`() async throws {
+    clock.advance(to: .second(9))
+    let work = Work(Bell(ring: .second(1), isJammed: true), clock: clock)
+    try await work.run {
+      #expect(await work.effects.next() == .rang(.second(9)))
+      await work.driver.post(.say(1))
+      #expect(await work.effects.next() == .said(1))
+      // An input may have changed what the tick does, so there is another one after it.
+      #expect(await work.effects.next() == .rang(.second(9)))
+    }
+    #expect(work.effects.takeAll().isEmpty)
+  }
+
+  @Test
+  func `cancellation finishes the step under way and refuses the rest`() async throws {
+    let inside = Mailbox<Void>()
+    let gate = Mailbox<Void>()
+    let work = Work(Bell(), clock: clock) { _ in
+      inside.put(())
+      // Not cancelled with the driver: the effect takes as long as it takes.
+      await Task { _ = await gate.next() }.value
+    }
+    #expect(work.driver.tryPost(.say(1)))
+    #expect(work.driver.tryPost(.say(2)))
+    let running = Task { await work.driver.run() }
+    _ = await inside.next()
+    running.cancel()
+    gate.put(())
+    await running.value
+    #expect(work.effects.takeAll() == [.said(1)])
+    #expect(await work.driver.post(.say(3)) == false)
+    #expect(work.driver.tryPost(.say(4)) == false)
+  }
+
+  @Test
+  func `cancellation ends a driver that waits`() async throws {
+    let work = Work(Bell(), clock: clock)
+    try await work.run {
+      await work.driver.post(.ring(at: .second(5)))
+      await clock.someoneWaits(for: .second(5))
+    }
+    #expect(clock.deadlines.isEmpty)
+  }
+
+  @Test
+  func `a full inbox slows who posts`() async throws {
+    let work = Work(Bell(), clock: clock, inboxLimit: 2)
+    try await work.run {
+      for number in 0..<1_000 { await work.driver.post(.say(number)) }
+      #expect(await work.effects.next(1_000) == (0..<1_000).map { .said($0) })
+    }
+    #expect(work.driver.counters.accepted == 1_000)
+    #expect(work.driver.counters.longest <= 2)
+  }
+
+  @Test
+  func `shows the machine as it is`() async throws {
+    let work = Work(Bell(), clock: clock)
+    try await work.run {
+      await work.driver.post(.ring(at: .second(5)))
+      await clock.someoneWaits(for: .second(5))
+      #expect(await work.driver.snapshot.ring == .second(5))
+    }
+  }
+
+  @Test
+  func `a clock that goes back is held`() async throws {
+    let clock = JumpingClock([.second(5), .second(5), .second(9), .second(2), .second(1)])
+    let seen = Mailbox<Instant>()
+    let driver = Driver(machine: Bell(), clock: clock) { _, now in seen.put(now) }
+    for number in 0..<5 { #expect(driver.tryPost(.say(number))) }
+    let running = Task { await driver.run() }
+    let instants = await seen.next(5)
+    running.cancel()
+    await running.value
+    #expect(instants == instants.sorted())
+    #expect(instants.last == .second(9))
+  }
+}
+
+/// Shows one instant after the other, then stays at the last.
+private final class JumpingClock: LinkClock {
+  private let instants: Mutex<[Instant]>
+
+  init(_ instants: [Instant]) {
+    self.instants = Mutex(instants)
+  }
+
+  var now: Instant {
+    instants.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+  }
+
+  var wall: Timestamp { Timestamp(nanoseconds: 0) }
+
+  func wait(until deadline: Instant) async throws(CancellationError) {}
+}

@@ -1,0 +1,146 @@
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct FakeNetworkTests {
+  let clock = TestClock()
+
+  @Test
+  func `keeps the contract of a dialer`() async throws {
+    let network = FakeNetwork(clock: clock)
+    try await socketDialerContract(Refusing(network), server: server(of: network))
+  }
+
+  @Test
+  func `the contract finds a dialer that lets messages pile up`() async throws {
+    let network = FakeNetwork(clock: clock)
+    let dialer = Refusing(network, overlapping: true)
+    await #expect(throws: ContractViolation.self) {
+      try await socketDialerContract(dialer, server: server(of: network))
+    }
+  }
+
+  @Test
+  func `a test answers a request`() async throws {
+    let network = FakeNetwork(clock: clock)
+    async let response = network.send(request)
+    let exchange = try #require(await network.exchanges.next())
+    #expect(exchange.request.url == request.url)
+    exchange.respond(status: 200, headers: ["ETag": "x"], body: [1, 2])
+    #expect(
+      try await response == HTTPResponse(status: 200, headers: ["etag": "x"], body: [1, 2]))
+  }
+
+  @Test
+  func `a rule answers requests`() async throws {
+    let network = FakeNetwork(clock: clock)
+    network.serve { request in .failure(request.method == "GET" ? .refused : .reset) }
+    await #expect(throws: LinkFailure.refused) { try await network.send(request) }
+  }
+
+  @Test
+  func `a request without an answer times out`() async throws {
+    let network = FakeNetwork(clock: clock)
+    let sending = Task { try await network.send(request) }
+    await clock.someoneWaits(for: .second(10))
+    clock.advance(to: .second(10))
+    await #expect(throws: LinkFailure.timeout(.response)) { try await sending.value }
+  }
+
+  @Test
+  func `a cancelled request ends`() async throws {
+    let network = FakeNetwork(clock: clock)
+    let sending = Task { try await network.send(request) }
+    _ = await network.exchanges.next()
+    sending.cancel()
+    await #expect(throws: LinkFailure.local(detail: "cancelled")) { try await sending.value }
+  }
+
+  @Test(arguments: [(99, true), (100, true), (101, false)])
+  func `a body up to the limit is taken`(bytes: Int, fits: Bool) async throws {
+    let network = FakeNetwork(clock: clock)
+    network.serve { _ in
+      .success(HTTPResponse(status: 200, headers: [:], body: [UInt8](repeating: 0, count: bytes)))
+    }
+    let response = try? await network.send(request)
+    #expect((response != nil) == fits)
+  }
+
+  @Test
+  func `a client that is not read is refused at the bound`() async throws {
+    let network = FakeNetwork(clock: clock)
+    network.serve { (socket: FakeSocket) in
+      socket.limitUnread(to: 2)
+      await socket.accept()
+    }
+    let events = Mailbox<SocketEvent>()
+    let request = SocketRequest(url: "ws://a", openTimeout: .seconds(1), maxMessageBytes: 10)
+    let handle = await network.open(request) { events.put($0) }
+    #expect(await events.next() == .opened(headers: [:]))
+    #expect(await handle.send(text: [1]))
+    #expect(await handle.send(text: [2]))
+    #expect(await handle.send(text: [3]) == false)
+  }
+
+  @Test
+  func `a listener hears at once how things are, then each change`() async {
+    let fake = FakeReachability(.unreachable)
+    var listener = fake.changes().makeAsyncIterator()
+    fake.change(to: .unreachable)
+    fake.change(to: .captivePortal)
+    #expect(await listener.next() == .unreachable)
+    #expect(await listener.next() == .captivePortal)
+  }
+
+  @Test
+  func `a listener hears of the app's life`() async {
+    let fake = FakeLifecycle()
+    fake.tell(.background)
+    var listener = fake.changes().makeAsyncIterator()
+    fake.tell(.foreground)
+    #expect(await listener.next() == .background)
+    #expect(await listener.next() == .foreground)
+  }
+
+  private var request: HTTPRequest {
+    HTTPRequest(method: "GET", url: "http://a/b", timeout: .seconds(10), maxBodyBytes: 100)
+  }
+
+  private func server(of network: FakeNetwork) -> ContractServer {
+    ContractServer(
+      url: "ws://fake", refusingURL: Refusing.url,
+      next: {
+        guard let socket = await network.sockets.next() else {
+          throw ContractViolation("the network is closed")
+        }
+        return socket
+      },
+      pass: { [clock] time in clock.advance(by: time) })
+  }
+}
+
+/// A fake network with one address where nothing listens; it can be made to break its promise.
+private struct Refusing: SocketDialer {
+  static let url = "ws://nobody"
+  let network: FakeNetwork
+  let overlapping: Bool
+
+  init(_ network: FakeNetwork, overlapping: Bool = false) {
+    self.network = network
+    self.overlapping = overlapping
+  }
+
+  func open(
+    _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void
+  ) async -> any SocketHandle {
+    let handle = await network.open(request) { event in
+      if overlapping { Task { await deliver(event) } } else { await deliver(event) }
+    }
+    if request.url == Self.url, let socket = await network.sockets.next() {
+      await socket.fail(.refused)
+    }
+    return handle
+  }
+}

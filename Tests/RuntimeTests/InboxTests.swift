@@ -1,0 +1,126 @@
+import Testing
+
+@testable import LinkRuntime
+
+@Suite(.timeLimit(.minutes(1)))
+struct InboxTests {
+  @Test
+  func `gives inputs in the order of posting`() async {
+    let inbox = Inbox<Int>(limit: 10)
+    #expect(await inbox.post(1))
+    #expect(inbox.tryPost(2))
+    #expect(inbox.take() == 1)
+    #expect(await inbox.post(3))
+    #expect(inbox.take() == 2)
+    #expect(inbox.take() == 3)
+    #expect(inbox.take() == nil)
+  }
+
+  @Test
+  func `takes what fits and refuses one more`() {
+    let inbox = Inbox<Int>(limit: 2)
+    #expect(inbox.tryPost(1))
+    #expect(inbox.tryPost(2))
+    #expect(!inbox.tryPost(3))
+    #expect(inbox.take() == 1)
+    #expect(inbox.tryPost(4))
+    #expect(inbox.counters == counters(accepted: 3, refused: 1, longest: 2))
+  }
+
+  @Test
+  func `who waits for room is let in, in turn`() async {
+    let inbox = Inbox<Int>(limit: 1)
+    #expect(inbox.tryPost(0))
+    let first = Task { await inbox.post(1) }
+    await delayed(1, in: inbox)
+    let second = Task { await inbox.post(2) }
+    await delayed(2, in: inbox)
+    #expect(!inbox.tryPost(9))
+    #expect([inbox.take(), inbox.take(), inbox.take(), inbox.take()] == [0, 1, 2, nil])
+    #expect(await first.value)
+    #expect(await second.value)
+    #expect(inbox.counters == counters(accepted: 3, delayed: 2, refused: 1, longest: 1))
+  }
+
+  @Test
+  func `who is cancelled while waiting leaves the line`() async {
+    let inbox = Inbox<Int>(limit: 1)
+    #expect(inbox.tryPost(0))
+    let waiting = Task { await inbox.post(1) }
+    await delayed(1, in: inbox)
+    waiting.cancel()
+    #expect(await waiting.value == false)
+    #expect([inbox.take(), inbox.take()] == [0, nil])
+  }
+
+  @Test
+  func `who is cancelled before posting is refused`() async {
+    let inbox = Inbox<Int>(limit: 1)
+    let posted = await Task {
+      unsafe withUnsafeCurrentTask { task in unsafe task?.cancel() }
+      return await inbox.post(1)
+    }.value
+    #expect(!posted)
+    #expect(inbox.take() == nil)
+  }
+
+  @Test
+  func `closing refuses who waits and keeps what stands in line`() async {
+    let inbox = Inbox<Int>(limit: 1)
+    #expect(inbox.tryPost(0))
+    let waiting = Task { await inbox.post(1) }
+    await delayed(1, in: inbox)
+    inbox.close()
+    #expect(await waiting.value == false)
+    #expect(await inbox.post(2) == false)
+    #expect(!inbox.tryPost(3))
+    #expect([inbox.take(), inbox.take()] == [0, nil])
+  }
+
+  @Test
+  func `the reader is woken by an input, by closing and by cancellation`() async {
+    let inbox = Inbox<Int>(limit: 1)
+    let reader = Task { await inbox.waitForInput() }
+    #expect(inbox.tryPost(1))
+    await reader.value
+    #expect(inbox.take() == 1)
+    let cancelled = Task { await inbox.waitForInput() }
+    cancelled.cancel()
+    await cancelled.value
+    let closed = Task { await inbox.waitForInput() }
+    inbox.close()
+    await closed.value
+  }
+
+  @Test
+  func `loses nothing between many posters and one reader`() async {
+    let inbox = Inbox<Int>(limit: 3)
+    let sum = await withTaskGroup(of: Void.self) { group in
+      for poster in 0..<8 {
+        group.addTask { for number in 0..<200 { await inbox.post(poster * 200 + number) } }
+      }
+      var sum = 0
+      for _ in 0..<1_600 {
+        await inbox.waitForInput()
+        sum += inbox.take() ?? 0
+      }
+      return sum
+    }
+    #expect(sum == (0..<1_600).reduce(0, +))
+    #expect(inbox.counters.longest <= 3)
+  }
+
+  /// Waits until `count` posters stand before the full inbox.
+  private func delayed(_ count: UInt64, in inbox: Inbox<Int>) async {
+    while inbox.counters.delayed < count { await Task.yield() }
+  }
+
+  private func counters(
+    accepted: UInt64 = 0, delayed: UInt64 = 0, refused: UInt64 = 0, longest: Int = 0
+  ) -> InboxCounters {
+    var counters = InboxCounters()
+    (counters.accepted, counters.delayed) = (accepted, delayed)
+    (counters.refused, counters.longest) = (refused, longest)
+    return counters
+  }
+}

@@ -1,0 +1,229 @@
+import Foundation
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct JournalTests {
+  let scratch: Scratch
+  let notices = Mailbox<JournalError>()
+
+  init() throws {
+    scratch = try Scratch()
+  }
+
+  @Test
+  func `writes a header and two lines a step`() async throws {
+    let journal = try await open()
+    for step in samples.prefix(3) { journal.record(step) }
+    await journal.close()
+    let lines = try scratch.text(of: "j").split(separator: "\n", omittingEmptySubsequences: false)
+    #expect(lines[0].contains(#""journal":1,"machine":"bell","part":1,"policy":{"#))
+    #expect(lines[0].hasSuffix(#""seed":7,"startedAt":5}"#))
+    #expect(
+      lines.dropFirst() == [
+        #"{"at":0,"in":{"say":{"_0":0}}}"#, #"{"at":0,"out":[{"said":{"_0":0}}]}"#,
+        #"{"at":1,"in":{"say":{"_0":1}}}"#, #"{"at":1,"out":[{"said":{"_0":1}}]}"#,
+        #"{"at":2,"tick":true}"#, #"{"at":2,"out":[]}"#, "",
+      ])
+  }
+
+  @Test
+  func `reads back what was written`() async throws {
+    let journal = try await open()
+    for step in samples { journal.record(step) }
+    await journal.flush()
+    #expect(try read("j").steps == samples)
+    #expect(try read("j").header == header)
+    #expect(notices.count == 0)
+  }
+
+  @Test
+  func `is for its owner only`() async throws {
+    try await open().close()
+    #expect(try scratch.mode(of: "j") == 0o600)
+  }
+
+  @Test
+  func `empties and narrows a file that is there, and removes an older second file`() async throws {
+    for name in ["j", "j.1"] {
+      try scratch.write(Array("old".utf8), to: name)
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o644], ofItemAtPath: scratch(name))
+    }
+    try await open().close()
+    #expect(try scratch.mode(of: "j") == 0o600)
+    #expect(try read("j").steps.isEmpty)
+    #expect(!FileManager.default.fileExists(atPath: scratch("j.1")))
+  }
+
+  @Test
+  func `follows no symbolic link and writes to no directory`() async throws {
+    try scratch.write([1], to: "target")
+    try FileManager.default.createSymbolicLink(
+      atPath: scratch("j"), withDestinationPath: scratch("target"))
+    await #expect(throws: JournalError.self) { try await open() }
+    #expect(try scratch.bytes(of: "target") == [1])
+    await #expect(throws: JournalError.self) {
+      try await Journal<Bell>(path: scratch.path, header: header) { _ in }
+    }
+    await #expect(throws: JournalError.self) {
+      try await Journal<Bell>(path: scratch("no/where"), header: header) { _ in }
+    }
+  }
+
+  @Test
+  func `a full file goes on in the next part`() async throws {
+    let limit = try await headerSize() + 150
+    let journal = try await open(limit: limit)
+    for step in samples.prefix(3) { journal.record(step) }
+    await journal.flush()
+    #expect(try read("j.1").steps + read("j").steps == Array(samples.prefix(3)))
+    #expect(try read("j.1").header.part == 1)
+    #expect(try read("j").header.part == 2)
+    #expect(try scratch.mode(of: "j") == 0o600)
+    for name in ["j", "j.1"] {
+      #expect(try scratch.bytes(of: name).count <= limit)
+    }
+  }
+
+  @Test
+  func `a failure to write turns it off with one notice and stops no driver`() async throws {
+    let journal = try await open(limit: 1)
+    try FileManager.default.removeItem(atPath: scratch.path)
+    let work = Work(Bell(), clock: TestClock(), journal: journal)
+    try await work.run {
+      for number in 0..<50 {
+        await work.driver.post(.say(number))
+        #expect(await work.effects.next() == .said(number))
+      }
+      await journal.flush()
+    }
+    #expect(notices.count == 1)
+    #expect(!journal.isOn)
+  }
+
+  @Test
+  func `takes nothing after it was closed`() async throws {
+    let journal = try await open()
+    journal.record(samples[0])
+    await journal.close()
+    journal.record(samples[1])
+    await journal.flush()
+    #expect(try read("j").steps == [samples[0]])
+    #expect(notices.count == 0)
+  }
+
+  @Test
+  func `a file torn anywhere in its last step gives the steps before`() async throws {
+    let journal = try await open()
+    for step in samples { journal.record(step) }
+    await journal.close()
+    let bytes = try scratch.bytes(of: "j")
+    let ends = bytes.indices.filter { bytes[$0] == UInt8(ascii: "\n") }
+    let lastStep = ends[ends.count - 3] + 1
+    for end in lastStep..<bytes.count {
+      try scratch.write(bytes[..<end], to: "torn")
+      #expect(try read("torn").steps == Array(samples.dropLast()))
+    }
+  }
+
+  @Test(arguments: [
+    (1, "x", JournalError.Problem.Kind.header), (2, "x", .line), (3, "{}", .line),
+    (3, #"{"at":1,"tick":true}"#, .order), (4, #"{"at":1,"out":[]}"#, .order),
+    (5, #"{"at":9,"out":[]}"#, .order), (4, #"{"at":1}"#, .order), (2, "", .line),
+    (1, #"{"journal":2}"#, .version),
+  ])
+  fileprivate func `says which line is damaged`(
+    line: Int, text: String, kind: JournalError.Problem.Kind
+  ) async throws {
+    let journal = try await open()
+    for step in samples { journal.record(step) }
+    await journal.close()
+    var lines = try scratch.text(of: "j").components(separatedBy: "\n")
+    lines[line - 1] = text
+    try scratch.write(lines.joined(separator: "\n").utf8, to: "j")
+    let error = try #require(throws: JournalError.self) { try read("j") }
+    #expect(error.line == line)
+    #expect(error.problem.kind == kind)
+    #expect(error.description.hasPrefix("\(scratch("j")):\(line): "))
+  }
+
+  @Test
+  func `damage anywhere is a typed error or another reading, never a crash`() async throws {
+    let journal = try await open()
+    for step in samples { journal.record(step) }
+    await journal.close()
+    let bytes = try scratch.bytes(of: "j")
+    var chance = Chance(seed: 11)
+    for _ in 0..<2_000 {
+      var damaged = bytes
+      for _ in 0...Int(chance.next() % 3) {
+        damaged[Int(chance.next() % UInt64(bytes.count))] = UInt8(truncatingIfNeeded: chance.next())
+      }
+      try scratch.write(damaged, to: "damaged")
+      do throws(JournalError) {
+        _ = try Replay<Bell>.run(journal: scratch("damaged")) { _ in Bell() }
+      } catch {
+        #expect(!error.description.isEmpty)
+      }
+    }
+  }
+
+  private var header: JournalHeader {
+    JournalHeader(
+      machine: "bell", policy: .messageStream, seed: 7, startedAt: Timestamp(nanoseconds: 5),
+      extra: ["shop": "s"])
+  }
+
+  private var samples: [JournalStep<Bell>] {
+    [
+      JournalStep(at: .zero, cause: .input(.say(0)), effects: [.said(0)]),
+      JournalStep(at: Instant(nanoseconds: 1), cause: .input(.say(1)), effects: [.said(1)]),
+      JournalStep(at: Instant(nanoseconds: 2), cause: .tick, effects: []),
+      JournalStep(at: .second(3), cause: .input(.ring(at: .second(4))), effects: []),
+      JournalStep(at: .second(4), cause: .tick, effects: [.rang(.second(4)), .said(-1)]),
+    ]
+  }
+
+  private func open(limit: Int = 1 << 20) async throws -> Journal<Bell> {
+    try await Journal(path: scratch("j"), header: header, limit: limit) { [notices] error in
+      notices.put(error)
+    }
+  }
+
+  private func headerSize() async throws -> Int {
+    let journal = try await Journal<Bell>(path: scratch("empty"), header: header) { _ in }
+    await journal.close()
+    return try scratch.bytes(of: "empty").count
+  }
+
+  private func read(
+    _ name: String
+  ) throws -> (header: JournalHeader, steps: [JournalStep<Bell>]) {
+    var reader = try JournalReader<Bell>(path: scratch(name))
+    var steps: [JournalStep<Bell>] = []
+    while let step = try reader.next() { steps.append(step) }
+    return (reader.header, steps)
+  }
+}
+
+extension JournalError.Problem {
+  fileprivate enum Kind: Sendable {
+    case file, header, version, tooLong, line, order, beginning, machine
+  }
+
+  fileprivate var kind: Kind {
+    switch self {
+    case .file: .file
+    case .header: .header
+    case .version: .version
+    case .tooLong: .tooLong
+    case .line: .line
+    case .order: .order
+    case .beginning: .beginning
+    case .machine: .machine
+    }
+  }
+}

@@ -63,6 +63,7 @@ public enum Platform {
 public struct AlwaysReachable: ReachabilityMonitor {
   public init() {}
 
+  /// One element: reachable.
   public func changes() -> AsyncStream<Reachability> {
     AsyncStream { $0.yield(.reachable(path: PathID("unknown"))) }
   }
@@ -72,6 +73,7 @@ public struct AlwaysReachable: ReachabilityMonitor {
 public struct AlwaysForeground: LifecycleMonitor {
   public init() {}
 
+  /// Nothing, for ever.
   public func changes() -> AsyncStream<LifecycleEvent> {
     AsyncStream { _ in }
   }

@@ -13,8 +13,10 @@ public import MessageStream
 /// Commands never wait and never fail; what becomes of them comes as updates. One loop reads a
 /// stream. End it with `close()`; dropping it closes the socket too.
 public final class ShopStream: Sendable, AsyncSequence {
+  /// What happens, one thing at a time.
   public typealias Element = StreamUpdate
 
+  /// What it was opened with.
   public let configuration: StreamConfiguration
   private let driver: Driver<StreamModel>
   private let shell: StreamShell
@@ -91,14 +93,17 @@ public final class ShopStream: Sendable, AsyncSequence {
     }
   }
 
+  /// The one iterator that a stream serves.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: updates) }
 
   /// Hands out updates as they come.
   public struct Iterator: AsyncIteratorProtocol {
     let updates: UpdateChannel
 
+    /// The next update; `nil` when the stream is closed.
     public mutating func next() async -> StreamUpdate? { await updates.next() }
 
+    /// The next update; `nil` when the stream is closed.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> StreamUpdate? {
       await updates.next()
     }
@@ -150,11 +155,17 @@ public final class ShopStream: Sendable, AsyncSequence {
 
 /// What a stream stands on: the ports, each a real adapter or one of the test kit.
 public struct StreamEnvironment: Sendable {
+  /// Opens sockets and makes requests.
   public var network: any SocketDialer & HTTPClient
+  /// Keeps messages, cursor and outbox.
   public var store: any TimelineStore
+  /// Tells whether and which way the server can be reached.
   public var reachability: any ReachabilityMonitor
+  /// Tells whether a person looks, and when the device sleeps.
   public var lifecycle: any LifecycleMonitor
+  /// Gives tokens.
   public var tokens: any TokenSource
+  /// The time.
   public var clock: any LinkClock
 
   public init(

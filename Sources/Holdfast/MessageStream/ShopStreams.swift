@@ -95,6 +95,7 @@ extension StreamModel {
 
 /// A journal of another machine than the one it was given to.
 public struct JournalMismatch: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The machine that the journal names.
   public let machine: String
 
   public var description: String { "the journal is of \"\(machine)\", not of a message stream" }

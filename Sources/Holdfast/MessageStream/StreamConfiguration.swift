@@ -5,7 +5,9 @@ public import LinkWire
 public struct StreamConfiguration: Sendable {
   /// `https://host[:port]`, or `http://` to loopback; a path is kept as a prefix.
   public var server: String
+  /// The shop whose messages are wanted.
   public var shop: ShopID
+  /// When to connect, and what to do when that fails.
   public var policy: LinkPolicy
   /// Where the token goes.
   public var authentication: Authentication

@@ -50,6 +50,9 @@ public final class FakeNetwork: SocketDialer, HTTPClient {
     return FakeSocketHandle(socket: socket)
   }
 
+  /// Nothing: each request of a fake is a connection of its own.
+  public func forgetConnections() async {}
+
   public func send(_ request: HTTPRequest) async throws(LinkFailure) -> HTTPResponse {
     let exchange = FakeExchange(request: request)
     let rule = rules.withLock(\.request)

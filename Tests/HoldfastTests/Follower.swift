@@ -1,0 +1,60 @@
+import Holdfast
+import LinkCore
+import LinkWire
+import MessageStream
+
+/// Reads a stream to its end, and lets a test wait for what it has read.
+actor Follower {
+  private(set) var updates: [StreamUpdate] = []
+  private(set) var hasEnded = false
+  private var waiting:
+    [(condition: @Sendable (Follower.Seen) -> Bool, resume: CheckedContinuation<Void, Never>)] = []
+
+  /// What was read, sorted out.
+  struct Seen: Sendable {
+    var messages: [(message: Message, via: Via)] = []
+    var statuses: [StreamStatus] = []
+    var notices: [StreamNotice] = []
+    var gaps: [Gap] = []
+    var outbox: [OutboxEntry] = []
+    var sent: [UUID128] = []
+    var historyEnds: [Bool] = []
+
+    var texts: [String] { messages.map(\.message.text) }
+    var isLive: Bool { statuses.last?.mode == .live }
+  }
+
+  private(set) var seen = Seen()
+
+  nonisolated func follow(_ stream: ShopStream) {
+    Task {
+      for await update in stream { await self.note(update) }
+      await self.end()
+    }
+  }
+
+  /// Returns when the condition holds for what was read.
+  func wait(_ condition: @escaping @Sendable (Seen) -> Bool) async {
+    if condition(seen) { return }
+    await withCheckedContinuation { waiting.append((condition, $0)) }
+  }
+
+  private func note(_ update: StreamUpdate) {
+    updates.append(update)
+    switch update {
+    case .status(let status): seen.statuses.append(status)
+    case .messages(let messages, let via): seen.messages += messages.map { ($0, via) }
+    case .notice(let notice): seen.notices.append(notice)
+    case .gap(let gap): seen.gaps.append(gap)
+    case .outbox(let entry): seen.outbox.append(entry)
+    case .outboxDone(let id, _): seen.sent.append(id)
+    case .history(let hasMore): seen.historyEnds.append(hasMore)
+    case .edited, .gapClosed: break
+    }
+    let ready = waiting.filter { $0.condition(seen) }
+    waiting.removeAll { $0.condition(seen) }
+    for waiter in ready { waiter.resume.resume() }
+  }
+
+  private func end() { hasEnded = true }
+}

@@ -1,0 +1,189 @@
+import Holdfast
+import HoldfastBackend
+import HoldfastTestKit
+import LinkCore
+import LinkServerCore
+import LinkWire
+import MessageStream
+import Testing
+
+/// The whole client against the whole backend, over real sockets and a real store.
+@Suite(.timeLimit(.minutes(2))) struct ShopStreamTests {
+  @Test func `history is shown first, then what happens live, each message once`() async throws {
+    let bench = try await StreamBench.make()
+    try await bench.post(["one", "two"])
+    let (stream, follower) = try await bench.follow()
+    await follower.wait { $0.isLive && $0.texts.count == 2 }
+    try await bench.post("three")
+    await follower.wait { $0.texts.count == 3 }
+    let seen = await follower.seen
+    #expect(seen.texts == ["one", "two", "three"])
+    #expect(seen.messages.map(\.via) == [.history, .history, .live])
+    #expect(seen.statuses.map(\.state).first == .connecting)
+    await stream.close()
+    await bench.end()
+  }
+
+  @Test(arguments: [Fault.cut, .reset])
+  func `a lost link is back at once and whole`(fault: Fault) async throws {
+    let bench = try await StreamBench.make()
+    let (stream, follower) = try await bench.follow()
+    await follower.wait { $0.isLive }
+    try await bench.post("before")
+    await follower.wait { $0.texts == ["before"] }
+    try await bench.proxy.set(fault)
+    try await bench.post(["during 1", "during 2"])
+    try await bench.proxy.set(.pass)
+    await follower.wait { $0.texts.count == 3 && $0.isLive }
+    try await bench.post("after")
+    await follower.wait { $0.texts.count == 4 }
+    #expect(await follower.seen.texts == ["before", "during 1", "during 2", "after"])
+    await stream.close()
+    await bench.end()
+  }
+
+  @Test func `a half-open link is found by its silence`() async throws {
+    var policy = ShopServerPolicy()
+    policy.pingInterval = .milliseconds(300)
+    let bench = try await StreamBench.make(policy: policy)
+    let (stream, follower) = try await bench.follow([("liveness.silence", "1s")])
+    await follower.wait { $0.isLive }
+    try await bench.proxy.set(.blackhole())
+    try await bench.post("lost on the way")
+    await follower.wait { $0.statuses.last?.reason == .failure(.timeout(.silence)) || !$0.isLive }
+    try await bench.proxy.set(.pass)
+    await follower.wait { $0.texts == ["lost on the way"] }
+    await stream.close()
+    await bench.end()
+  }
+
+  @Test func `a refused link falls to polling, and comes back up`() async throws {
+    let bench = try await StreamBench.make()
+    let (stream, follower) = try await bench.follow()
+    await follower.wait { $0.isLive }
+    try await bench.proxy.set(.cut)
+    try await bench.proxy.set(.refuse)
+    await follower.wait { $0.statuses.last?.state == .failed }
+    #expect(await follower.seen.statuses.last?.mode == .polling)
+    try await bench.post("while away")
+    try await bench.proxy.set(.pass)
+    await follower.wait { $0.texts == ["while away"] && $0.isLive }
+    await stream.close()
+    await bench.end()
+  }
+
+  @Test func `an expired token is refreshed silently, and nothing is missed`() async throws {
+    let bench = try await StreamBench.make(ttl: .seconds(2))
+    let (stream, follower) = try await bench.follow([("gate.refreshLead", "0s")])
+    await follower.wait { $0.isLive }
+    await follower.wait { seen in seen.statuses.contains { $0.state == .reconnecting } }
+    try await bench.post("after the expiry")
+    await follower.wait { $0.texts == ["after the expiry"] }
+    #expect(await bench.tokens.given >= 2)
+    await stream.close()
+    await bench.end()
+  }
+
+  @Test func `a removed member is told so, and nothing is tried again`() async throws {
+    let bench = try await StreamBench.make()
+    let (stream, follower) = try await bench.follow()
+    await follower.wait { $0.isLive }
+    try await bench.backend.removeMember("phone", of: bench.shop)
+    await follower.wait { $0.notices.contains(.forbidden) }
+    #expect(await follower.seen.statuses.last?.state == .disconnected)
+    #expect(await stream.snapshot.deadline == nil)
+    await stream.close()
+    await bench.end()
+  }
+
+  @Test func `what is sent offline goes out when the network is back, once`() async throws {
+    let bench = try await StreamBench.make()
+    bench.reachability.change(to: .reachable(path: PathID("a")))
+    let (stream, follower) = try await bench.follow()
+    await follower.wait { $0.isLive }
+    bench.reachability.change(to: .unreachable)
+    await follower.wait { $0.statuses.last?.reason == .obstacle(.unreachable) }
+    stream.send("written in the lift")
+    await follower.wait { $0.outbox.count == 1 }
+    bench.reachability.change(to: .reachable(path: PathID("a")))
+    await follower.wait { $0.texts == ["written in the lift"] && $0.sent.count == 1 }
+    await stream.close()
+    await bench.end()
+  }
+
+  @Test func `a plain server without positions is followed as well`() async throws {
+    var policy = ShopServerPolicy()
+    policy.dialect = .plain
+    let bench = try await StreamBench.make(policy: policy)
+    try await bench.post((1...120).map { "old \($0)" })
+    let (stream, follower) = try await bench.follow()
+    await follower.wait { $0.isLive && $0.texts.count == 50 }
+    try await bench.proxy.set(.cut)
+    try await bench.post((1...130).map { "missed \($0)" })
+    try await bench.proxy.set(.pass)
+    await follower.wait { $0.texts.count == 180 }
+    let kept = await stream.snapshot.timeline.messages.map(\.text)
+    #expect(kept == (71...120).map { "old \($0)" } + (1...130).map { "missed \($0)" })
+    await stream.close()
+    await bench.end()
+  }
+
+  @Test func `older messages come page by page to the very first`() async throws {
+    let bench = try await StreamBench.make()
+    try await bench.post((1...120).map { "\($0)" })
+    let (stream, follower) = try await bench.follow()
+    await follower.wait { $0.isLive && $0.texts.count == 50 }
+    stream.loadOlder()
+    await follower.wait { $0.texts.count == 100 }
+    stream.loadOlder()
+    await follower.wait { $0.texts.count == 120 }
+    stream.loadOlder()
+    await follower.wait { $0.historyEnds.last == false }
+    #expect(Set(await follower.seen.texts).count == 120)
+    await stream.close()
+    await bench.end()
+  }
+
+  @Test func `a second run shows what was kept, then only what is new`() async throws {
+    let bench = try await StreamBench.make()
+    try await bench.post("first")
+    let (first, one) = try await bench.follow()
+    await one.wait { $0.isLive && $0.texts.count == 1 }
+    await first.close()
+    try await bench.post("second")
+    let (second, two) = try await bench.follow()
+    await two.wait { $0.isLive && $0.texts.count == 2 }
+    #expect(await two.seen.messages.map(\.via) == [.history, .catchUp])
+    await second.close()
+    await bench.end()
+  }
+
+  @Test func `five shops may be open, a sixth is refused`() async throws {
+    let bench = try await StreamBench.make()
+    var open: [ShopStream] = []
+    for number in 1...5 {
+      var configuration = try bench.configuration()
+      configuration.shop = try #require(ShopID("shop-\(number)"))
+      open.append(try await bench.streams.open(configuration))
+    }
+    await #expect(throws: OpenError.tooMany(limit: 5)) {
+      try await bench.streams.open(try bench.configuration())
+    }
+    for stream in open { await stream.close() }
+    let (stream, follower) = try await bench.follow()
+    await follower.wait { $0.isLive }
+    await stream.close()
+    await bench.end()
+  }
+
+  @Test func `a slow reader slows the stream down and loses nothing`() async throws {
+    let bench = try await StreamBench.make()
+    let stream = try await bench.streams.open(try bench.configuration())
+    try await bench.post((1...300).map { "\($0)" })
+    let follower = Follower()
+    follower.follow(stream)
+    await follower.wait { seen in seen.texts.last == "300" }
+    await stream.close()
+    await bench.end()
+  }
+}

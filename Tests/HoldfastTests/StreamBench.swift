@@ -1,0 +1,131 @@
+import Foundation
+import Holdfast
+import HoldfastBackend
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// A real backend, a real client, and a proxy between them that misbehaves on request.
+struct StreamBench {
+  let backend: Backend
+  let proxy: FaultProxy
+  let directory: String
+  let shop: ShopID
+  let streams: ShopStreams
+  let network: any SocketDialer & HTTPClient
+  let tokens: TestTokens
+  let reachability = FakeReachability()
+  let lifecycle = FakeLifecycle()
+  private let direct: String
+
+  /// Waits that stand for the real ones, a tenth or less of them.
+  static let quick: [(key: String, value: String)] = [
+    ("retry.first", "50ms,100ms,200ms"), ("retry.reconnect", "0s,50ms,100ms,200ms,400ms"),
+    ("retry.windows", "100/1m"), ("retry.spread", "200ms"), ("liveness.silence", "2s"),
+    ("gate.settle", "100ms"), ("standby.interval", "300ms"), ("standby.probe", "1s"),
+    ("standby.slowProbe", "1s"),
+  ]
+
+  static func make(
+    policy serverPolicy: ShopServerPolicy = ShopServerPolicy(), ttl: Duration = .seconds(3600)
+  ) async throws -> StreamBench {
+    let directory = NSTemporaryDirectory() + "holdfast-\(UUID().uuidString)"
+    var configuration = BackendConfiguration(dataDirectory: directory + "/server")
+    configuration.policy = serverPolicy
+    configuration.policy.postInterval = .milliseconds(1)
+    configuration.policy.postBurst = 10_000
+    let backend = Backend(configuration)
+    let address = try await backend.start()
+    let proxy = try FaultProxy(upstream: address.port)
+    let shop = try #require(ShopID("550e8400-e29b-41d4-a716-446655440000"))
+    let tokens = TestTokens(backend, shop: shop, ttl: ttl)
+    let network = try Platform.network()
+    let store = try await Platform.store(in: directory + "/phone")
+    return StreamBench(
+      backend: backend, proxy: proxy, directory: directory, shop: shop, network: network,
+      tokens: tokens, store: store, direct: address.url)
+  }
+
+  private init(
+    backend: Backend, proxy: FaultProxy, directory: String, shop: ShopID,
+    network: any SocketDialer & HTTPClient, tokens: TestTokens, store: any TimelineStore,
+    direct: String
+  ) {
+    self.backend = backend
+    self.proxy = proxy
+    self.directory = directory
+    self.shop = shop
+    self.network = network
+    self.tokens = tokens
+    self.direct = direct
+    streams = ShopStreams(
+      StreamEnvironment(
+        network: network, store: store, reachability: reachability, lifecycle: lifecycle,
+        tokens: tokens))
+  }
+
+  func configuration(_ changes: [(key: String, value: String)] = []) throws -> StreamConfiguration {
+    StreamConfiguration(
+      server: "http://127.0.0.1:\(proxy.port)", shop: shop,
+      policy: try LinkPolicy.messageStream.setting(Self.quick + changes))
+  }
+
+  /// Opens the shop through the proxy, and reads it.
+  func follow(_ changes: [(key: String, value: String)] = []) async throws -> (ShopStream, Follower)
+  {
+    let stream = try await streams.open(try configuration(changes))
+    let follower = Follower()
+    follower.follow(stream)
+    return (stream, follower)
+  }
+
+  /// Another user posts, past the proxy.
+  func post(_ text: String) async throws {
+    let token = try await backend.issueToken(
+      user: "writer", name: "Writer", shops: [shop], ttl: .seconds(3600))
+    let response = try await network.send(
+      HTTPRequest(
+        method: "POST", url: direct + ShopRoute.send.path,
+        headers: [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")],
+        body: NewMessage(shop: shop, text: text).encode(), timeout: .seconds(5),
+        maxBodyBytes: 65_536))
+    #expect(response.status == 201)
+  }
+
+  func post(_ texts: [String]) async throws {
+    for text in texts { try await post(text) }
+  }
+
+  func end() async {
+    await backend.kill()
+    try? FileManager.default.removeItem(atPath: directory)
+  }
+}
+
+/// Asks the backend itself for a token each time.
+actor TestTokens: TokenSource {
+  private let backend: Backend
+  private let shop: ShopID
+  private let ttl: Duration
+  private(set) var given = 0
+
+  init(_ backend: Backend, shop: ShopID, ttl: Duration) {
+    self.backend = backend
+    self.shop = shop
+    self.ttl = ttl
+  }
+
+  func token() async throws(TokenFailure) -> String {
+    given += 1
+    do {
+      // A token's text depends on its second: a name that counts keeps two of them apart.
+      return try await backend.issueToken(
+        user: "phone", name: "Phone \(given)", shops: [shop], ttl: ttl)
+    } catch {
+      throw .unavailable
+    }
+  }
+}

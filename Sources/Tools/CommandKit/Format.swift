@@ -109,7 +109,7 @@ extension Format {
   public func list() -> Format<[Value]> {
     let (read, write) = (self.read, self.write)
     return Format<[Value]>(
-      placeholder: "\(placeholder),…", expectation: "a list with commas of \(expectation)",
+      placeholder: "\(placeholder),...", expectation: "a list with commas of \(expectation)",
       note: note
     ) {
       let parts = $0.split(separator: ",", omittingEmptySubsequences: false)

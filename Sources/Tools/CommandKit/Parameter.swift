@@ -53,7 +53,11 @@ public struct Parameter<Value: Sendable>: Sendable {
 
   /// `--name` alone: true when it is given.
   public static func flag(_ name: String, _ meaning: String) -> Parameter where Value == Bool {
-    let none = Format<Bool>(placeholder: "", expectation: "") { _ in nil } write: { _ in "" }
+    let none = Format<Bool>(placeholder: "", expectation: "") { _ in
+      nil
+    } write: { _ in
+      ""
+    }
     return Parameter(declaration: Declaration(.flag, .optional, name, none, meaning)) {
       !$0.isEmpty
     }

@@ -87,8 +87,8 @@ let doors: [Target] = [
   .executableTarget(
     name: "HoldfastCommand",
     dependencies: [
-      "CommandKit", "Holdfast", "HoldfastBackend", "StoreSQLite", "LinkCore", "LinkWire", "LinkRuntime", "MessageStream",
-      "LinkServerCore", "LifecycleSystem", "CLinux",
+      "CommandKit", "Holdfast", "HoldfastBackend", "StoreSQLite", "LinkCore", "LinkWire",
+      "LinkRuntime", "MessageStream", "LinkServerCore", "LifecycleSystem", "CLinux",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]

@@ -19,7 +19,7 @@ extension CommandFailure {
     case .file:
       self.init(
         .failed, error.description,
-        remedy: "check owner and permissions, or choose another --data directory")
+        remedy: "check the file, its owner and permissions, or choose another --data")
     case .alreadyStarted, .notRunning:
       self.init(.failed, error.description)
     }

@@ -184,7 +184,8 @@ enum ServeCommand {
   }
 
   private static func event(_ name: String, on console: Console) {
-    console.object {
+    // Whoever read the first line only must not keep it from draining.
+    console.object(isOptional: true) {
       $0.key("event")
       $0.string(name)
     }

@@ -10,7 +10,7 @@ enum TokenCommand {
     "shops", Format.shop.list(), "the shops it opens, with commas between")
   private static let name = Parameter.optional(
     "name", Format.user, usual: "the user", "the name that others read")
-  /// The bounds are ours: `exp` counts whole seconds, and a development token need not outlive a year.
+  /// The bounds are ours: `exp` counts whole seconds, and no such token need outlive a year.
   private static let ttl = Parameter.option(
     "ttl", .duration(.seconds(1) ... .seconds(366 * 86_400)), default: .seconds(3600),
     "how long it is good for, in whole seconds")
@@ -20,8 +20,8 @@ enum TokenCommand {
       "token", "make a development token for a backend",
       details: [
         """
-        Prints a JWT (HS256) signed with the secret in the data directory, which is made when it is \
-        missing. Whoever can read that directory can make tokens: this is for development.
+        Prints a JWT (HS256) signed with the secret in the data directory, which is made when it \
+        is missing. Whoever can read that directory can make tokens: this is for development.
         """
       ],
       examples: [

@@ -27,21 +27,23 @@ public struct Console: Sendable {
   }
 
   /// Prints a result for people, or any text that stands alone.
-  public func line(_ text: String) {
+  ///
+  /// What is optional may be lost, while the command goes on.
+  public func line(_ text: String, isOptional: Bool = false) {
     let failure = Self.write(text, to: STDOUT_FILENO)
-    guard failure != 0 else { return }
+    guard failure != 0, !isOptional else { return }
     if failure == EPIPE { _exit(ExitCode.done.rawValue) }
     diagnostic("holdfast: standard output cannot be written: \(Self.reason(of: failure))")
     _exit(ExitCode.failed.rawValue)
   }
 
   /// Prints one JSON object in one line; `members` writes what stands between its braces.
-  public func object(_ members: (inout JSONWriter) -> Void) {
+  public func object(isOptional: Bool = false, _ members: (inout JSONWriter) -> Void) {
     var writer = JSONWriter(capacity: 256)
     writer.beginObject()
     members(&writer)
     writer.endObject()
-    line(String(decoding: writer.bytes, as: UTF8.self))
+    line(String(decoding: writer.bytes, as: UTF8.self), isOptional: isOptional)
   }
 
   /// Prints a line of a log or a notice; a closed standard error is no reason to stop.

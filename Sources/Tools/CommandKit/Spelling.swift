@@ -1,12 +1,13 @@
 /// Finds what somebody meant to write.
 public enum Spelling {
-  /// The word nearest to `wrong`; `nil` when none is near: a third of its letters may differ.
+  /// The word nearest to `wrong`; `nil` when none is near.
   ///
-  /// Of equally near words the first one counts.
+  /// Three letters or more may begin it, or a third of the letters may differ; of equally near
+  /// words the first one counts.
   public static func nearest(to wrong: String, among words: [String]) -> String? {
-    let most = max(1, wrong.count / 3)
+    if wrong.count >= 3, let whole = words.first(where: { $0.hasPrefix(wrong) }) { return whole }
     let near = words.map { (word: $0, distance: distance(from: wrong, to: $0)) }
-      .filter { $0.distance <= most || ($0.word.hasPrefix(wrong) && wrong.count > 1) }
+      .filter { $0.distance <= max(1, wrong.count / 3) }
     return near.min { $0.distance < $1.distance }?.word
   }
 

@@ -106,6 +106,22 @@ import Testing
     }
   }
 
+  @Test(arguments: [("", "xterm", true), ("1", "xterm", false), ("", "dumb", false)])
+  func `is colourful on a terminal only, and only if that is wanted`(
+    noColor: String, terminal: String, isColourful: Bool
+  ) async throws {
+    let words = ["policy", "list"]
+    let environment = ["NO_COLOR": noColor, "TERM": terminal]
+    let plain = try await CommandProcess.run(words, environment: environment)
+    #expect(plain.output.allSatisfy { !$0.contains("\u{1B}") })
+    let process = try LabProcess(
+      ["python3", "-c", "import pty, sys; pty.spawn(sys.argv[1:])", CommandProcess.path] + words,
+      environment: environment)
+    let shown = await CommandProcess.outcome(of: process).output
+    #expect(shown.first?.contains("\u{1B}[1mNAME") == isColourful)
+    #expect(shown.count == plain.output.count)
+  }
+
   @Test func `ends quietly when nobody reads, and loudly when nothing can be written`()
     async throws
   {

@@ -28,7 +28,8 @@ struct HoldfastCommand {
         .init("holdfast policy show message-stream", "see every number of a policy"),
       ],
       commands: [
-        ServeCommand.command, TokenCommand.command, StreamCommand.command, PolicyCommands.command,
+        ServeCommand.command, TokenCommand.command, StreamCommand.command, SendCommand.command,
+        PolicyCommands.command,
       ])
   }
 

@@ -29,6 +29,7 @@ struct HoldfastCommand {
       ],
       commands: [
         ServeCommand.command, TokenCommand.command, StreamCommand.command, SendCommand.command,
+        HistoryCommand.command, ReplayCommand.command,
         PolicyCommands.command,
       ])
   }

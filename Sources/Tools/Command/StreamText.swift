@@ -52,12 +52,17 @@ enum StreamText {
 
   /// Only what needs the user's eye: waiting for the first try is no news.
   static func outbox(_ entry: OutboxEntry, _ style: Style) -> String? {
+    entry.state == .queued(tries: 0) ? nil : waiting(entry, style)
+  }
+
+  /// A message that the server does not have yet.
+  static func waiting(_ entry: OutboxEntry, _ style: Style) -> String {
     switch entry.state {
-    case .queued(0): return nil
-    case .queued(let tries):
-      return "-- waiting to be sent after \(tries) tries: \(safe(entry.text))"
+    case .queued(0): "-- waiting to be sent: \(safe(entry.text))"
+    case .queued(1): "-- waiting to be sent after a try: \(safe(entry.text))"
+    case .queued(let tries): "-- waiting to be sent after \(tries) tries: \(safe(entry.text))"
     case .failed(let reason):
-      return style.alarm("-- not sent") + " (\(safe(reason))): \(safe(entry.text))"
+      style.alarm("-- not sent") + " (\(safe(reason))): \(safe(entry.text))"
     }
   }
 

@@ -27,11 +27,15 @@ actor MemoryStore: TimelineStore {
     _ change: TimelineChange, to shop: ShopID
   ) throws(StoreFailure) -> TimelineCommit {
     var kept = try self[shop]
+    guard change.messages.allSatisfy({ $0.shop == shop }),
+      change.outboxPut.allSatisfy({ $0.shop == shop })
+    else { throw .other(detail: "a change of \(shop) holds something of another shop") }
+    guard !change.isEmpty else { return TimelineCommit() }
     var inserted: [TimelineKey] = []
     var edited: [MessageID] = []
     for message in change.messages {
       if let old = kept.messages[message.id] {
-        guard let new = message.updatedAt, old.updatedAt.map({ $0 < new }) ?? true else { continue }
+        guard let new = message.updatedAt, (old.updatedAt ?? old.createdAt) < new else { continue }
         edited.append(message.id)
       } else {
         inserted.append(message.key)

@@ -70,7 +70,7 @@ enum StreamText {
     "-- \(kind)" + (detail.map { ": \(safe($0))" } ?? "")
   }
 
-  /// Such as `RECONNECTING 2 of 5 in 3.9s: closed-1012`.
+  /// Such as `RECONNECTING 2 of 5 in 4s: closed-1012`; seconds are rounded up.
   static func status(_ status: StreamStatus, at now: Instant) -> String {
     var text = status.state.rawValue
     if status.mode != .none { text += " (\(status.mode.rawValue))" }
@@ -78,8 +78,7 @@ enum StreamText {
       text += " \(status.attempt)" + (status.of.map { " of \($0)" } ?? "")
     }
     if let retryAt = status.retryAt {
-      let tenths = StreamEvents.seconds(until: retryAt, from: now) * 10
-      text += " in \(tenths.rounded() / 10)s"
+      text += " in \(Int(StreamEvents.seconds(until: retryAt, from: now).rounded(.up)))s"
     }
     return text + (status.reason.map { ": \(StreamReason.word($0))" } ?? "")
   }

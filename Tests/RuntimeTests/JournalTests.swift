@@ -1,8 +1,9 @@
 import Foundation
 import HoldfastTestKit
 import LinkCore
-import LinkRuntime
 import Testing
+
+@testable import LinkRuntime
 
 @Suite(.timeLimit(.minutes(1)))
 struct JournalTests {
@@ -102,6 +103,41 @@ struct JournalTests {
     }
     #expect(notices.count == 1)
     #expect(!journal.isOn)
+  }
+
+  @Test
+  func `a disk that is too slow turns it off at the bound`() {
+    var waiting = WaitingSteps<Bell>()
+    #expect(waiting.add(samples[0]) == .write)
+    for _ in 1..<WaitingSteps<Bell>.bound { #expect(waiting.add(samples[0]) == .nothing) }
+    var emptied = waiting
+    #expect(emptied.takeAll().count == WaitingSteps<Bell>.bound)
+    #expect(emptied.add(samples[0]) == .nothing)
+    #expect(emptied.takeAll().count == 1)
+    #expect(emptied.takeAll().isEmpty)
+    #expect(emptied.add(samples[0]) == .write)
+    #expect(waiting.add(samples[0]) == .giveUp)
+    #expect(!waiting.isOn)
+    #expect(waiting.add(samples[0]) == .nothing)
+    #expect(waiting.takeAll().isEmpty)
+  }
+
+  @Test(arguments: [(-1, true), (0, true), (1, false)])
+  func `reads lines up to the limit`(over: Int, fits: Bool) async throws {
+    let journal = try await open()
+    await journal.close()
+    let (start, end) = (#"{"at":1,"tick":true"#, "}")
+    let spaces = LineReader.longest + over - start.utf8.count - end.utf8.count
+    let line = start + String(repeating: " ", count: spaces) + end
+    let long = try scratch.bytes(of: "j") + Array((line + "\n{\"at\":1,\"out\":[]}\n").utf8)
+    try scratch.write(long, to: "long")
+    if fits {
+      let step = JournalStep<Bell>(at: Instant(nanoseconds: 1), cause: .tick, effects: [])
+      #expect(try read("long").steps == [step])
+    } else {
+      let error = try #require(throws: JournalError.self) { try read("long") }
+      #expect((error.line, error.problem) == (2, .tooLong))
+    }
   }
 
   @Test

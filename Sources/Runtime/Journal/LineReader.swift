@@ -39,13 +39,12 @@ struct LineReader: ~Copyable {
     var searched = start
     while true {
       if let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+        guard end - start <= Self.longest else { break }
         defer { start = end + 1 }
         return line(upTo: end, isWhole: true)
       }
       searched = buffer.count
-      guard searched - start <= Self.longest else {
-        throw JournalError(path: path, line: number + 1, .tooLong)
-      }
+      guard searched - start <= Self.longest else { break }
       guard !isAtEnd else {
         guard start < buffer.count else { return nil }
         defer { start = buffer.count }
@@ -53,6 +52,7 @@ struct LineReader: ~Copyable {
       }
       searched -= try fill()
     }
+    throw JournalError(path: path, line: number + 1, .tooLong)
   }
 
   private mutating func line(upTo end: Int, isWhole: Bool) -> Line {

@@ -81,6 +81,7 @@ public final class FakeNetwork: SocketDialer, HTTPClient {
 
 /// One HTTP request, waiting for the test's answer; without one it times out.
 public final class FakeExchange: Sendable {
+  /// As the client made it.
   public let request: HTTPRequest
   private let answers = Mailbox<Result<HTTPResponse, LinkFailure>>()
 

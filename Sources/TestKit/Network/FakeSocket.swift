@@ -6,6 +6,7 @@ import Synchronization
 ///
 /// What it sends returns when the client has taken it, as a slow reader slows a real socket.
 public final class FakeSocket: FarSocket {
+  /// As the client made it.
   public let request: SocketRequest
   /// What the client did and nobody has read yet.
   public let actions = Mailbox<ClientAction>()

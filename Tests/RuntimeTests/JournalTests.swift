@@ -122,22 +122,25 @@ struct JournalTests {
     #expect(waiting.takeAll().isEmpty)
   }
 
-  @Test(arguments: [(-1, true), (0, true), (1, false)])
-  func `reads lines up to the limit`(over: Int, fits: Bool) async throws {
-    let journal = try await open()
-    await journal.close()
-    let (start, end) = (#"{"at":1,"tick":true"#, "}")
-    let spaces = LineReader.longest + over - start.utf8.count - end.utf8.count
-    let line = start + String(repeating: " ", count: spaces) + end
-    let long = try scratch.bytes(of: "j") + Array((line + "\n{\"at\":1,\"out\":[]}\n").utf8)
-    try scratch.write(long, to: "long")
-    if fits {
-      let step = JournalStep<Bell>(at: Instant(nanoseconds: 1), cause: .tick, effects: [])
-      #expect(try read("long").steps == [step])
-    } else {
-      let error = try #require(throws: JournalError.self) { try read("long") }
-      #expect((error.line, error.problem) == (2, .tooLong))
+  @Test(arguments: [(99, true), (100, true), (101, false)])
+  func `reads lines up to the limit`(length: Int, fits: Bool) throws {
+    let line = [UInt8](repeating: UInt8(ascii: "x"), count: length)
+    try scratch.write(Array("first\n".utf8) + line + Array("\nlast".utf8), to: "lines")
+    var lines = try LineReader(path: scratch("lines"), longest: 100)
+    #expect(try lines.next()?.bytes == Array("first".utf8))
+    guard fits else {
+      do throws(JournalError) {
+        _ = try lines.next()
+        Issue.record("a line over the limit was read")
+      } catch {
+        #expect(error == JournalError(path: scratch("lines"), line: 2, .tooLong))
+      }
+      return
     }
+    #expect(try lines.next()?.bytes == line)
+    let last = try #require(try lines.next())
+    #expect((last.bytes, last.number, last.isWhole) == (Array("last".utf8), 3, false))
+    #expect(try lines.next() == nil)
   }
 
   @Test

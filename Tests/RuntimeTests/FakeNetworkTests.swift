@@ -168,6 +168,8 @@ private struct Refusing: SocketDialer, HTTPClient {
     return try await network.send(request)
   }
 
+  func forgetConnections() async {}
+
   func open(
     _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void
   ) async -> any SocketHandle {

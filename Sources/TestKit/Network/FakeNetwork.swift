@@ -38,6 +38,7 @@ public final class FakeNetwork: SocketDialer, HTTPClient {
     rules.withLock { $0.request = rule }
   }
 
+  /// Opens a socket whose far side is the test's or the rule's.
   public func open(
     _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void
   ) async -> any SocketHandle {

@@ -36,7 +36,7 @@ public struct ContractHTTPServer: Sendable {
 
 /// Checks what `HTTPClient` promises; works with any implementation and any test library.
 ///
-/// - Throws: `ContractViolation` at the first promise that is broken, and whatever the server throws.
+/// - Throws: `ContractViolation` at the first promise that is broken, and what the server throws.
 public func httpClientContract(
   _ client: any HTTPClient, server: ContractHTTPServer
 ) async throws {

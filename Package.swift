@@ -83,11 +83,12 @@ let doors: [Target] = [
       "LinkCore", "LinkWire", "LinkRuntime", "LinkProtocols", "LinkServerCore", "ServerSockets",
       "StoreSQLite", "COpenSSL",
     ]),
+  library("CommandKit", at: "Tools/CommandKit", uses: ["LinkCore", "LinkWire"]),
   .executableTarget(
     name: "HoldfastCommand",
     dependencies: [
-      "Holdfast", "HoldfastBackend", "LinkCore", "LinkWire", "LinkRuntime", "MessageStream",
-      "LinkServerCore", "LifecycleSystem", "CLinux",
+      "CommandKit", "Holdfast", "HoldfastBackend", "StoreSQLite", "LinkCore", "LinkWire",
+      "LinkRuntime", "MessageStream", "LinkServerCore", "LifecycleSystem", "CLinux",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]
@@ -122,7 +123,7 @@ let checks: [Target] = [
     "HoldfastTests",
     uses: [
       "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "Holdfast", "HoldfastBackend",
-      "HoldfastTestKit", "CLinux",
+      "HoldfastTestKit", "CLinux", "CommandKit",
     ]),
   tests("HouseTests", uses: []),
 ]

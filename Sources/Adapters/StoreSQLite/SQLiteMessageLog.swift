@@ -29,16 +29,18 @@ public actor SQLiteMessageLog: MessageLog {
   /// Opens the log of a directory, which is made when missing.
   ///
   /// - Parameters:
-  ///   - access: `.write` holds an advisory lock on `messages.lock`; `.read` works beside a writer.
+  ///   - name: The file's name without `.sqlite`.
+  ///   - access: `.write` holds an advisory lock on `name.lock`; `.read` works beside a writer.
   ///   - busyTimeout: How long to wait for a foreign program that uses the file.
   /// - Throws: `.locked` when another process writes, `.fromTheFuture`, `.corrupt`, `.denied`,
   ///   `.full`. A file that cannot be used is left as it is.
   public static func open(
-    in directory: String, access: StoreAccess = .write, busyTimeout: Duration = .seconds(2)
+    in directory: String, named name: String = "messages", access: StoreAccess = .write,
+    busyTimeout: Duration = .seconds(2)
   ) async throws(StoreFailure) -> SQLiteMessageLog {
     let log = SQLiteMessageLog()
     try await log.connect(
-      StoreFile(directory: directory, name: "messages"), access: access, busyTimeout: busyTimeout)
+      StoreFile(directory: directory, name: name), access: access, busyTimeout: busyTimeout)
     return log
   }
 

@@ -8,7 +8,7 @@ import Foundation
   import Darwin
 #endif
 
-/// A program that runs in a place of a `NetworkLab`.
+/// A program that runs as a child, alone or in a place of a `NetworkLab`.
 public final class LabProcess: Sendable {
   /// Lines kept of each stream while nobody reads them; beyond it the oldest go.
   public static let lineLimit = 10_000
@@ -21,7 +21,10 @@ public final class LabProcess: Sendable {
   private let child: Child
   private let input: Int32
 
-  init(_ words: [String], environment: [String: String]) throws {
+  /// Starts a program by its words; `environment` adds to this process's own.
+  ///
+  /// Throws `NetworkLabError` when it cannot be started.
+  public init(_ words: [String], environment: [String: String] = [:]) throws {
     let (input, output, error) = (try Channel.pair(), try Channel.pair(), try Channel.pair())
     let theirs = Child.Streams(input: input.theirs, output: output.theirs, error: error.theirs)
     self.input = input.ours

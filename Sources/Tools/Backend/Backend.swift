@@ -173,7 +173,7 @@ public actor Backend {
         throw error
       }
     } catch {
-      throw .listen(detail: error.explanation)
+      throw error.asBackendError
     }
   }
 
@@ -229,14 +229,15 @@ extension BackendConfiguration {
 }
 
 extension SocketServerError {
-  fileprivate var explanation: String {
+  fileprivate var asBackendError: BackendError {
     switch self {
-    case .address(let host, let detail): "\(host): \(detail)"
+    case .address(let host, let detail): .listen(detail: "\(host): \(detail)")
     case .bind(let host, let port, let errno):
-      "\(host) port \(port): \(PrivateFile.reason(of: errno))"
-    case .tls(let detail): "the certificate cannot be used: \(detail)"
-    case .system(let call, let errno): "\(call): \(PrivateFile.reason(of: errno))"
-    case .alreadyStarted: "the sockets were started before"
+      .listen(detail: "\(host) port \(port): \(PrivateFile.reason(of: errno))")
+    case .tls(let detail): .certificate(detail: detail)
+    case .system(let call, let errno):
+      .listen(detail: "\(call): \(PrivateFile.reason(of: errno))")
+    case .alreadyStarted: .alreadyStarted
     }
   }
 }

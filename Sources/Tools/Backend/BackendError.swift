@@ -2,8 +2,10 @@ public import LinkWire
 
 /// Why a backend could not start or keep its files; never holds a secret.
 public enum BackendError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The address cannot be listened on, or the certificate cannot be used.
+  /// The address cannot be listened on.
   case listen(detail: String)
+  /// The certificate or its key cannot be used.
+  case certificate(detail: String)
   /// The message log cannot be opened.
   case store(StoreFailure)
   /// A file of the data directory cannot be read or written.
@@ -17,6 +19,7 @@ public enum BackendError: Error, Sendable, Hashable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .listen(let detail): "cannot listen: \(detail)"
+    case .certificate(let detail): "the certificate cannot be used: \(detail)"
     case .store(let failure): "cannot open the message log: \(failure)"
     case .file(let path, let detail): "\(path): \(detail)"
     case .alreadyStarted: "the backend was started before"

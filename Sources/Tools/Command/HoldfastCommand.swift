@@ -1,0 +1,42 @@
+import CommandKit
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The `holdfast` command.
+@main
+struct HoldfastCommand {
+  /// Goes up with every release; scripts may compare it.
+  private static let version = "0.1.0"
+
+  /// Every command there is; each stands in a file of its own.
+  private static var root: Command {
+    Command(
+      "holdfast", "links that stay up: a backend, its clients and their policies",
+      details: [
+        """
+        Results go to standard output, diagnostics to standard error. With --json every result is \
+        one JSON object in one line. Colours appear on a terminal only, and not with NO_COLOR.
+        """
+      ],
+      examples: [
+        .init("holdfast serve", "run the backend of shop messages on port 8787"),
+        .init("holdfast token --user ann --shops bakery", "make a token for it"),
+        .init("holdfast policy show message-stream", "see every number of a policy"),
+      ],
+      commands: [ServeCommand.command, TokenCommand.command, PolicyCommands.command])
+  }
+
+  static func main() async {
+    Console.ignoreBrokenPipes()
+    let words = Array(CommandLine.arguments.dropFirst())
+    let code = await Program(root, version: version).run(words) { name in
+      guard let value = unsafe getenv(name) else { return nil }
+      return unsafe String(cString: value)
+    }
+    exit(code.rawValue)
+  }
+}

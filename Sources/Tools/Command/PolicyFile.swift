@@ -1,0 +1,79 @@
+import CommandKit
+import LinkCore
+import LinkWire
+
+/// A policy as a file states it: a preset and what differs from it; not yet checked together.
+struct PolicyFile {
+  /// The file, for messages.
+  let name: String
+  private(set) var preset: LinkPolicy
+  private var settings: [(key: String, value: String)]
+
+  /// A key whose value differs from the preset's.
+  struct Change: Sendable, Hashable {
+    var key: String
+    var old: String
+    var new: String
+  }
+
+  /// Reads a file, or standard input for `-`.
+  static func read(_ path: String) throws(CommandFailure) -> PolicyFile {
+    let name = path == "-" ? "standard input" : path
+    let bytes = try TextFile.read(path)
+    let content: Content
+    do throws(JSONError) {
+      var reader = JSONReader(bytes)
+      content = try Content(from: &reader)
+      try reader.finish()
+    } catch {
+      throw CommandFailure(
+        .failed, "\(name): \(error.detail) at byte \(error.offset)",
+        remedy: #"write {"preset":NAME,KEY:"VALUE",...}"#)
+    }
+    let names = LinkPolicy.presets.map(\.name)
+    guard let wanted = content.preset, let preset = LinkPolicy.preset(named: wanted) else {
+      let cause = content.preset.map { "no preset is named \($0)" } ?? "it names no preset"
+      throw CommandFailure(
+        .failed, "\(name): \(cause)", remedy: "one of \(names.joined(separator: ", "))")
+    }
+    return PolicyFile(name: name, preset: preset, settings: content.settings)
+  }
+
+  /// Puts everything together; throws every problem.
+  func changes() throws(PolicyError) -> [Change] {
+    var seen: Set<String> = []
+    let repeated = settings.filter { !seen.insert($0.key).inserted }
+    guard repeated.isEmpty else {
+      throw PolicyError(problems: repeated.map { "\($0.key) is there twice" })
+    }
+    let policy = try preset.setting(settings)
+    return zip(preset.values, policy.values).compactMap { old, new in
+      old.value == new.value ? nil : Change(key: new.key, old: old.value, new: new.value)
+    }
+  }
+}
+
+/// The members of the object in such a file.
+private struct Content {
+  var preset: String?
+  var settings: [(key: String, value: String)] = []
+
+  init(from reader: inout JSONReader) throws(JSONError) {
+    try reader.beginObject()
+    while let key = try reader.nextKey() {
+      switch reader.text(of: key) {
+      case "preset", "name": preset = try reader.string()
+      case "values": try readValues(from: &reader)
+      case "schedule": try reader.skipValue()
+      case let key: settings.append((key, try reader.string()))
+      }
+    }
+  }
+
+  private mutating func readValues(from reader: inout JSONReader) throws(JSONError) {
+    try reader.beginObject()
+    while let key = try reader.nextKey() {
+      settings.append((reader.text(of: key), try reader.string()))
+    }
+  }
+}

@@ -1,0 +1,193 @@
+import CommandKit
+import HoldfastBackend
+import LinkCore
+import LinkRuntime
+import LinkServerCore
+import LinkWire
+import StoreSQLite
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// `holdfast serve`: runs the backend of shop messages until a signal ends it.
+enum ServeCommand {
+  private static let host = Parameter.option(
+    "host", .text("HOST"), default: "127.0.0.1", "the name or address to listen on")
+  private static let port = Parameter.option(
+    "port", .port, default: 8787, "the TCP port; 0 picks a free one")
+  private static let database = Parameter.optional(
+    "database", .text("URL"), usual: "messages.sqlite in the data directory",
+    "keep messages in this SQLite file, such as sqlite:/srv/shop.sqlite")
+  private static let certificate = Parameter.optional(
+    "tls-cert", .text("FILE"), "serve TLS with this PEM certificate and its chain")
+  private static let key = Parameter.optional(
+    "tls-key", .text("FILE"), "the certificate's PEM private key")
+  private static let pingInterval = Parameter.option(
+    "ping-interval", .duration(.milliseconds(10) ... .seconds(3600)),
+    default: ShopServerPolicy().pingInterval, "how often an open socket is pinged")
+  private static let pongTimeout = Parameter.option(
+    "pong-timeout", .duration(.milliseconds(20) ... .seconds(7200)),
+    default: ShopServerPolicy().pongWait,
+    "a socket from which no byte came for this long is dropped; longer than the ping interval")
+  /// Up to the largest request body that is read.
+  private static let maxMessageBytes = Parameter.option(
+    "max-message-bytes", .integer("N", 1_024...65_536),
+    default: MessageLimits().maxFrameBytes, "the largest message as a frame, in bytes")
+  private static let drainWindow = Parameter.option(
+    "drain-window", .duration(.zero ... .seconds(600)), default: .seconds(5),
+    "over how long clients are told to spread their return when it ends")
+  private static let plain = Parameter.flag(
+    "plain", "play a server without positions, heads and idempotency keys")
+  private static let noStream = Parameter.flag(
+    "no-stream", "answer 503 to every socket, so that clients must poll")
+
+  static var command: Command {
+    Command(
+      "serve", "run the backend of shop messages",
+      details: [
+        """
+        Logs JSON lines on standard error. SIGTERM and SIGINT end it politely: clients are warned \
+        and closed with 1001; a second one ends it at once. SIGHUP reads removed.json again, the \
+        list of members who were removed from shops.
+        """
+      ],
+      examples: [
+        .init("holdfast serve", "on http://127.0.0.1:8787, with data in the usual directory"),
+        .init(
+          "holdfast serve --port 0 --data /tmp/shop --json",
+          #"on a free port; the first line is {"event":"listening","url":...}"#),
+        .init(
+          "holdfast serve --host :: --tls-cert chain.pem --tls-key key.pem",
+          "on every address, with TLS"),
+      ],
+      takes: host, port, Shared.data, database, certificate, key, pingInterval, pongTimeout,
+      maxMessageBytes, drainWindow, plain, noStream, Shared.json, action: run)
+  }
+
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    let configuration = try configuration(call)
+    let store = try await store(call)
+    let backend = Backend(configuration, store: store)
+    // Before anybody can know that it runs, so that no signal ends it the hard way.
+    let signals = ServerSignals()
+    let address: BoundAddress
+    do {
+      address = try await backend.start()
+    } catch {
+      throw CommandFailure(error)
+    }
+    announce(address, configuration, call)
+    await serve(backend, until: signals, call)
+  }
+
+  /// Obeys signals until the backend has ended.
+  private static func serve(
+    _ backend: Backend, until signals: ServerSignals, _ call: Invocation
+  ) async {
+    var draining: Task<Void, Never>?
+    for await signal in signals.stream {
+      switch signal {
+      case .reload: await reload(backend, call.console)
+      case .stop:
+        guard draining == nil else { hurry(call.console) }
+        draining = Task {
+          if call[Shared.json] { event("draining", on: call.console) }
+          await backend.drainAndStop()
+          if call[Shared.json] { event("stopped", on: call.console) }
+          signals.finish()
+        }
+      }
+    }
+  }
+
+  private static func hurry(_ console: Console) -> Never {
+    console.failure(
+      CommandFailure(.failed, "ended at once by a second signal, without draining"),
+      of: "holdfast serve")
+    _exit(ExitCode.failed.rawValue)
+  }
+
+  private static func reload(_ backend: Backend, _ console: Console) async {
+    do {
+      try await backend.reload()
+    } catch {
+      console.failure(CommandFailure(error), of: "holdfast serve")
+    }
+  }
+
+  private static func configuration(
+    _ call: Invocation
+  ) throws(CommandFailure) -> BackendConfiguration {
+    var configuration = BackendConfiguration(dataDirectory: try call.dataDirectory())
+    configuration.host = call[host]
+    configuration.port = call[port]
+    configuration.certificate = try certificate(call)
+    configuration.drainWindow = call[drainWindow]
+    configuration.policy.pingInterval = call[pingInterval]
+    configuration.policy.pongWait = call[pongTimeout]
+    configuration.policy.limits.maxFrameBytes = call[maxMessageBytes]
+    configuration.policy.dialect = call[plain] ? .plain : .positions
+    configuration.policy.offersStream = !call[noStream]
+    guard call[pongTimeout] > call[pingInterval] else {
+      throw CommandFailure(
+        .usage, "--pong-timeout must be longer than --ping-interval",
+        remedy: "else every socket is dropped before it is pinged")
+    }
+    let console = call.console
+    configuration.log = { console.diagnostic($0) }
+    return configuration
+  }
+
+  private static func certificate(
+    _ call: Invocation
+  ) throws(CommandFailure) -> BackendConfiguration.Certificate? {
+    switch (call[certificate], call[key]) {
+    case (nil, nil): nil
+    case (let chain?, let key?): .init(chainPath: chain, keyPath: key)
+    case (nil, _?), (_?, nil):
+      throw CommandFailure(
+        .usage, "TLS needs a certificate and its key", remedy: "give both --tls-cert and --tls-key")
+    }
+  }
+
+  private static func store(_ call: Invocation) async throws(CommandFailure) -> SQLiteMessageLog? {
+    guard let url = call[database] else { return nil }
+    let location = try DatabaseLocation.read(url)
+    do {
+      return try await SQLiteMessageLog.open(in: location.directory, named: location.name)
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+
+  private static func announce(
+    _ address: BoundAddress, _ configuration: BackendConfiguration, _ call: Invocation
+  ) {
+    let console = call.console
+    guard !call[Shared.json] else {
+      return console.object {
+        $0.key("event")
+        $0.string("listening")
+        $0.key("url")
+        $0.string(address.url)
+      }
+    }
+    let isUsual = call[Shared.data] == nil
+    let place = isUsual ? "" : " --data \(configuration.dataDirectory)"
+    console.line("\(console.style.heading("holdfast")) serves shop messages at \(address.url)")
+    console.line("  data    \(configuration.dataDirectory)")
+    console.line("  token   holdfast token --user ann --shops bakery\(place)")
+    console.line("  end     Ctrl-C ends it politely, a second one at once")
+  }
+
+  private static func event(_ name: String, on console: Console) {
+    // Whoever read the first line only must not keep it from draining.
+    console.object(isOptional: true) {
+      $0.key("event")
+      $0.string(name)
+    }
+  }
+}

@@ -1,0 +1,97 @@
+public import LinkWire
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Standard output for results, standard error for diagnostics; every line leaves at once.
+///
+/// A reader that went away ends the process quietly with status 0: it has what it wanted.
+public struct Console: Sendable {
+  /// How results are marked.
+  public let style: Style
+  private let diagnosticStyle: Style
+
+  /// The process's own; colours only on a terminal that knows them and without `NO_COLOR`.
+  public init(environment: (String) -> String?) {
+    let isWanted = (environment("NO_COLOR") ?? "").isEmpty && environment("TERM") != "dumb"
+    style = Style(isColourful: isWanted && isatty(STDOUT_FILENO) == 1)
+    diagnosticStyle = Style(isColourful: isWanted && isatty(STDERR_FILENO) == 1)
+  }
+
+  /// Makes a write to a reader that went away fail instead of ending the process.
+  public static func ignoreBrokenPipes() {
+    _ = signal(SIGPIPE, SIG_IGN)
+  }
+
+  /// Prints a result for people, or any text that stands alone.
+  ///
+  /// What is optional may be lost, while the command goes on.
+  public func line(_ text: String, isOptional: Bool = false) {
+    let failure = Self.write(text, to: STDOUT_FILENO)
+    guard failure != 0, !isOptional else { return }
+    if failure == EPIPE { _exit(ExitCode.done.rawValue) }
+    diagnostic("holdfast: standard output cannot be written: \(Self.reason(of: failure))")
+    _exit(ExitCode.failed.rawValue)
+  }
+
+  /// Prints one JSON object in one line; `members` writes what stands between its braces.
+  public func object(isOptional: Bool = false, _ members: (inout JSONWriter) -> Void) {
+    var writer = JSONWriter(capacity: 256)
+    writer.beginObject()
+    members(&writer)
+    writer.endObject()
+    line(String(decoding: writer.bytes, as: UTF8.self), isOptional: isOptional)
+  }
+
+  /// Prints a line of a log or a notice; a closed standard error is no reason to stop.
+  public func diagnostic(_ text: String) {
+    _ = Self.write(text, to: STDERR_FILENO)
+  }
+
+  /// Prints why a command failed, in one line.
+  public func failure(_ failure: CommandFailure, of command: String) {
+    diagnostic(diagnosticStyle.alarm("\(command):") + " \(failure.line)")
+  }
+
+  /// The operating system's words for an error number.
+  public static func reason(of code: Int32) -> String {
+    unsafe String(cString: strerror(code))
+  }
+
+  /// Answers with the error number, 0 for none.
+  private static func write(_ text: String, to descriptor: Int32) -> Int32 {
+    let bytes = Array((text + "\n").utf8)
+    return unsafe bytes.withUnsafeBytes { bytes in
+      var offset = 0
+      while offset < bytes.count {
+        let left = unsafe UnsafeRawBufferPointer(rebasing: bytes[offset...])
+        let count = unsafe systemWrite(descriptor, left)
+        if count >= 0 {
+          offset += count
+        } else if errno == EAGAIN {
+          waitUntilWritable(descriptor)
+        } else if errno != EINTR {
+          return errno
+        }
+      }
+      return 0
+    }
+  }
+
+  /// Whoever shares the terminal or pipe may have made it non-blocking.
+  private static func waitUntilWritable(_ descriptor: Int32) {
+    var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    _ = unsafe poll(&waiting, 1, -1)
+  }
+
+  private static func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    #if canImport(Glibc)
+      unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+    #else
+      unsafe Darwin.write(descriptor, bytes.baseAddress, bytes.count)
+    #endif
+  }
+}

@@ -1,0 +1,114 @@
+/// Writes help texts from the same declarations that parsing uses.
+public struct Help: Sendable {
+  /// Where lines are broken; what terminals have shown since there were terminals.
+  private static let width = 80
+  /// Where meanings begin at most.
+  private static let maxIndent = 30
+
+  private let style: Style
+
+  /// Help with or without colours.
+  public init(style: Style = Style(isColourful: false)) {
+    self.style = style
+  }
+
+  /// The whole help text of a command, without a line end behind it.
+  public func text(for path: CommandPath) -> String {
+    let command = path.command
+    var blocks = [wrap("\(path.text) - \(command.summary)")]
+    blocks.append("\(style.heading("Usage:")) \(Self.synopsis(of: path))")
+    blocks += command.details.map { wrap($0) }
+    let operands = command.parameters.filter { $0.place == .operand }
+    blocks += section("Operands", operands.map { ($0.name, $0.meaning) })
+    blocks += section("Commands", command.commands.map { ($0.name, $0.summary) })
+    blocks += section("Options", options(of: path))
+    let notes = command.parameters.map(\.note).filter { !$0.isEmpty }
+    blocks += Set(notes).sorted().map { wrap($0) }
+    blocks += examples(command.examples)
+    blocks += section("Exit codes", ExitCode.allCases.map { (String($0.rawValue), $0.meaning) })
+    return blocks.joined(separator: "\n\n")
+  }
+
+  /// How the command is called, in one line.
+  public static func synopsis(of path: CommandPath) -> String {
+    guard path.command.commands.isEmpty else { return "\(path.text) COMMAND [OPTIONS]" }
+    var words = [path.text]
+    for parameter in path.command.parameters where parameter.place != .operand {
+      if parameter.count == .required {
+        words.append("\(parameter.label) \(parameter.placeholder)")
+      }
+    }
+    words.append("[OPTIONS]")
+    for parameter in path.command.parameters where parameter.place == .operand {
+      switch parameter.count {
+      case .required: words.append(parameter.name)
+      case .optional: words.append("[\(parameter.name)]")
+      case .repeated(let least):
+        words.append(least > 0 ? "\(parameter.name)..." : "[\(parameter.name)...]")
+      }
+    }
+    return words.joined(separator: " ")
+  }
+
+  private func options(of path: CommandPath) -> [(String, String)] {
+    var rows = path.command.parameters.filter { $0.place != .operand }.map {
+      (Self.term(of: $0), Self.meaning(of: $0))
+    }
+    rows.append(("--help, -h", "show this text"))
+    if !path.command.commands.isEmpty { rows.append(("--version", "show the version")) }
+    return rows
+  }
+
+  private static func term(of option: Declaration) -> String {
+    option.place == .flag ? option.label : "\(option.label) \(option.placeholder)"
+  }
+
+  private static func meaning(of option: Declaration) -> String {
+    var facts: [String] = []
+    switch option.count {
+    case .required: facts.append("required")
+    case .optional: break
+    case .repeated: facts.append("repeatable")
+    }
+    if let fallback = option.fallback { facts.append("default: \(fallback)") }
+    if let name = option.environment { facts.append("or from \(name)") }
+    return facts.isEmpty
+      ? option.meaning : "\(option.meaning) (\(facts.joined(separator: "; ")))"
+  }
+
+  private func examples(_ examples: [Command.Example]) -> [String] {
+    guard !examples.isEmpty else { return [] }
+    let lines = examples.map { "  \($0.line)\n" + wrap($0.effect, indent: 6, first: 6) }
+    return [style.heading("Examples:") + "\n" + lines.joined(separator: "\n")]
+  }
+
+  private func section(_ title: String, _ rows: [(term: String, meaning: String)]) -> [String] {
+    guard !rows.isEmpty else { return [] }
+    let widest = rows.map(\.term.count).max() ?? 0
+    let indent = min(widest + 4, Self.maxIndent)
+    let lines = rows.map { row in
+      let room = indent - 2 - row.term.count
+      let meaning = wrap(row.meaning, indent: indent, first: room >= 2 ? 0 : indent)
+      let gap = room >= 2 ? String(repeating: " ", count: room) : "\n"
+      return "  \(row.term)\(gap)\(meaning)"
+    }
+    return [style.heading("\(title):") + "\n" + lines.joined(separator: "\n")]
+  }
+
+  /// Breaks a text between words; `first` is how far its first line is moved in.
+  private func wrap(_ text: String, indent: Int = 0, first: Int = 0) -> String {
+    var lines: [String] = []
+    var line = ""
+    for word in text.split(separator: " ") {
+      if !line.isEmpty, indent + line.count + 1 + word.count > Self.width {
+        lines.append(line)
+        line = ""
+      }
+      line += line.isEmpty ? String(word) : " \(word)"
+    }
+    lines.append(line)
+    let inset = String(repeating: " ", count: indent)
+    let start = String(repeating: " ", count: first)
+    return start + lines.joined(separator: "\n" + inset)
+  }
+}

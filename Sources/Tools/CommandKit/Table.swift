@@ -1,0 +1,51 @@
+/// Text in columns for people.
+public struct Table: Sendable {
+  private let headings: [String]
+  private var rows: [[String]] = []
+
+  /// An empty table under these headings.
+  public init(_ headings: String...) {
+    self.headings = headings
+  }
+
+  /// Adds a row; cells that are absent stay empty.
+  public mutating func row(_ cells: String...) {
+    rows.append(cells)
+  }
+
+  /// Its lines, columns two spaces apart, without spaces at line ends.
+  public func lines(_ style: Style) -> [String] {
+    let all = [headings] + rows
+    let widths = headings.indices.map { column in
+      all.map { $0.indices.contains(column) ? $0[column].count : 0 }.max() ?? 0
+    }
+    return all.enumerated().map { index, cells in
+      let padded = zip(cells, widths).map { cell, width in
+        cell + String(repeating: " ", count: max(0, width - cell.count))
+      }
+      let line = padded.joined(separator: "  ")
+      let end = line.lastIndex { $0 != " " }.map { line.index(after: $0) } ?? line.startIndex
+      return index == 0 ? style.heading(String(line[..<end])) : String(line[..<end])
+    }
+  }
+}
+
+/// Whether text is marked with colours (ECMA-48 section 8.3.117), and how.
+public struct Style: Sendable, Hashable {
+  private let isColourful: Bool
+
+  /// Colours or none.
+  public init(isColourful: Bool) {
+    self.isColourful = isColourful
+  }
+
+  /// Marks a heading: bold.
+  public func heading(_ text: String) -> String { mark(text, "1") }
+
+  /// Marks what went wrong: red.
+  public func alarm(_ text: String) -> String { mark(text, "31") }
+
+  private func mark(_ text: String, _ code: String) -> String {
+    isColourful ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+  }
+}

@@ -1,0 +1,238 @@
+import CommandKit
+import LinkCore
+import Testing
+
+/// Everything that a command can take, in one command.
+private enum Toy {
+  static let size = Parameter.option("size", .integer("N", 1...9), default: 3, "how large")
+  static let color = Parameter.required("color", .color, environment: "TOY_COLOR", "its colour")
+  static let wait = Parameter.optional(
+    "wait", .duration(.zero ... .seconds(60)), usual: "no wait", "a wait")
+  static let set = Parameter.repeated("set", .setting, "a setting")
+  static let quiet = Parameter.flag("quiet", "say less")
+  static let name = Parameter.operand(.text("NAME"), "who plays")
+  static let words = Parameter.operands(atLeast: 1, .text("WORD"), "what is said")
+
+  static var root: Command {
+    Command(
+      "toy", "a box of toys",
+      commands: [
+        Command(
+          "play", "play with a toy", details: ["It is fun."],
+          examples: [.init("toy play --color red ann hello", "plays")],
+          takes: size, color, wait, set, quiet, name, words
+        ) { _ in },
+        Command("rest", "rest", examples: [], takes: quiet) { _ in },
+      ])
+  }
+
+  static func parse(_ line: String, _ environment: [String: String] = [:]) throws -> Arguments {
+    let words = line.split(separator: " ").map(String.init)
+    let request = try Parser(root, environment: { environment[$0] }).parse(words)
+    guard case .run(_, let arguments) = request else { throw NothingToRun() }
+    return arguments
+  }
+
+  struct NothingToRun: Error {}
+
+  /// The line that a wrong command line is answered with.
+  static func complaint(_ line: String, _ environment: [String: String] = [:]) -> String? {
+    do {
+      _ = try parse(line, environment)
+      return nil
+    } catch let error as ParseFailure {
+      #expect(error.failure.code == .usage)
+      return "\(error.path.text): \(error.failure.line)"
+    } catch {
+      return nil
+    }
+  }
+}
+
+extension Format<String> {
+  fileprivate static let color = Format(
+    placeholder: "COLOR", expectation: "red or green", words: ["red", "green"]
+  ) {
+    ["red", "green"].contains($0) ? $0 : nil
+  } write: {
+    $0
+  }
+}
+
+@Suite struct CommandParserTests {
+  @Test func `reads what is given and fills in what is not`() throws {
+    let plain = try Toy.parse("play --color red ann hello")
+    #expect(plain[Toy.size] == 3)
+    #expect(plain[Toy.color] == "red")
+    #expect(plain[Toy.wait] == nil)
+    #expect(plain[Toy.set] == [])
+    #expect(plain[Toy.quiet] == false)
+    #expect(plain[Toy.name] == "ann")
+    #expect(plain[Toy.words] == ["hello"])
+    let full = try Toy.parse(
+      "play ann --size=9 --set a=b=c --color green --set d= --wait 1.5s --quiet hello -- --you -")
+    #expect(full[Toy.size] == 9)
+    #expect(full[Toy.color] == "green")
+    #expect(full[Toy.wait] == .milliseconds(1500))
+    #expect(full[Toy.set] == [Setting(key: "a", value: "b=c"), Setting(key: "d", value: "")])
+    #expect(full[Toy.quiet] == true)
+    #expect(full[Toy.words] == ["hello", "--you", "-"])
+  }
+
+  @Test func `takes a value from the environment unless it is given`() throws {
+    let environment = ["TOY_COLOR": "red"]
+    #expect(try Toy.parse("play ann hello", environment)[Toy.color] == "red")
+    #expect(try Toy.parse("play ann hello --color green", environment)[Toy.color] == "green")
+    #expect(
+      Toy.complaint("play ann hello", ["TOY_COLOR": "gren"])
+        == #"toy play: TOY_COLOR cannot be "gren"; did you mean green?"#)
+    #expect(
+      Toy.complaint("play ann hello", ["TOY_COLOR": ""])
+        == "toy play: --color is missing; add --color COLOR, its colour")
+  }
+
+  @Test(arguments: [
+    ("", "toy: a command is missing; one of play, rest"),
+    ("paly", "toy: unknown command paly; did you mean play?"),
+    ("sing", "toy: unknown command sing; one of play, rest"),
+    ("--quiet rest", "toy: --quiet must stand behind a command; put the command first"),
+    ("rest --quite", "toy rest: unknown option --quite; did you mean --quiet?"),
+    ("rest --xyz", "toy rest: unknown option --xyz; toy rest --help lists the options"),
+    ("rest -q", "toy rest: unknown option -q; toy rest --help lists the options"),
+    ("rest --quiet=yes", "toy rest: --quiet takes no value; write --quiet alone"),
+    ("rest --quiet --quiet", "toy rest: --quiet was given twice; leave one out"),
+    ("rest now", #"toy rest: unexpected operand "now"; leave it out, or quote words with spaces"#),
+    ("play --color red", "toy play: NAME is missing; add NAME, who plays"),
+    ("play --color red ann", "toy play: WORD is missing; add WORD, what is said"),
+    ("play --color", "toy play: --color needs a value; write --color COLOR"),
+    ("play --color --quiet", "toy play: --color needs a value; write --color COLOR"),
+    ("play --color blue", #"toy play: --color cannot be "blue"; it must be red or green"#),
+    ("play --size 0", #"toy play: --size cannot be "0"; it must be a whole number from 1 to 9"#),
+    ("play --size=", #"toy play: --size cannot be ""; it must be a whole number from 1 to 9"#),
+    ("play --set a", #"toy play: --set cannot be "a"; it must be a key, =, and a value"#),
+  ])
+  func `says what is wrong and what to do`(line: String, complaint: String) {
+    #expect(Toy.complaint(line) == complaint)
+  }
+
+  @Test(arguments: [
+    ("--help", "toy"), ("-h", "toy"), ("help", "toy"), ("help play", "toy play"),
+    ("play --help", "toy play"), ("play --nonsense -h", "toy play"), ("help rest x", "toy rest"),
+  ])
+  func `gives help wherever it is asked for`(line: String, path: String) throws {
+    let words = line.split(separator: " ").map(String.init)
+    guard case .help(let found) = try Parser(Toy.root, environment: { _ in nil }).parse(words)
+    else {
+      Issue.record("no help")
+      return
+    }
+    #expect(found.text == path)
+  }
+
+  @Test func `after two dashes help is a word like others`() throws {
+    #expect(try Toy.parse("play --color red ann -- --help")[Toy.words] == ["--help"])
+  }
+
+  @Test func `writes help from the declarations`() throws {
+    let play = try #require(CommandPath(Toy.root).child("play"))
+    let text = Help().text(for: play)
+    let ending = ExitCode.allCases.map { "\n  \($0.rawValue)  \($0.meaning)" }.joined()
+    #expect(
+      text == """
+        toy play - play with a toy
+
+        Usage: toy play --color COLOR [OPTIONS] NAME WORD...
+
+        It is fun.
+
+        Operands:
+          NAME  who plays
+          WORD  what is said
+
+        Options:
+          --size N         how large (default: 3)
+          --color COLOR    its colour (required; or from TOY_COLOR)
+          --wait DURATION  a wait (default: no wait)
+          --set KEY=VALUE  a setting (repeatable)
+          --quiet          say less
+          --help, -h       show this text
+
+        DURATION is a number with ms, s, m or h; without a unit it counts seconds.
+
+        Examples:
+          toy play --color red ann hello
+              plays
+
+        Exit codes:
+        """ + ending)
+    #expect(CommandPath(Toy.root).tree.map(\.text) == ["toy", "toy play", "toy rest"])
+  }
+}
+
+@Suite struct CommandPartsTests {
+  @Test(arguments: [
+    ("", "", 0), ("a", "", 1), ("", "ab", 2), ("port", "port", 0), ("prot", "port", 1),
+    ("prt", "port", 1), ("poort", "port", 1), ("pork", "port", 1), ("ca", "abc", 3),
+  ])
+  func `counts the slips between two words`(left: String, right: String, distance: Int) {
+    #expect(Spelling.distance(from: left, to: right) == distance)
+    #expect(Spelling.distance(from: right, to: left) == distance)
+  }
+
+  @Test(arguments: [
+    ("--prot", "--port"), ("--hots", "--host"), ("--pong", "--pong-timeout"), ("--xyz", nil),
+    ("--p", "--port"),
+  ])
+  func `finds the nearest word`(wrong: String, meant: String?) {
+    let words = ["--host", "--port", "--ping-interval", "--pong-timeout"]
+    #expect(Spelling.nearest(to: wrong, among: words) == meant)
+  }
+
+  @Test(arguments: [
+    ("90s", Duration.seconds(90)), ("15m", .seconds(900)), ("90", .seconds(90)),
+    ("1.5", .milliseconds(1500)), ("1s", .seconds(1)), ("999ms", nil), ("1h", .seconds(3600)),
+    ("3601s", nil), ("", nil), ("s", nil), ("-1", nil), ("1 s", nil), ("١", nil),
+  ])
+  func `reads durations`(text: String, duration: Duration?) throws {
+    let wait = Parameter.optional("wait", .duration(.seconds(1) ... .seconds(3600)), "a wait")
+    let root = Command(
+      "toy", "toys", commands: [Command("wait", "", examples: [], takes: wait) { _ in }])
+    let parser = Parser(root, environment: { _ in nil })
+    let request = try? parser.parse(["wait", "--wait=\(text)"])
+    guard case .run(_, let arguments) = request else {
+      #expect(duration == nil)
+      return
+    }
+    #expect(arguments[wait] == duration)
+  }
+
+  @Test func `gives each failure of a link its number`() {
+    let codes: [(LinkFailure, ExitCode)] = [
+      (.tls(.expired, detail: ""), .security), (.refused, .unreachable),
+      (.dns(detail: ""), .unreachable), (.timeout(.connect), .unreachable),
+      (.http(status: 401, retryAfter: nil, detail: ""), .signInNeeded),
+      (.closed(code: 4401, reason: ""), .signInNeeded),
+      (.http(status: 403, retryAfter: nil, detail: ""), .forbidden),
+      (.closed(code: 4403, reason: ""), .forbidden),
+      (.http(status: 503, retryAfter: nil, detail: ""), .unreachable),
+      (.http(status: 500, retryAfter: nil, detail: ""), .failed),
+      (.http(status: 413, retryAfter: nil, detail: ""), .failed),
+      (.local(detail: ""), .failed),
+    ]
+    for (failure, code) in codes { #expect(ExitCode(failure) == code, "\(failure)") }
+  }
+
+  @Test func `puts a failure into one line`() {
+    #expect(CommandFailure(.failed, "a\nb", remedy: "c").line == "a b; c")
+    #expect(CommandFailure(.failed, "a").line == "a")
+  }
+
+  @Test func `aligns tables without spaces at line ends`() {
+    var table = Table("A", "LONG", "C")
+    table.row("wide", "", "")
+    table.row("x", "y", "z")
+    #expect(
+      table.lines(Style(isColourful: false)) == ["A     LONG  C", "wide", "x     y     z"])
+    #expect(table.lines(Style(isColourful: true)).first == "\u{1B}[1mA     LONG  C\u{1B}[0m")
+  }
+}

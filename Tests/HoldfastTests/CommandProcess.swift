@@ -1,0 +1,70 @@
+import Foundation
+import HoldfastTestKit
+
+/// The built `holdfast` as a child.
+enum CommandProcess {
+  /// What a finished run left behind.
+  struct Outcome: Equatable {
+    var status: Int32
+    var output: [String]
+    var errors: [String]
+
+    static func failure(_ status: Int32, _ line: String) -> Outcome {
+      Outcome(status: status, output: [], errors: [line])
+    }
+  }
+
+  /// The binary beside the tests.
+  static var path: String {
+    let tests = Bundle.main.executableURL ?? URL(filePath: CommandLine.arguments[0])
+    return tests.resolvingSymlinksInPath().deletingLastPathComponent()
+      .appending(path: "holdfast").path
+  }
+
+  static func start(
+    _ words: [String], environment: [String: String] = [:]
+  ) throws -> LabProcess {
+    try LabProcess([path] + words, environment: environment)
+  }
+
+  static func run(
+    _ words: String..., environment: [String: String] = [:]
+  ) async throws -> Outcome {
+    try await run(words, environment: environment)
+  }
+
+  static func run(
+    _ words: [String], environment: [String: String] = [:]
+  ) async throws -> Outcome {
+    try await outcome(of: start(words, environment: environment))
+  }
+
+  static func outcome(of process: LabProcess) async -> Outcome {
+    var outcome = Outcome(status: 0, output: [], errors: [])
+    for await line in process.lines { outcome.output.append(line) }
+    for await line in process.diagnostics { outcome.errors.append(line) }
+    outcome.status = await process.exit()
+    return outcome
+  }
+
+  /// A directory of its own for `body`.
+  static func scratch<R>(_ body: (String) async throws -> R) async throws -> R {
+    let directory = NSTemporaryDirectory() + "holdfast-command-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    return try await body(directory)
+  }
+}
+
+extension [String: Any] {
+  /// The members of one JSON line.
+  static func reading(_ line: String?) throws -> [String: Any] {
+    let value = try JSONSerialization.jsonObject(with: Data((line ?? "").utf8))
+    guard let object = value as? Self else { throw NoJSONObject(line: line) }
+    return object
+  }
+}
+
+struct NoJSONObject: Error {
+  var line: String?
+}

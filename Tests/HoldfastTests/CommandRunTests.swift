@@ -1,0 +1,145 @@
+import Foundation
+import HoldfastBackend
+import HoldfastTestKit
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct CommandRunTests {
+  @Test(arguments: [
+    [], ["serve"], ["token"], ["policy"], ["policy", "list"], ["policy", "show"],
+    ["policy", "check"],
+  ])
+  func `explains every command`(words: [String]) async throws {
+    let help = try await CommandProcess.run(words + ["--help"])
+    #expect(help.status == 0)
+    #expect(help.errors == [])
+    let name = (["holdfast"] + words).joined(separator: " ")
+    #expect(help.output.first?.hasPrefix("\(name) - ") == true)
+    #expect(help.output.contains { $0.hasPrefix("Usage: \(name)") })
+    #expect(help.output.contains("Options:"))
+    #expect(help.output.contains("  2  wrong usage"))
+    #expect(help.output.allSatisfy { $0.count <= 80 || $0.hasPrefix("  holdfast") })
+    #expect(try await CommandProcess.run(["help"] + words) == help)
+  }
+
+  @Test func `states its version`() async throws {
+    let version = try await CommandProcess.run("--version")
+    #expect(version.status == 0)
+    #expect(version.output.first?.wholeMatch(of: /holdfast \d+\.\d+\.\d+/) != nil)
+  }
+
+  @Test(arguments: [
+    ([], "holdfast: a command is missing; one of serve, token, policy"),
+    (["serv"], "holdfast: unknown command serv; did you mean serve?"),
+    (["serve", "--prot", "1"], "holdfast serve: unknown option --prot; did you mean --port?"),
+    (
+      ["serve", "--port", "65536"],
+      #"holdfast serve: --port cannot be "65536"; it must be a whole number from 0 to 65535"#
+    ),
+    (
+      ["serve", "--tls-key", "k"],
+      "holdfast serve: TLS needs a certificate and its key; give both --tls-cert and --tls-key"
+    ),
+    (
+      ["serve", "--pong-timeout", "54s"],
+      "holdfast serve: --pong-timeout must be longer than --ping-interval; "
+        + "else every socket is dropped before it is pinged"
+    ),
+    (
+      ["serve", "--database", "postgres://db/shop"],
+      "holdfast serve: --database cannot be a postgres database; "
+        + "this version keeps messages in SQLite only: give PATH.sqlite"
+    ),
+    (
+      ["policy", "show", "session", "--set", "retry.frist=1s"],
+      "holdfast policy show: retry.frist is no key of a policy; see `holdfast policy show session`"
+    ),
+  ])
+  func `calls wrong usage by its number`(words: [String], line: String) async throws {
+    #expect(try await CommandProcess.run(words) == .failure(2, line))
+  }
+
+  @Test func `makes tokens that the backend of the directory takes`() async throws {
+    try await CommandProcess.scratch { directory in
+      let data = directory + "/deep/data"
+      let made = try await CommandProcess.run(
+        "token", "--user", "ann", "--shops", "bakery,cellar", "--ttl", "15m", "--data", data)
+      #expect(made.status == 0)
+      let token = try #require(made.output.first)
+      let claims = try Claims.decode(json: CompactToken.parse(token).payload)
+      #expect(claims.user == "ann")
+      #expect(claims.name == "ann")
+      #expect(claims.shops.map(\.text) == ["bakery", "cellar"])
+      let left = WallClock.now.duration(to: claims.expiresAt)
+      #expect(left > .seconds(840) && left <= .seconds(900))
+      #expect(try Tokens.open(in: data).verify(token) == .valid(claims))
+      for (path, mode) in [("/deep", 0o700), ("/deep/data", 0o700), ("/deep/data/secret", 0o600)] {
+        let facts = try FileManager.default.attributesOfItem(atPath: directory + path)
+        #expect(facts[.posixPermissions] as? Int == mode, "\(path)")
+      }
+      let json = try await CommandProcess.run(
+        "token", "--user", "ann", "--name", "Ann", "--shops", "bakery", "--data", data, "--json")
+      let object = try [String: Any].reading(json.output.first)
+      #expect(object["name"] as? String == "Ann")
+      #expect(object["shops"] as? [String] == ["bakery"])
+      #expect((object["expiresAt"] as? String)?.hasSuffix("Z") == true)
+    }
+  }
+
+  @Test func `keeps data where the environment says`() async throws {
+    try await CommandProcess.scratch { directory in
+      let words = ["token", "--user", "ann", "--shops", "bakery"]
+      let files = FileManager.default
+      _ = try await CommandProcess.run(
+        words, environment: ["XDG_DATA_HOME": directory + "/x", "HOME": directory + "/h"])
+      #expect(files.fileExists(atPath: directory + "/x/holdfast/secret"))
+      #expect(!files.fileExists(atPath: directory + "/h"))
+      _ = try await CommandProcess.run(
+        words, environment: ["XDG_DATA_HOME": "relative", "HOME": directory + "/h"])
+      #expect(files.fileExists(atPath: directory + "/h/.local/share/holdfast/secret"))
+      #expect(
+        try await CommandProcess.run(words, environment: ["XDG_DATA_HOME": "", "HOME": ""])
+          == .failure(
+            2, "holdfast token: there is no home directory to keep data in; add --data DIR"))
+    }
+  }
+
+  @Test(arguments: [("", "xterm", true), ("1", "xterm", false), ("", "dumb", false)])
+  func `is colourful on a terminal only, and only if that is wanted`(
+    noColor: String, terminal: String, isColourful: Bool
+  ) async throws {
+    let words = ["policy", "list"]
+    let environment = ["NO_COLOR": noColor, "TERM": terminal]
+    let plain = try await CommandProcess.run(words, environment: environment)
+    #expect(plain.output.allSatisfy { !$0.contains("\u{1B}") })
+    let process = try LabProcess(
+      ["python3", "-c", "import pty, sys; pty.spawn(sys.argv[1:])", CommandProcess.path] + words,
+      environment: environment)
+    let shown = await CommandProcess.outcome(of: process).output
+    #expect(shown.first?.contains("\u{1B}[1mNAME") == isColourful)
+    #expect(shown.count == plain.output.count)
+  }
+
+  @Test func `ends quietly when nobody reads, and loudly when nothing can be written`()
+    async throws
+  {
+    let unread = try LabProcess([
+      "python3", "-c",
+      """
+      import os, subprocess
+      reader, writer = os.pipe()
+      os.close(reader)
+      run = subprocess.run(
+        ["\(CommandProcess.path)", "policy", "list"], stdout=writer, stderr=subprocess.PIPE)
+      print(run.returncode, len(run.stderr))
+      """,
+    ])
+    #expect(await CommandProcess.outcome(of: unread).output == ["0 0"])
+    let full = try LabProcess(["sh", "-c", "exec \(CommandProcess.path) --version > /dev/full"])
+    #expect(
+      await CommandProcess.outcome(of: full)
+        == .failure(1, "holdfast: standard output cannot be written: No space left on device"))
+  }
+}

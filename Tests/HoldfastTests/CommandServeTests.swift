@@ -1,0 +1,184 @@
+import Foundation
+import HoldfastTestKit
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A served directory with a port that the kernel picked.
+private struct Served {
+  let process: LabProcess
+  let url: String
+  let lines: LineReader
+  let log: LineReader
+
+  init(_ words: String..., data: String) async throws {
+    process = try CommandProcess.start(
+      ["serve", "--port", "0", "--json", "--data", data] + words)
+    lines = LineReader(process.lines)
+    log = LineReader(process.diagnostics)
+    let first = try [String: Any].reading(await lines.next())
+    #expect(first["event"] as? String == "listening")
+    url = try #require(first["url"] as? String)
+  }
+
+  var port: String { url.split(separator: ":").last.map(String.init) ?? "" }
+
+  /// The next line of the log that tells of `event`.
+  func logged(_ event: String) async throws -> [String: Any] {
+    while case let line = await log.next(), !line.isEmpty {
+      let object = try [String: Any].reading(line)
+      if object["event"] as? String == event { return object }
+    }
+    return [:]
+  }
+
+  /// Asks it something and answers with status and body.
+  func ask(_ path: String) async throws -> [String] {
+    let client = try LabProcess([
+      "python3", "-c",
+      """
+      import urllib.request
+      answer = urllib.request.urlopen('\(url)\(path)')
+      print(answer.status, answer.read().decode())
+      """,
+    ])
+    return await CommandProcess.outcome(of: client).output
+  }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct CommandServeTests {
+  @Test func `serves until it is told to end, and drains first`() async throws {
+    try await CommandProcess.scratch { directory in
+      let served = try await Served(data: directory + "/data")
+      #expect(served.url.hasPrefix("http://127.0.0.1:"))
+      #expect(try await served.ask("/healthz") == [#"200 {"status":"ok"}"#])
+      served.process.signal(SIGTERM)
+      #expect(await served.lines.next() == #"{"event":"draining"}"#)
+      #expect(await served.lines.next() == #"{"event":"stopped"}"#)
+      #expect(await served.lines.next() == "")
+      #expect(await served.process.exit() == 0)
+      #expect(try await served.logged("stopped").isEmpty == false)
+      let facts = try FileManager.default.attributesOfItem(atPath: directory + "/data")
+      #expect(facts[.posixPermissions] as? Int == 0o700)
+    }
+  }
+
+  @Test func `drains although nobody reads what it prints`() async throws {
+    try await CommandProcess.scratch { directory in
+      let process = try LabProcess([
+        "python3", "-c",
+        """
+        import signal, subprocess
+        server = subprocess.Popen(
+          ["\(CommandProcess.path)", "serve", "--port", "0", "--json", "--data", "\(directory)"],
+          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        server.stdout.readline()
+        server.stdout.close()
+        server.send_signal(signal.SIGTERM)
+        print(b'"event":"stopped"' in server.stderr.read(), server.wait())
+        """,
+      ])
+      #expect(await CommandProcess.outcome(of: process).output == ["True 0"])
+    }
+  }
+
+  @Test func `ends at once at a second signal`() async throws {
+    try await CommandProcess.scratch { directory in
+      let served = try await Served(data: directory)
+      // While it stands still, so that it finds both however busy the machine is.
+      for signal in [SIGSTOP, SIGINT, SIGTERM, SIGCONT] { served.process.signal(signal) }
+      #expect(await served.process.exit() == 1)
+      var last = ""
+      while case let line = await served.log.next(), !line.isEmpty { last = line }
+      #expect(
+        last == "holdfast serve: ended at once by a second signal, without draining")
+    }
+  }
+
+  @Test func `reads the removed members again at a hang-up, and lives on when they are bad`()
+    async throws
+  {
+    try await CommandProcess.scratch { directory in
+      let served = try await Served(data: directory)
+      _ = try await served.logged("listening")
+      let path = directory + "/removed.json"
+      try #"{"removed":[{"user":"ann","shop":"bakery"}]}"#.write(
+        toFile: path, atomically: true, encoding: .utf8)
+      served.process.signal(SIGHUP)
+      #expect(try await served.logged("removed")["count"] as? Int == 1)
+      try "{".write(toFile: path, atomically: true, encoding: .utf8)
+      served.process.signal(SIGHUP)
+      let complaint = await served.log.next()
+      #expect(complaint.hasPrefix("holdfast serve: \(path): "))
+      #expect(try await served.ask("/healthz") == [#"200 {"status":"ok"}"#])
+      served.process.signal(SIGTERM)
+      #expect(await served.process.exit() == 0)
+    }
+  }
+
+  @Test func `says why it cannot serve`() async throws {
+    try await CommandProcess.scratch { directory in
+      let served = try await Served(data: directory + "/first")
+      let second = directory + "/second"
+      #expect(
+        try await CommandProcess.run("serve", "--port", served.port, "--data", second)
+          == .failure(
+            1,
+            "holdfast serve: cannot listen: 127.0.0.1 port \(served.port): Address already in use"
+              + "; choose another --host or --port, where 0 picks a free port"))
+      let locked = try await CommandProcess.run(
+        "serve", "--port", "0", "--data", directory + "/first")
+      #expect(locked.status == 1)
+      #expect(
+        locked.errors == [
+          "holdfast serve: Another process holds \(directory)/first/messages.lock. "
+            + "End it, or use another data directory."
+        ])
+      let certificate = try await CommandProcess.run(
+        "serve", "--port", "0", "--data", second, "--tls-cert", "/nowhere", "--tls-key", "/nowhere")
+      #expect(certificate.status == 5)
+      #expect(certificate.errors.count == 1)
+      try "".write(toFile: directory + "/file", atomically: true, encoding: .utf8)
+      let blocked = try await CommandProcess.run(
+        "serve", "--port", "0", "--data", directory + "/file")
+      #expect(blocked.status == 1)
+      #expect(blocked.errors.first?.contains("Not a directory; check the file") == true)
+      #expect(blocked.errors.count == 1)
+      served.process.signal(SIGTERM)
+      #expect(await served.process.exit() == 0)
+    }
+  }
+
+  @Test(arguments: ["", "sqlite:", "sqlite://"])
+  func `keeps messages where the database says`(scheme: String) async throws {
+    try await CommandProcess.scratch { directory in
+      let served = try await Served(
+        "--database", "\(scheme)\(directory)/kept/shop.sqlite", data: directory + "/data")
+      #expect(FileManager.default.fileExists(atPath: directory + "/kept/shop.sqlite"))
+      #expect(!FileManager.default.fileExists(atPath: directory + "/data/messages.sqlite"))
+      served.process.signal(SIGTERM)
+      #expect(await served.process.exit() == 0)
+      let bad = try await CommandProcess.run("serve", "--database", "shop.db")
+      #expect(
+        bad
+          == .failure(
+            2,
+            "holdfast serve: --database must name a file that ends with .sqlite; "
+              + "such as sqlite:/srv/holdfast/messages.sqlite"))
+    }
+  }
+
+  @Test func `tells people where it serves`() async throws {
+    try await CommandProcess.scratch { directory in
+      let process = try CommandProcess.start(["serve", "--port", "0", "--data", directory])
+      let lines = LineReader(process.lines)
+      let first = await lines.next()
+      #expect(first.hasPrefix("holdfast serves shop messages at http://127.0.0.1:"))
+      #expect(await lines.next() == "  data    \(directory)")
+      process.signal(SIGTERM)
+      #expect(await process.exit() == 0)
+    }
+  }
+}

@@ -74,7 +74,9 @@ import Testing
 
   @Test func `an expired token is refreshed silently, and nothing is missed`() async throws {
     let bench = try await StreamBench.make(ttl: .seconds(2))
-    let (stream, follower) = try await bench.follow([("gate.refreshLead", "0s")])
+    let (stream, follower) = try await bench.follow([
+      ("gate.refreshLead", "0s"), ("retry.stability", "500ms"),
+    ])
     await follower.wait { $0.isLive }
     await follower.wait { seen in seen.statuses.contains { $0.state == .reconnecting } }
     try await bench.post("after the expiry")

@@ -87,11 +87,9 @@ private struct Served {
   @Test func `ends at once at a second signal`() async throws {
     try await CommandProcess.scratch { directory in
       let served = try await Served(data: directory)
-      served.process.signal(SIGINT)
-      #expect(await served.lines.next() == #"{"event":"draining"}"#)
-      served.process.signal(SIGTERM)
+      // While it stands still, so that it finds both however busy the machine is.
+      for signal in [SIGSTOP, SIGINT, SIGTERM, SIGCONT] { served.process.signal(signal) }
       #expect(await served.process.exit() == 1)
-      #expect(await served.lines.next() == "")
       var last = ""
       while case let line = await served.log.next(), !line.isEmpty { last = line }
       #expect(

@@ -23,6 +23,15 @@ public actor Driver<M: Machine> {
   private let perform: Perform
   private var phase = Phase.new
   private var last: Instant
+  /// Inputs whose effects were all carried out.
+  private var handled: UInt64 = 0
+  private var settling: [Settling] = []
+
+  private struct Settling {
+    var target: UInt64
+    var isSettled: @Sendable (M) -> Bool
+    var continuation: CheckedContinuation<Void, Never>
+  }
 
   private enum Phase { case new, running, ended }
 
@@ -60,6 +69,16 @@ public actor Driver<M: Machine> {
     inbox.tryPost(input)
   }
 
+  /// Returns when all inputs posted before were handled and the machine is as `isSettled` says, or
+  /// the driver has ended. It must run, now or soon.
+  public func settle(_ isSettled: @escaping @Sendable (M) -> Bool) async {
+    let target = inbox.counters.accepted
+    guard phase != .ended, handled < target || !isSettled(machine) else { return }
+    await withCheckedContinuation {
+      settling.append(Settling(target: target, isSettled: isSettled, continuation: $0))
+    }
+  }
+
   /// Drives the machine until the task is cancelled; then the step under way is finished, and
   /// nothing more is taken. Call it once.
   public func run() async {
@@ -77,13 +96,22 @@ public actor Driver<M: Machine> {
       if let input = inbox.take() {
         await step(.input(input), at: moment())
         spent = nil
+        handled += 1
+        wakeSettled { handled >= $0.target && $0.isSettled(machine) }
       } else if !isDue(unless: spent) {
         await waitForInput(or: machine.deadline == spent ? nil : machine.deadline)
       }
     }
     phase = .ended
+    wakeSettled { _ in true }
     inbox.close()
     await journal?.flush()
+  }
+
+  private func wakeSettled(_ isReady: (Settling) -> Bool) {
+    let ready = settling.filter(isReady)
+    settling.removeAll(where: isReady)
+    for waiter in ready { waiter.continuation.resume() }
   }
 
   private func isDue(unless spent: Instant?) -> Bool {

@@ -48,6 +48,21 @@ struct DriverTests {
   }
 
   @Test
+  func `settles when what was posted is handled and the machine is ready`() async throws {
+    let work = Work(Bell(), clock: clock)
+    try await work.run {
+      for number in 0..<10 { await work.driver.post(.say(number)) }
+      await work.driver.settle { _ in true }
+      #expect(work.effects.takeAll().count == 10)
+      async let isJammed: Void = work.driver.settle(\.isJammed)
+      await work.driver.post(.jam)
+      await isJammed
+      #expect(await work.driver.snapshot.isJammed)
+    }
+    await work.driver.settle { _ in false }  // it has ended
+  }
+
+  @Test
   func `follows a deadline that moves`() async throws {
     let work = Work(Bell(), clock: clock)
     try await work.run {

@@ -189,4 +189,35 @@ import Testing
     await stream.close()
     await bench.end()
   }
+
+  @Test func `a message that is sent just before the end is kept`() async throws {
+    let bench = try await StreamBench.make()
+    for text in ["one", "two"] {
+      let stream = try await bench.streams.open(try bench.configuration())
+      stream.send(text)
+      await stream.close()
+    }
+    let (stream, follower) = try await bench.follow()
+    await follower.wait { $0.texts == ["one", "two"] }
+    await stream.whole()
+    #expect(await stream.snapshot.outbox.entries == [])
+    await stream.close()
+    await bench.end()
+  }
+
+  @Test func `polling alone gets its token first`() async throws {
+    let bench = try await StreamBench.make()
+    try await bench.post("there")
+    var configuration = try bench.configuration()
+    configuration.realtime = false
+    let stream = try await bench.streams.open(configuration)
+    let follower = Follower()
+    follower.follow(stream)
+    stream.send("mine")
+    await follower.wait { $0.texts.count == 2 && $0.sent.count == 1 }
+    #expect(await follower.seen.notices == [])
+    #expect(await bench.tokens.given == 1)
+    await stream.close()
+    await bench.end()
+  }
 }

@@ -37,7 +37,9 @@ public struct Outbox: Sendable, Hashable {
   subscript(id: UUID128) -> OutboxEntry? { entries.first { $0.id == id } }
 
   /// What was kept goes before what was added while the store was read.
-  mutating func restore(_ kept: [OutboxEntry]) { entries.insert(contentsOf: kept, at: 0) }
+  mutating func restore(_ kept: [OutboxEntry]) {
+    entries.insert(contentsOf: kept.filter { self[$0.id] == nil }, at: 0)
+  }
 
   mutating func add(_ entry: OutboxEntry) {
     entries.append(entry)

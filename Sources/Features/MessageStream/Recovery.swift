@@ -9,6 +9,8 @@ struct Recovery: Sendable, Hashable {
   var run: Run?
   /// Something happened that the present run may have missed: run again when it is over.
   var again = false
+  /// Whether the last run went through to its end, in this session.
+  var isCurrent = false
   /// Offsets that came over the socket beyond the cursor.
   var ahead: Set<UInt64> = []
   /// When a failed catch-up is tried again, and how often it failed.

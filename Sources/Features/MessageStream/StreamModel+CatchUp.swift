@@ -28,6 +28,7 @@ extension StreamModel {
   /// Forgets what is under way; its answer, if one comes, is late.
   mutating func stopFetching() {
     recovery.run = nil
+    recovery.isCurrent = false
     recovery.again = false
     recovery.retryAt = nil
     history.fetch = nil
@@ -109,6 +110,7 @@ extension StreamModel {
   /// A run is whole: the cursor moves, and everybody who waited for it goes on.
   private mutating func finish(_ run: Recovery.Run, _ page: Page, _ step: inout Step) {
     recovery.run = nil
+    recovery.isCurrent = true
     let isWhole = settle(run, page)
     recovery.cursor.wholeAt = wall(at: step.now)
     writer.set(cursor: recovery.cursor)
@@ -163,6 +165,7 @@ extension StreamModel {
   mutating func fetchFailed(_ id: FetchID, _ failure: LinkFailure, _ step: inout Step) {
     guard let run = recovery.run, run.fetch == id else { return }  // late
     recovery.run = nil
+    recovery.isCurrent = false
     step.show(.notice(.fetchFailed(failure)))
     for purpose in run.purposes {
       switch purpose {

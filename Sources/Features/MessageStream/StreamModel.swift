@@ -78,10 +78,27 @@ public struct StreamModel: Machine {
       .compactMap(\.self).min()
   }
 
+  /// Whether the store has everything, or refuses it.
+  public var isStored: Bool {
+    switch phase {
+    case .open, .closed: writer.isDone || writer.failures > 0
+    case .loading, .broken: true
+    }
+  }
+
+  /// Whether everything that the server was known to have is stored and shown, and more comes in.
+  public var isWhole: Bool {
+    phase == .open && link.status.mode != .none && recovery.isCurrent && recovery.run == nil
+      && recovery.retryAt == nil && !recovery.again && recovery.ahead.isEmpty && writer.isDone
+  }
+
   /// What must follow every step: waiting changes go to the store, waiting entries to the server.
   private mutating func finish(_ step: inout Step) {
-    guard phase == .open else { return }
-    sendNext(&step)
+    switch phase {
+    case .open: sendNext(&step)
+    case .closed: break  // what was sent while it was read must still be kept
+    case .loading, .broken: return
+    }
     if let (id, change) = writer.next(at: step.now) { step.effects.append(.commit(id, change)) }
   }
 

@@ -34,6 +34,9 @@ struct Writer: Sendable, Hashable {
     waiting.ids.contains(id) || inFlight?.batch.ids.contains(id) ?? false
   }
 
+  /// Whether nothing is left to write.
+  var isDone: Bool { inFlight == nil && waiting.change.isEmpty }
+
   var isFull: Bool { waiting.change.messages.count >= Self.limit }
 
   mutating func add(_ messages: [Message], via: Via) {

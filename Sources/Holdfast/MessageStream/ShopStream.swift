@@ -137,9 +137,14 @@ public final class ShopStream: Sendable, AsyncSequence {
     get async { await driver.snapshot }
   }
 
+  /// Returns when everything that the server had is stored and shown, or the stream has ended.
+  public func whole() async { await driver.settle(\.isWhole) }
+
   /// Closes the socket with 1000 and ends the sequence; what was accepted is stored.
   public func close() async {
+    updates.release()
     await driver.post(.close)
+    await driver.settle(\.isStored)
     await shell.stop()
     running.cancel()
     await running.value

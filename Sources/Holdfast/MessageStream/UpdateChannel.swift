@@ -15,6 +15,8 @@ final class UpdateChannel: Sendable {
     var reader: CheckedContinuation<StreamUpdate?, Never>?
     var writer: CheckedContinuation<Void, Never>?
     var isEnded = false
+    /// Nobody may read on: the writer no longer waits.
+    var isClosing = false
   }
 
   private let state = Mutex(State())
@@ -36,7 +38,9 @@ final class UpdateChannel: Sendable {
     }
     await withCheckedContinuation { continuation in
       let mayGoOn = state.withLock { state in
-        if state.isEnded || state.waiting.count - state.taken < Self.limit { return true }
+        if state.isEnded || state.isClosing || state.waiting.count - state.taken < Self.limit {
+          return true
+        }
         state.writer = continuation
         return false
       }
@@ -57,6 +61,15 @@ final class UpdateChannel: Sendable {
       let reader = state.withLock { $0.reader.take() }
       reader?.resume(returning: nil)
     }
+  }
+
+  /// From now on updates pile up where nobody reads them, until the end.
+  func release() {
+    let writer = state.withLock { state in
+      state.isClosing = true
+      return state.writer.take()
+    }
+    writer?.resume()
   }
 
   func end() {

@@ -81,11 +81,31 @@ import Testing
 
   @Test func `a stream keeps trying a server that is not there`() async throws {
     try await CommandProcess.scratch { directory in
+      let stream = CommandEvents(
+        try CommandProcess.start(
+          [
+            "stream", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
+            "--json", "--set", "standby.interval=50ms",
+          ], environment: ["HOLDFAST_TOKEN": "any.good.token"]))
+      #expect(await stream.line(with: #""mode":"polling","reason":"refused""#) != "")
+      for _ in 1...3 { #expect(await stream.line(with: "fetch-failed") != "") }
+      #expect(await stream.end().status == 0)
+    }
+  }
+
+  @Test(arguments: [[], ["--set", "failure.refused=retry", "--set", "retry.first=1ms,1ms"]])
+  func `a stream that shall catch up once ends when it cannot`(settings: [String]) async throws {
+    try await CommandProcess.scratch { directory in
       let outcome = try await CommandProcess.run(
-        "stream", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
-        "--duration", "300ms", "--json", environment: ["HOLDFAST_TOKEN": "any.good.token"])
-      #expect(outcome.status == 0)
-      #expect(outcome.output.contains { $0.contains(#""mode":"polling","reason":"refused""#) })
+        [
+          "stream", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
+          "--once",
+        ] + settings, environment: ["HOLDFAST_TOKEN": "any.good.token"])
+      #expect(outcome.status == 6)
+      #expect(
+        outcome.errors == [
+          "holdfast stream: the server cannot be reached (refused); check --server and the network"
+        ])
     }
   }
 

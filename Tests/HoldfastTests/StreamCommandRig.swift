@@ -72,6 +72,10 @@ struct CommandShop {
     return try Envelope.decodeMessage(response.body, shop: shop)
   }
 
+  func post(_ texts: [String]) async throws {
+    for text in texts { try await post(text) }
+  }
+
   /// The server is gone, without a word.
   func kill() async { await backend.kill() }
 

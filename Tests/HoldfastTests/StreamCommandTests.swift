@@ -14,6 +14,10 @@ import Testing
     #"{"at":"MS","event":"status","status":"CONNECTED","attempt":0,"#
     + #""of":null,"retryIn":null,"mode":"live","reason":null}"#
 
+  static let disconnected =
+    #"{"at":"MS","event":"status","status":"DISCONNECTED","#
+    + #""attempt":0,"of":null,"retryIn":null,"mode":"none","reason":null}"#
+
   static func message(_ text: String, via: String, by user: String = "WRITER") -> String {
     #"{"at":"MS","event":"message","id":"ID","createdAt":"TIME","username":"\#(user)","#
       + #""text":"\#(text)","via":"\#(via)"}"#
@@ -35,7 +39,9 @@ import Testing
         [normal(lines[0]), normal(lines[3])] == [
           Self.connecting, Self.message("while", via: "live"),
         ])
-      #expect(await stream.end().status == 0)
+      let (rest, status) = await stream.end()
+      #expect(rest.map(normal) == [Self.disconnected])
+      #expect(status == 0)
       #expect(try await shop.logged("closed")["code"] as? Int == 1000)
     }
   }
@@ -68,7 +74,7 @@ import Testing
       await first.live()
       _ = await first.end()
       try await shop.post("missed")
-      let stream = try await shop.stream("--duration", "300ms")
+      let stream = try await shop.stream("--once")
       let lines = await stream.rest().lines.filter { $0.contains(#""event":"message""#) }
       #expect(
         lines.map(normal) == [
@@ -77,18 +83,53 @@ import Testing
     }
   }
 
+  @Test func `catches up once, by polling too`() async throws {
+    try await CommandShop.run { shop in
+      try await shop.post((1...250).map { "\($0)" })
+      for way in [[], ["--no-realtime"]] {
+        let words = shop.words("stream", ["--json", "--once", "--data", shop.directory] + way)
+        let outcome = try await CommandProcess.run(
+          words, environment: ["HOLDFAST_TOKEN": try await shop.token()])
+        #expect(outcome.status == 0)
+        #expect(outcome.output.filter { $0.contains(#""event":"message""#) }.count == 50)
+        try await shop.post((251...400).map { "\($0)" })
+        let next = try await CommandProcess.run(
+          words, environment: ["HOLDFAST_TOKEN": try await shop.token()])
+        #expect(next.output.filter { $0.contains(#""event":"message""#) }.count == 200)
+        try FileManager.default.removeItem(atPath: shop.directory)
+      }
+    }
+  }
+
+  @Test func `keeps what is typed at the last moment`() async throws {
+    try await CommandShop.run { shop in
+      let stream = try await shop.stream("--send-stdin")
+      let first = try [String: Any].reading(await stream.next())
+      #expect(first["event"] as? String == "status")
+      for number in 1...20 { stream.process.send("line \(number)") }
+      #expect(await stream.line(with: "outbox", "line 20") != "")
+      #expect(await stream.end().status == 0)
+      let next = try await shop.stream()
+      #expect(await next.line(with: "message", "line 20") != "")
+      #expect(await next.end().status == 0)
+      let shown = try await CommandProcess.run("history", "--data", shop.directory, "--json")
+      let texts = try shown.output.map { try [String: Any].reading($0)["text"] as? String ?? "" }
+      #expect(texts == (1...20).map { "line \($0)" })
+    }
+  }
+
   @Test func `writes plain lines where there is no terminal`() async throws {
     try await CommandShop.run { shop in
       try await shop.post("one\ntwo \u{1B}[31mred\u{202E}")
       let outcome = try await CommandProcess.run(
-        shop.words("stream", ["--data", shop.directory, "--duration", "300ms"]),
+        shop.words("stream", ["--data", shop.directory, "--once"]),
         environment: ["HOLDFAST_TOKEN": try await shop.token()])
       #expect(outcome.status == 0)
       #expect(outcome.errors == [])
       #expect(
         Set(outcome.output.map(normal)) == [
           "-- CONNECTING 1", #"LOCAL  WRITER  one\ntwo \u{1B}[31mred\u{202E}"#,
-          "-- CONNECTED (live)",
+          "-- CONNECTED (live)", "-- DISCONNECTED",
         ])
     }
   }

@@ -18,6 +18,8 @@ enum StreamCommand {
   private static let noRealtime = Parameter.flag("no-realtime", "poll only, open no socket")
   private static let sendInput = Parameter.flag(
     "send-stdin", "send each line of standard input; usual on a terminal")
+  private static let once = Parameter.flag(
+    "once", "end with 0 when it is caught up, with 6 when the server cannot be reached")
   private static let duration = Parameter.optional(
     "duration", .duration(.milliseconds(1) ... .seconds(366 * 86_400)), usual: "for ever",
     "end after this long, with 0")
@@ -49,7 +51,7 @@ enum StreamCommand {
       StreamConnection.tokenFile, StreamConnection.tokenCommand, StreamConnection.auth,
       Shared.data, StreamConnection.authorities, StreamConnection.plaintext,
       StreamConnection.proxy, StreamConnection.policyFile, Shared.settings, journal, noRealtime,
-      sendInput, duration, Shared.json, action: run)
+      sendInput, once, duration, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
@@ -109,29 +111,48 @@ enum StreamCommand {
       throw CommandFailure(.failed, error.description)
     }
     signals.obey(refresh: { stream.refresh() }, hurry: { hurry(call.console) })
-    let failure = await withTaskGroup(of: CommandFailure?.self) { group in
-      group.addTask { await read(stream, connection, view) }
-      group.addTask { await signals.stop() }
-      if let limit = call[duration] { group.addTask { await wait(limit) } }
+    return await run(stream, call, view, screen, until: signals)
+  }
+
+  /// Reads the stream to its end; whatever ends it closes it, so that all of it is shown.
+  private static func run(
+    _ stream: ShopStream, _ call: Invocation, _ view: any StreamView, _ screen: StreamScreen?,
+    until signals: StreamSignals
+  ) async -> CommandFailure? {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask {
+        await signals.stop(); await stream.close()
+      }
+      if let limit = call[duration] {
+        group.addTask {
+          await wait(limit); await stream.close()
+        }
+      }
+      if call[once] {
+        group.addTask {
+          await stream.whole(); await stream.close()
+        }
+      }
       if let screen { group.addTask { await screen.run() } }
       if isatty(STDIN_FILENO) == 1 {
         // The end of a terminal's input ends the command, that of a pipe does not.
-        group.addTask { await send(to: stream, screen) }
+        group.addTask {
+          await send(to: stream, screen); await stream.close()
+        }
       } else if call[sendInput] {
         Task { await send(to: stream, nil) }
       }
-      let first = await group.next() ?? nil
+      let failure = await read(stream, isOnce: call[once], view)
+      await stream.close()
       group.cancelAll()
-      return first
+      return failure
     }
-    await stream.close()
-    return failure
   }
 
   private static func read(
-    _ stream: ShopStream, _ connection: StreamConnection, _ view: any StreamView
+    _ stream: ShopStream, isOnce: Bool, _ view: any StreamView
   ) async -> CommandFailure? {
-    var ending = StreamEnding(shop: connection.configuration.shop)
+    var ending = StreamEnding(shop: stream.configuration.shop, isOnce: isOnce)
     for await update in stream {
       await view.show(update)
       if let failure = ending.failure(after: update) { return failure }
@@ -139,26 +160,22 @@ enum StreamCommand {
     return nil
   }
 
-  private static func wait(_ time: Duration) async -> CommandFailure? {
+  private static func wait(_ time: Duration) async {
     let clock = BootClock()
     try? await clock.wait(until: clock.now.advanced(by: time))
-    return nil
   }
 
-  private static func send(
-    to stream: ShopStream, _ screen: StreamScreen?
-  ) async -> CommandFailure? {
+  private static func send(to stream: ShopStream, _ screen: StreamScreen?) async {
     guard let screen else {
       for await line in StreamInput.lines() where !line.isEmpty { stream.send(line) }
-      return nil
+      return
     }
     for await keys in StreamInput.keys() {
       for text in await screen.type(keys) {
-        guard let text else { return nil }
+        guard let text else { return }
         stream.send(text)
       }
     }
-    return nil
   }
 
   private static func hurry(_ console: Console) -> Never {

@@ -6,11 +6,16 @@ import MessageStream
 /// Notices when a stream cannot go on by itself, and with which exit status it ends.
 struct StreamEnding {
   let shop: ShopID
+  /// Whether it must be caught up soon, instead of trying for ever.
+  let isOnce: Bool
+  /// All tries of the socket failed.
+  private var isExhausted = false
   /// The store was read when there was a status.
   private var isLoaded = false
 
-  init(shop: ShopID) {
+  init(shop: ShopID, isOnce: Bool = false) {
     self.shop = shop
+    self.isOnce = isOnce
   }
 
   /// The failure that an update means; `nil` while there is hope.
@@ -18,6 +23,7 @@ struct StreamEnding {
     switch update {
     case .status(let status):
       isLoaded = true
+      isExhausted = status.state == .failed
       return failure(of: status)
     case .notice(let notice): return failure(of: notice)
     case .messages, .edited, .gap, .gapClosed, .outbox, .outboxDone, .history: return nil
@@ -33,6 +39,9 @@ struct StreamEnding {
       case _: return Self.failure(failure, shop)
       }
     case .exhausted(let failure): return Self.failure(failure, shop)
+    case .obstacle(.unreachable) where isOnce:
+      return Self.failure(.unreachable(detail: "this device is offline"), shop)
+    case .obstacle(.captivePortal) where isOnce: return Self.failure(.captivePortal, shop)
     case .signIn, .obstacle, .ended, .settling, nil: return nil
     }
   }
@@ -44,6 +53,7 @@ struct StreamEnding {
       return Self.failure(.http(status: 403, retryAfter: nil, detail: ""), shop)
     case .security(let failure): return Self.failure(failure, shop)
     case .store(let failure): return failsForGood(failure) ? CommandFailure(failure) : nil
+    case .fetchFailed(let failure) where isOnce && isExhausted: return Self.failure(failure, shop)
     case .malformed, .rejected, .unknownType, .oversized, .fetchFailed, .storeRecovered,
       .draining, .newEpoch:
       return nil

@@ -56,14 +56,13 @@ actor StreamScreen: StreamView {
   }
 
   /// Counts down once a second, and draws anew when the terminal has changed; until cancelled.
-  func run() async -> CommandFailure? {
+  func run() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.count() }
       group.addTask {
         for await _ in StreamTerminal.changes() { await self.drawAnew() }
       }
     }
-    return nil
   }
 
   private func count() async {

@@ -1,4 +1,3 @@
-import CommandKit
 import Holdfast
 import LinkRuntime
 
@@ -35,9 +34,8 @@ struct StreamSignals {
   }
 
   /// Returns when told to end, or when cancelled.
-  func stop() async -> CommandFailure? {
+  func stop() async {
     for await _ in stops {}
-    return nil
   }
 
   private struct Begun: LifecycleMonitor {

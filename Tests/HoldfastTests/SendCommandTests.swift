@@ -80,6 +80,52 @@ import Testing
     }
   }
 
+  @Test func `takes the token from where it is told`() async throws {
+    try await CommandShop.run { shop in
+      try await CommandProcess.scratch { directory in
+        let file = directory + "/token"
+        try (try await shop.token() + "\n").write(toFile: file, atomically: true, encoding: .utf8)
+        for option in [
+          ["--token", "@\(file)"], ["--token-file", file], ["--token-command", "cat \(file)"],
+        ] {
+          let outcome = try await CommandProcess.run(
+            shop.words("send", option + ["hello"]), environment: ["HOLDFAST_TOKEN": "not.this.one"])
+          #expect(outcome.status == 0)
+          #expect(outcome.errors == [])
+        }
+        let outcome = try await CommandProcess.run(
+          shop.words("send", ["hello"]), environment: ["HOLDFAST_TOKEN": "@\(file)"])
+        #expect(outcome.status == 0)
+      }
+    }
+  }
+
+  @Test(arguments: [("exit 3", Int32(3)), ("exit 1", 1), ("echo two words", 1)])
+  func `a token command that fails is told`(command: String, status: Int32) async throws {
+    try await CommandShop.run { shop in
+      let outcome = try await CommandProcess.run(
+        shop.words("send", ["--token-command", command, "--timeout", "200ms", "hello"]))
+      #expect(outcome.status == status)
+    }
+  }
+
+  @Test func `goes by the policy of a file`() async throws {
+    try await CommandShop.run { shop in
+      let file = shop.directory + ".policy"
+      for (content, status) in [
+        (#"{"preset":"message-stream","standby.interval":"1s"}"#, Int32(0)),
+        (#"{"preset":"message-stream","standby.intervall":"1s"}"#, 2),
+        (#"{"preset":"session"}"#, 2),
+      ] {
+        try content.write(toFile: file, atomically: true, encoding: .utf8)
+        let outcome = try await CommandProcess.run(
+          shop.words("send", ["--policy", file, "hello"]),
+          environment: ["HOLDFAST_TOKEN": try await shop.token()])
+        #expect(outcome.status == status)
+      }
+    }
+  }
+
   @Test func `the store that leaves no trace keeps the contract of stores`() async throws {
     try await timelineStoreContract { Platform.memoryStore() }
   }

@@ -34,7 +34,13 @@ enum DemoCommand {
       console.line($0)
     }
     let signals = ServerSignals()
-    let telling = Task { () throws(DemoFailure) in try await demo.run() }
+    let telling = Task { () -> Result<Bool, DemoFailure> in
+      do throws(DemoFailure) {
+        return .success(try await demo.run())
+      } catch {
+        return .failure(error)
+      }
+    }
     let listening = Task {
       for await signal in signals.stream where signal == .stop { telling.cancel() }
     }
@@ -44,7 +50,7 @@ enum DemoCommand {
     }
     let isClean: Bool
     do throws(DemoFailure) {
-      isClean = try await telling.value
+      isClean = try await telling.value.get()
     } catch {
       throw CommandFailure(.failed, error.description)
     }

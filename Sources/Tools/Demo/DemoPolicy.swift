@@ -16,7 +16,7 @@ enum DemoPolicy {
     ("establish.timeout", "1s"),
     ("liveness.silence", "3s"),
     ("standby.interval", "1500ms"),
-    ("standby.probe", "30s"),
+    ("standby.probe", "4s"),
     ("standby.slowProbe", "4s"),
   ]
 

@@ -2,6 +2,12 @@ import CommandKit
 import HoldfastDemo
 import LinkCore
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// `holdfast demo`: the story of a link that holds.
 enum DemoCommand {
   private static let seed = Parameter.option(
@@ -31,7 +37,7 @@ enum DemoCommand {
     let demo = Demo(
       program: try program(), seed: UInt64(call[seed]), narrator: narrator
     ) {
-      console.line($0)
+      show($0, on: console)
     }
     let signals = ServerSignals()
     let telling = Task { () -> Result<Bool, DemoFailure> in
@@ -42,7 +48,7 @@ enum DemoCommand {
       }
     }
     let listening = Task {
-      for await signal in signals.stream where signal == .stop { telling.cancel() }
+      for await _ in signals.stream { telling.cancel() }
     }
     defer {
       signals.finish()
@@ -55,6 +61,16 @@ enum DemoCommand {
       throw CommandFailure(.failed, error.description)
     }
     guard isClean else { throw CommandFailure(.failed, "the ledger is not clean") }
+  }
+
+  /// When the reader went away the story ends as by a signal, so that it can clear up.
+  private static func show(_ line: String, on console: Console) {
+    var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+    if unsafe poll(&output, 1, 0) > 0, output.revents & Int16(POLLERR | POLLHUP) != 0 {
+      kill(getpid(), SIGTERM)
+    } else {
+      console.line(line)
+    }
   }
 
   /// The file of this very program, which is launched again as the phone.

@@ -1,4 +1,3 @@
-
 /// Why a story could not be told to its end.
 public enum DemoFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// The user wanted it to end.

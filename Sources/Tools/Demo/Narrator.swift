@@ -10,6 +10,7 @@ struct StoryEvent: Sendable, Hashable {
   }
 
   enum What: Sendable, Hashable {
+    case title(String)
     case chapter(Int, String)
     case told(Who, String)
     case ledger(Ledger)
@@ -47,13 +48,15 @@ public struct Narrator: Sendable, Hashable {
 
   private func sentences(for event: StoryEvent, _ style: Style) -> [String] {
     switch event.what {
+    case .title(let title):
+      return [style.heading(title)]
     case .chapter(let number, let title):
       return ["", style.heading("\(number). \(title)")]
+    case .told(.story, let text):
+      return [text]
     case .told(let who, let text):
-      let clock = event.at.seconds(1)
-      let name = who == .story ? "" : who.rawValue
       return [
-        Self.pad(clock, to: -6) + " s  " + Self.pad(name, to: 9) + text
+        Self.pad(event.at.seconds(1), to: -6) + " s  " + Self.pad(who.rawValue, to: 9) + text
       ]
     case .ledger(let ledger):
       return ["", style.heading("The ledger")] + ledger.lines(style)
@@ -73,6 +76,10 @@ public struct Narrator: Sendable, Hashable {
     writer.double(event.at.wholeMilliseconds)
     writer.key("event")
     switch event.what {
+    case .title(let title):
+      writer.string("title")
+      writer.key("text")
+      writer.string(title)
     case .chapter(let number, let title):
       writer.string("chapter")
       writer.key("number")

@@ -53,11 +53,12 @@ actor Phone {
 
   /// Asks it to end; kills it when it does not within two seconds.
   func quit() async {
-    process?.signal(SIGTERM)
+    guard let process else { return }
+    process.signal(SIGTERM)
     if await scene.wait(atMost: .seconds(2), until: { $0.ending != nil }) == nil {
-      process?.signal(SIGKILL)
+      process.signal(SIGKILL)
     }
     await listening?.value
-    process = nil
+    self.process = nil
   }
 }

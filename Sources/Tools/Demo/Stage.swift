@@ -74,6 +74,10 @@ actor Stage {
     say(.chapter(chapters, title))
   }
 
+  func title(_ text: String) {
+    say(.title(text))
+  }
+
   func say(_ who: StoryEvent.Who, _ text: String) {
     say(.told(who, text))
   }
@@ -116,16 +120,22 @@ actor Stage {
   // MARK: - Measuring
 
   /// Waits for the phone's first word that it is not connected; answers how long that took.
-  func notice(since start: Scene.Moment) async -> Duration? {
-    let met = await scene.wait(atMost: Self.patience) { facts in
-      facts.ending != nil || facts.statuses.contains { $0.at >= start && !$0.status.isConnected }
+  ///
+  /// `early` is how far a clock may be off that the trouble goes by.
+  func notice(since start: Scene.Moment, early: Duration = .zero) async -> Duration? {
+    let limit = max(start - .now, .zero) + Self.patience
+    let isWord = { @Sendable (at: Scene.Moment, status: PhoneLine.Status) in
+      at >= start - early && !status.isConnected
     }
-    let word = await scene.facts.statuses.first { $0.at >= start && !$0.status.isConnected }
-    guard met != nil, let word else {
+    _ = await scene.wait(atMost: limit) { $0.ending != nil || $0.statuses.contains(where: isWord) }
+    guard let word = await scene.facts.statuses.first(where: isWord) else {
       say(.phone, "did not notice within \(Self.patience.text)")
       return nil
     }
-    return word.at - start
+    let time = max(word.at - start, .zero)
+    let reason = word.status.reason.isEmpty ? "" : " (\(word.status.reason))"
+    say(.phone, "notices after \(time.seconds(2)) s: \(word.status.status)\(reason)")
+    return time
   }
 
   /// Waits until all that was accepted by now is shown, and the link is as `condition` wants it.
@@ -134,10 +144,15 @@ actor Stage {
   ) async -> Duration? {
     let missing = await scene.facts.unseen
     let met = await scene.wait(atMost: Self.patience) { facts in
-      condition(facts.status) && facts.unseen.isDisjoint(with: missing)
+      facts.ending != nil || condition(facts.status) && facts.unseen.isDisjoint(with: missing)
+    }
+    let facts = await scene.facts
+    if let ending = facts.ending {
+      faults.append("the phone's process ended by itself with \(ending)")
+      return nil
     }
     guard let met else {
-      let left = await scene.facts.unseen.intersection(missing).count
+      let left = facts.unseen.intersection(missing).count
       say(.phone, "is not whole again after \(Self.patience.text): \(left) messages are missing")
       return nil
     }

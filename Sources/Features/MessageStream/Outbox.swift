@@ -36,7 +36,8 @@ public struct Outbox: Sendable, Hashable {
 
   subscript(id: UUID128) -> OutboxEntry? { entries.first { $0.id == id } }
 
-  mutating func restore(_ kept: [OutboxEntry]) { entries = kept }
+  /// What was kept goes before what was added while the store was read.
+  mutating func restore(_ kept: [OutboxEntry]) { entries.insert(contentsOf: kept, at: 0) }
 
   mutating func add(_ entry: OutboxEntry) {
     entries.append(entry)

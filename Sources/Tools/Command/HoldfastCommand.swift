@@ -27,7 +27,10 @@ struct HoldfastCommand {
         .init("holdfast token --user ann --shops bakery", "make a token for it"),
         .init("holdfast policy show message-stream", "see every number of a policy"),
       ],
-      commands: [DemoCommand.command, ServeCommand.command, TokenCommand.command, PolicyCommands.command])
+      commands: [
+        DemoCommand.command, ServeCommand.command, TokenCommand.command, StreamCommand.command,
+        PolicyCommands.command,
+      ])
   }
 
   static func main() async {

@@ -1,0 +1,137 @@
+import CommandKit
+import Holdfast
+import LinkCore
+import LinkRuntime
+import LinkWire
+import MessageStream
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// `holdfast stream`: follows a shop until a signal, a final answer or its time ends it.
+enum StreamCommand {
+  private static let journal = Parameter.optional(
+    "journal", .text("FILE"), "record every decision there for `replay`; holds messages, no tokens")
+  private static let noRealtime = Parameter.flag("no-realtime", "poll only, open no socket")
+  private static let sendInput = Parameter.flag(
+    "send-stdin", "send each line of standard input; usual on a terminal")
+  private static let duration = Parameter.optional(
+    "duration", .duration(.milliseconds(1) ... .seconds(366 * 86_400)), usual: "for ever",
+    "end after this long, with 0")
+
+  static var command: Command {
+    Command(
+      "stream", "follow a shop's messages",
+      details: [
+        """
+        Shows what is kept, fetches what was missed, then follows the shop, and goes on trying \
+        however often the network goes. SIGINT and SIGTERM end it with 0, a second one at once. \
+        SIGHUP refreshes; SIGUSR1 sends it to the background, SIGUSR2 back to the foreground.
+        """,
+        StreamEvents.details, StreamConnection.details,
+      ],
+      examples: [
+        .init(
+          "holdfast stream --server https://shop.example --shop bakery",
+          "with the token in HOLDFAST_TOKEN"),
+        .init(
+          "holdfast stream --server http://127.0.0.1:8787 --shop bakery --json "
+            + "--token-command 'holdfast token --user ann --shops bakery'",
+          "against `holdfast serve`, with tokens that never run out"),
+        .init(
+          "holdfast stream --server https://shop.example --shop bakery --set retry.first=1s,5s",
+          "with another schedule; `policy show message-stream` lists the keys"),
+      ],
+      takes: StreamConnection.server, StreamConnection.shop, StreamConnection.token,
+      StreamConnection.tokenFile, StreamConnection.tokenCommand, StreamConnection.auth,
+      Shared.data, StreamConnection.authorities, StreamConnection.plaintext,
+      StreamConnection.proxy, StreamConnection.policyFile, Shared.settings, journal, noRealtime,
+      sendInput, duration, Shared.json, action: run)
+  }
+
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    StreamSecrets.hide()
+    var connection = try StreamConnection(call, named: "holdfast stream")
+    connection.configuration.journal = call[journal]
+    connection.configuration.realtime = !call[noRealtime]
+    let directory = try call.dataDirectory()
+    let store: any TimelineStore
+    do {
+      store = try await Platform.store(in: directory)
+    } catch {
+      throw CommandFailure(error)
+    }
+    let view: any StreamView =
+      call[Shared.json]
+      ? StreamEvents(console: call.console) : StreamLines(console: call.console)
+    let failure = try await follow(call, connection, store, view)
+    await view.end()
+    await store.close()
+    if let failure { throw failure }
+  }
+
+  /// Answers with what ended it, `nil` when it was told to end.
+  private static func follow(
+    _ call: Invocation, _ connection: StreamConnection, _ store: any TimelineStore,
+    _ view: any StreamView
+  ) async throws(CommandFailure) -> CommandFailure? {
+    // From here on no signal has its usual effect, which is to end the process.
+    let signals = StreamSignals()
+    let environment = connection.environment(store: store, lifecycle: signals.lifecycle)
+    let stream: ShopStream
+    do {
+      stream = try await ShopStreams(environment).open(connection.configuration) { error in
+        call.console.diagnostic("holdfast stream: \(error)")
+      }
+    } catch {
+      throw CommandFailure(.failed, error.description)
+    }
+    signals.obey(refresh: { stream.refresh() }, hurry: { hurry(call.console) })
+    let failure = await withTaskGroup(of: CommandFailure?.self) { group in
+      group.addTask { await read(stream, connection, view) }
+      group.addTask { await signals.stop() }
+      if let limit = call[duration] { group.addTask { await wait(limit) } }
+      if isatty(STDIN_FILENO) == 1 {
+        // The end of a terminal's input ends the command, that of a pipe does not.
+        group.addTask { await send(to: stream) }
+      } else if call[sendInput] {
+        Task { await send(to: stream) }
+      }
+      let first = await group.next() ?? nil
+      group.cancelAll()
+      return first
+    }
+    await stream.close()
+    return failure
+  }
+
+  private static func read(
+    _ stream: ShopStream, _ connection: StreamConnection, _ view: any StreamView
+  ) async -> CommandFailure? {
+    var ending = StreamEnding(shop: connection.configuration.shop)
+    for await update in stream {
+      await view.show(update)
+      if let failure = ending.failure(after: update) { return failure }
+    }
+    return nil
+  }
+
+  private static func wait(_ time: Duration) async -> CommandFailure? {
+    let clock = BootClock()
+    try? await clock.wait(until: clock.now.advanced(by: time))
+    return nil
+  }
+
+  private static func send(to stream: ShopStream) async -> CommandFailure? {
+    for await line in StreamInput.lines() where !line.isEmpty { stream.send(line) }
+    return nil
+  }
+
+  private static func hurry(_ console: Console) -> Never {
+    console.diagnostic("holdfast stream: ended at once by a second signal")
+    _exit(ExitCode.failed.rawValue)
+  }
+}

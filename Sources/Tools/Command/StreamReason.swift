@@ -1,0 +1,89 @@
+import LinkCore
+import LinkWire
+
+/// Causes in one stable word for scripts, and in a few for people.
+enum StreamReason {
+  static func word(_ reason: LinkStatus.Reason) -> String {
+    switch reason {
+    case .obstacle(.unreachable): "offline"
+    case .obstacle(.captivePortal): "captive-portal"
+    case .obstacle(.background): "background"
+    case .failure(let failure), .exhausted(let failure): word(failure)
+    case .signIn: "sign-in"
+    case .ended(let reason): word(reason)
+    case .settling: "settling"
+    }
+  }
+
+  static func word(_ failure: LinkFailure) -> String {
+    switch failure {
+    case .unreachable: "unreachable"
+    case .dns: "dns"
+    case .refused: "refused"
+    case .timeout(.silence), .timeout(.pong): "silent"
+    case .timeout: "timeout"
+    case .tls(let reason, _): "tls-\(word(reason))"
+    case .reset: "reset"
+    case .ended: "ended"
+    case .http(403, _, _), .closed(4403, _): "forbidden"
+    case .closed(let code, _): "closed-\(code)"
+    case .http(let status, _, _): "http-\(status)"
+    case .protocolError: "protocol"
+    case .proxy: "proxy"
+    case .captivePortal: "captive-portal"
+    case .local: "local"
+    }
+  }
+
+  private static func word(_ reason: LinkFailure.TLSReason) -> String {
+    switch reason {
+    case .expired, .revoked, .version, .handshake, .other: reason.rawValue
+    case .notYetValid: "not-yet-valid"
+    case .wrongHost: "wrong-host"
+    case .selfSigned: "self-signed"
+    case .unknownAuthority: "unknown-authority"
+    }
+  }
+
+  private static func word(_ reason: Link.CloseReason) -> String {
+    switch reason {
+    case .leaving, .background, .timeout, .silent, .idle, .rejected, .superseded: reason.rawValue
+    case .networkChanged: "network-changed"
+    }
+  }
+
+  /// The word, and what is known beyond it.
+  static func text(_ failure: LinkFailure) -> String {
+    switch failure {
+    case .unreachable(let detail), .dns(let detail), .tls(_, let detail),
+      .protocolError(let detail), .proxy(let detail), .local(let detail),
+      .closed(_, let detail), .http(_, _, let detail):
+      detail.isEmpty ? word(failure) : "\(word(failure)): \(detail)"
+    case .timeout(let phase): "\(word(failure)): \(phase.rawValue)"
+    case .refused, .reset, .ended, .captivePortal: word(failure)
+    }
+  }
+
+  static func text(_ failure: StoreFailure) -> String {
+    switch failure {
+    case .full(let detail), .locked(let detail), .corrupt(let detail), .denied(let detail),
+      .other(let detail):
+      detail
+    case .fromTheFuture(let found, let supported):
+      "it has format \(found), and this program knows up to \(supported)"
+    }
+  }
+
+  static func text(_ error: MessageError) -> String {
+    switch error {
+    case .malformed(let detail): detail
+    case .missing(let field): "\(field) is missing"
+    case .wrongType(let field): "\(field) is of another type"
+    case .badIdentifier(let field): "\(field) is no identifier"
+    case .badDate(let field): "\(field) is no date"
+    case .wrongShop(let found): "it belongs to shop \(found)"
+    case .frameTooLong(let bytes): "its frame has \(bytes) bytes"
+    case .textTooLong(let characters): "its text has \(characters) characters"
+    }
+  }
+}

@@ -1,0 +1,66 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Takes secrets out of the command line that process lists show.
+enum StreamSecrets {
+  /// Options whose values nobody else may read; a proxy's URL may hold a password.
+  private static let options = ["--token", "--proxy"]
+
+  /// Overwrites their values in the memory that the system shows as this process's arguments.
+  ///
+  /// The copies that Swift made of them stay, for this process only.
+  static func hide() {
+    #if os(Linux)
+      guard let area = unsafe argumentArea() else { return }
+      unsafe hide(in: area)
+    #else
+      for index in 0..<Int(CommandLine.argc) {
+        guard let word = unsafe CommandLine.unsafeArgv[index] else { continue }
+        let bytes = unsafe UnsafeMutableRawPointer(word)
+        let length = unsafe strlen(word)
+        let last = unsafe index > 0 ? CommandLine.unsafeArgv[index - 1] : nil
+        let before = unsafe last.map { unsafe String(cString: $0) } ?? ""
+        unsafe hide(UnsafeMutableRawBufferPointer(start: bytes, count: length), behind: before)
+      }
+    #endif
+  }
+
+  #if os(Linux)
+    /// Where the kernel finds this process's arguments: fields 48 and 49 of proc_pid_stat(5).
+    private static func argumentArea() -> UnsafeMutableRawBufferPointer? {
+      guard let stat = try? TextFile.read("/proc/self/stat") else { return nil }
+      // The second field is the name in parentheses, and may hold anything.
+      let fields = String(decoding: stat, as: UTF8.self).split(separator: ")").last?
+        .split(separator: " ")
+      guard let fields, fields.count > 46, let start = UInt(fields[45]),
+        let end = UInt(fields[46]), start > 0, start < end, end - start < 64 << 20
+      else { return nil }
+      return unsafe UnsafeMutableRawBufferPointer(
+        start: UnsafeMutableRawPointer(bitPattern: start), count: Int(end - start))
+    }
+
+    private static func hide(in area: UnsafeMutableRawBufferPointer) {
+      var before = ""
+      var start = 0
+      while start < area.count {
+        var end = start
+        while end < area.count, unsafe area[end] != 0 { end += 1 }
+        let word = unsafe UnsafeMutableRawBufferPointer(rebasing: area[start..<end])
+        let text = unsafe String(decoding: word, as: UTF8.self)
+        unsafe hide(word, behind: before)
+        before = text
+        start = end + 1
+      }
+    }
+  #endif
+
+  private static func hide(_ word: UnsafeMutableRawBufferPointer, behind before: String) {
+    let text = unsafe String(decoding: word, as: UTF8.self)
+    let attached = options.first { text.hasPrefix($0 + "=") }.map { $0.utf8.count + 1 }
+    guard let first = options.contains(before) ? 0 : attached else { return }
+    for index in first..<max(first, word.count) { unsafe word[index] = UInt8(ascii: "x") }
+  }
+}

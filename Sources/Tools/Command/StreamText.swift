@@ -1,0 +1,119 @@
+import CommandKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import MessageStream
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Writes what happens on a stream in plain lines, for a pipe or a file.
+struct StreamLines: StreamView {
+  let console: Console
+  private let clock = BootClock()
+
+  func show(_ update: StreamUpdate) {
+    if case .status(let status) = update {
+      return console.line("-- \(StreamText.status(status, at: clock.now))")
+    }
+    for line in StreamText.lines(for: update, console.style) { console.line(line) }
+  }
+
+  func note(_ kind: String, _ detail: String?) {
+    console.line(StreamText.notice(kind, detail))
+  }
+
+  func end() {}
+}
+
+/// The words for people; nothing that a message holds can reach the terminal as a command.
+enum StreamText {
+  /// The lines for all but a status, which a screen shows elsewhere.
+  static func lines(for update: StreamUpdate, _ style: Style) -> [String] {
+    switch update {
+    case .status, .history: []
+    case .messages(let messages, _): messages.map { message($0, style) }
+    case .edited(let messages): messages.map { message($0, style) + " (edited)" }
+    case .gap: ["-- older messages are missing here; history fills them in"]
+    case .gapClosed: ["-- no more messages are missing there"]
+    case .outbox(let entry): outbox(entry, style).map { [$0] } ?? []
+    case .outboxDone: []
+    case .notice(let value): [notice(value.kind, value.detail)]
+    }
+  }
+
+  static func message(_ message: Message, _ style: Style) -> String {
+    let name = style.heading(safe(message.username ?? message.user))
+    return "\(localTime(message.createdAt))  \(name)  \(safe(message.text))"
+  }
+
+  /// Only what needs the user's eye: waiting for the first try is no news.
+  static func outbox(_ entry: OutboxEntry, _ style: Style) -> String? {
+    switch entry.state {
+    case .queued(0): return nil
+    case .queued(let tries):
+      return "-- waiting to be sent after \(tries) tries: \(safe(entry.text))"
+    case .failed(let reason):
+      return style.alarm("-- not sent") + " (\(safe(reason))): \(safe(entry.text))"
+    }
+  }
+
+  static func notice(_ kind: String, _ detail: String?) -> String {
+    "-- \(kind)" + (detail.map { ": \(safe($0))" } ?? "")
+  }
+
+  /// Such as `RECONNECTING 2 of 5 in 3.9s: closed-1012`.
+  static func status(_ status: StreamStatus, at now: Instant) -> String {
+    var text = status.state.rawValue
+    if status.mode != .none { text += " (\(status.mode.rawValue))" }
+    if status.attempt > 0 {
+      text += " \(status.attempt)" + (status.of.map { " of \($0)" } ?? "")
+    }
+    if let retryAt = status.retryAt {
+      let tenths = StreamEvents.seconds(until: retryAt, from: now) * 10
+      text += " in \(tenths.rounded() / 10)s"
+    }
+    return text + (status.reason.map { ": \(StreamReason.word($0))" } ?? "")
+  }
+
+  /// Controls, line ends and what turns the direction of writing appear as escapes.
+  static func safe(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
+    return text.unicodeScalars.reduce(into: "") { result, scalar in
+      switch scalar {
+      case "\n": result += "\\n"
+      case "\r": result += "\\r"
+      case "\t": result += "\\t"
+      case _ where isUnsafe(scalar):
+        result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+      case _: result.unicodeScalars.append(scalar)
+      }
+    }
+  }
+
+  private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate:
+      // Joiners belong to words and emoji.
+      scalar.value != 0x200D && scalar.value != 0x200C
+    case _: false
+    }
+  }
+
+  /// `2026-11-20 07:08:09` where the reader is.
+  static func localTime(_ time: Timestamp) -> String {
+    var seconds = time_t(time.nanoseconds / 1_000_000_000)
+    var parts = unsafe tm()
+    guard unsafe localtime_r(&seconds, &parts) != nil else { return RFC3339.format(time) }
+    let numbers = unsafe [
+      parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+    ]
+    let pieces = numbers.map { String(String($0 + 100).dropFirst()) }
+    let year = unsafe parts.tm_year + 1900
+    let date = "\(year)-\(pieces[0])-\(pieces[1])"
+    return "\(date) \(pieces[2]):\(pieces[3]):\(pieces[4])"
+  }
+}

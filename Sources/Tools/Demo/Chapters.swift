@@ -33,12 +33,13 @@ extension Stage {
     let expiry = Timestamp(nanoseconds: wall - wall % 1_000_000_000)
     try await giveToken(until: expiry)
     try await startCustomers()
-    say(.server, "runs; two customers write 20 messages a second, whatever happens")
+    say(.server, "runs; two customers write about 20 messages a second, whatever happens")
     try await phone.launch()
-    guard await scene.wait(atMost: Self.patience, until: { $0.status.isConnected }) != nil else {
-      guard !Task.isCancelled else { throw .interrupted }
-      let ending = await scene.facts.ending ?? "no word from it"
-      throw .setup("the phone did not connect (\(ending))")
+    _ = await scene.wait(atMost: Self.patience) { $0.ending != nil || $0.status.isConnected }
+    guard !Task.isCancelled else { throw .interrupted }
+    let facts = await scene.facts
+    guard facts.status.isConnected else {
+      throw .setup("the phone did not connect (\(facts.ending ?? "no word from it"))")
     }
     say(.phone, "connected, through a proxy that plays the network")
     try await giveToken(until: expiry.advanced(by: .seconds(3600)))
@@ -180,6 +181,6 @@ extension Stage {
     let fetched = await caughtUp() - before
     let how = trouble == .refusal ? "whole by polling" : "connected and whole again"
     let what = fetched == 0 ? "nothing was missed" : "\(fetched) missed messages are there"
-    say(.phone, "\(how) after \(whole.seconds(2)) s; \(what)")
+    say(.phone, "\(how) after \(whole.told); \(what)")
   }
 }

@@ -3,8 +3,8 @@ import LinkServerCore
 
 /// The numbers of the story: the policy of message streams with its waits cut down.
 enum DemoPolicy {
-  /// As `--set` takes them. In real life: tries after 0, 1, 2, 4 and 8 s, 5 s to open, silence 90 s,
-  /// polls every 30 s, probes after 5 and 15 min.
+  /// As `--set` takes them. In real life: tries after 0, 1, 2, 4 and 8 s, 5 s to open, silence
+  /// 90 s, polls every 30 s, probes after 5 and 15 min.
   static let settings: [(key: String, value: String)] = [
     ("retry.first", "100ms,200ms,400ms,800ms,1600ms"),
     ("retry.reconnect", "0s,100ms,200ms,400ms,800ms"),
@@ -29,7 +29,7 @@ enum DemoPolicy {
     settings.flatMap { ["--set", "\($0.key)=\($0.value)"] }
   }
 
-  /// The server's side: it pings every second where 54 s are usual, so that silence means something.
+  /// The server's side: it pings every second instead of every 54 s, so that silence tells.
   static func server(offersStream: Bool) -> ShopServerPolicy {
     var policy = ShopServerPolicy()
     policy.pingInterval = .seconds(1)
@@ -73,6 +73,7 @@ extension Trouble {
 
   private func poll(_ policy: LinkPolicy, _ wait: KeyPath<PollPolicy, Duration>) -> Duration {
     guard case .poll(let poll) = policy.standby else { return .zero }
-    return poll[keyPath: wait] * (1 + poll.jitter)
+    let longest = poll[keyPath: wait] * (1 + poll.jitter)
+    return .milliseconds((longest.nanoseconds + 500_000) / 1_000_000)
   }
 }

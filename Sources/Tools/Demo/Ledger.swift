@@ -59,7 +59,7 @@ public struct Ledger: Sendable, Hashable {
   private static func mark(_ isGood: Bool) -> String { isGood ? "\u{2713}" : "\u{2717}" }
 
   private static func text(_ duration: Duration?, or none: String) -> String {
-    duration.map { "\($0.seconds(2)) s" } ?? none
+    duration.map(\.told) ?? none
   }
 
   /// Members of the JSON object of the ledger.
@@ -106,6 +106,9 @@ extension Outcome {
 extension Duration {
   /// Seconds, cut to whole milliseconds.
   var wholeMilliseconds: Double { Double(nanoseconds / 1_000_000) / 1000 }
+
+  /// As the story tells it: hundredths of a second.
+  var told: String { self < .milliseconds(10) ? "< 0.01 s" : "\(seconds(2)) s" }
 
   /// Seconds with `places` decimals, rounded.
   func seconds(_ places: Int) -> String {

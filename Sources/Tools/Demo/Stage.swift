@@ -129,12 +129,12 @@ actor Stage {
     }
     _ = await scene.wait(atMost: limit) { $0.ending != nil || $0.statuses.contains(where: isWord) }
     guard let word = await scene.facts.statuses.first(where: isWord) else {
-      say(.phone, "did not notice within \(Self.patience.text)")
+      say(.phone, "has not noticed after \(Self.patience.text)")
       return nil
     }
     let time = max(word.at - start, .zero)
     let reason = word.status.reason.isEmpty ? "" : " (\(word.status.reason))"
-    say(.phone, "notices after \(time.seconds(2)) s: \(word.status.status)\(reason)")
+    say(.phone, "notices after \(time.told): \(word.status.status)\(reason)")
     return time
   }
 

@@ -54,12 +54,12 @@ extension Stage {
     let start = Scene.Moment.now
     try await set(.reset)
     say(.network, "resets every connection, old and new")
-    let noticed = await notice(since: start)
+    let noticed = try await notice(since: start)
     try await pause(.seconds(0.6))
     try await set(.pass)
     let end = Scene.Moment.now
     say(.network, "works again")
-    let whole = await heal(since: end, \.isConnected)
+    let whole = try await heal(since: end, \.isConnected)
     await tellWhole(.cut, noticed: noticed, whole: whole, before: before)
     try await pause(.seconds(2))
   }
@@ -70,12 +70,12 @@ extension Stage {
     let start = Scene.Moment.now
     try await set(.blackhole(Blackhole(reach: .both, fate: .held, connects: .hang)))
     say(.network, "swallows every byte; all connections look open")
-    let noticed = await notice(since: start)
+    let noticed = try await notice(since: start)
     try await pause(.seconds(1))
     try await set(.pass)
     let end = Scene.Moment.now
     say(.network, "works again")
-    let whole = await heal(since: end, \.isConnected)
+    let whole = try await heal(since: end, \.isConnected)
     await tellWhole(.halfOpen, noticed: noticed, whole: whole, before: before)
     try await pause(.seconds(1.5))
   }
@@ -86,12 +86,12 @@ extension Stage {
     let start = Scene.Moment.now
     await server.crash()
     say(.server, "crashes; customers try again by themselves")
-    let noticed = await notice(since: start)
+    let noticed = try await notice(since: start)
     try await pause(.seconds(0.8))
     try await server.start()
     let end = Scene.Moment.now
     say(.server, "is back with its data")
-    let whole = await heal(since: end, \.isConnected)
+    let whole = try await heal(since: end, \.isConnected)
     await tellWhole(.restart, noticed: noticed, whole: whole, before: before)
     try await pause(.seconds(1))
   }
@@ -106,8 +106,8 @@ extension Stage {
     let before = await caughtUp()
     let start = Scene.Moment.now.advanced(by: left)
     say(.phone, "stays connected; its token has \(left.seconds(1)) s left")
-    let noticed = await notice(since: start, early: .milliseconds(500))
-    let whole = await heal(since: start, \.isConnected)
+    let noticed = try await notice(since: start, early: .milliseconds(500))
+    let whole = try await heal(since: start, \.isConnected)
     if whole != nil { say(.phone, "has got a new token by itself; nobody had to sign in") }
     await tellWhole(.expiry, noticed: noticed, whole: whole, before: before)
     try await pause(.seconds(1.5))
@@ -123,7 +123,7 @@ extension Stage {
     // Behind closed doors the server comes back as one that offers no stream.
     await server.crash()
     try await server.start(offersStream: false)
-    let noticed = await notice(since: start)
+    let noticed = try await notice(since: start)
     let polls = await scene.wait(atMost: Self.patience) { $0.ending != nil || $0.status.isPolling }
     if polls != nil {
       say(.phone, "asks over REST instead, every 1.5 s, for as long as it takes")
@@ -132,7 +132,7 @@ extension Stage {
     try await set(.pass)
     let end = Scene.Moment.now
     say(.network, "lets connects through; the server answers, but offers no stream yet")
-    let whole = await heal(since: end) { _ in true }
+    let whole = try await heal(since: end) { _ in true }
     await tellWhole(.refusal, noticed: noticed, whole: whole, before: before)
     try await pause(.seconds(2.5))
   }
@@ -143,7 +143,7 @@ extension Stage {
     try await server.start()
     let end = Scene.Moment.now
     say(.server, "offers its stream again; the phone's next probe will find it")
-    let whole = await heal(since: end, \.isConnected)
+    let whole = try await heal(since: end, \.isConnected)
     await tellWhole(.noStream, noticed: nil, whole: whole, before: before)
     try await pause(.seconds(1.5))
   }
@@ -157,7 +157,7 @@ extension Stage {
     let end = Scene.Moment.now
     try await phone.launch()
     say(.phone, "is launched again over what it had kept")
-    let whole = await heal(since: end, \.isConnected)
+    let whole = try await heal(since: end, \.isConnected)
     await tellWhole(.kill, noticed: nil, whole: whole, before: before)
     try await pause(.seconds(2))
   }
@@ -167,7 +167,7 @@ extension Stage {
     await customers.stop()
     let last = Scene.Moment.now
     say(.server, "has accepted \(await scene.facts.accepted.count) messages; nobody writes now")
-    if await heal(since: last, \.isConnected) != nil { say(.phone, "has shown them all") }
+    if try await heal(since: last, \.isConnected) != nil { say(.phone, "has shown them all") }
     await phone.quit()
     guard !Task.isCancelled else { throw .interrupted }
     return await settle()

@@ -14,22 +14,24 @@ actor Customers {
 
   private let http: any HTTPClient
   private let scene: Scene
-  private let url: String
+  private let server: String
   private let shop: ShopID
   private var chance: Chance
   private var isOpen = true
+  private var tokens: [String] = []
   private var writing: [Task<Void, Never>] = []
   private(set) var strangeAnswer: String?
 
   init(http: any HTTPClient, scene: Scene, server: String, shop: ShopID, seed: UInt64) {
     self.http = http
     self.scene = scene
-    url = server + ShopRoute.send.path
+    self.server = server
     self.shop = shop
     chance = Chance(seed: seed)
   }
 
   func start(tokens: [String]) {
+    self.tokens = tokens
     writing = tokens.map { token in Task { await self.write(with: token) } }
   }
 
@@ -43,6 +45,19 @@ actor Customers {
   func leave() async {
     for task in writing { task.cancel() }
     await stop()
+  }
+
+  /// How many messages the server's log holds by its own word; `nil` without an answer.
+  func countInLog() async -> UInt64? {
+    guard let token = tokens.first else { return nil }
+    let request = HTTPRequest(
+      method: "GET", url: server + ShopRoute.paginated(shop).path,
+      headers: [("Authorization", "Bearer \(token)")],
+      query: PageQuery.page(number: 1, limit: 1).parameters, timeout: Self.timeout,
+      maxBodyBytes: 1 << 20)
+    guard let answer = try? await http.send(request), answer.status == 200 else { return nil }
+    // Offsets count from 1 without holes.
+    return (try? PageCodec.decode(answer.body, shop: shop))?.head?.offset
   }
 
   private func write(with token: String) async {
@@ -63,7 +78,7 @@ actor Customers {
 
   private func post(_ text: String, key: UUID128, token: String) async -> Message? {
     let request = HTTPRequest(
-      method: "POST", url: url,
+      method: "POST", url: server + ShopRoute.send.path,
       headers: [
         ("Content-Type", "application/json"), ("Authorization", "Bearer \(token)"),
         ("Idempotency-Key", key.description),

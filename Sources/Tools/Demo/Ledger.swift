@@ -117,6 +117,7 @@ extension Duration {
     let unit = 1_000_000_000 / scale
     let count = (max(nanoseconds, 0) + unit / 2) / unit
     let digits = String(count % scale)
+    guard places > 0 else { return String(count) }
     let fraction = String(repeating: "0", count: places - digits.count) + digits
     return "\(count / scale).\(fraction)"
   }

@@ -23,6 +23,8 @@ actor Stage {
   private let began = Scene.Moment.now
   private var outcomes: [Outcome] = []
   private var faults: [String] = []
+  /// Missed in a chapter whose time ran out; later chapters do not wait for them again.
+  private var givenUp: Set<MessageID> = []
   private var chapters = 0
 
   init(
@@ -122,14 +124,17 @@ actor Stage {
   /// Waits for the phone's first word that it is not connected; answers how long that took.
   ///
   /// `early` is how far a clock may be off that the trouble goes by.
-  func notice(since start: Scene.Moment, early: Duration = .zero) async -> Duration? {
+  func notice(
+    since start: Scene.Moment, early: Duration = .zero
+  ) async throws(DemoFailure) -> Duration? {
     let limit = max(start - .now, .zero) + Self.patience
     let isWord = { @Sendable (at: Scene.Moment, status: PhoneLine.Status) in
       at >= start - early && !status.isConnected
     }
     _ = await scene.wait(atMost: limit) { $0.ending != nil || $0.statuses.contains(where: isWord) }
+    guard !Task.isCancelled else { throw .interrupted }
     guard let word = await scene.facts.statuses.first(where: isWord) else {
-      say(.phone, "has not noticed after \(Self.patience.text)")
+      say(.phone, "has not noticed after \(Self.patience.seconds(0)) s")
       return nil
     }
     let time = max(word.at - start, .zero)
@@ -141,19 +146,24 @@ actor Stage {
   /// Waits until all that was accepted by now is shown, and the link is as `condition` wants it.
   func heal(
     since end: Scene.Moment, _ condition: @escaping @Sendable (PhoneLine.Status) -> Bool
-  ) async -> Duration? {
-    let missing = await scene.facts.unseen
+  ) async throws(DemoFailure) -> Duration? {
+    let missing = await scene.facts.unseen.subtracting(givenUp)
     let met = await scene.wait(atMost: Self.patience) { facts in
       facts.ending != nil || condition(facts.status) && facts.unseen.isDisjoint(with: missing)
     }
+    guard !Task.isCancelled else { throw .interrupted }
     let facts = await scene.facts
     if let ending = facts.ending {
       faults.append("the phone's process ended by itself with \(ending)")
       return nil
     }
     guard let met else {
-      let left = facts.unseen.intersection(missing).count
-      say(.phone, "is not whole again after \(Self.patience.text): \(left) messages are missing")
+      let left = facts.unseen.intersection(missing)
+      givenUp.formUnion(left)
+      say(
+        .phone,
+        "is not whole again after \(Self.patience.seconds(0)) s: \(left.count) messages are missing"
+      )
       return nil
     }
     return max(met - end, .zero)
@@ -185,6 +195,11 @@ actor Stage {
       if !kept.gaps.isEmpty { faults.append("the timeline has \(kept.gaps.count) holes") }
     } catch {
       faults.append("the phone's store cannot be read: \(error)")
+    }
+    let count = await customers.countInLog()
+    if count != UInt64(judge.accepted.count) {
+      faults.append(
+        "the server's log holds \(count.map(String.init) ?? "an unknown number of") messages")
     }
     if let strange = await customers.strangeAnswer { faults.append(strange) }
     let ledger = Ledger(counts: judge.counts, outcomes: outcomes, faults: faults)

@@ -10,6 +10,7 @@ public import LinkCore
 ///
 /// Reads `CLOCK_BOOTTIME` on Linux and `mach_continuous_time` on Apple.
 public struct BootClock: LinkClock {
+  /// Every boot clock of a device shows the same time.
   public init() {}
 
   public var now: Instant {
@@ -25,8 +26,8 @@ public struct BootClock: LinkClock {
     Timestamp(nanoseconds: Self.read(CLOCK_REALTIME).nanoseconds)
   }
 
-  /// One sleep is never longer, so a timer that stood still while the device slept, or that was
-  /// set on a clock which does not count then, is late by this much at the most.
+  /// One sleep is never longer. The continuous clock's timers count through sleep (on Linux they
+  /// are timerfds on `CLOCK_BOOTTIME`); should one stand still, it is late by this at the most.
   static let longestSleep = Duration.seconds(30)
 
   public func wait(until deadline: Instant) async throws(CancellationError) {

@@ -23,6 +23,21 @@ struct FakeNetworkTests {
   }
 
   @Test
+  func `keeps the contract of an HTTP client`() async throws {
+    let network = FakeNetwork(clock: clock)
+    try await httpClientContract(Refusing(network), server: httpServer(of: network))
+  }
+
+  @Test
+  func `the contract finds a client that takes too long bodies`() async throws {
+    let network = FakeNetwork(clock: clock)
+    let client = Refusing(network, extraBody: 1)
+    await #expect(throws: ContractViolation.self) {
+      try await httpClientContract(client, server: httpServer(of: network))
+    }
+  }
+
+  @Test
   func `a test answers a request`() async throws {
     let network = FakeNetwork(clock: clock)
     async let response = network.send(request)
@@ -108,6 +123,18 @@ struct FakeNetworkTests {
     HTTPRequest(method: "GET", url: "http://a/b", timeout: .seconds(10), maxBodyBytes: 100)
   }
 
+  private func httpServer(of network: FakeNetwork) -> ContractHTTPServer {
+    ContractHTTPServer(
+      url: "http://fake", refusingURL: Refusing.url,
+      next: {
+        guard let exchange = await network.exchanges.next() else {
+          throw ContractViolation("the network is closed")
+        }
+        return exchange
+      },
+      pass: { [clock] time in clock.advance(by: time) })
+  }
+
   private func server(of network: FakeNetwork) -> ContractServer {
     ContractServer(
       url: "ws://fake", refusingURL: Refusing.url,
@@ -121,16 +148,27 @@ struct FakeNetworkTests {
   }
 }
 
-/// A fake network with one address where nothing listens; it can be made to break its promise.
-private struct Refusing: SocketDialer {
+/// A fake network with one address where nothing listens; it can be made to break its promises.
+private struct Refusing: SocketDialer, HTTPClient {
   static let url = "ws://nobody"
   let network: FakeNetwork
   let overlapping: Bool
+  let extraBody: Int
 
-  init(_ network: FakeNetwork, overlapping: Bool = false) {
+  init(_ network: FakeNetwork, overlapping: Bool = false, extraBody: Int = 0) {
     self.network = network
     self.overlapping = overlapping
+    self.extraBody = extraBody
   }
+
+  func send(_ request: HTTPRequest) async throws(LinkFailure) -> HTTPResponse {
+    guard request.url != Self.url else { throw .refused }
+    var request = request
+    request.maxBodyBytes += extraBody
+    return try await network.send(request)
+  }
+
+  func forgetConnections() async {}
 
   func open(
     _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void

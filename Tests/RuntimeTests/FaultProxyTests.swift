@@ -152,7 +152,7 @@ import Testing
     try await World.with { world in
       let (client, server) = try await world.connect()
       try await world.proxy.set(.blackhole())
-      server.close()
+      server.finish()
       #expect(await client.hear(1, patience: Self.silence) == .silence)
       try await world.proxy.set(.pass)
       #expect(await client.hear(1) == .end)

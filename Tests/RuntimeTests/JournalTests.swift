@@ -1,8 +1,9 @@
 import Foundation
 import HoldfastTestKit
 import LinkCore
-import LinkRuntime
 import Testing
+
+@testable import LinkRuntime
 
 @Suite(.timeLimit(.minutes(1)))
 struct JournalTests {
@@ -102,6 +103,44 @@ struct JournalTests {
     }
     #expect(notices.count == 1)
     #expect(!journal.isOn)
+  }
+
+  @Test
+  func `a disk that is too slow turns it off at the bound`() {
+    var waiting = WaitingSteps<Bell>()
+    #expect(waiting.add(samples[0]) == .write)
+    for _ in 1..<WaitingSteps<Bell>.bound { #expect(waiting.add(samples[0]) == .nothing) }
+    var emptied = waiting
+    #expect(emptied.takeAll().count == WaitingSteps<Bell>.bound)
+    #expect(emptied.add(samples[0]) == .nothing)
+    #expect(emptied.takeAll().count == 1)
+    #expect(emptied.takeAll().isEmpty)
+    #expect(emptied.add(samples[0]) == .write)
+    #expect(waiting.add(samples[0]) == .giveUp)
+    #expect(!waiting.isOn)
+    #expect(waiting.add(samples[0]) == .nothing)
+    #expect(waiting.takeAll().isEmpty)
+  }
+
+  @Test(arguments: [(99, true), (100, true), (101, false)])
+  func `reads lines up to the limit`(length: Int, fits: Bool) throws {
+    let line = [UInt8](repeating: UInt8(ascii: "x"), count: length)
+    try scratch.write(Array("first\n".utf8) + line + Array("\nlast".utf8), to: "lines")
+    var lines = try LineReader(path: scratch("lines"), longest: 100)
+    #expect(try lines.next()?.bytes == Array("first".utf8))
+    guard fits else {
+      do throws(JournalError) {
+        _ = try lines.next()
+        Issue.record("a line over the limit was read")
+      } catch {
+        #expect(error == JournalError(path: scratch("lines"), line: 2, .tooLong))
+      }
+      return
+    }
+    #expect(try lines.next()?.bytes == line)
+    let last = try #require(try lines.next())
+    #expect((last.bytes, last.number, last.isWhole) == (Array("last".utf8), 3, false))
+    #expect(try lines.next() == nil)
   }
 
   @Test

@@ -10,21 +10,9 @@ import Synchronization
 /// A full file NAME becomes NAME.1, replacing the one before, and NAME goes on as the run's next
 /// part; so at most two files of the size limit exist.
 public final class Journal<M: Machine>: Sendable {
-  private let waiting = Mutex(Waiting())
+  private let waiting = Mutex(WaitingSteps<M>())
   private let file: JournalFile<M>
   private let notice: @Sendable (JournalError) -> Void
-
-  private struct Waiting {
-    var steps: [JournalStep<M>] = []
-    var isWriting = false
-    var isOn = true
-  }
-
-  private enum Next { case nothing, write, giveUp }
-
-  /// Steps that may wait to be written; a disk that is that far behind turns journalling off,
-  /// because a journal with a hole cannot be replayed.
-  static var longestLine: Int { 16_384 }
 
   /// Makes the file, or empties the one that is there, and removes an older run's NAME.1.
   ///
@@ -46,18 +34,7 @@ public final class Journal<M: Machine>: Sendable {
 
   /// Puts a step in line to be written; does no I/O itself.
   public func record(_ step: JournalStep<M>) {
-    let next: Next = waiting.withLock { waiting in
-      guard waiting.isOn else { return .nothing }
-      guard waiting.steps.count < Self.longestLine else {
-        waiting.isOn = false
-        waiting.steps = []
-        return .giveUp
-      }
-      waiting.steps.append(step)
-      defer { waiting.isWriting = true }
-      return waiting.isWriting ? .nothing : .write
-    }
-    switch next {
+    switch waiting.withLock({ $0.add(step) }) {
     case .nothing: return
     case .write: Task { await write() }
     case .giveUp: notice(JournalError(path: file.path, .file("the disk is too slow")))
@@ -72,25 +49,16 @@ public final class Journal<M: Machine>: Sendable {
   /// Writes what waits, closes the file, and takes nothing more.
   public func close() async {
     await write()
-    waiting.withLock { $0.isOn = false }
+    _ = waiting.withLock { $0.turnOff() }
     await file.close()
   }
 
   private func write() async {
     do {
-      try await file.write {
-        self.waiting.withLock { waiting in
-          let steps = waiting.steps
-          waiting.steps = []
-          waiting.isWriting = !steps.isEmpty
-          return steps
-        }
-      }
+      try await file.write { self.waiting.withLock { $0.takeAll() } }
     } catch {
-      let wasOn = waiting.withLock { waiting in
-        defer { (waiting.isOn, waiting.steps) = (false, []) }
-        return waiting.isOn
-      }
+      let wasOn = waiting.withLock { $0.turnOff() }
+      await file.close()
       if wasOn { notice(error) }
     }
   }

@@ -1,6 +1,6 @@
 /// Why a journal cannot be written, read or replayed, where, and what to do.
 public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What is wrong.
+  /// What is wrong; strings hold the detail for people.
   public enum Problem: Sendable, Hashable {
     /// The file cannot be opened, read or written.
     case file(String)
@@ -20,19 +20,21 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
     case machine(String)
   }
 
-  /// The file.
+  /// The journal's file.
   public var path: String
   /// Counted from 1; `nil` when the whole file is meant.
   public var line: Int?
   /// What is wrong with it.
   public var problem: Problem
 
+  /// Takes the place and the problem; the remedy follows from the problem.
   public init(path: String, line: Int? = nil, _ problem: Problem) {
     self.path = path
     self.line = line
     self.problem = problem
   }
 
+  /// One line: the place, the problem, and what to do.
   public var description: String {
     let place = line.map { "\(path):\($0)" } ?? path
     return "\(place): \(text). \(remedy)"

@@ -6,7 +6,7 @@ public import LinkCore
 /// A last line that was torn by a crash, and a last step of which only the first line was written,
 /// are left out: nothing is known about them. Anything else that is not as written is an error.
 public struct JournalReader<M: Machine>: ~Copyable {
-  /// What the first line says.
+  /// What the run began with.
   public let header: JournalHeader
   /// The line of the step read last, counted from 1.
   public private(set) var line = 1

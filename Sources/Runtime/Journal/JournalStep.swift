@@ -2,7 +2,7 @@ public import LinkCore
 
 /// One step of a machine: what happened, when, and what it asked for.
 public struct JournalStep<M: Machine>: Sendable, Equatable {
-  /// What made the machine move.
+  /// What can make a machine move.
   public enum Cause: Sendable, Equatable {
     case input(M.Input)
     /// Its deadline came.
@@ -11,9 +11,9 @@ public struct JournalStep<M: Machine>: Sendable, Equatable {
 
   /// The instant that the machine was given.
   public var at: Instant
-  /// What moved the machine.
+  /// What made the machine move.
   public var cause: Cause
-  /// What it answered, in order.
+  /// What it asked for, in order.
   public var effects: [M.Effect]
 
   public init(at: Instant, cause: Cause, effects: [M.Effect]) {
@@ -34,11 +34,11 @@ public struct JournalHeader: Sendable, Hashable, Codable {
   public var part = 1
   /// The machine's name.
   public var machine: String
-  /// The numbers that the machine went by.
+  /// What the link was run with; written as a preset and what differs from it.
   public var policy: LinkPolicy
   /// The start of the machine's chance.
   public var seed: UInt64
-  /// Wall time of the start, for people.
+  /// The wall clock when the run began; the same in all parts of a run.
   public var startedAt: Timestamp
   /// What else a machine needs to be made; never a secret.
   public var extra: [String: String]

@@ -7,7 +7,7 @@
 /// Reads a file line by line, in pieces, so that its size does not matter.
 struct LineReader: ~Copyable {
   /// A line of a file.
-  struct Line {
+  struct Line: Equatable {
     var bytes: [UInt8]
     var number: Int
     /// False for what follows the last newline.
@@ -15,7 +15,7 @@ struct LineReader: ~Copyable {
   }
 
   /// Longer lines are not read: 16 MiB, a few times what a step with the most effects needs.
-  static let longest = 16 << 20
+  let longest: Int
 
   let path: String
   private let descriptor: CInt
@@ -24,8 +24,9 @@ struct LineReader: ~Copyable {
   private var number = 0
   private var isAtEnd = false
 
-  init(path: String) throws(JournalError) {
+  init(path: String, longest: Int = 16 << 20) throws(JournalError) {
     self.path = path
+    self.longest = longest
     descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw Self.failure("open", path) }
   }
@@ -39,13 +40,12 @@ struct LineReader: ~Copyable {
     var searched = start
     while true {
       if let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+        guard end - start <= longest else { break }
         defer { start = end + 1 }
         return line(upTo: end, isWhole: true)
       }
       searched = buffer.count
-      guard searched - start <= Self.longest else {
-        throw JournalError(path: path, line: number + 1, .tooLong)
-      }
+      guard searched - start <= longest else { break }
       guard !isAtEnd else {
         guard start < buffer.count else { return nil }
         defer { start = buffer.count }
@@ -53,6 +53,7 @@ struct LineReader: ~Copyable {
       }
       searched -= try fill()
     }
+    throw JournalError(path: path, line: number + 1, .tooLong)
   }
 
   private mutating func line(upTo end: Int, isWhole: Bool) -> Line {

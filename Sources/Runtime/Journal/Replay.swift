@@ -4,11 +4,11 @@ public import LinkCore
 public enum Replay<M: Machine> {
   /// A step whose effects were not those recorded.
   public struct Divergence: Sendable, Equatable {
-    /// The journal.
+    /// The file, one of the run's two.
     public var path: String
     /// The line of what happened, counted from 1.
     public var line: Int
-    /// What the machine was given.
+    /// What the machine was told.
     public var cause: JournalStep<M>.Cause
     /// What was recorded.
     public var expected: [M.Effect]

@@ -24,6 +24,7 @@ public final class FakeReachability: ReachabilityMonitor {
     }
   }
 
+  /// How things are, then each change.
   public func changes() -> AsyncStream<Reachability> {
     let (stream, continuation) = AsyncStream.makeStream(of: Reachability.self)
     state.withLock { state in
@@ -53,6 +54,7 @@ public final class FakeLifecycle: LifecycleMonitor {
     }
   }
 
+  /// Each event told from now on; the first listener also gets the earlier ones.
   public func changes() -> AsyncStream<LifecycleEvent> {
     let (stream, continuation) = AsyncStream.makeStream(of: LifecycleEvent.self)
     state.withLock { state in

@@ -38,6 +38,7 @@ public final class FakeNetwork: SocketDialer, HTTPClient {
     rules.withLock { $0.request = rule }
   }
 
+  /// Opens a socket whose far side is the test's or the rule's.
   public func open(
     _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void
   ) async -> any SocketHandle {
@@ -80,7 +81,8 @@ public final class FakeNetwork: SocketDialer, HTTPClient {
 }
 
 /// One HTTP request, waiting for the test's answer; without one it times out.
-public final class FakeExchange: Sendable {
+public final class FakeExchange: FarExchange {
+  /// As the client made it.
   public let request: HTTPRequest
   private let answers = Mailbox<Result<HTTPResponse, LinkFailure>>()
 
@@ -97,6 +99,16 @@ public final class FakeExchange: Sendable {
   /// Answers with a response.
   public func respond(status: Int, headers: [String: String] = [:], body: [UInt8] = []) {
     answer(.success(HTTPResponse(status: status, headers: headers, body: body)))
+  }
+
+  public var received: (method: String, headers: [String: String], body: [UInt8]) {
+    var headers: [String: String] = [:]
+    for (name, value) in request.headers { headers[name.lowercased()] = value }
+    return (request.method, headers, request.body)
+  }
+
+  public func drop() async {
+    answer(.failure(.ended))
   }
 
   func answered() async -> Result<HTTPResponse, LinkFailure>? {

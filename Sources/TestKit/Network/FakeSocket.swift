@@ -6,6 +6,7 @@ import Synchronization
 ///
 /// What it sends returns when the client has taken it, as a slow reader slows a real socket.
 public final class FakeSocket: FarSocket {
+  /// As the client made it.
   public let request: SocketRequest
   /// What the client did and nobody has read yet.
   public let actions = Mailbox<ClientAction>()
@@ -89,7 +90,7 @@ public final class FakeSocket: FarSocket {
     state.withLock { $0.answersPings = answers }
   }
 
-  /// How many of the client's messages may stay unread before its `send` is refused; 1,024 at first.
+  /// How many of the client's messages may stay unread before `send` is refused; at first 1,024.
   public func limitUnread(to limit: Int) {
     state.withLock { $0.unreadLimit = limit }
   }

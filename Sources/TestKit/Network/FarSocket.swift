@@ -1,5 +1,6 @@
 /// What a client did on a socket, as its server saw it.
 public enum ClientAction: Sendable, Equatable {
+  /// A whole text message.
   case text([UInt8])
   /// A ping; `id` is `nil` where the server cannot read it.
   case ping(id: UInt64?)
@@ -17,8 +18,11 @@ public protocol FarSocket: Sendable {
   func accept(headers: [String: String]) async
   /// Refuses the upgrade with an HTTP status.
   func reject(status: Int) async
+  /// Sends a text message; the bytes are valid UTF-8.
   func send(text: [UInt8]) async
+  /// Sends a binary message.
   func send(binary: [UInt8]) async
+  /// Sends a ping.
   func ping() async
   /// Sends a close frame and ends.
   func close(code: UInt16, reason: String) async

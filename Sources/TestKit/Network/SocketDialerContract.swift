@@ -25,7 +25,7 @@ public struct ContractServer: Sendable {
 
 /// Checks what `SocketDialer` promises; works with any implementation and any test library.
 ///
-/// - Throws: `ContractViolation` at the first promise that is broken, and whatever the server throws.
+/// - Throws: `ContractViolation` at the first promise that is broken, and what the server throws.
 public func socketDialerContract(
   _ dialer: any SocketDialer, server: ContractServer
 ) async throws {

@@ -36,6 +36,9 @@ public enum Platform {
     try await SQLiteTimelineStore.open(in: directory, access: forReading ? .read : .write)
   }
 
+  /// Timelines that are kept while the process lives, and no longer.
+  public static func memoryStore() -> any TimelineStore { MemoryStore() }
+
   /// Watches the way to a host.
   public static func reachability(of host: String) -> any ReachabilityMonitor {
     #if os(Linux)

@@ -107,6 +107,7 @@ extension StreamModel {
       drive(.requested(failure), &step)
     case .tls:
       failSend(id, "the server's certificate was refused", &step)
+      drive(.requested(failure), &step)
     case .badRequest, .notFound, .otherStatus, .closedNormally, .closedRestart, .closedPolicy,
       .closedUnauthorized, .closedForbidden, .closedOther:
       failSend(id, Self.reason(of: failure), &step)

@@ -43,9 +43,11 @@ struct ShopAPI: Sendable {
     }
   }
 
-  /// What carries the token, by the configured way.
-  func credentials() async -> (headers: [(String, String)], query: [(String, String)]) {
-    guard let token = await vault.token else { return ([], []) }
+  /// What carries a token, by the configured way.
+  func credentials(
+    _ token: String?
+  ) -> (headers: [(name: String, value: String)], query: [(name: String, value: String)]) {
+    guard let token else { return ([], []) }
     switch configuration.authentication {
     case .header: return ([("Authorization", "Bearer \(token)")], [])
     case .query: return ([], [("token", token)])
@@ -56,12 +58,19 @@ struct ShopAPI: Sendable {
     _ method: String, _ route: ShopRoute, query: [(name: String, value: String)] = [],
     headers: [(String, String)] = [], body: [UInt8] = []
   ) async throws(LinkFailure) -> HTTPResponse {
-    let token = await credentials()
-    let request = HTTPRequest(
+    let token = try await vault.first()
+    var request = HTTPRequest(
       method: method, url: configuration.url(route),
-      headers: [("Accept", "application/json")] + headers + token.headers,
-      query: query + token.query.map { (name: $0.0, value: $0.1) }, body: body,
+      headers: [("Accept", "application/json")] + headers + credentials(token).headers,
+      query: query + credentials(token).query, body: body,
       timeout: Self.timeout, maxBodyBytes: Self.maxBodyBytes)
+    let response = try await http.send(request)
+    // The refusal of an older token says nothing about the present one.
+    guard response.status == 401, let newer = await vault.token, newer != token else {
+      return response
+    }
+    request.headers = [("Accept", "application/json")] + headers + credentials(newer).headers
+    request.query = query + credentials(newer).query
     return try await http.send(request)
   }
 

@@ -13,6 +13,8 @@ actor StreamShell {
   private let updates: UpdateChannel
   private var sockets: [AttemptID: any SocketHandle] = [:]
   private var tasks: [UInt64: Task<Void, Never>] = [:]
+  /// Sockets that say goodbye; the last thing that is waited for.
+  private var closing: [UInt64: Task<Void, Never>] = [:]
   private var lastTask: UInt64 = 0
   private var post: (@Sendable (StreamModel.Input) async -> Void)?
 
@@ -29,8 +31,9 @@ actor StreamShell {
   }
 
   /// Says where inputs go; before the first effect.
-  func connect(_ post: @escaping @Sendable (StreamModel.Input) async -> Void) {
+  func connect(_ post: @escaping @Sendable (StreamModel.Input) async -> Void) async {
     self.post = post
+    await vault.connect { await post(.credentials($0)) }
   }
 
   func perform(_ effect: StreamModel.Effect) async {
@@ -51,15 +54,15 @@ actor StreamShell {
   func stop() async {
     for task in tasks.values { task.cancel() }
     tasks = [:]
-    for socket in sockets.values { await socket.close(code: 1000, reason: "") }
-    sockets = [:]
+    for attempt in sockets.keys.sorted() { close(attempt, code: 1000) }
+    for task in closing.values { await task.value }
     updates.end()
   }
 
   func forgetConnections() async { await network.forgetConnections() }
 
   private func open(_ attempt: AttemptID) async {
-    let token = await api.credentials()
+    let token = api.credentials(await vault.token)
     let limits = MessageLimits()
     let request = SocketRequest(
       url: configuration.socketURL(.stream(configuration.shop)), headers: token.headers,
@@ -74,9 +77,11 @@ actor StreamShell {
 
   private func close(_ attempt: AttemptID, code: UInt16) {
     guard let socket = sockets.removeValue(forKey: attempt) else { return }
-    start {
+    lastTask += 1
+    let id = lastTask
+    closing[id] = Task {
       await socket.close(code: code, reason: "")
-      return nil
+      self.closing[id] = nil
     }
   }
 

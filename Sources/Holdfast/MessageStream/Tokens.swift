@@ -31,14 +31,45 @@ actor TokenVault {
   private let source: any TokenSource
   private let clock: @Sendable () -> Timestamp
   private(set) var token: String?
+  private var renewal: Task<Link.CredentialsEvent, Never>?
+  private var tell: (@Sendable (Link.CredentialsEvent) async -> Void)?
 
   init(_ source: any TokenSource, clock: @escaping @Sendable () -> Timestamp) {
     self.source = source
     self.clock = clock
   }
 
-  /// Gets a token and says what the link must know of it.
+  /// Says who must know of a token that was got without being asked for.
+  func connect(_ tell: @escaping @Sendable (Link.CredentialsEvent) async -> Void) {
+    self.tell = tell
+  }
+
+  /// The present token, or the first one: requests may come before a link ever wants to open.
+  func first() async throws(LinkFailure) -> String {
+    if let token { return token }
+    let event = await refresh()
+    if let token {
+      await tell?(event)
+      return token
+    }
+    // The link hears of this as of any refusal, and asks again before it gives up.
+    switch event {
+    case .rejected, .cleared: throw .http(status: 401, retryAfter: nil, detail: "no token")
+    case .refreshFailed, .available: throw .local(detail: "there is no token yet")
+    }
+  }
+
+  /// Gets a token and says what the link must know of it; one at a time, for all who ask.
   func refresh() async -> Link.CredentialsEvent {
+    if let renewal { return await renewal.value }
+    let renewal = Task { await self.renew() }
+    self.renewal = renewal
+    let event = await renewal.value
+    self.renewal = nil
+    return event
+  }
+
+  private func renew() async -> Link.CredentialsEvent {
     let next: String
     do throws(TokenFailure) {
       next = try await source.token()

@@ -64,19 +64,38 @@ enum StreamCommand {
     } catch {
       throw CommandFailure(error)
     }
-    let view: any StreamView =
-      call[Shared.json]
-      ? StreamEvents(console: call.console) : StreamLines(console: call.console)
-    let failure = try await follow(call, connection, store, view)
+    let screen = screen(call)
+    let view: any StreamView
+    if let screen {
+      view = screen
+    } else if call[Shared.json] {
+      view = StreamEvents(console: call.console)
+    } else {
+      view = StreamLines(console: call.console)
+    }
+    let failure: CommandFailure?
+    do throws(CommandFailure) {
+      failure = try await follow(call, connection, store, view, screen)
+    } catch {
+      failure = error
+    }
     await view.end()
     await store.close()
     if let failure { throw failure }
   }
 
+  /// A screen where there is a terminal that can be one.
+  private static func screen(_ call: Invocation) -> StreamScreen? {
+    guard !call[Shared.json], isatty(STDOUT_FILENO) == 1, call.environment("TERM") != "dumb" else {
+      return nil
+    }
+    return StreamScreen(style: call.console.style, reads: isatty(STDIN_FILENO) == 1)
+  }
+
   /// Answers with what ended it, `nil` when it was told to end.
   private static func follow(
     _ call: Invocation, _ connection: StreamConnection, _ store: any TimelineStore,
-    _ view: any StreamView
+    _ view: any StreamView, _ screen: StreamScreen?
   ) async throws(CommandFailure) -> CommandFailure? {
     // From here on no signal has its usual effect, which is to end the process.
     let signals = StreamSignals()
@@ -94,11 +113,12 @@ enum StreamCommand {
       group.addTask { await read(stream, connection, view) }
       group.addTask { await signals.stop() }
       if let limit = call[duration] { group.addTask { await wait(limit) } }
+      if let screen { group.addTask { await screen.run() } }
       if isatty(STDIN_FILENO) == 1 {
         // The end of a terminal's input ends the command, that of a pipe does not.
-        group.addTask { await send(to: stream) }
+        group.addTask { await send(to: stream, screen) }
       } else if call[sendInput] {
-        Task { await send(to: stream) }
+        Task { await send(to: stream, nil) }
       }
       let first = await group.next() ?? nil
       group.cancelAll()
@@ -125,13 +145,25 @@ enum StreamCommand {
     return nil
   }
 
-  private static func send(to stream: ShopStream) async -> CommandFailure? {
-    for await line in StreamInput.lines() where !line.isEmpty { stream.send(line) }
+  private static func send(
+    to stream: ShopStream, _ screen: StreamScreen?
+  ) async -> CommandFailure? {
+    guard let screen else {
+      for await line in StreamInput.lines() where !line.isEmpty { stream.send(line) }
+      return nil
+    }
+    for await keys in StreamInput.keys() {
+      for text in await screen.type(keys) {
+        guard let text else { return nil }
+        stream.send(text)
+      }
+    }
     return nil
   }
 
   private static func hurry(_ console: Console) -> Never {
     console.diagnostic("holdfast stream: ended at once by a second signal")
+    StreamTerminal.restore()
     _exit(ExitCode.failed.rawValue)
   }
 }

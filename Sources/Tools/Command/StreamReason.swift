@@ -47,7 +47,8 @@ enum StreamReason {
 
   private static func word(_ reason: Link.CloseReason) -> String {
     switch reason {
-    case .leaving, .background, .timeout, .silent, .idle, .rejected, .superseded: reason.rawValue
+    case .leaving: "realtime-off"
+    case .background, .timeout, .silent, .idle, .rejected, .superseded: reason.rawValue
     case .networkChanged: "network-changed"
     }
   }

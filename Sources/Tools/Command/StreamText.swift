@@ -52,12 +52,17 @@ enum StreamText {
 
   /// Only what needs the user's eye: waiting for the first try is no news.
   static func outbox(_ entry: OutboxEntry, _ style: Style) -> String? {
+    entry.state == .queued(tries: 0) ? nil : waiting(entry, style)
+  }
+
+  /// A message that the server does not have yet.
+  static func waiting(_ entry: OutboxEntry, _ style: Style) -> String {
     switch entry.state {
-    case .queued(0): return nil
-    case .queued(let tries):
-      return "-- waiting to be sent after \(tries) tries: \(safe(entry.text))"
+    case .queued(0): "-- waiting to be sent: \(safe(entry.text))"
+    case .queued(1): "-- waiting to be sent after a try: \(safe(entry.text))"
+    case .queued(let tries): "-- waiting to be sent after \(tries) tries: \(safe(entry.text))"
     case .failed(let reason):
-      return style.alarm("-- not sent") + " (\(safe(reason))): \(safe(entry.text))"
+      style.alarm("-- not sent") + " (\(safe(reason))): \(safe(entry.text))"
     }
   }
 
@@ -65,7 +70,7 @@ enum StreamText {
     "-- \(kind)" + (detail.map { ": \(safe($0))" } ?? "")
   }
 
-  /// Such as `RECONNECTING 2 of 5 in 3.9s: closed-1012`.
+  /// Such as `RECONNECTING 2 of 5 in 4s: closed-1012`; seconds are rounded up.
   static func status(_ status: StreamStatus, at now: Instant) -> String {
     var text = status.state.rawValue
     if status.mode != .none { text += " (\(status.mode.rawValue))" }
@@ -73,8 +78,7 @@ enum StreamText {
       text += " \(status.attempt)" + (status.of.map { " of \($0)" } ?? "")
     }
     if let retryAt = status.retryAt {
-      let tenths = StreamEvents.seconds(until: retryAt, from: now) * 10
-      text += " in \(tenths.rounded() / 10)s"
+      text += " in \(Int(StreamEvents.seconds(until: retryAt, from: now).rounded(.up)))s"
     }
     return text + (status.reason.map { ": \(StreamReason.word($0))" } ?? "")
   }

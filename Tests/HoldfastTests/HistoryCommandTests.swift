@@ -1,0 +1,70 @@
+import Foundation
+import HoldfastTestKit
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct HistoryCommandTests {
+  @Test func `shows what is kept, beside a stream and without a server`() async throws {
+    try await CommandShop.run { shop in
+      for number in 1...5 { try await shop.post("message \(number)") }
+      let stream = try await shop.stream()
+      await stream.live()
+      let newest = try await CommandProcess.run(
+        "history", "--data", shop.directory, "--limit", "2", "--json")
+      #expect(newest.status == 0)
+      #expect(
+        newest.output.map(normal)
+          == ["message 4", "message 5"].map { StreamCommandTests.message($0, via: "history") })
+      await shop.kill()
+      let id = try [String: Any].reading(newest.output.first)["id"] as? String ?? "none"
+      let older = try await CommandProcess.run(
+        "history", "--data", shop.directory, "--shop", "bakery", "--limit", "2", "--before", id)
+      #expect(
+        older.output.map(normal) == ["LOCAL  WRITER  message 2", "LOCAL  WRITER  message 3"])
+    }
+  }
+
+  @Test func `shows what waits to be sent, and lists shops when there are several`() async throws {
+    try await CommandProcess.scratch { directory in
+      for shop in ["bakery", "cellar"] {
+        _ = try await CommandProcess.run(
+          "send", "--server", "http://127.0.0.1:1", "--shop", shop, "--data", directory,
+          "--timeout", "100ms", "to the \(shop)", environment: ["HOLDFAST_TOKEN": "a.good.token"])
+      }
+      let shops = try await CommandProcess.run("history", "--data", directory)
+      #expect(shops == .init(status: 0, output: ["bakery", "cellar"], errors: []))
+      let json = try await CommandProcess.run("history", "--data", directory, "--json")
+      #expect(
+        json.output == [
+          #"{"event":"shop","shop":"bakery"}"#, #"{"event":"shop","shop":"cellar"}"#,
+        ])
+      let one = try await CommandProcess.run("history", "--data", directory, "--shop", "cellar")
+      #expect(one.output.count == 1)
+      #expect(one.output.first?.hasPrefix("-- waiting to be sent") == true)
+      #expect(one.output.first?.hasSuffix(": to the cellar") == true)
+    }
+  }
+
+  @Test func `tells what is not there`() async throws {
+    try await CommandShop.run { shop in
+      let nowhere = try await CommandProcess.run("history", "--data", shop.directory)
+      #expect(
+        nowhere
+          == .failure(
+            1,
+            "holdfast history: There is no store at \(shop.directory)/timeline.sqlite; "
+              + "check the directory."))
+      try await shop.post("here")
+      let stream = try await shop.stream()
+      await stream.live()
+      _ = await stream.end()
+      let id = "00000000-0000-4000-8000-000000000000"
+      let outcome = try await CommandProcess.run(
+        "history", "--data", shop.directory, "--before", id)
+      #expect(
+        outcome
+          == .failure(
+            1,
+            "holdfast history: no message \(id) is kept there; take an id that `history` shows"))
+    }
+  }
+}

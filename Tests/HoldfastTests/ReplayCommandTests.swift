@@ -1,0 +1,82 @@
+import Foundation
+import HoldfastTestKit
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ReplayCommandTests {
+  @Test func `a recorded stream decides the same again`() async throws {
+    try await recorded { path, _ in
+      let outcome = try await CommandProcess.run("replay", path)
+      #expect(outcome.status == 0)
+      #expect(outcome.output.count == 1)
+      #expect(outcome.output.first?.hasSuffix(" steps, none diverged") == true)
+      let json = try [String: Any].reading(
+        try await CommandProcess.run("replay", path, "--json").output.last)
+      #expect(json["event"] as? String == "replayed")
+      #expect(json["diverged"] as? Int == 0)
+      #expect((json["steps"] as? Int ?? 0) > 5)
+    }
+  }
+
+  @Test func `a step that came out otherwise is shown with its line`() async throws {
+    try await recorded { path, lines in
+      let place = try #require(lines.firstIndex { $0.contains(#""refreshCredentials""#) })
+      var changed = lines
+      let at = try #require(try [String: Any].reading(lines[place])["at"] as? Int)
+      changed[place] = #"{"at":\#(at),"out":[]}"#
+      try write(changed, to: path)
+      let outcome = try await CommandProcess.run("replay", path)
+      #expect(outcome.status == 1)
+      #expect(outcome.output.first?.hasPrefix("\(path):\(place): ") == true)
+      #expect(outcome.output.dropFirst().first == "  expected nothing")
+      #expect(outcome.output.dropFirst(2).first?.contains("refreshCredentials") == true)
+      #expect(outcome.errors.first?.contains("1 of ") == true)
+    }
+  }
+
+  @Test func `a torn end is left out, a torn middle is told`() async throws {
+    try await recorded { path, lines in
+      try (lines.joined(separator: "\n") + "\n{\"at\":1").write(
+        toFile: path, atomically: true, encoding: .utf8)
+      #expect(try await CommandProcess.run("replay", path).status == 0)
+      var torn = lines
+      torn[3] = String(torn[3].dropLast(5))
+      try write(torn, to: path)
+      let outcome = try await CommandProcess.run("replay", path)
+      #expect(outcome.status == 1)
+      #expect(outcome.errors.first?.hasPrefix("holdfast replay: \(path):4: ") == true)
+    }
+  }
+
+  @Test func `another file is refused`() async throws {
+    try await CommandProcess.scratch { directory in
+      try "hello\n".write(toFile: directory + "/a", atomically: true, encoding: .utf8)
+      let outcome = try await CommandProcess.run("replay", directory + "/a")
+      #expect(outcome.status == 1)
+      #expect(
+        outcome.errors.first?.hasPrefix(
+          "holdfast replay: \(directory)/a:1: the first line is no journal header") == true)
+      let missing = try await CommandProcess.run("replay", directory + "/b")
+      #expect(missing.status == 1)
+      #expect(missing.errors.first?.contains("cannot open it") == true)
+    }
+  }
+
+  /// Runs `body` with a journal of a short stream, and its lines.
+  private func recorded(_ body: (String, [String]) async throws -> Void) async throws {
+    try await CommandShop.run { shop in
+      let path = shop.directory + ".journal"
+      let stream = try await shop.stream("--journal", path)
+      await stream.live()
+      try await shop.post("recorded")
+      #expect(await stream.line(with: "message", "recorded") != "")
+      #expect(await stream.end().status == 0)
+      let text = try String(contentsOfFile: path, encoding: .utf8)
+      try await body(path, text.split(separator: "\n").map(String.init))
+    }
+  }
+
+  private func write(_ lines: [String], to path: String) throws {
+    try (lines.joined(separator: "\n") + "\n").write(
+      toFile: path, atomically: true, encoding: .utf8)
+  }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import HoldfastBackend
+import HoldfastTestKit
+import Testing
+
+/// With which status `stream` and `send` end.
+@Suite(.timeLimit(.minutes(1))) struct StreamCommandEndTests {
+  @Test(arguments: ["stream", "send"])
+  func `a token that is not taken means sign in`(command: String) async throws {
+    try await CommandShop.run { shop in
+      let outcome = try await run(command, shop, token: "no.good.token")
+      #expect(outcome.status == 3)
+      #expect(
+        outcome.errors == [
+          "holdfast \(command): the server does not take the token; "
+            + "sign in again, or make a token with `holdfast token`"
+        ])
+    }
+  }
+
+  @Test(arguments: ["stream", "send"])
+  func `no token means sign in`(command: String) async throws {
+    try await CommandShop.run { shop in
+      let outcome = try await run(command, shop, token: "")
+      #expect(
+        outcome
+          == .failure(
+            3,
+            "holdfast \(command): there is no token; set HOLDFAST_TOKEN, or add --token-file FILE; "
+              + "`holdfast token` makes one"))
+    }
+  }
+
+  @Test(arguments: ["stream", "send"])
+  func `a stranger is forbidden`(command: String) async throws {
+    try await CommandShop.run { shop in
+      let token = try await shop.token(shops: ["cellar"])
+      let outcome = try await run(command, shop, token: token)
+      #expect(outcome.status == 4)
+      #expect(
+        outcome.errors == [
+          "holdfast \(command): the token's user is no member of shop bakery; "
+            + "ask to be let in, or follow another shop"
+        ])
+    }
+  }
+
+  @Test(arguments: ["stream", "send"])
+  func `an unknown certificate is a matter of security`(command: String) async throws {
+    try await CommandProcess.scratch { directory in
+      let certificate = try await Self.certificate(in: directory)
+      try await CommandShop.run(certificate: certificate) { shop in
+        let outcome = try await run(command, shop, token: "any.good.token")
+        #expect(outcome.status == 5)
+        #expect(outcome.errors.first?.contains("the server's identity is not proven") == true)
+      }
+    }
+  }
+
+  @Test func `a certificate of a named authority is taken`() async throws {
+    try await CommandProcess.scratch { directory in
+      let certificate = try await Self.certificate(in: directory)
+      try await CommandShop.run(certificate: certificate) { shop in
+        let outcome = try await run(
+          "send", shop, token: try await shop.token(), ["--ca", certificate.chainPath])
+        #expect(outcome.status == 0)
+        #expect(outcome.errors == [])
+      }
+    }
+  }
+
+  @Test func `a message to nowhere is unreachable`() async throws {
+    let outcome = try await CommandProcess.run(
+      "send", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--timeout", "100ms", "hello",
+      environment: ["HOLDFAST_TOKEN": "any.good.token"])
+    #expect(outcome.status == 6)
+    #expect(
+      outcome.errors.first?.hasPrefix(
+        "holdfast send: the server did not confirm the message within 100ms") == true)
+  }
+
+  @Test func `a stream keeps trying a server that is not there`() async throws {
+    try await CommandProcess.scratch { directory in
+      let outcome = try await CommandProcess.run(
+        "stream", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
+        "--duration", "300ms", "--json", environment: ["HOLDFAST_TOKEN": "any.good.token"])
+      #expect(outcome.status == 0)
+      #expect(outcome.output.contains { $0.contains(#""mode":"polling","reason":"refused""#) })
+    }
+  }
+
+  @Test(arguments: [
+    (["--server", "example.com"], "--server cannot be used as it is; it must begin with https://"),
+    (
+      ["--server", "https://user:secret@example.com"],
+      "--server cannot be used as it is; it may hold neither a user nor a query"
+    ),
+    (
+      ["--server", "https://example.com?token=secret"],
+      "--server cannot be used as it is; it may hold neither a user nor a query"
+    ),
+    (
+      ["--server", "http://example.com"],
+      "http:// to example.com would let everybody on the way read the token; use https://"
+    ),
+    (
+      ["--server", "https://example.com", "--token", "a", "--token-file", "b"],
+      "only one of --token, --token-file and --token-command can be given"
+    ),
+    (["--server", "https://example.com", "--token", "two words"], "the token holds no token"),
+    (
+      ["--server", "https://example.com", "--token", "a", "--set", "retry.frist=1s"],
+      "retry.frist"
+    ),
+  ])
+  func `a wrong command line is told`(words: [String], cause: String) async throws {
+    let outcome = try await CommandProcess.run(
+      ["stream", "--shop", "bakery"] + words, environment: ["HOLDFAST_TOKEN": ""])
+    #expect(outcome.status == 2)
+    #expect(outcome.errors.first?.contains(cause) == true)
+    #expect(!outcome.errors.contains { $0.contains("secret") })
+  }
+
+  @Test func `a store that cannot be used ends it, with what to do`() async throws {
+    try await CommandShop.run { shop in
+      let other = try await shop.stream()
+      await other.live()
+      let outcome = try await run("stream", shop, token: try await shop.token())
+      #expect(outcome.status == 1)
+      #expect(outcome.errors.first?.contains("use another data directory") == true)
+    }
+  }
+
+  private func run(
+    _ command: String, _ shop: CommandShop, token: String, _ more: [String] = []
+  ) async throws -> CommandProcess.Outcome {
+    let own = command == "stream" ? ["--data", shop.directory] : ["hello"]
+    return try await CommandProcess.run(
+      shop.words(command, own + more), environment: ["HOLDFAST_TOKEN": token])
+  }
+
+  private static func certificate(
+    in folder: String
+  ) async throws -> BackendConfiguration.Certificate {
+    let certificate = BackendConfiguration.Certificate(
+      chainPath: folder + "/certificate.pem", keyPath: folder + "/key.pem")
+    let made = await CommandProcess.outcome(
+      of: try LabProcess([
+        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+        "-nodes", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2",
+        "-keyout", certificate.keyPath, "-out", certificate.chainPath,
+      ]))
+    #expect(made.status == 0)
+    return certificate
+  }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import HoldfastTestKit
+import Testing
+
+/// A token is seen by the server and by nobody else.
+@Suite(.timeLimit(.minutes(1))) struct StreamCommandSecretTests {
+  @Test(arguments: ["header", "query"])
+  func `a token leaves no trace`(way: String) async throws {
+    try await CommandShop.run { shop in
+      let token = try await shop.token()
+      let words = ["--token", token, "--auth", way] + files(shop)
+      let stream = CommandEvents(try CommandProcess.start(shop.words("stream", words)))
+      var output = [await stream.line(with: "CONNECTED")]
+      try expectNoTrace(of: [token], in: commandLine(of: stream))
+      stream.process.send("typed")
+      output.append(await stream.line(with: #""event":"sent""#))
+      await shop.kill()
+      output.append(await stream.line(with: "RECONNECTING"))
+      output += await stream.end().lines
+      for await line in stream.process.diagnostics { output.append(line) }
+      try expectNoTrace(of: [token], in: output + contents(below: shop.directory))
+    }
+  }
+
+  @Test(arguments: ["header", "query"])
+  func `tokens of a command leave no trace, and a refused one is replaced`(
+    way: String
+  ) async throws {
+    try await CommandShop.run { shop in
+      try await CommandProcess.scratch { tokens in
+        let texts = [try await shop.token(ttl: .seconds(-10)), try await shop.token("bob")]
+        for (index, text) in texts.enumerated() {
+          try text.write(toFile: "\(tokens)/\(index)", atomically: true, encoding: .utf8)
+        }
+        let command = "cat \(tokens)/0; cp \(tokens)/1 \(tokens)/0"
+        let words = ["--token-command", command, "--auth", way] + files(shop)
+        let stream = CommandEvents(
+          try CommandProcess.start(
+            shop.words("stream", words), environment: ["HOLDFAST_TOKEN": ""]))
+        var output = [await stream.line(with: "CONNECTED")]
+        #expect(output != [""])
+        output += await stream.end().lines
+        for await line in stream.process.diagnostics { output.append(line) }
+        try expectNoTrace(of: texts, in: output + contents(below: shop.directory))
+      }
+    }
+  }
+
+  @Test(arguments: ["--token", "--token="])
+  func `send hides its token too`(option: String) async throws {
+    try await CommandShop.run { shop in
+      let token = try await shop.token()
+      let given = option.hasSuffix("=") ? [option + token] : [option, token]
+      let send = try CommandProcess.start(
+        ["send", "--server", "http://127.0.0.1:1", "--shop", "bakery", "hello", "--timeout", "60s"]
+          + given)
+      // It has nothing to say until its time is over, so it is asked until it runs.
+      var line: [String] = []
+      repeat {
+        line = try commandLine(of: send)
+      } while line.contains { $0.contains(token) }
+      #expect(line.contains { $0.hasSuffix(String(repeating: "x", count: token.utf8.count)) })
+      send.signal(SIGKILL)
+      _ = await send.exit()
+    }
+  }
+
+  @Test func `the checker finds a token`() throws {
+    withKnownIssue {
+      try expectNoTrace(of: ["abc.def.ghi"], in: ["at the end: ghi"])
+    }
+  }
+
+  private func files(_ shop: CommandShop) -> [String] {
+    [
+      "--json", "--send-stdin", "--data", shop.directory, "--journal", shop.directory + ".journal",
+    ]
+  }
+
+  /// Neither a whole token nor its signature, which nothing else contains.
+  private func expectNoTrace(of tokens: [String], in texts: [String]) throws {
+    for token in tokens {
+      let signature = try #require(token.split(separator: ".").last)
+      #expect(!texts.contains { $0.contains(signature) })
+    }
+  }
+
+  private func commandLine(of events: CommandEvents) throws -> [String] {
+    try commandLine(of: events.process)
+  }
+
+  private func commandLine(of process: LabProcess) throws -> [String] {
+    let path = "/proc/\(process.identifier)/cmdline"
+    let bytes = try Data(contentsOf: URL(filePath: path))
+    return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// What all files hold, the journal beside the directory too.
+  private func contents(below directory: String) throws -> [String] {
+    let files = FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String }
+    let paths = (files ?? []).map { "\(directory)/\($0)" } + [directory + ".journal"]
+    #expect(paths.count > 2)
+    return paths.compactMap { FileManager.default.contents(atPath: $0) }
+      .map { String(decoding: $0, as: UTF8.self) }
+  }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import HoldfastTestKit
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite(.timeLimit(.minutes(1))) struct StreamCommandTests {
+  static let connecting =
+    #"{"at":"MS","event":"status","status":"CONNECTING","attempt":1,"#
+    + #""of":null,"retryIn":null,"mode":"none","reason":null}"#
+  static let connected =
+    #"{"at":"MS","event":"status","status":"CONNECTED","attempt":0,"#
+    + #""of":null,"retryIn":null,"mode":"live","reason":null}"#
+
+  static func message(_ text: String, via: String, by user: String = "WRITER") -> String {
+    #"{"at":"MS","event":"message","id":"ID","createdAt":"TIME","username":"\#(user)","#
+      + #""text":"\#(text)","via":"\#(via)"}"#
+  }
+
+  @Test func `prints the events that scripts depend on`() async throws {
+    try await CommandShop.run { shop in
+      try await shop.post("before")
+      let stream = try await shop.stream()
+      var lines = [await stream.next()]
+      lines.append(await stream.next())
+      lines.append(await stream.next())
+      try await shop.post("while")
+      lines.append(await stream.next())
+      #expect(
+        lines.map(normal) == [
+          Self.connecting, Self.message("before", via: "history"), Self.connected,
+          Self.message("while", via: "live"),
+        ])
+      #expect(await stream.end().status == 0)
+      #expect(try await shop.logged("closed")["code"] as? Int == 1000)
+    }
+  }
+
+  @Test func `shows each message once, over ends and new beginnings`() async throws {
+    try await CommandShop.run { shop in
+      var runs: [[String]] = []
+      for run in 1...3 {
+        try await shop.post("while it was away \(run)")
+        let stream = try await shop.stream()
+        await stream.live()
+        try await shop.post("while it was there \(run)")
+        #expect(await stream.line(with: "there \(run)") != "")
+        let (rest, status) = await stream.end()
+        #expect(status == 0)
+        #expect(rest.filter { $0.contains(#""event":"message""#) } == [])
+        let shown = try await CommandProcess.run(
+          "history", "--data", shop.directory, "--json")
+        runs.append(try shown.output.map { try [String: Any].reading($0)["text"] as? String ?? "" })
+      }
+      let all = (1...3).flatMap { ["while it was away \($0)", "while it was there \($0)"] }
+      #expect(runs == [Array(all.prefix(2)), Array(all.prefix(4)), all])
+    }
+  }
+
+  @Test func `shows what is kept before it fetches the rest, and nothing twice`() async throws {
+    try await CommandShop.run { shop in
+      try await shop.post("kept")
+      let first = try await shop.stream()
+      await first.live()
+      _ = await first.end()
+      try await shop.post("missed")
+      let stream = try await shop.stream("--duration", "300ms")
+      let lines = await stream.rest().lines.filter { $0.contains(#""event":"message""#) }
+      #expect(
+        lines.map(normal) == [
+          Self.message("kept", via: "history"), Self.message("missed", via: "catchUp"),
+        ])
+    }
+  }
+
+  @Test func `writes plain lines where there is no terminal`() async throws {
+    try await CommandShop.run { shop in
+      try await shop.post("one\ntwo \u{1B}[31mred\u{202E}")
+      let outcome = try await CommandProcess.run(
+        shop.words("stream", ["--data", shop.directory, "--duration", "300ms"]),
+        environment: ["HOLDFAST_TOKEN": try await shop.token()])
+      #expect(outcome.status == 0)
+      #expect(outcome.errors == [])
+      #expect(
+        outcome.output.map(normal) == [
+          "-- CONNECTING 1", #"LOCAL  WRITER  one\ntwo \u{1B}[31mred\u{202E}"#,
+          "-- CONNECTED (live)",
+        ])
+    }
+  }
+
+  @Test func `sends the lines of its input`() async throws {
+    try await CommandShop.run { shop in
+      let stream = try await shop.stream("--send-stdin")
+      await stream.live()
+      stream.process.send("typed here")
+      let waiting = await stream.line(with: #""event":"outbox""#)
+      let key = try [String: Any].reading(waiting)["key"] as? String ?? "none"
+      #expect(
+        normal(waiting) == #"{"at":"MS","event":"outbox","key":"ID","text":"typed here","#
+          + #""state":"queued","tries":0}"#)
+      let sent = await stream.line(with: #""event":"sent""#, key)
+      #expect(normal(sent) == #"{"at":"MS","event":"sent","key":"ID","id":"ID"}"#)
+      #expect(await stream.end().status == 0)
+    }
+  }
+
+  @Test func `goes to the background and back by signals`() async throws {
+    try await CommandShop.run { shop in
+      let stream = try await shop.stream()
+      await stream.live()
+      stream.process.signal(SIGUSR1)
+      #expect(
+        normal(await stream.line(with: "DISCONNECTED"))
+          == #"{"at":"MS","event":"status","status":"DISCONNECTED","attempt":0,"of":null,"#
+          + #""retryIn":null,"mode":"none","reason":"background"}"#)
+      try await shop.post("while away")
+      stream.process.signal(SIGUSR2)
+      #expect(
+        normal(await stream.line(with: "message")) == Self.message("while away", via: "catchUp"))
+      await stream.live()
+      #expect(await stream.end().status == 0)
+    }
+  }
+
+  @Test func `refreshes by a signal`() async throws {
+    try await CommandShop.run { shop in
+      try await shop.post("old")
+      let stream = try await shop.stream("--no-realtime")
+      #expect(
+        normal(await stream.line(with: "FAILED"))
+          == #"{"at":"MS","event":"status","status":"FAILED","attempt":0,"of":null,"#
+          + #""retryIn":null,"mode":"polling","reason":"realtime-off"}"#)
+      #expect(await stream.line(with: "message", "old") != "")
+      try await shop.post("new")
+      stream.process.signal(SIGHUP)
+      #expect(await stream.line(with: "message", "new") != "")
+      #expect(await stream.end().status == 0)
+    }
+  }
+
+  @Test func `ends on Ctrl-C`() async throws {
+    try await CommandShop.run { shop in
+      let stream = try await shop.stream()
+      await stream.live()
+      stream.process.signal(SIGINT)
+      #expect(await stream.rest().status == 0)
+      #expect(try await shop.logged("closed")["code"] as? Int == 1000)
+    }
+  }
+
+  @Test func `ends with 0 when nobody reads on`() async throws {
+    try await CommandShop.run { shop in
+      let words = shop.words("stream", ["--data", shop.directory, "--json"])
+      let line = ([CommandProcess.path] + words).joined(separator: " ")
+      let pipe = try LabProcess(
+        ["bash", "-c", "\(line) | head -n 1; echo ${PIPESTATUS[0]}"],
+        environment: ["HOLDFAST_TOKEN": try await shop.token()])
+      // What is posted after its end finds nobody; some of it may come before.
+      let posting = Task {
+        while !Task.isCancelled { _ = try? await shop.post("still there?") }
+      }
+      let outcome = await CommandProcess.outcome(of: pipe)
+      posting.cancel()
+      await posting.value
+      #expect(outcome.output.map(normal) == [Self.connecting, "0"])
+      #expect(outcome.errors == [])
+    }
+  }
+
+  @Test func `tells how long it waits for the next try`() async throws {
+    try await CommandShop.run { shop in
+      let stream = try await shop.stream(
+        "--set", "retry.first=30s", "--set", "standby.interval=1h",
+        "--set", "retry.spread=1ms")
+      await stream.live()
+      await shop.kill()
+      let waiting = await stream.line(with: "RECONNECTING", #""retryIn":"#, #""of":1"#)
+      let status = try [String: Any].reading(waiting)
+      let wait = status["retryIn"] as? Double ?? 0
+      #expect(wait > 29 && wait <= 30)
+      #expect(status["reason"] as? String != nil)
+      #expect(await stream.end().status == 0)
+    }
+  }
+}

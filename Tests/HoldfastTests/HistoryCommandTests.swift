@@ -1,5 +1,9 @@
 import Foundation
+import Holdfast
 import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct HistoryCommandTests {
@@ -42,6 +46,47 @@ import Testing
       #expect(one.output.first?.hasPrefix("-- waiting to be sent") == true)
       #expect(one.output.first?.hasSuffix(": to the cellar") == true)
     }
+  }
+
+  @Test func `shows gaps in their place, and why a message was not sent`() async throws {
+    try await CommandProcess.scratch { directory in
+      try await Self.fill(directory)
+      let json = try await CommandProcess.run("history", "--data", directory, "--json")
+      #expect(
+        json.output.map(normal) == [
+          StreamCommandTests.message("one", via: "history", by: "Ann"),
+          #"{"at":"MS","event":"gap","from":"TIME","to":"TIME"}"#,
+          StreamCommandTests.message("two", via: "history", by: "Ann"),
+          #"{"at":"MS","event":"outbox","key":"ID","text":"three","state":"failed","#
+            + #""reason":"no member of this shop"}"#,
+        ])
+      let plain = try await CommandProcess.run("history", "--data", directory)
+      #expect(
+        plain.output.map(normal) == [
+          "LOCAL  Ann  one", "-- older messages are missing here; history fills them in",
+          "LOCAL  Ann  two", "-- not sent (no member of this shop): three",
+        ])
+    }
+  }
+
+  /// Two messages with a hole between them, and one that nobody took.
+  private static func fill(_ directory: String) async throws {
+    let shop = try #require(ShopID("bakery"))
+    let messages = [(1, "one"), (2, "two")].map { number, text in
+      Message(
+        id: MessageID(high: 0, low: UInt64(number)), shop: shop, user: "ann", username: "Ann",
+        text: text, createdAt: Timestamp(nanoseconds: Int64(number) * 1_000_000_000))
+    }
+    let entry = OutboxEntry(
+      id: UUID128(high: 1, low: 1), shop: shop, text: "three",
+      createdAt: Timestamp(nanoseconds: 3_000_000_000),
+      state: .failed(reason: "no member of this shop"))
+    let store = try await Platform.store(in: directory)
+    _ = try await store.commit(
+      TimelineChange(
+        messages: messages, gaps: [Gap(after: messages[0].key, before: messages[1].key)],
+        outboxPut: [entry]), to: shop)
+    await store.close()
   }
 
   @Test func `tells what is not there`() async throws {

@@ -87,6 +87,19 @@ struct CommandShop {
       try CommandProcess.start(words, environment: ["HOLDFAST_TOKEN": try await token(user)]))
   }
 
+  /// The same through a proxy on this port.
+  func stream(through port: UInt16) async throws -> CommandEvents {
+    let words = [
+      "stream", "--server", "http://127.0.0.1:\(port)", "--shop", Self.name, "--data", directory,
+      "--json",
+    ]
+    return CommandEvents(
+      try CommandProcess.start(words, environment: ["HOLDFAST_TOKEN": try await token()]))
+  }
+
+  /// Where the backend listens.
+  var port: UInt16 { url.split(separator: ":").last.flatMap { UInt16($0) } ?? 0 }
+
   /// Waits until the backend logs an event; returns the line.
   func logged(_ event: String) async throws -> [String: Any] {
     while case let line = await log.next(), !line.isEmpty {

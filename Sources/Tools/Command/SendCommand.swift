@@ -21,9 +21,10 @@ enum SendCommand {
       "send", "send a message to a shop",
       details: [
         """
-        Tries until the server confirms the message, with one idempotency key, so that it is posted \
-        once. With --data it outlives a crash: `stream` or `send` with the same directory sends it \
-        later. With --json a confirmed message is one object: event "sent", key, id, createdAt.
+        Tries until the server confirms the message, with one idempotency key, so that it is \
+        posted once. With --data it outlives a crash: `stream` or `send` with the same directory \
+        sends it later. With --json a confirmed message is one object: event "sent", key, id, \
+        createdAt.
         """,
         StreamConnection.details,
       ],

@@ -11,8 +11,8 @@ struct StreamEvents: StreamView {
 
   /// What the help texts say about them.
   static let details = """
-    With --json every line has "at" (ISO 8601) and "event": status (status, attempt, of, retryIn in \
-    seconds, mode live|polling|none, reason), message (id, createdAt, username, text, via \
+    With --json every line has "at" (ISO 8601) and "event": status (status, attempt, of, retryIn \
+    in seconds, mode live|polling|none, reason), message (id, createdAt, username, text, via \
     live|catchUp|poll|history; each id once), edited (id, username, text, updatedAt), gap and \
     gapClosed (from, to), outbox (key, text, state queued|failed, tries, reason), sent (key, id), \
     discarded (key), notice (kind, detail).

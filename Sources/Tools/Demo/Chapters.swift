@@ -69,7 +69,7 @@ extension Stage {
     let before = await caughtUp()
     let start = Scene.Moment.now
     try await set(.blackhole(Blackhole(reach: .both, fate: .held, connects: .hang)))
-    say(.network, "swallows every byte; all connections look open")
+    say(.network, "falls silent; every connection still looks open")
     let noticed = try await notice(since: start)
     try await pause(.seconds(1))
     try await set(.pass)

@@ -24,7 +24,7 @@ build: setup ## builds everything, tests included
 	$(SWIFT) build --build-tests $(STRICT)
 
 test: lint build ## checks the style, builds, and runs every test
-	$(SWIFT) test --skip-build --disable-xctest
+	@SWIFT="$(SWIFT)" scripts/test
 
 lint: ## checks the style without changing a file
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests

@@ -34,6 +34,9 @@ struct Writer: Sendable, Hashable {
     waiting.ids.contains(id) || inFlight?.batch.ids.contains(id) ?? false
   }
 
+  /// What is on its way to the store.
+  var messages: [Message] { (inFlight?.batch.change.messages ?? []) + waiting.change.messages }
+
   var isFull: Bool { waiting.change.messages.count >= Self.limit }
 
   mutating func add(_ messages: [Message], via: Via) {
@@ -85,7 +88,12 @@ struct Writer: Sendable, Hashable {
   mutating func refused(_ id: CommitID, at now: Instant) -> Bool {
     guard inFlight?.id == id else { return false }
     failures += 1
-    retryAt = now.advanced(by: .seconds(min(30, 1 << min(failures - 1, 5))))
+    retryAt = now.advanced(by: Self.wait(after: failures))
     return true
+  }
+
+  /// 1, 2, 4 … 30 s.
+  static func wait(after failures: Int) -> Duration {
+    .seconds(min(30, 1 << min(failures - 1, 5)))
   }
 }

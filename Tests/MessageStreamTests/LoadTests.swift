@@ -124,4 +124,22 @@ struct LoadTests {
     #expect(world.ledger.updates.last == .history(hasMore: false))
     #expect(world.fetches.count - before <= 4)
   }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `what comes above the top while the last page is fetched is shown, too`(kind: Shop.Kind) {
+    var world = StreamWorld.connected(kind)
+    world.give(.loadOlder)
+    world.drive { $0.model.history.fetch != nil }
+    guard let fetch = world.model.history.fetch else { return }
+    let page = world.shop.page(fetch.query)
+    world.queue.removeAll { if case .fetch = $0 { true } else { false } }
+    world.say("late", late: .seconds(110))
+    world.pass(.seconds(1))
+    #expect(world.texts == ["m1", "m2", "m3"])
+    world.give(.fetched(fetch.id, page))
+    world.pass(.seconds(1))
+    world.scrollToTheBeginning()
+    #expect(world.texts == ["late", "m1", "m2", "m3"])
+    #expect(world.ledger.problems == [])
+  }
 }

@@ -13,6 +13,9 @@ struct History: Sendable, Hashable {
   var isWanted = false
   /// What was fetched is older than the screen: it is read back from the store, in order.
   var readsWhenStored = false
+  /// Whether the server has nothing older, once it was asked. Only after the store was read once
+  /// more is that the end: what came meanwhile may lie above the top of the screen.
+  var isBeginning: Bool?
   /// Kept messages are being read.
   var isReading = false
   var fetch: Fetch?

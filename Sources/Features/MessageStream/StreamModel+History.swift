@@ -10,6 +10,7 @@ extension StreamModel {
       return
     }
     history.isWanted = true
+    history.isBeginning = nil
     if let gap = gaps.last(where: { $0.before >= oldest.key }) {
       let position = timeline[gap.before.id]?.position
       fetchOlder(than: History.Mark(key: gap.before, position: position), &step)
@@ -33,7 +34,12 @@ extension StreamModel {
       messages.removeAll { $0.key < gap.before }
     }
     guard !messages.isEmpty else {
-      fetchOlder(than: oldest, &step)
+      if let isBeginning = history.isBeginning {
+        history.hasMore = !isBeginning
+        endHistory(&step)
+      } else {
+        fetchOlder(than: oldest, &step)
+      }
       return
     }
     history.isWanted = false
@@ -93,8 +99,8 @@ extension StreamModel {
     closeGap(fetch, isLast: !page.hasNext, &step)
     let isEdge = fetch.below == oldest.key
     let isOlder = fetch.reached.map { $0 < fetch.below } ?? false
-    if isEdge { history.hasMore = isOlder || goesOn }
-    history.readsWhenStored = isEdge && isOlder
+    history.isBeginning = !isOlder && !goesOn
+    history.readsWhenStored = isEdge
     writer.feedHistory()
   }
 

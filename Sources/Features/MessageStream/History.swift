@@ -11,6 +11,11 @@ struct History: Sendable, Hashable {
   var hasMore = true
   /// The reader asked, and waits.
   var isWanted = false
+  /// What was fetched is older than the screen: it is read back from the store, in order.
+  var readsWhenStored = false
+  /// Whether the server has nothing older, once it was asked. Only after the store was read once
+  /// more is that the end: what came meanwhile may lie above the top of the screen.
+  var isBeginning: Bool?
   /// Kept messages are being read.
   var isReading = false
   var fetch: Fetch?
@@ -22,13 +27,20 @@ struct History: Sendable, Hashable {
   }
 
   struct Fetch: Sendable, Hashable {
-    var id: FetchID
-    var query: PageQuery
+    var id = FetchID(0)
+    var query = PageQuery.page(number: 1, limit: 1)
     /// Pages asked for so far.
-    var pages: Int
-    var until: Instant
+    var pages = 0
+    var until = Instant.zero
     /// What is wanted is older than this: the oldest shown message, or the upper edge of a gap.
     var below: TimelineKey
+    /// The oldest place that its pages reach.
+    var reached: TimelineKey?
+    /// The lowest position of its last page.
+    var lowest: Position?
+    var repetition = Repetition()
+    /// Which credentials it went out with.
+    var credentials: UInt64 = 0
   }
 
   var deadline: Instant? { fetch?.until }

@@ -14,6 +14,8 @@ public struct Outbox: Sendable, Hashable {
   private var unstored: Set<UUID128> = []
   /// Entries whose last try may have reached the server although no answer came.
   private(set) var unsure: Set<UUID128> = []
+  /// How many answers to tries that were given up may still come.
+  private var overdue: [UUID128: Int] = [:]
   /// No try before this.
   private(set) var notBefore: Instant?
   /// A refusal of credentials: wait for new ones.
@@ -22,6 +24,8 @@ public struct Outbox: Sendable, Hashable {
   struct Sending: Sendable, Hashable {
     var id: UUID128
     var until: Instant
+    /// Which credentials it went out with.
+    var credentials: UInt64
   }
 
   var deadline: Instant? {
@@ -36,9 +40,11 @@ public struct Outbox: Sendable, Hashable {
 
   subscript(id: UUID128) -> OutboxEntry? { entries.first { $0.id == id } }
 
-  /// What was kept goes before what was added while the store was read.
+  /// Takes over what an earlier run left: each may have been tried, and answered to nobody.
   mutating func restore(_ kept: [OutboxEntry]) {
-    entries.insert(contentsOf: kept.filter { self[$0.id] == nil }, at: 0)
+    let known = Set(kept.map(\.id))
+    entries = kept + entries.filter { !known.contains($0.id) }
+    unsure.formUnion(known)
   }
 
   mutating func add(_ entry: OutboxEntry) {
@@ -52,6 +58,7 @@ public struct Outbox: Sendable, Hashable {
     entries.removeAll { $0.id == id }
     unstored.remove(id)
     unsure.remove(id)
+    overdue[id] = nil
     if sending?.id == id { sending = nil }
   }
 
@@ -65,7 +72,31 @@ public struct Outbox: Sendable, Hashable {
   mutating func abandon() {
     guard let sending else { return }
     unsure.insert(sending.id)
+    overdue[sending.id, default: 0] += 1
     self.sending = nil
+  }
+
+  /// An answer came. True when it is the one to the try under way, not to one that was given up.
+  mutating func isAnswered(_ id: UUID128) -> Bool {
+    if let late = overdue[id], late > 0 {
+      overdue[id] = late - 1
+      return false
+    }
+    return sending?.id == id
+  }
+
+  /// The entry that a message of the server can be: its try was made, and its answer is not here.
+  func claimed(by message: Message, overlap: Duration) -> OutboxEntry? {
+    entries.first { entry in
+      (unsure.contains(entry.id) || sending?.id == entry.id)
+        && message.text == entry.text && message.parent == entry.parent
+        && message.createdAt >= entry.createdAt.advanced(by: .zero - overlap)
+    }
+  }
+
+  /// When the oldest entry was sent whose fate is not known.
+  var oldestUnsure: Timestamp? {
+    entries.filter { unsure.contains($0.id) }.map(\.createdAt).min()
   }
 
   func mayTry(at now: Instant) -> Bool {
@@ -73,10 +104,12 @@ public struct Outbox: Sendable, Hashable {
   }
 
   /// The entry to send now; marks it as under way.
-  mutating func take(at now: Instant, timeout: Duration) -> OutboxEntry? {
+  mutating func take(
+    at now: Instant, timeout: Duration, credentials: UInt64
+  ) -> OutboxEntry? {
     guard mayTry(at: now), let next = nextQueued else { return nil }
     notBefore = nil
-    sending = Sending(id: next.id, until: now.advanced(by: timeout))
+    sending = Sending(id: next.id, until: now.advanced(by: timeout), credentials: credentials)
     return next
   }
 
@@ -102,9 +135,10 @@ public struct Outbox: Sendable, Hashable {
     return entries[index]
   }
 
-  mutating func waitForCredentials() {
+  /// The credentials were refused: wait for new ones, unless they are there already.
+  mutating func waitForCredentials(newerThan present: UInt64) {
+    awaitsCredentials = sending?.credentials == present
     sending = nil
-    awaitsCredentials = true
   }
 
   mutating func credentialsRenewed() { awaitsCredentials = false }
@@ -128,11 +162,12 @@ public struct Outbox: Sendable, Hashable {
 
   /// A reason to try at once: the network is back, the app is in front.
   mutating func hurry() { notBefore = nil }
-  mutating func nowSure(_ id: UUID128) { unsure.remove(id) }
+  mutating func nowSure(_ ids: Set<UUID128>) { unsure.subtract(ids) }
 
   /// Gives up waiting for an answer.
   mutating func expire(at now: Instant) -> UUID128? {
     guard let sending, sending.until <= now else { return nil }
+    overdue[sending.id, default: 0] += 1
     return sending.id
   }
 }

@@ -42,8 +42,15 @@ struct Recovery: Sendable, Hashable {
     var firstHead: Position?
     /// The newest creation seen.
     var newest: Timestamp?
-    /// Ids of the page before, to see a server that repeats itself.
-    var lastPage: Set<MessageID> = []
+    /// The oldest place that its pages reach.
+    var oldest: TimelineKey?
+    var repetition = Repetition()
+    /// Outbox entries whose fate it tells: those that were unsure when it began.
+    let unsure: Set<UUID128>
+    /// When the oldest of these was sent.
+    let own: Timestamp?
+    /// Which credentials its last page was asked with.
+    var credentials: UInt64
   }
 
   enum Kind: Sendable, Hashable {
@@ -61,18 +68,57 @@ struct Recovery: Sendable, Hashable {
     run?.until ?? retryAt
   }
 
-  /// What to fetch, given what is kept and how long it is since it was whole.
-  func plan(_ settings: StreamSettings, at wall: Timestamp) -> (Kind, PageQuery) {
-    guard cursor.position != nil || cursor.time != nil else {
-      return (.initial, .page(number: 1, limit: settings.historyPage))
+  /// Nothing is known to be missing but what a run under way, or one to come, brings.
+  var isSettled: Bool { run == nil && retryAt == nil && !again }
+
+  /// How far a newest page reaches into what is whole.
+  enum Reach: Sendable, Hashable {
+    /// Not at all: what lies between is not known.
+    case short
+    /// Into it, but not as far as late stamps may lie.
+    case touching
+    case whole
+  }
+
+  func reach(of page: Page, overlap: Duration) -> Reach {
+    guard page.hasNext, let oldest = page.messages.map(\.createdAt).min() else { return .whole }
+    let offsets = page.messages.compactMap { $0.position?.offset }
+    if let position = cursor.position, let first = offsets.min() {
+      return page.head?.epoch == position.epoch && first <= position.offset + 1 ? .whole : .short
     }
-    if let wholeAt = cursor.wholeAt, wholeAt.duration(to: wall) > settings.longAbsence {
+    guard let time = cursor.time, oldest <= time else { return .short }
+    return oldest <= time.advanced(by: .zero - overlap) ? .whole : .touching
+  }
+
+  /// Whether a kept message lies where nothing is missing before it.
+  func covers(_ message: Message) -> Bool {
+    if let position = cursor.position, let place = message.position {
+      return place.epoch == position.epoch && place.offset <= position.offset
+    }
+    return cursor.time.map { message.createdAt <= $0 } ?? false
+  }
+
+  /// What to fetch, given what is kept and how long it is since it was whole.
+  ///
+  /// - Parameter own: when the oldest message of the outbox was sent that may have got through:
+  ///   without positions only a fetch of everything since then tells.
+  /// - Parameter gap: the newest one; what lies in it comes with the reader's pages.
+  func plan(
+    _ settings: StreamSettings, at wall: Timestamp, own: Timestamp?, gap: Gap?
+  ) -> (Kind, PageQuery) {
+    let absence = cursor.wholeAt?.duration(to: wall) ?? .zero
+    let isLong = absence > settings.longAbsence && (own == nil || cursor.position != nil)
+    if isLong, cursor.position != nil || cursor.time != nil {
       return (.recent, .page(number: 1, limit: settings.catchUpPage))
     }
     if let position = cursor.position {
       return (.position, .after(position, limit: settings.catchUpPage))
     }
-    let since = (cursor.time ?? wall).advanced(by: .zero - settings.overlap)
+    guard let time = cursor.time else {
+      return (.initial, .page(number: 1, limit: settings.historyPage))
+    }
+    var since = time.advanced(by: .zero - settings.overlap)
+    if let edge = gap?.before.createdAt { since = max(since, edge.advanced(by: .nanoseconds(-1))) }
     return (.since(since), .since(since, page: 1, limit: settings.catchUpPage))
   }
 

@@ -5,7 +5,7 @@ import LinkWire
 extension StreamModel {
   /// Fetches what may be missing, for a reason; joins a run that is under way where that is enough.
   mutating func catchUp(_ purpose: Recovery.Purpose, _ step: inout Step) {
-    guard phase == .open else { return }
+    guard phase == .open, link.isWanted else { return }
     if recovery.run != nil {
       switch purpose {
       case .live:
@@ -17,10 +17,13 @@ extension StreamModel {
     }
     recovery.retryAt = nil
     recovery.again = false
-    let (kind, query) = recovery.plan(settings, at: wall(at: step.now))
+    let (kind, query) = recovery.plan(
+      settings, at: wall(at: step.now), own: outbox.oldestUnsure, gap: gaps.last)
     let run = Recovery.Run(
       fetch: newFetch(), query: query, kind: kind, purposes: [purpose],
-      until: step.now.advanced(by: settings.fetchTimeout))
+      until: step.now.advanced(by: settings.fetchTimeout), unsure: outbox.unsure,
+      own: outbox.oldestUnsure,
+      credentials: credentialsCount)
     recovery.run = run
     step.effects.append(.fetch(run.fetch, query))
   }
@@ -28,7 +31,6 @@ extension StreamModel {
   /// Forgets what is under way; its answer, if one comes, is late.
   mutating func stopFetching() {
     recovery.run = nil
-    recovery.isCurrent = false
     recovery.again = false
     recovery.retryAt = nil
     history.fetch = nil
@@ -40,18 +42,26 @@ extension StreamModel {
     if page.rejected > 0 { step.show(.notice(.rejected(count: page.rejected))) }
     if run.pages == 1 { run.firstHead = page.head }
     if page.head != nil { recovery.hasPositions = true }
+    guard !writer.isFull else {
+      // The store is stuck. What is not taken now is fetched when it works again.
+      recovery.run = nil
+      recovery.again = true
+      release(run.purposes, &step)
+      return
+    }
     recovery.failures = 0
-    let ids = Set(page.messages.map(\.id))
     run.newest = (page.messages.map(\.createdAt) + [run.newest].compactMap(\.self)).max()
-    let next = nextQuery(after: page, ids: ids, in: run)
-    noteGap(page, in: run, isLast: next == nil, &step)
-    add(page.messages, via: run.via)
-    run.lastPage = ids
-    if let next, run.pages < settings.catchUpPages {
+    run.oldest = (page.messages.map(\.key) + [run.oldest].compactMap(\.self)).min()
+    let repeats = run.repetition.note(page)
+    let next = repeats ? nil : nextQuery(after: page, in: run)
+    if next == nil { noteGap(page, in: run, &step) }
+    add(page.messages, via: run.via, &step)
+    if let next {
       if case .position = run.kind { moveCursor(along: page) }
       run.pages += 1
       run.query = next
       run.fetch = newFetch()
+      run.credentials = credentialsCount
       run.until = step.now.advanced(by: settings.fetchTimeout)
       recovery.run = run
       step.effects.append(.fetch(run.fetch, next))
@@ -61,21 +71,30 @@ extension StreamModel {
   }
 
   /// The next page of a run; `nil` when it is over.
-  private func nextQuery(after page: Page, ids: Set<MessageID>, in run: Recovery.Run) -> PageQuery?
-  {
+  private func nextQuery(after page: Page, in run: Recovery.Run) -> PageQuery? {
+    guard page.hasNext, run.pages < settings.catchUpPages else { return nil }
     switch run.kind {
-    case .initial, .recent: return nil
+    case .initial:
+      // A plain server's pages go on as far back as a message of the outbox may be.
+      guard page.head == nil, let own = run.own, let oldest = run.oldest,
+        oldest.createdAt > own.advanced(by: .zero - settings.overlap)
+      else { return nil }
+      return .page(number: run.pages + 1, limit: settings.historyPage)
+    case .recent:
+      guard recovery.reach(of: page, overlap: settings.overlap) == .touching else { return nil }
+      return .page(number: run.pages + 1, limit: settings.catchUpPage)
     case .position:
-      guard page.hasNext, page.recovered, let last = page.messages.last?.position else {
-        return nil
-      }
+      guard page.recovered, let last = page.messages.last?.position else { return nil }
       return .after(last, limit: settings.catchUpPage)
     case .since(let since):
-      // A server that ignores `since` shows older messages; one that ignores `page` repeats itself.
-      let reachedOlder = page.messages.contains { $0.createdAt < since }
-      guard page.hasNext, !reachedOlder, !ids.isSubset(of: run.lastPage) else { return nil }
+      // A server that ignores `since` shows older messages, too.
+      guard !reaches(since, page) else { return nil }
       return .since(since, page: run.pages + 1, limit: settings.catchUpPage)
     }
+  }
+
+  private func reaches(_ since: Timestamp, _ page: Page) -> Bool {
+    page.messages.contains { $0.createdAt < since }
   }
 
   /// Within a run by position each page covers what is before it, so the cursor moves with it.
@@ -85,45 +104,41 @@ extension StreamModel {
     writer.set(cursor: recovery.cursor)
   }
 
-  /// A newest page that does not reach what is kept leaves a hole that the reader sees.
-  private mutating func noteGap(
-    _ page: Page, in run: Recovery.Run, isLast: Bool, _ step: inout Step
-  ) {
-    let isNewestPage: Bool
-    switch run.kind {
-    case .initial: return
-    case .recent: isNewestPage = page.hasNext
-    case .position:
-      isNewestPage = !page.recovered
-      if !page.recovered, let head = page.head { step.show(.notice(.newEpoch(head))) }
-    case .since: isNewestPage = isLast && run.pages >= settings.catchUpPages && page.hasNext
-    }
-    guard isNewestPage, let oldest = page.messages.map(\.key).min() else { return }
-    let reachesKept = page.messages.contains { timeline.contains($0.id) }
-    guard !reachesKept, let newest = timeline.newest, newest < oldest else { return }
-    let gap = Gap(after: newest, before: oldest)
+  /// A run that ends before it reaches what is whole leaves a hole that the reader sees.
+  private mutating func noteGap(_ page: Page, in run: Recovery.Run, _ step: inout Step) {
+    guard let oldest = run.oldest, leavesHole(page, run) else { return }
+    let kept = (timeline.messages + writer.messages).filter { $0.key < oldest }
+    let after = kept.filter { recovery.covers($0) }.map(\.key).max()
+    guard !kept.isEmpty || run.kind != .initial else { return }
+    guard !gaps.contains(where: { $0.before == oldest }) else { return }
+    let gap = Gap(after: after, before: oldest)
     gaps.append(gap)
+    gaps.sort { $0.before < $1.before }
     writer.set(gaps: gaps)
     step.show(.gap(gap))
+  }
+
+  private func leavesHole(_ page: Page, _ run: Recovery.Run) -> Bool {
+    switch run.kind {
+    case .initial: page.hasNext
+    case .recent: recovery.reach(of: page, overlap: settings.overlap) != .whole
+    case .position:
+      !page.recovered
+        && !page.messages.contains { timeline[$0.id].map { recovery.covers($0) } ?? false }
+    case .since(let since): page.hasNext && !reaches(since, page)
+    }
   }
 
   /// A run is whole: the cursor moves, and everybody who waited for it goes on.
   private mutating func finish(_ run: Recovery.Run, _ page: Page, _ step: inout Step) {
     recovery.run = nil
-    recovery.isCurrent = true
-    let isWhole = settle(run, page)
+    let isWhole = settle(run, page, &step)
     recovery.cursor.wholeAt = wall(at: step.now)
     writer.set(cursor: recovery.cursor)
     drive(.requested(nil), &step)
-    for purpose in run.purposes {
-      switch purpose {
-      case .prepare(let attempt): drive(.prepared(attempt), &step)
-      case .poll(let id): drive(.polled(id, nil), &step)
-      case .live, .refresh: continue
-      }
-    }
-    checkUnsureSends(&step)
-    if run.kind == .initial { history.hasMore = page.hasNext }
+    outbox.nowSure(run.unsure)
+    release(run.purposes, &step)
+    if run.kind == .initial { history.hasMore = page.hasNext || run.pages > 1 }
     if recovery.again {
       catchUpWhileConnected(&step)
     } else if !isWhole {
@@ -132,31 +147,56 @@ extension StreamModel {
     }
   }
 
+  /// Whoever waited for a run goes on.
+  private mutating func release(_ purposes: [Recovery.Purpose], _ step: inout Step) {
+    for purpose in purposes {
+      switch purpose {
+      case .prepare(let attempt): drive(.prepared(attempt), &step)
+      case .poll(let id): drive(.polled(id, nil), &step)
+      case .live, .refresh: continue
+      }
+    }
+  }
+
+  /// The timeline is whole while the socket stands and nothing is missing: an absence begins now.
+  mutating func noteWhole(at now: Instant) {
+    guard phase == .open, link.status.phase == .connected, recovery.isSettled,
+      recovery.ahead.isEmpty
+    else { return }
+    recovery.cursor.wholeAt = wall(at: now)
+    writer.set(cursor: recovery.cursor)
+  }
+
   /// Moves the cursor to what a whole run covers; false when live messages lie beyond a hole.
-  private mutating func settle(_ run: Recovery.Run, _ page: Page) -> Bool {
+  private mutating func settle(
+    _ run: Recovery.Run, _ page: Page, _ step: inout Step
+  ) -> Bool {
     if let newest = run.newest {
       recovery.cursor.time = max(recovery.cursor.time ?? newest, newest)
     }
-    let covered: Position?
-    switch run.kind {
-    case .initial, .recent, .since: covered = run.firstHead
-    case .position:
-      let last = page.messages.last?.position
-      covered =
-        page.recovered ? [last, recovery.cursor.position].compactMap(\.self).first : page.head
-    }
-    if let covered, covered != recovery.cursor.position {
-      if covered.epoch != recovery.cursor.position?.epoch {
-        recovery.ahead = []
-        recovery.cursor.position = covered
-      } else if covered.offset > recovery.cursor.position?.offset ?? 0 {
+    if let covered = covered(by: run, page), covered != recovery.cursor.position {
+      let isNew = covered.epoch != recovery.cursor.position?.epoch
+      if isNew, recovery.cursor.position != nil { step.show(.notice(.newEpoch(covered))) }
+      if isNew { recovery.ahead = [] }
+      if isNew || covered.offset > recovery.cursor.position?.offset ?? 0 {
         recovery.cursor.position = covered
       }
     }
     return recovery.advance()
   }
 
-  private mutating func catchUpWhileConnected(_ step: inout Step) {
+  /// The position up to which a run that is over fetched everything, or left a gap that says so.
+  private func covered(by run: Recovery.Run, _ page: Page) -> Position? {
+    let last = page.messages.last?.position
+    switch run.kind {
+    case .initial, .recent, .since: return run.firstHead
+    case .position:
+      // Without a next page all up to the head is there, whatever could not be read of it.
+      return page.recovered && page.hasNext ? last : page.head ?? last
+    }
+  }
+
+  mutating func catchUpWhileConnected(_ step: inout Step) {
     recovery.again = false
     guard link.status.phase == .connected else { return }
     catchUp(.live, &step)
@@ -165,7 +205,10 @@ extension StreamModel {
   mutating func fetchFailed(_ id: FetchID, _ failure: LinkFailure, _ step: inout Step) {
     guard let run = recovery.run, run.fetch == id else { return }  // late
     recovery.run = nil
-    recovery.isCurrent = false
+    if isStale(failure, asked: run.credentials) {
+      for purpose in run.purposes { catchUp(purpose, &step) }
+      return
+    }
     step.show(.notice(.fetchFailed(failure)))
     for purpose in run.purposes {
       switch purpose {
@@ -174,12 +217,12 @@ extension StreamModel {
       case .live, .refresh: drive(.requested(failure), &step)
       }
     }
-    outbox.postponeUnsure(until: step.now.advanced(by: .seconds(5)))
+    recovery.failures += 1
+    let wait = max(Writer.wait(after: recovery.failures), failure.serverWish ?? .zero)
+    outbox.postponeUnsure(until: step.now.advanced(by: max(wait, .seconds(5))))
     guard link.status.phase == .connected, recovery.run == nil else { return }
     // While the socket stands, what it may have missed is asked for until it is there.
-    let wait = Duration.seconds(min(30, 1 << min(recovery.failures, 5)))
-    recovery.failures += 1
-    recovery.retryAt = step.now.advanced(by: max(wait, failure.serverWish ?? .zero))
+    recovery.retryAt = step.now.advanced(by: wait)
   }
 
   /// What the server says to a request beside the socket is true for the socket too, where it is

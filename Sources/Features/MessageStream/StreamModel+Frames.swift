@@ -49,7 +49,7 @@ extension StreamModel {
       recovery.again = true
       return
     }
-    add([message], via: .live)
+    if !isOfThePast(message) { add([message], via: .live, &step) }
     switch noteArrival(message) {
     case .whole:
       recovery.cursor.wholeAt = wall(at: step.now)
@@ -57,6 +57,12 @@ extension StreamModel {
     case .hole: catchUp(.live, &step)
     case .undecided: return
     }
+  }
+
+  /// A message before the cursor that memory does not know is kept already, or lies in what was not
+  /// loaded yet: stored alone it would look like the end of a whole stretch.
+  private func isOfThePast(_ message: Message) -> Bool {
+    message.position != nil && recovery.covers(message) && timeline[message.id] == nil
   }
 
   private enum Arrival {
@@ -70,7 +76,7 @@ extension StreamModel {
 
   /// Moves the cursor if nothing is missing before the message.
   private mutating func noteArrival(_ message: Message) -> Arrival {
-    let isSettled = recovery.run == nil && recovery.retryAt == nil
+    let isSettled = recovery.isSettled
     if let position = message.position {
       recovery.hasPositions = true
       let isWhole = recovery.take(position, advancing: isSettled)
@@ -82,13 +88,15 @@ extension StreamModel {
   }
 
   /// Hands messages on that were not seen yet, as far as memory knows; the store knows the rest.
-  mutating func add(_ messages: [Message], via: Via) {
+  mutating func add(_ messages: [Message], via: Via, _ step: inout Step) {
     let unseen = messages.filter { message in
       if writer.holds(message.id) { return false }
       guard let kept = timeline[message.id] else { return true }
       return message.isEdit(of: kept)
     }
-    if !unseen.isEmpty { writer.add(unseen, via: via) }
+    guard !unseen.isEmpty else { return }
+    for message in unseen { claim(message, &step) }
+    writer.add(unseen, via: via)
   }
 }
 

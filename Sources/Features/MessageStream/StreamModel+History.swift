@@ -6,10 +6,11 @@ extension StreamModel {
   mutating func loadOlder(_ step: inout Step) {
     guard phase == .open, !history.isWanted else { return }
     guard let oldest = history.oldest, history.hasMore || !gaps.isEmpty else {
-      step.show(.history(hasMore: false))
+      step.show(.history(hasMore: history.hasMore))
       return
     }
     history.isWanted = true
+    history.isBeginning = nil
     if let gap = gaps.last(where: { $0.before >= oldest.key }) {
       let position = timeline[gap.before.id]?.position
       fetchOlder(than: History.Mark(key: gap.before, position: position), &step)
@@ -33,7 +34,12 @@ extension StreamModel {
       messages.removeAll { $0.key < gap.before }
     }
     guard !messages.isEmpty else {
-      fetchOlder(than: oldest, &step)
+      if let isBeginning = history.isBeginning {
+        history.hasMore = !isBeginning
+        endHistory(&step)
+      } else {
+        fetchOlder(than: oldest, &step)
+      }
       return
     }
     history.isWanted = false
@@ -43,8 +49,7 @@ extension StreamModel {
 
   private mutating func fetchOlder(than mark: History.Mark, _ step: inout Step) {
     guard history.hasMore || !gaps.isEmpty else {
-      history.isWanted = false
-      step.show(.history(hasMore: false))
+      endHistory(&step)
       return
     }
     let query: PageQuery
@@ -52,65 +57,102 @@ extension StreamModel {
       query = .before(position, limit: settings.historyPage)
     } else {
       let newer = timeline.messages.count { $0.key >= mark.key }
-      let count = mark.key == history.oldest?.key ? history.shown : newer
+      // A page too early costs a request; one too late would skip what lies between.
+      let isGap = gaps.contains { $0.before == mark.key }
+      let count = isGap ? newer : history.shown
       query = .page(number: max(1, count / settings.historyPage), limit: settings.historyPage)
     }
-    ask(query, below: mark.key, pages: 1, &step)
+    ask(query, History.Fetch(below: mark.key), &step)
   }
 
   private mutating func ask(
-    _ query: PageQuery, below key: TimelineKey, pages: Int, _ step: inout Step
+    _ query: PageQuery, _ before: History.Fetch, _ step: inout Step
   ) {
     guard history.fetch == nil else { return }
-    let fetch = History.Fetch(
-      id: newFetch(), query: query, pages: pages,
-      until: step.now.advanced(by: settings.fetchTimeout), below: key)
+    var fetch = before
+    fetch.id = newFetch()
+    fetch.query = query
+    fetch.pages += 1
+    fetch.credentials = credentialsCount
+    fetch.until = step.now.advanced(by: settings.fetchTimeout)
     history.fetch = fetch
     step.effects.append(.fetch(fetch.id, query))
   }
 
   mutating func historyFetched(_ page: Page, _ step: inout Step) {
-    guard let fetch = history.fetch, let oldest = history.oldest else { return }
+    guard var fetch = history.fetch, let oldest = history.oldest else { return }
     history.fetch = nil
     drive(.requested(nil), &step)
-    let older = page.messages.filter { $0.key < fetch.below }
-    if older.isEmpty, page.hasNext, let next = fetch.next(after: page, settings) {
-      ask(next, below: fetch.below, pages: fetch.pages + 1, &step)
+    guard !writer.isFull else {
+      endHistory(&step)
       return
     }
-    let isEdge = fetch.below == oldest.key
-    closeGap(at: fetch.below, with: page, &step)
-    if isEdge { history.hasMore = page.hasNext || !older.isEmpty }
-    add(older, via: .history)
-    if isEdge, !older.isEmpty {
-      writer.feedHistory()
-    } else {
-      history.isWanted = false
-      step.show(.history(hasMore: history.hasMore))
+    fetch.reached = (page.messages.map(\.key) + [fetch.reached].compactMap(\.self)).min()
+    fetch.lowest = page.messages.compactMap(\.position).min { $0.offset < $1.offset }
+    let repeats = fetch.repetition.note(page)
+    add(page.messages, via: .history, &step)
+    let goesOn = page.hasNext && !repeats
+    if goesOn, !isFar(fetch, with: page), let next = fetch.next(after: page, settings) {
+      ask(next, fetch, &step)
+      return
     }
+    closeGap(fetch, isLast: !page.hasNext, &step)
+    let isEdge = fetch.below == oldest.key
+    let isOlder = fetch.reached.map { $0 < fetch.below } ?? false
+    history.isBeginning = !isOlder && !goesOn
+    history.readsWhenStored = isEdge
+    writer.feedHistory()
   }
 
-  /// A page that reaches what lies beyond a gap closes it; otherwise the gap shrinks.
-  private mutating func closeGap(
-    at key: TimelineKey, with page: Page, _ step: inout Step
-  ) {
-    guard let index = gaps.firstIndex(where: { $0.before == key }) else { return }
+  private mutating func endHistory(_ step: inout Step) {
+    history.isWanted = false
+    step.show(.history(hasMore: history.hasMore))
+  }
+
+  /// Whether the pages brought what was wanted: anything older; at the lower edge of a gap also
+  /// what a server without positions may have stamped late.
+  private func isFar(_ fetch: History.Fetch, with page: Page) -> Bool {
+    guard let reached = fetch.reached, reached < fetch.below else { return false }
+    guard let gap = gaps.first(where: { $0.before == fetch.below }), let after = gap.after,
+      reached <= after
+    else { return true }
+    return closes(gap, fetch)
+  }
+
+  /// Whether pages reach what lies beyond a gap: by position where there are any, else by time,
+  /// as far back as late stamps may lie.
+  private func closes(_ gap: Gap, _ fetch: History.Fetch) -> Bool {
+    guard let after = gap.after, let reached = fetch.reached else { return false }
+    if let place = timeline[after.id]?.position, let lowest = fetch.lowest,
+      place.epoch == lowest.epoch
+    {
+      return lowest.offset <= place.offset + 1
+    }
+    return reached.createdAt <= after.createdAt.advanced(by: .zero - settings.overlap)
+  }
+
+  /// Pages that reach what lies beyond a gap close it; otherwise the gap shrinks.
+  private mutating func closeGap(_ fetch: History.Fetch, isLast: Bool, _ step: inout Step) {
+    guard let index = gaps.firstIndex(where: { $0.before == fetch.below }) else { return }
     let gap = gaps[index]
-    let reached = page.messages.map(\.key).min() ?? key
-    if !page.hasNext || gap.after.map({ reached <= $0 }) ?? false {
+    if isLast || closes(gap, fetch) {
       gaps.remove(at: index)
       step.show(.gapClosed(gap))
     } else {
-      gaps[index].before = min(gap.before, reached)
+      gaps[index].before = min(gap.before, fetch.reached ?? gap.before)
     }
     writer.set(gaps: gaps)
   }
 
   mutating func historyFailed(_ failure: LinkFailure, _ step: inout Step) {
+    let fetch = history.fetch
     history.fetch = nil
-    history.isWanted = false
+    if let fetch, isStale(failure, asked: fetch.credentials) {
+      ask(fetch.query, fetch, &step)
+      return
+    }
     step.show(.notice(.fetchFailed(failure)))
-    step.show(.history(hasMore: history.hasMore))
+    endHistory(&step)
     drive(.requested(failure), &step)
   }
 
@@ -120,8 +162,12 @@ extension StreamModel {
 
   /// What was fetched for the reader is kept now: read it back in order with what was kept before.
   mutating func historyStored(_ step: inout Step) {
-    guard history.isWanted, let oldest = history.oldest else { return }
-    read(before: oldest.key, &step)
+    guard history.isWanted else { return }
+    if history.readsWhenStored, let oldest = history.oldest {
+      read(before: oldest.key, &step)
+    } else {
+      endHistory(&step)
+    }
   }
 
   /// Shows messages, oldest first, and remembers how far back the screen reaches.
@@ -137,9 +183,7 @@ extension History.Fetch {
     guard pages < settings.catchUpPages else { return nil }
     switch query {
     case .page(let number, let limit): return .page(number: number + 1, limit: limit)
-    case .before(_, let limit):
-      return page.messages.compactMap(\.position).min { $0.offset < $1.offset }
-        .map { .before($0, limit: limit) }
+    case .before(_, let limit): return lowest.map { .before($0, limit: limit) }
     case .since, .after: return nil
     }
   }

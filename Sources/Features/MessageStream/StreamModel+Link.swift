@@ -56,17 +56,20 @@ extension StreamModel {
   mutating func open(at wall: Timestamp, _ step: inout Step) {
     note(wall: wall, at: step.now)
     switch phase {
-    case .closed, .broken:
-      phase = .loading
-      step.effects.append(.load(limit: settings.memory))
+    case .closed, .broken: load(&step)
     case .open: drive(.want(wish), &step)
     case .loading: return
     }
   }
 
   mutating func close(_ step: inout Step) {
+    noteWhole(at: step.now)
     stopFetching()
-    if phase == .loading { phase = .closed }
+    outbox.abandon()
+    switch phase {
+    case .loading, .broken: phase = .closed
+    case .closed, .open: break
+    }
     drive(.want(.none), &step)
   }
 
@@ -85,10 +88,12 @@ extension StreamModel {
     switch lifecycle {
     case .background:
       // Whatever is under way may never be answered: the process can be suspended any moment.
+      noteWhole(at: step.now)
       stopFetching()
       drive(.lifecycle(.background), &step)
     case .foreground:
       outbox.hurry()
+      if case .broken = phase { load(&step) }
       drive(.lifecycle(.foreground), &step)
     }
   }
@@ -96,6 +101,7 @@ extension StreamModel {
   mutating func credentials(_ event: Link.CredentialsEvent, _ step: inout Step) {
     switch event {
     case .available:
+      credentialsCount += 1
       outbox.credentialsRenewed()
       if recovery.run == nil, recovery.retryAt != nil { recovery.retryAt = step.now }
     case .rejected, .cleared: failSends("sign in to send", &step)
@@ -104,13 +110,19 @@ extension StreamModel {
     drive(.credentials(event), &step)
   }
 
+  /// A refusal of credentials that are not the present ones says nothing about these: ask again.
+  func isStale(_ failure: LinkFailure, asked: UInt64) -> Bool {
+    failure.failureClass == .unauthorized && asked < credentialsCount
+  }
+
   mutating func opened(_ attempt: AttemptID, _ head: Position?, _ step: inout Step) {
     drive(.opened(attempt), &step)
     guard link.currentAttempt == attempt, link.status.phase == .connected else { return }
     outbox.hurry()
     if let head {
       recovery.hasPositions = true
-      if recovery.cursor.position == head, recovery.run == nil { return }  // nothing was missed
+      let isWhole = recovery.isSettled && recovery.ahead.isEmpty
+      if recovery.cursor.position == head, isWhole { return }  // nothing was missed
     }
     catchUp(.live, &step)
   }

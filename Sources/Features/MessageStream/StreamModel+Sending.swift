@@ -30,7 +30,7 @@ extension StreamModel {
 
   /// Whether requests may go out now.
   private var maySend: Bool {
-    guard case .open = phase else { return false }
+    guard case .open = phase, link.isWanted else { return false }
     if link.status.isTerminal { return false }
     return link.status.phase != .held
   }
@@ -52,32 +52,21 @@ extension StreamModel {
       if recovery.run == nil, outbox.mayTry(at: step.now) { catchUp(.refresh, &step) }
       return
     }
-    guard let entry = outbox.take(at: step.now, timeout: settings.fetchTimeout * 2) else { return }
+    let timeout = settings.fetchTimeout * 2
+    guard let entry = outbox.take(at: step.now, timeout: timeout, credentials: credentialsCount)
+    else { return }
     step.effects.append(.post(entry))
   }
 
-  /// After a whole catch-up an entry whose try was never answered is either there, or was not sent.
-  mutating func checkUnsureSends(_ step: inout Step) {
-    for entry in outbox.entries where outbox.unsure.contains(entry.id) {
-      if let message = ownMessage(like: entry) {
-        outbox.remove(entry.id)
-        writer.remove(entry.id)
-        step.show(.outboxDone(entry.id, message: message.id))
-      } else {
-        outbox.nowSure(entry.id)
-      }
-    }
-  }
-
-  /// A message that can only be this entry: same text and author, made after it was sent.
-  private func ownMessage(like entry: OutboxEntry) -> Message? {
-    let earliest = entry.createdAt.advanced(by: .zero - settings.overlap)
-    let waiting = (writer.inFlight?.batch.change.messages ?? []) + writer.waiting.change.messages
-    return (timeline.messages + waiting).last { message in
-      message.text == entry.text && message.createdAt >= earliest
-        && message.parent == entry.parent
-        && (settings.user == nil || message.user == settings.user)
-    }
+  /// A plain server knows no idempotency keys: a new message that can only be an entry whose try
+  /// was not answered ends that entry, in the change that stores the message.
+  mutating func claim(_ message: Message, _ step: inout Step) {
+    guard message.position == nil, settings.user == nil || settings.user == message.user,
+      let entry = outbox.claimed(by: message, overlap: settings.overlap)
+    else { return }
+    outbox.remove(entry.id)
+    writer.remove(entry.id)
+    step.show(.outboxDone(entry.id, message: message.id))
   }
 
   mutating func posted(_ id: UUID128, _ message: Message, _ step: inout Step) {
@@ -91,11 +80,17 @@ extension StreamModel {
   }
 
   mutating func postFailed(_ id: UUID128, _ failure: LinkFailure, _ step: inout Step) {
-    guard outbox.sending?.id == id else { return }  // late
+    if outbox.isAnswered(id) { sendFailed(id, failure, &step) }
+  }
+
+  private mutating func sendFailed(
+    _ id: UUID128, _ failure: LinkFailure, _ step: inout Step
+  ) {
+    guard let sending = outbox.sending, sending.id == id else { return }  // late
     switch failure.failureClass {
     case .unauthorized:
-      outbox.waitForCredentials()
-      drive(.requested(failure), &step)
+      outbox.waitForCredentials(newerThan: credentialsCount)
+      if !isStale(failure, asked: sending.credentials) { drive(.requested(failure), &step) }
     case .unreachable, .dns, .refused, .proxy, .captivePortal, .local:
       retryLater(id, isUnsure: false, failure, &step)
     case .timeout, .silent, .reset, .ended, .serverError, .protocolError:
@@ -145,6 +140,6 @@ extension StreamModel {
   }
 
   mutating func expireOutbox(_ step: inout Step) {
-    if let id = outbox.expire(at: step.now) { postFailed(id, .timeout(.response), &step) }
+    if let id = outbox.expire(at: step.now) { sendFailed(id, .timeout(.response), &step) }
   }
 }

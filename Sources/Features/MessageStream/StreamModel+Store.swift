@@ -3,9 +3,21 @@ import LinkWire
 
 // What the store says: what was kept, what was new, what it refused.
 extension StreamModel {
+  mutating func load(_ step: inout Step) {
+    phase = .loading
+    step.effects.append(.load(limit: settings.memory))
+  }
+
+  var loadDeadline: Instant? {
+    guard case .broken(_, let retryAt) = phase else { return nil }
+    return retryAt
+  }
+
   mutating func loaded(_ snapshot: TimelineSnapshot, _ step: inout Step) {
     guard phase == .loading else { return }
     phase = .open
+    if failedLoads > 0 { step.show(.notice(.storeRecovered)) }
+    failedLoads = 0
     recovery.cursor = snapshot.cursor
     gaps = snapshot.gaps
     outbox.restore(snapshot.outbox)
@@ -20,7 +32,14 @@ extension StreamModel {
 
   mutating func loadFailed(_ failure: StoreFailure, _ step: inout Step) {
     guard phase == .loading else { return }
-    phase = .broken(failure)
+    failedLoads += 1
+    var retryAt: Instant?
+    switch failure {
+    case .locked, .full, .denied, .other:
+      retryAt = step.now.advanced(by: Writer.wait(after: failedLoads))
+    case .corrupt, .fromTheFuture: break  // looking again alone does not help
+    }
+    phase = .broken(failure, retryAt: retryAt)
     step.show(.notice(.store(failure)))
   }
 
@@ -32,7 +51,7 @@ extension StreamModel {
     showInserted(Set(commit.inserted), of: batch, &step)
     showEdited(Set(commit.edited), of: batch, &step)
     if batch.feedsHistory { historyStored(&step) }
-    if wasRefused, recovery.again { catchUp(.live, &step) }
+    if recovery.again, recovery.run == nil { catchUpWhileConnected(&step) }
   }
 
   private mutating func showInserted(
@@ -55,7 +74,8 @@ extension StreamModel {
     guard !edited.isEmpty else { return }
     let messages = batch.change.messages.filter { edited.contains($0.id) }
     for message in messages { timeline.replace(message) }
-    step.show(.edited(messages.sorted { $0.key < $1.key }))
+    let shown = messages.filter { message in history.oldest.map { $0.key <= message.key } ?? false }
+    if !shown.isEmpty { step.show(.edited(shown.sorted { $0.key < $1.key })) }
   }
 
   mutating func commitFailed(_ id: CommitID, _ failure: StoreFailure, _ step: inout Step) {

@@ -38,6 +38,7 @@ extension StreamModel {
     switch input {
     case .reachability(let reachability):
       if case .reachable = reachability { outbox.hurry() }
+      noteWhole(at: step.now)
       drive(.reachability(reachability), &step)
     case .lifecycle(let lifecycle, let wall):
       note(wall: wall, at: step.now)
@@ -57,7 +58,9 @@ extension StreamModel {
     case .ping(let attempt): drive(.heard(attempt), &step)
     case .pong(let attempt, let id): drive(.pong(attempt, id), &step)
     case .oversized(let attempt, let bytes): oversized(bytes, attempt, &step)
-    case .lost(let attempt, let failure): drive(.lost(attempt, failure), &step)
+    case .lost(let attempt, let failure):
+      if attempt == link.currentAttempt { noteWhole(at: step.now) }
+      drive(.lost(attempt, failure), &step)
     case _: return  // not the socket's
     }
   }
@@ -87,7 +90,9 @@ extension StreamModel {
     case .older(let messages): older(messages, &step)
     case .olderFailed(let failure):
       history.isReading = false
+      history.isWanted = false
       step.show(.notice(.store(failure)))
+      step.show(.history(hasMore: history.hasMore))
     case _: return  // not the store's
     }
   }

@@ -36,6 +36,10 @@ public struct StreamModel: Machine {
   private var anchor: (instant: Instant, wall: Timestamp)?
   /// When malformed frames came lately.
   var malformed: [Instant] = []
+  /// How often the store could not be read in a row.
+  var failedLoads = 0
+  /// Counts the credentials that there were.
+  var credentialsCount: UInt64 = 0
   private var lastFetch: UInt64 = 0
 
   enum Phase: Sendable, Hashable {
@@ -43,8 +47,8 @@ public struct StreamModel: Machine {
     /// The store is read; what the link should do when it is.
     case loading
     case open
-    /// The store cannot be read.
-    case broken(StoreFailure)
+    /// The store cannot be read; when to look again, if that may help.
+    case broken(StoreFailure, retryAt: Instant?)
   }
 
   /// - Parameter seed: the start of its chance: idempotency keys and jitter.
@@ -64,6 +68,7 @@ public struct StreamModel: Machine {
 
   public mutating func tick(at now: Instant) -> [Effect] {
     var step = Step(now: now)
+    if let due = loadDeadline, due <= now { load(&step) }
     if let due = link.deadline, due <= now { follow(link.tick(at: now), &step) }
     if let due = recovery.deadline, due <= now { expireRecovery(&step) }
     if let due = history.deadline, due <= now { expireHistory(&step) }
@@ -74,8 +79,10 @@ public struct StreamModel: Machine {
 
   public var deadline: Instant? {
     let store = phase == .open ? writer.retryAt : nil
-    return [link.deadline, recovery.deadline, history.deadline, sendDeadline, store]
-      .compactMap(\.self).min()
+    return [
+      link.deadline, recovery.deadline, history.deadline, sendDeadline, store, loadDeadline,
+    ]
+    .compactMap(\.self).min()
   }
 
   /// Whether the store has everything, or refuses it.

@@ -34,8 +34,8 @@ struct Writer: Sendable, Hashable {
     waiting.ids.contains(id) || inFlight?.batch.ids.contains(id) ?? false
   }
 
-  /// Whether nothing is left to write.
-  var isDone: Bool { inFlight == nil && waiting.change.isEmpty }
+  /// What is on its way to the store.
+  var messages: [Message] { (inFlight?.batch.change.messages ?? []) + waiting.change.messages }
 
   var isFull: Bool { waiting.change.messages.count >= Self.limit }
 
@@ -88,7 +88,12 @@ struct Writer: Sendable, Hashable {
   mutating func refused(_ id: CommitID, at now: Instant) -> Bool {
     guard inFlight?.id == id else { return false }
     failures += 1
-    retryAt = now.advanced(by: .seconds(min(30, 1 << min(failures - 1, 5))))
+    retryAt = now.advanced(by: Self.wait(after: failures))
     return true
+  }
+
+  /// 1, 2, 4 … 30 s.
+  static func wait(after failures: Int) -> Duration {
+    .seconds(min(30, 1 << min(failures - 1, 5)))
   }
 }

@@ -1,0 +1,104 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// Once each, in order, within bounds.
+struct DedupeTests {
+  @Test(arguments: Shop.Kind.allCases)
+  func `a message that comes over the socket and by REST is shown once`(kind: Shop.Kind) {
+    var world = StreamWorld.connected(kind)
+    let message = world.say("twice")
+    world.sendDown { .frame($0, .message(message)) }
+    world.give(.refresh)
+    world.pass(.seconds(5))
+    world.cut()
+    world.pass(.seconds(5))
+    #expect(world.texts == ["m1", "m2", "m3", "twice"])
+    #expect(world.ways.last == .live)
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `a message is known again after a relaunch`(kind: Shop.Kind) {
+    var world = StreamWorld.connected(kind)
+    let message = world.say("kept")
+    world.pass(.seconds(1))
+    world.kill()
+    world.relaunch()
+    world.drive { $0.status.state == .connected }
+    world.sendDown { .frame($0, .message(message)) }
+    world.pass(.seconds(5))
+    #expect(world.texts == ["m1", "m2", "m3", "kept"])
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `memory holds 1,000 messages, and the store knows the rest`(kind: Shop.Kind) {
+    var world = StreamWorld.connected(kind, messages: 10)
+    let first = world.say("the first")
+    for number in 1...1100 { world.say("more \(number)") }
+    world.pass(.seconds(5))
+    #expect(world.model.timeline.messages.count == 1000)
+    #expect(!world.model.timeline.contains(first.id))
+    #expect(world.disk.messages.count == 1111)
+    world.sendDown { .frame($0, .message(first)) }
+    world.pass(.seconds(5))
+    #expect(world.texts == world.shop.ordered.map(\.text))
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test(arguments: [(999, 999), (1000, 1000), (1001, 1000)])
+  func `the window of memory`(count: Int, kept: Int) {
+    var timeline = Timeline(limit: 1000)
+    var shop = Shop(.plain, id: StreamWorld(.plain).shop.id)
+    for number in 1...count {
+      let time = Timestamp(nanoseconds: Int64(number))
+      timeline.insert(shop.accept("\(number)", from: "a", at: time).message)
+    }
+    #expect(timeline.messages == shop.ordered.suffix(kept))
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `messages stand by creation, and equal times by id, however they arrive`(kind: Shop.Kind) {
+    var world = StreamWorld.connected(kind, messages: 0)
+    let at = world.wall
+    for late in [0, 30, 30, 10, 30, 20] {
+      world.say("\(late) s", late: .seconds(late), isExact: true)
+    }
+    world.pass(.seconds(1))
+    let shown = world.ledger.shown
+    #expect(shown == shown.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) })
+    #expect(world.texts == ["30 s", "30 s", "30 s", "20 s", "10 s", "0 s"])
+    #expect(shown.last?.createdAt == at)
+  }
+
+  @Test func `frames that overtake each other are shown in order`() {
+    var world = StreamWorld.connected(.ours, seed: 5)
+    world.net.overtaking = 0.5
+    for number in 1...40 {
+      world.say("n\(number)")
+      world.pass(.milliseconds(15))
+    }
+    world.pass(.seconds(5))
+    #expect(world.texts.suffix(40) == (1...40).map { "n\($0)" })
+    #expect(world.model.recovery.cursor.position == world.shop.head)
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test func `an edited message is shown as an edit, in its place`() {
+    var world = StreamWorld.connected(.plain)
+    var edited = world.say("befor")
+    world.pass(.seconds(1))
+    edited.text = "before"
+    edited.isEdited = true
+    edited.updatedAt = world.wall
+    world.sendDown { .frame($0, .message(edited)) }
+    world.sendDown { .frame($0, .message(edited)) }
+    world.pass(.seconds(1))
+    #expect(world.ledger.updates.filter { $0 == .edited([edited]) }.count == 1)
+    #expect(world.model.timeline.messages.last?.text == "before")
+    #expect(world.ledger.problems == [])
+  }
+}

@@ -1,0 +1,89 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// Frames that are no messages.
+struct FrameTests {
+  private static let bad = MessageError.missing(field: "id")
+
+  @Test(arguments: [(4, true), (5, false), (6, false)])
+  func `malformed frames within a minute`(count: Int, stays: Bool) {
+    var world = StreamWorld.connected(.ours)
+    for _ in 0..<count { world.sendDown { .frame($0, .malformed(Self.bad)) } }
+    world.pass(.seconds(1))
+    #expect((world.status.state == .connected) == stays)
+    #expect(world.status.mode == (stays ? .live : .polling))
+    #expect(world.log.closes == (stays ? [] : [1002]))
+    #expect(world.notices.filter { $0 == .malformed(Self.bad) }.count == min(count, 5))
+  }
+
+  @Test(arguments: [(59_999, false), (60_000, true), (60_001, true)])
+  func `the fifth malformed frame counts within a minute of the first`(
+    milliseconds: Int, stays: Bool
+  ) {
+    var world = StreamWorld.connected(.ours)
+    guard let attempt = world.model.link.currentAttempt else { return }
+    for _ in 0..<4 { world.give(.frame(attempt, .malformed(Self.bad))) }
+    world.pass(.milliseconds(milliseconds))
+    world.give(.frame(attempt, .malformed(Self.bad)))
+    #expect((world.status.state == .connected) == stays)
+  }
+
+  @Test func `a malformed frame is ignored, and what it was comes by REST`() {
+    var world = StreamWorld.connected(.ours)
+    world.say("garbled", silently: true)
+    world.sendDown { .frame($0, .malformed(Self.bad)) }
+    world.pass(.seconds(1))
+    #expect(world.status.state == .connected)
+    world.say("next")
+    world.pass(.seconds(1))
+    #expect(world.texts.suffix(2) == ["garbled", "next"])
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `a frame over the limit is dropped, counted, and brought by REST`(kind: Shop.Kind) {
+    var world = StreamWorld.connected(kind)
+    world.say("long", silently: true)
+    world.sendDown { .oversized($0, bytes: 10_241) }
+    world.pass(.seconds(1))
+    #expect(world.texts.last == "long")
+    #expect(world.ways.last == .catchUp)
+    #expect(world.notices == [.oversized(bytes: 10_241)])
+    #expect(world.status.state == .connected)
+  }
+
+  @Test func `a message of another shop is not shown`() {
+    var world = StreamWorld.connected(.ours)
+    world.sendDown { .frame($0, .malformed(.wrongShop(found: "other"))) }
+    world.pass(.seconds(1))
+    #expect(world.notices == [.malformed(.wrongShop(found: "other"))])
+    #expect(world.texts == ["m1", "m2", "m3"])
+  }
+
+  @Test func `a frame of an unknown kind is told and ignored, however many come`() {
+    var world = StreamWorld.connected(.ours)
+    for _ in 0..<9 { world.sendDown { .frame($0, .unknown(type: "typing")) } }
+    world.pass(.seconds(1))
+    #expect(world.notices == Array(repeating: .unknownType("typing"), count: 9))
+    #expect(world.status.state == .connected)
+  }
+
+  @Test func `whatever an older socket still says changes nothing`() {
+    var world = StreamWorld.connected(.ours)
+    guard let old = world.model.link.currentAttempt else { return }
+    world.cut()
+    world.pass(.seconds(10))
+    let before = world.ledger.updates
+    let (late, _) = world.shop.accept("late", from: "you", at: world.wall)
+    world.give(.frame(old, .message(late)))
+    world.give(.frame(old, .malformed(Self.bad)))
+    world.give(.oversized(old, bytes: 20_000))
+    world.give(.opened(old, head: nil))
+    world.give(.lost(old, .reset))
+    #expect(world.ledger.updates == before)
+    #expect(world.status.state == .connected)
+  }
+}

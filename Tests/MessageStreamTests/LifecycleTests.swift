@@ -1,0 +1,201 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// Background, foreground, and changes of the network.
+struct LifecycleTests {
+  @Test(arguments: Shop.Kind.allCases)
+  func `background closes at once, and nothing is left to wait for`(kind: Shop.Kind) {
+    var world = StreamWorld.connected(kind)
+    world.background()
+    #expect(world.log.closes == [1001])
+    #expect(world.model.deadline == nil)
+    #expect(world.status.reason == .obstacle(.background))
+    world.pass(.seconds(1))
+    #expect(world.disk.cursor.wholeAt == world.wall.advanced(by: .seconds(-1)))
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `foreground fetches first, then connects, then closes the hole`(kind: Shop.Kind) {
+    var world = StreamWorld.connected(kind)
+    world.background()
+    world.pass(.seconds(60))
+    world.say("missed", silently: true)
+    world.log = Log()
+    world.foreground()
+    #expect(world.log.fetches.count == 1)
+    world.drive { !$0.log.opens.isEmpty }
+    world.pass(.milliseconds(3))
+    #expect(world.texts.last == "missed", "the screen is full before the socket opens")
+    world.say("in the hole", silently: true)
+    world.drive { $0.texts.last == "in the hole" }
+    #expect(world.log.fetches.count == 2)
+    #expect(world.log.fetches[1].at > world.log.opens[0])
+    #expect(world.ways.suffix(2) == [.catchUp, .catchUp])
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test func `a foreground fetch that a broken server refuses does not hold up the socket`() {
+    var world = StreamWorld.connected(.plain)
+    world.background()
+    world.shop.restStatus = .http(status: 500, retryAfter: nil, detail: "")
+    world.pass(.seconds(60))
+    world.foreground()
+    world.drive { $0.notices.count > 0 }
+    world.shop.restStatus = nil
+    world.drive { $0.status.state == .connected }
+    world.say("seen")
+    world.pass(.seconds(40))
+    #expect(world.texts.last == "seen")
+    #expect(world.model.recovery.isSettled)
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `after a change of network it waits 2 s, connects, and fetches`(kind: Shop.Kind) {
+    var world = StreamWorld.connected(kind)
+    world.log = Log()
+    let start = world.now
+    world.change(to: .reachable(path: PathID("cell")))
+    #expect(world.log.closes == [1001])
+    world.say("missed", silently: true)
+    world.drive { !$0.log.opens.isEmpty }
+    #expect(world.seconds(since: start) == 2)
+    #expect(world.log.fetches.isEmpty)
+    world.drive { $0.texts.last == "missed" }
+    #expect(world.log.fetches.count == 1)
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test(arguments: Shop.Kind.allCases, [false, true])
+  func `what comes before the fetch answers moves no cursor past the hole`(
+    kind: Shop.Kind, isKilled: Bool
+  ) {
+    var world = StreamWorld.connected(kind)
+    world.change(to: .reachable(path: PathID("cell")))
+    for number in 1...30 { world.say("hole \(number)", late: .seconds(200), silently: true) }
+    world.drive { $0.status.state == .connected }
+    world.queue.removeAll { if case .fetch = $0 { true } else { false } }
+    let cursor = world.disk.cursor
+    world.say("live")
+    world.drive { $0.texts.last == "live" }
+    world.pass(.milliseconds(100))
+    #expect(world.disk.cursor == cursor)
+    if isKilled {
+      world.kill()
+      world.relaunch()
+    }
+    world.pass(.seconds(60))
+    world.scrollToTheBeginning()
+    world.ledger.settle(
+      with: kind == .ours
+        ? world.shop.ordered
+        : world.shop.log.filter {
+          $0.createdAt > cursor.time?.advanced(by: .seconds(-120)) ?? $0.createdAt
+        }, isWholeLog: false)
+    #expect(world.texts.last == "live")
+    #expect(world.ledger.problems == [])
+    #expect(world.model.recovery.cursor != cursor)
+  }
+
+  @Test func `offline holds everything, and shows why; back online all is fetched`() {
+    var world = StreamWorld.connected(.ours)
+    world.change(to: .unreachable)
+    #expect(world.status.reason == .obstacle(.unreachable))
+    world.accumulate(120, named: "x", apart: .milliseconds(10))
+    let opens = world.log.opens.count
+    world.pass(.seconds(300))
+    #expect(world.log.opens.count == opens, "offline costs no try")
+    world.change(to: .reachable(path: PathID("wlan0")))
+    world.pass(.seconds(5))
+    #expect(world.texts.count == 123)
+    #expect(world.status.state == .connected)
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `a suspended process goes on where it was, with a dead socket`(kind: Shop.Kind) {
+    var world = StreamWorld.connected(kind)
+    world.suspend()
+    world.pass(.seconds(1000))
+    world.accumulate(20, named: "x")
+    world.resume()
+    world.pass(.seconds(30))
+    #expect(world.texts.count == 23)
+    #expect(world.status.state == .connected)
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test func `nothing for 90 s ends the socket, a ping every 54 s keeps it`() {
+    var world = StreamWorld.connected(.ours)
+    world.pass(.seconds(600))
+    #expect(world.log.opens.count == 1)
+    world.drive { $0.server.sendsPings && $0.queue.count == 1 && $0.now > .second(600) }
+    world.halfOpen()
+    let before = world.model.link
+    let lost = world.now
+    world.drive { $0.log.opens.count == 2 }
+    #expect(before.status.phase == .connected)
+    #expect((36.0...90.0).contains(world.seconds(since: lost)))
+    world.say("heard")
+    world.pass(.seconds(5))
+    #expect(world.texts.last == "heard")
+  }
+
+  @Test(arguments: [(89_999, 1), (90_000, 2), (90_001, 2)])
+  func `silence of 90 s at, below and above`(milliseconds: Int, opens: Int) {
+    var world = StreamWorld.connected(.ours)
+    world.sendDown { .ping($0) }
+    world.server.sendsPings = false
+    world.drive { $0.queue.next.map { $0 > .second(40) } ?? true }
+    let heard = world.now
+    world.net.isBlackHole = true
+    world.pass(.milliseconds(milliseconds) - heard.duration(to: world.now))
+    #expect(world.log.opens.count == opens)
+  }
+
+  @Test func `closing leaves nothing outstanding`() {
+    var world = StreamWorld.connected(.ours)
+    world.say("last")
+    world.give(.refresh)
+    world.give(.loadOlder)
+    world.send("mine")
+    world.pass(.milliseconds(5))
+    world.give(.close)
+    world.pass(.seconds(1))
+    #expect(world.model.deadline == nil)
+    #expect(world.status.state == .disconnected)
+    #expect(world.log.closes == [1000])
+    world.give(.open(at: world.wall))
+    world.pass(.seconds(20))
+    #expect(world.accepted == ["mine": 1])
+    #expect(world.model.outbox.entries == [])
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test func `real time switched off polls, also when it was off before the screen opened`() {
+    var world = StreamWorld(.ours)
+    world.accumulate(3)
+    world.give(.realtime(false))
+    world.launch()
+    world.pass(.seconds(200))
+    #expect(world.log.opens == [])
+    #expect(world.status.mode == .polling)
+    world.say("polled")
+    world.give(.refresh)
+    world.send("no reason to connect")
+    world.pass(.seconds(35))
+    #expect(world.log.opens == [])
+    #expect(world.texts.suffix(2) == ["polled", "no reason to connect"])
+    world.say("later")
+    world.pass(.seconds(35))
+    #expect(world.ways.last == .poll)
+    world.give(.close)
+    world.give(.open(at: world.wall))
+    world.pass(.seconds(10))
+    #expect(world.log.opens == [], "the setting outlives the screen")
+    world.give(.realtime(true))
+    world.drive { $0.status.state == .connected }
+    #expect(world.log.opens.count == 1)
+  }
+}

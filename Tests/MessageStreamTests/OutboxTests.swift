@@ -1,0 +1,213 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// Sending over REST: nothing lost, nothing twice.
+struct OutboxTests {
+  private static func entryStates(_ world: StreamWorld) -> [OutboxEntry.State] {
+    world.model.outbox.entries.map(\.state)
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `a message is stored before its first try, and leaves on the server's word`(
+    kind: Shop.Kind
+  ) {
+    var world = StreamWorld.connected(kind)
+    world.disk.delay = .seconds(3)
+    world.send("hello")
+    world.pass(.milliseconds(2_999))
+    #expect(world.log.posts.isEmpty)
+    world.pass(.milliseconds(1))
+    #expect(world.log.posts.map(\.entry.text) == ["hello"])
+    #expect(world.disk.outbox.map(\.text) == ["hello"])
+    world.pass(.seconds(10))
+    #expect(world.disk.outbox == [])
+    #expect(world.texts.last == "hello")
+    #expect(
+      world.ledger.updates.contains {
+        if case .outboxDone(_, .some) = $0 { true } else { false }
+      })
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `messages go out one at a time, in order`(kind: Shop.Kind) {
+    var world = StreamWorld.connected(kind)
+    for number in 1...5 { world.send("\(number)") }
+    world.pass(.seconds(5))
+    #expect(world.shop.log.suffix(5).map(\.text) == ["1", "2", "3", "4", "5"])
+    #expect(world.log.posts.count == 5)
+  }
+
+  @Test func `one key goes with every try, after 1, 2, 4, 8, 16 and 30 s, ten times`() {
+    var world = StreamWorld.connected(.ours)
+    world.shop.restStatus = .http(status: 500, retryAfter: nil, detail: "")
+    world.net.spread = .zero
+    world.net.fastest = .zero
+    world.disk.delay = .zero
+    world.send("stubborn")
+    world.pass(.seconds(300))
+    #expect(Set(world.log.posts.map(\.entry.id)).count == 1)
+    #expect(Log.waits(world.log.posts.map(\.at)) == [1, 2, 4, 8, 16, 30, 30, 30, 30])
+    #expect(Self.entryStates(world) == [.failed(reason: "no answer from the server")])
+    world.shop.restStatus = nil
+    world.give(.retry(world.log.posts[0].entry.id))
+    world.pass(.seconds(5))
+    #expect(world.accepted == ["stubborn": 1])
+    #expect(world.model.outbox.entries == [])
+  }
+
+  @Test(arguments: [
+    (LinkFailure.http(status: 400, retryAfter: nil, detail: "no text"), "no text"),
+    (.http(status: 413, retryAfter: nil, detail: ""), "too long to send"),
+  ])
+  func `a refusal is shown at once, and does not hold up the next`(
+    failure: LinkFailure, reason: String
+  ) {
+    var world = StreamWorld.connected(.ours)
+    world.shop.restStatus = failure
+    world.send("bad")
+    world.drive { Self.entryStates($0) == [.failed(reason: reason)] }
+    #expect(world.log.posts.count == 1)
+    world.shop.restStatus = nil
+    world.send("good")
+    world.pass(.seconds(5))
+    #expect(world.texts.last == "good")
+    world.give(.discard(world.log.posts[0].entry.id))
+    world.pass(.seconds(1))
+    #expect(world.disk.outbox == [])
+    #expect(world.accepted == ["good": 1])
+  }
+
+  @Test func `one who is no member any more cannot send, and is told`() {
+    var world = StreamWorld.connected(.ours)
+    world.server.isMember = false
+    world.send("too late")
+    world.pass(.seconds(5))
+    #expect(Self.entryStates(world) == [.failed(reason: "no member of this shop")])
+    #expect(world.notices.contains(.forbidden))
+    #expect(world.status.state == .disconnected)
+    #expect(world.model.deadline == nil)
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `a kill between post and answer sends nothing twice`(kind: Shop.Kind) {
+    var world = StreamWorld.connected(kind)
+    world.send("once")
+    world.drive { $0.accepted == ["once": 1] }
+    world.kill()
+    world.pass(.seconds(30))
+    world.relaunch()
+    world.pass(.seconds(30))
+    #expect(world.accepted == ["once": 1])
+    #expect(world.log.posts.count == (kind == .ours ? 2 : 1), "a plain server is looked at first")
+    #expect(world.disk.outbox == [])
+    #expect(world.texts.filter { $0 == "once" }.count == 1)
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `an answer that never comes sends nothing twice`(kind: Shop.Kind) {
+    var world = StreamWorld.connected(kind)
+    world.server.sockets = []
+    world.send("once")
+    world.drive { $0.accepted == ["once": 1] }
+    world.queue.removeAll(where: \.isOnTheWay)
+    world.pass(.seconds(60))
+    #expect(world.accepted == ["once": 1])
+    #expect(world.disk.outbox == [])
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test func `the echo on the socket ends an entry of a plain server before its answer`() {
+    var world = StreamWorld.connected(.plain)
+    world.send("echo")
+    world.drive { $0.accepted == ["echo": 1] }
+    world.queue.removeAll { if case .input = $0 { true } else { false } }
+    world.pass(.seconds(60))
+    #expect(world.model.outbox.entries == [])
+    #expect(world.log.posts.count == 1)
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `the same words said twice are two messages`(kind: Shop.Kind) {
+    var world = StreamWorld.connected(kind)
+    world.send("ok")
+    world.pass(.seconds(5))
+    world.shop.restStatus = .http(status: 500, retryAfter: nil, detail: "")
+    world.send("ok")
+    world.pass(.seconds(1))
+    world.shop.restStatus = nil
+    world.pass(.seconds(40))
+    #expect(world.accepted == ["ok": 2])
+    #expect(world.texts.suffix(2) == ["ok", "ok"])
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `what is sent offline waits, also over a relaunch, and goes out when back`(
+    kind: Shop.Kind
+  ) {
+    var world = StreamWorld.connected(kind)
+    world.change(to: .unreachable)
+    world.send("one")
+    world.pass(.seconds(60))
+    world.kill()
+    world.relaunch()
+    world.send("two")
+    world.pass(.seconds(60))
+    #expect(world.log.posts.isEmpty)
+    world.change(to: .reachable(path: PathID("wlan0")))
+    world.pass(.seconds(15))
+    #expect(world.shop.log.suffix(2).map(\.text) == ["one", "two"])
+    #expect(world.accepted == ["one": 1, "two": 1])
+  }
+
+  @Test func `words sent before the store is read are kept beside those of before`() {
+    var world = StreamWorld.connected(.ours)
+    world.change(to: .unreachable)
+    world.send("before")
+    world.pass(.seconds(1))
+    world.kill()
+    world.disk.failure = .locked(detail: "")
+    world.relaunch()
+    world.send("after")
+    world.disk.failure = nil
+    world.change(to: .reachable(path: PathID("wlan0")))
+    world.pass(.seconds(60))
+    #expect(world.shop.log.suffix(2).map(\.text) == ["before", "after"])
+  }
+
+  @Test func `401 refreshes once, and the message goes out with the new token`() {
+    var world = StreamWorld.connected(.ours)
+    world.server.newestToken = 2
+    world.server.oldestToken = 2
+    world.send("hello")
+    world.pass(.seconds(5))
+    #expect(world.log.refreshes == 1)
+    #expect(world.accepted == ["hello": 1])
+  }
+
+  @Test func `without credentials every waiting message says so`() {
+    var world = StreamWorld.connected(.ours)
+    world.server.oldestToken = 2
+    world.phone.refresh = .isRefused
+    world.send("hello")
+    world.pass(.seconds(5))
+    #expect(Self.entryStates(world) == [.failed(reason: "sign in to send")])
+  }
+
+  @Test func `a message of long ago that was accepted then tears no hole into the history`() {
+    var world = StreamWorld.connected(.ours, messages: 0)
+    world.send("long ago")
+    world.drive { $0.accepted.count == 1 }
+    world.kill()
+    world.accumulate(200, named: "x")
+    world.relaunch()
+    world.pass(.seconds(20))
+    world.scrollToTheBeginning()
+    world.ledger.settle(with: world.shop.ordered)
+    #expect(world.ledger.problems == [])
+  }
+}

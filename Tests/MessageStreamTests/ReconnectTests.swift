@@ -1,0 +1,234 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// What ends a socket, what brings it back, and what stands in for it.
+struct ReconnectTests {
+  private static func http(_ status: Int) -> LinkFailure {
+    .http(status: status, retryAfter: nil, detail: "")
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `a lost socket is tried 5 times after 0, 1, 2, 4 and 8 s, then polled`(kind: Shop.Kind) {
+    var world = StreamWorld.connected(kind)
+    world.net.fastest = .zero
+    world.net.spread = .zero
+    world.shop.upgradeStatus = .timeout(.connect)
+    world.log = Log()
+    world.cut()
+    world.drive { $0.status.state == .failed }
+    #expect(Log.waits(world.log.opens) == [1, 2, 4, 8])
+    #expect(world.status.mode == .polling)
+    world.say("polled")
+    world.pass(.seconds(33))
+    #expect(world.texts.last == "polled")
+    #expect(world.ways.last == .poll)
+  }
+
+  @Test func `polls come every 30 s, a tenth more or less`() {
+    var world = StreamWorld.connected(.ours)
+    world.shop.upgradeStatus = Self.http(404)
+    world.cut()
+    world.drive { $0.status.state == .failed }
+    world.log = Log()
+    world.pass(.seconds(600))
+    let waits = Log.waits(world.log.fetches.map(\.at))
+    #expect(waits.count >= 17)
+    for wait in waits { #expect((27...33.2).contains(wait)) }
+    #expect(Set(waits).count > 10, "a fleet does not poll in step")
+  }
+
+  @Test(arguments: [404, 503])
+  func `a server without the stream is polled, and asked again after 15 minutes`(status: Int) {
+    var world = StreamWorld.connected(.ours)
+    world.shop.upgradeStatus = Self.http(status)
+    world.cut()
+    world.drive { $0.status.state == .failed }
+    world.log = Log()
+    world.give(.refresh)
+    world.send("no reason to reconnect")
+    world.pass(.seconds(780))
+    #expect(world.log.opens == [], "neither a refresh nor a message connects")
+    world.shop.upgradeStatus = nil
+    world.pass(.seconds(240))
+    #expect(world.status.state == .connected)
+  }
+
+  @Test func `a refused connection is polled at once, and the first answer brings the socket`() {
+    var world = StreamWorld.connected(.ours)
+    world.shop.isDown = true
+    world.cut()
+    world.drive { $0.status.state == .failed }
+    #expect(world.status.mode == .polling)
+    #expect(world.log.opens.count == 2)
+    world.pass(.seconds(90))
+    world.shop.isDown = false
+    world.say("restarted")
+    world.pass(.seconds(34))
+    #expect(world.status.state == .connected, "one poll that works is reason enough")
+    #expect(world.texts.last == "restarted")
+  }
+
+  @Test func `a name that does not resolve is tried again 5 times`() {
+    var world = StreamWorld.connected(.ours)
+    world.shop.upgradeStatus = .dns(detail: "no such host")
+    world.log = Log()
+    world.cut()
+    world.drive { $0.status.state == .failed }
+    #expect(world.log.opens.count == 5)
+  }
+
+  @Test func `a refused certificate ends it, and says so`() {
+    var world = StreamWorld.connected(.ours)
+    let failure = LinkFailure.tls(.expired, detail: "")
+    world.shop.upgradeStatus = failure
+    world.cut()
+    world.pass(.seconds(600))
+    #expect(world.notices.suffix(1) == [.security(failure)])
+    #expect(world.status.reason == .failure(failure))
+    #expect(world.model.deadline == nil)
+    #expect(world.log.opens.count == 2)
+  }
+
+  @Test func `403 ends it with the notice of removal, whatever is pulled or sent`() {
+    var world = StreamWorld.connected(.ours)
+    world.server.isMember = false
+    world.cut()
+    world.pass(.seconds(5))
+    #expect(world.notices.filter { $0 == .forbidden }.count == 1)
+    let opens = world.log.opens.count
+    let fetches = world.log.fetches.count
+    world.give(.refresh)
+    world.send("hello?")
+    world.foreground()
+    world.pass(.seconds(3600))
+    #expect(world.log.opens.count == opens)
+    #expect(world.log.fetches.count == fetches)
+    #expect(
+      world.status.reason == .failure(.http(status: 403, retryAfter: nil, detail: "not a member")))
+  }
+
+  @Test func `401 refreshes once and connects with the new token`() {
+    var world = StreamWorld.connected(.ours)
+    world.server.newestToken = 2
+    world.server.oldestToken = 2
+    world.cut()
+    world.pass(.seconds(10))
+    #expect(world.log.refreshes == 1)
+    #expect(world.status.state == .connected)
+    #expect(!world.notices.contains(.signIn))
+  }
+
+  @Test func `a second 401 after a refresh means sign in, and signing in goes on`() {
+    var world = StreamWorld.connected(.ours)
+    world.server.newestToken = 2
+    world.server.oldestToken = 3
+    world.cut()
+    world.pass(.seconds(30))
+    #expect(world.log.refreshes == 1)
+    #expect(world.notices.filter { $0 == .signIn }.count == 1)
+    #expect(world.status.reason == .signIn)
+    world.server.newestToken = 3
+    world.phone.token = 3
+    world.say("while away", silently: true)
+    world.give(.credentials(.available(expiresIn: nil)))
+    world.pass(.seconds(10))
+    #expect(world.status.state == .connected)
+    #expect(world.texts.last == "while away")
+  }
+
+  @Test func `an answer to an old token says nothing about the new one`() {
+    var world = StreamWorld.connected(.ours)
+    world.server.newestToken = 2
+    world.server.oldestToken = 2
+    world.give(.refresh)
+    world.pass(.milliseconds(1))
+    world.phone.token = 2
+    world.give(.credentials(.available(expiresIn: nil)))
+    world.pass(.seconds(5))
+    #expect(world.log.refreshes == 0)
+    #expect(world.status.state == .connected)
+    #expect(world.model.recovery.isSettled)
+  }
+
+  @Test func `credentials are refreshed a minute before they expire`() {
+    var world = StreamWorld(.ours)
+    world.phone.tokenLife = .seconds(3600)
+    world.launch()
+    world.pass(.seconds(3539))
+    #expect(world.log.refreshes == 0)
+    world.pass(.seconds(2))
+    #expect(world.log.refreshes == 1)
+    #expect(world.log.opens.count == 1, "the socket stays")
+  }
+
+  @Test func `a pull, a message sent and the foreground each bring the socket back from polling`() {
+    let triggers: [(String, (inout StreamWorld) -> Void)] = [
+      ("pull", { $0.give(.refresh) }),
+      ("send", { $0.send("mine") }),
+      (
+        "foreground",
+        { world in
+          world.background()
+          world.foreground()
+        }
+      ),
+    ]
+    for (name, trigger) in triggers {
+      var world = StreamWorld.connected(.ours)
+      world.shop.upgradeStatus = .timeout(.connect)
+      world.cut()
+      world.drive { $0.status.state == .failed }
+      world.shop.upgradeStatus = nil
+      trigger(&world)
+      world.pass(.seconds(2))
+      #expect(world.status.state == .connected, "\(name)")
+    }
+  }
+
+  @Test func `a drain notice is shown, and the return is spread over its window`() {
+    var returns: Set<Double> = []
+    for seed in UInt64(1)...12 {
+      var world = StreamWorld.connected(.ours, seed: seed)
+      world.sendDown { .frame($0, .draining(within: .seconds(30))) }
+      world.pass(.seconds(1))
+      #expect(world.notices == [.draining(within: .seconds(30))])
+      let start = world.now
+      world.cut(.closed(code: 1012, reason: "restart"))
+      world.drive { $0.log.opens.count == 2 }
+      returns.insert(world.seconds(since: start))
+      #expect(world.seconds(since: start) < 30.2)
+    }
+    #expect(returns.count == 12)
+    #expect((returns.max() ?? 0) > 10)
+  }
+
+  @Test func `429 on a fetch is left alone for as long as it asks`() {
+    var world = StreamWorld.connected(.ours)
+    world.shop.restStatus = .http(status: 429, retryAfter: .seconds(20), detail: "")
+    world.log = Log()
+    world.say("missed", silently: true)
+    world.sendDown { .oversized($0, bytes: 11_000) }
+    world.drive { !$0.notices.filter { if case .fetchFailed = $0 { true } else { false } }.isEmpty }
+    world.shop.restStatus = nil
+    world.drive { $0.texts.last == "missed" }
+    #expect(Log.waits(world.log.fetches.map(\.at)).allSatisfy { $0 >= 20 })
+    #expect(world.log.fetches.count == 2)
+  }
+
+  @Test func `a failing catch-up beside a standing socket backs off to 30 s`() {
+    var world = StreamWorld.connected(.ours)
+    world.shop.restStatus = Self.http(500)
+    world.net.fastest = .zero
+    world.net.spread = .zero
+    world.log = Log()
+    world.sendDown { .oversized($0, bytes: 11_000) }
+    world.pass(.seconds(130))
+    #expect(Log.waits(world.log.fetches.map(\.at)) == [1, 2, 4, 8, 16, 30, 30, 30])
+    world.shop.restStatus = nil
+    world.pass(.seconds(31))
+    #expect(world.model.recovery.isSettled)
+  }
+}

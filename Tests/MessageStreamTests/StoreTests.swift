@@ -1,0 +1,122 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// A store that fails loses nothing, and nothing is acknowledged before it is stored.
+struct StoreTests {
+  @Test(
+    arguments: Shop.Kind.allCases,
+    [
+      StoreFailure.full(detail: ""), .locked(detail: ""), .corrupt(detail: ""),
+      .denied(detail: ""), .fromTheFuture(found: 9, supported: 1),
+    ])
+  func `what cannot be stored is not shown, not acknowledged, and not lost`(
+    kind: Shop.Kind, failure: StoreFailure
+  ) {
+    var world = StreamWorld.connected(kind)
+    let cursor = world.disk.cursor
+    world.disk.failure = failure
+    for number in 1...40 {
+      world.say("n\(number)")
+      world.pass(.seconds(1))
+    }
+    #expect(world.notices.contains(.store(failure)))
+    #expect(world.texts == ["m1", "m2", "m3"])
+    #expect(world.disk.cursor == cursor)
+    world.disk.failure = nil
+    world.pass(.seconds(31))
+    #expect(world.texts.count == 43)
+    #expect(world.notices.last == .storeRecovered)
+    #expect(world.disk.cursor.position == world.shop.head)
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `a kill while the store fails loses nothing`(kind: Shop.Kind) {
+    var world = StreamWorld.connected(kind)
+    world.disk.failure = .full(detail: "")
+    for number in 1...150 { world.say("n\(number)") }
+    world.pass(.seconds(10))
+    world.kill()
+    world.disk.failure = nil
+    world.relaunch()
+    world.pass(.seconds(10))
+    world.scrollToTheBeginning()
+    world.ledger.settle(with: world.shop.ordered)
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `more than the writer holds is left to a catch-up, and memory stays bounded`(
+    kind: Shop.Kind
+  ) {
+    var world = StreamWorld.connected(kind)
+    world.disk.failure = .full(detail: "")
+    for number in 1...2500 { world.say("n\(number)") }
+    world.pass(.seconds(10))
+    #expect(world.model.writer.messages.count <= 2101)
+    world.disk.failure = nil
+    world.pass(.seconds(60))
+    world.ledger.settle(with: world.shop.ordered)
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `a slow store with more than it can take at once loses nothing`(kind: Shop.Kind) {
+    var world = StreamWorld.connected(kind)
+    world.disk.delay = .seconds(20)
+    for number in 1...4500 { world.say("n\(number)") }
+    world.pass(.seconds(300))
+    world.ledger.settle(with: world.shop.ordered)
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test(arguments: [StoreFailure.locked(detail: ""), .full(detail: "")])
+  func `a store that cannot be opened yet is opened later by itself`(failure: StoreFailure) {
+    var world = StreamWorld.connected(.ours)
+    world.kill()
+    world.disk.failure = failure
+    world.relaunch()
+    world.pass(.seconds(100))
+    #expect(world.texts == [])
+    #expect(world.log.opens.count == 1)
+    world.disk.failure = nil
+    world.pass(.seconds(31))
+    #expect(world.texts == ["m1", "m2", "m3"])
+    #expect(world.notices.last == .storeRecovered)
+    #expect(world.status.state == .connected)
+  }
+
+  @Test(arguments: [
+    StoreFailure.corrupt(detail: ""), .fromTheFuture(found: 2, supported: 1),
+  ])
+  func `a store that is broken waits for the user`(failure: StoreFailure) {
+    var world = StreamWorld.connected(.ours)
+    world.kill()
+    world.disk.failure = failure
+    world.relaunch()
+    world.pass(.seconds(100))
+    #expect(world.notices == [.store(failure)])
+    #expect(world.model.deadline == nil)
+    world.disk.failure = nil
+    world.give(.refresh)
+    world.pass(.seconds(5))
+    #expect(world.texts == ["m1", "m2", "m3"])
+    #expect(world.status.state == .connected)
+  }
+
+  @Test func `closing while the store cannot be opened ends the trying`() {
+    var world = StreamWorld(.ours)
+    world.disk.failure = .locked(detail: "")
+    world.launch()
+    world.pass(.seconds(5))
+    world.give(.close)
+    #expect(world.model.deadline == nil)
+    world.disk.failure = nil
+    world.give(.open(at: world.wall))
+    world.pass(.seconds(5))
+    #expect(world.status.state == .connected)
+  }
+}

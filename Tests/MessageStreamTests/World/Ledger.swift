@@ -1,0 +1,69 @@
+import LinkCore
+import LinkWire
+
+@testable import MessageStream
+
+/// What the user was shown, set against what must be true of it.
+struct Ledger {
+  /// Shown in this run of the process, in timeline order.
+  private(set) var shown: [Message] = []
+  private(set) var ids: Set<MessageID> = []
+  /// Everything that was wrong, in any run.
+  private(set) var problems: [String] = []
+  private(set) var updates: [StreamUpdate] = []
+  private(set) var hasMore = true
+  private(set) var batches: [(messages: [Message], via: Via)] = []
+
+  /// A new run of the process: its user sees an empty screen.
+  mutating func beginRun() {
+    shown = []
+    ids = []
+    updates = []
+    batches = []
+    hasMore = true
+  }
+
+  mutating func blame(_ problem: String) {
+    if problems.count < 20 { problems.append(problem) }
+  }
+
+  mutating func note(_ update: StreamUpdate) {
+    updates.append(update)
+    switch update {
+    case .messages(let messages, let via):
+      batches.append((messages, via))
+      note(messages)
+    case .history(let more): hasMore = more
+    case .edited(let messages):
+      for message in messages where !ids.contains(message.id) {
+        blame("edited but never shown: \(message.text)")
+      }
+    case .status, .gap, .gapClosed, .outbox, .outboxDone, .notice: return
+    }
+  }
+
+  private mutating func note(_ messages: [Message]) {
+    if messages.isEmpty { blame("an empty batch") }
+    for (left, right) in zip(messages, messages.dropFirst()) where left.key >= right.key {
+      blame("out of order within a batch: \(left.text), \(right.text)")
+    }
+    for message in messages {
+      guard ids.insert(message.id).inserted else {
+        blame("shown twice: \(message.text)")
+        continue
+      }
+      let place = shown.lastIndex { $0.key < message.key }.map { $0 + 1 } ?? 0
+      shown.insert(message, at: place)
+    }
+  }
+
+  /// Everything the server accepted was shown in this run, and nothing else; unless its log began
+  /// anew, what it forgot is still there.
+  mutating func settle(with accepted: [Message], isWholeLog: Bool = true) {
+    let missing = accepted.filter { !ids.contains($0.id) }
+    if !missing.isEmpty {
+      blame("lost \(missing.count): \(missing.prefix(5).map(\.text))")
+    }
+    if isWholeLog, shown.count > accepted.count { blame("shown but never accepted") }
+  }
+}

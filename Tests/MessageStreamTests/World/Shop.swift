@@ -1,0 +1,131 @@
+import LinkCore
+import LinkWire
+
+/// The server as a value: what it accepted, and how it answers for it.
+struct Shop {
+  /// Which contract it speaks.
+  enum Kind: String, CaseIterable {
+    /// With positions, heads and idempotency keys.
+    case ours
+    /// What seed 001 says, and no more: times, page numbers, newest first.
+    case plain
+  }
+
+  let kind: Kind
+  let id: ShopID
+  var epoch = "e1"
+  /// Everything accepted, in the order of acceptance.
+  private(set) var log: [Message] = []
+  /// The same in timeline order.
+  private(set) var ordered: [Message] = []
+  private var keys: [UUID128: Message] = [:]
+  private var lastNumber: UInt64 = 0
+  /// Offsets up to here were trimmed from the log.
+  var trimmed: UInt64 = 0
+  private(set) var hasBegunAnew = false
+
+  // How it may misbehave.
+  var ignoresSince = false
+  var ignoresPage = false
+  /// Refuses connections.
+  var isDown = false
+  /// Answers every request, or every upgrade, with this status.
+  var restStatus: LinkFailure?
+  var upgradeStatus: LinkFailure?
+  /// Larger texts are refused with 413.
+  var longest = 10_000
+
+  init(_ kind: Kind, id: ShopID) {
+    self.kind = kind
+    self.id = id
+  }
+
+  var head: Position? {
+    kind == .ours ? Position(epoch: epoch, offset: offset) : nil
+  }
+
+  private var offset: UInt64 = 0
+
+  /// Takes a message; the same key brings the same message again.
+  mutating func accept(
+    _ text: String, from user: String, at time: Timestamp, key: UUID128? = nil,
+    parent: MessageID? = nil
+  ) -> (message: Message, isNew: Bool) {
+    if kind == .ours, let key, let known = keys[key] { return (known, false) }
+    lastNumber += 1
+    offset += 1
+    // Ids in no order, as a server that draws them at random gives them.
+    var mixer = Chance(seed: lastNumber)
+    let message = Message(
+      id: UUID128(high: mixer.next(), low: lastNumber), shop: id, user: user, username: nil,
+      text: text, createdAt: time, parent: parent,
+      position: kind == .ours ? Position(epoch: epoch, offset: offset) : nil)
+    log.append(message)
+    let place = ordered.lastIndex { $0.key < message.key }.map { $0 + 1 } ?? 0
+    ordered.insert(message, at: place)
+    if let key { keys[key] = message }
+    return (message, true)
+  }
+
+  /// Forgets where everything stood: the log begins anew under another epoch.
+  mutating func beginAnew(keeping count: Int = 0) {
+    hasBegunAnew = true
+    epoch = "e\(lastNumber + 2)"
+    let kept = log.suffix(count)
+    log = []
+    offset = 0
+    for var message in kept {
+      offset += 1
+      message.position = Position(epoch: epoch, offset: offset)
+      log.append(message)
+    }
+    ordered = log.sorted { $0.key < $1.key }
+    trimmed = 0
+  }
+
+  func page(_ query: PageQuery) -> Page {
+    switch (kind, query) {
+    case (_, .page(let number, let limit)):
+      let all = kind == .ours ? log : ordered
+      return page(of: all.reversed(), number, limit)
+    case (.ours, .since(let time, let number, let limit)):
+      return page(of: ordered.filter { $0.createdAt > time }, number, limit)
+    case (.plain, .since(let time, let number, let limit)):
+      let all = ignoresSince ? ordered : Array(ordered.drop { $0.createdAt <= time })
+      return page(of: all.reversed(), number, limit)
+    case (.ours, .after(let position, let limit)): return after(position, limit)
+    case (.ours, .before(let position, let limit)): return before(position, limit)
+    case (.plain, .after), (.plain, .before):
+      return page(of: ordered.reversed(), 1, 20)
+    }
+  }
+
+  private func page(of all: [Message], _ number: Int, _ limit: Int) -> Page {
+    let start = (ignoresPage ? 0 : number - 1) * limit
+    let messages = all.dropFirst(start).prefix(limit)
+    return Page(
+      messages: Array(messages), hasNext: all.count > start + messages.count, head: head)
+  }
+
+  private func after(_ position: Position, _ limit: Int) -> Page {
+    guard position.epoch == epoch, position.offset >= trimmed, position.offset <= offset else {
+      return unrecovered(limit)
+    }
+    let rest = log.drop { ($0.position?.offset ?? 0) <= position.offset }
+    let messages = Array(rest.prefix(limit))
+    return Page(messages: messages, hasNext: rest.count > messages.count, head: head)
+  }
+
+  private func before(_ position: Position, _ limit: Int) -> Page {
+    guard position.epoch == epoch, position.offset > trimmed else { return unrecovered(limit) }
+    let older = log.prefix { ($0.position?.offset ?? 0) < position.offset }
+    let messages = older.reversed().prefix(limit)
+    return Page(messages: Array(messages), hasNext: older.count > messages.count, head: head)
+  }
+
+  private func unrecovered(_ limit: Int) -> Page {
+    Page(
+      messages: Array(log.suffix(limit)), hasNext: log.count > limit, head: head,
+      recovered: false)
+  }
+}

@@ -31,6 +31,7 @@ extension StreamModel {
   /// Forgets what is under way; its answer, if one comes, is late.
   mutating func stopFetching() {
     recovery.run = nil
+    recovery.isCurrent = false
     recovery.again = false
     recovery.retryAt = nil
     history.fetch = nil
@@ -132,6 +133,7 @@ extension StreamModel {
   /// A run is whole: the cursor moves, and everybody who waited for it goes on.
   private mutating func finish(_ run: Recovery.Run, _ page: Page, _ step: inout Step) {
     recovery.run = nil
+    recovery.isCurrent = true
     let isWhole = settle(run, page, &step)
     recovery.cursor.wholeAt = wall(at: step.now)
     writer.set(cursor: recovery.cursor)
@@ -205,6 +207,7 @@ extension StreamModel {
   mutating func fetchFailed(_ id: FetchID, _ failure: LinkFailure, _ step: inout Step) {
     guard let run = recovery.run, run.fetch == id else { return }  // late
     recovery.run = nil
+    recovery.isCurrent = false
     if isStale(failure, asked: run.credentials) {
       for purpose in run.purposes { catchUp(purpose, &step) }
       return

@@ -37,6 +37,9 @@ struct Writer: Sendable, Hashable {
   /// What is on its way to the store.
   var messages: [Message] { (inFlight?.batch.change.messages ?? []) + waiting.change.messages }
 
+  /// Whether nothing is under way and nothing waits.
+  var isDone: Bool { inFlight == nil && waiting.change.isEmpty }
+
   var isFull: Bool { waiting.change.messages.count >= Self.limit }
 
   mutating func add(_ messages: [Message], via: Via) {

@@ -84,11 +84,17 @@ let doors: [Target] = [
       "StoreSQLite", "COpenSSL",
     ]),
   library("CommandKit", at: "Tools/CommandKit", uses: ["LinkCore", "LinkWire"]),
+  library(
+    "HoldfastDemo", at: "Tools/Demo",
+    uses: [
+      "CommandKit", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore", "LinkWire",
+      "LinkRuntime", "LinkServerCore",
+    ]),
   .executableTarget(
     name: "HoldfastCommand",
     dependencies: [
-      "CommandKit", "Holdfast", "HoldfastBackend", "StoreSQLite", "LinkCore", "LinkWire",
-      "LinkRuntime", "MessageStream", "LinkServerCore", "LifecycleSystem", "CLinux",
+      "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "StoreSQLite", "LinkCore",
+      "LinkWire", "LinkRuntime", "MessageStream", "LinkServerCore", "LifecycleSystem", "CLinux",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]
@@ -123,7 +129,7 @@ let checks: [Target] = [
     "HoldfastTests",
     uses: [
       "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "Holdfast", "HoldfastBackend",
-      "HoldfastTestKit", "CLinux", "CommandKit",
+      "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo",
     ]),
   tests("HouseTests", uses: []),
 ]

@@ -33,7 +33,8 @@ import Testing
   @Test(arguments: [
     (
       [],
-      "holdfast: a command is missing; one of serve, token, stream, send, history, replay, policy"
+      "holdfast: a command is missing; one of demo, serve, token, stream, send, history, replay, "
+        + "policy"
     ),
     (["serv"], "holdfast: unknown command serv; did you mean serve?"),
     (["serve", "--prot", "1"], "holdfast serve: unknown option --prot; did you mean --port?"),

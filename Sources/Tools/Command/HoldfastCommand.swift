@@ -23,14 +23,14 @@ struct HoldfastCommand {
         """
       ],
       examples: [
+        .init("holdfast demo", "watch a link hold, in less than a minute"),
         .init("holdfast serve", "run the backend of shop messages on port 8787"),
         .init("holdfast token --user ann --shops bakery", "make a token for it"),
         .init("holdfast policy show message-stream", "see every number of a policy"),
       ],
       commands: [
-        ServeCommand.command, TokenCommand.command, StreamCommand.command, SendCommand.command,
-        HistoryCommand.command, ReplayCommand.command,
-        PolicyCommands.command,
+        DemoCommand.command, ServeCommand.command, TokenCommand.command, StreamCommand.command,
+        SendCommand.command, HistoryCommand.command, ReplayCommand.command, PolicyCommands.command,
       ])
   }
 

@@ -78,6 +78,8 @@ struct Explorer {
         let (after, effects) = follow(event, from: node)
         violations += Promises.broken(from: node, by: event, to: after, effects: effects)
         if stopAtFirst, !violations.isEmpty { return }
+        // What changed nothing leads nowhere new.
+        if after.link == node.link, after.proven == node.proven { continue }
         if seen.insert(after.shape).inserted { queue.append(after) }
       }
     }
@@ -154,6 +156,5 @@ struct Explorer {
   private static let failures: [LinkFailure] = [
     .reset, .refused, .timeout(.connect), .tls(.expired, detail: ""), unauthorized, forbidden,
     .http(status: 503, retryAfter: .seconds(7), detail: ""), .closed(code: 1012, reason: ""),
-    .closed(code: 4401, reason: ""),
   ]
 }

@@ -2,7 +2,7 @@
 
 /// What tells two links apart once time is abstracted away: the states of the exploration.
 struct LinkShape: Hashable {
-  var state: String
+  var state: State
   var series: Series?
   var isStable = false
   var isAsked = false
@@ -14,7 +14,7 @@ struct LinkShape: Hashable {
   var credentials: Credentials.State
   var isRefreshing: Bool
   var isUnproven: Bool
-  var standby: String
+  var standby: Standby
 
   init(_ link: Link, at now: Instant) {
     wish = link.gate.wish
@@ -26,11 +26,11 @@ struct LinkShape: Hashable {
     isRefreshing = link.gate.credentials.isRefreshing
     isUnproven = link.gate.credentials.isUnproven
     switch link.standby.state {
-    case .off: standby = "off"
-    case .queued: standby = "queued"
-    case .rearming: standby = "rearming"
+    case .off: standby = .off
+    case .queued: standby = .queued
+    case .rearming: standby = .rearming
     case .polling(let polling):
-      standby = "polling \(polling.awaitsRecovery) \(polling.isSlow)"
+      standby = .polling(awaitsRecovery: polling.awaitsRecovery, isSlow: polling.isSlow)
     }
     (state, series) = Self.parts(link.state)
     if series?.spread != nil { series?.spread = .seconds(1) }
@@ -46,30 +46,48 @@ struct LinkShape: Hashable {
     }
   }
 
-  private static func parts(_ state: Link.State) -> (String, Series?) {
+  private static func parts(_ state: Link.State) -> (State, Series?) {
     switch state {
-    case .idle(let reason): ("idle \(reason.map(Self.kind) ?? "")", nil)
-    case .held(let held): (held.obstacle == .background ? "left" : "held", held.series)
-    case .settling(let settling): ("settling", settling.series)
-    case .waiting(let waiting): ("waiting", waiting.series)
-    case .refreshing(let refreshing): ("refreshing \(refreshing.failure == nil)", refreshing.series)
-    case .preparing(let trying): ("preparing", trying.series)
-    case .opening(let trying): ("opening", trying.series)
-    case .establishing(let trying): ("establishing", trying.series)
-    case .ready(let ready): ("ready", ready.series)
-    case .resting: ("resting", nil)
-    case .failed(let reason): ("failed \(Self.kind(reason))", nil)
+    case .idle(let reason): (.idle(reason.map(kind)), nil)
+    case .held(let held): (held.obstacle == .background ? .left : .held, held.series)
+    case .settling(let settling): (.settling, settling.series)
+    case .waiting(let waiting): (.waiting, waiting.series)
+    case .refreshing(let refreshing):
+      (.refreshing(isFirst: refreshing.failure == nil), refreshing.series)
+    case .preparing(let trying): (.preparing, trying.series)
+    case .opening(let trying): (.opening, trying.series)
+    case .establishing(let trying): (.establishing, trying.series)
+    case .ready(let ready): (.ready, ready.series)
+    case .resting: (.resting, nil)
+    case .failed(let reason): (.failed(kind(reason)), nil)
     }
   }
 
-  private static func kind(_ reason: LinkStatus.Reason) -> String {
+  private static func kind(_ reason: LinkStatus.Reason) -> Kind {
     switch reason {
-    case .obstacle: "obstacle"
-    case .failure: "failure"
-    case .signIn: "signIn"
-    case .exhausted: "exhausted"
-    case .ended: "ended"
-    case .settling: "settling"
+    case .obstacle: .obstacle
+    case .failure: .failure
+    case .signIn: .signIn
+    case .exhausted: .exhausted
+    case .ended: .ended
+    case .settling: .settling
     }
+  }
+
+  enum State: Hashable {
+    case idle(Kind?)
+    case held, left, settling, waiting
+    case refreshing(isFirst: Bool)
+    case preparing, opening, establishing, ready, resting
+    case failed(Kind)
+  }
+
+  enum Kind: Hashable {
+    case obstacle, failure, signIn, exhausted, ended, settling
+  }
+
+  enum Standby: Hashable {
+    case off, queued, rearming
+    case polling(awaitsRecovery: Bool, isSlow: Bool)
   }
 }

@@ -1,0 +1,114 @@
+import HoldfastBackend
+import LinkCore
+import LinkRuntime
+import LinkWire
+
+/// The other users: they write to the server without a pause, past the broken network.
+///
+/// A post that got no answer is made again with the same key, so that it counts once.
+actor Customers {
+  /// Two of them, ten messages a second each.
+  static let pause = Duration.milliseconds(100)
+  static let names = ["ann", "ben"]
+  private static let timeout = Duration.seconds(5)
+
+  private let http: any HTTPClient
+  private let scene: Scene
+  private let server: String
+  private let shop: ShopID
+  private var chance: Chance
+  private var isOpen = true
+  private var tokens: [String] = []
+  private var writing: [Task<Void, Never>] = []
+  private(set) var strangeAnswer: String?
+
+  init(http: any HTTPClient, scene: Scene, server: String, shop: ShopID, seed: UInt64) {
+    self.http = http
+    self.scene = scene
+    self.server = server
+    self.shop = shop
+    chance = Chance(seed: seed)
+  }
+
+  func start(tokens: [String]) {
+    self.tokens = tokens
+    writing = tokens.map { token in Task { await self.write(with: token) } }
+  }
+
+  /// Lets everybody finish the message at hand.
+  func stop() async {
+    isOpen = false
+    for task in writing { await task.value }
+  }
+
+  /// Leaves at once, answered or not.
+  func leave() async {
+    for task in writing { task.cancel() }
+    await stop()
+  }
+
+  /// How many messages the server's log holds by its own word; `nil` without an answer.
+  func countInLog() async -> UInt64? {
+    guard let token = tokens.first else { return nil }
+    let request = HTTPRequest(
+      method: "GET", url: server + ShopRoute.paginated(shop).path,
+      headers: [("Authorization", "Bearer \(token)")],
+      query: PageQuery.page(number: 1, limit: 1).parameters, timeout: Self.timeout,
+      maxBodyBytes: 1 << 20)
+    guard let answer = try? await http.send(request), answer.status == 200 else { return nil }
+    // Offsets count from 1 without holes.
+    return (try? PageCodec.decode(answer.body, shop: shop))?.head?.offset
+  }
+
+  private func write(with token: String) async {
+    while isOpen {
+      let text = Phrases.any(using: &chance)
+      let key = UUID128.random(using: &chance)
+      while !Task.isCancelled {
+        if let message = await post(text, key: key, token: token) {
+          await scene.accepted(Judge.Entry(key: message.key, text: text))
+          break
+        }
+        try? await Task.sleep(for: Self.pause)
+      }
+      if Task.isCancelled { return }
+      try? await Task.sleep(for: Self.pause * (0.5 + chance.unit()))
+    }
+  }
+
+  private func post(_ text: String, key: UUID128, token: String) async -> Message? {
+    let request = HTTPRequest(
+      method: "POST", url: server + ShopRoute.send.path,
+      headers: [
+        ("Content-Type", "application/json"), ("Authorization", "Bearer \(token)"),
+        ("Idempotency-Key", key.description),
+      ], body: NewMessage(shop: shop, text: text).encode(), timeout: Self.timeout,
+      maxBodyBytes: 1 << 20)
+    guard let answer = try? await http.send(request) else { return nil }
+    guard answer.status == 201 || answer.status == 200 else {
+      // A server that starts or is busy says 503 or 429; anything else is a fault of the story.
+      if ![429, 503].contains(answer.status) {
+        strangeAnswer = "a post was answered \(answer.status)"
+      }
+      return nil
+    }
+    return try? Envelope.decodeMessage(answer.body, shop: shop)
+  }
+}
+
+/// What customers write: often the same, sometimes what breaks careless programs.
+enum Phrases {
+  private static let usual = [
+    "Is the sourdough ready?", "ok", "ok", "Two croissants, please", "On my way",
+  ]
+  private static let unusual = [
+    "line one\nline two", "\"quoted\" \\ and {\"json\":[1,2]}", "Zażółć gęślą jaźń",
+    "\u{1F469}\u{200D}\u{1F373} \u{1F950}", "\u{202E}right to left\u{202C}", "e\u{301} is not é",
+    " ", String(repeating: "long ", count: 400), "\u{1}control\u{7F}",
+  ]
+
+  static func any(using chance: inout Chance) -> String {
+    let list = chance.unit() < 0.2 ? unusual : usual
+    return list[Int(chance.next() % UInt64(list.count))]
+  }
+}

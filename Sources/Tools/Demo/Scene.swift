@@ -1,0 +1,88 @@
+import LinkWire
+
+/// What happened so far, and whoever waits for more of it.
+actor Scene {
+  typealias Moment = ContinuousClock.Instant
+
+  /// Everything that the story looks at.
+  struct Facts: Sendable {
+    var accepted: [Judge.Entry] = []
+    /// What each run of the phone showed.
+    var runs: [[Judge.Shown]] = []
+    /// How messages came to be shown, each counted when it was shown first.
+    var via: [String: Int] = [:]
+    /// Accepted, and not shown yet.
+    var unseen: Set<MessageID> = []
+    var statuses: [(at: Moment, status: PhoneLine.Status)] = []
+    /// How the present run of the phone ended.
+    var ending: String?
+    fileprivate var seen: Set<MessageID> = []
+
+    var status: PhoneLine.Status { statuses.last?.status ?? PhoneLine.Status() }
+  }
+
+  private struct Waiting {
+    var condition: @Sendable (Facts) -> Bool
+    var continuation: CheckedContinuation<Moment?, Never>
+  }
+
+  private(set) var facts = Facts()
+  private var waiting: [Int: Waiting] = [:]
+  private var lastWaiting = 0
+
+  func accepted(_ entry: Judge.Entry) {
+    facts.accepted.append(entry)
+    if !facts.seen.contains(entry.key.id) { facts.unseen.insert(entry.key.id) }
+  }
+
+  func phoneLaunched() {
+    facts.runs.append([])
+    facts.ending = nil
+    facts.statuses.append((.now, PhoneLine.Status()))
+  }
+
+  func phoneSaid(_ line: PhoneLine) {
+    switch line {
+    case .status(let status): facts.statuses.append((.now, status))
+    case .message(let shown, let via):
+      if !facts.runs.isEmpty { facts.runs[facts.runs.count - 1].append(shown) }
+      facts.unseen.remove(shown.id)
+      if facts.seen.insert(shown.id).inserted { facts.via[via, default: 0] += 1 }
+    case .other: return
+    }
+    look()
+  }
+
+  func phoneEnded(_ ending: String) {
+    facts.ending = ending
+    look()
+  }
+
+  /// Waits until `condition` holds, and answers when it did; `nil` when it did not in time.
+  func wait(
+    atMost limit: Duration, until condition: @escaping @Sendable (Facts) -> Bool
+  ) async -> Moment? {
+    if condition(facts) { return .now }
+    lastWaiting += 1
+    let number = lastWaiting
+    let timer = Task {
+      try? await Task.sleep(for: limit)
+      waiting.removeValue(forKey: number)?.continuation.resume(returning: nil)
+    }
+    defer { timer.cancel() }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation {
+        waiting[number] = Waiting(condition: condition, continuation: $0)
+      }
+    } onCancel: {
+      timer.cancel()
+    }
+  }
+
+  private func look() {
+    let now = Moment.now
+    for number in waiting.keys.sorted() where waiting[number]?.condition(facts) == true {
+      waiting.removeValue(forKey: number)?.continuation.resume(returning: now)
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import CommandKit
+import Foundation
+import HoldfastTestKit
+import Testing
+
+@testable import HoldfastDemo
+
+/// The whole product on real sockets: backend, network, phone.
+@Suite(.timeLimit(.minutes(2))) struct DemoRunTests {
+  @Test func `ends with a clean ledger and leaves nothing behind`() async throws {
+    try await CommandProcess.scratch { directory in
+      let outcome = try await CommandProcess.run(
+        "demo", "--json", "--seed", "7", environment: ["TMPDIR": directory])
+      let story = outcome.output.joined(separator: "\n")
+      #expect(outcome.status == 0, "\(story)")
+      #expect(outcome.errors == [])
+      let events = try outcome.output.map { try [String: Any].reading($0) }
+      let titles = events.compactMap { $0["title"] as? String }
+      #expect(
+        titles == [
+          "Steady traffic", "The link is cut", "Half-open: nothing arrives, nothing closes",
+          "The server restarts", "The token expires", "Refused, polling, and back up",
+          "The phone is killed", "Calm",
+        ])
+      let ledger = try #require(events.last)
+      #expect(ledger["event"] as? String == "ledger")
+      #expect(ledger["clean"] as? Bool == true, "\(story)")
+      let sent = try #require(ledger["sent"] as? Int)
+      #expect(sent > 200 && ledger["shown"] as? Int == sent)
+      for fault in ["lost", "duplicated", "outOfOrder", "altered", "unknown"] {
+        #expect(ledger[fault] as? Int == 0, "\(fault)")
+      }
+      let troubles = try #require(ledger["troubles"] as? [[String: Any]])
+      #expect(troubles.compactMap { $0["trouble"] as? String } == Trouble.allCases.map(\.rawValue))
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
+    }
+  }
+
+  @Test func `ends cleanly and at once when interrupted`() async throws {
+    try await CommandProcess.scratch { directory in
+      let demo = try CommandProcess.start(["demo"], environment: ["TMPDIR": directory])
+      for await line in demo.lines where line.contains("phone    connected") {
+        demo.signal(SIGINT)
+      }
+      var errors: [String] = []
+      for await line in demo.diagnostics { errors.append(line) }
+      #expect(await demo.exit() == 1)
+      #expect(errors == ["holdfast demo: interrupted before its end"])
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
+      #expect(Self.processes(naming: directory) == [])
+    }
+  }
+
+  @Test func `says why when the phone cannot follow`() async throws {
+    let narrator = Narrator(.people(Style(isColourful: false)))
+    let demo = Demo(program: "false", seed: 1, narrator: narrator) { _ in }
+    await #expect(throws: DemoFailure.setup("the phone did not connect (status 1)")) {
+      try await demo.run()
+    }
+  }
+
+  /// The command lines of running processes that hold `text`.
+  private static func processes(naming text: String) -> [String] {
+    let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    return numbers.filter { $0.allSatisfy(\.isNumber) }.compactMap {
+      guard let line = FileManager.default.contents(atPath: "/proc/\($0)/cmdline") else {
+        return nil
+      }
+      let words = String(decoding: line, as: UTF8.self)
+      return words.contains(text) ? words : nil
+    }
+  }
+}

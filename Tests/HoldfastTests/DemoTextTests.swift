@@ -1,0 +1,128 @@
+import CommandKit
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import HoldfastDemo
+
+@Suite struct DemoTextTests {
+  private static let ledger = Ledger(
+    counts: Counts(sent: 620, shown: 619, lost: 1),
+    outcomes: [
+      Outcome(
+        trouble: .halfOpen, noticed: .milliseconds(2994), whole: .milliseconds(9),
+        bounds: .init(noticed: .seconds(5), whole: .milliseconds(4800))),
+      Outcome(
+        trouble: .kill, noticed: nil, whole: nil,
+        bounds: .init(noticed: nil, whole: .seconds(3))),
+    ], faults: ["the timeline has 1 holes"])
+
+  private static let story: [StoryEvent] = [
+    StoryEvent(at: .zero, what: .title("A phone follows a shop.")),
+    StoryEvent(at: .zero, what: .told(.story, "Waits are cut.")),
+    StoryEvent(at: .milliseconds(1), what: .chapter(1, "Steady traffic")),
+    StoryEvent(at: .milliseconds(49), what: .told(.server, "runs")),
+    StoryEvent(at: .milliseconds(12_350), what: .told(.phone, "says \"hi\"")),
+    StoryEvent(at: .milliseconds(40_001), what: .ledger(ledger)),
+  ]
+
+  private static func told(_ form: Narrator.Form) -> String {
+    story.flatMap(Narrator(form).lines).joined(separator: "\n")
+  }
+
+  @Test func `tells the story to people in short lines`() {
+    #expect(
+      Self.told(.people(Style(isColourful: false))) == """
+        A phone follows a shop.
+        Waits are cut.
+
+        1. Steady traffic
+           0.0 s  server   runs
+          12.4 s  phone    says "hi"
+
+        The ledger
+           trouble         noticed after  at most  whole after  at most
+        ✓  half-open link  2.99 s         5.00 s   < 0.01 s     4.80 s
+        ✗  phone killed    -              -        never        3.00 s
+
+           messages
+        ✓  sent          620
+        ✗  shown         619
+        ✗  lost          1
+        ✓  duplicated    0
+        ✓  out of order  0
+
+        ✗  the timeline has 1 holes
+        The ledger is not clean.
+        """)
+  }
+
+  @Test func `colours headings and what went wrong`() {
+    let told = Self.told(.people(Style(isColourful: true)))
+    #expect(told.contains("\u{1B}[1m1. Steady traffic\u{1B}[0m"))
+    #expect(told.contains("\u{1B}[31m✗  lost          1\u{1B}[0m"))
+    #expect(told.contains("\n✓  sent          620\n"))
+  }
+
+  @Test func `tells the story to programs as JSON lines`() {
+    #expect(
+      Self.told(.json) == #"""
+        {"seconds":0.0,"event":"title","text":"A phone follows a shop."}
+        {"seconds":0.0,"event":"told","who":"story","text":"Waits are cut."}
+        {"seconds":0.001,"event":"chapter","number":1,"title":"Steady traffic"}
+        {"seconds":0.049,"event":"told","who":"server","text":"runs"}
+        {"seconds":12.35,"event":"told","who":"phone","text":"says \"hi\""}
+        {"seconds":40.001,"event":"ledger","clean":false,"sent":620,"shown":619,"lost":1,\#
+        "duplicated":0,"outOfOrder":0,"altered":0,"unknown":0,"troubles":[\#
+        {"trouble":"halfOpen","noticedAfter":2.994,"noticedAtMost":5.0,"wholeAfter":0.009,\#
+        "wholeAtMost":4.8,"held":true},\#
+        {"trouble":"kill","noticedAfter":null,"noticedAtMost":null,"wholeAfter":null,\#
+        "wholeAtMost":3.0,"held":false}],"faults":["the timeline has 1 holes"]}
+        """#)
+  }
+
+  @Test func `reads what the phone prints`() {
+    let id = UUID128(high: 1, low: 2)
+    let cases: [(String, PhoneLine?)] = [
+      (
+        #"{"at":"t","event":"status","status":"RECONNECTING","attempt":1,"of":5,"retryIn":0.1,"#
+          + #""mode":"polling","reason":"refused"}"#,
+        .status(.init(status: "RECONNECTING", mode: "polling", reason: "refused"))
+      ),
+      (
+        #"{"event":"status","status":"CONNECTED","mode":"live","reason":null}"#,
+        .status(.init(status: "CONNECTED", mode: "live"))
+      ),
+      (
+        #"{"event":"message","id":"\#(id)","text":"a\nb","via":"catchUp"}"#,
+        .message(Judge.Shown(id: id, text: "a\nb"), via: "catchUp")
+      ),
+      (
+        #"{"event":"notice","kind":"store","detail":"full"}"#,
+        .other(event: "notice", detail: "full")
+      ),
+      (#"{"event":"message","id":"none","text":"","via":"live"}"#, nil),
+      (#"{"status":"CONNECTED"}"#, nil), ("", nil), ("{", nil), ("{} {}", nil),
+    ]
+    for (line, read) in cases { #expect(PhoneLine(line) == read, "\(line)") }
+  }
+
+  @Test func `bounds each trouble by the policy and the work`() throws {
+    let policy = try DemoPolicy.policy()
+    let bounds = Trouble.allCases.map { $0.bounds(policy) }
+    let expected: [(noticed: Duration?, whole: Duration)] = [
+      (.seconds(2), .milliseconds(3800)), (.seconds(5), .milliseconds(4800)),
+      (.seconds(2), .milliseconds(4300)), (.seconds(2), .seconds(3)),
+      (.seconds(2), .milliseconds(3650)), (nil, .milliseconds(7400)), (nil, .seconds(3)),
+    ]
+    #expect(bounds == expected.map { Outcome.Bounds(noticed: $0.noticed, whole: $0.whole) })
+  }
+
+  @Test func `keeps every wait of the real policy in proportion`() throws {
+    let (real, cut) = (LinkPolicy.messageStream, try DemoPolicy.policy())
+    #expect(real.retry.reconnect == .list([0, 1, 2, 4, 8].map { .seconds($0) }))
+    #expect(cut.retry.reconnect == .list([0, 100, 200, 400, 800].map { .milliseconds($0) }))
+    #expect(real.liveness.silence == .seconds(90))
+    #expect(cut.liveness.silence == .seconds(3))
+  }
+}

@@ -13,9 +13,9 @@ import Testing
     let bench = try await StreamBench.make()
     try await bench.post(["one", "two"])
     let (stream, follower) = try await bench.follow()
-    await follower.wait { $0.isLive && $0.texts.count == 2 }
+    await follower.wait { $0.isLive && $0.texts.count >= 2 }
     try await bench.post("three")
-    await follower.wait { $0.texts.count == 3 }
+    await follower.wait { $0.texts.count >= 3 }
     let seen = await follower.seen
     #expect(seen.texts == ["one", "two", "three"])
     #expect(seen.messages.map(\.via) == [.history, .history, .live])
@@ -30,13 +30,13 @@ import Testing
     let (stream, follower) = try await bench.follow()
     await follower.wait { $0.isLive }
     try await bench.post("before")
-    await follower.wait { $0.texts == ["before"] }
+    await follower.wait { $0.texts.contains("before") }
     try await bench.proxy.set(fault)
     try await bench.post(["during 1", "during 2"])
     try await bench.proxy.set(.pass)
-    await follower.wait { $0.texts.count == 3 && $0.isLive }
+    await follower.wait { $0.texts.count >= 3 && $0.isLive }
     try await bench.post("after")
-    await follower.wait { $0.texts.count == 4 }
+    await follower.wait { $0.texts.count >= 4 }
     #expect(await follower.seen.texts == ["before", "during 1", "during 2", "after"])
     await stream.close()
     await bench.end()
@@ -52,7 +52,7 @@ import Testing
     try await bench.post("lost on the way")
     await follower.wait { $0.statuses.last?.reason == .failure(.timeout(.silence)) || !$0.isLive }
     try await bench.proxy.set(.pass)
-    await follower.wait { $0.texts == ["lost on the way"] }
+    await follower.wait { $0.texts.contains("lost on the way") }
     await stream.close()
     await bench.end()
   }
@@ -67,7 +67,7 @@ import Testing
     #expect(await follower.seen.statuses.last?.mode == .polling)
     try await bench.post("while away")
     try await bench.proxy.set(.pass)
-    await follower.wait { $0.texts == ["while away"] && $0.isLive }
+    await follower.wait { $0.texts.contains("while away") && $0.isLive }
     await stream.close()
     await bench.end()
   }
@@ -80,7 +80,7 @@ import Testing
     await follower.wait { $0.isLive }
     await follower.wait { seen in seen.statuses.contains { $0.state == .reconnecting } }
     try await bench.post("after the expiry")
-    await follower.wait { $0.texts == ["after the expiry"] }
+    await follower.wait { $0.texts.contains("after the expiry") }
     #expect(await bench.tokens.given >= 2)
     await stream.close()
     await bench.end()
@@ -106,9 +106,9 @@ import Testing
     bench.reachability.change(to: .unreachable)
     await follower.wait { $0.statuses.last?.reason == .obstacle(.unreachable) }
     stream.send("written in the lift")
-    await follower.wait { $0.outbox.count == 1 }
+    await follower.wait { $0.outbox.count >= 1 }
     bench.reachability.change(to: .reachable(path: PathID("a")))
-    await follower.wait { $0.texts == ["written in the lift"] && $0.sent.count == 1 }
+    await follower.wait { $0.texts.contains("written in the lift") && $0.sent.count >= 1 }
     await stream.close()
     await bench.end()
   }
@@ -119,11 +119,11 @@ import Testing
     let bench = try await StreamBench.make(policy: policy)
     try await bench.post((1...120).map { "old \($0)" })
     let (stream, follower) = try await bench.follow()
-    await follower.wait { $0.isLive && $0.texts.count == 50 }
+    await follower.wait { $0.isLive && $0.texts.count >= 50 }
     try await bench.proxy.set(.cut)
     try await bench.post((1...130).map { "missed \($0)" })
     try await bench.proxy.set(.pass)
-    await follower.wait { $0.texts.count == 180 }
+    await follower.wait { $0.texts.count >= 180 }
     // Pages come newest first from such a server, so only the whole is in order.
     let shown = await follower.seen.messages.map(\.message).sorted { $0.key < $1.key }
     #expect(shown.map(\.text) == (71...120).map { "old \($0)" } + (1...130).map { "missed \($0)" })
@@ -135,11 +135,11 @@ import Testing
     let bench = try await StreamBench.make()
     try await bench.post((1...120).map { "\($0)" })
     let (stream, follower) = try await bench.follow()
-    await follower.wait { $0.isLive && $0.texts.count == 50 }
+    await follower.wait { $0.isLive && $0.texts.count >= 50 }
     stream.loadOlder()
-    await follower.wait { $0.texts.count == 100 }
+    await follower.wait { $0.texts.count >= 100 }
     stream.loadOlder()
-    await follower.wait { $0.texts.count == 120 }
+    await follower.wait { $0.texts.count >= 120 }
     stream.loadOlder()
     await follower.wait { $0.historyEnds.last == false }
     #expect(Set(await follower.seen.texts).count == 120)
@@ -151,11 +151,11 @@ import Testing
     let bench = try await StreamBench.make()
     try await bench.post("first")
     let (first, one) = try await bench.follow()
-    await one.wait { $0.isLive && $0.texts.count == 1 }
+    await one.wait { $0.isLive && $0.texts.count >= 1 }
     await first.close()
     try await bench.post("second")
     let (second, two) = try await bench.follow()
-    await two.wait { $0.isLive && $0.texts.count == 2 }
+    await two.wait { $0.isLive && $0.texts.count >= 2 }
     #expect(await two.seen.messages.map(\.via) == [.history, .catchUp])
     await second.close()
     await bench.end()
@@ -185,7 +185,8 @@ import Testing
     try await bench.post((1...300).map { "\($0)" })
     let follower = Follower()
     follower.follow(stream)
-    await follower.wait { seen in seen.texts.last == "300" }
+    await follower.wait { $0.texts.count >= 300 }
+    #expect(Set(await follower.seen.texts) == Set((1...300).map { "\($0)" }))
     await stream.close()
     await bench.end()
   }
@@ -215,7 +216,7 @@ import Testing
     let follower = Follower()
     follower.follow(stream)
     stream.send("mine")
-    await follower.wait { $0.texts.count == 2 && $0.sent.count == 1 }
+    await follower.wait { $0.texts.count >= 2 && $0.sent.count >= 1 }
     #expect(await follower.seen.notices == [])
     #expect(await bench.tokens.given == 1)
     await stream.close()

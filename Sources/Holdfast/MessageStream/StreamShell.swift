@@ -57,6 +57,8 @@ actor StreamShell {
     for attempt in sockets.keys.sorted() { close(attempt, code: 1000) }
     for task in closing.values { await task.value }
     updates.end()
+    // It holds the driver, which holds this.
+    post = nil
   }
 
   func forgetConnections() async { await network.forgetConnections() }
@@ -77,6 +79,12 @@ actor StreamShell {
 
   private func close(_ attempt: AttemptID, code: UInt16) {
     guard let socket = sockets.removeValue(forKey: attempt) else { return }
+    // Closed because its way fell silent or went away: idle REST connections went the same way.
+    if code == 1001 {
+      start { [network] in
+        await network.forgetConnections(); return nil
+      }
+    }
     lastTask += 1
     let id = lastTask
     closing[id] = Task {

@@ -12,7 +12,7 @@ struct TLSTests {
 
   @Test(arguments: ["1.2", "1.3"])
   func `an extra authority is trusted, and the second dial resumes`(version: String) async throws {
-    let server = try TLSServer(.good, version: version)
+    let server = try await TLSServer(.good, version: version)
     let network = try Self.trusting()
     for session in ["new", "resumed", "resumed"] {
       let socket = await Opened(network, .to(server.socketURL))
@@ -33,7 +33,7 @@ struct TLSTests {
   func `a bad certificate is refused for its own reason`(
     kind: Certificates.Kind, reason: LinkFailure.TLSReason
   ) async throws {
-    let server = try TLSServer(kind)
+    let server = try await TLSServer(kind)
     let network = try Self.trusting()
     let socket = await Opened(network, .to(server.socketURL))
     #expect(await socket.failure()?.reason == reason)
@@ -44,7 +44,7 @@ struct TLSTests {
   }
 
   @Test func `an authority that nobody named is unknown`() async throws {
-    let server = try TLSServer(.good)
+    let server = try await TLSServer(.good)
     let network = try CurlNetwork()
     let socket = await Opened(network, .to(server.socketURL))
     #expect(await socket.failure()?.reason == .unknownAuthority)
@@ -55,7 +55,7 @@ struct TLSTests {
   }
 
   @Test func `a session made with trust does not open the way without`() async throws {
-    let server = try TLSServer(.good)
+    let server = try await TLSServer(.good)
     let trusting = await Opened(try Self.trusting(), .to(server.socketURL))
     _ = await trusting.nextAfterOpening()
     let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
@@ -63,7 +63,7 @@ struct TLSTests {
   }
 
   @Test func `what was queued while the peer did not read arrives whole`() async throws {
-    let server = try TLSServer(.good)
+    let server = try await TLSServer(.good)
     let authority = try Certificates.shared.get().authority
     let network = try CurlNetwork(
       CurlConfiguration(authorities: authority, maxQueuedBytes: 300_000))
@@ -79,7 +79,7 @@ struct TLSTests {
   }
 
   @Test func `a reset under TLS is reset, and no signal ends the process`() async throws {
-    let server = try TLSServer(.good)
+    let server = try await TLSServer(.good)
     let socket = await Opened(try Self.trusting(), .to(server.socketURL + "/reset"))
     _ = await socket.nextAfterOpening()
     while await socket.handle.send(text: [0x61]) {}
@@ -97,7 +97,7 @@ struct TLSTests {
   }
 
   @Test func `a server that knows only an old version is refused`() async throws {
-    let server = try TLSServer(.good, version: "1.1")
+    let server = try await TLSServer(.good, version: "1.1")
     let socket = await Opened(try Self.trusting(), .to(server.socketURL))
     #expect(await socket.failure()?.reason == .version)
   }
@@ -125,7 +125,7 @@ struct TLSTests {
 
   @Test func `an authority file that is not there is this device's fault`() async throws {
     let network = try CurlNetwork(CurlConfiguration(authorities: "/nowhere/ca.pem"))
-    let server = try TLSServer(.good)
+    let server = try await TLSServer(.good)
     let socket = await Opened(network, .to(server.socketURL))
     guard case .local = await socket.failure() else {
       Issue.record("not local")

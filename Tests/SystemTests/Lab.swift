@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import Glibc
+import HoldfastTestKit
 import Synchronization
 import Testing
 
@@ -87,10 +88,6 @@ final class Lab: Sendable {
   }
 
   @discardableResult func run(_ arguments: String) throws -> String {
-    let child = try Child("ip \(arguments)")
-    var text = ""
-    while let line = child.line() { text += line + "\n" }
-    guard child.wait() == 0 else { throw ChildFailure(text: "ip \(arguments): \(text)") }
-    return text
+    try Shell.wait(for: ["ip"] + arguments.split(separator: " ").map(String.init))
   }
 }

@@ -1,10 +1,12 @@
-import Foundation
+import HoldfastTestKit
 
 /// Certificates for 127.0.0.1 and localhost, made once with the `openssl` command.
 struct Certificates {
-  let folder: String
+  private let scratch: Scratch
 
   static let shared = Result { try Certificates() }
+
+  var folder: String { scratch.path }
 
   /// The authority that signed all but `selfSigned`.
   var authority: String { "\(folder)/ca.pem" }
@@ -15,8 +17,7 @@ struct Certificates {
   }
 
   private init() throws {
-    folder = FileManager.default.temporaryDirectory.path + "/certificates-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    scratch = try Scratch()
     let hosts = "subjectAltName=IP:127.0.0.1,DNS:localhost"
     try run("req -x509 \(Self.key("ca")) -subj /CN=Authority -days 30 -out ca.pem")
     try run(
@@ -25,7 +26,7 @@ struct Certificates {
     for (kind, names, days) in [
       (Kind.good, hosts, 30), (.expired, hosts, -1), (.wrongHost, "subjectAltName=DNS:other", 30),
     ] {
-      try Data(names.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(kind).names"))
+      try scratch.write(names.utf8, to: "\(kind).names")
       try run("req -new \(Self.key(kind.rawValue)) -subj /CN=leaf -out \(kind).csr")
       try run(
         "x509 -req -in \(kind).csr -CA ca.pem -CAkey ca.key -CAcreateserial -days \(days) "
@@ -38,14 +39,6 @@ struct Certificates {
   }
 
   private func run(_ words: String) throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["openssl"] + words.split(separator: " ").map(String.init)
-    process.currentDirectoryURL = URL(fileURLWithPath: folder)
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw POSIXError(.EINVAL) }
+    try Shell.wait(for: ["sh", "-c", "cd '\(folder)' && exec openssl \(words)"])
   }
 }

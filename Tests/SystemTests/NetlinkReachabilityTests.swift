@@ -1,5 +1,6 @@
 import CLinux
 import Foundation
+import HoldfastTestKit
 import LinkCore
 import Testing
 
@@ -10,6 +11,16 @@ import Testing
 struct NetlinkReachabilityTests {
   static let wifi = NetworkPictureTests.wifi
   static let cell = NetworkPictureTests.cell
+
+  @Test func `keeps the contract of a reachability monitor`() async throws {
+    let lab = try Lab()
+    try lab.addWiFi()
+    try lab.addCell()
+    var links = ["wlan0", "cell0"].makeIterator()
+    try await reachabilityMonitorContract(lab.monitor()) {
+      if let link = links.next() { try lab.ip("link set \(link) down") }
+    }
+  }
 
   @Test func `a namespace with loopback alone is unreachable`() async throws {
     let lab = try Lab()

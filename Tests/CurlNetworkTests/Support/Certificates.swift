@@ -4,7 +4,7 @@ import HoldfastTestKit
 struct Certificates {
   private let scratch: Scratch
 
-  static let shared = Result { try Certificates() }
+  static let shared = Task { try await Certificates() }
 
   var folder: String { scratch.path }
 
@@ -16,19 +16,19 @@ struct Certificates {
     case good, expired, wrongHost, selfSigned
   }
 
-  private init() throws {
+  private init() async throws {
     scratch = try Scratch()
     let hosts = "subjectAltName=IP:127.0.0.1,DNS:localhost"
-    try run("req -x509 \(Self.key("ca")) -subj /CN=Authority -days 30 -out ca.pem")
-    try run(
+    try await run("req -x509 \(Self.key("ca")) -subj /CN=Authority -days 30 -out ca.pem")
+    try await run(
       "req -x509 \(Self.key("selfSigned")) -subj /CN=leaf -addext \(hosts) -days 30 "
         + "-out selfSigned.pem")
     for (kind, names, days) in [
       (Kind.good, hosts, 30), (.expired, hosts, -1), (.wrongHost, "subjectAltName=DNS:other", 30),
     ] {
       try scratch.write(names.utf8, to: "\(kind).names")
-      try run("req -new \(Self.key(kind.rawValue)) -subj /CN=leaf -out \(kind).csr")
-      try run(
+      try await run("req -new \(Self.key(kind.rawValue)) -subj /CN=leaf -out \(kind).csr")
+      try await run(
         "x509 -req -in \(kind).csr -CA ca.pem -CAkey ca.key -CAcreateserial -days \(days) "
           + "-extfile \(kind).names -out \(kind).pem")
     }
@@ -38,7 +38,7 @@ struct Certificates {
     "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout \(name).key"
   }
 
-  private func run(_ words: String) throws {
-    try Shell.wait(for: ["sh", "-c", "cd '\(folder)' && exec openssl \(words)"])
+  private func run(_ words: String) async throws {
+    try await Shell.run(["sh", "-c", "cd '\(folder)' && exec openssl \(words)"])
   }
 }

@@ -14,7 +14,7 @@ final class TLSServer {
 
   /// `version` is `1.1`, `1.2` or `1.3`, the only one that is spoken.
   init(_ kind: Certificates.Kind, version: String = "1.3") async throws {
-    let folder = try Certificates.shared.get().folder
+    let folder = try await Certificates.shared.value.folder
     process = try LabProcess([
       "python3", "-c", Self.program, "\(folder)/\(kind).pem", "\(folder)/\(kind).key", version,
     ])

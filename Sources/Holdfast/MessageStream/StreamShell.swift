@@ -14,6 +14,7 @@ actor StreamShell {
   private var sockets: [AttemptID: any SocketHandle] = [:]
   private var tasks: [UInt64: Task<Void, Never>] = [:]
   private var lastTask: UInt64 = 0
+  /// Leads back to the driver, which holds the shell; gone once stopped, so that both can go.
   private var post: (@Sendable (StreamModel.Input) async -> Void)?
 
   init(
@@ -47,8 +48,9 @@ actor StreamShell {
     }
   }
 
-  /// Ends everything that is under way.
+  /// Ends everything that is under way; nothing is begun any more.
   func stop() async {
+    post = nil
     for task in tasks.values { task.cancel() }
     tasks = [:]
     for socket in sockets.values { await socket.close(code: 1000, reason: "") }

@@ -37,7 +37,11 @@ docs: setup ## builds the reference of the public modules into .build/docs
 	@SWIFT="$(SWIFT)" scripts/docs
 
 sanitize: setup ## runs the risky suites under the thread and the address sanitizer
-	$(SWIFT) test --disable-xctest --sanitize=thread --scratch-path .b-tsan --filter '^($(RISKY))\.'
+	$(SWIFT) build --build-tests --sanitize=thread --scratch-path .b-tsan
+	"$$(dirname "$$(readlink -f "$$(command -v $(SWIFT))")")/clang" -shared -fPIC -O1 -Wall -Werror \
+	  -o .b-tsan/mutex.so scripts/mutex-for-tsan.c
+	LD_PRELOAD=$(CURDIR)/.b-tsan/mutex.so $(SWIFT) test --skip-build --disable-xctest \
+	  --sanitize=thread --scratch-path .b-tsan --filter '^($(RISKY))\.'
 	$(SWIFT) test --disable-xctest --sanitize=address --scratch-path .b-asan --filter '^($(RISKY))\.'
 
 clean: ## removes everything that was built

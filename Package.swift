@@ -49,6 +49,7 @@ let adapters: [Target] = [
   system("CSQLite", "sqlite3", apt: "libsqlite3-dev", brew: "sqlite"),
   system("CSystemd", "libsystemd", apt: "libsystemd-dev", brew: "systemd"),
   .target(name: "CLinux", path: "Sources/Adapters/System/CLinux"),
+  library("LinuxEvents", at: "Adapters/LinuxEvents", uses: ["CLinux"]),
   library(
     "CurlNetwork", at: "Adapters/CurlNetwork",
     uses: ["LinkCore", "LinkRuntime", "LinkProtocols", "CCurl"]),
@@ -57,10 +58,10 @@ let adapters: [Target] = [
     uses: ["LinkCore", "LinkWire", "LinkRuntime", "CSQLite"]),
   library(
     "ReachabilityNetlink", at: "Adapters/ReachabilityNetlink",
-    uses: ["LinkCore", "LinkRuntime", "CLinux"]),
+    uses: ["LinkCore", "LinkRuntime", "CLinux", "LinuxEvents"]),
   library(
     "LifecycleSystem", at: "Adapters/LifecycleSystem",
-    uses: ["LinkCore", "LinkRuntime", "CLinux", "CSystemd"]),
+    uses: ["LinkCore", "LinkRuntime", "CSystemd", "LinuxEvents"]),
   library(
     "ServerSockets", at: "Adapters/ServerSockets",
     uses: ["LinkCore", "LinkProtocols", "CLinux", "COpenSSL"]),
@@ -110,7 +111,10 @@ let checks: [Target] = [
     uses: ["LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "HoldfastTestKit"]),
   tests(
     "CurlNetworkTests",
-    uses: ["LinkCore", "LinkRuntime", "LinkProtocols", "CurlNetwork", "CCurl", "CLinux"]),
+    uses: [
+      "LinkCore", "LinkRuntime", "LinkProtocols", "CurlNetwork", "CCurl", "CLinux",
+      "HoldfastTestKit",
+    ]),
   tests(
     "StoreSQLiteTests",
     uses: ["LinkCore", "LinkWire", "LinkRuntime", "StoreSQLite", "HoldfastTestKit"]),
@@ -118,6 +122,7 @@ let checks: [Target] = [
     "SystemTests",
     uses: [
       "LinkCore", "LinkRuntime", "ReachabilityNetlink", "LifecycleSystem", "CLinux", "CSystemd",
+      "HoldfastTestKit",
     ]),
   tests(
     "BackendTests",

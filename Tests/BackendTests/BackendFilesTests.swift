@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastTestKit
 import LinkCore
 import LinkServerCore
 import Testing
@@ -6,55 +7,47 @@ import Testing
 @testable import HoldfastBackend
 
 struct BackendFilesTests {
-  private static func inDirectory(_ body: (String) throws -> Void) throws {
-    let directory = NSTemporaryDirectory() + "holdfast-files-\(UUID().uuidString)"
-    defer { try? FileManager.default.removeItem(atPath: directory) }
-    try body(directory)
-  }
-
   private static let list = [
     Membership(shop: BackendRig.shop, user: "ann"),
     Membership(shop: BackendRig.other, user: "b\"ob"),
   ]
 
   @Test func `reads the removals it wrote, and none where there is no file`() throws {
-    try Self.inDirectory { (directory) throws in
-      let file = RemovalsFile(directory: directory)
-      #expect(try file.read() == [])
-      try file.write(Self.list)
-      #expect(try file.read() == Self.list)
-      try file.write([])
-      #expect(try file.read() == [])
-      let path = directory + "/removed.json"
-      let attributes = try FileManager.default.attributesOfItem(atPath: path)
-      #expect(attributes[.posixPermissions] as? Int == 0o600)
-      #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["removed.json"])
-    }
+    let scratch = try Scratch()
+    let directory = scratch("data")
+    let file = RemovalsFile(directory: directory)
+    #expect(try file.read() == [])
+    try file.write(Self.list)
+    #expect(try file.read() == Self.list)
+    try file.write([])
+    #expect(try file.read() == [])
+    #expect(try scratch.mode(of: "data/removed.json") == 0o600)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["removed.json"])
   }
 
   @Test(arguments: [UInt64](1...4))
   func `refuses a damaged list with its own error, and never crashes`(seed: UInt64) throws {
-    try Self.inDirectory { (directory) throws in
-      let file = PrivateFile(directory: directory, name: "removed.json")
-      let removals = RemovalsFile(directory: directory)
-      try removals.write(Self.list)
-      let whole = try #require(try file.read())
-      var chance = Chance(seed: seed)
-      for _ in 0..<50 {
-        var damaged = whole
-        for _ in 0...Int.random(in: 0..<3, using: &chance) {
-          let index = Int.random(in: 0..<damaged.count, using: &chance)
-          damaged[index] = UInt8.random(in: 0 ... .max, using: &chance)
-        }
-        if chance.unit() < 0.3 { damaged.removeLast(Int.random(in: 1..<9, using: &chance)) }
-        try file.replace(with: damaged)
-        do throws(BackendError) {
-          _ = try removals.read()
-        } catch {
-          guard case .file(file.path, _) = error else {
-            Issue.record("another error: \(error)")
-            return
-          }
+    let scratch = try Scratch()
+    let directory = scratch("data")
+    let file = PrivateFile(directory: directory, name: "removed.json")
+    let removals = RemovalsFile(directory: directory)
+    try removals.write(Self.list)
+    let whole = try #require(try file.read())
+    var chance = Chance(seed: seed)
+    for _ in 0..<50 {
+      var damaged = whole
+      for _ in 0...Int.random(in: 0..<3, using: &chance) {
+        let index = Int.random(in: 0..<damaged.count, using: &chance)
+        damaged[index] = UInt8.random(in: 0 ... .max, using: &chance)
+      }
+      if chance.unit() < 0.3 { damaged.removeLast(Int.random(in: 1..<9, using: &chance)) }
+      try file.replace(with: damaged)
+      do throws(BackendError) {
+        _ = try removals.read()
+      } catch {
+        guard case .file(file.path, _) = error else {
+          Issue.record("another error: \(error)")
+          return
         }
       }
     }
@@ -62,20 +55,20 @@ struct BackendFilesTests {
 
   @Test(arguments: [(1 << 20, true), ((1 << 20) + 1, false)])
   func `reads a file of a mebibyte and no more`(count: Int, isRead: Bool) throws {
-    try Self.inDirectory { (directory) throws in
-      let file = PrivateFile(directory: directory, name: "large")
-      let content = [UInt8](repeating: 7, count: count)
-      try file.replace(with: content)
-      #expect((try? file.read()) == (isRead ? content : nil))
-    }
+    let scratch = try Scratch()
+    let directory = scratch("data")
+    let file = PrivateFile(directory: directory, name: "large")
+    let content = [UInt8](repeating: 7, count: count)
+    try file.replace(with: content)
+    #expect((try? file.read()) == (isRead ? content : nil))
   }
 
   @Test func `the first of two who create a file wins`() throws {
-    try Self.inDirectory { (directory) throws in
-      let file = PrivateFile(directory: directory, name: "secret")
-      #expect(try file.readOrCreate([1]) == [1])
-      #expect(try file.readOrCreate([2]) == [1])
-    }
+    let scratch = try Scratch()
+    let directory = scratch("data")
+    let file = PrivateFile(directory: directory, name: "secret")
+    #expect(try file.readOrCreate([1]) == [1])
+    #expect(try file.readOrCreate([2]) == [1])
   }
 
   @Test func `says what the operating system refused`() throws {

@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastBackend
+import HoldfastTestKit
 import LinkCore
 import LinkRuntime
 import LinkServerCore
@@ -28,9 +29,8 @@ struct BackendRig {
     _ configure: (inout BackendConfiguration) -> Void = { _ in },
     _ body: (BackendRig) async throws -> Void
   ) async throws {
-    let directory = NSTemporaryDirectory() + "holdfast-backend-\(UUID().uuidString)"
-    defer { try? FileManager.default.removeItem(atPath: directory) }
-    try await run(in: directory, store: store, configure, body)
+    let scratch = try Scratch()
+    try await run(in: scratch("data"), store: store, configure, body)
   }
 
   /// The same over a directory that stays.

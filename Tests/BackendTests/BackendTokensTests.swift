@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastTestKit
 import HoldfastBackend
 import LinkCore
 import LinkServerCore
@@ -55,8 +56,8 @@ struct BackendTokensTests {
   }
 
   @Test func `makes its secret once, for its owner only`() throws {
-    let directory = NSTemporaryDirectory() + "holdfast-tokens-\(UUID().uuidString)/deep"
-    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let scratch = try Scratch()
+    let directory = scratch("not/yet")
     let first = try Tokens.open(in: directory)
     let second = try Tokens.open(in: directory)
     let token = first.issue(user: "ann", name: "", shops: [], until: Self.claims.expiresAt)
@@ -64,20 +65,16 @@ struct BackendTokensTests {
       Issue.record("the second secret is another one")
       return
     }
-    let attributes = try FileManager.default.attributesOfItem(atPath: directory + "/secret")
-    #expect(attributes[.posixPermissions] as? Int == 0o600)
-    #expect(attributes[.size] as? Int == 32)
+    #expect(try scratch.mode(of: "not/yet/secret") == 0o600)
+    #expect(try scratch.bytes(of: "not/yet/secret").count == 32)
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["secret"])
   }
 
   @Test(arguments: [(31, false), (32, true), (33, true)])
   func `wants a secret of at least 32 bytes`(count: Int, isEnough: Bool) throws {
     #expect((Tokens(secret: [UInt8](repeating: 7, count: count)) != nil) == isEnough)
-    let directory = NSTemporaryDirectory() + "holdfast-tokens-\(UUID().uuidString)"
-    defer { try? FileManager.default.removeItem(atPath: directory) }
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-    try Data(repeating: 7, count: count).write(
-      to: URL(fileURLWithPath: directory + "/secret"))
-    #expect(((try? Tokens.open(in: directory)) != nil) == isEnough)
+    let scratch = try Scratch()
+    try scratch.write([UInt8](repeating: 7, count: count), to: "secret")
+    #expect(((try? Tokens.open(in: scratch.path)) != nil) == isEnough)
   }
 }

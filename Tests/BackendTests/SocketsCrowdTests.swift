@@ -3,7 +3,7 @@ import LinkProtocols
 import ServerSockets
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.offThePool, .timeLimit(.minutes(1)))
 struct `Sockets serve a crowd` {
   @Test func `sends one frame to many`() async throws {
     try await SocketsRig.run { rig in

@@ -2,7 +2,7 @@ import LinkProtocols
 import ServerSockets
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.offThePool, .timeLimit(.minutes(1)))
 struct `Sockets speak HTTP` {
   @Test func `answers a request`() async throws {
     try await SocketsRig.run { rig in

@@ -3,7 +3,7 @@ import LinkProtocols
 import ServerSockets
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.offThePool, .timeLimit(.minutes(1)))
 struct `Sockets speak WebSocket` {
   typealias Client = SocketsClient
 

@@ -1,48 +1,22 @@
 import Foundation
+import HoldfastTestKit
 import LinkProtocols
 import ServerSockets
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.offThePool, .timeLimit(.minutes(1)))
 struct `Sockets speak TLS` {
-  /// What a program wrote before it ended.
-  private static func run(_ program: String, _ arguments: [String]) async throws -> String {
-    let process = Process()
-    let output = Pipe()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = [program] + arguments
-    process.standardOutput = output
-    process.standardError = output
-    process.standardInput = FileHandle.nullDevice
-    let reading = output.fileHandleForReading
-    try process.run()
-    let data = try reading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    return String(decoding: data, as: UTF8.self)
-  }
-
   /// Runs `body` against a server with a certificate of its own.
   private static func serve(
     _ configure: (inout SocketServerConfiguration) -> Void = { _ in },
     _ body: (SocketsRig, _ certificate: String) async throws -> Void
   ) async throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let certificate = folder.appending(path: "certificate.pem").path
-    let key = folder.appending(path: "key.pem").path
-    _ = try await run(
-      "openssl",
-      [
-        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "2",
-        "-keyout", key, "-out", certificate,
-      ])
+    let certificate = try await SelfSigned()
     try await SocketsRig.run {
-      $0.tls = TLSFiles(certificatePath: certificate, keyPath: key)
+      $0.tls = TLSFiles(certificatePath: certificate.chain, keyPath: certificate.key)
       configure(&$0)
     } _: { rig in
-      try await body(rig, certificate)
+      try await body(rig, certificate.chain)
     }
   }
 
@@ -65,7 +39,7 @@ struct `Sockets speak TLS` {
         return data.decode().split('\\r\\n')[0]
 
       """
-    return try await run("python3", ["-W", "ignore", "-c", start + lines])
+    return try await Shell.run(["python3", "-W", "ignore", "-c", start + lines])
   }
 
   @Test(arguments: ["TLSv1_2", "TLSv1_3"])
@@ -115,10 +89,9 @@ struct `Sockets speak TLS` {
 
   @Test func `speaks to openssl's own client`() async throws {
     try await Self.serve { rig, certificate in
-      let said = try await Self.run(
-        "sh",
+      let said = try await Shell.run(
         [
-          "-c",
+          "sh", "-c",
           "printf 'GET /x HTTP/1.1\\r\\nHost: a\\r\\nConnection: close\\r\\n\\r\\n' | "
             + "openssl s_client -quiet -verify_return_error -CAfile \(certificate) "
             + "-servername localhost -connect 127.0.0.1:\(rig.port)",

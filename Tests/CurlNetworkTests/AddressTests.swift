@@ -48,20 +48,3 @@ import Testing
     #expect(Address.encoded(" !&=+%/?#ä\u{0}") == "%20%21%26%3D%2B%25%2F%3F%23%C3%A4%00")
   }
 }
-
-@Suite struct RetryAfterTests {
-  @Test(
-    arguments: [
-      (nil, nil), ("", nil), ("0", 0), ("120", 120), ("-1", nil), ("1.5", nil), ("soon", nil),
-      ("99999999999999999999999", nil), ("Sun, 06 Nov 1994 08:49:47 GMT", 10),
-      ("Sunday, 06-Nov-94 08:49:47 GMT", 10), ("Sun Nov  6 08:49:47 1994", 10),
-      ("Sun, 06 Nov 1994 08:49:00 GMT", 0),
-    ] as [(String?, Int?)])
-  func `seconds and the three forms of a date are read`(value: String?, seconds: Int?) {
-    let expected = seconds.map { Duration.seconds($0) }
-    // 1994-11-06T08:49:37Z
-    #expect(RetryAfter.duration(value, date: nil, now: 784_111_777) == expected)
-    let date = "Sun, 06 Nov 1994 08:49:37 GMT"
-    #expect(RetryAfter.duration(value, date: date, now: 0) == expected)
-  }
-}

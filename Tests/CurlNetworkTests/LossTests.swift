@@ -89,8 +89,8 @@ struct LossTests {
   }
 
   @Test func `a closed port is refused`() async throws {
-    let port = try Listener().port
-    let socket = await Opened(try CurlNetwork(), .to("ws://127.0.0.1:\(port)"))
+    let closed = try Listener(backlog: nil)
+    let socket = await Opened(try CurlNetwork(), .to("ws://127.0.0.1:\(closed.port)"))
     #expect(await socket.next() == .failed(.refused))
     #expect(await socket.next() == nil)
   }

@@ -31,8 +31,8 @@ struct ProxyTests {
   }
 
   @Test func `a proxy that is not there is the proxy's failure`() async throws {
-    let port = try Listener().port
-    let network = try CurlNetwork(CurlConfiguration(proxy: "http://127.0.0.1:\(port)"))
+    let closed = try Listener(backlog: nil)
+    let network = try CurlNetwork(CurlConfiguration(proxy: "http://127.0.0.1:\(closed.port)"))
     let socket = await Opened(network, .to("wss://shop.invalid/"))
     guard case .proxy = await socket.failure() else {
       Issue.record("not the proxy's")
@@ -41,9 +41,9 @@ struct ProxyTests {
   }
 
   @Test func `loopback never goes through a proxy`() async throws {
-    let port = try Listener().port
+    let closed = try Listener(backlog: nil)
     let server = try SocketTests.echo()
-    let network = try CurlNetwork(CurlConfiguration(proxy: "http://127.0.0.1:\(port)"))
+    let network = try CurlNetwork(CurlConfiguration(proxy: "http://127.0.0.1:\(closed.port)"))
     let socket = await Opened(network, .to(server.socketURL))
     guard case .opened = await socket.next() else {
       Issue.record("not opened")

@@ -104,9 +104,9 @@ struct RestTests {
 
   @Test func `a closed port is refused, an unknown name is dns`() async throws {
     let network = try CurlNetwork(CurlConfiguration(proxy: "", allowsPlaintext: true))
-    let port = try Listener().port
+    let closed = try Listener(backlog: nil)
     let refused = await failure { () async throws(LinkFailure) in
-      try await network.send(.to("http://127.0.0.1:\(port)"))
+      try await network.send(.to("http://127.0.0.1:\(closed.port)"))
     }
     #expect(refused == .refused)
     let unknown = await failure { () async throws(LinkFailure) in
@@ -174,9 +174,9 @@ struct RestTests {
   }
 
   @Test func `a proxy that cannot be reached is the proxy's failure`() async throws {
-    let port = try Listener().port
+    let closed = try Listener(backlog: nil)
     let network = try CurlNetwork(
-      CurlConfiguration(proxy: "http://127.0.0.1:\(port)", allowsPlaintext: true))
+      CurlConfiguration(proxy: "http://127.0.0.1:\(closed.port)", allowsPlaintext: true))
     let failure = await failure { () async throws(LinkFailure) in
       try await network.send(.to("http://example.invalid/"))
     }

@@ -103,7 +103,8 @@ struct SocketTests {
       await socket.handle.close(code: 1000, reason: "")
     }
     #expect(taken >= .seconds(1))
-    #expect(taken < .seconds(10))
+    // Far more than a second, for a machine that has other things to do.
+    #expect(taken < .seconds(40))
   }
 
   @Test func `a ping is answered and shown`() async throws {

@@ -6,14 +6,14 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct TLSTests {
-  static func trusting() throws -> CurlNetwork {
-    try CurlNetwork(CurlConfiguration(authorities: Certificates.shared.get().authority))
+  static func trusting() async throws -> CurlNetwork {
+    try CurlNetwork(CurlConfiguration(authorities: await Certificates.shared.value.authority))
   }
 
   @Test(arguments: ["1.2", "1.3"])
   func `an extra authority is trusted, and the second dial resumes`(version: String) async throws {
-    let server = try TLSServer(.good, version: version)
-    let network = try Self.trusting()
+    let server = try await TLSServer(.good, version: version)
+    let network = try await Self.trusting()
     for session in ["new", "resumed", "resumed"] {
       let socket = await Opened(network, .to(server.socketURL))
       #expect(
@@ -33,8 +33,8 @@ struct TLSTests {
   func `a bad certificate is refused for its own reason`(
     kind: Certificates.Kind, reason: LinkFailure.TLSReason
   ) async throws {
-    let server = try TLSServer(kind)
-    let network = try Self.trusting()
+    let server = try await TLSServer(kind)
+    let network = try await Self.trusting()
     let socket = await Opened(network, .to(server.socketURL))
     #expect(await socket.failure()?.reason == reason)
     let rest = await failure { () async throws(LinkFailure) in
@@ -44,7 +44,7 @@ struct TLSTests {
   }
 
   @Test func `an authority that nobody named is unknown`() async throws {
-    let server = try TLSServer(.good)
+    let server = try await TLSServer(.good)
     let network = try CurlNetwork()
     let socket = await Opened(network, .to(server.socketURL))
     #expect(await socket.failure()?.reason == .unknownAuthority)
@@ -55,16 +55,16 @@ struct TLSTests {
   }
 
   @Test func `a session made with trust does not open the way without`() async throws {
-    let server = try TLSServer(.good)
-    let trusting = await Opened(try Self.trusting(), .to(server.socketURL))
+    let server = try await TLSServer(.good)
+    let trusting = await Opened(try await Self.trusting(), .to(server.socketURL))
     _ = await trusting.nextAfterOpening()
     let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
     #expect(await socket.failure()?.reason == .unknownAuthority)
   }
 
   @Test func `what was queued while the peer did not read arrives whole`() async throws {
-    let server = try TLSServer(.good)
-    let authority = try Certificates.shared.get().authority
+    let server = try await TLSServer(.good)
+    let authority = try await Certificates.shared.value.authority
     let network = try CurlNetwork(
       CurlConfiguration(authorities: authority, maxQueuedBytes: 300_000))
     let socket = await Opened(network, .to(server.socketURL + "/count"))
@@ -79,8 +79,8 @@ struct TLSTests {
   }
 
   @Test func `a reset under TLS is reset, and no signal ends the process`() async throws {
-    let server = try TLSServer(.good)
-    let socket = await Opened(try Self.trusting(), .to(server.socketURL + "/reset"))
+    let server = try await TLSServer(.good)
+    let socket = await Opened(try await Self.trusting(), .to(server.socketURL + "/reset"))
     _ = await socket.nextAfterOpening()
     while await socket.handle.send(text: [0x61]) {}
     #expect(await socket.failure() == .reset)
@@ -88,7 +88,7 @@ struct TLSTests {
 
   @Test func `silence in the handshake is a time-out of TLS for REST too`() async throws {
     let server = try TestServer { $0.drain() }
-    let network = try Self.trusting()
+    let network = try await Self.trusting()
     let failure = await failure { () async throws(LinkFailure) in
       try await network.send(
         .to("https://127.0.0.1:\(server.listener.port)", timeout: .milliseconds(150)))
@@ -97,8 +97,8 @@ struct TLSTests {
   }
 
   @Test func `a server that knows only an old version is refused`() async throws {
-    let server = try TLSServer(.good, version: "1.1")
-    let socket = await Opened(try Self.trusting(), .to(server.socketURL))
+    let server = try await TLSServer(.good, version: "1.1")
+    let socket = await Opened(try await Self.trusting(), .to(server.socketURL))
     #expect(await socket.failure()?.reason == .version)
   }
 
@@ -108,7 +108,7 @@ struct TLSTests {
       peer.drain()
     }
     let socket = await Opened(
-      try Self.trusting(), .to("wss://127.0.0.1:\(server.listener.port)"))
+      try await Self.trusting(), .to("wss://127.0.0.1:\(server.listener.port)"))
     #expect(await socket.failure()?.reason == .handshake)
   }
 
@@ -119,13 +119,13 @@ struct TLSTests {
       isReset ? peer.reset() : peer.end()
     }
     let socket = await Opened(
-      try Self.trusting(), .to("wss://127.0.0.1:\(server.listener.port)"))
+      try await Self.trusting(), .to("wss://127.0.0.1:\(server.listener.port)"))
     #expect(await socket.failure() == (isReset ? .reset : .ended))
   }
 
   @Test func `an authority file that is not there is this device's fault`() async throws {
     let network = try CurlNetwork(CurlConfiguration(authorities: "/nowhere/ca.pem"))
-    let server = try TLSServer(.good)
+    let server = try await TLSServer(.good)
     let socket = await Opened(network, .to(server.socketURL))
     guard case .local = await socket.failure() else {
       Issue.record("not local")

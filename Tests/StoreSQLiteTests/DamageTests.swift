@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastTestKit
 import LinkCore
 import LinkRuntime
 import LinkWire
@@ -15,8 +16,8 @@ import Testing
     for name in ["timeline.sqlite", "messages.sqlite"] { try scratch.write(text, to: name) }
     #expect(try await failure { try await SQLiteTimelineStore.open(in: scratch.path) } == .corrupt)
     #expect(try await failure { try await SQLiteMessageLog.open(in: scratch.path) } == .corrupt)
-    #expect(try scratch.bytes("timeline.sqlite") == text)
-    #expect(try scratch.bytes("messages.sqlite") == text)
+    #expect(try scratch.bytes(of: "timeline.sqlite") == text)
+    #expect(try scratch.bytes(of: "messages.sqlite") == text)
   }
 
   @Test func `a damaged page is corrupt and stays as it is`() async throws {
@@ -26,13 +27,13 @@ import Testing
     _ = try await store.commit(
       TimelineChange(messages: (1...500).map { Sample.message($0, in: shop) }), to: shop)
     await store.close()
-    var bytes = try scratch.bytes("timeline.sqlite")
+    var bytes = try scratch.bytes(of: "timeline.sqlite")
     for index in 8_192..<bytes.count { bytes[index] = 0xA5 }
     try scratch.write(bytes, to: "timeline.sqlite")
     let damaged = try await SQLiteTimelineStore.open(in: scratch.path)
     #expect(try await failure { try await damaged.load(shop, limit: 500) } == .corrupt)
     await damaged.close()
-    #expect(try scratch.bytes("timeline.sqlite") == bytes)
+    #expect(try scratch.bytes(of: "timeline.sqlite") == bytes)
   }
 
   @Test func `any damage to a file ends in an answer or a failure of the right type`() async throws
@@ -45,7 +46,7 @@ import Testing
     let store = try await SQLiteTimelineStore.open(in: scratch.path)
     _ = try await store.commit(change, to: shop)
     await store.close()
-    let whole = try scratch.bytes("timeline.sqlite")
+    let whole = try scratch.bytes(of: "timeline.sqlite")
     var chance = Chance(seed: 5)
     var failures = 0
     for _ in 0..<150 {
@@ -102,22 +103,22 @@ import Testing
         steps: TimelineTables.schema.steps + ["CREATE TABLE later(a)"])
       _ = try open(scratch, newer)
     }
-    let bytes = try scratch.bytes("timeline.sqlite")
+    let bytes = try scratch.bytes(of: "timeline.sqlite")
     for access in [StoreAccess.write, .read] {
       let kind = try await failure {
         try await SQLiteTimelineStore.open(in: scratch.path, access: access)
       }
       #expect(kind == .fromTheFuture(2, 1))
     }
-    #expect(try scratch.bytes("timeline.sqlite") == bytes)
+    #expect(try scratch.bytes(of: "timeline.sqlite") == bytes)
   }
 
   @Test func `a database of another program is left alone`() async throws {
     let scratch = try Scratch()
     _ = try open(scratch, Schema(applicationID: 99, steps: ["CREATE TABLE theirs(a)"]))
-    let bytes = try scratch.bytes("timeline.sqlite")
+    let bytes = try scratch.bytes(of: "timeline.sqlite")
     #expect(try await failure { try await SQLiteTimelineStore.open(in: scratch.path) } == .corrupt)
-    #expect(try scratch.bytes("timeline.sqlite") == bytes)
+    #expect(try scratch.bytes(of: "timeline.sqlite") == bytes)
   }
 
   @Test func `old tables are brought up to date step by step and keep their rows`() throws {

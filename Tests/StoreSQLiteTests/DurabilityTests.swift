@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastTestKit
 import LinkCore
 import LinkRuntime
 import LinkWire
@@ -85,7 +86,7 @@ import Testing
     after wanted: UInt64
   ) async throws {
     let scratch = try Scratch()
-    let reported = try killWriter(in: scratch.path, after: wanted)
+    let reported = try await killWriter(in: scratch.path, after: wanted)
     #expect(reported >= wanted)
     let shop = try Sample.shop()
     let snapshot = try await SQLiteTimelineStore.open(in: scratch.path).load(shop, limit: 100_000)
@@ -99,17 +100,16 @@ import Testing
 
   /// Starts the writer, kills it (signal 9) once it reported `wanted`, and answers with its last
   /// report.
-  private func killWriter(in path: String, after wanted: UInt64) throws -> UInt64 {
+  private func killWriter(in path: String, after wanted: UInt64) async throws -> UInt64 {
     let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     let arguments = testArguments() + ["--filter", "writes until it is killed"]
-    let command = ([program] + arguments).map { "'\($0)'" }.joined(separator: " ")
-    let writer = try Child("echo $$; export HOLDFAST_CRASH_DIR='\(path)'; exec \(command)")
-    let number = try #require(writer.line().flatMap { pid_t($0) })
+    let writer = try LabProcess(
+      [program] + arguments, environment: ["HOLDFAST_CRASH_DIR": path])
     var last: UInt64 = 0
-    while let line = writer.line() {
+    for await line in writer.lines {
       guard line.hasPrefix("stored "), let count = UInt64(line.dropFirst(7)) else { continue }
       last = count
-      if last == wanted { kill(number, SIGKILL) }
+      if last == wanted { writer.signal(SIGKILL) }
     }
     return last
   }

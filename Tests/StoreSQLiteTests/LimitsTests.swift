@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastTestKit
 import LinkCore
 import LinkRuntime
 import LinkWire
@@ -142,11 +143,11 @@ import Testing
       for name in [
         "timeline.sqlite", "timeline.sqlite-wal", "timeline.sqlite-shm", "timeline.lock",
       ] {
-        #expect(try scratch.mode("\(directory)/\(name)") == 0o600, "\(directory)/\(name)")
+        #expect(try scratch.mode(of: "\(directory)/\(name)") == 0o600, "\(directory)/\(name)")
       }
     }
-    #expect(try scratch.mode("/a") == 0o700)
-    #expect(try scratch.mode("/a/b") == 0o700)
+    #expect(try scratch.mode(of: "/a") == 0o700)
+    #expect(try scratch.mode(of: "/a/b") == 0o700)
   }
 
   @Test func `a directory that cannot be is denied`() async throws {

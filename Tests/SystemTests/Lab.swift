@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import Glibc
+import HoldfastTestKit
 import Synchronization
 import Testing
 
@@ -15,39 +16,42 @@ final class Lab: Sendable {
 
   static let works: Bool = {
     guard geteuid() == 0 else { return false }
-    return (try? Lab()) != nil
+    let name = "hf-\(getpid())-0"
+    return (try? wait(for: "netns add \(name)")) != nil
+      && (try? wait(for: "netns del \(name)")) != nil
   }()
 
-  init() throws {
+  init() async throws {
     let number = Self.count.add(1, ordering: .relaxed).newValue
     phone = "hf-\(getpid())-\(number)-phone"
     tower = "hf-\(getpid())-\(number)-tower"
-    try run("netns add \(phone)")
-    try run("netns add \(tower)")
+    try await run("netns add \(phone)")
+    try await run("netns add \(tower)")
   }
 
   deinit {
-    _ = try? run("netns del \(phone)")
-    _ = try? run("netns del \(tower)")
+    // Waited for, so that nothing stays behind a process that ends.
+    _ = try? Self.wait(for: "netns del \(phone)")
+    _ = try? Self.wait(for: "netns del \(tower)")
   }
 
-  func addWiFi() throws {
-    try addLink("wlan0")
-    try ip("address add 10.1.0.2/24 dev wlan0")
-    try ip("route add default via 10.1.0.1 dev wlan0 metric 100")
+  func addWiFi() async throws {
+    try await addLink("wlan0")
+    try await ip("address add 10.1.0.2/24 dev wlan0")
+    try await ip("route add default via 10.1.0.1 dev wlan0 metric 100")
   }
 
-  func addCell() throws {
-    try addLink("cell0")
-    try ip("address add 10.2.0.2/24 dev cell0")
-    try ip("route add default via 10.2.0.1 dev cell0 metric 600")
+  func addCell() async throws {
+    try await addLink("cell0")
+    try await ip("address add 10.2.0.2/24 dev cell0")
+    try await ip("route add default via 10.2.0.1 dev cell0 metric 600")
   }
 
   /// A cable from the phone to the tower, plugged in at both ends.
-  func addLink(_ name: String) throws {
-    try ip("link add \(name) type veth peer name ap-\(name) netns \(tower)")
-    try run("-n \(tower) link set ap-\(name) up")
-    try ip("link set \(name) up")
+  func addLink(_ name: String) async throws {
+    try await ip("link add \(name) type veth peer name ap-\(name) netns \(tower)")
+    try await run("-n \(tower) link set ap-\(name) up")
+    try await ip("link set \(name) up")
   }
 
   /// A monitor whose thread lives in the phone.
@@ -74,23 +78,27 @@ final class Lab: Sendable {
   }
 
   /// Runs `ip` in the phone.
-  @discardableResult func ip(_ arguments: String) throws -> String {
-    try run("-n \(phone) \(arguments)")
+  @discardableResult func ip(_ arguments: String) async throws -> String {
+    try await run("-n \(phone) \(arguments)")
   }
 
-  /// Runs many commands of `ip` in the phone at full speed.
+  /// Runs many commands of `ip` in the phone at full speed, on the calling thread.
   func batch(_ commands: [String]) throws {
     let file = FileManager.default.temporaryDirectory.appending(path: phone)
     try commands.joined(separator: "\n").write(to: file, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(at: file) }
-    try ip("-batch \(file.path)")
+    try Self.wait(for: "-n \(phone) -batch \(file.path)")
   }
 
-  @discardableResult func run(_ arguments: String) throws -> String {
-    let child = try Child("ip \(arguments)")
-    var text = ""
-    while let line = child.line() { text += line + "\n" }
-    guard child.wait() == 0 else { throw ChildFailure(text: "ip \(arguments): \(text)") }
-    return text
+  @discardableResult func run(_ arguments: String) async throws -> String {
+    try await Shell.run(Self.words(arguments))
+  }
+
+  @discardableResult private static func wait(for arguments: String) throws -> String {
+    try Shell.wait(for: words(arguments))
+  }
+
+  private static func words(_ arguments: String) -> [String] {
+    ["ip"] + arguments.split(separator: " ").map(String.init)
   }
 }

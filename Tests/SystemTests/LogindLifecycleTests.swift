@@ -1,6 +1,7 @@
 import CSystemd
 import Foundation
 import Glibc
+import HoldfastTestKit
 import LinkRuntime
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(1)))
 struct LogindLifecycleTests {
   @Test func `sleep and waking are events`() async throws {
-    let bus = try PrivateBus()
+    let bus = try await PrivateBus()
     let logind = try FakeLogind(address: bus.address, name: "org.freedesktop.login1")
     let (heard, said) = await listen(on: bus)
     var changes = heard
@@ -23,7 +24,7 @@ struct LogindLifecycleTests {
   }
 
   @Test func `nobody else can say that the device sleeps`() async throws {
-    let bus = try PrivateBus()
+    let bus = try await PrivateBus()
     let logind = try FakeLogind(address: bus.address, name: "org.freedesktop.login1")
     let stranger = try FakeLogind(address: bus.address, name: "org.example.Stranger")
     var (changes, _) = await listen(on: bus)
@@ -34,7 +35,7 @@ struct LogindLifecycleTests {
   }
 
   @Test func `a bus without logind is said once, and logind may come later`() async throws {
-    let bus = try PrivateBus()
+    let bus = try await PrivateBus()
     var (changes, said) = await listen(on: bus)
     let note = await said.stream.first { _ in true }
     #expect(note == "No logind on the bus: sleep is not seen until one starts.")
@@ -55,9 +56,9 @@ struct LogindLifecycleTests {
   }
 
   @Test func `a bus that ends ends the stream`() async throws {
-    let bus = try PrivateBus()
+    let bus = try await PrivateBus()
     var (changes, _) = await listen(on: bus)
-    bus.end()
+    await bus.end()
     #expect(await changes.next() == nil)
   }
 
@@ -91,41 +92,35 @@ private final class PrivateBus {
   static let works = FileManager.default.isExecutableFile(atPath: "/usr/bin/dbus-daemon")
 
   let address: String
-  private let daemon: Child
-  private let number: pid_t
-  private let directory: URL
+  private let daemon: LabProcess
+  private let scratch: Scratch
 
-  init() throws {
-    directory = FileManager.default.temporaryDirectory.appending(path: "bus-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
-    let configuration = directory.appending(path: "bus.conf")
-    try """
-    <busconfig>
-      <type>system</type>
-      <listen>unix:path=\(directory.path)/bus</listen>
-      <auth>EXTERNAL</auth>
-      <policy context="default">
-        <allow send_destination="*"/> <allow receive_sender="*"/> <allow own="*"/>
-      </policy>
-    </busconfig>
-    """.write(to: configuration, atomically: true, encoding: .utf8)
-    daemon = try Child(
-      "exec dbus-daemon --config-file=\(configuration.path) --nofork --nopidfile --print-address=1 "
-        + "--print-pid=1")
+  init() async throws {
+    scratch = try Scratch()
+    let configuration = """
+        <busconfig>
+        <type>system</type>
+        <listen>unix:path=\(scratch("bus"))</listen>
+        <auth>EXTERNAL</auth>
+        <policy context="default">
+          <allow send_destination="*"/> <allow receive_sender="*"/> <allow own="*"/>
+        </policy>
+      </busconfig>
+      """
+    try scratch.write(configuration.utf8, to: "bus.conf")
+    daemon = try LabProcess([
+      "dbus-daemon", "--config-file=\(scratch("bus.conf"))", "--nofork", "--nopidfile",
+      "--print-address=1",
+    ])
     // The daemon prints where it listens once it does.
-    address = try #require(daemon.line())
-    number = try #require(daemon.line().flatMap { pid_t($0) })
+    var lines = daemon.lines.makeAsyncIterator()
+    address = try #require(await lines.next())
   }
 
   /// By signal 9: a child of a dispatch thread inherits its mask, which blocks SIGTERM.
-  func end() {
-    kill(number, SIGKILL)
-    daemon.wait()
-  }
-
-  deinit {
-    end()
-    try? FileManager.default.removeItem(at: directory)
+  func end() async {
+    daemon.signal(SIGKILL)
+    _ = await daemon.exit()
   }
 }
 

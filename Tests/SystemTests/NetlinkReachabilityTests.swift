@@ -1,5 +1,6 @@
 import CLinux
 import Foundation
+import HoldfastTestKit
 import LinkCore
 import Testing
 
@@ -11,111 +12,121 @@ struct NetlinkReachabilityTests {
   static let wifi = NetworkPictureTests.wifi
   static let cell = NetworkPictureTests.cell
 
+  @Test func `keeps the contract of a reachability monitor`() async throws {
+    let lab = try await Lab()
+    try await lab.addWiFi()
+    try await lab.addCell()
+    var links = ["wlan0", "cell0"].makeIterator()
+    try await reachabilityMonitorContract(lab.monitor()) {
+      if let link = links.next() { try await lab.ip("link set \(link) down") }
+    }
+  }
+
   @Test func `a namespace with loopback alone is unreachable`() async throws {
-    let lab = try Lab()
-    try lab.ip("link set lo up")
+    let lab = try await Lab()
+    try await lab.ip("link set lo up")
     var changes = lab.monitor().changes().makeAsyncIterator()
     #expect(await changes.next() == .unreachable)
-    try lab.addWiFi()
+    try await lab.addWiFi()
     #expect(await changes.next() == Self.wifi)
   }
 
   @Test func `a link that goes down leaves the other one, and its return is seen`() async throws {
-    let lab = try Lab()
-    try lab.addWiFi()
-    try lab.addCell()
+    let lab = try await Lab()
+    try await lab.addWiFi()
+    try await lab.addCell()
     var changes = lab.monitor().changes().makeAsyncIterator()
     #expect(await changes.next() == Self.wifi)
-    try lab.ip("link set wlan0 down")
+    try await lab.ip("link set wlan0 down")
     #expect(await changes.next() == Self.cell)
-    try lab.ip("link set wlan0 up")
-    try lab.ip("route add default via 10.1.0.1 dev wlan0 metric 100")
+    try await lab.ip("link set wlan0 up")
+    try await lab.ip("route add default via 10.1.0.1 dev wlan0 metric 100")
     #expect(await changes.next() == Self.wifi)
   }
 
   @Test func `the last link that goes down is the end of the path`() async throws {
-    let lab = try Lab()
-    try lab.addWiFi()
+    let lab = try await Lab()
+    try await lab.addWiFi()
     var changes = lab.monitor().changes().makeAsyncIterator()
     #expect(await changes.next() == Self.wifi)
-    try lab.ip("link set wlan0 down")
+    try await lab.ip("link set wlan0 down")
     #expect(await changes.next() == .unreachable)
   }
 
   @Test func `an address that is deleted takes the default route along in silence`() async throws {
     for _ in 0..<10 {
-      let lab = try Lab()
-      try lab.addWiFi()
+      let lab = try await Lab()
+      try await lab.addWiFi()
       var changes = lab.monitor().changes().makeAsyncIterator()
       #expect(await changes.next() == Self.wifi)
-      try lab.ip("address del 10.1.0.2/24 dev wlan0")
+      try await lab.ip("address del 10.1.0.2/24 dev wlan0")
       #expect(await changes.next() == .unreachable)
     }
   }
 
   @Test func `another address on the same link is another path`() async throws {
-    let lab = try Lab()
-    try lab.addWiFi()
+    let lab = try await Lab()
+    try await lab.addWiFi()
     var changes = lab.monitor().changes().makeAsyncIterator()
     #expect(await changes.next() == Self.wifi)
-    try lab.ip("address del 10.1.0.2/24 dev wlan0")
+    try await lab.ip("address del 10.1.0.2/24 dev wlan0")
     #expect(await changes.next() == .unreachable)
-    try lab.ip("address add 10.1.0.3/24 dev wlan0")
-    try lab.ip("route add default via 10.1.0.1 dev wlan0 metric 100")
+    try await lab.ip("address add 10.1.0.3/24 dev wlan0")
+    try await lab.ip("route add default via 10.1.0.1 dev wlan0 metric 100")
     #expect(await changes.next() == .reachable(path: PathID("wlan0 10.1.0.3 via 10.1.0.1")))
   }
 
   @Test func `a default route that moves is another path`() async throws {
-    let lab = try Lab()
-    try lab.addWiFi()
-    try lab.addCell()
+    let lab = try await Lab()
+    try await lab.addWiFi()
+    try await lab.addCell()
     var changes = lab.monitor().changes().makeAsyncIterator()
     #expect(await changes.next() == Self.wifi)
-    try lab.ip("route add default via 10.2.0.1 dev cell0 metric 50")
+    try await lab.ip("route add default via 10.2.0.1 dev cell0 metric 50")
     #expect(await changes.next() == Self.cell)
-    try lab.ip("route del default via 10.2.0.1 dev cell0 metric 50")
+    try await lab.ip("route del default via 10.2.0.1 dev cell0 metric 50")
     #expect(await changes.next() == Self.wifi)
   }
 
   @Test func `a lost carrier is the end of the path although the route stands`() async throws {
-    let lab = try Lab()
-    try lab.addWiFi()
+    let lab = try await Lab()
+    try await lab.addWiFi()
     var changes = lab.monitor().changes().makeAsyncIterator()
     #expect(await changes.next() == Self.wifi)
-    try lab.run("-n \(lab.tower) link set ap-wlan0 down")
+    try await lab.run("-n \(lab.tower) link set ap-wlan0 down")
     #expect(await changes.next() == .unreachable)
-    #expect(try lab.ip("route show default").contains("linkdown"))
-    try lab.run("-n \(lab.tower) link set ap-wlan0 up")
+    #expect(try await lab.ip("route show default").contains("linkdown"))
+    try await lab.run("-n \(lab.tower) link set ap-wlan0 up")
     #expect(await changes.next() == Self.wifi)
   }
 
   @Test func `IPv6 alone is a path, link-local addresses are none`() async throws {
-    let lab = try Lab()
-    try lab.addLink("wlan0")
+    let lab = try await Lab()
+    try await lab.addLink("wlan0")
     var changes = lab.monitor().changes().makeAsyncIterator()
     #expect(await changes.next() == .unreachable)
-    try lab.ip("address add 2001:db8:1::2/64 dev wlan0 nodad")
-    try lab.ip("route add default via 2001:db8:1::1 dev wlan0")
+    try await lab.ip("address add 2001:db8:1::2/64 dev wlan0 nodad")
+    try await lab.ip("route add default via 2001:db8:1::1 dev wlan0")
     #expect(
       await changes.next()
         == .reachable(path: PathID("wlan0 2001:db8:1:: via 2001:db8:1::1")))
-    try lab.ip("address del 2001:db8:1::2/64 dev wlan0")
+    try await lab.ip("address del 2001:db8:1::2/64 dev wlan0")
     #expect(await changes.next() == .unreachable)
   }
 
   @Test func `a neighbour is reachable without a default route`() async throws {
-    let lab = try Lab()
-    try lab.addWiFi()
+    let lab = try await Lab()
+    try await lab.addWiFi()
     let target = NetlinkReachability.Target(host: "10.1.0.77")
     var changes = lab.monitor(target).changes().makeAsyncIterator()
     #expect(await changes.next() == .reachable(path: PathID("wlan0 10.1.0.2")))
-    try lab.ip("link set wlan0 down")
+    try await lab.ip("link set wlan0 down")
     #expect(await changes.next() == .unreachable)
   }
 
   @Test func `a storm of news ends in the right answer`() async throws {
-    let lab = try Lab()
-    try lab.addWiFi()
+    let lab = try await Lab()
+    try await lab.addWiFi()
     var changes = lab.monitor().changes().makeAsyncIterator()
     #expect(await changes.next() == Self.wifi)
     try lab.batch(Self.storm + ["link set wlan0 down"])
@@ -123,8 +134,8 @@ struct NetlinkReachabilityTests {
   }
 
   @Test func `news that were lost for want of room are no failure`() async throws {
-    let lab = try Lab()
-    try lab.addWiFi()
+    let lab = try await Lab()
+    try await lab.addWiFi()
     let outcome = await lab.onThread {
       let news = try NetlinkSocket(groups: UInt32(RTMGRP_IPV4_ROUTE))
       try lab.batch(Self.storm)
@@ -145,8 +156,8 @@ struct NetlinkReachabilityTests {
   }
 
   @Test func `two streams see the same, and ending one does not end the other`() async throws {
-    let lab = try Lab()
-    try lab.addWiFi()
+    let lab = try await Lab()
+    try await lab.addWiFi()
     let monitor = lab.monitor()
     var kept = monitor.changes().makeAsyncIterator()
     do {
@@ -154,7 +165,7 @@ struct NetlinkReachabilityTests {
       #expect(await dropped.next() == Self.wifi)
     }
     #expect(await kept.next() == Self.wifi)
-    try lab.ip("link set wlan0 down")
+    try await lab.ip("link set wlan0 down")
     #expect(await kept.next() == .unreachable)
   }
 }

@@ -33,7 +33,7 @@ public final class CurlNetwork: SocketDialer, HTTPClient {
     try await lifetime.loop.send(request).get()
   }
 
-  /// Lets connections be that were made before now; the next requests open their own.
+  /// Closes what is idle; what is under way goes on, and its connection ends with it.
   public func forgetConnections() async {
     await lifetime.loop.forgetConnections()
   }

@@ -2,6 +2,7 @@
   import CSystemd
   import Foundation
   public import LinkRuntime
+  import LinuxEvents
 
   /// Hears from logind that the device goes to sleep or woke up (org.freedesktop.login1(5),
   /// signal PrepareForSleep).

@@ -3,6 +3,7 @@
   import Foundation
   public import LinkCore
   public import LinkRuntime
+  import LinuxEvents
 
   /// Tells from the kernel's routes whether there is a path, and which (rtnetlink(7)).
   ///

@@ -16,6 +16,7 @@ actor StreamShell {
   /// Sockets that say goodbye; the last thing that is waited for.
   private var closing: [UInt64: Task<Void, Never>] = [:]
   private var lastTask: UInt64 = 0
+  /// Leads back to the driver, which holds the shell; gone once stopped, so that both can go.
   private var post: (@Sendable (StreamModel.Input) async -> Void)?
 
   init(
@@ -50,8 +51,9 @@ actor StreamShell {
     }
   }
 
-  /// Ends everything that is under way.
+  /// Ends everything that is under way; nothing is begun any more.
   func stop() async {
+    post = nil
     for task in tasks.values { task.cancel() }
     tasks = [:]
     for attempt in sockets.keys.sorted() { close(attempt, code: 1000) }

@@ -50,12 +50,14 @@ struct DialerCheck: Sendable {
   }
 
   static let limit = 1_000
+  /// Only what must time out is short: a busy machine is no broken promise.
+  static let patience = Duration.seconds(30)
   let dialer: any SocketDialer
   let server: ContractServer
 
-  func request(_ url: String? = nil) -> SocketRequest {
+  func request(_ url: String? = nil, openTimeout: Duration = patience) -> SocketRequest {
     SocketRequest(
-      url: url ?? server.url, openTimeout: .seconds(2), maxMessageBytes: Self.limit)
+      url: url ?? server.url, openTimeout: openTimeout, maxMessageBytes: Self.limit)
   }
 
   func open() async throws -> Open {
@@ -114,7 +116,7 @@ private func reportsARefusedUpgrade(_ check: DialerCheck) async throws {
 
 private func timesOut(_ check: DialerCheck) async throws {
   let events = Mailbox<SocketEvent>()
-  let request = check.request()
+  let request = check.request(openTimeout: .seconds(2))
   let handle = await check.dialer.open(request) { event in events.put(event) }
   let far = try await check.server.next()
   await check.server.pass(request.openTimeout)

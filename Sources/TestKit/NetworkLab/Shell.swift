@@ -23,8 +23,8 @@ public struct NetworkLabError: Error, Equatable, CustomStringConvertible {
   }
 }
 
-/// Runs short commands to their end.
-enum Shell {
+/// Runs short commands to their end; standard input is a text, both outputs are read as one.
+public enum Shell {
   /// Where administration tools are, on top of what the caller's `PATH` says.
   private static let folders = ["/usr/sbin", "/sbin", "/usr/local/sbin"]
 
@@ -38,9 +38,9 @@ enum Shell {
       .map { URL(filePath: $0) }
   }
 
-  /// Runs `words` with `input`, waits, and returns what was printed.
+  /// Runs a command by its words and returns what it printed; throws unless it exits with 0.
   @discardableResult
-  static func run(_ words: [String], input: String = "") async throws -> String {
+  public static func run(_ words: [String], input: String = "") async throws -> String {
     let result = await withCheckedContinuation { continuation in
       Thread.detachNewThread {
         continuation.resume(returning: Result { try wait(for: words, input: input) })
@@ -50,7 +50,8 @@ enum Shell {
   }
 
   /// The same, on the calling thread.
-  static func wait(for words: [String], input: String = "") throws -> String {
+  @discardableResult
+  public static func wait(for words: [String], input: String = "") throws -> String {
     let (stdin, stdout) = (try Channel.pair(), try Channel.pair())
     let theirs = Child.Streams(input: stdin.theirs, output: stdout.theirs, error: stdout.theirs)
     let started = Result { try Child(words, streams: theirs) }

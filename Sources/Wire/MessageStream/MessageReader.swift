@@ -74,22 +74,23 @@ struct MessageReader {
     case .user:
       user = try string(field, from: &reader).map(reader.text)
       if let user, user.isEmpty || user.utf8.count > Self.maxUserBytes {
-        note(.badIdentifier(field: field.rawValue))
+        fault.note(.badIdentifier(field: field.rawValue))
       }
     case .username:
       let name = try string(field, from: &reader).map(reader.text)
       username = name == "" ? nil : name
     case .text:
       text = try string(field, from: &reader).map(reader.text)
-      if let text, let fault = limits.fault(of: text) { note(fault) }
+      if let text, let found = limits.fault(of: text) { fault.note(found) }
     case .createdAt: createdAt = try time(field, from: &reader)
     case .updatedAt: updatedAt = try time(field, from: &reader)
-    case .isEdited: isEdited = try value(field, .bool, from: &reader) ? reader.bool() : false
+    case .isEdited:
+      isEdited = try reader.finds(.bool, in: field.rawValue, noting: &fault) ? reader.bool() : false
     case .parent: parent = try identifier(field, from: &reader)
     case .position:
       guard let found = try string(field, from: &reader) else { return position = nil }
       position = Position(reader.text(of: found))
-      if position == nil { note(.badIdentifier(field: field.rawValue)) }
+      if position == nil { fault.note(.badIdentifier(field: field.rawValue)) }
     case .type, .within: try readNotice(field, from: &reader)
     }
   }
@@ -130,25 +131,10 @@ struct MessageReader {
   /// Longest user id in bytes; the original system's are 28 characters, the bound is ours.
   static let maxUserBytes = 256
 
-  private mutating func note(_ fault: MessageError) {
-    if self.fault == nil { self.fault = fault }
-  }
-
-  /// Whether the reader stands before a value of this kind; takes anything else.
-  private mutating func value(
-    _ field: Field, _ kind: JSONReader.Kind, from reader: inout JSONReader
-  ) throws(JSONError) -> Bool {
-    let found = try reader.peek()
-    if found == kind { return true }
-    if found != .null { note(.wrongType(field: field.rawValue)) }
-    try reader.skipValue()
-    return false
-  }
-
   private mutating func string(
     _ field: Field, from reader: inout JSONReader
   ) throws(JSONError) -> JSONString? {
-    try value(field, .string, from: &reader) ? reader.scanString() : nil
+    try reader.finds(.string, in: field.rawValue, noting: &fault) ? reader.scanString() : nil
   }
 
   private mutating func identifier(
@@ -156,7 +142,7 @@ struct MessageReader {
   ) throws(JSONError) -> MessageID? {
     guard let found = try string(field, from: &reader) else { return nil }
     let id = UUID128(utf8: reader.utf8(of: found))
-    if id == nil { note(.badIdentifier(field: field.rawValue)) }
+    if id == nil { fault.note(.badIdentifier(field: field.rawValue)) }
     return id
   }
 
@@ -165,7 +151,7 @@ struct MessageReader {
   ) throws(JSONError) -> Timestamp? {
     guard let found = try string(field, from: &reader) else { return nil }
     let time = RFC3339.parse(reader.utf8(of: found))
-    if time == nil { note(.badDate(field: field.rawValue)) }
+    if time == nil { fault.note(.badDate(field: field.rawValue)) }
     return time
   }
 
@@ -174,7 +160,7 @@ struct MessageReader {
     if found.elementsEqual(shop.text.utf8) { return }
     if let id = UUID128(utf8: found), id == UUID128(shop.text) { return }
     let text = String(decoding: found, as: UTF8.self)
-    note(ShopID(text) == nil ? .badIdentifier(field: "shop_id") : .wrongShop(found: text))
+    fault.note(ShopID(text) == nil ? .badIdentifier(field: "shop_id") : .wrongShop(found: text))
   }
 }
 

@@ -106,10 +106,12 @@ private struct PageReader {
       case "messages": try readMessages(from: &reader)
       case "pagination": try readPagination(from: &reader)
       case "next_cursor":
-        hasCursor = try value("next_cursor", .string, from: &reader) ? reader.string() != "" : false
+        hasCursor =
+          try reader.finds(.string, in: "next_cursor", noting: &fault)
+          ? reader.string() != "" : false
       case "head": try readHead(from: &reader)
       case "recovered":
-        recovered = try value("recovered", .bool, from: &reader) ? reader.bool() : true
+        recovered = try reader.finds(.bool, in: "recovered", noting: &fault) ? reader.bool() : true
       case _: try reader.skipValue()
       }
     }
@@ -118,7 +120,7 @@ private struct PageReader {
   private mutating func readData(from reader: inout JSONReader) throws(JSONError) {
     if try reader.peek() == .array {
       try readMessages(from: &reader)
-    } else if try value("data", .object, from: &reader) {
+    } else if try reader.finds(.object, in: "data", noting: &fault) {
       try readObject(from: &reader)
     }
   }
@@ -127,7 +129,7 @@ private struct PageReader {
     hasMessages = true
     messages = []
     rejected = 0
-    guard try value("messages", .array, from: &reader) else { return }
+    guard try reader.finds(.array, in: "messages", noting: &fault) else { return }
     try reader.beginArray()
     while try reader.nextElement() {
       guard try reader.peek() == .object else {
@@ -142,11 +144,11 @@ private struct PageReader {
   }
 
   private mutating func readPagination(from reader: inout JSONReader) throws(JSONError) {
-    guard try value("pagination", .object, from: &reader) else { return }
+    guard try reader.finds(.object, in: "pagination", noting: &fault) else { return }
     try reader.beginObject()
     while let key = try reader.nextKey() {
       if reader.matches(key, "has_next") {
-        hasNext = try value("has_next", .bool, from: &reader) ? reader.bool() : false
+        hasNext = try reader.finds(.bool, in: "has_next", noting: &fault) ? reader.bool() : false
       } else {
         try reader.skipValue()
       }
@@ -155,23 +157,8 @@ private struct PageReader {
 
   private mutating func readHead(from reader: inout JSONReader) throws(JSONError) {
     head = nil
-    guard try value("head", .string, from: &reader) else { return }
+    guard try reader.finds(.string, in: "head", noting: &fault) else { return }
     head = Position(try reader.string())
-    if head == nil { note(.badIdentifier(field: "head")) }
-  }
-
-  private mutating func note(_ fault: MessageError) {
-    if self.fault == nil { self.fault = fault }
-  }
-
-  /// Whether the reader stands before a value of this kind; takes anything else.
-  private mutating func value(
-    _ field: String, _ kind: JSONReader.Kind, from reader: inout JSONReader
-  ) throws(JSONError) -> Bool {
-    let found = try reader.peek()
-    if found == kind { return true }
-    if found != .null { note(.wrongType(field: field)) }
-    try reader.skipValue()
-    return false
+    if head == nil { fault.note(.badIdentifier(field: "head")) }
   }
 }

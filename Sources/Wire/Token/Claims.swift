@@ -75,13 +75,16 @@ private struct ClaimsReader {
     try reader.beginObject()
     while let key = try reader.nextKey() {
       switch reader.text(of: key) {
-      case "sub": user = try value("sub", .string, from: &reader) ? reader.string() : nil
-      case "name": name = try value("name", .string, from: &reader) ? reader.string() : ""
+      case "sub":
+        user = try reader.finds(.string, in: "sub", noting: &fault) ? reader.string() : nil
+      case "name":
+        name = try reader.finds(.string, in: "name", noting: &fault) ? reader.string() : ""
       case "shops":
-        shops = try value("shops", .array, from: &reader) ? readShops(from: &reader) : nil
+        shops =
+          try reader.finds(.array, in: "shops", noting: &fault) ? readShops(from: &reader) : nil
       case "exp":
         expiresAt =
-          try value("exp", .number, from: &reader) ? Self.time(reader.double()) : nil
+          try reader.finds(.number, in: "exp", noting: &fault) ? Self.time(reader.double()) : nil
       case _: try reader.skipValue()
       }
     }
@@ -91,11 +94,11 @@ private struct ClaimsReader {
     var shops: [ShopID] = []
     try reader.beginArray()
     while try reader.nextElement() {
-      guard try value("shops", .string, from: &reader) else { continue }
+      guard try reader.finds(.string, in: "shops", noting: &fault) else { continue }
       if let shop = ShopID(try reader.string()) {
         shops.append(shop)
       } else {
-        note(.badIdentifier(field: "shops"))
+        fault.note(.badIdentifier(field: "shops"))
       }
     }
     return shops
@@ -106,20 +109,5 @@ private struct ClaimsReader {
     let whole = Int64(max(-9e18, min(9e18, seconds)))
     let (scaled, overflow) = whole.multipliedReportingOverflow(by: 1_000_000_000)
     return Timestamp(nanoseconds: overflow ? (whole < 0 ? .min : .max) : scaled)
-  }
-
-  private mutating func note(_ fault: MessageError) {
-    if self.fault == nil { self.fault = fault }
-  }
-
-  /// Whether the reader stands before a value of this kind; takes anything else.
-  private mutating func value(
-    _ field: String, _ kind: JSONReader.Kind, from reader: inout JSONReader
-  ) throws(JSONError) -> Bool {
-    let found = try reader.peek()
-    if found == kind { return true }
-    if found != .null { note(.wrongType(field: field)) }
-    try reader.skipValue()
-    return false
   }
 }

@@ -1,10 +1,12 @@
-import Foundation
+import HoldfastTestKit
 
 /// Certificates for 127.0.0.1 and localhost, made once with the `openssl` command.
 struct Certificates {
-  let folder: String
+  private let scratch: Scratch
 
-  static let shared = Result { try Certificates() }
+  static let shared = Task { try await Certificates() }
+
+  var folder: String { scratch.path }
 
   /// The authority that signed all but `selfSigned`.
   var authority: String { "\(folder)/ca.pem" }
@@ -14,20 +16,19 @@ struct Certificates {
     case good, expired, wrongHost, selfSigned
   }
 
-  private init() throws {
-    folder = FileManager.default.temporaryDirectory.path + "/certificates-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+  private init() async throws {
+    scratch = try Scratch()
     let hosts = "subjectAltName=IP:127.0.0.1,DNS:localhost"
-    try run("req -x509 \(Self.key("ca")) -subj /CN=Authority -days 30 -out ca.pem")
-    try run(
+    try await run("req -x509 \(Self.key("ca")) -subj /CN=Authority -days 30 -out ca.pem")
+    try await run(
       "req -x509 \(Self.key("selfSigned")) -subj /CN=leaf -addext \(hosts) -days 30 "
         + "-out selfSigned.pem")
     for (kind, names, days) in [
       (Kind.good, hosts, 30), (.expired, hosts, -1), (.wrongHost, "subjectAltName=DNS:other", 30),
     ] {
-      try Data(names.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(kind).names"))
-      try run("req -new \(Self.key(kind.rawValue)) -subj /CN=leaf -out \(kind).csr")
-      try run(
+      try scratch.write(names.utf8, to: "\(kind).names")
+      try await run("req -new \(Self.key(kind.rawValue)) -subj /CN=leaf -out \(kind).csr")
+      try await run(
         "x509 -req -in \(kind).csr -CA ca.pem -CAkey ca.key -CAcreateserial -days \(days) "
           + "-extfile \(kind).names -out \(kind).pem")
     }
@@ -37,15 +38,7 @@ struct Certificates {
     "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout \(name).key"
   }
 
-  private func run(_ words: String) throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["openssl"] + words.split(separator: " ").map(String.init)
-    process.currentDirectoryURL = URL(fileURLWithPath: folder)
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw POSIXError(.EINVAL) }
+  private func run(_ words: String) async throws {
+    try await Shell.run(["sh", "-c", "cd '\(folder)' && exec openssl \(words)"])
   }
 }

@@ -4,19 +4,21 @@ import Foundation
   import Glibc
 #endif
 
-/// A TCP port on 127.0.0.1; closed when dropped.
+/// A TCP port on 127.0.0.1; closed when dropped. Nobody else gets it before.
 final class Listener: Sendable {
   let descriptor: Int32
   let port: UInt16
 
-  init(backlog: Int32 = 64) throws {
+  /// Without a backlog connects are refused.
+  init(backlog: Int32? = 64) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = Self.loopback(0)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let file = descriptor
     let isBound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        unsafe bind(file, pointer, length) == 0 && listen(file, backlog) == 0
+        unsafe bind(file, pointer, length) == 0
+          && backlog.map { listen(file, $0) } ?? 0 == 0
           && getsockname(file, pointer, &length) == 0
       }
     }

@@ -1,45 +1,25 @@
-import Foundation
-
-#if canImport(Glibc)
-  import Glibc
-#endif
+import HoldfastTestKit
+import Testing
 
 /// A TLS server of Python's `ssl`, in a process of its own, ended when this is dropped.
 ///
 /// It upgrades `/socket` and says over it, and as the body of any other answer, which TLS version
 /// it is, whether the session was resumed, and what ALPN chose.
 final class TLSServer {
-  private let process = Process()
-  /// Held open; its end tells the child that the tests are gone.
-  private let input = Pipe()
+  private let process: LabProcess
   let port: UInt16
 
   var socketURL: String { "wss://127.0.0.1:\(port)/socket" }
   var url: String { "https://127.0.0.1:\(port)/" }
 
   /// `version` is `1.1`, `1.2` or `1.3`, the only one that is spoken.
-  init(_ kind: Certificates.Kind, version: String = "1.3") throws {
-    let folder = try Certificates.shared.get().folder
-    let output = Pipe()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = [
+  init(_ kind: Certificates.Kind, version: String = "1.3") async throws {
+    let folder = try await Certificates.shared.value.folder
+    process = try LabProcess([
       "python3", "-c", Self.program, "\(folder)/\(kind).pem", "\(folder)/\(kind).key", version,
-    ]
-    process.standardInput = input
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    let line = output.fileHandleForReading.availableData
-    guard let port = UInt16(String(decoding: line, as: UTF8.self).filter(\.isNumber)) else {
-      throw POSIXError(.EPROTO)
-    }
-    self.port = port
-  }
-
-  deinit {
-    // Not SIGTERM: the child may have inherited a mask that blocks it.
-    _ = kill(process.processIdentifier, SIGKILL)
-    process.waitUntilExit()
+    ])
+    var lines = process.lines.makeAsyncIterator()
+    port = try #require(await lines.next().flatMap { UInt16($0) })
   }
 
   private static let program = """

@@ -11,7 +11,7 @@ final class TestServer: Sendable {
   let listener: Listener
   private let parking: DispatchSemaphore
 
-  init(_ script: @escaping @Sendable (Peer) -> Void) throws {
+  init(_ script: @escaping @Sendable (sending Peer) -> Void) throws {
     listener = try Listener()
     let parking = DispatchSemaphore(value: 0)
     self.parking = parking
@@ -41,7 +41,7 @@ final class TestServer: Sendable {
 
 /// The server's end of one connection; blocking, closed when dropped.
 final class Peer {
-  private var descriptor: Int32
+  private(set) var descriptor: Int32
   private let parking: DispatchSemaphore
   private var requests = HTTPRequestReader()
   private var socket: WebSocketConnection?
@@ -73,26 +73,40 @@ final class Peer {
   func answer(
     _ status: Int, _ headers: [(String, String)] = [], _ body: String = "", keepAlive: Bool = true
   ) {
+    answer(status, headers, body: Array(body.utf8), keepAlive: keepAlive)
+  }
+
+  func answer(
+    _ status: Int, _ headers: [(String, String)], body: [UInt8], keepAlive: Bool = true
+  ) {
     write(
       HTTPResponseWriter.bytes(
-        status: status, headers: headers, body: Array(body.utf8), keepAlive: keepAlive))
+        status: status, headers: headers, body: body, keepAlive: keepAlive))
   }
 
   /// Takes the upgrade; answers the request's head.
   @discardableResult
   func upgrade(deflate: Bool = false) -> HTTPRequestHead? {
     guard let (head, _) = request() else { return nil }
+    return upgrade(head, deflate: deflate, headers: [("X-Test", "yes")]) ? head : nil
+  }
+
+  /// Takes the upgrade that `head` asks for; false when it asks for none.
+  @discardableResult
+  func upgrade(
+    _ head: HTTPRequestHead, deflate: Bool = false, headers: [(String, String)]
+  ) -> Bool {
     guard
       case .upgrade(let response, let parameters) = ServerHandshake.accept(
-        head, allowsDeflate: deflate, extraHeaders: [("X-Test", "yes")])
-    else { return nil }
+        head, allowsDeflate: deflate, extraHeaders: headers)
+    else { return false }
     socket = WebSocketConnection(
       role: .server, limits: WebSocketLimits(oversize: .close), extensions: parameters, maskSeed: 0)
     var meant: [WebSocketEvent] = []
     socket?.receive(requests.takeRest(), into: &meant)
     events += meant
     write(response)
-    return head
+    return true
   }
 
   /// The next event of the open socket; nil at the end.
@@ -100,12 +114,17 @@ final class Peer {
     while events.isEmpty {
       let bytes = receive()
       guard !bytes.isEmpty else { return nil }
-      var meant: [WebSocketEvent] = []
-      socket?.receive(bytes, into: &meant)
-      write(socket?.takeOutput() ?? [])
-      events += meant
+      events += take(bytes)
     }
     return events.popFirst()
+  }
+
+  /// Feeds what came to the open socket, and sends what that calls for.
+  func take(_ bytes: [UInt8]) -> [WebSocketEvent] {
+    var meant: [WebSocketEvent] = []
+    socket?.receive(bytes, into: &meant)
+    write(socket?.takeOutput() ?? [])
+    return meant
   }
 
   func send(_ text: String) {
@@ -150,6 +169,11 @@ final class Peer {
     end()
   }
 
+  /// Sends FIN and reads no more; whoever reads on another thread finds the end.
+  func shut() {
+    _ = shutdown(descriptor, Int32(SHUT_RDWR))
+  }
+
   func end() {
     guard descriptor >= 0 else { return }
     _ = Glibc.close(descriptor)
@@ -187,7 +211,9 @@ final class Peer {
   }
 
   @discardableResult
-  func receive() -> [UInt8] {
+  func receive() -> [UInt8] { Self.receive(from: descriptor) }
+
+  static func receive(from descriptor: Int32) -> [UInt8] {
     var buffer = [UInt8](repeating: 0, count: 65_536)
     let count = unsafe recv(descriptor, &buffer, buffer.count, 0)
     return Array(buffer.prefix(max(0, count)))

@@ -18,7 +18,10 @@ actor NetworkLoop {
   private let configuration: CurlConfiguration
   private let buffer = Buffer()
   private let share: Share
+  /// Takes the next request, and keeps the connections it may use.
   private var rest: RestClient?
+  /// Those whose connections were forgotten, until what they have under way ends.
+  private var leaving: [RestClient] = []
   private var sockets: [UInt64: SocketConnection] = [:]
   private var nextID: UInt64 = 0
   private var polled: [pollfd] = []
@@ -27,7 +30,7 @@ actor NetworkLoop {
   /// Whose descriptor stands at a place of `polled`.
   private enum Owner {
     case wake
-    case rest
+    case rest(RestClient)
     case socket(UInt64)
   }
 
@@ -40,14 +43,17 @@ actor NetworkLoop {
 
   /// Nothing is open, under way or being delivered.
   var isIdle: Bool {
-    sockets.isEmpty && rest?.isIdle ?? true
+    sockets.isEmpty && clients.allSatisfy(\.isIdle)
   }
 
   /// Frees what libcurl holds; the last thing that happens on the thread.
   func release() {
     rest = nil
+    leaving = []
     sockets = [:]
   }
+
+  private var clients: [RestClient] { leaving + (rest.map { [$0] } ?? []) }
 }
 
 // MARK: Sockets
@@ -136,11 +142,12 @@ extension NetworkLoop {
   }
 
   func forgetConnections() {
-    rest?.forgetConnections()
+    leaving = clients.filter { !$0.isIdle }
+    rest = nil
   }
 
   private func cancel(_ id: UInt64) {
-    rest?.cancel(id)
+    for client in clients { client.cancel(id) }
   }
 
   private func readyRest() -> RestClient? {
@@ -167,8 +174,11 @@ extension NetworkLoop {
     polled.removeAll(keepingCapacity: true)
     owners.removeAll(keepingCapacity: true)
     watch(executor.wakeReader, .read, for: .wake)
-    for (descriptor, readiness) in rest?.watched ?? [:] {
-      watch(descriptor, readiness, for: .rest)
+    leaving.removeAll(where: \.isIdle)
+    for client in clients {
+      for (descriptor, readiness) in client.watched {
+        watch(descriptor, readiness, for: .rest(client))
+      }
     }
     for (id, socket) in sockets {
       socket.flush()
@@ -187,7 +197,7 @@ extension NetworkLoop {
   /// Milliseconds for `poll`, rounded up so that no turn comes too early; -1 without end.
   private func sleepTime() -> Int32 {
     if sockets.values.contains(where: \.canReadOn) { return 0 }
-    let deadlines = sockets.values.compactMap(\.deadline) + [rest?.deadline].compactMap { $0 }
+    let deadlines = sockets.values.compactMap(\.deadline) + clients.compactMap(\.deadline)
     guard let next = deadlines.min() else { return -1 }
     let wait = ContinuousClock.now.duration(to: next)
     guard wait > .zero else { return 0 }
@@ -200,7 +210,7 @@ extension NetworkLoop {
       let readiness = Readiness(poll: entry.revents)
       switch owners[place] {
       case .wake: executor.drainWake()
-      case .rest: rest?.act(on: entry.fd, readiness)
+      case .rest(let client): client.act(on: entry.fd, readiness)
       case .socket(let id):
         guard let socket = sockets[id] else { continue }
         socket.act(on: entry.fd, readiness)
@@ -218,7 +228,7 @@ extension NetworkLoop {
 
   private func passTime() {
     let now = ContinuousClock.now
-    rest?.tick(at: now)
+    for client in clients { client.tick(at: now) }
     for (id, socket) in sockets {
       guard let deadline = socket.deadline, deadline <= now else { continue }
       socket.tick(at: now)

@@ -22,7 +22,7 @@ final class Exchange {
 
   init(
     _ request: HTTPRequest, _ configuration: CurlConfiguration, share: Share,
-    forgotten: ContinuousClock.Instant?, _ continuation: Continuation
+    _ continuation: Continuation
   ) throws(LinkFailure) {
     address = try Address(
       request.url, query: request.query, schemes: ["http": false, "https": true])
@@ -34,7 +34,6 @@ final class Exchange {
     maxBodyBytes = request.maxBodyBytes
     easy.prepare(address, configuration, share: share, timeout: request.timeout)
     try easy.prepare(request, url: address.url)
-    if let forgotten { easy.reuseOnly(since: forgotten) }
     let context = unsafe Unmanaged.passUnretained(self).toOpaque()
     unsafe easy.set(sinks: context, header: Self.takeHeader, body: Self.takeBody)
     guard easy.refusal == CURLE_OK else {
@@ -114,12 +113,6 @@ extension Easy {
       set(CURLOPT_CUSTOMREQUEST, request.method)
     }
     set(headers: try Self.fields(of: request))
-  }
-
-  /// Leaves connections alone that were made before a moment; libcurl counts in whole seconds.
-  fileprivate func reuseOnly(since moment: ContinuousClock.Instant) {
-    let age = Int(moment.duration(to: .now).components.seconds)
-    if age < 1 { set(CURLOPT_FRESH_CONNECT, 1) } else { set(CURLOPT_MAXLIFETIME_CONN, age) }
   }
 
   private static func fields(of request: HTTPRequest) throws(LinkFailure) -> [String] {

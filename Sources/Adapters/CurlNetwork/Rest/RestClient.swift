@@ -8,8 +8,6 @@ final class RestClient {
   private let share: Share
   private let transfers: Transfers
   private var exchanges: [UInt64: Exchange] = [:]
-  /// Connections that were made before this are not used again.
-  private var forgotten: ContinuousClock.Instant?
 
   init?(configuration: CurlConfiguration, share: Share) {
     guard let transfers = Transfers() else { return nil }
@@ -28,8 +26,7 @@ final class RestClient {
 
   func start(_ id: UInt64, _ request: HTTPRequest, _ continuation: Exchange.Continuation) {
     do throws(LinkFailure) {
-      let exchange = try Exchange(
-        request, configuration, share: share, forgotten: forgotten, continuation)
+      let exchange = try Exchange(request, configuration, share: share, continuation)
       guard transfers.add(exchange.easy) else {
         throw .local(detail: "libcurl did not take the request.")
       }
@@ -39,8 +36,6 @@ final class RestClient {
       continuation.resume(returning: .failure(secrets.clean(error)))
     }
   }
-
-  func forgetConnections() { forgotten = .now }
 
   func cancel(_ id: UInt64) {
     end(id) { _ in .failure(.local(detail: "The request was cancelled.")) }

@@ -1,36 +1,6 @@
-import Foundation
 import LinkCore
 import LinkWire
 import Testing
-
-/// A directory of its own for one test; removed when dropped.
-final class Scratch: Sendable {
-  let path: String
-
-  init() throws {
-    let directory = FileManager.default.temporaryDirectory
-      .appending(path: "holdfast-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
-    path = directory.path
-  }
-
-  deinit {
-    try? FileManager.default.removeItem(atPath: path)
-  }
-
-  func bytes(_ name: String) throws -> [UInt8] {
-    [UInt8](try Data(contentsOf: URL(filePath: "\(path)/\(name)")))
-  }
-
-  func write(_ bytes: [UInt8], to name: String) throws {
-    try Data(bytes).write(to: URL(filePath: "\(path)/\(name)"))
-  }
-
-  func mode(_ name: String) throws -> Int {
-    let attributes = try FileManager.default.attributesOfItem(atPath: "\(path)/\(name)")
-    return try #require(attributes[.posixPermissions] as? Int)
-  }
-}
 
 enum Sample {
   static func shop(_ name: String = "shop") throws -> ShopID { try #require(ShopID(name)) }

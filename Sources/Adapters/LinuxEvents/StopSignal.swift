@@ -1,21 +1,25 @@
 #if os(Linux)
   import CLinux
-  import Glibc
+  public import Glibc
 
   /// Wakes a thread that waits in `poll`, so that it ends; usable from any thread.
-  final class StopSignal: Sendable {
-    let descriptor = eventfd(0, Int32(EFD_CLOEXEC))
+  public final class StopSignal: Sendable {
+    private let descriptor = eventfd(0, Int32(EFD_CLOEXEC))
+
+    /// A signal that was not sent yet.
+    public init() {}
 
     deinit {
       if descriptor >= 0 { close(descriptor) }
     }
 
-    func send() {
+    /// Ends the wait that goes on and all that follow.
+    public func send() {
       eventfd_write(descriptor, 1)
     }
 
-    /// Waits for `other` to have something to read; false when it is time to stop.
-    func allowsWaiting(for other: Int32, events: Int16 = Int16(POLLIN)) -> Bool {
+    /// Waits for `events` of poll(2) on a descriptor; false when it is time to stop.
+    public func allowsWaiting(for other: Int32, events: Int16 = Int16(POLLIN)) -> Bool {
       var waiting = [
         pollfd(fd: other, events: events, revents: 0),
         pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),

@@ -1,0 +1,53 @@
+import LinkCore
+public import LinkRuntime
+
+/// Checks what `ReachabilityMonitor` promises; works with any implementation and any test library.
+///
+/// - Parameter change: Changes the way out, each time to another answer than the one before.
+/// - Throws: `ContractViolation` at the first promise that is broken, and what `change` throws.
+public func reachabilityMonitorContract(
+  _ monitor: any ReachabilityMonitor, change: () async throws -> Void
+) async throws {
+  var changes = monitor.changes().makeAsyncIterator()
+  guard var last = await changes.next() else {
+    throw ContractViolation("the first element comes at once and says how things are")
+  }
+  for _ in 0..<2 {
+    var later = monitor.changes().makeAsyncIterator()
+    try ContractViolation.unless(
+      await later.next(), is: last, "a later listener first hears how things are")
+    try await change()
+    let found = await changes.next()
+    guard let found, found != last else {
+      throw ContractViolation("an element comes only when the answer changed: found \(last) again")
+    }
+    try ContractViolation.unless(await later.next(), is: found, "every listener hears a change")
+    last = found
+  }
+  try await endsWhenCancelled(monitor.changes())
+}
+
+/// Checks what `LifecycleMonitor` promises; works with any implementation and any test library.
+///
+/// - Parameter cause: Makes the system say each of `events`, in that order, one after the other.
+/// - Throws: `ContractViolation` at the first promise that is broken, and what `cause` throws.
+public func lifecycleMonitorContract(
+  _ monitor: any LifecycleMonitor, events: [LifecycleEvent],
+  cause: (LifecycleEvent) async throws -> Void
+) async throws {
+  var first = monitor.changes().makeAsyncIterator()
+  var second = monitor.changes().makeAsyncIterator()
+  for event in events {
+    try await cause(event)
+    try ContractViolation.unless(await first.next(), is: event, "an event is told once, in order")
+    try ContractViolation.unless(await second.next(), is: event, "every listener hears an event")
+  }
+  try await endsWhenCancelled(monitor.changes())
+}
+
+/// Whoever waits for an element that does not come gets none once its task is cancelled.
+private func endsWhenCancelled<Element: Sendable>(_ stream: AsyncStream<Element>) async throws {
+  let listening = Task { for await _ in stream {} }
+  listening.cancel()
+  await listening.value
+}

@@ -1,0 +1,43 @@
+import Foundation
+
+/// A directory of a test's own, gone with it.
+public final class Scratch: Sendable {
+  /// Where it is, without a slash at the end.
+  public let path: String
+
+  /// Makes an empty directory for the owner alone in the system's place for such.
+  public init() throws {
+    let directory = FileManager.default.temporaryDirectory
+      .appending(path: "holdfast-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(
+      at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    path = directory.path
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
+  /// The path of something in it.
+  public func callAsFunction(_ name: String) -> String { "\(path)/\(name)" }
+
+  /// The whole of a file that holds UTF-8.
+  public func text(of name: String) throws -> String {
+    try String(contentsOfFile: self(name), encoding: .utf8)
+  }
+
+  /// The whole of a file.
+  public func bytes(of name: String) throws -> [UInt8] {
+    try [UInt8](Data(contentsOf: URL(filePath: self(name))))
+  }
+
+  /// Makes a file, or replaces what it holds.
+  public func write(_ bytes: some Sequence<UInt8>, to name: String) throws {
+    try Data(bytes).write(to: URL(filePath: self(name)))
+  }
+
+  /// Who may do what with a file or directory, as chmod(2) counts it.
+  public func mode(of name: String) throws -> Int? {
+    try FileManager.default.attributesOfItem(atPath: self(name))[.posixPermissions] as? Int
+  }
+}

@@ -1,0 +1,18 @@
+import HoldfastTestKit
+
+/// A certificate for localhost that signed itself, made with the `openssl` command.
+struct SelfSigned {
+  private let scratch: Scratch
+
+  init() async throws {
+    scratch = try Scratch()
+    try await Shell.run([
+      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+      "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+      "-days", "2", "-keyout", key, "-out", chain,
+    ])
+  }
+
+  var chain: String { scratch("certificate.pem") }
+  var key: String { scratch("key.pem") }
+}

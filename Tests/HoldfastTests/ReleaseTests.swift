@@ -1,0 +1,43 @@
+import Holdfast
+import HoldfastTestKit
+import LinkCore
+import LinkWire
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ReleaseTests {
+  @Test(arguments: [true, false])
+  func `a stream that is closed or dropped lets go of what it stood on`(
+    isClosed: Bool
+  ) async throws {
+    let gone = Mailbox<Void>()
+    try await open(FarewellTokens(gone), closes: isClosed)
+    #expect(await gone.next() != nil)
+  }
+
+  private func open(_ tokens: FarewellTokens, closes: Bool) async throws {
+    let clock = TestClock()
+    let streams = ShopStreams(
+      StreamEnvironment(
+        network: FakeNetwork(clock: clock), store: MemoryTimelineStore(),
+        reachability: FakeReachability(), lifecycle: FakeLifecycle(), tokens: tokens, clock: clock))
+    let shop = try #require(ShopID("bakery"))
+    let stream = try await streams.open(
+      StreamConfiguration(server: "http://127.0.0.1", shop: shop))
+    if closes { await stream.close() }
+  }
+}
+
+/// Says when nobody holds it any more.
+private final class FarewellTokens: TokenSource {
+  private let gone: Mailbox<Void>
+
+  init(_ gone: Mailbox<Void>) {
+    self.gone = gone
+  }
+
+  deinit {
+    gone.put(())
+  }
+
+  func token() async throws(TokenFailure) -> String { "token" }
+}

@@ -1,0 +1,47 @@
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct FakeDeviceTests {
+  @Test func `keeps the contract of a reachability monitor`() async throws {
+    let device = FakeReachability()
+    let answers = Mutex([Reachability.unreachable, .reachable(path: PathID("other"))])
+    try await reachabilityMonitorContract(device) {
+      device.change(to: answers.withLock { $0.removeFirst() })
+    }
+  }
+
+  @Test func `the contract finds a monitor that tells the same answer again`() async throws {
+    let (stream, sink) = AsyncStream.makeStream(of: Reachability.self)
+    for _ in 0..<2 { sink.yield(.unreachable) }
+    sink.finish()
+    await #expect(throws: ContractViolation.self) {
+      try await reachabilityMonitorContract(Fixed(stream: stream)) {}
+    }
+  }
+
+  @Test func `keeps the contract of a lifecycle monitor`() async throws {
+    let device = FakeLifecycle()
+    try await lifecycleMonitorContract(
+      device, events: [.background, .foreground, .willSleep, .didWake, .terminate]
+    ) { device.tell($0) }
+  }
+
+  @Test func `the contract finds a monitor that says something else`() async throws {
+    let device = FakeLifecycle()
+    await #expect(throws: ContractViolation.self) {
+      try await lifecycleMonitorContract(device, events: [.background]) { _ in
+        device.tell(.foreground)
+      }
+    }
+  }
+}
+
+private struct Fixed: ReachabilityMonitor {
+  var stream: AsyncStream<Reachability>
+
+  func changes() -> AsyncStream<Reachability> { stream }
+}

@@ -1,0 +1,34 @@
+// Tells the thread sanitizer what it cannot see: the slow path of Swift's `Mutex` on Linux.
+//
+// The fast path is an atomic that is compiled into each client, so the sanitizer knows it. Under
+// contention the lock is taken inside libswiftSynchronization, which is not instrumented; what the
+// mutex guards then looks unguarded. Preloaded, this stands before those two functions. In a
+// process without the sanitizer it does nothing.
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+
+#define SWIFT __attribute__((swiftcall))
+#define SELF __attribute__((swift_context)) void *self
+
+__attribute__((weak)) void __tsan_acquire(void *address);
+__attribute__((weak)) void __tsan_release(void *address);
+
+#define LOCK "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
+#define UNLOCK "$s15Synchronization12_MutexHandleV11_unlockSlowyyF"
+
+SWIFT void lock(uint32_t thread, SELF) __asm__(LOCK);
+SWIFT void unlock(SELF) __asm__(UNLOCK);
+
+SWIFT void lock(uint32_t thread, SELF) {
+  SWIFT void (*next)(uint32_t, SELF) = dlsym(RTLD_NEXT, LOCK);
+  next(thread, self);
+  if (__tsan_acquire) __tsan_acquire(self);
+}
+
+SWIFT void unlock(SELF) {
+  SWIFT void (*next)(SELF) = dlsym(RTLD_NEXT, UNLOCK);
+  if (__tsan_release) __tsan_release(self);
+  next(self);
+}

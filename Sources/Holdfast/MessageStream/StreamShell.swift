@@ -53,14 +53,14 @@ actor StreamShell {
 
   /// Ends everything that is under way; nothing is begun any more.
   func stop() async {
+    // It holds the driver, which holds this.
     post = nil
     for task in tasks.values { task.cancel() }
     tasks = [:]
     for attempt in sockets.keys.sorted() { close(attempt, code: 1000) }
     for task in closing.values { await task.value }
     updates.end()
-    // It holds the driver, which holds this.
-    post = nil
+    await vault.end()
   }
 
   func forgetConnections() async { await network.forgetConnections() }

@@ -44,6 +44,12 @@ actor TokenVault {
     self.tell = tell
   }
 
+  /// Forgets the token, and whom to tell: the stream has ended.
+  func end() {
+    token = nil
+    tell = nil
+  }
+
   /// The present token, or the first one: requests may come before a link ever wants to open.
   func first() async throws(LinkFailure) -> String {
     if let token { return token }

@@ -23,6 +23,11 @@ import Testing
     #expect(breaches(Rules.safety, text) == [4])
   }
 
+  @Test func `a raw string of quotes ends on its line`() {
+    let text = "let a = [#\"\"\"\"#, #\"\"#]\nlet b = try! c()\n"
+    #expect(breaches(Rules.safety, text) == [2])
+  }
+
   @Test(arguments: Rules.impure.map(\.spelling))
   func `finds impurity`(spelling: String) {
     #expect(breaches(Rules.purity, "let a = 1\n \(spelling)\n") == [2])

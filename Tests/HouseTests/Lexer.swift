@@ -77,7 +77,7 @@ struct Lexer {
 
   private mutating func string(hashes: Int) {
     let fence = String(repeating: "#", count: hashes)
-    let quote = starts(with: "\"\"\"") ? "\"\"\"" : "\""
+    let quote = opensLines(fence) ? "\"\"\"" : "\""
     take(.string, quote.utf8.count)
     while let byte = peek() {
       if starts(with: quote + fence) { return take(.string, quote.utf8.count + hashes) }
@@ -92,6 +92,13 @@ struct Lexer {
       take(.string)
       if opensCode { code(endsAtParenthesis: true) }
     }
+  }
+
+  /// Three quotes open a multi-line string, unless a raw one ends on the same line: `#""""#`.
+  private func opensLines(_ fence: String) -> Bool {
+    guard starts(with: "\"\"\"") else { return false }
+    let line = bytes[(at + 1)...].prefix { $0 != UInt8(ascii: "\n") }
+    return fence.isEmpty || !String(decoding: line, as: UTF8.self).contains("\"" + fence)
   }
 
   private mutating func name() {

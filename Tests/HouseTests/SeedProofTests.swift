@@ -12,6 +12,19 @@ import Testing
     #expect(pages.flatMap { Rules.proofs($0, tests: tests) } == [])
   }
 
+  @Test func `each test that a page names exists`() {
+    let tests = Rules.tests(in: tree.swift)
+    #expect(tree.markdown.flatMap { Rules.namedTests($0, tests: tests) } == [])
+  }
+
+  @Test func `finds a test that is named and does not exist`() {
+    let page = SourceFile(
+      path: "A.md",
+      text:
+        "# A\n| 1 | `it holds` (ATests); `it flies` (ATests) |\n`x` (see B) `it holds` (CTests)\n")
+    #expect(Rules.namedTests(page, tests: ["ATests": ["it holds"]]).map(\.line) == [2, 3])
+  }
+
   @Test func `finds a proof that is none`() {
     let page = SourceFile(
       path: "docs/seeds/000.md",
@@ -20,7 +33,7 @@ import Testing
         | requirement | where | proof | note |
         |---|---|---|---|
         | a | b | `it holds` (ATests) | |
-        | a | b | `it holds` (ATests); no test yet for the rest | c |
+        | a | b | `it holds; really` (ATests); no test yet for the rest | c |
         | a | b | `it does not` (ATests) | |
         | a | b | `it holds` (BTests) | |
         | a | b | surely | |
@@ -28,7 +41,9 @@ import Testing
         | a | `it holds` (ATests) | |
         """)
     let tests = Rules.tests(in: [
-      SourceFile(path: "Tests/Some/ATests.swift", text: "@Test func `it holds`() {}\n")
+      SourceFile(
+        path: "Tests/Some/ATests.swift",
+        text: "@Test func `it holds`() {}\nfunc `it holds; really`() {}\n")
     ])
     #expect(Rules.proofs(page, tests: tests).map(\.line) == [6, 7, 8, 9, 10])
   }

@@ -9,7 +9,7 @@ extension Rules {
   static func proofs(_ page: SourceFile, tests: [String: Set<String>]) -> [Breach] {
     rows(of: page).flatMap { line, cells -> [Breach] in
       guard cells.count == 4 else { return [Breach(page, line, "\(cells.count) columns, not 4")] }
-      return cells[2].split(separator: ";", omittingEmptySubsequences: false).compactMap { proof in
+      return proofs(in: cells[2]).compactMap { proof in
         what(isWrongWith: proof.trimmed, tests: tests).map { Breach(page, line, $0) }
       }
     }
@@ -23,6 +23,15 @@ extension Rules {
       found[name ?? file.path, default: []].formUnion(quotedNames(in: file))
     }
     return found
+  }
+
+  /// The parts between semicolons, where these stand outside the name of a test.
+  private static func proofs(in cell: String) -> [Substring] {
+    var isName = false
+    return cell.split(omittingEmptySubsequences: false) { character in
+      if character == "`" { isName.toggle() }
+      return character == ";" && !isName
+    }
   }
 
   private static func quotedNames(in file: SourceFile) -> [String] {
@@ -62,5 +71,22 @@ extension Rules {
 extension Substring {
   fileprivate var trimmed: String {
     String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+  }
+}
+
+extension Rules {
+  /// Wherever a page names a test as `` `name` (SomeTests) ``, there is one.
+  static func namedTests(_ page: SourceFile, tests: [String: Set<String>]) -> [Breach] {
+    page.lines.enumerated().flatMap { line, text -> [Breach] in
+      let parts = text.split(separator: "`", omittingEmptySubsequences: false)
+      return zip(parts, parts.dropFirst()).compactMap { name, rest in
+        guard rest.hasPrefix(" ("), let end = rest.firstIndex(of: ")") else { return nil }
+        let file = String(rest[..<end].dropFirst(2))
+        guard file.hasSuffix("Tests"), file.allSatisfy({ $0.isLetter || $0.isNumber }),
+          tests[file]?.contains(String(name)) != true
+        else { return nil }
+        return Breach(page, line, "\(file) has no test `\(name)`")
+      }
+    }
   }
 }

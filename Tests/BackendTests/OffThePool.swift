@@ -3,10 +3,10 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Runs each test on threads of its own, because the clients of these tests block.
+/// Runs each test on threads of its own, because `SocketsClient` blocks.
 ///
-/// The shared pool has a thread per core: two clients that wait there for a server that needs the
-/// pool would hold up every other test until they give up. Queues draw from the same threads.
+/// The shared pool has a thread per core, and what waits there holds up every other test. Queues
+/// draw from the same threads.
 struct OffThePool: SuiteTrait, TestScoping {
   func provideScope(
     for test: Test, testCase: Test.Case?,

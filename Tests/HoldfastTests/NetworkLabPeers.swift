@@ -25,7 +25,7 @@ struct LabPeers {
 
   private static let client = """
     import errno, socket, sys
-    peer = None
+    peer, old = None, []
     def answer(patience, act):
         try:
             peer.settimeout(patience)
@@ -41,6 +41,8 @@ struct LabPeers {
     for line in sys.stdin:
         command, word, patience = line.split()
         if command == "connect":
+            # Kept open: the server's word about an end could overtake the one about the connect.
+            old.append(peer)
             peer = socket.socket()
             answer(float(patience), connect)
         if command == "say": answer(float(patience), say)

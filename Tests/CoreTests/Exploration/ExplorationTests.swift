@@ -17,48 +17,48 @@ struct ExplorationTests {
   }
 
   @Test(arguments: LinkPolicy.presets.map(\.name) + ["narrow"])
-  func `every reachable state and edge of a preset keeps the promises`(name: String) throws {
+  func `every reachable state and edge of a preset keeps the promises`(name: String) async throws {
     let policy = try Self.shortened(
       #require(name == "narrow" ? Self.narrow : LinkPolicy.preset(named: name)))
     var explorer = Explorer(policy)
-    explorer.run()
+    await explorer.run()
     print("\(name): \(explorer.states) states, \(explorer.edges) edges")
     #expect(explorer.violations.prefix(5) == [])
     #expect(explorer.states > 100, "the walk went somewhere")
   }
 
-  @Test func `a machine that lets late events in is caught`() {
+  @Test func `a machine that lets late events in is caught`() async {
     var explorer = Explorer(.messageStream) { link, event, now in
       guard case .input(.lost(_, let failure)) = event, let current = link.currentAttempt else {
         return Explorer.honest(&link, event, now)
       }
       return link.handle(.lost(current, failure), at: now)
     }
-    explorer.run(stopAtFirst: true)
+    await explorer.run(stopAtFirst: true)
     #expect(explorer.violations.contains { $0.hasPrefix("6") })
   }
 
-  @Test func `a machine that forgets its standby is caught`() {
+  @Test func `a machine that forgets its standby is caught`() async {
     var explorer = Explorer(.bottleLink) { link, event, now in
       let effects = Explorer.honest(&link, event, now)
       if case .resting = link.state { link.standby.disarm() }
       return effects
     }
-    explorer.run(stopAtFirst: true)
+    await explorer.run(stopAtFirst: true)
     #expect(explorer.violations.contains { $0.hasPrefix("2") })
   }
 
-  @Test func `a machine that forgets its windows is caught`() throws {
+  @Test func `a machine that forgets its windows is caught`() async throws {
     var explorer = Explorer(try #require(Self.narrow)) { link, event, now in
       let effects = Explorer.honest(&link, event, now)
       link.retry = Retry(link.policy.retry)
       return effects
     }
-    explorer.run(stopAtFirst: true)
+    await explorer.run(stopAtFirst: true)
     #expect(explorer.violations.contains { $0.hasPrefix("3") })
   }
 
-  @Test func `a machine that takes an open socket for a connection is caught`() {
+  @Test func `a machine that takes an open socket for a connection is caught`() async {
     var explorer = Explorer(.healthRelayService) { link, event, now in
       var effects = Explorer.honest(&link, event, now)
       if case .establishing(let trying) = link.state {
@@ -66,7 +66,7 @@ struct ExplorationTests {
       }
       return effects
     }
-    explorer.run(stopAtFirst: true)
+    await explorer.run(stopAtFirst: true)
     #expect(explorer.violations.contains { $0.hasPrefix("4") })
   }
 }

@@ -62,7 +62,9 @@ struct Explorer {
   }
 
   /// Walks until no new state is found, or the first violation when asked to stop there.
-  mutating func run(stopAtFirst: Bool = false) {
+  ///
+  /// A walk takes seconds. It lets others run in between, who may have a server to answer.
+  mutating func run(stopAtFirst: Bool = false) async {
     var seen: Set<Shape> = []
     var link = Link(policy: policy, seed: 1)
     _ = link.handle(.reachability(.reachable(path: PathID("a"))), at: .zero)
@@ -73,6 +75,7 @@ struct Explorer {
       let node = queue[next]
       next += 1
       states += 1
+      if states.isMultiple(of: 50) { await Task.yield() }
       for event in events(from: node) {
         edges += 1
         let (after, effects) = follow(event, from: node)

@@ -183,8 +183,7 @@ extension Link {
   ) {
     var series = refused
     if generation < gate.credentials.generation {
-      series.failures += 1
-      proceed(series, after: failure, &step)
+      expedite(series, after: failure, &step)
     } else if series.refreshed {
       end(.signIn, &step)
     } else {

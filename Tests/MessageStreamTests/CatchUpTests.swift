@@ -29,6 +29,15 @@ struct CatchUpTests {
     #expect(world.ledger.problems == [])
   }
 
+  @Test func `a catch-up longer than one run may fetch goes on in the next`() {
+    var world = missed(.ours, 1000) { $0.catchUpPages = 3 }
+    world.foreground()
+    world.drive { $0.status.state == .connected }
+    world.pass(.seconds(30))
+    #expect(world.texts == ["m1", "m2", "m3"] + (1...1000).map { "x\($0)" })
+    #expect(world.gaps == [])
+  }
+
   @Test func `a server with positions is asked for what comes after the cursor`() {
     var world = missed(.ours, 150)
     world.foreground()

@@ -41,6 +41,23 @@ struct OutboxTests {
     #expect(world.log.posts.count == 5)
   }
 
+  @Test func `a thousand messages may wait; one more is refused, and says why`() {
+    var world = StreamWorld.connected(.ours)
+    world.shop.restStatus = .http(status: 500, retryAfter: nil, detail: "")
+    for number in 1...999 { world.send("\(number)") }
+    #expect(world.model.outbox.entries.count == 999)
+    world.send("1000")
+    world.send("1001")
+    #expect(world.model.outbox.entries.count == 1000)
+    world.pass(.milliseconds(500))
+    #expect(
+      world.ledger.updates.contains {
+        guard case .outbox(let entry) = $0 else { return false }
+        return entry.text == "1001"
+          && entry.state == .failed(reason: "too many messages wait to be sent")
+      })
+  }
+
   @Test func `one key goes with every try, after 1, 2, 4, 8, 16 and 30 s, ten times`() {
     var world = StreamWorld.connected(.ours)
     world.shop.restStatus = .http(status: 500, retryAfter: nil, detail: "")

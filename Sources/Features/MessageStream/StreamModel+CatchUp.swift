@@ -133,8 +133,11 @@ extension StreamModel {
   /// A run is whole: the cursor moves, and everybody who waited for it goes on.
   private mutating func finish(_ run: Recovery.Run, _ page: Page, _ step: inout Step) {
     recovery.run = nil
-    recovery.isCurrent = true
     let isWhole = settle(run, page, &step)
+    // As many pages as one run may fetch, and not the end yet: the next run goes on from there.
+    let isCut = run.kind == .position && page.recovered && page.hasNext
+    recovery.isCurrent = !isCut
+    recovery.again = recovery.again || isCut
     recovery.cursor.wholeAt = wall(at: step.now)
     writer.set(cursor: recovery.cursor)
     drive(.requested(nil), &step)

@@ -10,6 +10,13 @@ extension StreamModel {
     let entry = OutboxEntry(
       id: .random(using: &chance), shop: settings.shop, text: text, parent: parent,
       createdAt: wall)
+    guard outbox.entries.count < settings.outboxLimit else {
+      // Not kept: the words stay with whoever wrote them, and the reason stands beside them.
+      var refused = entry
+      refused.state = .failed(reason: "too many messages wait to be sent")
+      step.show(.outbox(refused))
+      return
+    }
     outbox.add(entry)
     writer.put(entry)
     step.show(.outbox(entry))

@@ -27,6 +27,8 @@ public struct StreamSettings: Sendable, Hashable, Codable {
   public var catchUpPages = 1000
   /// Waits between tries to send, the last one for ever.
   public var sendRetries: [Int64] = [1, 2, 4, 8, 16, 30]
+  /// Messages that may wait to be sent; one more is refused at once.
+  public var outboxLimit = 1000
   /// Tries to send before the user is asked.
   public var sendAttempts = 10
 

@@ -132,6 +132,12 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// Tells it whether a person looks, where no lifecycle monitor does.
   public func turn(_ lifecycle: Lifecycle) { command(.lifecycle(lifecycle, at: clock.wall)) }
 
+  /// Signs out: the token is forgotten, and nothing more is tried until the stream is opened anew.
+  public func signOut() async {
+    await shell.forgetToken()
+    await driver.post(.credentials(.cleared))
+  }
+
   /// How things are between two steps.
   public var snapshot: StreamModel {
     get async { await driver.snapshot }

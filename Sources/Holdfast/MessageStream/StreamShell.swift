@@ -63,6 +63,8 @@ actor StreamShell {
     await vault.end()
   }
 
+  func forgetToken() async { await vault.end() }
+
   func forgetConnections() async { await network.forgetConnections() }
 
   private func open(_ attempt: AttemptID) async {

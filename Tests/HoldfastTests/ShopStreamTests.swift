@@ -98,6 +98,18 @@ import Testing
     await bench.end()
   }
 
+  @Test func `signing out forgets the token and ends every try`() async throws {
+    let bench = try await StreamBench.make()
+    let (stream, follower) = try await bench.follow()
+    await follower.wait { $0.isLive }
+    await stream.signOut()
+    await follower.wait { $0.statuses.last?.reason == .signIn }
+    #expect(await follower.seen.statuses.last?.state == .disconnected)
+    #expect(await stream.snapshot.deadline == nil)
+    await stream.close()
+    await bench.end()
+  }
+
   @Test func `what is sent offline goes out when the network is back, once`() async throws {
     let bench = try await StreamBench.make()
     bench.reachability.change(to: .reachable(path: PathID("a")))

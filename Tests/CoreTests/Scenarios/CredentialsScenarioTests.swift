@@ -70,6 +70,18 @@ struct CredentialsScenarioTests {
     #expect(bench.log.filter { $0 == .refreshCredentials }.count == 2)
   }
 
+  @Test func `signing out closes the link, and new credentials bring it back`() {
+    var bench = LinkBench.connected(.messageStream)
+    let attempt = bench.attempt
+    let effects = bench.give(.credentials(.cleared))
+    #expect(effects.first == .close(attempt, .leaving))
+    #expect(bench.link.status == LinkStatus(phase: .failed, reason: .signIn))
+    #expect(bench.link.deadline == nil)
+    bench.give(.credentials(.available(expiresIn: nil)))
+    bench.give(.prepared(bench.attempt))
+    #expect(bench.opens.count == 1)
+  }
+
   @Test func `removal from the shop ends the link and every poll`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.requested(.http(status: 403, retryAfter: nil, detail: "")))

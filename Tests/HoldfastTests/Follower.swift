@@ -33,10 +33,22 @@ actor Follower {
     }
   }
 
-  /// Returns when the condition holds for what was read.
+  /// Returns when the condition holds for what was read, or the test ran out of time.
   func wait(_ condition: @escaping @Sendable (Seen) -> Bool) async {
     if condition(seen) { return }
-    await withCheckedContinuation { waiting.append((condition, $0)) }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation {
+        // Cancelled before: the handler below has found nobody to wake.
+        if Task.isCancelled { $0.resume() } else { waiting.append((condition, $0)) }
+      }
+    } onCancel: {
+      Task { await self.giveUp() }
+    }
+  }
+
+  private func giveUp() {
+    for waiter in waiting { waiter.resume.resume() }
+    waiting = []
   }
 
   private func note(_ update: StreamUpdate) {

@@ -64,7 +64,7 @@ struct LabPeers {
   }
 
   /// How long to wait for what should come.
-  private static let patience = 20.0
+  private static let patience = 120.0
   /// How long to wait for what should not come.
   static let silence = 0.5
 

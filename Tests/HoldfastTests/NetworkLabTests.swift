@@ -4,7 +4,7 @@ import Testing
 
 /// Each trouble of the lab, seen by plain sockets in it.
 @Suite(
-  .serialized, .timeLimit(.minutes(1)),
+  .serialized, .timeLimit(.minutes(5)),
   .enabled(if: NetworkLab.isAvailable, "\(NetworkLab.obstacle ?? "")"))
 struct NetworkLabTests {
   @Test func `the phone reaches the server over Wi-Fi through the access point`() async throws {

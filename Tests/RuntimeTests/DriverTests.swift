@@ -4,7 +4,7 @@ import LinkRuntime
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DriverTests {
   let clock = TestClock()
 

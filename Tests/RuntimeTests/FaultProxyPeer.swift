@@ -39,7 +39,7 @@ struct Peer: Sendable {
   }
 
   /// Connects to `port` of 127.0.0.1, and gives up after `patience` milliseconds.
-  static func connect(to port: UInt16, patience: Int = 20_000) async -> Connected {
+  static func connect(to port: UInt16, patience: Int = 120_000) async -> Connected {
     await waiting {
       let peer = Peer(socket: stream())
       peer.setPatience(patience)
@@ -74,7 +74,7 @@ struct Peer: Sendable {
   }
 
   /// Waits for `count` bytes, or for whatever else ends the wait.
-  func hear(_ count: Int, patience: Int = 20_000) async -> Heard {
+  func hear(_ count: Int, patience: Int = 120_000) async -> Heard {
     await Self.waiting { [self] in
       setPatience(patience)
       var heard: [UInt8] = []

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkRuntime
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct InboxTests {
   @Test
   func `gives inputs in the order of posting`() async {

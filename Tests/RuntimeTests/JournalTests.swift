@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkRuntime
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct JournalTests {
   let scratch: Scratch
   let notices = Mailbox<JournalError>()

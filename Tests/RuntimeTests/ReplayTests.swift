@@ -3,7 +3,7 @@ import LinkCore
 import LinkRuntime
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReplayTests {
   let scratch: Scratch
   let clock = TestClock()

@@ -162,7 +162,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: "\(scratch.path)/none"))
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func `the newest thousand of a hundred thousand messages load quickly`() async throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()

@@ -52,7 +52,7 @@ public func httpClientContract(
 private struct ClientCheck: Sendable {
   static let limit = 1_000
   /// Only what must time out is short: a busy machine is no broken promise.
-  static let patience = Duration.seconds(30)
+  static let patience = Duration.seconds(120)
   let client: any HTTPClient
   let server: ContractHTTPServer
 

@@ -51,7 +51,7 @@ struct DialerCheck: Sendable {
 
   static let limit = 1_000
   /// Only what must time out is short: a busy machine is no broken promise.
-  static let patience = Duration.seconds(30)
+  static let patience = Duration.seconds(120)
   let dialer: any SocketDialer
   let server: ContractServer
 

@@ -43,7 +43,7 @@ extension SocketRequest {
   /// A request with time enough for a busy machine.
   static func to(
     _ url: String, headers: [(name: String, value: String)] = [],
-    query: [(name: String, value: String)] = [], openTimeout: Duration = .seconds(20),
+    query: [(name: String, value: String)] = [], openTimeout: Duration = .seconds(120),
     maxMessageBytes: Int = 1_048_576
   ) -> SocketRequest {
     SocketRequest(
@@ -57,7 +57,7 @@ extension HTTPRequest {
   static func to(
     _ url: String, method: String = "GET", headers: [(name: String, value: String)] = [],
     query: [(name: String, value: String)] = [], body: [UInt8] = [],
-    timeout: Duration = .seconds(20), maxBodyBytes: Int = 65_536
+    timeout: Duration = .seconds(120), maxBodyBytes: Int = 65_536
   ) -> HTTPRequest {
     HTTPRequest(
       method: method, url: url, headers: headers, query: query, body: body, timeout: timeout,

@@ -9,7 +9,7 @@ extension Link {
       gate.credentials.refreshFailed(at: step.now)
       refreshFailed(&step)
     case .rejected:
-      gate.credentials.refreshFailed(at: step.now)
+      gate.credentials.refreshRejected()
       guard gate.wish != .none else { return }
       if gate.credentials.isUnproven || isWaitingForCredentials { signIn(&step) }
     case .cleared:

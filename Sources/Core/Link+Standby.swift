@@ -61,7 +61,9 @@ extension Link {
 
   mutating func polled(_ id: UInt64, _ failure: LinkFailure?, _ step: inout Step) {
     guard id == standby.pollID, standby.isPolling else { return }  // late
-    let isBack = standby.polled(id, failure: failure, at: step.now, chance: &chance)
+    let isBack = standby.polled(
+      id, failure: failure, wish: policy.obeyed(failure?.serverWish), at: step.now,
+      chance: &chance)
     switch state {
     case .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .resting:
       requested(failure, &step)

@@ -1,5 +1,5 @@
 extension Link {
-  /// Where a link stands. Each payload's initialisers are the legal ways in.
+  /// Where a link stands. `mayTry`, `proceed`, `rest` and `end` are the ways between them.
   enum State: Sendable, Hashable {
     /// Not wanted, or ended by a rule. Exits: settling, preparing, opening, held, resting.
     case idle(LinkStatus.Reason?)

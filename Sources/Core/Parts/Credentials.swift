@@ -11,6 +11,12 @@ struct Credentials: Sendable, Hashable {
   /// Refreshed because REST refused them, and nothing succeeded since.
   private(set) var isUnproven = false
 
+  /// Refreshes that failed in a row.
+  private var refusals = 0
+
+  /// Between two refreshes that failed; short beside the hour that tokens usually live.
+  private static let longestPause = Duration.seconds(300)
+
   enum State: Sendable, Hashable {
     case missing
     case available
@@ -34,6 +40,7 @@ struct Credentials: Sendable, Hashable {
   mutating func renewed(expiresIn: Duration?, at now: Instant) {
     state = .available
     generation += 1
+    refusals = 0
     refreshBy = nil
     refreshAt = expiresIn.map { life in
       let lead = life > policy.refreshLead * 2 ? policy.refreshLead : life / 2
@@ -42,9 +49,19 @@ struct Credentials: Sendable, Hashable {
   }
 
   /// The refresh failed for now; the old credentials stay until the server refuses them.
+  ///
+  /// The next one waits twice as long as the one before, up to `longestPause`.
   mutating func refreshFailed(at now: Instant) {
     refreshBy = nil
-    refreshAt = state == .available ? now.advanced(by: policy.refreshTimeout) : nil
+    let pause = min(policy.refreshTimeout * (1 << min(refusals, 5)), Self.longestPause)
+    refusals += 1
+    refreshAt = state == .available ? now.advanced(by: pause) : nil
+  }
+
+  /// Their issuer has no others: what there is serves until the server refuses it.
+  mutating func refreshRejected() {
+    refreshBy = nil
+    refreshAt = nil
   }
 
   mutating func forget() {

@@ -92,14 +92,15 @@ struct Standby: Sendable, Hashable {
 
   /// A poll was answered. True when the server is back and the link should be probed.
   mutating func polled(
-    _ id: UInt64, failure: LinkFailure?, at now: Instant, chance: inout Chance
+    _ id: UInt64, failure: LinkFailure?, wish: Duration?, at now: Instant,
+    chance: inout Chance
   ) -> Bool {
     guard id == pollID, case .poll(let policy) = policy, case .polling(var polling) = state,
       polling.isAsking
     else { return false }
     polling.isAsking = false
     let wait = max(
-      Self.spread(policy.interval, policy.jitter, &chance), failure?.serverWish ?? .zero)
+      Self.spread(policy.interval, policy.jitter, &chance), wish ?? .zero)
     polling.nextPoll = now.advanced(by: wait)
     let isBack = failure == nil && polling.awaitsRecovery && !polling.isSlow
     if let failure {

@@ -41,6 +41,11 @@ public struct LinkPolicy: Sendable, Hashable {
     guard problems.isEmpty else { throw PolicyError(problems: problems) }
   }
 
+  /// How much of a server's wish to be left alone is obeyed.
+  public func obeyed(_ wish: Duration?) -> Duration? {
+    wish.map { min(max($0, .zero), retry.longestWish) }
+  }
+
   /// What this policy does about `failure`.
   public func verdict(on failure: LinkFailure) -> Verdict {
     verdicts[failure.failureClass] ?? .retry

@@ -104,10 +104,11 @@ extension StreamModel {
       credentialsCount += 1
       outbox.credentialsRenewed()
       if recovery.run == nil, recovery.retryAt != nil { recovery.retryAt = step.now }
-    case .rejected, .cleared: failSends("sign in to send", &step)
-    case .refreshFailed: break
+    case .rejected, .cleared, .refreshFailed: break
     }
     drive(.credentials(event), &step)
+    // What is still accepted is still sent; only the end of the link ends the sending.
+    if link.status.reason == .signIn { failSends("sign in to send", &step) }
   }
 
   /// A refusal of credentials that are not the present ones says nothing about these: ask again.

@@ -70,6 +70,49 @@ struct CredentialsScenarioTests {
     #expect(bench.log.filter { $0 == .refreshCredentials }.count == 2)
   }
 
+  @Test func `credentials that cannot be renewed serve until the server refuses them`() {
+    var bench = LinkBench.connected(.messageStream)
+    bench.give(.credentials(.available(expiresIn: .seconds(120))))
+    bench.pass(.seconds(60))
+    #expect(bench.log.contains(.refreshCredentials))
+    bench.log = []
+    bench.give(.credentials(.rejected))
+    bench.give(.heard(bench.attempt))
+    bench.pass(.seconds(80))
+    #expect(!bench.log.contains(.refreshCredentials))
+    #expect(bench.link.status.phase == .connected)
+    bench.give(.lost(bench.attempt, .closed(code: 4401, reason: "")))
+    bench.give(.credentials(.rejected))
+    #expect(bench.link.status.reason == .signIn)
+  }
+
+  @Test func `refreshes that fail are tried again after 15, 30, 60 s and so on, up to 5 minutes`() {
+    var bench = LinkBench.connected(.messageStream)
+    bench.give(.credentials(.available(expiresIn: .seconds(120))))
+    var times: [Double] = []
+    for _ in 0..<4000 where times.count < 7 {
+      bench.pass(.seconds(1))
+      bench.give(.heard(bench.attempt))
+      guard bench.log.contains(.refreshCredentials) else { continue }
+      times.append(bench.seconds)
+      bench.log = []
+      bench.give(.credentials(.refreshFailed))
+    }
+    #expect(zip(times, times.dropFirst()).map { $1 - $0 } == [15, 30, 60, 120, 240, 300])
+  }
+
+  @Test func `a poll obeys the server's wish up to 15 minutes`() {
+    var bench = LinkBench.wanted(.messageStream)
+    bench.give(.want(.standbyOnly))
+    bench.peer = .isSilent
+    let wish = LinkFailure.http(status: 503, retryAfter: .seconds(1_000_000_000), detail: "")
+    bench.give(.polled(1, wish))
+    bench.pass(.seconds(899))
+    #expect(bench.polls.count == 1)
+    bench.pass(.seconds(1))
+    #expect(bench.polls.count == 2)
+  }
+
   @Test func `signing out closes the link, and new credentials bring it back`() {
     var bench = LinkBench.connected(.messageStream)
     let attempt = bench.attempt

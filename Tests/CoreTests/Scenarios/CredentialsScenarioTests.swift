@@ -82,6 +82,7 @@ struct CredentialsScenarioTests {
     #expect(!bench.log.contains(.refreshCredentials))
     #expect(bench.link.status.phase == .connected)
     bench.give(.lost(bench.attempt, .closed(code: 4401, reason: "")))
+    bench.give(.lost(bench.attempt, refused))
     bench.give(.credentials(.rejected))
     #expect(bench.link.status.reason == .signIn)
   }

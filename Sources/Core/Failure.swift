@@ -41,3 +41,15 @@ public enum LinkFailure: Error, Sendable, Hashable, Codable {
     case other
   }
 }
+
+extension LinkFailure {
+  /// Whether an answer is the doing of a network that wants a login first: a redirect, 511 (RFC
+  /// 6585 section 6), or a page for people where none was asked for.
+  public static func isLoginPage(status: Int, contentType: String?) -> Bool {
+    switch status {
+    case 301, 302, 303, 307, 308, 511: true
+    case 200...299: contentType?.lowercased().hasPrefix("text/html") ?? false
+    case _: false
+    }
+  }
+}

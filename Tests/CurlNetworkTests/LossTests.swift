@@ -18,7 +18,6 @@ struct LossTests {
           ("Retry-After", "Sun, 06 Nov 1994 08:50:07 GMT"),
         ], "<html>busy</html>", 30, "Service Unavailable"
       ),
-      (302, [("Location", "/login")], "", nil, "Found"),
       (200, [], #"{"message":3,"error":"odd"}"#, nil, "odd"),
     ] as [(Int, [(String, String)], String, Int?, String)])
   func `a refused upgrade tells status, Retry-After and why`(
@@ -36,6 +35,23 @@ struct LossTests {
           .http(
             status: status, retryAfter: seconds.map { .seconds($0) }, detail: detail)))
     #expect(await socket.next() == nil)
+  }
+
+  @Test(
+    arguments: [
+      (302, [("Location", "/login")], ""), (511, [], ""),
+      (200, [("Content-Type", "text/html; charset=utf-8")], "<html>please sign in</html>"),
+    ] as [(Int, [(String, String)], String)])
+  func `a login page in the server's place is told apart`(
+    status: Int, headers: [(String, String)], body: String
+  ) async throws {
+    let server = try TestServer { peer in
+      _ = peer.request()
+      peer.answer(status, headers, body)
+      peer.drain()
+    }
+    let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
+    #expect(await socket.next() == .failed(.captivePortal))
   }
 
   @Test func `a reason that comes late is waited for`() async throws {

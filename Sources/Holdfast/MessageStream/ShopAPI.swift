@@ -77,17 +77,18 @@ struct ShopAPI: Sendable {
   /// What an answer without success means. A redirect away, or 511 (RFC 6585 section 6), is the
   /// doing of a network that wants a login first.
   private static func failure(of response: HTTPResponse) -> LinkFailure {
-    switch response.status {
-    case 301, 302, 303, 307, 308, 511: return .captivePortal
-    case _:
-      return .http(
-        status: response.status, retryAfter: response.retryAfter,
-        detail: Envelope.decodeNote(response.body) ?? "")
-    }
+    if isLoginPage(response) { return .captivePortal }
+    return .http(
+      status: response.status, retryAfter: response.retryAfter,
+      detail: Envelope.decodeNote(response.body) ?? "")
+  }
+
+  private static func isLoginPage(_ response: HTTPResponse) -> Bool {
+    LinkFailure.isLoginPage(
+      status: response.status, contentType: response.headers["content-type"])
   }
 
   private static func refuseLoginPage(_ response: HTTPResponse) throws(LinkFailure) {
-    let type = response.headers["content-type"] ?? ""
-    if type.lowercased().hasPrefix("text/html") { throw .captivePortal }
+    if isLoginPage(response) { throw .captivePortal }
   }
 }

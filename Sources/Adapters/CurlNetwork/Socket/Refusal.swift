@@ -31,6 +31,8 @@ struct Refusal {
   }
 
   var failure: LinkFailure {
+    let type = head.first("content-type")
+    if LinkFailure.isLoginPage(status: head.status, contentType: type) { return .captivePortal }
     let retryAfter = RetryAfter.duration(
       head.first("retry-after"), date: head.first("date"), now: RetryAfter.now)
     return .http(status: head.status, retryAfter: retryAfter, detail: detail)

@@ -13,7 +13,7 @@ public struct ConnectionID: NumberedID {
 
 /// Names one REST request from its arrival to its answer; never used twice in one run.
 public struct RequestID: NumberedID {
-  /// Given by whoever carries the effects out; counts from 1 unless it is a socket's.
+  /// Given by whoever hands the request in; counts from 1 in each run.
   public var number: UInt64
 
   /// The name that stands for a number.
@@ -24,7 +24,7 @@ public struct RequestID: NumberedID {
 
 /// Ties an answer of the store to what was asked; counts from 1 in each run.
 public struct StoreToken: NumberedID {
-  /// Given by whoever carries the effects out; counts from 1 unless it is a socket's.
+  /// Given by the server with the question, one more each time.
   public var number: UInt64
 
   /// The name that stands for a number.

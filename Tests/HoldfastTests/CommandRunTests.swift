@@ -2,6 +2,7 @@ import Foundation
 import HoldfastBackend
 import HoldfastTestKit
 import LinkCore
+import LinkRuntime
 import LinkServerCore
 import LinkWire
 import Testing
@@ -76,7 +77,7 @@ import Testing
       #expect(claims.user == "ann")
       #expect(claims.name == "ann")
       #expect(claims.shops.map(\.text) == ["bakery", "cellar"])
-      let left = WallClock.now.duration(to: claims.expiresAt)
+      let left = BootClock().wall.duration(to: claims.expiresAt)
       #expect(left > .seconds(840) && left <= .seconds(900))
       #expect(try Tokens.open(in: data).verify(token) == .valid(claims))
       for (path, mode) in [("/deep", 0o700), ("/deep/data", 0o700), ("/deep/data/secret", 0o600)] {

@@ -8,7 +8,7 @@ import Testing
   /// Five messages, two of the same instant, shown once each by two runs, kept in order.
   private var fair: Judge {
     let all = (1...5).map { Self.entry($0) }
-    let shown = all.map { Judge.Shown(id: $0.key.id, text: $0.text) }
+    let shown = all.map { Self.shown($0) }
     return Judge(
       accepted: all.reversed(), runs: [Array(shown[..<3]), shown], timeline: all)
   }
@@ -20,6 +20,15 @@ import Testing
         createdAt: Timestamp(nanoseconds: time * 1_000_000_000),
         id: UUID128(high: 7, low: number)),
       text: "message \(number)")
+  }
+
+  private static func shown(_ entry: Judge.Entry, via: String = "live") -> Judge.Shown {
+    Judge.Shown(id: entry.key.id, text: entry.text, via: via)
+  }
+
+  /// A run that shows messages by number, each by a way.
+  private static func run(_ steps: [(UInt64, String)]) -> [Judge.Shown] {
+    steps.map { shown(entry($0.0), via: $0.1) }
   }
 
   private static func counts(_ change: (inout Counts) -> Void) -> Counts {
@@ -61,17 +70,60 @@ import Testing
     #expect(!judge.counts.isClean)
   }
 
-  @Test func `finds messages that stand the wrong way round`() {
+  @Test(arguments: ["live", "catchUp", "poll", "history"])
+  func `finds messages shown the wrong way round`(via: String) {
     var judge = fair
-    judge.timeline.swapAt(0, 1)
+    judge.runs[1] = Self.run([(1, via), (3, via), (2, via), (4, via), (5, via)])
     #expect(judge.counts == Self.counts { $0.outOfOrder = 1 })
     #expect(!judge.counts.isClean)
+  }
+
+  @Test func `lets what was fetched belong above what is live`() {
+    var judge = fair
+    judge.runs[1] = Self.run(
+      [(4, "live"), (1, "catchUp"), (2, "catchUp"), (5, "live"), (3, "catchUp")])
+    #expect(judge.counts == Self.counts { _ in })
+  }
+
+  @Test func `holds what is live to its order across what was fetched between`() {
+    var judge = fair
+    judge.runs[1] = Self.run(
+      [(5, "live"), (1, "catchUp"), (2, "catchUp"), (3, "catchUp"), (4, "live")])
+    #expect(judge.counts == Self.counts { $0.outOfOrder = 1 })
+  }
+
+  @Test(arguments: [("live", 0), ("catchUp", 1)])
+  func `takes the log's order for live messages of a clock that went back`(
+    via: String, outOfOrder: Int
+  ) {
+    var judge = fair
+    for index in judge.accepted.indices {
+      judge.accepted[index].offset =
+        [1: 1, 3: 2, 2: 3, 4: 4, 5: 5][
+          judge.accepted[index].key.id.low]
+    }
+    judge.runs = [Self.run([(1, via), (3, via), (2, via), (4, via), (5, via)])]
+    #expect(judge.counts == Self.counts { $0.outOfOrder = outOfOrder })
+  }
+
+  @Test func `finds a phone that prints two messages swapped`() async {
+    let scene = Scene()
+    await scene.phoneLaunched()
+    for number: UInt64 in [1, 2, 4, 3, 5] {
+      await scene.accepted(Self.entry(number))
+      let id = Self.entry(number).key.id
+      let line = #"{"event":"message","id":"\#(id)","text":"message \#(number)","via":"live"}"#
+      if let said = PhoneLine(line) { await scene.phoneSaid(said) }
+    }
+    let facts = await scene.facts
+    let judge = Judge(accepted: facts.accepted, runs: facts.runs, timeline: facts.accepted)
+    #expect(judge.counts == Self.counts { $0.outOfOrder = 1 })
   }
 
   @Test func `orders messages of one instant by id`() {
     var judge = fair
     #expect(judge.timeline[1].key.createdAt == judge.timeline[2].key.createdAt)
-    judge.timeline.swapAt(1, 2)
+    judge.runs[1].swapAt(1, 2)
     #expect(judge.counts == Self.counts { $0.outOfOrder = 1 })
   }
 

@@ -12,7 +12,7 @@ import Testing
   }
 
   private static func line(_ number: UInt64, via: String) -> PhoneLine {
-    .message(Judge.Shown(id: UUID128(high: 3, low: number), text: "text"), via: via)
+    .message(Judge.Shown(id: UUID128(high: 3, low: number), text: "text", via: via))
   }
 
   @Test func `misses what was accepted until it is shown, whichever comes first`() async {

@@ -95,7 +95,7 @@ import Testing
       ),
       (
         #"{"event":"message","id":"\#(id)","text":"a\nb","via":"catchUp"}"#,
-        .message(Judge.Shown(id: id, text: "a\nb"), via: "catchUp")
+        .message(Judge.Shown(id: id, text: "a\nb", via: "catchUp"))
       ),
       (
         #"{"event":"notice","kind":"store","detail":"full"}"#,

@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastTestKit
+import LinkCore
 import Testing
 
 /// The real client in a phone's namespace, the real backend behind two uplinks.
@@ -10,10 +11,15 @@ actor HandoverRig {
     "retry.reconnect=0s,200ms,400ms,800ms,1600ms", "retry.windows=100/1m", "retry.spread=500ms",
     "standby.interval=1s", "standby.probe=2s", "establish.timeout=2s", "establish.prepare=3s",
   ]
-  /// What the policy above allows from the end of a trouble to a whole timeline: the rest of a
-  /// silence (3 s), settling (0.5 s), the retry waits (3 s) with their time-outs (5 · 2 s), or a
-  /// poll with its probe (1.1 + 2 s), and a catch-up.
-  static let bound = Duration.seconds(20)
+
+  /// The policy that the settings make.
+  static func policy() throws -> LinkPolicy {
+    try LinkPolicy.messageStream.setting(
+      settings.map {
+        let parts = $0.split(separator: "=", maxSplits: 1).map(String.init)
+        return (key: parts[0], value: parts[1])
+      })
+  }
 
   private let lab: NetworkLab
   private let directory: String
@@ -71,28 +77,28 @@ actor HandoverRig {
 
   /// Another user posts beside the server, where nothing is broken.
   func post(_ count: Int = 1) async throws {
-    for _ in 0..<count {
-      sent += 1
-      let body = #"{"shop_id":"\#(Self.shop)","message":"\#(sent)"}"#
-      let script = """
-        import sys, urllib.request
-        urllib.request.urlopen(urllib.request.Request("\(url)/api/v1/auth/shops/messages",
-          data=sys.stdin.buffer.read(), headers={"Authorization": "Bearer \(writerToken)",
-          "Content-Type": "application/json"}), timeout=10).read()
-        """
-      try await lab.run(in: .net, "python3", "-c", script, input: body)
+    let bodies = (sent + 1...sent + count).map {
+      #"{"shop_id":"\#(Self.shop)","message":"\#($0)"}"#
     }
+    sent += count
+    let script = """
+      import sys, urllib.request
+      for body in sys.stdin.buffer:
+        urllib.request.urlopen(urllib.request.Request("\(url)/api/v1/auth/shops/messages",
+          data=body.strip(), headers={"Authorization": "Bearer \(writerToken)",
+          "Content-Type": "application/json"}), timeout=10).read()
+      """
+    try await lab.run(
+      in: .net, "python3", "-c", script, input: bodies.joined(separator: "\n"))
   }
 
   /// Returns when the phone has shown everything, each once and in order, and is live again.
-  func becomesWhole() async throws -> Duration {
-    let start = ContinuousClock.now
+  func becomesWhole() async {
     let all = (1...sent).map(String.init)
     await until {
       self.shown.count >= self.sent && self.statuses.last?.status == "CONNECTED"
     }
     #expect(shown == all)
-    return ContinuousClock.now - start
   }
 
   func until(_ condition: @escaping () -> Bool) async {
@@ -100,11 +106,33 @@ actor HandoverRig {
     await withCheckedContinuation { waiting.append((condition, $0)) }
   }
 
-  /// Breaks something, and returns when the phone says that it is not connected any more.
-  func notices(_ trouble: @Sendable () async throws -> Void) async throws {
+  /// Makes a trouble, posts, ends the trouble if it ends, and holds the phone to its bounds.
+  ///
+  /// Each time starts before the tools run that make the trouble, or end it.
+  func meets(
+    _ trouble: HandoverTrouble, _ begin: @Sendable () async throws -> Void,
+    until end: (@Sendable () async throws -> Void)? = nil
+  ) async throws {
+    let bounds = trouble.bounds(try Self.policy())
     let known = statuses.count
-    try await trouble()
+    var start = ContinuousClock.now
+    try await begin()
+    // Where only silence tells, something must be lost in it.
+    if trouble == .natForgotten || trouble == .blackHole { try await post(3) }
     await until { self.statuses.dropFirst(known).contains { $0.status != "CONNECTED" } }
+    let noticed = ContinuousClock.now - start
+    if trouble != .natForgotten && trouble != .blackHole { try await post(3) }
+    if let end {
+      start = .now
+      try await end()
+    }
+    await becomesWhole()
+    let whole = ContinuousClock.now - start
+    print(
+      "\(trouble.rawValue): noticed after \(noticed) (at most \(bounds.noticed)),",
+      "whole after \(whole) (at most \(bounds.whole))")
+    #expect(noticed <= bounds.noticed, "\(trouble.rawValue) was noticed late")
+    #expect(whole <= bounds.whole, "\(trouble.rawValue) was healed late")
   }
 
   func end() async {

@@ -10,73 +10,54 @@ struct HandoverTests {
   @Test func `the default route moves from Wi-Fi to cellular and back`() async throws {
     try await run { lab, rig in
       for link in [PhoneLink.cell, .wifi] {
-        try await rig.notices { try await lab.moveDefaultRoute(to: link) }
-        try await rig.post(3)
-        try await Self.expectWhole(rig)
+        try await rig.meets(.routeMoves) { try await lab.moveDefaultRoute(to: link) }
       }
     }
   }
 
   @Test func `the Wi-Fi link goes down, and comes back`() async throws {
     try await run { lab, rig in
-      try await rig.notices { try await lab.linkDown(.wifi) }
-      try await rig.post(3)
-      try await Self.expectWhole(rig)
-      try await rig.notices { try await lab.linkUp(.wifi) }
-      try await rig.post(2)
-      try await Self.expectWhole(rig)
+      try await rig.meets(.linkDown) { try await lab.linkDown(.wifi) }
+      try await rig.meets(.linkUp) { try await lab.linkUp(.wifi) }
     }
   }
 
   @Test func `the access point loses its carrier`() async throws {
     try await run { lab, rig in
-      try await rig.notices { try await lab.carrier(false) }
-      try await rig.post(3)
-      try await lab.carrier(true)
-      try await Self.expectWhole(rig)
+      try await rig.meets(.carrierLost) {
+        try await lab.carrier(false)
+      } until: {
+        try await lab.carrier(true)
+      }
     }
   }
 
   @Test func `the path behind the access point swallows everything`() async throws {
     try await run { lab, rig in
-      try await rig.notices {
+      try await rig.meets(.blackHole) {
         try await lab.blackhole(true)
-        try await rig.post(3)
+      } until: {
+        try await lab.blackhole(false)
       }
-      try await lab.blackhole(false)
-      try await Self.expectWhole(rig)
     }
   }
 
   @Test func `the access point forgets the connection`() async throws {
     try await run { lab, rig in
-      try await rig.notices {
-        try await lab.expireNAT()
-        try await rig.post(3)
-      }
-      try await Self.expectWhole(rig)
+      try await rig.meets(.natForgotten) { try await lab.expireNAT() }
     }
   }
 
   @Test func `the phone's address changes under the connection`() async throws {
     try await run { lab, rig in
-      try await rig.notices { try await lab.changeAddress() }
-      try await rig.post(3)
-      try await Self.expectWhole(rig)
+      try await rig.meets(.addressChanges) { try await lab.changeAddress() }
     }
   }
 
   @Test func `the system kills the phone's sockets`() async throws {
     try await run { lab, rig in
-      try await rig.notices { try await lab.killSockets() }
-      try await rig.post(3)
-      try await Self.expectWhole(rig)
+      try await rig.meets(.socketsKilled) { try await lab.killSockets() }
     }
-  }
-
-  private static func expectWhole(_ rig: HandoverRig) async throws {
-    let time = try await rig.becomesWhole()
-    #expect(time < HandoverRig.bound)
   }
 
   private func run(
@@ -87,7 +68,7 @@ struct HandoverTests {
         let rig = try await HandoverRig(in: lab, directory: directory)
         await rig.begins()
         try await rig.post(2)
-        try await Self.expectWhole(rig)
+        await rig.becomesWhole()
         try await story(lab, rig)
         await rig.end()
       }

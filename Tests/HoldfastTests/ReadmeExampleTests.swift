@@ -8,7 +8,7 @@ import Testing
 /// The lines between the two marks stand in the README, word for word.
 private func follow(
   _ shop: ShopID, on server: String, tokens: any TokenSource, keptIn directory: String,
-  _ show: (Message, Via) async -> Void
+  _ show: ([Message], Via) async -> Bool
 ) async throws {
   // README >
   let streams = ShopStreams(
@@ -19,7 +19,7 @@ private func follow(
   let stream = try await streams.open(StreamConfiguration(server: server, shop: shop))
   stream.send("Two rye loaves, please")
   for await case .messages(let messages, let via) in stream {
-    for message in messages { await show(message, via) }
+    guard await show(messages, via) else { break }
   }
   await stream.close()
   // README <
@@ -30,20 +30,14 @@ private func follow(
   @Test func `the example of the README sends and shows messages`() async throws {
     let bench = try await StreamBench.make()
     try await bench.post("Good morning")
-    let (texts, shown) = AsyncStream.makeStream(of: String.self)
-    let running = Task {
-      try await follow(
-        bench.shop, on: bench.configuration().server, tokens: bench.tokens,
-        keptIn: bench.directory + "/reader"
-      ) { message, _ in shown.yield(message.text) }
-    }
     var seen: Set<String> = []
-    for await text in texts {
-      seen.insert(text)
-      if seen.count == 2 { break }
+    try await follow(
+      bench.shop, on: bench.configuration().server, tokens: bench.tokens,
+      keptIn: bench.directory + "/reader"
+    ) { messages, _ in
+      seen.formUnion(messages.map(\.text))
+      return seen.count < 2
     }
-    running.cancel()
-    try await running.value
     #expect(seen == ["Good morning", "Two rye loaves, please"])
     await bench.end()
   }

@@ -44,6 +44,14 @@ import Testing
     }
   }
 
+  @Test func `the contract of logs finds a log that pages by creation`() async throws {
+    let found = await #expect(throws: ContractViolation.self) {
+      try await messageLogContract { TimelyLog() }
+    }
+    let words = found.map { "\($0)" } ?? ""
+    #expect(words.contains("page 1 is by offset, newest first"))
+  }
+
   @Test func `the stores in memory fail as often as they are told to`() async throws {
     let store = MemoryTimelineStore()
     let log = MemoryMessageLog()
@@ -102,6 +110,36 @@ private struct HoleyLog: MessageLog {
 
   func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page {
     try await log.page(query, of: shop)
+  }
+
+  func count(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> UInt64 {
+    try await log.count(query, of: shop)
+  }
+
+  func head(of shop: ShopID) async throws(StoreFailure) -> Position { try await log.head(of: shop) }
+
+  func close() async { await log.close() }
+}
+
+/// Pages by creation, where a clock that went back puts the newest last.
+private struct TimelyLog: MessageLog {
+  let log = MemoryMessageLog()
+
+  func append(
+    _ message: Message, idempotencyKey key: UUID128?
+  ) async throws(StoreFailure) -> Appended {
+    try await log.append(message, idempotencyKey: key)
+  }
+
+  func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page {
+    guard case .page(let number, let limit) = query else {
+      return try await log.page(query, of: shop)
+    }
+    var page = try await log.page(.page(number: 1, limit: 1_000), of: shop)
+    let rest = page.messages.sorted { $0.key > $1.key }.dropFirst(min(number - 1, 1_000) * limit)
+    page.messages = Array(rest.prefix(limit))
+    page.hasNext = rest.count > limit
+    return page
   }
 
   func count(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> UInt64 {

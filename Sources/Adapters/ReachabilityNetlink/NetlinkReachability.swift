@@ -92,5 +92,8 @@
       if found != last || last == nil { say(found ?? NetlinkReachability.unknown) }
       last = found ?? NetlinkReachability.unknown
     } while stop.allowsWaiting(for: news.descriptor) && (try? news.drain()) != nil
+    // Nobody watches any more, so nothing may be held back for the last answer. After a stop nobody
+    // listens to this.
+    say(NetlinkReachability.unknown)
   }
 #endif

@@ -37,7 +37,7 @@
           _ = try receive(flags: Int32(MSG_DONTWAIT))
         } catch {
           if error == .system(EAGAIN) { return }
-          guard error == .system(ENOBUFS) || error == .system(EINTR) else { throw error }
+          guard error == .system(ENOBUFS) else { throw error }
         }
       }
     }
@@ -93,17 +93,25 @@
       request.header.nlmsg_type = type
       request.header.nlmsg_flags = UInt16(NLM_F_REQUEST | NLM_F_DUMP)
       request.header.nlmsg_seq = sequence
-      let sent = unsafe withUnsafeBytes(of: &request) {
-        unsafe send(descriptor, $0.baseAddress, $0.count, 0)
-      }
+      var sent: Int
+      repeat {
+        sent = unsafe withUnsafeBytes(of: &request) {
+          unsafe send(descriptor, $0.baseAddress, $0.count, 0)
+        }
+      } while sent < 0 && errno == EINTR
       guard sent == MemoryLayout<Request>.size else { throw .system(errno) }
     }
 
-    /// One datagram. The kernel makes none longer than 32 KiB for a dump (netlink_dump).
+    /// One datagram; a signal does not end the wait for it.
+    ///
+    /// The kernel makes none longer than 32 KiB for a dump (netlink_dump).
     private func receive(flags: Int32) throws(NetlinkFailure) -> [UInt8] {
       var code: Int32 = 0
       let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
-        let received = unsafe recv(descriptor, buffer.baseAddress, buffer.count, flags)
+        var received: Int
+        repeat {
+          received = unsafe recv(descriptor, buffer.baseAddress, buffer.count, flags)
+        } while received < 0 && errno == EINTR
         if received < 0 { code = errno }
         count = max(received, 0)
       }

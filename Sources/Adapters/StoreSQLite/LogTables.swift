@@ -71,9 +71,10 @@ struct LogTables {
     let head = try head(of: shop)
     switch query {
     case .page(let number, let limit):
-      return try numbered(shop, "TRUE", [], "DESC", number, limit, head)
+      return try numbered(shop, "TRUE ORDER BY offset DESC", [], number, limit, head)
     case .since(let time, let number, let limit):
-      return try numbered(shop, "created_at > ?4", [.time(time)], "ASC", number, limit, head)
+      return try numbered(
+        shop, "created_at > ?4 ORDER BY created_at, id", [.time(time)], number, limit, head)
     case .after(let position, let limit):
       guard knows(position, head) else { return try newest(of: shop, limit, head) }
       return try beside(shop, "offset > ?2 ORDER BY offset", position, limit, head)
@@ -105,16 +106,15 @@ struct LogTables {
     position.epoch == head.epoch && position.offset <= head.offset
   }
 
-  /// Page `number` (from 1) of what `condition` selects, in timeline order.
+  /// Page `number` (from 1) of what `condition` selects, in its order.
   private func numbered(
-    _ shop: ShopID, _ condition: String, _ values: [SQLValue], _ direction: String, _ number: Int,
-    _ limit: Int, _ head: Position
+    _ shop: ShopID, _ condition: String, _ values: [SQLValue], _ number: Int, _ limit: Int,
+    _ head: Position
   ) throws(StoreFailure) -> Page {
     let (skipped, overflow) = (max(number, 1) - 1).multipliedReportingOverflow(by: limit.asLimit)
     guard !overflow else { return Page(messages: [], hasNext: false, head: head) }
     let found = try select(
-      shop,
-      "\(condition) ORDER BY created_at \(direction), id \(direction) LIMIT ?2 OFFSET ?3",
+      shop, "\(condition) LIMIT ?2 OFFSET ?3",
       [.integer(limit.asLimit + 1), .integer(skipped)] + values)
     return page(found, limit, head)
   }

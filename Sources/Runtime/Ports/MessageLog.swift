@@ -10,7 +10,7 @@ public protocol MessageLog: Sendable {
   func append(_ message: Message, idempotencyKey key: UUID128?) async throws(StoreFailure)
     -> Appended
 
-  /// Answers a page query of a shop.
+  /// Answers a page query of a shop: by position, and only `since` by creation and id.
   func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page
 
   /// How many messages a page query ranges over, all pages together.

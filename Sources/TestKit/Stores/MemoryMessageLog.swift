@@ -82,7 +82,7 @@ public actor MemoryMessageLog: MessageLog {
   /// Everything a query ranges over, in its order; `nil` when its position means nothing here.
   private func selected(_ query: PageQuery, from log: [Message]) -> [Message]? {
     switch query {
-    case .page: return log.sorted { $0.key > $1.key }
+    case .page: return log.reversed()
     case .since(let time, _, _):
       return log.filter { $0.createdAt > time }.sorted { $0.key < $1.key }
     case .after(let position, _):

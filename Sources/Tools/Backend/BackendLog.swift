@@ -1,4 +1,5 @@
 import LinkCore
+import LinkRuntime
 import LinkServerCore
 import LinkWire
 import Synchronization
@@ -85,7 +86,7 @@ final class BackendLog: Sendable {
 
   func note(_ line: LogLine) {
     guard let lines else { return }
-    let now = WallClock.now
+    let now = BootClock().wall
     let lost = dropped.exchange(0, ordering: .relaxed)
     if lost > 0 {
       var notice = LogLine(.linesDropped)

@@ -106,7 +106,7 @@ struct ShopHandler: SocketHandler {
       request: request, route: call.route, user: credential.user, shop: call.shop,
       since: hub.now)
     numbers[request] = id
-    feed(.request(id, call, credential, wall: WallClock.now), on: hub)
+    feed(.request(id, call, credential, wall: BootClock().wall), on: hub)
   }
 
   private mutating func upgrade(
@@ -120,7 +120,7 @@ struct ShopHandler: SocketHandler {
     let id = request.connection.named
     upgrades[id] = Exchange(
       request: request, route: .stream, user: credential.user, shop: shop, since: hub.now)
-    feed(.upgrade(id, shop, credential, wall: WallClock.now), on: hub)
+    feed(.upgrade(id, shop, credential, wall: BootClock().wall), on: hub)
   }
 
   private mutating func abandon(_ request: ServerSockets.RequestID, on hub: SocketHub) {

@@ -1,5 +1,6 @@
 import COpenSSL
 public import LinkCore
+import LinkRuntime
 public import LinkServerCore
 public import LinkWire
 
@@ -41,7 +42,7 @@ public struct Tokens: Sendable {
 
   /// Makes a token that is good for `ttl` from now on.
   public func issue(user: String, name: String, shops: [ShopID], ttl: Duration) -> String {
-    issue(user: user, name: name, shops: shops, until: WallClock.now.advanced(by: ttl))
+    issue(user: user, name: name, shops: shops, until: BootClock().wall.advanced(by: ttl))
   }
 
   /// Checks form and signature; whether it is still good for something the rules say.

@@ -1,6 +1,7 @@
 import CommandKit
 import HoldfastBackend
 import LinkCore
+import LinkRuntime
 import LinkWire
 
 /// `holdfast token`: signs a development token with the secret of a data directory.
@@ -36,7 +37,7 @@ enum TokenCommand {
   private static func run(_ call: Invocation) throws(CommandFailure) {
     let claims = Claims(
       user: call[user], name: call[name] ?? call[user], shops: call[shops],
-      expiresAt: WallClock.now.advanced(by: call[ttl]))
+      expiresAt: BootClock().wall.advanced(by: call[ttl]))
     let directory = try call.dataDirectory()
     let tokens: Tokens
     do {

@@ -1,6 +1,6 @@
-import HoldfastBackend
 import HoldfastTestKit
 import LinkCore
+import LinkRuntime
 
 // The script.
 extension Stage {
@@ -29,7 +29,7 @@ extension Stage {
       "it would take 90 s, polls every 1.5 s instead of 30 s, and retries ten times as fast.")
     try chapter("Steady traffic")
     // A token counts whole seconds.
-    let wall = WallClock.now.advanced(by: Self.tokenLife).nanoseconds
+    let wall = BootClock().wall.advanced(by: Self.tokenLife).nanoseconds
     let expiry = Timestamp(nanoseconds: wall - wall % 1_000_000_000)
     try await giveToken(until: expiry)
     try await startCustomers()
@@ -98,7 +98,7 @@ extension Stage {
 
   private func expire(at expiry: Timestamp) async throws(DemoFailure) {
     try chapter("The token expires")
-    let left = WallClock.now.duration(to: expiry)
+    let left = BootClock().wall.duration(to: expiry)
     guard left > .zero else {
       note(.expiry, noticed: nil, whole: nil)
       return say(.story, "The token ran out in an earlier chapter, which took too long.")

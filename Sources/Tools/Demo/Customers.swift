@@ -66,7 +66,8 @@ actor Customers {
       let key = UUID128.random(using: &chance)
       while !Task.isCancelled {
         if let message = await post(text, key: key, token: token) {
-          await scene.accepted(Judge.Entry(key: message.key, text: text))
+          await scene.accepted(
+            Judge.Entry(key: message.key, text: text, offset: message.position?.offset))
           break
         }
         try? await Task.sleep(for: Self.pause)

@@ -8,6 +8,8 @@ public struct Judge: Sendable {
     public var key: TimelineKey
     /// As it was written, or as it was shown.
     public var text: String
+    /// Its place in the server's log, where that is known.
+    public var offset: UInt64?
   }
 
   /// A message as a run of the phone printed it.
@@ -16,13 +18,15 @@ public struct Judge: Sendable {
     public var id: MessageID
     /// Its text.
     public var text: String
+    /// How it came, in the phone's word.
+    public var via: String
   }
 
   /// What the server accepted, in any order.
   public var accepted: [Entry] = []
   /// What each run of the phone showed, in its order.
   public var runs: [[Shown]] = []
-  /// What the phone kept at the end, in the order of its timeline.
+  /// What the phone kept at the end.
   public var timeline: [Entry] = []
 
   /// The comparison in numbers.
@@ -37,13 +41,44 @@ public struct Judge: Sendable {
     // A launch shows again what was kept; only within one run twice is once too often.
     counts.duplicated =
       runs.map { $0.count - Set($0.map(\.id)).count }.reduce(0, +) + timeline.count - kept.count
-    counts.outOfOrder = zip(timeline, timeline.dropFirst()).count { $0.key > $1.key }
+    counts.outOfOrder = runs.map(misplaced).reduce(0, +)
     counts.unknown = shown.union(kept).count { sent[$0] == nil }
     let shownAltered = runs.joined().filter { sent[$0.id] != nil && sent[$0.id] != $0.text }
     let keptAltered = timeline.filter { sent[$0.key.id] != nil && sent[$0.key.id] != $0.text }
     counts.altered = Set(shownAltered.map(\.id) + keptAltered.map(\.key.id)).count
     return counts
   }
+
+  /// How many messages a run showed behind one that they should have come before.
+  ///
+  /// What came together stands in the order of creation. What came later by another way may belong
+  /// above it; but what is live comes in order for as long as the phone runs.
+  private func misplaced(_ run: [Shown]) -> Int {
+    let sent = Dictionary(accepted.map { ($0.key.id, $0) }) { first, _ in first }
+    var seen: Set<MessageID> = []
+    var last: (via: String, entry: Entry)?
+    var lastLive: Entry?
+    var count = 0
+    for shown in run {
+      guard let entry = sent[shown.id], seen.insert(shown.id).inserted else { continue }
+      let isLive = shown.via == Self.live
+      let before = isLive ? lastLive : last?.via == shown.via ? last?.entry : nil
+      if let before, isWrong(before, entry, isLive: isLive) { count += 1 }
+      last = (shown.via, entry)
+      if isLive { lastLive = entry }
+    }
+    return count
+  }
+
+  /// A server whose clock went back stamps later messages with earlier times; live they still come
+  /// as they were logged.
+  private func isWrong(_ first: Entry, _ second: Entry, isLive: Bool) -> Bool {
+    guard first.key > second.key else { return false }
+    guard isLive, let before = first.offset, let after = second.offset else { return true }
+    return before > after
+  }
+
+  private static let live = "live"
 }
 
 /// How many messages came through, and how.
@@ -56,7 +91,7 @@ public struct Counts: Sendable, Hashable {
   public var lost = 0
   /// Shown again within one run, or kept twice.
   public var duplicated = 0
-  /// Neighbours in the kept timeline that stand the wrong way round.
+  /// Shown by a run behind a message that they should have come before.
   public var outOfOrder = 0
   /// Shown or kept with another text.
   public var altered = 0

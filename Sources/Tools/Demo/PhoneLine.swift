@@ -3,7 +3,7 @@ import LinkWire
 /// One line that the phone printed, as far as the story needs it.
 enum PhoneLine: Sendable, Hashable {
   case status(Status)
-  case message(Judge.Shown, via: String)
+  case message(Judge.Shown)
   /// Anything else, such as a notice or a gap.
   case other(event: String, detail: String)
 
@@ -31,7 +31,7 @@ enum PhoneLine: Sendable, Hashable {
     case "message":
       guard let id = members["id"].flatMap({ UUID128($0) }) else { return nil }
       self = .message(
-        Judge.Shown(id: id, text: members["text"] ?? ""), via: members["via"] ?? "")
+        Judge.Shown(id: id, text: members["text"] ?? "", via: members["via"] ?? ""))
     case _:
       self = .other(event: event, detail: members["detail"] ?? members["kind"] ?? "")
     }

@@ -44,10 +44,10 @@ actor Scene {
   func phoneSaid(_ line: PhoneLine) {
     switch line {
     case .status(let status): facts.statuses.append((.now, status))
-    case .message(let shown, let via):
+    case .message(let shown):
       if !facts.runs.isEmpty { facts.runs[facts.runs.count - 1].append(shown) }
       facts.unseen.remove(shown.id)
-      if facts.seen.insert(shown.id).inserted { facts.via[via, default: 0] += 1 }
+      if facts.seen.insert(shown.id).inserted { facts.via[shown.via, default: 0] += 1 }
     case .other: return
     }
     look()

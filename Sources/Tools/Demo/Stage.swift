@@ -92,7 +92,7 @@ actor Stage {
   // MARK: - Acting
 
   func startCustomers() async throws(DemoFailure) {
-    let end = WallClock.now.advanced(by: .seconds(3600))
+    let end = BootClock().wall.advanced(by: .seconds(3600))
     var tokens: [String] = []
     for name in Customers.names {
       tokens.append(try await server.token(of: name, for: shop, until: end))

@@ -2,7 +2,8 @@ public import LinkCore
 
 /// What a client asks of `GET /shops/{shop_id}/messages/paginated`.
 public enum PageQuery: Sendable, Hashable, Codable {
-  /// Page `number` (from 1) of the whole history, newest first: `page=N&limit=L`.
+  /// Page `number` (from 1) of the whole history: `page=N&limit=L`. Newest first: our server goes
+  /// by position, so that a clock that went back hides nothing.
   case page(number: Int, limit: Int)
   /// Messages created strictly after a time: `since=T&page=N&limit=L`. Our server answers oldest
   /// first; a plain server newest first.

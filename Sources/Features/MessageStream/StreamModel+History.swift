@@ -126,7 +126,7 @@ extension StreamModel {
     if let place = timeline[after.id]?.position, let lowest = fetch.lowest,
       place.epoch == lowest.epoch
     {
-      return lowest.offset <= place.offset + 1
+      return lowest.offset <= place.following
     }
     return reached.createdAt <= after.createdAt.advanced(by: .zero - settings.overlap)
   }

@@ -15,4 +15,33 @@ struct RewoundLogTests {
     #expect(hand.model.recovery.cursor.position == Hand.at(.max))
     #expect(hand.model.recovery.ahead == [])
   }
+
+  @Test func `a log that went back under its epoch is followed from where it stands`() {
+    var hand = Hand.connected(at: 150, head: 100)
+    hand.answer(Hand.page(51...100, head: 100, recovered: false))
+    #expect(hand.model.recovery.cursor.position == Hand.at(100))
+    for number in UInt64(101)...160 { hand.hear(Hand.message(number)) }
+    #expect(hand.texts == (51...160).map { "m\($0)" })
+    #expect(hand.model.recovery.cursor.position == Hand.at(160))
+    #expect(hand.model.recovery.ahead == [])
+  }
+
+  @Test func `a message below the cursor that nobody knows makes it ask the server`() {
+    var hand = Hand.connected(at: 150)
+    hand.hear(Hand.message(101))
+    hand.answer(Hand.page(52...101, head: 101, recovered: false))
+    #expect(hand.fetches.last?.query == .after(Hand.at(150), limit: 100))
+    #expect(hand.texts == (52...101).map { "m\($0)" })
+    #expect(hand.model.recovery.cursor.position == Hand.at(101))
+  }
+
+  @Test func `what comes below the old cursor while the server is asked is not lost`() {
+    var hand = Hand.connected(at: 150, head: 100)
+    hand.hear(Hand.message(101))
+    hand.answer(Hand.page(51...100, head: 100, recovered: false))
+    hand.answer(Hand.page([101], head: 101))
+    #expect(hand.fetches.last?.query == .after(Hand.at(100), limit: 100))
+    #expect(hand.texts == (51...101).map { "m\($0)" })
+    #expect(hand.model.isWhole)
+  }
 }

@@ -182,8 +182,10 @@ extension StreamModel {
     if let covered = covered(by: run, page), covered != recovery.cursor.position {
       let isNew = covered.epoch != recovery.cursor.position?.epoch
       if isNew, recovery.cursor.position != nil { step.show(.notice(.newEpoch(covered))) }
-      if isNew { recovery.ahead = [] }
-      if isNew || covered.offset > recovery.cursor.position?.offset ?? 0 {
+      // A log that was put back to an earlier state goes on from there under the same epoch.
+      let isBack = !page.recovered && covered.offset < recovery.cursor.position?.offset ?? 0
+      if isNew || isBack { recovery.ahead = [] }
+      if isNew || isBack || covered.offset > recovery.cursor.position?.offset ?? 0 {
         recovery.cursor.position = covered
       }
     }

@@ -24,13 +24,13 @@ struct Hand {
     give(.loaded(TimelineSnapshot(cursor: cursor)))
   }
 
-  /// Connected, with everything up to this offset; the next catch-up is still to come.
+  /// Connected, with everything up to this offset; a catch-up is under way to another head.
   static func connected(
-    at offset: UInt64, change: (inout StreamSettings) -> Void = { _ in }
+    at offset: UInt64, head: UInt64? = nil, change: (inout StreamSettings) -> Void = { _ in }
   ) -> Hand {
     let cursor = Cursor(position: at(offset), wholeAt: wall)
     var hand = Hand(cursor: cursor, change: change)
-    hand.connect(page([], head: offset), head: at(offset))
+    hand.connect(page([], head: offset), head: at(head ?? offset))
     return hand
   }
 
@@ -88,15 +88,18 @@ struct Hand {
   }
 
   var texts: [String] {
-    effects.flatMap {
-      if case .update(.messages(let messages, via: _)) = $0 { messages.map(\.text) } else { [] }
+    updates.flatMap { update in
+      guard case .messages(let messages, via: _) = update else { return [String]() }
+      return messages.map(\.text)
     }
   }
 
+  var updates: [StreamUpdate] {
+    effects.compactMap { if case .update(let update) = $0 { update } else { nil } }
+  }
+
   var histories: [StreamUpdate] {
-    effects.compactMap {
-      if case .update(let update) = $0, case .history = update { update } else { nil }
-    }
+    updates.filter { if case .history = $0 { true } else { false } }
   }
 
   // What a server says.

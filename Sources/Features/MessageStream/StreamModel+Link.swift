@@ -104,7 +104,10 @@ extension StreamModel {
       credentialsCount += 1
       outbox.credentialsRenewed()
       if recovery.run == nil, recovery.retryAt != nil { recovery.retryAt = step.now }
-    case .rejected, .cleared: failSends("sign in to send", &step)
+    case .rejected: failSends("sign in to send", &step)
+    case .cleared:
+      author = settings.user
+      failSends("sign in to send", &step)
     case .refreshFailed: break
     }
     drive(.credentials(event), &step)

@@ -66,4 +66,19 @@ struct EchoTests {
     hand.pass(5, answering: page)
     #expect(hand.posts.map(\.id) == [entry.id, entry.id])
   }
+
+  @Test func `a message that failed while its try was under way is looked for before another`() {
+    var hand = Hand.plain(user: "me")
+    hand.send("once")
+    hand.give(.credentials(.rejected))
+    #expect(hand.model.outbox.entries.map(\.state) == [.failed(reason: "sign in to send")])
+    hand.give(.retry(hand.posts[0].id))
+    #expect(hand.posts.count == 1)
+    let page = Page(
+      messages: [Hand.message(9, text: "once", user: "me", isPlain: true)], hasNext: false)
+    hand.answer(page)
+    hand.pass(30, answering: page)
+    #expect(hand.posts.count == 1)
+    #expect(hand.model.outbox.entries == [])
+  }
 }

@@ -154,6 +154,7 @@ extension StreamModel {
 
   /// Nothing more can be sent: every waiting entry shows why.
   mutating func failSends(_ reason: String, _ step: inout Step) {
+    outbox.abandon()  // the try under way may get through all the same
     for entry in outbox.entries {
       if case .queued = entry.state { failSend(entry.id, reason, &step) }
     }

@@ -29,13 +29,12 @@ extension StreamModel {
   }
 
   /// Forgets what is under way; its answer, if one comes, is late.
-  mutating func stopFetching() {
+  mutating func stopFetching(_ step: inout Step) {
     recovery.run = nil
     recovery.isCurrent = false
     recovery.again = false
     recovery.retryAt = nil
-    history.fetch = nil
-    history.isWanted = false
+    stopHistory(&step)
   }
 
   mutating func fetched(_ id: FetchID, _ page: Page, _ step: inout Step) {

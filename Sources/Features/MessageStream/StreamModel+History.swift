@@ -104,6 +104,12 @@ extension StreamModel {
     writer.feedHistory()
   }
 
+  /// Forgets what the reader waits for, and says so.
+  mutating func stopHistory(_ step: inout Step) {
+    history.fetch = nil
+    if history.isWanted { endHistory(&step) }
+  }
+
   private mutating func endHistory(_ step: inout Step) {
     history.isWanted = false
     step.show(.history(hasMore: history.hasMore))

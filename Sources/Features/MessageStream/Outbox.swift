@@ -151,7 +151,7 @@ public struct Outbox: Sendable, Hashable {
     entries[index].state = .queued(tries: tries + 1)
     let waits = settings.sendRetries
     let wait = Duration.seconds(waits[min(tries, waits.count - 1)])
-    notBefore = now.advanced(by: max(wait, wish ?? .zero))
+    notBefore = now.advanced(by: max(wait, settings.obeyed(wish)))
     return entries[index]
   }
 

@@ -81,7 +81,8 @@ struct Recovery: Sendable, Hashable {
   }
 
   func reach(of page: Page, overlap: Duration) -> Reach {
-    guard page.hasNext, let oldest = page.messages.map(\.createdAt).min() else { return .whole }
+    guard page.hasNext else { return .whole }
+    guard let oldest = page.messages.map(\.createdAt).min() else { return .short }
     let offsets = page.messages.compactMap { $0.position?.offset }
     if let position = cursor.position, let first = offsets.min() {
       return page.head?.epoch == position.epoch && first <= position.following ? .whole : .short

@@ -198,4 +198,18 @@ struct LifecycleTests {
     world.drive { $0.status.state == .connected }
     #expect(world.log.opens.count == 1)
   }
+
+  @Test func `a background that keeps the link keeps the catch-up, too`() throws {
+    let policy = try LinkPolicy.messageStream.setting([(key: "gate.background", value: "stay")])
+    let start = Cursor(time: Hand.wall, wholeAt: Hand.wall)
+    var hand = Hand(cursor: start) { $0.policy = policy }
+    hand.connect(Page(messages: [], hasNext: false), head: nil)
+    hand.give(.lifecycle(.background, at: Hand.wall))
+    #expect(hand.model.link.status.phase == .connected)
+    hand.hear(Hand.message(3600, isPlain: true))
+    #expect(hand.model.recovery.cursor.time == Hand.wall, "the hole before it is not filled yet")
+    let missed = (UInt64(1)...3).map { Hand.message($0, isPlain: true) }
+    hand.answer(Page(messages: missed, hasNext: false))
+    #expect(hand.model.timeline.messages.map(\.text) == ["m1", "m2", "m3", "m3600"])
+  }
 }

@@ -142,4 +142,22 @@ struct LoadTests {
     #expect(world.texts == ["late", "m1", "m2", "m3"])
     #expect(world.ledger.problems == [])
   }
+
+  @Test(arguments: [
+    StreamModel.Input.reachability(.reachable(path: PathID("b"))), .close,
+    .lifecycle(.background, at: Hand.wall),
+  ])
+  func `whoever asked for older messages is told, also when the request is dropped`(
+    input: StreamModel.Input
+  ) {
+    var hand = Hand()
+    hand.give(.reachability(.reachable(path: PathID("a"))))
+    hand.connect(Hand.page(51...100, head: 100, hasNext: true), head: Hand.at(100))
+    hand.give(.loadOlder)
+    hand.give(.older([]))
+    #expect(hand.histories == [])
+    hand.give(input)
+    hand.pass(10)
+    #expect(hand.histories == [.history(hasMore: true)])
+  }
 }

@@ -83,7 +83,7 @@ extension Chance {
       username: name.isEmpty ? nil : name, text: text(upTo: 60), createdAt: createdAt,
       updatedAt: isEdited ? timestamp() : nil, isEdited: isEdited,
       parent: Bool.random(using: &self) ? .random(using: &self) : nil,
-      position: Bool.random(using: &self) ? Position(epoch: "a-Z_9", offset: next()) : nil)
+      position: Bool.random(using: &self) ? Position(epoch: "a-Z_9", offset: next() >> 1) : nil)
   }
 
   /// The bytes with one to four small damages.

@@ -14,6 +14,8 @@ public struct Outbox: Sendable, Hashable {
   private var unstored: Set<UUID128> = []
   /// Entries whose last try may have reached the server although no answer came.
   private(set) var unsure: Set<UUID128> = []
+  /// What came in the words of the entry whose try is under way: it should no answer come.
+  private var echo: Echo?
   /// How many answers to tries that were given up may still come.
   private var overdue: [UUID128: Int] = [:]
   /// No try before this.
@@ -26,6 +28,11 @@ public struct Outbox: Sendable, Hashable {
     var until: Instant
     /// Which credentials it went out with.
     var credentials: UInt64
+  }
+
+  struct Echo: Sendable, Hashable {
+    var entry: UUID128
+    var message: MessageID
   }
 
   var deadline: Instant? {
@@ -59,6 +66,7 @@ public struct Outbox: Sendable, Hashable {
     unstored.remove(id)
     unsure.remove(id)
     overdue[id] = nil
+    if echo?.entry == id { echo = nil }
     if sending?.id == id { sending = nil }
   }
 
@@ -85,14 +93,25 @@ public struct Outbox: Sendable, Hashable {
     return sending?.id == id
   }
 
-  /// The entry that a message of the server can be: its try was made, and its answer is not here.
-  func claimed(by message: Message, overlap: Duration) -> OutboxEntry? {
-    entries.first { entry in
+  /// The entry that a message of the server can be: its try was made and not answered.
+  ///
+  /// While an answer can still come, the message is only remembered.
+  mutating func claimed(by message: Message, overlap: Duration) -> UUID128? {
+    let entry = entries.first { entry in
       (unsure.contains(entry.id) || sending?.id == entry.id)
         && message.text == entry.text && message.parent == entry.parent
         && message.createdAt >= entry.createdAt.advanced(by: .zero - overlap)
     }
+    guard let entry else { return nil }
+    if sending?.id == entry.id {
+      echo = echo ?? Echo(entry: entry.id, message: message.id)
+      return nil
+    }
+    return entry.id
   }
+
+  /// The message that came in this entry's words while its last try was under way.
+  func echo(of id: UUID128) -> MessageID? { echo?.entry == id ? echo?.message : nil }
 
   /// When the oldest entry was sent whose fate is not known.
   var oldestUnsure: Timestamp? {
@@ -109,6 +128,7 @@ public struct Outbox: Sendable, Hashable {
   ) -> OutboxEntry? {
     guard mayTry(at: now), let next = nextQueued else { return nil }
     notBefore = nil
+    echo = nil
     sending = Sending(id: next.id, until: now.advanced(by: timeout), credentials: credentials)
     return next
   }
@@ -131,7 +151,7 @@ public struct Outbox: Sendable, Hashable {
     entries[index].state = .queued(tries: tries + 1)
     let waits = settings.sendRetries
     let wait = Duration.seconds(waits[min(tries, waits.count - 1)])
-    notBefore = now.advanced(by: max(wait, wish ?? .zero))
+    notBefore = now.advanced(by: max(wait, settings.obeyed(wish)))
     return entries[index]
   }
 

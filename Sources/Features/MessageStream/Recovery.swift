@@ -81,10 +81,11 @@ struct Recovery: Sendable, Hashable {
   }
 
   func reach(of page: Page, overlap: Duration) -> Reach {
-    guard page.hasNext, let oldest = page.messages.map(\.createdAt).min() else { return .whole }
+    guard page.hasNext else { return .whole }
+    guard let oldest = page.messages.map(\.createdAt).min() else { return .short }
     let offsets = page.messages.compactMap { $0.position?.offset }
     if let position = cursor.position, let first = offsets.min() {
-      return page.head?.epoch == position.epoch && first <= position.offset + 1 ? .whole : .short
+      return page.head?.epoch == position.epoch && first <= position.following ? .whole : .short
     }
     guard let time = cursor.time, oldest <= time else { return .short }
     return oldest <= time.advanced(by: .zero - overlap) ? .whole : .touching
@@ -133,9 +134,14 @@ struct Recovery: Sendable, Hashable {
   /// Moves the cursor over all offsets that follow it without a hole; true when none is left over.
   mutating func advance() -> Bool {
     guard var position = cursor.position else { return ahead.isEmpty }
-    while ahead.remove(position.offset + 1) != nil { position.offset += 1 }
+    while ahead.remove(position.following) != nil { position.offset = position.following }
     cursor.position = position
     ahead = ahead.filter { $0 > position.offset }
     return ahead.isEmpty
   }
+}
+
+extension Position {
+  /// The offset after it; the last one is followed by itself.
+  var following: UInt64 { offset == .max ? offset : offset + 1 }
 }

@@ -4,13 +4,34 @@ import LinkWire
 struct Repetition: Sendable, Hashable {
   private var last: Set<MessageID> = []
   private var count = 0
+  /// Pages in a row of which nothing could be read.
+  private var unreadable = 0
 
   /// Takes a page. True when pages bring nothing new: once can be chance, when a whole page of
   /// messages came between two answers.
   mutating func note(_ page: Page) -> Bool {
+    if page.isUnreadable {
+      unreadable += 1
+      return unreadable >= 10
+    }
+    unreadable = 0
     let ids = Set(page.messages.map(\.id))
     count = ids.isSubset(of: last) ? count + 1 : 0
     last = ids
     return ids.isEmpty || count >= 2
+  }
+}
+
+extension Page {
+  /// It held entries, and none was a valid message.
+  var isUnreadable: Bool { messages.isEmpty && rejected > 0 }
+
+  /// The position up to which a page of those after another says all.
+  ///
+  /// Each entry has an offset of its own, so what could not be read counts, too.
+  func end(after position: Position) -> Position {
+    if let last = messages.last?.position { return last }
+    let (sum, overflows) = position.offset.addingReportingOverflow(UInt64(max(0, rejected)))
+    return Position(epoch: position.epoch, offset: overflows ? position.offset : sum)
   }
 }

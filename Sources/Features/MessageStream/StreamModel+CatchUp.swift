@@ -29,13 +29,12 @@ extension StreamModel {
   }
 
   /// Forgets what is under way; its answer, if one comes, is late.
-  mutating func stopFetching() {
+  mutating func stopFetching(_ step: inout Step) {
     recovery.run = nil
     recovery.isCurrent = false
     recovery.again = false
     recovery.retryAt = nil
-    history.fetch = nil
-    history.isWanted = false
+    stopHistory(&step)
   }
 
   mutating func fetched(_ id: FetchID, _ page: Page, _ step: inout Step) {
@@ -50,15 +49,18 @@ extension StreamModel {
       release(run.purposes, &step)
       return
     }
-    recovery.failures = 0
     run.newest = (page.messages.map(\.createdAt) + [run.newest].compactMap(\.self)).max()
     run.oldest = (page.messages.map(\.key) + [run.oldest].compactMap(\.self)).min()
     let repeats = run.repetition.note(page)
     let next = repeats ? nil : nextQuery(after: page, in: run)
+    if next == nil, page.hasNext, page.messages.isEmpty, run.oldest == nil, !moves(page, in: run) {
+      stall(run, &step)
+      return
+    }
     if next == nil { noteGap(page, in: run, &step) }
     add(page.messages, via: run.via, &step)
     if let next {
-      if case .position = run.kind { moveCursor(along: page) }
+      moveCursor(along: page, in: run)
       run.pages += 1
       run.query = next
       run.fetch = newFetch()
@@ -75,18 +77,22 @@ extension StreamModel {
   private func nextQuery(after page: Page, in run: Recovery.Run) -> PageQuery? {
     guard page.hasNext, run.pages < settings.catchUpPages else { return nil }
     switch run.kind {
+    case .initial where page.isUnreadable:
+      return .page(number: run.pages + 1, limit: settings.historyPage)
     case .initial:
       // A plain server's pages go on as far back as a message of the outbox may be.
       guard page.head == nil, let own = run.own, let oldest = run.oldest,
         oldest.createdAt > own.advanced(by: .zero - settings.overlap)
       else { return nil }
       return .page(number: run.pages + 1, limit: settings.historyPage)
+    case .recent where page.isUnreadable:
+      return .page(number: run.pages + 1, limit: settings.catchUpPage)
     case .recent:
       guard recovery.reach(of: page, overlap: settings.overlap) == .touching else { return nil }
       return .page(number: run.pages + 1, limit: settings.catchUpPage)
     case .position:
-      guard page.recovered, let last = page.messages.last?.position else { return nil }
-      return .after(last, limit: settings.catchUpPage)
+      guard moves(page, in: run), case .after(let asked, let limit) = run.query else { return nil }
+      return .after(page.end(after: asked), limit: limit)
     case .since(let since):
       // A server that ignores `since` shows older messages, too.
       guard !reaches(since, page) else { return nil }
@@ -94,14 +100,22 @@ extension StreamModel {
     }
   }
 
+  /// Whether a page of those after a position leads on from it.
+  private func moves(_ page: Page, in run: Recovery.Run) -> Bool {
+    guard run.kind == .position, page.recovered, case .after(let asked, _) = run.query else {
+      return false
+    }
+    return page.end(after: asked) != asked
+  }
+
   private func reaches(_ since: Timestamp, _ page: Page) -> Bool {
     page.messages.contains { $0.createdAt < since }
   }
 
   /// Within a run by position each page covers what is before it, so the cursor moves with it.
-  private mutating func moveCursor(along page: Page) {
-    guard let position = page.messages.last?.position else { return }
-    recovery.cursor.position = position
+  private mutating func moveCursor(along page: Page, in run: Recovery.Run) {
+    guard moves(page, in: run), case .after(let asked, _) = run.query else { return }
+    recovery.cursor.position = page.end(after: asked)
     writer.set(cursor: recovery.cursor)
   }
 
@@ -130,6 +144,26 @@ extension StreamModel {
     }
   }
 
+  /// There is more and no way to it: nothing is whole, and the server is asked again.
+  private mutating func stall(_ run: Recovery.Run, _ step: inout Step) {
+    recovery.run = nil
+    recovery.isCurrent = false
+    drive(.requested(nil), &step)
+    release(run.purposes, &step)
+    outbox.postponeUnsure(until: askAgainLater(&step))
+  }
+
+  /// Plans the next try of a catch-up that did not bring what is there; says when.
+  private mutating func askAgainLater(wish: Duration = .zero, _ step: inout Step) -> Instant {
+    recovery.failures += 1
+    let wait = Writer.wait(after: recovery.failures)
+    let spread = wait - chance.duration(below: wait / 4)
+    let at = step.now.advanced(by: max(spread, wish))
+    // While the socket stands, what it may have missed is asked for until it is there.
+    if link.status.phase == .connected, recovery.run == nil { recovery.retryAt = at }
+    return at
+  }
+
   /// A run is whole: the cursor moves, and everybody who waited for it goes on.
   private mutating func finish(_ run: Recovery.Run, _ page: Page, _ step: inout Step) {
     recovery.run = nil
@@ -144,11 +178,12 @@ extension StreamModel {
     outbox.nowSure(run.unsure)
     release(run.purposes, &step)
     if run.kind == .initial { history.hasMore = page.hasNext || run.pages > 1 }
+    if isWhole { recovery.failures = 0 }
     if recovery.again {
       catchUpWhileConnected(&step)
     } else if !isWhole {
       // The answer did not hold what the socket spoke of: a server that lags behind itself.
-      recovery.retryAt = step.now.advanced(by: .seconds(1))
+      _ = askAgainLater(&step)
     }
   }
 
@@ -182,8 +217,10 @@ extension StreamModel {
     if let covered = covered(by: run, page), covered != recovery.cursor.position {
       let isNew = covered.epoch != recovery.cursor.position?.epoch
       if isNew, recovery.cursor.position != nil { step.show(.notice(.newEpoch(covered))) }
-      if isNew { recovery.ahead = [] }
-      if isNew || covered.offset > recovery.cursor.position?.offset ?? 0 {
+      // A log that was put back to an earlier state goes on from there under the same epoch.
+      let isBack = !page.recovered && covered.offset < recovery.cursor.position?.offset ?? 0
+      if isNew || isBack { recovery.ahead = [] }
+      if isNew || isBack || covered.offset > recovery.cursor.position?.offset ?? 0 {
         recovery.cursor.position = covered
       }
     }
@@ -192,12 +229,13 @@ extension StreamModel {
 
   /// The position up to which a run that is over fetched everything, or left a gap that says so.
   private func covered(by run: Recovery.Run, _ page: Page) -> Position? {
-    let last = page.messages.last?.position
     switch run.kind {
     case .initial, .recent, .since: return run.firstHead
     case .position:
       // Without a next page all up to the head is there, whatever could not be read of it.
-      return page.recovered && page.hasNext ? last : page.head ?? last
+      guard case .after(let asked, _) = run.query else { return page.head }
+      let end = page.end(after: asked)
+      return page.recovered && page.hasNext ? end : page.head ?? page.messages.last?.position
     }
   }
 
@@ -223,12 +261,9 @@ extension StreamModel {
       case .live, .refresh: drive(.requested(failure), &step)
       }
     }
-    recovery.failures += 1
-    let wait = max(Writer.wait(after: recovery.failures), failure.serverWish ?? .zero)
-    outbox.postponeUnsure(until: step.now.advanced(by: max(wait, .seconds(5))))
-    guard link.status.phase == .connected, recovery.run == nil else { return }
-    // While the socket stands, what it may have missed is asked for until it is there.
-    recovery.retryAt = step.now.advanced(by: wait)
+    let wait = Writer.wait(after: recovery.failures + 1)
+    let at = askAgainLater(wish: max(wait, settings.obeyed(failure.serverWish)), &step)
+    outbox.postponeUnsure(until: max(at, step.now.advanced(by: .seconds(5))))
   }
 
   /// What the server says to a request beside the socket is true for the socket too, where it is

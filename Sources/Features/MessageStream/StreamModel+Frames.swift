@@ -49,7 +49,11 @@ extension StreamModel {
       recovery.again = true
       return
     }
-    if !isOfThePast(message) { add([message], via: .live, &step) }
+    guard !isOfThePast(message) else {
+      doubtCursor(&step)
+      return
+    }
+    add([message], via: .live, &step)
     switch noteArrival(message) {
     case .whole:
       recovery.cursor.wholeAt = wall(at: step.now)
@@ -63,6 +67,15 @@ extension StreamModel {
   /// loaded yet: stored alone it would look like the end of a whole stretch.
   private func isOfThePast(_ message: Message) -> Bool {
     message.position != nil && recovery.covers(message) && timeline[message.id] == nil
+  }
+
+  /// Either the store has it, or the log went back: the server knows which.
+  private mutating func doubtCursor(_ step: inout Step) {
+    if recovery.run != nil {
+      recovery.again = true
+    } else if recovery.isSettled, link.status.phase == .connected {
+      catchUp(.live, &step)
+    }
   }
 
   private enum Arrival {

@@ -104,6 +104,12 @@ extension StreamModel {
     writer.feedHistory()
   }
 
+  /// Forgets what the reader waits for, and says so.
+  mutating func stopHistory(_ step: inout Step) {
+    history.fetch = nil
+    if history.isWanted { endHistory(&step) }
+  }
+
   private mutating func endHistory(_ step: inout Step) {
     history.isWanted = false
     step.show(.history(hasMore: history.hasMore))
@@ -126,7 +132,7 @@ extension StreamModel {
     if let place = timeline[after.id]?.position, let lowest = fetch.lowest,
       place.epoch == lowest.epoch
     {
-      return lowest.offset <= place.offset + 1
+      return lowest.offset <= place.following
     }
     return reached.createdAt <= after.createdAt.advanced(by: .zero - settings.overlap)
   }

@@ -10,7 +10,7 @@ extension StreamModel {
       case .prepare(let attempt): catchUp(.prepare(attempt), &step)
       case .open(let attempt): step.effects.append(.open(attempt))
       case .close(let attempt, let reason):
-        if reason == .networkChanged || reason == .silent { abandonRequests() }
+        if reason == .networkChanged || reason == .silent { abandonRequests(&step) }
         step.effects.append(.close(attempt, code: Self.code(of: reason)))
       case .ping(let attempt, let id): step.effects.append(.ping(attempt, id))
       case .refreshCredentials: step.effects.append(.refreshCredentials)
@@ -22,10 +22,9 @@ extension StreamModel {
   }
 
   /// Requests on a way that is gone would only be answered by their time limit.
-  private mutating func abandonRequests() {
+  private mutating func abandonRequests(_ step: inout Step) {
     recovery.run = nil
-    history.fetch = nil
-    history.isWanted = false
+    stopHistory(&step)
     outbox.abandon()
   }
 
@@ -38,8 +37,10 @@ extension StreamModel {
     }
   }
 
-  private func show(_ status: LinkStatus, _ step: inout Step) {
+  private mutating func show(_ status: LinkStatus, _ step: inout Step) {
     step.show(.status(StreamStatus(status)))
+    // Whatever is under way may never be answered: the process can be suspended any moment.
+    if status.reason == .obstacle(.background) { stopFetching(&step) }
     guard status.phase == .failed else { return }
     switch status.reason {
     case .signIn: step.show(.notice(.signIn))
@@ -64,7 +65,7 @@ extension StreamModel {
 
   mutating func close(_ step: inout Step) {
     noteWhole(at: step.now)
-    stopFetching()
+    stopFetching(&step)
     outbox.abandon()
     switch phase {
     case .loading, .broken: phase = .closed
@@ -87,9 +88,7 @@ extension StreamModel {
   mutating func turn(_ lifecycle: Lifecycle, _ step: inout Step) {
     switch lifecycle {
     case .background:
-      // Whatever is under way may never be answered: the process can be suspended any moment.
       noteWhole(at: step.now)
-      stopFetching()
       drive(.lifecycle(.background), &step)
     case .foreground:
       outbox.hurry()
@@ -104,7 +103,8 @@ extension StreamModel {
       credentialsCount += 1
       outbox.credentialsRenewed()
       if recovery.run == nil, recovery.retryAt != nil { recovery.retryAt = step.now }
-    case .rejected, .cleared, .refreshFailed: break
+    case .cleared: author = settings.user
+    case .rejected, .refreshFailed: break
     }
     drive(.credentials(event), &step)
     // What is still accepted is still sent; only the end of the link ends the sending.

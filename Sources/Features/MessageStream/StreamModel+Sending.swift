@@ -55,6 +55,11 @@ extension StreamModel {
   mutating func sendNext(_ step: inout Step) {
     guard maySend, let next = outbox.nextQueued, outbox.sending == nil else { return }
     if outbox.unsure.contains(next.id), recovery.hasPositions != true {
+      if let message = outbox.echo(of: next.id) {
+        gotThrough(next.id, as: message, &step)
+        sendNext(&step)
+        return
+      }
       // A plain server knows no idempotency keys: look whether the last try got through.
       if recovery.run == nil, outbox.mayTry(at: step.now) { catchUp(.refresh, &step) }
       return
@@ -66,19 +71,27 @@ extension StreamModel {
   }
 
   /// A plain server knows no idempotency keys: a new message that can only be an entry whose try
-  /// was not answered ends that entry, in the change that stores the message.
+  /// was not answered ends that entry, in the change that stores the message. Words of somebody who
+  /// may be another end nothing.
   mutating func claim(_ message: Message, _ step: inout Step) {
-    guard message.position == nil, settings.user == nil || settings.user == message.user,
+    guard message.position == nil, let author, author == message.user,
       let entry = outbox.claimed(by: message, overlap: settings.overlap)
     else { return }
-    outbox.remove(entry.id)
-    writer.remove(entry.id)
-    step.show(.outboxDone(entry.id, message: message.id))
+    gotThrough(entry, as: message.id, &step)
+  }
+
+  private mutating func gotThrough(
+    _ id: UUID128, as message: MessageID, _ step: inout Step
+  ) {
+    outbox.remove(id)
+    writer.remove(id)
+    step.show(.outboxDone(id, message: message))
   }
 
   mutating func posted(_ id: UUID128, _ message: Message, _ step: inout Step) {
     drive(.requested(nil), &step)
     guard outbox[id] != nil else { return }  // late
+    author = message.user
     outbox.remove(id)
     writer.remove(id)
     takeLive(message, &step)
@@ -141,6 +154,7 @@ extension StreamModel {
 
   /// Nothing more can be sent: every waiting entry shows why.
   mutating func failSends(_ reason: String, _ step: inout Step) {
+    outbox.abandon()  // the try under way may get through all the same
     for entry in outbox.entries {
       if case .queued = entry.state { failSend(entry.id, reason, &step) }
     }

@@ -28,6 +28,8 @@ public struct StreamModel: Machine {
   var recovery = Recovery()
   var writer = Writer()
   var history = History()
+  /// Whose messages are sent here, where it is known: told, or seen in the server's answers.
+  var author: String?
   var chance: Chance
   var phase = Phase.closed
   /// What the link shall be while the stream is open: live, unless switched off in the settings.
@@ -54,6 +56,7 @@ public struct StreamModel: Machine {
   /// - Parameter seed: the start of its chance: idempotency keys and jitter.
   public init(settings: StreamSettings, seed: UInt64) {
     self.settings = settings
+    author = settings.user
     timeline = Timeline(limit: settings.memory)
     link = Link(policy: settings.policy, seed: seed)
     chance = Chance(seed: ~seed)

@@ -37,4 +37,7 @@ public struct StreamSettings: Sendable, Hashable, Codable {
     self.policy = policy
     self.user = user
   }
+
+  /// As much of a server's wish to be left alone as the policy obeys.
+  func obeyed(_ wish: Duration?) -> Duration { min(wish ?? .zero, policy.retry.longestWish) }
 }

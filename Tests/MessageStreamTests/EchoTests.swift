@@ -1,0 +1,84 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// On a plain server: which message is the one that was sent.
+struct EchoTests {
+  private static let lost = LinkFailure.timeout(.response)
+
+  private static func dones(_ hand: Hand) -> Int {
+    hand.effects.count { if case .update(.outboxDone) = $0 { true } else { false } }
+  }
+
+  @Test(arguments: [nil, "me"])
+  func `another's same words do not take an own message out`(user: String?) throws {
+    var hand = Hand.plain(user: user)
+    hand.send("ok")
+    let entry = try #require(hand.posts.last)
+    hand.hear(Hand.message(9, text: "ok", user: "another", isPlain: true))
+    hand.give(.postFailed(entry.id, .http(status: 400, retryAfter: nil, detail: "no")))
+    #expect(hand.model.outbox.entries.map(\.state) == [.failed(reason: "no")])
+  }
+
+  @Test func `an own echo ends an entry only when no answer came`() throws {
+    var hand = Hand.plain(user: "me")
+    hand.send("ok")
+    let entry = try #require(hand.posts.last)
+    hand.hear(Hand.message(9, text: "ok", user: "me", isPlain: true))
+    #expect(hand.model.outbox.entries.count == 1)
+    hand.give(.postFailed(entry.id, Self.lost))
+    #expect(hand.model.outbox.entries == [])
+    #expect(hand.posts.count == 1)
+    #expect(Self.dones(hand) == 1)
+  }
+
+  @Test func `an own echo ends nothing when the server refused`() throws {
+    var hand = Hand.plain(user: "me")
+    hand.send("ok")
+    let entry = try #require(hand.posts.last)
+    hand.hear(Hand.message(9, text: "ok", user: "me", isPlain: true))
+    hand.give(.postFailed(entry.id, .http(status: 400, retryAfter: nil, detail: "no")))
+    #expect(hand.model.outbox.entries.map(\.state) == [.failed(reason: "no")])
+  }
+
+  @Test func `the answer to one message tells who sends the next`() throws {
+    var hand = Hand.plain()
+    hand.send("first")
+    let first = try #require(hand.posts.last)
+    hand.give(.posted(first.id, Hand.message(9, text: "first", user: "me", isPlain: true)))
+    hand.send("second")
+    let second = try #require(hand.posts.last)
+    hand.give(.postFailed(second.id, Self.lost))
+    hand.hear(Hand.message(10, text: "second", user: "me", isPlain: true))
+    #expect(hand.model.outbox.entries == [])
+    #expect(hand.posts.count == 2)
+  }
+
+  @Test func `without a known author an unanswered message goes out again`() throws {
+    var hand = Hand.plain()
+    hand.send("ok")
+    let entry = try #require(hand.posts.last)
+    hand.give(.postFailed(entry.id, Self.lost))
+    let page = Page(
+      messages: [Hand.message(9, text: "ok", user: "me", isPlain: true)], hasNext: false)
+    hand.pass(5, answering: page)
+    #expect(hand.posts.map(\.id) == [entry.id, entry.id])
+  }
+
+  @Test func `a message that failed while its try was under way is looked for before another`() {
+    var hand = Hand.plain(user: "me")
+    hand.send("once")
+    hand.give(.credentials(.rejected))
+    #expect(hand.model.outbox.entries.map(\.state) == [.failed(reason: "sign in to send")])
+    hand.give(.retry(hand.posts[0].id))
+    #expect(hand.posts.count == 1)
+    let page = Page(
+      messages: [Hand.message(9, text: "once", user: "me", isPlain: true)], hasNext: false)
+    hand.answer(page)
+    hand.pass(30, answering: page)
+    #expect(hand.posts.count == 1)
+    #expect(hand.model.outbox.entries == [])
+  }
+}

@@ -1,0 +1,47 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// Offsets that go back, or stand at the end of all numbers.
+struct RewoundLogTests {
+  @Test(arguments: [UInt64.max - 1, .max])
+  func `the last offset of all is followed by nothing`(offset: UInt64) {
+    var hand = Hand()
+    hand.connect(Hand.page([offset], head: offset), head: Hand.at(offset))
+    hand.hear(Hand.message(.max))
+    hand.hear(Hand.message(.max))
+    #expect(hand.model.recovery.cursor.position == Hand.at(.max))
+    #expect(hand.model.recovery.ahead == [])
+  }
+
+  @Test func `a log that went back under its epoch is followed from where it stands`() {
+    var hand = Hand.connected(at: 150, head: 100)
+    hand.answer(Hand.page(51...100, head: 100, recovered: false))
+    #expect(hand.model.recovery.cursor.position == Hand.at(100))
+    for number in UInt64(101)...160 { hand.hear(Hand.message(number)) }
+    #expect(hand.texts == (51...160).map { "m\($0)" })
+    #expect(hand.model.recovery.cursor.position == Hand.at(160))
+    #expect(hand.model.recovery.ahead == [])
+  }
+
+  @Test func `a message below the cursor that nobody knows makes it ask the server`() {
+    var hand = Hand.connected(at: 150)
+    hand.hear(Hand.message(101))
+    hand.answer(Hand.page(52...101, head: 101, recovered: false))
+    #expect(hand.fetches.last?.query == .after(Hand.at(150), limit: 100))
+    #expect(hand.texts == (52...101).map { "m\($0)" })
+    #expect(hand.model.recovery.cursor.position == Hand.at(101))
+  }
+
+  @Test func `what comes below the old cursor while the server is asked is not lost`() {
+    var hand = Hand.connected(at: 150, head: 100)
+    hand.hear(Hand.message(101))
+    hand.answer(Hand.page(51...100, head: 100, recovered: false))
+    hand.answer(Hand.page([101], head: 101))
+    #expect(hand.fetches.last?.query == .after(Hand.at(100), limit: 100))
+    #expect(hand.texts == (51...101).map { "m\($0)" })
+    #expect(hand.model.isWhole)
+  }
+}

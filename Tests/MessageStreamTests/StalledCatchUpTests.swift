@@ -1,0 +1,68 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// Answers that do not bring what is there.
+struct StalledCatchUpTests {
+  @Test func `pages of which nothing can be read are gone past, entry by entry`() {
+    var hand = Hand.connected(at: 3, head: 205)
+    hand.answer(Hand.page([], head: 205, hasNext: true, rejected: 100))
+    #expect(hand.fetches.last?.query == .after(Hand.at(103), limit: 100))
+    hand.answer(Hand.page([], head: 205, hasNext: true, rejected: 100))
+    #expect(!hand.model.isWhole)
+    hand.answer(Hand.page(204...205, head: 205))
+    #expect(hand.texts == ["m204", "m205"])
+    #expect(hand.model.recovery.cursor.position == Hand.at(205))
+    #expect(hand.model.isWhole)
+  }
+
+  @Test func `a page that leads nowhere is asked for again, ever more seldom`() {
+    var hand = Hand.connected(at: 3, head: 500)
+    let nothing = Hand.page([], head: 500, hasNext: true)
+    hand.answer(nothing)
+    #expect(!hand.model.isWhole)
+    #expect(hand.model.recovery.cursor.position == Hand.at(3))
+    let asked = hand.fetches.count
+    hand.pass(600, answering: nothing)
+    #expect((20...40).contains(hand.fetches.count - asked))
+    hand.pass(30, answering: Hand.page([4], head: 4))
+    #expect(hand.model.isWhole)
+  }
+
+  @Test func `newest pages of which nothing can be read are gone past by number`() {
+    var hand = Hand()
+    hand.answer(Hand.page([], head: 90, hasNext: true, rejected: 50))
+    #expect(hand.fetches.last?.query == .page(number: 2, limit: 50))
+    for _ in 1...9 { hand.answer(Hand.page([], head: 900, hasNext: true, rejected: 50)) }
+    #expect(hand.fetches.count == 10)
+    #expect(!hand.model.isWhole)
+    #expect(hand.model.recovery.cursor.position == nil)
+  }
+
+  @Test func `a server that lags behind itself is asked ever more seldom`() {
+    var hand = Hand.connected(at: 4)
+    hand.hear(Hand.message(6))
+    let lag = Hand.page([], head: 4)
+    hand.answer(lag)
+    let asked = hand.fetches.count
+    hand.pass(600, answering: lag)
+    #expect((20...40).contains(hand.fetches.count - asked))
+    hand.pass(30, answering: Hand.page(5...6, head: 6))
+    #expect(hand.model.recovery.cursor.position == Hand.at(6))
+    #expect(hand.model.recovery.failures == 0)
+  }
+
+  @Test func `a server's wish to be left alone is obeyed as long as the policy says`() throws {
+    let failure = LinkFailure.http(status: 503, retryAfter: .seconds(1_000_000), detail: "")
+    var hand = Hand.connected(at: 4, head: 5)
+    let longest = hand.model.settings.policy.retry.longestWish
+    let run = try #require(hand.fetches.last)
+    hand.give(.fetchFailed(run.id, failure))
+    #expect(hand.model.recovery.retryAt == hand.now.advanced(by: longest))
+    hand.send("ok")
+    hand.give(.postFailed(hand.posts[0].id, failure))
+    #expect(hand.model.outbox.notBefore == hand.now.advanced(by: longest))
+  }
+}

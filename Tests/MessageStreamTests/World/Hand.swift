@@ -1,0 +1,127 @@
+import LinkCore
+import LinkWire
+
+@testable import MessageStream
+
+/// A model that a test leads step by step: each answer is given by hand, only the store is prompt.
+struct Hand {
+  static let wall = StreamWorld.epochStart
+
+  var model: StreamModel
+  var effects: [StreamModel.Effect] = []
+  private(set) var now = Instant.zero
+
+  init(
+    cursor: Cursor = Cursor(), user: String? = nil,
+    change: (inout StreamSettings) -> Void = { _ in }
+  ) {
+    var settings = StreamWorld(.ours).settings
+    settings.user = user
+    change(&settings)
+    model = StreamModel(settings: settings, seed: 1)
+    give(.credentials(.available(expiresIn: nil)))
+    give(.open(at: Self.wall))
+    give(.loaded(TimelineSnapshot(cursor: cursor)))
+  }
+
+  /// Connected, with everything up to this offset; a catch-up is under way to another head.
+  static func connected(
+    at offset: UInt64, head: UInt64? = nil, change: (inout StreamSettings) -> Void = { _ in }
+  ) -> Hand {
+    let cursor = Cursor(position: at(offset), wholeAt: wall)
+    var hand = Hand(cursor: cursor, change: change)
+    hand.connect(page([], head: offset), head: at(head ?? offset))
+    return hand
+  }
+
+  /// Connected to a plain server that has nothing, with no catch-up under way.
+  static func plain(user: String? = nil) -> Hand {
+    var hand = Hand(cursor: Cursor(time: wall, wholeAt: wall), user: user)
+    hand.connect(Page(messages: [], hasNext: false), head: nil)
+    hand.answer(Page(messages: [], hasNext: false))
+    return hand
+  }
+
+  mutating func give(_ input: StreamModel.Input) { carryOut(model.handle(input, at: now)) }
+
+  private mutating func carryOut(_ new: [StreamModel.Effect]) {
+    effects += new
+    for case .commit(let id, let change) in new {
+      give(.committed(id, TimelineCommit(inserted: change.messages.map(\.id))))
+    }
+  }
+
+  /// Lets time pass on a link that is heard from; every new request for a page gets this answer.
+  mutating func pass(_ seconds: Int, answering page: Page? = nil) {
+    let end = now.advanced(by: .seconds(Int64(seconds)))
+    while let due = model.deadline, due <= end {
+      let asked = fetches.count
+      now = max(now, due)
+      carryOut(model.tick(at: now))
+      if let attempt = model.link.currentAttempt { give(.ping(attempt)) }
+      if let page, fetches.count > asked { answer(page) }
+    }
+    now = end
+  }
+
+  mutating func connect(_ page: Page, head: Position?) {
+    answer(page)
+    if let attempt = model.link.currentAttempt { give(.opened(attempt, head: head)) }
+  }
+
+  mutating func answer(_ page: Page) {
+    if let last = fetches.last { give(.fetched(last.id, page)) }
+  }
+
+  mutating func hear(_ message: Message) {
+    if let attempt = model.link.currentAttempt { give(.frame(attempt, .message(message))) }
+  }
+
+  mutating func send(_ text: String) { give(.send(text: text, parent: nil, at: Self.wall)) }
+
+  var fetches: [(id: FetchID, query: PageQuery)] {
+    effects.compactMap { if case .fetch(let id, let query) = $0 { (id, query) } else { nil } }
+  }
+
+  var posts: [OutboxEntry] {
+    effects.compactMap { if case .post(let entry) = $0 { entry } else { nil } }
+  }
+
+  var texts: [String] {
+    updates.flatMap { update in
+      guard case .messages(let messages, via: _) = update else { return [String]() }
+      return messages.map(\.text)
+    }
+  }
+
+  var updates: [StreamUpdate] {
+    effects.compactMap { if case .update(let update) = $0 { update } else { nil } }
+  }
+
+  var histories: [StreamUpdate] {
+    updates.filter { if case .history = $0 { true } else { false } }
+  }
+
+  // What a server says.
+
+  static func at(_ offset: UInt64) -> Position { Position(epoch: "e", offset: offset) }
+
+  static func message(
+    _ number: UInt64, text: String? = nil, user: String = "you", isPlain: Bool = false
+  ) -> Message {
+    Message(
+      id: UUID128(high: 7, low: number), shop: StreamWorld(.ours).settings.shop, user: user,
+      username: nil, text: text ?? "m\(number)",
+      createdAt: wall.advanced(by: .seconds(Int64(number % 100_000))),
+      position: isPlain ? nil : at(number))
+  }
+
+  static func page(
+    _ numbers: some Sequence<UInt64>, head: UInt64, recovered: Bool = true, hasNext: Bool = false,
+    rejected: Int = 0
+  ) -> Page {
+    Page(
+      messages: numbers.map { message($0) }, hasNext: hasNext, head: at(head),
+      recovered: recovered, rejected: rejected)
+  }
+}

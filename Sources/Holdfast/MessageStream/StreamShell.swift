@@ -68,7 +68,9 @@ actor StreamShell {
   func forgetConnections() async { await network.forgetConnections() }
 
   private func open(_ attempt: AttemptID) async {
-    let token = api.credentials(await vault.token)
+    let text = await vault.token
+    let token = api.credentials(text)
+    let redaction = Redaction([text].compactMap(\.self))
     let limits = MessageLimits()
     let request = SocketRequest(
       url: configuration.socketURL(.stream(configuration.shop)), headers: token.headers,
@@ -77,7 +79,7 @@ actor StreamShell {
     guard let post else { return }
     let shop = configuration.shop
     sockets[attempt] = await network.open(request) { event in
-      await post(Self.input(attempt, event, shop: shop))
+      await post(Self.input(attempt, event, shop: shop, redaction))
     }
   }
 
@@ -162,7 +164,7 @@ actor StreamShell {
   private func finished(_ id: UInt64) { tasks[id] = nil }
 
   private static func input(
-    _ attempt: AttemptID, _ event: SocketEvent, shop: ShopID
+    _ attempt: AttemptID, _ event: SocketEvent, shop: ShopID, _ redaction: Redaction
   ) -> StreamModel.Input {
     switch event {
     case .opened(let headers):
@@ -173,7 +175,7 @@ actor StreamShell {
     case .ping: .ping(attempt)
     case .pong(let id): .pong(attempt, id)
     case .oversized(let bytes): .oversized(attempt, bytes: bytes)
-    case .failed(let failure): .lost(attempt, failure)
+    case .failed(let failure): .lost(attempt, redaction.clean(failure))
     }
   }
 

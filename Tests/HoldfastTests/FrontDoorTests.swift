@@ -37,6 +37,30 @@ import Testing
     #expect(!(try String(contentsOfFile: path, encoding: .utf8)).contains("SEKRIT"))
   }
 
+  @Test func `a token source that hangs once is asked again, and its late answer is ignored`()
+    async throws
+  {
+    network.serve(requests: { .success(Self.page(for: $0)) })
+    let tokens = LedTokens()
+    let stream = try await streams(tokens).open(
+      try configuration([("gate.refreshTimeout", "100ms")]))
+    #expect(await tokens.asked.next(2).count == 2)
+    tokens.answers[1].put("second")
+    let socket = await network.sockets.next()
+    #expect(socket?.request.headers.first?.value == "Bearer second")
+    tokens.answers[0].put("first")
+    await socket?.fail(.reset)
+    let again = await network.sockets.next()
+    #expect(again?.request.headers.first?.value == "Bearer second")
+    await stream.close()
+  }
+
+  private static func page(for request: HTTPRequest) -> HTTPResponse {
+    HTTPResponse(
+      status: 200, headers: ["content-type": "application/json"],
+      body: Array(#"{"messages":[]}"#.utf8))
+  }
+
   private func fetchFailure(of stream: ShopStream) async -> LinkFailure? {
     for await case .notice(.fetchFailed(let failure)) in stream { return failure }
     return nil
@@ -55,5 +79,22 @@ import Testing
     StreamConfiguration(
       server: "http://127.0.0.1:1", shop: try #require(ShopID("shop")),
       policy: try LinkPolicy.messageStream.setting(StreamBench.quick + changes))
+  }
+}
+
+/// Each call waits until the test answers it, whether it is cancelled or not.
+private actor LedTokens: TokenSource {
+  nonisolated let asked = Mailbox<Void>()
+  nonisolated let answers = [Mailbox<String>(), Mailbox<String>(), Mailbox<String>()]
+  private var calls = 0
+
+  func token() async throws(TokenFailure) -> String {
+    let answer = answers[min(calls, 2)]
+    calls += 1
+    asked.put(())
+    guard let token = await Task(operation: { await answer.next() }).value else {
+      throw .unavailable
+    }
+    return token
   }
 }

@@ -67,14 +67,16 @@ struct ShopAPI: Sendable {
       timeout: Self.timeout, maxBodyBytes: Self.maxBodyBytes)
     let redaction = Redaction([token])
     let response = try await exchange(request, redaction)
+    guard response.status == 401 else { return (response, redaction) }
+    await vault.refused(token)
     // The refusal of an older token says nothing about the present one.
-    guard response.status == 401, let newer = await vault.token, newer != token else {
-      return (response, redaction)
-    }
+    guard let newer = await vault.token, newer != token else { return (response, redaction) }
     request.headers = [("Accept", "application/json")] + headers + credentials(newer).headers
     request.query = query + credentials(newer).query
     let both = Redaction([token, newer])
-    return (try await exchange(request, both), both)
+    let second = try await exchange(request, both)
+    if second.status == 401 { await vault.refused(newer) }
+    return (second, both)
   }
 
   private func exchange(

@@ -32,7 +32,8 @@ public final class ShopStream: Sendable, AsyncSequence {
   ) async {
     let clock = environment.clock
     let updates = UpdateChannel()
-    let vault = TokenVault(environment.tokens) { clock.wall }
+    let vault = TokenVault(
+      environment.tokens, limit: configuration.policy.gate.refreshTimeout, clock: clock)
     let shell = StreamShell(
       configuration, network: environment.network, store: environment.store, vault: vault,
       updates: updates)

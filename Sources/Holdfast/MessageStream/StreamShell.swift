@@ -77,8 +77,11 @@ actor StreamShell {
       query: token.query, openTimeout: configuration.policy.establish.openTimeout,
       maxMessageBytes: limits.maxFrameBytes)
     guard let post else { return }
-    let shop = configuration.shop
-    sockets[attempt] = await network.open(request) { event in
+    let (shop, policy) = (configuration.shop, configuration.policy)
+    sockets[attempt] = await network.open(request) { [vault] event in
+      if case .failed(let failure) = event, policy.verdict(on: failure) == .refresh {
+        await vault.refused(text)
+      }
       await post(Self.input(attempt, event, shop: shop, redaction))
     }
   }

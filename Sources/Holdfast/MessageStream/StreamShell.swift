@@ -12,6 +12,8 @@ actor StreamShell {
   private let api: ShopAPI
   private let updates: UpdateChannel
   private var sockets: [AttemptID: any SocketHandle] = [:]
+  /// Attempts whose handle is not there yet.
+  private var opening: Set<AttemptID> = []
   private var tasks: [UInt64: Task<Void, Never>] = [:]
   /// Sockets that say goodbye; the last thing that is waited for.
   private var closing: [UInt64: Task<Void, Never>] = [:]
@@ -55,6 +57,7 @@ actor StreamShell {
   func stop() async {
     // It holds the driver, which holds this.
     post = nil
+    opening = []
     for task in tasks.values { task.cancel() }
     tasks = [:]
     for attempt in sockets.keys.sorted() { close(attempt, code: 1000) }
@@ -78,12 +81,21 @@ actor StreamShell {
       maxMessageBytes: limits.maxFrameBytes)
     guard let post else { return }
     let (shop, policy) = (configuration.shop, configuration.policy)
-    sockets[attempt] = await network.open(request) { [vault] event in
+    opening.insert(attempt)
+    let socket = await network.open(request) { [vault, weak self] event in
       if case .failed(let failure) = event, policy.verdict(on: failure) == .refresh {
         await vault.refused(text)
       }
       await post(Self.input(attempt, event, shop: shop, redaction))
+      if case .failed = event { await self?.forget(attempt) }
     }
+    // It may have failed, or all may have ended, while it was made.
+    if opening.remove(attempt) != nil { sockets[attempt] = socket }
+  }
+
+  private func forget(_ attempt: AttemptID) {
+    opening.remove(attempt)
+    sockets[attempt] = nil
   }
 
   private func close(_ attempt: AttemptID, code: UInt16) {

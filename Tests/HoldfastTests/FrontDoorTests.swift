@@ -44,14 +44,67 @@ import Testing
     let tokens = LedTokens()
     let stream = try await streams(tokens).open(
       try configuration([("gate.refreshTimeout", "100ms")]))
+    // A busy machine may let the second one time out too.
+    for answer in tokens.answers.dropFirst() { answer.put("second") }
     #expect(await tokens.asked.next(2).count == 2)
-    tokens.answers[1].put("second")
     let socket = await network.sockets.next()
     #expect(socket?.request.headers.first?.value == "Bearer second")
     tokens.answers[0].put("first")
     await socket?.fail(.reset)
     let again = await network.sockets.next()
     #expect(again?.request.headers.first?.value == "Bearer second")
+    await stream.close()
+  }
+
+  @Test func `a fixed token that ends soon stays in use until the server refuses it`() async throws
+  {
+    network.serve(requests: { .success(Self.page(for: $0)) })
+    network.serve(requests: { request in
+      guard request.method == "GET" else { return .failure(.reset) }
+      return .success(Self.page(for: request))
+    })
+    let ends = BootClock().wall.nanoseconds / 1_000_000_000 + 3
+    let claims = Data(#"{"exp":\#(ends)}"#.utf8).base64EncodedString().filter { $0 != "=" }
+    let tokens = CountedTokens(text: "e30.\(claims).c2ln")
+    let stream = try await streams(tokens).open(try configuration())
+    let follower = Follower()
+    follower.follow(stream)
+    let socket = await network.sockets.next()
+    await socket?.accept()
+    await follower.wait(\.isLive)
+    stream.send("not through yet")
+    #expect(await tokens.asked.next(2).count == 2)
+    stream.send("nor this")
+    await follower.wait { $0.outbox.contains { $0.text == "nor this" } }
+    #expect(await follower.seen.outbox.allSatisfy { !$0.isFailed })
+    await socket?.fail(.reset)
+    await network.sockets.next()?.reject(status: 401)
+    await follower.wait { $0.statuses.last?.reason == .signIn }
+    #expect(await follower.seen.outbox.last?.isFailed == true)
+    await stream.close()
+  }
+
+  @Test func `a stream that nobody holds gives its place back`() async throws {
+    network.serve(requests: { .success(Self.page(for: $0)) })
+    let streams = streams(FixedToken("SEKRIT.TOKEN.TEXT"))
+    let configuration = try configuration()
+    do {
+      let stream = try await streams.open(configuration)
+      #expect(stream.configuration.shop == configuration.shop)
+    }
+    var again: ShopStream?
+    while again == nil, !Task.isCancelled {
+      again = try? await streams.open(configuration)
+      await Task.yield()
+    }
+    await again?.close()
+  }
+
+  @Test func `who waits for the whole can be cancelled`() async throws {
+    let stream = try await streams(LedTokens()).open(try configuration())
+    let waiting = Task { await stream.whole() }
+    waiting.cancel()
+    await waiting.value
     await stream.close()
   }
 
@@ -96,5 +149,25 @@ private actor LedTokens: TokenSource {
       throw .unavailable
     }
     return token
+  }
+}
+
+/// The same token each time, and one entry for each.
+private struct CountedTokens: TokenSource {
+  let text: String
+  let asked = Mailbox<Void>()
+
+  func token() async throws(TokenFailure) -> String {
+    asked.put(())
+    return text
+  }
+}
+
+extension OutboxEntry {
+  fileprivate var isFailed: Bool {
+    switch state {
+    case .queued: false
+    case .failed: true
+    }
   }
 }

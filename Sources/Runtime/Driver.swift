@@ -26,8 +26,10 @@ public actor Driver<M: Machine> {
   /// Inputs whose effects were all carried out.
   private var handled: UInt64 = 0
   private var settling: [Settling] = []
+  private var lastTicket: UInt64 = 0
 
   private struct Settling {
+    var ticket: UInt64
     var target: UInt64
     var isSettled: @Sendable (M) -> Bool
     var continuation: CheckedContinuation<Void, Never>
@@ -70,12 +72,22 @@ public actor Driver<M: Machine> {
   }
 
   /// Returns when all inputs posted before were handled and the machine is as `isSettled` says, or
-  /// the driver has ended. It must run, now or soon.
+  /// the driver has ended, or the task is cancelled. It must run, now or soon.
   public func settle(_ isSettled: @escaping @Sendable (M) -> Bool) async {
     let target = inbox.counters.accepted
     guard phase != .ended, handled < target || !isSettled(machine) else { return }
-    await withCheckedContinuation {
-      settling.append(Settling(target: target, isSettled: isSettled, continuation: $0))
+    lastTicket += 1
+    let ticket = lastTicket
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        // Cancelled before: the handler below has found nobody to wake.
+        guard !Task.isCancelled else { return continuation.resume() }
+        settling.append(
+          Settling(
+            ticket: ticket, target: target, isSettled: isSettled, continuation: continuation))
+      }
+    } onCancel: {
+      Task { await self.wakeSettled { $0.ticket == ticket } }
     }
   }
 

@@ -21,9 +21,9 @@ public final class ShopStream: Sendable, AsyncSequence {
   private let driver: Driver<StreamModel>
   private let shell: StreamShell
   private let updates: UpdateChannel
+  private let commands: CommandLane
   private let clock: any LinkClock
   private let running: Task<Void, Never>
-  private let onClose: @Sendable () async -> Void
 
   init(
     _ configuration: StreamConfiguration, environment: StreamEnvironment,
@@ -32,7 +32,8 @@ public final class ShopStream: Sendable, AsyncSequence {
   ) async {
     let clock = environment.clock
     let updates = UpdateChannel()
-    let vault = TokenVault(environment.tokens) { clock.wall }
+    let vault = TokenVault(
+      environment.tokens, limit: configuration.policy.gate.refreshTimeout, clock: clock)
     let shell = StreamShell(
       configuration, network: environment.network, store: environment.store, vault: vault,
       updates: updates)
@@ -48,11 +49,12 @@ public final class ShopStream: Sendable, AsyncSequence {
     self.driver = driver
     self.shell = shell
     self.updates = updates
+    commands = CommandLane(driver)
     self.clock = clock
-    self.onClose = onClose
     running = Task {
       await Self.run(driver, shell, environment)
       await journal?.close()
+      await onClose()
     }
   }
 
@@ -74,23 +76,17 @@ public final class ShopStream: Sendable, AsyncSequence {
         }
       }
       group.addTask {
+        var life = DeviceLife()
         for await event in environment.lifecycle.changes() {
           await shell.forgetConnections()
-          if let input = input(event, at: environment.clock.wall) { await driver.post(input) }
+          for input in life.inputs(for: event, at: environment.clock.wall) {
+            await driver.post(input)
+          }
         }
       }
       await group.waitForAll()
     }
     await shell.stop()
-  }
-
-  /// Sleep is a background that the user did not choose.
-  private static func input(_ event: LifecycleEvent, at wall: Timestamp) -> StreamModel.Input? {
-    switch event {
-    case .foreground, .didWake: .lifecycle(.foreground, at: wall)
-    case .background, .willSleep: .lifecycle(.background, at: wall)
-    case .terminate: nil
-    }
   }
 
   /// The one iterator that a stream serves.
@@ -135,7 +131,10 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// Signs out: the token is forgotten, and nothing more is tried until the stream is opened anew.
   public func signOut() async {
     await shell.forgetToken()
-    await driver.post(.credentials(.cleared))
+    await Task { [driver, commands] in
+      await commands.drained()
+      await driver.post(.credentials(.cleared))
+    }.value
   }
 
   /// How things are between two steps.
@@ -143,25 +142,27 @@ public final class ShopStream: Sendable, AsyncSequence {
     get async { await driver.snapshot }
   }
 
-  /// Returns when everything that the server had is stored and shown, or the stream has ended.
+  /// Returns when everything that the server had is stored and shown, or the stream has ended, or
+  /// the task is cancelled.
   public func whole() async { await driver.settle(\.isWhole) }
 
   /// Closes the socket with 1000 and ends the sequence; what was accepted is stored.
+  ///
+  /// The cancellation of who calls it cuts nothing short.
   public func close() async {
     updates.release()
-    await driver.post(.close)
-    await driver.settle(\.isStored)
-    await shell.stop()
+    let ending = Task { [driver, shell, commands] in
+      await commands.drained()
+      await driver.post(.close)
+      await driver.settle(\.isStored)
+      await shell.stop()
+    }
+    await ending.value
     running.cancel()
     await running.value
-    await onClose()
   }
 
-  /// A command never waits: an app that reads slowly must still be able to act.
-  private func command(_ input: StreamModel.Input) {
-    if driver.tryPost(input) { return }
-    Task { [driver] in await driver.post(input) }
-  }
+  private func command(_ input: StreamModel.Input) { commands.put(input) }
 }
 
 /// What a stream stands on: the ports, each a real adapter or one of the test kit.

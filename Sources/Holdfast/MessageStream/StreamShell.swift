@@ -12,6 +12,8 @@ actor StreamShell {
   private let api: ShopAPI
   private let updates: UpdateChannel
   private var sockets: [AttemptID: any SocketHandle] = [:]
+  /// Attempts whose handle is not there yet.
+  private var opening: Set<AttemptID> = []
   private var tasks: [UInt64: Task<Void, Never>] = [:]
   /// Sockets that say goodbye; the last thing that is waited for.
   private var closing: [UInt64: Task<Void, Never>] = [:]
@@ -55,6 +57,7 @@ actor StreamShell {
   func stop() async {
     // It holds the driver, which holds this.
     post = nil
+    opening = []
     for task in tasks.values { task.cancel() }
     tasks = [:]
     for attempt in sockets.keys.sorted() { close(attempt, code: 1000) }
@@ -68,17 +71,31 @@ actor StreamShell {
   func forgetConnections() async { await network.forgetConnections() }
 
   private func open(_ attempt: AttemptID) async {
-    let token = api.credentials(await vault.token)
+    let text = await vault.token
+    let token = api.credentials(text)
+    let redaction = Redaction([text].compactMap(\.self))
     let limits = MessageLimits()
     let request = SocketRequest(
       url: configuration.socketURL(.stream(configuration.shop)), headers: token.headers,
       query: token.query, openTimeout: configuration.policy.establish.openTimeout,
       maxMessageBytes: limits.maxFrameBytes)
     guard let post else { return }
-    let shop = configuration.shop
-    sockets[attempt] = await network.open(request) { event in
-      await post(Self.input(attempt, event, shop: shop))
+    let (shop, policy) = (configuration.shop, configuration.policy)
+    opening.insert(attempt)
+    let socket = await network.open(request) { [vault, weak self] event in
+      if case .failed(let failure) = event, policy.verdict(on: failure) == .refresh {
+        await vault.refused(text)
+      }
+      await post(Self.input(attempt, event, shop: shop, redaction))
+      if case .failed = event { await self?.forget(attempt) }
     }
+    // It may have failed, or all may have ended, while it was made.
+    if opening.remove(attempt) != nil { sockets[attempt] = socket }
+  }
+
+  private func forget(_ attempt: AttemptID) {
+    opening.remove(attempt)
+    sockets[attempt] = nil
   }
 
   private func close(_ attempt: AttemptID, code: UInt16) {
@@ -162,7 +179,7 @@ actor StreamShell {
   private func finished(_ id: UInt64) { tasks[id] = nil }
 
   private static func input(
-    _ attempt: AttemptID, _ event: SocketEvent, shop: ShopID
+    _ attempt: AttemptID, _ event: SocketEvent, shop: ShopID, _ redaction: Redaction
   ) -> StreamModel.Input {
     switch event {
     case .opened(let headers):
@@ -173,7 +190,7 @@ actor StreamShell {
     case .ping: .ping(attempt)
     case .pong(let id): .pong(attempt, id)
     case .oversized(let bytes): .oversized(attempt, bytes: bytes)
-    case .failed(let failure): .lost(attempt, failure)
+    case .failed(let failure): .lost(attempt, redaction.clean(failure))
     }
   }
 

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkRuntime
 import LinkWire
 
 /// Gives tokens: the first one, and a new one each time the old one ends or is refused.
@@ -29,13 +30,26 @@ public struct FixedToken: TokenSource {
 /// Keeps the present token in memory only, and knows when it ends.
 actor TokenVault {
   private let source: any TokenSource
-  private let clock: @Sendable () -> Timestamp
+  /// How long one renewal may take; an answer that comes later is ignored.
+  private let limit: Duration
+  private let clock: any LinkClock
   private(set) var token: String?
-  private var renewal: Task<Link.CredentialsEvent, Never>?
+  /// The server refused the present token.
+  private var isRefused = false
+  private var renewal: Renewal?
+  private var renewals: UInt64 = 0
   private var tell: (@Sendable (Link.CredentialsEvent) async -> Void)?
 
-  init(_ source: any TokenSource, clock: @escaping @Sendable () -> Timestamp) {
+  /// The source is asked, and these wait for what becomes of it.
+  private struct Renewal {
+    let id: UInt64
+    let tasks: [Task<Void, Never>]
+    var waiting: [CheckedContinuation<Link.CredentialsEvent, Never>] = []
+  }
+
+  init(_ source: any TokenSource, limit: Duration, clock: any LinkClock) {
     self.source = source
+    self.limit = limit
     self.clock = clock
   }
 
@@ -47,7 +61,14 @@ actor TokenVault {
   /// Forgets the token, and whom to tell: the stream has ended.
   func end() {
     token = nil
+    isRefused = false
     tell = nil
+    end(.refreshFailed)
+  }
+
+  /// The server does not take this token; said of an older one it changes nothing.
+  func refused(_ token: String?) {
+    if token == self.token { isRefused = true }
   }
 
   /// The present token, or the first one: requests may come before a link ever wants to open.
@@ -67,28 +88,55 @@ actor TokenVault {
 
   /// Gets a token and says what the link must know of it; one at a time, for all who ask.
   func refresh() async -> Link.CredentialsEvent {
-    if let renewal { return await renewal.value }
-    let renewal = Task { await self.renew() }
-    self.renewal = renewal
-    let event = await renewal.value
-    self.renewal = nil
-    return event
+    await withCheckedContinuation { continuation in
+      if renewal == nil { renewal = begin() }
+      renewal?.waiting.append(continuation)
+    }
   }
 
-  private func renew() async -> Link.CredentialsEvent {
-    let next: String
-    do throws(TokenFailure) {
-      next = try await source.token()
-    } catch {
-      switch error {
-      case .rejected: return .rejected
-      case .unavailable: return .refreshFailed
+  private func begin() -> Renewal {
+    renewals += 1
+    let id = renewals
+    let deadline = clock.now.advanced(by: limit)
+    // A source that never answers must not hold this.
+    let asking = Task { [weak self, source] in
+      do throws(TokenFailure) {
+        let token = try await source.token()
+        await self?.answered(id, .success(token))
+      } catch {
+        await self?.answered(id, .failure(error))
       }
     }
-    // A source that has nothing but the token that was refused cannot help.
-    if next == token { return .rejected }
+    let timing = Task { [weak self, clock] in
+      guard (try? await clock.wait(until: deadline)) != nil else { return }
+      await self?.answered(id, .failure(.unavailable))
+    }
+    return Renewal(id: id, tasks: [asking, timing])
+  }
+
+  private func answered(_ id: UInt64, _ answer: Result<String, TokenFailure>) {
+    guard renewal?.id == id else { return }
+    switch answer {
+    case .success(let next): end(take(next))
+    case .failure(.rejected): end(.rejected)
+    case .failure(.unavailable): end(.refreshFailed)
+    }
+  }
+
+  private func end(_ event: Link.CredentialsEvent) {
+    guard let ended = renewal else { return }
+    renewal = nil
+    for task in ended.tasks { task.cancel() }
+    for waiter in ended.waiting { waiter.resume(returning: event) }
+  }
+
+  private func take(_ next: String) -> Link.CredentialsEvent {
+    // A source that has nothing but the token that was refused cannot help; one that was not
+    // refused yet still serves until it is.
+    if next == token { return isRefused ? .rejected : .refreshFailed }
     token = next
-    return .available(expiresIn: expiry(of: next).map { clock().duration(to: $0) })
+    isRefused = false
+    return .available(expiresIn: expiry(of: next).map { clock.wall.duration(to: $0) })
   }
 
   /// When a JWT says that it ends (RFC 7519 section 4.1.4); `nil` for any other token.

@@ -101,13 +101,32 @@ private enum ShellRun {
     close(ends[1])
     defer { close(ends[0]) }
     guard let child = started else { return (nil, []) }
-    let output = read(ends[0], until: ContinuousClock.now + limit)
-    if output == nil { kill(child, SIGKILL) }
-    var word: Int32 = 0
-    while unsafe waitpid(child, &word, 0) < 0, errno == EINTR {}
+    let end = ContinuousClock.now + limit
+    let output = read(ends[0], until: end)
+    let word = output == nil ? nil : wait(for: child, until: end)
+    guard let output, let word else {
+      // Whatever it started goes too; only a child in the kernel's hands outlives this.
+      kill(-child, SIGKILL)
+      if word == nil { _ = wait(for: child, until: ContinuousClock.now + .seconds(1)) }
+      return (nil, [])
+    }
     // The low seven bits name a signal, zero after an exit; the status stands in the next byte.
-    guard let output, word & 0x7F == 0 else { return (nil, []) }
+    guard word & 0x7F == 0 else { return (nil, []) }
     return ((word >> 8) & 0xFF, output)
+  }
+
+  /// How it ended; `nil` when it has not by then.
+  private static func wait(for child: pid_t, until end: ContinuousClock.Instant) -> Int32? {
+    var word: Int32 = 0
+    while true {
+      let ended = unsafe waitpid(child, &word, WNOHANG)
+      if ended == child { return word }
+      if ended < 0, errno != EINTR { return nil }
+      guard ContinuousClock.now < end else { return nil }
+      // Nothing tells of a child's end that works everywhere; its output has ended, so this is
+      // short.
+      _ = poll(nil, 0, 5)
+    }
   }
 
   /// Everything up to the end; `nil` when that does not come in time or there is too much.
@@ -156,7 +175,10 @@ private enum ShellRun {
     unsafe sigfillset(&signals)
     unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
     unsafe posix_spawnattr_setflags(
-      &attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF))
+      &attributes,
+      Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETPGROUP))
+    // A group of its own, which can be ended as a whole.
+    unsafe posix_spawnattr_setpgroup(&attributes, 0)
     var child: pid_t = 0
     let texts = ["sh", "-c", command]
     let words = unsafe texts.map { unsafe strdup($0) } + [nil]

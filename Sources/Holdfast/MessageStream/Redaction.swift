@@ -1,0 +1,77 @@
+import LinkCore
+
+/// Takes tokens out of what servers say: a note goes to screens, logs and journals.
+struct Redaction: Sendable {
+  /// Characters that a note may have; the same bound that the codec of error bodies keeps.
+  private static let limit = 300
+  /// Shorter beginnings of a token at the end of a text say nothing; cut texts may end in longer.
+  private static let shortest = 8
+  private static let mark = Array("[token]".utf8)
+
+  private let secrets: [[UInt8]]
+
+  init(_ tokens: [String]) {
+    secrets = tokens.filter { !$0.isEmpty }.map { Array($0.utf8) }
+  }
+
+  /// One line of at most 300 characters, without any of the tokens, percent-encoded or not.
+  func clean(_ text: String) -> String {
+    // Control characters go first: they could stand in the middle of a token.
+    let visible = String(String.UnicodeScalarView(text.unicodeScalars.filter(Self.isVisible)))
+    let bytes = Array(visible.utf8)
+    var kept: [UInt8] = []
+    var index = 0
+    while index < bytes.count {
+      if let end = secrets.compactMap({ Self.end(of: $0, in: bytes[index...]) }).max() {
+        kept += Self.mark
+        index = end
+      } else {
+        kept.append(bytes[index])
+        index += 1
+      }
+    }
+    return String(String(decoding: kept, as: UTF8.self).unicodeScalars.prefix(Self.limit))
+  }
+
+  /// The same failure with a clean text.
+  func clean(_ failure: LinkFailure) -> LinkFailure {
+    switch failure {
+    case .unreachable(let detail): .unreachable(detail: clean(detail))
+    case .dns(let detail): .dns(detail: clean(detail))
+    case .tls(let reason, let detail): .tls(reason, detail: clean(detail))
+    case .closed(let code, let reason): .closed(code: code, reason: clean(reason))
+    case .http(let status, let retryAfter, let detail):
+      .http(status: status, retryAfter: retryAfter, detail: clean(detail))
+    case .protocolError(let detail): .protocolError(detail: clean(detail))
+    case .proxy(let detail): .proxy(detail: clean(detail))
+    case .local(let detail): .local(detail: clean(detail))
+    case .refused, .timeout, .reset, .ended, .captivePortal: failure
+    }
+  }
+
+  /// Where a secret ends that `bytes` begin with; a text's end may cut it.
+  private static func end(of secret: [UInt8], in bytes: ArraySlice<UInt8>) -> Int? {
+    var index = bytes.startIndex
+    for (count, byte) in secret.enumerated() {
+      let encoded = bytes[index...].prefix(3)
+      if encoded.first == byte {
+        index += 1
+      } else if encoded.first == UInt8(ascii: "%"), encoded.count == 3,
+        UInt8(String(decoding: encoded.dropFirst(), as: UTF8.self), radix: 16) == byte
+      {
+        index += 3
+      } else {
+        let isCut = encoded.isEmpty || encoded.first == UInt8(ascii: "%") && encoded.count < 3
+        return isCut && count >= shortest ? bytes.endIndex : nil
+      }
+    }
+    return index
+  }
+
+  private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator: false
+    case _: true
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import Foundation
+import Holdfast
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import MessageStream
+import Testing
+
+/// The stream between an app, a network and a token source that do not behave.
+@Suite(.timeLimit(.minutes(1))) struct FrontDoorTests {
+  private let network = FakeNetwork(clock: BootClock())
+
+  @Test(arguments: ["SEKRIT.TOKEN.TEXT", "SEKRIT/TOKEN+TEXT=="])
+  func `an answer that echoes the request brings no token into notices or the journal`(
+    token: String
+  ) async throws {
+    let encoded = token.replacing("/", with: "%2F").replacing("+", with: "%2b")
+      .replacing("=", with: "%3D")
+    network.serve(requests: { _ in
+      let note = "cannot GET /x?token=\(encoded) for\\u0007 \(token) as \(token.dropLast(3))"
+      return .success(
+        HTTPResponse(
+          status: 500, headers: ["content-type": "application/json"],
+          body: Array(#"{"message":"\#(note)"}"#.utf8)))
+    })
+    let path = NSTemporaryDirectory() + "holdfast-\(UUID().uuidString).jsonl"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    var configuration = try configuration()
+    configuration.authentication = .query
+    configuration.journal = path
+    let stream = try await streams(FixedToken(token)).open(configuration)
+    let failure = await fetchFailure(of: stream)
+    await stream.close()
+    let detail = "cannot GET /x?token=[token] for [token] as [token]"
+    #expect(failure == .http(status: 500, retryAfter: nil, detail: detail))
+    #expect(!(try String(contentsOfFile: path, encoding: .utf8)).contains("SEKRIT"))
+  }
+
+  @Test func `a token source that hangs once is asked again, and its late answer is ignored`()
+    async throws
+  {
+    network.serve(requests: { .success(Self.page(for: $0)) })
+    let tokens = LedTokens()
+    let stream = try await streams(tokens).open(
+      try configuration([("gate.refreshTimeout", "100ms")]))
+    // A busy machine may let the second one time out too.
+    for answer in tokens.answers.dropFirst() { answer.put("second") }
+    #expect(await tokens.asked.next(2).count == 2)
+    let socket = await network.sockets.next()
+    #expect(socket?.request.headers.first?.value == "Bearer second")
+    tokens.answers[0].put("first")
+    await socket?.fail(.reset)
+    let again = await network.sockets.next()
+    #expect(again?.request.headers.first?.value == "Bearer second")
+    await stream.close()
+  }
+
+  @Test func `a fixed token that ends soon stays in use until the server refuses it`() async throws
+  {
+    network.serve(requests: { .success(Self.page(for: $0)) })
+    network.serve(requests: { request in
+      guard request.method == "GET" else { return .failure(.reset) }
+      return .success(Self.page(for: request))
+    })
+    let ends = BootClock().wall.nanoseconds / 1_000_000_000 + 3
+    let claims = Data(#"{"exp":\#(ends)}"#.utf8).base64EncodedString().filter { $0 != "=" }
+    let tokens = CountedTokens(text: "e30.\(claims).c2ln")
+    let stream = try await streams(tokens).open(try configuration())
+    let follower = Follower()
+    follower.follow(stream)
+    let socket = await network.sockets.next()
+    await socket?.accept()
+    await follower.wait(\.isLive)
+    stream.send("not through yet")
+    #expect(await tokens.asked.next(2).count == 2)
+    stream.send("nor this")
+    await follower.wait { $0.outbox.contains { $0.text == "nor this" } }
+    #expect(await follower.seen.outbox.allSatisfy { !$0.isFailed })
+    await socket?.fail(.reset)
+    await network.sockets.next()?.reject(status: 401)
+    await follower.wait { $0.statuses.last?.reason == .signIn }
+    #expect(await follower.seen.outbox.last?.isFailed == true)
+    await stream.close()
+  }
+
+  @Test func `a stream that nobody holds gives its place back`() async throws {
+    network.serve(requests: { .success(Self.page(for: $0)) })
+    let streams = streams(FixedToken("SEKRIT.TOKEN.TEXT"))
+    let configuration = try configuration()
+    do {
+      let stream = try await streams.open(configuration)
+      #expect(stream.configuration.shop == configuration.shop)
+    }
+    var again: ShopStream?
+    while again == nil, !Task.isCancelled {
+      again = try? await streams.open(configuration)
+      await Task.yield()
+    }
+    await again?.close()
+  }
+
+  @Test func `who waits for the whole can be cancelled`() async throws {
+    let stream = try await streams(LedTokens()).open(try configuration())
+    let waiting = Task { await stream.whole() }
+    waiting.cancel()
+    await waiting.value
+    await stream.close()
+  }
+
+  private static func page(for request: HTTPRequest) -> HTTPResponse {
+    HTTPResponse(
+      status: 200, headers: ["content-type": "application/json"],
+      body: Array(#"{"messages":[]}"#.utf8))
+  }
+
+  private func fetchFailure(of stream: ShopStream) async -> LinkFailure? {
+    for await case .notice(.fetchFailed(let failure)) in stream { return failure }
+    return nil
+  }
+
+  private func streams(_ tokens: any TokenSource) -> ShopStreams {
+    ShopStreams(
+      StreamEnvironment(
+        network: network, store: Platform.memoryStore(), reachability: AlwaysReachable(),
+        lifecycle: AlwaysForeground(), tokens: tokens))
+  }
+
+  private func configuration(
+    _ changes: [(key: String, value: String)] = []
+  ) throws -> StreamConfiguration {
+    StreamConfiguration(
+      server: "http://127.0.0.1:1", shop: try #require(ShopID("shop")),
+      policy: try LinkPolicy.messageStream.setting(StreamBench.quick + changes))
+  }
+}
+
+/// Each call waits until the test answers it, whether it is cancelled or not.
+private actor LedTokens: TokenSource {
+  nonisolated let asked = Mailbox<Void>()
+  nonisolated let answers = [Mailbox<String>(), Mailbox<String>(), Mailbox<String>()]
+  private var calls = 0
+
+  func token() async throws(TokenFailure) -> String {
+    let answer = answers[min(calls, 2)]
+    calls += 1
+    asked.put(())
+    guard let token = await Task(operation: { await answer.next() }).value else {
+      throw .unavailable
+    }
+    return token
+  }
+}
+
+/// The same token each time, and one entry for each.
+private struct CountedTokens: TokenSource {
+  let text: String
+  let asked = Mailbox<Void>()
+
+  func token() async throws(TokenFailure) -> String {
+    asked.put(())
+    return text
+  }
+}
+
+extension OutboxEntry {
+  fileprivate var isFailed: Bool {
+    switch state {
+    case .queued: false
+    case .failed: true
+    }
+  }
+}

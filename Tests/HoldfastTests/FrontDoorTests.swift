@@ -114,16 +114,55 @@ import Testing
       body: Array(#"{"messages":[]}"#.utf8))
   }
 
+  @Test func `a device that wakes makes sure of its link, and brings no app to the front`()
+    async throws
+  {
+    network.serve(requests: { .success(Self.page(for: $0)) })
+    let lifecycle = FakeLifecycle()
+    let streams = streams(FixedToken("SEKRIT.TOKEN.TEXT"), lifecycle)
+    let stream = try await streams.open(try configuration())
+    let follower = Follower()
+    follower.follow(stream)
+    let socket = await network.sockets.next()
+    await socket?.accept()
+    await follower.wait(\.isLive)
+    lifecycle.tell(.didWake)
+    guard case .ping = await socket?.actions.next() else {
+      Issue.record("the link was not probed")
+      return
+    }
+    for event in [LifecycleEvent.background, .willSleep, .didWake] { lifecycle.tell(event) }
+    await follower.wait { !$0.isLive }
+    #expect(network.sockets.count == 0)
+    lifecycle.tell(.foreground)
+    #expect(await network.sockets.next() != nil)
+    await stream.close()
+  }
+
+  @Test func `commands stay in order however many there are`() async throws {
+    let stream = try await streams(LedTokens()).open(try configuration())
+    let follower = Follower()
+    follower.follow(stream)
+    let texts = (1...600).map { "\($0)" }
+    for text in texts { stream.send(text) }
+    await follower.wait { $0.outbox.contains { $0.text == "600" } }
+    var seen: Set<String> = []
+    #expect(await follower.seen.outbox.map(\.text).filter { seen.insert($0).inserted } == texts)
+    await stream.close()
+  }
+
   private func fetchFailure(of stream: ShopStream) async -> LinkFailure? {
     for await case .notice(.fetchFailed(let failure)) in stream { return failure }
     return nil
   }
 
-  private func streams(_ tokens: any TokenSource) -> ShopStreams {
+  private func streams(
+    _ tokens: any TokenSource, _ lifecycle: any LifecycleMonitor = AlwaysForeground()
+  ) -> ShopStreams {
     ShopStreams(
       StreamEnvironment(
         network: network, store: Platform.memoryStore(), reachability: AlwaysReachable(),
-        lifecycle: AlwaysForeground(), tokens: tokens))
+        lifecycle: lifecycle, tokens: tokens))
   }
 
   private func configuration(

@@ -78,12 +78,14 @@ struct TLSTests {
     #expect(await socket.next() == .text(Array("\(count)".utf8)))
   }
 
-  @Test func `a reset under TLS is reset, and no signal ends the process`() async throws {
+  @Test func `a reset under TLS is a loss, and no signal ends the process`() async throws {
     let server = try await TLSServer(.good)
     let socket = await Opened(try await Self.trusting(), .to(server.socketURL + "/reset"))
     _ = await socket.nextAfterOpening()
     while await socket.handle.send(text: [0x61]) {}
-    #expect(await socket.failure() == .reset)
+    // Whether a write or a read meets it first decides which of the two it is; both are retried.
+    let failure = await socket.failure()
+    #expect(failure == .reset || failure == .ended)
   }
 
   @Test func `silence in the handshake is a time-out of TLS for REST too`() async throws {

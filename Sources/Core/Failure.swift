@@ -53,3 +53,21 @@ extension LinkFailure {
     }
   }
 }
+
+extension LinkFailure {
+  /// The same failure with each text that stands in it changed.
+  public func mapText(_ change: (String) -> String) -> LinkFailure {
+    switch self {
+    case .unreachable(let detail): .unreachable(detail: change(detail))
+    case .dns(let detail): .dns(detail: change(detail))
+    case .tls(let reason, let detail): .tls(reason, detail: change(detail))
+    case .closed(let code, let reason): .closed(code: code, reason: change(reason))
+    case .http(let status, let retryAfter, let detail):
+      .http(status: status, retryAfter: retryAfter, detail: change(detail))
+    case .protocolError(let detail): .protocolError(detail: change(detail))
+    case .proxy(let detail): .proxy(detail: change(detail))
+    case .local(let detail): .local(detail: change(detail))
+    case .refused, .timeout, .reset, .ended, .captivePortal: self
+    }
+  }
+}

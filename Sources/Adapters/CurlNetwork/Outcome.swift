@@ -121,17 +121,6 @@ struct Secrets {
   }
 
   func clean(_ failure: LinkFailure) -> LinkFailure {
-    switch failure {
-    case .unreachable(let detail): .unreachable(detail: clean(detail))
-    case .dns(let detail): .dns(detail: clean(detail))
-    case .tls(let reason, let detail): .tls(reason, detail: clean(detail))
-    case .closed(let code, let reason): .closed(code: code, reason: clean(reason))
-    case .http(let status, let retryAfter, let detail):
-      .http(status: status, retryAfter: retryAfter, detail: clean(detail))
-    case .protocolError(let detail): .protocolError(detail: clean(detail))
-    case .proxy(let detail): .proxy(detail: clean(detail))
-    case .local(let detail): .local(detail: clean(detail))
-    case .refused, .timeout, .reset, .ended, .captivePortal: failure
-    }
+    failure.mapText { clean($0) }
   }
 }

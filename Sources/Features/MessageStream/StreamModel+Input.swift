@@ -64,35 +64,17 @@ extension StreamModel {
 }
 
 /// Names one request for a page.
-public struct FetchID: Sendable, Hashable, Codable {
+public struct FetchID: NumberedID {
   /// Counted from the start of the model.
-  public var number: UInt64
+  public let number: UInt64
 
   public init(_ number: UInt64) { self.number = number }
-
-  public init(from decoder: any Decoder) throws {
-    number = try decoder.singleValueContainer().decode(UInt64.self)
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(number)
-  }
 }
 
 /// Names one change that the store was given.
-public struct CommitID: Sendable, Hashable, Codable {
+public struct CommitID: NumberedID {
   /// Counted from the start of the model.
-  public var number: UInt64
+  public let number: UInt64
 
   public init(_ number: UInt64) { self.number = number }
-
-  public init(from decoder: any Decoder) throws {
-    number = try decoder.singleValueContainer().decode(UInt64.self)
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(number)
-  }
 }

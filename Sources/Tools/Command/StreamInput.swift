@@ -8,7 +8,7 @@ import Dispatch
 
 /// Standard input as it comes.
 enum StreamInput {
-  /// A message has at most 10,000 characters of 4 bytes; what is longer is cut there.
+  /// A message has at most 10,000 characters of 4 bytes; a longer line goes on as the next.
   static let longestLine = 40_000
 
   /// Each line to come; ends with the input, or when it cannot be read.

@@ -47,16 +47,47 @@ struct JournalTests {
   }
 
   @Test
-  func `empties and narrows a file that is there, and removes an older second file`() async throws {
-    for name in ["j", "j.1"] {
-      try scratch.write(Array("old".utf8), to: name)
-      try FileManager.default.setAttributes(
-        [.posixPermissions: 0o644], ofItemAtPath: scratch(name))
-    }
+  func `narrows an empty file that is there`() async throws {
+    try scratch.write([], to: "j")
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: scratch("j"))
     try await open().close()
     #expect(try scratch.mode(of: "j") == 0o600)
     #expect(try read("j").steps.isEmpty)
-    #expect(!FileManager.default.fileExists(atPath: scratch("j.1")))
+  }
+
+  @Test
+  func `keeps every earlier run, with both of its files`() async throws {
+    let limit = try await headerSize() + 150
+    for _ in 1...3 {
+      let journal = try await open(limit: limit)
+      for step in samples.prefix(3) { journal.record(step) }
+      await journal.close()
+    }
+    for name in ["j", "j.old1", "j.old2"] {
+      #expect(try read(name + ".1").steps + read(name).steps == Array(samples.prefix(3)))
+      let replayed = try Replay<Bell>.run(journal: scratch(name)) { _ in Bell() }
+      #expect(replayed.steps == 3)
+    }
+  }
+
+  @Test(arguments: [(998, true), (999, false)])
+  func `keeps up to 999 earlier runs`(kept: Int, isTaken: Bool) async throws {
+    try await open().close()
+    for number in 1...kept { try scratch.write([], to: "j.old\(number)") }
+    #expect(((try? await open()) != nil) == isTaken)
+  }
+
+  @Test(arguments: [
+    ("j", "precious\n"), ("j", "{}\n"), ("j", "no line end"), ("j.1", "precious\n"),
+  ])
+  func `refuses a file that holds something else, and leaves it as it is`(
+    name: String, text: String
+  ) async throws {
+    if name != "j" { try await open().close() }
+    try scratch.write(text.utf8, to: name)
+    await #expect(throws: JournalError(path: scratch(name), .taken)) { try await open() }
+    #expect(try scratch.text(of: name) == text)
+    #expect(!FileManager.default.fileExists(atPath: scratch("j.old1")))
   }
 
   @Test
@@ -250,12 +281,13 @@ struct JournalTests {
 
 extension JournalError.Problem {
   fileprivate enum Kind: Sendable {
-    case file, header, version, tooLong, line, order, beginning, machine
+    case file, taken, header, version, tooLong, line, order, beginning, machine
   }
 
   fileprivate var kind: Kind {
     switch self {
     case .file: .file
+    case .taken: .taken
     case .header: .header
     case .version: .version
     case .tooLong: .tooLong

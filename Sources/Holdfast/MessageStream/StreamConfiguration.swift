@@ -14,7 +14,7 @@ public struct StreamConfiguration: Sendable {
   /// Whether the socket is wanted, or only polling.
   public var realtime: Bool
   /// A file that records every decision for `holdfast replay`; `nil` for none. It holds messages,
-  /// never tokens.
+  /// never tokens. An earlier journal there is kept as FILE.old1, and so on.
   public var journal: String?
 
   /// Where the token goes in a request.

@@ -8,18 +8,19 @@ import Synchronization
 /// stops or slows the driver.
 ///
 /// A full file NAME becomes NAME.1, replacing the one before, and NAME goes on as the run's next
-/// part; so at most two files of the size limit exist.
+/// part; so at most two files of the size limit exist of a run. An earlier run is kept beside it, as
+/// NAME.old1 and so on, up to 999 of them.
 public final class Journal<M: Machine>: Sendable {
   private let waiting = Mutex(WaitingSteps<M>())
   private let file: JournalFile<M>
   private let notice: @Sendable (JournalError) -> Void
 
-  /// Makes the file, or empties the one that is there, and removes an older run's NAME.1.
+  /// Makes the file; the files of an earlier run are renamed first, NAME.1 with them.
   ///
   /// - Parameters:
   ///   - limit: Bytes in one file; 64 MiB hold about 200,000 steps.
   ///   - notice: Called once if journalling goes off, with the reason.
-  /// - Throws: When the file cannot be made or is no regular file.
+  /// - Throws: When the file cannot be made, or what is there is neither empty nor a journal.
   public init(
     path: String, header: JournalHeader, limit: Int = 64 << 20,
     notice: @escaping @Sendable (JournalError) -> Void

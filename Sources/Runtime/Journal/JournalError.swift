@@ -4,6 +4,8 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
   public enum Problem: Sendable, Hashable {
     /// The file cannot be opened, read or written.
     case file(String)
+    /// The file where a journal shall be written holds something else.
+    case taken
     /// The first line is not a header.
     case header(String)
     /// The journal was written in a newer format.
@@ -43,6 +45,7 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
   private var text: String {
     switch problem {
     case .file(let detail): detail
+    case .taken: "it holds something that is no journal, and was left as it is"
     case .header(let detail): "the first line is no journal header: \(detail)"
     case .version(let version): "the format has version \(version)"
     case .tooLong: "the line is too long"
@@ -56,6 +59,7 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
   private var remedy: String {
     switch problem {
     case .file: "Check the path and its permissions."
+    case .taken: "Give another path, or move the file away."
     case .header: "Give the path of a journal, not of another file."
     case .version: "Replay it with the version of the software that wrote it."
     case .tooLong, .line, .order:

@@ -33,8 +33,8 @@ actor JournalFile<M: Machine> {
   }
 
   func start() throws(JournalError) {
+    try EarlierRun(path: path).makeWay()
     try create()
-    guard unsafe unlink(path + ".1") == 0 || errno == ENOENT else { throw failure("remove NAME.1") }
     header.part = 1
     try put(line(of: header))
   }
@@ -77,7 +77,7 @@ actor JournalFile<M: Machine> {
     try put(line(of: header))
   }
 
-  /// Makes the file with mode 0600, or empties and narrows the regular file that is there.
+  /// Makes the file with mode 0600, or narrows the empty one that is there.
   private func create() throws(JournalError) {
     let flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
     descriptor = unsafe open(path, flags | O_CREAT | O_EXCL, 0o600)
@@ -91,9 +91,7 @@ actor JournalFile<M: Machine> {
       close()
       throw JournalError(path: path, .file("it is no regular file"))
     }
-    guard fchmod(descriptor, 0o600) == 0, ftruncate(descriptor, 0) == 0 else {
-      throw failure("empty")
-    }
+    guard fchmod(descriptor, 0o600) == 0 else { throw failure("narrow") }
     size = 0
   }
 

@@ -79,6 +79,6 @@ public struct JournalReader<M: Machine>: ~Copyable {
 }
 
 /// All that may be asked of a header before its version is known.
-private struct FormatVersion: Decodable {
+struct FormatVersion: Decodable {
   var journal: Int
 }

@@ -14,7 +14,9 @@ import MessageStream
 /// `holdfast stream`: follows a shop until a signal, a final answer or its time ends it.
 enum StreamCommand {
   private static let journal = Parameter.optional(
-    "journal", .text("FILE"), "record every decision there for `replay`; holds messages, no tokens")
+    "journal", .text("FILE"),
+    "record every decision there for `replay`; holds messages, no tokens; an earlier journal is "
+      + "kept as FILE.old1, and so on")
   private static let noRealtime = Parameter.flag("no-realtime", "poll only, open no socket")
   private static let sendInput = Parameter.flag(
     "send-stdin", "send each line of standard input; usual on a terminal")

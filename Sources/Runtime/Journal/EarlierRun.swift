@@ -1,0 +1,64 @@
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The files of an earlier run, NAME and NAME.1, which a new run moves out of its way.
+struct EarlierRun {
+  let path: String
+
+  /// Runs that are kept beside the newest; a thousandth is refused.
+  static let bound = 999
+
+  /// Renames them to NAME.old1 and NAME.old1.1, or to the next number of which both are free.
+  ///
+  /// Throws, and moves nothing, when either holds something that is no journal.
+  func makeWay() throws(JournalError) {
+    var parts: [String] = []
+    for part in ["", ".1"] {
+      if try holdsJournal(path + part) { parts.append(part) }
+    }
+    guard !parts.isEmpty else { return }
+    guard let place = (1...Self.bound).map({ "\(path).old\($0)" }).first(where: isFree) else {
+      throw JournalError(path: path, .file("\(Self.bound) earlier journals are kept beside it"))
+    }
+    for part in parts {
+      guard unsafe rename(path + part, place + part) == 0 else {
+        throw failure("rename", path + part)
+      }
+    }
+  }
+
+  private func isFree(_ place: String) -> Bool {
+    ["", ".1"].allSatisfy { part in
+      var status = stat()
+      return unsafe lstat(place + part, &status) != 0
+    }
+  }
+
+  /// False where there is nothing, or an empty file; throws for whatever else is no journal.
+  private func holdsJournal(_ path: String) throws(JournalError) -> Bool {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0 else {
+      if errno == ENOENT { return false }
+      throw failure("look at", path)
+    }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw JournalError(path: path, .file("it is no regular file"))
+    }
+    guard status.st_size > 0 else { return false }
+    var lines = try LineReader(path: path)
+    guard let first = try? lines.next(), first.isWhole,
+      (try? JSONDecoder().decode(FormatVersion.self, from: Data(first.bytes))) != nil
+    else { throw JournalError(path: path, .taken) }
+    return true
+  }
+
+  private func failure(_ action: String, _ path: String) -> JournalError {
+    let reason = unsafe String(cString: strerror(errno))
+    return JournalError(path: path, .file("cannot \(action) it: \(reason)"))
+  }
+}

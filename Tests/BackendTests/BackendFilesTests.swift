@@ -25,6 +25,18 @@ struct BackendFilesTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["removed.json"])
   }
 
+  @Test(arguments: [
+    "{}", "[]", #"{"members":[]}"#, #"{"removed":[],"removed":[]}"#, #"{"removed":[],"note":""}"#,
+    #"{"removed":[{"shop":"bakery"}]}"#, #"{"removed":[{"shop":"ba kery","user":"ann"}]}"#,
+    #"{"removed":[{"shop":"bakery","user":"ann","shop":"cellar"}]}"#,
+    #"{"removed":[{"shop":"bakery","users":"ann"}]}"#,
+  ])
+  func `takes nothing for a list that could readmit somebody unmeant`(text: String) throws {
+    let scratch = try Scratch()
+    try scratch.write(text.utf8, to: "removed.json")
+    #expect(throws: BackendError.self) { try RemovalsFile(directory: scratch.path).read() }
+  }
+
   @Test(arguments: [UInt64](1...4))
   func `refuses a damaged list with its own error, and never crashes`(seed: UInt64) throws {
     let scratch = try Scratch()

@@ -85,10 +85,11 @@ import Testing
         toFile: path, atomically: true, encoding: .utf8)
       try await rig.backend.reload()
       #expect(try await follower.close() == .close(4403, "removed from the shop"))
-      try #"{"removed":[{"user":"ann"}]}"#.write(
-        toFile: path, atomically: true, encoding: .utf8)
-      await #expect(throws: BackendError.self) { try await rig.backend.reload() }
-      #expect(try await rig.client().follow(token: token).status == 403)
+      for bad in [#"{"removed":[{"user":"ann"}]}"#, "{}"] {
+        try bad.write(toFile: path, atomically: true, encoding: .utf8)
+        await #expect(throws: BackendError.self) { try await rig.backend.reload() }
+        #expect(try await rig.client().follow(token: token).status == 403)
+      }
       try FileManager.default.removeItem(atPath: path)
       try await rig.backend.reload()
       #expect(try await rig.client().follow(token: token).status == 101)

@@ -76,10 +76,21 @@ public actor Backend {
     try adopt(removed)
   }
 
-  /// Reads the list of removed members again; throws `.file`, and keeps the old list, if it is bad.
+  /// Reads the list of removed members again.
+  ///
+  /// Throws `.file` if it is bad; then the old list stays in force, and the log says so too.
   public func reload() throws(BackendError) {
     _ = try running()
-    try adopt(Set(try removals.read()))
+    let removed: [Membership]
+    do {
+      removed = try removals.read()
+    } catch {
+      var line = LogLine(.reloadFailed)
+      line.detail = error.description
+      log.note(line)
+      throw error
+    }
+    try adopt(Set(removed))
   }
 
   /// Goes away politely: warns, closes with 1001 after the grace, then stops.

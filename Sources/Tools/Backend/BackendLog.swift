@@ -9,6 +9,7 @@ struct LogLine: Sendable {
   enum Event: String, Sendable {
     case listening, request, abandoned, opened, refused, closing, closed, removed, draining
     case stopped, storeFailure = "store_failure", linesDropped = "lines_dropped"
+    case reloadFailed = "reload_failed"
   }
 
   var event: Event

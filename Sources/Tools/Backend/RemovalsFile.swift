@@ -3,7 +3,8 @@ import LinkWire
 
 /// The members who were removed while their tokens still name the shop: `removed.json`.
 ///
-/// `{"removed":[{"shop":"…","user":"…"}]}`; people edit it and have it read again by SIGHUP.
+/// `{"removed":[{"shop":"…","user":"…"}]}`; people edit it and have it read again by SIGHUP. A key
+/// that is missing, misspelled or twice there is an error: it would readmit whom it should name.
 struct RemovalsFile {
   private let file: PrivateFile
 
@@ -27,17 +28,19 @@ struct RemovalsFile {
 
   private static func decode(_ content: [UInt8]) throws(JSONError) -> [Membership] {
     var reader = JSONReader(content)
-    var removed: [Membership] = []
+    var removed: [Membership]?
     try reader.beginObject()
     while let key = try reader.nextKey() {
-      guard reader.text(of: key) == "removed" else {
-        try reader.skipValue()
-        continue
+      guard reader.text(of: key) == "removed", removed == nil else {
+        throw JSONError("another key than one \"removed\"", at: reader.position)
       }
+      var list: [Membership] = []
       try reader.beginArray()
-      while try reader.nextElement() { removed.append(try membership(from: &reader)) }
+      while try reader.nextElement() { list.append(try membership(from: &reader)) }
+      removed = list
     }
     try reader.finish()
+    guard let removed else { throw JSONError("no key \"removed\"", at: reader.position) }
     return removed
   }
 
@@ -47,12 +50,15 @@ struct RemovalsFile {
     try reader.beginObject()
     while let key = try reader.nextKey() {
       switch reader.text(of: key) {
-      case "shop": shop = ShopID(try reader.string())
-      case "user": user = try reader.string()
-      case _: try reader.skipValue()
+      case "shop" where shop == nil: shop = ShopID(try reader.string())
+      case "user" where user == nil: user = try reader.string()
+      case _:
+        throw JSONError("another key than one \"shop\" and one \"user\"", at: reader.position)
       }
     }
-    guard let shop, let user else { throw JSONError("an entry without shop and user", at: 0) }
+    guard let shop, let user else {
+      throw JSONError("an entry without a valid shop and user", at: reader.position)
+    }
     return Membership(shop: shop, user: user)
   }
 

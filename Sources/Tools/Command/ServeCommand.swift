@@ -50,8 +50,10 @@ enum ServeCommand {
       details: [
         """
         Logs JSON lines on standard error. SIGTERM and SIGINT end it politely: clients are warned \
-        and closed with 1001; a second one ends it at once. SIGHUP reads removed.json again, the \
-        list of members who were removed from shops.
+        and closed with 1001; a second one ends it at once. SIGHUP reads removed.json of the data \
+        directory again: {"removed":[{"shop":"bakery","user":"ann"}]} keeps ann out of that shop, \
+        whatever her token says. A list with other keys is refused: the log says so (event \
+        "reload_failed"), and the old list stays in force.
         """
       ],
       examples: [
@@ -90,7 +92,7 @@ enum ServeCommand {
     var draining: Task<Void, Never>?
     for await signal in signals.stream {
       switch signal {
-      case .reload: await reload(backend, call.console)
+      case .reload: try? await backend.reload()  // Its log tells what is wrong.
       case .stop:
         guard draining == nil else { hurry(call.console) }
         draining = Task {
@@ -108,14 +110,6 @@ enum ServeCommand {
       CommandFailure(.failed, "ended at once by a second signal, without draining"),
       of: "holdfast serve")
     _exit(ExitCode.failed.rawValue)
-  }
-
-  private static func reload(_ backend: Backend, _ console: Console) async {
-    do {
-      try await backend.reload()
-    } catch {
-      console.failure(CommandFailure(error), of: "holdfast serve")
-    }
   }
 
   private static func configuration(

@@ -7,7 +7,8 @@ public struct JSONReader: Sendable {
   public static let maxDepth = 64
 
   let bytes: [UInt8]
-  var position = 0
+  /// How many bytes were read.
+  public internal(set) var position = 0
   private var depth = 0
   /// Whether the innermost container has shown no member yet.
   private var isFirst = false

@@ -9,7 +9,7 @@ import Testing
     let lines = LineLog()
     let gate = DispatchSemaphore(value: 0)
     let (writings, told) = AsyncStream<Void>.makeStream()
-    let log = BackendLog { line in
+    let log = BackendLog(rate: LogRate(limit: .max)) { line in
       if lines.all.isEmpty { gate.wait() }
       lines.append(line)
       told.yield()
@@ -28,6 +28,15 @@ import Testing
     }
     #expect(notice.count == 1)
     #expect(written.last?.hasSuffix(#""event":"stopped"}"#) == true)
+  }
+
+  @Test func `says at the end how many lines were left out`() async throws {
+    let lines = LineLog()
+    let log = BackendLog(rate: LogRate(limit: 0)) { lines.append($0) }
+    log.note(LogLine(.refused))
+    await log.finish()
+    let left = lines.all.map { $0.split(separator: #""event":"#).last }
+    #expect(left.last == #""lines_left_out","kind":"refused","count":1}"#)
   }
 
   @Test func `writes its members in one order and escapes them`() {

@@ -6,10 +6,10 @@ import Synchronization
 
 /// One line of the log: what happened, to whom. Never a token, a query or a message's text.
 struct LogLine: Sendable {
-  enum Event: String, Sendable {
-    case listening, request, abandoned, opened, refused, closing, closed, removed, draining
-    case stopped, storeFailure = "store_failure", linesDropped = "lines_dropped"
-    case reloadFailed = "reload_failed"
+  enum Event: String, Sendable, CaseIterable {
+    case listening, request, abandoned, opened, refused, closing, closed, removed, draining, stopped
+    case storeFailure = "store_failure", reloadFailed = "reload_failed"
+    case linesDropped = "lines_dropped", linesLeftOut = "lines_left_out"
   }
 
   var event: Event
@@ -21,10 +21,17 @@ struct LogLine: Sendable {
   var code: UInt16?
   var detail: String?
   var took: Duration?
+  /// Of which event lines were left out.
+  var kind: Event?
   var count: UInt64?
 
   init(_ event: Event) {
     self.event = event
+  }
+
+  init(_ left: LogRate.LeftOut) {
+    event = .linesLeftOut
+    (kind, count) = (left.event, left.count)
   }
 
   /// The line as a JSON object whose members keep one order.
@@ -43,6 +50,7 @@ struct LogLine: Sendable {
     if let code { writer.member("code", code) }
     if let detail { writer.member("detail", detail) }
     if let took { writer.member("ms", took.nanoseconds / 1_000_000) }
+    if let kind { writer.member("kind", kind.rawValue) }
     if let count { writer.member("count", count) }
     writer.endObject()
     return String(decoding: writer.bytes, as: UTF8.self)
@@ -63,7 +71,8 @@ extension JSONWriter {
 
 /// Hands log lines to a sink from one task, in order, so that a slow sink blocks nobody.
 ///
-/// At most 1,024 lines wait; further ones are dropped, and the next line that fits says how many.
+/// At most 100 lines of an event a second are taken, and at most 1,024 wait; what is left out or
+/// dropped is counted, and a later line says how many.
 final class BackendLog: Sendable {
   /// Lines that may wait for the sink.
   static let maxWaiting = 1_024
@@ -71,8 +80,10 @@ final class BackendLog: Sendable {
   private let lines: AsyncStream<String>.Continuation?
   private let writing: Task<Void, Never>?
   private let dropped = Atomic<UInt64>(0)
+  private let rate: Mutex<LogRate>
 
-  init(sink: (@Sendable (String) -> Void)?) {
+  init(rate: LogRate = LogRate(), sink: (@Sendable (String) -> Void)?) {
+    self.rate = Mutex(rate)
     guard let sink else {
       (lines, writing) = (nil, nil)
       return
@@ -86,6 +97,15 @@ final class BackendLog: Sendable {
   }
 
   func note(_ line: LogLine) {
+    let now = BootClock().now
+    let (leftOut, isTaken) = rate.withLock {
+      ($0.ended(by: now), $0.takes(line.event, at: now))
+    }
+    for left in leftOut { write(LogLine(left)) }
+    if isTaken { write(line) }
+  }
+
+  private func write(_ line: LogLine) {
     guard let lines else { return }
     let now = BootClock().wall
     let lost = dropped.exchange(0, ordering: .relaxed)
@@ -102,6 +122,8 @@ final class BackendLog: Sendable {
 
   /// Waits until every line is with the sink; later ones are not taken.
   func finish() async {
+    let end = BootClock().now.advanced(by: .seconds(1))
+    for left in rate.withLock({ $0.ended(by: end) }) { write(LogLine(left)) }
     lines?.finish()
     await writing?.value
   }

@@ -1,0 +1,36 @@
+import LinkCore
+import Testing
+
+@testable import HoldfastBackend
+
+struct LogRateTests {
+  private static let second = Instant.zero.advanced(by: .seconds(1))
+
+  @Test(arguments: [(99, 0), (100, 0), (101, 1), (1_000, 900)])
+  func `takes a hundred lines of an event a second, and counts the others`(
+    noted: Int, leftOut: UInt64
+  ) {
+    var rate = LogRate()
+    let taken = (0..<noted).filter { _ in rate.takes(.refused, at: .zero) }.count
+    #expect(taken == min(noted, 100))
+    #expect(rate.ended(by: Self.second.advanced(by: .nanoseconds(-1))) == [])
+    let told = leftOut > 0 ? [LogRate.LeftOut(event: .refused, count: leftOut)] : []
+    #expect(rate.ended(by: Self.second) == told)
+    #expect(rate.ended(by: Self.second) == [])
+  }
+
+  @Test func `takes more once the second is over, and other events at any time`() {
+    var rate = LogRate(limit: 1)
+    let first = (0..<3).map { _ in rate.takes(.refused, at: .zero) }
+    #expect(first == [true, false, false])
+    let other = [rate.takes(.closed, at: .zero), rate.takes(.closed, at: .zero)]
+    #expect(other == [true, false])
+    #expect(
+      rate.ended(by: Self.second) == [
+        .init(event: .refused, count: 2), .init(event: .closed, count: 1),
+      ]
+    )
+    let again = [rate.takes(.refused, at: Self.second), rate.takes(.refused, at: Self.second)]
+    #expect(again == [true, false])
+  }
+}

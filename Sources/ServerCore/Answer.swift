@@ -37,11 +37,22 @@ public enum Body: Sendable, Hashable, Codable {
   case messages([Message])
   /// `total` counts the messages that the query covers, as far as that is known.
   case page(Page, PageQuery, total: UInt64)
-  case health(isServing: Bool)
+  /// Whether the server takes work.
+  case health(Health)
   /// How the stream is.
   case streamHealth(StreamHealth)
   /// The metrics in the Prometheus text format.
   case metrics(String)
+}
+
+/// What `GET /healthz` states.
+public enum Health: Sendable, Hashable, Codable {
+  /// It takes work.
+  case ok
+  /// It goes away.
+  case draining
+  /// The last message could not be stored, for a reason that people can read and act on.
+  case failing(reason: String)
 }
 
 /// What `GET /api/v1/health/websocket` states.

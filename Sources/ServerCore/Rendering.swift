@@ -21,7 +21,7 @@ extension Answer {
     case .messages(let messages): Envelope.messages(messages)
     case .page(let page, let query, let total):
       PageCodec.encode(page, query: query, total: total)
-    case .health(let isServing): Self.health(isServing)
+    case .health(let health): health.bytes
     case .streamHealth(let health): health.bytes
     case .metrics(let text): [UInt8](text.utf8)
     }
@@ -51,12 +51,21 @@ extension Answer {
     let (seconds, rest) = duration.components
     return max(1, rest > 0 ? seconds + 1 : seconds)
   }
+}
 
-  private static func health(_ isServing: Bool) -> [UInt8] {
+extension Health {
+  fileprivate var bytes: [UInt8] {
     var writer = JSONWriter()
     writer.beginObject()
     writer.key("status")
-    writer.string(isServing ? "ok" : "draining")
+    switch self {
+    case .ok: writer.string("ok")
+    case .draining: writer.string("draining")
+    case .failing(let reason):
+      writer.string("failing")
+      writer.key("reason")
+      writer.string(reason)
+    }
     writer.endObject()
     return writer.bytes
   }

@@ -6,10 +6,9 @@ extension ShopServer {
     requests[id] = Pending(route: call.route, since: now)
     switch call {
     case .health:
-      let isServing = mode == .serving
-      answer(id, Answer(isServing ? 200 : 503, .health(isServing: isServing)))
+      answer(id, Answer(health == .ok ? 200 : 503, .health(health)))
     case .streamHealth:
-      answer(id, Answer(200, .streamHealth(health)))
+      answer(id, Answer(200, .streamHealth(streamHealth)))
     case .metrics:
       answer(id, Answer(200, .metrics(metricsText)))
     case .refused(let refusal):
@@ -129,7 +128,12 @@ extension ShopServer {
     }
   }
 
-  private var health: StreamHealth {
+  private var health: Health {
+    guard mode == .serving else { return .draining }
+    return writeFailure.map { .failing(reason: $0.reason) } ?? .ok
+  }
+
+  private var streamHealth: StreamHealth {
     StreamHealth(
       isServing: mode == .serving, connections: openConnections, shops: activeShops,
       uptime: startedAt.duration(to: now))
@@ -149,4 +153,18 @@ enum Admission {
 
 extension Answer {
   static let notAMember = Answer.error(403, "not a member of this shop")
+}
+
+extension StoreFailure {
+  /// The cause for everybody's eyes: its detail names files.
+  fileprivate var reason: String {
+    switch self {
+    case .full: "the disk of the store is full"
+    case .locked: "another program holds the store"
+    case .corrupt: "the store is damaged"
+    case .fromTheFuture: "the store is of a newer version"
+    case .denied: "the store cannot be written"
+    case .other: "the store failed"
+    }
+  }
 }

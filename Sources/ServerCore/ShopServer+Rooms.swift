@@ -70,8 +70,12 @@ extension ShopServer {
     case (.newestSince(let id, let time, let query), .page(let page, _)):
       let newer = page.newer(than: time)
       answer(id, Answer(200, body(newer, query, total: newer.seen(by: query))))
+    case (.append, .failed(let failure)):
+      writeFailure = failure
+      metrics.storeFailures += 1
+      failed(question)
     case (.head, .appended), (.head, .page), (.head, .failed), (.append, .page), (.append, .head),
-      (.append, .failed), (.all, .appended), (.all, .head), (.all, .failed), (.page, .appended),
+      (.all, .appended), (.all, .head), (.all, .failed), (.page, .appended),
       (.page, .head), (.page, .failed), (.newestSince, .appended), (.newestSince, .head),
       (.newestSince, .failed):
       // An answer of the wrong kind is a broken store, and treated as one.
@@ -106,7 +110,12 @@ extension ShopServer {
       metrics.storeFailures += 1
       return failed(.append(shop, id))
     }
-    if isNew { metrics.accepted += 1 } else { metrics.repeated += 1 }
+    if isNew {
+      metrics.accepted += 1
+      writeFailure = nil
+    } else {
+      metrics.repeated += 1
+    }
     let note = isNew ? "Message created successfully" : "Message already created"
     answer(id, Answer(isNew ? 201 : 200, .message(written(message), note: note)))
     rooms[shop]?.isAsking = false

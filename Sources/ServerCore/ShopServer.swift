@@ -30,6 +30,8 @@ public struct ShopServer: Machine {
   var lastToken: UInt64 = 0
   var alarms = AlarmQueue<ConnectionID>()
   var rate: PostRate
+  /// Why the last message was not stored; `nil` once one was.
+  var writeFailure: StoreFailure?
   /// What was counted since the start; `GET /metrics` renders it.
   public internal(set) var metrics = Metrics()
 

@@ -125,11 +125,16 @@ import Testing
     try await BackendRig.run(store: store) { rig in
       let client = try rig.client()
       let token = try await rig.token()
+      #expect(try await client.post("first", token: token).status == 201)
       await store.failNext(with: .full(detail: "no space"))
       let failed = try await client.post("lost", token: token)
       #expect(failed.status == 503)
       #expect(failed.headers["retry-after"] == "2")
+      let health = try await client.ask("GET", "/healthz")
+      #expect(health.status == 503)
+      #expect(health.body == #"{"status":"failing","reason":"the disk of the store is full"}"#)
       #expect(try await client.post("kept", token: token).status == 201)
+      #expect(try await client.ask("GET", "/healthz").status == 200)
       #expect(rig.lines.all.contains { $0.contains(#""event":"store_failure""#) })
     }
   }

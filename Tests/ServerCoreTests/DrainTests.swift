@@ -43,7 +43,7 @@ struct DrainTests {
     let bad = Refusal(route: .page, status: 400, message: "limit")
     #expect(served.ask(.refused(bad)) == [.answer(RequestID(3), Stage.draining)])
     #expect(
-      served.ask(.health) == [.answer(RequestID(4), Answer(503, .health(isServing: false)))])
+      served.ask(.health) == [.answer(RequestID(4), Answer(503, .health(.draining)))])
     guard case .answer(_, let metrics) = served.ask(.metrics).first else {
       Issue.record("no metrics")
       return

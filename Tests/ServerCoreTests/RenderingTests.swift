@@ -17,9 +17,12 @@ struct RenderingTests {
   }
 
   @Test func `writes both kinds of health`() {
-    #expect(Self.text(Answer(200, .health(isServing: true)).bytes) == #"{"status":"ok"}"#)
+    #expect(Self.text(Answer(200, .health(.ok)).bytes) == #"{"status":"ok"}"#)
     #expect(
-      Self.text(Answer(503, .health(isServing: false)).bytes) == #"{"status":"draining"}"#)
+      Self.text(Answer(503, .health(.draining)).bytes) == #"{"status":"draining"}"#)
+    #expect(
+      Self.text(Answer(503, .health(.failing(reason: "full"))).bytes)
+        == #"{"status":"failing","reason":"full"}"#)
     let health = StreamHealth(
       isServing: true, connections: 3, shops: 2, uptime: .milliseconds(1_999))
     #expect(

@@ -54,7 +54,7 @@ struct RequestTests {
         credential: .missing, answer: .error(404, "no such route")),
       Row(
         testDescription: "health without a token", call: .health, credential: .missing,
-        answer: Answer(200, .health(isServing: true))),
+        answer: Answer(200, .health(.ok))),
       Row(
         testDescription: "stream health without a token", call: .streamHealth,
         credential: .missing,

@@ -123,6 +123,19 @@ struct RoomTests {
       served.upgrade(2) == [.accept(ConnectionID(2), head: stored.position)])
   }
 
+  @Test func `is in no good health from a message that was not stored to one that was`() throws {
+    var served = Served()
+    served.open(1)
+    let failed = try served.post("lost")
+    _ = served.take(.stored(failed.0, .failed(.full(detail: "/srv/secret.sqlite"))))
+    let failing = Answer(503, .health(.failing(reason: "the disk of the store is full")))
+    #expect(served.ask(.health) == [.answer(RequestID(2), failing)])
+    _ = served.store(try served.post("known before"), at: 1, isNew: false)
+    #expect(served.ask(.health) == [.answer(RequestID(4), failing)])
+    _ = served.store(try served.post("kept"), at: 1)
+    #expect(served.ask(.health) == [.answer(RequestID(6), Answer(200, .health(.ok)))])
+  }
+
   @Test func `answers 503 when an append fails, and goes on with the next`() throws {
     var served = Served()
     served.open(1)

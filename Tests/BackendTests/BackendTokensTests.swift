@@ -70,11 +70,29 @@ struct BackendTokensTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["secret"])
   }
 
+  @Test(arguments: [
+    (0o600, true), (0o400, true), (0o640, false), (0o620, false), (0o604, false), (0o644, false),
+  ])
+  func `takes no secret that is open to others`(mode: Int, isTaken: Bool) throws {
+    let scratch = try Scratch()
+    let path = scratch("secret")
+    try scratch.write([UInt8](repeating: 7, count: 32), to: "secret")
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+    do {
+      _ = try Tokens.open(in: scratch.path)
+      #expect(isTaken)
+    } catch {
+      #expect(!isTaken && error == .openToOthers(path: path))
+    }
+  }
+
   @Test(arguments: [(31, false), (32, true), (33, true)])
   func `wants a secret of at least 32 bytes`(count: Int, isEnough: Bool) throws {
     #expect((Tokens(secret: [UInt8](repeating: 7, count: count)) != nil) == isEnough)
     let scratch = try Scratch()
     try scratch.write([UInt8](repeating: 7, count: count), to: "secret")
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o600], ofItemAtPath: scratch("secret"))
     #expect(((try? Tokens.open(in: scratch.path)) != nil) == isEnough)
   }
 }

@@ -10,6 +10,8 @@ public enum BackendError: Error, Sendable, Hashable, CustomStringConvertible {
   case store(StoreFailure)
   /// A file of the data directory cannot be read or written.
   case file(path: String, detail: String)
+  /// A secret that others than its owner can read or change.
+  case openToOthers(path: String)
   /// A backend runs once; make another one.
   case alreadyStarted
   /// It was never started, or it stopped.
@@ -22,6 +24,7 @@ public enum BackendError: Error, Sendable, Hashable, CustomStringConvertible {
     case .certificate(let detail): "the certificate cannot be used: \(detail)"
     case .store(let failure): "cannot open the message log: \(failure)"
     case .file(let path, let detail): "\(path): \(detail)"
+    case .openToOthers(let path): "\(path): others than its owner can read or change this secret"
     case .alreadyStarted: "the backend was started before"
     case .notRunning: "the backend does not run"
     }

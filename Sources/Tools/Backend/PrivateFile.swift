@@ -15,13 +15,16 @@ struct PrivateFile {
   private static let maxBytes = 1 << 20
 
   /// What it holds; `nil` when there is none.
-  func read() throws(BackendError) -> [UInt8]? {
+  ///
+  /// A secret that anybody but its owner can read or change is refused: it may be known.
+  func read(isSecret: Bool = false) throws(BackendError) -> [UInt8]? {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
       if errno == ENOENT { return nil }
       throw failure("open")
     }
     defer { close(descriptor) }
+    if isSecret { try refuseIfOpenToOthers(descriptor) }
     var content: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 4_096)
     while true {
@@ -37,23 +40,29 @@ struct PrivateFile {
     }
   }
 
+  private func refuseIfOpenToOthers(_ descriptor: Int32) throws(BackendError) {
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else { throw failure("look at") }
+    guard status.st_mode & 0o077 == 0 else { throw .openToOthers(path: path) }
+  }
+
   /// Puts `content` in the place of what was there.
   func replace(with content: [UInt8]) throws(BackendError) {
     let draft = try write(content)
     guard unsafe rename(draft, path) == 0 else { throw failure("replace") }
   }
 
-  /// Makes the file unless it is there; answers what it holds then.
+  /// Makes the secret unless it is there; answers what it holds then.
   ///
   /// Two processes that create it at once both get the content of the one that came first.
   func readOrCreate(_ content: [UInt8]) throws(BackendError) -> [UInt8] {
-    if let found = try read() { return found }
+    if let found = try read(isSecret: true) { return found }
     let draft = try write(content)
     let linked = unsafe link(draft, path)
     let cause = errno
     unsafe unlink(draft)
     if linked == 0 { return content }
-    guard cause == EEXIST, let found = try read() else {
+    guard cause == EEXIST, let found = try read(isSecret: true) else {
       errno = cause
       throw failure("create")
     }

@@ -20,7 +20,8 @@ public struct Tokens: Sendable {
 
   /// Takes the key from `DIRECTORY/secret`, which is made (0600, 32 random bytes) when missing.
   ///
-  /// Throws `.file` when the file cannot be read or written or is too short.
+  /// Throws `.file` when the file cannot be read or written or is too short, `.openToOthers` when
+  /// its mode lets others in.
   public static func open(in directory: String) throws(BackendError) -> Tokens {
     let file = PrivateFile(directory: directory, name: "secret")
     var source = SystemRandomNumberGenerator()

@@ -20,6 +20,10 @@ extension CommandFailure {
       self.init(
         .failed, error.description,
         remedy: "check the file, its owner and permissions, or choose another --data")
+    case .openToOthers(let path):
+      self.init(
+        .failed, error.description,
+        remedy: "run chmod 600 \(path); if somebody may have read it, remove it, and a new one is made")
     case .alreadyStarted, .notRunning:
       self.init(.failed, error.description)
     }

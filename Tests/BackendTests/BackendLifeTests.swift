@@ -96,6 +96,21 @@ import Testing
     }
   }
 
+  @Test func `logs that an address holds as many connections as it may`() async throws {
+    try await BackendRig.run {
+      $0.maxConnectionsPerAddress = 1
+    } _: { rig in
+      let follower = try await rig.follower()
+      let first = try rig.client()
+      #expect(try await first.ask("GET", "/healthz").status == 200)
+      #expect(try await rig.client().isAtEnd())
+      await rig.backend.kill()
+      #expect(
+        rig.lines.all.contains { $0.hasSuffix(#""event":"crowded","detail":"127.0.0.1"}"#) })
+      withExtendedLifetime((follower, first)) {}
+    }
+  }
+
   @Test func `logs who did what, and never a token, a query or a text`() async throws {
     try await BackendRig.run { rig in
       let token = try await rig.token()

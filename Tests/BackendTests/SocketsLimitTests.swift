@@ -113,6 +113,26 @@ struct `Sockets keep their bounds` {
     }
   }
 
+  @Test func `closes what an address has too many, counting no WebSocket`() async throws {
+    try await SocketsRig.run {
+      $0.maxConnectionsPerAddress = 2
+    } _: { rig in
+      let first = try rig.client()
+      let second = try rig.client()
+      #expect(try first.get("/").status == 200)
+      #expect(try second.get("/").status == 200)
+      #expect(try rig.client().isAtEnd())
+      try await rig.next { $0 == .crowded(address: "127.0.0.1") ? true : nil }
+      _ = try second.upgrade()
+      let third = try rig.client()
+      #expect(try third.get("/").status == 200)
+      #expect(try rig.client().isAtEnd())
+      first.close()
+      while await rig.server.run({ _, hub in hub.connectionCount }) > 2 { await Task.yield() }
+      #expect(try rig.client().get("/").status == 200)
+    }
+  }
+
   @Test func `takes no more connections than it may, until one goes`() async throws {
     try await SocketsRig.run {
       $0.maxConnections = 2

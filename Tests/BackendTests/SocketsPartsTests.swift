@@ -34,6 +34,29 @@ struct `Parts of the sockets` {
     }
   }
 
+  @Test(arguments: [(1, true), (2, true), (3, false)])
+  func `a crowd lets in as many of an address as it may`(count: Int, isLetIn: Bool) {
+    let (here, there) = (Origin(bytes: [127, 0, 0, 1]), Origin(bytes: [127, 0, 0, 2]))
+    var crowd = Crowd(bound: 2)
+    #expect((1...count).map { _ in crowd.enter(here) }.last == isLetIn)
+    let other = crowd.enter(there)
+    #expect(other)
+    crowd.leave(here)
+    let next = crowd.enter(here)
+    #expect(next)
+  }
+
+  @Test(arguments: [
+    ("192.0.2.7", [192, 0, 2, 7]), ("::ffff:192.0.2.7", [192, 0, 2, 7]),
+    ("2001:db8:1:2:3:4:5:6", [0x20, 1, 0xD, 0xB8, 0, 1, 0, 2]), ("::1", [0, 0, 0, 0, 0, 0, 0, 0]),
+  ])
+  func `an origin is an IPv4 address or a network of 64 bits`(
+    text: String, bytes: [UInt8]
+  ) throws {
+    let address = try #require(try SocketAddress.resolve(text, port: 1).first)
+    #expect(address.origin == Origin(bytes: bytes))
+  }
+
   @Test(arguments: 0..<20)
   func `a heap gives out what is due, the earliest first`(seed: UInt64) {
     var chance = Chance(seed: seed)

@@ -119,6 +119,34 @@ private struct Served {
     }
   }
 
+  @Test func `tells when descriptors run out, and serves on`() async throws {
+    try await CommandProcess.scratch { directory in
+      let process = try LabProcess([
+        "python3", "-c",
+        """
+        import json, resource, socket, subprocess, urllib.request
+        server = subprocess.Popen(
+          ["\(CommandProcess.path)", "serve", "--port", "0", "--json", "--data", "\(directory)"],
+          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
+        url = json.loads(server.stdout.readline())["url"]
+        port = int(url.rsplit(":", 1)[1])
+        crowd = [socket.create_connection(("127.0.0.1", port)) for _ in range(64)]
+        for line in server.stderr:
+          if json.loads(line)["event"] == "starved": break
+        print(json.loads(line)["detail"])
+        for one in crowd: one.close()
+        print(urllib.request.urlopen(url + "/healthz").status)
+        server.terminate()
+        server.stderr.read()
+        print(server.wait())
+        """,
+      ])
+      let outcome = await CommandProcess.outcome(of: process)
+      #expect(outcome.output == ["Too many open files", "200", "0"])
+    }
+  }
+
   @Test func `says why it cannot serve`() async throws {
     try await CommandProcess.scratch { directory in
       let served = try await Served(data: directory + "/first")

@@ -48,6 +48,10 @@ public enum SocketEvent: Sendable, Equatable {
   case drained(ConnectionID)
   /// A WebSocket ended; exactly once for each `opened`.
   case closed(ConnectionID, SocketEnding)
+  /// Descriptors or memory ran out: who comes waits until a connection goes, or for a second.
+  case starved(errno: Int32)
+  /// An address holds as many connections as it may, so a further one was closed.
+  case crowded(address: String)
   /// The instant given to `wake(at:)` has come.
   case woke
 }

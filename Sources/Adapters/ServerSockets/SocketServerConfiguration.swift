@@ -16,6 +16,8 @@ public struct SocketServerConfiguration: Sendable {
   public var allowsDeflate = false
   /// Connections held at once; further ones wait in the kernel's backlog.
   public var maxConnections = 10_000
+  /// Connections of one address (of IPv6, a /64) that are no WebSockets; further ones are closed.
+  public var maxConnectionsPerAddress = 256
   /// Bytes queued for one WebSocket before it is told apart as overflowing: 25 frames of 10 KiB.
   public var maxQueuedBytes = 262_144
   /// How long a TLS handshake may take.

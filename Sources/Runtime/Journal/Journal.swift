@@ -8,8 +8,8 @@ import Synchronization
 /// stops or slows the driver.
 ///
 /// A full file NAME becomes NAME.1, replacing the one before, and NAME goes on as the run's next
-/// part; so at most two files of the size limit exist of a run. An earlier run is kept beside it, as
-/// NAME.old1 and so on, up to 999 of them.
+/// part; so at most two files of the size limit exist of a run. An earlier run is kept beside it,
+/// as NAME.old1 and so on, up to 999 of them.
 public final class Journal<M: Machine>: Sendable {
   private let waiting = Mutex(WaitingSteps<M>())
   private let file: JournalFile<M>

@@ -229,6 +229,7 @@ extension BackendConfiguration {
     sockets.maxQueuedBytes = maxQueuedBytes
     // One more than the rules allow, so that they can answer the next one.
     sockets.maxConnections = policy.maxConnections + policy.maxRequests
+    sockets.maxConnectionsPerAddress = max(maxConnectionsPerAddress, 1)
     sockets.closeTimeout = policy.closeWait
     sockets.refusalBody = { status, detail in
       SocketServerConfiguration.RefusalBody(

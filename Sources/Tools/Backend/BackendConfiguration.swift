@@ -16,6 +16,8 @@ public struct BackendConfiguration: Sendable {
   public var maxClientMessageBytes = 65_536
   /// Bytes queued for one socket before it counts as a slow reader: 25 frames of 10 KiB.
   public var maxQueuedBytes = 262_144
+  /// Connections of one address (of IPv6, a /64) that are no open sockets; further ones are closed.
+  public var maxConnectionsPerAddress = 256
   /// Over how long clients are told to spread their return when the backend drains.
   public var drainWindow = Duration.seconds(5)
   /// The key that signs tokens, at least 32 bytes; `nil` takes it from the data directory.

@@ -8,7 +8,7 @@ import Synchronization
 struct LogLine: Sendable {
   enum Event: String, Sendable, CaseIterable {
     case listening, request, abandoned, opened, refused, closing, closed, removed, draining, stopped
-    case storeFailure = "store_failure", reloadFailed = "reload_failed"
+    case starved, crowded, storeFailure = "store_failure", reloadFailed = "reload_failed"
     case linesDropped = "lines_dropped", linesLeftOut = "lines_left_out"
   }
 

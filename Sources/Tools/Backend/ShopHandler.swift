@@ -76,6 +76,10 @@ struct ShopHandler: SocketHandler {
       feed(.overflowed(connection.named), on: hub)
     case .closed(let connection, let ending):
       closed(connection.named, ending, on: hub)
+    case .starved(let cause):
+      note(.starved, PrivateFile.reason(of: cause))
+    case .crowded(let address):
+      note(.crowded, address)
     case .woke:
       perform(server.tick(at: hub.now), on: hub)
     case .opened, .drained:
@@ -146,6 +150,12 @@ struct ShopHandler: SocketHandler {
     }
     log.note(line)
     feed(.gone(id, code: ending.code), on: hub)
+  }
+
+  private func note(_ event: LogLine.Event, _ detail: String) {
+    var line = LogLine(event)
+    line.detail = detail
+    log.note(line)
   }
 
   func note(_ event: LogLine.Event, _ exchange: Exchange?, status: Int? = nil, at now: Instant) {

@@ -23,7 +23,7 @@ extension CommandFailure {
     case .openToOthers(let path):
       self.init(
         .failed, error.description,
-        remedy: "run chmod 600 \(path); if somebody may have read it, remove it, and a new one is made")
+        remedy: "run chmod 600 \(path), or remove it if it may be known: then a new one is made")
     case .alreadyStarted, .notRunning:
       self.init(.failed, error.description)
     }

@@ -36,6 +36,9 @@ enum ServeCommand {
   private static let maxMessageBytes = Parameter.option(
     "max-message-bytes", .integer("N", 1_024...65_536),
     default: MessageLimits().maxFrameBytes, "the largest message as a frame, in bytes")
+  private static let maxPerAddress = Parameter.option(
+    "max-per-address", .integer("N", 1...1_000_000), default: 256,
+    "connections of one address that are no open sockets; more for a proxy, which stands for many")
   private static let drainWindow = Parameter.option(
     "drain-window", .duration(.zero ... .seconds(600)), default: .seconds(5),
     "over how long clients are told to spread their return when it ends")
@@ -66,7 +69,7 @@ enum ServeCommand {
           "on every address, with TLS"),
       ],
       takes: host, port, Shared.data, database, certificate, key, pingInterval, pongTimeout,
-      maxMessageBytes, drainWindow, plain, noStream, Shared.json, action: run)
+      maxMessageBytes, maxPerAddress, drainWindow, plain, noStream, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
@@ -119,6 +122,7 @@ enum ServeCommand {
     configuration.host = call[host]
     configuration.port = call[port]
     configuration.certificate = try certificate(call)
+    configuration.maxConnectionsPerAddress = call[maxPerAddress]
     configuration.drainWindow = call[drainWindow]
     configuration.policy.pingInterval = call[pingInterval]
     configuration.policy.pongWait = call[pongTimeout]

@@ -10,6 +10,8 @@ final class Connection {
   let tls: TLSStream?
   var phase: Phase
   var outgoing = SendQueue()
+  /// The address that it counts for, until it becomes a WebSocket.
+  var origin: Origin?
   /// What the poller watches.
   var watched: Interest = .read
   /// Whether the socket took less than was queued.
@@ -21,11 +23,14 @@ final class Connection {
   /// The earliest entry of the deadline heap that names it.
   var armed: Instant?
 
-  init(id: ConnectionID, descriptor: Int32, tls: TLSStream?, phase: Phase) {
+  init(
+    id: ConnectionID, descriptor: Int32, tls: TLSStream?, phase: Phase, origin: Origin? = nil
+  ) {
     self.id = id
     self.descriptor = descriptor
     self.tls = tls
     self.phase = phase
+    self.origin = origin
   }
 
   deinit {

@@ -40,29 +40,46 @@ extension SocketHub {
       case .connection(let descriptor): admit(descriptor)
       case .nothing: return
       case .unlucky: continue
-      case .exhausted: return pauseAccepting(now.advanced(by: .seconds(1)))
+      case .exhausted(let cause):
+        emit(.starved(errno: cause))
+        return pauseAccepting(now.advanced(by: .seconds(1)))
       }
     }
   }
 
   private func admit(_ descriptor: Int32) {
+    let peer = SocketAddress.peer(of: descriptor)
+    if let peer, !crowd.enter(peer.origin) {
+      emit(.crowded(address: peer.text ?? ""))
+      Glibc.close(descriptor)
+      return
+    }
     let id = nextID()
     let stream = tls?.makeStream(on: descriptor)
     guard tls == nil || stream != nil,
       poller.add(descriptor, .read, token: id.token) == nil
     else {
+      if let peer { crowd.leave(peer.origin) }
       discard(id)
       Glibc.close(descriptor)
       return
     }
     let connection = Connection(
-      id: id, descriptor: descriptor, tls: stream, phase: .handshake(wants: .read))
+      id: id, descriptor: descriptor, tls: stream, phase: .handshake(wants: .read),
+      origin: peer?.origin)
     insert(connection)
     if stream == nil {
       begin(connection)
     } else {
       limit(connection, to: configuration.handshakeTimeout)
     }
+  }
+
+  /// Lets its address have another connection: this one is a WebSocket now, or no more.
+  func leaveCrowd(_ connection: Connection) {
+    guard let origin = connection.origin else { return }
+    connection.origin = nil
+    crowd.leave(origin)
   }
 
   /// Leaves who comes in the kernel's backlog; without this the loop would spin on the listener.

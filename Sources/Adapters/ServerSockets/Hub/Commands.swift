@@ -29,6 +29,7 @@ extension SocketHub {
     let session = Session(limits: configuration.webSocket, deflate: deflate)
     connection.outgoing.append(answer)
     connection.phase = .open(session)
+    leaveCrowd(connection)
     emit(.opened(connection.id))
     touch(connection)
     if !early.isEmpty {
@@ -92,7 +93,7 @@ extension SocketHub {
 
   /// The client's address, without its port; `nil` when the connection is no more.
   public func peerAddress(of connection: ConnectionID) -> String? {
-    self.connection(connection).flatMap { SocketAddress.peer(of: $0.descriptor) }
+    self.connection(connection).flatMap { SocketAddress.peer(of: $0.descriptor)?.text }
   }
 
   private func open(_ id: ConnectionID) -> (Connection, Session)? {

@@ -20,6 +20,7 @@ import LinkProtocols
   static let scratchBytes = 65_536
   var listeners: [Listener] = []
   var acceptance = Acceptance.open
+  var crowd: Crowd
   var heap = DeadlineHeap()
   var alarm: Instant?
   /// When what is left is cut, once the server is stopping.
@@ -43,6 +44,7 @@ import LinkProtocols
     _ configuration: SocketServerConfiguration, wakeDescriptor: Int32
   ) throws(SocketServerError) {
     self.configuration = configuration
+    crowd = Crowd(bound: configuration.maxConnectionsPerAddress)
     if let files = configuration.tls { tls = try TLSContext(files) } else { tls = nil }
     poller = try Poller()
     if let cause = poller.add(wakeDescriptor, .read, token: 0) {
@@ -95,6 +97,7 @@ import LinkProtocols
       if let request = exchange.unanswered(on: connection.id) { emit(.abandoned(request)) }
     case .handshake, .leaving, .lingering: break
     }
+    leaveCrowd(connection)
     poller.remove(connection.descriptor)
     slots[Int(connection.id.slot)] = nil
     free.append(connection.id.slot)

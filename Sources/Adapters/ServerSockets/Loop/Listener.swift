@@ -56,7 +56,7 @@ final class Listener {
     /// This one is gone again, or broken; the next may be fine.
     case unlucky
     /// No descriptors or no memory.
-    case exhausted
+    case exhausted(errno: Int32)
   }
 
   /// Takes one connection, ready for the loop.
@@ -69,7 +69,7 @@ final class Listener {
     }
     switch errno {
     case EAGAIN, EWOULDBLOCK: return .nothing
-    case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted
+    case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted(errno: errno)
     case _: return .unlucky
     }
   }

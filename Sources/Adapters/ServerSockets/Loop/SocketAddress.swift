@@ -74,12 +74,26 @@ struct SocketAddress {
     return result == 0 ? address : nil
   }
 
-  /// The address of the other end, in digits; an IPv4 client of an IPv6 socket as IPv4.
-  static func peer(of descriptor: Int32) -> String? {
+  /// The address of the other end.
+  static func peer(of descriptor: Int32) -> SocketAddress? {
     var address = SocketAddress()
     let result = unsafe address.withMutableRaw { unsafe getpeername(descriptor, $0, $1) }
-    guard result == 0, let text = address.digits else { return nil }
-    return text.hasPrefix("::ffff:") ? String(text.dropFirst(7)) : text
+    return result == 0 ? address : nil
+  }
+
+  /// Without the port, in digits; an IPv4 client of an IPv6 socket as IPv4.
+  var text: String? {
+    digits.map { $0.hasPrefix("::ffff:") ? String($0.dropFirst(7)) : $0 }
+  }
+
+  /// Whose it is, as far as connections are counted; IPv4 as IPv4, whatever the socket.
+  var origin: Origin {
+    unsafe withUnsafeBytes(of: storage) { bytes in
+      guard family == AF_INET6 else { return Origin(bytes: unsafe Array(bytes[4..<8])) }
+      let address = unsafe Array(bytes[8..<24])
+      let isMapped = address.starts(with: [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF])
+      return Origin(bytes: Array(isMapped ? address[12...] : address[..<8]))
+    }
   }
 
   private var digits: String? {

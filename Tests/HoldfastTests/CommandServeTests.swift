@@ -147,6 +147,28 @@ private struct Served {
     }
   }
 
+  @Test func `uses as many descriptors as it may have`() async throws {
+    try await CommandProcess.scratch { directory in
+      let process = try LabProcess([
+        "python3", "-c",
+        """
+        import json, resource, socket, subprocess, urllib.request
+        server = subprocess.Popen(
+          ["\(CommandProcess.path)", "serve", "--port", "0", "--json", "--data", "\(directory)"],
+          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 256)))
+        url = json.loads(server.stdout.readline())["url"]
+        port = int(url.rsplit(":", 1)[1])
+        crowd = [socket.create_connection(("127.0.0.1", port)) for _ in range(64)]
+        print(urllib.request.urlopen(url + "/healthz").status)
+        server.terminate()
+        print(b"starved" in server.stderr.read(), server.wait())
+        """,
+      ])
+      #expect(await CommandProcess.outcome(of: process).output == ["200", "False 0"])
+    }
+  }
+
   @Test func `says why it cannot serve`() async throws {
     try await CommandProcess.scratch { directory in
       let served = try await Served(data: directory + "/first")

@@ -73,6 +73,7 @@ enum ServeCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
+    raiseDescriptorLimit()
     let configuration = try configuration(call)
     let store = try await store(call)
     let backend = Backend(configuration, store: store)
@@ -106,6 +107,19 @@ enum ServeCommand {
         }
       }
     }
+  }
+
+  /// The usual soft limit of 1,024 is for programs that use `select`; the hard one is the real one.
+  private static func raiseDescriptorLimit() {
+    var limit = rlimit()
+    #if canImport(Glibc)
+      let descriptors = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+      let descriptors = RLIMIT_NOFILE
+    #endif
+    guard unsafe getrlimit(descriptors, &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    unsafe setrlimit(descriptors, &limit)
   }
 
   private static func hurry(_ console: Console) -> Never {

@@ -17,9 +17,11 @@ extension Call {
         return .send(try draft(body, key: key, limits))
       case .all(let shop):
         try require("GET", method, .all)
+        try require([], in: query, .all)
         return .all(shop)
       case .paginated(let shop):
         try require("GET", method, .page)
+        try require(PageQuery.parameterNames, in: query, .page)
         return .page(shop, try pageQuery(query))
       case .stream:
         try require("GET", method, .stream)
@@ -43,6 +45,18 @@ extension Call {
     guard method != allowed else { return }
     throw Refusal(
       route: route, status: 405, message: "this route takes \(allowed)", allow: allowed)
+  }
+
+  /// A parameter that has no effect would leave its sender believing that it has.
+  private static func require(
+    _ known: [String], in query: [(name: String, value: String)], _ route: Route
+  ) throws(Refusal) {
+    guard let other = query.first(where: { !known.contains($0.name) && $0.name != "token" })
+    else { return }
+    let names = known.isEmpty ? "none" : known.joined(separator: ", ")
+    throw Refusal(
+      route: route, status: 400,
+      message: "unknown parameter \(other.name); this route knows \(names)")
   }
 
   private static func draft(

@@ -91,6 +91,24 @@ struct CallReadingTests {
     #expect(try #require(self.refusal(of: call)).status == 400)
   }
 
+  @Test(arguments: ["before_id", "after_id", "Limit", "offset", ""])
+  func `names the parameters it knows when it is given another`(name: String) {
+    let query = [(name: "limit", value: "5"), (name: name, value: "7")]
+    #expect(
+      Self.read("GET", "\(Self.base)/bakery/messages/paginated", query: query)
+        == .refused(
+          Refusal(
+            route: .page, status: 400,
+            message: "unknown parameter \(name); this route knows page, limit, since, after, before"
+          )))
+    #expect(
+      Self.read("GET", "\(Self.base)/bakery/messages", query: [("token", "t"), query[1]])
+        == .refused(
+          Refusal(
+            route: .all, status: 400,
+            message: "unknown parameter \(name); this route knows none")))
+  }
+
   private func refusal(of call: Call) -> Refusal? {
     guard case .refused(let refusal) = call else { return nil }
     return refusal

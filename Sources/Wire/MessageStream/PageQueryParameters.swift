@@ -17,6 +17,9 @@ extension PageQuery {
   /// The last page that can be asked for; ours, so that page times limit cannot overflow.
   public static let maxPage = 1_000_000_000
 
+  /// Every name that a query may have.
+  public static let parameterNames = ["page", "limit", "since", "after", "before"]
+
   /// The query parameters in a fixed order, not percent-encoded.
   public var parameters: [(name: String, value: String)] {
     switch self {

@@ -13,27 +13,27 @@ extension Call {
       case .none:
         throw Refusal(route: .unknown, status: 404, message: "no such route")
       case .send:
-        try require("POST", method, .send)
+        try require(["POST"], method, .send)
         return .send(try draft(body, key: key, limits))
       case .all(let shop):
-        try require("GET", method, .all)
+        try require(readMethods, method, .all)
         try require([], in: query, .all)
         return .all(shop)
       case .paginated(let shop):
-        try require("GET", method, .page)
+        try require(readMethods, method, .page)
         try require(PageQuery.parameterNames, in: query, .page)
         return .page(shop, try pageQuery(query))
       case .stream:
-        try require("GET", method, .stream)
+        try require(readMethods, method, .stream)
         throw Refusal(route: .stream, status: 426, message: "this route wants a WebSocket")
       case .health:
-        try require("GET", method, .health)
+        try require(readMethods, method, .health)
         return .health
       case .streamHealth:
-        try require("GET", method, .streamHealth)
+        try require(readMethods, method, .streamHealth)
         return .streamHealth
       case .metrics:
-        try require("GET", method, .metrics)
+        try require(readMethods, method, .metrics)
         return .metrics
       }
     } catch {
@@ -41,10 +41,16 @@ extension Call {
     }
   }
 
-  private static func require(_ allowed: String, _ method: String, _ route: Route) throws(Refusal) {
-    guard method != allowed else { return }
-    throw Refusal(
-      route: route, status: 405, message: "this route takes \(allowed)", allow: allowed)
+  /// HEAD is answered as GET is; whoever writes the answer leaves out the body (RFC 9110 section
+  /// 9.3.2).
+  private static let readMethods = ["GET", "HEAD"]
+
+  private static func require(
+    _ allowed: [String], _ method: String, _ route: Route
+  ) throws(Refusal) {
+    guard !allowed.contains(method) else { return }
+    let names = allowed.joined(separator: ", ")
+    throw Refusal(route: route, status: 405, message: "this route takes \(names)", allow: names)
   }
 
   /// A parameter that has no effect would leave its sender believing that it has.

@@ -50,7 +50,8 @@ import Testing
   @Test(arguments: [
     ("GET", "/nowhere", 404, "content-type", "application/json"),
     ("GET", "\(base)/messages", 405, "allow", "POST"),
-    ("DELETE", "/healthz", 405, "allow", "GET"),
+    ("DELETE", "/healthz", 405, "allow", "GET, HEAD"),
+    ("HEAD", "\(base)/messages", 405, "allow", "POST"),
     ("GET", "\(base)/bakery/messages", 401, "www-authenticate", "Bearer"),
     ("GET", "\(base)/bakery%2Fmessages", 404, "cache-control", "no-store"),
     ("GET", "/healthz", 200, "content-type", "application/json"),
@@ -62,6 +63,22 @@ import Testing
       let answer = try await rig.client().ask(method, target)
       #expect(answer.status == status)
       #expect(answer.headers[field] == value)
+    }
+  }
+
+  @Test(arguments: [
+    "/healthz", "\(base)/bakery/messages", "\(base)/bakery/messages/paginated?limit=3",
+    "\(base)/cellar/messages", "\(base)/bakery/messages/stream", "/nowhere",
+  ])
+  func `answers HEAD as GET, without the body`(target: String) async throws {
+    try await BackendRig.run { rig in
+      let client = try rig.client()
+      let token = try await rig.token()
+      var answer = try await client.ask("GET", target, token: token)
+      #expect(!answer.body.isEmpty)
+      answer.body = ""
+      #expect(try await client.ask("HEAD", target, token: token) == answer)
+      #expect(try await client.ask("GET", "/healthz").status == 200)
     }
   }
 

@@ -52,13 +52,15 @@ struct CallReadingTests {
     ("GET", "/nowhere", Route.unknown, 404, String?.none),
     ("GET", "\(base)/ba kery/messages", .unknown, 404, nil),
     ("GET", "\(base)/messages", .send, 405, "POST"),
-    ("POST", "\(base)/bakery/messages", .all, 405, "GET"),
-    ("HEAD", "\(base)/bakery/messages/paginated", .page, 405, "GET"),
-    ("POST", "\(base)/bakery/messages/stream", .stream, 405, "GET"),
+    ("POST", "\(base)/bakery/messages", .all, 405, "GET, HEAD"),
+    ("HEAD", "\(base)/messages", .send, 405, "POST"),
+    ("PUT", "\(base)/bakery/messages/paginated", .page, 405, "GET, HEAD"),
+    ("HEAD", "\(base)/bakery/messages/stream", .stream, 426, nil),
+    ("POST", "\(base)/bakery/messages/stream", .stream, 405, "GET, HEAD"),
     ("GET", "\(base)/bakery/messages/stream", .stream, 426, nil),
-    ("POST", "/healthz", .health, 405, "GET"),
-    ("DELETE", "/api/v1/health/websocket", .streamHealth, 405, "GET"),
-    ("PUT", "/metrics", .metrics, 405, "GET"),
+    ("POST", "/healthz", .health, 405, "GET, HEAD"),
+    ("DELETE", "/api/v1/health/websocket", .streamHealth, 405, "GET, HEAD"),
+    ("PUT", "/metrics", .metrics, 405, "GET, HEAD"),
   ])
   func `refuses what is no route, and methods that a route does not take`(
     method: String, path: String, route: Route, status: Int, allow: String?

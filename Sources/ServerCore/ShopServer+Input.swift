@@ -35,8 +35,8 @@ extension ShopServer {
     case appended(Message, isNew: Bool)
     /// `total` counts the messages that the query reaches on all its pages.
     case page(Page, total: UInt64)
-    /// The newest position; offset 0 while the shop is empty.
-    case head(Position)
+    /// The newest position, offset 0 while the shop is empty, and when its message was created.
+    case head(Position, newest: Timestamp? = nil)
     /// Nothing of the question was done.
     case failed(StoreFailure)
   }

@@ -7,11 +7,9 @@ extension ShopServer {
     guard rooms[draft.shop, default: Room()].posts.count < policy.maxPostsPerShop else {
       return answer(id, busy)
     }
-    let hidden = policy.hiddenClockStep
-    let stamp = enter(draft.shop) { $0.stamp(wall, hiding: hidden) }
     let message = Message(
       id: .random(using: &chance), shop: draft.shop, user: author.user, username: author.name,
-      text: draft.text, createdAt: stamp, parent: draft.parent)
+      text: draft.text, createdAt: wall, parent: draft.parent)
     let key: UUID128? =
       switch policy.dialect {
       case .positions: draft.key
@@ -40,7 +38,9 @@ extension ShopServer {
   }
 
   private mutating func handOver(_ post: Room.Post, of shop: ShopID, behind head: Position) {
-    var framed = post.message
+    var message = post.message
+    message.createdAt = enter(shop) { $0.stamp(message.createdAt) }
+    var framed = message
     framed.position = Position(epoch: head.epoch, offset: head.offset + 1)
     let bytes = Frame.message(spoken(framed)).payload.count
     guard bytes <= policy.limits.maxFrameBytes else {
@@ -49,16 +49,15 @@ extension ShopServer {
     }
     rooms[shop]?.isAsking = true
     let token = ask(.append(shop, post.request))
-    effects.append(.append(token, post.message, key: post.key))
+    effects.append(.append(token, message, key: post.key))
   }
 
   mutating func stored(_ token: StoreToken, _ said: StoreAnswer) {
     // An unknown token is a late or doubled answer: nothing waits for it.
     guard let question = questions.removeValue(forKey: token) else { return }
     switch (question, said) {
-    case (.head(let shop), .head(let head)):
-      rooms[shop]?.isAsking = false
-      rooms[shop]?.head = head
+    case (.head(let shop), .head(let head, let newest)):
+      rooms[shop]?.learn(head, newest: newest)
       advance(shop)
     case (.append(let shop, let id), .appended(let message, let isNew)):
       appended(message, isNew: isNew, to: shop, id)

@@ -57,9 +57,6 @@ public struct ShopServerPolicy: Sendable, Hashable {
   /// `Retry-After` when a bound was reached or the store failed.
   public var busyRetry = Duration.seconds(2)
 
-  /// A step back of the clock up to this is hidden: messages are stamped just behind the last one.
-  public var hiddenClockStep = Duration.seconds(10)
-
   /// The defaults that stand at each number.
   public init() {}
 

@@ -207,24 +207,45 @@ struct RoomTests {
   }
 
   @Test(arguments: [
-    (Duration.seconds(10), Duration.microseconds(1)),
-    (Duration.seconds(10) + .microseconds(1), .seconds(-10) - .microseconds(1)),
+    (Duration.microseconds(1), Duration.microseconds(1)), (.zero, .microseconds(1)),
+    (.seconds(-86_400), .microseconds(1)), (.microseconds(2), .microseconds(2)),
   ])
-  func `hides a clock that steps back a little, follows one that steps far`(
-    step: Duration, stamped: Duration
-  ) throws {
+  func `hides a clock that steps back, however far`(step: Duration, stamped: Duration) throws {
     var served = Served()
     served.open(1)
     let first = try served.post("a")
     _ = served.store(first, at: 1)
-    let wall = served.wall.advanced(by: .zero - step)
+    let found = try Self.stamp(of: "b", in: &served, afterStep: step)
+    #expect(found == stamped)
+  }
+
+  @Test(arguments: [
+    (Duration.seconds(5), Duration.seconds(5) + .microseconds(1)), (.zero, .microseconds(1)),
+    (.seconds(-5), .zero),
+  ])
+  func `stamps nothing before what the store holds, also of an earlier run`(
+    newest: Duration, stamped: Duration
+  ) throws {
+    var served = Served()
+    _ = served.upgrade(1)
+    let newest = Stage.dawn.advanced(by: newest)
+    _ = served.take(.stored(StoreToken(1), .head(Stage.position(7), newest: newest)))
+    let found = try Self.stamp(of: "a", in: &served, afterStep: .zero)
+    #expect(found == stamped)
+  }
+
+  /// When a message was stamped that came after a step of the clock, from dawn.
+  private static func stamp(
+    of text: String, in served: inout Served, afterStep step: Duration
+  ) throws -> Duration {
     let effects = served.take(
-      .request(RequestID(99), .send(Stage.draft("b")), Stage.token(), wall: wall))
+      .request(
+        RequestID(99), .send(Stage.draft(text)), Stage.token(),
+        wall: served.wall.advanced(by: step)))
     guard case .append(_, let message, _) = effects.first else {
-      Issue.record("no append: \(effects)")
-      return
+      throw Served.NotAppended(effects: effects)
     }
-    #expect(message.createdAt == Stage.dawn.advanced(by: stamped))
+    return Stage.dawn.duration(to: message.createdAt)
   }
 
   @Test func `forgets idle rooms beyond its bound and keeps those in use`() {

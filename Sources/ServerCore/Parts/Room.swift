@@ -16,11 +16,12 @@ struct Room: Sendable {
   var posts: [Post] = []
   /// The store was asked for the head or handed a post.
   var isAsking = false
-  /// `created_at` of the newest message that this run stamped.
+  /// `created_at` of the newest message; no later one is stamped before it.
   private var lastStamp: Timestamp?
 
   struct Post: Sendable {
     var request: RequestID
+    /// As its author sent it, with the time of its arrival.
     var message: Message
     var key: UUID128?
   }
@@ -40,14 +41,20 @@ struct Room: Sendable {
     arrivals.removeAll { $0 == connection }
   }
 
+  /// Takes what the store knows of the shop.
+  mutating func learn(_ head: Position, newest: Timestamp?) {
+    isAsking = false
+    self.head = head
+    lastStamp = newest
+  }
+
   /// The time to stamp a message with: whole microseconds, each later than the one before.
   ///
-  /// A clock that steps back by up to `hidden` does not show; one that steps further is followed.
-  mutating func stamp(_ wall: Timestamp, hiding hidden: Duration) -> Timestamp {
-    var stamp = Timestamp(nanoseconds: wall.nanoseconds - wall.nanoseconds % 1_000)
-    if let last = lastStamp, stamp <= last, stamp.duration(to: last) <= hidden {
-      stamp = last.advanced(by: .microseconds(1))
-    }
+  /// A clock that steps back does not show, however far: who asks for what came since a time that
+  /// was stamped misses nothing.
+  mutating func stamp(_ wall: Timestamp) -> Timestamp {
+    let now = Timestamp(nanoseconds: wall.nanoseconds - wall.nanoseconds % 1_000)
+    let stamp = lastStamp.map { max(now, $0.advanced(by: .microseconds(1))) } ?? now
     lastStamp = stamp
     return stamp
   }

@@ -24,7 +24,7 @@ extension ShopHandler {
         return .page(page, total: try await store.count(query, of: shop))
       }
     case .head(let token, let shop):
-      ask(token) { store throws(StoreFailure) in .head(try await store.head(of: shop)) }
+      ask(token) { store throws(StoreFailure) in try await Self.head(of: shop, in: store) }
     case .answer(let id, let answer):
       respond(id, answer, on: hub)
     case .accept(let id, let head):
@@ -47,6 +47,15 @@ extension ShopHandler {
       whenFinished?()
       whenFinished = nil
     }
+  }
+
+  /// The newest message comes with its position in one answer, so that both are of one moment.
+  private static func head(
+    of shop: ShopID, in store: any MessageLog
+  ) async throws(StoreFailure) -> ShopServer.StoreAnswer {
+    let page = try await store.page(.page(number: 1, limit: 1), of: shop)
+    guard let head = page.head else { return .head(try await store.head(of: shop)) }
+    return .head(head, newest: page.messages.first?.createdAt)
   }
 
   /// Asks the store away from the loop and brings its answer back to it.

@@ -70,7 +70,8 @@ import Testing
     try await CommandProcess.scratch { directory in
       let data = directory + "/deep/data"
       let made = try await CommandProcess.run(
-        "token", "--user", "ann", "--shops", "bakery,cellar", "--ttl", "15m", "--data", data)
+        "token", "--user", "ann", "--shops", "bakery,cellar", "--ttl", "15m", "--create", "--data",
+        data)
       #expect(made.status == 0)
       let token = try #require(made.output.first)
       let claims = try Claims.decode(json: CompactToken.parse(token).payload)
@@ -93,9 +94,30 @@ import Testing
     }
   }
 
+  @Test func `makes no token where no backend has its data`() async throws {
+    try await CommandProcess.scratch { directory in
+      let words = ["token", "--user", "ann", "--shops", "bakery", "--data", directory + "/typo"]
+      let outcome = try await CommandProcess.run(words)
+      #expect(
+        outcome
+          == .failure(
+            1,
+            "holdfast token: \(directory)/typo holds no data of a backend; "
+              + "start `holdfast serve` with it first, or add --create"))
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
+    }
+  }
+
+  @Test(arguments: ["ann\n", "\u{1B}[31mann", "\u{7F}", "a\u{85}b", "a\u{2028}b", ""])
+  func `makes no token for a name that is no line of text`(user: String) async throws {
+    let outcome = try await CommandProcess.run("token", "--user", user, "--shops", "bakery")
+    #expect(outcome.status == 2)
+    #expect(outcome.errors.count == 1)
+  }
+
   @Test func `keeps data where the environment says`() async throws {
     try await CommandProcess.scratch { directory in
-      let words = ["token", "--user", "ann", "--shops", "bakery"]
+      let words = ["token", "--user", "ann", "--shops", "bakery", "--create"]
       let files = FileManager.default
       _ = try await CommandProcess.run(
         words, environment: ["XDG_DATA_HOME": directory + "/x", "HOME": directory + "/h"])

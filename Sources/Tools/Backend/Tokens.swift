@@ -23,13 +23,30 @@ public struct Tokens: Sendable {
   /// Throws `.file` when the file cannot be read or written or is too short, `.openToOthers` when
   /// its mode lets others in.
   public static func open(in directory: String) throws(BackendError) -> Tokens {
-    let file = PrivateFile(directory: directory, name: "secret")
+    let file = secretFile(in: directory)
     var source = SystemRandomNumberGenerator()
     let fresh = (0..<leastSecretBytes).map { _ in UInt8.random(in: 0 ... .max, using: &source) }
-    guard let tokens = Tokens(secret: try file.readOrCreate(fresh)) else {
+    return try Tokens(file.readOrCreate(fresh), of: file)
+  }
+
+  /// Takes the key that a backend made in the directory; `nil` when none has.
+  ///
+  /// Throws as `open` does.
+  public static func find(in directory: String) throws(BackendError) -> Tokens? {
+    let file = secretFile(in: directory)
+    guard let secret = try file.read(isSecret: true) else { return nil }
+    return try Tokens(secret, of: file)
+  }
+
+  private static func secretFile(in directory: String) -> PrivateFile {
+    PrivateFile(directory: directory, name: "secret")
+  }
+
+  private init(_ secret: [UInt8], of file: PrivateFile) throws(BackendError) {
+    guard let tokens = Tokens(secret: secret) else {
       throw .file(path: file.path, detail: "the secret has less than 32 bytes")
     }
-    return tokens
+    self = tokens
   }
 
   /// Makes a token that is good until `expiry`, rounded down to a second.

@@ -15,14 +15,16 @@ enum TokenCommand {
   private static let ttl = Parameter.option(
     "ttl", .duration(.seconds(1) ... .seconds(366 * 86_400)), default: .seconds(3600),
     "how long it is good for, in whole seconds")
+  private static let create = Parameter.flag(
+    "create", "make the data directory and its secret when they are missing")
 
   static var command: Command {
     Command(
       "token", "make a development token for a backend",
       details: [
         """
-        Prints a JWT (HS256) signed with the secret in the data directory, which is made when it \
-        is missing. Whoever can read that directory can make tokens: this is for development.
+        Prints a JWT (HS256) signed with the secret that `serve` makes in its data directory. \
+        Whoever can read that directory can make tokens: this is for development.
         """
       ],
       examples: [
@@ -31,20 +33,14 @@ enum TokenCommand {
           "export HOLDFAST_TOKEN=$(holdfast token --user ann --shops bakery --ttl 15m)",
           "one for this shell"),
       ],
-      takes: user, shops, name, ttl, Shared.data, Shared.json, action: run)
+      takes: user, shops, name, ttl, create, Shared.data, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) throws(CommandFailure) {
     let claims = Claims(
       user: call[user], name: call[name] ?? call[user], shops: call[shops],
       expiresAt: BootClock().wall.advanced(by: call[ttl]))
-    let directory = try call.dataDirectory()
-    let tokens: Tokens
-    do {
-      tokens = try Tokens.open(in: directory)
-    } catch {
-      throw CommandFailure(error)
-    }
+    let tokens = try tokens(call)
     let token = tokens.issue(
       user: claims.user, name: claims.name, shops: claims.shops, until: claims.expiresAt)
     guard token.utf8.count <= CompactToken.maxBytes else {
@@ -54,6 +50,22 @@ enum TokenCommand {
     }
     guard call[Shared.json] else { return call.console.line(token) }
     show(token, of: claims, on: call.console)
+  }
+
+  private static func tokens(_ call: Invocation) throws(CommandFailure) -> Tokens {
+    let directory = try call.dataDirectory()
+    let found: Tokens?
+    do {
+      found = try call[create] ? Tokens.open(in: directory) : Tokens.find(in: directory)
+    } catch {
+      throw CommandFailure(error)
+    }
+    guard let found else {
+      throw CommandFailure(
+        .failed, "\(directory) holds no data of a backend",
+        remedy: "start `holdfast serve` with it first, or add --create")
+    }
+    return found
   }
 
   private static func show(_ token: String, of claims: Claims, on console: Console) {
@@ -77,12 +89,16 @@ enum TokenCommand {
 }
 
 extension Format<String> {
-  /// Who somebody is, in at most 256 bytes, which is what servers take.
+  /// Who somebody is, in at most 256 bytes, which is what servers take, all of them in one line.
   fileprivate static let user = Format(
-    placeholder: "USER", expectation: "a text of 1 to 256 bytes"
+    placeholder: "USER", expectation: "a text of 1 to 256 bytes without control characters"
   ) {
-    (1...256).contains($0.utf8.count) ? $0 : nil
+    (1...256).contains($0.utf8.count) && $0.unicodeScalars.allSatisfy(isShown) ? $0 : nil
   } write: {
     $0
+  }
+
+  private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
+    ![.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
   }
 }

@@ -94,8 +94,8 @@ let doors: [Target] = [
   .executableTarget(
     name: "HoldfastCommand",
     dependencies: [
-      "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "StoreSQLite", "LinkCore",
-      "LinkWire", "LinkRuntime", "MessageStream", "LinkServerCore", "LifecycleSystem", "CLinux",
+      "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "LinkCore", "LinkWire",
+      "LinkRuntime", "MessageStream", "LinkServerCore", "LifecycleSystem", "CLinux",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]

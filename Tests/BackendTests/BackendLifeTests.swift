@@ -67,6 +67,7 @@ import Testing
       let second = Backend(taken)
       let refused = await #expect(throws: BackendError.self) { try await second.start() }
       #expect(refused?.description.hasPrefix("cannot listen:") == true)
+      #expect(!FileManager.default.fileExists(atPath: taken.dataDirectory))
       let third = Backend(
         BackendConfiguration(dataDirectory: rig.configuration.dataDirectory))
       let locked = await #expect(throws: BackendError.self) { try await third.start() }

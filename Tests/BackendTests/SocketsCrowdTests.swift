@@ -125,7 +125,9 @@ struct `Sockets serve a crowd` {
       #expect(throws: (any Error).self) { try rig.client() }
       rig.server.inject { _, hub in hub.drop(id) }
       #expect(await rig.server.run { _, hub in hub.connectionCount } == 0)
-      await #expect(throws: SocketServerError.alreadyStarted) { try await rig.server.start() }
+      await #expect(throws: SocketServerError.alreadyStarted) {
+        try await rig.server.start(on: BoundPort(SocketServerConfiguration()))
+      }
     }
   }
 

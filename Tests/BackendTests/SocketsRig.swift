@@ -61,7 +61,9 @@ struct SocketsRig {
     let (events, told) = AsyncStream<SocketEvent>.makeStream()
     let server = try SocketServer(
       configuration, handler: SocketsHandler(answer: answer, told: told))
-    let port = try await server.start()
+    let bound = try BoundPort(configuration)
+    let port = bound.number
+    try await server.start(on: bound)
     do {
       try await body(SocketsRig(server: server, port: port, events: events))
     } catch {

@@ -34,14 +34,13 @@ public actor SocketServer<Handler: SocketHandler> {
     unsafe loop.asUnownedSerialExecutor()
   }
 
-  /// Listens; answers the port. Blocks the loop while a host name is resolved.
-  public func start() throws(SocketServerError) -> UInt16 {
+  /// Serves who connects to a port that was taken for it.
+  public func start(on port: consuming BoundPort) throws(SocketServerError) {
     guard case .made = state else { throw .alreadyStarted }
     hub.now = Clock.now
-    let port = try hub.listen()
+    try hub.listen(on: port)
     state = .running
     loop.drive(with: { self.assumeIsolated { $0.turn() } })
-    return port
   }
 
   /// Stops listening, closes WebSockets with 1001, lets answers go out; cuts who is left at

@@ -32,7 +32,7 @@ public actor Backend {
 
   /// Prepares a backend; nothing is opened before `start`.
   ///
-  /// Keeps its messages in `store` when one is given, else in SQLite in the data directory.
+  /// Keeps its messages in `store` when one is given, else where the configuration says.
   public init(_ configuration: BackendConfiguration, store: (any MessageLog)? = nil) {
     self.configuration = configuration
     removals = RemovalsFile(directory: configuration.dataDirectory)
@@ -40,9 +40,10 @@ public actor Backend {
     givenStore = store
   }
 
-  /// Opens its files and listens.
+  /// Takes its port, opens its files and listens.
   ///
-  /// Throws what kept it from doing so; then nothing stays open.
+  /// Throws what kept it from doing so; then nothing stays open, and without a port or a usable
+  /// certificate no file was made.
   public func start() async throws(BackendError) -> BoundAddress {
     guard case .made = state else { throw .alreadyStarted }
     state = .starting
@@ -121,14 +122,23 @@ public actor Backend {
   }
 
   private func begin() async throws(BackendError) -> BoundAddress {
+    let port = try takePort()
     let tokens = try openTokens()
     let removed = Set(try removals.read())
     let store = try await openStore()
     do throws(BackendError) {
-      return try await listen(tokens: tokens, removed: removed, store: store)
+      return try await listen(on: port, tokens: tokens, removed: removed, store: store)
     } catch {
       await store.close()
       throw error
+    }
+  }
+
+  private func takePort() throws(BackendError) -> BoundPort {
+    do {
+      return try BoundPort(configuration.sockets)
+    } catch {
+      throw error.asBackendError
     }
   }
 
@@ -144,21 +154,25 @@ public actor Backend {
 
   private func openStore() async throws(BackendError) -> any MessageLog {
     if let givenStore { return givenStore }
+    let database =
+      configuration.database
+      ?? BackendConfiguration.Database(directory: configuration.dataDirectory, name: "messages")
     do {
-      return try await SQLiteMessageLog.open(in: configuration.dataDirectory)
+      return try await SQLiteMessageLog.open(in: database.directory, named: database.name)
     } catch {
       throw .store(error)
     }
   }
 
   private func listen(
-    tokens: Tokens, removed: Set<Membership>, store: any MessageLog
+    on port: consuming BoundPort, tokens: Tokens, removed: Set<Membership>,
+    store: any MessageLog
   ) async throws(BackendError) -> BoundAddress {
-    let (sockets, port) = try await openSockets(
-      tokens: tokens, removed: removed, store: store)
+    let number = port.number
+    let sockets = try await openSockets(on: port, tokens: tokens, removed: removed, store: store)
     state = .running(Running(sockets: sockets, store: store, tokens: tokens, removed: removed))
     let address = BoundAddress(
-      host: configuration.host, port: port, isSecure: configuration.certificate != nil)
+      host: configuration.host, port: number, isSecure: configuration.certificate != nil)
     var line = LogLine(.listening)
     line.detail = address.url
     log.note(line)
@@ -166,8 +180,9 @@ public actor Backend {
   }
 
   private func openSockets(
-    tokens: Tokens, removed: Set<Membership>, store: any MessageLog
-  ) async throws(BackendError) -> (SocketServer<ShopHandler>, UInt16) {
+    on port: consuming BoundPort, tokens: Tokens, removed: Set<Membership>,
+    store: any MessageLog
+  ) async throws(BackendError) -> SocketServer<ShopHandler> {
     do throws(SocketServerError) {
       let sockets = try SocketServer(
         configuration.sockets,
@@ -178,7 +193,8 @@ public actor Backend {
       // Before it listens, so that no removed member slips in first.
       inject(.removals(removed.sorted()), into: sockets)
       do throws(SocketServerError) {
-        return (sockets, try await sockets.start())
+        try await sockets.start(on: port)
+        return sockets
       } catch {
         await sockets.run { handler, _ in handler.end() }
         throw error

@@ -8,6 +8,8 @@ public struct BackendConfiguration: Sendable {
   public var port: UInt16 = 0
   /// Holds the messages, the token secret and the list of removed members; made when missing.
   public var dataDirectory: String
+  /// Where the messages are kept; `nil` is `messages.sqlite` in the data directory.
+  public var database: Database?
   /// Serves TLS when given.
   public var certificate: Certificate?
   /// Every number and switch of the rules.
@@ -35,6 +37,20 @@ public struct BackendConfiguration: Sendable {
   /// Plain TCP on a port of 127.0.0.1 that the kernel picks.
   public init(dataDirectory: String) {
     self.dataDirectory = dataDirectory
+  }
+
+  /// The SQLite file of the messages.
+  public struct Database: Sendable, Hashable {
+    /// Made when missing.
+    public var directory: String
+    /// The file's name without `.sqlite`.
+    public var name: String
+
+    /// Names the file; it is opened when the backend starts.
+    public init(directory: String, name: String) {
+      self.directory = directory
+      self.name = name
+    }
   }
 
   /// The two PEM files that TLS is served with.

@@ -4,7 +4,6 @@ import LinkCore
 import LinkRuntime
 import LinkServerCore
 import LinkWire
-import StoreSQLite
 
 #if canImport(Glibc)
   import Glibc
@@ -75,8 +74,7 @@ enum ServeCommand {
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     raiseDescriptorLimit()
     let configuration = try configuration(call)
-    let store = try await store(call)
-    let backend = Backend(configuration, store: store)
+    let backend = Backend(configuration)
     // Before anybody can know that it runs, so that no signal ends it the hard way.
     let signals = ServerSignals()
     let address: BoundAddress
@@ -136,6 +134,7 @@ enum ServeCommand {
     configuration.host = call[host]
     configuration.port = call[port]
     configuration.certificate = try certificate(call)
+    if let url = call[database] { configuration.database = try .read(url) }
     configuration.maxConnectionsPerAddress = call[maxPerAddress]
     configuration.drainWindow = call[drainWindow]
     configuration.policy.pingInterval = call[pingInterval]
@@ -162,16 +161,6 @@ enum ServeCommand {
     case (nil, _?), (_?, nil):
       throw CommandFailure(
         .usage, "TLS needs a certificate and its key", remedy: "give both --tls-cert and --tls-key")
-    }
-  }
-
-  private static func store(_ call: Invocation) async throws(CommandFailure) -> SQLiteMessageLog? {
-    guard let url = call[database] else { return nil }
-    let location = try DatabaseLocation.read(url)
-    do {
-      return try await SQLiteMessageLog.open(in: location.directory, named: location.name)
-    } catch {
-      throw CommandFailure(error)
     }
   }
 

@@ -3,28 +3,14 @@ import LinkCore
 
 /// Where connections come from.
 extension SocketHub {
-  /// Listens on every address of the host; one port for all of them.
-  func listen() throws(SocketServerError) -> UInt16 {
-    let made = try makeListeners()
-    for listener in made {
+  /// Takes who connects to a port, at every address that it was taken for.
+  func listen(on port: borrowing BoundPort) throws(SocketServerError) {
+    for listener in port.listeners {
       listeners.append(listener)
       if let cause = poller.add(listener.descriptor, .read, token: UInt64(listeners.count)) {
         throw .system(call: "epoll_ctl", errno: cause)
       }
     }
-    return made.first?.port ?? 0
-  }
-
-  /// A port that the kernel picked for one family may be taken in the other: then it picks again.
-  private func makeListeners() throws(SocketServerError) -> [Listener] {
-    let host = configuration.host
-    let addresses = try SocketAddress.resolve(host, port: configuration.port)
-    for _ in 0..<8 where configuration.port == 0 {
-      do throws(SocketServerError) { return try Listener.all(addresses, host: host) } catch {
-        guard case .bind(_, _, EADDRINUSE) = error else { throw error }
-      }
-    }
-    return try Listener.all(addresses, host: host)
   }
 
   func closeListeners() {

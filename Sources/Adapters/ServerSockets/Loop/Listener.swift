@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 
 /// One listening socket.
-final class Listener {
+final class Listener: Sendable {
   let descriptor: Int32
 
   /// Binds and listens; the descriptor closes with the last reference.

@@ -1,13 +1,9 @@
 import CommandKit
+import HoldfastBackend
 
-/// A message log outside the data directory, as `--database` names it.
-struct DatabaseLocation: Sendable, Hashable {
-  var directory: String
-  /// The file's name without `.sqlite`.
-  var name: String
-
-  /// Takes `PATH.sqlite`, `sqlite:PATH.sqlite` and `sqlite:///PATH.sqlite`.
-  static func read(_ url: String) throws(CommandFailure) -> DatabaseLocation {
+extension BackendConfiguration.Database {
+  /// Takes `PATH.sqlite`, `sqlite:PATH.sqlite` and `sqlite:///PATH.sqlite`, as `--database` does.
+  static func read(_ url: String) throws(CommandFailure) -> Self {
     var path = url[...]
     if let scheme = url.firstRange(of: ":")?.lowerBound, !url[..<scheme].contains("/") {
       guard url[..<scheme] == "sqlite" else {
@@ -26,6 +22,6 @@ struct DatabaseLocation: Sendable, Hashable {
         remedy: "such as sqlite:/srv/holdfast/messages.sqlite")
     }
     let directory = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-    return DatabaseLocation(directory: directory, name: String(file.dropLast(7)))
+    return Self(directory: directory, name: String(file.dropLast(7)))
   }
 }

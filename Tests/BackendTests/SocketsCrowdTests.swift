@@ -131,6 +131,14 @@ struct `Sockets serve a crowd` {
     }
   }
 
+  @Test func `stops at once when nobody is there`() async throws {
+    try await SocketsRig.run { rig in
+      let begun = ContinuousClock.now
+      await rig.server.stop(within: .seconds(60))
+      #expect(ContinuousClock.now - begun < .seconds(20))
+    }
+  }
+
   @Test func `cuts who is left when the time for stopping is over`() async throws {
     try await SocketsRig.run { rig in
       let client = try rig.client()

@@ -4,8 +4,8 @@ import LinkCore
 extension SocketHub {
   /// Waits for something to happen and takes it in; what it meant is left as events.
   func wait() {
-    let limit = hasWork ? .zero : nextDeadline.map { max(.zero, Clock.now.duration(to: $0)) }
-    let ready = poller.wait(atMost: limit)
+    let limit = nextDeadline.map { max(.zero, Clock.now.duration(to: $0)) }
+    let ready = poller.wait(atMost: hasWork || hasStopped ? .zero : limit)
     now = Clock.now
     for readiness in ready { dispatch(readiness) }
     readUnread()

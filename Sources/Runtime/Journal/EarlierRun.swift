@@ -27,7 +27,7 @@ struct EarlierRun {
     }
     for part in parts {
       guard unsafe rename(path + part, place + part) == 0 else {
-        throw failure("rename", path + part)
+        throw .cannot("rename", path + part)
       }
     }
   }
@@ -44,7 +44,7 @@ struct EarlierRun {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else {
       if errno == ENOENT { return false }
-      throw failure("look at", path)
+      throw .cannot("look at", path)
     }
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw JournalError(path: path, .file("it is no regular file"))
@@ -55,10 +55,5 @@ struct EarlierRun {
       (try? JSONDecoder().decode(FormatVersion.self, from: Data(first.bytes))) != nil
     else { throw JournalError(path: path, .taken) }
     return true
-  }
-
-  private func failure(_ action: String, _ path: String) -> JournalError {
-    let reason = unsafe String(cString: strerror(errno))
-    return JournalError(path: path, .file("cannot \(action) it: \(reason)"))
   }
 }

@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// Why a journal cannot be written, read or replayed, where, and what to do.
 public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
   /// What is wrong; strings hold the detail for people.
@@ -34,6 +40,12 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
     self.path = path
     self.line = line
     self.problem = problem
+  }
+
+  /// What the system refused just now, in its own words for `errno`.
+  static func cannot(_ action: String, _ path: String) -> JournalError {
+    let reason = unsafe String(cString: strerror(errno))
+    return JournalError(path: path, .file("cannot \(action) it: \(reason)"))
   }
 
   /// One line: the place, the problem, and what to do.

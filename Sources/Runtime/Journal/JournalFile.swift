@@ -71,7 +71,7 @@ actor JournalFile<M: Machine> {
 
   private func rotate() throws(JournalError) {
     close()
-    guard unsafe rename(path, path + ".1") == 0 else { throw failure("rename") }
+    guard unsafe rename(path, path + ".1") == 0 else { throw .cannot("rename", path) }
     try create()
     header.part += 1
     try put(line(of: header))
@@ -84,14 +84,14 @@ actor JournalFile<M: Machine> {
     if descriptor < 0, errno == EEXIST {
       descriptor = unsafe open(path, flags)
     }
-    guard descriptor >= 0 else { throw failure("create") }
+    guard descriptor >= 0 else { throw .cannot("create", path) }
     var status = stat()
-    guard unsafe fstat(descriptor, &status) == 0 else { throw failure("look at") }
+    guard unsafe fstat(descriptor, &status) == 0 else { throw .cannot("look at", path) }
     guard status.st_mode & S_IFMT == S_IFREG else {
       close()
       throw JournalError(path: path, .file("it is no regular file"))
     }
-    guard fchmod(descriptor, 0o600) == 0 else { throw failure("narrow") }
+    guard fchmod(descriptor, 0o600) == 0 else { throw .cannot("narrow", path) }
     size = 0
   }
 
@@ -112,16 +112,11 @@ actor JournalFile<M: Machine> {
       }
       guard count > 0 else {
         if count < 0, errno == EINTR { continue }
-        throw failure("write")
+        throw .cannot("write", path)
       }
       done += count
     }
     size += bytes.count
-  }
-
-  private func failure(_ action: String) -> JournalError {
-    let reason = unsafe String(cString: strerror(errno))
-    return JournalError(path: path, .file("cannot \(action) it: \(reason)"))
   }
 
   // The names of the system's calls are taken by the actor's own.

@@ -28,7 +28,7 @@ struct LineReader: ~Copyable {
     self.path = path
     self.longest = longest
     descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw Self.failure("open", path) }
+    guard descriptor >= 0 else { throw .cannot("open", path) }
   }
 
   deinit {
@@ -73,14 +73,9 @@ struct LineReader: ~Copyable {
         unsafe read(descriptor, $0.baseAddress, $0.count)
       }
     } while count < 0 && errno == EINTR
-    guard count >= 0 else { throw Self.failure("read", path) }
+    guard count >= 0 else { throw .cannot("read", path) }
     isAtEnd = count == 0
     buffer += piece[..<count]
     return moved
-  }
-
-  private static func failure(_ action: String, _ path: String) -> JournalError {
-    let reason = unsafe String(cString: strerror(errno))
-    return JournalError(path: path, .file("cannot \(action) it: \(reason)"))
   }
 }

@@ -1,6 +1,7 @@
 # Everything that is done with this package from a shell. `make` alone lists it.
 
 SWIFT ?= swift
+FUZZ_TIME ?= 60
 # An import of a module that the manifest does not grant builds silently otherwise.
 STRICT = --explicit-target-dependency-import-check error
 STAMP = .build/setup.stamp
@@ -9,7 +10,7 @@ STAMP = .build/setup.stamp
 RISKY = RuntimeTests|CurlNetworkTests|StoreSQLiteTests|SystemTests|BackendTests|HoldfastTests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test lint demo docs sanitize clean
+.PHONY: help setup build test lint demo docs sanitize fuzz clean
 
 help: ## lists the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
@@ -44,5 +45,8 @@ sanitize: setup ## runs the risky suites under the thread and the address saniti
 	  --sanitize=thread --scratch-path .b-tsan --filter '^($(RISKY))\.'
 	$(SWIFT) test --disable-xctest --sanitize=address --scratch-path .b-asan --filter '^($(RISKY))\.'
 
+fuzz: setup ## lets a fuzzer think up input for every decoder, FUZZ_TIME seconds each (60)
+	@SWIFT="$(SWIFT)" FUZZ_TIME="$(FUZZ_TIME)" scripts/fuzz
+
 clean: ## removes everything that was built
-	rm -rf .build .b-tsan .b-asan
+	rm -rf .build .b-tsan .b-asan .b-fuzz

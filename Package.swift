@@ -23,8 +23,11 @@ func system(_ name: String, _ pkgConfig: String, apt: String, brew: String) -> T
     providers: [.apt([apt]), .brew([brew])])
 }
 
-func tests(_ name: String, uses: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: uses, path: "Tests/\(name)", swiftSettings: strict)
+func tests(
+  _ name: String, uses: [Target.Dependency], besides data: [String] = []
+) -> Target {
+  .testTarget(
+    name: name, dependencies: uses, path: "Tests/\(name)", exclude: data, swiftSettings: strict)
 }
 
 // 1. Pure: values only. No clock, no chance, no tasks, no Foundation.
@@ -136,6 +139,13 @@ let checks: [Target] = [
       "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "Holdfast", "HoldfastBackend",
       "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo",
     ]),
+  tests(
+    "FuzzTests",
+    uses: [
+      "LinkCore", "LinkWire", "LinkProtocols", "LinkRuntime", "LinkServerCore", "MessageStream",
+      "StoreSQLite", "ReachabilityNetlink", "HoldfastBackend", "HoldfastTestKit",
+    ],
+    besides: ["Corpus", "Words"]),
   tests("HouseTests", uses: []),
 ]
 

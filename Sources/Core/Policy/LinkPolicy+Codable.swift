@@ -18,8 +18,12 @@ extension LinkPolicy: Codable {
       throw DecodingError.dataCorrupted(
         .init(codingPath: decoder.codingPath, debugDescription: "no preset is named \(name)"))
     }
+    // In the order of the table: what a key moves besides itself is put right by those behind it.
+    let known = PolicyKey.all.map(\.name)
+    let given = container.allKeys.map(\.stringValue).filter { $0 != "preset" }
+    let keys = known.filter(given.contains) + given.filter { !known.contains($0) }.sorted()
     var changes: [(key: String, value: String)] = []
-    for key in container.allKeys.map(\.stringValue).sorted() where key != "preset" {
+    for key in keys {
       changes.append((key, try container.decode(String.self, forKey: Key(stringValue: key))))
     }
     do {

@@ -56,8 +56,6 @@ extension PolicyKey {
 
   static let establishKeys: [PolicyKey] = [
     .word("establish.milestone", "what counts as connected", \.establish.milestone),
-    .duration(
-      "establish.openTimeout", "time for the transport to open", \.establish.openTimeout),
     // Where the milestone is the open transport both times are one number to a reader.
     PolicyKey(
       name: "establish.timeout", meaning: "time to the milestone (a duration such as 5s)"
@@ -71,6 +69,9 @@ extension PolicyKey {
       }
       return true
     },
+    // Behind the key that moves it, so that a policy written in this order is read as it was.
+    .duration(
+      "establish.openTimeout", "time for the transport to open", \.establish.openTimeout),
     .optional(
       "establish.prepare", "time for what is fetched before the connect", \.establish.prepare),
   ]

@@ -48,7 +48,9 @@ public enum Schedule: Sendable, Hashable {
     case .exponential(let first, let factor, let cap, _, _, _):
       var wait = first
       for _ in 0..<index where wait < cap {
-        wait = wait * factor
+        // A large factor would leave the range of a duration.
+        let (grown, overflow) = wait.nanoseconds.multipliedReportingOverflow(by: Int64(factor))
+        wait = overflow ? cap : .nanoseconds(grown)
       }
       return min(wait, cap)
     }

@@ -46,12 +46,5 @@ public struct Instant: Sendable, Hashable, Comparable, Codable {
 
 extension Duration {
   /// The whole length in nanoseconds, saturated to what fits 64 bits (about 292 years).
-  public var nanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    guard !overflow else { return seconds < 0 ? .min : .max }
-    let (sum, carried) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000)
-    guard !carried else { return seconds < 0 ? .min : .max }
-    return sum
-  }
+  public var nanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
 }

@@ -13,12 +13,16 @@ import CZlib
   /// The most output that is held at a time.
   private static let pieceBytes = 16_384
 
-  init(windowBits: Int) throws(WebSocketError) {
+  /// Reads with the largest window, whatever was agreed.
+  ///
+  /// With a smaller one zlib takes a reference behind it as long as the target lies in the output
+  /// of the same call, so how the octets came would decide. It costs 32 KiB while a stream lives.
+  init() throws(WebSocketError) {
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     unsafe stream.initialize(to: z_stream())
-    // A window of 8 bits is read with 9: some zlib senders round it up. Negative: raw deflate.
+    // Negative: raw deflate.
     let status = unsafe inflateInit2_(
-      stream, -CInt(max(9, windowBits)), ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))
+      stream, -MAX_WBITS, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))
     guard status == Z_OK else {
       unsafe stream.deallocate()
       throw WebSocketError(code: 1011, detail: "no memory to inflate")

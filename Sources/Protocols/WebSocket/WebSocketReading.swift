@@ -136,7 +136,7 @@ extension WebSocketConnection {
     if let kept = inflater.take() {
       stream = kept
     } else {
-      stream = try Inflater(windowBits: deflate.windowBits(of: role.peer))
+      stream = try Inflater()
     }
     let limits = limits
     let take: Inflater.Take = { piece throws(WebSocketError) in

@@ -26,7 +26,7 @@ struct RemovalsFile {
     try file.replace(with: Self.encode(removed))
   }
 
-  private static func decode(_ content: [UInt8]) throws(JSONError) -> [Membership] {
+  static func decode(_ content: [UInt8]) throws(JSONError) -> [Membership] {
     var reader = JSONReader(content)
     var removed: [Membership]?
     try reader.beginObject()
@@ -62,7 +62,7 @@ struct RemovalsFile {
     return Membership(shop: shop, user: user)
   }
 
-  private static func encode(_ removed: [Membership]) -> [UInt8] {
+  static func encode(_ removed: [Membership]) -> [UInt8] {
     var writer = JSONWriter()
     writer.beginObject()
     writer.key("removed")

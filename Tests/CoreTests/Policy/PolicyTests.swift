@@ -40,6 +40,14 @@ struct PolicyTests {
     #expect(try JSONDecoder().decode(LinkPolicy.self, from: data) == policy)
   }
 
+  @Test func `a time to open that is not the time to the milestone survives JSON`() throws {
+    let policy = try LinkPolicy.messageStream.setting([("establish.openTimeout", "3s")])
+    #expect(policy.establish.timeout == .seconds(5))
+    let data = try JSONEncoder().encode(policy)
+    #expect(try JSONDecoder().decode(LinkPolicy.self, from: data) == policy)
+    #expect(try LinkPolicy.messageStream.setting(policy.values) == policy)
+  }
+
   @Test func `a hand-written policy states only what differs from its preset`() throws {
     let json = #"{"preset": "message-stream", "retry.first": "100ms,200ms"}"#
     let policy = try JSONDecoder().decode(LinkPolicy.self, from: Data(json.utf8))

@@ -35,6 +35,16 @@ import Testing
     #expect(Self.keeping.events(bytes) == [.text(Self.hello), .text(Self.hello)])
   }
 
+  @Test func `a reference behind the agreed window reads the same however the octets come`() {
+    var random = Seeded(3)
+    let noise = random.bytes(600)
+    var deflater = Deflater(windowBits: 15)
+    let bytes = frame(2, deflater?.message(noise + noise) ?? [], reserved: 4)
+    let end = End(deflate: DeflateParameters(serverMaxWindowBits: 9))
+    #expect(end.events(bytes) == [.binary(noise + noise)])
+    #expect(end.reads(bytes.map { [$0] }) == end.reads(bytes))
+  }
+
   @Test func `a final block with nothing behind it is a message too`() {
     #expect(Self.end.events(hex("c1 07 f3 48 cd c9 c9 07 00")) == [.text(Self.hello)])
     #expect(Self.end.events(hex("c1 00")) == [.text([])])

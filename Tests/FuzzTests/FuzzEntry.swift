@@ -1,0 +1,29 @@
+#if os(Linux)
+  // Where libFuzzer comes in; scripts/fuzz links it. In the ordinary suite nobody calls it.
+  import Glibc
+
+  /// Chosen once, by the environment.
+  private let target: FuzzTarget = {
+    let name = unsafe getenv("FUZZ_TARGET").map { unsafe String(cString: $0) } ?? ""
+    guard let target = FuzzTarget(rawValue: name) else {
+      let names = FuzzTarget.allCases.map(\.rawValue).joined(separator: " ")
+      print("FUZZ_TARGET must be one of: \(names)")
+      exit(2)
+    }
+    return target
+  }()
+
+  /// Checks what one input makes of the chosen target; libFuzzer takes an abort for a finding.
+  @_cdecl("LLVMFuzzerTestOneInput")
+  public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: count))
+    do {
+      try target.check(bytes)
+    } catch {
+      print(error)
+      fflush(nil)
+      abort()
+    }
+    return 0
+  }
+#endif

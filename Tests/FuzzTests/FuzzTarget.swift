@@ -1,0 +1,32 @@
+/// The families of decoders, each with what must hold for any bytes whatever.
+///
+/// `make fuzz` looks for bytes that break it; `CorpusTests` shows that those once found do not.
+enum FuzzTarget: String, CaseIterable, Sendable {
+  case websocket, exchange, inflate
+  case requests, handshake, fields
+  case stream, pages, json, texts, token
+  case journal, policy, removals
+  case rows, store, netlink
+
+  func check(_ bytes: [UInt8]) throws(Broken) {
+    switch self {
+    case .websocket: try WebSocketProperty.check(bytes)
+    case .exchange: try ExchangeProperty.check(bytes)
+    case .inflate: try InflateProperty.check(bytes)
+    case .requests: try RequestProperty.check(bytes)
+    case .handshake: try HandshakeProperty.check(bytes)
+    case .fields: try FieldProperty.check(bytes)
+    case .stream: try StreamProperty.check(bytes)
+    case .pages: try PageProperty.check(bytes)
+    case .json: try JSONProperty.check(bytes)
+    case .texts: try TextProperty.check(bytes)
+    case .token: try TokenProperty.check(bytes)
+    case .journal: try JournalProperty.check(bytes)
+    case .policy: try PolicyProperty.check(bytes)
+    case .removals: try RemovalsProperty.check(bytes)
+    case .rows: try RowProperty.check(bytes)
+    case .store: try StoreProperty.check(bytes)
+    case .netlink: try NetlinkProperty.check(bytes)
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import HoldfastTestKit
+import LinkServerCore
+import LinkWire
+import MessageStream
+
+@testable import HoldfastBackend
+@testable import LinkCore
+@testable import LinkRuntime
+
+/// Journals, read back and replayed.
+enum JournalProperty {
+  static func check(_ bytes: [UInt8]) throws(Broken) {
+    var choices = Choices(bytes)
+    let choice = choices.byte()
+    let whole = choice & 1 == 0 ? header + choices.rest : Array(choices.rest)
+    guard let scratch = try? Scratch(), (try? scratch.write(whole, to: "j")) != nil else {
+      return
+    }
+    if choice & 2 == 0 {
+      try replays(scratch("j")) { header in Link(policy: header.policy, seed: header.seed) }
+    } else {
+      try replays(scratch("j")) { header in
+        StreamModel(settings: StreamSettings(shop: Shop.id, policy: header.policy), seed: 1)
+      }
+    }
+  }
+
+  private static let header =
+    Array(
+      #"{"extra":{"shop":"s1"},"journal":1,"machine":"message-stream","part":1,"#.utf8)
+    + Array(#""policy":{"preset":"message-stream"},"seed":1,"startedAt":0}"#.utf8) + [0x0A]
+
+  private static func replays<M: Machine>(
+    _ path: String, _ make: (JournalHeader) -> M
+  ) throws(Broken) {
+    guard let first = try? Replay<M>.run(journal: path, make: make) else { return }
+    let again = try? Replay<M>.run(journal: path, make: make)
+    try hold(again?.divergences == first.divergences, "the same journal is the same run")
+    try hold(first.diverged <= first.steps, "no more steps diverge than there are")
+    try writesBack(path, as: M.self)
+  }
+
+  private static func writesBack<M: Machine>(_ path: String, as _: M.Type) throws(Broken) {
+    guard var reader = try? JournalReader<M>(path: path) else { return }
+    let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
+    while let step = try? reader.next() {
+      for line in step.lines {
+        let data = try? encoder.encode(line)
+        let again = data.flatMap { try? decoder.decode(JournalLine<M>.self, from: $0) }
+        try hold(
+          again?.at == line.at && again?.input == line.input && again?.tick == line.tick
+            && again?.out == line.out, "a step that was read can be written")
+      }
+    }
+  }
+}
+
+/// Policies as files state them, and the links that they make.
+enum PolicyProperty {
+  static func check(_ bytes: [UInt8]) throws(Broken) {
+    var choices = Choices(bytes)
+    let choice = choices.byte()
+    if choice & 1 == 0 {
+      let data = Data(choices.rest)
+      if let policy = try? JSONDecoder().decode(LinkPolicy.self, from: data) { try works(policy) }
+    } else {
+      let presets = LinkPolicy.presets
+      let preset = presets[Int(choice >> 1) % presets.count]
+      let lines = String(decoding: choices.rest, as: UTF8.self).split(separator: "\n")
+      let changes = lines.map { line in
+        let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        return (key: String(parts[0]), value: parts.count == 2 ? String(parts[1]) : "")
+      }
+      if let policy = try? preset.setting(changes) { try works(policy) }
+    }
+  }
+
+  private static func works(_ policy: LinkPolicy) throws(Broken) {
+    let written = try? JSONEncoder().encode(policy)
+    let again = written.flatMap { try? JSONDecoder().decode(LinkPolicy.self, from: $0) }
+    try hold(again == policy, "a policy that was read can be written")
+    for schedule in [policy.retry.first, policy.retry.reconnect] {
+      var chance = Chance(seed: 1)
+      for index in [0, 1, 2, 3, 19, 100] {
+        guard let bounds = schedule.bounds(before: index),
+          let wait = schedule.wait(before: index, chance: &chance)
+        else { continue }
+        try hold(bounds.contains(wait), "a wait is within its bounds")
+      }
+    }
+    try keepsPromises(policy)
+  }
+
+  /// A link of this policy through failures without end: it always has something in mind.
+  private static func keepsPromises(_ policy: LinkPolicy) throws(Broken) {
+    var link = Link(policy: policy, seed: 1)
+    var now = Instant.zero
+    let start: [Link.Input] = [
+      .credentials(.available(expiresIn: .seconds(3_600))), .lifecycle(.foreground),
+      .reachability(.reachable(path: PathID("a"))), .want(.live),
+    ]
+    var effects = start.flatMap { link.handle($0, at: now) }
+    for turn in 0..<30 {
+      let inputs = effects.compactMap { answer(to: $0, turn) }
+      effects = inputs.flatMap { link.handle($0, at: now) }
+      guard inputs.isEmpty else { continue }
+      guard let due = link.deadline else { return }
+      try hold(due >= now, "no deadline is in the past")
+      now = due
+      effects = link.tick(at: now)
+    }
+  }
+
+  private static func answer(to effect: Link.Effect, _ turn: Int) -> Link.Input? {
+    switch effect {
+    case .prepare(let attempt): .prepared(attempt)
+    case .open(let attempt): turn % 3 == 0 ? .opened(attempt) : .lost(attempt, .refused)
+    case .ping(let attempt, let number): .pong(attempt, number)
+    case .refreshCredentials: .credentials(.available(expiresIn: .seconds(60)))
+    case .poll(let number): .polled(number, nil)
+    case .close, .arm, .disarm, .status: nil
+    }
+  }
+}
+
+/// The list of members who were removed.
+enum RemovalsProperty {
+  static func check(_ bytes: [UInt8]) throws(Broken) {
+    guard let removed = try? RemovalsFile.decode(bytes) else { return }
+    let again = try? RemovalsFile.decode(RemovalsFile.encode(removed))
+    try hold(again == removed, "a list that was read can be written")
+  }
+}

@@ -1,0 +1,220 @@
+import LinkCore
+
+@testable import LinkWire
+
+/// The shop that all inputs are about.
+enum Shop {
+  static let id: ShopID = {
+    guard let id = ShopID("s1") else { preconditionFailure("s1 is path-safe") }
+    return id
+  }()
+}
+
+/// Frames of a stream, posts, and answers to posts.
+enum StreamProperty {
+  /// Wide enough for whatever is written of a message that was read.
+  private static let wide = MessageLimits(maxFrameBytes: .max, maxCharacters: .max)
+
+  static func check(_ bytes: [UInt8]) throws(Broken) {
+    var choices = Choices(bytes)
+    let limits =
+      choices.byte() & 1 == 0
+      ? MessageLimits() : MessageLimits(maxFrameBytes: 600, maxCharacters: 20)
+    let text = Array(choices.rest)
+    try frame(text, limits)
+    try post(text, limits)
+    try answer(text, limits)
+    if let note = Envelope.decodeNote(text) {
+      try hold(1...300 ~= note.unicodeScalars.count, "a note is 1 to 300 characters")
+    }
+  }
+
+  private static func frame(_ text: [UInt8], _ limits: MessageLimits) throws(Broken) {
+    guard let frame = try? StreamCodec.decode(text, shop: Shop.id, limits: limits) else { return }
+    try hold(text.count <= limits.maxFrameBytes, "no frame is beyond the limit")
+    switch frame {
+    case .message(let message):
+      try isBounded(message, limits)
+      let again = try? StreamCodec.decode(
+        StreamCodec.encode(message), shop: Shop.id, limits: wide)
+      try hold(again == .message(message), "a message that was read can be written")
+    case .draining(let within):
+      try hold(within >= .zero, "a drain is not in the past")
+      let again = try? StreamCodec.decode(
+        StreamCodec.encodeDraining(within: within), shop: Shop.id)
+      try hold(again == frame, "a notice that was read can be written")
+    case .unknown(let type): try hold(type != "draining", "what is known is not unknown")
+    }
+  }
+
+  static func isBounded(_ message: Message, _ limits: MessageLimits) throws(Broken) {
+    try hold(message.shop == Shop.id, "a message is of its shop")
+    try hold(1...256 ~= message.user.utf8.count, "a user id is 1 to 256 octets")
+    try hold(
+      message.text.unicodeScalars.count <= limits.maxCharacters, "no text is beyond the limit")
+    try hold(message.username != "", "an empty name is none")
+  }
+
+  private static func post(_ text: [UInt8], _ limits: MessageLimits) throws(Broken) {
+    guard let post = try? NewMessage.decode(text, limits: limits) else { return }
+    try hold(
+      1...limits.maxCharacters ~= post.text.unicodeScalars.count, "a post is within the limit")
+    let again = try? NewMessage.decode(post.encode(), limits: limits)
+    try hold(again == post, "a post that was read can be written")
+  }
+
+  private static func answer(_ text: [UInt8], _ limits: MessageLimits) throws(Broken) {
+    guard let message = try? Envelope.decodeMessage(text, shop: Shop.id, limits: limits) else {
+      return
+    }
+    try isBounded(message, limits)
+    let again = try? Envelope.decodeMessage(
+      Envelope.message(message, status: 201, note: "x"), shop: Shop.id, limits: limits)
+    try hold(again == message, "an answer that was read can be written")
+  }
+}
+
+/// Pages of a history.
+enum PageProperty {
+  static func check(_ bytes: [UInt8]) throws(Broken) {
+    var choices = Choices(bytes)
+    let limits = MessageLimits(maxCharacters: choices.byte() & 1 == 0 ? 10_000 : 20)
+    guard var page = try? PageCodec.decode(Array(choices.rest), shop: Shop.id, limits: limits)
+    else { return }
+    for message in page.messages { try StreamProperty.isBounded(message, limits) }
+    try hold(page.rejected >= 0, "rejects are counted from none")
+    let written = PageCodec.encode(page, query: .page(number: 1, limit: 100), total: 1)
+    page.rejected = 0
+    let again = try? PageCodec.decode(written, shop: Shop.id, limits: limits)
+    try hold(again == page, "a page that was read can be written")
+  }
+}
+
+/// A JSON value; a number that is not whole is a string here, for the writer has no others.
+private enum JSONTree: Equatable {
+  case object([Member])
+  case array([JSONTree])
+  case string(String)
+  case int(Int64)
+  case bool(Bool)
+  case null
+
+  struct Member: Equatable {
+    var key: String
+    var value: JSONTree
+  }
+
+  init(from reader: inout JSONReader) throws(JSONError) {
+    switch try reader.peek() {
+    case .object:
+      var members: [Member] = []
+      try reader.beginObject()
+      while let key = try reader.nextKey() {
+        members.append(Member(key: reader.text(of: key), value: try JSONTree(from: &reader)))
+      }
+      self = .object(members)
+    case .array:
+      var elements: [JSONTree] = []
+      try reader.beginArray()
+      while try reader.nextElement() { elements.append(try JSONTree(from: &reader)) }
+      self = .array(elements)
+    case .string: self = .string(try reader.string())
+    case .number: self = try reader.intIfWhole().map { .int($0) } ?? .string("a fraction")
+    case .bool: self = .bool(try reader.bool())
+    case .null:
+      try reader.null()
+      self = .null
+    }
+  }
+
+  /// Levels of nesting.
+  var depth: Int {
+    switch self {
+    case .object(let members): 1 + (members.map(\.value.depth).max() ?? 0)
+    case .array(let elements): 1 + (elements.map(\.depth).max() ?? 0)
+    case .string, .int, .bool, .null: 0
+    }
+  }
+
+  func write(to writer: inout JSONWriter) {
+    switch self {
+    case .object(let members):
+      writer.beginObject()
+      for member in members {
+        writer.key(member.key)
+        member.value.write(to: &writer)
+      }
+      writer.endObject()
+    case .array(let elements):
+      writer.beginArray()
+      for element in elements { element.write(to: &writer) }
+      writer.endArray()
+    case .string(let text): writer.string(text)
+    case .int(let number): writer.int(number)
+    case .bool(let value): writer.bool(value)
+    case .null: writer.null()
+    }
+  }
+}
+
+/// Any JSON text.
+enum JSONProperty {
+  static func check(_ bytes: [UInt8]) throws(Broken) {
+    let tree = read(bytes)
+    try hold((tree != nil) == skips(bytes), "what is passed over is as strict as what is read")
+    if let number = double(bytes) { try hold(number.isFinite, "a number is finite") }
+    guard let tree else { return }
+    try hold(tree.depth <= JSONReader.maxDepth, "nesting has its bound")
+    try hold(String(validating: bytes, as: UTF8.self) != nil, "a text is UTF-8")
+    var writer = JSONWriter()
+    tree.write(to: &writer)
+    try hold(read(writer.bytes) == tree, "a text that was read can be written")
+  }
+
+  private static func read(_ bytes: [UInt8]) -> JSONTree? {
+    var reader = JSONReader(bytes)
+    guard let tree = try? JSONTree(from: &reader), (try? reader.finish()) != nil else {
+      return nil
+    }
+    return tree
+  }
+
+  private static func skips(_ bytes: [UInt8]) -> Bool {
+    var reader = JSONReader(bytes)
+    return (try? reader.skipValue()) != nil && (try? reader.finish()) != nil
+  }
+
+  private static func double(_ bytes: [UInt8]) -> Double? {
+    var reader = JSONReader(bytes)
+    return try? reader.double()
+  }
+}
+
+/// Tokens, split and read; whether the signature is good is not asked here.
+enum TokenProperty {
+  static func check(_ bytes: [UInt8]) throws(Broken) {
+    var choices = Choices(bytes)
+    guard choices.byte() & 1 == 0 else { return try claims(Array(choices.rest)) }
+    let text = String(decoding: choices.rest, as: UTF8.self)
+    guard let token = try? CompactToken.parse(text) else { return }
+    try hold(text.utf8.count <= CompactToken.maxBytes, "no token is beyond the limit")
+    try hold(token.signature.count == 32, "a signature has 32 octets")
+    let written = CompactToken.text(signingInput: token.signingInput, signature: token.signature)
+    try hold(written == text, "a token has one spelling")
+    try claims(token.payload)
+  }
+
+  private static func claims(_ payload: [UInt8]) throws(Broken) {
+    guard let claims = try? Claims.decode(json: payload) else { return }
+    try hold(1...256 ~= claims.user.utf8.count, "a user id is 1 to 256 octets")
+    guard let again = try? Claims.decode(json: claims.encode()) else {
+      throw Broken("claims that were read can be written")
+    }
+    try hold(
+      (again.user, again.name, again.shops) == (claims.user, claims.name, claims.shops),
+      "claims that were read can be written")
+    // The ends of time are not at a whole second, so they move inwards once.
+    try hold(again.expiresAt <= claims.expiresAt, "writing a token does not prolong it")
+    try hold((try? Claims.decode(json: again.encode())) == again, "and then stays the same")
+  }
+}

@@ -1,0 +1,203 @@
+import Foundation
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+
+@testable import StoreSQLite
+
+/// Rows whose columns hold anything, as a damaged file could have them.
+enum RowProperty {
+  private static let columns = """
+    shop, id, user, username, text, created_at, updated_at, is_edited, parent, epoch, offset
+    """
+  private static let loose = Schema(
+    applicationID: 1,
+    steps: [
+      """
+      CREATE TABLE messages(\(columns), UNIQUE (shop, id));
+      CREATE TABLE cursors(shop, epoch, offset, time, whole_at);
+      CREATE TABLE gaps(shop, place, after_time, after_id, before_time, before_id);
+      CREATE TABLE outbox(shop, turn, id, text, parent, created_at, tries, failure,
+        UNIQUE (shop, id));
+      """
+    ])
+
+  static func check(_ bytes: [UInt8]) throws(Broken) {
+    var choices = Choices(bytes)
+    let rows: Rows
+    do throws(StoreFailure) {
+      rows = try read(&choices)
+    } catch {
+      guard case .corrupt = error else { throw Broken("a bad row is corrupt, not \(error)") }
+      return
+    }
+    try hold((try? written(rows)) == rows, "rows that were read can be written")
+  }
+
+  private static func read(_ choices: inout Choices) throws(StoreFailure) -> Rows {
+    let tables = try tables(loose)
+    let shop = SQLValue.text(Shop.id.text)
+    switch choices.byte() & 3 {
+    case 0: try insert(into: "messages", [shop] + values(10, &choices), tables)
+    case 1: try insert(into: "cursors", [shop] + values(4, &choices), tables)
+    case 2: try insert(into: "gaps", [shop, .integer(0)] + values(4, &choices), tables)
+    case _: try insert(into: "outbox", [shop, .integer(0)] + values(6, &choices), tables)
+    }
+    return try Rows(tables)
+  }
+
+  private struct Rows: Equatable {
+    var messages: [Message]
+    var cursor: Cursor
+    var gaps: [Gap]
+    var outbox: [OutboxEntry]
+
+    init(_ tables: TimelineTables) throws(StoreFailure) {
+      messages = try tables.newest(limit: 10)
+      cursor = try tables.cursor()
+      gaps = try tables.gaps()
+      outbox = try tables.outbox()
+    }
+  }
+
+  /// The same from real tables.
+  private static func written(_ rows: Rows) throws(StoreFailure) -> Rows {
+    let tables = try tables(TimelineTables.schema)
+    for message in rows.messages { _ = try tables.insert(message) }
+    try tables.set(rows.cursor)
+    try tables.set(rows.gaps)
+    for entry in rows.outbox { try tables.put(entry) }
+    return try Rows(tables)
+  }
+
+  private static func tables(_ schema: Schema) throws(StoreFailure) -> TimelineTables {
+    let database = try Database(
+      path: ":memory:", access: .write, busyTimeout: .zero, schema: schema)
+    return TimelineTables(database: database, shop: Shop.id)
+  }
+
+  private static func insert(
+    into table: String, _ values: [SQLValue], _ tables: TimelineTables
+  ) throws(StoreFailure) {
+    let places = values.map { _ in "?" }.joined(separator: ", ")
+    try tables.database.run("INSERT INTO \(table) VALUES (\(places))", values)
+  }
+
+  private static func values(_ count: Int, _ choices: inout Choices) -> [SQLValue] {
+    (0..<count).map { _ in
+      let kind = choices.byte()
+      return switch kind & 7 {
+      case 0: .null
+      case 1: .integer(Int64(kind >> 3))
+      case 2: .integer(Int64(bitPattern: choices.word()))
+      case 3: .text(choices.text())
+      case 4: .blob(choices.take(16))
+      case _: .blob(choices.take(Int(kind >> 3)))
+      }
+    }
+  }
+}
+
+/// Database files with damage anywhere; an input is a list of places and what stands there.
+enum StoreProperty {
+  private static let timeline = whole("timeline.sqlite", TimelineTables.schema) { database in
+    let tables = TimelineTables(database: database, shop: Shop.id)
+    for number in 1...12 { _ = try tables.insert(message(UInt64(number))) }
+    try tables.set(Cursor(time: Timestamp(nanoseconds: 5)))
+    try tables.set([Gap(after: nil, before: message(1).key)])
+    try tables.put(
+      OutboxEntry(
+        id: UUID128(high: 2, low: 2), shop: Shop.id, text: "to send",
+        createdAt: Timestamp(nanoseconds: 9)))
+  }
+  private static let log = whole("messages.sqlite", LogTables.schema) { database in
+    let tables = try LogTables(database)
+    for number in 1...12 {
+      _ = try tables.append(
+        message(UInt64(number)), key: number % 2 == 0 ? nil : UUID128(high: 1, low: UInt64(number)))
+    }
+  }
+
+  static func check(_ bytes: [UInt8]) throws(Broken) {
+    var choices = Choices(bytes)
+    let choice = choices.byte()
+    var file = choice & 1 == 0 ? timeline : log
+    while !choices.isEmpty {
+      let place = Int(choices.byte()) << 8 | Int(choices.byte())
+      file[place % file.count] = choices.byte()
+    }
+    guard let scratch = try? Scratch(), (try? scratch.write(file, to: "s")) != nil else { return }
+    let access: StoreAccess = choice & 2 == 0 ? .read : .write
+    do throws(StoreFailure) {
+      if choice & 1 == 0 {
+        try useTimeline(scratch("s"), access)
+      } else {
+        try useLog(scratch("s"), access)
+      }
+    } catch {
+      // Any typed failure is an answer; the file is left for a person to look at.
+    }
+    guard access == .read else { return }
+    try hold((try? scratch.bytes(of: "s")) == file, "reading changes no file")
+  }
+
+  private static func useTimeline(
+    _ path: String, _ access: StoreAccess
+  ) throws(StoreFailure) {
+    let database = try Database(
+      path: path, access: access, busyTimeout: .zero, schema: TimelineTables.schema)
+    let tables = TimelineTables(database: database, shop: Shop.id)
+    _ = try? tables.newest(limit: 100)
+    _ = try? tables.cursor()
+    _ = try? tables.gaps()
+    _ = try? tables.outbox()
+    guard access == .write else { return }
+    try database.transaction(write: true) { () throws(StoreFailure) in
+      _ = try tables.insert(message(20))
+      try tables.set([])
+    }
+  }
+
+  private static func useLog(_ path: String, _ access: StoreAccess) throws(StoreFailure) {
+    let database = try Database(
+      path: path, access: access, busyTimeout: .zero, schema: LogTables.schema)
+    let tables = try LogTables(database)
+    let position = Position(epoch: tables.epoch, offset: 5)
+    for query in [
+      .page(number: 1, limit: 5), .since(Timestamp(nanoseconds: 3), page: 1, limit: 100),
+      .after(position, limit: 3), .before(position, limit: 3),
+    ] as [PageQuery] {
+      _ = try? tables.page(query, of: Shop.id)
+      _ = try? tables.count(query, of: Shop.id)
+    }
+    guard access == .write else { return }
+    _ = try database.transaction(write: true) { () throws(StoreFailure) in
+      try tables.append(message(20), key: UUID128(high: 1, low: 1))
+    }
+  }
+
+  private static func message(_ number: UInt64) -> Message {
+    Message(
+      id: UUID128(high: 7, low: number), shop: Shop.id, user: "user", username: "User",
+      text: "text", createdAt: Timestamp(nanoseconds: Int64(number)))
+  }
+
+  /// The bytes of a sound file.
+  private static func whole(
+    _ name: String, _ schema: Schema, _ fill: (Database) throws -> Void
+  ) -> [UInt8] {
+    do {
+      let scratch = try Scratch()
+      try scratch.write([], to: name)
+      let database = try Database(
+        path: scratch(name), access: .write, busyTimeout: .zero, schema: schema)
+      try fill(database)
+      // Out of the write-ahead log, and the file without one from now on.
+      try database.execute("PRAGMA journal_mode = DELETE")
+      return try scratch.bytes(of: name)
+    } catch {
+      preconditionFailure("a new file in a directory of our own can be written: \(error)")
+    }
+  }
+}

@@ -105,7 +105,8 @@ let measures: [Target] = [
   .executableTarget(
     name: "HoldfastBench",
     dependencies: [
-      "CommandKit", "LinkCore", "LinkProtocols", "LinkRuntime", "CurlNetwork", "ServerSockets",
+      "CommandKit", "LinkCore", "LinkWire", "LinkProtocols", "LinkRuntime", "MessageStream",
+      "CurlNetwork", "ServerSockets", "StoreSQLite", "CSQLite", "Holdfast", "HoldfastTestKit",
     ],
     path: "Benchmarks/Bench", swiftSettings: strict)
 ]

@@ -12,7 +12,7 @@ struct BenchCommand {
   private static var root: Command {
     Command(
       "holdfast-bench", "measures Holdfast beside its peers, and stands before conformance suites",
-      commands: [EchoServerCommand.command, EchoClientCommand.command])
+      commands: [RunCommand.command, EchoServerCommand.command, EchoClientCommand.command])
   }
 
   static func main() async {

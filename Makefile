@@ -10,7 +10,7 @@ STAMP = .build/setup.stamp
 RISKY = RuntimeTests|CurlNetworkTests|StoreSQLiteTests|SystemTests|BackendTests|HoldfastTests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test lint demo docs sanitize fuzz clean
+.PHONY: help setup build test lint demo docs sanitize fuzz conformance clean
 
 help: ## lists the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
@@ -28,7 +28,7 @@ test: lint build ## checks the style, builds, and runs every test
 	@SWIFT="$(SWIFT)" scripts/test
 
 lint: ## checks the style without changing a file
-	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests
+	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Benchmarks
 
 demo: setup ## shows on this machine that a link holds
 	$(SWIFT) build -c release --product holdfast $(STRICT)
@@ -36,6 +36,10 @@ demo: setup ## shows on this machine that a link holds
 
 docs: setup ## builds the reference of the public modules into .build/docs
 	@SWIFT="$(SWIFT)" scripts/docs
+
+conformance: setup ## runs the Autobahn suite against both ends; QUICK=1 without the slow cases
+	$(SWIFT) build -c release --product HoldfastBench $(STRICT)
+	scripts/conformance
 
 sanitize: setup ## runs the risky suites under the thread and the address sanitizer
 	$(SWIFT) build --build-tests --sanitize=thread --scratch-path .b-tsan

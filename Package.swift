@@ -103,6 +103,17 @@ let doors: [Target] = [
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]
 
+// 5. What measures it; a program of its own, so that no product carries it.
+let measures: [Target] = [
+  .executableTarget(
+    name: "HoldfastBench",
+    dependencies: [
+      "CommandKit", "LinkCore", "LinkWire", "LinkProtocols", "LinkRuntime", "MessageStream",
+      "CurlNetwork", "ServerSockets", "StoreSQLite", "CSQLite", "Holdfast", "HoldfastTestKit",
+    ],
+    path: "Benchmarks/Bench", swiftSettings: strict)
+]
+
 let checks: [Target] = [
   tests("CoreTests", uses: ["LinkCore"]),
   tests("WireTests", uses: ["LinkCore", "LinkWire"]),
@@ -158,5 +169,5 @@ let package = Package(
     .library(name: "LinkCore", targets: ["LinkCore"]),
     .executable(name: "holdfast", targets: ["HoldfastCommand"]),
   ],
-  targets: pure + runtime + adapters + doors + checks
+  targets: pure + runtime + adapters + doors + measures + checks
 )

@@ -1,3 +1,4 @@
+import HoldfastTestKit
 import LinkCore
 import LinkProtocols
 import LinkRuntime
@@ -88,6 +89,32 @@ struct SocketTests {
     }
     #expect(await handle.send(text: [0x61]) == false)
     #expect(await log.count == 1)
+  }
+
+  @Test func `what came before a fault is answered before the socket closes for it`() async throws {
+    let (seen, see) = AsyncStream<WebSocketEvent>.makeStream()
+    let server = try TestServer { peer in
+      peer.upgrade()
+      // RFC 6455 section 5.2: opcode 5 is reserved.
+      peer.write(WebSocketFrame.text(Array("hello".utf8)) + [0x85, 0])
+      while let event = peer.event() {
+        see.yield(event)
+        if case .closed = event { return }
+      }
+    }
+    let handles = Mailbox<any SocketHandle>()
+    let handle = try await CurlNetwork().open(.to(server.socketURL)) { event in
+      guard case .text(let text) = event, let handle = await handles.next() else { return }
+      #expect(await handle.send(text: text))
+    }
+    handles.put(handle)
+    var events: [WebSocketEvent] = []
+    for await event in seen.prefix(2) { events.append(event) }
+    #expect(events.first == .text(Array("hello".utf8)))
+    guard case .closed(code: 1002, reason: _) = events.last else {
+      Issue.record("not closed with 1002: \(events)")
+      return
+    }
   }
 
   @Test func `closing does not wait longer than a second for a silent peer`() async throws {

@@ -10,18 +10,21 @@ public struct CurlConfiguration: Sendable, Equatable {
   public var allowsPlaintext: Bool
   /// Bytes a socket queues for sending before `send` answers false.
   public var maxQueuedBytes: Int
+  /// Frames that one message may come in; one of more is dropped unread as one too large.
+  public var maxFragments: Int
   /// Whether `permessage-deflate` (RFC 7692) is offered.
   public var offersDeflate: Bool
 
   /// The defaults trust the system's authorities alone and allow plaintext to loopback only.
   public init(
     authorities: String? = nil, proxy: String? = nil, allowsPlaintext: Bool = false,
-    maxQueuedBytes: Int = 1_048_576, offersDeflate: Bool = true
+    maxQueuedBytes: Int = 1_048_576, maxFragments: Int = 1024, offersDeflate: Bool = true
   ) {
     self.authorities = authorities
     self.proxy = proxy
     self.allowsPlaintext = allowsPlaintext
     self.maxQueuedBytes = maxQueuedBytes
+    self.maxFragments = maxFragments
     self.offersDeflate = offersDeflate
   }
 }

@@ -68,6 +68,10 @@ private final class Handle: SocketHandle {
     await lifetime.loop.send(id, text: text)
   }
 
+  func send(binary: [UInt8]) async -> Bool {
+    await lifetime.loop.send(id, binary: binary)
+  }
+
   func ping(id ping: UInt64) async {
     await lifetime.loop.ping(id, ping)
   }

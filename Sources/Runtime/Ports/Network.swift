@@ -47,6 +47,8 @@ public enum SocketEvent: Sendable, Equatable {
 public protocol SocketHandle: Sendable {
   /// Sends a text message; false when the socket is no longer open or its queue is full.
   @discardableResult func send(text: [UInt8]) async -> Bool
+  /// Sends a binary message; false when the socket is no longer open or its queue is full.
+  @discardableResult func send(binary: [UInt8]) async -> Bool
   /// Sends a ping whose pong comes back as `.pong(id:)`.
   func ping(id: UInt64) async
   /// Sends a close frame with `code`, waits for the peer's at most a second, then ends.

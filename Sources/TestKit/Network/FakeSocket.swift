@@ -126,10 +126,10 @@ public final class FakeSocket: FarSocket {
 
 /// What the client's handle does.
 extension FakeSocket {
-  func take(text: [UInt8]) -> Bool {
+  func take(_ message: ClientAction) -> Bool {
     let limit = state.withLock { $0.phase == .open ? $0.unreadLimit : 0 }
     guard actions.count < limit else { return false }
-    return actions.put(.text(text))
+    return actions.put(message)
   }
 
   func take(ping id: UInt64) {
@@ -161,7 +161,11 @@ final class FakeSocketHandle: SocketHandle {
   }
 
   func send(text: [UInt8]) async -> Bool {
-    socket.take(text: text)
+    socket.take(.text(text))
+  }
+
+  func send(binary: [UInt8]) async -> Bool {
+    socket.take(.binary(binary))
   }
 
   func ping(id: UInt64) async {

@@ -2,6 +2,8 @@
 public enum ClientAction: Sendable, Equatable {
   /// A whole text message.
   case text([UInt8])
+  /// A whole binary message.
+  case binary([UInt8])
   /// A ping; `id` is `nil` where the server cannot read it.
   case ping(id: UInt64?)
   /// A close frame.

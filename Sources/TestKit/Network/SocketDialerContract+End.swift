@@ -68,7 +68,7 @@ func closesWhenDropped(_ check: DialerCheck) async throws {
   let found = await far.received()
   switch found {
   case .closed, .dropped, nil: return
-  case .text, .ping:
+  case .text, .binary, .ping:
     throw ContractViolation(
       "a dropped handle closes its socket: found \(String(describing: found))")
   }

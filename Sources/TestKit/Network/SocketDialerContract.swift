@@ -139,6 +139,10 @@ private func carriesText(_ check: DialerCheck) async throws {
       await open.handle.send(text: text), is: true, "an open socket takes messages")
     try ContractViolation.unless(
       await open.far.received(), is: .text(text), "a sent text message arrives whole")
+    try ContractViolation.unless(
+      await open.handle.send(binary: text), is: true, "an open socket takes binary messages")
+    try ContractViolation.unless(
+      await open.far.received(), is: .binary(text), "a sent binary message arrives whole")
   }
   await open.handle.close(code: 1000, reason: "")
 }

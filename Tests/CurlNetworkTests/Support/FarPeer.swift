@@ -69,12 +69,13 @@ actor FarPeer: FarSocket {
     for event in peer.take(bytes) {
       switch event {
       case .text(let text): actions.put(.text(text))
+      case .binary(let bytes): actions.put(.binary(bytes))
       case .ping(let payload): actions.put(.ping(id: Self.number(payload)))
       case .closed(let code, let reason):
         actions.put(.closed(code: code, reason: reason))
         actions.close()
         peer.shut()
-      case .binary, .pong, .oversized, .failed, .ended: break
+      case .pong, .oversized, .failed, .ended: break
       }
     }
   }

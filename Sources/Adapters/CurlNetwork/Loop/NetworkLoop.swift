@@ -74,6 +74,10 @@ extension NetworkLoop {
     sockets[id]?.send(text: text) ?? false
   }
 
+  func send(_ id: UInt64, binary: [UInt8]) -> Bool {
+    sockets[id]?.send(binary: binary) ?? false
+  }
+
   func ping(_ id: UInt64, _ ping: UInt64) {
     sockets[id]?.ping(ping)
   }
@@ -113,7 +117,7 @@ extension NetworkLoop {
       await deliver(event)
     }
     guard let socket = sockets[id] else { return }
-    socket.isDelivering = false
+    socket.handedOut()
     settle(id, socket)
   }
 }

@@ -30,6 +30,8 @@ final class SocketConnection {
   private var limit: ContinuousClock.Instant?
   private var webSocket: WebSocketConnection?
   private var events: ArraySlice<SocketEvent> = []
+  /// Why it will end once the events before are handed out.
+  private var parting: LinkFailure?
   private var outgoing: [UInt8] = []
   /// What is being written. It stays as it is: OpenSSL repeats a blocked write from the same place.
   private var writing: [UInt8] = []
@@ -42,6 +44,7 @@ final class SocketConnection {
   /// Why writing failed; what the peer sent before is still worth reading.
   private var writeFailure: LinkFailure?
   private let maxMessageBytes: Int
+  private let maxFragments: Int
   private let maxQueuedBytes: Int
   private let secrets: Secrets
 
@@ -51,6 +54,7 @@ final class SocketConnection {
   ) {
     self.deliver = deliver
     maxMessageBytes = request.maxMessageBytes
+    maxFragments = configuration.maxFragments
     maxQueuedBytes = configuration.maxQueuedBytes
     secrets = Secrets(headers: request.headers, query: request.query)
     do throws(LinkFailure) {
@@ -115,10 +119,16 @@ extension SocketConnection {
 
 extension SocketConnection {
   func send(text: [UInt8]) -> Bool {
-    guard case .open = stage, writeFailure == nil,
-      queuedBytes + text.count <= maxQueuedBytes
-    else { return false }
-    return webSocket?.send(text: text, into: &outgoing) ?? false
+    mayQueue(text.count) && webSocket?.send(text: text, into: &outgoing) ?? false
+  }
+
+  func send(binary: [UInt8]) -> Bool {
+    mayQueue(binary.count) && webSocket?.send(binary: binary, into: &outgoing) ?? false
+  }
+
+  private func mayQueue(_ count: Int) -> Bool {
+    guard case .open = stage, writeFailure == nil else { return false }
+    return queuedBytes + count <= maxQueuedBytes
   }
 
   func ping(_ id: UInt64) {
@@ -264,7 +274,8 @@ extension SocketConnection {
   private func judge(_ verdict: ClientHandshake.Verdict, _ dial: Dial) {
     switch verdict {
     case .upgraded(let headers, let extensions, let rest):
-      let limits = WebSocketLimits(maxMessageBytes: maxMessageBytes, oversize: .skip)
+      let limits = WebSocketLimits(
+        maxMessageBytes: maxMessageBytes, maxFragments: maxFragments, oversize: .skip)
       webSocket = WebSocketConnection(
         role: .client, limits: limits, extensions: extensions, maskSeed: .random(in: 0 ... .max))
       limit = nil
@@ -296,7 +307,16 @@ extension SocketConnection {
       case .ended: takeEnd()
       }
     }
+    if parting == nil { outgoing += webSocket?.takeOutput() ?? [] }
+  }
+
+  /// Everything that came was handed out, so that the app could still answer it.
+  func handedOut() {
+    isDelivering = false
+    guard let failure = parting else { return }
+    parting = nil
     outgoing += webSocket?.takeOutput() ?? []
+    last(failure)
   }
 
   private func tell(_ event: SocketEvent) {
@@ -314,7 +334,13 @@ extension SocketConnection {
   }
 
   /// The peer is done, or we are with it: what is left is to send our close and wait for its end.
+  ///
+  /// Answers to what came before it go first (RFC 6455 section 5.5.1: a close is the last frame).
   private func last(_ failure: LinkFailure) {
+    guard events.isEmpty, !isDelivering else {
+      parting = failure
+      return
+    }
     tell(.failed(secrets.clean(failure)))
     resumeClosers()
     if case .open(let dial) = stage { startClosing(dial) }

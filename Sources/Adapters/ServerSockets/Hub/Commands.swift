@@ -49,17 +49,26 @@ extension SocketHub {
 
   /// Queues a text message for one WebSocket, deflated when that was agreed; must be UTF-8.
   public func send(text: [UInt8], to connection: ConnectionID) {
-    guard let (connection, session) = open(connection), session.takesFrames else { return }
-    var frames: [UInt8] = []
-    session.socket.send(text: text, into: &frames)
-    enqueue(frames, connection, session)
+    queue(on: connection) { $0.send(text: text, into: &$1) }
+  }
+
+  /// Queues a binary message for one WebSocket, deflated when that was agreed.
+  public func send(binary: [UInt8], to connection: ConnectionID) {
+    queue(on: connection) { $0.send(binary: binary, into: &$1) }
   }
 
   /// Queues a ping; the payload, at most 125 bytes, comes back as `pong`.
   public func ping(_ connection: ConnectionID, payload: [UInt8] = []) {
+    queue(on: connection) { $0.ping(payload, into: &$1) }
+  }
+
+  private func queue(
+    on connection: ConnectionID,
+    _ write: (inout WebSocketConnection, inout [UInt8]) -> Bool
+  ) {
     guard let (connection, session) = open(connection), session.takesFrames else { return }
     var frames: [UInt8] = []
-    session.socket.ping(payload, into: &frames)
+    _ = write(&session.socket, &frames)
     enqueue(frames, connection, session)
   }
 

@@ -1,0 +1,27 @@
+import CommandKit
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The program behind `make bench` and `make conformance`.
+@main
+struct BenchCommand {
+  private static var root: Command {
+    Command(
+      "holdfast-bench", "measures Holdfast beside its peers, and stands before conformance suites",
+      commands: [RunCommand.command, EchoServerCommand.command, EchoClientCommand.command])
+  }
+
+  static func main() async {
+    Console.ignoreBrokenPipes()
+    let words = Array(CommandLine.arguments.dropFirst())
+    let code = await Program(root, version: "0.1.0").run(words) { name in
+      guard let value = unsafe getenv(name) else { return nil }
+      return unsafe String(cString: value)
+    }
+    exit(code.rawValue)
+  }
+}

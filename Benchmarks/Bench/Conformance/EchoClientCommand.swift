@@ -1,0 +1,105 @@
+import CommandKit
+import CurlNetwork
+import LinkRuntime
+import Synchronization
+
+/// `holdfast-bench echo-client`: a phone's sockets as the Autobahn suite's server wants them.
+enum EchoClientCommand {
+  private static let server = Parameter<String>.operand(
+    .text("URL"), "the suite's server, such as ws://127.0.0.1:9002")
+  private static let agent = Parameter<String>.option(
+    "agent", .text("NAME"), default: "holdfast", "how the report calls us")
+  private static let deflate = Parameter<Bool>.flag("deflate", "offer permessage-deflate")
+
+  static var command: Command {
+    Command(
+      "echo-client", "go through every case of a suite's server",
+      examples: [.init("holdfast-bench echo-client ws://127.0.0.1:9002", "all its cases")],
+      takes: server, agent, deflate, action: run)
+  }
+
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    let network: CurlNetwork
+    do {
+      network = try CurlNetwork(
+        CurlConfiguration(
+          proxy: "", maxQueuedBytes: 4 * Echo.maxMessageBytes, maxFragments: Echo.maxFragments,
+          offersDeflate: call[deflate]))
+    } catch {
+      throw CommandFailure(.failed, "the network cannot start: \(error)")
+    }
+    let suite = Suite(network: network, url: call[server], agent: call[agent])
+    guard let count = await suite.count() else {
+      throw CommandFailure(.unreachable, "\(call[server]) did not say how many cases it has")
+    }
+    for number in 1...max(count, 1) { await suite.play(number) }
+    await suite.report()
+    call.console.line("\(count) cases")
+  }
+}
+
+/// The server side of the suite, as its protocol for clients has it.
+private struct Suite {
+  let network: CurlNetwork
+  let url: String
+  let agent: String
+
+  func count() async -> Int? {
+    let count = Mutex<Int?>(nil)
+    await converse("/getCaseCount", query: []) { event, _ in
+      guard case .text(let bytes) = event else { return }
+      count.withLock { $0 = Int(String(decoding: bytes, as: UTF8.self)) }
+    }
+    return count.withLock { $0 }
+  }
+
+  func play(_ number: Int) async {
+    await converse("/runCase", query: [("case", "\(number)"), ("agent", agent)]) { event, socket in
+      switch event {
+      case .text(let bytes): await socket.send(text: bytes)
+      case .binary(let bytes): await socket.send(binary: bytes)
+      case .opened, .ping, .pong, .oversized, .failed: break
+      }
+    }
+  }
+
+  func report() async {
+    await converse("/updateReports", query: [("agent", agent)]) { _, _ in }
+  }
+
+  /// Opens a socket and answers each event before the next is taken, until it is over.
+  private func converse(
+    _ path: String, query: [(name: String, value: String)],
+    answer: @escaping @Sendable (SocketEvent, any SocketHandle) async -> Void
+  ) async {
+    let (handles, gave) = AsyncStream<any SocketHandle>.makeStream()
+    let (ends, ended) = AsyncStream<Never>.makeStream()
+    let given = Given(handles)
+    let request = SocketRequest(
+      url: url + path, query: query, openTimeout: .seconds(10),
+      maxMessageBytes: Echo.maxMessageBytes)
+    let socket = await network.open(request) { event in
+      if let socket = await given.value { await answer(event, socket) }
+      if case .failed = event { ended.finish() }
+    }
+    gave.yield(socket)
+    for await _ in ends {}
+  }
+}
+
+/// A socket that is there a little later than its first events may be.
+private actor Given {
+  private var handles: AsyncStream<any SocketHandle>
+  private var handle: (any SocketHandle)?
+
+  init(_ handles: AsyncStream<any SocketHandle>) {
+    self.handles = handles
+  }
+
+  var value: (any SocketHandle)? {
+    get async {
+      if handle == nil { for await first in handles { handle = first; break } }
+      return handle
+    }
+  }
+}

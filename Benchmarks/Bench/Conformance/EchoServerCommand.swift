@@ -1,0 +1,61 @@
+import CommandKit
+import LinkProtocols
+import ServerSockets
+
+/// `holdfast-bench echo-server`: the backend's sockets as a conformance suite wants them.
+enum EchoServerCommand {
+  private static let port = Parameter<Int>.option(
+    "port", .integer("PORT", 0...65_535), default: 0, "where to listen; 0 lets the system pick")
+  private static let deflate = Parameter<Bool>.flag("deflate", "agree to permessage-deflate")
+
+  static var command: Command {
+    Command(
+      "echo-server", "say back every message until killed",
+      examples: [.init("holdfast-bench echo-server --port 9001", "on a fixed port")],
+      takes: port, deflate, action: run)
+  }
+
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    var configuration = SocketServerConfiguration()
+    configuration.port = UInt16(call[port])
+    configuration.allowsDeflate = call[deflate]
+    configuration.webSocket = WebSocketLimits(
+      maxMessageBytes: Echo.maxMessageBytes, maxFragments: Echo.maxFragments, oversize: .close)
+    configuration.maxQueuedBytes = 4 * Echo.maxMessageBytes
+    do {
+      let server = try SocketServer(configuration, handler: EchoHandler())
+      let port = try await server.start()
+      call.console.line("ws://127.0.0.1:\(port)")
+    } catch {
+      throw CommandFailure(.failed, "the server cannot start: \(error)")
+    }
+    await Echo.untilKilled()
+  }
+}
+
+/// The bounds of a suite that sends up to 16 MiB, also in frames of 64 bytes.
+enum Echo {
+  static let maxMessageBytes = 64 << 20
+  static let maxFragments = 1 << 20
+
+  /// Waits for a signal to end the process.
+  static func untilKilled() async {
+    let (never, _) = AsyncStream<Never>.makeStream()
+    for await _ in never {}
+  }
+}
+
+/// Says back what it hears.
+private struct EchoHandler: SocketHandler {
+  mutating func handle(_ event: SocketEvent, on hub: SocketHub) {
+    switch event {
+    case .upgrade(let id, _): hub.accept(id)
+    case .request(let id, _, _):
+      hub.respond(to: id, status: 404, headers: [], body: [])
+    case .text(let id, let bytes): hub.send(text: bytes, to: id)
+    case .binary(let id, let bytes): hub.send(binary: bytes, to: id)
+    case .overflow(let id): hub.drop(id)
+    case .abandoned, .opened, .heard, .pong, .drained, .closed, .woke: break
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import LinkCore
+import LinkProtocols
+import LinkWire
+import ServerSockets
+import Synchronization
+
+/// A shop whose answers were all made beforehand, so that a client alone is what takes time.
+struct CannedShop: Sendable {
+  static let epoch = "canned"
+
+  let shop: ShopID
+  let messages: [Message]
+
+  /// Messages of 300 bytes as frames, a second apart.
+  init(_ count: Int) throws {
+    guard let shop = ShopID("bench") else { throw Unavailable("a plain word is a shop id") }
+    self.shop = shop
+    let text = String(repeating: "rye and wheat ", count: 6)
+    messages = (1...max(count, 1)).map { number in
+      var mixer = Chance(seed: UInt64(number))
+      return Message(
+        id: UUID128(high: mixer.next(), low: mixer.next()), shop: shop, user: "ann",
+        username: "Ann", text: "\(text)\(number)",
+        createdAt: Timestamp(
+          nanoseconds: 1_800_000_000_000_000_000 + Int64(number) * 1_000_000_000),
+        position: Position(epoch: Self.epoch, offset: UInt64(number)))
+    }
+  }
+
+  /// Everything as WebSocket frames, in pieces of about 64 KiB.
+  var pieces: [[UInt8]] {
+    var pieces: [[UInt8]] = []
+    var piece: [UInt8] = []
+    for message in messages {
+      piece += WebSocketFrame.text(StreamCodec.encode(message))
+      if piece.count > 65_536 {
+        pieces.append(piece)
+        piece = []
+      }
+    }
+    return pieces + (piece.isEmpty ? [] : [piece])
+  }
+
+  /// Starts a server that sends all frames to whoever connects.
+  func streaming() async throws -> CannedServer {
+    try await CannedServer(CannedHandler(self, pieces: pieces, head: 0))
+  }
+
+  /// Starts a server that sends nothing by itself, and tells that everything was missed.
+  func paged() async throws -> CannedServer {
+    try await CannedServer(CannedHandler(self, pieces: [], head: messages.count))
+  }
+
+  /// What stands behind an offset, at most 100.
+  func page(after offset: Int) -> [UInt8] {
+    let found = messages.dropFirst(offset).prefix(100)
+    let page = Page(
+      messages: Array(found), hasNext: offset + found.count < messages.count,
+      head: Position(epoch: Self.epoch, offset: UInt64(messages.count)))
+    return PageCodec.encode(
+      page, query: .after(Position(epoch: Self.epoch, offset: UInt64(offset)), limit: 100),
+      total: UInt64(messages.count - offset))
+  }
+}
+
+/// A canned shop on a port.
+struct CannedServer: Sendable {
+  let server: SocketServer<CannedHandler>
+  let port: UInt16
+
+  init(_ handler: sending CannedHandler) async throws {
+    var configuration = SocketServerConfiguration()
+    configuration.maxQueuedBytes = 1 << 30
+    server = try SocketServer(configuration, handler: handler)
+    port = try await server.start()
+  }
+
+  var url: String { "http://127.0.0.1:\(port)" }
+
+  /// When a client was let in last.
+  func opened() async -> ContinuousClock.Instant? {
+    await server.run { handler, _ in handler.openedAt }
+  }
+}
+
+/// Sends its pieces as fast as they are read; answers pages by their offset.
+struct CannedHandler: SocketHandler {
+  let canned: CannedShop
+  let pieces: [[UInt8]]
+  let head: Int
+  var openedAt: ContinuousClock.Instant?
+  /// Pages that were asked for before, by their offset.
+  private var pages: [Int: [UInt8]] = [:]
+
+  init(_ canned: CannedShop, pieces: [[UInt8]], head: Int) {
+    (self.canned, self.pieces, self.head) = (canned, pieces, head)
+    // Those of a client that goes through all of it are made beforehand.
+    guard head > 0 else { return }
+    for offset in stride(from: 0, to: head, by: 100) { pages[offset] = canned.page(after: offset) }
+  }
+
+  mutating func handle(_ event: SocketEvent, on hub: SocketHub) {
+    switch event {
+    case .upgrade(let id, _):
+      hub.accept(id, headers: [("Holdfast-Head", "\(CannedShop.epoch):\(head)")])
+    case .opened(let id):
+      openedAt = .now
+      for piece in pieces { hub.send(frame: piece, to: [id]) }
+    case .request(let id, let request, _):
+      hub.respond(
+        to: id, status: 200, headers: [("Content-Type", "application/json")],
+        body: body(for: request))
+    case .abandoned, .heard, .text, .binary, .pong, .overflow, .drained, .closed, .woke: break
+    }
+  }
+
+  private mutating func body(for request: HTTPRequestHead) -> [UInt8] {
+    let mark = "after=\(CannedShop.epoch)%3A"
+    guard let found = request.target.ranges(of: mark).first,
+      let offset = Int(request.target[found.upperBound...].prefix { $0.isNumber })
+    else {
+      let position = Position(epoch: CannedShop.epoch, offset: 0)
+      return PageCodec.encode(
+        Page(messages: [], hasNext: false, head: position),
+        query: .page(number: 1, limit: 50), total: 0)
+    }
+    let page = pages[offset] ?? canned.page(after: offset)
+    pages[offset] = page
+    return page
+  }
+}

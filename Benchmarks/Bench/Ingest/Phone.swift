@@ -1,0 +1,76 @@
+import Holdfast
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import MessageStream
+import StoreSQLite
+import Synchronization
+
+/// A phone as an app has it: the front door over a real store and real sockets.
+struct Phone: Sendable {
+  let stream: ShopStream
+  let store: CountingStore
+
+  /// Opens a shop over a directory of its own.
+  static func open(_ server: String, _ shop: ShopID, in directory: String) async throws -> Phone {
+    let store = CountingStore(try await SQLiteTimelineStore.open(in: directory))
+    let streams = ShopStreams(
+      StreamEnvironment(
+        network: try Platform.network(proxy: ""), store: store,
+        reachability: Platform.reachability(of: "127.0.0.1"), lifecycle: AlwaysForeground(),
+        tokens: FixedToken("bench")))
+    let stream = try await streams.open(StreamConfiguration(server: server, shop: shop))
+    return Phone(stream: stream, store: store)
+  }
+
+  /// Reads until so many messages were shown; answers when the last one was.
+  func read(_ count: Int) async throws -> ContinuousClock.Instant {
+    var shown = 0
+    for await update in stream {
+      switch update {
+      case .messages(let messages, via: _):
+        shown += messages.count
+        if shown >= count { return .now }
+      case .status, .edited, .gap, .gapClosed, .outbox, .outboxDone, .history, .notice: break
+      }
+    }
+    throw Unavailable("the stream ended after \(shown) of \(count) messages")
+  }
+
+  func close() async {
+    await stream.close()
+    await store.close()
+  }
+}
+
+/// A store that remembers how large its commits were.
+final class CountingStore: TimelineStore {
+  private let store: any TimelineStore
+  private let sizes = Mutex<[Int]>([])
+
+  init(_ store: any TimelineStore) { self.store = store }
+
+  var batches: [Int] { sizes.withLock(\.self) }
+
+  func load(_ shop: ShopID, limit: Int) async throws(StoreFailure) -> TimelineSnapshot {
+    try await store.load(shop, limit: limit)
+  }
+
+  func commit(
+    _ change: TimelineChange, to shop: ShopID
+  ) async throws(StoreFailure) -> TimelineCommit {
+    if !change.messages.isEmpty { sizes.withLock { $0.append(change.messages.count) } }
+    return try await store.commit(change, to: shop)
+  }
+
+  func older(
+    than key: TimelineKey, in shop: ShopID, limit: Int
+  ) async throws(StoreFailure) -> [Message] {
+    try await store.older(than: key, in: shop, limit: limit)
+  }
+
+  func shops() async throws(StoreFailure) -> [ShopID] { try await store.shops() }
+
+  func close() async { await store.close() }
+}

@@ -1,0 +1,8 @@
+/// Every benchmark there is.
+enum Catalogue {
+  static func benchmarks(isFull: Bool) -> [Benchmark] {
+    [
+      Ingest.benchmark(count: isFull ? 100_000 : 20_000)
+    ]
+  }
+}

@@ -1,0 +1,35 @@
+import Foundation
+import HoldfastTestKit
+
+/// A client or server in another language, from `Benchmarks/peers`.
+struct Peer: Sendable {
+  private var words: [String]
+  private var environment: [String: String]
+
+  /// Debian's own Python, which has Debian's modules.
+  static func python(_ name: String) -> Peer {
+    Peer(words: ["/usr/bin/python3", path(name)], environment: [:])
+  }
+
+  /// Debian's own Node, which has Debian's modules.
+  static func node(_ name: String) throws -> Peer {
+    let binding = "/usr/lib/x86_64-linux-gnu/nodejs/sqlite3/lib/binding/napi-v6-linux-glibc-x64"
+    guard FileManager.default.fileExists(atPath: "/usr/share/nodejs/ws"),
+      FileManager.default.fileExists(atPath: binding)
+    else {
+      throw Unavailable("Debian's node-ws and node-sqlite3 are not installed")
+    }
+    return Peer(
+      words: ["/usr/bin/node", path(name)],
+      environment: [
+        "NODE_PATH": "/usr/share/nodejs", "SQLITE_BINDING": binding + "/node_sqlite3.node",
+      ])
+  }
+
+  /// Runs it with words of its own.
+  func start(_ more: [String]) throws -> LabProcess {
+    try LabProcess(words + more, environment: environment)
+  }
+
+  private static func path(_ name: String) -> String { "Benchmarks/peers/\(name)" }
+}

@@ -1,0 +1,37 @@
+/// What a benchmark came to.
+struct Verdict: Sendable {
+  var benchmark: Benchmark
+  var subject: Figures
+  var peers: [Figures]
+
+  /// The subject's figures divided by a peer's, round by round: both met the same machine then.
+  func ratios(to peer: Figures) -> [Double] {
+    zip(subject.values, peer.values).map { $0 / $1 }
+  }
+
+  /// Whether the median ratio reaches the aim; `nil` without an aim or figures.
+  func reaches(_ peer: Figures) -> Bool? {
+    guard let aim = peer.aim, !peer.values.isEmpty, !subject.values.isEmpty else { return nil }
+    let ratio = Statistics.median(ratios(to: peer))
+    return benchmark.better == .more ? ratio >= aim : ratio <= aim
+  }
+}
+
+extension Benchmark {
+  /// Measures all contenders in turns, one after the other in each round.
+  func run(rounds: Int, note: (String) -> Void) async -> Verdict {
+    var all = ([subject] + peers).map { Figures(name: $0.name, aim: $0.aim) }
+    for round in 1...rounds {
+      for (place, contender) in ([subject] + peers).enumerated() where all[place].obstacle == nil {
+        note("\(name): round \(round) of \(rounds), \(contender.name)")
+        do {
+          all[place].values.append(try await contender.measure())
+        } catch {
+          all[place].obstacle = "\(error)"
+          all[place].values = []
+        }
+      }
+    }
+    return Verdict(benchmark: self, subject: all[0], peers: Array(all.dropFirst()))
+  }
+}

@@ -1,0 +1,90 @@
+// Follows a stream of shop messages as a careful Node client would: `ws`, JSON, SQLite.
+//
+// Each frame is parsed, validated, told apart by its id, put into its place in a timeline of the
+// newest 1,000, and stored; messages that arrive while a transaction runs are stored in the next
+// one. Ends with a line when COUNT messages are stored.
+'use strict';
+const WebSocket = require('ws');
+// The binding itself: the package around it wants an installer of Node's own.
+const { Database, Statement } = require(process.env.SQLITE_BINDING);
+
+const [url, path, shop, wanted] = process.argv.slice(2);
+const count = Number(wanted);
+const MEMORY = 1000;
+const seen = new Set();
+const timeline = [];
+let waiting = [];
+let stored = 0;
+let busy = false;
+
+const call = (target, method, ...words) => new Promise((done, fail) => {
+  target[method](...words, (error) => (error ? fail(error) : done()));
+});
+
+function message(bytes) {
+  const fields = JSON.parse(bytes);
+  if (fields.shop_id !== shop || typeof fields.message !== 'string') throw new Error('not ours');
+  if ([...fields.message].length > 10000) throw new Error('too long');
+  const created = Date.parse(fields.created_at);
+  if (Number.isNaN(created)) throw new Error('no time');
+  return { created, id: fields.id, user: fields.user_id, username: fields.username,
+    text: fields.message, position: (fields.position || ':0').split(':') };
+}
+
+function place(entry) {
+  let low = 0;
+  let high = timeline.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const other = timeline[middle];
+    const isBefore = other.created < entry.created
+      || (other.created === entry.created && other.id < entry.id);
+    if (isBefore) low = middle + 1; else high = middle;
+  }
+  timeline.splice(low, 0, entry);
+  if (timeline.length > MEMORY) timeline.shift();
+}
+
+async function store(database, insert, move) {
+  if (busy) return;
+  busy = true;
+  while (waiting.length > 0) {
+    const rows = waiting;
+    waiting = [];
+    await call(database, 'exec', 'BEGIN');
+    for (const row of rows) {
+      insert.run(row.created * 1e6, row.id, row.user, row.username, row.text, ...row.position);
+    }
+    const last = rows[rows.length - 1].position;
+    await call(move, 'run', ...last);
+    await call(database, 'exec', 'COMMIT');
+    for (const row of rows) place(row);
+    stored += rows.length;
+  }
+  busy = false;
+  if (stored >= count) {
+    console.log('stored');
+    process.exit(0);
+  }
+}
+
+const database = new Database(path, async () => {
+  await call(database, 'exec', `
+    PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
+    CREATE TABLE messages(created_at INTEGER, id TEXT PRIMARY KEY, user TEXT, username TEXT,
+      text TEXT, epoch TEXT, offset INTEGER);
+    CREATE INDEX timeline ON messages(created_at, id);
+    CREATE TABLE cursors(shop INTEGER PRIMARY KEY, epoch TEXT, offset INTEGER);`);
+  const insert = new Statement(database,
+    'INSERT OR IGNORE INTO messages VALUES (?, ?, ?, ?, ?, ?, ?)', () => {});
+  const move = new Statement(database, 'INSERT OR REPLACE INTO cursors VALUES (1, ?, ?)', () => {});
+  database.serialize();
+  const socket = new WebSocket(url, { perMessageDeflate: false, maxPayload: 10240 });
+  socket.on('message', (bytes) => {
+    const entry = message(bytes);
+    if (seen.has(entry.id)) return;
+    seen.add(entry.id);
+    waiting.push(entry);
+    if (!busy) setImmediate(() => store(database, insert, move));
+  });
+});

@@ -1,0 +1,74 @@
+"""Follows a stream of shop messages as a careful Python client would: `websockets`, `json`, `sqlite3`.
+
+Each frame is parsed, validated, told apart by its id, put into its place in a timeline of the newest
+1,000, and stored; messages that arrive together are stored in one transaction. Ends with a line when
+COUNT messages are stored.
+"""
+
+import asyncio
+import bisect
+import datetime
+import json
+import sqlite3
+import sys
+import uuid
+
+import websockets
+
+BATCH = 256
+MEMORY = 1000
+
+
+def message(text: str, shop: str) -> tuple:
+    fields = json.loads(text)
+    if fields["shop_id"] != shop or not isinstance(fields["message"], str):
+        raise ValueError("not a message of this shop")
+    if len(fields["message"]) > 10_000:
+        raise ValueError("too long")
+    created = datetime.datetime.fromisoformat(fields["created_at"].replace("Z", "+00:00"))
+    epoch, _, offset = fields.get("position", "").rpartition(":")
+    return (
+        int(created.timestamp() * 1e9), uuid.UUID(fields["id"]).bytes, fields["user_id"],
+        fields.get("username"), fields["message"], epoch, int(offset or 0),
+    )
+
+
+def store(database: sqlite3.Connection, rows: list) -> None:
+    with database:
+        database.executemany(
+            "INSERT OR IGNORE INTO messages(created_at, id, user, username, text, epoch, offset)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        database.execute(
+            "INSERT OR REPLACE INTO cursors VALUES (1, ?, ?)", (rows[-1][5], rows[-1][6]))
+
+
+async def main(url: str, path: str, shop: str, count: int) -> None:
+    database = sqlite3.connect(path)
+    database.executescript(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+        "CREATE TABLE messages(created_at INTEGER, id BLOB PRIMARY KEY, user TEXT, username TEXT,"
+        " text TEXT, epoch TEXT, offset INTEGER);"
+        "CREATE INDEX timeline ON messages(created_at, id);"
+        "CREATE TABLE cursors(shop INTEGER PRIMARY KEY, epoch TEXT, offset INTEGER);")
+    seen, timeline, waiting, stored = set(), [], [], 0
+    async with websockets.connect(url, compression=None, max_size=10_240, max_queue=BATCH) as socket:
+        async for text in socket:
+            row = message(text, shop)
+            if row[1] in seen:
+                continue
+            seen.add(row[1])
+            waiting.append(row)
+            if len(waiting) < BATCH and stored + len(waiting) < count and socket.messages:
+                continue
+            store(database, waiting)
+            for kept in waiting:
+                bisect.insort(timeline, kept[:2])
+            del timeline[:-MEMORY]
+            stored += len(waiting)
+            waiting = []
+            if stored >= count:
+                print("stored", flush=True)
+                return
+
+
+asyncio.run(main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])))

@@ -23,8 +23,10 @@ enum EchoServerCommand {
       maxMessageBytes: Echo.maxMessageBytes, maxFragments: Echo.maxFragments, oversize: .close)
     configuration.maxQueuedBytes = 4 * Echo.maxMessageBytes
     do {
+      let bound = try BoundPort(configuration)
+      let port = bound.number
       let server = try SocketServer(configuration, handler: EchoHandler())
-      let port = try await server.start()
+      try await server.start(on: bound)
       call.console.line("ws://127.0.0.1:\(port)")
     } catch {
       throw CommandFailure(.failed, "the server cannot start: \(error)")
@@ -55,7 +57,7 @@ private struct EchoHandler: SocketHandler {
     case .text(let id, let bytes): hub.send(text: bytes, to: id)
     case .binary(let id, let bytes): hub.send(binary: bytes, to: id)
     case .overflow(let id): hub.drop(id)
-    case .abandoned, .opened, .heard, .pong, .drained, .closed, .woke: break
+    case .abandoned, .opened, .heard, .pong, .drained, .closed, .woke, .starved, .crowded: break
     }
   }
 }

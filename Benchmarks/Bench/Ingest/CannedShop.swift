@@ -72,7 +72,9 @@ struct CannedServer: Sendable {
     var configuration = SocketServerConfiguration()
     configuration.maxQueuedBytes = 1 << 30
     server = try SocketServer(configuration, handler: handler)
-    port = try await server.start()
+    let bound = try BoundPort(configuration)
+    port = bound.number
+    try await server.start(on: bound)
   }
 
   var url: String { "http://127.0.0.1:\(port)" }
@@ -110,7 +112,9 @@ struct CannedHandler: SocketHandler {
       hub.respond(
         to: id, status: 200, headers: [("Content-Type", "application/json")],
         body: body(for: request))
-    case .abandoned, .heard, .text, .binary, .pong, .overflow, .drained, .closed, .woke: break
+    case .abandoned, .heard, .text, .binary, .pong, .overflow, .drained, .closed, .woke,
+      .starved, .crowded:
+      break
     }
   }
 

@@ -13,8 +13,8 @@ enum RunCommand {
       "run", "measure, with peers and limits in the same run",
       details: [
         """
-        Each figure stands beside those of the others, measured in turns on this machine. A ratio is \
-        ours divided by theirs, round by round: median, and least to most in brackets.
+        Each figure stands beside those of the others, measured in turns on this machine. A \
+        ratio is ours divided by theirs, round by round: median, and least to most in brackets.
         """
       ],
       examples: [.init("holdfast-bench run --only ingest", "one of them")],

@@ -79,6 +79,7 @@ struct OutboxTests {
   @Test(arguments: [
     (LinkFailure.http(status: 400, retryAfter: nil, detail: "no text"), "no text"),
     (.http(status: 413, retryAfter: nil, detail: ""), "too long to send"),
+    (.http(status: 413, retryAfter: nil, detail: "at most 5"), "too long to send: at most 5"),
   ])
   func `a refusal is shown at once, and does not hold up the next`(
     failure: LinkFailure, reason: String

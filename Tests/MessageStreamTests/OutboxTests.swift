@@ -99,6 +99,24 @@ struct OutboxTests {
     #expect(world.accepted == ["good": 1])
   }
 
+  @Test(arguments: [
+    (LinkFailure.refused, false), (.dns(detail: ""), false), (.timeout(.response), true),
+    (.reset, true),
+  ])
+  func `says whether a message may have arrived without an answer`(
+    failure: LinkFailure, mayHave: Bool
+  ) throws {
+    var world = StreamWorld.connected(.ours)
+    world.shop.restStatus = failure
+    world.send("lost?")
+    world.drive { Self.entryStates($0) == [.queued(tries: 1)] }
+    let id = try #require(world.model.outbox.entries.first).id
+    #expect(world.model.outbox.mayHaveArrived(id) == mayHave)
+    world.shop.restStatus = nil
+    world.pass(.seconds(5))
+    #expect(!world.model.outbox.mayHaveArrived(id))
+  }
+
   @Test func `one who is no member any more cannot send, and is told`() {
     var world = StreamWorld.connected(.ours)
     world.server.isMember = false

@@ -32,8 +32,9 @@ enum StreamCommand {
       details: [
         """
         Shows what is kept, fetches what was missed, then follows the shop, and goes on trying \
-        however often the network goes. SIGINT and SIGTERM end it with 0, a second one at once. \
-        SIGHUP refreshes; SIGUSR1 sends it to the background, SIGUSR2 back to the foreground.
+        however often the network goes. SIGINT and SIGTERM end it with 0, a second one at once; \
+        output that nobody takes is given up after 2 s, with 1. SIGHUP refreshes; SIGUSR1 sends \
+        it to the background, SIGUSR2 back to the foreground.
         """,
         StreamEvents.details, StreamConnection.details,
       ],
@@ -102,7 +103,7 @@ enum StreamCommand {
     _ view: any StreamView, _ screen: StreamScreen?
   ) async throws(CommandFailure) -> CommandFailure? {
     // From here on no signal has its usual effect, which is to end the process.
-    let signals = StreamSignals()
+    let signals = StreamSignals(stuck: stuck, hurry: hurry)
     let environment = connection.environment(store: store, lifecycle: signals.lifecycle)
     let stream: ShopStream
     do {
@@ -112,7 +113,7 @@ enum StreamCommand {
     } catch {
       throw CommandFailure(.failed, error.description)
     }
-    signals.obey(refresh: { stream.refresh() }, hurry: { hurry(call.console) })
+    signals.obey(refresh: { stream.refresh() })
     return await run(stream, call, view, screen, until: signals)
   }
 
@@ -164,7 +165,8 @@ enum StreamCommand {
 
   private static func wait(_ time: Duration) async {
     let clock = BootClock()
-    try? await clock.wait(until: clock.now.advanced(by: time))
+    guard (try? await clock.wait(until: clock.now.advanced(by: time))) != nil else { return }
+    Console.watchOutput(stuck)
   }
 
   private static func send(to stream: ShopStream, _ screen: StreamScreen?) async {
@@ -180,9 +182,14 @@ enum StreamCommand {
     }
   }
 
-  private static func hurry(_ console: Console) -> Never {
-    console.diagnostic("holdfast stream: ended at once by a second signal")
+  private static func hurry() -> Never {
     StreamTerminal.restore()
-    _exit(ExitCode.failed.rawValue)
+    Console.abandon("holdfast stream: ended at once by a second signal")
+  }
+
+  private static func stuck() -> Never {
+    StreamTerminal.restore()
+    Console.abandon(
+      "holdfast stream: nobody takes the output; ended without writing the rest of it")
   }
 }

@@ -39,7 +39,7 @@ actor StreamScreen: StreamView {
 
   func end() {
     hasEnded = true
-    _ = StreamTerminal.write(Self.erase)
+    _ = Console.raw(Self.erase)
     StreamTerminal.restore()
   }
 
@@ -85,7 +85,7 @@ actor StreamScreen: StreamView {
     guard !lines.isEmpty || next != bottom else { return }
     bottom = next
     let text = Self.erase + lines.map { $0 + "\n" }.joined() + next
-    if !StreamTerminal.write(text) { _exit(ExitCode.done.rawValue) }
+    if !Console.raw(text) { _exit(ExitCode.done.rawValue) }
   }
 
   /// As much as fits: the status, then the end of what is typed.

@@ -58,7 +58,6 @@ enum StreamCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
-    StreamSecrets.hide()
     var connection = try StreamConnection(call, named: "holdfast stream")
     connection.configuration.journal = call[journal]
     connection.configuration.realtime = !call[noRealtime]
@@ -86,7 +85,7 @@ enum StreamCommand {
     }
     await view.end()
     await store.close()
-    if let failure { throw failure }
+    if let failure { throw await connection.told(failure) }
   }
 
   /// A screen where there is a terminal that can be one.

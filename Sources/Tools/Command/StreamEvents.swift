@@ -61,8 +61,8 @@ struct StreamEvents: StreamView {
   }
 
   /// Writes one line: the time, the event's name, and its own members.
-  func write(_ event: String, _ members: (inout JSONWriter) -> Void) {
-    console.object {
+  func write(_ event: String, done: String? = nil, _ members: (inout JSONWriter) -> Void) {
+    console.object(done: done) {
       $0.key("at")
       $0.string(Self.milliseconds(clock.wall))
       $0.key("event")

@@ -45,6 +45,12 @@ enum StreamText {
     }
   }
 
+  /// Why no server takes a text as a message; `nil` for one that may do.
+  static func fault(of text: String) -> String? {
+    let (count, most) = (text.unicodeScalars.count, MessageLimits().maxCharacters)
+    return count <= most ? nil : "it has \(count) characters, and a message has at most \(most)"
+  }
+
   static func message(_ message: Message, _ style: Style) -> String {
     let name = style.heading(safe(message.username ?? message.user))
     return "\(localTime(message.createdAt))  \(name)  \(safe(message.text))"

@@ -70,7 +70,7 @@ enum SendCommand {
   private static func message(_ text: String) throws(CommandFailure) -> String {
     var content = text
     if text == "-" {
-      content = String(decoding: try TextFile.read("-", atMost: StreamInput.longestLine), as: UTF8.self)
+      content = String(decoding: try TextFile.read("-", atMost: InputLine.longest), as: UTF8.self)
       while content.last?.isNewline == true { content.removeLast() }
     }
     guard !content.isEmpty else {

@@ -21,7 +21,9 @@ enum StreamCommand {
   private static let sendInput = Parameter.flag(
     "send-stdin", "send each line of standard input; usual on a terminal")
   private static let once = Parameter.flag(
-    "once", "end with 0 when it is caught up, with 6 when the server cannot be reached")
+    "once",
+    "end when it is caught up and all that was to be sent is answered: with 0, or 1 when some was "
+      + "not sent, or 6 when the server cannot be reached")
   private static let duration = Parameter.optional(
     "duration", .duration(.milliseconds(1) ... .seconds(366 * 86_400)), usual: "for ever",
     "end after this long, with 0")
@@ -35,6 +37,10 @@ enum StreamCommand {
         however often the network goes. SIGINT and SIGTERM end it with 0, a second one at once; \
         output that nobody takes is given up after 2 s, with 1. SIGHUP refreshes; SIGUSR1 sends \
         it to the background, SIGUSR2 back to the foreground.
+        """,
+        """
+        Standard input is read no faster than the server takes its lines: at most 1,000 wait. A \
+        line over 10,000 characters is refused with a notice.
         """,
         StreamEvents.details, StreamConnection.details,
       ],
@@ -73,7 +79,7 @@ enum StreamCommand {
     if let screen {
       view = screen
     } else if call[Shared.json] {
-      view = StreamEvents(console: call.console)
+      view = StreamObjects(console: call.console)
     } else {
       view = StreamLines(console: call.console)
     }
@@ -121,45 +127,57 @@ enum StreamCommand {
     _ stream: ShopStream, _ call: Invocation, _ view: any StreamView, _ screen: StreamScreen?,
     until signals: StreamSignals
   ) async -> CommandFailure? {
-    await withTaskGroup(of: Void.self) { group in
+    let isTyped = isatty(STDIN_FILENO) == 1
+    let sender = Task { isTyped || call[sendInput] ? await send(to: stream, view, screen) : 0 }
+    // First the input, so that an endless one cannot hold up the end.
+    let end: @Sendable () async -> Void = {
+      sender.cancel(); await stream.close()
+    }
+    return await withTaskGroup(of: Void.self) { group in
       group.addTask {
-        await signals.stop(); await stream.close()
+        await signals.stop(); await end()
       }
       if let limit = call[duration] {
         group.addTask {
-          await wait(limit); await stream.close()
+          await wait(limit); await end()
         }
       }
-      if call[once] {
-        group.addTask {
-          await stream.whole(); await stream.close()
-        }
+      group.addTask {
+        guard call[once] else { return }
+        await finish(stream, isTyped ? nil : sender)
+        await end()
       }
       if let screen { group.addTask { await screen.run() } }
-      if isatty(STDIN_FILENO) == 1 {
-        // The end of a terminal's input ends the command, that of a pipe does not.
+      // The end of a terminal's input ends the command, that of a pipe does not.
+      if isTyped {
         group.addTask {
-          await send(to: stream, screen); await stream.close()
+          _ = await sender.value; await end()
         }
-      } else if call[sendInput] {
-        Task { await send(to: stream, nil) }
       }
-      let failure = await read(stream, isOnce: call[once], view)
-      await stream.close()
+      let (failure, failed) = await read(stream, call, view)
+      await end()
       group.cancelAll()
-      return failure
+      guard failure == nil, call[once] else { return failure }
+      return StreamEnding.unsent(await sender.value + failed)
     }
   }
 
+  /// Returns when the input has ended, what is shown is whole, and all that was sent is answered.
+  private static func finish(_ stream: ShopStream, _ sender: Task<Int, Never>?) async {
+    _ = await sender?.value
+    await stream.settled { $0.isWhole && !$0.hasQueued }
+  }
+
   private static func read(
-    _ stream: ShopStream, isOnce: Bool, _ view: any StreamView
-  ) async -> CommandFailure? {
-    var ending = StreamEnding(shop: stream.configuration.shop, isOnce: isOnce)
+    _ stream: ShopStream, _ call: Invocation, _ view: any StreamView
+  ) async -> (CommandFailure?, failed: Int) {
+    var ending = StreamEnding(
+      shop: stream.configuration.shop, isOnce: call[once], since: BootClock().wall)
     for await update in stream {
       await view.show(update)
-      if let failure = ending.failure(after: update) { return failure }
+      if let failure = ending.failure(after: update) { return (failure, ending.failed) }
     }
-    return nil
+    return (nil, ending.failed)
   }
 
   private static func wait(_ time: Duration) async {
@@ -168,17 +186,42 @@ enum StreamCommand {
     Console.watchOutput(stuck)
   }
 
-  private static func send(to stream: ShopStream, _ screen: StreamScreen?) async {
+  /// Sends what is typed or piped in until its end; says how many lines were refused.
+  private static func send(
+    to stream: ShopStream, _ view: any StreamView, _ screen: StreamScreen?
+  ) async -> Int {
+    var refused = 0
     guard let screen else {
-      for await line in StreamInput.lines() where !line.isEmpty { stream.send(line) }
-      return
+      for await line in StreamInput(InputLines()) where line.bytes > 0 {
+        if let fault = line.fault {
+          refused += 1
+          await view.note("too-long", fault)
+        } else {
+          await send(line.text, to: stream)
+        }
+      }
+      return refused
     }
-    for await keys in StreamInput.keys() {
-      for text in await screen.type(keys) {
-        guard let text else { return }
-        stream.send(text)
+    for await keys in StreamInput(InputKeys()) {
+      for text in await screen.type(Array(keys)) {
+        guard let text else { return refused }
+        if let fault = StreamText.fault(of: text) {
+          refused += 1
+          await view.note("too-long", "this was not sent: \(fault)")
+        } else {
+          await send(text, to: stream)
+        }
       }
     }
+    return refused
+  }
+
+  /// Waits for room, unless only what failed for good fills the outbox: then the stream says so.
+  private static func send(_ text: String, to stream: ShopStream) async {
+    await stream.settled {
+      $0.outbox.entries.count < $0.settings.outboxLimit || !$0.hasQueued
+    }
+    if !Task.isCancelled { stream.send(text) }
   }
 
   private static func hurry() -> Never {
@@ -190,5 +233,12 @@ enum StreamCommand {
     StreamTerminal.restore()
     Console.abandon(
       "holdfast stream: nobody takes the output; ended without writing the rest of it")
+  }
+}
+
+extension StreamModel {
+  /// Whether something waits to be sent.
+  fileprivate var hasQueued: Bool {
+    outbox.entries.contains { if case .queued = $0.state { true } else { false } }
   }
 }

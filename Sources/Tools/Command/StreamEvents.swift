@@ -5,7 +5,7 @@ import LinkWire
 import MessageStream
 
 /// Writes what happens on a stream as JSON, one object a line.
-struct StreamEvents: StreamView {
+struct StreamEvents {
   let console: Console
   private let clock = BootClock()
 
@@ -42,8 +42,6 @@ struct StreamEvents: StreamView {
       $0.string(detail)
     }
   }
-
-  func end() {}
 
   func show(_ message: Message, via: Via) {
     write("message") {
@@ -150,6 +148,21 @@ struct StreamEvents: StreamView {
     let digits = String(fraction / 1_000_000 + 1_000).dropFirst()
     return "\(whole.dropLast()).\(digits)Z"
   }
+}
+
+/// The events of a stream, one behind the other.
+actor StreamObjects: StreamView {
+  private let events: StreamEvents
+
+  init(console: Console) {
+    events = StreamEvents(console: console)
+  }
+
+  func show(_ update: StreamUpdate) { events.show(update) }
+
+  func note(_ kind: String, _ detail: String?) { events.note(kind, detail) }
+
+  func end() {}
 }
 
 /// Where a stream's news go.

@@ -1,5 +1,7 @@
+import CommandKit
 import Foundation
 import HoldfastTestKit
+import LinkCore
 import Testing
 
 /// What `stream` shows, and what it does when nobody takes it.
@@ -37,4 +39,41 @@ import Testing
     print(run.returncode)
     if said: print(said, end="")
     """
+
+  @Test func `counts a notice that comes again and again`() async throws {
+    try await CommandProcess.scratch { directory in
+      let words = [
+        "stream", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
+        "--set", "standby.interval=10ms", "--duration", "500ms",
+      ]
+      let token = ["HOLDFAST_TOKEN": "any.good.token"]
+      let plain = try await CommandProcess.run(words, environment: token)
+      let notice = "-- fetch-failed: refused"
+      #expect(plain.output.contains { $0.wholeMatch(of: /-- \d+ more times/) != nil })
+      #expect(
+        !zip(plain.output, plain.output.dropFirst()).contains { $0 == notice && $1 == notice })
+      let json = try await CommandProcess.run(words + ["--json"], environment: token)
+      #expect(json.output.count { $0.contains("fetch-failed") } > 3)
+    }
+  }
+
+  @Test func `a count comes before what differs, and every 10 minutes`() {
+    var repeats = Repeats()
+    func lines(_ text: String, _ seconds: Int64, isNotice: Bool = true) -> [String] {
+      repeats.lines([text], isNotice: isNotice, at: .zero.advanced(by: .seconds(seconds)))
+    }
+    #expect(lines("a", 0) == ["a"])
+    #expect(lines("a", 30) == [])
+    #expect(lines("b", 60) == ["-- 1 more time", "b"])
+    #expect(lines("b", 659) == [])
+    #expect(lines("b", 660) == ["-- 2 more times"])
+    #expect(lines("b", 1_259) == [])
+    #expect(lines("message", 1_259, isNotice: false) == ["-- 1 more time", "message"])
+    #expect(lines("message", 1_259, isNotice: false) == ["message"])
+    #expect(lines("b", 1_260) == ["b"])
+    #expect(repeats.counted() == [])
+    #expect(lines("b", 1_261) == [])
+    #expect(repeats.lines([], isNotice: false, at: .zero) == [])
+    #expect(repeats.counted() == ["-- 1 more time"])
+  }
 }

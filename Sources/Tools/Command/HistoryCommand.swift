@@ -95,10 +95,12 @@ enum HistoryCommand {
   }
 
   private static func show(_ excerpt: Excerpt, _ call: Invocation) {
-    let events = StreamEvents(console: call.console)
-    let lines = StreamLines(console: call.console)
-    let put: (StreamUpdate) -> Void =
-      call[Shared.json] ? { events.show($0) } : { lines.show($0) }
+    let console = call.console
+    let isJSON = call[Shared.json]
+    let put: (StreamUpdate) -> Void = { update in
+      if isJSON { return StreamEvents(console: console).show(update) }
+      for line in StreamText.lines(for: update, console.style) { console.line(line) }
+    }
     let span = excerpt.messages.first.flatMap { first in
       excerpt.messages.last.map { first.key...$0.key }
     }

@@ -76,4 +76,40 @@ import Testing
     #expect(repeats.lines([], isNotice: false, at: .zero) == [])
     #expect(repeats.counted() == ["-- 1 more time"])
   }
+
+  @Test func `says that there is more, and scrolls back as far as it is told`() async throws {
+    try await CommandShop.run { shop in
+      try await shop.post((1...160).map { "\($0)" })
+      let first = try await run(shop, [])
+      #expect(first.texts == (111...160).map { "\($0)" })
+      #expect(first.notices == ["older messages exist; `stream --older N` shows them"])
+      let kept = try await CommandProcess.run("history", "--data", shop.directory, "--limit", "50")
+      #expect(
+        kept.output.first == "-- the server has older messages; `stream --older N` fetches them")
+      #expect(kept.output.count == 51)
+      let second = try await run(shop, ["--older", "60"])
+      #expect(second.texts == (111...160).map { "\($0)" } + (51...110).map { "\($0)" })
+      #expect(second.notices.count == 1)
+      let all = try await run(shop, ["--older", "1000"])
+      #expect(all.texts == (111...160).map { "\($0)" } + (1...110).map { "\($0)" })
+      #expect(all.notices == [])
+      let plain = try await CommandProcess.run(
+        "history", "--data", shop.directory, "--limit", "160")
+      #expect(plain.output.count == 160)
+    }
+  }
+
+  private func run(
+    _ shop: CommandShop, _ more: [String]
+  ) async throws -> (texts: [String], notices: [String]) {
+    let outcome = try await CommandProcess.run(
+      shop.words("stream", ["--data", shop.directory, "--json", "--once"] + more),
+      environment: ["HOLDFAST_TOKEN": try await shop.token()])
+    #expect(outcome.status == 0)
+    let events = try outcome.output.map { try [String: Any].reading($0) }
+    return (
+      events.filter { $0["event"] as? String == "message" }.compactMap { $0["text"] as? String },
+      events.compactMap { $0["detail"] as? String }
+    )
+  }
 }

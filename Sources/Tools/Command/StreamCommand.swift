@@ -24,6 +24,9 @@ enum StreamCommand {
     "once",
     "end when it is caught up and all that was to be sent is answered: with 0, or 1 when some was "
       + "not sent, or 6 when the server cannot be reached")
+  private static let older = Parameter.option(
+    "older", .integer("N", 0...10_000), default: 0,
+    "first fetch as many messages that are older than those shown")
   private static let duration = Parameter.optional(
     "duration", .duration(.milliseconds(1) ... .seconds(366 * 86_400)), usual: "for ever",
     "end after this long, with 0")
@@ -60,7 +63,7 @@ enum StreamCommand {
       StreamConnection.tokenFile, StreamConnection.tokenCommand, StreamConnection.auth,
       Shared.data, StreamConnection.authorities, StreamConnection.plaintext,
       StreamConnection.proxy, StreamConnection.policyFile, Shared.settings, journal, noRealtime,
-      sendInput, once, duration, Shared.json, action: run)
+      older, sendInput, once, duration, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
@@ -133,6 +136,7 @@ enum StreamCommand {
     let end: @Sendable () async -> Void = {
       sender.cancel(); await stream.close()
     }
+    let (scrolled, scrolling) = AsyncStream.makeStream(of: Void.self)
     return await withTaskGroup(of: Void.self) { group in
       group.addTask {
         await signals.stop(); await end()
@@ -143,6 +147,7 @@ enum StreamCommand {
         }
       }
       group.addTask {
+        await lookBack(stream, call[older], view, until: scrolled)
         guard call[once] else { return }
         await finish(stream, isTyped ? nil : sender)
         await end()
@@ -154,7 +159,7 @@ enum StreamCommand {
           _ = await sender.value; await end()
         }
       }
-      let (failure, failed) = await read(stream, call, view)
+      let (failure, failed) = await read(stream, call, view, scrolling)
       await end()
       group.cancelAll()
       guard failure == nil, call[once] else { return failure }
@@ -168,15 +173,39 @@ enum StreamCommand {
     await stream.settled { $0.isWhole && !$0.hasQueued }
   }
 
+  /// Scrolls back when it is whole, and says when there is more.
+  private static func lookBack(
+    _ stream: ShopStream, _ count: Int, _ view: any StreamView, until scrolled: AsyncStream<Void>
+  ) async {
+    await stream.whole()
+    if count > 0 {
+      stream.loadOlder()
+      for await _ in scrolled {}
+    }
+    let model = await stream.snapshot
+    guard model.isWhole, model.hasOlder else { return }
+    await view.note("older-messages", StreamText.hasOlder)
+  }
+
   private static func read(
-    _ stream: ShopStream, _ call: Invocation, _ view: any StreamView
+    _ stream: ShopStream, _ call: Invocation, _ view: any StreamView,
+    _ scrolling: AsyncStream<Void>.Continuation
   ) async -> (CommandFailure?, failed: Int) {
     var ending = StreamEnding(
       shop: stream.configuration.shop, isOnce: call[once], since: BootClock().wall)
+    var scroll = StreamScroll(by: call[older])
     for await update in stream {
-      await view.show(update)
+      switch scroll.step(after: update) {
+      case .show: await view.show(update)
+      case .hold: break
+      case .ask: stream.loadOlder()
+      case .end(let messages):
+        await view.show(.messages(messages, via: .history))
+        scrolling.finish()
+      }
       if let failure = ending.failure(after: update) { return (failure, ending.failed) }
     }
+    await view.show(.messages(scroll.finish(), via: .history))
     return (nil, ending.failed)
   }
 

@@ -56,13 +56,16 @@ enum StreamText {
     case .status, .history: []
     case .messages(let messages, _): messages.map { message($0, style) }
     case .edited(let messages): messages.map { message($0, style) + " (edited)" }
-    case .gap: ["-- older messages are missing here; history fills them in"]
+    case .gap: ["-- older messages are missing here; `stream --older N` fetches them"]
     case .gapClosed: ["-- no more messages are missing there"]
     case .outbox(let entry): outbox(entry, style).map { [$0] } ?? []
     case .outboxDone: []
     case .notice(let value): [notice(value.kind, value.detail)]
     }
   }
+
+  /// Said where older messages exist than those shown.
+  static let hasOlder = "older messages exist; `stream --older N` shows them"
 
   /// Why no server takes a text as a message; `nil` for one that may do.
   static func fault(of text: String) -> String? {

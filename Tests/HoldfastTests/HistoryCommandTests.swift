@@ -48,6 +48,30 @@ import Testing
     }
   }
 
+  @Test func `shows no more of what waits than it is told`() async throws {
+    try await CommandProcess.scratch { directory in
+      let line = [
+        CommandProcess.path, "stream", "--server", "http://127.0.0.1:1", "--shop", "bakery",
+        "--data", directory, "--json", "--send-stdin",
+      ].joined(separator: " ")
+      let stream = CommandEvents(
+        try LabProcess(
+          ["bash", "-c", "exec \(line) < <(seq 1 60)"],
+          environment: ["HOLDFAST_TOKEN": "any.good.token"]))
+      #expect(await stream.line(with: "outbox", #""60""#) != "")
+      _ = await stream.end()
+      for (limit, count) in [("59", 59), ("60", 60), ("61", 60)] {
+        let words = ["history", "--data", directory, "--limit", limit]
+        let json = try await CommandProcess.run(words + ["--json"])
+        #expect(json.output.count == count)
+        #expect(json.output.last?.contains(#""60""#) == true)
+        let plain = try await CommandProcess.run(words)
+        let hidden = "-- an older one is left out here; --limit shows more"
+        #expect(plain.output.contains(hidden) == (count == 59))
+      }
+    }
+  }
+
   @Test func `shows gaps in their place, and why a message was not sent`() async throws {
     try await CommandProcess.scratch { directory in
       try await Self.fill(directory)
@@ -63,7 +87,7 @@ import Testing
       let plain = try await CommandProcess.run("history", "--data", directory)
       #expect(
         plain.output.map(normal) == [
-          "LOCAL  Ann  one", "-- older messages are missing here; history fills them in",
+          "LOCAL  Ann  one", "-- older messages are missing here; `stream --older N` fetches them",
           "LOCAL  Ann  two", "-- not sent (no member of this shop): three",
         ])
     }

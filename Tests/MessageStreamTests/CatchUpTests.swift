@@ -143,6 +143,15 @@ struct CatchUpTests {
     #expect(world.ledger.problems == [])
   }
 
+  @Test(arguments: Shop.Kind.allCases, [49, 50, 51])
+  func `says whether there is more than the first screen`(kind: Shop.Kind, count: Int) {
+    var world = StreamWorld.connected(kind, messages: count)
+    #expect(world.texts.count == min(count, 50))
+    #expect(world.model.hasOlder == (count > 50))
+    world.scrollToTheBeginning()
+    #expect(!world.model.hasOlder)
+  }
+
   @Test(arguments: Shop.Kind.allCases)
   func `a quiet hour on a standing socket is no absence`(kind: Shop.Kind) {
     var world = StreamWorld.connected(kind)

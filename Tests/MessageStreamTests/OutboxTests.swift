@@ -79,6 +79,7 @@ struct OutboxTests {
   @Test(arguments: [
     (LinkFailure.http(status: 400, retryAfter: nil, detail: "no text"), "no text"),
     (.http(status: 413, retryAfter: nil, detail: ""), "too long to send"),
+    (.http(status: 413, retryAfter: nil, detail: "at most 5"), "too long to send: at most 5"),
   ])
   func `a refusal is shown at once, and does not hold up the next`(
     failure: LinkFailure, reason: String
@@ -96,6 +97,24 @@ struct OutboxTests {
     world.pass(.seconds(1))
     #expect(world.disk.outbox == [])
     #expect(world.accepted == ["good": 1])
+  }
+
+  @Test(arguments: [
+    (LinkFailure.refused, false), (.dns(detail: ""), false), (.timeout(.response), true),
+    (.reset, true),
+  ])
+  func `says whether a message may have arrived without an answer`(
+    failure: LinkFailure, mayHave: Bool
+  ) throws {
+    var world = StreamWorld.connected(.ours)
+    world.shop.restStatus = failure
+    world.send("lost?")
+    world.drive { Self.entryStates($0) == [.queued(tries: 1)] }
+    let id = try #require(world.model.outbox.entries.first).id
+    #expect(world.model.outbox.mayHaveArrived(id) == mayHave)
+    world.shop.restStatus = nil
+    world.pass(.seconds(5))
+    #expect(!world.model.outbox.mayHaveArrived(id))
   }
 
   @Test func `one who is no member any more cannot send, and is told`() {

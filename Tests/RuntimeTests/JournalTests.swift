@@ -220,6 +220,22 @@ struct JournalTests {
     #expect(error.description.hasPrefix("\(scratch("j")):\(line): "))
   }
 
+  @Test(arguments: [
+    ("nonsense", "it is no JSON"), ("{}", "at is missing"), ("[]", "the line is of another type"),
+    (#"{"at":"x"}"#, "at is of another type"), (#"{"at":null}"#, "at is null"),
+    (#"{"at":0,"in":{"say":{"_0":true}}}"#, "in.say._0 is of another type"),
+    (#"{"at":0,"in":{"shout":{}}}"#, "in is of another type"),
+    (#"{"at":0,"out":[{"said":{}}]}"#, "out[0].said._0 is missing"),
+  ])
+  func `says in plain words what is wrong with a line`(text: String, words: String) async throws {
+    let journal = try await open()
+    await journal.close()
+    let whole = try scratch.text(of: "j") + text + "\n"
+    try scratch.write(whole.utf8, to: "j")
+    let error = try #require(throws: JournalError.self) { try read("j") }
+    #expect(error == JournalError(path: scratch("j"), line: 2, .line(words)))
+  }
+
   @Test
   func `damage anywhere is a typed error or another reading, never a crash`() async throws {
     let journal = try await open()

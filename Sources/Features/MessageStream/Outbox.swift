@@ -118,6 +118,11 @@ public struct Outbox: Sendable, Hashable {
     entries.filter { unsure.contains($0.id) }.map(\.createdAt).min()
   }
 
+  /// Whether the server may have an entry although it has not said so.
+  public func mayHaveArrived(_ id: UUID128) -> Bool {
+    unsure.contains(id) || sending?.id == id
+  }
+
   func mayTry(at now: Instant) -> Bool {
     sending == nil && !awaitsCredentials && (notBefore ?? now) <= now
   }

@@ -19,6 +19,15 @@ extension StreamModel {
     }
   }
 
+  /// Whether more than what is shown is known to exist, here or on the server.
+  ///
+  /// A server without positions says so only when it is first asked; a full first screen counts.
+  public var hasOlder: Bool {
+    guard history.hasMore, let oldest = history.oldest else { return false }
+    guard let position = oldest.position else { return history.shown >= settings.historyPage }
+    return position.offset > 1
+  }
+
   private mutating func read(before key: TimelineKey, _ step: inout Step) {
     guard !history.isReading else { return }
     history.isReading = true

@@ -131,7 +131,7 @@ extension StreamModel {
 
   private static func reason(of failure: LinkFailure) -> String {
     guard case .http(let status, _, let detail) = failure else { return "refused" }
-    if status == 413 { return "too long to send" }
+    if status == 413 { return detail.isEmpty ? "too long to send" : "too long to send: \(detail)" }
     return detail.isEmpty ? "the server answered \(status)" : detail
   }
 

@@ -144,7 +144,14 @@ public final class ShopStream: Sendable, AsyncSequence {
 
   /// Returns when everything that the server had is stored and shown, or the stream has ended, or
   /// the task is cancelled.
-  public func whole() async { await driver.settle(\.isWhole) }
+  public func whole() async { await settled(\.isWhole) }
+
+  /// Returns when all commands given before were taken and the model is as `isSettled` says, or the
+  /// stream has ended, or the task is cancelled.
+  public func settled(_ isSettled: @escaping @Sendable (StreamModel) -> Bool) async {
+    await commands.drained()
+    await driver.settle(isSettled)
+  }
 
   /// Closes the socket with 1000 and ends the sequence; what was accepted is stored.
   ///

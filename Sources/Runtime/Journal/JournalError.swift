@@ -81,3 +81,27 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
     }
   }
 }
+
+extension JournalError {
+  /// What is wrong with a line, without the names of Swift's types.
+  static func words(for error: any Error) -> String {
+    switch error as? DecodingError {
+    case .dataCorrupted(let context)? where context.codingPath.isEmpty: return "it is no JSON"
+    case .dataCorrupted(let context)?: return "\(place(context)) cannot be so"
+    case .keyNotFound(let key, let context)?: return "\(place(context, key)) is missing"
+    case .typeMismatch(_, let context)?: return "\(place(context)) is of another type"
+    case .valueNotFound(_, let context)?: return "\(place(context)) is null"
+    case _: return "it holds what cannot be"
+    }
+  }
+
+  /// Such as `input.send._0[2]`; the line itself has no name.
+  private static func place(
+    _ context: DecodingError.Context, _ last: (any CodingKey)? = nil
+  ) -> String {
+    let path = context.codingPath + [last].compactMap(\.self)
+    let names = path.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }
+    let text = names.joined()
+    return text.isEmpty ? "the line" : text.hasPrefix(".") ? String(text.dropFirst()) : text
+  }
+}

@@ -50,7 +50,7 @@ public struct JournalReader<M: Machine>: ~Copyable {
     do {
       return (try decoder.decode(JournalLine<M>.self, from: Data(line.bytes)), line.number)
     } catch {
-      throw self.error(at: line.number, .line("\(error)"))
+      throw self.error(at: line.number, .line(JournalError.words(for: error)))
     }
   }
 
@@ -72,7 +72,7 @@ public struct JournalReader<M: Machine>: ~Copyable {
     } catch let error as JournalError {
       throw error
     } catch {
-      throw JournalError(path: path, line: 1, .header("\(error)"))
+      throw JournalError(path: path, line: 1, .header(JournalError.words(for: error)))
     }
     return header
   }

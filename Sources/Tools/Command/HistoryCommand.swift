@@ -9,7 +9,8 @@ enum HistoryCommand {
   private static let shop = Parameter.optional(
     "shop", Format.shop, usual: "the only one that is kept", "the shop")
   private static let limit = Parameter.option(
-    "limit", .integer("N", 1...100_000), default: 50, "how many messages at most")
+    "limit", .integer("N", 1...100_000), default: 50,
+    "how many messages at most, and how many of those that wait to be sent")
   private static let before = Parameter.optional(
     "before", Format.message, "only messages older than this one")
 
@@ -63,6 +64,10 @@ enum HistoryCommand {
     var messages: [Message]
     var gaps: [Gap] = []
     var outbox: [OutboxEntry] = []
+    /// Entries of the outbox that are left out, all older.
+    var hidden = 0
+    /// Whether the server has older messages than the first, and none of them is kept.
+    var hasUnfetched = false
   }
 
   private static func look(
@@ -74,12 +79,25 @@ enum HistoryCommand {
     }
     let newest = try await store.load(shop, limit: call[limit])
     guard let id = call[before] else {
+      let outbox = newest.outbox.suffix(call[limit])
       return .excerpt(
-        Excerpt(messages: newest.messages, gaps: newest.gaps, outbox: newest.outbox))
+        Excerpt(
+          messages: newest.messages, gaps: newest.gaps, outbox: Array(outbox),
+          hidden: newest.outbox.count - outbox.count,
+          hasUnfetched: !newest.hasOlder && isLate(newest.messages.first)))
     }
     guard let key = try await key(of: id, in: shop, store) else { return .noSuch(id) }
     let older = try await store.older(than: key, in: shop, limit: call[limit])
-    return .excerpt(Excerpt(messages: older, gaps: newest.gaps))
+    var excerpt = Excerpt(messages: older, gaps: newest.gaps)
+    if let first = older.first, isLate(first) {
+      excerpt.hasUnfetched = try await store.older(than: first.key, in: shop, limit: 1).isEmpty
+    }
+    return .excerpt(excerpt)
+  }
+
+  /// Whether the server said of a message that it is not its first.
+  private static func isLate(_ message: Message?) -> Bool {
+    (message?.position?.offset ?? 1) > 1
   }
 
   /// Where a message stands; looks back from the newest, page by page.
@@ -95,10 +113,15 @@ enum HistoryCommand {
   }
 
   private static func show(_ excerpt: Excerpt, _ call: Invocation) {
-    let events = StreamEvents(console: call.console)
-    let lines = StreamLines(console: call.console)
-    let put: (StreamUpdate) -> Void =
-      call[Shared.json] ? { events.show($0) } : { lines.show($0) }
+    let console = call.console
+    let isJSON = call[Shared.json]
+    let put: (StreamUpdate) -> Void = { update in
+      if isJSON { return StreamEvents(console: console).show(update) }
+      for line in StreamText.lines(for: update, console.style) { console.line(line) }
+    }
+    if excerpt.hasUnfetched, !isJSON {
+      console.line("-- the server has older messages; `stream --older N` fetches them")
+    }
     let span = excerpt.messages.first.flatMap { first in
       excerpt.messages.last.map { first.key...$0.key }
     }
@@ -110,11 +133,15 @@ enum HistoryCommand {
       }
       put(.messages([message], via: .history))
     }
+    if excerpt.hidden > 0, !isJSON {
+      let left = excerpt.hidden == 1 ? "an older one is" : "\(excerpt.hidden) older ones are"
+      console.line("-- \(left) left out here; --limit shows more")
+    }
     for entry in excerpt.outbox {
-      if call[Shared.json] {
+      if isJSON {
         put(.outbox(entry))
       } else {
-        call.console.line(StreamText.waiting(entry, call.console.style))
+        console.line(StreamText.waiting(entry, console.style))
       }
     }
   }

@@ -35,8 +35,10 @@ struct HoldfastCommand {
   }
 
   static func main() async {
-    Console.ignoreBrokenPipes()
     let words = Array(CommandLine.arguments.dropFirst())
+    // Before anything else: until here every user of this machine can read a token among them.
+    StreamSecrets.hide()
+    Console.ignoreBrokenPipes()
     let code = await Program(root, version: version).run(words) { name in
       guard let value = unsafe getenv(name) else { return nil }
       return unsafe String(cString: value)

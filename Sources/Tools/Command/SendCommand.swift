@@ -43,8 +43,9 @@ enum SendCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
-    StreamSecrets.hide()
-    var connection = try StreamConnection(call, named: "holdfast send")
+    let clock = BootClock()
+    let end = clock.now.advanced(by: call[timeout])
+    var connection = try StreamConnection(call, named: "holdfast send", within: call[timeout])
     connection.configuration.realtime = false
     let message = try message(call[text])
     let (store, isKept) = try await store(call)
@@ -55,21 +56,29 @@ enum SendCommand {
     } catch {
       throw CommandFailure(.failed, error.description)
     }
-    let result = await deliver(message, call, stream, isKept: isKept)
+    var delivery = Delivery(text: message, since: clock.wall, shop: stream.configuration.shop)
+    await delivery.follow(stream, until: end)
+    let result = await delivery.result(within: call[timeout], of: stream, isKept: isKept)
     await stream.close()
     await store.close()
     switch result {
     case .success(let sent): show(sent, on: call)
-    case .failure(let failure): throw failure
+    case .failure(let failure): throw await connection.told(failure)
     }
   }
 
   private static func message(_ text: String) throws(CommandFailure) -> String {
-    guard text == "-" else { return text }
-    var content = String(decoding: try TextFile.read("-"), as: UTF8.self)
-    while content.last?.isNewline == true { content.removeLast() }
+    var content = text
+    if text == "-" {
+      content = String(decoding: try TextFile.read("-", atMost: InputLine.longest), as: UTF8.self)
+      while content.last?.isNewline == true { content.removeLast() }
+    }
     guard !content.isEmpty else {
       throw CommandFailure(.usage, "standard input holds no message", remedy: "give it some text")
+    }
+    if let fault = StreamText.fault(of: content) {
+      throw CommandFailure(
+        .failed, "the message was not sent: \(fault)", remedy: "send it in parts")
     }
     return content
   }
@@ -89,38 +98,13 @@ enum SendCommand {
     }
   }
 
-  private static func deliver(
-    _ text: String, _ call: Invocation, _ stream: ShopStream, isKept: Bool
-  ) async -> Result<Sent, CommandFailure> {
-    let clock = BootClock()
-    let limit = call[timeout]
-    let delivery = Delivery(text: text, since: clock.wall, shop: stream.configuration.shop)
-    stream.send(text)
-    return await withTaskGroup(of: Result<Sent, CommandFailure>?.self) { group in
-      group.addTask {
-        var delivery = delivery
-        for await update in stream {
-          if let result = await delivery.result(after: update, of: stream) { return result }
-        }
-        return .failure(delivery.timedOut(after: limit, isKept: isKept))
-      }
-      group.addTask {
-        try? await clock.wait(until: clock.now.advanced(by: limit))
-        return nil
-      }
-      var result = await group.next() ?? nil
-      group.cancelAll()
-      if result == nil { result = await group.next() ?? nil }
-      return result ?? .failure(delivery.timedOut(after: limit, isKept: isKept))
-    }
-  }
-
   private static func show(_ sent: Sent, on call: Invocation) {
     let createdAt = RFC3339.format(sent.createdAt)
+    let done = "the server has the message as \(sent.id)"
     guard call[Shared.json] else {
-      return call.console.line("sent \(sent.id) at \(createdAt)")
+      return call.console.line("sent \(sent.id) at \(createdAt)", done: done)
     }
-    StreamEvents(console: call.console).write("sent") {
+    StreamEvents(console: call.console).write("sent", done: done) {
       $0.key("key")
       $0.string(sent.key.description)
       $0.key("id")
@@ -143,6 +127,7 @@ private struct Delivery: Sendable {
   let text: String
   let since: Timestamp
   let shop: ShopID
+  private var outcome: Result<Sent, CommandFailure>?
   private var lastFailure: LinkFailure?
   private var ending: StreamEnding
   private var key: UUID128?
@@ -156,7 +141,39 @@ private struct Delivery: Sendable {
     ending = StreamEnding(shop: shop)
   }
 
-  mutating func result(
+  /// Sends it, and follows it until its fate is known or its time is over.
+  mutating func follow(_ stream: ShopStream, until end: Instant) async {
+    stream.send(text)
+    let start = self
+    self = await withTaskGroup(of: Delivery?.self) { group in
+      group.addTask {
+        var delivery = start
+        for await update in stream {
+          delivery.outcome = await delivery.outcome(after: update, of: stream)
+          if delivery.outcome != nil { break }
+        }
+        return delivery
+      }
+      group.addTask {
+        try? await BootClock().wait(until: end)
+        return nil
+      }
+      let first = await group.next() ?? nil
+      group.cancelAll()
+      let last = await group.next() ?? nil
+      return first ?? last ?? start
+    }
+  }
+
+  /// What became of it; a failure when that is not known.
+  func result(
+    within limit: Duration, of stream: ShopStream, isKept: Bool
+  ) async -> Result<Sent, CommandFailure> {
+    if let outcome { return outcome }
+    return .failure(await timedOut(after: limit, stream, isKept: isKept))
+  }
+
+  private mutating func outcome(
     after update: StreamUpdate, of stream: ShopStream
   ) async -> Result<Sent, CommandFailure>? {
     switch update {
@@ -188,13 +205,24 @@ private struct Delivery: Sendable {
     }
   }
 
-  func timedOut(after limit: Duration, isKept: Bool) -> CommandFailure {
+  private func timedOut(
+    after limit: Duration, _ stream: ShopStream, isKept: Bool
+  ) async -> CommandFailure {
     let cause = lastFailure.map { " (\(StreamText.safe(StreamReason.text($0))))" } ?? ""
+    let outbox = await stream.snapshot.outbox
+    // What left the outbox unseen has arrived.
+    let entry = outbox.entries.first { $0.text == text && $0.createdAt >= since }
+    let mayHaveArrived = entry.map { outbox.mayHaveArrived($0.id) } ?? true
+    let remedy =
+      if isKept {
+        "it is kept, and the next stream or send with this --data sends it"
+      } else if mayHaveArrived {
+        "it may have arrived; look before you send it again"
+      } else {
+        "it did not arrive; send it again later"
+      }
     return CommandFailure(
       lastFailure.map { ExitCode($0) } ?? .unreachable,
-      "the server did not confirm the message within \(limit.text)\(cause)",
-      remedy: isKept
-        ? "it is kept, and the next stream or send with this --data sends it"
-        : "it may have arrived; look before you send it again")
+      "the server did not confirm the message within \(limit.text)\(cause)", remedy: remedy)
   }
 }

@@ -26,7 +26,9 @@ struct ServerSignals: Sendable {
   ]
 
   /// Returns once no signal has its usual effect any more, which is to end the process.
-  init() {
+  ///
+  /// - Parameter noted: called first, also while everything else waits for something.
+  init(_ noted: @escaping @Sendable (ServerSignal) -> Void = { _ in }) {
     let (stream, continuation) = AsyncStream.makeStream(
       of: ServerSignal.self, bufferingPolicy: .bufferingNewest(16))
     let queue = DispatchQueue(label: "holdfast.command.signals")
@@ -37,7 +39,10 @@ struct ServerSignals: Sendable {
         _ = Darwin.signal(signal, SIG_IGN)
       #endif
       let source = DispatchSource.makeSignalSource(signal: signal, queue: queue)
-      source.setEventHandler { continuation.yield(meaning) }
+      source.setEventHandler {
+        noted(meaning)
+        continuation.yield(meaning)
+      }
       registered.enter()
       source.setRegistrationHandler { registered.leave() }
       source.activate()

@@ -21,7 +21,12 @@ enum StreamCommand {
   private static let sendInput = Parameter.flag(
     "send-stdin", "send each line of standard input; usual on a terminal")
   private static let once = Parameter.flag(
-    "once", "end with 0 when it is caught up, with 6 when the server cannot be reached")
+    "once",
+    "end when it is caught up and all that was to be sent is answered: with 0, or 1 when some was "
+      + "not sent, or 6 when the server cannot be reached")
+  private static let older = Parameter.option(
+    "older", .integer("N", 0...10_000), default: 0,
+    "first fetch as many messages that are older than those shown")
   private static let duration = Parameter.optional(
     "duration", .duration(.milliseconds(1) ... .seconds(366 * 86_400)), usual: "for ever",
     "end after this long, with 0")
@@ -32,8 +37,13 @@ enum StreamCommand {
       details: [
         """
         Shows what is kept, fetches what was missed, then follows the shop, and goes on trying \
-        however often the network goes. SIGINT and SIGTERM end it with 0, a second one at once. \
-        SIGHUP refreshes; SIGUSR1 sends it to the background, SIGUSR2 back to the foreground.
+        however often the network goes. SIGINT and SIGTERM end it with 0, a second one at once; \
+        output that nobody takes is given up after 2 s, with 1. SIGHUP refreshes; SIGUSR1 sends \
+        it to the background, SIGUSR2 back to the foreground.
+        """,
+        """
+        Standard input is read no faster than the server takes its lines: at most 1,000 wait. A \
+        line over 10,000 characters is refused with a notice.
         """,
         StreamEvents.details, StreamConnection.details,
       ],
@@ -53,11 +63,10 @@ enum StreamCommand {
       StreamConnection.tokenFile, StreamConnection.tokenCommand, StreamConnection.auth,
       Shared.data, StreamConnection.authorities, StreamConnection.plaintext,
       StreamConnection.proxy, StreamConnection.policyFile, Shared.settings, journal, noRealtime,
-      sendInput, once, duration, Shared.json, action: run)
+      older, sendInput, once, duration, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
-    StreamSecrets.hide()
     var connection = try StreamConnection(call, named: "holdfast stream")
     connection.configuration.journal = call[journal]
     connection.configuration.realtime = !call[noRealtime]
@@ -73,7 +82,7 @@ enum StreamCommand {
     if let screen {
       view = screen
     } else if call[Shared.json] {
-      view = StreamEvents(console: call.console)
+      view = StreamObjects(console: call.console)
     } else {
       view = StreamLines(console: call.console)
     }
@@ -85,7 +94,7 @@ enum StreamCommand {
     }
     await view.end()
     await store.close()
-    if let failure { throw failure }
+    if let failure { throw await connection.told(failure) }
   }
 
   /// A screen where there is a terminal that can be one.
@@ -102,7 +111,7 @@ enum StreamCommand {
     _ view: any StreamView, _ screen: StreamScreen?
   ) async throws(CommandFailure) -> CommandFailure? {
     // From here on no signal has its usual effect, which is to end the process.
-    let signals = StreamSignals()
+    let signals = StreamSignals(stuck: stuck, hurry: hurry)
     let environment = connection.environment(store: store, lifecycle: signals.lifecycle)
     let stream: ShopStream
     do {
@@ -112,7 +121,7 @@ enum StreamCommand {
     } catch {
       throw CommandFailure(.failed, error.description)
     }
-    signals.obey(refresh: { stream.refresh() }, hurry: { hurry(call.console) })
+    signals.obey(refresh: { stream.refresh() })
     return await run(stream, call, view, screen, until: signals)
   }
 
@@ -121,68 +130,144 @@ enum StreamCommand {
     _ stream: ShopStream, _ call: Invocation, _ view: any StreamView, _ screen: StreamScreen?,
     until signals: StreamSignals
   ) async -> CommandFailure? {
-    await withTaskGroup(of: Void.self) { group in
+    let isTyped = isatty(STDIN_FILENO) == 1
+    let sender = Task { isTyped || call[sendInput] ? await send(to: stream, view, screen) : 0 }
+    // First the input, so that an endless one cannot hold up the end.
+    let end: @Sendable () async -> Void = {
+      sender.cancel(); await stream.close()
+    }
+    let (scrolled, scrolling) = AsyncStream.makeStream(of: Void.self)
+    return await withTaskGroup(of: Void.self) { group in
       group.addTask {
-        await signals.stop(); await stream.close()
+        await signals.stop(); await end()
       }
       if let limit = call[duration] {
         group.addTask {
-          await wait(limit); await stream.close()
+          await wait(limit); await end()
         }
       }
-      if call[once] {
-        group.addTask {
-          await stream.whole(); await stream.close()
-        }
+      group.addTask {
+        await lookBack(stream, call[older], view, until: scrolled)
+        guard call[once] else { return }
+        await finish(stream, isTyped ? nil : sender)
+        await end()
       }
       if let screen { group.addTask { await screen.run() } }
-      if isatty(STDIN_FILENO) == 1 {
-        // The end of a terminal's input ends the command, that of a pipe does not.
+      // The end of a terminal's input ends the command, that of a pipe does not.
+      if isTyped {
         group.addTask {
-          await send(to: stream, screen); await stream.close()
+          _ = await sender.value; await end()
         }
-      } else if call[sendInput] {
-        Task { await send(to: stream, nil) }
       }
-      let failure = await read(stream, isOnce: call[once], view)
-      await stream.close()
+      let (failure, failed) = await read(stream, call, view, scrolling)
+      await end()
       group.cancelAll()
-      return failure
+      guard failure == nil, call[once] else { return failure }
+      return StreamEnding.unsent(await sender.value + failed)
     }
   }
 
-  private static func read(
-    _ stream: ShopStream, isOnce: Bool, _ view: any StreamView
-  ) async -> CommandFailure? {
-    var ending = StreamEnding(shop: stream.configuration.shop, isOnce: isOnce)
-    for await update in stream {
-      await view.show(update)
-      if let failure = ending.failure(after: update) { return failure }
+  /// Returns when the input has ended, what is shown is whole, and all that was sent is answered.
+  private static func finish(_ stream: ShopStream, _ sender: Task<Int, Never>?) async {
+    _ = await sender?.value
+    await stream.settled { $0.isWhole && !$0.hasQueued }
+  }
+
+  /// Scrolls back when it is whole, and says when there is more.
+  private static func lookBack(
+    _ stream: ShopStream, _ count: Int, _ view: any StreamView, until scrolled: AsyncStream<Void>
+  ) async {
+    await stream.whole()
+    if count > 0 {
+      stream.loadOlder()
+      for await _ in scrolled {}
     }
-    return nil
+    let model = await stream.snapshot
+    guard model.isWhole, model.hasOlder else { return }
+    await view.note("older-messages", StreamText.hasOlder)
+  }
+
+  private static func read(
+    _ stream: ShopStream, _ call: Invocation, _ view: any StreamView,
+    _ scrolling: AsyncStream<Void>.Continuation
+  ) async -> (CommandFailure?, failed: Int) {
+    var ending = StreamEnding(
+      shop: stream.configuration.shop, isOnce: call[once], since: BootClock().wall)
+    var scroll = StreamScroll(by: call[older])
+    for await update in stream {
+      switch scroll.step(after: update) {
+      case .show: await view.show(update)
+      case .hold: break
+      case .ask: stream.loadOlder()
+      case .end(let messages):
+        await view.show(.messages(messages, via: .history))
+        scrolling.finish()
+      }
+      if let failure = ending.failure(after: update) { return (failure, ending.failed) }
+    }
+    await view.show(.messages(scroll.finish(), via: .history))
+    return (nil, ending.failed)
   }
 
   private static func wait(_ time: Duration) async {
     let clock = BootClock()
-    try? await clock.wait(until: clock.now.advanced(by: time))
+    guard (try? await clock.wait(until: clock.now.advanced(by: time))) != nil else { return }
+    Console.watchOutput(stuck)
   }
 
-  private static func send(to stream: ShopStream, _ screen: StreamScreen?) async {
+  /// Sends what is typed or piped in until its end; says how many lines were refused.
+  private static func send(
+    to stream: ShopStream, _ view: any StreamView, _ screen: StreamScreen?
+  ) async -> Int {
+    var refused = 0
     guard let screen else {
-      for await line in StreamInput.lines() where !line.isEmpty { stream.send(line) }
-      return
+      for await line in StreamInput(InputLines()) where line.bytes > 0 {
+        if let fault = line.fault {
+          refused += 1
+          await view.note("too-long", fault)
+        } else {
+          await send(line.text, to: stream)
+        }
+      }
+      return refused
     }
-    for await keys in StreamInput.keys() {
-      for text in await screen.type(keys) {
-        guard let text else { return }
-        stream.send(text)
+    for await keys in StreamInput(InputKeys()) {
+      for text in await screen.type(Array(keys)) {
+        guard let text else { return refused }
+        if let fault = StreamText.fault(of: text) {
+          refused += 1
+          await view.note("too-long", "this was not sent: \(fault)")
+        } else {
+          await send(text, to: stream)
+        }
       }
     }
+    return refused
   }
 
-  private static func hurry(_ console: Console) -> Never {
-    console.diagnostic("holdfast stream: ended at once by a second signal")
+  /// Waits for room, unless only what failed for good fills the outbox: then the stream says so.
+  private static func send(_ text: String, to stream: ShopStream) async {
+    await stream.settled {
+      $0.outbox.entries.count < $0.settings.outboxLimit || !$0.hasQueued
+    }
+    if !Task.isCancelled { stream.send(text) }
+  }
+
+  private static func hurry() -> Never {
     StreamTerminal.restore()
-    _exit(ExitCode.failed.rawValue)
+    Console.abandon("holdfast stream: ended at once by a second signal")
+  }
+
+  private static func stuck() -> Never {
+    StreamTerminal.restore()
+    Console.abandon(
+      "holdfast stream: nobody takes the output; ended without writing the rest of it")
+  }
+}
+
+extension StreamModel {
+  /// Whether something waits to be sent.
+  fileprivate var hasQueued: Bool {
+    outbox.entries.contains { if case .queued = $0.state { true } else { false } }
   }
 }

@@ -11,7 +11,8 @@ struct StreamConnection {
   static let shop = Parameter.required("shop", Format.shop, "the shop")
   static let token = Parameter.optional(
     "token", .text("TOKEN"), usual: "$HOLDFAST_TOKEN",
-    "the token, or @FILE to read it once from a file")
+    "the token, or @FILE to read it once from a file; better in HOLDFAST_TOKEN or --token-file: "
+      + "process lists may show it for a moment, and shells keep it")
   static let tokenFile = Parameter.optional(
     "token-file", .text("FILE"), "read the token here, and again when a new one is needed")
   static let tokenCommand = Parameter.optional(
@@ -31,8 +32,8 @@ struct StreamConnection {
 
   /// What every help text of theirs says about tokens.
   static let details = """
-    A token is hidden from process lists as soon as the program runs, but the shell may keep the \
-    command line; HOLDFAST_TOKEN can be read by the same user only. Without --token-file or \
+    HOLDFAST_TOKEN can be read by the same user only; --token is hidden from process lists as \
+    soon as the program runs. Without --token-file or \
     --token-command a token that the server refuses ends the command with 3.
     """
 
@@ -42,13 +43,18 @@ struct StreamConnection {
   var host: String
 
   /// Reads the options; refuses what cannot work before anything is opened.
-  init(_ call: Invocation, named command: String) throws(CommandFailure) {
+  ///
+  /// - Parameter limit: how long a pipe with a token may take, if less than a renewal may.
+  init(
+    _ call: Invocation, named command: String, within limit: Duration = .seconds(86_400)
+  ) throws(CommandFailure) {
     let address = try ServerAddress(call[Self.server], allowsPlaintext: call[Self.plaintext])
     let policy = try Self.policy(call)
     host = address.host
     configuration = StreamConfiguration(
       server: address.url, shop: call[Self.shop], policy: policy, authentication: call[Self.auth])
-    tokens = try Self.tokens(call, limit: policy.gate.refreshTimeout, for: command)
+    let times = (first: min(limit, policy.gate.refreshTimeout), later: policy.gate.refreshTimeout)
+    tokens = try Self.tokens(call, within: times, for: command)
     do throws(LinkFailure) {
       network = try Platform.network(
         authorities: try Self.readable(call[Self.authorities]), proxy: call[Self.proxy],
@@ -64,6 +70,16 @@ struct StreamConnection {
     StreamEnvironment(
       network: network, store: store, reachability: Platform.reachability(of: host),
       lifecycle: lifecycle, tokens: tokens)
+  }
+
+  /// Why the command ends, when a token command that gave up is told from a server that refused.
+  func told(_ failure: CommandFailure) async -> CommandFailure {
+    guard failure == StreamEnding.signIn, let command = tokens as? ShellTokens,
+      await command.asksForSignIn
+    else { return failure }
+    return CommandFailure(
+      .signInNeeded, "the token command says that the user must sign in (status 3)",
+      remedy: "sign in again")
   }
 
   private static func policy(_ call: Invocation) throws(CommandFailure) -> LinkPolicy {
@@ -86,7 +102,7 @@ struct StreamConnection {
   }
 
   private static func tokens(
-    _ call: Invocation, limit: Duration, for command: String
+    _ call: Invocation, within times: (first: Duration, later: Duration), for command: String
   ) throws(CommandFailure) -> any TokenSource {
     let given = [call[token], call[tokenFile], call[tokenCommand]].compactMap(\.self)
     guard given.count < 2 else {
@@ -97,19 +113,21 @@ struct StreamConnection {
     let console = call.console
     let note: @Sendable (String) -> Void = { console.diagnostic("\(command): \($0)") }
     if let line = call[tokenCommand] {
-      return ShellTokens(command: line, limit: limit, note: note)
+      return ShellTokens(command: line, limit: times.later, note: note)
     }
-    if let path = call[tokenFile], path != "-" {
-      _ = try StreamToken.read(path)
-      return FileTokens(path: path, note: note)
+    if let path = call[tokenFile] {
+      let first = try StreamToken.read(path, within: times.first)
+      guard path != "-" else { return FixedToken(first) }
+      return FileTokens(path: path, first: first, limit: times.later, note: note)
     }
-    if call[tokenFile] != nil { return FixedToken(try StreamToken.read("-")) }
     guard let text = call[token] ?? call.environment("HOLDFAST_TOKEN"), !text.isEmpty else {
       throw CommandFailure(
         .signInNeeded, "there is no token",
         remedy: "set HOLDFAST_TOKEN, or add --token-file FILE; `holdfast token` makes one")
     }
-    if text.hasPrefix("@") { return FixedToken(try StreamToken.read(String(text.dropFirst()))) }
+    if text.hasPrefix("@") {
+      return FixedToken(try StreamToken.read(String(text.dropFirst()), within: times.first))
+    }
     guard let clean = StreamToken.clean(text) else { throw StreamToken.unfit("the token") }
     return FixedToken(clean)
   }

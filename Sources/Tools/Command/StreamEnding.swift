@@ -8,14 +8,21 @@ struct StreamEnding {
   let shop: ShopID
   /// Whether it must be caught up soon, instead of trying for ever.
   let isOnce: Bool
+  /// When the command began.
+  private let since: Timestamp?
   /// All tries of the socket failed.
   private var isExhausted = false
+  /// What waits to be sent, as far as it was seen.
+  private var waiting: Set<UUID128> = []
+  /// How many messages failed for good.
+  private(set) var failed = 0
   /// The store was read when there was a status.
   private var isLoaded = false
 
-  init(shop: ShopID, isOnce: Bool = false) {
+  init(shop: ShopID, isOnce: Bool = false, since: Timestamp? = nil) {
     self.shop = shop
     self.isOnce = isOnce
+    self.since = since
   }
 
   /// The failure that an update means; `nil` while there is hope.
@@ -26,7 +33,20 @@ struct StreamEnding {
       isExhausted = status.state == .failed
       return failure(of: status)
     case .notice(let notice): return failure(of: notice)
-    case .messages, .edited, .gap, .gapClosed, .outbox, .outboxDone, .history: return nil
+    case .outbox(let entry): note(entry)
+    case .outboxDone(let id, _): waiting.remove(id)
+    case .messages, .edited, .gap, .gapClosed, .history: break
+    }
+    return nil
+  }
+
+  private mutating func note(_ entry: OutboxEntry) {
+    switch entry.state {
+    case .queued: waiting.insert(entry.id)
+    case .failed:
+      // What failed in an earlier run was told then.
+      let isNew = since.map { entry.createdAt >= $0 } ?? false
+      if waiting.remove(entry.id) != nil || isNew { failed += 1 }
     }
   }
 
@@ -71,6 +91,14 @@ struct StreamEnding {
   static let signIn = CommandFailure(
     .signInNeeded, "the server does not take the token",
     remedy: "sign in again, or make a token with `holdfast token`")
+
+  /// What the end of a command means that should send all it was given.
+  static func unsent(_ count: Int) -> CommandFailure? {
+    guard count > 0 else { return nil }
+    return CommandFailure(
+      .failed, count == 1 ? "a message was not sent" : "\(count) messages were not sent",
+      remedy: "the output says which, and why")
+  }
 
   /// What a link's failure means for whoever typed the command.
   static func failure(_ failure: LinkFailure, _ shop: ShopID) -> CommandFailure {

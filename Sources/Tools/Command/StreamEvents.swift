@@ -5,7 +5,7 @@ import LinkWire
 import MessageStream
 
 /// Writes what happens on a stream as JSON, one object a line.
-struct StreamEvents: StreamView {
+struct StreamEvents {
   let console: Console
   private let clock = BootClock()
 
@@ -43,8 +43,6 @@ struct StreamEvents: StreamView {
     }
   }
 
-  func end() {}
-
   func show(_ message: Message, via: Via) {
     write("message") {
       $0.key("id")
@@ -61,8 +59,8 @@ struct StreamEvents: StreamView {
   }
 
   /// Writes one line: the time, the event's name, and its own members.
-  func write(_ event: String, _ members: (inout JSONWriter) -> Void) {
-    console.object {
+  func write(_ event: String, done: String? = nil, _ members: (inout JSONWriter) -> Void) {
+    console.object(done: done) {
       $0.key("at")
       $0.string(Self.milliseconds(clock.wall))
       $0.key("event")
@@ -150,6 +148,21 @@ struct StreamEvents: StreamView {
     let digits = String(fraction / 1_000_000 + 1_000).dropFirst()
     return "\(whole.dropLast()).\(digits)Z"
   }
+}
+
+/// The events of a stream, one behind the other.
+actor StreamObjects: StreamView {
+  private let events: StreamEvents
+
+  init(console: Console) {
+    events = StreamEvents(console: console)
+  }
+
+  func show(_ update: StreamUpdate) { events.show(update) }
+
+  func note(_ kind: String, _ detail: String?) { events.note(kind, detail) }
+
+  func end() {}
 }
 
 /// Where a stream's news go.

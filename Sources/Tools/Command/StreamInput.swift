@@ -6,45 +6,98 @@ import Dispatch
   import Darwin
 #endif
 
-/// Standard input as it comes.
-enum StreamInput {
-  /// A message has at most 10,000 characters of 4 bytes; a longer line goes on as the next.
-  static let longestLine = 40_000
+/// Standard input, read as far as it is asked for: what nobody wants yet stays in the pipe.
+///
+/// One loop reads it. What is read at one go has a bound of its own, so that memory has one.
+struct StreamInput<Element: Sendable>: AsyncSequence {
+  private let asked = DispatchSemaphore(value: 0)
+  private let given: AsyncStream<Element>
 
-  /// Each line to come; ends with the input, or when it cannot be read.
-  static func lines() -> AsyncStream<String> {
-    let (stream, continuation) = AsyncStream.makeStream(of: String.self)
-    DispatchQueue(label: "holdfast.command.input").async {
-      var line: [UInt8] = []
-      while let piece = read() {
-        for byte in piece {
-          let isEnd = byte == UInt8(ascii: "\n")
-          if isEnd || line.count >= longestLine {
-            continuation.yield(String(decoding: line, as: UTF8.self))
-            line = []
-          }
-          if !isEnd { line.append(byte) }
-        }
+  /// - Parameter source: waits for what is there; is asked once for each element that is wanted.
+  init(_ source: some IteratorProtocol<Element> & Sendable) {
+    let (given, continuation) = AsyncStream.makeStream(of: Element.self)
+    self.given = given
+    // A queue of its own: reading may take for ever, and nothing waits for its end.
+    DispatchQueue(label: "holdfast.command.input").async { [asked] in
+      var source = source
+      while true {
+        asked.wait()
+        guard let element = source.next() else { return continuation.finish() }
+        continuation.yield(element)
       }
-      if !line.isEmpty { continuation.yield(String(decoding: line, as: UTF8.self)) }
-      continuation.finish()
     }
-    return stream
   }
 
-  /// What is typed, as soon as it is there; ends as `lines` does.
-  static func keys() -> AsyncStream<[UInt8]> {
-    let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self)
-    // A queue of its own: reading a terminal may take for ever.
-    DispatchQueue(label: "holdfast.command.input").async {
-      while let piece = read() { continuation.yield(Array(piece)) }
-      continuation.finish()
-    }
-    return stream
+  func makeAsyncIterator() -> Iterator {
+    Iterator(asked: asked, given: given.makeAsyncIterator())
   }
 
-  /// What is there, at least a byte; `nil` at the end.
-  private static func read() -> ArraySlice<UInt8>? {
+  struct Iterator: AsyncIteratorProtocol {
+    fileprivate let asked: DispatchSemaphore
+    fileprivate var given: AsyncStream<Element>.Iterator
+
+    mutating func next() async -> Element? { await next(isolation: nil) }
+
+    mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+      asked.signal()
+      return await given.next(isolation: actor)
+    }
+  }
+}
+
+/// A line of standard input.
+struct InputLine: Sendable {
+  /// A message has at most 10,000 characters of 4 bytes; of a longer line nothing is kept.
+  static let longest = 40_000
+
+  /// Counted from 1.
+  var number: Int
+  /// Without its end.
+  var bytes: Int
+  /// Empty when it is too long.
+  var text: String
+
+  /// Why no server takes it as a message; `nil` for one that may do.
+  var fault: String? {
+    let words =
+      bytes > Self.longest
+      ? "it has \(bytes) bytes, and a message has at most \(Self.longest)"
+      : StreamText.fault(of: text)
+    return words.map { "line \(number) was not sent: \($0)" }
+  }
+}
+
+/// Each line to come, and the last one without an end too.
+struct InputLines: IteratorProtocol, Sendable {
+  private var keys = InputKeys()
+  private var piece: ArraySlice<UInt8> = []
+  private var number = 0
+
+  mutating func next() -> InputLine? {
+    var kept: [UInt8] = []
+    var bytes = 0
+    var isWhole = false
+    while !isWhole {
+      if piece.isEmpty {
+        guard let next = keys.next() else { break }
+        piece = next
+      }
+      let end = piece.firstIndex(of: UInt8(ascii: "\n"))
+      let part = piece[..<(end ?? piece.endIndex)]
+      bytes += part.count
+      kept = bytes > InputLine.longest ? [] : kept + part
+      piece = end.map { piece[($0 + 1)...] } ?? []
+      isWhole = end != nil
+    }
+    guard isWhole || bytes > 0 else { return nil }
+    number += 1
+    return InputLine(number: number, bytes: bytes, text: String(decoding: kept, as: UTF8.self))
+  }
+}
+
+/// What is there, at least a byte; ends with the input, or when it cannot be read.
+struct InputKeys: IteratorProtocol, Sendable {
+  mutating func next() -> ArraySlice<UInt8>? {
     var piece = [UInt8](repeating: 0, count: 4_096)
     while true {
       let count = unsafe piece.withUnsafeMutableBytes {
@@ -55,7 +108,13 @@ enum StreamInput {
         #endif
       }
       if count > 0 { return piece[..<count] }
-      if count == 0 || errno != EINTR { return nil }
+      if count < 0, errno == EAGAIN {
+        // Whoever shares the terminal or pipe has made it non-blocking.
+        var waiting = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+        _ = unsafe poll(&waiting, 1, -1)
+      } else if count == 0 || errno != EINTR {
+        return nil
+      }
     }
   }
 }
@@ -91,7 +150,7 @@ struct StreamEditor {
     case (.none, 0x17): dropWord()
     case (.none, 0..<0x20): break
     case (.none, _):
-      guard bytes.count < StreamInput.longestLine else { return nil }
+      guard bytes.count < InputLine.longest else { return nil }
       bytes.append(byte)
       draft = String(decoding: bytes, as: UTF8.self)
     }

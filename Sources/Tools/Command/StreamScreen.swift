@@ -17,6 +17,7 @@ actor StreamScreen: StreamView {
   private let reads: Bool
   private var status: StreamStatus?
   private var editor = StreamEditor()
+  private var repeats = Repeats()
   private var bottom = ""
   private var hasEnded = false
 
@@ -32,14 +33,17 @@ actor StreamScreen: StreamView {
 
   func show(_ update: StreamUpdate) {
     if case .status(let status) = update { self.status = status }
-    put(StreamText.lines(for: update, style))
+    put(StreamText.lines(for: update, style), isNotice: update.isNotice)
   }
 
-  func note(_ kind: String, _ detail: String?) { put([StreamText.notice(kind, detail)]) }
+  func note(_ kind: String, _ detail: String?) {
+    put([StreamText.notice(kind, detail)], isNotice: true)
+  }
 
   func end() {
+    put(repeats.counted())
     hasEnded = true
-    _ = StreamTerminal.write(Self.erase)
+    _ = Console.raw(Self.erase)
     StreamTerminal.restore()
   }
 
@@ -79,13 +83,14 @@ actor StreamScreen: StreamView {
   }
 
   /// Prints lines above the bottom line.
-  private func put(_ lines: [String]) {
+  private func put(_ lines: [String], isNotice: Bool = false) {
     guard !hasEnded else { return }
+    let lines = repeats.lines(lines, isNotice: isNotice, at: clock.now)
     let next = bottomLine()
     guard !lines.isEmpty || next != bottom else { return }
     bottom = next
     let text = Self.erase + lines.map { $0 + "\n" }.joined() + next
-    if !StreamTerminal.write(text) { _exit(ExitCode.done.rawValue) }
+    if !Console.raw(text) { _exit(ExitCode.done.rawValue) }
   }
 
   /// As much as fits: the status, then the end of what is typed.

@@ -1,35 +1,40 @@
+import CommandKit
 import Holdfast
 import LinkRuntime
+import Synchronization
 
 /// The signals that a stream obeys: told to end, to refresh, and where its reader is.
 struct StreamSignals {
   /// Begun already, so that none is missed and none ends the process.
   let lifecycle: any LifecycleMonitor
-  private let signals = ServerSignals()
+  private let signals: ServerSignals
   private let stops: AsyncStream<Void>
-  private let stopping: AsyncStream<Void>.Continuation
 
-  init() {
+  /// - Parameters:
+  ///   - stuck: told to end, and 2 s later somebody still does not take the output.
+  ///   - hurry: told to end a second time.
+  init(stuck: @escaping @Sendable () -> Never, hurry: @escaping @Sendable () -> Never) {
     // Without a login manager sleep is noticed by its effects.
     lifecycle = Begun(stream: Platform.lifecycle().changes())
-    (stops, stopping) = AsyncStream.makeStream()
+    let (stops, stopping) = AsyncStream.makeStream(of: Void.self)
+    let isStopping = Mutex(false)
+    self.stops = stops
+    signals = ServerSignals { signal in
+      guard signal == .stop else { return }
+      let isSecond = isStopping.withLock { isStopping in
+        defer { isStopping = true }
+        return isStopping
+      }
+      if isSecond { hurry() }
+      Console.watchOutput(stuck)
+      stopping.finish()
+    }
   }
 
   /// Carries signals out until the process ends.
-  func obey(
-    refresh: @escaping @Sendable () -> Void, hurry: @escaping @Sendable () -> Never
-  ) {
-    Task { [signals, stopping] in
-      var isStopping = false
-      for await signal in signals.stream {
-        switch signal {
-        case .reload: refresh()
-        case .stop:
-          if isStopping { hurry() }
-          isStopping = true
-          stopping.finish()
-        }
-      }
+  func obey(refresh: @escaping @Sendable () -> Void) {
+    Task { [signals] in
+      for await signal in signals.stream where signal == .reload { refresh() }
     }
   }
 

@@ -7,7 +7,7 @@ import Synchronization
   import Darwin
 #endif
 
-/// The terminal of this process: its width, its modes, and bytes that go to it as they are.
+/// The terminal of this process: its width and its modes.
 enum StreamTerminal {
   /// The modes that were found, while others are set.
   private static let found = Mutex<termios?>(nil)
@@ -42,29 +42,6 @@ enum StreamTerminal {
       return 80
     }
     return Int(size.ws_col)
-  }
-
-  /// Whether the bytes went out; a terminal that is gone takes none.
-  static func write(_ text: String) -> Bool {
-    var left = Array(text.utf8)[...]
-    while !left.isEmpty {
-      let count = unsafe left.withUnsafeBytes {
-        #if canImport(Glibc)
-          unsafe Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count)
-        #else
-          unsafe Darwin.write(STDOUT_FILENO, $0.baseAddress, $0.count)
-        #endif
-      }
-      if count > 0 {
-        left = left.dropFirst(count)
-      } else if errno == EAGAIN {
-        var waiting = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
-        _ = unsafe poll(&waiting, 1, -1)
-      } else if errno != EINTR {
-        return false
-      }
-    }
-    return true
   }
 
   /// Comes when the process goes on after a stop, or when the size has changed.

@@ -11,22 +11,41 @@ import MessageStream
 #endif
 
 /// Writes what happens on a stream in plain lines, for a pipe or a file.
-struct StreamLines: StreamView {
-  let console: Console
+actor StreamLines: StreamView {
+  private let console: Console
   private let clock = BootClock()
+  private var repeats = Repeats()
+
+  init(console: Console) {
+    self.console = console
+  }
 
   func show(_ update: StreamUpdate) {
     if case .status(let status) = update {
-      return console.line("-- \(StreamText.status(status, at: clock.now))")
+      put(["-- \(StreamText.status(status, at: clock.now))"], isNotice: false)
+    } else {
+      put(StreamText.lines(for: update, console.style), isNotice: update.isNotice)
     }
-    for line in StreamText.lines(for: update, console.style) { console.line(line) }
   }
 
   func note(_ kind: String, _ detail: String?) {
-    console.line(StreamText.notice(kind, detail))
+    put([StreamText.notice(kind, detail)], isNotice: true)
   }
 
-  func end() {}
+  func end() {
+    for line in repeats.counted() { console.line(line) }
+  }
+
+  private func put(_ lines: [String], isNotice: Bool) {
+    for line in repeats.lines(lines, isNotice: isNotice, at: clock.now) { console.line(line) }
+  }
+}
+
+extension StreamUpdate {
+  /// Whether it only deserves a line.
+  var isNotice: Bool {
+    if case .notice = self { true } else { false }
+  }
 }
 
 /// The words for people; nothing that a message holds can reach the terminal as a command.
@@ -37,12 +56,21 @@ enum StreamText {
     case .status, .history: []
     case .messages(let messages, _): messages.map { message($0, style) }
     case .edited(let messages): messages.map { message($0, style) + " (edited)" }
-    case .gap: ["-- older messages are missing here; history fills them in"]
+    case .gap: ["-- older messages are missing here; `stream --older N` fetches them"]
     case .gapClosed: ["-- no more messages are missing there"]
     case .outbox(let entry): outbox(entry, style).map { [$0] } ?? []
     case .outboxDone: []
     case .notice(let value): [notice(value.kind, value.detail)]
     }
+  }
+
+  /// Said where older messages exist than those shown.
+  static let hasOlder = "older messages exist; `stream --older N` shows them"
+
+  /// Why no server takes a text as a message; `nil` for one that may do.
+  static func fault(of text: String) -> String? {
+    let (count, most) = (text.unicodeScalars.count, MessageLimits().maxCharacters)
+    return count <= most ? nil : "it has \(count) characters, and a message has at most \(most)"
   }
 
   static func message(_ message: Message, _ style: Style) -> String {

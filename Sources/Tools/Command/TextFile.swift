@@ -1,4 +1,6 @@
 import CommandKit
+import LinkCore
+import LinkRuntime
 
 #if canImport(Glibc)
   import Glibc
@@ -12,28 +14,46 @@ enum TextFile {
   private static let maxBytes = 1 << 20
 
   /// All bytes of a file, or of standard input for `-`.
-  static func read(_ path: String) throws(CommandFailure) -> [UInt8] {
-    let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw failure(path, errno) }
+  ///
+  /// A pipe may take `limit` to say all that it has to say; for ever without one.
+  static func read(
+    _ path: String, atMost maxBytes: Int = maxBytes, within limit: Duration? = nil
+  ) throws(CommandFailure) -> [UInt8] {
+    let name = path == "-" ? "standard input" : path
+    // To open a pipe that nobody writes to would otherwise wait where no limit reaches.
+    let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK
+    let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, flags)
+    guard descriptor >= 0 else { throw failure(name, errno) }
     defer { if descriptor != STDIN_FILENO { close(descriptor) } }
+    let clock = BootClock()
+    let end = limit.map { clock.now.advanced(by: $0) }
     var content: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 4_096)
     while true {
+      let left = end.map { clock.now.duration(to: $0) }
+      guard left.map({ $0 > .zero }) ?? true else {
+        throw CommandFailure(
+          .failed, "\(name) did not end within \(limit?.text ?? "")",
+          remedy: "something must write it and close it")
+      }
+      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      let wait = left.map { Int32(min($0 / .milliseconds(1), 60_000)) + 1 } ?? -1
+      guard unsafe poll(&waiting, 1, wait) > 0 else { continue }
       let count = unsafe systemRead(descriptor, &chunk, chunk.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw failure(path, errno) }
+      if count < 0, errno == EINTR || errno == EAGAIN { continue }
+      guard count >= 0 else { throw failure(name, errno) }
       guard count > 0 else { return content }
       content += chunk[..<count]
       guard content.count <= maxBytes else {
         throw CommandFailure(
-          .failed, "\(path) has more than \(maxBytes) bytes", remedy: "name another file")
+          .failed, "\(name) has more than \(maxBytes) bytes", remedy: "give something shorter")
       }
     }
   }
 
-  private static func failure(_ path: String, _ code: Int32) -> CommandFailure {
+  private static func failure(_ name: String, _ code: Int32) -> CommandFailure {
     CommandFailure(
-      .failed, "\(path) cannot be read: \(Console.reason(of: code))",
+      .failed, "\(name) cannot be read: \(Console.reason(of: code))",
       remedy: "check its name and permissions")
   }
 

@@ -1,4 +1,6 @@
+import Dispatch
 public import LinkWire
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -28,28 +30,64 @@ public struct Console: Sendable {
 
   /// Prints a result for people, or any text that stands alone.
   ///
-  /// What is optional may be lost, while the command goes on.
-  public func line(_ text: String, isOptional: Bool = false) {
-    let failure = Self.write(text, to: STDOUT_FILENO)
+  /// What is optional may be lost, while the command goes on; otherwise a failure ends the process,
+  /// and says what was `done` all the same.
+  public func line(_ text: String, isOptional: Bool = false, done: String? = nil) {
+    let failure = Self.write(text + "\n", to: STDOUT_FILENO)
     guard failure != 0, !isOptional else { return }
     if failure == EPIPE { _exit(ExitCode.done.rawValue) }
-    diagnostic("holdfast: standard output cannot be written: \(Self.reason(of: failure))")
+    let rest = done.map { "; \($0)" } ?? ""
+    diagnostic("holdfast: standard output cannot be written: \(Self.reason(of: failure))\(rest)")
     _exit(ExitCode.failed.rawValue)
   }
 
   /// Prints one JSON object in one line; `members` writes what stands between its braces.
-  public func object(isOptional: Bool = false, _ members: (inout JSONWriter) -> Void) {
+  public func object(
+    isOptional: Bool = false, done: String? = nil, _ members: (inout JSONWriter) -> Void
+  ) {
     var writer = JSONWriter(capacity: 256)
     writer.beginObject()
     members(&writer)
     writer.endObject()
-    line(String(decoding: writer.bytes, as: UTF8.self), isOptional: isOptional)
+    line(String(decoding: writer.bytes, as: UTF8.self), isOptional: isOptional, done: done)
   }
 
   /// Prints a line of a log or a notice; a closed standard error is no reason to stop.
   public func diagnostic(_ text: String) {
-    _ = Self.write(text, to: STDERR_FILENO)
+    _ = Self.write(text + "\n", to: STDERR_FILENO)
   }
+
+  /// Prints bytes as they are, for a terminal; false when it takes none any more.
+  public static func raw(_ text: String) -> Bool { write(text, to: STDOUT_FILENO) == 0 }
+
+  /// Ends the process with 1, after a line that is printed only if somebody takes it at once.
+  public static func abandon(_ text: String) -> Never {
+    var waiting = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+    if unsafe poll(&waiting, 1, 0) > 0 { _ = write(text + "\n", to: STDERR_FILENO) }
+    _exit(ExitCode.failed.rawValue)
+  }
+
+  /// Calls `stuck` when output still waits for a reader after 2 s, for who was told to end.
+  ///
+  /// From a thread of its own: writes that wait may hold up all others.
+  public static func watchOutput(_ stuck: @escaping @Sendable () -> Never) {
+    DispatchQueue(label: "holdfast.command.output").asyncAfter(deadline: .now() + .seconds(2)) {
+      while true {
+        let before = writes.withLock { $0 }
+        _ = poll(nil, 0, 50)
+        let isSame = writes.withLock { $0 == before }
+        if isSame, before.underWay > 0 { stuck() }
+      }
+    }
+  }
+
+  /// Writes so far, and those that have not ended.
+  private struct Writes: Equatable {
+    var begun: UInt64 = 0
+    var underWay = 0
+  }
+
+  private static let writes = Mutex(Writes())
 
   /// Prints why a command failed, in one line.
   public func failure(_ failure: CommandFailure, of command: String) {
@@ -63,7 +101,12 @@ public struct Console: Sendable {
 
   /// Answers with the error number, 0 for none.
   private static func write(_ text: String, to descriptor: Int32) -> Int32 {
-    let bytes = Array((text + "\n").utf8)
+    writes.withLock {
+      $0.begun += 1
+      $0.underWay += 1
+    }
+    defer { writes.withLock { $0.underWay -= 1 } }
+    let bytes = Array(text.utf8)
     return unsafe bytes.withUnsafeBytes { bytes in
       var offset = 0
       while offset < bytes.count {

@@ -1,0 +1,176 @@
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// One run of a command line by the shell, in a process group that is killed as a whole.
+final class ShellRun: Sendable {
+  static let maxBytes = 65_536
+
+  /// How it came to its end.
+  enum Ending {
+    case exited(Int32, output: [UInt8])
+    case killed(signal: Int32)
+    /// It took so long that nobody waits for it, and is no more.
+    case late(after: Duration)
+    /// It printed too much, and is no more.
+    case talkative
+    /// It could not be started, by the system's error number.
+    case failed(Int32)
+  }
+
+  /// Why its output is not read to the end.
+  private enum Trouble {
+    case late
+    case talkative
+  }
+
+  private enum State {
+    case new
+    case running(pid_t)
+    case over
+    case cancelled
+  }
+
+  /// Who holds it may signal the child, which then has not been reaped, or reap it.
+  private let state = Mutex(State.new)
+
+  /// Runs it, on the thread of who calls.
+  func ending(of command: String, within limit: Duration) -> Ending {
+    var ends: [Int32] = [-1, -1]
+    guard unsafe pipe(&ends) == 0 else { return .failed(errno) }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    defer { close(ends[0]) }
+    let begin = ContinuousClock.now
+    let end = begin + limit
+    let (child, code) = start(command, writingTo: ends[1])
+    close(ends[1])
+    guard code == 0 else { return .failed(code) }
+    let (output, trouble) = Self.read(ends[0], until: end)
+    let word = trouble == nil ? reap(child, until: end) : nil
+    guard let word else {
+      // Whatever it started goes too; only a child in the kernel's hands outlives this.
+      kill()
+      _ = reap(child, until: ContinuousClock.now + .seconds(1))
+      return trouble == .talkative ? .talkative : .late(after: begin.duration(to: .now))
+    }
+    if isCancelled { return .late(after: begin.duration(to: .now)) }
+    // The low seven bits name a signal, zero after an exit; the status stands in the next byte.
+    guard word & 0x7F == 0 else { return .killed(signal: word & 0x7F) }
+    return .exited((word >> 8) & 0xFF, output: output)
+  }
+
+  /// Kills it, or lets it never begin.
+  func cancel() {
+    kill()
+    state.withLock { state in
+      if case .over = state { return }
+      state = .cancelled
+    }
+  }
+
+  private var isCancelled: Bool {
+    state.withLock { if case .cancelled = $0 { true } else { false } }
+  }
+
+  private func kill() {
+    state.withLock { state in
+      guard case .running(let child) = state else { return }
+      #if canImport(Glibc)
+        _ = Glibc.kill(-child, SIGKILL)
+      #else
+        _ = Darwin.kill(-child, SIGKILL)
+      #endif
+    }
+  }
+
+  private func start(_ command: String, writingTo output: Int32) -> (child: pid_t, code: Int32) {
+    state.withLock { state in
+      guard case .new = state else { return (0, ECANCELED) }
+      var child: pid_t = 0
+      let code = Self.spawn(command, writingTo: output, &child)
+      if code == 0 { state = .running(child) }
+      return (child, code)
+    }
+  }
+
+  /// How it ended; `nil` when it has not by then.
+  private func reap(_ child: pid_t, until end: ContinuousClock.Instant) -> Int32? {
+    while true {
+      let (ended, word) = state.withLock { state in
+        var word: Int32 = 0
+        let ended = unsafe waitpid(child, &word, WNOHANG)
+        if ended == child, case .running = state { state = .over }
+        return (ended, word)
+      }
+      if ended == child { return word }
+      guard ended == 0, ContinuousClock.now < end else { return nil }
+      // Nothing tells of a child's end that works everywhere; its output has ended, so this is
+      // short.
+      _ = poll(nil, 0, 5)
+    }
+  }
+
+  /// Everything up to the end, or what came before this was cut short.
+  private static func read(
+    _ descriptor: Int32, until end: ContinuousClock.Instant
+  ) -> (output: [UInt8], trouble: Trouble?) {
+    var output: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 4_096)
+    while output.count <= maxBytes {
+      let left = ContinuousClock.now.duration(to: end)
+      guard left > .zero else { return (output, .late) }
+      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      let ready = unsafe poll(&waiting, 1, Int32(min(left / .milliseconds(1), 60_000)) + 1)
+      guard ready > 0 else { continue }
+      let count = unsafe piece.withUnsafeMutableBytes {
+        #if canImport(Glibc)
+          unsafe Glibc.read(descriptor, $0.baseAddress, $0.count)
+        #else
+          unsafe Darwin.read(descriptor, $0.baseAddress, $0.count)
+        #endif
+      }
+      if count == 0 { return (output, nil) }
+      if count > 0 { output += piece[..<count] }
+    }
+    return (output, .talkative)
+  }
+
+  /// It gets no input, our standard error, and signals as if we had never touched them.
+  private static func spawn(
+    _ command: String, writingTo output: Int32, _ child: inout pid_t
+  ) -> Int32 {
+    #if canImport(Darwin)
+      var actions: posix_spawn_file_actions_t? = nil
+      var attributes: posix_spawnattr_t? = nil
+    #else
+      var actions = unsafe posix_spawn_file_actions_t()
+      var attributes = posix_spawnattr_t()
+    #endif
+    unsafe posix_spawn_file_actions_init(&actions)
+    unsafe posix_spawnattr_init(&attributes)
+    defer {
+      unsafe posix_spawn_file_actions_destroy(&actions)
+      unsafe posix_spawnattr_destroy(&attributes)
+    }
+    unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+    var signals = sigset_t()
+    unsafe sigemptyset(&signals)
+    unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+    unsafe sigfillset(&signals)
+    unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+    unsafe posix_spawnattr_setflags(
+      &attributes,
+      Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETPGROUP))
+    // A group of its own, which can be ended as a whole.
+    unsafe posix_spawnattr_setpgroup(&attributes, 0)
+    let texts = ["sh", "-c", command]
+    let words = unsafe texts.map { unsafe strdup($0) } + [nil]
+    defer { unsafe words.forEach { unsafe free($0) } }
+    return unsafe posix_spawn(&child, "/bin/sh", &actions, &attributes, words, environ)
+  }
+}

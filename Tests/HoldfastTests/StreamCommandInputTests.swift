@@ -1,0 +1,97 @@
+import Foundation
+import HoldfastTestKit
+import Testing
+
+/// What `stream` makes of its standard input.
+@Suite(.timeLimit(.minutes(1))) struct StreamCommandInputTests {
+  /// Messages that may wait to be sent.
+  private static let limit = 1_000
+
+  @Test func `reads no further than lines can be taken`() async throws {
+    try await CommandProcess.scratch { directory in
+      let stream = CommandEvents(try piped("yes", Self.words(directory)))
+      for _ in 1...Self.limit { #expect(await stream.line(with: #""event":"outbox""#) != "") }
+      // One more would be refused, were it taken.
+      let (rest, _) = await stream.end()
+      #expect(rest.filter { $0.contains(#""state":"failed""#) } == [])
+      let kept = try await CommandProcess.run(
+        "history", "--data", directory, "--json", "--limit", "2000")
+      #expect(kept.output.count == Self.limit)
+    }
+  }
+
+  @Test func `a time ends it although its input is endless`() async throws {
+    try await CommandProcess.scratch { directory in
+      let stream = try piped("yes", Self.words(directory) + ["--duration", "300ms"])
+      let outcome = await CommandProcess.outcome(of: stream)
+      #expect(outcome.status == 0)
+      #expect(outcome.errors == [])
+    }
+  }
+
+  @Test func `refuses lines that are too long, each once and whole`() async throws {
+    try await CommandShop.run { shop in
+      let script = """
+        import sys
+        for line in ["first", "x" * 10001, "x" * 10000, "", "é" * 20001, "y" * 123456, "last"]:
+            print(line)
+        """
+      let words = shop.words(
+        "stream", ["--data", shop.directory, "--json", "--send-stdin", "--once"])
+      let token = ["HOLDFAST_TOKEN": try await shop.token()]
+      let outcome = await CommandProcess.outcome(
+        of: try piped("python3 -c '\(script)'", words, token))
+      let events = try outcome.output.map { try [String: Any].reading($0) }
+      #expect(
+        events.filter { $0["kind"] as? String == "too-long" }.map { $0["detail"] as? String } == [
+          "line 2 was not sent: it has 10001 characters, and a message has at most 10000",
+          "line 5 was not sent: it has 40002 bytes, and a message has at most 40000",
+          "line 6 was not sent: it has 123456 bytes, and a message has at most 40000",
+        ])
+      let sent = events.filter { $0["event"] as? String == "message" }.map { $0["text"] as? String }
+      #expect(sent == ["first", String(repeating: "x", count: 10_000), "last"])
+      #expect(outcome.status == 1)
+      #expect(
+        outcome.errors == [
+          "holdfast stream: 3 messages were not sent; the output says which, and why"
+        ])
+    }
+  }
+
+  @Test func `once sends all that it was given before it ends`() async throws {
+    try await CommandShop.run { shop in
+      _ = try await CommandProcess.run(
+        [
+          "send", "--server", "http://127.0.0.1:1", "--shop", CommandShop.name, "--data",
+          shop.directory, "--timeout", "50ms", "0",
+        ], environment: ["HOLDFAST_TOKEN": "any.good.token"])
+      let words = shop.words(
+        "stream", ["--data", shop.directory, "--json", "--send-stdin", "--once"])
+      let outcome = await CommandProcess.outcome(
+        of: try piped("seq 1 200", words, ["HOLDFAST_TOKEN": try await shop.token()]))
+      #expect(outcome.status == 0)
+      #expect(outcome.errors == [])
+      let events = try outcome.output.map { try [String: Any].reading($0) }
+      let sent = events.filter { $0["event"] as? String == "message" }.map { $0["text"] as? String }
+      #expect(sent == (0...200).map { "\($0)" })
+      #expect(events.count { $0["event"] as? String == "sent" } == 201)
+    }
+  }
+
+  private static func words(_ directory: String) -> [String] {
+    [
+      "stream", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
+      "--json", "--send-stdin",
+    ]
+  }
+
+  /// `holdfast` behind a pipe; the process that can be signalled is `holdfast` itself.
+  private func piped(
+    _ source: String, _ words: [String], _ environment: [String: String] = [:]
+  ) throws -> LabProcess {
+    let line = ([CommandProcess.path] + words).joined(separator: " ")
+    return try LabProcess(
+      ["bash", "-c", "exec \(line) < <(\(source) 2> /dev/null)"],
+      environment: ["HOLDFAST_TOKEN": "any.good.token"].merging(environment) { $1 })
+  }
+}

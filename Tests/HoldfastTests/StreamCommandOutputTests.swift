@@ -1,0 +1,115 @@
+import CommandKit
+import Foundation
+import HoldfastTestKit
+import LinkCore
+import Testing
+
+/// What `stream` shows, and what it does when nobody takes it.
+@Suite(.timeLimit(.minutes(1))) struct StreamCommandOutputTests {
+  @Test(arguments: [false, true])
+  func `ends soon although nobody takes the output`(isAll: Bool) async throws {
+    try await CommandShop.run { shop in
+      let words = shop.words("stream", ["--data", shop.directory, "--json"])
+      let player = try LabProcess(
+        ["python3", "-c", Self.blocked, isAll ? "all" : "output", CommandProcess.path] + words,
+        environment: ["HOLDFAST_TOKEN": try await shop.token()])
+      _ = try await shop.logged("opened")
+      player.send("end it")
+      let outcome = await CommandProcess.outcome(of: player)
+      let said = "holdfast stream: nobody takes the output; ended without writing the rest of it"
+      #expect(outcome.output == (isAll ? ["1"] : ["1", said]))
+      #expect(outcome.errors == [])
+    }
+  }
+
+  /// Runs a command whose output goes to a pipe that is full, and ends it when told to.
+  private static let blocked = """
+    import fcntl, os, subprocess, sys
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    try:
+        while os.write(writer, b"x" * 4096): pass
+    except BlockingIOError: pass
+    os.set_blocking(writer, True)
+    errors = writer if sys.argv[1] == "all" else subprocess.PIPE
+    run = subprocess.Popen(sys.argv[2:], stdout=writer, stderr=errors, text=True)
+    sys.stdin.readline()
+    run.terminate()
+    said = run.communicate()[1]
+    print(run.returncode)
+    if said: print(said, end="")
+    """
+
+  @Test func `counts a notice that comes again and again`() async throws {
+    try await CommandProcess.scratch { directory in
+      let words = [
+        "stream", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
+        "--set", "standby.interval=10ms", "--duration", "500ms",
+      ]
+      let token = ["HOLDFAST_TOKEN": "any.good.token"]
+      let plain = try await CommandProcess.run(words, environment: token)
+      let notice = "-- fetch-failed: refused"
+      #expect(plain.output.contains { $0.wholeMatch(of: /-- \d+ more times/) != nil })
+      #expect(
+        !zip(plain.output, plain.output.dropFirst()).contains { $0 == notice && $1 == notice })
+      let json = try await CommandProcess.run(words + ["--json"], environment: token)
+      #expect(json.output.count { $0.contains("fetch-failed") } > 3)
+    }
+  }
+
+  @Test func `a count comes before what differs, and every 10 minutes`() {
+    var repeats = Repeats()
+    func lines(_ text: String, _ seconds: Int64, isNotice: Bool = true) -> [String] {
+      repeats.lines([text], isNotice: isNotice, at: .zero.advanced(by: .seconds(seconds)))
+    }
+    #expect(lines("a", 0) == ["a"])
+    #expect(lines("a", 30) == [])
+    #expect(lines("b", 60) == ["-- 1 more time", "b"])
+    #expect(lines("b", 659) == [])
+    #expect(lines("b", 660) == ["-- 2 more times"])
+    #expect(lines("b", 1_259) == [])
+    #expect(lines("message", 1_259, isNotice: false) == ["-- 1 more time", "message"])
+    #expect(lines("message", 1_259, isNotice: false) == ["message"])
+    #expect(lines("b", 1_260) == ["b"])
+    #expect(repeats.counted() == [])
+    #expect(lines("b", 1_261) == [])
+    #expect(repeats.lines([], isNotice: false, at: .zero) == [])
+    #expect(repeats.counted() == ["-- 1 more time"])
+  }
+
+  @Test func `says that there is more, and scrolls back as far as it is told`() async throws {
+    try await CommandShop.run { shop in
+      try await shop.post((1...160).map { "\($0)" })
+      let first = try await run(shop, [])
+      #expect(first.texts == (111...160).map { "\($0)" })
+      #expect(first.notices == ["older messages exist; `stream --older N` shows them"])
+      let kept = try await CommandProcess.run("history", "--data", shop.directory, "--limit", "50")
+      #expect(
+        kept.output.first == "-- the server has older messages; `stream --older N` fetches them")
+      #expect(kept.output.count == 51)
+      let second = try await run(shop, ["--older", "60"])
+      #expect(second.texts == (111...160).map { "\($0)" } + (51...110).map { "\($0)" })
+      #expect(second.notices.count == 1)
+      let all = try await run(shop, ["--older", "1000"])
+      #expect(all.texts == (111...160).map { "\($0)" } + (1...110).map { "\($0)" })
+      #expect(all.notices == [])
+      let plain = try await CommandProcess.run(
+        "history", "--data", shop.directory, "--limit", "160")
+      #expect(plain.output.count == 160)
+    }
+  }
+
+  private func run(
+    _ shop: CommandShop, _ more: [String]
+  ) async throws -> (texts: [String], notices: [String]) {
+    let outcome = try await CommandProcess.run(
+      shop.words("stream", ["--data", shop.directory, "--json", "--once"] + more),
+      environment: ["HOLDFAST_TOKEN": try await shop.token()])
+    #expect(outcome.status == 0)
+    let events = try outcome.output.map { try [String: Any].reading($0) }
+    return (
+      events.filter { $0["event"] as? String == "message" }.compactMap { $0["text"] as? String },
+      events.compactMap { $0["detail"] as? String }
+    )
+  }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import HoldfastTestKit
+import Testing
+
+/// Tokens out of commands and pipes, which may hang, fail or talk too much.
+@Suite(.timeLimit(.minutes(1))) struct StreamCommandTokenTests {
+  @Test func `a command that hangs is killed with all it started, and asked again`() async throws {
+    try await CommandShop.run { shop in
+      try await CommandProcess.scratch { directory in
+        try (try await shop.token()).write(
+          toFile: directory + "/token", atomically: true, encoding: .utf8)
+        let command = """
+          if mkdir \(directory)/once 2> /dev/null; then sleep 600 & echo $$ $! >&2; wait; \
+          else cat \(directory)/token; fi
+          """
+        let stream = CommandEvents(
+          try CommandProcess.start(
+            shop.words(
+              "stream",
+              [
+                "--data", shop.directory, "--json", "--token-command", command, "--set",
+                "gate.refreshTimeout=1s",
+              ])))
+        var diagnostics = stream.process.diagnostics.makeAsyncIterator()
+        let numbers = await diagnostics.next()?.split(separator: " ").compactMap { Int32($0) } ?? []
+        #expect(numbers.count == 2)
+        #expect(await diagnostics.next().map(isKilled) == true)
+        for number in numbers { await isGone(number) }
+        await stream.live()
+        #expect(await stream.end().status == 0)
+      }
+    }
+  }
+
+  @Test func `a command that hangs ends with the stream`() async throws {
+    try await CommandShop.run { shop in
+      let stream = CommandEvents(
+        try CommandProcess.start(
+          shop.words(
+            "stream",
+            [
+              "--data", shop.directory, "--json", "--token-command",
+              "sleep 600 & echo $$ $! >&2; wait",
+            ])))
+      var diagnostics = stream.process.diagnostics.makeAsyncIterator()
+      let numbers = await diagnostics.next()?.split(separator: " ").compactMap { Int32($0) } ?? []
+      #expect(numbers.count == 2)
+      #expect(await stream.end().status == 0)
+      for number in numbers { await isGone(number) }
+    }
+  }
+
+  private func isKilled(_ line: String) -> Bool {
+    let words = /holdfast stream: the token command had not ended after [0-9.]+m?s, and was killed/
+    return line.wholeMatch(of: words) != nil
+  }
+
+  /// Returns when no process has this number any more, or only a dead one that nobody asked for.
+  private func isGone(_ number: Int32) async {
+    while let stat = try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8),
+      let state = stat.split(separator: ")").last?.split(separator: " ").first, state != "Z"
+    { await Task.yield() }
+  }
+
+  @Test(arguments: [
+    ("exit 3", 3, "the token command says that the user must sign in (status 3); sign in again"),
+    ("exit 4", 1, "the token command failed with status 4"),
+    ("kill -9 $$", 1, "the token command was ended by signal 9"),
+    ("yes", 1, "the token command printed more than 65536 bytes, and was killed"),
+    ("true", 1, "the token command printed no token"),
+    ("echo two words", 1, "the token command printed no token"),
+  ])
+  func `a command that fails is told as it is`(
+    command: String, status: Int32, words: String
+  ) async throws {
+    let outcome = try await CommandProcess.run(
+      "send", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--token-command", command,
+      "--timeout", "1s", "hello")
+    #expect(outcome.status == status)
+    #expect(outcome.errors.first == "holdfast send: \(words)")
+  }
+
+  @Test func `a pipe that nobody writes to holds up no longer than the time limit`() async throws {
+    try await CommandProcess.scratch { directory in
+      let pipe = directory + "/pipe"
+      let made = await CommandProcess.outcome(of: try LabProcess(["mkfifo", pipe]))
+      #expect(made.status == 0)
+      let outcome = try await CommandProcess.run(
+        "send", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--token-file", pipe,
+        "--timeout", "100ms", "hello")
+      #expect(
+        outcome
+          == .failure(
+            1,
+            "holdfast send: \(pipe) did not end within 100ms; something must write it and close it")
+      )
+    }
+  }
+
+  @Test func `a pipe gives its token once`() async throws {
+    try await CommandShop.run { shop in
+      let line = ([CommandProcess.path] + shop.words("send", [])).joined(separator: " ")
+      let outcome = await CommandProcess.outcome(
+        of: try LabProcess(
+          ["bash", "-c", "\(line) --token-file <(echo $TOKEN) hello"],
+          environment: ["TOKEN": try await shop.token(), "HOLDFAST_TOKEN": ""]))
+      #expect(outcome.errors == [])
+      #expect(outcome.status == 0)
+    }
+  }
+}

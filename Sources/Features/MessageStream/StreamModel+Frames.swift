@@ -108,7 +108,11 @@ extension StreamModel {
       return message.isEdit(of: kept)
     }
     guard !unseen.isEmpty else { return }
-    for message in unseen { claim(message, &step) }
+    let isPlaced = recovery.isSettled && link.status.phase == .connected
+    for message in unseen {
+      claim(message, &step)
+      if !isPlaced { recovery.noteUnplaced(message) }
+    }
     writer.add(unseen, via: via)
   }
 }

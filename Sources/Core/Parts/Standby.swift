@@ -1,6 +1,8 @@
 /// What stays armed when the link is not tried: polls and probes, or a queued connect.
 struct Standby: Sendable, Hashable {
   private let policy: StandbyPolicy
+  /// Polls keep inside the same windows as tries, whatever hurries them.
+  private var polls: Windows
   private(set) var state = State.off
   /// Counts polls, so that a late answer is told from the present one.
   private(set) var pollID: UInt64 = 0
@@ -23,8 +25,9 @@ struct Standby: Sendable, Hashable {
     var isSlow: Bool
   }
 
-  init(_ policy: StandbyPolicy) {
+  init(_ policy: StandbyPolicy, windows: [AttemptWindow]) {
     self.policy = policy
+    polls = Windows(windows)
   }
 
   var isArmed: Bool { state != .off }
@@ -55,7 +58,8 @@ struct Standby: Sendable, Hashable {
     } else {
       state = .polling(
         Polling(
-          nextPoll: now, isAsking: false, nextProbe: probe, awaitsRecovery: awaitsRecovery,
+          nextPoll: polls.earliest(at: now), isAsking: false, nextProbe: probe,
+          awaitsRecovery: awaitsRecovery,
           isSlow: slow))
     }
   }
@@ -70,10 +74,10 @@ struct Standby: Sendable, Hashable {
 
   mutating func disarm() { state = .off }
 
-  /// Makes the next poll due at once, unless one runs.
+  /// Makes the next poll due as soon as the windows allow, unless one runs.
   mutating func hurry(at now: Instant) {
     guard case .polling(var polling) = state, !polling.isAsking else { return }
-    polling.nextPoll = now
+    polling.nextPoll = min(polling.nextPoll, polls.earliest(at: now))
     state = .polling(polling)
   }
 
@@ -84,7 +88,8 @@ struct Standby: Sendable, Hashable {
     else { return nil }
     pollID += 1
     polling.awaitsRecovery = polling.awaitsRecovery || polling.isAsking
-    polling.nextPoll = now.advanced(by: policy.interval)
+    polls.note(at: now)
+    polling.nextPoll = polls.earliest(at: now.advanced(by: policy.interval))
     polling.isAsking = true
     state = .polling(polling)
     return pollID
@@ -101,7 +106,7 @@ struct Standby: Sendable, Hashable {
     polling.isAsking = false
     let wait = max(
       Self.spread(policy.interval, policy.jitter, &chance), wish ?? .zero)
-    polling.nextPoll = now.advanced(by: wait)
+    polling.nextPoll = polls.earliest(at: now.advanced(by: wait))
     let isBack = failure == nil && polling.awaitsRecovery && !polling.isSlow
     if let failure {
       polling.awaitsRecovery = polling.awaitsRecovery || failure.meansServerUnreachable

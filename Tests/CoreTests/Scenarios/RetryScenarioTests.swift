@@ -1,5 +1,6 @@
-import LinkCore
 import Testing
+
+@testable import LinkCore
 
 struct RetryScenarioTests {
   @Test func `no more than ten tries are made in any minute, whatever asks for them`() {
@@ -15,6 +16,23 @@ struct RetryScenarioTests {
       #expect(inMinute <= 10)
     }
     #expect(bench.opens.filter { $0 < 60 }.count == 10, "the budget is used, not wasted")
+  }
+
+  @Test func `no more than ten polls are made in any minute, whatever asks for them`() {
+    var bench = LinkBench.wanted(.messageStream)
+    bench.give(.prepared(bench.attempt))
+    bench.give(.lost(bench.attempt, .refused))
+    for _ in 0..<600 {
+      bench.give(.polled(bench.link.standby.pollID, .refused))
+      bench.give(.trigger(.messageSent))
+      bench.give(.lost(bench.attempt, .refused))
+      bench.pass(.milliseconds(300))
+    }
+    for start in bench.polls {
+      let inMinute = bench.polls.filter { $0 >= start && $0 < start + 60 }.count
+      #expect(inMinute <= 10)
+    }
+    #expect(bench.polls.filter { $0 < 60 }.count == 10, "the budget is used, not wasted")
   }
 
   @Test func `a server that accepts and closes does not get a fresh schedule each time`() {

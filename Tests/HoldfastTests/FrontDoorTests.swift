@@ -80,7 +80,7 @@ import Testing
     await socket?.fail(.reset)
     await network.sockets.next()?.reject(status: 401)
     await follower.wait { $0.statuses.last?.reason == .signIn }
-    #expect(await follower.seen.outbox.last?.isFailed == true)
+    await follower.wait { $0.outbox.last?.isFailed == true }
     await stream.close()
   }
 

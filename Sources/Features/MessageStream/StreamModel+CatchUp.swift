@@ -16,6 +16,10 @@ extension StreamModel {
       return
     }
     recovery.retryAt = nil
+    if case .live = purpose, isReaderBehind {
+      recovery.again = true
+      return
+    }
     recovery.again = false
     let (kind, query) = recovery.plan(
       settings, at: wall(at: step.now), own: outbox.oldestUnsure, gap: gaps.last)
@@ -42,11 +46,12 @@ extension StreamModel {
     if page.rejected > 0 { step.show(.notice(.rejected(count: page.rejected))) }
     if run.pages == 1 { run.firstHead = page.head }
     if page.head != nil { recovery.hasPositions = true }
-    guard !writer.isFull else {
-      // The store is stuck. What is not taken now is fetched when it works again.
+    guard !takesNoMore else {
+      // What is not taken now is fetched when the store works and the app reads again.
       recovery.run = nil
       recovery.again = true
       release(run.purposes, &step)
+      outbox.postponeUnsure(until: step.now.advanced(by: .seconds(5)))
       return
     }
     run.newest = (page.messages.map(\.createdAt) + [run.newest].compactMap(\.self)).max()

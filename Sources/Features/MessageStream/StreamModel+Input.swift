@@ -13,6 +13,8 @@ extension StreamModel {
     case realtime(Bool)
     /// Pulled to refresh.
     case refresh
+    /// Leaves so many updates unread that messages must wait, or reads them again.
+    case reader(isBehind: Bool)
     /// Scrolled to the top: show older messages.
     case loadOlder
     case send(text: String, parent: MessageID?, at: Timestamp)

@@ -18,6 +18,7 @@ actor StreamShell {
   /// Sockets that say goodbye; the last thing that is waited for.
   private var closing: [UInt64: Task<Void, Never>] = [:]
   private var lastTask: UInt64 = 0
+  private var isReaderBehind = false
   /// Leads back to the driver, which holds the shell; gone once stopped, so that both can go.
   private var post: (@Sendable (StreamModel.Input) async -> Void)?
 
@@ -49,8 +50,28 @@ actor StreamShell {
     case .fetch(let id, let query): fetch(id, query)
     case .post(let entry): send(entry)
     case .load, .commit, .readOlder: keep(effect)
-    case .update(let update): await updates.put(update)
+    case .update(let update):
+      updates.put(update)
+      watchReader()
     }
+  }
+
+  /// Tells the model when the app has left too much unread, and when it has read on.
+  private func watchReader() {
+    guard !isReaderBehind, updates.isFull else { return }
+    isReaderBehind = true
+    start { [weak self, updates, post] in
+      await post?(.reader(isBehind: true))
+      await updates.room()
+      await post?(.reader(isBehind: false))
+      await self?.readsOn()
+      return nil
+    }
+  }
+
+  private func readsOn() {
+    isReaderBehind = false
+    watchReader()
   }
 
   /// Ends everything that is under way; nothing is begun any more.

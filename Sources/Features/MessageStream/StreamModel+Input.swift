@@ -28,6 +28,8 @@ extension StreamModel {
     case lifecycle(Lifecycle, at: Timestamp)
     case woke(at: Timestamp)
     case credentials(Link.CredentialsEvent)
+    /// Whom the credentials name: the author of what is sent here.
+    case user(String)
 
     // The socket.
     /// Open; `head` is the newest position when the server began to send, if it said so.

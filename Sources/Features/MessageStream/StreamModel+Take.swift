@@ -18,6 +18,7 @@ extension StreamModel {
     case .lifecycle(let lifecycle, let wall): turn(lifecycle, at: wall, &step)
     case .woke(let wall): woke(at: wall, &step)
     case .credentials(let event): credentials(event, &step)
+    case .user(let user): author = user
     case .opened(let attempt, let head): opened(attempt, head, &step)
     case .frame(let attempt, let frame): received(frame, attempt, &step)
     case .ping(let attempt): drive(.heard(attempt), &step)

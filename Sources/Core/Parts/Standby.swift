@@ -43,9 +43,13 @@ struct Standby: Sendable, Hashable {
     return polling.isSlow
   }
 
-  /// Arms a poll at once, or keeps the one that is armed and takes over the news.
+  /// Arms a poll, or keeps the one that is armed and takes over the news.
+  ///
+  /// - Parameter spread: the first poll comes within this time: a server that failed for one may
+  ///   have failed for all.
   mutating func armPoll(
-    slow: Bool, awaitsRecovery: Bool, at now: Instant, chance: inout Chance
+    slow: Bool, awaitsRecovery: Bool, within spread: Duration, at now: Instant,
+    chance: inout Chance
   ) {
     guard case .poll(let policy) = policy else { return }
     let wait = slow ? policy.slowProbe : policy.probe
@@ -56,9 +60,10 @@ struct Standby: Sendable, Hashable {
       polling.awaitsRecovery = awaitsRecovery
       state = .polling(polling)
     } else {
+      let first = now.advanced(by: chance.duration(below: min(spread, policy.interval)))
       state = .polling(
         Polling(
-          nextPoll: polls.earliest(at: now), isAsking: false, nextProbe: probe,
+          nextPoll: polls.earliest(at: first), isAsking: false, nextProbe: probe,
           awaitsRecovery: awaitsRecovery,
           isSlow: slow))
     }

@@ -59,6 +59,8 @@ struct LifecycleTests {
     let start = world.now
     world.change(to: .reachable(path: PathID("cell")))
     #expect(world.log.closes == [1001])
+    #expect(world.status.state == .reconnecting && world.status.reason == .settling)
+    #expect(world.status.retryAt == start.advanced(by: .seconds(2)))
     world.say("missed", silently: true)
     world.drive { !$0.log.opens.isEmpty }
     #expect(world.seconds(since: start) == 2)

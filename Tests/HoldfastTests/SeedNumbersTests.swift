@@ -9,7 +9,7 @@ import Testing
     try await CommandProcess.scratch { directory in
       let before = Date().timeIntervalSince1970
       let outcome = try await CommandProcess.run(
-        "token", "--user", "ann", "--shops", "bakery", "--data", directory)
+        "token", "--user", "ann", "--shops", "bakery", "--data", directory + "/data", "--create")
       let after = Date().timeIntervalSince1970
       let token = try #require(outcome.output.first)
       var payload = token.split(separator: ".")[1].replacing("-", with: "+")

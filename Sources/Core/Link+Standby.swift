@@ -9,7 +9,8 @@ extension Link {
       return
     case .poll:
       standby.armPoll(
-        slow: slow, awaitsRecovery: last.meansServerUnreachable, at: step.now, chance: &chance)
+        slow: slow, awaitsRecovery: last.meansServerUnreachable,
+        within: failure == nil ? .zero : policy.retry.serverSpread, at: step.now, chance: &chance)
     case .queuedConnect:
       armQueue(&step)
     }

@@ -44,7 +44,7 @@ public struct Link: Machine, Hashable {
     chance = Chance(seed: seed)
     gate = Gate(policy.gate)
     retry = Retry(policy.retry)
-    standby = Standby(policy.standby)
+    standby = Standby(policy.standby, windows: policy.retry.windows)
   }
 
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {

@@ -22,6 +22,7 @@ public struct Metrics: Sendable, Hashable, Codable {
   var buckets = [UInt64](repeating: 0, count: Metrics.bounds.count + 1)
   var latency = Duration.zero
   var refusedUpgrades: [Int: UInt64] = [:]
+  /// By close code; under 0 stand the codes that a peer made up.
   var closes: [UInt16: UInt64] = [:]
   var acceptedUpgrades: UInt64 = 0
   var accepted: UInt64 = 0
@@ -49,7 +50,16 @@ public struct Metrics: Sendable, Hashable, Codable {
     refusedUpgrades[status, default: 0] += 1
   }
 
+  /// A peer may send any code: only those that mean something have a counter of their own.
   mutating func closed(code: UInt16) {
-    closes[code, default: 0] += 1
+    closes[Self.isKnown(code) ? code : 0, default: 0] += 1
+  }
+
+  /// RFC 6455 section 7.4.1, the IANA registry for 1012 to 1014, and ours.
+  private static func isKnown(_ code: UInt16) -> Bool {
+    switch code {
+    case 1000...1003, 1005...1015, 4401, 4403: true
+    case _: false
+    }
   }
 }

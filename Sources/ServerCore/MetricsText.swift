@@ -17,7 +17,9 @@ extension Metrics {
       refusedUpgrades.sorted { $0.key < $1.key }.map { ("status=\"\($0.key)\"", $0.value) })
     page.many(
       "closes_total", .counter, "Sockets that ended, by close code.",
-      closes.sorted { $0.key < $1.key }.map { ("code=\"\($0.key)\"", $0.value) })
+      closes.sorted { $0.key < $1.key }.map {
+        ("code=\"\($0.key == 0 ? "other" : String($0.key))\"", $0.value)
+      })
     page.many(
       "requests_total", .counter, "Requests answered.",
       answers.sorted { $0.key < $1.key }.map {

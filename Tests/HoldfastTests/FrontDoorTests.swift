@@ -43,7 +43,7 @@ import Testing
     network.serve(requests: { .success(Self.page(for: $0)) })
     let tokens = LedTokens()
     let stream = try await streams(tokens).open(
-      try configuration([("gate.refreshTimeout", "100ms")]))
+      try configuration([("gate.refreshTimeout", "1s")]))
     // A busy machine may let the second one time out too.
     for answer in tokens.answers.dropFirst() { answer.put("second") }
     #expect(await tokens.asked.next(2).count == 2)
@@ -80,7 +80,7 @@ import Testing
     await socket?.fail(.reset)
     await network.sockets.next()?.reject(status: 401)
     await follower.wait { $0.statuses.last?.reason == .signIn }
-    #expect(await follower.seen.outbox.last?.isFailed == true)
+    await follower.wait { $0.outbox.last?.isFailed == true }
     await stream.close()
   }
 
@@ -136,6 +136,81 @@ import Testing
     #expect(network.sockets.count == 0)
     lifecycle.tell(.foreground)
     #expect(await network.sockets.next() != nil)
+    await stream.close()
+  }
+
+  @Test func `a device that slept under an app in front connects again when it wakes`()
+    async throws
+  {
+    network.serve(requests: { .success(Self.page(for: $0)) })
+    let lifecycle = FakeLifecycle()
+    let streams = streams(FixedToken("SEKRIT.TOKEN.TEXT"), lifecycle)
+    let stream = try await streams.open(try configuration())
+    let follower = Follower()
+    follower.follow(stream)
+    let socket = await network.sockets.next()
+    await socket?.accept()
+    await follower.wait(\.isLive)
+    lifecycle.tell(.willSleep)
+    await follower.wait { $0.statuses.last?.reason == .obstacle(.background) }
+    #expect(await socket?.actions.next() == .closed(code: 1001, reason: ""))
+    lifecycle.tell(.didWake)
+    await network.sockets.next()?.accept()
+    await follower.wait(\.isLive)
+    await stream.close()
+  }
+
+  @Test(arguments: ["SEKRIT.TOKEN.TEXT"])
+  func `a frame that echoes the token brings it into no notice and no journal`(
+    token: String
+  ) async throws {
+    network.serve(requests: { .success(Self.page(for: $0)) })
+    let path = NSTemporaryDirectory() + "holdfast-\(UUID().uuidString).jsonl"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    var configuration = try configuration()
+    configuration.journal = path
+    let stream = try await streams(FixedToken(token)).open(configuration)
+    let follower = Follower()
+    follower.follow(stream)
+    let socket = await network.sockets.next()
+    await socket?.accept()
+    await follower.wait(\.isLive)
+    await socket?.send(text: Array(#"{"type":"no \#(token)"}"#.utf8))
+    let stranger =
+      #"{"id":"550e8400-e29b-41d4-a716-446655440000","shop_id":"\#(token)","#
+      + #""user_id":"u","message":"x","created_at":"2026-01-03T15:30:00Z"}"#
+    await socket?.send(text: Array(stranger.utf8))
+    await follower.wait { $0.notices.count == 2 }
+    #expect(
+      await follower.seen.notices == [
+        .unknownType("no [token]"), .malformed(.wrongShop(found: "[token]")),
+      ])
+    await stream.close()
+    #expect(!(try String(contentsOfFile: path, encoding: .utf8)).contains("SEKRIT"))
+  }
+
+  @Test func `who sends is read from the token`() async throws {
+    network.serve(requests: { request in
+      request.method == "GET" ? .success(Self.page(for: request)) : .failure(.reset)
+    })
+    let claims = Data(#"{"sub":"me","exp":9000000001}"#.utf8).base64EncodedString()
+      .filter { $0 != "=" }
+    let stream = try await streams(FixedToken("e30.\(claims).c2ln")).open(try configuration())
+    let follower = Follower()
+    follower.follow(stream)
+    let socket = await network.sockets.next()
+    await socket?.accept()
+    await follower.wait(\.isLive)
+    stream.send("hello")
+    // The try is lost, and the stream tells that this was it.
+    await follower.wait { $0.outbox.contains { $0.state == .queued(tries: 1) } }
+    let now = RFC3339.format(BootClock().wall)
+    let echo =
+      #"{"id":"550e8400-e29b-41d4-a716-446655440000","shop_id":"shop","#
+      + #""user_id":"me","message":"hello","created_at":"\#(now)"}"#
+    await socket?.send(text: Array(echo.utf8))
+    await follower.wait { !$0.sent.isEmpty && $0.texts == ["hello"] }
+    #expect(await follower.seen.sent.count == 1)
     await stream.close()
   }
 

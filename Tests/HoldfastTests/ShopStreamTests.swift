@@ -72,6 +72,21 @@ import Testing
     await bench.end()
   }
 
+  @Test func `more than a thousand messages arrive, each once and in order`() async throws {
+    let bench = try await StreamBench.make()
+    let (stream, follower) = try await bench.follow()
+    await follower.wait { $0.isLive }
+    let texts = (1...1100).map { "m\($0)" }
+    try await bench.post(Array(texts.prefix(550)))
+    try await bench.proxy.set(.cut)
+    try await bench.proxy.set(.pass)
+    try await bench.post(Array(texts.dropFirst(550)))
+    await follower.wait { $0.texts.count >= 1100 }
+    #expect(await follower.seen.texts == texts)
+    await stream.close()
+    await bench.end()
+  }
+
   @Test func `an expired token is refreshed silently, and nothing is missed`() async throws {
     let bench = try await StreamBench.make(ttl: .seconds(2))
     let (stream, follower) = try await bench.follow([

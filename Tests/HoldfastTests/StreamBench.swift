@@ -23,9 +23,9 @@ struct StreamBench {
 
   /// Waits that stand for the real ones, a tenth or less of them.
   static let quick: [(key: String, value: String)] = [
-    ("retry.first", "50ms,100ms,200ms"), ("retry.reconnect", "0s,50ms,100ms,200ms,400ms"),
+    ("retry.first", "100ms,200ms,400ms"), ("retry.reconnect", "0s,100ms,200ms,400ms,800ms"),
     ("retry.windows", "100/1m"), ("retry.spread", "200ms"), ("liveness.silence", "2s"),
-    ("gate.settle", "100ms"), ("standby.interval", "300ms"), ("standby.probe", "1s"),
+    ("gate.settle", "100ms"), ("standby.interval", "1s"), ("standby.probe", "1s"),
     ("standby.slowProbe", "1s"),
   ]
 

@@ -103,7 +103,7 @@ import Testing
         try CommandProcess.start(
           [
             "stream", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
-            "--json", "--set", "standby.interval=50ms",
+            "--json", "--set", "standby.interval=1s",
           ], environment: ["HOLDFAST_TOKEN": "any.good.token"]))
       #expect(await stream.line(with: #""mode":"polling","reason":"refused""#) != "")
       for _ in 1...3 { #expect(await stream.line(with: "fetch-failed") != "") }
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [[], ["--set", "failure.refused=retry", "--set", "retry.first=1ms,1ms"]])
+  @Test(arguments: [[], ["--set", "failure.refused=retry", "--set", "retry.first=100ms,100ms"]])
   func `a stream that shall catch up once ends when it cannot`(settings: [String]) async throws {
     try await CommandProcess.scratch { directory in
       let outcome = try await CommandProcess.run(

@@ -73,8 +73,8 @@ struct CatchUpTests {
     #expect(world.ledger.problems == [])
   }
 
-  @Test(arguments: [(119, true), (120, false), (121, false)])
-  func `a message stamped late within the overlap is found`(late: Int, isFound: Bool) {
+  @Test(arguments: [119, 120, 121])
+  func `a message stamped late is found, within the overlap and beyond`(late: Int) {
     var world = StreamWorld.connected(.plain)
     world.say("newest")
     world.drive { $0.texts.last == "newest" }
@@ -83,7 +83,7 @@ struct CatchUpTests {
     world.say("late", late: .seconds(late) + seen, silently: true, isExact: true)
     world.foreground()
     world.pass(.seconds(5))
-    #expect(world.texts.contains("late") == isFound, "since is strict: 120 s is beyond it")
+    #expect(world.texts.contains("late"))
   }
 
   @Test(arguments: Shop.Kind.allCases, [(3599, false), (3600, false), (3601, true)])
@@ -184,7 +184,7 @@ struct CatchUpTests {
     world.foreground()
     world.pass(.seconds(5))
     #expect(world.texts == ["m1", "m2", "m3"] + (1...count).map { "x\($0)" })
-    #expect(world.fetches.count < 10)
+    #expect(world.fetches.count <= 10)
   }
 
   @Test func `a server that ignores the page number leaves a gap that says so`() {

@@ -64,6 +64,7 @@ struct EchoTests {
     let page = Page(
       messages: [Hand.message(9, text: "ok", user: "me", isPlain: true)], hasNext: false)
     hand.pass(5, answering: page)
+    hand.answer(page)
     #expect(hand.posts.map(\.id) == [entry.id, entry.id])
   }
 

@@ -31,8 +31,8 @@ struct LifecycleTests {
     #expect(world.texts.last == "missed", "the screen is full before the socket opens")
     world.say("in the hole", silently: true)
     world.drive { $0.texts.last == "in the hole" }
-    #expect(world.log.fetches.count == 2)
-    #expect(world.log.fetches[1].at > world.log.opens[0])
+    #expect(world.log.fetches.count == 2 * world.shop.requestsOfCatchUp)
+    #expect(world.log.fetches[world.shop.requestsOfCatchUp].at > world.log.opens[0])
     #expect(world.ways.suffix(2) == [.catchUp, .catchUp])
     #expect(world.ledger.problems == [])
   }
@@ -59,12 +59,15 @@ struct LifecycleTests {
     let start = world.now
     world.change(to: .reachable(path: PathID("cell")))
     #expect(world.log.closes == [1001])
+    #expect(world.status.state == .reconnecting && world.status.reason == .settling)
+    #expect(world.status.retryAt == start.advanced(by: .seconds(2)))
     world.say("missed", silently: true)
     world.drive { !$0.log.opens.isEmpty }
     #expect(world.seconds(since: start) == 2)
     #expect(world.log.fetches.isEmpty)
     world.drive { $0.texts.last == "missed" }
-    #expect(world.log.fetches.count == 1)
+    world.pass(.seconds(1))
+    #expect(world.log.fetches.count == world.shop.requestsOfCatchUp)
     #expect(world.ledger.problems == [])
   }
 
@@ -203,6 +206,7 @@ struct LifecycleTests {
     let policy = try LinkPolicy.messageStream.setting([(key: "gate.background", value: "stay")])
     let start = Cursor(time: Hand.wall, wholeAt: Hand.wall)
     var hand = Hand(cursor: start) { $0.policy = policy }
+    hand.answer(Page(messages: [], hasNext: false))
     hand.connect(Page(messages: [], hasNext: false), head: nil)
     hand.give(.lifecycle(.background, at: Hand.wall))
     #expect(hand.model.link.status.phase == .connected)
@@ -210,6 +214,7 @@ struct LifecycleTests {
     #expect(hand.model.recovery.cursor.time == Hand.wall, "the hole before it is not filled yet")
     let missed = (UInt64(1)...3).map { Hand.message($0, isPlain: true) }
     hand.answer(Page(messages: missed, hasNext: false))
+    hand.answer(Page(messages: missed.reversed(), hasNext: false))
     #expect(hand.model.timeline.messages.map(\.text) == ["m1", "m2", "m3", "m3600"])
   }
 }

@@ -64,6 +64,47 @@ struct StoreTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
+  func `an app that does not read keeps its link, and gets all when it reads on`(kind: Shop.Kind) {
+    var world = StreamWorld.connected(kind)
+    world.log = Log()
+    world.give(.reader(isBehind: true))
+    for number in 1...300 {
+      world.say("n\(number)")
+      world.pass(.seconds(1))
+    }
+    #expect(world.texts == ["m1", "m2", "m3"])
+    #expect(world.status.state == .connected)
+    #expect(world.log.opens.isEmpty && world.log.fetches.isEmpty)
+    #expect(!world.model.isWhole)
+    world.give(.reader(isBehind: false))
+    world.pass(.seconds(5))
+    #expect(world.texts.count == 303)
+    #expect(world.model.isWhole)
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `a link that is lost while nobody reads comes back, and a post is not repeated`(
+    kind: Shop.Kind
+  ) {
+    var world = StreamWorld.connected(kind)
+    world.give(.reader(isBehind: true))
+    world.send("own")
+    world.drive { !$0.log.posts.isEmpty }
+    world.net.isBlackHole = true
+    world.pass(.seconds(100))
+    world.net.isBlackHole = false
+    world.say("n")
+    world.pass(.seconds(100))
+    #expect(world.status.state == .connected)
+    world.give(.reader(isBehind: false))
+    world.pass(.seconds(60))
+    #expect(world.texts.count == 5)
+    #expect(world.accepted == ["own": 1])
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
   func `a slow store with more than it can take at once loses nothing`(kind: Shop.Kind) {
     var world = StreamWorld.connected(kind)
     world.disk.delay = .seconds(20)

@@ -68,6 +68,18 @@ struct MetricsTests {
     #expect(Self.lines(of: &served) == Self.smallDay)
   }
 
+  @Test func `close codes that a peer makes up share one counter`() {
+    var served = Served()
+    for code in UInt16(1)...5000 {
+      served.open(UInt64(code))
+      _ = served.take(.gone(ConnectionID(UInt64(code)), code: code))
+    }
+    let closes = Self.lines(of: &served).filter { $0.hasPrefix("holdfast_closes_total") }
+    #expect(closes.count == 18)
+    #expect(closes.first == #"holdfast_closes_total{code="other"} 4983"#)
+    #expect(closes.contains(#"holdfast_closes_total{code="4403"} 1"#))
+  }
+
   @Test func `explains every family once, before its samples`() {
     let text = Metrics().text(connections: 0, shops: 0, uptime: .zero)
     var explained: [Substring] = []

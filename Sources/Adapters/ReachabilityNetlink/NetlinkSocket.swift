@@ -105,7 +105,7 @@
     /// One datagram; a signal does not end the wait for it.
     ///
     /// The kernel makes none longer than 32 KiB for a dump (netlink_dump).
-    private func receive(flags: Int32) throws(NetlinkFailure) -> [UInt8] {
+    func receive(flags: Int32) throws(NetlinkFailure) -> [UInt8] {
       var code: Int32 = 0
       let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
         var received: Int

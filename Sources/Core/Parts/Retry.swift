@@ -1,8 +1,7 @@
 /// Decides when the next try may be made: schedule, windows, breaker and the server's wish.
 struct Retry: Sendable, Hashable {
   private let policy: RetryPolicy
-  /// When tries were made, oldest first; as many as the largest window needs.
-  private(set) var attempts: [Instant] = []
+  private var attempts: Windows
   /// When tries failed, oldest first; as many as the breaker needs.
   private(set) var failures: [Instant] = []
   /// No try before this: the server asked for it.
@@ -10,12 +9,11 @@ struct Retry: Sendable, Hashable {
 
   init(_ policy: RetryPolicy) {
     self.policy = policy
+    attempts = Windows(policy.windows)
   }
 
   mutating func noteAttempt(at now: Instant) {
-    attempts.append(now)
-    let kept = policy.windows.map(\.attempts).max() ?? 0
-    if attempts.count > kept { attempts.removeFirst(attempts.count - kept) }
+    attempts.note(at: now)
   }
 
   mutating func noteFailure(at now: Instant, wish: Duration?) {
@@ -37,11 +35,7 @@ struct Retry: Sendable, Hashable {
 
   /// The earliest instant that every window, the breaker and the server's wish allow.
   func earliest(at now: Instant) -> Instant {
-    var earliest = max(now, notBefore ?? now)
-    for window in policy.windows where attempts.count >= window.attempts {
-      let blocking = attempts[attempts.count - window.attempts]
-      earliest = max(earliest, blocking.advanced(by: window.per))
-    }
+    var earliest = attempts.earliest(at: max(now, notBefore ?? now))
     if let breaker = policy.breaker, failures.count >= breaker.failures,
       let first = failures.first, let last = failures.last,
       first.duration(to: last) <= breaker.within

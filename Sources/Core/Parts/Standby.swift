@@ -1,6 +1,8 @@
 /// What stays armed when the link is not tried: polls and probes, or a queued connect.
 struct Standby: Sendable, Hashable {
   private let policy: StandbyPolicy
+  /// Polls keep inside the same windows as tries, whatever hurries them.
+  private var polls: Windows
   private(set) var state = State.off
   /// Counts polls, so that a late answer is told from the present one.
   private(set) var pollID: UInt64 = 0
@@ -23,8 +25,9 @@ struct Standby: Sendable, Hashable {
     var isSlow: Bool
   }
 
-  init(_ policy: StandbyPolicy) {
+  init(_ policy: StandbyPolicy, windows: [AttemptWindow]) {
     self.policy = policy
+    polls = Windows(windows)
   }
 
   var isArmed: Bool { state != .off }
@@ -40,9 +43,13 @@ struct Standby: Sendable, Hashable {
     return polling.isSlow
   }
 
-  /// Arms a poll at once, or keeps the one that is armed and takes over the news.
+  /// Arms a poll, or keeps the one that is armed and takes over the news.
+  ///
+  /// - Parameter spread: the first poll comes within this time: a server that failed for one may
+  ///   have failed for all.
   mutating func armPoll(
-    slow: Bool, awaitsRecovery: Bool, at now: Instant, chance: inout Chance
+    slow: Bool, awaitsRecovery: Bool, within spread: Duration, at now: Instant,
+    chance: inout Chance
   ) {
     guard case .poll(let policy) = policy else { return }
     let wait = slow ? policy.slowProbe : policy.probe
@@ -53,9 +60,11 @@ struct Standby: Sendable, Hashable {
       polling.awaitsRecovery = awaitsRecovery
       state = .polling(polling)
     } else {
+      let first = now.advanced(by: chance.duration(below: min(spread, policy.interval)))
       state = .polling(
         Polling(
-          nextPoll: now, isAsking: false, nextProbe: probe, awaitsRecovery: awaitsRecovery,
+          nextPoll: polls.earliest(at: first), isAsking: false, nextProbe: probe,
+          awaitsRecovery: awaitsRecovery,
           isSlow: slow))
     }
   }
@@ -70,10 +79,10 @@ struct Standby: Sendable, Hashable {
 
   mutating func disarm() { state = .off }
 
-  /// Makes the next poll due at once, unless one runs.
+  /// Makes the next poll due as soon as the windows allow, unless one runs.
   mutating func hurry(at now: Instant) {
     guard case .polling(var polling) = state, !polling.isAsking else { return }
-    polling.nextPoll = now
+    polling.nextPoll = min(polling.nextPoll, polls.earliest(at: now))
     state = .polling(polling)
   }
 
@@ -84,7 +93,8 @@ struct Standby: Sendable, Hashable {
     else { return nil }
     pollID += 1
     polling.awaitsRecovery = polling.awaitsRecovery || polling.isAsking
-    polling.nextPoll = now.advanced(by: policy.interval)
+    polls.note(at: now)
+    polling.nextPoll = polls.earliest(at: now.advanced(by: policy.interval))
     polling.isAsking = true
     state = .polling(polling)
     return pollID
@@ -101,7 +111,7 @@ struct Standby: Sendable, Hashable {
     polling.isAsking = false
     let wait = max(
       Self.spread(policy.interval, policy.jitter, &chance), wish ?? .zero)
-    polling.nextPoll = now.advanced(by: wait)
+    polling.nextPoll = polls.earliest(at: now.advanced(by: wait))
     let isBack = failure == nil && polling.awaitsRecovery && !polling.isSlow
     if let failure {
       polling.awaitsRecovery = polling.awaitsRecovery || failure.meansServerUnreachable

@@ -20,6 +20,9 @@ extension LinkPolicy {
         window.attempts <= 1000, "retry.windows must not remember more than 1000 attempts")
       found.require(window.per > .zero, "retry.windows must last longer than 0s")
     }
+    found.require(
+      retry.windows.isEmpty || retry.windows.contains { $0.per >= Floor.pace * $0.attempts },
+      "retry.windows must hold one that allows at most 2 attempts a second")
     if let breaker = retry.breaker {
       found.require(breaker.failures >= 1, "retry.breaker must count at least 1 failure")
       found.require(breaker.failures <= 1000, "retry.breaker must not count over 1000 failures")
@@ -34,7 +37,7 @@ extension LinkPolicy {
 
   private func checkGate(_ found: inout Problems) {
     found.require(gate.refreshLead >= .zero, "gate.refreshLead must not be negative")
-    found.require(gate.refreshTimeout > .zero, "gate.refreshTimeout must be longer than 0s")
+    found.require(gate.refreshTimeout, atLeast: Floor.period, "gate.refreshTimeout")
     found.require(gate.settle >= .zero, "gate.settle must not be negative")
     if case .leave(let after, let then) = gate.background {
       found.require(after >= .zero, "gate.background must not leave after a negative time")
@@ -48,34 +51,34 @@ extension LinkPolicy {
 
   private func checkLiveness(_ found: inout Problems) {
     if let silence = liveness.silence {
-      found.require(silence > .zero, "liveness.silence must be longer than 0s")
+      found.require(silence, atLeast: Floor.period, "liveness.silence")
       if let ping = liveness.ping {
         found.require(ping < silence, "liveness.ping must be shorter than liveness.silence")
       }
     }
     if let ping = liveness.ping {
-      found.require(ping > .zero, "liveness.ping must be longer than 0s")
+      found.require(ping, atLeast: Floor.period, "liveness.ping")
     }
     found.require(
       liveness.silence != nil || liveness.ping != nil || standby != .none || liveness.idle != nil,
       "liveness needs silence, ping or idle: a half-open link would never be found")
-    found.require(liveness.pongTimeout > .zero, "liveness.pongTimeout must be longer than 0s")
+    found.require(liveness.pongTimeout, atLeast: Floor.wait, "liveness.pongTimeout")
     found.require(
       (1...100).contains(liveness.pongRoundTrips), "liveness.pongRoundTrips must be 1 to 100")
     if let idle = liveness.idle {
-      found.require(idle.after > .zero, "liveness.idle must be longer than 0s")
+      found.require(idle.after, atLeast: Floor.period, "liveness.idle")
       found.require(
         idle.then != .standby || standby != .none, "liveness.idle=standby needs a standby")
     }
   }
 
   private func checkEstablish(_ found: inout Problems) {
-    found.require(establish.openTimeout > .zero, "establish.openTimeout must be longer than 0s")
+    found.require(establish.openTimeout, atLeast: Floor.wait, "establish.openTimeout")
     found.require(
       establish.timeout >= establish.openTimeout,
       "establish.timeout must be at least establish.openTimeout")
     if let prepare = establish.prepare {
-      found.require(prepare > .zero, "establish.prepare must be longer than 0s")
+      found.require(prepare, atLeast: Floor.wait, "establish.prepare")
     }
   }
 
@@ -89,15 +92,26 @@ extension LinkPolicy {
         found.require(false, "failure.\(row.rawValue) needs a standby, and there is none")
       }
     case .poll(let poll):
-      found.require(poll.interval > .zero, "standby.interval must be longer than 0s")
+      found.require(poll.interval, atLeast: Floor.period, "standby.interval")
       found.require((0...0.5).contains(poll.jitter), "standby.jitter must be 0 to 0.5")
-      found.require(poll.probe > .zero, "standby.probe must be longer than 0s")
+      found.require(poll.probe, atLeast: Floor.period, "standby.probe")
       found.require(
         poll.slowProbe >= poll.probe, "standby.slowProbe must be at least standby.probe")
     case .queuedConnect(let rearm):
-      found.require(rearm > .zero, "standby.rearm must be longer than 0s")
+      found.require(rearm, atLeast: Floor.period, "standby.rearm")
     }
   }
+}
+
+/// The least that a policy may ask for: below, a mistake in one number would be a storm. They are
+/// far under what the seeds ask for, and leave room for tests that hurry.
+private enum Floor {
+  /// A wait before a try, or a time limit.
+  static let wait = Duration.milliseconds(100)
+  /// What is done again and again.
+  static let period = Duration.seconds(1)
+  /// The mean wait between tries that the windows must enforce.
+  static let pace = Duration.milliseconds(500)
 }
 
 /// Collects problems, each once.
@@ -108,13 +122,24 @@ private struct Problems {
     if !condition, !list.contains(problem) { list.append(problem) }
   }
 
+  mutating func require(_ duration: Duration, atLeast floor: Duration, _ key: String) {
+    require(duration >= floor, "\(key) must be at least \(floor.text)")
+  }
+
   mutating func check(schedule: Schedule, _ key: String) {
     switch schedule {
     case .list(let waits):
-      require(waits.allSatisfy { $0 >= .zero }, "\(key) must not hold negative waits")
+      require(
+        waits.first.map { $0 == .zero || $0 >= Floor.wait } ?? true,
+        "\(key): its first wait must be 0s or at least \(Floor.wait.text)")
+      require(
+        waits.dropFirst().allSatisfy { $0 >= Floor.wait },
+        "\(key): waits behind the first must be at least \(Floor.wait.text)")
       require(waits.count <= 1000, "\(key) must not hold over 1000 waits")
     case .exponential(let first, let factor, let cap, let jitter, let floor, let attempts):
-      require(first > .zero, "\(key): first must be longer than 0s")
+      require(
+        max(first * (1 - jitter), floor) >= Floor.wait,
+        "\(key): the shortest wait must be at least \(Floor.wait.text)")
       require(factor >= 1, "\(key): factor must be at least 1")
       require(cap >= first, "\(key): cap must be at least first")
       require((0...1).contains(jitter), "\(key): jitter must be 0 to 1")

@@ -14,7 +14,7 @@ public struct Instant: Sendable, Hashable, Comparable, Codable {
   public static let zero = Instant(nanoseconds: 0)
 
   /// The moment `seconds` after the clock's beginning; for tests and tables.
-  public static func second(_ seconds: Double) -> Instant {
+  package static func second(_ seconds: Double) -> Instant {
     Instant(nanoseconds: Int64(seconds * 1_000_000_000))
   }
 

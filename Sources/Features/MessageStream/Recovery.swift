@@ -13,6 +13,9 @@ struct Recovery: Sendable, Hashable {
   var isCurrent = false
   /// Offsets that came over the socket beyond the cursor.
   var ahead: Set<UInt64> = []
+  /// Messages without a position that came while something may have been missing: that they are
+  /// kept says nothing about what came before them.
+  var unplaced: Set<MessageID> = []
   /// When a failed catch-up is tried again, and how often it failed.
   var retryAt: Instant?
   var failures = 0
@@ -62,6 +65,9 @@ struct Recovery: Sendable, Hashable {
     case position
     /// Everything since a time less an overlap.
     case since(Timestamp)
+    /// After `since`: the newest pages until they meet what is kept, so many at most. What a clock
+    /// that went back stamped is not found by time.
+    case newest(pages: Int)
   }
 
   var deadline: Instant? {
@@ -121,6 +127,13 @@ struct Recovery: Sendable, Hashable {
     var since = time.advanced(by: .zero - settings.overlap)
     if let edge = gap?.before.createdAt { since = max(since, edge.advanced(by: .nanoseconds(-1))) }
     return (.since(since), .since(since, page: 1, limit: settings.catchUpPage))
+  }
+
+  /// Remembers a message of which it is not known whether something is missing before it; beyond
+  /// 10,000 its stamp decides alone.
+  mutating func noteUnplaced(_ message: Message) {
+    guard message.position == nil, unplaced.count < 10_000 else { return }
+    unplaced.insert(message.id)
   }
 
   /// Takes a position that came over the socket. True when nothing is missing before it.

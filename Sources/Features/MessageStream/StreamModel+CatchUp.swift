@@ -16,6 +16,10 @@ extension StreamModel {
       return
     }
     recovery.retryAt = nil
+    if case .live = purpose, isReaderBehind {
+      recovery.again = true
+      return
+    }
     recovery.again = false
     let (kind, query) = recovery.plan(
       settings, at: wall(at: step.now), own: outbox.oldestUnsure, gap: gaps.last)
@@ -42,17 +46,18 @@ extension StreamModel {
     if page.rejected > 0 { step.show(.notice(.rejected(count: page.rejected))) }
     if run.pages == 1 { run.firstHead = page.head }
     if page.head != nil { recovery.hasPositions = true }
-    guard !writer.isFull else {
-      // The store is stuck. What is not taken now is fetched when it works again.
+    guard !takesNoMore else {
+      // What is not taken now is fetched when the store works and the app reads again.
       recovery.run = nil
       recovery.again = true
       release(run.purposes, &step)
+      outbox.postponeUnsure(until: step.now.advanced(by: .seconds(5)))
       return
     }
     run.newest = (page.messages.map(\.createdAt) + [run.newest].compactMap(\.self)).max()
     run.oldest = (page.messages.map(\.key) + [run.oldest].compactMap(\.self)).min()
     let repeats = run.repetition.note(page)
-    let next = repeats ? nil : nextQuery(after: page, in: run)
+    let next = nextQuery(after: page, in: run, repeats: repeats)
     if next == nil, page.hasNext, page.messages.isEmpty, run.oldest == nil, !moves(page, in: run) {
       stall(run, &step)
       return
@@ -61,21 +66,41 @@ extension StreamModel {
     add(page.messages, via: run.via, &step)
     if let next {
       moveCursor(along: page, in: run)
-      run.pages += 1
-      run.query = next
-      run.fetch = newFetch()
-      run.credentials = credentialsCount
-      run.until = step.now.advanced(by: settings.fetchTimeout)
-      recovery.run = run
-      step.effects.append(.fetch(run.fetch, next))
+      goOn(run, with: next, &step)
     } else {
       finish(run, page, &step)
     }
   }
 
+  private mutating func goOn(
+    _ before: Recovery.Run, with next: PageQuery, _ step: inout Step
+  ) {
+    var run = before
+    if case .since = run.kind, case .page(_, let limit) = next {
+      // Past what it just brought; memory knows no more than that of what is kept.
+      let reach = settings.memory + run.pages * settings.catchUpPage
+      run.kind = .newest(pages: max(1, reach / limit))
+      run.pages = 0
+      run.repetition = Repetition()
+    }
+    run.pages += 1
+    run.query = next
+    run.fetch = newFetch()
+    run.credentials = credentialsCount
+    run.until = step.now.advanced(by: settings.fetchTimeout)
+    recovery.run = run
+    step.effects.append(.fetch(run.fetch, next))
+  }
+
   /// The next page of a run; `nil` when it is over.
-  private func nextQuery(after page: Page, in run: Recovery.Run) -> PageQuery? {
-    guard page.hasNext, run.pages < settings.catchUpPages else { return nil }
+  private func nextQuery(
+    after page: Page, in run: Recovery.Run, repeats: Bool
+  ) -> PageQuery? {
+    if case .since = run.kind, page.head == nil, !leavesHole(page, run) {
+      return .page(
+        number: 1, limit: run.pages > 1 ? settings.catchUpPage : settings.historyPage)
+    }
+    guard !repeats, page.hasNext, run.pages < settings.catchUpPages else { return nil }
     switch run.kind {
     case .initial where page.isUnreadable:
       return .page(number: run.pages + 1, limit: settings.historyPage)
@@ -88,8 +113,12 @@ extension StreamModel {
     case .recent where page.isUnreadable:
       return .page(number: run.pages + 1, limit: settings.catchUpPage)
     case .recent:
-      guard recovery.reach(of: page, overlap: settings.overlap) == .touching else { return nil }
+      guard reach(of: page) == .touching else { return nil }
       return .page(number: run.pages + 1, limit: settings.catchUpPage)
+    case .newest(let pages):
+      guard !meetsKept(page), run.pages < pages, case .page(let number, let limit) = run.query
+      else { return nil }
+      return .page(number: number + 1, limit: limit)
     case .position:
       guard moves(page, in: run), case .after(let asked, let limit) = run.query else { return nil }
       return .after(page.end(after: asked), limit: limit)
@@ -136,13 +165,41 @@ extension StreamModel {
   private func leavesHole(_ page: Page, _ run: Recovery.Run) -> Bool {
     switch run.kind {
     case .initial: page.hasNext
-    case .recent: recovery.reach(of: page, overlap: settings.overlap) != .whole
+    case .recent: reach(of: page) != .whole
+    case .newest: page.hasNext && !meetsKept(page)
     case .position:
       !page.recovered
         && !page.messages.contains { timeline[$0.id].map { recovery.covers($0) } ?? false }
     case .since(let since): page.hasNext && !reaches(since, page)
     }
   }
+
+  private func reach(of page: Page) -> Recovery.Reach {
+    let reach = recovery.reach(of: page, overlap: settings.overlap)
+    guard page.hasNext, recovery.cursor.position == nil else { return reach }
+    guard leadsToKept(page) else { return .short }
+    return reach == .whole && hidesLate(page) ? .touching : reach
+  }
+
+  private func meetsKept(_ page: Page) -> Bool { leadsToKept(page) && !hidesLate(page) }
+
+  /// Whether a page without positions holds something kept, before which nothing is missing. Stamps
+  /// alone do not tell: a server's clock may have gone back.
+  private func leadsToKept(_ page: Page) -> Bool {
+    guard let time = recovery.cursor.time else { return false }
+    return page.messages.contains {
+      isSeen($0.id) && $0.createdAt <= time && !recovery.unplaced.contains($0.id)
+    }
+  }
+
+  /// Whether something unseen in it is stamped earlier than late stamps may be.
+  private func hidesLate(_ page: Page) -> Bool {
+    guard let time = recovery.cursor.time else { return false }
+    let earliest = time.advanced(by: .zero - settings.overlap)
+    return page.messages.contains { $0.createdAt < earliest && !isSeen($0.id) }
+  }
+
+  private func isSeen(_ id: MessageID) -> Bool { timeline.contains(id) || writer.holds(id) }
 
   /// There is more and no way to it: nothing is whole, and the server is asked again.
   private mutating func stall(_ run: Recovery.Run, _ step: inout Step) {
@@ -179,6 +236,7 @@ extension StreamModel {
     release(run.purposes, &step)
     if run.kind == .initial { history.hasMore = page.hasNext || run.pages > 1 }
     if isWhole { recovery.failures = 0 }
+    if !recovery.again { recovery.unplaced = [] }
     if recovery.again {
       catchUpWhileConnected(&step)
     } else if !isWhole {
@@ -230,7 +288,7 @@ extension StreamModel {
   /// The position up to which a run that is over fetched everything, or left a gap that says so.
   private func covered(by run: Recovery.Run, _ page: Page) -> Position? {
     switch run.kind {
-    case .initial, .recent, .since: return run.firstHead
+    case .initial, .recent, .since, .newest: return run.firstHead
     case .position:
       // Without a next page all up to the head is there, whatever could not be read of it.
       guard case .after(let asked, _) = run.query else { return page.head }

@@ -44,8 +44,8 @@ extension StreamModel {
 
   /// A message of the socket, or the server's answer to one that was sent.
   mutating func takeLive(_ message: Message, _ step: inout Step) {
-    guard !writer.isFull else {
-      // The store is stuck. What is not taken now is fetched when it works again.
+    guard !takesNoMore else {
+      // What is not taken now is fetched when the store works and the app reads again.
       recovery.again = true
       return
     }
@@ -108,7 +108,11 @@ extension StreamModel {
       return message.isEdit(of: kept)
     }
     guard !unseen.isEmpty else { return }
-    for message in unseen { claim(message, &step) }
+    let isPlaced = recovery.isSettled && link.status.phase == .connected
+    for message in unseen {
+      claim(message, &step)
+      if !isPlaced { recovery.noteUnplaced(message) }
+    }
     writer.add(unseen, via: via)
   }
 }

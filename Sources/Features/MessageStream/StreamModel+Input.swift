@@ -13,6 +13,8 @@ extension StreamModel {
     case realtime(Bool)
     /// Pulled to refresh.
     case refresh
+    /// Leaves so many updates unread that messages must wait, or reads them again.
+    case reader(isBehind: Bool)
     /// Scrolled to the top: show older messages.
     case loadOlder
     case send(text: String, parent: MessageID?, at: Timestamp)
@@ -26,6 +28,8 @@ extension StreamModel {
     case lifecycle(Lifecycle, at: Timestamp)
     case woke(at: Timestamp)
     case credentials(Link.CredentialsEvent)
+    /// Whom the credentials name: the author of what is sent here.
+    case user(String)
 
     // The socket.
     /// Open; `head` is the newest position when the server began to send, if it said so.

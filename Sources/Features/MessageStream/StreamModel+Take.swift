@@ -9,6 +9,7 @@ extension StreamModel {
     case .close: close(&step)
     case .realtime(let isOn): switchRealtime(isOn, &step)
     case .refresh: refresh(&step)
+    case .reader(let isBehind): turn(readerBehind: isBehind, &step)
     case .loadOlder: loadOlder(&step)
     case .send(let text, let parent, let wall): send(text, parent, at: wall, &step)
     case .retry(let id): retry(id, &step)
@@ -17,6 +18,7 @@ extension StreamModel {
     case .lifecycle(let lifecycle, let wall): turn(lifecycle, at: wall, &step)
     case .woke(let wall): woke(at: wall, &step)
     case .credentials(let event): credentials(event, &step)
+    case .user(let user): author = user
     case .opened(let attempt, let head): opened(attempt, head, &step)
     case .frame(let attempt, let frame): received(frame, attempt, &step)
     case .ping(let attempt): drive(.heard(attempt), &step)
@@ -39,6 +41,11 @@ extension StreamModel {
   private mutating func switchRealtime(_ isOn: Bool, _ step: inout Step) {
     wish = isOn ? .live : .standbyOnly
     if link.isWanted { drive(.want(wish), &step) }
+  }
+
+  private mutating func turn(readerBehind isBehind: Bool, _ step: inout Step) {
+    isReaderBehind = isBehind
+    if !isBehind, recovery.again, recovery.run == nil { catchUpWhileConnected(&step) }
   }
 
   private mutating func change(to reachability: Reachability, _ step: inout Step) {

@@ -36,6 +36,9 @@ public struct StreamModel: Machine {
   var wish = Wish.live
   /// What was read of the wall clock last, and when.
   private var anchor: (instant: Instant, wall: Timestamp)?
+  /// The app leaves updates unread: what comes is left to a later catch-up, so memory is bounded,
+  /// and the link lives on.
+  var isReaderBehind = false
   /// When malformed frames came lately.
   var malformed: [Instant] = []
   /// How often the store could not be read in a row.
@@ -111,6 +114,9 @@ public struct StreamModel: Machine {
     }
     if let (id, change) = writer.next(at: step.now) { step.effects.append(.commit(id, change)) }
   }
+
+  /// The store is stuck, or nobody reads.
+  var takesNoMore: Bool { writer.isFull || isReaderBehind }
 
   /// One call: its time, and what it asks for so far.
   struct Step {

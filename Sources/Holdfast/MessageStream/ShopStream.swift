@@ -157,7 +157,6 @@ public final class ShopStream: Sendable, AsyncSequence {
   ///
   /// The cancellation of who calls it cuts nothing short.
   public func close() async {
-    updates.release()
     let ending = Task { [driver, shell, commands] in
       await commands.drained()
       await driver.post(.close)

@@ -10,6 +10,9 @@ public import MessageStream
 #endif
 
 /// Opens shop streams, at most five at a time (seed 001: five connections a user).
+///
+/// An app has one of these for each user: it counts its own streams only. Who makes two may open
+/// ten; the server's own limit of five sockets a user then answers 429, and the link waits.
 public actor ShopStreams {
   /// Shops that may be open at once.
   public static let limit = 5

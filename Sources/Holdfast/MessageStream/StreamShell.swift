@@ -18,6 +18,7 @@ actor StreamShell {
   /// Sockets that say goodbye; the last thing that is waited for.
   private var closing: [UInt64: Task<Void, Never>] = [:]
   private var lastTask: UInt64 = 0
+  private var isReaderBehind = false
   /// Leads back to the driver, which holds the shell; gone once stopped, so that both can go.
   private var post: (@Sendable (StreamModel.Input) async -> Void)?
 
@@ -36,7 +37,10 @@ actor StreamShell {
   /// Says where inputs go; before the first effect.
   func connect(_ post: @escaping @Sendable (StreamModel.Input) async -> Void) async {
     self.post = post
-    await vault.connect { await post(.credentials($0)) }
+    await vault.connect { [vault] event in
+      if let user = await vault.user { await post(.user(user)) }
+      await post(.credentials(event))
+    }
   }
 
   func perform(_ effect: StreamModel.Effect) async {
@@ -45,12 +49,36 @@ actor StreamShell {
     case .close(let attempt, let code): close(attempt, code: code)
     case .ping(let attempt, let id): await sockets[attempt]?.ping(id: id)
     case .refreshCredentials:
-      start { [vault] in .credentials(await vault.refresh()) }
+      start { [vault, post] in
+        let event = await vault.refresh()
+        if let user = await vault.user { await post?(.user(user)) }
+        return .credentials(event)
+      }
     case .fetch(let id, let query): fetch(id, query)
     case .post(let entry): send(entry)
     case .load, .commit, .readOlder: keep(effect)
-    case .update(let update): await updates.put(update)
+    case .update(let update):
+      updates.put(update)
+      watchReader()
     }
+  }
+
+  /// Tells the model when the app has left too much unread, and when it has read on.
+  private func watchReader() {
+    guard !isReaderBehind, updates.isFull else { return }
+    isReaderBehind = true
+    start { [weak self, updates, post] in
+      await post?(.reader(isBehind: true))
+      await updates.room()
+      await post?(.reader(isBehind: false))
+      await self?.readsOn()
+      return nil
+    }
+  }
+
+  private func readsOn() {
+    isReaderBehind = false
+    watchReader()
   }
 
   /// Ends everything that is under way; nothing is begun any more.
@@ -184,7 +212,7 @@ actor StreamShell {
     switch event {
     case .opened(let headers):
       .opened(attempt, head: headers["holdfast-head"].flatMap { Position($0) })
-    case .text(let bytes): .frame(attempt, frame(bytes, shop: shop))
+    case .text(let bytes): .frame(attempt, frame(bytes, shop: shop, redaction))
     case .binary:
       .frame(attempt, .malformed(.malformed(detail: "a binary frame where text is spoken")))
     case .ping: .ping(attempt)
@@ -194,15 +222,17 @@ actor StreamShell {
     }
   }
 
-  private static func frame(_ bytes: [UInt8], shop: ShopID) -> StreamModel.Frame {
+  private static func frame(
+    _ bytes: [UInt8], shop: ShopID, _ redaction: Redaction
+  ) -> StreamModel.Frame {
     do throws(MessageError) {
       switch try StreamCodec.decode(bytes, shop: shop) {
       case .message(let message): return .message(message)
       case .draining(let window): return .draining(within: window)
-      case .unknown(let type): return .unknown(type: type)
+      case .unknown(let type): return .unknown(type: redaction.clean(type))
       }
     } catch {
-      return .malformed(error)
+      return .malformed(error.mapText { redaction.clean($0) })
     }
   }
 }

@@ -34,6 +34,8 @@ actor TokenVault {
   private let limit: Duration
   private let clock: any LinkClock
   private(set) var token: String?
+  /// Whom the present token names, where it says so.
+  private(set) var user: String?
   /// The server refused the present token.
   private var isRefused = false
   private var renewal: Renewal?
@@ -61,6 +63,7 @@ actor TokenVault {
   /// Forgets the token, and whom to tell: the stream has ended.
   func end() {
     token = nil
+    user = nil
     isRefused = false
     tell = nil
     end(.refreshFailed)
@@ -136,28 +139,42 @@ actor TokenVault {
     if next == token { return isRefused ? .rejected : .refreshFailed }
     token = next
     isRefused = false
-    return .available(expiresIn: expiry(of: next).map { clock.wall.duration(to: $0) })
+    let claims = TokenClaims(next)
+    user = claims.user
+    return .available(expiresIn: claims.expiresAt.map { clock.wall.duration(to: $0) })
+  }
+}
+
+/// What a JWT says of itself, unverified: only its issuer and the server can check it, and nothing
+/// here is decided by it that they do not decide again. Empty for any other token.
+struct TokenClaims: Sendable, Hashable {
+  /// When it ends (RFC 7519 section 4.1.4).
+  private(set) var expiresAt: Timestamp?
+  /// Whom it names (RFC 7519 section 4.1.2).
+  private(set) var user: String?
+
+  init(_ token: String) {
+    let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 3, let payload = Base64URL.decode(parts[1]) else { return }
+    var found = self
+    if (try? found.read(payload)) != nil { self = found }
   }
 
-  /// When a JWT says that it ends (RFC 7519 section 4.1.4); `nil` for any other token.
-  private func expiry(of token: String) -> Timestamp? {
-    let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 3, let payload = Base64URL.decode(parts[1]) else { return nil }
+  private mutating func read(_ payload: [UInt8]) throws(JSONError) {
     var reader = JSONReader(payload)
-    do throws(JSONError) {
-      try reader.beginObject()
-      while let key = try reader.nextKey() {
-        guard reader.matches(key, "exp") else {
-          try reader.skipValue()
-          continue
-        }
+    try reader.beginObject()
+    while let key = try reader.nextKey() {
+      if reader.matches(key, "exp"), try reader.peek() == .number {
         let seconds = try reader.double()
-        guard seconds > 0, seconds < 9_000_000_000 else { return nil }
-        return Timestamp(nanoseconds: Int64(seconds) * 1_000_000_000)
+        guard seconds > 0, seconds < 9_000_000_000 else { continue }
+        expiresAt = Timestamp(nanoseconds: Int64(seconds) * 1_000_000_000)
+      } else if reader.matches(key, "sub"), try reader.peek() == .string {
+        let subject = try reader.string()
+        user = subject.isEmpty ? nil : subject
+      } else {
+        try reader.skipValue()
       }
-    } catch {
-      return nil
     }
-    return nil
+    try reader.finish()
   }
 }

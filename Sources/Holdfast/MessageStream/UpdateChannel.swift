@@ -1,10 +1,11 @@
 import MessageStream
 import Synchronization
 
-/// Carries updates to the app in order. A slow app slows the stream down; nothing is dropped.
+/// Carries updates to the app in order, without making the stream wait: its clock and its pings go
+/// on while the app does not read.
 ///
-/// At the bound the driver waits, so the socket is no longer read; the server may then cut this
-/// client, and the catch-up brings what was missed.
+/// At the bound the stream is told, takes no more messages, and fetches them when there is room
+/// again. Until then a status replaces the one before it, and notices are dropped.
 final class UpdateChannel: Sendable {
   /// Updates that may wait for the app.
   static let limit = 1024
@@ -13,38 +14,36 @@ final class UpdateChannel: Sendable {
     var waiting: [StreamUpdate] = []
     var taken = 0
     var reader: CheckedContinuation<StreamUpdate?, Never>?
-    var writer: CheckedContinuation<Void, Never>?
+    /// Who wants to know when the app has read on.
+    var observer: CheckedContinuation<Void, Never>?
     var isEnded = false
-    /// Nobody may read on: the writer no longer waits.
-    var isClosing = false
   }
 
   private let state = Mutex(State())
 
-  /// Puts an update in line; returns when there is room for another. One caller: the driver.
-  func put(_ update: StreamUpdate) async {
+  /// Whether the bound is reached.
+  var isFull: Bool { state.withLock { $0.count >= Self.limit } }
+
+  /// Puts an update in line.
+  func put(_ update: StreamUpdate) {
     let reader: CheckedContinuation<StreamUpdate?, Never>? = state.withLock { state in
       guard !state.isEnded else { return nil }
-      if let reader = state.reader {
-        state.reader = nil
-        return reader
-      }
-      state.waiting.append(update)
+      if let reader = state.reader.take() { return reader }
+      state.append(update)
       return nil
     }
-    if let reader {
-      reader.resume(returning: update)
-      return
-    }
+    reader?.resume(returning: update)
+  }
+
+  /// Returns when the app has read half of what may wait, or the stream has ended. One caller.
+  func room() async {
     await withCheckedContinuation { continuation in
-      let mayGoOn = state.withLock { state in
-        if state.isEnded || state.isClosing || state.waiting.count - state.taken < Self.limit {
-          return true
-        }
-        state.writer = continuation
+      let isThere = state.withLock { state in
+        guard !state.isEnded, state.count > Self.limit / 2 else { return true }
+        state.observer = continuation
         return false
       }
-      if mayGoOn { continuation.resume() }
+      if isThere { continuation.resume() }
     }
   }
 
@@ -53,8 +52,8 @@ final class UpdateChannel: Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isCancelled = Task.isCancelled
-        let (answer, writer) = state.withLock { $0.take(for: continuation, unless: isCancelled) }
-        writer?.resume()
+        let (answer, observer) = state.withLock { $0.take(for: continuation, unless: isCancelled) }
+        observer?.resume()
         if let answer { continuation.resume(returning: answer.update) }
       }
     } onCancel: {
@@ -63,30 +62,36 @@ final class UpdateChannel: Sendable {
     }
   }
 
-  /// From now on updates pile up where nobody reads them, until the end.
-  func release() {
-    let writer = state.withLock { state in
-      state.isClosing = true
-      return state.writer.take()
-    }
-    writer?.resume()
-  }
-
   func end() {
-    let (reader, writer) = state.withLock { state in
+    let (reader, observer) = state.withLock { state in
       state.isEnded = true
-      return (state.reader.take(), state.writer.take())
+      return (state.reader.take(), state.observer.take())
     }
     reader?.resume(returning: nil)
-    writer?.resume()
+    observer?.resume()
   }
 }
 
 extension UpdateChannel.State {
-  /// An answer that is there at once, and the writer that now has room.
+  var count: Int { waiting.count - taken }
+
+  mutating func append(_ update: StreamUpdate) {
+    if count >= UpdateChannel.limit {
+      switch (update, waiting.last) {
+      case (.notice, _): return
+      case (.status, .status): waiting.removeLast()
+      case (.status, _), (.messages, _), (.edited, _), (.gap, _), (.gapClosed, _), (.outbox, _),
+        (.outboxDone, _), (.history, _):
+        break
+      }
+    }
+    waiting.append(update)
+  }
+
+  /// An answer that is there at once, and who waits for room that now is there.
   fileprivate mutating func take(
     for reader: CheckedContinuation<StreamUpdate?, Never>, unless isCancelled: Bool
-  ) -> (answer: (update: StreamUpdate?, Void)?, writer: CheckedContinuation<Void, Never>?) {
+  ) -> (answer: (update: StreamUpdate?, Void)?, observer: CheckedContinuation<Void, Never>?) {
     if isCancelled { return ((nil, ()), nil) }
     guard taken < waiting.count else {
       if isEnded { return ((nil, ()), nil) }
@@ -99,6 +104,6 @@ extension UpdateChannel.State {
       waiting.removeFirst(taken)
       taken = 0
     }
-    return ((update, ()), writer.take())
+    return ((update, ()), count <= UpdateChannel.limit / 2 ? observer.take() : nil)
   }
 }

@@ -30,4 +30,17 @@ public enum MessageError: Error, Sendable, Hashable, Codable {
   case frameTooLong(bytes: Int)
   /// Over `MessageLimits.maxCharacters`, in Unicode scalars.
   case textTooLong(characters: Int)
+
+  /// The same error with each text that stands in it changed.
+  public func mapText(_ change: (String) -> String) -> MessageError {
+    switch self {
+    case .malformed(let detail): .malformed(detail: change(detail))
+    case .missing(let field): .missing(field: change(field))
+    case .wrongType(let field): .wrongType(field: change(field))
+    case .badIdentifier(let field): .badIdentifier(field: change(field))
+    case .badDate(let field): .badDate(field: change(field))
+    case .wrongShop(let found): .wrongShop(found: change(found))
+    case .frameTooLong, .textTooLong: self
+    }
+  }
 }

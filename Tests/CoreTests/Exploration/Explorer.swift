@@ -9,6 +9,8 @@ struct Explorer {
     var now = Instant.zero
     /// When transports were opened, kept apart from the link's own memory.
     var opens: [Instant] = []
+    /// When polls went out.
+    var polls: [Instant] = []
     /// The attempt whose milestone was reached.
     var proven: AttemptID?
     /// A refusal was answered by a refresh, and nothing but its consequences happened since.
@@ -96,6 +98,7 @@ struct Explorer {
       after.opens = after.opens.suffix(50) + [after.now]
       if after.proven != attempt { after.proven = nil }
     }
+    for case .poll in effects { after.polls = after.polls.suffix(50) + [after.now] }
     note(event, effects, from: node, in: &after)
     return (after, effects)
   }

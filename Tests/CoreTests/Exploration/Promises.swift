@@ -41,6 +41,8 @@ enum Promises {
     for window in after.link.policy.retry.windows {
       let recent = after.opens.filter { $0.duration(to: after.now) < window.per }
       if recent.count > window.attempts { found.append("\(recent.count) tries in \(window)") }
+      let polls = after.polls.filter { $0.duration(to: after.now) < window.per }
+      if polls.count > window.attempts { found.append("\(polls.count) polls in \(window)") }
     }
     if before.refreshedForRefusal, case .input(.lost) = event,
       effects.contains(.refreshCredentials)

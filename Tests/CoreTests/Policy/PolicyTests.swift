@@ -21,9 +21,67 @@ struct PolicyTests {
     #expect(
       error?.problems == [
         "retry.windows must allow at least 1 attempt",
-        "liveness.pongTimeout must be longer than 0s",
+        "liveness.pongTimeout must be at least 100ms",
         "establish.timeout must be at least establish.openTimeout",
         "standby.jitter must be 0 to 0.5",
+      ])
+  }
+
+  /// A number at, below and above its floor.
+  @Test(arguments: [
+    ("message-stream", "standby.interval", "999ms", "1s", "1001ms"),
+    ("message-stream", "standby.probe", "999ms", "1s", "1001ms"),
+    ("bottle-link", "standby.rearm", "999ms", "1s", "1001ms"),
+    ("message-stream", "gate.refreshTimeout", "999ms", "1s", "1001ms"),
+    ("message-stream", "liveness.silence", "999ms", "1s", "1001ms"),
+    ("session", "liveness.ping", "999ms", "1s", "1001ms"),
+    ("session", "liveness.idle", "999ms idle", "1s idle", "1001ms idle"),
+    ("session", "liveness.pongTimeout", "99ms", "100ms", "101ms"),
+    ("session", "establish.openTimeout", "99ms", "100ms", "101ms"),
+    ("message-stream", "establish.prepare", "99ms", "100ms", "101ms"),
+    ("message-stream", "retry.first", "99ms", "100ms", "101ms"),
+    ("message-stream", "retry.first", "1ns,1s", "0s,1s", "100ms,1s"),
+    ("message-stream", "retry.reconnect", "0s,99ms", "0s,100ms", "0s,101ms"),
+    ("message-stream", "retry.reconnect", "0s,0s", "0s", "0s,1s"),
+    (
+      "session", "retry.first", "99ms*2 max 1s +-0 min 0s x3", "100ms*2 max 1s +-0 min 0s x3",
+      "101ms*2 max 1s +-0 min 0s x3"
+    ),
+    (
+      "session", "retry.first", "1s*2 max 1s +-1 min 99ms x3", "1s*2 max 1s +-1 min 100ms x3",
+      "1s*2 max 1s +-1 min 101ms x3"
+    ),
+    ("message-stream", "retry.windows", "10/4999ms", "10/5s", "10/5001ms"),
+    ("message-stream", "retry.windows", "10/1s,20/9s", "10/1s,20/10s", "10/1s,10/1m"),
+  ])
+  func `a policy cannot make a storm`(
+    preset: String, key: String, below: String, at: String, above: String
+  ) throws {
+    let policy = try #require(LinkPolicy.preset(named: preset))
+    let error = #expect(throws: PolicyError.self) { try policy.setting([(key, below)]) }
+    #expect(error?.problems.count == 1)
+    #expect(error?.problems.first?.hasPrefix(key) == true)
+    for value in [at, above] {
+      #expect(throws: Never.self) { try policy.setting([(key, value)]) }
+    }
+  }
+
+  @Test func `a policy that would storm in many ways is told all of them`() {
+    let error = #expect(throws: PolicyError.self) {
+      try LinkPolicy.messageStream.setting([
+        ("retry.first", "0s,0s"), ("retry.reconnect", "1ms"), ("retry.windows", "1000/1ms"),
+        ("gate.refreshTimeout", "1ms"), ("liveness.silence", "1ms"),
+        ("establish.timeout", "1ms"), ("standby.interval", "0s"), ("standby.probe", "1ms"),
+      ])
+    }
+    #expect(
+      error?.problems == [
+        "retry.first: waits behind the first must be at least 100ms",
+        "retry.reconnect: its first wait must be 0s or at least 100ms",
+        "retry.windows must hold one that allows at most 2 attempts a second",
+        "gate.refreshTimeout must be at least 1s", "liveness.silence must be at least 1s",
+        "establish.openTimeout must be at least 100ms", "standby.interval must be at least 1s",
+        "standby.probe must be at least 1s",
       ])
   }
 

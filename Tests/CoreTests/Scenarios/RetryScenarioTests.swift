@@ -1,5 +1,6 @@
-import LinkCore
 import Testing
+
+@testable import LinkCore
 
 struct RetryScenarioTests {
   @Test func `no more than ten tries are made in any minute, whatever asks for them`() {
@@ -15,6 +16,55 @@ struct RetryScenarioTests {
       #expect(inMinute <= 10)
     }
     #expect(bench.opens.filter { $0 < 60 }.count == 10, "the budget is used, not wasted")
+  }
+
+  @Test func `no more than ten polls are made in any minute, whatever asks for them`() {
+    var bench = LinkBench.wanted(.messageStream)
+    bench.give(.prepared(bench.attempt))
+    bench.give(.lost(bench.attempt, .refused))
+    for _ in 0..<600 {
+      bench.give(.polled(bench.link.standby.pollID, .refused))
+      bench.give(.trigger(.messageSent))
+      bench.give(.lost(bench.attempt, .refused))
+      bench.pass(.milliseconds(300))
+    }
+    for start in bench.polls {
+      let inMinute = bench.polls.filter { $0 >= start && $0 < start + 60 }.count
+      #expect(inMinute <= 10)
+    }
+    #expect(bench.polls.filter { $0 < 60 }.count == 10, "the budget is used, not wasted")
+  }
+
+  @Test func `the first poll after a refusal is spread over 5 s, and the user's is not`() {
+    var waits: [Double] = []
+    for seed in 0..<200 as Range<UInt64> {
+      var bench = LinkBench.connected(.messageStream, seed: seed)
+      let lost = bench.seconds
+      bench.give(.lost(bench.attempt, .refused))
+      #expect(bench.link.status.mode == .polling)
+      bench.pass(.seconds(5))
+      waits.append((bench.polls.first ?? 99) - lost)
+    }
+    #expect(waits.allSatisfy { (0..<5).contains($0) })
+    #expect(waits.filter { $0 < 2.5 }.count > 60 && waits.filter { $0 >= 2.5 }.count > 60)
+    var bench = LinkBench.connected(.messageStream)
+    bench.give(.want(.standbyOnly))
+    #expect(bench.polls == [bench.seconds])
+  }
+
+  @Test func `an upgrade is waited for 5 s and not longer`() {
+    for (wait, phase) in [
+      (Duration.seconds(5) - .nanoseconds(1), LinkStatus.Phase.connected),
+      (.seconds(5), .reconnecting), (.seconds(5) + .nanoseconds(1), .reconnecting),
+    ] {
+      var bench = LinkBench.wanted(.messageStream)
+      bench.give(.prepared(bench.attempt))
+      let attempt = bench.attempt
+      bench.pass(wait)
+      bench.give(.opened(attempt))
+      #expect(bench.link.status.phase == phase, "after \(wait)")
+      #expect(bench.log.contains(.close(attempt, .timeout)) == (phase != .connected))
+    }
   }
 
   @Test func `a server that accepts and closes does not get a fresh schedule each time`() {

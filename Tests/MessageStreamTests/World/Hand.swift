@@ -37,8 +37,11 @@ struct Hand {
   /// Connected to a plain server that has nothing, with no catch-up under way.
   static func plain(user: String? = nil) -> Hand {
     var hand = Hand(cursor: Cursor(time: wall, wholeAt: wall), user: user)
-    hand.connect(Page(messages: [], hasNext: false), head: nil)
-    hand.answer(Page(messages: [], hasNext: false))
+    let nothing = Page(messages: [], hasNext: false)
+    hand.answer(nothing)
+    hand.connect(nothing, head: nil)
+    hand.answer(nothing)
+    hand.answer(nothing)
     return hand
   }
 

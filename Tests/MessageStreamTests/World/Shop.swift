@@ -27,6 +27,8 @@ struct Shop {
   // How it may misbehave.
   var ignoresSince = false
   var ignoresPage = false
+  /// How a plain server sorts its pages: as messages came, or by their stamps.
+  var sortsByStamp = true
   /// Refuses connections.
   var isDown = false
   /// Answers every request, or every upgrade, with this status.
@@ -83,15 +85,18 @@ struct Shop {
     trimmed = 0
   }
 
+  /// A short catch-up: by position, or by time and then a look at the newest page.
+  var requestsOfCatchUp: Int { kind == .ours ? 1 : 2 }
+
   func page(_ query: PageQuery) -> Page {
     switch (kind, query) {
     case (_, .page(let number, let limit)):
-      let all = kind == .ours ? log : ordered
+      let all = kind == .ours || !sortsByStamp ? log : ordered
       return page(of: all.reversed(), number, limit)
     case (.ours, .since(let time, let number, let limit)):
       return page(of: ordered.filter { $0.createdAt > time }, number, limit)
     case (.plain, .since(let time, let number, let limit)):
-      let all = ignoresSince ? ordered : Array(ordered.drop { $0.createdAt <= time })
+      let all = (sortsByStamp ? ordered : log).filter { ignoresSince || $0.createdAt > time }
       return page(of: all.reversed(), number, limit)
     case (.ours, .after(let position, let limit)): return after(position, limit)
     case (.ours, .before(let position, let limit)): return before(position, limit)

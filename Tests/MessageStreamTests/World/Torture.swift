@@ -23,6 +23,7 @@ struct Torture {
     world.net.slow = 0.02
     world.net.overtaking = Bool.random(using: &chance) ? 0.1 : 0
     world.shop.ignoresSince = kind == .plain && seed % 5 == 0
+    world.shop.sortsByStamp = seed % 3 != 0
     self.chance = chance
   }
 

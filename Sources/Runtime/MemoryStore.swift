@@ -1,8 +1,7 @@
-import LinkRuntime
-import LinkWire
+public import LinkWire
 
 /// Keeps timelines for as long as the process lives, for streams that shall leave no trace.
-actor MemoryStore: TimelineStore {
+public actor MemoryStore: TimelineStore {
   private var kept: [ShopID: Kept] = [:]
   private var isClosed = false
 
@@ -15,7 +14,10 @@ actor MemoryStore: TimelineStore {
     var inOrder: [Message] { messages.values.sorted { $0.key < $1.key } }
   }
 
-  func load(_ shop: ShopID, limit: Int) throws(StoreFailure) -> TimelineSnapshot {
+  /// An empty store.
+  public init() {}
+
+  public func load(_ shop: ShopID, limit: Int) throws(StoreFailure) -> TimelineSnapshot {
     let kept = try self[shop]
     let newest = Array(kept.inOrder.suffix(max(0, limit)))
     return TimelineSnapshot(
@@ -23,7 +25,7 @@ actor MemoryStore: TimelineStore {
       gaps: kept.gaps, outbox: kept.outbox)
   }
 
-  func commit(
+  public func commit(
     _ change: TimelineChange, to shop: ShopID
   ) throws(StoreFailure) -> TimelineCommit {
     var kept = try self[shop]
@@ -33,14 +35,21 @@ actor MemoryStore: TimelineStore {
     guard !change.isEmpty else { return TimelineCommit() }
     var inserted: [TimelineKey] = []
     var edited: [MessageID] = []
+    var new: Set<MessageID> = []
     for message in change.messages {
       if let old = kept.messages[message.id] {
-        guard let new = message.updatedAt, (old.updatedAt ?? old.createdAt) < new else { continue }
-        edited.append(message.id)
+        guard let later = message.updatedAt, (old.updatedAt ?? old.createdAt) < later else {
+          continue
+        }
+        kept.messages[message.id]?.text = message.text
+        kept.messages[message.id]?.updatedAt = later
+        kept.messages[message.id]?.isEdited = message.isEdited
+        if !new.contains(message.id), !edited.contains(message.id) { edited.append(message.id) }
       } else {
+        kept.messages[message.id] = message
         inserted.append(message.key)
+        new.insert(message.id)
       }
-      kept.messages[message.id] = message
     }
     kept.cursor = change.cursor ?? kept.cursor
     kept.gaps = change.gaps ?? kept.gaps
@@ -53,18 +62,18 @@ actor MemoryStore: TimelineStore {
     return TimelineCommit(inserted: inserted.sorted().map(\.id), edited: edited)
   }
 
-  func older(
+  public func older(
     than key: TimelineKey, in shop: ShopID, limit: Int
   ) throws(StoreFailure) -> [Message] {
     Array(try self[shop].inOrder.prefix { $0.key < key }.suffix(max(0, limit)))
   }
 
-  func shops() throws(StoreFailure) -> [ShopID] {
+  public func shops() throws(StoreFailure) -> [ShopID] {
     guard !isClosed else { throw Self.closed }
     return kept.keys.sorted()
   }
 
-  func close() { isClosed = true }
+  public func close() { isClosed = true }
 
   private static let closed = StoreFailure.other(detail: "The timeline store is closed.")
 

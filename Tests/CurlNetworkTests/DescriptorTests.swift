@@ -1,0 +1,62 @@
+import Foundation
+import LinkCore
+import LinkRuntime
+import Testing
+
+@testable import CurlNetwork
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// What is left of sockets that were lost.
+@Suite(.timeLimit(.minutes(5))) struct DescriptorTests {
+  @Test func `lost sockets leave no descriptor behind, though their handles are kept`() async throws
+  {
+    let server = try TestServer { peer in
+      guard peer.upgrade() != nil else { return }
+      peer.end()
+    }
+    let network = try CurlNetwork()
+    var handles: [any SocketHandle] = []
+    for _ in 1...60 {
+      let socket = await Opened(network, .to(server.socketURL))
+      #expect(await socket.failure() == .ended)
+      handles.append(socket.handle)
+    }
+    while Self.descriptors(to: server.listener.port) > 0 { await Task.yield() }
+    #expect(handles.count == 60)
+  }
+
+  @Test func `the count sees a socket that is open`() async throws {
+    let server = try TestServer { peer in
+      _ = peer.upgrade()
+      peer.drain()
+    }
+    let network = try CurlNetwork()
+    let socket = await Opened(network, .to(server.socketURL))
+    guard case .opened = await socket.next() else {
+      Issue.record("it did not open")
+      return
+    }
+    #expect(Self.descriptors(to: server.listener.port) == 1)
+    await socket.handle.close(code: 1000, reason: "")
+    while Self.descriptors(to: server.listener.port) > 0 { await Task.yield() }
+  }
+
+  /// Descriptors of this process that are connected to a port: those of other tests do not count.
+  private static func descriptors(to port: UInt16) -> Int {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+    return names.compactMap { Int32($0) }.count { file in
+      var address = sockaddr_in()
+      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let found = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          unsafe getpeername(file, $0, &length) == 0
+        }
+      }
+      return found && address.sin_family == sa_family_t(AF_INET)
+        && UInt16(bigEndian: address.sin_port) == port
+    }
+  }
+}

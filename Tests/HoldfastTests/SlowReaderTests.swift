@@ -1,0 +1,92 @@
+import Foundation
+import Holdfast
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import MessageStream
+import Synchronization
+import Testing
+
+/// An app that leaves its updates unread.
+@Suite(.timeLimit(.minutes(2)))
+struct SlowReaderTests {
+  private let clock = TestClock()
+  private let network: FakeNetwork
+
+  init() {
+    network = FakeNetwork(clock: clock)
+  }
+
+  @Test func `a link lives while its app does not read, and nothing is lost`() async throws {
+    let late = Self.message(1)
+    let missed = Flag()
+    network.serve(requests: { request in
+      guard request.method == "GET" else { return .failure(.reset) }
+      return .success(Self.page(missed.isSet ? [late] : []))
+    })
+    let stream = try await open()
+    let socket = try #require(await network.sockets.next())
+    await socket.accept()
+    await until { await stream.snapshot.link.status.phase == .connected }
+    for number in 1...1200 { stream.send("\(number)") }
+    await until { await stream.snapshot.outbox.entries.count == 1000 }
+    for _ in 1...3 {
+      clock.advance(by: .seconds(60))
+      await socket.ping()
+      // It was heard: silence is 90 s from now.
+      let silence = clock.now.advanced(by: .seconds(90))
+      await until { await stream.snapshot.link.deadline == silence }
+      #expect(await stream.snapshot.link.status.phase == .connected)
+    }
+    missed.set()
+    await socket.send(text: Array(late.utf8))
+    var seen: [String] = []
+    for await update in stream {
+      guard case .messages(let messages, via: _) = update else { continue }
+      seen += messages.map(\.text)
+      break
+    }
+    #expect(seen == ["late 1"])
+    #expect(network.sockets.count == 0, "it was never dialled again")
+    await stream.close()
+  }
+
+  private func until(_ condition: () async -> Bool) async {
+    while await !condition(), !Task.isCancelled { await Task.yield() }
+  }
+
+  private func open() async throws -> ShopStream {
+    let streams = ShopStreams(
+      StreamEnvironment(
+        network: network, store: Platform.memoryStore(), reachability: AlwaysReachable(),
+        lifecycle: AlwaysForeground(), tokens: FixedToken("token"), clock: clock))
+    return try await streams.open(
+      StreamConfiguration(server: "http://127.0.0.1:1", shop: try #require(ShopID("shop"))))
+  }
+
+  private static func message(_ number: Int) -> String {
+    #"""
+    {"id":"550e8400-e29b-41d4-a716-44665544000\#(number)","shop_id":"shop","user_id":"you",\#
+    "message":"late \#(number)","created_at":"2026-01-03T15:30:00Z","updated_at":null,\#
+    "is_edited":false}
+    """#
+  }
+
+  private static func page(_ messages: [String]) -> HTTPResponse {
+    HTTPResponse(
+      status: 200, headers: ["content-type": "application/json"],
+      body: Array(
+        #"{"status":200,"data":{"messages":[\#(messages.joined(separator: ","))]},"message":""}"#
+          .utf8))
+  }
+}
+
+/// Set once, from anywhere.
+private final class Flag: Sendable {
+  private let state = Mutex(false)
+
+  var isSet: Bool { state.withLock(\.self) }
+
+  func set() { state.withLock { $0 = true } }
+}

@@ -1,0 +1,103 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// A plain server whose clock goes back: what it stamps then is not found by time.
+struct ClockBackTests {
+  /// Away while the server's clock is an hour back and `count` messages come.
+  private func away(_ count: Int, sortsByStamp: Bool, kept: Int = 30) -> StreamWorld {
+    var world = StreamWorld.connected(.plain, messages: kept)
+    world.shop.sortsByStamp = sortsByStamp
+    world.background()
+    world.pass(.seconds(60))
+    for number in 0..<count {
+      world.say("back \(number + 1)", late: .seconds(3600) - .seconds(number), silently: true)
+    }
+    return world
+  }
+
+  @Test(arguments: [true, false], [1, 49, 50, 51, 400])
+  func `a clock that goes back an hour hides nothing`(sortsByStamp: Bool, count: Int) {
+    var world = away(count, sortsByStamp: sortsByStamp)
+    world.foreground()
+    world.drive { $0.status.state == .connected }
+    world.pass(.seconds(5))
+    world.scrollToTheBeginning()
+    world.ledger.settle(with: world.shop.ordered)
+    #expect(world.ledger.problems == [])
+    #expect(world.model.gaps == [])
+    #expect(world.model.isWhole)
+  }
+
+  @Test func `what came before the clock was set right again is found below what came after`() {
+    var world = away(20, sortsByStamp: false)
+    world.accumulate(180, named: "x", apart: .milliseconds(10))
+    world.foreground()
+    world.drive { $0.status.state == .connected }
+    world.pass(.seconds(5))
+    world.scrollToTheBeginning()
+    world.ledger.settle(with: world.shop.ordered)
+    #expect(world.ledger.problems == [])
+    #expect(world.gaps == [])
+  }
+
+  @Test func `what came live before the hole was closed proves nothing about the hole`() {
+    var world = away(20, sortsByStamp: false)
+    world.shop.restStatus = .http(status: 500, retryAfter: nil, detail: "")
+    world.foreground()
+    world.drive { $0.status.state == .connected }
+    for number in 1...60 { world.say("live \(number)", late: .seconds(3500 - number)) }
+    world.pass(.seconds(2))
+    #expect(!world.model.isWhole)
+    world.shop.restStatus = nil
+    world.pass(.seconds(40))
+    world.scrollToTheBeginning()
+    world.ledger.settle(with: world.shop.ordered)
+    #expect(world.ledger.problems == [])
+    #expect(world.model.recovery.unplaced == [])
+  }
+
+  @Test(arguments: [(149, 0), (150, 0), (151, 1)])
+  func `more than memory can tell apart is a gap that the reader sees`(count: Int, gaps: Int) {
+    var world = StreamWorld.connected(.plain, messages: 50) { $0.memory = 100 }
+    world.shop.sortsByStamp = false
+    world.background()
+    world.pass(.seconds(60))
+    for number in 0..<count {
+      world.say("back \(number + 1)", late: .seconds(3600) - .seconds(number), silently: true)
+    }
+    world.foreground()
+    world.drive { $0.status.state == .connected }
+    world.pass(.seconds(5))
+    #expect(world.gaps.count == gaps)
+  }
+
+  @Test func `the last 100 after a long absence leave a gap where they do not meet what is kept`() {
+    var world = StreamWorld.connected(.plain)
+    world.shop.sortsByStamp = false
+    world.background()
+    world.pass(.seconds(3700))
+    for number in 0..<250 {
+      world.say("back \(number + 1)", late: .seconds(7200) - .seconds(number), silently: true)
+    }
+    world.foreground()
+    world.drive { $0.status.state == .connected }
+    world.pass(.seconds(5))
+    #expect(world.gaps.count == 1)
+    world.scrollToTheBeginning()
+    world.ledger.settle(with: world.shop.ordered)
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test func `a catch-up that missed nothing asks for one page more than those since`() {
+    var world = StreamWorld.connected(.plain, messages: 80)
+    world.cut()
+    world.log.fetches = []
+    world.pass(.seconds(5))
+    #expect(world.fetches.count == 2)
+    #expect(world.fetches.last == .page(number: 1, limit: 50))
+    #expect(world.gaps == [])
+  }
+}

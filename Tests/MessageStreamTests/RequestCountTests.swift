@@ -1,0 +1,41 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// How much is asked of a server, against a client that only polls.
+struct RequestCountTests {
+  /// Requests and upgrades in an hour in which somebody writes each minute.
+  private func requests(_ kind: Shop.Kind, prepare: (inout StreamWorld) -> Void) -> Int {
+    var world = StreamWorld.connected(kind)
+    prepare(&world)
+    world.pass(.seconds(30))
+    world.log = Log()
+    for number in 1...60 {
+      world.say("n\(number)")
+      world.pass(.seconds(60))
+    }
+    #expect(world.texts.count == 63)
+    return world.log.fetches.count + world.log.opens.count
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `a standing stream asks for nothing`(kind: Shop.Kind) {
+    #expect(requests(kind) { _ in } == 0)
+  }
+
+  @Test(arguments: Shop.Kind.allCases)
+  func `two losses an hour cost less than a tenth of polling`(kind: Shop.Kind) {
+    let polls = requests(kind) { $0.give(.realtime(false)) }
+    #expect((110...260).contains(polls))
+    var world = StreamWorld.connected(kind)
+    world.log = Log()
+    for _ in 1...2 {
+      world.pass(.seconds(1800))
+      world.cut()
+    }
+    world.pass(.seconds(60))
+    #expect((world.log.fetches.count + world.log.opens.count) * 10 < polls)
+  }
+}

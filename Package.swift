@@ -34,6 +34,9 @@ let pure: [Target] = [
   library("LinkProtocols", at: "Protocols", uses: ["CZlib"]),
   library("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
   library("LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkWire"]),
+  library(
+    "LinkSimulator", at: "Simulator",
+    uses: ["LinkCore", "LinkWire", "MessageStream", "LinkServerCore"]),
 ]
 
 // 2. Runtime: the only place that owns tasks and time.
@@ -136,6 +139,9 @@ let checks: [Target] = [
       "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "Holdfast", "HoldfastBackend",
       "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo",
     ]),
+  tests(
+    "SimulatorTests",
+    uses: ["LinkCore", "LinkWire", "MessageStream", "LinkServerCore", "LinkSimulator"]),
   tests("HouseTests", uses: []),
 ]
 

@@ -83,18 +83,3 @@ extension LivenessPolicy {
     return [silence, asked].compactMap(\.self).min()
   }
 }
-
-extension StreamModel.Input {
-  /// The attempt whose event it is.
-  var attempt: AttemptID? {
-    switch self {
-    case .opened(let attempt, _), .frame(let attempt, _), .ping(let attempt),
-      .pong(let attempt, _), .oversized(let attempt, _), .lost(let attempt, _):
-      attempt
-    case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,
-      .lifecycle, .woke, .credentials, .fetched, .fetchFailed, .posted, .postFailed, .loaded,
-      .loadFailed, .committed, .commitFailed, .older, .olderFailed:
-      nil
-    }
-  }
-}

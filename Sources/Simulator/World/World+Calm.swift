@@ -88,6 +88,7 @@ extension World {
 
   /// The user leaves; nothing may be left to wait for.
   private mutating func leave() {
+    conditions.isOpen = false
     give(.close)
     run(until: now.advanced(by: .seconds(60)))
   }

@@ -7,7 +7,7 @@ struct Seam {
   init(_ defect: Break?) {}
 
   /// The numbers that the client goes by.
-  func settings(_ settings: StreamSettings) -> StreamSettings { settings }
+  mutating func settings(_ settings: StreamSettings) -> StreamSettings { settings }
 
   /// What really reaches the client for one input.
   mutating func inputs(

@@ -43,8 +43,8 @@ struct HealingTests {
 struct BenchTests {
   @Test func `a story that goes well satisfies all`() {
     var script = Script(Bench())
-    script.accept([.number(1)])
     script.facts.status.phase = .connecting
+    script.accept([.number(1)])
     script.see(.launched(run: 1))
     script.facts.status.phase = .connected
     script.see(.upgraded(AttemptID(1), status: 101))
@@ -73,6 +73,17 @@ struct BenchTests {
     script.tick(at: 4)
     let kinds = script.end(at: 5).map(\.kind)
     #expect(Set(kinds) == Set(Finding.Kind.allCases).subtracting([.reordered]))
+  }
+
+  @Test func `of a journal only the client's side is judged`() {
+    var script = Script(Bench(seesServer: false))
+    script.see(.launched(run: 1))
+    script.show([.number(1)], at: 1)
+    script.tell(
+      .lost(AttemptID(9), .reset), isLate: true, at: 2,
+      [.fetch(FetchID(1), .page(number: 1, limit: 5))])
+    let detail = "an event of an older attempt led to fetch"
+    #expect(script.end(at: 3) == [Finding(.late, at: .second(2), detail)])
   }
 
   @Test func `keeps 20 findings, by time`() {

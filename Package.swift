@@ -37,6 +37,9 @@ let pure: [Target] = [
   library("LinkProtocols", at: "Protocols", uses: ["CZlib"]),
   library("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
   library("LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkWire"]),
+  library(
+    "LinkSimulator", at: "Simulator",
+    uses: ["LinkCore", "LinkWire", "MessageStream", "LinkServerCore"]),
 ]
 
 // 2. Runtime: the only place that owns tasks and time.
@@ -157,6 +160,9 @@ let checks: [Target] = [
       "StoreSQLite", "ReachabilityNetlink", "HoldfastBackend", "HoldfastTestKit",
     ],
     besides: ["Corpus", "Words"]),
+  tests(
+    "SimulatorTests",
+    uses: ["LinkCore", "LinkWire", "MessageStream", "LinkServerCore", "LinkSimulator"]),
   tests("HouseTests", uses: []),
 ]
 

@@ -20,9 +20,6 @@ struct Writer: Sendable, Hashable {
     var batch: Batch
   }
 
-  /// Messages that may wait; beyond, they are left to a later catch-up.
-  private static let limit = 2000
-
   private(set) var inFlight: InFlight?
   private(set) var waiting = Batch()
   private(set) var retryAt: Instant?
@@ -37,10 +34,12 @@ struct Writer: Sendable, Hashable {
   /// What is on its way to the store.
   var messages: [Message] { (inFlight?.batch.change.messages ?? []) + waiting.change.messages }
 
+  /// How many messages are on their way to the store.
+  var count: Int { (inFlight?.batch.change.messages.count ?? 0) + waiting.change.messages.count }
   /// Whether nothing is under way and nothing waits.
   var isDone: Bool { inFlight == nil && waiting.change.isEmpty }
 
-  var isFull: Bool { waiting.change.messages.count >= Self.limit }
+  var isFull: Bool { waiting.change.messages.count >= StreamSettings.unstored }
 
   mutating func add(_ messages: [Message], via: Via) {
     waiting.change.messages += messages

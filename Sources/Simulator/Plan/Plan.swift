@@ -1,0 +1,74 @@
+/// Which contract the server of a world speaks.
+public enum ServerKind: String, Sendable, Hashable, Codable, CaseIterable {
+  /// Ours: positions, heads, idempotency keys.
+  case positions
+  /// What seed 001 says and no more: times, page numbers, newest first.
+  case plain
+}
+
+/// Everything that is decided before a run begins; the same plan makes the same run.
+public struct Plan: Sendable, Hashable, Codable {
+  /// The start of all chance in the run.
+  public var seed: UInt64
+  public var server: ServerKind
+  public var weather: Weather
+  /// What happens, by time.
+  public var actions: [Planned]
+  /// The time until calm begins, as the world counts it.
+  public var length: Duration
+
+  public init(
+    seed: UInt64, server: ServerKind, weather: Weather, actions: [Planned], length: Duration
+  ) {
+    self.seed = seed
+    self.server = server
+    self.weather = weather
+    self.actions = actions
+    self.length = length
+  }
+}
+
+/// One action and its time from the beginning of the run.
+public struct Planned: Sendable, Hashable, Codable {
+  public var at: Duration
+  public var action: Action
+
+  public init(at: Duration, _ action: Action) {
+    self.at = at
+    self.action = action
+  }
+}
+
+/// How the network is while nothing special happens, and how large the client's pages are.
+public struct Weather: Sendable, Hashable, Codable {
+  /// The least time one way.
+  public var delay = Duration.milliseconds(25)
+  /// Added to it, evenly drawn.
+  public var jitter = Duration.milliseconds(25)
+  /// Bytes a second each way; 0 is without a limit.
+  public var bandwidth: Int64 = 0
+  /// Share of requests and answers that never arrive.
+  public var loss = 0.0
+  /// Share of REST answers that come a second time.
+  public var twice = 0.0
+  /// Share of requests and answers that take up to half a minute, also past their time-out.
+  public var slow = 0.0
+  /// How often the server pings; contract 54 s.
+  public var ping = Duration.seconds(54)
+  /// How long the server's tokens live.
+  public var tokenLife = Duration.seconds(1800)
+  /// Share of a plain server's messages that are stamped before one that was already seen, by up
+  /// to 100 s; our own server stamps in order.
+  public var lateStamps = 0.0
+  /// Share of messages that have the same stamp as the one before.
+  public var equalStamps = 0.0
+  /// Messages in the log before the run begins.
+  public var history = 60
+  public var historyPage = 50
+  public var catchUpPage = 100
+  public var memory = 1000
+  /// How much faster than the world's clock the phone's wall clock runs.
+  public var wallDrift = 0.0
+
+  public init() {}
+}

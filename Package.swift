@@ -23,8 +23,11 @@ func system(_ name: String, _ pkgConfig: String, apt: String, brew: String) -> T
     providers: [.apt([apt]), .brew([brew])])
 }
 
-func tests(_ name: String, uses: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: uses, path: "Tests/\(name)", swiftSettings: strict)
+func tests(
+  _ name: String, uses: [Target.Dependency], excluding files: [String] = []
+) -> Target {
+  .testTarget(
+    name: name, dependencies: uses, path: "Tests/\(name)", exclude: files, swiftSettings: strict)
 }
 
 // 1. Pure: values only. No clock, no chance, no tasks, no Foundation.
@@ -80,7 +83,7 @@ let doors: [Target] = [
     ]),
   library(
     "HoldfastTestKit", at: "TestKit",
-    uses: ["LinkCore", "LinkWire", "LinkRuntime", "MessageStream"]),
+    uses: ["LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "LinkSimulator"]),
   library(
     "HoldfastBackend", at: "Tools/Backend",
     uses: [
@@ -99,6 +102,7 @@ let doors: [Target] = [
     dependencies: [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "StoreSQLite", "LinkCore",
       "LinkWire", "LinkRuntime", "MessageStream", "LinkServerCore", "LifecycleSystem", "CLinux",
+      "LinkSimulator", "HoldfastTestKit",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]
@@ -141,7 +145,8 @@ let checks: [Target] = [
     ]),
   tests(
     "SimulatorTests",
-    uses: ["LinkCore", "LinkWire", "MessageStream", "LinkServerCore", "LinkSimulator"]),
+    uses: ["LinkCore", "LinkWire", "MessageStream", "LinkServerCore", "LinkSimulator"],
+    excluding: ["Corpus"]),
   tests("HouseTests", uses: []),
 ]
 
@@ -152,6 +157,7 @@ let package = Package(
     .library(name: "Holdfast", targets: ["Holdfast"]),
     .library(name: "HoldfastTestKit", targets: ["HoldfastTestKit"]),
     .library(name: "LinkCore", targets: ["LinkCore"]),
+    .library(name: "LinkSimulator", targets: ["LinkSimulator"]),
     .executable(name: "holdfast", targets: ["HoldfastCommand"]),
   ],
   targets: pure + runtime + adapters + doors + checks

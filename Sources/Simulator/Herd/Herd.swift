@@ -89,7 +89,8 @@ private struct HerdRun<Client: HerdClient> {
 
   var result: HerdResult {
     HerdResult(
-      name: name, plan: plan, seconds: tally.seconds, returns: tally.returns.sorted(),
+      name: name, plan: plan, seconds: tally.seconds, connected: tally.connected,
+      returns: tally.returns.sorted(),
       gaveUp: members.count { $0.client.hasGivenUp })
   }
 }

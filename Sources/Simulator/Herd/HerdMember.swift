@@ -51,7 +51,9 @@ struct HerdMember<Client: HerdClient>: Sendable {
       now = now.advanced(by: HerdPlan.pingInterval)
     }
     while next < .zero { step(index: 0, &door, &tally) }
-    guard line.stage == .standing, door.outage.loss != nil else { return }
+    guard line.stage == .standing else { return }
+    tally.standing += 1
+    guard door.outage.loss != nil else { return }
     line.stage = .toBeTold
     line.at = Instant(nanoseconds: drawRoundTrip() / 2)
   }
@@ -136,6 +138,7 @@ struct HerdMember<Client: HerdClient>: Sendable {
   private mutating func lose(
     _ failure: LinkFailure, at now: Instant, _ tally: inout HerdTally
   ) {
+    if line.stage != .refused, line.stage != .busy { tally.note(now) { $0.losses += 1 } }
     line.stage = .down
     line.at = .never
     tell(.lost(failure), at: now, &tally)
@@ -167,7 +170,8 @@ struct HerdMember<Client: HerdClient>: Sendable {
 
   private mutating func carry(_ errands: Errands, _ tally: inout HerdTally) {
     if errands.closes {
-      if line.stage == .accepted { tally.noteWasted(at: errands.now) }
+      if line.stage == .accepted { tally.note(errands.now) { $0.wasted += 1 } }
+      if line.stage == .standing { tally.note(errands.now) { $0.losses += 1 } }
       line.stage = .down
       line.at = .never
     }

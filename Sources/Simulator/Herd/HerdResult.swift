@@ -7,6 +7,8 @@ public struct HerdResult: Sendable, Equatable {
   public var plan: HerdPlan
   /// One for each second since the beginning of the outage, up to the last one with any event.
   public var seconds: [HerdSecond]
+  /// Clients that are connected at the end of each of those seconds.
+  public var connected: [Int]
   /// From the server's return to each client's, shortest first, in nanoseconds.
   public var returns: [Int64]
   /// Clients that ended for good: a person must act.
@@ -18,6 +20,20 @@ public struct HerdResult: Sendable, Equatable {
   /// The first second in which the server may take connections.
   public var firstOpenSecond: Int {
     Int(plan.outage.length.nanoseconds / 1_000_000_000)
+  }
+
+  /// The second of the last return.
+  var lastBackSecond: Int { seconds.lastIndex { $0.backs > 0 } ?? firstOpenSecond }
+
+  /// The count of a second; 0 after the last one.
+  func count(of count: KeyPath<HerdSecond, Int>, in second: Int) -> Int {
+    seconds.indices.contains(second) ? seconds[second][keyPath: count] : 0
+  }
+
+  /// The share of clients that are connected at the end of a second.
+  func share(connectedAfter second: Int) -> Double {
+    let present = min(second, connected.count - 1)
+    return present < 0 ? 1 : Double(connected[present]) / Double(plan.clients)
   }
 
   /// Everything together.
@@ -48,6 +64,8 @@ public struct HerdResult: Sendable, Equatable {
 
 /// One second at the server.
 public struct HerdSecond: Sendable, Hashable {
+  /// Connections that were lost.
+  public var losses = 0
   /// Upgrades that arrived, or would have.
   public var tries = 0
   /// Upgrades that were taken.
@@ -64,6 +82,7 @@ public struct HerdSecond: Sendable, Hashable {
   public init() {}
 
   mutating func add(_ other: HerdSecond) {
+    losses += other.losses
     tries += other.tries
     accepted += other.accepted
     refused += other.refused
@@ -77,6 +96,8 @@ public struct HerdSecond: Sendable, Hashable {
 struct HerdTally: Sendable {
   private(set) var seconds: [HerdSecond] = []
   private(set) var returns: [Int64] = []
+  /// Clients that were connected when the outage began.
+  var standing = 0
   private let back: Int64
 
   init(_ plan: HerdPlan) {
@@ -96,7 +117,12 @@ struct HerdTally: Sendable {
     returns.append(max(0, now.nanoseconds - back))
   }
 
-  mutating func noteWasted(at now: Instant) {
-    note(now) { $0.wasted += 1 }
+  /// How many are connected at the end of each second.
+  var connected: [Int] {
+    var present = standing
+    return seconds.map { second in
+      present += second.backs - second.losses
+      return present
+    }
   }
 }

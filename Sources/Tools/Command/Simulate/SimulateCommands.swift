@@ -12,7 +12,8 @@ enum SimulateCommands {
         """
       ],
       commands: [
-        SimulateStreamCommand.command
+        SimulateStreamCommand.command,
+        SimulateHerdCommand.command,
       ])
   }
 }

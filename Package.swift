@@ -141,7 +141,7 @@ let checks: [Target] = [
     "HoldfastTests",
     uses: [
       "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "Holdfast", "HoldfastBackend",
-      "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo",
+      "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo", "LinkSimulator",
     ]),
   tests(
     "SimulatorTests",

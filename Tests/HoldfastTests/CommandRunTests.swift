@@ -11,6 +11,7 @@ import Testing
   @Test(arguments: [
     [], ["serve"], ["token"], ["policy"], ["policy", "list"], ["policy", "show"],
     ["policy", "check"], ["simulate"], ["simulate", "message-stream"],
+    ["simulate", "herd"],
   ])
   func `explains every command`(words: [String]) async throws {
     let help = try await CommandProcess.run(words + ["--help"])

@@ -96,7 +96,8 @@ public struct HerdChart: Sendable {
     .open { stroke: #4d5661; stroke-width: 1; stroke-dasharray: 2 3 }
     polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round }
     .s0 { stroke: #0b57d0; stroke-width: 2.6 } .s1 { stroke: #b3261e; stroke-dasharray: 7 3 }
-    .s2 { stroke: #8a5a00; stroke-dasharray: 2 3 } .s3 { stroke: #6b3fa0; stroke-dasharray: 9 3 2 3 }
+    .s2 { stroke: #8a5a00; stroke-dasharray: 2 3 }
+    .s3 { stroke: #6b3fa0; stroke-dasharray: 9 3 2 3 }
     @media (prefers-color-scheme: dark) {
     .paper { fill: #14171a } text { fill: #e6e9ec } .note { fill: #a5adb6 }
     .grid { stroke: #353b42 } .open { stroke: #a5adb6 }
@@ -127,7 +128,7 @@ extension HerdChart {
       parts += columns(of: panel)
     }
     parts.append(
-      text((Self.left + Self.right) / 2, 628, "note mid", "seconds since the outage began"))
+      text((Self.left + Self.right) / 2, 640, "note mid", "seconds since the outage began"))
     return parts.joined(separator: "\n")
   }
 
@@ -187,8 +188,8 @@ extension HerdChart {
     results.indices.flatMap { index in
       let x = Self.left + 215 * Double(index)
       return [
-        "<polyline class=\"s\(index % 4)\" points=\"\(x),664 \(x + 34),664\"/>",
-        text(x + 42, 668, "", results[index].name),
+        "<polyline class=\"s\(index % 4)\" points=\"\(x),676 \(x + 34),676\"/>",
+        text(x + 42, 680, "", results[index].name),
       ]
     }.joined(separator: "\n")
   }

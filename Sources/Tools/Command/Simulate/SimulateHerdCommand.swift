@@ -52,7 +52,7 @@ enum SimulateHerdCommand {
       ],
       examples: [
         .init(
-          "holdfast simulate herd --cause close --outage 30s", "a deploy under 100,000 clients"),
+          "holdfast simulate herd --cause close --outage 30s", "a deploy"),
         .init(
           "holdfast simulate herd --clients 1000000 --svg herd.svg --set retry.spread=30s",
           "a wider spread, with a chart"),

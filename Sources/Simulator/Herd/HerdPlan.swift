@@ -4,7 +4,9 @@ import LinkCore
 public struct HerdPlan: Sendable, Hashable {
   /// Connected clients when the outage begins; at least 1.
   public var clients: Int
+  /// What happens to them at time zero.
   public var outage: Outage
+  /// How the server takes them back.
   public var door: Door
   /// The start of all chance.
   public var seed: UInt64
@@ -32,6 +34,7 @@ public struct HerdPlan: Sendable, Hashable {
 
 /// An outage as it looks from outside, from time zero on.
 public struct Outage: Sendable, Hashable {
+  /// How it looks to clients.
   public var cause: Cause
   /// From its beginning until the server takes connections again; zero where another server takes
   /// over at once.
@@ -88,6 +91,7 @@ public struct Outage: Sendable, Hashable {
 public struct Door: Sendable, Hashable {
   /// Upgrades that it takes in each second; `nil` without a bound.
   public var capacity: Int?
+  /// What happens to those beyond it.
   public var whenFull: WhenFull
 
   public init(capacity: Int? = nil, whenFull: WhenFull = .refuse) {

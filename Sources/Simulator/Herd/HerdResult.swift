@@ -4,6 +4,7 @@ import LinkCore
 public struct HerdResult: Sendable, Equatable {
   /// The policy or naive rule that it followed.
   public var name: String
+  /// What was done to it.
   public var plan: HerdPlan
   /// One for each second since the beginning of the outage, up to the last one with any event.
   public var seconds: [HerdSecond]

@@ -2,8 +2,9 @@
 public struct HerdRow: Sendable, Equatable {
   /// The seconds that it sums up.
   public var seconds: Range<Int>
-  /// The most tries and polls in one of its seconds.
+  /// The most tries in one of its seconds.
   public var tries: Int
+  /// The most polls in one of its seconds.
   public var polls: Int
   /// The most that were taken in one of its seconds.
   public var accepted: Int

@@ -45,7 +45,7 @@ enum SimulateHerdCommand {
         """,
         """
         With --json there is one object for each fleet: name, clients, cause, outage, capacity, \
-        whenFull, seed, peak and peakAfter and peakPolls (second, count), tries, accepted, refused, \
+        whenFull, seed, peak, peakAfter, peakPolls (second, count), tries, accepted, refused, \
         wasted, polls, back50, back99, backAll (seconds after the server's return, or null), away, \
         gaveUp, and seconds (tries, accepted, polls and connected of each).
         """,

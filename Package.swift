@@ -83,7 +83,7 @@ let doors: [Target] = [
     ]),
   library(
     "HoldfastTestKit", at: "TestKit",
-    uses: ["LinkCore", "LinkWire", "LinkRuntime", "MessageStream"]),
+    uses: ["LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "LinkSimulator"]),
   library(
     "HoldfastBackend", at: "Tools/Backend",
     uses: [
@@ -100,8 +100,9 @@ let doors: [Target] = [
   .executableTarget(
     name: "HoldfastCommand",
     dependencies: [
-      "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "LinkCore", "LinkWire",
-      "LinkRuntime", "MessageStream", "LinkServerCore", "LifecycleSystem", "CLinux",
+      "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
+      "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream", "LinkServerCore",
+      "LifecycleSystem", "CLinux",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]
@@ -151,7 +152,7 @@ let checks: [Target] = [
     "HoldfastTests",
     uses: [
       "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "Holdfast", "HoldfastBackend",
-      "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo",
+      "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo", "LinkSimulator",
     ]),
   tests(
     "FuzzTests",
@@ -162,7 +163,8 @@ let checks: [Target] = [
     besides: ["Corpus", "Words"]),
   tests(
     "SimulatorTests",
-    uses: ["LinkCore", "LinkWire", "MessageStream", "LinkServerCore", "LinkSimulator"]),
+    uses: ["LinkCore", "LinkWire", "MessageStream", "LinkServerCore", "LinkSimulator"],
+    besides: ["Corpus"]),
   tests("HouseTests", uses: []),
 ]
 
@@ -173,6 +175,7 @@ let package = Package(
     .library(name: "Holdfast", targets: ["Holdfast"]),
     .library(name: "HoldfastTestKit", targets: ["HoldfastTestKit"]),
     .library(name: "LinkCore", targets: ["LinkCore"]),
+    .library(name: "LinkSimulator", targets: ["LinkSimulator"]),
     .executable(name: "holdfast", targets: ["HoldfastCommand"]),
   ],
   targets: pure + runtime + adapters + doors + measures + checks

@@ -67,8 +67,9 @@ public struct Link: Machine, Hashable {
   }
 
   public var deadline: Instant? {
-    [gate.leavesAt, credentialsDeadline, stateDeadline, standbyDeadline]
-      .compactMap(\.self).min()
+    Instant.earlier(
+      Instant.earlier(gate.leavesAt, credentialsDeadline),
+      Instant.earlier(stateDeadline, standbyDeadline))
   }
 
   /// Polls that fell due go out, and the status follows the state, after every step.

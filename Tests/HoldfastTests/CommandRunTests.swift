@@ -10,7 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct CommandRunTests {
   @Test(arguments: [
     [], ["serve"], ["token"], ["policy"], ["policy", "list"], ["policy", "show"],
-    ["policy", "check"],
+    ["policy", "check"], ["simulate"], ["simulate", "message-stream"],
+    ["simulate", "herd"],
   ])
   func `explains every command`(words: [String]) async throws {
     let help = try await CommandProcess.run(words + ["--help"])
@@ -35,7 +36,7 @@ import Testing
     (
       [],
       "holdfast: a command is missing; one of demo, serve, token, stream, send, history, replay, "
-        + "policy"
+        + "policy, simulate"
     ),
     (["serv"], "holdfast: unknown command serv; did you mean serve?"),
     (["serve", "--prot", "1"], "holdfast serve: unknown option --prot; did you mean --port?"),

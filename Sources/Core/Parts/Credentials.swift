@@ -74,6 +74,6 @@ struct Credentials: Sendable, Hashable {
   mutating func noteAccepted() { isUnproven = false }
 
   var deadline: Instant? {
-    [refreshAt, refreshBy].compactMap(\.self).min()
+    Instant.earlier(refreshAt, refreshBy)
   }
 }

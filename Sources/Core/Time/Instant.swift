@@ -30,6 +30,12 @@ public struct Instant: Sendable, Hashable, Comparable, Codable {
     .nanoseconds(other.nanoseconds) - .nanoseconds(nanoseconds)
   }
 
+  /// The earlier of two moments that may be absent; without an array, since drivers ask often.
+  static func earlier(_ left: Instant?, _ right: Instant?) -> Instant? {
+    guard let left, let right else { return left ?? right }
+    return min(left, right)
+  }
+
   public static func < (left: Instant, right: Instant) -> Bool {
     left.nanoseconds < right.nanoseconds
   }

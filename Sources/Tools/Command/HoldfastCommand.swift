@@ -27,10 +27,12 @@ struct HoldfastCommand {
         .init("holdfast serve", "run the backend of shop messages on port 8787"),
         .init("holdfast token --user ann --shops bakery", "make a token for it"),
         .init("holdfast policy show message-stream", "see every number of a policy"),
+        .init("holdfast simulate message-stream", "let 10,000 phones live for an hour each"),
       ],
       commands: [
         DemoCommand.command, ServeCommand.command, TokenCommand.command, StreamCommand.command,
         SendCommand.command, HistoryCommand.command, ReplayCommand.command, PolicyCommands.command,
+        SimulateCommands.command,
       ])
   }
 

@@ -51,10 +51,38 @@ enum TextFile {
     }
   }
 
+  /// Replaces the content of a file, which is made when it is missing.
+  static func write(_ text: String, to path: String) throws(CommandFailure) {
+    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw unwritten(path, errno) }
+    defer { close(descriptor) }
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let count = unsafe bytes.withUnsafeBytes { unsafe systemWrite(descriptor, $0) }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw unwritten(path, errno) }
+      bytes = bytes.dropFirst(count)
+    }
+  }
+
+  private static func unwritten(_ path: String, _ code: Int32) -> CommandFailure {
+    CommandFailure(
+      .failed, "\(path) cannot be written: \(Console.reason(of: code))",
+      remedy: "name another file")
+  }
+
   private static func failure(_ name: String, _ code: Int32) -> CommandFailure {
     CommandFailure(
       .failed, "\(name) cannot be read: \(Console.reason(of: code))",
       remedy: "check its name and permissions")
+  }
+
+  private static func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    #if canImport(Glibc)
+      unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+    #else
+      unsafe Darwin.write(descriptor, bytes.baseAddress, bytes.count)
+    #endif
   }
 
   private static func systemRead(

@@ -1,0 +1,96 @@
+public import LinkCore
+
+/// A fleet of clients that all follow one rule.
+public enum Herd: Sendable {
+  case policy(LinkPolicy)
+  case naive(Naive)
+
+  /// How tables call it.
+  public var name: String {
+    switch self {
+    case .policy(let policy): policy.name
+    case .naive(let naive): naive.rawValue
+    }
+  }
+
+  /// Why it cannot be played; `nil` when it can.
+  public var obstacle: String? {
+    guard case .policy(let policy) = self, case .queuedConnect = policy.standby else { return nil }
+    return "\(policy.name) waits for its operating system; a herd needs a policy that retries"
+  }
+
+  /// Plays the outage; the same plan makes the same result.
+  public func play(_ plan: HerdPlan) -> HerdResult {
+    switch self {
+    case .policy(let policy):
+      // Longer than any link needs to count as recovered.
+      let age = max(.seconds(60), policy.retry.stability.after + .seconds(1))
+      return HerdRun(plan, name: name, age: age) { LinkedClient(policy, seed: $0) }.result
+    case .naive(let naive):
+      return HerdRun(plan, name: name, age: .seconds(60)) { _ in NaiveClient(naive) }.result
+    }
+  }
+}
+
+/// One herd, played to its end.
+private struct HerdRun<Client: HerdClient> {
+  private let plan: HerdPlan
+  private let name: String
+  private var members: [HerdMember<Client>] = []
+  private var door: HerdDoor
+  private var tally: HerdTally
+
+  init(_ plan: HerdPlan, name: String, age: Duration, make: (UInt64) -> Client) {
+    self.plan = plan
+    self.name = name
+    door = HerdDoor(plan)
+    tally = HerdTally(plan)
+    members.reserveCapacity(plan.clients)
+    var seeds = Chance(seed: plan.seed)
+    for index in 0..<plan.clients {
+      var member = HerdMember(make(seeds.next()), seed: seeds.next())
+      member.warmUp(for: age, &door, &tally)
+      // While the server is away nobody's luck depends on others: each is played alone.
+      while member.next < door.back { member.step(index: index, &door, &tally) }
+      members.append(member)
+    }
+    playTogether()
+  }
+
+  /// From the server's return on its room couples them: all in the order of time.
+  private mutating func playTogether() {
+    let end = door.back.advanced(by: HerdPlan.watch)
+    var calendar = HerdCalendar(from: door.back, until: end)
+    for index in members.indices {
+      calendar.add(.init(at: members[index].next, index: Int32(index)))
+    }
+    while let first = calendar.first() {
+      if door.turn <= first.at {
+        letFirstIn(&calendar)
+        continue
+      }
+      calendar.removeFirst()
+      let index = Int(first.index)
+      // An entry whose time is no longer its client's next has been overtaken.
+      guard members[index].next == first.at else { continue }
+      members[index].step(index: index, &door, &tally)
+      calendar.add(.init(at: members[index].next, index: first.index))
+    }
+  }
+
+  private mutating func letFirstIn(_ calendar: inout HerdCalendar) {
+    let turn = door.turn
+    let waiting = door.takeFirst()
+    guard members[waiting.index].letIn(waiting.number, at: turn) else { return }
+    door.takeTurn(at: turn)
+    tally.note(turn) { $0.accepted += 1 }
+    calendar.add(.init(at: members[waiting.index].next, index: Int32(waiting.index)))
+  }
+
+  var result: HerdResult {
+    HerdResult(
+      name: name, plan: plan, seconds: tally.seconds, connected: tally.connected,
+      returns: tally.returns.sorted(),
+      gaveUp: members.count { $0.client.hasGivenUp })
+  }
+}

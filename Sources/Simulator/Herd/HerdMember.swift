@@ -1,0 +1,200 @@
+import LinkCore
+
+/// One client with its line to the server.
+struct HerdMember<Client: HerdClient>: Sendable {
+  private(set) var client: Client
+  private var chance: Chance
+  private var wake = Instant.never
+  private var line = Line()
+  private var poll = Poll()
+
+  /// Its connection, or the try for one.
+  private struct Line {
+    var stage = Stage.down
+    /// When the next thing happens on it.
+    var at = Instant.never
+    /// Counts tries, so that a queue can tell who gave up.
+    var number: UInt32 = 0
+    /// Nanoseconds.
+    var roundTrip: Int64 = 0
+  }
+
+  private enum Stage: UInt8 {
+    case down, standing, toBeTold, toBeClosed
+    case toServer, unanswered, accepted, refused, busy
+  }
+
+  private struct Poll {
+    var at = Instant.never
+    var roundTrip: Int64 = 0
+    var isAnswer = false
+    var failed = false
+  }
+
+  init(_ client: Client, seed: UInt64) {
+    self.client = client
+    chance = Chance(seed: seed)
+  }
+
+  /// The next instant at which anything happens to it.
+  var next: Instant { min(wake, line.at, poll.at) }
+
+  /// Connected since a time of its own before the outage, and pinged since.
+  mutating func warmUp(for time: Duration, _ door: inout HerdDoor, _ tally: inout HerdTally) {
+    let age = time + chance.duration(below: HerdPlan.pingInterval)
+    var now = Instant.zero.advanced(by: .zero - age)
+    line.stage = .standing
+    tell(.start, at: now, &tally)
+    while now < .zero {
+      while next < min(now, .zero) { step(index: 0, &door, &tally) }
+      if line.stage == .standing { tell(.heard, at: now, &tally) }
+      now = now.advanced(by: HerdPlan.pingInterval)
+    }
+    while next < .zero { step(index: 0, &door, &tally) }
+    guard line.stage == .standing else { return }
+    tally.standing += 1
+    guard door.outage.loss != nil else { return }
+    line.stage = .toBeTold
+    line.at = Instant(nanoseconds: drawRoundTrip() / 2)
+  }
+
+  /// Lets the earliest thing happen.
+  mutating func step(index: Int, _ door: inout HerdDoor, _ tally: inout HerdTally) {
+    let now = next
+    if line.at == now {
+      advanceLine(index: index, at: now, &door, &tally)
+    } else if poll.at == now {
+      advancePoll(at: now, door, &tally)
+    } else {
+      var errands = Errands(now: now, pathAnswers: now < .zero)
+      client.tick(&errands)
+      carry(errands, &tally)
+    }
+  }
+
+  /// Its turn in the queue has come; false when it gave up before.
+  mutating func letIn(_ number: UInt32, at now: Instant) -> Bool {
+    guard line.stage == .unanswered, line.number == number else { return false }
+    answer(.accepted, at: now)
+    return true
+  }
+
+  private mutating func advanceLine(
+    index: Int, at now: Instant, _ door: inout HerdDoor, _ tally: inout HerdTally
+  ) {
+    switch line.stage {
+    case .toBeTold where door.outage.cause == .drain:
+      line.stage = .toBeClosed
+      line.at = now.advanced(by: Outage.drainGrace)
+      tell(.draining(within: Outage.drainWindow), at: now, &tally)
+    case .toBeTold, .toBeClosed: lose(door.outage.loss ?? .reset, at: now, &tally)
+    case .toServer: arrive(index: index, at: now, &door, &tally)
+    case .accepted: enter(at: now, &tally)
+    case .refused: lose(door.outage.answer ?? .refused, at: now, &tally)
+    case .busy: lose(HerdDoor.busy, at: now, &tally)
+    case .down, .standing, .unanswered:
+      preconditionFailure("nothing happens on a line that waits for nothing: its time is never")
+    }
+  }
+
+  private mutating func arrive(
+    index: Int, at now: Instant, _ door: inout HerdDoor, _ tally: inout HerdTally
+  ) {
+    tally.note(now) { $0.tries += 1 }
+    if door.isAway(at: now) {
+      answer(door.outage.answer == nil ? .unanswered : .refused, at: now)
+      return
+    }
+    switch door.admit(index, line.number, at: now) {
+    case .accepted:
+      tally.note(now) { $0.accepted += 1 }
+      answer(.accepted, at: now)
+    case .busy:
+      tally.note(now) { $0.refused += 1 }
+      answer(.busy, at: now)
+    case .queued: answer(.unanswered, at: now)
+    }
+  }
+
+  private mutating func answer(_ stage: Stage, at now: Instant) {
+    line.stage = stage
+    line.at =
+      stage == .unanswered
+      ? .never : Instant(nanoseconds: now.nanoseconds + line.roundTrip / 2)
+  }
+
+  private mutating func enter(at now: Instant, _ tally: inout HerdTally) {
+    line.stage = .standing
+    line.at = .never
+    tell(.opened, at: now, &tally)
+    guard now >= .zero, client.isConnected else { return }
+    // What happens to it from here on says nothing about the outage any more.
+    tally.noteBack(at: now)
+    wake = .never
+    line.at = .never
+    poll.at = .never
+  }
+
+  private mutating func lose(
+    _ failure: LinkFailure, at now: Instant, _ tally: inout HerdTally
+  ) {
+    if line.stage != .refused, line.stage != .busy { tally.note(now) { $0.losses += 1 } }
+    line.stage = .down
+    line.at = .never
+    tell(.lost(failure), at: now, &tally)
+  }
+
+  private mutating func advancePoll(
+    at now: Instant, _ door: HerdDoor, _ tally: inout HerdTally
+  ) {
+    guard !poll.isAnswer else {
+      poll.at = .never
+      let failure = poll.failed ? door.outage.answer ?? .timeout(.response) : nil
+      tell(.polled(failure), at: now, &tally)
+      return
+    }
+    tally.note(now) { $0.polls += 1 }
+    poll.isAnswer = true
+    poll.failed = door.isAway(at: now)
+    poll.at =
+      poll.failed && door.outage.answer == nil
+      ? now.advanced(by: HerdPlan.pollTimeout)
+      : Instant(nanoseconds: now.nanoseconds + poll.roundTrip / 2)
+  }
+
+  private mutating func tell(_ news: HerdNews, at now: Instant, _ tally: inout HerdTally) {
+    var errands = Errands(now: now, pathAnswers: now < .zero)
+    client.take(news, &errands)
+    carry(errands, &tally)
+  }
+
+  private mutating func carry(_ errands: Errands, _ tally: inout HerdTally) {
+    if errands.closes {
+      if line.stage == .accepted { tally.note(errands.now) { $0.wasted += 1 } }
+      if line.stage == .standing { tally.note(errands.now) { $0.losses += 1 } }
+      line.stage = .down
+      line.at = .never
+    }
+    if errands.opens {
+      line.number += 1
+      line.roundTrip = drawRoundTrip()
+      line.stage = .toServer
+      line.at = Instant(nanoseconds: errands.now.nanoseconds + line.roundTrip)
+    }
+    if errands.polls {
+      let time = drawRoundTrip()
+      let at = Instant(nanoseconds: errands.now.nanoseconds + time)
+      poll = Poll(at: at, roundTrip: time)
+    }
+    wake = client.deadline ?? .never
+  }
+
+  private mutating func drawRoundTrip() -> Int64 {
+    HerdPlan.shortestTrip + Int64(Double(HerdPlan.tripSpread) * chance.unit())
+  }
+}
+
+extension Instant {
+  /// Later than everything.
+  static let never = Instant(nanoseconds: .max)
+}

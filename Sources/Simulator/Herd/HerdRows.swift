@@ -1,0 +1,33 @@
+/// One row of the table that shows a herd in time.
+public struct HerdRow: Sendable, Equatable {
+  /// The seconds that it sums up.
+  public var seconds: Range<Int>
+  /// The most tries in one of its seconds.
+  public var tries: Int
+  /// The most polls in one of its seconds.
+  public var polls: Int
+  /// The most that were taken in one of its seconds.
+  public var accepted: Int
+  /// How many clients are connected at its end.
+  public var connected: Int
+}
+
+extension HerdResult {
+  /// The herd in time: coarse while the server is away, finer after its return.
+  public func rows() -> [HerdRow] {
+    let away = min(firstOpenSecond, seconds.count)
+    return rows(of: 0..<away, atMost: 6) + rows(of: away..<seconds.count, atMost: 18)
+  }
+
+  private func rows(of stretch: Range<Int>, atMost most: Int) -> [HerdRow] {
+    let step = HerdText.step(for: stretch.count, rows: most)
+    return stride(from: stretch.lowerBound, to: stretch.upperBound, by: step).map { start in
+      let part = start..<min(start + step, stretch.upperBound)
+      return HerdRow(
+        seconds: part, tries: seconds[part].map(\.tries).max() ?? 0,
+        polls: seconds[part].map(\.polls).max() ?? 0,
+        accepted: seconds[part].map(\.accepted).max() ?? 0,
+        connected: connected[part.upperBound - 1])
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import LinkCore
+
+/// How tables and charts write numbers.
+public enum HerdText {
+  /// `1,234,567`.
+  public static func number(_ count: Int) -> String {
+    let digits = Array(String(count.magnitude))
+    let grouped = digits.indices.map { index in
+      let rest = digits.count - index
+      return index > 0 && rest % 3 == 0 ? ",\(digits[index])" : "\(digits[index])"
+    }
+    return (count < 0 ? "-" : "") + grouped.joined()
+  }
+
+  /// `31.2s`.
+  public static func seconds(_ time: Duration) -> String {
+    let tenths = (time.nanoseconds + 50_000_000) / 100_000_000
+    return "\(tenths / 10).\(tenths % 10)s"
+  }
+
+  /// `20.4%`.
+  public static func share(_ part: Int, of whole: Int) -> String {
+    let tenths = (part * 1000 + whole / 2) / max(1, whole)
+    return "\(tenths / 10).\(tenths % 10)%"
+  }
+
+  /// What the server does at its bound.
+  public static func door(_ door: Door) -> String {
+    guard let capacity = door.capacity else { return "the server takes everybody" }
+    let others =
+      switch door.whenFull {
+      case .refuse: "answers the others 503 with Retry-After \(Door.busyRetry.text)"
+      case .wait: "lets the others wait in a queue"
+      }
+    return "the server takes \(number(capacity)) a second and \(others)"
+  }
+
+  /// Seconds a row, of a scale that people read, so that `length` seconds need at most `rows`.
+  public static func step(for length: Int, rows: Int) -> Int {
+    let scale = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800]
+    return scale.first { $0 * rows >= length } ?? (length + rows - 1) / rows
+  }
+
+  /// The logarithm to base ten, to a thousandth: enough for a picture, the same on every machine.
+  static func log10(_ count: Int) -> Double {
+    var whole = 0.0
+    var rest = Double(count)
+    while rest >= 10 {
+      rest /= 10
+      whole += 1
+    }
+    var part = 0.0
+    var bit = 0.5
+    while bit > 0.0005 {
+      rest *= rest
+      if rest >= 10 {
+        rest /= 10
+        part += bit
+      }
+      bit /= 2
+    }
+    return whole + part
+  }
+}

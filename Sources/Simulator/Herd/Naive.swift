@@ -1,0 +1,89 @@
+import LinkCore
+
+/// How clients retry that think of one phone only; each is a rule of the field.
+public enum Naive: String, Sendable, Hashable, Codable, CaseIterable {
+  /// The same wait for ever.
+  case fixed = "fixed-1s"
+  /// Exponential without jitter.
+  case doubling = "exponential"
+  /// At once, then exponential without jitter and with a low cap.
+  case immediate = "immediate-first"
+
+  /// What it does, and who does so.
+  public var likeness: String {
+    switch self {
+    case .fixed: "1s for ever, no jitter (nats.swift waits a fixed 2s)"
+    case .doubling: "1s doubling to 128s, no jitter (CocoaMQTT; supabase-swift from 7s to 30s)"
+    case .immediate:
+      "0s, then 1s doubling to 30s, no spread (Stream, Signal and LiveKit try first at once)"
+    }
+  }
+
+  /// The wait before try `index` (from 0) after a loss.
+  func wait(before index: Int) -> Duration {
+    switch self {
+    case .fixed: .seconds(1)
+    case .doubling: .seconds(index < 7 ? 1 << index : 128)
+    case .immediate: index == 0 ? .zero : .seconds(index < 6 ? 1 << (index - 1) : 30)
+    }
+  }
+
+  /// A try is given up after this long.
+  static let connectTimeout = Duration.seconds(10)
+  /// A connection without a byte is given up after this long.
+  static let silence = Duration.seconds(60)
+}
+
+/// A client that follows a naive rule: no windows, no polling, deaf to what the server asks.
+struct NaiveClient: HerdClient {
+  private let rule: Naive
+  private var state = State.waiting
+  private var failures = 0
+  private(set) var deadline: Instant?
+
+  private enum State {
+    case waiting, opening, connected
+  }
+
+  init(_ rule: Naive) {
+    self.rule = rule
+  }
+
+  var isConnected: Bool { state == .connected }
+  var hasGivenUp: Bool { false }
+
+  mutating func tick(_ errands: inout Errands) {
+    switch state {
+    case .waiting: open(&errands)
+    case .opening, .connected:
+      errands.closes = true
+      wait(&errands)
+    }
+  }
+
+  mutating func take(_ news: HerdNews, _ errands: inout Errands) {
+    switch news {
+    case .start, .opened:
+      state = .connected
+      failures = 0
+      deadline = errands.now.advanced(by: Naive.silence)
+    case .heard: deadline = errands.now.advanced(by: Naive.silence)
+    case .lost: wait(&errands)
+    case .draining, .polled: break
+    }
+  }
+
+  private mutating func wait(_ errands: inout Errands) {
+    let wait = rule.wait(before: failures)
+    failures += 1
+    state = .waiting
+    deadline = errands.now.advanced(by: wait)
+    if wait == .zero { open(&errands) }
+  }
+
+  private mutating func open(_ errands: inout Errands) {
+    state = .opening
+    deadline = errands.now.advanced(by: Naive.connectTimeout)
+    errands.opens = true
+  }
+}

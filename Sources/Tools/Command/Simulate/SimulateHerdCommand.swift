@@ -1,0 +1,147 @@
+import CommandKit
+import LinkCore
+import LinkSimulator
+import LinkWire
+
+/// `holdfast simulate herd`: what a fleet does to a server after an outage.
+enum SimulateHerdCommand {
+  private static let clients = Parameter.option(
+    "clients", .integer("N", 1...5_000_000), default: 100_000,
+    "how many are connected when it begins; 2 GB of memory for each million")
+  private static let policy = Parameter.option(
+    "policy", .text("NAME|FILE"), default: LinkPolicy.messageStream.name,
+    "what they go by: a policy's name, or a JSON file as `policy check` takes it")
+  private static let outage = Parameter.option(
+    "outage", .duration(.zero ... .seconds(14_400)), default: .seconds(600),
+    "until a server takes connections again; 0s where another one takes over at once")
+  private static let cause = Parameter.option(
+    "cause", Format.word("CAUSE", of: Outage.Cause.self), default: .crash,
+    "how connections end, and what a try meets meanwhile")
+  private static let capacity = Parameter.optional(
+    "capacity", Format.rate, usual: "everybody within a minute: clients / 60",
+    "connections that the server takes in a second, or off")
+  private static let full = Parameter.option(
+    "when-full", Format.word("RULE", of: Door.WhenFull.self), default: .refuse,
+    "what becomes of the others: refuse (503, Retry-After 2s), or wait (in a queue)")
+  private static let seed = Parameter.option(
+    "seed", .integer("S", 0...Int.max), default: 1, "the start of all chance")
+  private static let alone = Parameter.flag("alone", "leave the naive clients out")
+  private static let svg = Parameter.optional(
+    "svg", .text("FILE"), "write a chart there")
+
+  static var command: Command {
+    Command(
+      "herd", "see what a fleet does to its server after an outage",
+      details: [
+        """
+        Each client is the real link with a line of its own: a round trip of 20 ms to 120 ms, one \
+        for TCP and TLS before the upgrade arrives. Tokens stay valid and polls are always \
+        answered. Beside them the same outage meets three naive clients of the field.
+        """,
+        """
+        CAUSE: crash (reset, then refused), refused (ended without a close frame, then refused), \
+        close (1012, then refused), drain (a notice with a window of 5s, 1001 after 1s, then \
+        refused), unavailable (reset, then 503 of a balancer), unreachable (no word, no answer).
+        """,
+        """
+        With --json there is one object for each fleet: name, clients, cause, outage, capacity, \
+        whenFull, seed, peak, peakAfter, peakPolls (second, count), tries, accepted, refused, \
+        wasted, polls, back50, back99, backAll (seconds after the server's return, or null), away, \
+        gaveUp, and seconds (tries, accepted, polls and connected of each).
+        """,
+      ],
+      examples: [
+        .init(
+          "holdfast simulate herd --cause close --outage 30s", "a deploy"),
+        .init(
+          "holdfast simulate herd --clients 1000000 --svg herd.svg --set retry.spread=30s",
+          "a wider spread, with a chart"),
+      ],
+      takes: clients, policy, Shared.settings, outage, cause, capacity, full, seed, alone, svg,
+      Shared.json, action: run)
+  }
+
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    let herd = Herd.policy(try policy(call))
+    if let obstacle = herd.obstacle { throw CommandFailure(.usage, obstacle) }
+    let plan = plan(call)
+    let results = await play([herd] + (call[alone] ? [] : Naive.allCases.map(Herd.naive)), plan)
+    if call[Shared.json] {
+      for result in results {
+        call.console.object { SimulateHerdText.write(result, to: &$0) }
+      }
+    } else {
+      for line in SimulateHerdText.lines(results, call.console.style) { call.console.line(line) }
+    }
+    if let path = call[svg] { try TextFile.write(HerdChart(results).svg, to: path) }
+  }
+
+  private static func plan(_ call: Invocation) -> HerdPlan {
+    // Enough for everybody within a minute, if they only came evenly.
+    let fair = (call[clients] + 59) / 60
+    let bound = call[capacity].map { $0 == .max ? nil : $0 } ?? fair
+    return HerdPlan(
+      clients: call[clients], outage: Outage(call[cause], for: call[outage]),
+      door: Door(capacity: bound, whenFull: call[full]), seed: UInt64(call[seed]))
+  }
+
+  /// The big one beside the three small ones, so that two cores are busy.
+  private static func play(_ herds: [Herd], _ plan: HerdPlan) async -> [HerdResult] {
+    await withTaskGroup(of: (at: Int, results: [HerdResult]).self) { group in
+      for part in [herds.prefix(1), herds.dropFirst()] {
+        group.addTask { (part.startIndex, part.map { $0.play(plan) }) }
+      }
+      var parts: [(at: Int, results: [HerdResult])] = []
+      for await part in group { parts.append(part) }
+      return parts.sorted { $0.at < $1.at }.flatMap(\.results)
+    }
+  }
+
+  private static func policy(_ call: Invocation) throws(CommandFailure) -> LinkPolicy {
+    let name = call[policy]
+    if let preset = LinkPolicy.preset(named: name) { return try preset.with(call[Shared.settings]) }
+    guard name == "-" || name.contains(".") || name.contains("/") else {
+      let names = LinkPolicy.presets.map(\.name).joined(separator: ", ")
+      throw CommandFailure(
+        .usage, "no policy is named \(name)", remedy: "name a file, or one of \(names)")
+    }
+    let draft = try PolicyFile.read(name)
+    do throws(PolicyError) {
+      let changes = try draft.changes().map { ($0.key, $0.new) }
+      let settings = call[Shared.settings].map { ($0.key, $0.value) }
+      return try draft.preset.setting(changes + settings)
+    } catch {
+      throw CommandFailure(.usage, "\(draft.name): " + error.problems.joined(separator: "; "))
+    }
+  }
+}
+
+extension Format {
+  /// One of the words of an enumeration.
+  fileprivate static func word(
+    _ placeholder: String, of kind: Value.Type
+  ) -> Format where Value: RawRepresentable<String> & CaseIterable {
+    let words = Value.allCases.map(\.rawValue)
+    return Format(
+      placeholder: placeholder, expectation: "one of \(words.joined(separator: ", "))",
+      words: words
+    ) {
+      Value(rawValue: $0)
+    } write: {
+      $0.rawValue
+    }
+  }
+}
+
+extension Format<Int> {
+  /// So many a second, with `/s` or without; `Int.max` for `off`.
+  fileprivate static let rate = Format(
+    placeholder: "N/s", expectation: "a whole number from 1 to 10000000, then /s, or off"
+  ) {
+    if $0 == "off" { return .max }
+    let number = $0.hasSuffix("/s") ? String($0.dropLast(2)) : $0
+    return Int(number).flatMap { (1...10_000_000).contains($0) ? $0 : nil }
+  } write: {
+    $0 == .max ? "off" : "\($0)/s"
+  }
+}

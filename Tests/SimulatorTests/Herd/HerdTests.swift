@@ -1,0 +1,123 @@
+import LinkCore
+import LinkSimulator
+import Testing
+
+@Suite struct HerdTests {
+  private let messageStream = Herd.policy(.messageStream)
+
+  private func plan(
+    _ cause: Outage.Cause, for length: Duration = .zero, clients: Int = 1000, seed: UInt64 = 1,
+    _ door: Door = Door()
+  ) -> HerdPlan {
+    HerdPlan(clients: clients, outage: Outage(cause, for: length), door: door, seed: seed)
+  }
+
+  private func share(_ result: HerdResult) -> Double {
+    Double(result.peak(of: \.tries).count) / Double(result.plan.clients)
+  }
+
+  @Test func `spreads a fleet that the server closed over the five seconds of its policy`() {
+    let result = messageStream.play(plan(.close))
+    // A spread of 5 s puts 1/5 = 200 of 1000 into each second; binomial, deviation
+    // sqrt(1000 · 0.2 · 0.8) = 12.6; five of them above is 263.
+    #expect((200...263).contains(result.peak(of: \.tries).count))
+    // The last draw is just under 5 s; half a round trip for the news, one and a half for the try:
+    // at most 5 + 2 · 0.12 = 5.24 s.
+    let all = result.time(untilBack: 1)
+    #expect(all.map { $0 > .seconds(4.8) && $0 <= .seconds(5.24) } == true)
+  }
+
+  @Test(arguments: Naive.allCases)
+  func `finds that naive clients come all at once`(naive: Naive) {
+    let result = Herd.naive(naive).play(plan(.close))
+    // Their waits are equal, so that round trips of 20 ms to 120 ms are all that tells them apart.
+    #expect(share(result) > 0.9)
+    #expect(result.away == 0)
+  }
+
+  @Test func `finds a policy whose exponential waits are not spread`() throws {
+    let bare = try LinkPolicy.session.setting([
+      ("retry.reconnect", "1s*2 max 30s +-0.0 min 1s x20"), ("retry.spread", "1ms"),
+    ])
+    // 30 s are over before try 6 (1 + 2 + 4 + 8 + 16 = 31 s): all meet the server there.
+    let together = Herd.policy(bare).play(plan(.crash, for: .seconds(30)))
+    let apart = Herd.policy(.session).play(plan(.crash, for: .seconds(30)))
+    #expect(together.peak(of: \.tries, from: 30).count > 900)
+    #expect(apart.peak(of: \.tries, from: 30).count < 300)
+  }
+
+  @Test(arguments: Outage.Cause.allCases)
+  func `brings every client back, and its sums agree`(cause: Outage.Cause) {
+    for herd in [messageStream, .policy(.session)] + Naive.allCases.map(Herd.naive) {
+      let result = herd.play(plan(cause, for: .seconds(20), clients: 200))
+      let total = result.total
+      #expect(result.away == 0 && result.gaveUp == 0, "\(herd.name)")
+      #expect(total.backs == 200 && result.returns.count == 200, "\(herd.name)")
+      #expect(total.accepted == total.backs + total.wasted, "\(herd.name)")
+      #expect(total.losses == 200 && result.connected.last == 200, "\(herd.name)")
+      #expect(result.returns == result.returns.sorted(), "\(herd.name)")
+    }
+  }
+
+  @Test(arguments: Door.WhenFull.allCases)
+  func `never takes more in a second than the server can`(rule: Door.WhenFull) {
+    let door = Door(capacity: 50, whenFull: rule)
+    for herd in [Herd.policy(.session), .naive(.fixed)] {
+      let result = herd.play(plan(.crash, for: .seconds(5), clients: 500, door))
+      let total = result.total
+      // A queue is served every 20 ms, which puts 50 turns, or 51 with both ends, into a second.
+      #expect(result.peak(of: \.accepted).count <= (rule == .refuse ? 50 : 51), "\(herd.name)")
+      #expect(result.away == 0, "\(herd.name)")
+      #expect(total.accepted == total.backs + total.wasted, "\(herd.name)")
+      #expect((total.refused > 0) == (rule == .refuse), "\(herd.name)")
+      // 500 clients at 50 a second need ten seconds, whoever they are.
+      #expect(result.time(untilBack: 1).map { $0 > .seconds(9) } == true, "\(herd.name)")
+    }
+  }
+
+  @Test func `says who gave up and waits for a person`() {
+    let herd = Herd.policy(.healthRelayForeground)
+    // Tries come 2 s and 4 s after the loss; both are refused.
+    let result = herd.play(plan(.crash, for: .seconds(30), clients: 100))
+    #expect(result.gaveUp == 100)
+    #expect(result.away == 0)
+    #expect(result.time(untilBack: 0.5) == nil)
+    #expect(result.total.tries == 200)
+  }
+
+  @Test func `is silent for as long as nobody can know`() {
+    let result = messageStream.play(plan(.unreachable, for: .seconds(20)))
+    // The last ping came up to 54 s before the outage, and 90 s of silence are allowed: the first
+    // link is given up 36 s after it began.
+    #expect(result.seconds.prefix(36).allSatisfy { $0.tries == 0 })
+    #expect(result.total.tries == 1000)
+  }
+
+  @Test func `makes the same table of the same seed, and another of another`() {
+    let first = messageStream.play(plan(.close, for: .seconds(10), clients: 300))
+    #expect(first == messageStream.play(plan(.close, for: .seconds(10), clients: 300)))
+    let other = messageStream.play(plan(.close, for: .seconds(10), clients: 300, seed: 2))
+    #expect(first.seconds != other.seconds)
+  }
+
+  @Test func `cannot play a policy that waits for its operating system`() {
+    #expect(Herd.policy(.bottleLink).obstacle != nil)
+    #expect(Herd.policy(.healthSync).obstacle != nil)
+    #expect(LinkPolicy.presets.count { Herd.policy($0).obstacle == nil } == 4)
+  }
+
+  @Test func `sums its rows up without losing a second`() {
+    for length in [0, 1, 20, 600] {
+      let result = Herd.naive(.doubling).play(
+        plan(.crash, for: .seconds(length), clients: 20))
+      let rows = result.rows()
+      #expect(rows.count <= 24)
+      #expect(rows.first?.seconds.lowerBound == 0)
+      #expect(rows.last?.seconds.upperBound == result.seconds.count)
+      #expect(
+        zip(rows, rows.dropFirst()).allSatisfy { $0.seconds.upperBound == $1.seconds.lowerBound })
+      #expect(rows.map(\.tries).max() == result.peak(of: \.tries).count)
+      #expect(rows.last?.connected == 20)
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import LinkCore
+import LinkWire
+import MessageStream
+
+/// Gives each try to send another key, as a client does that makes its key with the request.
+struct Keys: Sendable {
+  /// Which entry a key stands for; keys are counted.
+  private var entries: [UUID128] = []
+
+  /// Above every key that chance makes: version 4 has other bits here (RFC 9562 section 5.4).
+  private static let high = UInt64.max
+
+  mutating func sent(_ effect: StreamModel.Effect) -> StreamModel.Effect {
+    guard case .post(var entry) = effect else { return effect }
+    entries.append(entry.id)
+    entry.id = UUID128(high: Self.high, low: UInt64(entries.count - 1))
+    return .post(entry)
+  }
+
+  func answered(_ input: StreamModel.Input) -> StreamModel.Input {
+    switch input {
+    case .posted(let key, let message): .posted(entry(of: key), message)
+    case .postFailed(let key, let failure): .postFailed(entry(of: key), failure)
+    case _: input
+    }
+  }
+
+  private func entry(of key: UUID128) -> UUID128 {
+    guard key.high == Self.high, let index = Int(exactly: key.low), entries.indices.contains(index)
+    else { return key }
+    return entries[index]
+  }
+}
+
+/// Hides which epoch a position is of: the client sees offsets only, all of the first epoch.
+struct Epochs: Sendable {
+  private var first: String?
+  /// The epoch that the server speaks of now: a bare offset means this one to it.
+  private var newest: String?
+
+  mutating func hidden(in input: StreamModel.Input) -> StreamModel.Input {
+    switch input {
+    case .opened(let attempt, let head): return .opened(attempt, head: head.map { hide($0) })
+    case .frame(let attempt, .message(let message)):
+      return .frame(attempt, .message(hide(message)))
+    case .posted(let id, let message): return .posted(id, hide(message))
+    case .fetched(let id, var page):
+      page.head = page.head.map { hide($0) }
+      page.messages = page.messages.map { hide($0) }
+      page.recovered = true
+      return .fetched(id, page)
+    case _: return input
+    }
+  }
+
+  func asked(_ effect: StreamModel.Effect) -> StreamModel.Effect {
+    switch effect {
+    case .fetch(let id, .after(let position, let limit)):
+      .fetch(id, .after(shown(position), limit: limit))
+    case .fetch(let id, .before(let position, let limit)):
+      .fetch(id, .before(shown(position), limit: limit))
+    case _: effect
+    }
+  }
+
+  private func shown(_ position: Position) -> Position {
+    Position(epoch: newest ?? position.epoch, offset: position.offset)
+  }
+
+  private mutating func hide(_ position: Position) -> Position {
+    newest = position.epoch
+    first = first ?? position.epoch
+    return Position(epoch: first ?? position.epoch, offset: position.offset)
+  }
+
+  private mutating func hide(_ message: Message) -> Message {
+    var hidden = message
+    hidden.position = message.position.map { hide($0) }
+    return hidden
+  }
+}

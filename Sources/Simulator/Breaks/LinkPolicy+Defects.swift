@@ -1,0 +1,50 @@
+import LinkCore
+
+// The same policy without one of its rules.
+extension LinkPolicy {
+  /// As many tries as may be, each with the wait that the schedule has for its first.
+  var countingFromTheStart: LinkPolicy {
+    var retry = retry
+    retry.first = retry.first.repeatingItsStart
+    retry.reconnect = retry.reconnect.repeatingItsStart
+    return with(retry)
+  }
+
+  func stable(after time: Duration) -> LinkPolicy {
+    var retry = retry
+    retry.stability.after = time
+    return with(retry)
+  }
+
+  func spread(over time: Duration) -> LinkPolicy {
+    var retry = retry
+    retry.serverSpread = time
+    return with(retry)
+  }
+
+  private func with(_ retry: RetryPolicy) -> LinkPolicy {
+    do {
+      return try LinkPolicy(
+        name: name, retry: retry, gate: gate, liveness: liveness, establish: establish,
+        standby: standby, verdicts: verdicts)
+    } catch {
+      return self  // the policy has no such rule
+    }
+  }
+}
+
+extension Schedule {
+  /// The longest list that a policy may hold.
+  private static let longest = 1000
+
+  fileprivate var repeatingItsStart: Schedule {
+    switch self {
+    case .list(let waits):
+      guard let start = waits.first else { return self }
+      return .list(Array(repeating: start, count: Self.longest))
+    case .exponential(let first, _, let cap, let jitter, let floor, _):
+      return .exponential(
+        first: first, factor: 1, cap: cap, jitter: jitter, floor: floor, attempts: nil)
+    }
+  }
+}

@@ -37,6 +37,8 @@ struct Writer: Sendable, Hashable {
   /// What is on its way to the store.
   var messages: [Message] { (inFlight?.batch.change.messages ?? []) + waiting.change.messages }
 
+  /// How many messages are on their way to the store.
+  var count: Int { (inFlight?.batch.change.messages.count ?? 0) + waiting.change.messages.count }
   /// Whether nothing is under way and nothing waits.
   var isDone: Bool { inFlight == nil && waiting.change.isEmpty }
 

@@ -53,6 +53,8 @@ public struct Weather: Sendable, Hashable, Codable {
   public var twice = 0.0
   /// Share of requests and answers that take up to half a minute, also past their time-out.
   public var slow = 0.0
+  /// How often the server pings; contract 54 s.
+  public var ping = Duration.seconds(54)
   /// How long the server's tokens live.
   public var tokenLife = Duration.seconds(1800)
   /// Share of a plain server's messages that are stamped before one that was already seen, by up

@@ -1,0 +1,70 @@
+import LinkCore
+
+/// What is to come, by time; equal times in the order in which they were added.
+///
+/// A binary heap of small keys beside the events themselves: adding and taking cost O(log n).
+struct EventQueue<Event> {
+  private struct Key {
+    var at: Int64
+    var order: UInt64
+    var slot: Int
+
+    static func < (left: Key, right: Key) -> Bool {
+      left.at != right.at ? left.at < right.at : left.order < right.order
+    }
+  }
+
+  private var heap: [Key] = []
+  private var slots: [Event?] = []
+  private var free: [Int] = []
+  private var order: UInt64 = 0
+
+  /// The time of the earliest event.
+  var next: Instant? { heap.first.map { Instant(nanoseconds: $0.at) } }
+
+  mutating func add(_ event: Event, at time: Instant) {
+    order += 1
+    let slot: Int
+    if let reused = free.popLast() {
+      slots[reused] = event
+      slot = reused
+    } else {
+      slots.append(event)
+      slot = slots.count - 1
+    }
+    heap.append(Key(at: time.nanoseconds, order: order, slot: slot))
+    rise()
+  }
+
+  mutating func pop() -> Event? {
+    guard let first = heap.first else { return nil }
+    let last = heap.removeLast()
+    if !heap.isEmpty {
+      heap[0] = last
+      sink()
+    }
+    free.append(first.slot)
+    return slots[first.slot].take()
+  }
+
+  private mutating func rise() {
+    var index = heap.count - 1
+    while index > 0, heap[index] < heap[(index - 1) / 2] {
+      heap.swapAt(index, (index - 1) / 2)
+      index = (index - 1) / 2
+    }
+  }
+
+  private mutating func sink() {
+    var index = 0
+    while true {
+      var least = index
+      let left = 2 * index + 1
+      if left < heap.count, heap[left] < heap[least] { least = left }
+      if left + 1 < heap.count, heap[left + 1] < heap[least] { least = left + 1 }
+      guard least != index else { return }
+      heap.swapAt(index, least)
+      index = least
+    }
+  }
+}

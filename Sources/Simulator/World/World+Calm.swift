@@ -1,0 +1,116 @@
+import LinkCore
+import LinkWire
+import MessageStream
+
+// The end of a run: nothing goes wrong any more, and everything must become whole.
+extension World {
+  /// From calm until everything must be whole.
+  ///
+  /// The longest wait that the policy itself makes (a probe of the slow standby, a pause after
+  /// refreshes that failed), one whole series of tries, and a minute for the work.
+  static func calmLimit(_ settings: StreamSettings) -> Duration {
+    var wait = Duration.seconds(300)
+    if case .poll(let poll) = settings.policy.standby {
+      wait = max(wait, poll.slowProbe * (1 + poll.jitter), poll.probe * (1 + poll.jitter))
+    }
+    return wait + .seconds(150)
+  }
+
+  mutating func play() {
+    makeHistory()
+    for index in plan.actions.indices {
+      queue.add(.begins(index), at: Instant.zero.advanced(by: plan.actions[index].at))
+    }
+    launch()
+    run(until: Instant.zero.advanced(by: plan.length))
+    calm()
+    heal()
+    scroll()
+    leave()
+    counts.runs = 1
+    counts.simulated = Instant.zero.duration(to: now)
+    happenedLast()
+  }
+
+  private mutating func happenedLast() {
+    facts.now = now
+    bench.conclude(facts)
+  }
+
+  /// All trouble ends; the user looks at the shop, signed in.
+  mutating func calm() {
+    phone.doom = nil
+    for index in active { end(index) }
+    weather.loss = 0
+    weather.slow = 0
+    weather.twice = 0
+    weather.delay = .milliseconds(25)
+    weather.jitter = .milliseconds(25)
+    weather.bandwidth = 0
+    network.holeUntil = min(network.holeUntil, now)
+    network.poolIsDead = false
+    phone.refresh = .works
+    recompute()
+    if phone.process == .dead { launch() }
+    happen(.calm)
+    tellAll()
+    signIn()
+    give(.open(at: phoneWall))
+  }
+
+  /// Waits until everything is whole, as the user who retries what failed sees it.
+  private mutating func heal() {
+    let limit = now.advanced(by: Self.calmLimit(settings))
+    var isWhole = false
+    while !isWhole, now < limit, !isAborted {
+      isWhole = run(until: min(limit, now.advanced(by: .seconds(30)))) { $0.isHealed }
+      if !isWhole { retryFailed() }
+    }
+    guard isWhole else {
+      blame("not whole after \(Self.calmLimit(settings)) of calm: \(complaint)")
+      return
+    }
+    screen.awaited = "the last word"
+    post(text: "the last word")
+    if !run(until: now.advanced(by: .seconds(120)), { $0.screen.awaited == nil && $0.isHealed }) {
+      blame("the last message was not shown: \(complaint)")
+    }
+  }
+
+  private var isHealed: Bool {
+    facts.status.phase == .connected && facts.isWhole && facts.disk.outbox.isEmpty
+      && facts.backlog.unsent == 0
+  }
+
+  private var complaint: String {
+    "\(facts.status), whole: \(facts.isWhole), to be sent: \(facts.disk.outbox.count), "
+      + "\(facts.backlog)"
+  }
+
+  /// Scrolls up until there is nothing older.
+  private mutating func scroll() {
+    for _ in 0..<2000 where !isAborted {
+      if !screen.hasMore, facts.disk.gaps.isEmpty { return }
+      let before = screen.histories
+      give(.loadOlder)
+      if !run(until: now.advanced(by: .seconds(60)), { $0.screen.histories > before }) {
+        blame("older messages were asked for, and there was no answer")
+        return
+      }
+    }
+    if !isAborted { blame("scrolling up never ends") }
+  }
+
+  /// The user leaves; nothing may be left to wait for.
+  private mutating func leave() {
+    give(.close)
+    run(until: now.advanced(by: .seconds(60)))
+    if let deadline = facts.deadline, !isAborted {
+      blame("closed, and still waits for \(deadline)")
+    }
+  }
+
+  mutating func blame(_ detail: String) {
+    findings.append(Finding(.unhealed, at: now, detail))
+  }
+}

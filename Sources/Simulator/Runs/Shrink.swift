@@ -104,7 +104,8 @@ public struct Shrink {
     for index in plan.actions.indices {
       let before = index > 0 ? plan.actions[index - 1].at : .zero
       let idle = plan.actions[index].at - before
-      for kept in [Duration.seconds(1), idle / 2] where kept < idle {
+      guard idle > .seconds(1) else { continue }
+      for kept in [Duration.seconds(1), idle / 2] {
         let saved = idle - kept
         let isSooner = accept { plan in
           for later in index..<plan.actions.count { plan.actions[later].at -= saved }

@@ -55,7 +55,7 @@ struct World<Client: StreamClient> {
     self.plan = plan
     self.shop = shop
     self.watch = watch
-    let seam = Seam(setup.defect)
+    var seam = Seam(setup.defect)
     isBroken = setup.defect != nil
     var settings = StreamSettings(shop: shop, policy: setup.policy, user: "me")
     settings.historyPage = plan.weather.historyPage

@@ -23,9 +23,9 @@ struct ShrinkTests {
         && plan.actions.contains { $0.action.length >= .seconds(5) }
     }
     shrink.run()
-    #expect(shrink.plan.actions.map(\.action) == [.reset, .crash(for: .seconds(10))])
+    #expect(shrink.plan.actions.map(\.action) == [.reset, .crash(for: .seconds(5))])
     #expect(shrink.plan.actions.map(\.at) == [.seconds(1), .seconds(2)])
-    #expect(shrink.plan.length == .seconds(13))
+    #expect(shrink.plan.length == .seconds(8))
     #expect(shrink.plan.weather.loss == 0)
     #expect(shrink.plan.weather.history == 0)
     #expect(shrink.plan.seed == 7)

@@ -127,7 +127,7 @@ struct Recovery: Sendable, Hashable {
   mutating func take(_ position: Position, advancing: Bool) -> Bool {
     guard let kept = cursor.position, kept.epoch == position.epoch else { return false }
     guard position.offset > kept.offset else { return true }
-    if ahead.count < 10_000 { ahead.insert(position.offset) }
+    if ahead.count < StreamSettings.offsetsAhead { ahead.insert(position.offset) }
     return advancing && advance()
   }
 

@@ -32,6 +32,11 @@ public struct StreamSettings: Sendable, Hashable, Codable {
   /// Tries to send before the user is asked.
   public var sendAttempts = 10
 
+  /// Messages that may wait for the store; beyond, they are left to a later catch-up.
+  public static let unstored = 2000
+  /// Offsets known beyond the cursor; beyond, they are not remembered, and the catch-up brings them.
+  public static let offsetsAhead = 10_000
+
   public init(shop: ShopID, policy: LinkPolicy, user: String? = nil) {
     self.shop = shop
     self.policy = policy

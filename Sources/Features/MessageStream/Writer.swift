@@ -20,9 +20,6 @@ struct Writer: Sendable, Hashable {
     var batch: Batch
   }
 
-  /// Messages that may wait; beyond, they are left to a later catch-up.
-  private static let limit = 2000
-
   private(set) var inFlight: InFlight?
   private(set) var waiting = Batch()
   private(set) var retryAt: Instant?
@@ -42,7 +39,7 @@ struct Writer: Sendable, Hashable {
   /// Whether nothing is under way and nothing waits.
   var isDone: Bool { inFlight == nil && waiting.change.isEmpty }
 
-  var isFull: Bool { waiting.change.messages.count >= Self.limit }
+  var isFull: Bool { waiting.change.messages.count >= StreamSettings.unstored }
 
   mutating func add(_ messages: [Message], via: Via) {
     waiting.change.messages += messages

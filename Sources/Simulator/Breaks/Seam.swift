@@ -17,7 +17,7 @@ public struct Seam: Sendable {
   private var skipped: FetchID?
   private var keys = Keys()
   private var epochs = Epochs()
-  /// What a launch shows of its store, until the client asks for something.
+  /// What a launch shows of its store, until it did.
   private var screen: [Message] = []
   private var historyPage = 0
   private var hadStandby = false
@@ -91,9 +91,11 @@ public struct Seam: Sendable {
       note(effect)
       return [effect]
     case .forgetsIDs:
-      guard !screen.isEmpty else { return [effect] }
+      guard !screen.isEmpty, case .update(.messages(_, via: .history)) = effect else {
+        return [effect]
+      }
       defer { screen = [] }
-      return [.update(.messages(screen, via: .history)), effect]
+      return [.update(.messages(screen, via: .history))]
     case .noIdempotencyKey: return [keys.sent(effect)]
     case .ignoresEpoch: return [epochs.asked(effect)]
     case .noOverlap, .showsBeforeStored, .countResetOnOpen, .noStability, .takesLateEvents,
@@ -159,12 +161,13 @@ extension Seam {
 
 // What a launch and a background forget.
 extension Seam {
-  /// The screen is filled from the store, and what it shows is not remembered.
+  /// The screen is filled from the store, and of what it shows only its top is remembered, from
+  /// where the reader scrolls on.
   private mutating func forgetful(_ input: StreamModel.Input) -> StreamModel.Input {
     guard case .loaded(var snapshot) = input else { return input }
     screen = Array(snapshot.messages.suffix(historyPage))
     if let gap = snapshot.gaps.last { screen.removeAll { $0.key < gap.before } }
-    snapshot.messages = []
+    snapshot.messages = Array(screen.prefix(1))
     return .loaded(snapshot)
   }
 

@@ -4,18 +4,6 @@ import MessageStream
 
 // The end of a run: nothing goes wrong any more, and everything must become whole.
 extension World {
-  /// From calm until everything must be whole.
-  ///
-  /// The longest wait that the policy itself makes (a probe of the slow standby, a pause after
-  /// refreshes that failed), one whole series of tries, and a minute for the work.
-  static func calmLimit(_ settings: StreamSettings) -> Duration {
-    var wait = Duration.seconds(300)
-    if case .poll(let poll) = settings.policy.standby {
-      wait = max(wait, poll.slowProbe * (1 + poll.jitter), poll.probe * (1 + poll.jitter))
-    }
-    return wait + .seconds(150)
-  }
-
   mutating func play() {
     makeHistory()
     for index in plan.actions.indices {
@@ -60,16 +48,13 @@ extension World {
 
   /// Waits until everything is whole, as the user who retries what failed sees it.
   private mutating func heal() {
-    let limit = now.advanced(by: Self.calmLimit(settings))
+    let limit = now.advanced(by: settings.calmLimit)
     var isWhole = false
     while !isWhole, now < limit, !isAborted {
       isWhole = run(until: min(limit, now.advanced(by: .seconds(30)))) { $0.isHealed }
       if !isWhole { retryFailed() }
     }
-    guard isWhole else {
-      blame("not whole after \(Self.calmLimit(settings)) of calm: \(complaint)")
-      return
-    }
+    guard isWhole else { return }  // a judge says so
     screen.awaited = "the last word"
     post(text: "the last word")
     if !run(until: now.advanced(by: .seconds(120)), { $0.screen.awaited == nil && $0.isHealed }) {
@@ -105,9 +90,6 @@ extension World {
   private mutating func leave() {
     give(.close)
     run(until: now.advanced(by: .seconds(60)))
-    if let deadline = facts.deadline, !isAborted {
-      blame("closed, and still waits for \(deadline)")
-    }
   }
 
   mutating func blame(_ detail: String) {

@@ -1,0 +1,85 @@
+import LinkCore
+import MessageStream
+
+/// Never a false "connected": only over a socket that the server took, and not for long over one on
+/// which nothing passes any more.
+struct Connectedness {
+  private(set) var found = Findings()
+  /// Attempts of this run of the process that the server took.
+  private var taken: Set<AttemptID> = []
+  /// The present connection, once nothing passes on it any more.
+  private var dead: Dead?
+  private var clock = Awake()
+  private var toldOf: AttemptID?
+
+  private struct Dead: Sendable {
+    var attempt: AttemptID
+    /// Time awake since then, or since the last sign of life that was still on its way.
+    var since: Duration
+  }
+
+  init() {}
+}
+
+extension Connectedness: Watch {
+  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
+    clock.pass(facts)
+    guard let dead, !isLate, input.attempt == dead.attempt else { return }
+    self.dead?.since = clock.awake
+  }
+
+  mutating func ticked(_ facts: Facts) { clock.pass(facts) }
+
+  mutating func met(_ happening: Happening, _ facts: Facts) {
+    clock.pass(facts)
+    switch happening {
+    case .launched:
+      taken = []
+      dead = nil
+      toldOf = nil
+    case .upgraded(let attempt, status: 101): taken.insert(attempt)
+    case .wentDead(let attempt):
+      if dead?.attempt != attempt { dead = Dead(attempt: attempt, since: clock.awake) }
+    case .killed, .suspended, .resumed, .told, .ticked, .stored, .accepted, .beganAnew, .upgraded,
+      .serverLost, .began, .ended, .calm:
+      return
+    }
+  }
+
+  mutating func settled(_ facts: Facts) {
+    guard facts.isAwake, facts.status.phase == .connected, let attempt = facts.currentAttempt,
+      attempt != toldOf
+    else { return }
+    if !taken.contains(attempt) {
+      tell(attempt, "connected, and the server never took it", facts.now)
+    }
+    guard let dead, dead.attempt == attempt, let bound = facts.settings.policy.liveness.bound,
+      clock.awake - dead.since > bound
+    else { return }
+    tell(attempt, "connected for \(clock.awake - dead.since) over a dead connection", facts.now)
+  }
+
+  private mutating func tell(_ attempt: AttemptID, _ detail: String, _ now: Instant) {
+    toldOf = attempt
+    found.add(.falselyConnected, at: now, detail)
+  }
+}
+
+/// Counts the time in which the process is awake.
+struct Awake: Sendable {
+  private(set) var awake = Duration.zero
+  private var last: (now: Instant, isAwake: Bool)?
+
+  mutating func pass(_ facts: Facts) {
+    if let last, last.isAwake { awake += last.now.duration(to: facts.now) }
+    last = (facts.now, facts.isAwake)
+  }
+}
+
+extension LivenessPolicy {
+  /// The longest that a link on which nothing passes may be taken for alive; `nil` without a rule.
+  var bound: Duration? {
+    let asked = ping.map { $0 + pongTimeout * pongRoundTrips }
+    return [silence, asked].compactMap(\.self).min()
+  }
+}

@@ -1,0 +1,80 @@
+import LinkCore
+import LinkWire
+import MessageStream
+
+/// Nothing is shown, sent or acknowledged before it is durable, and no cursor runs ahead of the
+/// disk.
+struct Durability {
+  private(set) var found = Findings()
+  /// What the server's log holds.
+  private var log: [Message] = []
+  /// Everything that was ever accepted.
+  private var known: Set<MessageID> = []
+
+  init() {}
+}
+
+extension Durability: Watch {
+  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
+    switch effect {
+    case .update(.messages(let messages, _)):
+      for message in messages where facts.disk.messages[message.id] == nil {
+        found.add(.early, at: facts.now, "shown before it was stored: \(message.text)")
+      }
+    case .update(.outboxDone(_, let message?)):
+      guard !known.contains(message) else { return }
+      found.add(.early, at: facts.now, "said to be sent before the server has it: \(message)")
+    case .post(let entry):
+      guard !facts.disk.outbox.contains(where: { $0.text == entry.text }) else { return }
+      found.add(.early, at: facts.now, "sent before it was stored: \(entry.text)")
+    case .open, .close, .ping, .refreshCredentials, .fetch, .load, .commit, .readOlder, .update:
+      return
+    }
+  }
+
+  mutating func met(_ happening: Happening, _ facts: Facts) {
+    switch happening {
+    case .accepted(let message, isNew: true):
+      log.append(message)
+      known.insert(message.id)
+    case .beganAnew(_, let kept):
+      log = kept
+      known.formUnion(kept.map(\.id))
+    case .killed: checkCursor(facts)
+    case .launched, .suspended, .resumed, .told, .ticked, .stored, .accepted, .upgraded,
+      .serverLost, .wentDead, .began, .ended, .calm:
+      return
+    }
+  }
+
+  /// The run is over.
+  mutating func conclude(_ facts: Facts) { checkCursor(facts) }
+
+  /// Everything that the cursor speaks for is there, or a gap says what is not. What is older than
+  /// all that is kept comes with the reader's pages.
+  private mutating func checkCursor(_ facts: Facts) {
+    let disk = facts.disk
+    let oldest = disk.ordered.first
+    let missing = log.filter { message in
+      disk.cursor.covers(message, overlap: facts.settings.overlap)
+        && disk.messages[message.id] == nil && oldest.map { $0 < message.key } ?? true
+        && !disk.hasGap(at: message.key)
+    }
+    guard !missing.isEmpty else { return }
+    let texts = missing.prefix(5).map(\.text).joined(separator: ", ")
+    found.add(
+      .early, at: facts.now, "the cursor is beyond \(missing.count) that are not kept (\(texts))")
+  }
+}
+
+extension Cursor {
+  /// Whether it says that a message is kept: by its position, else by its time, where stamps may
+  /// be late by the overlap.
+  fileprivate func covers(_ message: Message, overlap: Duration) -> Bool {
+    if let position {
+      return message.position.map { $0.epoch == position.epoch && $0.offset <= position.offset }
+        ?? false
+    }
+    return time.map { message.createdAt <= $0.advanced(by: .zero - overlap) } ?? false
+  }
+}

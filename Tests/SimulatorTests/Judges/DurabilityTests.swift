@@ -1,0 +1,97 @@
+import LinkCore
+import LinkWire
+import MessageStream
+import Testing
+
+@testable import LinkSimulator
+
+struct DurabilityTests {
+  private var script = Script(Durability())
+  private let all = (1...5).map { Message.number($0) }
+
+  @Test mutating func `stored, then shown, sent and acknowledged is well`() {
+    script.accept(all)
+    script.store(
+      TimelineChange(
+        messages: all, cursor: Cursor(position: all[4].position), outboxPut: [.number(1)]))
+    script.show(all)
+    script.tick(at: 1, [.post(.number(1))])
+    script.tick(at: 1, [.update(.outboxDone(OutboxEntry.number(1).id, message: all[0].id))])
+    script.tick(at: 2, [.update(.outboxDone(OutboxEntry.number(2).id, message: nil))])
+    script.see(.killed, at: 3)
+    #expect(script.end() == [])
+  }
+
+  @Test mutating func `shown before it was stored is found`() {
+    script.store(TimelineChange(messages: [all[0]]))
+    script.show([all[0], all[1]], at: 1)
+    #expect(
+      script.end() == [Finding(.early, at: .second(1), "shown before it was stored: m2")])
+  }
+
+  @Test mutating func `sent before it was stored is found`() {
+    script.store(TimelineChange(outboxPut: [.number(1)]))
+    script.tick(at: 1, [.post(.number(1)), .post(.number(2))])
+    #expect(
+      script.end() == [Finding(.early, at: .second(1), "sent before it was stored: own 2")])
+  }
+
+  @Test mutating func `said to be sent before the server has it is found`() {
+    script.tick(at: 1, [.update(.outboxDone(OutboxEntry.number(1).id, message: all[0].id))])
+    let detail = "said to be sent before the server has it: \(all[0].id)"
+    #expect(script.end() == [Finding(.early, at: .second(1), detail)])
+  }
+
+  /// Kept: the second and the last; the cursor stands at an offset.
+  private mutating func findings(cursor: Int, gaps: [Gap] = []) -> [Finding] {
+    script.accept(all)
+    script.store(
+      TimelineChange(
+        messages: [all[1], all[4]], cursor: Cursor(position: all[cursor - 1].position),
+        gaps: gaps))
+    script.see(.killed, at: 7)
+    return script.findings
+  }
+
+  @Test mutating func `a cursor may stand before what is missing`() {
+    #expect(findings(cursor: 2) == [])
+  }
+
+  @Test mutating func `a cursor at what is missing is found at a kill`() {
+    let detail = "the cursor is beyond 1 that are not kept (m3)"
+    #expect(findings(cursor: 3) == [Finding(.early, at: .second(7), detail)])
+  }
+
+  @Test mutating func `a cursor beyond what is missing is found`() {
+    let detail = "the cursor is beyond 2 that are not kept (m3, m4)"
+    #expect(findings(cursor: 5) == [Finding(.early, at: .second(7), detail)])
+  }
+
+  @Test mutating func `a gap says what the cursor does not cover`() {
+    #expect(findings(cursor: 5, gaps: [Gap(after: all[1].key, before: all[4].key)]) == [])
+  }
+
+  @Test mutating func `a cursor of another epoch says nothing`() {
+    script.accept(all)
+    script.store(
+      TimelineChange(messages: [all[0]], cursor: Cursor(position: Position(epoch: "f", offset: 9))))
+    #expect(script.end() == [])
+  }
+
+  /// Nothing but the first is kept; the cursor's time is so long after the second.
+  private mutating func findings(secondsAfter seconds: Int) -> [Finding] {
+    let plain = [Message.number(1, isPlain: true), Message.number(2, isPlain: true)]
+    script.accept(plain)
+    let time = plain[1].createdAt.advanced(by: .seconds(seconds))
+    script.store(TimelineChange(messages: [plain[0]], cursor: Cursor(time: time)))
+    return script.end()
+  }
+
+  @Test(arguments: [(119, false), (120, true), (121, true)])
+  mutating func `a cursor by time speaks for what is older by the overlap`(
+    seconds: Int, isFound: Bool
+  ) {
+    let finding = Finding(.early, at: .zero, "the cursor is beyond 1 that are not kept (m2)")
+    #expect(findings(secondsAfter: seconds) == (isFound ? [finding] : []))
+  }
+}

@@ -1,0 +1,116 @@
+import LinkCore
+import LinkWire
+import MessageStream
+import Testing
+
+@testable import LinkSimulator
+
+struct RequestsTests {
+  private var script = Script(Requests())
+
+  private mutating func ask(_ count: Int, apart: Double, answer: (FetchID) -> StreamModel.Input) {
+    for number in 0..<count {
+      let id = FetchID(UInt64(number))
+      let at = Double(number) * apart
+      script.tick(at: at, [.fetch(id, .after(Position(epoch: "e", offset: 0), limit: 100))])
+      script.tell(answer(id), at: at)
+    }
+  }
+
+  @Test(arguments: [(180, false), (181, true), (182, true)])
+  mutating func `a minute has room for three requests a second in vain`(count: Int, isFound: Bool) {
+    ask(count, apart: 0.25) { .fetchFailed($0, .reset) }
+    let detail = "more than 180 requests in vain within a minute"
+    #expect(script.findings == (isFound ? [Finding(.storm, at: .second(45), detail)] : []))
+  }
+
+  @Test mutating func `an answer that brings nothing new is in vain`() {
+    script.store(TimelineChange(messages: [.number(1)]))
+    ask(181, apart: 0.25) { .fetched($0, Page(messages: [.number(1)], hasNext: false)) }
+    let detail = "more than 180 requests in vain within a minute"
+    #expect(script.findings == [Finding(.storm, at: .second(45), detail)])
+  }
+
+  @Test mutating func `an answer that brings something, or a cause for each, is well`() {
+    ask(300, apart: 0.1) { .fetched($0, Page(messages: [.number(1)], hasNext: false)) }
+    #expect(script.findings == [])
+    for number in 0..<300 {
+      script.tell(.loadOlder, at: 100 + Double(number) / 10)
+      script.tell(.postFailed(OutboxEntry.number(1).id, .reset), at: 100 + Double(number) / 10)
+    }
+    #expect(script.findings == [])
+  }
+
+  @Test mutating func `what is older than a minute does not count`() {
+    ask(1000, apart: 0.34) { .fetchFailed($0, .reset) }
+    #expect(script.findings == [])
+  }
+
+  private static let requests: [(StreamModel.Effect, String)] = [
+    (.open(AttemptID(2)), "a connection was tried"),
+    (.fetch(FetchID(1), .page(number: 1, limit: 50)), "a page was asked for"),
+    (.post(.number(1)), "a message was sent"),
+    (.refreshCredentials, "credentials were refreshed"),
+  ]
+
+  @Test(arguments: 0..<4)
+  mutating func `nothing follows a terminal answer by itself`(which: Int) {
+    let (effect, words) = Self.requests[which]
+    script.tell(.refresh, at: 1, [effect])
+    script.facts.status = LinkStatus(phase: .failed, reason: .signIn)
+    script.tell(.lost(AttemptID(1), .reset), at: 2, [effect])
+    #expect(script.findings == [])
+    script.tick(at: 3, [effect])
+    let finding = Finding(.storm, at: .second(3), "\(words) after an answer that ends it all")
+    #expect(script.findings == [finding])
+  }
+
+  @Test mutating func `what the user does after it is well`() {
+    script.facts.status = LinkStatus(phase: .failed, reason: .signIn)
+    script.tell(.lost(AttemptID(1), .reset), at: 2)
+    script.tell(.open(at: Message.start), at: 3, [.open(AttemptID(2))])
+    #expect(script.findings == [])
+  }
+}
+
+struct RefreshesTests {
+  private var script = Script(Refreshes())
+  private let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
+
+  private mutating func refuse(_ times: Int) {
+    for number in 0..<times {
+      let at = Double(number) * 20
+      script.tell(.lost(AttemptID(1), refused), at: at, [.refreshCredentials])
+      script.tell(.credentials(.available(expiresIn: nil)), at: at + 1)
+    }
+  }
+
+  @Test mutating func `once for the socket and once for requests is well`() {
+    refuse(2)
+    script.tell(.posted(OutboxEntry.number(1).id, .number(1)), at: 50)
+    refuse(2)
+    #expect(script.findings == [])
+  }
+
+  @Test mutating func `a third refusal in a row is found`() {
+    refuse(3)
+    let detail = "refreshed 3 times in a row for refusals"
+    #expect(script.findings == [Finding(.storm, at: .second(40), detail)])
+  }
+
+  @Test mutating func `before they expire is no refusal`() {
+    for number in 0..<5 {
+      script.tick(at: Double(number) * 20, [.refreshCredentials])
+      script.tell(.credentials(.available(expiresIn: nil)), at: Double(number) * 20 + 1)
+    }
+    #expect(script.findings == [])
+  }
+
+  @Test(arguments: [(14.9, true), (15, false), (15.1, false)])
+  mutating func `one refresh at a time, until it counts as failed`(second: Double, isFound: Bool) {
+    script.tick(at: 0, [.refreshCredentials])
+    script.tick(at: second, [.refreshCredentials])
+    let detail = "credentials were refreshed while a refresh runs"
+    #expect(script.findings == (isFound ? [Finding(.storm, at: .second(second), detail)] : []))
+  }
+}

@@ -123,7 +123,10 @@ extension StreamModel {
     if let head {
       recovery.hasPositions = true
       let isWhole = recovery.isSettled && recovery.ahead.isEmpty
-      if recovery.cursor.position == head, isWhole { return }  // nothing was missed
+      if recovery.cursor.position == head, isWhole {  // nothing was missed
+        recovery.isCurrent = true
+        return
+      }
     }
     catchUp(.live, &step)
   }

@@ -1,0 +1,106 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+@testable import LinkSimulator
+
+@Suite struct EventQueueTests {
+  @Test func `gives events by time, and equal times in the order of adding`() {
+    var queue = EventQueue<Int>()
+    var chance = Chance(seed: 7)
+    var expected: [(at: Int64, number: Int)] = []
+    for number in 0..<500 {
+      let at = Int64(chance.next() % 50)
+      queue.add(number, at: Instant(nanoseconds: at))
+      expected.append((at, number))
+    }
+    expected.sort { ($0.at, $0.number) < ($1.at, $1.number) }
+    for (at, number) in expected {
+      #expect(queue.next == Instant(nanoseconds: at))
+      #expect(queue.pop() == number)
+    }
+    #expect(queue.next == nil)
+    #expect(queue.pop() == nil)
+  }
+}
+
+@Suite struct ShopLogTests {
+  private func log(_ kind: ServerKind, _ count: Int) throws -> ShopLog {
+    var log = ShopLog(kind)
+    let shop = try #require(ShopID("shop"))
+    for number in 1...count {
+      // Every third is stamped before the one before it.
+      let time = number % 3 == 0 ? number * 10 - 15 : number * 10
+      let message = Message(
+        id: UUID128(high: 0, low: UInt64(number)), shop: shop, user: "u", username: "U",
+        text: "\(number)", createdAt: Timestamp(nanoseconds: Int64(time)))
+      _ = log.append(message, key: UUID128(high: 1, low: UInt64(number)))
+    }
+    return log
+  }
+
+  private func texts(_ answer: ShopServer.StoreAnswer) -> [String] {
+    guard case .page(let page, _) = answer else { return ["no page"] }
+    return page.messages.map(\.text) + [page.hasNext ? "more" : "end"]
+      + (page.recovered ? [] : ["not recovered"])
+  }
+
+  @Test func `a plain server's pages go by time, ours by position`() throws {
+    let query = PageQuery.page(number: 1, limit: 4)
+    #expect(try texts(log(.plain, 9).page(query)) == ["8", "9", "7", "5", "more"])
+    #expect(try texts(log(.positions, 9).page(query)) == ["9", "8", "7", "6", "more"])
+    let last = PageQuery.page(number: 3, limit: 4)
+    #expect(try texts(log(.positions, 9).page(last)) == ["1", "end"])
+  }
+
+  @Test func `goes on from a position, until that is forgotten`() throws {
+    var log = try log(.positions, 9)
+    let after = PageQuery.after(Position(epoch: log.epoch, offset: 5), limit: 3)
+    #expect(texts(log.page(after)) == ["6", "7", "8", "more"])
+    let before = PageQuery.before(Position(epoch: log.epoch, offset: 3), limit: 3)
+    #expect(texts(log.page(before)) == ["2", "1", "end"])
+    log.trim(keeping: 4)
+    #expect(texts(log.page(after)) == ["6", "7", "8", "more"])
+    log.trim(keeping: 3)
+    #expect(texts(log.page(after)) == ["7", "8", "9", "end", "not recovered"])
+  }
+
+  @Test func `begins anew with its newest messages under another epoch`() throws {
+    var log = try log(.positions, 9)
+    let old = log.head
+    log.beginAnew(keeping: 2)
+    #expect(log.head == Position(epoch: "epoch-2", offset: 2))
+    #expect(log.messages.map(\.text) == ["8", "9"])
+    #expect(texts(log.page(.after(old, limit: 5))) == ["8", "9", "end", "not recovered"])
+  }
+
+  @Test func `a key that was used names the same message`() throws {
+    var log = try log(.positions, 3)
+    let (message, isNew) = log.append(log.messages[0], key: UUID128(high: 1, low: 2))
+    #expect(message.text == "2" && !isNew)
+  }
+}
+
+@Suite struct DiskTests {
+  @Test func `keeps order and tells what was new`() throws {
+    let shop = try #require(ShopID("shop"))
+    func message(_ number: Int) -> Message {
+      Message(
+        id: UUID128(high: 0, low: UInt64(number)), shop: shop, user: "u", username: nil,
+        text: "\(number)", createdAt: Timestamp(nanoseconds: Int64(number)))
+    }
+    var disk = Disk()
+    let first = disk.commit(TimelineChange(messages: [message(5), message(2)]))
+    #expect(first.inserted == [message(2).id, message(5).id])
+    var edited = message(5)
+    edited.text = "five"
+    edited.updatedAt = Timestamp(nanoseconds: 9)
+    let second = disk.commit(TimelineChange(messages: [message(2), edited, message(3)]))
+    #expect(second == TimelineCommit(inserted: [message(3).id], edited: [message(5).id]))
+    #expect(disk.ordered.map(\.createdAt.nanoseconds) == [2, 3, 5])
+    #expect(disk.load(limit: 2).messages.map(\.text) == ["3", "five"])
+    #expect(disk.load(limit: 2).hasOlder)
+    #expect(disk.older(than: message(5).key, limit: 1).map(\.text) == ["3"])
+  }
+}

@@ -1,0 +1,62 @@
+import LinkCore
+import LinkSimulator
+import LinkWire
+import MessageStream
+
+/// A run with everything that happened in it.
+struct Recording {
+  var outcome: Outcome
+  var happenings: [(at: Instant, what: Happening)] = []
+
+  init(_ plan: Plan) {
+    var happenings: [(at: Instant, what: Happening)] = []
+    outcome = play(plan, as: StreamModel.self) { happening, facts in
+      happenings.append((facts.now, happening))
+    }
+    self.happenings = happenings
+  }
+
+  /// The inputs that the client was given, with their times.
+  var inputs: [(at: Instant, input: StreamModel.Input)] {
+    happenings.compactMap {
+      if case .told(let input, _, _) = $0.what { ($0.at, input) } else { nil }
+    }
+  }
+
+  /// What the client asked for, with its time.
+  var effects: [(at: Instant, effect: StreamModel.Effect)] {
+    happenings.flatMap { entry -> [(at: Instant, effect: StreamModel.Effect)] in
+      switch entry.what {
+      case .told(_, _, let effects), .ticked(let effects): effects.map { (entry.at, $0) }
+      case .launched, .killed, .suspended, .resumed, .stored, .accepted, .beganAnew, .upgraded,
+        .serverLost, .wentDead, .began, .ended, .calm:
+        []
+      }
+    }
+  }
+
+  var losses: [(at: Instant, failure: LinkFailure)] {
+    inputs.compactMap {
+      if case .lost(_, let failure) = $0.input { ($0.at, failure) } else { nil }
+    }
+  }
+
+  /// Times of what a test looks for.
+  func times(_ isMeant: (Happening) -> Bool) -> [Instant] {
+    happenings.filter { isMeant($0.what) }.map(\.at)
+  }
+}
+
+extension Plan {
+  /// Ten minutes of good weather on a server with positions, unless a test says otherwise.
+  static func short(
+    seed: UInt64 = 1, server: ServerKind = .positions, _ actions: [(Int, Action)],
+    change: (inout Weather) -> Void = { _ in }
+  ) -> Plan {
+    var weather = Weather()
+    change(&weather)
+    return Plan(
+      seed: seed, server: server, weather: weather,
+      actions: actions.map { Planned(at: .seconds($0.0), $0.1) }, length: .seconds(600))
+  }
+}

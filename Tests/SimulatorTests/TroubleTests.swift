@@ -1,0 +1,245 @@
+import LinkCore
+import LinkSimulator
+import LinkWire
+import MessageStream
+import Testing
+
+/// Each trouble does what it says, and a client that keeps its promises comes through.
+@Suite struct TroubleTests {
+  private func clean(_ recording: Recording) {
+    #expect(recording.outcome.findings.isEmpty)
+  }
+
+  @Test func `nothing passes on a half-open link, and silence finds it`() {
+    let recording = Recording(.short([(100, .halfOpen), (110, .others(messages: 3))]))
+    clean(recording)
+    let dead = recording.times { $0 == .wentDead(AttemptID(1)) }
+    #expect(dead == [.second(100)])
+    let heard = recording.inputs.filter { $0.at > .second(100) && $0.input.belongs(to: 1) }
+    #expect(heard.isEmpty)
+    let closes = recording.effects.filter { $0.effect == .close(AttemptID(1), code: 1001) }
+    #expect(closes.count == 1)
+    // The last byte came with a ping of the server at 54 s, or with the upgrade.
+    #expect(closes.allSatisfy { $0.at > .second(140) && $0.at <= .second(190) })
+  }
+
+  @Test(arguments: [true, false])
+  func `a login page answers in the server's place`(_ isKnown: Bool) {
+    let recording = Recording(
+      .short([(100, .captivePortal(for: .seconds(200), isKnown: isKnown)), (120, .pullToRefresh)]))
+    clean(recording)
+    let told = recording.inputs.contains { $0.input == .reachability(.captivePortal) }
+    #expect(told == isKnown)
+    let caught = recording.inputs.contains {
+      if case .fetchFailed(_, .captivePortal) = $0.input { true } else { false }
+    }
+    #expect(caught)
+  }
+
+  @Test(arguments: [(30, 0), (54, 0), (80, 1)])
+  func `a mapping is forgotten after a minute without a byte`(_ ping: Int, _ dead: Int) {
+    let recording = Recording(
+      .short([(75, .mappingExpired)]) { $0.ping = .seconds(ping) })
+    clean(recording)
+    #expect(recording.times { $0 == .wentDead(AttemptID(1)) }.count == dead)
+  }
+
+  @Test func `answers come twice, and slow ones overtake each other`() {
+    var wasOvertaken = false
+    for seed in UInt64(1)...20 {
+      let plan = Plan.short(
+        seed: seed,
+        (1...20).map { ($0 * 20, .pullToRefresh) }
+          + (1...20).map { ($0 * 25, .reset) }
+      ) {
+        $0.twice = 1
+        $0.slow = 0.5
+      }
+      let recording = Recording(plan)
+      clean(recording)
+      let answers = recording.inputs.compactMap {
+        if case .fetched(let id, _) = $0.input { id.number } else { nil }
+      }
+      #expect(Set(answers).count < answers.count)
+      wasOvertaken = wasOvertaken || answers != answers.sorted()
+    }
+    #expect(wasOvertaken)
+  }
+
+  @Test func `a kill falls between a durable change and its acknowledgement`() {
+    var between = 0
+    for seed in UInt64(1)...60 {
+      let plan = Plan.short(
+        seed: seed, [(20, .kill(relaunchAfter: .seconds(2))), (20, .send)])
+      let recording = Recording(plan)
+      clean(recording)
+      var unheard = false
+      for (_, happening) in recording.happenings {
+        switch happening {
+        case .stored: unheard = true
+        case .told(.committed, _, _): unheard = false
+        case .killed: between += unheard ? 1 : 0
+        case _: continue
+        }
+      }
+      // What was durable goes out once, what was not never.
+      #expect(recording.texts.count { $0 == "own 1" } <= 1)
+    }
+    #expect(between > 5)
+  }
+
+  @Test func `a suspended process hears nothing and has no timers`() {
+    let recording = Recording(
+      .short([(100, .suspend(for: .seconds(100))), (150, .others(messages: 3))]))
+    clean(recording)
+    #expect(recording.times { $0 == .suspended } == [.second(105)])
+    #expect(recording.times { $0 == .resumed } == [.second(200)])
+    let meanwhile = recording.happenings.filter { $0.at > .second(105) && $0.at < .second(200) }
+    let steps = meanwhile.filter {
+      switch $0.what {
+      case .told, .ticked: true
+      case _: false
+      }
+    }
+    #expect(steps.isEmpty)
+    #expect(recording.inputs.contains { if case .woke = $0.input { true } else { false } })
+  }
+
+  @Test func `a handover kills what stood, and the device says so`() {
+    let recording = Recording(.short([(100, .handover)]))
+    clean(recording)
+    #expect(recording.times { $0 == .wentDead(AttemptID(1)) } == [.second(100)])
+    let path = StreamModel.Input.reachability(.reachable(path: PathID("path-2")))
+    #expect(recording.inputs.contains { $0.input == path })
+  }
+
+  @Test(arguments: [(10, false), (21, true)])
+  func `sockets outlive a short black hole`(_ seconds: Int, _ isDead: Bool) {
+    let recording = Recording(
+      .short([(100, .blackHole(for: .seconds(seconds))), (102, .others(messages: 3))]))
+    clean(recording)
+    #expect(recording.times { $0 == .wentDead(AttemptID(1)) }.isEmpty != isDead)
+    let frames = recording.inputs.filter { $0.input.belongs(to: 1) && $0.at > .second(100) }
+    #expect(frames.allSatisfy { $0.at >= .second(100 + Double(seconds)) })
+    #expect(frames.isEmpty == isDead)
+  }
+
+  @Test func `a narrow way takes its time`() {
+    let recording = Recording(
+      .short([
+        (99, .narrow(bytesPerSecond: 100, for: .seconds(100))), (100, .others(messages: 1)),
+      ]))
+    clean(recording)
+    let frames = recording.inputs.filter {
+      if case .frame = $0.input { $0.at > .second(99) } else { false }
+    }
+    #expect(frames.first.map { $0.at > .second(102) } == true)
+  }
+
+  @Test func `a crash resets what stood and refuses what comes`() {
+    let recording = Recording(.short([(100, .crash(for: .seconds(60)))]))
+    clean(recording)
+    #expect(recording.losses.first.map { $0.failure } == .reset)
+    #expect(recording.losses.contains { $0.failure == .refused })
+  }
+
+  @Test func `a deploy drains, and closes with 1001`() {
+    let recording = Recording(.short([(100, .deploy(for: .seconds(20)))]))
+    clean(recording)
+    let frames = recording.inputs.filter {
+      if case .frame(_, .draining) = $0.input { true } else { false }
+    }
+    #expect(frames.count == 1)
+    let failure = recording.losses.first?.failure
+    if case .closed(code: 1001, _) = failure {} else { Issue.record("lost by \(failure as Any)") }
+  }
+
+  @Test(arguments: UInt64(1)...10)
+  func `a post that became durable and was never answered is there once`(_ seed: UInt64) {
+    for server in ServerKind.allCases {
+      let recording = Recording(
+        .short(
+          seed: seed, server: server,
+          [(100, .dieAfterNextPost(for: .seconds(20))), (110, .send), (111, .send)]))
+      clean(recording)
+      #expect(recording.texts.filter { $0.hasPrefix("own") } == ["own 1", "own 2"])
+    }
+  }
+
+  @Test(arguments: Action.Refresh.allCases)
+  func `revoked tokens are refused and refreshed`(_ refresh: Action.Refresh) {
+    let recording = Recording(
+      .short([(100, .revokeTokens(refresh: refresh)), (101, .reset), (102, .send)]))
+    clean(recording)
+    #expect(recording.effects.contains { $0.effect == .refreshCredentials })
+    let wasRejected = recording.inputs.contains { $0.input == .credentials(.rejected) }
+    #expect(wasRejected == (refresh == .isRefused))
+    #expect(recording.texts.contains("own 1"))
+  }
+
+  @Test func `a member who is removed is shown out and comes back`() {
+    let recording = Recording(.short([(100, .removeMember(for: .seconds(60)))]))
+    clean(recording)
+    let failure = recording.losses.first?.failure
+    if case .closed(code: 4403, _) = failure {} else { Issue.record("lost by \(failure as Any)") }
+  }
+
+  @Test func `a full store refuses changes, and a locked one everything`() {
+    let full = Recording(
+      .short([(100, .storeFull(for: .seconds(60))), (110, .others(messages: 2))]))
+    clean(full)
+    #expect(full.inputs.contains { if case .commitFailed = $0.input { true } else { false } })
+    let locked = Recording(
+      .short([
+        (100, .storeLocked(for: .seconds(60))), (101, .kill(relaunchAfter: .seconds(1))),
+      ]))
+    clean(locked)
+    #expect(locked.inputs.contains { if case .loadFailed = $0.input { true } else { false } })
+  }
+
+  @Test(arguments: ServerKind.allCases)
+  func `what is too large for a socket comes over REST`(_ server: ServerKind) {
+    let recording = Recording(.short(server: server, [(100, .oversizedFrame)]))
+    clean(recording)
+    #expect(recording.inputs.contains { if case .oversized = $0.input { true } else { false } })
+    #expect(recording.texts.contains { $0.hasPrefix("large") })
+    #expect(recording.outcome.counts.shown == recording.outcome.counts.accepted)
+  }
+
+  @Test func `a log that began anew says so`() {
+    let recording = Recording(
+      .short([(100, .beginAnew(keeping: 10)), (110, .others(messages: 3))]))
+    clean(recording)
+    let kept = recording.happenings.compactMap {
+      if case .beganAnew(_, let kept) = $0.what { kept.count } else { nil }
+    }
+    #expect(kept == [10])
+  }
+
+  @Test func `clocks jump as planned`() {
+    let recording = Recording(
+      .short([
+        (100, .wallClock(by: .seconds(-50))), (200, .background(for: .seconds(10))),
+      ]))
+    clean(recording)
+    let walls = recording.inputs.compactMap {
+      if case .lifecycle(.foreground, let wall) = $0.input { wall } else { nil }
+    }
+    #expect(walls.count == 2)
+    #expect(walls.first.map { $0.duration(to: walls[1]) } == .seconds(210 - 50))
+  }
+}
+
+extension StreamModel.Input {
+  /// Whether it came over the socket of an attempt.
+  func belongs(to number: UInt64) -> Bool {
+    let attempt: AttemptID? =
+      switch self {
+      case .opened(let attempt, _), .frame(let attempt, _), .ping(let attempt),
+        .pong(let attempt, _), .oversized(let attempt, _), .lost(let attempt, _):
+        attempt
+      case _: nil
+      }
+    return attempt == AttemptID(number)
+  }
+}

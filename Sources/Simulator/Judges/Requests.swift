@@ -77,7 +77,9 @@ extension Requests: Watch {
     hasEnded = false
   }
 
-  mutating func settled(_ facts: Facts) { hasEnded = facts.isAwake && facts.status.phase == .failed }
+  mutating func settled(_ facts: Facts) {
+    hasEnded = facts.isAwake && facts.status.phase == .failed
+  }
 
   private mutating func forget(_ id: FetchID) -> Bool {
     guard let index = questions.firstIndex(of: id) else { return false }

@@ -63,6 +63,7 @@ public struct Bench: Judge {
   private mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
     ledger.asked(effect, facts)
     durability.asked(effect, facts)
+    outstanding.asked(effect, facts)
     windows.asked(effect, facts)
     tries.asked(effect, facts)
     requests.asked(effect, facts)

@@ -112,7 +112,8 @@ extension Ledger: Watch {
       let texts = missing.prefix(5).map(\.text).joined(separator: ", ")
       found.add(.lost, at: facts.now, "never shown: \(missing.count) (\(texts))")
     }
-    for (text, mine) in own.sorted(by: { $0.value.place < $1.value.place }) where !mine.wasAccepted {
+    for (text, mine) in own.sorted(by: { $0.value.place < $1.value.place }) where !mine.wasAccepted
+    {
       found.add(.lost, at: facts.now, "promised and never accepted: \(text)")
     }
   }

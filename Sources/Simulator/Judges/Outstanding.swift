@@ -10,6 +10,8 @@ struct Outstanding {
   private var heldSince: Instant?
   /// The deadline at which it was suspended.
   private var sleeping: Instant??
+  /// What happens now asks for something, which is under way from now on.
+  private var asks = false
   /// A finding tells of a state, not of every moment in it.
   private var isTold = false
 
@@ -35,6 +37,13 @@ extension Outstanding: Watch {
     tell(facts.now, "was woken, and its deadline did not move")
   }
 
+  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
+    switch effect {
+    case .open, .refreshCredentials, .fetch, .post, .load, .commit, .readOlder: asks = true
+    case .close, .ping, .update: return
+    }
+  }
+
   mutating func met(_ happening: Happening, _ facts: Facts) {
     switch happening {
     case .launched, .killed:
@@ -57,7 +66,8 @@ extension Outstanding: Watch {
   }
 
   mutating func settled(_ facts: Facts) {
-    let isIdle = facts.isIdle
+    let isIdle = facts.isIdle && !asks
+    asks = false
     if !isIdle, before?.isIdle ?? false { isTold = false }
     before = Moment(
       now: facts.now, deadline: facts.deadline, isAwake: facts.isAwake, isIdle: isIdle)

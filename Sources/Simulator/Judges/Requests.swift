@@ -10,6 +10,8 @@ struct Requests {
   /// Within the last minute: requests that failed or brought nothing, and causes to ask.
   private var vain = Minute()
   private var causes = Minute()
+  /// The user asked for older messages, and waits for what that leads to.
+  private var isReading = false
   /// Whether the link had ended before what happens now, and nobody acted on it.
   private var hasEnded = false
 
@@ -40,6 +42,7 @@ extension Requests: Watch {
       causes.note(facts.now)
       if !input.isOfSocket { hasEnded = false }
     }
+    if case .loadOlder = input { isReading = true }
     switch input {
     case .fetched(let id, let page):
       guard forget(id) else { return }
@@ -63,10 +66,11 @@ extension Requests: Watch {
     case .fetch(let id, let query):
       if query.isFirst { questions.append(id) }
       if questions.count > 8 { questions.removeFirst() }
-      checkEnd("a page was asked for", facts)
+      if !isReading { checkEnd("a page was asked for", facts) }
     case .post: checkEnd("a message was sent", facts)
     case .open: checkEnd("a connection was tried", facts)
     case .refreshCredentials: checkEnd("credentials were refreshed", facts)
+    case .update(.history): isReading = false
     case .close, .ping, .load, .commit, .readOlder, .update: return
     }
   }
@@ -74,10 +78,13 @@ extension Requests: Watch {
   mutating func met(_ happening: Happening, _ facts: Facts) {
     guard case .launched = happening else { return }
     questions = []
+    isReading = false
     hasEnded = false
   }
 
-  mutating func settled(_ facts: Facts) { hasEnded = facts.isAwake && facts.status.phase == .failed }
+  mutating func settled(_ facts: Facts) {
+    hasEnded = facts.isAwake && facts.status.phase == .failed
+  }
 
   private mutating func forget(_ id: FetchID) -> Bool {
     guard let index = questions.firstIndex(of: id) else { return false }

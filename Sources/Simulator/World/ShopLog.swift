@@ -42,12 +42,16 @@ struct ShopLog {
     epochs += 1
     epoch = "epoch-\(epochs)"
     let kept = messages.suffix(max(0, count))
-    (messages, byTime, uses, forgotten) = ([], [], [:], 0)
+    (messages, byTime, forgotten) = ([], [], 0)
+    var stays: [MessageID: Message] = [:]
     for message in kept {
       var moved = message
       moved.position = Position(epoch: epoch, offset: UInt64(messages.count) + 1)
       insert(moved)
+      stays[moved.id] = moved
     }
+    // A key is kept with its message, in one row of the store.
+    uses = uses.compactMapValues { stays[$0.id] }
   }
 
   /// From now on only the newest `count` offsets can be gone on from.

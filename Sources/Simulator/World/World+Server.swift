@@ -140,7 +140,8 @@ extension World {
   // Its other users.
 
   mutating func othersPost(_ left: Int) {
-    guard left > 0 else { return }
+    // In calm nobody talks but who says the last word.
+    guard left > 0, now < Instant.zero.advanced(by: plan.length) else { return }
     post(text: "other \(backend.said + 1)")
     let wait = Duration.milliseconds(30) + backend.chance.duration(below: .milliseconds(200))
     queue.add(.othersPost(left: left - 1), at: now.advanced(by: wait))

@@ -73,6 +73,20 @@ struct RequestsTests {
   }
 }
 
+extension RequestsTests {
+  @Test mutating func `what a reader waits for may be fetched after it, and no more`() {
+    let fetch = StreamModel.Effect.fetch(FetchID(1), .page(number: 2, limit: 50))
+    script.facts.status = LinkStatus(phase: .failed, reason: .signIn)
+    script.tell(.loadOlder, at: 1)
+    script.tell(.older([]), at: 2, [fetch])
+    script.tell(.fetchFailed(FetchID(1), .reset), at: 3, [.update(.history(hasMore: true))])
+    #expect(script.findings == [])
+    script.tick(at: 4, [fetch])
+    let detail = "a page was asked for after an answer that ends it all"
+    #expect(script.findings == [Finding(.storm, at: .second(4), detail)])
+  }
+}
+
 struct RefreshesTests {
   private var script = Script(Refreshes())
   private let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")

@@ -11,8 +11,8 @@ import Synchronization
 public struct Simulation: Sendable {
   /// The servers that each seed is played against.
   public var servers: [ServerKind]
-  /// What kind of days are drawn.
-  public var preset: Preset
+  /// Draws what happens in a run from its seed.
+  public var draw: @Sendable (UInt64, ServerKind) -> Plan
   /// Policy and defect.
   public var setup: Setup
   /// Runs that are played at the same time.
@@ -23,10 +23,20 @@ public struct Simulation: Sendable {
     servers: [ServerKind] = ServerKind.allCases, preset: Preset = .swarm, setup: Setup = Setup(),
     jobs: Int = Simulation.cores
   ) {
+    self.init(servers: servers, setup: setup, jobs: jobs) {
+      .drawn(preset, seed: $0, server: $1)
+    }
+  }
+
+  /// Days of your own.
+  public init(
+    servers: [ServerKind] = ServerKind.allCases, setup: Setup = Setup(),
+    jobs: Int = Simulation.cores, draw: @escaping @Sendable (UInt64, ServerKind) -> Plan
+  ) {
     self.servers = servers
-    self.preset = preset
     self.setup = setup
     self.jobs = max(1, jobs)
+    self.draw = draw
   }
 
   /// How many runs this machine can play at the same time.
@@ -93,7 +103,7 @@ public struct Simulation: Sendable {
   private func play<Client: StreamClient>(
     _ seed: UInt64, _ server: ServerKind, as client: Client.Type
   ) -> Outcome {
-    LinkSimulator.play(.drawn(preset, seed: seed, server: server), setup, as: client)
+    LinkSimulator.play(draw(seed, server), setup, as: client)
   }
 }
 

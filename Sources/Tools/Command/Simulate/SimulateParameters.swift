@@ -9,8 +9,8 @@ enum SimulateParameters {
     "server", Format<ServerKind>.word("SERVER"), usual: "both",
     "the contract that the server speaks: with positions, or plain as its seed says")
 
-  static let preset = Parameter.option(
-    "preset", Format<Preset>.word("PRESET"), default: .swarm,
+  static let preset = Parameter.optional(
+    "preset", Format<Preset>.word("PRESET"), usual: "swarm, or what shows the defect of --break",
     "what kind of days the seeds draw; swarm draws from everything")
 
   static let seeds = Parameter.option(

@@ -9,8 +9,8 @@ struct SimulateRequest: Sendable {
   var seeds: ClosedRange<UInt64>
   /// Played instead of what seeds draw.
   var only: Plan?
-  /// How the call named the policy, to say it again.
-  private var policyWords: [String] = []
+  /// How the call named the days and the policy, to say it again.
+  private var words: [String] = []
 
   init(_ call: Invocation) throws(CommandFailure) {
     let defect: Break? =
@@ -18,21 +18,26 @@ struct SimulateRequest: Sendable {
       case .one(let defect): defect
       case .all, nil: nil
       }
+    let preset = call[SimulateParameters.preset]
     simulation = Simulation(
       servers: call[SimulateParameters.server].map { [$0] } ?? ServerKind.allCases,
-      preset: call[SimulateParameters.preset],
       setup: Setup(policy: try Self.policy(call), defect: defect),
-      jobs: call[SimulateParameters.jobs])
+      jobs: call[SimulateParameters.jobs]
+    ) { seed, server in
+      if preset == nil, let defect { return defect.plan(seed: seed, server: server) }
+      return .drawn(preset ?? .swarm, seed: seed, server: server)
+    }
     seeds = call[SimulateParameters.seeds]
-    if let name = call[SimulateParameters.policy] { policyWords += ["--policy", name] }
+    if let preset { words += ["--preset", preset.rawValue] }
+    if let name = call[SimulateParameters.policy] { words += ["--policy", name] }
     for setting in call[Shared.settings] {
-      policyWords += ["--set", "\(setting.key)=\(setting.value)"]
+      words += ["--set", "\(setting.key)=\(setting.value)"]
     }
     guard let file = call[SimulateParameters.plan] else { return }
     let kept = try PlanFile.read(file)
     only = kept.plan
     if call[SimulateParameters.defect] == nil { simulation.setup.defect = kept.defect }
-    if policyWords.isEmpty, let policy = kept.policy { simulation.setup.policy = policy }
+    if words.isEmpty, let policy = kept.policy { simulation.setup.policy = policy }
   }
 
   /// The one plan that is asked for; wrong usage when there are several.
@@ -46,7 +51,7 @@ struct SimulateRequest: Sendable {
   }
 
   func plan(_ seed: UInt64, _ server: ServerKind) -> Plan {
-    only ?? .drawn(simulation.preset, seed: seed, server: server)
+    only ?? simulation.draw(seed, server)
   }
 
   /// How many runs there are.
@@ -58,8 +63,7 @@ struct SimulateRequest: Sendable {
       "holdfast", "simulate", "message-stream", "--server", outcome.server.rawValue, "--seeds",
       "\(outcome.seed)",
     ]
-    if simulation.preset != .swarm { words += ["--preset", simulation.preset.rawValue] }
-    words += policyWords
+    words += self.words
     if let defect = simulation.setup.defect { words += ["--break", defect.rawValue] }
     return (words + ["--trace"]).map(Self.quoted).joined(separator: " ")
   }

@@ -35,8 +35,8 @@ struct SimulateShrink {
 
   private func title(of outcome: Outcome) -> String {
     let kinds = outcome.kinds.map(\.rawValue).joined(separator: ", ")
-    let source = "\(request.simulation.preset.rawValue) seed \(outcome.seed)"
-    return setup.defect.map { "\($0.rawValue): \(kinds) (\(source))" } ?? "\(kinds) (\(source))"
+    let cause = setup.defect.map { "\($0.rawValue): " } ?? ""
+    return "\(cause)\(kinds) (seed \(outcome.seed))"
   }
 
   private func report(_ path: String, from old: Plan, to new: Plan) {

@@ -22,13 +22,16 @@ public struct Shrink {
     self.fails = fails
   }
 
-  /// The smallest plan with which a client breaks a promise of the given kind.
+  /// The smallest plan with which a client breaks a promise of the given kind; where a defect is
+  /// switched on, only because of it.
   public static func shrunk<Client: StreamClient>(
     _ plan: Plan, _ setup: Setup = Setup(), as client: Client.Type, keeping kind: Finding.Kind,
     limit: Int = 1000, isCancelled: @escaping () -> Bool = { false }
   ) -> Plan {
     var shrink = Shrink(plan, limit: limit) { plan in
-      !isCancelled() && play(plan, setup, as: client).findings.contains { $0.kind == kind }
+      guard !isCancelled(), play(plan, setup, as: client).kinds.contains(kind) else { return false }
+      guard setup.defect != nil else { return true }
+      return !play(plan, Setup(policy: setup.policy), as: client).kinds.contains(kind)
     }
     shrink.run()
     return shrink.plan

@@ -14,13 +14,14 @@ struct SimulateShrink {
 
   /// Shrinks the plan of an outcome that failed, tells it, and writes it down.
   @concurrent func run(_ outcome: Outcome) async throws(CommandFailure) {
-    guard let first = outcome.findings.first else { return }
+    let wanted = outcome.kinds.first { setup.defect?.kinds.contains($0) ?? true }
+    guard let kind = wanted ?? outcome.kinds.first else { return }
     let plan = request.plan(outcome.seed, outcome.server)
     let smallest = Shrink.shrunk(
-      plan, setup, as: StreamModel.self, keeping: first.kind,
+      plan, setup, as: StreamModel.self, keeping: kind,
       isCancelled: { Task.isCancelled })
     let told = SimulateStory(call: call, setup: setup).tell(smallest)
-    let path = call[SimulateParameters.corpus] ?? name(of: told, first.kind)
+    let path = call[SimulateParameters.corpus] ?? name(of: told, kind)
     let policy = setup.policy == .messageStream ? nil : setup.policy
     let kept = CorpusCase(
       name: title(of: told), plan: smallest, policy: policy, defect: setup.defect,

@@ -92,8 +92,10 @@ enum SimulateStreamCommand {
       summary.add(
         LinkSimulator.play(plan, request.simulation.setup, as: StreamModel.self))
     } else if call[Asked.shrink] {
+      let kinds = request.simulation.setup.defect?.kinds ?? Finding.Kind.allCases
       let failure = await request.simulation.firstFailure(
-        of: StreamModel.self, seeds: request.seeds)
+        of: StreamModel.self, seeds: request.seeds
+      ) { $0.kinds.contains(where: kinds.contains) }
       if let failure { summary.add(failure) }
     } else {
       summary = await request.simulation.run(StreamModel.self, seeds: request.seeds) {

@@ -51,11 +51,12 @@ extension Durability: Watch {
   mutating func conclude(_ facts: Facts) { checkCursor(facts) }
 
   /// Everything that the cursor speaks for is there, or a gap says what is not. What is older than
-  /// all that is kept comes with the reader's pages.
+  /// all that is kept, by time or in the log, comes with the reader's pages.
   private mutating func checkCursor(_ facts: Facts) {
     let disk = facts.disk
     let oldest = disk.ordered.first
-    let missing = log.filter { message in
+    let known = log.drop { disk.messages[$0.id] == nil }
+    let missing = (known.isEmpty ? log[...] : known).filter { message in
       disk.cursor.covers(message, overlap: facts.settings.overlap)
         && disk.messages[message.id] == nil && oldest.map { $0 < message.key } ?? true
         && !disk.hasGap(at: message.key)

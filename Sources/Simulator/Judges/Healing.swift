@@ -35,7 +35,7 @@ extension Healing: Watch {
     if calm != nil, !isWhole {
       found.add(
         .unhealed, at: facts.now,
-        "not whole within \(facts.settings.calmLimit) of calm: \(facts.status.words), "
+        "not whole within \(facts.settings.calmLimit.components.seconds) s of calm: \(facts.status.words), "
           + "\(facts.disk.outbox.count) to send")
     }
     if isLeft, let deadline = facts.deadline {

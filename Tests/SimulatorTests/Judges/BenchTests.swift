@@ -19,14 +19,14 @@ struct HealingTests {
 
   @Test(arguments: [(-1.0, false), (0, false), (1, true)])
   mutating func `all is whole within the limit of calm`(more: Double, isFound: Bool) {
-    let detail = "not whole within 1140.0 seconds of calm: connected, 0 to send"
+    let detail = "not whole within 1140 s of calm: connected, 0 to send"
     let finding = Finding(.unhealed, at: .second(100 + limit + more), detail)
     #expect(findings(wholeAfter: limit + more) == (isFound ? [finding] : []))
   }
 
   @Test mutating func `what waits to be sent is not whole`() {
     script.store(TimelineChange(outboxPut: [.number(1)]))
-    let detail = "not whole within 1140.0 seconds of calm: connected, 1 to send"
+    let detail = "not whole within 1140 s of calm: connected, 1 to send"
     #expect(findings(wholeAfter: 1) == [Finding(.unhealed, at: .second(101), detail)])
   }
 
@@ -44,7 +44,9 @@ struct BenchTests {
   @Test func `a story that goes well satisfies all`() {
     var script = Script(Bench())
     script.accept([.number(1)])
+    script.facts.status.phase = .connecting
     script.see(.launched(run: 1))
+    script.facts.status.phase = .connected
     script.see(.upgraded(AttemptID(1), status: 101))
     script.store(TimelineChange(messages: [.number(1)]))
     script.show([.number(1)])

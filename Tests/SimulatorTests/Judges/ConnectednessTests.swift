@@ -1,4 +1,5 @@
 import LinkCore
+import LinkWire
 import MessageStream
 import Testing
 
@@ -165,7 +166,7 @@ struct SecrecyTests {
 struct BoundsTests {
   private var script = Script(Bounds())
 
-  private static let bounds: [(WritableKeyPath<Backlog, Int>, String, Int)] = [
+  private static let bounds: [(any WritableKeyPath<Backlog, Int> & Sendable, String, Int)] = [
     (\.shown, "shown", 1000), (\.unsent, "unsent", 1000), (\.unstored, "unstored", 4200),
     (\.ahead, "ahead", 10_000),
   ]

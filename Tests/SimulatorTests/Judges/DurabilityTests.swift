@@ -71,6 +71,17 @@ struct DurabilityTests {
     #expect(findings(cursor: 5, gaps: [Gap(after: all[1].key, before: all[4].key)]) == [])
   }
 
+  @Test
+  mutating func `what is before all that is kept in the log is for the reader, whatever its stamp`()
+  {
+    var early = Message.number(5)
+    early.createdAt = Message.start
+    script.accept(Array(all.prefix(4)) + [early])
+    script.store(
+      TimelineChange(messages: [all[3], early], cursor: Cursor(position: early.position)))
+    #expect(script.end() == [])
+  }
+
   @Test mutating func `a cursor of another epoch says nothing`() {
     script.accept(all)
     script.store(

@@ -1,0 +1,39 @@
+import LinkCore
+import MessageStream
+import Testing
+
+@testable import LinkSimulator
+
+struct BreakTests {
+  static let cases = Break.allCases.flatMap { defect in
+    defect.catchable.map { Case(defect: defect, server: $0) }
+  }
+
+  struct Case: Sendable, CustomTestStringConvertible {
+    var defect: Break
+    var server: ServerKind
+
+    var testDescription: String { "\(defect.rawValue), \(server.rawValue)" }
+
+    func finds(_ seed: UInt64, _ defect: Break?) -> Bool {
+      let plan = self.defect.plan(seed: seed, server: server)
+      let outcome = play(plan, Setup(defect: defect), as: StreamModel.self)
+      return outcome.findings.contains { self.defect.kinds.contains($0.kind) }
+    }
+  }
+
+  @Test(.timeLimit(.minutes(2)), arguments: cases)
+  func `each defect is caught within its seeds, where nothing is found without it`(_ one: Case) {
+    let seeds = 1...UInt64(one.defect.seeds)
+    let catching = seeds.first { one.finds($0, one.defect) && !one.finds($0, nil) }
+    #expect(catching != nil)
+  }
+
+  @Test func `each defect shows with some server, within some seeds, as something`() {
+    for defect in Break.allCases {
+      #expect(!defect.catchable.isEmpty)
+      #expect(!defect.kinds.isEmpty)
+      #expect(defect.seeds > 0)
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import LinkCore
+import LinkWire
+import MessageStream
+import Testing
+
+@testable import LinkSimulator
+
+struct SeamTests {
+  private let settings = Facts.connected.settings
+  private let status = LinkStatus(phase: .connected, mode: .live)
+  private let one = AttemptID(1)
+
+  private func pass(_ seam: inout Seam, _ input: StreamModel.Input) -> [StreamModel.Input] {
+    seam.inputs(input, current: AttemptID(2), status: status)
+  }
+
+  private static let since = StreamModel.Effect.fetch(
+    FetchID(1), .since(Message.start, page: 1, limit: 100))
+  private static let connected = StreamModel.Effect.update(
+    .status(StreamStatus(LinkStatus(phase: .connected, mode: .live))))
+  private static let page = Page(messages: [.number(1)], hasNext: true)
+
+  @Test func `without a defect nothing changes`() {
+    var seam = Seam(nil)
+    let commit = TimelineCommit(inserted: [Message.number(1).id])
+    #expect(seam.isClean)
+    #expect(seam.settings(settings) == settings)
+    #expect(pass(&seam, .lost(one, .reset)) == [.lost(one, .reset)])
+    #expect(seam.effects(Self.since) == [Self.since])
+    #expect(seam.stored(commit, of: TimelineChange(messages: [.number(2)])) == commit)
+    #expect(!seam.acknowledgesEarly && !seam.timersStopAsleep)
+  }
+
+  @Test func `rules are taken out of the policy`() {
+    var seam = Seam(.noSpread)
+    #expect(seam.settings(settings).policy.retry.serverSpread == .nanoseconds(1))
+    #expect(pass(&seam, .frame(one, .draining(within: .seconds(5)))) == [])
+    seam = Seam(.noStability)
+    #expect(seam.settings(settings).policy.retry.stability.after == .nanoseconds(1))
+    seam = Seam(.countResetOnOpen)
+    let retry = seam.settings(settings).policy.retry
+    #expect(retry.first == .list(Array(repeating: .seconds(1), count: 1000)))
+    #expect(retry.reconnect == .list(Array(repeating: .zero, count: 1000)))
+    seam = Seam(.noOverlap)
+    #expect(seam.settings(settings).overlap == .zero)
+  }
+
+  @Test func `the fetch after a connect says nothing, others do`() {
+    var seam = Seam(.noSecondFetch)
+    _ = pass(&seam, .opened(one, head: nil))
+    _ = seam.effects(Self.since)
+    let answer = StreamModel.Input.fetched(FetchID(1), Self.page)
+    #expect(pass(&seam, answer) == [.fetched(FetchID(1), Page(messages: [], hasNext: false))])
+    _ = seam.effects(.fetch(FetchID(2), .since(Message.start, page: 1, limit: 100)))
+    let other = StreamModel.Input.fetched(FetchID(2), Self.page)
+    #expect(pass(&seam, other) == [other])
+  }
+
+  @Test func `frames pass by while a connection is caught up`() {
+    var seam = Seam(.noBuffer)
+    let frame = StreamModel.Input.frame(one, .message(.number(1)))
+    _ = seam.effects(Self.connected)
+    #expect(pass(&seam, frame) == [frame])
+    _ = seam.effects(Self.since)
+    #expect(pass(&seam, frame) == [])
+    _ = pass(&seam, .fetched(FetchID(1), Self.page))
+    #expect(pass(&seam, frame) == [frame])
+  }
+
+  @Test func `the first page of a catch-up is the last, that of a reader is not`() {
+    var seam = Seam(.firstPageOnly)
+    _ = seam.effects(Self.since)
+    let first = Page(messages: [.number(1)], hasNext: false)
+    #expect(pass(&seam, .fetched(FetchID(1), Self.page)) == [.fetched(FetchID(1), first)])
+    _ = seam.effects(.fetch(FetchID(2), .page(number: 1, limit: 50)))
+    let older = StreamModel.Input.fetched(FetchID(2), Self.page)
+    #expect(pass(&seam, older) == [older])
+  }
+
+  @Test func `late events come as those of the present attempt`() {
+    var seam = Seam(.takesLateEvents)
+    #expect(pass(&seam, .lost(one, .reset)) == [.lost(AttemptID(2), .reset)])
+    #expect(pass(&seam, .ping(one)) == [.ping(AttemptID(2))])
+    #expect(pass(&seam, .refresh) == [.refresh])
+  }
+
+  @Test func `a launch shows its screen and remembers its top only`() {
+    var seam = Seam(.forgetsIDs)
+    _ = seam.settings(settings)
+    let all = [Message.number(1), .number(2)]
+    let top = TimelineSnapshot(messages: [all[0]])
+    #expect(pass(&seam, .loaded(TimelineSnapshot(messages: all))) == [.loaded(top)])
+    #expect(
+      seam.effects(.update(.messages([all[0]], via: .history)))
+        == [.update(.messages(all, via: .history))])
+    let commit = seam.stored(TimelineCommit(), of: TimelineChange(messages: all.reversed()))
+    #expect(commit == TimelineCommit(inserted: all.map(\.id)))
+  }
+
+  @Test func `each try has a key of its own, and its answer finds back`() {
+    var seam = Seam(.noIdempotencyKey)
+    let entry = OutboxEntry.number(1)
+    let keys = (1...2).flatMap { _ in seam.effects(.post(entry)) }.compactMap { effect in
+      if case .post(let sent) = effect { sent.id } else { nil }
+    }
+    #expect(Set(keys + [entry.id]).count == 3)
+    for key in keys {
+      #expect(pass(&seam, .postFailed(key, .reset)) == [.postFailed(entry.id, .reset)])
+    }
+  }
+
+  @Test func `who polled before the background is not told of the foreground`() {
+    var seam = Seam(.losesStandby)
+    let back = StreamModel.Input.lifecycle(.background, at: Message.start)
+    let front = StreamModel.Input.lifecycle(.foreground, at: Message.start)
+    #expect(pass(&seam, back) == [back])
+    #expect(pass(&seam, front) == [front])
+    _ = seam.inputs(back, current: nil, status: LinkStatus(phase: .standby, mode: .polling))
+    #expect(pass(&seam, front) == [])
+    seam.launched()
+    #expect(pass(&seam, front) == [front])
+  }
+
+  @Test func `positions of a new log look like those of the old one`() {
+    var seam = Seam(.ignoresEpoch)
+    let old = Position(epoch: "a", offset: 9)
+    _ = pass(&seam, .opened(one, head: old))
+    let new = Position(epoch: "b", offset: 3)
+    let hidden = Position(epoch: "a", offset: 3)
+    #expect(pass(&seam, .opened(one, head: new)) == [.opened(one, head: hidden)])
+    #expect(
+      seam.effects(.fetch(FetchID(1), .after(old, limit: 100)))
+        == [.fetch(FetchID(1), .after(Position(epoch: "b", offset: 9), limit: 100))])
+    let page = Page(messages: [], hasNext: false, head: new, recovered: false)
+    let whole = Page(messages: [], hasNext: false, head: hidden)
+    #expect(pass(&seam, .fetched(FetchID(1), page)) == [.fetched(FetchID(1), whole)])
+  }
+
+  @Test func `the world is told what only it can do`() {
+    #expect(Seam(.showsBeforeStored).acknowledgesEarly)
+    #expect(Seam(.timersStopAsleep).timersStopAsleep)
+  }
+}

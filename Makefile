@@ -10,7 +10,7 @@ STAMP = .build/setup.stamp
 RISKY = RuntimeTests|CurlNetworkTests|StoreSQLiteTests|SystemTests|BackendTests|HoldfastTests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test lint demo docs sanitize fuzz conformance clean
+.PHONY: help setup build test lint demo sim nightly docs sanitize fuzz conformance clean
 
 help: ## lists the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
@@ -33,6 +33,17 @@ lint: ## checks the style without changing a file
 demo: setup ## shows on this machine that a link holds
 	$(SWIFT) build -c release --product holdfast $(STRICT)
 	.build/release/holdfast demo
+
+SIMULATE = .build/release/holdfast simulate message-stream
+
+sim: setup ## plays 10,000 seeds against both servers, and every deliberate defect
+	$(SWIFT) build -c release --product holdfast $(STRICT)
+	$(SIMULATE) --break all
+	$(SIMULATE) --seeds 1..10000
+
+nightly: setup ## plays 1,000,000 seeds against both servers
+	$(SWIFT) build -c release --product holdfast $(STRICT)
+	$(SIMULATE) --seeds 1..1000000
 
 docs: setup ## builds the reference of the public modules into .build/docs
 	@SWIFT="$(SWIFT)" scripts/docs

@@ -7,13 +7,17 @@ import Testing
     try await recorded { path, _ in
       let outcome = try await CommandProcess.run("replay", path)
       #expect(outcome.status == 0)
-      #expect(outcome.output.count == 1)
+      for judge in ["duplicated", "reordered", "stuck", "storm", "early", "late", "unbounded"] {
+        #expect(outcome.output.contains { $0.hasPrefix(judge + " ") && $0.hasSuffix(" nothing") })
+      }
+      #expect(outcome.output.contains { $0.hasPrefix("lost ") && $0.contains(" not judged") })
       #expect(outcome.output.first?.hasSuffix(" steps, none diverged") == true)
       let json = try [String: Any].reading(
         try await CommandProcess.run("replay", path, "--json").output.last)
       #expect(json["event"] as? String == "replayed")
       #expect(json["diverged"] as? Int == 0)
       #expect((json["steps"] as? Int ?? 0) > 5)
+      #expect((json["findings"] as? [Any])?.isEmpty == true)
     }
   }
 

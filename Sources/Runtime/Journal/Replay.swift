@@ -42,10 +42,12 @@ public enum Replay<M: Machine> {
   ///
   /// - Parameters:
   ///   - limit: How many divergences are kept.
+  ///   - watch: Sees each recorded step, and the machine after it.
   ///   - make: Makes the machine that the header describes.
   /// - Throws: When a file cannot be read, the run's first part is gone, or `make` throws.
   public static func run(
-    journal path: String, limit: Int = 20, make: (JournalHeader) throws -> M
+    journal path: String, limit: Int = 20, watch: (JournalStep<M>, M) -> Void = { _, _ in },
+    make: (JournalHeader) throws -> M
   ) throws(JournalError) -> Result {
     let last = try JournalReader<M>(path: path)
     let header = last.header
@@ -65,13 +67,13 @@ public enum Replay<M: Machine> {
     }
     var result = Result(machine: machine)
     for path in paths {
-      try replay(path, limit: limit, into: &result)
+      try replay(path, limit: limit, watch, into: &result)
     }
     return result
   }
 
   private static func replay(
-    _ path: String, limit: Int, into result: inout Result
+    _ path: String, limit: Int, _ watch: (JournalStep<M>, M) -> Void, into result: inout Result
   ) throws(JournalError) {
     var reader = try JournalReader<M>(path: path)
     while let step = try reader.next() {
@@ -81,6 +83,7 @@ public enum Replay<M: Machine> {
         case .tick: result.machine.tick(at: step.at)
         }
       result.steps += 1
+      watch(step, result.machine)
       guard got != step.effects else { continue }
       result.diverged += 1
       guard result.divergences.count < limit else { continue }

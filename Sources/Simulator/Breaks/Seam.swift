@@ -199,7 +199,8 @@ extension StreamModel.Input {
     case .pong(_, let id): .pong(attempt, id)
     case .oversized(_, let bytes): .oversized(attempt, bytes: bytes)
     case .lost(_, let failure): .lost(attempt, failure)
-    case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,
+    case .open, .close, .realtime, .refresh, .reader, .user, .loadOlder, .send, .retry, .discard,
+      .reachability,
       .lifecycle, .woke, .credentials, .fetched, .fetchFailed, .posted, .postFailed, .loaded,
       .loadFailed, .committed, .commitFailed, .older, .olderFailed:
       self

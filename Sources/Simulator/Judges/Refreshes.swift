@@ -26,7 +26,8 @@ extension Refreshes: Watch {
       isRefused = facts.settings.policy.verdict(on: failure) == .refresh
     case .opened, .fetched, .posted, .open, .close, .realtime, .reachability, .lifecycle:
       inRow = 0
-    case .refresh, .loadOlder, .send, .retry, .discard, .woke, .frame, .ping, .pong, .oversized,
+    case .refresh, .reader, .user, .loadOlder, .send, .retry, .discard, .woke, .frame, .ping, .pong,
+      .oversized,
       .loaded, .loadFailed, .committed, .commitFailed, .older, .olderFailed:
       return
     }

@@ -54,7 +54,8 @@ extension Requests: Watch {
     case .fetchFailed(let id, _):
       if forget(id) { noteVain(facts) }
     case .postFailed: noteVain(facts)
-    case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,
+    case .open, .close, .realtime, .refresh, .reader, .user, .loadOlder, .send, .retry, .discard,
+      .reachability,
       .lifecycle, .woke, .credentials, .opened, .frame, .ping, .pong, .oversized, .lost, .posted,
       .loaded, .loadFailed, .committed, .commitFailed, .older, .olderFailed:
       return
@@ -108,8 +109,9 @@ extension StreamModel.Input {
   fileprivate var isOfSocket: Bool {
     switch self {
     case .opened, .frame, .ping, .pong, .oversized, .lost: true
-    case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,
-      .lifecycle, .woke, .credentials, .fetched, .fetchFailed, .posted, .postFailed, .loaded,
+    case .open, .close, .realtime, .refresh, .reader, .loadOlder, .send, .retry, .discard,
+      .reachability, .lifecycle, .woke, .credentials, .user, .fetched, .fetchFailed, .posted,
+      .postFailed, .loaded,
       .loadFailed, .committed, .commitFailed, .older, .olderFailed:
       false
     }

@@ -30,7 +30,8 @@ extension Tries: Watch {
     case .lost(let attempt, let failure):
       end(attempt, facts)
       isDropped = facts.settings.policy.verdict(on: failure) == .retrySpread
-    case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,
+    case .open, .close, .realtime, .refresh, .reader, .user, .loadOlder, .send, .retry, .discard,
+      .reachability,
       .lifecycle, .woke, .credentials, .frame, .ping, .pong, .oversized, .fetched, .fetchFailed,
       .posted, .postFailed, .loaded, .loadFailed, .committed, .commitFailed, .older, .olderFailed:
       return

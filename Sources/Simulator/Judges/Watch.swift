@@ -52,8 +52,8 @@ extension StreamModel.Input {
   /// credentials, or something that the server says unasked.
   var isCause: Bool {
     switch self {
-    case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,
-      .lifecycle, .woke, .credentials, .opened, .frame, .oversized, .lost:
+    case .open, .close, .realtime, .refresh, .reader, .loadOlder, .send, .retry, .discard,
+      .reachability, .lifecycle, .woke, .credentials, .user, .opened, .frame, .oversized, .lost:
       true
     case .ping, .pong, .fetched, .fetchFailed, .posted, .postFailed, .loaded, .loadFailed,
       .committed, .commitFailed, .older, .olderFailed:
@@ -64,9 +64,11 @@ extension StreamModel.Input {
   /// Whether it opens a new chapter for the link: what was tried before does not count any more.
   var isNewStart: Bool {
     switch self {
-    case .open, .close, .realtime, .refresh, .reachability, .lifecycle, .woke, .posted: true
+    case .open, .close, .realtime, .refresh, .reader, .reachability, .lifecycle, .woke, .posted:
+      true
     case .credentials(let event): event.isNews
-    case .loadOlder, .send, .retry, .discard, .opened, .frame, .ping, .pong, .oversized, .lost,
+    case .user, .loadOlder, .send, .retry, .discard, .opened, .frame, .ping, .pong, .oversized,
+      .lost,
       .fetched, .fetchFailed, .postFailed, .loaded, .loadFailed, .committed, .commitFailed,
       .older, .olderFailed:
       false

@@ -1,5 +1,5 @@
 /// What came of one run.
-public struct Outcome: Sendable, Equatable, Codable {
+public struct Outcome: Sendable, Hashable, Codable {
   public var seed: UInt64
   public var server: ServerKind
   public var findings: [Finding]

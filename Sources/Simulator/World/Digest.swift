@@ -59,6 +59,8 @@ struct Digest {
     case .close: mix(21)
     case .realtime(let isOn): mix(22, isOn ? 1 : 0)
     case .refresh: mix(23)
+    case .reader(let isBehind): mix(46, isBehind ? 1 : 0)
+    case .user(let name): mix(47, UInt64(name.utf8.count))
     case .loadOlder: mix(24)
     case .send(let text, _, _): mix(25, UInt64(text.utf8.count))
     case .retry(let id), .discard(let id): mix(id)

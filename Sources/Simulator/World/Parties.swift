@@ -47,6 +47,10 @@ struct Phone {
     var reachability: Reachability?
     var isRealtime = true
     var isOpen = false
+
+    var isReachable: Bool {
+      if case .reachable? = reachability { true } else { false }
+    }
   }
 }
 

@@ -127,8 +127,9 @@ extension StreamModel.Input {
     case .opened(let attempt, _), .frame(let attempt, _), .ping(let attempt),
       .pong(let attempt, _), .oversized(let attempt, _), .lost(let attempt, _):
       attempt
-    case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,
-      .lifecycle, .woke, .credentials, .fetched, .fetchFailed, .posted, .postFailed, .loaded,
+    case .open, .close, .realtime, .refresh, .reader, .loadOlder, .send, .retry, .discard,
+      .reachability, .lifecycle, .woke, .credentials, .user, .fetched, .fetchFailed, .posted,
+      .postFailed, .loaded,
       .loadFailed, .committed, .commitFailed, .older, .olderFailed:
       nil
     }

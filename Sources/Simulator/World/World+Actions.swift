@@ -25,6 +25,8 @@ extension World {
     active.remove(at: place)
     suspending.removeAll { $0 == index }
     dozing.removeAll { $0 == index }
+    // Calm does not wait for a drain.
+    if backend.draining == index { stopServer(for: index) }
     backend.downs.removeAll { $0 == index }
     if backend.deadlyPost == index { backend.deadlyPost = nil }
     let before = conditions

@@ -97,7 +97,7 @@ extension World {
 
   /// The user leaves; nothing may be left to wait for.
   private mutating func leave() {
-    conditions.isOpen = false
+    phone.told.isOpen = false
     give(.close)
     run(until: now.advanced(by: .seconds(60)))
   }

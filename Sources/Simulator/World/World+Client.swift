@@ -20,28 +20,33 @@ extension World {
 
   private mutating func step(_ input: StreamModel.Input, isLate: Bool) {
     let effects = leaving(client.handle(input, at: clientNow))
+    carryOut(effects, after: .told(input, isLate: isLate, effects: effects))
+  }
+
+  mutating func tickClient() {
+    let effects = leaving(client.tick(at: clientNow))
+    carryOut(effects, after: .ticked(effects: effects))
+  }
+
+  /// Carries effects out, in order, and tells of the step; whoever is told sees what it set going.
+  ///
+  /// A process that is doomed to die between two effects does.
+  private mutating func carryOut(
+    _ effects: [StreamModel.Effect], after happening: Happening
+  ) {
     counts.steps += 1
     look()
-    happen(.told(input, isLate: isLate, effects: effects))
-    perform(effects)
+    let dies = phone.doom == .step && !effects.isEmpty
+    let count = dies ? Int.random(in: 0...effects.count, using: &phone.chance) : effects.count
+    for effect in effects.prefix(count) { perform(effect) }
+    happen(happening)
+    if dies { die() }
   }
 
   /// What of the client's effects really leaves it.
   mutating func leaving(_ effects: [StreamModel.Effect]) -> [StreamModel.Effect] {
     guard isBroken else { return effects }
     return effects.flatMap { seam.effects($0) }
-  }
-
-  /// Carries effects out, in order; a process that is doomed to die between two does.
-  mutating func perform(_ effects: [StreamModel.Effect]) {
-    guard phone.doom == .step, !effects.isEmpty else {
-      for effect in effects { perform(effect) }
-      return
-    }
-    for effect in effects.prefix(Int.random(in: 0...effects.count, using: &phone.chance)) {
-      perform(effect)
-    }
-    die()
   }
 
   private mutating func perform(_ effect: StreamModel.Effect) {

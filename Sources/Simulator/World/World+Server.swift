@@ -140,7 +140,7 @@ extension World {
   // Its other users.
 
   mutating func othersPost(_ left: Int) {
-    // In calm only the last word is said: what comes after the user left nobody sees.
+    // In calm nobody talks but who says the last word.
     guard left > 0, now < Instant.zero.advanced(by: plan.length) else { return }
     post(text: "other \(backend.said + 1)")
     let wait = Duration.milliseconds(30) + backend.chance.duration(below: .milliseconds(200))

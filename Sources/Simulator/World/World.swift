@@ -147,11 +147,7 @@ struct World<Client: StreamClient> {
     } else {
       spins = (now, 0)
     }
-    let effects = leaving(client.tick(at: clientNow))
-    counts.steps += 1
-    look()
-    happen(.ticked(effects: effects))
-    perform(effects)
+    tickClient()
   }
 
   private mutating func take(_ event: Event) {
@@ -180,9 +176,9 @@ struct World<Client: StreamClient> {
 
   // What is told.
 
-  /// The user looks at the shop, and wants to see it live.
+  /// The user looks at the shop, and wants to see it live; the client was told so.
   var isWanted: Bool {
-    conditions.isOpen && conditions.isRealtime && !conditions.isInBackground && dozing.isEmpty
+    phone.told.isOpen && phone.told.isRealtime && phone.told.lifecycle == .foreground
   }
 
   mutating func happen(_ happening: Happening) {
@@ -190,7 +186,7 @@ struct World<Client: StreamClient> {
     facts.isAwake = phone.process == .running
     facts.isWanted = isWanted
     facts.isSignedIn = phone.isSignedIn
-    facts.isReachable = !conditions.isUnreachable && conditions.portal != .known
+    facts.isReachable = phone.told.isReachable
     facts.underWay = phone.calls + network.underWay
     facts.storeFails = conditions.store == .full || conditions.store == .locked
     digest.note(happening, at: now)

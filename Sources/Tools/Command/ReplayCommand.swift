@@ -2,6 +2,7 @@ import CommandKit
 import Holdfast
 import LinkCore
 import LinkRuntime
+import LinkSimulator
 import LinkWire
 import MessageStream
 
@@ -22,8 +23,12 @@ enum ReplayCommand {
         Tells a fresh engine what the recorded one was told, at the same instants, and compares \
         what both asked for. Ends with 0 when every step was the same. With --json each divergence \
         is one object (event "divergence", path, line, cause, expected, got), and the last line is \
-        event "replayed" with steps and diverged.
+        event "replayed" with steps, diverged and findings.
+        """,
         """
+        The judges of `simulate` watch as well, as far as a phone's own journal can tell: what \
+        the server accepted, and what passed between the two, is not in it.
+        """,
       ],
       examples: [.init("holdfast replay stream.journal", "says how many steps, and what differs")],
       takes: journal, Shared.json, action: run)
@@ -31,19 +36,38 @@ enum ReplayCommand {
 
   private static func run(_ call: Invocation) throws(CommandFailure) {
     let result: Replay<StreamModel>.Result
+    var recorded: Recorded?
     do {
-      result = try Replay<StreamModel>.run(journal: call[journal], limit: limit) {
-        try StreamModel($0)
-      }
+      result = try Replay<StreamModel>.run(
+        journal: call[journal], limit: limit,
+        watch: { step, model in
+          let input: StreamModel.Input? =
+            switch step.cause {
+            case .input(let input): input
+            case .tick: nil
+            }
+          recorded?.see(input, at: step.at, effects: step.effects, then: model)
+        },
+        make: { header in
+          let model = try StreamModel(header)
+          recorded = Recorded(model)
+          return model
+        })
     } catch {
       throw CommandFailure(.failed, cut(error.description, to: 1_000))
     }
     for divergence in result.divergences { show(divergence, call) }
-    summarize(result, call)
+    recorded?.conclude()
+    let findings = recorded?.findings ?? []
+    summarize(result, findings, call)
     guard result.diverged == 0 else {
       throw CommandFailure(
         .failed, "\(result.diverged) of \(result.steps) steps diverged",
         remedy: "replay it with the version that wrote it")
+    }
+    guard findings.isEmpty else {
+      throw CommandFailure(
+        .failed, findings.count == 1 ? "1 finding" : "\(findings.count) findings")
     }
   }
 
@@ -73,11 +97,14 @@ enum ReplayCommand {
     }
   }
 
-  private static func summarize(_ result: Replay<StreamModel>.Result, _ call: Invocation) {
+  private static func summarize(
+    _ result: Replay<StreamModel>.Result, _ findings: [Finding], _ call: Invocation
+  ) {
     guard call[Shared.json] else {
       let steps = result.steps == 1 ? "1 step" : "\(result.steps) steps"
       let found = result.diverged == 0 ? "none diverged" : "\(result.diverged) diverged"
-      return call.console.line("\(steps), \(found)")
+      call.console.line("\(steps), \(found)")
+      return verdicts(on: findings, call.console)
     }
     call.console.object {
       $0.key("event")
@@ -86,6 +113,26 @@ enum ReplayCommand {
       $0.int(result.steps)
       $0.key("diverged")
       $0.int(result.diverged)
+      $0.key("findings")
+      SimulateText.write(findings, to: &$0)
+    }
+  }
+
+  /// What each judge says, and which cannot say anything.
+  private static func verdicts(on findings: [Finding], _ console: Console) {
+    var table = Table("JUDGED", "FOUND")
+    for kind in Recorded.judged {
+      let count = findings.count { $0.kind == kind }
+      table.row(kind.rawValue, count == 0 ? "nothing" : String(count))
+    }
+    for kind in Finding.Kind.allCases where !Recorded.judged.contains(kind) {
+      table.row(kind.rawValue, "not judged: a journal does not tell")
+    }
+    console.line("")
+    for line in table.lines(console.style) { console.line(line) }
+    for finding in findings {
+      let detail = cut(StreamText.safe(finding.detail), to: width)
+      console.line("\(finding.kind.rawValue) at \(finding.at.nanoseconds) ns: \(detail)")
     }
   }
 

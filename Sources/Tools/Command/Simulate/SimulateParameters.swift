@@ -1,0 +1,98 @@
+import CommandKit
+import HoldfastTestKit
+import LinkCore
+import LinkSimulator
+
+/// What `simulate message-stream` takes.
+enum SimulateParameters {
+  static let server = Parameter.optional(
+    "server", Format<ServerKind>.word("SERVER"), usual: "both",
+    "the contract that the server speaks: with positions, or plain as its seed says")
+
+  static let preset = Parameter.optional(
+    "preset", Format<Preset>.word("PRESET"), usual: "swarm, or what shows the defect of --break",
+    "what kind of days the seeds draw; swarm draws from everything")
+
+  static let seeds = Parameter.option(
+    "seeds", .seeds, default: 1...1000, "the seeds to play, each against each server")
+
+  static let policy = Parameter.optional(
+    "policy", .text("NAME|FILE"), usual: "message-stream",
+    "a preset of `policy list`, or a file as `policy check` reads it")
+
+  static let defect = Parameter.optional(
+    "break", .defects, usual: "none",
+    "switch a deliberate defect on; all proves that each one is caught")
+
+  static let jobs = Parameter.option(
+    "jobs", .integer("N", 1...256), default: Simulation.cores,
+    "play so many runs at the same time; the result is the same")
+
+  static let trace = Parameter.flag("trace", "tell the story of one seed, line by line")
+  static let isVerbose = Parameter.flag("verbose", "leave nothing out of the story")
+
+  static let shrink = Parameter.flag(
+    "shrink", "make the first failing plan as small as it can be, tell it, and write it down")
+
+  static let corpus = Parameter.optional(
+    "corpus", .text("FILE"), usual: "KIND-SERVER-SEED.json", "where --shrink writes the plan")
+
+  static let plan = Parameter.optional(
+    "plan", .text("FILE"), "play the plan in a file that --shrink wrote, and no seeds")
+}
+
+/// Which defects are switched on.
+enum Defects: Sendable, Hashable {
+  case one(Break)
+  /// Each in turn.
+  case all
+}
+
+extension Format where Value: RawRepresentable<String> & CaseIterable & Sendable {
+  /// One of the words of an enumeration.
+  static func word(_ placeholder: String) -> Format {
+    let words = Value.allCases.map(\.rawValue)
+    return Format(
+      placeholder: placeholder, expectation: "one of \(words.joined(separator: ", "))",
+      note: "\(placeholder) is one of \(words.joined(separator: ", ")).", words: words
+    ) {
+      Value(rawValue: $0)
+    } write: {
+      $0.rawValue
+    }
+  }
+}
+
+extension Format<ClosedRange<UInt64>> {
+  /// `N`, or `FIRST..LAST`.
+  static let seeds = Format(
+    placeholder: "SEEDS", expectation: "a seed, or the first and the last as 1..10000",
+    note: "SEEDS is a whole number, or two with .. between."
+  ) { text in
+    guard let dots = text.firstRange(of: "..") else { return UInt64(text).map { $0...$0 } }
+    guard let first = UInt64(text[..<dots.lowerBound]),
+      let last = UInt64(text[dots.upperBound...]), first <= last
+    else { return nil }
+    return first...last
+  } write: {
+    $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)..\($0.upperBound)"
+  }
+}
+
+extension Format<Defects> {
+  /// The name of a defect, or `all`.
+  static let defects = {
+    let words = ["all"] + Break.allCases.map(\.rawValue)
+    return Format(
+      placeholder: "NAME", expectation: "one of \(words.joined(separator: ", "))",
+      note: "NAME is one of \(words.joined(separator: ", ")).", words: words
+    ) {
+      $0 == "all" ? .all : Break(rawValue: $0).map { .one($0) }
+    } write: {
+      switch $0 {
+      case .one(let defect): defect.rawValue
+      case .all: "all"
+      }
+    }
+  }()
+}

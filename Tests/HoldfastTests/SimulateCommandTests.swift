@@ -1,0 +1,128 @@
+import Foundation
+import HoldfastTestKit
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct SimulateCommandTests {
+  private func run(
+    _ words: String..., environment: [String: String] = [:]
+  ) async throws -> CommandProcess.Outcome {
+    try await CommandProcess.run(
+      ["simulate", "message-stream"] + words, environment: environment)
+  }
+
+  @Test func `is the same twice in a row and on two hash seeds`() async throws {
+    var runs: [[String]] = []
+    for environment in [["SWIFT_DETERMINISTIC_HASHING": "1"], [:], [:]] {
+      for jobs in ["1", "3"] {
+        let outcome = try await run(
+          "--seeds", "1..12", "--jobs", jobs, "--json", environment: environment)
+        runs.append(try outcome.output.map(Self.withoutWallTime))
+      }
+      let story = try await run(
+        "--seeds", "5", "--server", "plain", "--trace", "--verbose", environment: environment)
+      runs.append(story.output)
+    }
+    #expect(runs[0].last?.contains("\"runs\":24") == true)
+    #expect(runs[2].count > 20)
+    for index in runs.indices.dropFirst(3) { #expect(runs[index] == runs[index - 3]) }
+    #expect(runs[0] == runs[1])
+  }
+
+  private static func withoutWallTime(_ line: String) throws -> String {
+    var object = try [String: Any].reading(line)
+    object["wallSeconds"] = nil
+    object["simulatedSecondsPerSecond"] = nil
+    let bytes = try JSONSerialization.data(withJSONObject: object, options: .sortedKeys)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  @Test func `every defect is caught`() async throws {
+    let outcome = try await run("--break", "all", "--json")
+    let proofs = try outcome.output.map { try [String: Any].reading($0) }
+    #expect(outcome.status == 0)
+    #expect(Set(proofs.compactMap { $0["name"] as? String }).count == 14)
+    #expect(proofs.allSatisfy { $0["caught"] as? Bool == true })
+  }
+
+  @Test func `a failure names its seed and the command that tells it`() async throws {
+    let words = ["--break", "showsBeforeStored", "--server", "plain"]
+    let outcome = try await CommandProcess.run(
+      ["simulate", "message-stream", "--seeds", "1..2", "--json"] + words)
+    #expect(outcome.status == 1)
+    let failure = try [String: Any].reading(outcome.output.first)
+    #expect(failure["event"] as? String == "failure")
+    let replay = try #require(failure["replay"] as? String)
+    #expect(
+      replay
+        == "holdfast simulate message-stream --server plain --seeds 1 --break showsBeforeStored "
+        + "--trace")
+    let story = try await CommandProcess.run(
+      replay.split(separator: " ").dropFirst().map(String.init))
+    #expect(story.status == 1)
+    #expect(story.output.contains { $0.contains("  FOUND    early: ") })
+    #expect(story.output.first?.hasPrefix("0:00:00.000  ") == true)
+    #expect(story.output.last?.hasPrefix("seed 1, plain: ") == true)
+  }
+
+  @Test func `a plan is made small, kept, and played again`() async throws {
+    try await CommandProcess.scratch { directory in
+      let file = directory + "/case.json"
+      let outcome = try await run(
+        "--break", "showsBeforeStored", "--seeds", "1", "--server", "plain", "--shrink",
+        "--corpus", file)
+      #expect(outcome.status == 1)
+      #expect(outcome.output.last?.hasSuffix("the plan is in \(file)") == true)
+      let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+      #expect(mode == 0o644)
+      let again = try await run("--plan", file)
+      #expect(again.status == 1)
+      #expect(again.output.contains { $0.hasPrefix("early ") && !$0.hasSuffix(" 0") })
+      let told = try await run("--plan", file, "--trace")
+      #expect(told.output.contains { $0.contains("  FOUND    early: ") })
+    }
+  }
+
+  @Test func `takes a policy of the user's own`() async throws {
+    try await CommandProcess.scratch { directory in
+      let file = directory + "/mine.json"
+      try #"{"preset":"message-stream","liveness.silence":"45s"}"#.write(
+        toFile: file, atomically: true, encoding: .utf8)
+      let seeds = ["simulate", "message-stream", "--seeds", "1..2", "--json"]
+      let usual = try await CommandProcess.run(seeds)
+      let own = try await CommandProcess.run(seeds + ["--policy", file])
+      let set = try await CommandProcess.run(seeds + ["--set", "liveness.silence=45s"])
+      let digests = try [usual, own, set].map {
+        try [String: Any].reading($0.output.last)["digest"] as? String
+      }
+      #expect(digests[0] != digests[1])
+      #expect(digests[1] == digests[2])
+    }
+  }
+
+  @Test func `a signal ends it with what was played`() async throws {
+    let process = try CommandProcess.start([
+      "simulate", "message-stream", "--seeds", "1..100000000", "--json",
+    ])
+    process.signal(SIGINT)
+    let outcome = await CommandProcess.outcome(of: process)
+    #expect(outcome.status == 1 || outcome.status == SIGINT)
+  }
+
+  @Test(arguments: [
+    (["--trace"], "--trace is about one run; add --seeds N and --server KIND"),
+    (
+      ["--seeds", "5..1"],
+      #"--seeds cannot be "5..1"; it must be a seed, or the first and the last as 1..10000"#
+    ),
+    (["--preset", "trian"], #"--preset cannot be "trian"; did you mean train?"#),
+    (["--break", "noOverlp"], #"--break cannot be "noOverlp"; did you mean noOverlap?"#),
+    (
+      ["--set", "liveness.silense=1s"],
+      "liveness.silense is no key of a policy; see `holdfast policy show message-stream`"
+    ),
+  ])
+  func `calls wrong usage by its number`(words: [String], line: String) async throws {
+    let outcome = try await CommandProcess.run(["simulate", "message-stream"] + words)
+    #expect(outcome == .failure(2, "holdfast simulate message-stream: " + line))
+  }
+}

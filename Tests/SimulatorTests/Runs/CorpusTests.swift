@@ -1,0 +1,34 @@
+import Foundation
+import LinkCore
+import LinkSimulator
+import MessageStream
+import Testing
+
+/// Plans that once failed, or show a defect, replayed for ever.
+struct CorpusTests {
+  static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().appending(path: "Corpus")
+
+  static let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [])
+    .filter { $0.hasSuffix(".json") }.sorted()
+
+  @Test func `there is a corpus`() {
+    #expect(!Self.names.isEmpty)
+  }
+
+  @Test(arguments: names) func `is judged as it was`(name: String) throws {
+    let bytes = try Data(contentsOf: Self.folder.appending(path: name))
+    let kept = try JSONDecoder().decode(CorpusCase.self, from: bytes)
+    let outcome = play(kept.plan, kept.setup, as: StreamModel.self)
+    #expect(outcome.kinds == kept.expected, "\(kept.name): \(outcome.findings)")
+    #expect(play(kept.plan, kept.setup, as: StreamModel.self) == outcome)
+  }
+
+  @Test(arguments: Preset.allCases) func `a case reads as it was written`(preset: Preset) throws {
+    let kept = CorpusCase(
+      name: "a case", plan: .drawn(preset, seed: 3, server: .plain), policy: .messageStream,
+      defect: .noOverlap, expected: [.lost], found: ["lost: one"])
+    let bytes = try JSONEncoder().encode(kept)
+    #expect(try JSONDecoder().decode(CorpusCase.self, from: bytes) == kept)
+  }
+}

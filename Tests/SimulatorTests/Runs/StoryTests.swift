@@ -1,0 +1,116 @@
+import LinkCore
+@testable import LinkSimulator
+import LinkWire
+import MessageStream
+import Testing
+
+struct StoryTests {
+  private func lines(
+    _ happenings: [Happening], findings: [Finding] = [], isVerbose: Bool = false
+  ) throws -> [String] {
+    var story = Story(findings: findings, isVerbose: isVerbose)
+    let facts = try Facts.sample
+    var lines: [Story.Line] = []
+    for (second, happening) in happenings.enumerated() {
+      var now = facts
+      now.now = .second(100 + Double(second) * 61.5)
+      lines += story.tell(happening, now)
+    }
+    return (lines + story.end()).map(\.text)
+  }
+
+  @Test func `says who did what and when`() throws {
+    let message = try Message.sample
+    let told = try lines([
+      .launched(run: 1),
+      .told(
+        .opened(AttemptID(3), head: message.position), isLate: false,
+        effects: [
+          .update(.status(StreamStatus(LinkStatus(phase: .connected, mode: .live)))),
+          .fetch(FetchID(4), .after(Position(epoch: "e", offset: 6), limit: 100)),
+        ]),
+      .accepted(message, isNew: true),
+      .began(.crash(for: .seconds(90))),
+      .stored(
+        TimelineChange(messages: [message], cursor: Cursor(position: message.position)),
+        TimelineCommit(inserted: [message.id])),
+      .told(.frame(AttemptID(2), .message(message)), isLate: true, effects: []),
+      .calm,
+    ])
+    #expect(
+      told == [
+        "0:00:00.000  phone    launches the app",
+        "0:01:01.500  network  connection 3 is open, newest is e:7",
+        "0:01:01.500  screen   CONNECTED (live)",
+        "0:01:01.500  app      asks (4) for what follows e:6",
+        "0:02:03.000  server   accepts “hello” (e:7)",
+        "0:03:04.500  plan     the server crashes, and is back after 1 min 30 s",
+        "0:04:06.000  disk     keeps 1 message, 1 of them new, cursor at e:7",
+        "0:05:07.500  network  connection 2 brings “hello” (e:7) (late: it belongs to an older attempt)",
+        "0:06:09.000  plan     calm: from now on nothing goes wrong any more",
+      ])
+  }
+
+  @Test func `leaves noise out unless everything is asked for`() throws {
+    let noise: [Happening] = [
+      .ticked(effects: []), .told(.ping(AttemptID(1)), isLate: false, effects: []),
+    ]
+    #expect(try lines(noise) == [])
+    #expect(
+      try lines(noise, isVerbose: true) == [
+        "0:00:00.000  app      looks at the clock",
+        "0:01:01.500  network  connection 1 brings a ping",
+      ])
+  }
+
+  @Test func `marks where a promise was broken`() throws {
+    let told = try lines(
+      [.killed, .resumed],
+      findings: [
+        Finding(.stuck, at: .second(300), "at the end"), Finding(.lost, at: .second(100), "here"),
+      ])
+    #expect(
+      told == [
+        "0:00:00.000  phone    kills the app",
+        "0:00:00.000  FOUND    lost: here",
+        "0:01:01.500  phone    lets the app go on",
+        "0:03:20.000  FOUND    stuck: at the end",
+      ])
+  }
+
+  @Test(arguments: Preset.allCases) func `has words for every run`(preset: Preset) {
+    for server in ServerKind.allCases {
+      var lines: [Story.Line] = []
+      _ = Story.tell(.drawn(preset, seed: 1, server: server), as: StreamModel.self) {
+        lines.append($0)
+      }
+      #expect(lines.allSatisfy { !$0.what.isEmpty && !$0.what.contains("Optional") })
+      #expect(lines.map(\.at) == lines.map(\.at).sorted())
+    }
+  }
+}
+
+extension Message {
+  static var sample: Message {
+    get throws {
+      Message(
+        id: UUID128(high: 1, low: 2), shop: try #require(ShopID("bakery")), user: "ann",
+        username: nil, text: "hello", createdAt: Timestamp(nanoseconds: 0),
+        position: Position(epoch: "e", offset: 7))
+    }
+  }
+}
+
+extension Facts {
+  static var sample: Facts {
+    get throws {
+      Facts(
+        now: .zero,
+        settings: StreamSettings(shop: try #require(ShopID("bakery")), policy: .messageStream),
+        server: .positions, status: LinkStatus(phase: .disconnected), isWhole: true,
+        backlog: Backlog(shown: 0, unsent: 0, unstored: 0, ahead: 0), deadline: nil,
+        currentAttempt: nil, isAwake: true, isWanted: true, isReachable: true, isSignedIn: true,
+        underWay: 0, storeFails: false, secrets: [], disk: Disk())
+    }
+  }
+}

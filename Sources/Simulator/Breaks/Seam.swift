@@ -199,9 +199,9 @@ extension StreamModel.Input {
     case .pong(_, let id): .pong(attempt, id)
     case .oversized(_, let bytes): .oversized(attempt, bytes: bytes)
     case .lost(_, let failure): .lost(attempt, failure)
-    case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,
-      .lifecycle, .woke, .credentials, .fetched, .fetchFailed, .posted, .postFailed, .loaded,
-      .loadFailed, .committed, .commitFailed, .older, .olderFailed:
+    case .open, .close, .realtime, .refresh, .reader, .loadOlder, .send, .retry, .discard,
+      .reachability, .lifecycle, .woke, .credentials, .user, .fetched, .fetchFailed, .posted,
+      .postFailed, .loaded, .loadFailed, .committed, .commitFailed, .older, .olderFailed:
       self
     }
   }

@@ -27,6 +27,7 @@ extension Refreshes: Watch {
     case .opened, .fetched, .posted, .open, .close, .realtime, .reachability, .lifecycle:
       inRow = 0
     case .refresh, .loadOlder, .send, .retry, .discard, .woke, .frame, .ping, .pong, .oversized,
+      .reader, .user,
       .loaded, .loadFailed, .committed, .commitFailed, .older, .olderFailed:
       return
     }

@@ -55,7 +55,8 @@ extension Requests: Watch {
       if forget(id) { noteVain(facts) }
     case .postFailed: noteVain(facts)
     case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,
-      .lifecycle, .woke, .credentials, .opened, .frame, .ping, .pong, .oversized, .lost, .posted,
+      .lifecycle, .woke, .credentials, .reader, .user, .opened, .frame, .ping, .pong, .oversized,
+      .lost, .posted,
       .loaded, .loadFailed, .committed, .commitFailed, .older, .olderFailed:
       return
     }
@@ -109,7 +110,8 @@ extension StreamModel.Input {
     switch self {
     case .opened, .frame, .ping, .pong, .oversized, .lost: true
     case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,
-      .lifecycle, .woke, .credentials, .fetched, .fetchFailed, .posted, .postFailed, .loaded,
+      .lifecycle, .woke, .credentials, .reader, .user, .fetched, .fetchFailed, .posted, .postFailed,
+      .loaded,
       .loadFailed, .committed, .commitFailed, .older, .olderFailed:
       false
     }

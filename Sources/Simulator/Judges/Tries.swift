@@ -31,7 +31,8 @@ extension Tries: Watch {
       end(attempt, facts)
       isDropped = facts.settings.policy.verdict(on: failure) == .retrySpread
     case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,
-      .lifecycle, .woke, .credentials, .frame, .ping, .pong, .oversized, .fetched, .fetchFailed,
+      .lifecycle, .woke, .credentials, .reader, .user, .frame, .ping, .pong, .oversized, .fetched,
+      .fetchFailed,
       .posted, .postFailed, .loaded, .loadFailed, .committed, .commitFailed, .older, .olderFailed:
       return
     }

@@ -53,9 +53,9 @@ extension StreamModel.Input {
   var isCause: Bool {
     switch self {
     case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,
-      .lifecycle, .woke, .credentials, .opened, .frame, .oversized, .lost:
+      .lifecycle, .woke, .credentials, .reader, .opened, .frame, .oversized, .lost:
       true
-    case .ping, .pong, .fetched, .fetchFailed, .posted, .postFailed, .loaded, .loadFailed,
+    case .user, .ping, .pong, .fetched, .fetchFailed, .posted, .postFailed, .loaded, .loadFailed,
       .committed, .commitFailed, .older, .olderFailed:
       false
     }
@@ -66,7 +66,8 @@ extension StreamModel.Input {
     switch self {
     case .open, .close, .realtime, .refresh, .reachability, .lifecycle, .woke, .posted: true
     case .credentials(let event): event.isNews
-    case .loadOlder, .send, .retry, .discard, .opened, .frame, .ping, .pong, .oversized, .lost,
+    case .reader, .user, .loadOlder, .send, .retry, .discard, .opened, .frame, .ping, .pong,
+      .oversized, .lost,
       .fetched, .fetchFailed, .postFailed, .loaded, .loadFailed, .committed, .commitFailed,
       .older, .olderFailed:
       false

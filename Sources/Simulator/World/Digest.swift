@@ -90,6 +90,8 @@ struct Digest {
     case .commitFailed(let id, _): mix(41, id.number)
     case .older(let messages): mix(42, UInt64(messages.count))
     case .olderFailed: mix(43)
+    case .reader(let isBehind): mix(44, isBehind ? 1 : 0)
+    case .user(let user): mix(45, UInt64(user.utf8.count))
     }
   }
 

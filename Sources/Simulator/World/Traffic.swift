@@ -128,7 +128,8 @@ extension StreamModel.Input {
       .pong(let attempt, _), .oversized(let attempt, _), .lost(let attempt, _):
       attempt
     case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,
-      .lifecycle, .woke, .credentials, .fetched, .fetchFailed, .posted, .postFailed, .loaded,
+      .lifecycle, .woke, .credentials, .reader, .user, .fetched, .fetchFailed, .posted, .postFailed,
+      .loaded,
       .loadFailed, .committed, .commitFailed, .older, .olderFailed:
       nil
     }

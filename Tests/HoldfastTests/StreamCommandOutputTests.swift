@@ -44,7 +44,8 @@ import Testing
     try await CommandProcess.scratch { directory in
       let words = [
         "stream", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
-        "--set", "standby.interval=10ms", "--duration", "500ms",
+        "--set", "standby.interval=1s", "--set", "retry.windows=100/1m",
+        "--set", "retry.spread=1ms", "--duration", "6s",
       ]
       let token = ["HOLDFAST_TOKEN": "any.good.token"]
       let plain = try await CommandProcess.run(words, environment: token)

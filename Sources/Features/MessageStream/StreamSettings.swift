@@ -34,7 +34,7 @@ public struct StreamSettings: Sendable, Hashable, Codable {
 
   /// Messages that may wait for the store; beyond, they are left to a later catch-up.
   public static let unstored = 2000
-  /// Offsets known beyond the cursor; beyond, they are not remembered, and the catch-up brings them.
+  /// Offsets known beyond the cursor; those over it are left to the catch-up.
   public static let offsetsAhead = 10_000
 
   public init(shop: ShopID, policy: LinkPolicy, user: String? = nil) {

@@ -27,7 +27,9 @@ public struct Finding: Sendable, Hashable, Codable {
     case unhealed
   }
 
+  /// Which promise was broken.
   public var kind: Kind
+  /// When, on the clock of the world.
   public var at: Instant
   /// For people: what was expected and what was seen.
   public var detail: String

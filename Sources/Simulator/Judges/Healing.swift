@@ -2,8 +2,8 @@ import LinkCore
 import LinkWire
 import MessageStream
 
-/// Once nothing goes wrong any more everything becomes whole within a stated time, and a stream that
-/// was left waits for nothing.
+/// Once nothing goes wrong any more everything becomes whole within a stated time, and a stream
+/// that was left waits for nothing.
 struct Healing {
   private(set) var found = Findings()
   private var calm: Instant?
@@ -33,9 +33,10 @@ extension Healing: Watch {
   /// The run is over.
   mutating func conclude(_ facts: Facts) {
     if calm != nil, !isWhole {
+      let limit = facts.settings.calmLimit.components.seconds
       found.add(
         .unhealed, at: facts.now,
-        "not whole within \(facts.settings.calmLimit.components.seconds) s of calm: \(facts.status.words), "
+        "not whole within \(limit) s of calm: \(facts.status.words), "
           + "\(facts.disk.outbox.count) to send")
     }
     if isLeft, let deadline = facts.deadline {

@@ -10,7 +10,9 @@ public enum ServerKind: String, Sendable, Hashable, Codable, CaseIterable {
 public struct Plan: Sendable, Hashable, Codable {
   /// The start of all chance in the run.
   public var seed: UInt64
+  /// Which contract the server speaks.
   public var server: ServerKind
+  /// How the network is by itself.
   public var weather: Weather
   /// What happens, by time.
   public var actions: [Planned]
@@ -30,7 +32,9 @@ public struct Plan: Sendable, Hashable, Codable {
 
 /// One action and its time from the beginning of the run.
 public struct Planned: Sendable, Hashable, Codable {
+  /// From the beginning of the run.
   public var at: Duration
+  /// What happens then.
   public var action: Action
 
   public init(at: Duration, _ action: Action) {
@@ -64,8 +68,11 @@ public struct Weather: Sendable, Hashable, Codable {
   public var equalStamps = 0.0
   /// Messages in the log before the run begins.
   public var history = 60
+  /// Messages in each page of older ones that the client asks for.
   public var historyPage = 50
+  /// Messages in each page of its catch-ups.
   public var catchUpPage = 100
+  /// Messages that it keeps in memory.
   public var memory = 1000
   /// How much faster than the world's clock the phone's wall clock runs.
   public var wallDrift = 0.0

@@ -59,8 +59,6 @@ struct Digest {
     case .close: mix(21)
     case .realtime(let isOn): mix(22, isOn ? 1 : 0)
     case .refresh: mix(23)
-    case .reader(let isBehind): mix(46, isBehind ? 1 : 0)
-    case .user(let name): mix(47, UInt64(name.utf8.count))
     case .loadOlder: mix(24)
     case .send(let text, _, _): mix(25, UInt64(text.utf8.count))
     case .retry(let id), .discard(let id): mix(id)
@@ -75,9 +73,7 @@ struct Digest {
     case .ping(let attempt): mix(32, attempt.number)
     case .pong(let attempt, let id): mix(33, attempt.number, id)
     case .oversized(let attempt, let bytes): mix(34, attempt.number, bytes)
-    case .lost(let attempt, let failure):
-      mix(35, attempt.number)
-      if case .http(let status, _, _) = failure { mix(UInt64(status)) }
+    case .lost(let attempt, let failure): mix(35, attempt.number, Self.status(failure))
     case .fetched(let id, let page):
       mix(36, id.number, UInt64(page.messages.count))
       if let last = page.messages.last { mix(last.id) }
@@ -92,7 +88,13 @@ struct Digest {
     case .commitFailed(let id, _): mix(41, id.number)
     case .older(let messages): mix(42, UInt64(messages.count))
     case .olderFailed: mix(43)
+    case .reader(let isBehind): mix(44, isBehind ? 1 : 0)
+    case .user(let user): mix(45, UInt64(user.utf8.count))
     }
+  }
+
+  private static func status(_ failure: LinkFailure) -> UInt64 {
+    if case .http(let status, _, _) = failure { UInt64(status) } else { 0 }
   }
 
   private mutating func note(_ effects: [StreamModel.Effect]) {

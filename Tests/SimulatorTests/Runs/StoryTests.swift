@@ -46,7 +46,8 @@ struct StoryTests {
         "0:02:03.000  server   accepts “hello” (e:7)",
         "0:03:04.500  plan     the server crashes, and is back after 1 min 30 s",
         "0:04:06.000  disk     keeps 1 message, 1 of them new, cursor at e:7",
-        "0:05:07.500  network  connection 2 brings “hello” (e:7) (late: it belongs to an older attempt)",
+        "0:05:07.500  network  connection 2 brings “hello” (e:7) "
+          + "(late: it belongs to an older attempt)",
         "0:06:09.000  plan     calm: from now on nothing goes wrong any more",
       ])
   }

@@ -48,6 +48,28 @@ struct RestTests {
     #expect(count.value == 1)
   }
 
+  @Test func `a POST that gets no answer is sent once, and its failure told`() async throws {
+    let posts = Counter()
+    let server = try TestServer { peer in
+      while let (head, _) = peer.request() {
+        guard head.method == "POST" else {
+          peer.answer(200, [], "ok")
+          continue
+        }
+        posts.add()
+        return
+      }
+    }
+    let network = try CurlNetwork()
+    for _ in 0..<3 {
+      _ = try await network.send(.to(server.url))
+      await #expect(throws: LinkFailure.self) {
+        try await network.send(.to(server.url, method: "POST", body: [1]))
+      }
+    }
+    #expect(posts.value == 3)
+  }
+
   @Test func `the connection ends with the network`() async throws {
     let (ends, end) = AsyncStream<Void>.makeStream()
     let server = try TestServer { peer in

@@ -105,6 +105,12 @@ extension Easy {
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
     set(CURLOPT_ACCEPT_ENCODING, "")
+    if !request.method.isIdempotent {
+      // On a connection that ended while it was kept libcurl repeats a request by itself, although
+      // the server may have acted upon it; never on a new one.
+      set(CURLOPT_FRESH_CONNECT, 1)
+      set(CURLOPT_FORBID_REUSE, 1)
+    }
     guard request.method.isToken else { throw .local(detail: "The method is no HTTP token.") }
     if request.method == "HEAD" {
       set(CURLOPT_NOBODY, 1)
@@ -133,6 +139,11 @@ extension Easy {
 }
 
 extension StringProtocol {
+  /// RFC 9110 section 9.2.2: may be repeated without being asked.
+  fileprivate var isIdempotent: Bool {
+    ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains { $0 == self }
+  }
+
   /// RFC 9110 section 5.6.2.
   var isToken: Bool {
     !isEmpty

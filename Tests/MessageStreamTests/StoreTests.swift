@@ -160,4 +160,22 @@ struct StoreTests {
     world.pass(.seconds(5))
     #expect(world.status.state == .connected)
   }
+
+  @Test(arguments: [StoreFailure.full(detail: ""), .locked(detail: "")])
+  func `a message is told to wait once the store has it`(failure: StoreFailure) {
+    var world = StreamWorld.connected(.ours)
+    let told: (StreamWorld) -> Int = { world in
+      world.ledger.updates.count { if case .outbox = $0 { true } else { false } }
+    }
+    world.disk.failure = failure
+    world.send("hello")
+    world.pass(.seconds(40))
+    #expect(told(world) == 0)
+    #expect(world.model.outbox.unstoredCount == 1)
+    world.disk.failure = nil
+    world.pass(.seconds(31))
+    #expect(told(world) == 1)
+    #expect(world.model.outbox.unstoredCount == 0)
+    #expect(world.accepted == ["hello": 1])
+  }
 }

@@ -45,6 +45,11 @@ public struct Outbox: Sendable, Hashable {
     entries.contains { if case .queued = $0.state { !unstored.contains($0.id) } else { false } }
   }
 
+  /// How many entries the store does not hold: they end with the process.
+  public var unstoredCount: Int { unstored.count }
+
+  func isStored(_ id: UUID128) -> Bool { !unstored.contains(id) }
+
   subscript(id: UUID128) -> OutboxEntry? { entries.first { $0.id == id } }
 
   /// Takes over what an earlier run left: each may have been tried, and answered to nobody.
@@ -59,7 +64,13 @@ public struct Outbox: Sendable, Hashable {
     unstored.insert(entry.id)
   }
 
-  mutating func stored(_ id: UUID128) { unstored.remove(id) }
+  /// The store has an entry. What waits to be sent since then, to be shown.
+  mutating func stored(_ id: UUID128) -> OutboxEntry? {
+    guard unstored.remove(id) != nil, let entry = self[id], case .queued = entry.state else {
+      return nil
+    }
+    return entry
+  }
 
   mutating func remove(_ id: UUID128) {
     entries.removeAll { $0.id == id }

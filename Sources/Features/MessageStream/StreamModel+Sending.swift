@@ -17,9 +17,9 @@ extension StreamModel {
       step.show(.outbox(refused))
       return
     }
+    // Shown as soon as the store has it: what is told to wait must outlive this process.
     outbox.add(entry)
     writer.put(entry)
-    step.show(.outbox(entry))
   }
 
   mutating func retry(_ id: UUID128, _ step: inout Step) {

@@ -105,7 +105,7 @@ public final class ShopStream: Sendable, AsyncSequence {
     }
   }
 
-  /// Sends a message; it is kept until the server has it, and shown at once as an outbox update.
+  /// Sends a message; kept until the server has it, and shown as an outbox update once stored.
   public func send(_ text: String, parent: MessageID? = nil) {
     command(.send(text: text, parent: parent, at: clock.wall))
   }

@@ -155,4 +155,62 @@ import Testing
     return try Database(
       path: file.path, access: access, busyTimeout: .zero, schema: schema)
   }
+
+  @Test(arguments: [false, true])
+  func `a file that is deleted or replaced under an open store fails every call`(
+    isReplaced: Bool
+  ) async throws {
+    let scratch = try Scratch()
+    let shop = try Sample.shop()
+    let store = try await SQLiteTimelineStore.open(in: scratch.path)
+    let log = try await SQLiteMessageLog.open(in: scratch.path)
+    let change = TimelineChange(messages: [Sample.message(1, in: shop)])
+    _ = try await store.commit(change, to: shop)
+    for name in ["timeline.sqlite", "messages.sqlite"] {
+      let bytes = try scratch.bytes(of: name)
+      try FileManager.default.removeItem(atPath: scratch.path + "/" + name)
+      if isReplaced { try scratch.write(bytes, to: name) }
+    }
+    #expect(try await failure { try await store.commit(change, to: shop) } == .denied)
+    #expect(try await failure { try await store.load(shop, limit: 1) } == .denied)
+    #expect(
+      try await failure {
+        try await log.append(Sample.message(1, in: shop), idempotencyKey: nil)
+      } == .denied)
+    #expect(
+      try await failure { try await log.page(.page(number: 1, limit: 1), of: shop) } == .denied)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `what is no regular file is refused at once`() async throws {
+    let scratch = try Scratch()
+    #expect(unsafe mkfifo(scratch.path + "/timeline.sqlite", 0o600) == 0)
+    for access in [StoreAccess.read, .write] {
+      #expect(
+        try await failure {
+          try await SQLiteTimelineStore.open(in: scratch.path, access: access)
+        } == .denied)
+    }
+  }
+
+  @Test func `a new epoch keeps the messages and forgets the positions`() async throws {
+    let scratch = try Scratch()
+    let shop = try Sample.shop()
+    let log = try await SQLiteMessageLog.open(in: scratch.path)
+    for number in 1...3 as ClosedRange<UInt64> {
+      _ = try await log.append(Sample.message(number, in: shop), idempotencyKey: nil)
+    }
+    let before = try await log.head(of: shop)
+    await log.close()
+    let again = try await SQLiteMessageLog.open(in: scratch.path, newEpoch: true)
+    let after = try await again.head(of: shop)
+    #expect(after.offset == before.offset)
+    #expect(after.epoch != before.epoch)
+    let page = try await again.page(.after(before, limit: 10), of: shop)
+    #expect(!page.recovered)
+    #expect(page.messages.map(\.id) == (1...3).map { Sample.message($0, in: shop).id })
+    await again.close()
+    let third = try await SQLiteMessageLog.open(in: scratch.path)
+    #expect(try await third.head(of: shop) == after)
+  }
 }

@@ -1,6 +1,12 @@
 import CSQLite
 import LinkWire
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// One connection to one SQLite file. Not for two threads at a time: a store owns it.
 @safe final class Database {
   /// What a commit survives once it returned.
@@ -13,6 +19,7 @@ import LinkWire
 
   private let handle: OpaquePointer
   private let path: String
+  private let identity: FileIdentity?
   private var statements: [String: Statement] = [:]
 
   /// Set between transactions only.
@@ -23,6 +30,7 @@ import LinkWire
     path: String, access: StoreAccess, busyTimeout: Duration, schema: Schema
   ) throws(StoreFailure) {
     self.path = path
+    identity = FileIdentity(of: path)
     let mode = access == .write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
     var opened: OpaquePointer?
     let code = unsafe sqlite3_open_v2(
@@ -95,6 +103,12 @@ import LinkWire
   func transaction<Value>(
     write: Bool, _ body: () throws(StoreFailure) -> Value
   ) throws(StoreFailure) -> Value {
+    // SQLite would go on with a file that has no name any more, and whose content nobody finds.
+    guard FileIdentity(of: path) == identity else {
+      throw .denied(
+        detail: "\(path) was moved, deleted or replaced while it was open. Put it back, or start "
+          + "again with what is there.")
+    }
     try execute(write ? "BEGIN IMMEDIATE" : "BEGIN")
     do {
       let value = try body()
@@ -127,5 +141,18 @@ import LinkWire
     throw storeFailure(
       code: code, system: system ? unsafe sqlite3_system_errno(handle) : 0,
       text: unsafe String(cString: sqlite3_errmsg(handle)), path: path)
+  }
+}
+
+/// Which file a path names, whatever other name it has.
+private struct FileIdentity: Equatable {
+  private let device: dev_t
+  private let number: ino_t
+
+  /// `nil` where there is no file.
+  init?(of path: String) {
+    var found = stat()
+    guard unsafe stat(path, &found) == 0 else { return nil }
+    (device, number) = (found.st_dev, found.st_ino)
   }
 }

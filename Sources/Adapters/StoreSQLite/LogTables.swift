@@ -32,6 +32,11 @@ struct LogTables {
     self.epoch = epoch
   }
 
+  /// Begins a new epoch over the same messages: positions given out before mean nothing now.
+  static func beginEpoch(_ database: Database) throws(StoreFailure) {
+    try database.run("UPDATE log SET epoch = lower(hex(randomblob(8)))")
+  }
+
   func head(of shop: ShopID) throws(StoreFailure) -> Position {
     let found = try database.query(
       "SELECT coalesce(max(offset), 0) FROM messages WHERE shop = ?", [.text(shop.text)]

@@ -6,7 +6,7 @@ public import LinkWire
 /// An append that returned survives a power cut: the write-ahead log is synced at each commit, and
 /// appends that wait together share one. The epoch is drawn at random when the file is made; a file
 /// put back from a backup keeps it, so positions given out after the backup are then unknown or,
-/// once the log grew past them, wrong.
+/// once the log grew past them, wrong, unless it is opened with `newEpoch`.
 public actor SQLiteMessageLog: MessageLog {
   /// An append that waits for the next commit.
   private struct Waiting {
@@ -32,24 +32,27 @@ public actor SQLiteMessageLog: MessageLog {
   ///   - name: The file's name without `.sqlite`.
   ///   - access: `.write` holds an advisory lock on `name.lock`; `.read` works beside a writer.
   ///   - busyTimeout: How long to wait for a foreign program that uses the file.
+  ///   - newEpoch: Whether a new epoch begins over the same messages, after a backup was put back.
   /// - Throws: `.locked` when another process writes, `.fromTheFuture`, `.corrupt`, `.denied`,
   ///   `.full`. A file that cannot be used is left as it is.
   public static func open(
     in directory: String, named name: String = "messages", access: StoreAccess = .write,
-    busyTimeout: Duration = .seconds(2)
+    busyTimeout: Duration = .seconds(2), newEpoch: Bool = false
   ) async throws(StoreFailure) -> SQLiteMessageLog {
     let log = SQLiteMessageLog()
     try await log.connect(
-      StoreFile(directory: directory, name: name), access: access, busyTimeout: busyTimeout)
+      StoreFile(directory: directory, name: name), access: access, busyTimeout: busyTimeout,
+      newEpoch: newEpoch)
     return log
   }
 
   private func connect(
-    _ file: StoreFile, access: StoreAccess, busyTimeout: Duration
+    _ file: StoreFile, access: StoreAccess, busyTimeout: Duration, newEpoch: Bool
   ) throws(StoreFailure) {
     lock = try file.claim(for: access)
     let database = try Database(
       path: file.path, access: access, busyTimeout: busyTimeout, schema: LogTables.schema)
+    if newEpoch { try LogTables.beginEpoch(database) }
     tables = try LogTables(database)
   }
 

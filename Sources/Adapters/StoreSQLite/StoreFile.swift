@@ -53,6 +53,7 @@ struct StoreFile {
       return
     }
     guard errno == EEXIST else { throw Self.failure(of: "create", path, code: errno) }
+    try demandFile()
     for file in [path, path + "-wal", path + "-shm"] {
       guard unsafe chmod(file, 0o600) != 0, errno != ENOENT else { continue }
       throw Self.failure(of: "restrict", file, code: errno)
@@ -61,11 +62,21 @@ struct StoreFile {
 
   /// Refuses where there is nothing to read.
   private func expect() throws(StoreFailure) {
-    guard unsafe access(path, R_OK) != 0 else { return }
+    guard unsafe access(path, R_OK) != 0 else { return try demandFile() }
     if errno == ENOENT {
       throw .denied(detail: "There is no store at \(path); check the directory.")
     }
     throw Self.failure(of: "read", path, code: errno)
+  }
+
+  /// Refuses what is there and no file: to open a pipe could wait for ever.
+  private func demandFile() throws(StoreFailure) {
+    var found = stat()
+    guard unsafe stat(path, &found) == 0 else {
+      throw Self.failure(of: "read", path, code: errno)
+    }
+    guard found.st_mode & S_IFMT != S_IFREG else { return }
+    throw .denied(detail: "\(path) is no regular file; choose another directory.")
   }
 
   /// Makes what is missing of the directory, for its owner only (0700).

@@ -196,12 +196,12 @@ extension StreamNotice {
   /// What is known beyond it.
   var detail: String? {
     switch self {
-    case .malformed(let error): StreamReason.text(error)
+    case .malformed(let error): error.description
     case .rejected(let count): "\(count) entries of a page"
     case .unknownType(let type): type
     case .oversized(let bytes): "\(bytes) bytes"
     case .fetchFailed(let failure), .security(let failure): StreamReason.text(failure)
-    case .store(let failure): StreamReason.text(failure)
+    case .store(let failure): failure.description
     case .draining(let window): "the server closes within \(window.text)"
     case .newEpoch(let position): position.description
     case .storeRecovered, .signIn, .forbidden: nil

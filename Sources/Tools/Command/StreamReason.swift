@@ -1,5 +1,4 @@
 import LinkCore
-import LinkWire
 
 /// Causes in one stable word for scripts, and in a few for people.
 enum StreamReason {
@@ -62,29 +61,6 @@ enum StreamReason {
       detail.isEmpty ? word(failure) : "\(word(failure)): \(detail)"
     case .timeout(let phase): "\(word(failure)): \(phase.rawValue)"
     case .refused, .reset, .ended, .captivePortal: word(failure)
-    }
-  }
-
-  static func text(_ failure: StoreFailure) -> String {
-    switch failure {
-    case .full(let detail), .locked(let detail), .corrupt(let detail), .denied(let detail),
-      .other(let detail):
-      detail
-    case .fromTheFuture(let found, let supported):
-      "it has format \(found), and this program knows up to \(supported)"
-    }
-  }
-
-  static func text(_ error: MessageError) -> String {
-    switch error {
-    case .malformed(let detail): detail
-    case .missing(let field): "\(field) is missing"
-    case .wrongType(let field): "\(field) is of another type"
-    case .badIdentifier(let field): "\(field) is no identifier"
-    case .badDate(let field): "\(field) is no date"
-    case .wrongShop(let found): "it belongs to shop \(found)"
-    case .frameTooLong(let bytes): "its frame has \(bytes) bytes"
-    case .textTooLong(let characters): "its text has \(characters) characters"
     }
   }
 }

@@ -13,7 +13,7 @@ public struct MessageLimits: Sendable, Hashable {
 }
 
 /// Why bytes from the other side are no message, page or token.
-public enum MessageError: Error, Sendable, Hashable, Codable {
+public enum MessageError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
   /// No JSON, or not of the expected form.
   case malformed(detail: String)
   /// A required member is absent, `null` or, where that says nothing, empty.
@@ -30,6 +30,20 @@ public enum MessageError: Error, Sendable, Hashable, Codable {
   case frameTooLong(bytes: Int)
   /// Over `MessageLimits.maxCharacters`, in Unicode scalars.
   case textTooLong(characters: Int)
+
+  /// The error in a few words for people.
+  public var description: String {
+    switch self {
+    case .malformed(let detail): detail
+    case .missing(let field): "\(field) is missing"
+    case .wrongType(let field): "\(field) is of another type"
+    case .badIdentifier(let field): "\(field) is no identifier"
+    case .badDate(let field): "\(field) is no date"
+    case .wrongShop(let found): "it belongs to shop \(found)"
+    case .frameTooLong(let bytes): "its frame has \(bytes) bytes"
+    case .textTooLong(let characters): "its text has \(characters) characters"
+    }
+  }
 
   /// The same error with each text that stands in it changed.
   public func mapText(_ change: (String) -> String) -> MessageError {

@@ -49,6 +49,31 @@ private struct Served {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct CommandServeTests {
+  @Test func `a new epoch begins when it is told so, and stays`() async throws {
+    try await CommandProcess.scratch { directory in
+      var epochs: [String] = []
+      for words in [[], ["--new-epoch"], []] {
+        let process = try CommandProcess.start(
+          ["serve", "--port", "0", "--json", "--data", directory + "/data"] + words)
+        #expect(await LineReader(process.lines).next().contains("listening"))
+        process.signal(SIGTERM)
+        #expect(await process.exit() == 0)
+        let shell = try LabProcess([
+          "python3", "-c",
+          """
+          import sqlite3
+          print(sqlite3.connect('\(directory)/data/messages.sqlite').execute(
+            'select epoch from log').fetchone()[0])
+          """,
+        ])
+        epochs += await CommandProcess.outcome(of: shell).output
+      }
+      #expect(epochs.count == 3)
+      #expect(epochs[0] != epochs[1])
+      #expect(epochs[1] == epochs[2])
+    }
+  }
+
   @Test func `serves until it is told to end, and drains first`() async throws {
     try await CommandProcess.scratch { directory in
       let served = try await Served(data: directory + "/data")

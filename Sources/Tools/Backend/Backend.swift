@@ -158,7 +158,8 @@ public actor Backend {
       configuration.database
       ?? BackendConfiguration.Database(directory: configuration.dataDirectory, name: "messages")
     do {
-      return try await SQLiteMessageLog.open(in: database.directory, named: database.name)
+      return try await SQLiteMessageLog.open(
+        in: database.directory, named: database.name, newEpoch: configuration.beginsNewEpoch)
     } catch {
       throw .store(error)
     }

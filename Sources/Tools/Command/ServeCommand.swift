@@ -46,6 +46,14 @@ enum ServeCommand {
   private static let noStream = Parameter.flag(
     "no-stream", "answer 503 to every socket, so that clients must poll")
 
+  private static let newEpoch = Parameter.flag(
+    "new-epoch",
+    "begin a new epoch over the same messages: give it once, after a backup was put back, so that "
+      + "clients that saw more fetch what came since")
+  private static let postsPerSecond = Parameter.option(
+    "posts-per-second", .integer("N", 1...1_000), default: 20,
+    "messages that a user may post in a second, and twice as many at once")
+
   static var command: Command {
     Command(
       "serve", "run the backend of shop messages",
@@ -68,7 +76,8 @@ enum ServeCommand {
           "on every address, with TLS"),
       ],
       takes: host, port, Shared.data, database, certificate, key, pingInterval, pongTimeout,
-      maxMessageBytes, maxPerAddress, drainWindow, plain, noStream, Shared.json, action: run)
+      maxMessageBytes, maxPerAddress, postsPerSecond, drainWindow, newEpoch, plain, noStream,
+      Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
@@ -140,6 +149,9 @@ enum ServeCommand {
     configuration.policy.pingInterval = call[pingInterval]
     configuration.policy.pongWait = call[pongTimeout]
     configuration.policy.limits.maxFrameBytes = call[maxMessageBytes]
+    configuration.policy.postInterval = .seconds(1) / call[postsPerSecond]
+    configuration.policy.postBurst = call[postsPerSecond] * 2
+    configuration.beginsNewEpoch = call[newEpoch]
     configuration.policy.dialect = call[plain] ? .plain : .positions
     configuration.policy.offersStream = !call[noStream]
     guard call[pongTimeout] > call[pingInterval] else {

@@ -162,4 +162,20 @@ import Testing
   @Test func `the store that leaves no trace keeps the contract of stores`() async throws {
     try await timelineStoreContract { Platform.memoryStore() }
   }
+
+  @Test(arguments: [
+    (#"printf '\377' | X send S -"#, "standard input is no UTF-8"),
+    (#"X send S "$(printf 'a\377')""#, "an argument is no UTF-8"),
+    (#"X send S '  '"#, "the message is blank"),
+    (#"printf ' \n' | X send S -"#, "standard input holds no message"),
+  ])
+  func `what is no text is refused`(script: String, cause: String) async throws {
+    let line = script.replacing("X", with: CommandProcess.path)
+      .replacing("S", with: "--server http://127.0.0.1:1 --shop bakery")
+    let outcome = await CommandProcess.outcome(
+      of: try LabProcess(
+        ["bash", "-c", line], environment: ["HOLDFAST_TOKEN": "any.good.token"]))
+    #expect(outcome.status == 2)
+    #expect(outcome.errors.first?.contains(cause) == true)
+  }
 }

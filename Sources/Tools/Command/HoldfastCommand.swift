@@ -38,13 +38,33 @@ struct HoldfastCommand {
 
   static func main() async {
     let words = Array(CommandLine.arguments.dropFirst())
+    outliveSignals(of: words.first)
+    let isText = areTexts()
     // Before anything else: until here every user of this machine can read a token among them.
     StreamSecrets.hide()
     Console.ignoreBrokenPipes()
+    guard isText else {
+      Console.abandon("holdfast: an argument is no UTF-8", with: .usage)
+    }
     let code = await Program(root, version: version).run(words) { name in
       guard let value = unsafe getenv(name) else { return nil }
       return unsafe String(cString: value)
     }
     exit(code.rawValue)
+  }
+
+  /// Keeps signals that these commands obey later from ending the process until then.
+  private static func outliveSignals(of command: String?) {
+    let obeyed: [String: [Int32]] = ["stream": [SIGHUP, SIGUSR1, SIGUSR2], "serve": [SIGHUP]]
+    // A handler, since libdispatch makes threads that do not block what others block.
+    for number in command.flatMap({ obeyed[$0] }) ?? [] { _ = signal(number) { _ in } }
+  }
+
+  /// Whether all arguments are UTF-8, since Swift repairs those that are not.
+  private static func areTexts() -> Bool {
+    (1..<max(1, Int(CommandLine.argc))).allSatisfy { index in
+      guard let word = unsafe CommandLine.unsafeArgv[index] else { return true }
+      return unsafe String(validatingCString: word) != nil
+    }
   }
 }

@@ -70,11 +70,16 @@ enum SendCommand {
   private static func message(_ text: String) throws(CommandFailure) -> String {
     var content = text
     if text == "-" {
-      content = String(decoding: try TextFile.read("-", atMost: InputLine.longest), as: UTF8.self)
+      let bytes = try TextFile.read("-", atMost: InputLine.longest)
+      guard let text = String(validating: bytes, as: UTF8.self) else {
+        throw CommandFailure(.usage, "standard input is no UTF-8", remedy: "convert it first")
+      }
+      content = text
       while content.last?.isNewline == true { content.removeLast() }
     }
-    guard !content.isEmpty else {
-      throw CommandFailure(.usage, "standard input holds no message", remedy: "give it some text")
+    guard content.contains(where: { !$0.isWhitespace }) else {
+      let place = text == "-" ? "standard input holds no message" : "the message is blank"
+      throw CommandFailure(.usage, place, remedy: "give it some text")
     }
     if let fault = StreamText.fault(of: content) {
       throw CommandFailure(

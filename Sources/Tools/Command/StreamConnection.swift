@@ -163,6 +163,10 @@ struct ServerAddress: Equatable {
       authority.first == "["
       ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" }
     guard !host.isEmpty else { throw Self.fault("it names no host") }
+    let rest = authority.dropFirst(host.count + (authority.first == "[" ? 2 : 0))
+    guard rest.isEmpty || Self.isPort(rest) else {
+      throw Self.fault("its port must be a number from 1 to 65535")
+    }
     self.host = String(host)
     url = "\(scheme)://\(parts[1])"
     guard scheme == "https" || allowsPlaintext || Self.isLoopback(host.lowercased()) else {
@@ -170,6 +174,13 @@ struct ServerAddress: Equatable {
         .usage, "http:// to \(host) would let everybody on the way read the token",
         remedy: "use https://, or add --allow-plaintext")
     }
+  }
+
+  private static func isPort(_ rest: Substring) -> Bool {
+    guard rest.first == ":", rest.dropFirst().allSatisfy({ $0.isASCII && $0.isNumber }) else {
+      return false
+    }
+    return UInt16(rest.dropFirst()).map { $0 > 0 } ?? false
   }
 
   private static func isLoopback(_ host: String) -> Bool {

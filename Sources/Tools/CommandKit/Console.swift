@@ -60,11 +60,11 @@ public struct Console: Sendable {
   /// Prints bytes as they are, for a terminal; false when it takes none any more.
   public static func raw(_ text: String) -> Bool { write(text, to: STDOUT_FILENO) == 0 }
 
-  /// Ends the process with 1, after a line that is printed only if somebody takes it at once.
-  public static func abandon(_ text: String) -> Never {
+  /// Ends the process, after a line that is printed only if somebody takes it at once.
+  public static func abandon(_ text: String, with code: ExitCode = .failed) -> Never {
     var waiting = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
     if unsafe poll(&waiting, 1, 0) > 0 { _ = write(text + "\n", to: STDERR_FILENO) }
-    _exit(ExitCode.failed.rawValue)
+    _exit(code.rawValue)
   }
 
   /// Calls `stuck` when output still waits for a reader after 2 s, for who was told to end.

@@ -1,6 +1,8 @@
 import Foundation
 import HoldfastBackend
 import HoldfastTestKit
+import LinkRuntime
+import LinkWire
 import Testing
 
 /// With which status `stream` and `send` end.
@@ -145,6 +147,8 @@ import Testing
       ["--server", "https://example.com", "--token", "a", "--token-file", "b"],
       "only one of --token, --token-file and --token-command can be given"
     ),
+    (["--server", "http://127.0.0.1:99999", "--token", "a"], "a number from 1 to 65535"),
+    (["--server", "https://[::1]:x", "--token", "a"], "a number from 1 to 65535"),
     (["--server", "https://example.com", "--token", "two words"], "the token holds no token"),
     (
       ["--server", "https://example.com", "--token", "a", "--set", "retry.frist=1s"],
@@ -191,4 +195,71 @@ import Testing
     #expect(made.status == 0)
     return certificate
   }
+
+  @Test func `a time that is over before all is done is a failure`() async throws {
+    try await CommandProcess.scratch { directory in
+      let outcome = try await CommandProcess.run(
+        "stream", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
+        "--once", "--duration", "500ms", "--set", "failure.refused=retry",
+        environment: ["HOLDFAST_TOKEN": "any.good.token"])
+      #expect(outcome.status == 6)
+      #expect(outcome.errors.first?.contains("the server cannot be reached (refused)") == true)
+    }
+  }
+
+  @Test func `one that shall catch up once ends when its socket stands and pages cannot be read`()
+    async throws
+  {
+    try await CommandProcess.scratch { directory in
+      let backend = Backend(
+        BackendConfiguration(dataDirectory: directory + "/server"), store: UnreadablePages())
+      let address = try await backend.start()
+      let shop = try #require(ShopID("bakery"))
+      let token = try await backend.issueToken(
+        user: "ann", name: "Ann", shops: [shop], ttl: .seconds(600))
+      let outcome = try await CommandProcess.run(
+        "stream", "--server", address.url, "--shop", "bakery", "--data", directory + "/client",
+        "--once", environment: ["HOLDFAST_TOKEN": token])
+      await backend.kill()
+      #expect(outcome.status != 0)
+      #expect(!(outcome.output + outcome.errors).contains { $0.contains("detail:") })
+    }
+  }
+
+  @Test func `signals that come before it obeys them do not end it`() async throws {
+    try await CommandProcess.scratch { directory in
+      let pipe = directory + "/token"
+      #expect(unsafe mkfifo(pipe, 0o600) == 0)
+      let stream = CommandEvents(
+        try CommandProcess.start([
+          "stream", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
+          "--json", "--token-file", pipe,
+        ]))
+      // Opens once the command reads the other end, which is before it obeys anything.
+      let writer = try #require(FileHandle(forWritingAtPath: pipe))
+      for signal in [SIGHUP, SIGUSR1, SIGUSR2] { stream.process.signal(signal) }
+      try writer.write(contentsOf: Data("any.good.token".utf8))
+      try writer.close()
+      #expect(await stream.line(with: "fetch-failed") != "")
+      #expect(await stream.end().status == 0)
+    }
+  }
+}
+
+/// A log whose newest message can be had, and no more than that.
+private struct UnreadablePages: MessageLog {
+  func append(_ message: Message, idempotencyKey key: UUID128?) throws(StoreFailure) -> Appended {
+    throw .other(detail: "appends fail")
+  }
+
+  func page(_ query: PageQuery, of shop: ShopID) throws(StoreFailure) -> Page {
+    guard query == .page(number: 1, limit: 1) else { throw .other(detail: "pages fail") }
+    return Page(messages: [], hasNext: false, head: head(of: shop))
+  }
+
+  func count(_ query: PageQuery, of shop: ShopID) throws(StoreFailure) -> UInt64 { 1 }
+
+  func head(of shop: ShopID) -> Position { Position(epoch: "e", offset: 5) }
+
+  func close() {}
 }

@@ -10,7 +10,10 @@ import Testing
   @Test func `reads no further than lines can be taken`() async throws {
     try await CommandProcess.scratch { directory in
       let stream = CommandEvents(try piped("yes", Self.words(directory)))
-      for _ in 1...Self.limit { #expect(await stream.line(with: #""event":"outbox""#) != "") }
+      // Tries that fail tell of the first ones again.
+      for _ in 1...Self.limit {
+        #expect(await stream.line(with: #""event":"outbox""#, #""tries":0"#) != "")
+      }
       // One more would be refused, were it taken.
       let (rest, _) = await stream.end()
       #expect(rest.filter { $0.contains(#""state":"failed""#) } == [])
@@ -93,5 +96,27 @@ import Testing
     return try LabProcess(
       ["bash", "-c", "exec \(line) < <(\(source) 2> /dev/null)"],
       environment: ["HOLDFAST_TOKEN": "any.good.token"].merging(environment) { $1 })
+  }
+
+  @Test func `a line that could not be stored ends it with 1, and is not told as queued`()
+    async throws
+  {
+    try await CommandProcess.scratch { directory in
+      let stream = CommandEvents(
+        try LabProcess(
+          [CommandProcess.path] + Self.words(directory),
+          environment: ["HOLDFAST_TOKEN": "any.good.token"]))
+      stream.process.send("first")
+      #expect(await stream.line(with: "outbox", "first") != "")
+      try FileManager.default.removeItem(atPath: directory + "/timeline.sqlite")
+      stream.process.send("second")
+      let (lines, status) = await stream.rest()
+      #expect(status == 1)
+      #expect(!lines.contains { $0.contains("second") })
+      #expect(lines.contains { $0.contains(#""kind":"store""#) })
+      var errors: [String] = []
+      for await line in stream.process.diagnostics { errors.append(line) }
+      #expect(errors.contains { $0.contains("a message was not stored") })
+    }
   }
 }

@@ -4,6 +4,7 @@ import LinkCore
 import LinkRuntime
 import LinkWire
 import MessageStream
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -23,13 +24,13 @@ enum StreamCommand {
   private static let once = Parameter.flag(
     "once",
     "end when it is caught up and all that was to be sent is answered: with 0, or 1 when some was "
-      + "not sent, or 6 when the server cannot be reached")
+      + "not sent or stored, or 6 when the server cannot be reached")
   private static let older = Parameter.option(
     "older", .integer("N", 0...10_000), default: 0,
     "first fetch as many messages that are older than those shown")
   private static let duration = Parameter.optional(
     "duration", .duration(.milliseconds(1) ... .seconds(366 * 86_400)), usual: "for ever",
-    "end after this long, with 0")
+    "end after this long, with 0; with --once, when that is not done by then, as when it cannot be")
 
   static var command: Command {
     Command(
@@ -43,7 +44,8 @@ enum StreamCommand {
         """,
         """
         Standard input is read no faster than the server takes its lines: at most 1,000 wait. A \
-        line over 10,000 characters is refused with a notice.
+        line over 10,000 characters is refused with a notice. Lines that could not be stored, as on \
+        a full disk, make its end one with 1.
         """,
         StreamEvents.details, StreamConnection.details,
       ],
@@ -132,10 +134,8 @@ enum StreamCommand {
   ) async -> CommandFailure? {
     let isTyped = isatty(STDIN_FILENO) == 1
     let sender = Task { isTyped || call[sendInput] ? await send(to: stream, view, screen) : 0 }
-    // First the input, so that an endless one cannot hold up the end.
-    let end: @Sendable () async -> Void = {
-      sender.cancel(); await stream.close()
-    }
+    let end: @Sendable () async -> Void = { await close(stream, after: sender) }
+    let work = OnceWork(isDone: !call[once])
     let (scrolled, scrolling) = AsyncStream.makeStream(of: Void.self)
     return await withTaskGroup(of: Void.self) { group in
       group.addTask {
@@ -143,13 +143,15 @@ enum StreamCommand {
       }
       if let limit = call[duration] {
         group.addTask {
-          await wait(limit); await end()
+          if await wait(limit) { work.end(.late) }
+          await end()
         }
       }
       group.addTask {
         await lookBack(stream, call[older], view, until: scrolled)
         guard call[once] else { return }
         await finish(stream, isTyped ? nil : sender)
+        work.end(.done)
         await end()
       }
       if let screen { group.addTask { await screen.run() } }
@@ -159,12 +161,29 @@ enum StreamCommand {
           _ = await sender.value; await end()
         }
       }
-      let (failure, failed) = await read(stream, call, view, scrolling)
+      let (failure, ending) = await read(stream, call, view, scrolling)
       await end()
       group.cancelAll()
-      guard failure == nil, call[once] else { return failure }
-      return StreamEnding.unsent(await sender.value + failed)
+      return await verdict(failure, ending, work, stream, call, await sender.value)
     }
+  }
+
+  /// First the input, so that an endless one cannot hold up the end, nor a line come after it.
+  private static func close(_ stream: ShopStream, after sender: Task<Int, Never>) async {
+    sender.cancel()
+    _ = await sender.value
+    await stream.close()
+  }
+
+  /// What is told at the end; what was to be sent and is lost comes first.
+  private static func verdict(
+    _ failure: CommandFailure?, _ ending: StreamEnding, _ work: OnceWork, _ stream: ShopStream,
+    _ call: Invocation, _ refused: Int
+  ) async -> CommandFailure? {
+    let unstored = await stream.snapshot.outbox.unstoredCount
+    if let told = StreamEnding.unstored(unstored) ?? failure { return told }
+    if work.isLate, let limit = call[duration] { return ending.late(after: limit) }
+    return call[once] ? StreamEnding.unsent(refused + ending.failed) : nil
   }
 
   /// Returns when the input has ended, what is shown is whole, and all that was sent is answered.
@@ -190,9 +209,10 @@ enum StreamCommand {
   private static func read(
     _ stream: ShopStream, _ call: Invocation, _ view: any StreamView,
     _ scrolling: AsyncStream<Void>.Continuation
-  ) async -> (CommandFailure?, failed: Int) {
+  ) async -> (CommandFailure?, StreamEnding) {
     var ending = StreamEnding(
-      shop: stream.configuration.shop, isOnce: call[once], since: BootClock().wall)
+      shop: stream.configuration.shop, isOnce: call[once],
+      tries: stream.configuration.policy.tries, since: BootClock().wall)
     var scroll = StreamScroll(by: call[older])
     for await update in stream {
       switch scroll.step(after: update) {
@@ -203,16 +223,18 @@ enum StreamCommand {
         await view.show(.messages(messages, via: .history))
         scrolling.finish()
       }
-      if let failure = ending.failure(after: update) { return (failure, ending.failed) }
+      if let failure = ending.failure(after: update) { return (failure, ending) }
     }
     await view.show(.messages(scroll.finish(), via: .history))
-    return (nil, ending.failed)
+    return (nil, ending)
   }
 
-  private static func wait(_ time: Duration) async {
+  /// True when the time is over, false when cancelled.
+  private static func wait(_ time: Duration) async -> Bool {
     let clock = BootClock()
-    guard (try? await clock.wait(until: clock.now.advanced(by: time))) != nil else { return }
+    guard (try? await clock.wait(until: clock.now.advanced(by: time))) != nil else { return false }
     Console.watchOutput(stuck)
+    return true
   }
 
   /// Sends what is typed or piped in until its end; says how many lines were refused.
@@ -221,12 +243,14 @@ enum StreamCommand {
   ) async -> Int {
     var refused = 0
     guard let screen else {
-      for await line in StreamInput(InputLines()) where line.bytes > 0 {
+      var lines = StreamInput(InputLines()).makeAsyncIterator()
+      while await hasRoom(stream), let line = await lines.next() {
+        guard line.bytes > 0 else { continue }
         if let fault = line.fault {
           refused += 1
           await view.note("too-long", fault)
         } else {
-          await send(line.text, to: stream)
+          stream.send(line.text)
         }
       }
       return refused
@@ -238,19 +262,22 @@ enum StreamCommand {
           refused += 1
           await view.note("too-long", "this was not sent: \(fault)")
         } else {
-          await send(text, to: stream)
+          _ = await hasRoom(stream)
+          stream.send(text)
         }
       }
     }
     return refused
   }
 
-  /// Waits for room, unless only what failed for good fills the outbox: then the stream says so.
-  private static func send(_ text: String, to stream: ShopStream) async {
+  /// Waits until the store has what was sent before, and for room, unless only what failed for good
+  /// fills the outbox: then the stream says so. False when cancelled.
+  private static func hasRoom(_ stream: ShopStream) async -> Bool {
     await stream.settled {
-      $0.outbox.entries.count < $0.settings.outboxLimit || !$0.hasQueued
+      $0.outbox.unstoredCount == 0
+        && ($0.outbox.entries.count < $0.settings.outboxLimit || !$0.hasQueued)
     }
-    if !Task.isCancelled { stream.send(text) }
+    return !Task.isCancelled
   }
 
   private static func hurry() -> Never {
@@ -269,5 +296,27 @@ extension StreamModel {
   /// Whether something waits to be sent.
   fileprivate var hasQueued: Bool {
     outbox.entries.contains { if case .queued = $0.state { true } else { false } }
+  }
+}
+
+extension LinkPolicy {
+  /// How many tries a series has.
+  fileprivate var tries: Int { retry.first.attempts ?? .max }
+}
+
+/// What came first: the end of what `--once` waits for, or of its time.
+private final class OnceWork: Sendable {
+  enum End { case done, late }
+
+  private let first: Mutex<End?>
+
+  init(isDone: Bool) {
+    first = Mutex(isDone ? .done : nil)
+  }
+
+  var isLate: Bool { first.withLock { $0 == .late } }
+
+  func end(_ end: End) {
+    first.withLock { $0 = $0 ?? end }
   }
 }

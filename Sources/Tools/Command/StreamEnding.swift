@@ -8,6 +8,8 @@ struct StreamEnding {
   let shop: ShopID
   /// Whether it must be caught up soon, instead of trying for ever.
   let isOnce: Bool
+  /// How often it may find pages that cannot be had, or a store that refuses, until it gives up.
+  private let tries: Int
   /// When the command began.
   private let since: Timestamp?
   /// All tries of the socket failed.
@@ -18,10 +20,16 @@ struct StreamEnding {
   private(set) var failed = 0
   /// The store was read when there was a status.
   private var isLoaded = false
+  /// How often pages could not be had, and why last.
+  private var fetchFailures = 0
+  private var lastFailure: LinkFailure?
+  /// How often the store refused in a row.
+  private var refusals = 0
 
-  init(shop: ShopID, isOnce: Bool = false, since: Timestamp? = nil) {
+  init(shop: ShopID, isOnce: Bool = false, tries: Int = .max, since: Timestamp? = nil) {
     self.shop = shop
     self.isOnce = isOnce
+    self.tries = tries
     self.since = since
   }
 
@@ -31,6 +39,7 @@ struct StreamEnding {
     case .status(let status):
       isLoaded = true
       isExhausted = status.state == .failed
+      if case .failure(let failure) = status.reason { lastFailure = failure }
       return failure(of: status)
     case .notice(let notice): return failure(of: notice)
     case .outbox(let entry): note(entry)
@@ -66,16 +75,24 @@ struct StreamEnding {
     }
   }
 
-  private func failure(of notice: StreamNotice) -> CommandFailure? {
+  private mutating func failure(of notice: StreamNotice) -> CommandFailure? {
     switch notice {
     case .signIn: return Self.signIn
     case .forbidden:
       return Self.failure(.http(status: 403, retryAfter: nil, detail: ""), shop)
     case .security(let failure): return Self.failure(failure, shop)
-    case .store(let failure): return failsForGood(failure) ? CommandFailure(failure) : nil
-    case .fetchFailed(let failure) where isOnce && isExhausted: return Self.failure(failure, shop)
-    case .malformed, .rejected, .unknownType, .oversized, .fetchFailed, .storeRecovered,
-      .draining, .newEpoch:
+    case .store(let failure):
+      refusals += 1
+      let isOver = failsForGood(failure) || isOnce && refusals >= tries
+      return isOver ? CommandFailure(failure) : nil
+    case .storeRecovered:
+      refusals = 0
+      return nil
+    case .fetchFailed(let failure):
+      fetchFailures += 1
+      lastFailure = failure
+      return isOnce && (isExhausted || fetchFailures >= tries) ? Self.failure(failure, shop) : nil
+    case .malformed, .rejected, .unknownType, .oversized, .draining, .newEpoch:
       return nil
     }
   }
@@ -91,6 +108,21 @@ struct StreamEnding {
   static let signIn = CommandFailure(
     .signInNeeded, "the server does not take the token",
     remedy: "sign in again, or make a token with `holdfast token`")
+
+  /// What it means that time ran out before all was done.
+  func late(after limit: Duration) -> CommandFailure {
+    lastFailure.map { Self.failure($0, shop) }
+      ?? CommandFailure(
+        .failed, "it was not done within \(limit.text)", remedy: "give it a longer --duration")
+  }
+
+  /// What it means that the store does not hold all that was to be sent.
+  static func unstored(_ count: Int) -> CommandFailure? {
+    guard count > 0 else { return nil }
+    return CommandFailure(
+      .failed, count == 1 ? "a message was not stored" : "\(count) messages were not stored",
+      remedy: "the output says why; send what it does not show as queued again")
+  }
 
   /// What the end of a command means that should send all it was given.
   static func unsent(_ count: Int) -> CommandFailure? {

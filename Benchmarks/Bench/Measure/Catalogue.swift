@@ -3,6 +3,6 @@ enum Catalogue {
   static func benchmarks(isFull: Bool) -> [Benchmark] {
     [
       Ingest.benchmark(count: isFull ? 100_000 : 20_000)
-    ]
+    ] + Rest.benchmarks(isFull: isFull)
   }
 }

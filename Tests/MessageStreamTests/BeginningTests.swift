@@ -67,4 +67,16 @@ struct BeginningTests {
     #expect(hand.fetches.count == asked)
     #expect(hand.model.deadline == nil)
   }
+
+  @Test func `an answer that comes after the end asks for nothing, whatever it shows`() throws {
+    var hand = Hand.connected(at: 5)
+    let asked = hand.fetches.count
+    hand.send("mine")
+    let entry = try #require(hand.posts.last)
+    hand.give(.lost(try #require(hand.model.link.currentAttempt), .closed(code: 4403, reason: "")))
+    hand.give(.posted(entry.id, Hand.message(9, text: "mine")))
+    #expect(hand.texts == ["mine"])
+    #expect(hand.fetches.count == asked)
+    #expect(hand.model.deadline == nil)
+  }
 }

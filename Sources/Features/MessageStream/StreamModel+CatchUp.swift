@@ -5,7 +5,7 @@ import LinkWire
 extension StreamModel {
   /// Fetches what may be missing, for a reason; joins a run that is under way where that is enough.
   mutating func catchUp(_ purpose: Recovery.Purpose, _ step: inout Step) {
-    guard phase == .open, link.isWanted else { return }
+    guard phase == .open, link.isWanted, !link.status.isTerminal else { return }
     if recovery.run != nil {
       switch purpose {
       case .live:

@@ -82,7 +82,7 @@ extension StreamModel {
     }
     guard phase == .open, link.isWanted else { return }
     outbox.hurry()
-    if !link.status.isTerminal { catchUp(.refresh, &step) }
+    catchUp(.refresh, &step)
     drive(.trigger(.userRefresh), &step)
   }
 

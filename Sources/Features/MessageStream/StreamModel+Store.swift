@@ -20,7 +20,7 @@ extension StreamModel {
     failedLoads = 0
     recovery.cursor = snapshot.cursor
     gaps = snapshot.gaps
-    outbox.restore(snapshot.outbox)
+    outbox.restore(snapshot.outbox, after: snapshot.cursor)
     for message in snapshot.messages { timeline.insert(message) }
     var screen = Array(timeline.messages.suffix(settings.historyPage))
     if let gap = gaps.last { screen.removeAll { $0.key < gap.before } }

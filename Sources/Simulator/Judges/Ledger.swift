@@ -14,6 +14,7 @@ struct Ledger {
   /// What the user wrote, by its text.
   private var own: [String: Own] = [:]
   private var lastOwn = 0
+  private var looks = Looks()
 
   /// What the phone promised to send: it was stored.
   private struct Own: Sendable {
@@ -31,7 +32,12 @@ struct Ledger {
 }
 
 extension Ledger: Watch {
+  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
+    looks.told(input)
+  }
+
   mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
+    looks.asked(effect, facts)
     switch effect {
     case .update(.messages(let messages, _)): show(messages, facts.now)
     case .update(.edited(let messages)):
@@ -46,7 +52,9 @@ extension Ledger: Watch {
 
   mutating func met(_ happening: Happening, _ facts: Facts) {
     switch happening {
-    case .launched: shown.removeAll(keepingCapacity: true)
+    case .launched:
+      shown.removeAll(keepingCapacity: true)
+      looks.launched()
     case .stored(let change, _): promise(change.outboxPut)
     case .accepted(let message, isNew: true): accept(message, facts.now)
     case .beganAnew(_, let kept): begin(with: kept)
@@ -84,6 +92,7 @@ extension Ledger: Watch {
   private mutating func accept(_ message: Message, _ now: Instant) {
     log.append(message)
     known.insert(message.id)
+    looks.accepted(message)
     guard var mine = own[message.text] else { return }
     if !mine.wasAccepted, mine.place < lastOwn, !mine.hasFailed {
       found.add(.reordered, at: now, "\(message.text) went out after what was written later")
@@ -91,7 +100,7 @@ extension Ledger: Watch {
     lastOwn = max(lastOwn, mine.place)
     mine.accepted += 1
     mine.wasAccepted = true
-    if mine.accepted > mine.entries.count {
+    if mine.accepted > mine.entries.count + looks.excused(message.text) {
       found.add(.duplicated, at: now, "\(message.text) was accepted \(mine.accepted) times")
     }
     own[message.text] = mine

@@ -24,7 +24,7 @@ struct Standby: Sendable, Hashable {
     var isSlow = false
     /// The wait after the first poll is drawn from a whole interval.
     var isSpreading: Bool
-    /// Probes and series that failed since it was armed.
+    /// Probes that failed although polls worked.
     var setbacks = 0
   }
 
@@ -76,23 +76,30 @@ struct Standby: Sendable, Hashable {
       return
     }
     guard let failure else { return }
-    polling.setbacks += 1
     polling.isSlow = slow && polling.server == .works
     if polling.server == .unknown, slow || failure.meansServerUnreachable {
       polling.server = .away
     }
-    let wait = poll.spread(wait(before: polling, after: failure, poll), &chance)
+    let wait = probeWait(after: failure, &polling, poll, &chance)
     polling.nextProbe = now.advanced(by: obeying(failure, wait, poll, &chance))
     state = .polling(polling)
   }
 
-  /// Until the next probe: where the server was away each wait is twice as long as the one before.
-  private func wait(
-    before polling: Polling, after failure: LinkFailure, _ poll: PollPolicy
+  /// Until the next probe, if no poll is a reason for one before.
+  ///
+  /// While polls work and the link does not, each wait is twice as long as the one before. It is
+  /// drawn widely, since others met the same.
+  private func probeWait(
+    after failure: LinkFailure, _ polling: inout Polling, _ poll: PollPolicy,
+    _ chance: inout Chance
   ) -> Duration {
-    if polling.isSlow { return poll.slowProbe }
-    guard failure.meansServerUnreachable else { return poll.probe }
-    return min(poll.interval * (1 << min(polling.setbacks - 1, 10)), poll.probe)
+    if polling.isSlow { return poll.spread(poll.slowProbe, &chance) }
+    let wait = poll.interval * (1 << min(polling.setbacks, 10))
+    guard polling.server == .works, failure.meansServerUnreachable, wait < poll.probe else {
+      return poll.spread(poll.probe, &chance)
+    }
+    polling.setbacks += 1
+    return wait / 2 + chance.duration(below: wait)
   }
 
   /// At least the server's wish, and spread beyond it: at its end all would come at once.
@@ -164,6 +171,7 @@ struct Standby: Sendable, Hashable {
     polling.nextPoll = polls.earliest(
       at: now.advanced(by: obeying(failure, wait, poll, &chance)))
     let isBack = failure == nil && polling.server == .away
+    if isBack { polling.setbacks = 0 }
     if let failure {
       if failure.meansServerUnreachable {
         polling.server = .away

@@ -88,18 +88,18 @@ struct Standby: Sendable, Hashable {
   /// Until the next probe, if no poll is a reason for one before.
   ///
   /// While polls work and the link does not, each wait is twice as long as the one before. It is
-  /// drawn widely, since others met the same.
+  /// drawn widely, up to twice as long, since others met the same.
   private func probeWait(
     after failure: LinkFailure, _ polling: inout Polling, _ poll: PollPolicy,
     _ chance: inout Chance
   ) -> Duration {
     if polling.isSlow { return poll.spread(poll.slowProbe, &chance) }
     let wait = poll.interval * (1 << min(polling.setbacks, 10))
-    guard polling.server == .works, failure.meansServerUnreachable, wait < poll.probe else {
+    guard polling.server == .works, failure.meansServerUnreachable, wait * 2 <= poll.probe else {
       return poll.spread(poll.probe, &chance)
     }
     polling.setbacks += 1
-    return wait / 2 + chance.duration(below: wait)
+    return wait + chance.duration(below: wait)
   }
 
   /// At least the server's wish, and spread beyond it: at its end all would come at once.

@@ -66,6 +66,14 @@ public actor Driver<M: Machine> {
     await inbox.post(input)
   }
 
+  /// Puts inputs in line, one behind the other, as room comes for them.
+  ///
+  /// - Returns: False when not all were taken: the driver has ended, or the task was cancelled.
+  @discardableResult
+  public nonisolated func post(contentsOf inputs: [M.Input]) async -> Bool {
+    await inbox.post(contentsOf: inputs)
+  }
+
   /// Puts an input in line if there is room now; false when it was not taken.
   public nonisolated func tryPost(_ input: M.Input) -> Bool {
     inbox.tryPost(input)
@@ -121,6 +129,7 @@ public actor Driver<M: Machine> {
   }
 
   private func wakeSettled(_ isReady: (Settling) -> Bool) {
+    guard !settling.isEmpty else { return }
     let ready = settling.filter(isReady)
     settling.removeAll(where: isReady)
     for waiter in ready { waiter.continuation.resume() }

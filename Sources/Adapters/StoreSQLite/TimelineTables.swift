@@ -50,13 +50,14 @@ struct TimelineTables {
   /// Adds a message; false when its id was there already.
   func insert(_ message: Message) throws(StoreFailure) -> Bool {
     let changed = try database.run(
-      """
-      INSERT INTO messages(shop, \(Message.columns), epoch, offset)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (shop, id) DO NOTHING
-      """,
-      [.text(shop.text)] + message.values + values(message.position))
+      Self.insertion, [.text(shop.text)] + message.values + values(message.position))
     return changed == 1
   }
+
+  private static let insertion = """
+    INSERT INTO messages(shop, \(Message.columns), epoch, offset)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (shop, id) DO NOTHING
+    """
 
   /// Replaces the text of a stored message by that of a later edit; false when it is none.
   func edit(_ message: Message) throws(StoreFailure) -> Bool {

@@ -70,8 +70,9 @@ extension Inbox {
 
     mutating func take() -> (Input?, Wake) {
       if leaving.isEmpty {
-        leaving = arriving.reversed()
-        arriving.removeAll(keepingCapacity: true)
+        // Swapped and turned in place, so that no input is copied.
+        swap(&leaving, &arriving)
+        leaving.reverse()
       }
       guard let input = leaving.popLast() else { return (nil, {}) }
       guard !waiting.isEmpty, let next = waiting[0].inputs.popFirst() else { return (input, {}) }

@@ -49,9 +49,11 @@ struct TimelineTables {
 
   /// Adds a message; false when its id was there already.
   func insert(_ message: Message) throws(StoreFailure) -> Bool {
-    let changed = try database.run(
-      Self.insertion, [.text(shop.text)] + message.values + values(message.position))
-    return changed == 1
+    var row: [SQLValue] = [.text(shop.text)]
+    row.reserveCapacity(11)
+    row += message.values
+    row += values(message.position)
+    return try database.run(Self.insertion, row) == 1
   }
 
   private static let insertion = """

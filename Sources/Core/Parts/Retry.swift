@@ -50,7 +50,7 @@ struct Retry: Sendable, Hashable {
 
   /// When the next try of `series` is due; `nil` when its schedule is exhausted.
   ///
-  /// The spread comes on top of the wait and of the server's wish: at its end all would come at once.
+  /// The spread comes on top of the wait and of the server's wish: at its end all would come.
   func plan(_ series: Series, at now: Instant, chance: inout Chance) -> Instant? {
     var wait = Duration.zero
     if let index = series.scheduleIndex {

@@ -22,7 +22,7 @@ public enum Verdict: String, Sendable, Hashable, CaseIterable {
   case refresh
   /// Go to standby; the next recovery or probe tries again.
   case standby
-  /// Go to standby; once polls show that only the link is missing, the slow probe alone tries again.
+  /// Go to standby; once polls show that only the link is missing, only the slow probe tries.
   ///
   /// A failure that says when to come back is tried then, spread.
   case standbySlow

@@ -42,6 +42,7 @@ public struct Bench: Judge {
       tries.told(input, isLate: isLate, facts)
       requests.told(input, isLate: isLate, facts)
       refreshes.told(input, isLate: isLate, facts)
+      if seesServer { ledger.told(input, isLate: isLate, facts) }
       if seesServer { connectedness.told(input, isLate: isLate, facts) }
       lateness.told(input, isLate: isLate, facts)
       if seesServer { healing.told(input, isLate: isLate, facts) }

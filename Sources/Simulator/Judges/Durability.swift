@@ -53,16 +53,19 @@ extension Durability: Watch {
   mutating func conclude(_ facts: Facts) { checkCursor(facts) }
 
   /// Everything that the cursor speaks for is there, or a gap says what is not. What is older than
-  /// all that is kept comes with the reader's pages: those before a position, or before a time.
+  /// all that is kept comes with the reader's pages: in the order of the log, or by stamp where a
+  /// plain server sorts by it.
   private mutating func checkCursor(_ facts: Facts) {
     let disk = facts.disk
     let oldest = disk.ordered.first
     let isPlain = disk.cursor.position == nil
-    let asked = isPlain ? log[...] : log.drop { disk.messages[$0.id] == nil }
+    let byStamp = isPlain && facts.pages == .stamp
+    let asked = byStamp ? log[...] : log.drop { disk.messages[$0.id] == nil }
     let missing = asked.filter { message in
       disk.messages[message.id] == nil
         && disk.cursor.covers(message, overlap: facts.settings.overlap)
-        && !(isPlain && (oldest.map { message.key < $0 } ?? false || lateness.isBeyond(message.id)))
+        && !(byStamp && oldest.map { message.key < $0 } ?? false)
+        && !(isPlain && lateness.isBeyond(message.id))
         && !disk.hasGap(at: message.key)
     }
     guard !missing.isEmpty else { return }

@@ -14,6 +14,8 @@ struct Ledger {
   /// What the user wrote, by its text.
   private var own: [String: Own] = [:]
   private var lastOwn = 0
+  /// Posts that the client waits for, by their entries, and since when.
+  private var sending: [UUID128: Instant] = [:]
   private var lateness = Stamps()
 
   /// What the phone promised to send: it was stored.
@@ -26,7 +28,7 @@ struct Ledger {
     var wasAccepted = false
     /// Given up once, so that others may have gone before it.
     var hasFailed = false
-    /// It was stamped where nobody looks for it.
+    /// It was stamped where nobody looks for it, or came in when its author had looked.
     var isBeyond = false
   }
 
@@ -41,15 +43,22 @@ extension Ledger: Watch {
       for message in messages where !shown.contains(message.id) {
         found.add(.reordered, at: facts.now, "edited and never shown: \(message.text)")
       }
-    case .open, .close, .ping, .refreshCredentials, .fetch, .post, .load, .commit, .readOlder,
-      .update:
+    case .post(let entry): sending[entry.id] = facts.now
+    case .open, .close, .ping, .refreshCredentials, .fetch, .load, .commit, .readOlder, .update:
       return
     }
   }
 
+  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
+    if case .posted(let id, _) = input { sending[id] = nil }
+    if case .postFailed(let id, _) = input { sending[id] = nil }
+  }
+
   mutating func met(_ happening: Happening, _ facts: Facts) {
     switch happening {
-    case .launched: shown.removeAll(keepingCapacity: true)
+    case .launched:
+      shown.removeAll(keepingCapacity: true)
+      sending = [:]
     case .stored(let change, _): promise(change.outboxPut)
     case .accepted(let message, isNew: true): accept(message, facts)
     case .beganAnew(_, let kept): begin(with: kept)
@@ -99,8 +108,18 @@ extension Ledger: Watch {
     if mine.accepted > mine.entries.count, !mine.isBeyond {
       found.add(.duplicated, at: now, "\(message.text) was accepted \(mine.accepted) times")
     }
-    mine.isBeyond = mine.isBeyond || lateness.isBeyond(message.id)
+    mine.isBeyond =
+      mine.isBeyond || lateness.isBeyond(message.id) || isGivenUp(mine.entries, facts)
     own[message.text] = mine
+  }
+
+  /// A plain server knows no keys: what it takes after its author gave the post up, and may have
+  /// looked for it, can only be sent again.
+  private func isGivenUp(_ entries: [UUID128], _ facts: Facts) -> Bool {
+    facts.server == .plain
+      && !entries.contains { id in
+        sending[id].map { $0.duration(to: facts.now) < facts.settings.fetchTimeout * 2 } ?? false
+      }
   }
 
   /// What the log forgot may go out once more.

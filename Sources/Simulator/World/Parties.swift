@@ -109,7 +109,8 @@ struct Network {
   var lastNumber: Number = 0
   /// Names the present way out of the device.
   var path = 1
-  /// Connections that are kept for the next request have died without a word.
+  /// Connections that are kept for the next request have died without a word. The shell forgets
+  /// them when the device says anything, and when silence ended a socket.
   var poolIsDead = false
   var lastRequest = Instant.zero
   /// Until when nothing passes; what stands is delayed.

@@ -13,6 +13,7 @@ extension World {
     phone.calls = 0
     phone.slept = .zero
     phone.writing = nil
+    network.poolIsDead = false
     screen = Screen(awaited: screen.awaited)
     if shadow != nil { shadow = facts.disk }
     seam.launched()
@@ -30,10 +31,12 @@ extension World {
       conditions.isInBackground || !dozing.isEmpty ? .background : .foreground
     if phone.told.lifecycle != lifecycle {
       phone.told.lifecycle = lifecycle
+      network.poolIsDead = false
       give(.lifecycle(lifecycle, at: phoneWall))
     }
     if phone.told.reachability != reachability {
       phone.told.reachability = reachability
+      network.poolIsDead = false
       give(.reachability(reachability))
     }
     if isFirst, phone.isSignedIn { giveToken() }
@@ -134,6 +137,7 @@ extension World {
     phone.held = []
     for input in held { give(input) }
     tellAll()
+    network.poolIsDead = false
     give(.woke(at: phoneWall))
     // Of some sockets the system says that they are gone; others just stay silent.
     for line in network.lines where line.phoneHolds && line.run == phone.run {

@@ -73,6 +73,7 @@ struct SeamTests {
     _ = seam.effects(Self.since)
     let first = Page(messages: [.number(1)], hasNext: false)
     #expect(pass(&seam, .fetched(FetchID(1), Self.page)) == [.fetched(FetchID(1), first)])
+    _ = pass(&seam, .loadOlder)
     _ = seam.effects(.fetch(FetchID(2), .page(number: 1, limit: 50)))
     let older = StreamModel.Input.fetched(FetchID(2), Self.page)
     #expect(pass(&seam, older) == [older])

@@ -111,6 +111,42 @@ struct LedgerTests {
       script.end() == [Finding(.duplicated, at: .second(3), "own 1 was accepted 2 times")])
   }
 
+  /// The first copy is accepted at a second, after its try failed at the fifth; then it is sent again.
+  private mutating func copies(acceptedAt seconds: Double, by server: ServerKind) -> [Finding] {
+    script.facts.server = server
+    promise(1)
+    script.tick(at: 1, [.post(.number(1))])
+    if seconds < 5 { script.accept([own(1, as: 1)], at: seconds) }
+    script.tell(.postFailed(OutboxEntry.number(1).id, .timeout(.response)), at: 5)
+    if seconds >= 5 { script.accept([own(1, as: 1)], at: seconds) }
+    script.tick(at: 7, [.post(.number(1))])
+    script.accept([own(1, as: 2)], at: 8)
+    script.show([own(1, as: 1), own(1, as: 2)], at: 9)
+    return script.end(at: 10)
+  }
+
+  @Test(arguments: [(4, ServerKind.plain, true), (5, .plain, false), (5, .positions, true)])
+  mutating func `a plain server may take twice what it took after it was given up`(
+    second: Double, server: ServerKind, isFound: Bool
+  ) {
+    let finding = Finding(.duplicated, at: .second(8), "own 1 was accepted 2 times")
+    #expect(copies(acceptedAt: second, by: server) == (isFound ? [finding] : []))
+  }
+
+  @Test(arguments: [(PageOrder.stamp, 120, 1), (.stamp, 121, 0), (.arrival, 121, 1)])
+  mutating func `what a plain server stamped before the overlap is promised where it is on top`(
+    pages: PageOrder, seconds: Int, lost: Int
+  ) {
+    script.facts.server = .plain
+    script.facts.pages = pages
+    let newest = Message.number(1000, isPlain: true)
+    var late = Message.number(2, isPlain: true)
+    late.createdAt = newest.createdAt.advanced(by: .seconds(-seconds))
+    script.accept([newest, late])
+    script.show([newest])
+    #expect(script.end().count == lost)
+  }
+
   @Test mutating func `what a log forgot may be accepted again, what it kept may not`() {
     promise(1)
     script.accept([own(1, as: 1)])

@@ -62,7 +62,8 @@ struct PlanTests {
     weather.delay = .milliseconds(250)
     weather.slow = 0.5
     #expect(try JSONDecoder().decode(Weather.self, from: Data(text.utf8)) == weather)
-    let plan = #"{"seed":7,"server":"plain","actions":[{"at":"1m","action":"reset"}],"length":"1h"}"#
+    let plan =
+      #"{"seed":7,"server":"plain","actions":[{"at":"1m","action":"reset"}],"length":"1h"}"#
     let read = try JSONDecoder().decode(Plan.self, from: Data(plan.utf8))
     let meant = Plan(
       seed: 7, server: .plain, weather: Weather(),

@@ -14,8 +14,7 @@ struct Ledger {
   /// What the user wrote, by its text.
   private var own: [String: Own] = [:]
   private var lastOwn = 0
-  /// Posts that the client waits for, by their entries, and since when.
-  private var sending: [UUID128: Instant] = [:]
+  private var looks = Looks()
   private var lateness = Stamps()
 
   /// What the phone promised to send: it was stored.
@@ -28,8 +27,13 @@ struct Ledger {
     var wasAccepted = false
     /// Given up once, so that others may have gone before it.
     var hasFailed = false
-    /// It was stamped where nobody looks for it, or came in when its author had looked.
+    /// A plain server may have it twice: it was stamped where nobody looks for it, or came in after
+    /// its author had looked.
     var isBeyond = false
+    /// When it was accepted first, of what the log holds.
+    var acceptedAt: Instant?
+    /// When it was sent last, or that was given up.
+    var triedAt: Instant?
   }
 
   init() {}
@@ -43,22 +47,25 @@ extension Ledger: Watch {
       for message in messages where !shown.contains(message.id) {
         found.add(.reordered, at: facts.now, "edited and never shown: \(message.text)")
       }
-    case .post(let entry): sending[entry.id] = facts.now
-    case .open, .close, .ping, .refreshCredentials, .fetch, .load, .commit, .readOlder, .update:
-      return
+    case .post(let entry): send(entry, facts)
+    case .fetch(let id, _): looks.asked(id, facts.now)
+    case .open, .close, .ping, .refreshCredentials, .load, .commit, .readOlder, .update: return
     }
   }
 
   mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
-    if case .posted(let id, _) = input { sending[id] = nil }
-    if case .postFailed(let id, _) = input { sending[id] = nil }
+    if case .fetched(let id, _) = input { looks.answered(id, facts.now) }
+    guard facts.server == .plain, case .postFailed(let id, _) = input else { return }
+    for text in own.keys.sorted() where own[text]?.entries.contains(id) ?? false {
+      own[text]?.triedAt = facts.now
+    }
   }
 
   mutating func met(_ happening: Happening, _ facts: Facts) {
     switch happening {
     case .launched:
       shown.removeAll(keepingCapacity: true)
-      sending = [:]
+      looks = Looks()
     case .stored(let change, _): promise(change.outboxPut)
     case .accepted(let message, isNew: true): accept(message, facts)
     case .beganAnew(_, let kept): begin(with: kept)
@@ -108,25 +115,32 @@ extension Ledger: Watch {
     if mine.accepted > mine.entries.count, !mine.isBeyond {
       found.add(.duplicated, at: now, "\(message.text) was accepted \(mine.accepted) times")
     }
-    mine.isBeyond =
-      mine.isBeyond || lateness.isBeyond(message.id) || isGivenUp(mine.entries, facts)
+    mine.isBeyond = mine.isBeyond || lateness.isBeyond(message.id)
+    mine.acceptedAt = mine.acceptedAt ?? now
     own[message.text] = mine
   }
 
-  /// A plain server knows no keys: what it takes after its author gave the post up, and may have
-  /// looked for it, can only be sent again.
-  private func isGivenUp(_ entries: [UUID128], _ facts: Facts) -> Bool {
-    facts.server == .plain
-      && !entries.contains { id in
-        sending[id].map { $0.duration(to: facts.now) < facts.settings.fetchTimeout * 2 } ?? false
-      }
+  /// A plain server knows no keys: who sends again must have looked, and not have found it. What
+  /// comes in later than the look may then be there twice.
+  private mutating func send(_ entry: OutboxEntry, _ facts: Facts) {
+    guard facts.server == .plain, var mine = own[entry.text] else { return }
+    if let tried = mine.triedAt, let look = looks.last, look >= tried,
+      mine.acceptedAt.map({ $0 > look }) ?? true
+    {
+      mine.isBeyond = true
+    }
+    mine.triedAt = facts.now
+    own[entry.text] = mine
   }
 
   /// What the log forgot may go out once more.
   private mutating func begin(with kept: [Message]) {
     log = kept
     known.formUnion(kept.map(\.id))
-    for text in own.keys.sorted() { own[text]?.accepted = 0 }
+    for text in own.keys.sorted() {
+      own[text]?.accepted = 0
+      own[text]?.acceptedAt = nil
+    }
     for message in kept { own[message.text]?.accepted += 1 }
   }
 
@@ -144,6 +158,24 @@ extension Ledger: Watch {
     {
       found.add(.lost, at: facts.now, "promised and never accepted: \(text)")
     }
+  }
+}
+
+/// When the client began to look at what the server has, the last time that it was answered.
+private struct Looks: Sendable {
+  private(set) var last: Instant?
+  /// Questions, and when what they belong to began: pages that follow go on with it.
+  private var questions: [FetchID: Instant] = [:]
+  private var answer: (at: Instant, began: Instant)?
+
+  mutating func asked(_ id: FetchID, _ now: Instant) {
+    questions[id] = answer.flatMap { $0.at == now ? $0.began : nil } ?? now
+  }
+
+  mutating func answered(_ id: FetchID, _ now: Instant) {
+    guard let began = questions.removeValue(forKey: id) else { return }
+    answer = (now, began)
+    last = began
   }
 }
 

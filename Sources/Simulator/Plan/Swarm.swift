@@ -39,7 +39,9 @@ extension Sketch {
     weather.tokenLife = draw.one(.seconds(3600), .seconds(1800), .seconds(600), .seconds(120))
     weather.lateStamps = draw.one(0, 0.05, 0.2)
     weather.equalStamps = draw.one(0, 0.1, 0.5)
-    weather.pages = draw.one(.stamp, .arrival)
+    // Where pages come by arrival and stamps are late, no gap says where it ends (decision 0011).
+    let pages: PageOrder = draw.one(.stamp, .arrival)
+    if weather.lateStamps == 0 { weather.pages = pages }
     weather.history = draw.one(60, 60, 0, 3, 130, 260)
     weather.historyPage = draw.one(50, 50, 10, 3, 20)
     weather.catchUpPage = draw.one(100, 100, 20, 5, 50)

@@ -74,7 +74,8 @@ extension Action {
       .crash(let span), .removeMember(let span), .storeFull(let span), .storeLocked(let span),
       .storeSlow(let span):
       span
-    case .captivePortal(let span, _), .dialsFail(_, let span), .narrow(_, let span), .restStatus(_, let span),
+    case .captivePortal(let span, _), .dialsFail(_, let span), .narrow(_, let span),
+      .restStatus(_, let span),
       .upgradeStatus(_, let span), .slowStore(_, let span):
       span
     // The longest time that a process takes to find its end, before.

@@ -93,7 +93,8 @@ struct DurabilityTests {
     #expect(script.end() == [Finding(.early, at: .zero, detail)])
   }
 
-  @Test mutating func `a hole of a plain server is found, whatever came in before the first kept`() {
+  @Test mutating func `a hole of a plain server is found, whatever came in before the first kept`()
+  {
     let plain = (1...5).map { Message.number($0, isPlain: true) }
     script.facts.server = .plain
     // Stamped third and fourth, and first to come in.

@@ -99,7 +99,8 @@ struct LossScenarios {
         [
           (100, .unreachable(for: .seconds(200))), (120, .serverClock(by: .seconds(-3600))),
           (150, .others(messages: 20)),
-        ]) { $0.pages = pages })
+        ]
+      ) { $0.pages = pages })
     if pages == .arrival { #expect(recording.shown("other 20") != nil) }
   }
 

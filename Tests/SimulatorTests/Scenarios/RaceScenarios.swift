@@ -14,11 +14,12 @@ struct RaceScenarios {
           [
             (98, .reset), (99, .pullToRefresh), (100, .leaveScreen(for: .seconds(200))),
             (150, .handover),
-          ]) {
-            $0.delay = .milliseconds(700)
-            $0.slow = 0.5
-            $0.twice = 0.5
-          })
+          ]
+        ) {
+          $0.delay = .milliseconds(700)
+          $0.slow = 0.5
+          $0.twice = 0.5
+        })
       #expect(recording.opens.filter { $0 > .second(100) && $0 < .second(300) } == [])
     }
   }

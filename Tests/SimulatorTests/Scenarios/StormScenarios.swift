@@ -10,7 +10,8 @@ struct StormScenarios {
     _ server: ServerKind
   ) {
     let resets = (0..<60).map { (100 + 3 * $0, Action.reset) }
-    let recording = whole(.short(server: server, [(99, .restStatus(500, for: .seconds(190)))] + resets))
+    let recording = whole(
+      .short(server: server, [(99, .restStatus(500, for: .seconds(190)))] + resets))
     let tries = recording.opens.filter { $0 > .second(100) && $0 < .second(290) }
     #expect(tries.count <= 12)
   }

@@ -8,7 +8,8 @@ extension Action {
       .leaveScreen, .realtimeOff, .slowReader:
       true
     case .sleep, .kill, .reset, .halfOpen, .blackHole, .unreachable, .handover, .mappingExpired,
-      .captivePortal, .dialsFail, .narrow, .crash, .deploy, .beginAnew, .trim, .restStatus, .upgradeStatus,
+      .captivePortal, .dialsFail, .narrow, .crash, .deploy, .beginAnew, .trim, .restStatus,
+      .upgradeStatus,
       .dieAfterNextPost, .slowStore, .revokeTokens, .removeMember, .oversizedFrame,
       .malformedFrames, .close, .serverClock, .storeFull, .storeLocked, .storeSlow, .wallClock:
       false

@@ -109,11 +109,18 @@ let doors: [Target] = [
 
 // 5. What measures it; a program of its own, so that no product carries it.
 let measures: [Target] = [
+  .target(
+    name: "HoldfastEngineBench", dependencies: ["LinkCore", "LinkWire", "MessageStream"],
+    path: "Benchmarks/Engine", swiftSettings: strict),
+  .executableTarget(
+    name: "EngineLoop", dependencies: ["HoldfastEngineBench"], path: "Benchmarks/EngineLoop",
+    swiftSettings: strict),
   .executableTarget(
     name: "HoldfastBench",
     dependencies: [
       "CommandKit", "LinkCore", "LinkWire", "LinkProtocols", "LinkRuntime", "MessageStream",
       "CurlNetwork", "ServerSockets", "StoreSQLite", "CSQLite", "Holdfast", "HoldfastTestKit",
+      "HoldfastBackend", "LinkServerCore", "HoldfastEngineBench",
     ],
     path: "Benchmarks/Bench", swiftSettings: strict)
 ]

@@ -38,11 +38,11 @@ public struct Bench: Judge {
   public mutating func see(_ happening: Happening, _ facts: Facts) {
     switch happening {
     case .told(let input, let isLate, let effects):
+      if seesServer { ledger.told(input, isLate: isLate, facts) }
       outstanding.told(input, isLate: isLate, facts)
       tries.told(input, isLate: isLate, facts)
       requests.told(input, isLate: isLate, facts)
       refreshes.told(input, isLate: isLate, facts)
-      if seesServer { ledger.told(input, isLate: isLate, facts) }
       if seesServer { connectedness.told(input, isLate: isLate, facts) }
       lateness.told(input, isLate: isLate, facts)
       if seesServer { healing.told(input, isLate: isLate, facts) }

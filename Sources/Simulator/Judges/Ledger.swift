@@ -27,37 +27,29 @@ struct Ledger {
     var wasAccepted = false
     /// Given up once, so that others may have gone before it.
     var hasFailed = false
-    /// A plain server may have it twice: it was stamped where nobody looks for it, or came in after
-    /// its author had looked.
+    /// It was stamped where nobody looks for it.
     var isBeyond = false
-    /// When it was accepted first, of what the log holds.
-    var acceptedAt: Instant?
-    /// When it was sent last, or that was given up.
-    var triedAt: Instant?
   }
 
   init() {}
 }
 
 extension Ledger: Watch {
+  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
+    looks.told(input)
+  }
+
   mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
+    looks.asked(effect, facts)
     switch effect {
     case .update(.messages(let messages, _)): show(messages, facts.now)
     case .update(.edited(let messages)):
       for message in messages where !shown.contains(message.id) {
         found.add(.reordered, at: facts.now, "edited and never shown: \(message.text)")
       }
-    case .post(let entry): send(entry, facts)
-    case .fetch(let id, _): looks.asked(id, facts.now)
-    case .open, .close, .ping, .refreshCredentials, .load, .commit, .readOlder, .update: return
-    }
-  }
-
-  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
-    if case .fetched(let id, _) = input { looks.answered(id, facts.now) }
-    guard facts.server == .plain, case .postFailed(let id, _) = input else { return }
-    for text in own.keys.sorted() where own[text]?.entries.contains(id) ?? false {
-      own[text]?.triedAt = facts.now
+    case .open, .close, .ping, .refreshCredentials, .fetch, .post, .load, .commit, .readOlder,
+      .update:
+      return
     }
   }
 
@@ -65,7 +57,7 @@ extension Ledger: Watch {
     switch happening {
     case .launched:
       shown.removeAll(keepingCapacity: true)
-      looks = Looks()
+      looks.launched()
     case .stored(let change, _): promise(change.outboxPut)
     case .accepted(let message, isNew: true): accept(message, facts)
     case .beganAnew(_, let kept): begin(with: kept)
@@ -103,6 +95,7 @@ extension Ledger: Watch {
   private mutating func accept(_ message: Message, _ facts: Facts) {
     log.append(message)
     known.insert(message.id)
+    looks.accepted(message)
     lateness.note(message, facts)
     let now = facts.now
     guard var mine = own[message.text] else { return }
@@ -112,35 +105,18 @@ extension Ledger: Watch {
     lastOwn = max(lastOwn, mine.place)
     mine.accepted += 1
     mine.wasAccepted = true
-    if mine.accepted > mine.entries.count, !mine.isBeyond {
+    if mine.accepted > mine.entries.count + looks.excused(message.text), !mine.isBeyond {
       found.add(.duplicated, at: now, "\(message.text) was accepted \(mine.accepted) times")
     }
     mine.isBeyond = mine.isBeyond || lateness.isBeyond(message.id)
-    mine.acceptedAt = mine.acceptedAt ?? now
     own[message.text] = mine
-  }
-
-  /// A plain server knows no keys: who sends again must have looked, and not have found it. What
-  /// comes in later than the look may then be there twice.
-  private mutating func send(_ entry: OutboxEntry, _ facts: Facts) {
-    guard facts.server == .plain, var mine = own[entry.text] else { return }
-    if let tried = mine.triedAt, let look = looks.last, look >= tried,
-      mine.acceptedAt.map({ $0 > look }) ?? true
-    {
-      mine.isBeyond = true
-    }
-    mine.triedAt = facts.now
-    own[entry.text] = mine
   }
 
   /// What the log forgot may go out once more.
   private mutating func begin(with kept: [Message]) {
     log = kept
     known.formUnion(kept.map(\.id))
-    for text in own.keys.sorted() {
-      own[text]?.accepted = 0
-      own[text]?.acceptedAt = nil
-    }
+    for text in own.keys.sorted() { own[text]?.accepted = 0 }
     for message in kept { own[message.text]?.accepted += 1 }
   }
 
@@ -158,24 +134,6 @@ extension Ledger: Watch {
     {
       found.add(.lost, at: facts.now, "promised and never accepted: \(text)")
     }
-  }
-}
-
-/// When the client began to look at what the server has, the last time that it was answered.
-private struct Looks: Sendable {
-  private(set) var last: Instant?
-  /// Questions, and when what they belong to began: pages that follow go on with it.
-  private var questions: [FetchID: Instant] = [:]
-  private var answer: (at: Instant, began: Instant)?
-
-  mutating func asked(_ id: FetchID, _ now: Instant) {
-    questions[id] = answer.flatMap { $0.at == now ? $0.began : nil } ?? now
-  }
-
-  mutating func answered(_ id: FetchID, _ now: Instant) {
-    guard let began = questions.removeValue(forKey: id) else { return }
-    answer = (now, began)
-    last = began
   }
 }
 

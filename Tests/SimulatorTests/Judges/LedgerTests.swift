@@ -111,39 +111,6 @@ struct LedgerTests {
       script.end() == [Finding(.duplicated, at: .second(3), "own 1 was accepted 2 times")])
   }
 
-  /// Sent at 1 s, given up at 5 s, looked for at a second, and sent again at 7 s; one copy is
-  /// accepted at another second and one at 8 s.
-  private mutating func copies(
-    lookedAt look: Double, acceptedAt second: Double, by server: ServerKind
-  ) -> [Finding] {
-    script.facts.server = server
-    promise(1)
-    script.tick(at: 1, [.post(.number(1))])
-    if second < 5 { script.accept([own(1, as: 1)], at: second) }
-    let fetch = StreamModel.Effect.fetch(FetchID(1), .page(number: 1, limit: 50))
-    if look < 5 { script.tick(at: look, [fetch]) }
-    script.tell(.postFailed(OutboxEntry.number(1).id, .timeout(.response)), at: 5)
-    if look >= 5 { script.tick(at: look, [fetch]) }
-    if second >= 5 { script.accept([own(1, as: 1)], at: second) }
-    script.tell(.fetched(FetchID(1), Page(messages: [], hasNext: false)), at: 6.5)
-    script.tick(at: 7, [.post(.number(1))])
-    script.accept([own(1, as: 2)], at: 8)
-    script.show([own(1, as: 1), own(1, as: 2)], at: 9)
-    return script.end(at: 10)
-  }
-
-  @Test(arguments: [
-    (6, 4, ServerKind.plain, true), (6, 6, .plain, true), (6, 6.1, .plain, false),
-    (4, 6.1, .plain, true), (6, 6.1, .positions, true),
-  ])
-  mutating func `a plain server may take twice what came in after its author looked`(
-    look: Double, second: Double, server: ServerKind, isFound: Bool
-  ) {
-    let finding = Finding(.duplicated, at: .second(8), "own 1 was accepted 2 times")
-    let found = copies(lookedAt: look, acceptedAt: second, by: server)
-    #expect(found == (isFound ? [finding] : []))
-  }
-
   @Test(arguments: [(PageOrder.stamp, 120, 1), (.stamp, 121, 0), (.arrival, 121, 1)])
   mutating func `what a plain server stamped before the overlap is promised where it is on top`(
     pages: PageOrder, seconds: Int, lost: Int

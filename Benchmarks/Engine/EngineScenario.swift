@@ -1,0 +1,158 @@
+import LinkCore
+import LinkWire
+import MessageStream
+
+/// A life of a machine that repeats itself, so that one input of it has a price.
+public enum EngineScenario: String, Sendable, CaseIterable {
+  /// A connected link hears a byte.
+  case heard
+  /// A link loses its socket, waits, opens again, and stands.
+  case reconnect
+  /// A stream is given a message over its socket, stores and shows it.
+  case message
+  /// A stream is given a page of 100 messages that it knows already.
+  case knownPage
+
+  /// Plays it so many times; answers how many inputs and ticks that were.
+  public func play(_ count: Int) -> Int {
+    switch self {
+    case .heard: playHeard(count)
+    case .reconnect: playReconnect(count)
+    case .message: playMessage(count)
+    case .knownPage: playKnownPage(count)
+    }
+  }
+
+  private func playHeard(_ count: Int) -> Int {
+    var player = LinkPlayer()
+    player.connect()
+    for _ in 0..<count {
+      player.now = player.now.advanced(by: .milliseconds(10))
+      if let attempt = player.link.currentAttempt { player.give(.heard(attempt)) }
+    }
+    return player.inputs
+  }
+
+  private func playReconnect(_ count: Int) -> Int {
+    var player = LinkPlayer()
+    player.connect()
+    for _ in 0..<count {
+      player.now = player.now.advanced(by: .seconds(20))
+      if let attempt = player.link.currentAttempt { player.give(.lost(attempt, .reset)) }
+      player.connect()
+    }
+    return player.inputs
+  }
+
+  private func playMessage(_ count: Int) -> Int {
+    guard var player = StreamPlayer() else { return 0 }
+    for number in 0..<count { player.hear(UInt64(number) + 1) }
+    return player.inputs
+  }
+
+  private func playKnownPage(_ count: Int) -> Int {
+    guard var player = StreamPlayer() else { return 0 }
+    for number in 1...100 { player.hear(UInt64(number)) }
+    for _ in 0..<count { player.refresh() }
+    return player.inputs
+  }
+}
+
+/// A link whose world does at once what it wants.
+private struct LinkPlayer {
+  var link = Link(policy: .messageStream, seed: 1)
+  var now = Instant.zero
+  var inputs = 0
+
+  init() {
+    give(.credentials(.available(expiresIn: nil)))
+    give(.lifecycle(.foreground))
+    give(.reachability(.reachable(path: PathID("wlan0"))))
+    give(.want(.live))
+  }
+
+  mutating func give(_ input: Link.Input) {
+    inputs += 1
+    answer(link.handle(input, at: now))
+  }
+
+  /// Lets time pass until it is connected.
+  mutating func connect() {
+    for _ in 0..<100 where link.status.phase != .connected {
+      guard let due = link.deadline else { return }
+      now = max(now, due)
+      inputs += 1
+      answer(link.tick(at: now))
+    }
+  }
+
+  private mutating func answer(_ effects: [Link.Effect]) {
+    for effect in effects {
+      switch effect {
+      case .prepare(let attempt): give(.prepared(attempt))
+      case .open(let attempt): give(.opened(attempt))
+      case .poll(let poll): give(.polled(poll, nil))
+      case .close, .ping, .refreshCredentials, .status, .arm, .disarm: break
+      }
+    }
+  }
+}
+
+/// A stream whose world does at once what it wants.
+private struct StreamPlayer {
+  private static let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
+
+  private let shop: ShopID
+  private var model: StreamModel
+  private var now = Instant.zero
+  private var known: [Message] = []
+  var inputs = 0
+
+  init?() {
+    guard let shop = ShopID("bench") else { return nil }
+    self.shop = shop
+    model = StreamModel(
+      settings: StreamSettings(shop: shop, policy: .messageStream), seed: 1)
+    give(.credentials(.available(expiresIn: nil)))
+    give(.lifecycle(.foreground, at: Self.start))
+    give(.reachability(.reachable(path: PathID("wlan0"))))
+    give(.open(at: Self.start))
+  }
+
+  mutating func hear(_ number: UInt64) {
+    now = now.advanced(by: .milliseconds(10))
+    var mixer = Chance(seed: number)
+    let message = Message(
+      id: UUID128(high: mixer.next(), low: number), shop: shop, user: "ann", username: "Ann",
+      text: "two rye loaves, please",
+      createdAt: Self.start.advanced(by: .seconds(Int64(number))),
+      position: Position(epoch: "e", offset: number))
+    if known.count < 100 { known.append(message) }
+    guard let attempt = model.link.currentAttempt else { return }
+    give(.frame(attempt, .message(message)))
+  }
+
+  mutating func refresh() {
+    now = now.advanced(by: .seconds(10))
+    give(.refresh)
+  }
+
+  private mutating func give(_ input: StreamModel.Input) {
+    inputs += 1
+    for effect in model.handle(input, at: now) { answer(effect) }
+  }
+
+  private mutating func answer(_ effect: StreamModel.Effect) {
+    switch effect {
+    case .open(let attempt): give(.opened(attempt, head: Position(epoch: "e", offset: 0)))
+    case .fetch(let id, _):
+      let head = Position(epoch: "e", offset: UInt64(known.count))
+      give(.fetched(id, Page(messages: known, hasNext: false, head: head)))
+    case .load: give(.loaded(TimelineSnapshot()))
+    case .commit(let id, let change):
+      give(.committed(id, TimelineCommit(inserted: change.messages.map(\.id))))
+    case .readOlder: give(.older([]))
+    case .close, .ping, .refreshCredentials, .post, .update: break
+    }
+  }
+}

@@ -37,14 +37,14 @@ demo: setup ## shows on this machine that a link holds
 
 SIMULATE = .build/release/holdfast simulate message-stream
 
-sim: setup ## plays 10,000 seeds against both servers, and every deliberate defect
+sim: setup ## plays 10,000 seeds of all presets against both servers, and every deliberate defect
 	$(SWIFT) build -c release --product holdfast $(STRICT)
 	$(SIMULATE) --break all
-	$(SIMULATE) --seeds 1..10000
+	$(SIMULATE) --preset all --seeds 1..10000
 
 nightly: setup ## plays 1,000,000 seeds against both servers
 	$(SWIFT) build -c release --product holdfast $(STRICT)
-	$(SIMULATE) --seeds 1..1000000
+	$(SIMULATE) --preset all --seeds 1..1000000
 
 docs: setup ## builds the reference of the public modules into .build/docs
 	@SWIFT="$(SWIFT)" scripts/docs

@@ -10,10 +10,11 @@ STAMP = .build/setup.stamp
 RISKY = RuntimeTests|CurlNetworkTests|StoreSQLiteTests|SystemTests|BackendTests|HoldfastTests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test lint demo sim nightly docs sanitize fuzz conformance clean
+.PHONY: help setup build test lint demo sim nightly docs sanitize fuzz bench bench-full \
+  conformance clean
 
 help: ## lists the targets
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
 
 setup: $(STAMP) ## installs what is missing from Debian
 
@@ -36,17 +37,25 @@ demo: setup ## shows on this machine that a link holds
 
 SIMULATE = .build/release/holdfast simulate message-stream
 
-sim: setup ## plays 10,000 seeds against both servers, and every deliberate defect
+sim: setup ## plays 10,000 seeds of all presets against both servers, and every deliberate defect
 	$(SWIFT) build -c release --product holdfast $(STRICT)
 	$(SIMULATE) --break all
-	$(SIMULATE) --seeds 1..10000
+	$(SIMULATE) --preset all --seeds 1..10000
 
 nightly: setup ## plays 1,000,000 seeds against both servers
 	$(SWIFT) build -c release --product holdfast $(STRICT)
-	$(SIMULATE) --seeds 1..1000000
+	$(SIMULATE) --preset all --seeds 1..1000000
 
 docs: setup ## builds the reference of the public modules into .build/docs
 	@SWIFT="$(SWIFT)" scripts/docs
+
+bench: setup ## measures beside peers and limits, under 5 minutes; ONLY=ingest for one of them
+	$(SWIFT) build -c release --product HoldfastBench $(STRICT)
+	scripts/bench $(ONLY:%=--only %)
+
+bench-full: setup ## the same with more rounds and larger worlds
+	$(SWIFT) build -c release --product HoldfastBench $(STRICT)
+	scripts/bench --full $(ONLY:%=--only %)
 
 conformance: setup ## runs the Autobahn suite against both ends; QUICK=1 without the slow cases
 	$(SWIFT) build -c release --product HoldfastBench $(STRICT)

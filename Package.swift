@@ -120,6 +120,7 @@ let measures: [Target] = [
     dependencies: [
       "CommandKit", "LinkCore", "LinkWire", "LinkProtocols", "LinkRuntime", "MessageStream",
       "CurlNetwork", "ServerSockets", "StoreSQLite", "CSQLite", "Holdfast", "HoldfastTestKit",
+      "HoldfastBackend", "LinkServerCore", "HoldfastEngineBench",
     ],
     path: "Benchmarks/Bench", swiftSettings: strict)
 ]

@@ -53,10 +53,11 @@ async function store(database, insert, move) {
     waiting = [];
     await call(database, 'exec', 'BEGIN');
     for (const row of rows) {
-      insert.run(row.created * 1e6, row.id, row.user, row.username, row.text, ...row.position);
+      insert.run(shop, Buffer.from(row.id.replaceAll('-', ''), 'hex'), row.user, row.username,
+        row.text, row.created * 1e6, ...row.position);
     }
     const last = rows[rows.length - 1].position;
-    await call(move, 'run', ...last);
+    await call(move, 'run', shop, ...last);
     await call(database, 'exec', 'COMMIT');
     for (const row of rows) place(row);
     stored += rows.length;
@@ -71,13 +72,16 @@ async function store(database, insert, move) {
 const database = new Database(path, async () => {
   await call(database, 'exec', `
     PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
-    CREATE TABLE messages(created_at INTEGER, id TEXT PRIMARY KEY, user TEXT, username TEXT,
-      text TEXT, epoch TEXT, offset INTEGER);
-    CREATE INDEX timeline ON messages(created_at, id);
-    CREATE TABLE cursors(shop INTEGER PRIMARY KEY, epoch TEXT, offset INTEGER);`);
-  const insert = new Statement(database,
-    'INSERT OR IGNORE INTO messages VALUES (?, ?, ?, ?, ?, ?, ?)', () => {});
-  const move = new Statement(database, 'INSERT OR REPLACE INTO cursors VALUES (1, ?, ?)', () => {});
+    CREATE TABLE messages(shop TEXT NOT NULL, id BLOB NOT NULL, user TEXT NOT NULL, username TEXT,
+      text TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER,
+      is_edited INTEGER NOT NULL, parent BLOB, epoch TEXT, offset INTEGER,
+      PRIMARY KEY (shop, id));
+    CREATE INDEX timeline ON messages(shop, created_at, id);
+    CREATE TABLE cursors(shop TEXT PRIMARY KEY NOT NULL, epoch TEXT, offset INTEGER)
+      WITHOUT ROWID;`);
+  const insert = new Statement(database, `INSERT INTO messages
+    VALUES (?, ?, ?, ?, ?, ?, NULL, 0, NULL, ?, ?) ON CONFLICT DO NOTHING`, () => {});
+  const move = new Statement(database, 'INSERT OR REPLACE INTO cursors VALUES (?, ?, ?)', () => {});
   database.serialize();
   const socket = new WebSocket(url, { perMessageDeflate: false, maxPayload: 10240 });
   socket.on('message', (bytes) => {

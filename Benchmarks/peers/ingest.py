@@ -15,7 +15,7 @@ import uuid
 
 import websockets
 
-BATCH = 256
+BATCH = 1000
 MEMORY = 1000
 
 
@@ -29,27 +29,30 @@ def message(text: str, shop: str) -> tuple:
     epoch, _, offset = fields.get("position", "").rpartition(":")
     return (
         int(created.timestamp() * 1e9), uuid.UUID(fields["id"]).bytes, fields["user_id"],
-        fields.get("username"), fields["message"], epoch, int(offset or 0),
+        fields.get("username"), fields["message"], epoch, int(offset or 0), shop,
     )
 
 
-def store(database: sqlite3.Connection, rows: list) -> None:
+def store(database: sqlite3.Connection, shop: str, rows: list) -> None:
     with database:
         database.executemany(
-            "INSERT OR IGNORE INTO messages(created_at, id, user, username, text, epoch, offset)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            "INSERT INTO messages(created_at, id, user, username, text, epoch, offset, shop,"
+            " is_edited) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT DO NOTHING", rows)
         database.execute(
-            "INSERT OR REPLACE INTO cursors VALUES (1, ?, ?)", (rows[-1][5], rows[-1][6]))
+            "INSERT OR REPLACE INTO cursors VALUES (?, ?, ?)", (shop, rows[-1][5], rows[-1][6]))
 
 
 async def main(url: str, path: str, shop: str, count: int) -> None:
     database = sqlite3.connect(path)
     database.executescript(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-        "CREATE TABLE messages(created_at INTEGER, id BLOB PRIMARY KEY, user TEXT, username TEXT,"
-        " text TEXT, epoch TEXT, offset INTEGER);"
-        "CREATE INDEX timeline ON messages(created_at, id);"
-        "CREATE TABLE cursors(shop INTEGER PRIMARY KEY, epoch TEXT, offset INTEGER);")
+        "CREATE TABLE messages(shop TEXT NOT NULL, id BLOB NOT NULL, user TEXT NOT NULL,"
+        " username TEXT, text TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER,"
+        " is_edited INTEGER NOT NULL, parent BLOB, epoch TEXT, offset INTEGER,"
+        " PRIMARY KEY (shop, id)) STRICT;"
+        "CREATE INDEX timeline ON messages(shop, created_at, id);"
+        "CREATE TABLE cursors(shop TEXT PRIMARY KEY NOT NULL, epoch TEXT, offset INTEGER)"
+        " STRICT, WITHOUT ROWID;")
     seen, timeline, waiting, stored = set(), [], [], 0
     async with websockets.connect(url, compression=None, max_size=10_240, max_queue=BATCH) as socket:
         async for text in socket:
@@ -60,7 +63,7 @@ async def main(url: str, path: str, shop: str, count: int) -> None:
             waiting.append(row)
             if len(waiting) < BATCH and stored + len(waiting) < count and socket.messages:
                 continue
-            store(database, waiting)
+            store(database, shop, waiting)
             for kept in waiting:
                 bisect.insort(timeline, kept[:2])
             del timeline[:-MEMORY]

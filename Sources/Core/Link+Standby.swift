@@ -8,13 +8,21 @@ extension Link {
       end(.exhausted(last), &step)
       return
     case .poll:
-      standby.armPoll(
-        slow: slow, awaitsRecovery: last.meansServerUnreachable,
-        within: failure == nil ? .zero : policy.retry.serverSpread, at: step.now, chance: &chance)
+      standby.armPoll(after: failure, slow: slow, at: step.now, chance: &chance)
     case .queuedConnect:
       armQueue(&step)
     }
     state = .resting(failure.map { .failure($0) } ?? restingReason)
+  }
+
+  /// A wait that is longer than one between polls leaves the reader nothing but polls.
+  mutating func pollMeanwhile(
+    until at: Instant, after failure: LinkFailure?, _ step: inout Step
+  ) {
+    guard case .poll(let poll) = policy.standby, !standby.isArmed,
+      at > step.now.advanced(by: poll.interval)
+    else { return }
+    standby.armPoll(after: failure, slow: false, at: step.now, chance: &chance)
   }
 
   private var restingReason: LinkStatus.Reason {
@@ -62,9 +70,7 @@ extension Link {
 
   mutating func polled(_ id: UInt64, _ failure: LinkFailure?, _ step: inout Step) {
     guard id == standby.pollID, standby.isPolling else { return }  // late
-    let isBack = standby.polled(
-      id, failure: failure, wish: policy.obeyed(failure?.serverWish), at: step.now,
-      chance: &chance)
+    let isBack = standby.polled(id, failure, at: step.now, chance: &chance)
     switch state {
     case .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .resting:
       requested(failure, &step)

@@ -72,7 +72,7 @@ extension Link {
     init(_ trying: Trying, policy: LinkPolicy, at now: Instant) {
       attempt = trying.attempt
       generation = trying.generation
-      liveness = Liveness(policy.liveness, at: now)
+      liveness = Liveness(policy, at: now)
       stableAt = now.advanced(by: policy.retry.stability.after)
       series = trying.series
     }

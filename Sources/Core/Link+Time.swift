@@ -42,6 +42,7 @@ extension Link {
     case .dead(let phase): lost(ready.attempt, .timeout(phase), closing: .silent, &step)
     case .idle(.idle):
       closeCurrent(.idle, &step)
+      dropStandby(&step)
       gate.wish = .none
       gate.leavesAt = nil
       state = .idle(.ended(.idle))
@@ -55,6 +56,7 @@ extension Link {
   /// The link proved itself: the next loss starts a new series.
   private mutating func settleDown(_ ready: inout Ready) {
     ready.stableAt = nil
+    standby.disarm()
     retry.noteStable()
     gate.credentials.noteAccepted()
   }

@@ -8,6 +8,7 @@ extension Link {
       return
     }
     if at > step.now {
+      pollMeanwhile(until: at, after: failure, &step)
       state = .waiting(Waiting(until: at, series: series, failure: failure))
     } else {
       begin(series, &step)
@@ -118,7 +119,7 @@ extension Link {
     if case .queued(let queued) = standby.state, queued != trying.attempt {
       step.effects.append(.disarm(queued))
     }
-    standby.disarm()
+    standby.pause()
     state = .ready(Ready(trying, policy: policy, at: step.now))
   }
 
@@ -152,7 +153,7 @@ extension Link {
   ) {
     var series = failed
     series.spread = nil
-    retry.noteFailure(at: step.now, wish: failure.serverWish)
+    retry.noteFailure(at: step.now, wish: policy.obeyed(failure.serverWish))
     switch policy.verdict(on: failure) {
     case .refresh:
       refreshAndRetry(series, failure, generation: generation, &step)

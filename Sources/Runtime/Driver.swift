@@ -17,6 +17,8 @@ public actor Driver<M: Machine> {
   public typealias Perform = @Sendable (M.Effect, Instant) async -> Void
 
   private var machine: M
+  /// The machine's, as of the last step: asked for once, since generic code copies what it asks.
+  private var deadline: Instant?
   private let clock: any LinkClock
   private let inbox: Inbox<M.Input>
   private let journal: Journal<M>?
@@ -45,6 +47,7 @@ public actor Driver<M: Machine> {
     perform: @escaping Perform
   ) {
     self.machine = machine
+    deadline = machine.deadline
     self.clock = clock
     inbox = Inbox(limit: inboxLimit)
     self.journal = journal
@@ -64,6 +67,14 @@ public actor Driver<M: Machine> {
   @discardableResult
   public nonisolated func post(_ input: M.Input) async -> Bool {
     await inbox.post(input)
+  }
+
+  /// Puts inputs in line, one behind the other, as room comes for them.
+  ///
+  /// - Returns: False when not all were taken: the driver has ended, or the task was cancelled.
+  @discardableResult
+  public nonisolated func post(contentsOf inputs: [M.Input]) async -> Bool {
+    await inbox.post(contentsOf: inputs)
   }
 
   /// Puts an input in line if there is room now; false when it was not taken.
@@ -100,18 +111,18 @@ public actor Driver<M: Machine> {
     var spent: Instant?
     while !Task.isCancelled {
       let now = moment()
-      if let due = machine.deadline, due <= now, due != spent {
+      if let due = deadline, due <= now, due != spent {
         await step(.tick, at: now)
-        spent = machine.deadline.flatMap { $0 <= now ? $0 : nil }
+        spent = deadline.flatMap { $0 <= now ? $0 : nil }
         guard !Task.isCancelled else { break }
       }
       if let input = inbox.take() {
         await step(.input(input), at: moment())
         spent = nil
         handled += 1
-        wakeSettled { handled >= $0.target && $0.isSettled(machine) }
+        if !settling.isEmpty { wakeSettled { handled >= $0.target && $0.isSettled(machine) } }
       } else if !isDue(unless: spent) {
-        await waitForInput(or: machine.deadline == spent ? nil : machine.deadline)
+        await waitForInput(or: deadline == spent ? nil : deadline)
       }
     }
     phase = .ended
@@ -127,7 +138,7 @@ public actor Driver<M: Machine> {
   }
 
   private func isDue(unless spent: Instant?) -> Bool {
-    guard let due = machine.deadline, due != spent else { return false }
+    guard let due = deadline, due != spent else { return false }
     return due <= moment()
   }
 
@@ -143,6 +154,7 @@ public actor Driver<M: Machine> {
       case .input(let input): machine.handle(input, at: now)
       case .tick: machine.tick(at: now)
       }
+    deadline = machine.deadline
     journal?.record(JournalStep(at: now, cause: cause, effects: effects))
     for effect in effects {
       await perform(effect, now)

@@ -5,7 +5,7 @@ extension Inbox {
   /// Who waits for room.
   struct Waiting {
     let ticket: UInt64
-    let input: Input
+    var inputs: ArraySlice<Input>
     let continuation: CheckedContinuation<Bool, Never>
   }
 
@@ -34,19 +34,23 @@ extension Inbox {
 
     mutating func post(_ poster: Waiting, unless cancelled: Bool) -> Wake {
       guard !isClosed, !cancelled else {
-        counters.refused += 1
+        counters.refused += UInt64(poster.inputs.count)
         return { poster.continuation.resume(returning: false) }
       }
-      guard count < limit else {
-        counters.delayed += 1
-        waiting.append(poster)
-        return {}
+      // Behind those that wait nothing fits: the line is full.
+      let fitting = poster.inputs.prefix(limit - count)
+      let wake = append(fitting)
+      guard fitting.count < poster.inputs.count else {
+        return {
+          poster.continuation.resume(returning: true)
+          wake()
+        }
       }
-      let wake = append(poster.input)
-      return {
-        poster.continuation.resume(returning: true)
-        wake()
-      }
+      var rest = poster
+      rest.inputs.removeFirst(fitting.count)
+      counters.delayed += UInt64(rest.inputs.count)
+      waiting.append(rest)
+      return wake
     }
 
     mutating func tryPost(_ input: Input) -> (Bool, Wake) {
@@ -54,25 +58,27 @@ extension Inbox {
         counters.refused += 1
         return (false, {})
       }
-      return (true, append(input))
+      return (true, append([input]))
     }
 
     mutating func withdraw(_ ticket: UInt64) -> Wake {
       guard let index = waiting.firstIndex(where: { $0.ticket == ticket }) else { return {} }
       let poster = waiting.remove(at: index)
-      counters.refused += 1
+      counters.refused += UInt64(poster.inputs.count)
       return { poster.continuation.resume(returning: false) }
     }
 
     mutating func take() -> (Input?, Wake) {
       if leaving.isEmpty {
-        leaving = arriving.reversed()
-        arriving.removeAll(keepingCapacity: true)
+        // Swapped and turned in place, so that no input is copied.
+        swap(&leaving, &arriving)
+        leaving.reverse()
       }
       guard let input = leaving.popLast() else { return (nil, {}) }
-      guard !waiting.isEmpty else { return (input, {}) }
+      guard !waiting.isEmpty, let next = waiting[0].inputs.popFirst() else { return (input, {}) }
+      let wake = append([next])
+      guard waiting[0].inputs.isEmpty else { return (input, wake) }
       let poster = waiting.removeFirst()
-      let wake = append(poster.input)
       return (
         input,
         {
@@ -100,7 +106,7 @@ extension Inbox {
       isClosed = true
       let refused = waiting
       waiting = []
-      counters.refused += UInt64(refused.count)
+      counters.refused += refused.reduce(0) { $0 + UInt64($1.inputs.count) }
       let wake = wakeReader()
       return {
         for poster in refused { poster.continuation.resume(returning: false) }
@@ -108,9 +114,10 @@ extension Inbox {
       }
     }
 
-    private mutating func append(_ input: Input) -> Wake {
-      arriving.append(input)
-      counters.accepted += 1
+    private mutating func append(_ inputs: ArraySlice<Input>) -> Wake {
+      guard !inputs.isEmpty else { return {} }
+      arriving += inputs
+      counters.accepted += UInt64(inputs.count)
       counters.longest = max(counters.longest, count)
       return wakeReader()
     }

@@ -22,7 +22,14 @@ public final class Inbox<Input: Sendable>: Sendable {
   /// - Returns: False when it was not taken: the inbox is closed, or the task was cancelled while
   ///   it waited.
   @discardableResult
-  public func post(_ input: Input) async -> Bool {
+  public func post(_ input: Input) async -> Bool { await post(contentsOf: [input]) }
+
+  /// Puts inputs in line, one behind the other, as room comes for them.
+  ///
+  /// - Returns: False when not all were taken: the inbox is closed, or the task was cancelled while
+  ///   the rest waited.
+  @discardableResult
+  public func post(contentsOf inputs: [Input]) async -> Bool {
     let ticket = state.withLock { $0.ticket() }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -30,7 +37,8 @@ public final class Inbox<Input: Sendable>: Sendable {
           // Cancelled before: the handler below has run already and found nothing to remove.
           let cancelled = Task.isCancelled
           return state.post(
-            .init(ticket: ticket, input: input, continuation: continuation), unless: cancelled)
+            .init(ticket: ticket, inputs: inputs[...], continuation: continuation),
+            unless: cancelled)
         }
         wake()
       }

@@ -66,7 +66,8 @@ import Testing
     let ends = BootClock().wall.nanoseconds / 1_000_000_000 + 3
     let claims = Data(#"{"exp":\#(ends)}"#.utf8).base64EncodedString().filter { $0 != "=" }
     let tokens = CountedTokens(text: "e30.\(claims).c2ln")
-    let stream = try await streams(tokens).open(try configuration())
+    let stream = try await streams(tokens).open(
+      try configuration([("gate.refreshTimeout", "1s")]))
     let follower = Follower()
     follower.follow(stream)
     let socket = await network.sockets.next()

@@ -100,12 +100,40 @@ import Testing
   }
 
   @Test func `a signal ends it with what was played`() async throws {
-    let process = try CommandProcess.start([
-      "simulate", "message-stream", "--seeds", "1..100000000", "--json",
-    ])
-    process.signal(SIGINT)
-    let outcome = await CommandProcess.outcome(of: process)
-    #expect(outcome.status == 1 || outcome.status == SIGINT)
+    var outcome: CommandProcess.Outcome
+    var wait = 0
+    // A signal that comes before the command listens ends it as it ends any process.
+    repeat {
+      let process = try CommandProcess.start([
+        "simulate", "message-stream", "--seeds", "1..100000000", "--json",
+      ])
+      wait += 1000
+      for _ in 0..<wait { await Task.yield() }
+      process.signal(SIGINT)
+      outcome = await CommandProcess.outcome(of: process)
+    } while outcome.status == SIGINT || outcome.status == 128 + SIGINT
+    #expect(outcome.status == 1)
+    let summary = try [String: Any].reading(outcome.output.last)
+    #expect(summary["event"] as? String == "summary")
+    #expect((summary["runs"] as? Int).map { $0 < 200_000_000 } == true)
+    #expect(outcome.errors.last?.hasSuffix("stopped before everything was played") == true)
+  }
+
+  @Test func `all presets are played in turn, and each failure names how`() async throws {
+    let words = ["--preset", "all", "--seeds", "1..14", "--json"]
+    let outcome = try await CommandProcess.run(["simulate", "message-stream"] + words)
+    let all = try [String: Any].reading(outcome.output.last)
+    #expect(all["runs"] as? Int == 28)
+    let swarm = try [String: Any].reading(
+      try await run("--preset", "all", "--seeds", "2", "--json").output.last)
+    let same = try [String: Any].reading(
+      try await run("--preset", "swarm", "--seeds", "2", "--json").output.last)
+    #expect(swarm["digest"] as? String == same["digest"] as? String)
+    let lift = try [String: Any].reading(
+      try await run("--preset", "all", "--seeds", "1", "--json").output.last)
+    let one = try [String: Any].reading(
+      try await run("--preset", "lift", "--seeds", "1", "--json").output.last)
+    #expect(lift["digest"] as? String == one["digest"] as? String)
   }
 
   @Test(arguments: [

@@ -56,6 +56,7 @@ struct DedupeTests {
     for number in 1...count {
       let time = Timestamp(nanoseconds: Int64(number))
       timeline.insert(shop.accept("\(number)", from: "a", at: time).message)
+      timeline.trim()
     }
     #expect(timeline.messages == shop.ordered.suffix(kept))
   }

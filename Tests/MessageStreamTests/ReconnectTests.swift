@@ -32,6 +32,8 @@ struct ReconnectTests {
     world.shop.upgradeStatus = Self.http(404)
     world.cut()
     world.drive { $0.status.state == .failed }
+    // The second poll comes anywhere in an interval, so that a fleet fills it.
+    world.pass(.seconds(45))
     world.log = Log()
     world.pass(.seconds(600))
     let waits = Log.waits(world.log.fetches.map(\.at))
@@ -46,6 +48,8 @@ struct ReconnectTests {
     world.shop.upgradeStatus = Self.http(status)
     world.cut()
     world.drive { $0.status.state == .failed }
+    // The first poll that works asks once more.
+    world.pass(.seconds(10))
     world.log = Log()
     world.give(.refresh)
     world.send("no reason to reconnect")

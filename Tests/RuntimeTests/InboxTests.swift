@@ -64,6 +64,50 @@ struct InboxTests {
     #expect(inbox.take() == nil)
   }
 
+  @Test(arguments: [
+    (count: 2, delayed: 0, longest: 2), (3, 0, 3), (4, 1, 3), (9, 6, 3),
+  ])
+  func `many at once stand in line as room comes for them`(
+    count: Int, delayed: UInt64, longest: Int
+  ) async {
+    let inbox = Inbox<Int>(limit: 3)
+    let poster = Task { await inbox.post(contentsOf: Array(0..<count)) }
+    var taken: [Int] = []
+    while taken.count < count {
+      await inbox.waitForInput()
+      if delayed > 0, taken.isEmpty { await self.delayed(delayed, in: inbox) }
+      if let next = inbox.take() { taken.append(next) }
+    }
+    #expect(taken == Array(0..<count))
+    #expect(await poster.value)
+    #expect(
+      inbox.counters
+        == counters(accepted: UInt64(count), delayed: delayed, longest: min(longest, count)))
+  }
+
+  @Test
+  func `nobody comes between those that are posted together`() async {
+    let inbox = Inbox<Int>(limit: 2)
+    let first = Task { await inbox.post(contentsOf: [1, 2, 3]) }
+    await delayed(1, in: inbox)
+    let second = Task { await inbox.post(contentsOf: [4, 5]) }
+    await delayed(3, in: inbox)
+    #expect((1...6).map { _ in inbox.take() } == [1, 2, 3, 4, 5, nil])
+    #expect(await first.value)
+    #expect(await second.value)
+  }
+
+  @Test
+  func `who is cancelled leaves the line with what has no room yet`() async {
+    let inbox = Inbox<Int>(limit: 2)
+    let waiting = Task { await inbox.post(contentsOf: [1, 2, 3, 4]) }
+    await delayed(2, in: inbox)
+    waiting.cancel()
+    #expect(await waiting.value == false)
+    #expect([inbox.take(), inbox.take(), inbox.take()] == [1, 2, nil])
+    #expect(inbox.counters == counters(accepted: 2, delayed: 2, refused: 2, longest: 2))
+  }
+
   @Test
   func `closing refuses who waits and keeps what stands in line`() async {
     let inbox = Inbox<Int>(limit: 1)

@@ -39,7 +39,7 @@ enum Ingest {
     return rate
   }
 
-  private static func plain(_ count: Int, batches: [Int]) throws -> Double {
+  static func plain(_ count: Int, batches: [Int]) throws -> Double {
     let (canned, scratch) = (try CannedShop(count), try Scratch())
     var database = try PlainInserts(path: scratch("plain.sqlite"))
     let start = ContinuousClock.now

@@ -3,7 +3,8 @@ import HoldfastTestKit
 import LinkCore
 import LinkWire
 
-/// The limit: the same rows in the same batches into the same database, and nothing else.
+/// The limit: the same rows in the same batches into the same tables with the same durability, and
+/// nothing else.
 @safe struct PlainInserts: ~Copyable {
   private var database: OpaquePointer?
 
@@ -16,10 +17,12 @@ import LinkWire
       PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
       CREATE TABLE messages(
         shop TEXT NOT NULL, id BLOB NOT NULL, user TEXT NOT NULL, username TEXT,
-        text TEXT NOT NULL, created_at INTEGER NOT NULL, epoch TEXT, offset INTEGER,
-        PRIMARY KEY(shop, id)) STRICT, WITHOUT ROWID;
+        text TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER,
+        is_edited INTEGER NOT NULL, parent BLOB, epoch TEXT, offset INTEGER,
+        PRIMARY KEY(shop, id)) STRICT;
       CREATE INDEX timeline ON messages(shop, created_at, id);
-      CREATE TABLE cursors(shop TEXT PRIMARY KEY, epoch TEXT, offset INTEGER) STRICT;
+      CREATE TABLE cursors(
+        shop TEXT PRIMARY KEY NOT NULL, epoch TEXT, offset INTEGER) STRICT, WITHOUT ROWID;
       """)
   }
 
@@ -29,8 +32,9 @@ import LinkWire
   mutating func insert(_ messages: [Message], batches: [Int]) throws {
     var statement: OpaquePointer?
     unsafe sqlite3_prepare_v2(
-      database, "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", -1,
-      &statement, nil)
+      database,
+      "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, NULL, 0, NULL, ?, ?) ON CONFLICT DO NOTHING",
+      -1, &statement, nil)
     defer { unsafe sqlite3_finalize(statement) }
     var rest = messages[...]
     for batch in batches where !rest.isEmpty {

@@ -6,9 +6,14 @@ struct Peer: Sendable {
   private var words: [String]
   private var environment: [String: String]
 
+  /// Any program, by its words.
+  init(_ words: [String], environment: [String: String] = [:]) {
+    (self.words, self.environment) = (words, environment)
+  }
+
   /// Debian's own Python, which has Debian's modules.
   static func python(_ name: String) -> Peer {
-    Peer(words: ["/usr/bin/python3", path(name)], environment: [:])
+    Peer(["/usr/bin/python3", path(name)])
   }
 
   /// Debian's own Node, which has Debian's modules.
@@ -20,7 +25,7 @@ struct Peer: Sendable {
       throw Unavailable("Debian's node-ws and node-sqlite3 are not installed")
     }
     return Peer(
-      words: ["/usr/bin/node", path(name)],
+      ["/usr/bin/node", path(name)],
       environment: [
         "NODE_PATH": "/usr/share/nodejs", "SQLITE_BINDING": binding + "/node_sqlite3.node",
       ])

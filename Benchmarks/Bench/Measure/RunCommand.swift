@@ -1,4 +1,5 @@
 import CommandKit
+import Foundation
 import LinkWire
 
 /// `holdfast-bench run`: every benchmark, or some, side by side with their peers.
@@ -7,6 +8,8 @@ enum RunCommand {
     "only", .text("NAME"), "leave the others out")
   private static let full = Parameter<Bool>.flag("full", "more rounds and larger worlds")
   private static let json = Parameter<Bool>.flag("json", "one JSON object for each benchmark")
+  private static let save = Parameter<String?>.optional(
+    "save", .text("FILE"), "append the JSON objects to a file as well")
 
   static var command: Command {
     Command(
@@ -18,7 +21,7 @@ enum RunCommand {
         """
       ],
       examples: [.init("holdfast-bench run --only ingest", "one of them")],
-      takes: only, full, json, action: run)
+      takes: only, full, json, save, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
@@ -33,6 +36,7 @@ enum RunCommand {
     for benchmark in all where wanted.isEmpty || wanted.contains(benchmark.name) {
       let rounds = call[full] ? benchmark.rounds.full : benchmark.rounds.quick
       let verdict = await benchmark.run(rounds: rounds) { call.console.diagnostic($0) }
+      if let path = call[save] { try append(verdict, to: path) }
       if call[json] {
         call.console.object { verdict.write(to: &$0) }
       } else {
@@ -44,6 +48,23 @@ enum RunCommand {
     }
     if !missed.isEmpty {
       call.console.diagnostic("below their aims: \(missed.joined(separator: ", "))")
+    }
+  }
+
+  private static func append(_ verdict: Verdict, to path: String) throws(CommandFailure) {
+    var writer = JSONWriter(capacity: 1024)
+    writer.beginObject()
+    verdict.write(to: &writer)
+    writer.endObject()
+    guard let file = FileHandle(forWritingAtPath: path) else {
+      throw CommandFailure(.failed, "there is no file \(path) to append to")
+    }
+    do {
+      try file.seekToEnd()
+      try file.write(contentsOf: writer.bytes + [UInt8(ascii: "\n")])
+      try file.close()
+    } catch {
+      throw CommandFailure(.failed, "cannot write \(path): \(error)")
     }
   }
 }

@@ -23,7 +23,17 @@ public final class CurlNetwork: SocketDialer, HTTPClient {
   public func open(
     _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void
   ) async -> any SocketHandle {
-    Handle(lifetime, id: await lifetime.loop.open(request, deliver: deliver))
+    let id = await lifetime.loop.open(request, mostInTurn: 1) { turn in
+      for event in turn { await deliver(event) }
+    }
+    return Handle(lifetime, id: id)
+  }
+
+  /// The same; what one read brought is handed over in one call.
+  public func openInTurns(
+    _ request: SocketRequest, deliver: @escaping @Sendable ([SocketEvent]) async -> Void
+  ) async -> any SocketHandle {
+    Handle(lifetime, id: await lifetime.loop.open(request, mostInTurn: .max, deliver: deliver))
   }
 
   /// Makes one exchange; redirects are not followed. Cancelling the task ends it with `.local`.

@@ -75,7 +75,12 @@ import LinkWire
   /// Runs one statement and answers with how many rows it changed.
   @discardableResult
   func run(_ sql: String, _ values: [SQLValue] = []) throws(StoreFailure) -> Int {
-    _ = try query(sql, values) { _ in }
+    let statement = try prepared(sql)
+    defer { statement.reset() }
+    try check(statement.bind(values))
+    var code = statement.step()
+    while code == SQLITE_ROW { code = statement.step() }
+    if code != SQLITE_DONE { try check(code) }
     return unsafe Int(sqlite3_changes(handle))
   }
 

@@ -104,12 +104,12 @@ public actor SQLiteTimelineStore: TimelineStore {
   ) throws(StoreFailure) -> TimelineCommit {
     var inserted: [TimelineKey] = []
     var edited: [MessageID] = []
-    var new: Set<MessageID> = []
     for message in messages {
       if try tables.insert(message) {
         inserted.append(message.key)
-        new.insert(message.id)
-      } else if try tables.edit(message), !new.contains(message.id), !edited.contains(message.id) {
+      } else if try tables.edit(message), !inserted.contains(where: { $0.id == message.id }),
+        !edited.contains(message.id)
+      {
         edited.append(message.id)
       }
     }

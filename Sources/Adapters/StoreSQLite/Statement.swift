@@ -8,6 +8,8 @@ enum SQLValue {
   case integer(Int64)
   case text(String)
   case blob([UInt8])
+  /// Sixteen bytes, highest first, so that SQLite's order of blobs is the order of UUIDs.
+  case uuid(UUID128)
 
   static func integer(_ value: Int) -> SQLValue { .integer(Int64(value)) }
 
@@ -17,14 +19,7 @@ enum SQLValue {
 
   static func text(_ value: String?) -> SQLValue { value.map { .text($0) } ?? .null }
 
-  /// Sixteen bytes, highest first, so that SQLite's order of blobs is the order of UUIDs.
-  static func uuid(_ value: UUID128?) -> SQLValue {
-    guard let value else { return .null }
-    return .blob(
-      [value.high, value.low].flatMap { word in
-        stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) }
-      })
-  }
+  static func uuid(_ value: UUID128?) -> SQLValue { value.map { .uuid($0) } ?? .null }
 }
 
 /// A prepared statement; belongs to the connection that prepared it.
@@ -55,6 +50,10 @@ enum SQLValue {
         code = unsafe sqlite3_bind_text64(pointer, index, text, count, copy, UInt8(SQLITE_UTF8))
       case .blob(let bytes):
         code = unsafe sqlite3_bind_blob64(pointer, index, bytes, UInt64(bytes.count), copy)
+      case .uuid(let id):
+        code = unsafe withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) {
+          unsafe sqlite3_bind_blob64(pointer, index, $0.baseAddress, UInt64($0.count), copy)
+        }
       }
       guard code == SQLITE_OK else { return code }
     }

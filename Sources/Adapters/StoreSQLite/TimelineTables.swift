@@ -49,14 +49,17 @@ struct TimelineTables {
 
   /// Adds a message; false when its id was there already.
   func insert(_ message: Message) throws(StoreFailure) -> Bool {
-    let changed = try database.run(
-      """
-      INSERT INTO messages(shop, \(Message.columns), epoch, offset)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (shop, id) DO NOTHING
-      """,
-      [.text(shop.text)] + message.values + values(message.position))
-    return changed == 1
+    var row: [SQLValue] = [.text(shop.text)]
+    row.reserveCapacity(11)
+    row += message.values
+    row += values(message.position)
+    return try database.run(Self.insertion, row) == 1
   }
+
+  private static let insertion = """
+    INSERT INTO messages(shop, \(Message.columns), epoch, offset)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (shop, id) DO NOTHING
+    """
 
   /// Replaces the text of a stored message by that of a later edit; false when it is none.
   func edit(_ message: Message) throws(StoreFailure) -> Bool {

@@ -1,6 +1,6 @@
 /// Keeps track of whether credentials are there, when they expire, and whether they are refreshed.
 struct Credentials: Sendable, Hashable {
-  private let policy: GatePolicy
+  private let policy: LinkPolicy
   private(set) var state = State.missing
   /// Counts renewals, so that a refusal of older credentials does not cause another refresh.
   private(set) var generation: UInt64 = 0
@@ -22,9 +22,9 @@ struct Credentials: Sendable, Hashable {
     case available
   }
 
-  init(_ policy: GatePolicy) {
+  init(_ policy: LinkPolicy) {
     self.policy = policy
-    if !policy.needsCredentials { state = .available }
+    if !policy.gate.needsCredentials { state = .available }
   }
 
   var isRefreshing: Bool { refreshBy != nil }
@@ -33,19 +33,22 @@ struct Credentials: Sendable, Hashable {
   mutating func refresh(at now: Instant) -> Bool {
     refreshAt = nil
     guard refreshBy == nil else { return false }
-    refreshBy = now.advanced(by: policy.refreshTimeout)
+    refreshBy = now.advanced(by: policy.gate.refreshTimeout)
     return true
   }
 
+  /// There are new ones. A life that is not positive says nothing but that the clocks of phone and
+  /// server differ: then the server's refusal is what renews them.
   mutating func renewed(expiresIn: Duration?, at now: Instant) {
     state = .available
     generation += 1
     refusals = 0
     refreshBy = nil
-    refreshAt = expiresIn.map { life in
-      let lead = life > policy.refreshLead * 2 ? policy.refreshLead : life / 2
-      return now.advanced(by: max(life - lead, .seconds(1)))
-    }
+    refreshAt = nil
+    guard let life = expiresIn, life > .zero else { return }
+    let lead = min(policy.gate.refreshLead, life / 2)
+    // A clock that is ahead makes every life short; after a success it waits as after a failure.
+    refreshAt = now.advanced(by: max(life - lead, policy.gate.refreshTimeout))
   }
 
   /// The refresh failed for now; the old credentials stay until the server refuses them.
@@ -53,7 +56,7 @@ struct Credentials: Sendable, Hashable {
   /// The next one waits twice as long as the one before, up to `longestPause`.
   mutating func refreshFailed(at now: Instant) {
     refreshBy = nil
-    let pause = min(policy.refreshTimeout * (1 << min(refusals, 5)), Self.longestPause)
+    let pause = min(policy.gate.refreshTimeout * (1 << min(refusals, 5)), Self.longestPause)
     refusals += 1
     refreshAt = state == .available ? now.advanced(by: pause) : nil
   }

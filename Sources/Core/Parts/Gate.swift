@@ -8,7 +8,7 @@ struct Gate: Sendable, Hashable {
   var leavesAt: Instant?
   var credentials: Credentials
 
-  init(_ policy: GatePolicy) {
+  init(_ policy: LinkPolicy) {
     credentials = Credentials(policy)
   }
 

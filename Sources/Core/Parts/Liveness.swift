@@ -7,7 +7,7 @@ struct Liveness: Sendable, Hashable {
     case idle(IdleRule.Then)
   }
 
-  private let policy: LivenessPolicy
+  private let policy: LinkPolicy
   /// When any byte came last.
   private(set) var lastHeard: Instant
   /// When valid application data came last.
@@ -23,7 +23,7 @@ struct Liveness: Sendable, Hashable {
     var sentAt: Instant
   }
 
-  init(_ policy: LivenessPolicy, at now: Instant) {
+  init(_ policy: LinkPolicy, at now: Instant) {
     self.policy = policy
     lastHeard = now
     lastData = now
@@ -59,7 +59,8 @@ struct Liveness: Sendable, Hashable {
 
   /// How long a pong may take: the floor, or some smoothed round trips if that is longer.
   var pongTimeout: Duration {
-    max(policy.pongTimeout, (roundTrip?.expected ?? .zero) * policy.pongRoundTrips)
+    guard let roundTrip else { return policy.liveness.pongTimeout }
+    return max(policy.liveness.pongTimeout, roundTrip.expected * policy.liveness.pongRoundTrips)
   }
 
   var quality: LinkQuality {
@@ -69,37 +70,36 @@ struct Liveness: Sendable, Hashable {
   }
 
   var deadline: Instant {
-    dues.map(\.at).min() ?? Instant(nanoseconds: .max)
+    Instant.earlier(
+      Instant.earlier(silenceEnds, pongDue), Instant.earlier(idleEnds, pingDue))
+      ?? Instant(nanoseconds: .max)
   }
 
   /// What is due at `now`, the gravest first; a due ping counts as sent.
   mutating func due(at now: Instant) -> Due? {
-    guard let next = dues.first(where: { $0.at <= now }) else { return nil }
-    switch next.what {
-    case .ping:
-      return probe(at: now).map { .ping($0) }
-    case .dead, .idle:
-      return next.what
-    }
+    if let at = silenceEnds, at <= now { return .dead(.silence) }
+    if let at = pongDue, at <= now { return .dead(.pong) }
+    if let at = idleEnds, at <= now, let idle = policy.liveness.idle { return .idle(idle.then) }
+    if let at = pingDue, at <= now { return probe(at: now).map { .ping($0) } }
+    return nil
   }
 
-  private var dues: [(at: Instant, what: Due)] {
-    var all: [(Instant, Due)] = []
-    if let silence = policy.silence {
-      all.append((lastHeard.advanced(by: silence), .dead(.silence)))
-    }
-    if let outstanding {
-      // A byte that came after the ping proves life as well as its pong does.
-      let from = max(outstanding.sentAt, lastHeard)
-      all.append((from.advanced(by: pongTimeout), .dead(.pong)))
-    }
-    if let idle = policy.idle {
-      all.append((lastData.advanced(by: idle.after), .idle(idle.then)))
-    }
-    if let ping = policy.ping, outstanding == nil {
-      all.append((lastPing.advanced(by: ping), .ping(nextPing)))
-    }
-    return all
+  private var silenceEnds: Instant? {
+    policy.liveness.silence.map { lastHeard.advanced(by: $0) }
+  }
+
+  /// A byte that came after the ping proves life as well as its pong does.
+  private var pongDue: Instant? {
+    outstanding.map { max($0.sentAt, lastHeard).advanced(by: pongTimeout) }
+  }
+
+  private var idleEnds: Instant? {
+    policy.liveness.idle.map { lastData.advanced(by: $0.after) }
+  }
+
+  private var pingDue: Instant? {
+    guard outstanding == nil else { return nil }
+    return policy.liveness.ping.map { lastPing.advanced(by: $0) }
   }
 }
 

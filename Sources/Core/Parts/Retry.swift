@@ -1,28 +1,31 @@
 /// Decides when the next try may be made: schedule, windows, breaker and the server's wish.
 struct Retry: Sendable, Hashable {
-  private let policy: RetryPolicy
+  private let link: LinkPolicy
   private var attempts: Windows
   /// When tries failed, oldest first; as many as the breaker needs.
   private(set) var failures: [Instant] = []
   /// No try before this: the server asked for it.
   private(set) var notBefore: Instant?
 
-  init(_ policy: RetryPolicy) {
-    self.policy = policy
-    attempts = Windows(policy.windows)
+  init(_ link: LinkPolicy) {
+    self.link = link
+    attempts = Windows(link)
   }
+
+  private var policy: RetryPolicy { link.retry }
 
   mutating func noteAttempt(at now: Instant) {
     attempts.note(at: now)
   }
 
+  /// - Parameter wish: how long the server asked to be left alone, as far as it is obeyed.
   mutating func noteFailure(at now: Instant, wish: Duration?) {
     if let breaker = policy.breaker {
       failures.append(now)
       if failures.count > breaker.failures { failures.removeFirst() }
     }
     if let wish {
-      let until = now.advanced(by: min(max(wish, .zero), policy.longestWish))
+      let until = now.advanced(by: wish)
       notBefore = max(notBefore ?? until, until)
     }
   }
@@ -46,6 +49,8 @@ struct Retry: Sendable, Hashable {
   }
 
   /// When the next try of `series` is due; `nil` when its schedule is exhausted.
+  ///
+  /// The spread comes on top of the wait and of the server's wish: at its end all would come.
   func plan(_ series: Series, at now: Instant, chance: inout Chance) -> Instant? {
     var wait = Duration.zero
     if let index = series.scheduleIndex {
@@ -53,10 +58,11 @@ struct Retry: Sendable, Hashable {
       guard let scheduled = schedule.wait(before: index, chance: &chance) else { return nil }
       wait = scheduled
     }
-    if let spread = series.spread {
-      wait += chance.duration(below: min(spread, policy.longestWish))
-    }
-    return earliest(at: now.advanced(by: wait))
+    let due = now.advanced(by: wait)
+    guard let spread = series.spread else { return earliest(at: due) }
+    return earliest(
+      at: max(due, notBefore ?? due).advanced(
+        by: chance.duration(below: min(spread, policy.longestWish))))
   }
 
   /// How many tries a series has before standby; `nil` without end.

@@ -1,6 +1,6 @@
 /// What stays armed when the link is not tried: polls and probes, or a queued connect.
 struct Standby: Sendable, Hashable {
-  private let policy: StandbyPolicy
+  private let policy: LinkPolicy
   /// Polls keep inside the same windows as tries, whatever hurries them.
   private var polls: Windows
   private(set) var state = State.off
@@ -17,17 +17,29 @@ struct Standby: Sendable, Hashable {
   struct Polling: Sendable, Hashable {
     /// When the next poll is due, or when the one that runs counts as unanswered.
     var nextPoll: Instant
-    var isAsking: Bool
+    var isAsking = false
     var nextProbe: Instant
-    /// The server could not be reached: its next answer is a reason to probe.
-    var awaitsRecovery: Bool
-    /// The server does not offer the link: only the slow probe may try.
-    var isSlow: Bool
+    var server: Server
+    /// The server works and does not offer the link: only the slow probe may try.
+    var isSlow = false
+    /// The wait after the first poll is drawn from a whole interval.
+    var isSpreading: Bool
+    /// Probes that failed although polls worked.
+    var setbacks = 0
   }
 
-  init(_ policy: StandbyPolicy, windows: [AttemptWindow]) {
+  /// What is known of the server beside the link.
+  enum Server: Sendable, Hashable {
+    case unknown
+    /// It could not be reached, or not serve: its next answer is a reason to probe.
+    case away
+    /// The last poll was answered.
+    case works
+  }
+
+  init(_ policy: LinkPolicy) {
     self.policy = policy
-    polls = Windows(windows)
+    polls = Windows(policy)
   }
 
   var isArmed: Bool { state != .off }
@@ -45,35 +57,78 @@ struct Standby: Sendable, Hashable {
 
   /// Arms a poll, or keeps the one that is armed and takes over the news.
   ///
-  /// - Parameter spread: the first poll comes within this time: a server that failed for one may
-  ///   have failed for all.
+  /// - Parameters:
+  ///   - failure: what it follows: a server that failed for one may have failed for all, so the
+  ///     first poll is spread; without one it comes at once.
+  ///   - slow: the server refused as one that does not offer the link; believed while polls work.
   mutating func armPoll(
-    slow: Bool, awaitsRecovery: Bool, within spread: Duration, at now: Instant,
-    chance: inout Chance
+    after failure: LinkFailure?, slow: Bool, at now: Instant, chance: inout Chance
   ) {
-    guard case .poll(let policy) = policy else { return }
-    let wait = slow ? policy.slowProbe : policy.probe
-    let probe = now.advanced(by: Self.spread(wait, policy.jitter, &chance))
-    if case .polling(var polling) = state {
-      polling.nextProbe = probe
-      polling.isSlow = slow
-      polling.awaitsRecovery = awaitsRecovery
-      state = .polling(polling)
-    } else {
-      let first = now.advanced(by: chance.duration(below: min(spread, policy.interval)))
+    guard case .poll(let poll) = policy.standby else { return }
+    guard case .polling(var polling) = state else {
+      let first = failure == nil ? .zero : chance.duration(below: spread(poll))
+      let isAway = slow || failure?.meansServerUnreachable ?? false
       state = .polling(
         Polling(
-          nextPoll: polls.earliest(at: first), isAsking: false, nextProbe: probe,
-          awaitsRecovery: awaitsRecovery,
-          isSlow: slow))
+          nextPoll: polls.earliest(at: now.advanced(by: first)),
+          nextProbe: now.advanced(by: poll.spread(poll.probe, &chance)),
+          server: isAway ? .away : .unknown, isSpreading: failure != nil))
+      return
     }
+    guard let failure else { return }
+    polling.isSlow = slow && polling.server == .works
+    if polling.server == .unknown, slow || failure.meansServerUnreachable {
+      polling.server = .away
+    }
+    let wait = probeWait(after: failure, &polling, poll, &chance)
+    polling.nextProbe = now.advanced(by: obeying(failure, wait, poll, &chance))
+    state = .polling(polling)
+  }
+
+  /// Until the next probe, if no poll is a reason for one before.
+  ///
+  /// While polls work and the link does not, each wait is twice as long as the one before. It is
+  /// drawn widely, up to twice as long, since others met the same.
+  private func probeWait(
+    after failure: LinkFailure, _ polling: inout Polling, _ poll: PollPolicy,
+    _ chance: inout Chance
+  ) -> Duration {
+    if polling.isSlow { return poll.spread(poll.slowProbe, &chance) }
+    let wait = poll.interval * (1 << min(polling.setbacks, 10))
+    guard polling.server == .works, failure.meansServerUnreachable, wait * 2 <= poll.probe else {
+      return poll.spread(poll.probe, &chance)
+    }
+    polling.setbacks += 1
+    return wait + chance.duration(below: wait)
+  }
+
+  /// At least the server's wish, and spread beyond it: at its end all would come at once.
+  private func obeying(
+    _ failure: LinkFailure?, _ wait: Duration, _ poll: PollPolicy, _ chance: inout Chance
+  ) -> Duration {
+    guard let wish = policy.obeyed(failure?.serverWish), wish > .zero else { return wait }
+    return max(wait, wish + chance.duration(below: spread(poll)))
+  }
+
+  private func spread(_ poll: PollPolicy) -> Duration {
+    min(policy.retry.serverSpread, poll.interval)
+  }
+
+  /// The link is up, and not proven yet: polls wait for what becomes of it.
+  mutating func pause() {
+    guard case .polling(var polling) = state else {
+      disarm()
+      return
+    }
+    polling.isSlow = false
+    state = .polling(polling)
   }
 
   mutating func armQueued(_ attempt: AttemptID) { state = .queued(attempt) }
 
   /// The queued connect broke; it is armed again a little later.
   mutating func rearmLater(at now: Instant) {
-    guard case .queuedConnect(let rearm) = policy else { return }
+    guard case .queuedConnect(let rearm) = policy.standby else { return }
     state = .rearming(at: now.advanced(by: rearm))
   }
 
@@ -88,13 +143,13 @@ struct Standby: Sendable, Hashable {
 
   /// Takes a due poll; `nil` when none is due. One that was never answered is given up for it.
   mutating func takePoll(at now: Instant) -> UInt64? {
-    guard case .poll(let policy) = policy, case .polling(var polling) = state,
-      polling.nextPoll <= now
+    guard case .polling(var polling) = state, polling.nextPoll <= now,
+      case .poll(let poll) = policy.standby
     else { return nil }
     pollID += 1
-    polling.awaitsRecovery = polling.awaitsRecovery || polling.isAsking
+    if polling.isAsking { polling.server = .away }
     polls.note(at: now)
-    polling.nextPoll = polls.earliest(at: now.advanced(by: policy.interval))
+    polling.nextPoll = polls.earliest(at: now.advanced(by: poll.interval))
     polling.isAsking = true
     state = .polling(polling)
     return pollID
@@ -102,21 +157,28 @@ struct Standby: Sendable, Hashable {
 
   /// A poll was answered. True when the server is back and the link should be probed.
   mutating func polled(
-    _ id: UInt64, failure: LinkFailure?, wish: Duration?, at now: Instant,
-    chance: inout Chance
+    _ id: UInt64, _ failure: LinkFailure?, at now: Instant, chance: inout Chance
   ) -> Bool {
-    guard id == pollID, case .poll(let policy) = policy, case .polling(var polling) = state,
-      polling.isAsking
+    guard id == pollID, case .poll(let poll) = policy.standby,
+      case .polling(var polling) = state, polling.isAsking
     else { return false }
     polling.isAsking = false
-    let wait = max(
-      Self.spread(policy.interval, policy.jitter, &chance), wish ?? .zero)
-    polling.nextPoll = polls.earliest(at: now.advanced(by: wait))
-    let isBack = failure == nil && polling.awaitsRecovery && !polling.isSlow
+    let wait =
+      polling.isSpreading
+      ? spread(poll) + chance.duration(below: poll.interval - spread(poll))
+      : poll.spread(poll.interval, &chance)
+    polling.isSpreading = false
+    polling.nextPoll = polls.earliest(
+      at: now.advanced(by: obeying(failure, wait, poll, &chance)))
+    let isBack = failure == nil && polling.server == .away
+    if isBack { polling.setbacks = 0 }
     if let failure {
-      polling.awaitsRecovery = polling.awaitsRecovery || failure.meansServerUnreachable
+      if failure.meansServerUnreachable {
+        polling.server = .away
+        polling.isSlow = false
+      }
     } else {
-      polling.awaitsRecovery = false
+      polling.server = .works
     }
     state = .polling(polling)
     return isBack
@@ -124,14 +186,16 @@ struct Standby: Sendable, Hashable {
 
   /// Moves the next probe on; called when one starts.
   mutating func noteProbe(at now: Instant, chance: inout Chance) {
-    guard case .poll(let policy) = policy, case .polling(var polling) = state else { return }
-    let wait = polling.isSlow ? policy.slowProbe : policy.probe
-    polling.nextProbe = now.advanced(by: Self.spread(wait, policy.jitter, &chance))
+    guard case .poll(let poll) = policy.standby, case .polling(var polling) = state else { return }
+    let wait = polling.isSlow ? poll.slowProbe : poll.probe
+    polling.nextProbe = now.advanced(by: poll.spread(wait, &chance))
     state = .polling(polling)
   }
+}
 
-  private static func spread(_ wait: Duration, _ jitter: Double, _ chance: inout Chance) -> Duration
-  {
+extension PollPolicy {
+  /// `wait`, spread by the share that the policy states.
+  fileprivate func spread(_ wait: Duration, _ chance: inout Chance) -> Duration {
     wait * (1 - jitter + 2 * jitter * chance.unit())
   }
 }

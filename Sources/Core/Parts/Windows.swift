@@ -1,12 +1,14 @@
 /// Counts what was done lately, so that no stretch of time holds too much of it.
 struct Windows: Sendable, Hashable {
-  private let limits: [AttemptWindow]
+  private let policy: LinkPolicy
   /// When it was done, oldest first; as often as the largest window needs.
   private var times: [Instant] = []
 
-  init(_ limits: [AttemptWindow]) {
-    self.limits = limits
+  init(_ policy: LinkPolicy) {
+    self.policy = policy
   }
+
+  private var limits: [AttemptWindow] { policy.retry.windows }
 
   mutating func note(at now: Instant) {
     times.append(now)

@@ -22,7 +22,9 @@ public enum Verdict: String, Sendable, Hashable, CaseIterable {
   case refresh
   /// Go to standby; the next recovery or probe tries again.
   case standby
-  /// Go to standby; only the slow probe tries again.
+  /// Go to standby; once polls show that only the link is missing, only the slow probe tries.
+  ///
+  /// A failure that says when to come back is tried then, spread.
   case standbySlow
   /// End it; the user sees why.
   case stop
@@ -87,14 +89,14 @@ extension LinkFailure {
     }
   }
 
-  /// Whether the server could not be reached at all, so that reaching it again is news.
+  /// Whether the server could not be reached or could not serve, so that an answer of it is news.
   public var meansServerUnreachable: Bool {
     switch failureClass {
     case .unreachable, .dns, .refused, .timeout, .silent, .reset, .ended, .proxy, .captivePortal,
-      .local, .serverError, .closedRestart:
+      .local, .serverError, .unavailable, .closedRestart:
       true
     case .tls, .protocolError, .badRequest, .unauthorized, .forbidden, .notFound,
-      .tooManyRequests, .unavailable, .otherStatus, .closedNormally, .closedPolicy,
+      .tooManyRequests, .otherStatus, .closedNormally, .closedPolicy,
       .closedUnauthorized, .closedForbidden, .closedOther:
       false
     }

@@ -140,6 +140,8 @@ private struct Problems {
       require(
         max(first * (1 - jitter), floor) >= Floor.wait,
         "\(key): the shortest wait must be at least \(Floor.wait.text)")
+      require(
+        jitter == 0 || first * (1 + jitter) > floor, "\(key): its floor leaves no room for jitter")
       require(factor >= 1, "\(key): factor must be at least 1")
       require(cap >= first, "\(key): cap must be at least first")
       require((0...1).contains(jitter), "\(key): jitter must be 0 to 1")

@@ -3,20 +3,32 @@
 /// Take a preset and change single numbers with `setting(_:)`; an invalid combination throws one
 /// `PolicyError` that lists every problem.
 public struct LinkPolicy: Sendable, Hashable {
+  private let parts: Shared<Parts>
+
+  private struct Parts: Sendable, Hashable {
+    let name: String
+    let retry: RetryPolicy
+    let gate: GatePolicy
+    let liveness: LivenessPolicy
+    let establish: EstablishPolicy
+    let standby: StandbyPolicy
+    let verdicts: [FailureClass: Verdict]
+  }
+
   /// What it is called in tables; presets are named after their feature.
-  public let name: String
+  public var name: String { parts.value.name }
   /// When to try again, and how often.
-  public let retry: RetryPolicy
+  public var retry: RetryPolicy { parts.value.retry }
   /// When trying is allowed at all.
-  public let gate: GatePolicy
+  public var gate: GatePolicy { parts.value.gate }
   /// What proves life, and what its absence leads to.
-  public let liveness: LivenessPolicy
+  public var liveness: LivenessPolicy { parts.value.liveness }
   /// What counts as connected, and how long it may take.
-  public let establish: EstablishPolicy
+  public var establish: EstablishPolicy { parts.value.establish }
   /// What stays armed between tries.
-  public let standby: StandbyPolicy
+  public var standby: StandbyPolicy { parts.value.standby }
   /// One verdict for each class of failure.
-  public let verdicts: [FailureClass: Verdict]
+  public var verdicts: [FailureClass: Verdict] { parts.value.verdicts }
 
   /// Checks all parts together.
   ///
@@ -30,13 +42,10 @@ public struct LinkPolicy: Sendable, Hashable {
     for row in FailureClass.allCases {
       whole[row] = verdicts[row] ?? .retry
     }
-    self.name = name
-    self.retry = retry
-    self.gate = gate
-    self.liveness = liveness
-    self.establish = establish
-    self.standby = standby
-    self.verdicts = whole
+    parts = Shared(
+      Parts(
+        name: name, retry: retry, gate: gate, liveness: liveness, establish: establish,
+        standby: standby, verdicts: whole))
     let problems = self.problems
     guard problems.isEmpty else { throw PolicyError(problems: problems) }
   }
@@ -48,7 +57,26 @@ public struct LinkPolicy: Sendable, Hashable {
 
   /// What this policy does about `failure`.
   public func verdict(on failure: LinkFailure) -> Verdict {
-    verdicts[failure.failureClass] ?? .retry
+    let verdict = verdicts[failure.failureClass] ?? .retry
+    // Who says when to come back offers the link: later is not never.
+    return verdict == .standbySlow && failure.serverWish != nil ? .retrySpread : verdict
+  }
+}
+
+/// A value that many hold: copies of it are copies of a reference.
+private final class Shared<Value: Sendable & Hashable>: Sendable, Hashable {
+  let value: Value
+
+  init(_ value: Value) {
+    self.value = value
+  }
+
+  static func == (left: Shared, right: Shared) -> Bool {
+    left === right || left.value == right.value
+  }
+
+  func hash(into hasher: inout Hasher) {
+    value.hash(into: &hasher)
   }
 }
 

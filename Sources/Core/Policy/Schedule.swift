@@ -2,7 +2,8 @@
 public enum Schedule: Sendable, Hashable {
   /// These waits, then no more.
   case list([Duration])
-  /// `first · factor^n`, at most `cap`, spread by ±`jitter` of itself, never under `floor`.
+  /// `first · factor^n`, at most `cap`, spread by ±`jitter` of itself, never under `floor`: drawn
+  /// evenly from what is left above it.
   case exponential(
     first: Duration, factor: Int, cap: Duration, jitter: Double, floor: Duration, attempts: Int?)
 
@@ -21,11 +22,10 @@ public enum Schedule: Sendable, Hashable {
     switch self {
     case .list(let waits):
       return waits.indices.contains(index) ? waits[index] : nil
-    case .exponential(_, _, _, let jitter, let floor, let attempts):
-      if let attempts, index >= attempts { return nil }
-      let base = baseWait(before: index)
-      guard jitter > 0 else { return max(base, floor) }
-      return max(base * (1 - jitter + 2 * jitter * chance.unit()), floor)
+    case .exponential(_, _, _, let jitter, _, _):
+      guard let bounds = bounds(before: index) else { return nil }
+      guard jitter > 0 else { return bounds.lowerBound }
+      return bounds.lowerBound + chance.duration(below: bounds.upperBound - bounds.lowerBound)
     }
   }
 

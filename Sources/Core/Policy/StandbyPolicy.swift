@@ -10,7 +10,8 @@ public enum StandbyPolicy: Sendable, Hashable {
 
 /// How standby polls, and when it probes the link again.
 public struct PollPolicy: Sendable, Hashable {
-  /// Between polls; the first comes at once, after a failure within `RetryPolicy.serverSpread`.
+  /// Between polls; the first comes at once, after a failure within `RetryPolicy.serverSpread`,
+  /// and the second anywhere in an interval.
   public var interval: Duration
   /// Each wait is spread by this share of itself, so that a fleet does not poll in step.
   public var jitter: Double

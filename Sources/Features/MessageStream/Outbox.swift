@@ -14,6 +14,8 @@ public struct Outbox: Sendable, Hashable {
   private var unstored: Set<UUID128> = []
   /// Entries whose last try may have reached the server although no answer came.
   private(set) var unsure: Set<UUID128> = []
+  /// By the server's clock, before what an entry's first try cannot have got through.
+  private var floors: [UUID128: Timestamp] = [:]
   /// What came in the words of the entry whose try is under way: it should no answer come.
   private var echo: Echo?
   /// How many answers to tries that were given up may still come.
@@ -32,7 +34,7 @@ public struct Outbox: Sendable, Hashable {
 
   struct Echo: Sendable, Hashable {
     var entry: UUID128
-    var message: MessageID
+    var message: Message
   }
 
   var deadline: Instant? {
@@ -53,10 +55,11 @@ public struct Outbox: Sendable, Hashable {
   subscript(id: UUID128) -> OutboxEntry? { entries.first { $0.id == id } }
 
   /// Takes over what an earlier run left: each may have been tried, and answered to nobody.
-  mutating func restore(_ kept: [OutboxEntry]) {
+  mutating func restore(_ kept: [OutboxEntry], after cursor: Cursor) {
     let known = Set(kept.map(\.id))
     entries = kept + entries.filter { !known.contains($0.id) }
     unsure.formUnion(known)
+    for entry in kept { floors[entry.id] = cursor.floor(of: entry) }
   }
 
   mutating func add(_ entry: OutboxEntry) {
@@ -77,7 +80,7 @@ public struct Outbox: Sendable, Hashable {
     unstored.remove(id)
     unsure.remove(id)
     overdue[id] = nil
-    if echo?.entry == id { echo = nil }
+    floors[id] = nil
     if sending?.id == id { sending = nil }
   }
 
@@ -104,30 +107,36 @@ public struct Outbox: Sendable, Hashable {
     return sending?.id == id
   }
 
-  /// The entry that a message of the server can be: its try was made and not answered.
-  ///
-  /// While an answer can still come, the message is only remembered.
-  mutating func claimed(by message: Message, overlap: Duration) -> UUID128? {
-    let entry = entries.first { entry in
+  /// The entry that a new message of the server can be: its try was made and not answered.
+  func claimed(by message: Message, overlap: Duration) -> UUID128? {
+    entries.first { entry in
       (unsure.contains(entry.id) || sending?.id == entry.id)
         && message.text == entry.text && message.parent == entry.parent
-        && message.createdAt >= entry.createdAt.advanced(by: .zero - overlap)
-    }
-    guard let entry else { return nil }
-    if sending?.id == entry.id {
-      echo = echo ?? Echo(entry: entry.id, message: message.id)
-      return nil
-    }
-    return entry.id
+        && message.createdAt >= floor(of: entry).advanced(by: .zero - overlap)
+    }?.id
   }
 
-  /// The message that came in this entry's words while its last try was under way.
-  func echo(of id: UUID128) -> MessageID? { echo?.entry == id ? echo?.message : nil }
+  /// Keeps back what can be the entry whose try is under way until that is known; false when
+  /// something else is kept already.
+  mutating func keepBack(_ message: Message, for entry: UUID128) -> Bool {
+    guard sending?.id == entry, echo == nil || echo?.message.id == message.id else { return false }
+    echo = Echo(entry: entry, message: message)
+    return true
+  }
 
-  /// When the oldest entry was sent whose fate is not known.
+  /// What was kept back for a try that is over.
+  mutating func takeEcho() -> Message? {
+    guard let known = echo, sending?.id != known.entry else { return nil }
+    echo = nil
+    return known.message
+  }
+
+  /// Before the oldest of this no entry can have got through whose fate is not known.
   var oldestUnsure: Timestamp? {
-    entries.filter { unsure.contains($0.id) }.map(\.createdAt).min()
+    entries.filter { unsure.contains($0.id) }.map(floor(of:)).min()
   }
+
+  private func floor(of entry: OutboxEntry) -> Timestamp { floors[entry.id] ?? entry.createdAt }
 
   /// Whether the server may have an entry although it has not said so.
   public func mayHaveArrived(_ id: UUID128) -> Bool {
@@ -140,11 +149,11 @@ public struct Outbox: Sendable, Hashable {
 
   /// The entry to send now; marks it as under way.
   mutating func take(
-    at now: Instant, timeout: Duration, credentials: UInt64
+    at now: Instant, timeout: Duration, credentials: UInt64, after cursor: Cursor
   ) -> OutboxEntry? {
     guard mayTry(at: now), let next = nextQueued else { return nil }
     notBefore = nil
-    echo = nil
+    floors[next.id] = floors[next.id] ?? cursor.floor(of: next)
     sending = Sending(id: next.id, until: now.advanced(by: timeout), credentials: credentials)
     return next
   }
@@ -205,5 +214,14 @@ public struct Outbox: Sendable, Hashable {
     guard let sending, sending.until <= now else { return nil }
     overdue[sending.id, default: 0] += 1
     return sending.id
+  }
+}
+
+extension Cursor {
+  /// What a server can have stamped an entry with at the earliest that is tried now: the phone's
+  /// clock may be wrong by any span, so it counts only where nothing of the server's is known.
+  fileprivate func floor(of entry: OutboxEntry) -> Timestamp {
+    if let time { return time }
+    return wholeAt == nil ? entry.createdAt : Timestamp(nanoseconds: 0)
   }
 }

@@ -5,7 +5,7 @@ import LinkWire
 extension StreamModel {
   /// Fetches what may be missing, for a reason; joins a run that is under way where that is enough.
   mutating func catchUp(_ purpose: Recovery.Purpose, _ step: inout Step) {
-    guard phase == .open, link.isWanted else { return }
+    guard phase == .open, link.isWanted, !link.status.isTerminal else { return }
     if recovery.run != nil {
       switch purpose {
       case .live:
@@ -34,11 +34,16 @@ extension StreamModel {
 
   /// Forgets what is under way; its answer, if one comes, is late.
   mutating func stopFetching(_ step: inout Step) {
+    stopCatchUp()
+    stopHistory(&step)
+  }
+
+  /// The same where the reader may still ask for what is older.
+  mutating func stopCatchUp() {
     recovery.run = nil
     recovery.isCurrent = false
     recovery.again = false
     recovery.retryAt = nil
-    stopHistory(&step)
   }
 
   mutating func fetched(_ id: FetchID, _ page: Page, _ step: inout Step) {
@@ -234,7 +239,7 @@ extension StreamModel {
     drive(.requested(nil), &step)
     outbox.nowSure(run.unsure)
     release(run.purposes, &step)
-    if run.kind == .initial { history.hasMore = page.hasNext || run.pages > 1 }
+    if run.kind == .initial { noteBeginning(hasMore: page.hasNext || run.pages > 1, &step) }
     if isWhole { recovery.failures = 0 }
     if !recovery.again { recovery.unplaced = [] }
     if recovery.again {

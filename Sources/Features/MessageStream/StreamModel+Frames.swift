@@ -109,11 +109,12 @@ extension StreamModel {
     }
     guard !unseen.isEmpty else { return }
     let isPlaced = recovery.isSettled && link.status.phase == .connected
-    for message in unseen {
-      claim(message, &step)
+    let kept = unseen.filter { message in
+      if claim(message, &step) { return false }
       if !isPlaced { recovery.noteUnplaced(message) }
+      return true
     }
-    writer.add(unseen, via: via)
+    writer.add(kept, via: via)
   }
 }
 

@@ -96,6 +96,11 @@ extension StreamModel {
       endHistory(&step)
       return
     }
+    if !page.recovered, case .before(_, let limit) = fetch.query {
+      // The position is one of another log; pages count from what is newest in this one.
+      ask(.page(number: 1, limit: limit), fetch, &step)
+      return
+    }
     fetch.reached = (page.messages.map(\.key) + [fetch.reached].compactMap(\.self)).min()
     fetch.lowest = page.messages.compactMap(\.position).min { $0.offset < $1.offset }
     let repeats = fetch.repetition.note(page)
@@ -111,6 +116,13 @@ extension StreamModel {
     history.isBeginning = !isOlder && !goesOn
     history.readsWhenStored = isEdge
     writer.feedHistory()
+  }
+
+  /// The first screen is fetched. Who was told that nothing is older is told when that changed.
+  mutating func noteBeginning(hasMore: Bool, _ step: inout Step) {
+    let isNews = hasMore && !history.hasMore
+    history.hasMore = hasMore
+    if isNews { step.show(.history(hasMore: true)) }
   }
 
   /// Forgets what the reader waits for, and says so.

@@ -41,7 +41,8 @@ extension StreamModel {
     step.show(.status(StreamStatus(status)))
     // Whatever is under way may never be answered: the process can be suspended any moment.
     if status.reason == .obstacle(.background) { stopFetching(&step) }
-    guard status.phase == .failed else { return }
+    guard status.isTerminal else { return }
+    stopCatchUp()
     switch status.reason {
     case .signIn: step.show(.notice(.signIn))
     case .failure(let failure):
@@ -81,7 +82,7 @@ extension StreamModel {
     }
     guard phase == .open, link.isWanted else { return }
     outbox.hurry()
-    if !link.status.isTerminal { catchUp(.refresh, &step) }
+    catchUp(.refresh, &step)
     drive(.trigger(.userRefresh), &step)
   }
 

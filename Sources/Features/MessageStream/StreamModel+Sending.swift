@@ -55,29 +55,36 @@ extension StreamModel {
   mutating func sendNext(_ step: inout Step) {
     guard maySend, let next = outbox.nextQueued, outbox.sending == nil else { return }
     if outbox.unsure.contains(next.id), recovery.hasPositions != true {
-      if let message = outbox.echo(of: next.id) {
-        gotThrough(next.id, as: message, &step)
-        sendNext(&step)
-        return
-      }
       // A plain server knows no idempotency keys: look whether the last try got through.
       if recovery.run == nil, outbox.mayTry(at: step.now) { catchUp(.refresh, &step) }
       return
     }
     let timeout = settings.fetchTimeout * 2
-    guard let entry = outbox.take(at: step.now, timeout: timeout, credentials: credentialsCount)
+    guard
+      let entry = outbox.take(
+        at: step.now, timeout: timeout, credentials: credentialsCount, after: recovery.cursor)
     else { return }
     step.effects.append(.post(entry))
   }
 
   /// A plain server knows no idempotency keys: a new message that can only be an entry whose try
   /// was not answered ends that entry, in the change that stores the message. Words of somebody who
-  /// may be another end nothing.
-  mutating func claim(_ message: Message, _ step: inout Step) {
+  /// may be another end nothing. While an answer can still come the message is kept back: stored
+  /// without the entry's end, it would be no new one to whoever looks after a kill.
+  ///
+  /// - Returns: Whether it is kept back.
+  mutating func claim(_ message: Message, _ step: inout Step) -> Bool {
     guard message.position == nil, let author, author == message.user,
       let entry = outbox.claimed(by: message, overlap: settings.overlap)
-    else { return }
+    else { return false }
+    if outbox.sending?.id == entry { return outbox.keepBack(message, for: entry) }
     gotThrough(entry, as: message.id, &step)
+    return false
+  }
+
+  /// The try is over for which a message was kept back: it is that entry, or one like any other.
+  mutating func releaseEcho(_ step: inout Step) {
+    if let message = outbox.takeEcho() { add([message], via: .live, &step) }
   }
 
   private mutating func gotThrough(

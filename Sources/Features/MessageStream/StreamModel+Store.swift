@@ -20,8 +20,9 @@ extension StreamModel {
     failedLoads = 0
     recovery.cursor = snapshot.cursor
     gaps = snapshot.gaps
-    outbox.restore(snapshot.outbox)
+    outbox.restore(snapshot.outbox, after: snapshot.cursor)
     for message in snapshot.messages { timeline.insert(message) }
+    timeline.trim()
     var screen = Array(timeline.messages.suffix(settings.historyPage))
     if let gap = gaps.last { screen.removeAll { $0.key < gap.before } }
     show(screen, via: .history, &step)
@@ -61,10 +62,10 @@ extension StreamModel {
   ) {
     var shown: [Via: [Message]] = [:]
     for (message, via) in zip(batch.change.messages, batch.ways) {
-      guard inserted.contains(message.id), !timeline.contains(message.id) else { continue }
-      timeline.insert(message)
+      guard inserted.contains(message.id), timeline.insert(message) else { continue }
       if history.shows(message.key) { shown[via, default: []].append(message) }
     }
+    timeline.trim()
     for via in Via.allCases {
       show((shown[via] ?? []).sorted { $0.key < $1.key }, via: via, &step)
     }

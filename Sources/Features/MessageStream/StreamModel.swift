@@ -108,7 +108,9 @@ public struct StreamModel: Machine {
   /// What must follow every step: waiting changes go to the store, waiting entries to the server.
   private mutating func finish(_ step: inout Step) {
     switch phase {
-    case .open: sendNext(&step)
+    case .open:
+      releaseEcho(&step)
+      sendNext(&step)
     case .closed: break  // what was sent while it was read must still be kept
     case .loading, .broken: return
     }

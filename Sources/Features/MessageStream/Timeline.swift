@@ -27,17 +27,25 @@ public struct Timeline: Sendable, Hashable {
     return messages.last { $0.id == id }
   }
 
-  /// Puts a message at its place; O(1) for the newest, O(n) to move what comes after it.
-  mutating func insert(_ message: Message) {
-    guard ids.insert(message.id).inserted else { return }
+  /// Puts a message at its place unless it is there; O(1) for the newest, O(n) to move what comes
+  /// after it. Behind one or many of them follows `trim`.
+  @discardableResult
+  mutating func insert(_ message: Message) -> Bool {
+    guard ids.insert(message.id).inserted else { return false }
     if let last = messages.last, last.key > message.key {
       messages.insert(message, at: index(of: message.key))
     } else {
       messages.append(message)
     }
-    guard messages.count > limit else { return }
-    let dropped = messages.removeFirst()
-    ids.remove(dropped.id)
+    return true
+  }
+
+  /// Drops the oldest beyond the limit; O(n), however many they are.
+  mutating func trim() {
+    let surplus = messages.count - limit
+    guard surplus > 0 else { return }
+    for dropped in messages[..<surplus] { ids.remove(dropped.id) }
+    messages.removeFirst(surplus)
   }
 
   /// Replaces an edited message, which may have kept its place only.

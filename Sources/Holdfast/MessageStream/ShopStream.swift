@@ -36,13 +36,13 @@ public final class ShopStream: Sendable, AsyncSequence {
       environment.tokens, limit: configuration.policy.gate.refreshTimeout, clock: clock)
     let shell = StreamShell(
       configuration, network: environment.network, store: environment.store, vault: vault,
-      updates: updates)
+      updates: updates, clock: clock)
     let driver = Driver(
       machine: StreamModel(settings: settings, seed: seed), clock: clock, journal: journal
     ) { effect, _ in
       await shell.perform(effect)
     }
-    await shell.connect { await driver.post($0) }
+    await shell.connect { await driver.post(contentsOf: $0) }
     await driver.post(.realtime(configuration.realtime))
     await driver.post(.open(at: clock.wall))
     self.configuration = configuration

@@ -20,26 +20,31 @@ actor StreamShell {
   private var lastTask: UInt64 = 0
   private var isReaderBehind = false
   /// Leads back to the driver, which holds the shell; gone once stopped, so that both can go.
-  private var post: (@Sendable (StreamModel.Input) async -> Void)?
+  private var post: Post?
+  private let sluice: Sluice
+
+  /// Brings inputs to the driver, in order.
+  typealias Post = @Sendable ([StreamModel.Input]) async -> Void
 
   init(
     _ configuration: StreamConfiguration, network: any SocketDialer & HTTPClient,
-    store: any TimelineStore, vault: TokenVault, updates: UpdateChannel
+    store: any TimelineStore, vault: TokenVault, updates: UpdateChannel, clock: any LinkClock
   ) {
     self.configuration = configuration
     self.network = network
     self.store = store
     self.vault = vault
     self.updates = updates
+    sluice = Sluice(clock: clock)
     api = ShopAPI(configuration: configuration, http: network, vault: vault)
   }
 
   /// Says where inputs go; before the first effect.
-  func connect(_ post: @escaping @Sendable (StreamModel.Input) async -> Void) async {
+  func connect(_ post: @escaping Post) async {
     self.post = post
     await vault.connect { [vault] event in
-      if let user = await vault.user { await post(.user(user)) }
-      await post(.credentials(event))
+      if let user = await vault.user { await post([.user(user)]) }
+      await post([.credentials(event)])
     }
   }
 
@@ -51,7 +56,7 @@ actor StreamShell {
     case .refreshCredentials:
       start { [vault, post] in
         let event = await vault.refresh()
-        if let user = await vault.user { await post?(.user(user)) }
+        if let user = await vault.user { await post?([.user(user)]) }
         return .credentials(event)
       }
     case .fetch(let id, let query): fetch(id, query)
@@ -68,9 +73,9 @@ actor StreamShell {
     guard !isReaderBehind, updates.isFull else { return }
     isReaderBehind = true
     start { [weak self, updates, post] in
-      await post?(.reader(isBehind: true))
+      await post?([.reader(isBehind: true)])
       await updates.room()
-      await post?(.reader(isBehind: false))
+      await post?([.reader(isBehind: false)])
       await self?.readsOn()
       return nil
     }
@@ -85,6 +90,7 @@ actor StreamShell {
   func stop() async {
     // It holds the driver, which holds this.
     post = nil
+    sluice.open()
     opening = []
     for task in tasks.values { task.cancel() }
     tasks = [:]
@@ -110,12 +116,14 @@ actor StreamShell {
     guard let post else { return }
     let (shop, policy) = (configuration.shop, configuration.policy)
     opening.insert(attempt)
-    let socket = await network.open(request) { [vault, weak self] event in
-      if case .failed(let failure) = event, policy.verdict(on: failure) == .refresh {
+    let socket = await network.openInTurns(request) { [vault, sluice, weak self] events in
+      if case .failed(let failure) = events.last, policy.verdict(on: failure) == .refresh {
         await vault.refused(text)
       }
-      await post(Self.input(attempt, event, shop: shop, redaction))
-      if case .failed = event { await self?.forget(attempt) }
+      let inputs = events.map { Self.input(attempt, $0, shop: shop, redaction) }
+      await sluice.pass(inputs.count)
+      await post(inputs)
+      if case .failed = events.last { await self?.forget(attempt) }
     }
     // It may have failed, or all may have ended, while it was made.
     if opening.remove(attempt) != nil { sockets[attempt] = socket }
@@ -143,9 +151,11 @@ actor StreamShell {
   }
 
   private func fetch(_ id: FetchID, _ query: PageQuery) {
-    start { [api] in
+    start { [api, sluice] in
       do throws(LinkFailure) {
-        return .fetched(id, try await api.page(query))
+        let page = try await api.page(query)
+        await sluice.pass(page.messages.count)
+        return .fetched(id, page)
       } catch {
         return .fetchFailed(id, error)
       }
@@ -164,7 +174,14 @@ actor StreamShell {
 
   private func keep(_ effect: StreamModel.Effect) {
     let shop = configuration.shop
-    start { [store] in await Self.keep(effect, in: store, of: shop) }
+    guard case .commit = effect else {
+      return start { [store] in await Self.keep(effect, in: store, of: shop) }
+    }
+    sluice.close()
+    start { [store, sluice] in
+      defer { sluice.open() }
+      return await Self.keep(effect, in: store, of: shop)
+    }
   }
 
   private static func keep(
@@ -199,7 +216,7 @@ actor StreamShell {
     lastTask += 1
     let id = lastTask
     tasks[id] = Task { [post] in
-      if let input = await work(), !Task.isCancelled { await post?(input) }
+      if let input = await work(), !Task.isCancelled { await post?([input]) }
       self.finished(id)
     }
   }

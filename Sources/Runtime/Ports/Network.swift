@@ -57,12 +57,27 @@ public protocol SocketHandle: Sendable {
 
 /// Opens WebSockets.
 ///
-/// Contract: `deliver` is called for one event at a time and awaited before the next is made, so a
-/// slow reader slows the socket and nothing piles up. After `close` or `failed` nothing follows.
+/// Contract: `deliver` is called once at a time and awaited before it is called again, so a slow
+/// reader slows the socket and nothing piles up. After `close` or `failed` nothing follows.
 public protocol SocketDialer: Sendable {
+  /// Opens a socket that hands over one event at a time.
   func open(
     _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void
   ) async -> any SocketHandle
+
+  /// Opens a socket that hands over in one call, in order, what came in together; never nothing.
+  func openInTurns(
+    _ request: SocketRequest, deliver: @escaping @Sendable ([SocketEvent]) async -> Void
+  ) async -> any SocketHandle
+}
+
+extension SocketDialer {
+  /// A dialer that knows no turns makes one of each event.
+  public func openInTurns(
+    _ request: SocketRequest, deliver: @escaping @Sendable ([SocketEvent]) async -> Void
+  ) async -> any SocketHandle {
+    await open(request) { event in await deliver([event]) }
+  }
 }
 
 /// One HTTP exchange to be made.

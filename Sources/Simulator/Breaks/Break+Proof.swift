@@ -28,22 +28,32 @@ extension Break {
   }
 
   /// It is caught within so many seeds, with each server that can show it.
-  public var seeds: Int { 10 }
+  public var seeds: Int {
+    switch self {
+    // A log must begin anew while nobody looks.
+    case .ignoresEpoch: 50
+    case .noSecondFetch, .noBuffer, .noOverlap, .firstPageOnly, .showsBeforeStored,
+      .countResetOnOpen,
+      .noStability, .takesLateEvents, .forgetsIDs, .noIdempotencyKey, .losesStandby, .noSpread,
+      .timersStopAsleep:
+      20
+    }
+  }
 
   /// The run in which it is looked for.
   ///
-  /// Most show on any bad day. Three need a day of their own: answers slow enough that frames
-  /// overtake them (`noBuffer`), a server that takes connections and drops them again and again
-  /// (`noStability`), a way so slow that a connection opens after it was given up
+  /// Most show on any bad day, which is swarm's. Three need a day of their own: answers slow enough
+  /// that frames overtake them (`noBuffer`), a server that takes connections and drops them for
+  /// minutes (`noStability`), a way so slow that a connection opens after it was given up
   /// (`takesLateEvents`).
   public func plan(seed: UInt64, server: ServerKind) -> Plan {
     switch self {
     case .noBuffer: slowAnswers(seed, server)
     case .noStability: flapping(seed, server)
     case .takesLateEvents: tooSlow(seed, server)
-    case .ignoresEpoch: Plan.drawn(.deploy, seed: seed, server: server)
     case .noSecondFetch, .noOverlap, .firstPageOnly, .showsBeforeStored, .countResetOnOpen,
-      .forgetsIDs, .noIdempotencyKey, .losesStandby, .noSpread, .timersStopAsleep:
+      .forgetsIDs, .noIdempotencyKey, .losesStandby, .noSpread, .ignoresEpoch,
+      .timersStopAsleep:
       Plan.drawn(.swarm, seed: seed, server: server)
     }
   }

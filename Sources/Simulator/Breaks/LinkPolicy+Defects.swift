@@ -34,6 +34,8 @@ extension LinkPolicy {
 }
 
 extension Schedule {
+  /// The shortest wait that a policy may have behind the first of a list.
+  private static let shortest = Duration.milliseconds(100)
   /// The longest list that a policy may hold.
   private static let longest = 1000
 
@@ -41,7 +43,8 @@ extension Schedule {
     switch self {
     case .list(let waits):
       guard let start = waits.first else { return self }
-      return .list(Array(repeating: start, count: Self.longest))
+      let rest = Array(repeating: max(start, Self.shortest), count: Self.longest - 1)
+      return .list([start] + rest)
     case .exponential(let first, _, let cap, let jitter, let floor, _):
       return .exponential(
         first: first, factor: 1, cap: cap, jitter: jitter, floor: floor, attempts: nil)

@@ -11,6 +11,10 @@ public struct Seam: Sendable {
   private let defect: Break?
   /// The catch-up whose answer counts; a younger one takes its place.
   private var catchUp: FetchID?
+  /// The input just given answers it: what is fetched now goes on with it.
+  private var isAnswered = false
+  /// The newest page that a catch-up by time looks at in the end.
+  private var look: FetchID?
   private var isConnected = false
   /// The socket just opened: what is fetched now is the fetch after a connect.
   private var isOpening = false
@@ -38,6 +42,8 @@ public struct Seam: Sendable {
   /// A new run of the process.
   public mutating func launched() {
     catchUp = nil
+    isAnswered = false
+    look = nil
     isConnected = false
     isOpening = false
     skipped = nil
@@ -70,24 +76,24 @@ public struct Seam: Sendable {
     _ input: StreamModel.Input, current: AttemptID?, status: LinkStatus
   ) -> [StreamModel.Input] {
     switch defect {
-    case .noSecondFetch: [withoutSecondFetch(input)]
-    case .noBuffer: drops(input) ? [] : [input]
-    case .firstPageOnly: [firstPage(input)]
+    case .noSecondFetch: [withoutSecondFetch(withoutLook(input))]
+    case .noBuffer: withoutBuffer(input)
+    case .noOverlap: [withoutLook(input)]
+    case .firstPageOnly: [firstPage(withoutLook(input))]
     case .takesLateEvents: [current.map { input.renamed(to: $0) } ?? input]
     case .forgetsIDs: [forgetful(input)]
     case .noIdempotencyKey: [keys.answered(input)]
     case .losesStandby: loses(input, status) ? [] : [input]
     case .noSpread: input.isDraining ? [] : [input]
     case .ignoresEpoch: [epochs.hidden(in: input)]
-    case .noOverlap, .showsBeforeStored, .countResetOnOpen, .noStability, .timersStopAsleep, nil:
-      [input]
+    case .showsBeforeStored, .countResetOnOpen, .noStability, .timersStopAsleep, nil: [input]
     }
   }
 
   /// What really leaves the client for one effect.
   public mutating func effects(_ effect: StreamModel.Effect) -> [StreamModel.Effect] {
     switch defect {
-    case .noSecondFetch, .noBuffer, .firstPageOnly:
+    case .noSecondFetch, .noBuffer, .noOverlap, .firstPageOnly:
       note(effect)
       return [effect]
     case .forgetsIDs:
@@ -98,8 +104,8 @@ public struct Seam: Sendable {
       return [.update(.messages(screen, via: .history))]
     case .noIdempotencyKey: return [keys.sent(effect)]
     case .ignoresEpoch: return [epochs.asked(effect)]
-    case .noOverlap, .showsBeforeStored, .countResetOnOpen, .noStability, .takesLateEvents,
-      .losesStandby, .noSpread, .timersStopAsleep, nil:
+    case .showsBeforeStored, .countResetOnOpen, .noStability, .takesLateEvents, .losesStandby,
+      .noSpread, .timersStopAsleep, nil:
       return [effect]
     }
   }
@@ -125,10 +131,22 @@ extension Seam {
     case .fetch(let id, .since), .fetch(let id, .after):
       catchUp = id
       if isOpening { skipped = id }
+    case .fetch(let id, .page) where isAnswered:
+      catchUp = id
+      look = id
     case .open, .close, .ping, .refreshCredentials, .fetch, .post, .load, .commit, .readOlder,
       .update:
       return
     }
+  }
+
+  /// Who makes a mistake in a catch-up by time does not look at the newest page behind it, which
+  /// would heal it: the look says nothing.
+  private mutating func withoutLook(_ input: StreamModel.Input) -> StreamModel.Input {
+    isAnswered = false
+    guard case .fetched(let id, _) = input, id == catchUp else { return input }
+    isAnswered = true
+    return id == look ? .fetched(id, Page(messages: [], hasNext: false)) : input
   }
 
   /// The answer to what is fetched after a connect says nothing.
@@ -136,6 +154,11 @@ extension Seam {
     isOpening = input.isOpened
     guard case .fetched(let id, _) = input, id == skipped else { return input }
     return .fetched(id, Page(messages: [], hasNext: false))
+  }
+
+  private mutating func withoutBuffer(_ input: StreamModel.Input) -> [StreamModel.Input] {
+    let real = withoutLook(input)
+    return drops(input) ? [] : [real]
   }
 
   /// Frames that come while the catch-up of a connection is under way.

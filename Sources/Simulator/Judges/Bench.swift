@@ -38,6 +38,7 @@ public struct Bench: Judge {
   public mutating func see(_ happening: Happening, _ facts: Facts) {
     switch happening {
     case .told(let input, let isLate, let effects):
+      if seesServer { ledger.told(input, isLate: isLate, facts) }
       outstanding.told(input, isLate: isLate, facts)
       tries.told(input, isLate: isLate, facts)
       requests.told(input, isLate: isLate, facts)

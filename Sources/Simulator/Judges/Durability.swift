@@ -10,6 +10,7 @@ struct Durability {
   private var log: [Message] = []
   /// Everything that was ever accepted.
   private var known: Set<MessageID> = []
+  private var lateness = Stamps()
 
   init() {}
 }
@@ -37,6 +38,7 @@ extension Durability: Watch {
     case .accepted(let message, isNew: true):
       log.append(message)
       known.insert(message.id)
+      lateness.note(message, facts)
     case .beganAnew(_, let kept):
       log = kept
       known.formUnion(kept.map(\.id))
@@ -51,14 +53,19 @@ extension Durability: Watch {
   mutating func conclude(_ facts: Facts) { checkCursor(facts) }
 
   /// Everything that the cursor speaks for is there, or a gap says what is not. What is older than
-  /// all that is kept, by time or in the log, comes with the reader's pages.
+  /// all that is kept comes with the reader's pages: in the order of the log, or by stamp where a
+  /// plain server sorts by it.
   private mutating func checkCursor(_ facts: Facts) {
     let disk = facts.disk
     let oldest = disk.ordered.first
-    let known = log.drop { disk.messages[$0.id] == nil }
-    let missing = (known.isEmpty ? log[...] : known).filter { message in
-      disk.cursor.covers(message, overlap: facts.settings.overlap)
-        && disk.messages[message.id] == nil && oldest.map { $0 < message.key } ?? true
+    let isPlain = disk.cursor.position == nil
+    let byStamp = isPlain && facts.pages == .stamp
+    let asked = byStamp ? log[...] : log.drop { disk.messages[$0.id] == nil }
+    let missing = asked.filter { message in
+      disk.messages[message.id] == nil
+        && disk.cursor.covers(message, overlap: facts.settings.overlap)
+        && !(byStamp && oldest.map { message.key < $0 } ?? false)
+        && !(isPlain && lateness.isBeyond(message.id))
         && !disk.hasGap(at: message.key)
     }
     guard !missing.isEmpty else { return }

@@ -14,6 +14,8 @@ struct Ledger {
   /// What the user wrote, by its text.
   private var own: [String: Own] = [:]
   private var lastOwn = 0
+  private var looks = Looks()
+  private var lateness = Stamps()
 
   /// What the phone promised to send: it was stored.
   private struct Own: Sendable {
@@ -25,13 +27,20 @@ struct Ledger {
     var wasAccepted = false
     /// Given up once, so that others may have gone before it.
     var hasFailed = false
+    /// It was stamped where nobody looks for it.
+    var isBeyond = false
   }
 
   init() {}
 }
 
 extension Ledger: Watch {
+  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
+    looks.told(input)
+  }
+
   mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
+    looks.asked(effect, facts)
     switch effect {
     case .update(.messages(let messages, _)): show(messages, facts.now)
     case .update(.edited(let messages)):
@@ -46,9 +55,11 @@ extension Ledger: Watch {
 
   mutating func met(_ happening: Happening, _ facts: Facts) {
     switch happening {
-    case .launched: shown.removeAll(keepingCapacity: true)
+    case .launched:
+      shown.removeAll(keepingCapacity: true)
+      looks.launched()
     case .stored(let change, _): promise(change.outboxPut)
-    case .accepted(let message, isNew: true): accept(message, facts.now)
+    case .accepted(let message, isNew: true): accept(message, facts)
     case .beganAnew(_, let kept): begin(with: kept)
     case .killed, .suspended, .resumed, .told, .ticked, .accepted, .upgraded, .serverLost,
       .wentDead, .began, .ended, .calm:
@@ -81,9 +92,12 @@ extension Ledger: Watch {
     }
   }
 
-  private mutating func accept(_ message: Message, _ now: Instant) {
+  private mutating func accept(_ message: Message, _ facts: Facts) {
     log.append(message)
     known.insert(message.id)
+    looks.accepted(message)
+    lateness.note(message, facts)
+    let now = facts.now
     guard var mine = own[message.text] else { return }
     if !mine.wasAccepted, mine.place < lastOwn, !mine.hasFailed {
       found.add(.reordered, at: now, "\(message.text) went out after what was written later")
@@ -91,9 +105,10 @@ extension Ledger: Watch {
     lastOwn = max(lastOwn, mine.place)
     mine.accepted += 1
     mine.wasAccepted = true
-    if mine.accepted > mine.entries.count {
+    if mine.accepted > mine.entries.count + looks.excused(message.text), !mine.isBeyond {
       found.add(.duplicated, at: now, "\(message.text) was accepted \(mine.accepted) times")
     }
+    mine.isBeyond = mine.isBeyond || lateness.isBeyond(message.id)
     own[message.text] = mine
   }
 
@@ -107,7 +122,10 @@ extension Ledger: Watch {
 
   /// The run is over: everything that the log holds was shown, or a gap says what was not.
   mutating func conclude(_ facts: Facts) {
-    let missing = log.filter { !shown.contains($0.id) && !facts.disk.hasGap(at: $0.key) }
+    let missing = log.filter {
+      !shown.contains($0.id) && !facts.disk.hasGap(at: $0.key)
+        && !(facts.pages == .stamp && lateness.isBeyond($0.id))
+    }
     if !missing.isEmpty {
       let texts = missing.prefix(5).map(\.text).joined(separator: ", ")
       found.add(.lost, at: facts.now, "never shown: \(missing.count) (\(texts))")

@@ -36,6 +36,8 @@ extension Refreshes: Watch {
   mutating func ticked(_ facts: Facts) { isRefused = false }
 
   mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
+    // What comes after is of the user, who signs in.
+    if case .update(.notice(.signIn)) = effect { inRow = 0 }
     guard case .refreshCredentials = effect else { return }
     let time = facts.settings.policy.gate.refreshTimeout
     if let running, running.duration(to: facts.now) < time {

@@ -1,6 +1,6 @@
 /// Something that somebody does, or that goes wrong for a time; each trouble ends by itself, so
 /// that a plan stays sensible whatever is taken out of it.
-public enum Action: Sendable, Hashable, Codable {
+public enum Action: Sendable, Hashable {
   // People.
   /// Others post so many messages in a row.
   case others(messages: Int)
@@ -19,6 +19,8 @@ public enum Action: Sendable, Hashable, Codable {
   case leaveScreen(for: Duration)
   /// Switches real-time messages off and on again.
   case realtimeOff(for: Duration)
+  /// Lets so many updates lie that the stream is told to take no more.
+  case slowReader(for: Duration)
   /// The process dies between two effects and is launched again.
   case kill(relaunchAfter: Duration)
 
@@ -37,6 +39,8 @@ public enum Action: Sendable, Hashable, Codable {
   case mappingExpired
   /// A login page answers in the server's place; the device knows it or does not.
   case captivePortal(for: Duration, isKnown: Bool)
+  /// No new connection comes about, neither a socket nor a request's, for this reason.
+  case dialsFail(Obstacle, for: Duration)
   /// So many bytes a second for a while.
   case narrow(bytesPerSecond: Int64, for: Duration)
 
@@ -75,6 +79,18 @@ public enum Action: Sendable, Hashable, Codable {
   case storeSlow(for: Duration)
   /// The phone's wall clock is set.
   case wallClock(by: Duration)
+
+  /// What is in the way of new connections.
+  public enum Obstacle: String, Sendable, Hashable, Codable, CaseIterable {
+    /// The name does not resolve.
+    case dns
+    /// The proxy answers that it will not.
+    case proxy
+    /// Somebody else's certificate: trying again would help nobody but them.
+    case certificate
+    /// The phone has no descriptor left.
+    case local
+  }
 
   /// What a refresh of the token brings.
   public enum Refresh: String, Sendable, Hashable, Codable, CaseIterable {

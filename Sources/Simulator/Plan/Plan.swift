@@ -7,7 +7,7 @@ public enum ServerKind: String, Sendable, Hashable, Codable, CaseIterable {
 }
 
 /// Everything that is decided before a run begins; the same plan makes the same run.
-public struct Plan: Sendable, Hashable, Codable {
+public struct Plan: Sendable, Hashable {
   /// The start of all chance in the run.
   public var seed: UInt64
   /// Which contract the server speaks.
@@ -31,7 +31,7 @@ public struct Plan: Sendable, Hashable, Codable {
 }
 
 /// One action and its time from the beginning of the run.
-public struct Planned: Sendable, Hashable, Codable {
+public struct Planned: Sendable, Hashable {
   /// From the beginning of the run.
   public var at: Duration
   /// What happens then.
@@ -44,7 +44,7 @@ public struct Planned: Sendable, Hashable, Codable {
 }
 
 /// How the network is while nothing special happens, and how large the client's pages are.
-public struct Weather: Sendable, Hashable, Codable {
+public struct Weather: Sendable, Hashable {
   /// The least time one way.
   public var delay = Duration.milliseconds(25)
   /// Added to it, evenly drawn.
@@ -57,6 +57,9 @@ public struct Weather: Sendable, Hashable, Codable {
   public var twice = 0.0
   /// Share of requests and answers that take up to half a minute, also past their time-out.
   public var slow = 0.0
+  /// How long the phone's HTTP client waits for an answer; ours waits 9 s, and others longer than
+  /// the feature does.
+  public var patience = Duration.seconds(9)
   /// How often the server pings; contract 54 s.
   public var ping = Duration.seconds(54)
   /// How long the server's tokens live.
@@ -66,6 +69,8 @@ public struct Weather: Sendable, Hashable, Codable {
   public var lateStamps = 0.0
   /// Share of messages that have the same stamp as the one before.
   public var equalStamps = 0.0
+  /// What a plain server sorts its pages by.
+  public var pages = PageOrder.stamp
   /// Messages in the log before the run begins.
   public var history = 60
   /// Messages in each page of older ones that the client asks for.
@@ -78,4 +83,12 @@ public struct Weather: Sendable, Hashable, Codable {
   public var wallDrift = 0.0
 
   public init() {}
+}
+
+/// What a plain server's pages are sorted by.
+public enum PageOrder: String, Sendable, Hashable, Codable, CaseIterable {
+  /// By the stamps of its clock.
+  case stamp
+  /// As they came in.
+  case arrival
 }

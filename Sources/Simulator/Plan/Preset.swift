@@ -97,6 +97,9 @@ extension Sketch {
     }
     scatter(draw.count(1...4)) { $0.one(.reset, .halfOpen, .mappingExpired) }
     scatter(draw.count(0...2)) { .kill(relaunchAfter: $0.seconds(0, 100)) }
+    scatter(draw.count(0...2)) {
+      $0.one(.slowReader(for: $0.seconds(5, 200)), .dialsFail(.dns, for: $0.seconds(2, 60)))
+    }
   }
 
   fileprivate mutating func aeroplane() {
@@ -123,6 +126,9 @@ extension Sketch {
     scatter(draw.count(1...4)) { $0.one(.handover, .unreachable(for: $0.seconds(3, 60))) }
     scatter(draw.count(0...3)) { .suspend(for: $0.seconds(10, 300)) }
     scatter(draw.count(0...2)) { .revokeTokens(refresh: $0.one(.works, .works, .fails, .hangs)) }
+    scatter(draw.count(0...2)) {
+      .dialsFail($0.one(.dns, .proxy, .certificate), for: $0.seconds(5, 120))
+    }
   }
 
   fileprivate mutating func deploy() {
@@ -138,8 +144,8 @@ extension Sketch {
     }
     scatter(draw.count(1...4)) {
       $0.one(
-        .restStatus($0.one(500, 503, 429), for: $0.seconds(5, 200)),
-        .upgradeStatus($0.one(503, 404, 500, 429), for: $0.seconds(5, 300)))
+        .restStatus($0.one(500, 502, 503, 429), for: $0.seconds(5, 200)),
+        .upgradeStatus($0.one(503, 502, 404, 500, 429), for: $0.seconds(5, 300)))
     }
     scatter(draw.count(0...2)) { .trim(keeping: $0.count(0...50)) }
     if draw.happens(0.4) { scatter(1) { .beginAnew(keeping: $0.count(0...80)) } }

@@ -34,10 +34,14 @@ extension Sketch {
     weather.loss = draw.one(0, 0, 0, 0.01, 0.05, 0.1)
     weather.twice = draw.one(0, 0, 0.05, 0.2)
     weather.slow = draw.one(0, 0, 0.02, 0.1)
+    weather.patience = draw.one(.seconds(9), .seconds(9), .seconds(60))
     weather.ping = draw.one(.seconds(54), .seconds(54), .seconds(30), .seconds(80))
     weather.tokenLife = draw.one(.seconds(3600), .seconds(1800), .seconds(600), .seconds(120))
     weather.lateStamps = draw.one(0, 0.05, 0.2)
     weather.equalStamps = draw.one(0, 0.1, 0.5)
+    // Where pages come by arrival and stamps are late, no gap says where it ends (decision 0011).
+    let pages: PageOrder = draw.one(.stamp, .arrival)
+    if weather.lateStamps == 0 { weather.pages = pages }
     weather.history = draw.one(60, 60, 0, 3, 130, 260)
     weather.historyPage = draw.one(50, 50, 10, 3, 20)
     weather.catchUpPage = draw.one(100, 100, 20, 5, 50)
@@ -49,7 +53,7 @@ extension Sketch {
   private enum Trouble: CaseIterable {
     case burst, background, suspend, sleep, leave, kill, cut, hole, unreachable, handover, portal
     case narrow, down, trim, status, deadlyPost, slowLog, tokens, member, frames, close, store
-    case wall, scroll
+    case wall, scroll, reader, dials
   }
 
   private mutating func longAbsence() -> Action {
@@ -82,6 +86,9 @@ extension Sketch {
         .storeSlow(for: draw.seconds(1, 200)))
     case .wall: .wallClock(by: draw.seconds(-300, 300))
     case .scroll: draw.one(.loadOlder, .pullToRefresh, .retryFailed)
+    case .reader: .slowReader(for: draw.seconds(1, 300))
+    case .dials:
+      .dialsFail(draw.one(.dns, .proxy, .local, .certificate), for: draw.seconds(1, 200))
     }
   }
 
@@ -91,8 +98,12 @@ extension Sketch {
     case .trim: .trim(keeping: draw.count(0...100))
     case .status:
       draw.one(
-        .restStatus(draw.one(500, 503, 429, 404, 400, 401, 403), for: draw.seconds(2, 120)),
-        .upgradeStatus(draw.one(500, 503, 404, 429, 401, 403), for: draw.seconds(2, 120)))
+        .restStatus(
+          draw.one(500, 502, 503, 504, 429, 404, 400, 401, 403, 408, 410, 413),
+          for: draw.seconds(2, 120)),
+        .upgradeStatus(
+          draw.one(500, 502, 503, 504, 404, 429, 400, 401, 403, 408, 410, 426),
+          for: draw.seconds(2, 120)))
     case .deadlyPost: .dieAfterNextPost(for: draw.seconds(0.5, 60))
     case .slowLog: .slowStore(delay: draw.seconds(0.1, 12), for: draw.seconds(10, 120))
     case .tokens:
@@ -100,9 +111,9 @@ extension Sketch {
     case .member: .removeMember(for: draw.seconds(1, 200))
     case .frames: draw.one(.oversizedFrame, .malformedFrames(count: draw.count(1...6)))
     case .close:
-      .close(code: draw.one(1000, 1001, 1008, 1011, 1012, 1013, 4401, 4403))
+      .close(code: draw.one(1000, 1001, 1002, 1008, 1009, 1011, 1012, 1013, 4401, 4403, 4999))
     case .burst, .background, .suspend, .sleep, .leave, .kill, .cut, .hole, .unreachable,
-      .handover, .portal, .narrow, .store, .wall, .scroll:
+      .handover, .portal, .narrow, .store, .wall, .scroll, .reader, .dials:
       .reset  // not the server's
     }
   }
@@ -113,9 +124,7 @@ extension Sketch {
     case 0: add(.beginAnew(keeping: draw.count(0...150)), at: time)
     case 1: add(.wallClock(by: draw.seconds(-7200, 7200)), at: time)
     case _:
-      // Without positions nothing but time orders what is fetched: a clock that goes back by more
-      // than the overlap hides messages, and late stamps have a part of that already.
-      let back: Double = server == .positions ? -7200 : weather.lateStamps > 0 ? 0 : -60
+      let back: Double = draw.happens(0.5) ? -3600 : -60
       add(.serverClock(by: draw.seconds(back, 3600)), at: time)
     }
   }

@@ -1,10 +1,13 @@
+import LinkCore
+
 extension Action {
   /// How long it lasts; zero for what is over at once.
   public var length: Duration {
     switch self {
     case .background(let length), .suspend(let length), .sleep(let length),
-      .leaveScreen(let length), .realtimeOff(let length), .kill(let length),
-      .blackHole(let length), .unreachable(let length), .captivePortal(let length, _),
+      .leaveScreen(let length), .realtimeOff(let length), .slowReader(let length),
+      .kill(let length), .blackHole(let length), .unreachable(let length),
+      .captivePortal(let length, _), .dialsFail(_, let length),
       .narrow(_, let length), .crash(let length), .deploy(let length), .restStatus(_, let length),
       .upgradeStatus(_, let length), .dieAfterNextPost(let length), .slowStore(_, let length),
       .removeMember(let length), .storeFull(let length), .storeLocked(let length),
@@ -25,10 +28,12 @@ extension Action {
     case .sleep: .sleep(for: length)
     case .leaveScreen: .leaveScreen(for: length)
     case .realtimeOff: .realtimeOff(for: length)
+    case .slowReader: .slowReader(for: length)
     case .kill: .kill(relaunchAfter: length)
     case .blackHole: .blackHole(for: length)
     case .unreachable: .unreachable(for: length)
     case .captivePortal(_, let isKnown): .captivePortal(for: length, isKnown: isKnown)
+    case .dialsFail(let obstacle, _): .dialsFail(obstacle, for: length)
     case .narrow(let bytes, _): .narrow(bytesPerSecond: bytes, for: length)
     case .crash: .crash(for: length)
     case .deploy: .deploy(for: length)
@@ -64,7 +69,8 @@ extension Action {
 
   private var lengths: [Duration] {
     let whole = Duration.seconds(length.components.seconds)
-    let candidates = [Duration.seconds(1), .seconds(10), .seconds(60), length / 2, whole]
+    let half = Duration.milliseconds(length.nanoseconds / 2_000_000)
+    let candidates = [Duration.seconds(1), .seconds(10), .seconds(60), half, whole]
     return candidates.filter { $0 > .zero && $0 < length }
   }
 }

@@ -84,6 +84,9 @@ public struct Shrink {
     _ = accept { $0.weather.loss = good.loss }
     _ = accept { $0.weather.twice = good.twice }
     _ = accept { $0.weather.slow = good.slow }
+    _ = accept { $0.weather.patience = good.patience }
+    _ = accept { $0.weather.pages = good.pages }
+    _ = accept { $0.weather.ping = good.ping }
     _ = accept { $0.weather.tokenLife = good.tokenLife }
     _ = accept { $0.weather.lateStamps = good.lateStamps }
     _ = accept { $0.weather.equalStamps = good.equalStamps }
@@ -108,7 +111,7 @@ public struct Shrink {
       let before = index > 0 ? plan.actions[index - 1].at : .zero
       let idle = plan.actions[index].at - before
       guard idle > .seconds(1) else { continue }
-      for kept in [Duration.seconds(1), idle / 2] {
+      for kept in [Duration.seconds(1), (idle / 2).inMilliseconds] {
         let saved = idle - kept
         let isSooner = accept { plan in
           for later in index..<plan.actions.count { plan.actions[later].at -= saved }
@@ -145,4 +148,5 @@ extension Weather {
 extension Duration {
   /// Without what is below a second.
   fileprivate var rounded: Duration { .seconds(components.seconds) }
+  fileprivate var inMilliseconds: Duration { .milliseconds(nanoseconds / 1_000_000) }
 }

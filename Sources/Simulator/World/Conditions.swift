@@ -8,6 +8,8 @@ struct Conditions {
   var isUnreachable = false
   /// A login page answers; whether the device knows.
   var portal: Portal?
+  /// Why no connection comes about.
+  var obstacle: Action.Obstacle?
   var bandwidth: Int64
   // The server.
   var restStatus: Int?
@@ -18,6 +20,7 @@ struct Conditions {
   var isInBackground = false
   var isOpen = true
   var isRealtime = true
+  var isReaderSlow = false
   var isKilled = false
   var store = Store.works
 
@@ -38,10 +41,12 @@ struct Conditions {
     case .background, .suspend: isInBackground = true
     case .leaveScreen: isOpen = false
     case .realtimeOff: isRealtime = false
+    case .slowReader: isReaderSlow = true
     case .kill: isKilled = true
     case .blackHole: isHole = true
     case .unreachable, .handover: isUnreachable = true
     case .captivePortal(_, let isKnown): portal = isKnown ? .known : portal ?? .unknown
+    case .dialsFail(let reason, _): obstacle = reason
     case .narrow(let bytes, _): bandwidth = bandwidth == 0 ? bytes : min(bandwidth, bytes)
     case .restStatus(let status, _): restStatus = status
     case .upgradeStatus(let status, _): upgradeStatus = status
@@ -65,10 +70,12 @@ extension Action {
   var span: Duration? {
     switch self {
     case .background(let span), .suspend(let span), .sleep(let span), .leaveScreen(let span),
-      .realtimeOff(let span), .blackHole(let span), .unreachable(let span), .crash(let span),
-      .removeMember(let span), .storeFull(let span), .storeLocked(let span), .storeSlow(let span):
+      .realtimeOff(let span), .slowReader(let span), .blackHole(let span), .unreachable(let span),
+      .crash(let span), .removeMember(let span), .storeFull(let span), .storeLocked(let span),
+      .storeSlow(let span):
       span
-    case .captivePortal(let span, _), .narrow(_, let span), .restStatus(_, let span),
+    case .captivePortal(let span, _), .dialsFail(_, let span), .narrow(_, let span),
+      .restStatus(_, let span),
       .upgradeStatus(_, let span), .slowStore(_, let span):
       span
     // The longest time that a process takes to find its end, before.
@@ -98,6 +105,7 @@ extension Action {
     case .sleep: "sleep"
     case .leaveScreen: "leaveScreen"
     case .realtimeOff: "realtimeOff"
+    case .slowReader: "slowReader"
     case .kill: "kill"
     case .reset: "reset"
     case .halfOpen: "halfOpen"
@@ -106,6 +114,7 @@ extension Action {
     case .handover: "handover"
     case .mappingExpired: "mappingExpired"
     case .captivePortal: "captivePortal"
+    case .dialsFail: "dialsFail"
     case .narrow: "narrow"
     case .crash: "crash"
     case .deploy: "deploy"

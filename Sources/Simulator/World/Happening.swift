@@ -58,6 +58,8 @@ public struct Facts: Sendable {
   public var settings: StreamSettings
   /// How the server answers.
   public var server: ServerKind
+  /// What its pages are sorted by, where it is a plain one.
+  public var pages = PageOrder.stamp
   /// What the client says of itself; meaningless while no process runs.
   public var status: LinkStatus
   public var isWhole: Bool

@@ -12,6 +12,8 @@ struct Phone {
   var told = Told()
   var token: Token
   var isSignedIn = true
+  /// The app asked its user to sign in, and they have not yet.
+  var isAskedToSignIn = false
   /// What the next refresh of the token brings.
   var refresh = Action.Refresh.works
   /// Answers of the disk that came while it was suspended.
@@ -46,6 +48,7 @@ struct Phone {
     var lifecycle: Lifecycle?
     var reachability: Reachability?
     var isRealtime = true
+    var isReaderSlow = false
     var isOpen = false
 
     var isReachable: Bool {
@@ -81,7 +84,7 @@ struct Backend {
 
   init(kind: ServerKind, weather: Weather, chance: Chance) {
     var chance = chance
-    log = ShopLog(kind)
+    log = ShopLog(kind, pages: weather.pages)
     server = ShopServer(
       policy: Self.policy(kind, weather), seed: chance.next(), at: .zero)
     self.chance = chance
@@ -106,7 +109,8 @@ struct Network {
   var lastNumber: Number = 0
   /// Names the present way out of the device.
   var path = 1
-  /// Connections that are kept for the next request have died without a word.
+  /// Connections that are kept for the next request have died without a word. The shell forgets
+  /// them when the device says anything, and when silence ended a socket.
   var poolIsDead = false
   var lastRequest = Instant.zero
   /// Until when nothing passes; what stands is delayed.

@@ -10,6 +10,7 @@ struct ShopLog {
   }
 
   let kind: ServerKind
+  let pages: PageOrder
   private(set) var epoch = "epoch-1"
   /// In order of their offsets, which count from 1.
   private(set) var messages: [Message] = []
@@ -20,8 +21,9 @@ struct ShopLog {
   /// Nobody can ask for what comes after an offset below this.
   private var forgotten: UInt64 = 0
 
-  init(_ kind: ServerKind) {
+  init(_ kind: ServerKind, pages: PageOrder = .stamp) {
     self.kind = kind
+    self.pages = pages
   }
 
   var head: Position { Position(epoch: epoch, offset: UInt64(messages.count)) }
@@ -62,7 +64,7 @@ struct ShopLog {
   func page(_ query: PageQuery) -> ShopServer.StoreAnswer {
     switch query {
     case .page(let number, let limit):
-      let all = kind == .plain ? byTime : messages
+      let all = kind == .plain && pages == .stamp ? byTime : messages
       let skipped = (number - 1) * limit
       let rest = all.dropLast(min(skipped, all.count))
       let page = Page(

@@ -82,7 +82,8 @@ struct Exchange {
   let run: Int
   let what: Request
   var token: Token
-  let began: Instant
+  /// When it, or its second try, was sent.
+  var began: Instant
   /// It was sent a second time with a newer token.
   var isSecond = false
   /// Nobody on the phone waits for it any more.

@@ -102,7 +102,8 @@ extension World {
     case .malformedFrames(let count): sendMalformed(count)
     case .close(let code): closeSockets(code)
     case .serverClock(let span): backend.wallOffset += span
-    case .background, .leaveScreen, .realtimeOff, .unreachable, .captivePortal, .narrow,
+    case .background, .leaveScreen, .realtimeOff, .slowReader, .dialsFail, .unreachable,
+      .captivePortal, .narrow,
       .restStatus, .upgradeStatus, .slowStore, .storeFull, .storeLocked, .storeSlow:
       return  // conditions say it all
     }

@@ -57,15 +57,15 @@ extension World {
     guard isWhole else { return }  // a judge says so
     screen.awaited = "the last word"
     post(text: "the last word")
-    if !run(until: now.advanced(by: .seconds(120)), { $0.screen.awaited == nil && $0.isHealed }) {
-      // One that is stamped before all that is shown comes to those who scroll up.
-      if !isHealed || !isLastKept { blame("the last message was not shown: \(complaint)") }
-    }
+    let isThere = run(until: now.advanced(by: .seconds(120))) { $0.isHealed && $0.hasLast }
+    if !isThere { blame("the last message was not shown: \(complaint)") }
   }
 
-  private var isLastKept: Bool {
-    screen.hasMore
-      && facts.disk.ordered.contains { facts.disk.messages[$0.id]?.text == screen.awaited }
+  /// It is shown, or kept: one that is stamped before all that is shown comes to those who scroll up.
+  private var hasLast: Bool {
+    guard let awaited = screen.awaited else { return true }
+    return screen.hasMore
+      && facts.disk.ordered.contains { facts.disk.messages[$0.id]?.text == awaited }
   }
 
   private var isHealed: Bool {

@@ -74,6 +74,7 @@ extension World {
     case .history(let hasMore):
       screen.hasMore = hasMore
       screen.histories += 1
+    case .notice(.signIn): askToSignIn()
     case .status, .edited, .gap, .gapClosed, .outbox, .outboxDone, .notice: return
     }
   }

@@ -13,6 +13,7 @@ extension World {
     phone.calls = 0
     phone.slept = .zero
     phone.writing = nil
+    network.poolIsDead = false
     screen = Screen(awaited: screen.awaited)
     if shadow != nil { shadow = facts.disk }
     seam.launched()
@@ -30,16 +31,22 @@ extension World {
       conditions.isInBackground || !dozing.isEmpty ? .background : .foreground
     if phone.told.lifecycle != lifecycle {
       phone.told.lifecycle = lifecycle
+      network.poolIsDead = false
       give(.lifecycle(lifecycle, at: phoneWall))
     }
     if phone.told.reachability != reachability {
       phone.told.reachability = reachability
+      network.poolIsDead = false
       give(.reachability(reachability))
     }
-    if isFirst, phone.isSignedIn { give(.credentials(.available(expiresIn: tokenLife))) }
+    if isFirst, phone.isSignedIn { giveToken() }
     if phone.told.isRealtime != conditions.isRealtime {
       phone.told.isRealtime = conditions.isRealtime
       give(.realtime(conditions.isRealtime))
+    }
+    if phone.told.isReaderSlow != conditions.isReaderSlow {
+      phone.told.isReaderSlow = conditions.isReaderSlow
+      give(.reader(isBehind: conditions.isReaderSlow))
     }
     if phone.told.isOpen != conditions.isOpen {
       phone.told.isOpen = conditions.isOpen
@@ -51,6 +58,12 @@ extension World {
     if conditions.isUnreachable { return .unreachable }
     if conditions.portal == .known { return .captivePortal }
     return .reachable(path: PathID("path-\(network.path)"))
+  }
+
+  /// The shell reads in the token whose it is, and says so first.
+  private mutating func giveToken() {
+    give(.user("me"))
+    give(.credentials(.available(expiresIn: tokenLife)))
   }
 
   /// How long the phone believes that its token lives: by its own clock.
@@ -124,6 +137,7 @@ extension World {
     phone.held = []
     for input in held { give(input) }
     tellAll()
+    network.poolIsDead = false
     give(.woke(at: phoneWall))
     // Of some sockets the system says that they are gone; others just stay silent.
     for line in network.lines where line.phoneHolds && line.run == phone.run {
@@ -157,7 +171,7 @@ extension World {
     switch outcome {
     case .works:
       newToken()
-      give(.credentials(.available(expiresIn: tokenLife)))
+      giveToken()
     case .fails:
       phone.refresh = .works
       give(.credentials(.refreshFailed))
@@ -165,8 +179,7 @@ extension World {
       phone.refresh = .works
       if phone.isSignedIn {
         phone.isSignedIn = false
-        let wait = Duration.seconds(20) + phone.chance.duration(below: .seconds(70))
-        queue.add(.signsIn, at: now.advanced(by: wait))
+        signInSoon()
       }
       give(.credentials(.rejected))
     case .hangs: return  // was never answered
@@ -180,15 +193,28 @@ extension World {
     facts.secrets.append(phone.token.secret)
   }
 
+  private mutating func signInSoon() {
+    let wait = Duration.seconds(20) + phone.chance.duration(below: .seconds(70))
+    queue.add(.signsIn, at: now.advanced(by: wait))
+  }
+
+  /// The app says that only its user can go on from here.
+  mutating func askToSignIn() {
+    guard !phone.isAskedToSignIn else { return }
+    phone.isAskedToSignIn = true
+    if phone.isSignedIn { signInSoon() }
+  }
+
   /// The user signs in once they look at the app.
   mutating func signIn() {
-    guard !phone.isSignedIn else { return }
+    guard !phone.isSignedIn || phone.isAskedToSignIn else { return }
     guard phone.process == .running, !conditions.isInBackground else {
       queue.add(.signsIn, at: now.advanced(by: .seconds(20)))
       return
     }
     phone.isSignedIn = true
+    phone.isAskedToSignIn = false
     newToken()
-    give(.credentials(.available(expiresIn: tokenLife)))
+    giveToken()
   }
 }

@@ -5,26 +5,40 @@ import MessageStream
 
 // Requests: each for itself, so that answers overtake each other, come late, twice or never.
 extension World {
-  /// The phone's HTTP client gives a request so long, as the shell of the real app does.
-  static var requestLimit: Duration { .seconds(9) }
-
   mutating func ask(_ what: Request) {
     counts.requests += 1
     defer { network.lastRequest = now }
     let exchange = Exchange(
       number: network.newNumber(), run: phone.run, what: what, token: phone.token, began: now)
     network.exchanges.append(exchange)
-    if conditions.isUnreachable {
-      fail(exchange.number, .unreachable(detail: "no route to host"), after: .milliseconds(5))
-    } else if conditions.portal != nil {
-      let wait = network.delay(weather) + network.delay(weather)
-      fail(exchange.number, .captivePortal, after: wait)
-    } else if isHole || network.poolIsDead || network.happens(weather.loss) {
-      network.poolIsDead = false
+    limit(exchange)
+    let isDialed = network.poolIsDead || network.lastRequest.duration(to: now) > .seconds(60)
+    if let failure = obstacle(isDialed: isDialed) {
+      fail(exchange.number, failure.reason, after: failure.after)
+    } else if isHole || network.happens(weather.loss) {
       lose(exchange.number)
+    } else if network.poolIsDead {
+      sendStale(exchange.number)
     } else {
       send(exchange)
     }
+  }
+
+  /// A connection that was kept for the next request died meanwhile: the other side says so, or
+  /// nobody does.
+  private mutating func sendStale(_ number: Number) {
+    network.poolIsDead = false
+    if network.chance.next() % 2 == 0 {
+      lose(number)
+    } else {
+      fail(number, .reset, after: network.delay(weather) + network.delay(weather))
+    }
+  }
+
+  /// The phone's HTTP client waits so long and no longer.
+  private mutating func limit(_ exchange: Exchange) {
+    queue.add(
+      .requestExpires(exchange.number), at: exchange.began.advanced(by: weather.patience))
   }
 
   private mutating func send(_ exchange: Exchange) {
@@ -50,20 +64,16 @@ extension World {
     queue.add(.answerArrives(reply, isCopy: false), at: now.advanced(by: wait))
   }
 
-  /// A request or its answer is gone: the phone's HTTP client notices at its limit, or nobody does.
+  /// A request or its answer is gone: the phone's HTTP client notices at its limit.
   mutating func lose(_ number: Number) {
     guard let index = network.exchange(number) else { return }
-    let exchange = network.exchanges[index]
-    if network.chance.next() % 2 == 0, !exchange.isAbandoned {
-      let time = exchange.began.advanced(by: Self.requestLimit)
-      queue.add(.requestExpires(number), at: max(time, now))
-    } else {
-      network.exchanges.remove(at: index)
-    }
+    if network.exchanges[index].isAbandoned { network.exchanges.remove(at: index) }
   }
 
   mutating func expire(_ number: Number) {
-    guard let index = network.exchange(number) else { return }
+    guard let index = network.exchange(number),
+      network.exchanges[index].began.advanced(by: weather.patience) <= now
+    else { return }
     let exchange = network.exchanges.remove(at: index)
     if exchange.run == phone.run, !exchange.isAbandoned {
       give(failed(exchange.what, .timeout(.response)))
@@ -161,6 +171,8 @@ extension World {
       // The refusal of an older token says nothing about the present one.
       network.exchanges[index].isSecond = true
       network.exchanges[index].token = phone.token
+      network.exchanges[index].began = now
+      limit(network.exchanges[index])
       send(network.exchanges[index])
       return
     }

@@ -100,6 +100,7 @@ extension World {
     backend.isRunning = false
     backend.generation += 1
     backend.draining = nil
+    network.poolIsDead = true
     for number in network.lines.map(\.number) { serverDrops(number, .reset) }
     for exchange in network.exchanges where !exchange.isAbandoned { cut(exchange) }
   }

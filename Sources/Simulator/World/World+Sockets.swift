@@ -13,18 +13,37 @@ extension World {
     let line = Line(
       number: number, run: phone.run, attempt: attempt, token: phone.token, lastUsed: now)
     network.lines.append(line)
-    if conditions.isUnreachable {
-      let failure = LinkFailure.unreachable(detail: "no route to host")
-      queue.add(.breaks(number, failure), at: now.advanced(by: .milliseconds(5)))
-    } else if conditions.portal != nil {
-      let wait = network.delay(weather) + network.delay(weather)
-      queue.add(.breaks(number, .captivePortal), at: now.advanced(by: wait))
+    if let failure = obstacle(isDialed: true) {
+      queue.add(.breaks(number, failure.reason), at: now.advanced(by: failure.after))
     } else if isHole || network.happens(weather.loss) {
-      // Its SYN is lost, and so are those that repeat it.
-      network.lines[network.lines.count - 1].isDead = true
+      loseDial(number)
     } else {
       queue.add(.upgradeArrives(number), at: sendUp(on: network.lines.count - 1, bytes: 600))
     }
+  }
+
+  /// Its SYN is lost, and so are those that repeat it: the dialer says so at its limit, or the
+  /// client is first.
+  private mutating func loseDial(_ number: Number) {
+    guard let index = network.line(number) else { return }
+    network.lines[index].isDead = true
+    guard network.chance.next() % 2 == 0 else { return }
+    let limit = settings.policy.establish.openTimeout
+    queue.add(.breaks(number, .timeout(.connect)), at: now.advanced(by: limit))
+  }
+
+  /// What is in the way now, and how soon that is known.
+  ///
+  /// - Parameter isDialed: Whether a new connection is needed, rather than one that was kept.
+  mutating func obstacle(isDialed: Bool) -> (reason: LinkFailure, after: Duration)? {
+    if conditions.isUnreachable {
+      return (.unreachable(detail: "no route to host"), .milliseconds(5))
+    }
+    if conditions.portal != nil {
+      return (.captivePortal, network.delay(weather) + network.delay(weather))
+    }
+    guard isDialed, let obstacle = conditions.obstacle else { return nil }
+    return (obstacle.failure, network.delay(weather) + network.delay(weather))
   }
 
   mutating func hangUp(_ attempt: AttemptID, code: UInt16) {
@@ -242,6 +261,18 @@ extension World {
     } else {
       network.upFree = max(network.upFree, now).advanced(by: time)
       return network.upFree
+    }
+  }
+}
+
+extension Action.Obstacle {
+  /// What a dial and a request are told.
+  var failure: LinkFailure {
+    switch self {
+    case .dns: .dns(detail: "the name does not resolve")
+    case .proxy: .proxy(detail: "the proxy answered 407")
+    case .certificate: .tls(.unknownAuthority, detail: "nobody known vouches for it")
+    case .local: .local(detail: "no descriptor is left")
     }
   }
 }

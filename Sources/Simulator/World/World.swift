@@ -57,7 +57,7 @@ struct World<Client: StreamClient> {
     self.watch = watch
     var seam = Seam(setup.defect)
     isBroken = setup.defect != nil
-    var settings = StreamSettings(shop: shop, policy: setup.policy, user: "me")
+    var settings = StreamSettings(shop: shop, policy: setup.policy)
     settings.historyPage = plan.weather.historyPage
     settings.catchUpPage = plan.weather.catchUpPage
     settings.memory = plan.weather.memory
@@ -72,7 +72,8 @@ struct World<Client: StreamClient> {
       kind: plan.server, weather: plan.weather, chance: Chance(seed: root.next()))
     client = Client(settings: self.settings, seed: 0)
     facts = Facts(
-      now: .zero, settings: settings, server: plan.server, status: client.status, isWhole: false,
+      now: .zero, settings: settings, server: plan.server, pages: plan.weather.pages,
+      status: client.status, isWhole: false,
       backlog: client.backlog, isAwake: false, isWanted: false, isReachable: true,
       isSignedIn: true, underWay: 0, storeFails: false, secrets: [token.secret], disk: Disk())
     if seam.acknowledgesEarly { shadow = Disk() }

@@ -31,7 +31,8 @@ public func socketDialerContract(
 ) async throws {
   let checks: [@Sendable (DialerCheck) async throws -> Void] = [
     opensWithHeaders, reportsARefusal, reportsARefusedUpgrade, timesOut, carriesText,
-    carriesBinary, waitsForASlowReader, matchesPongs, tellsOfPings, dropsWhatIsTooLong,
+    carriesBinary, waitsForASlowReader, handsOverTurns, matchesPongs, tellsOfPings,
+    dropsWhatIsTooLong,
     tellsTheCloseCode, tellsOfALostConnection, closesWithACode, staysSilentAfterClose,
     closesFromWithinDeliver, closesWhenDropped,
   ]
@@ -174,6 +175,31 @@ private func waitsForASlowReader(_ check: DialerCheck) async throws {
     Array(await events.next(51).dropFirst()), is: texts, "messages arrive in order")
   try ContractViolation.unless(
     overlaps.count, is: 0, "an event is delivered after the one before has been taken")
+  await handle.close(code: 1000, reason: "")
+}
+
+private func handsOverTurns(_ check: DialerCheck) async throws {
+  let events = Mailbox<SocketEvent>()
+  let inside = Mailbox<Void>()
+  let broken = Mailbox<Void>()
+  let handle = await check.dialer.openInTurns(check.request()) { turn in
+    if inside.count > 0 || turn.isEmpty { broken.put(()) }
+    inside.put(())
+    for _ in 0..<20 { await Task.yield() }
+    _ = inside.takeAll()
+    for event in turn { events.put(event) }
+  }
+  let far = try await check.server.next()
+  await far.accept(headers: [:])
+  let texts = (0..<50).map { SocketEvent.text(Array("\($0)".utf8)) }
+  for number in texts.indices { await far.send(text: Array("\(number)".utf8)) }
+  try ContractViolation.unless(
+    Array(await events.next(51).dropFirst()), is: texts, "messages in turns arrive in order")
+  await far.close(code: 4_001, reason: "")
+  try ContractViolation.unless(
+    await events.next(), is: .failed(.closed(code: 4_001, reason: "")), "the end comes last")
+  try ContractViolation.unless(
+    broken.count, is: 0, "a turn holds something, and comes after the one before has been taken")
   await handle.close(code: 1000, reason: "")
 }
 

@@ -7,6 +7,8 @@ import LinkCore
 struct MessageReader {
   private let shop: ShopID
   private let limits: MessageLimits
+  /// Where a key is looked for first: servers keep an order, and it is that of the fields.
+  private var next = 0
   /// The first member that was no good.
   private var fault: MessageError?
 
@@ -56,8 +58,10 @@ struct MessageReader {
 
   /// Takes the value of `key`; of repeated keys the last counts, but each must be good.
   mutating func read(_ key: JSONString, from reader: inout JSONReader) throws(JSONError) {
-    for field in Field.all where reader.matches(key, field.rawValue) {
-      return try read(field, from: &reader)
+    for _ in Field.all {
+      let field = Field.all[next]
+      next = (next + 1) % Field.all.count
+      if reader.matches(key, field.rawValue) { return try read(field, from: &reader) }
     }
     try reader.skipValue()
   }

@@ -3,7 +3,7 @@ extension Position {
   ///
   /// Nor for offsets above `Int64.max`: none is real, and what counts on from it must not overflow.
   public init?(_ text: some StringProtocol) {
-    guard let colon = text.firstIndex(of: ":") else { return nil }
+    guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     let epoch = text[..<colon]
     let digits = text[text.index(after: colon)...]
     guard (1...64).contains(epoch.utf8.count), epoch.utf8.allSatisfy(Self.isAllowed),

@@ -30,7 +30,7 @@ struct LinkShape: Hashable {
     case .queued: standby = .queued
     case .rearming: standby = .rearming
     case .polling(let polling):
-      standby = .polling(awaitsRecovery: polling.awaitsRecovery, isSlow: polling.isSlow)
+      standby = .polling(polling.server, isSlow: polling.isSlow)
     }
     (state, series) = Self.parts(link.state)
     if series?.spread != nil { series?.spread = .seconds(1) }
@@ -88,6 +88,6 @@ struct LinkShape: Hashable {
 
   enum Standby: Hashable {
     case off, queued, rearming
-    case polling(awaitsRecovery: Bool, isSlow: Bool)
+    case polling(LinkCore.Standby.Server, isSlow: Bool)
   }
 }

@@ -51,6 +51,10 @@ struct PolicyTests {
       "session", "retry.first", "1s*2 max 1s +-1 min 99ms x3", "1s*2 max 1s +-1 min 100ms x3",
       "1s*2 max 1s +-1 min 101ms x3"
     ),
+    (
+      "session", "retry.first", "1s*2 max 9s +-0.25 min 1250ms x3",
+      "1s*2 max 9s +-0.25 min 1249ms x3", "1s*2 max 9s +-0 min 1250ms x3"
+    ),
     ("message-stream", "retry.windows", "10/4999ms", "10/5s", "10/5001ms"),
     ("message-stream", "retry.windows", "10/1s,20/9s", "10/1s,20/10s", "10/1s,10/1m"),
   ])

@@ -112,7 +112,7 @@ struct RetryScenarioTests {
       bench.give(.draining(bench.attempt, within: .seconds(60)))
       let lost = bench.seconds
       bench.give(.lost(bench.attempt, .closed(code: 1001, reason: "")))
-      bench.next()
+      while bench.opens.isEmpty { bench.next() }
       latest = max(latest, (bench.opens.first ?? 0) - lost)
     }
     #expect((30..<60).contains(latest))
@@ -156,22 +156,108 @@ struct RetryScenarioTests {
     #expect(bench.link.status.phase == phase)
   }
 
-  @Test func `after 503 neither pull, sent message nor foreground tries before the slow probe`() {
+  @Test(arguments: [404, 503])
+  func `once polls work, neither pull, message nor foreground tries before the slow probe`(
+    status: Int
+  ) {
+    let missing = LinkFailure.http(status: status, retryAfter: nil, detail: "")
     var bench = LinkBench.wanted(.messageStream)
     bench.give(.prepared(bench.attempt))
-    bench.give(.lost(bench.attempt, .http(status: 503, retryAfter: nil, detail: "")))
+    bench.give(.lost(bench.attempt, missing))
+    bench.pass(.seconds(5))
+    #expect(bench.opens.count == 2, "the first poll worked, so the stream is asked for again")
+    bench.give(.lost(bench.attempt, missing))
+    let refused = bench.seconds
     bench.opens = []
-    bench.give(.polled(1, nil))
     bench.give(.trigger(.userRefresh))
     bench.give(.trigger(.messageSent))
     bench.give(.lifecycle(.background))
     bench.give(.lifecycle(.foreground))
-    bench.give(.polled(2, nil))
+    bench.give(.polled(bench.link.standby.pollID, nil))
     bench.pass(.seconds(800))
     #expect(bench.opens == [])
     #expect(bench.polls.count > 20, "polling goes on")
     bench.pass(.seconds(200))
-    #expect((810...990).contains(bench.opens.first ?? 0), "15 minutes, a tenth either way")
+    #expect((810...990).contains((bench.opens.first ?? 0) - refused), "15 minutes, a tenth around")
+  }
+
+  @Test func `a 503 while polls fail too is an outage: the first poll that works tries again`() {
+    let missing = LinkFailure.http(status: 503, retryAfter: nil, detail: "")
+    var bench = LinkBench.wanted(.messageStream)
+    bench.give(.prepared(bench.attempt))
+    bench.give(.lost(bench.attempt, missing))
+    bench.peer = .isSilent
+    for _ in 0..<8 {
+      bench.next()
+      bench.give(.polled(bench.link.standby.pollID, missing))
+    }
+    #expect(bench.opens == [0])
+    while bench.polls.count == 8 { bench.next() }
+    bench.give(.polled(bench.link.standby.pollID, nil))
+    #expect(bench.opens == [0, bench.seconds])
+  }
+
+  @Test func `polls that fail end the belief that only the link is missing`() {
+    let missing = LinkFailure.http(status: 503, retryAfter: nil, detail: "")
+    var bench = LinkBench.wanted(.messageStream)
+    bench.give(.prepared(bench.attempt))
+    bench.give(.lost(bench.attempt, missing))
+    bench.pass(.seconds(5))
+    bench.give(.lost(bench.attempt, missing))
+    bench.peer = .isSilent
+    bench.opens = []
+    let asked = bench.polls.count
+    while bench.polls.count == asked { bench.next() }
+    bench.give(.polled(bench.link.standby.pollID, missing))
+    while bench.polls.count == asked + 1 { bench.next() }
+    bench.give(.polled(bench.link.standby.pollID, nil))
+    #expect(bench.opens == [bench.seconds])
+  }
+
+  @Test func `a 503 that says when is later, not never: tried then, spread over 5 s`() {
+    var waits: [Double] = []
+    for seed in 0..<200 as Range<UInt64> {
+      var bench = LinkBench.connected(.messageStream, seed: seed)
+      let refused = bench.seconds
+      bench.give(.lost(bench.attempt, .http(status: 503, retryAfter: .seconds(2), detail: "")))
+      #expect(bench.link.status.phase == .reconnecting)
+      bench.next()
+      waits.append((bench.opens.first ?? 99) - refused)
+    }
+    #expect(waits.allSatisfy { (2..<7).contains($0) })
+    #expect(waits.filter { $0 < 4.5 }.count > 60 && waits.filter { $0 >= 4.5 }.count > 60)
+  }
+
+  @Test(arguments: [(Duration.seconds(20), LinkStatus.Mode.none), (.seconds(40), .polling)])
+  func `polls fill a wait that is longer than an interval`(wish: Duration, mode: LinkStatus.Mode) {
+    var bench = LinkBench.connected(.messageStream)
+    bench.give(.lost(bench.attempt, .http(status: 503, retryAfter: wish, detail: "")))
+    #expect(bench.link.status.phase == .reconnecting)
+    #expect(bench.link.status.mode == mode)
+    bench.pass(wish)
+    #expect(bench.polls.isEmpty == (mode == .none))
+    #expect(bench.opens == [])
+  }
+
+  @Test func `a server that accepts and drops is probed ever more seldom while polls work`() {
+    var bench = LinkBench.wanted(.messageStream)
+    for _ in 0..<40 {
+      if bench.link.currentAttempt == nil { bench.pass(.seconds(10)) }
+      guard let attempt = bench.link.currentAttempt else { continue }
+      bench.connect()
+      bench.give(.lost(attempt, .reset))
+    }
+    while bench.seconds < 1800 {
+      bench.pass(.seconds(1))
+      guard let attempt = bench.link.currentAttempt else { continue }
+      bench.connect()
+      bench.give(.lost(attempt, .reset))
+    }
+    let waits = zip(bench.opens, bench.opens.dropFirst()).map { $1 - $0 }.dropFirst(6)
+    for (wait, least) in zip(waits, [30.0, 60, 120, 270, 270]) { #expect(wait >= least) }
+    #expect(waits.allSatisfy { $0 <= 332 })
+    let pauses = zip(bench.polls, bench.polls.dropFirst()).map { $1 - $0 }.dropFirst()
+    #expect(pauses.allSatisfy { $0 >= 26 }, "a link that stood for no time takes no poll with it")
   }
 
   @Test func `the first poll that succeeds after the server was away tries the socket at once`() {
@@ -188,11 +274,13 @@ struct RetryScenarioTests {
     #expect(bench.link.status == LinkStatus(phase: .connected, mode: .live, quality: .good))
   }
 
-  @Test func `a probe that fails goes back to polling, and waits about 5 minutes`() {
+  @Test func `a probe that fails goes back to polling, and the next one waits an interval or two`()
+  {
     var bench = LinkBench.wanted(.messageStream)
     bench.give(.prepared(bench.attempt))
     bench.give(.lost(bench.attempt, .refused))
-    bench.give(.polled(1, nil))
+    bench.pass(.seconds(5))
+    #expect(bench.opens.count == 2)
     bench.give(.lost(bench.attempt, .timeout(.upgrade)))
     bench.opens = []
     let start = bench.seconds
@@ -205,8 +293,8 @@ struct RetryScenarioTests {
       }
     }
     let first = (bench.opens.first ?? 0) - start
-    // The next answered poll is itself a reason once, since the probe found the server away.
-    #expect(first <= 330)
+    // The server was away and works again, so it is an interval or two for the first that fails.
+    #expect((30...60).contains(first))
   }
 
   @Test func `the breaker pauses tries after many failures`() throws {

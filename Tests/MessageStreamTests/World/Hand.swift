@@ -12,7 +12,7 @@ struct Hand {
   private(set) var now = Instant.zero
 
   init(
-    cursor: Cursor = Cursor(), user: String? = nil,
+    cursor: Cursor = Cursor(), user: String? = nil, outbox: [OutboxEntry] = [],
     change: (inout StreamSettings) -> Void = { _ in }
   ) {
     var settings = StreamWorld(.ours).settings
@@ -21,7 +21,7 @@ struct Hand {
     model = StreamModel(settings: settings, seed: 1)
     give(.credentials(.available(expiresIn: nil)))
     give(.open(at: Self.wall))
-    give(.loaded(TimelineSnapshot(cursor: cursor)))
+    give(.loaded(TimelineSnapshot(cursor: cursor, outbox: outbox)))
   }
 
   /// Connected, with everything up to this offset; a catch-up is under way to another head.
@@ -80,10 +80,16 @@ struct Hand {
     if let attempt = model.link.currentAttempt { give(.frame(attempt, .message(message))) }
   }
 
-  mutating func send(_ text: String) { give(.send(text: text, parent: nil, at: Self.wall)) }
+  mutating func send(_ text: String, ahead: Duration = .zero) {
+    give(.send(text: text, parent: nil, at: Self.wall.advanced(by: ahead)))
+  }
 
   var fetches: [(id: FetchID, query: PageQuery)] {
     effects.compactMap { if case .fetch(let id, let query) = $0 { (id, query) } else { nil } }
+  }
+
+  var commits: [TimelineChange] {
+    effects.compactMap { if case .commit(_, let change) = $0 { change } else { nil } }
   }
 
   var posts: [OutboxEntry] {

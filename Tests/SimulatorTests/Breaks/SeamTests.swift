@@ -40,7 +40,8 @@ struct SeamTests {
     seam = Seam(.countResetOnOpen)
     let retry = seam.settings(settings).policy.retry
     #expect(retry.first == .list(Array(repeating: .seconds(1), count: 1000)))
-    #expect(retry.reconnect == .list(Array(repeating: .zero, count: 1000)))
+    let shortest = Array(repeating: Duration.milliseconds(100), count: 999)
+    #expect(retry.reconnect == .list([.zero] + shortest))
     seam = Seam(.noOverlap)
     #expect(seam.settings(settings).overlap == .zero)
   }
@@ -72,8 +73,24 @@ struct SeamTests {
     _ = seam.effects(Self.since)
     let first = Page(messages: [.number(1)], hasNext: false)
     #expect(pass(&seam, .fetched(FetchID(1), Self.page)) == [.fetched(FetchID(1), first)])
+    _ = pass(&seam, .loadOlder)
     _ = seam.effects(.fetch(FetchID(2), .page(number: 1, limit: 50)))
     let older = StreamModel.Input.fetched(FetchID(2), Self.page)
+    #expect(pass(&seam, older) == [older])
+  }
+
+  @Test(arguments: [Break.noSecondFetch, .noBuffer, .noOverlap, .firstPageOnly])
+  func `the newest page, seen after a catch-up by time, says nothing`(_ defect: Break) {
+    var seam = Seam(defect)
+    _ = seam.effects(Self.since)
+    _ = pass(&seam, .fetched(FetchID(1), Page(messages: [], hasNext: false)))
+    _ = seam.effects(.fetch(FetchID(2), .page(number: 1, limit: 50)))
+    let nothing = Page(messages: [], hasNext: false)
+    #expect(pass(&seam, .fetched(FetchID(2), Self.page)) == [.fetched(FetchID(2), nothing)])
+    _ = seam.effects(.fetch(FetchID(3), .page(number: 2, limit: 50)))
+    _ = pass(&seam, .loadOlder)
+    _ = seam.effects(.fetch(FetchID(4), .page(number: 2, limit: 50)))
+    let older = StreamModel.Input.fetched(FetchID(4), Self.page)
     #expect(pass(&seam, older) == [older])
   }
 

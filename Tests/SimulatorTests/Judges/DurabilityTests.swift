@@ -82,6 +82,43 @@ struct DurabilityTests {
     #expect(script.end() == [])
   }
 
+  @Test mutating func `a hole behind the first that is kept is found, whatever its stamp`() {
+    var early = Message.number(4)
+    early.createdAt = Message.start
+    script.accept(Array(all.prefix(3)) + [early, all[4]])
+    script.store(
+      TimelineChange(
+        messages: [all[1], all[2], all[4]], cursor: Cursor(position: all[4].position)))
+    let detail = "the cursor is beyond 1 that are not kept (m4)"
+    #expect(script.end() == [Finding(.early, at: .zero, detail)])
+  }
+
+  @Test mutating func `a hole of a plain server is found, whatever came in before the first kept`()
+  {
+    let plain = (1...5).map { Message.number($0, isPlain: true) }
+    script.facts.server = .plain
+    // Stamped third and fourth, and first to come in.
+    script.accept([plain[2], plain[3], plain[0], plain[1], plain[4]])
+    let time = plain[4].createdAt.advanced(by: .seconds(200))
+    script.store(
+      TimelineChange(messages: [plain[0], plain[1], plain[4]], cursor: Cursor(time: time)))
+    let detail = "the cursor is beyond 2 that are not kept (m3, m4)"
+    #expect(script.end() == [Finding(.early, at: .zero, detail)])
+  }
+
+  @Test(arguments: [(120, 1), (121, 0)])
+  mutating func `what is stamped before the overlap is not promised`(seconds: Int, found: Int) {
+    script.facts.server = .plain
+    let first = Message.number(1, isPlain: true)
+    let newest = Message.number(1000, isPlain: true)
+    var late = Message.number(2, isPlain: true)
+    late.createdAt = newest.createdAt.advanced(by: .seconds(-seconds))
+    script.accept([first, newest, late])
+    script.store(
+      TimelineChange(messages: [first, newest], cursor: Cursor(time: newest.createdAt)))
+    #expect(script.end().count == found)
+  }
+
   @Test mutating func `a cursor of another epoch says nothing`() {
     script.accept(all)
     script.store(

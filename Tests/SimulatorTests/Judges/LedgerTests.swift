@@ -111,6 +111,20 @@ struct LedgerTests {
       script.end() == [Finding(.duplicated, at: .second(3), "own 1 was accepted 2 times")])
   }
 
+  @Test(arguments: [(PageOrder.stamp, 120, 1), (.stamp, 121, 0), (.arrival, 121, 1)])
+  mutating func `what a plain server stamped before the overlap is promised where it is on top`(
+    pages: PageOrder, seconds: Int, lost: Int
+  ) {
+    script.facts.server = .plain
+    script.facts.pages = pages
+    let newest = Message.number(1000, isPlain: true)
+    var late = Message.number(2, isPlain: true)
+    late.createdAt = newest.createdAt.advanced(by: .seconds(-seconds))
+    script.accept([newest, late])
+    script.show([newest])
+    #expect(script.end().count == lost)
+  }
+
   @Test mutating func `what a log forgot may be accepted again, what it kept may not`() {
     promise(1)
     script.accept([own(1, as: 1)])

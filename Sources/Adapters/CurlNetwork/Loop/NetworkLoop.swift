@@ -60,11 +60,13 @@ actor NetworkLoop {
 
 extension NetworkLoop {
   func open(
-    _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void
+    _ request: SocketRequest, mostInTurn: Int,
+    deliver: @escaping @Sendable ([SocketEvent]) async -> Void
   ) -> UInt64 {
     nextID += 1
     let socket = SocketConnection(
-      request, configuration: configuration, share: share, deliver: deliver)
+      request, configuration: configuration, share: share, mostInTurn: mostInTurn,
+      deliver: deliver)
     sockets[nextID] = socket
     settle(nextID, socket)
     return nextID
@@ -109,12 +111,12 @@ extension NetworkLoop {
     }
   }
 
-  /// Hands out one event after the other, and reads on when all are taken.
+  /// Hands out one turn after the other, and reads on when all are taken.
   private func deliver(
-    _ id: UInt64, _ deliver: @Sendable (SocketEvent) async -> Void
+    _ id: UInt64, _ deliver: @Sendable ([SocketEvent]) async -> Void
   ) async {
-    while let event = sockets[id]?.takeEvent() {
-      await deliver(event)
+    while let turn = sockets[id]?.takeTurn(), !turn.isEmpty {
+      await deliver(turn)
     }
     guard let socket = sockets[id] else { return }
     socket.handedOut()

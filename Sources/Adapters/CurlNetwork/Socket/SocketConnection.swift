@@ -19,7 +19,9 @@ final class SocketConnection {
     case over
   }
 
-  let deliver: @Sendable (SocketEvent) async -> Void
+  let deliver: @Sendable ([SocketEvent]) async -> Void
+  /// How many events are handed over together.
+  private let mostInTurn: Int
   /// Whether a task hands out events now.
   var isDelivering = false
   /// Resumed when the peer closed, or did not in time.
@@ -49,10 +51,11 @@ final class SocketConnection {
   private let secrets: Secrets
 
   init(
-    _ request: SocketRequest, configuration: CurlConfiguration, share: Share,
-    deliver: @escaping @Sendable (SocketEvent) async -> Void
+    _ request: SocketRequest, configuration: CurlConfiguration, share: Share, mostInTurn: Int,
+    deliver: @escaping @Sendable ([SocketEvent]) async -> Void
   ) {
     self.deliver = deliver
+    self.mostInTurn = mostInTurn
     maxMessageBytes = request.maxMessageBytes
     maxFragments = configuration.maxFragments
     maxQueuedBytes = configuration.maxQueuedBytes
@@ -110,8 +113,11 @@ extension SocketConnection {
     }
   }
 
-  func takeEvent() -> SocketEvent? {
-    events.popFirst()
+  /// What is handed over next; empty when all was.
+  func takeTurn() -> [SocketEvent] {
+    let turn = Array(events.prefix(mostInTurn))
+    events.removeFirst(turn.count)
+    return turn
   }
 }
 

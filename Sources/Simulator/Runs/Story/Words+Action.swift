@@ -5,10 +5,11 @@ extension Action {
   var isOfPeople: Bool {
     switch self {
     case .others, .send, .loadOlder, .pullToRefresh, .retryFailed, .background, .suspend,
-      .leaveScreen, .realtimeOff:
+      .leaveScreen, .realtimeOff, .slowReader:
       true
     case .sleep, .kill, .reset, .halfOpen, .blackHole, .unreachable, .handover, .mappingExpired,
-      .captivePortal, .narrow, .crash, .deploy, .beginAnew, .trim, .restStatus, .upgradeStatus,
+      .captivePortal, .dialsFail, .narrow, .crash, .deploy, .beginAnew, .trim, .restStatus,
+      .upgradeStatus,
       .dieAfterNextPost, .slowStore, .revokeTokens, .removeMember, .oversizedFrame,
       .malformedFrames, .close, .serverClock, .storeFull, .storeLocked, .storeSlow, .wallClock:
       false
@@ -31,6 +32,7 @@ extension Words {
     case .sleep: "the phone sleeps for \(time)"
     case .leaveScreen: "looks at another screen for \(time)"
     case .realtimeOff: "wants no real-time messages for \(time)"
+    case .slowReader: "leaves so much unread that no more is taken for \(time)"
     case .kill: "the app dies, and is launched again after \(time)"
     case .reset: "every connection is reset"
     case .halfOpen: "every connection goes dead without a word"
@@ -40,6 +42,7 @@ extension Words {
     case .mappingExpired: "idle connections are forgotten on the way"
     case .captivePortal(_, true): "a login page is in the way for \(time)"
     case .captivePortal(_, false): "a login page is in the way for \(time), unknown to the phone"
+    case .dialsFail(let obstacle, _): "\(words(for: obstacle)) for \(time)"
     case .narrow(let bytes, _): "only \(bytes) bytes a second for \(time)"
     case .crash: "the server crashes, and is back after \(time)"
     case .deploy: "the server closes all connections for a new version, back after \(time)"
@@ -59,6 +62,15 @@ extension Words {
     case .storeLocked: "the phone's store is locked for \(time)"
     case .storeSlow: "the phone's store is slow for \(time)"
     case .wallClock(let jump): "the phone's wall clock jumps by \(length(jump))"
+    }
+  }
+
+  private static func words(for obstacle: Action.Obstacle) -> String {
+    switch obstacle {
+    case .dns: "the server's name does not resolve"
+    case .proxy: "the proxy refuses"
+    case .certificate: "somebody else's certificate is shown"
+    case .local: "the phone can open no connection"
     }
   }
 

@@ -10,8 +10,9 @@ enum SimulateParameters {
     "the contract that the server speaks: with positions, or plain as its seed says")
 
   static let preset = Parameter.optional(
-    "preset", Format<Preset>.word("PRESET"), usual: "swarm, or what shows the defect of --break",
-    "what kind of days the seeds draw; swarm draws from everything")
+    "preset", .days, usual: "swarm, or what shows the defect of --break",
+    "what kind of days the seeds draw; swarm draws from everything, all gives every second seed to "
+      + "swarm and the others to the rest in turn")
 
   static let seeds = Parameter.option(
     "seeds", .seeds, default: 1...1000, "the seeds to play, each against each server")
@@ -39,6 +40,29 @@ enum SimulateParameters {
 
   static let plan = Parameter.optional(
     "plan", .text("FILE"), "play the plan in a file that --shrink wrote, and no seeds")
+}
+
+/// What kinds of days seeds draw.
+enum Days: Sendable, Hashable {
+  case one(Preset)
+  /// Swarm's for even seeds, one of the others for odd ones.
+  case all
+
+  func preset(of seed: UInt64) -> Preset {
+    switch self {
+    case .one(let preset): return preset
+    case .all:
+      let others = Preset.allCases.filter { $0 != .swarm }
+      return seed % 2 == 0 ? .swarm : others[Int(seed / 2 % UInt64(others.count))]
+    }
+  }
+
+  var name: String {
+    switch self {
+    case .one(let preset): preset.rawValue
+    case .all: "all"
+    }
+  }
 }
 
 /// Which defects are switched on.
@@ -77,6 +101,21 @@ extension Format<ClosedRange<UInt64>> {
   } write: {
     $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)..\($0.upperBound)"
   }
+}
+
+extension Format<Days> {
+  /// The name of a preset, or `all`.
+  static let days = {
+    let words = Preset.allCases.map(\.rawValue) + ["all"]
+    return Format(
+      placeholder: "PRESET", expectation: "one of \(words.joined(separator: ", "))",
+      note: "PRESET is one of \(words.joined(separator: ", ")).", words: words
+    ) {
+      $0 == "all" ? .all : Preset(rawValue: $0).map { .one($0) }
+    } write: {
+      $0.name
+    }
+  }()
 }
 
 extension Format<Defects> {

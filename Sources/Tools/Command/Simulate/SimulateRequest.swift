@@ -25,10 +25,11 @@ struct SimulateRequest: Sendable {
       jobs: call[SimulateParameters.jobs]
     ) { seed, server in
       if preset == nil, let defect { return defect.plan(seed: seed, server: server) }
-      return .drawn(preset ?? .swarm, seed: seed, server: server)
+      let days = preset ?? .one(.swarm)
+      return .drawn(days.preset(of: seed), seed: seed, server: server)
     }
     seeds = call[SimulateParameters.seeds]
-    if let preset { words += ["--preset", preset.rawValue] }
+    if let preset { words += ["--preset", preset.name] }
     if let name = call[SimulateParameters.policy] { words += ["--policy", name] }
     for setting in call[Shared.settings] {
       words += ["--set", "\(setting.key)=\(setting.value)"]

@@ -1,0 +1,58 @@
+import Holdfast
+import HoldfastBackend
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkServerCore
+import LinkWire
+import MessageStream
+import StoreSQLite
+
+/// A real backend and phones that follow one of its shops, all in this process.
+struct Household {
+  let backend: Backend
+  let address: BoundAddress
+  let shop: ShopID
+  private let scratch: Scratch
+  private let network: any SocketDialer & HTTPClient
+
+  init(pingInterval: Duration = .seconds(54)) async throws {
+    guard let shop = ShopID("bench") else { throw Unavailable("a plain word is a shop id") }
+    self.shop = shop
+    scratch = try Scratch()
+    var configuration = BackendConfiguration(dataDirectory: scratch("server"))
+    configuration.log = nil
+    configuration.policy.pingInterval = pingInterval
+    configuration.policy.pongWait = pingInterval + .seconds(10)
+    configuration.policy.socketsPerUser = 1000
+    configuration.policy.postInterval = .milliseconds(1)
+    configuration.policy.postBurst = 100_000
+    backend = Backend(configuration)
+    address = try await backend.start()
+    network = try Platform.network(proxy: "")
+  }
+
+  /// A phone with a store of its own, already live.
+  func phone(_ name: String) async throws -> ShopStream {
+    let token = try await backend.issueToken(
+      user: name, name: name, shops: [shop], ttl: .seconds(3600))
+    let streams = ShopStreams(
+      StreamEnvironment(
+        network: network, store: try await SQLiteTimelineStore.open(in: scratch(name)),
+        reachability: Platform.reachability(of: "127.0.0.1"), lifecycle: AlwaysForeground(),
+        tokens: FixedToken(token)))
+    let stream = try await streams.open(StreamConfiguration(server: address.url, shop: shop))
+    try await Self.untilLive(stream)
+    return stream
+  }
+
+  static func untilLive(_ stream: ShopStream) async throws {
+    for await case .status(let status) in stream where status.state == .connected { return }
+    throw Unavailable("a phone never connected")
+  }
+
+  func close(_ phones: [ShopStream]) async {
+    for phone in phones { await phone.close() }
+    await backend.kill()
+  }
+}

@@ -1,0 +1,115 @@
+import Holdfast
+import HoldfastBackend
+import LinkCore
+import LinkWire
+import MessageStream
+
+/// What a link costs while nothing happens, and how soon it works, beside the ceilings of seed 001.
+enum Rest {
+  static func benchmarks(isFull: Bool) -> [Benchmark] {
+    [
+      Benchmark(
+        name: "connect", question: "from opening a shop to CONNECTED, first page included",
+        unit: "ms", better: .less,
+        subject: Contender(name: "holdfast", measure: connect),
+        peers: [ceiling(500)]),
+      Benchmark(
+        name: "delivery", question: "from a post to the message on another phone, p99 of 300",
+        unit: "ms", better: .less,
+        subject: Contender(name: "holdfast, durable at the server and the phone", measure: deliver),
+        peers: [ceiling(50)]),
+      Benchmark(
+        name: "stream-memory",
+        question: "memory of one more open stream, its part of the server included",
+        unit: "bytes", better: .less,
+        subject: Contender(name: "holdfast") { try await memory(streams: isFull ? 200 : 50) },
+        peers: [ceiling(1_048_576, aim: 0.1)]),
+      Benchmark(
+        name: "idle-processor",
+        question: "processor of one idle stream, its part of the server included, a ping a second",
+        unit: "%", better: .less,
+        subject: Contender(name: "holdfast") { try await processor(streams: 50) },
+        peers: [ceiling(1, aim: 0.1)]),
+      Benchmark(
+        name: "idle-traffic",
+        question: "one idle stream in a minute, with TCP and IP: what pings every 54 s come to",
+        unit: "bytes", better: .less,
+        subject: Contender(name: "holdfast", measure: traffic),
+        peers: [ceiling(500)]),
+    ]
+  }
+
+  private static func ceiling(_ value: Double, aim: Double = 1) -> Contender {
+    Contender(name: "the seed's ceiling", aim: aim) { value }
+  }
+
+  private static func connect() async throws -> Double {
+    let house = try await Household()
+    let start = ContinuousClock.now
+    let phone = try await house.phone("ann")
+    let taken = start.duration(to: .now).inSeconds * 1000
+    await house.close([phone])
+    return taken
+  }
+
+  private static func deliver() async throws -> Double {
+    let house = try await Household()
+    let (ann, ben) = (try await house.phone("ann"), try await house.phone("ben"))
+    var times: [Double] = []
+    for number in 0..<300 {
+      let start = ContinuousClock.now
+      ann.send("message \(number)")
+      try await ben.shows("message \(number)")
+      times.append(start.duration(to: .now).inSeconds * 1000)
+    }
+    await house.close([ann, ben])
+    return Statistics.quantile(0.99, of: times)
+  }
+
+  private static func memory(streams count: Int) async throws -> Double {
+    let house = try await Household()
+    var phones = [try await house.phone("first")]
+    let before = try Usage.memory()
+    for number in 0..<count { phones.append(try await house.phone("user\(number)")) }
+    let after = try Usage.memory()
+    await house.close(phones)
+    return (after - before) / Double(count)
+  }
+
+  private static func processor(streams count: Int) async throws -> Double {
+    let house = try await Household(pingInterval: .seconds(1))
+    var phones: [ShopStream] = []
+    for number in 0..<count { phones.append(try await house.phone("user\(number)")) }
+    try await Task.sleep(for: .seconds(1))
+    let (start, before) = (ContinuousClock.now, Usage.processor)
+    try await Task.sleep(for: .seconds(5))
+    let used = Usage.processor - before
+    let share = used.inSeconds / start.duration(to: .now).inSeconds / Double(count)
+    await house.close(phones)
+    return share * 100
+  }
+
+  private static func traffic() async throws -> Double {
+    let house = try await Household(pingInterval: .seconds(1))
+    let phone = try await house.phone("ann")
+    try await Task.sleep(for: .milliseconds(500))
+    let before = try await Usage.traffic(of: house.address.port)
+    try await Task.sleep(for: .seconds(10))
+    let after = try await Usage.traffic(of: house.address.port)
+    await house.close([phone])
+    // 20 bytes of IPv4 and 32 of TCP with time stamps around each packet; ten pings were sent.
+    let bytes = after.bytes - before.bytes + (after.packets - before.packets) * 52
+    return bytes / 10 * 60 / 54
+  }
+}
+
+extension ShopStream {
+  /// Reads on until a text is shown.
+  func shows(_ text: String) async throws {
+    for await case .messages(let messages, via: _) in self
+    where messages.contains(where: { $0.text == text }) {
+      return
+    }
+    throw Unavailable("the stream ended before \(text)")
+  }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import HoldfastTestKit
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// What this process has used so far.
+enum Usage {
+  /// Time on processors, of all its threads.
+  static var processor: Duration {
+    var usage = rusage()
+    #if canImport(Glibc)
+      _ = unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+    #else
+      _ = unsafe getrusage(RUSAGE_SELF, &usage)
+    #endif
+    return [usage.ru_utime, usage.ru_stime].reduce(.zero) { sum, part in
+      sum + .seconds(Int64(part.tv_sec)) + .microseconds(Int64(part.tv_usec))
+    }
+  }
+
+  /// Bytes of memory that are there for it alone (proc(5), `Anonymous` of smaps_rollup).
+  static func memory() throws -> Double {
+    let text = try String(contentsOfFile: "/proc/self/smaps_rollup", encoding: .utf8)
+    for line in text.split(separator: "\n") where line.hasPrefix("Anonymous:") {
+      let number = line.split(separator: " ").dropFirst().first.flatMap { Double($0) }
+      if let number { return number * 1024 }
+    }
+    throw Unavailable("the system does not tell how much memory is used")
+  }
+
+  /// Bytes and packets that all connections to a port of this machine have carried, both ways, as
+  /// the kernel counts them; `nil` without the program `ss`.
+  static func traffic(of port: UInt16) async throws -> (bytes: Double, packets: Double) {
+    let words = ["/usr/bin/ss", "-tinH", "sport", "=", ":\(port)"]
+    guard FileManager.default.isExecutableFile(atPath: words[0]) else {
+      throw Unavailable("the program ss is not there: apt-get install iproute2")
+    }
+    var text = ""
+    let program = try Peer(words).start([])
+    for await line in program.lines { text += line + " " }
+    func sum(_ name: String) -> Double {
+      text.split(separator: " ").compactMap { word in
+        word.hasPrefix(name + ":") ? Double(word.dropFirst(name.count + 1)) : nil
+      }.reduce(0, +)
+    }
+    return (
+      sum("bytes_acked") + sum("bytes_received"), sum("segs_out") + sum("segs_in")
+    )
+  }
+}

@@ -1,0 +1,122 @@
+import Holdfast
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import MessageStream
+import Synchronization
+import Testing
+
+/// A store that takes its time.
+@Suite(.timeLimit(.minutes(2)))
+struct SlowStoreTests {
+  private let clock = TestClock()
+  private let network: FakeNetwork
+  private let store = HeldStore()
+
+  init() {
+    network = FakeNetwork(clock: clock)
+  }
+
+  @Test func `a slow store slows the reading, and nothing is fetched again`() async throws {
+    let (asked, sent) = (Count(), Count())
+    network.serve(requests: { _ in
+      asked.add()
+      return .success(Self.noMessages)
+    })
+    let stream = try await open()
+    let socket = try #require(await network.sockets.next())
+    await socket.accept()
+    await stream.whole()
+    let before = asked.value
+    await store.hold()
+    let sending = Task {
+      for number in 1...3000 {
+        await socket.send(text: Self.message(number))
+        sent.add()
+      }
+    }
+    await clock.someoneWaits(for: clock.now.advanced(by: .seconds(2)))
+    #expect((1000..<2000).contains(sent.value))
+    #expect(await stream.snapshot.unstoredCount < StreamSettings.unstored)
+    await store.release()
+    await sending.value
+    var shown: [String] = []
+    for await update in stream {
+      guard case .messages(let messages, via: let via) = update else { continue }
+      #expect(via == .live)
+      shown += messages.map(\.text)
+      if shown.count >= 3000 { break }
+    }
+    #expect(shown == (1...3000).map { "\($0)" })
+    #expect(asked.value == before)
+    await stream.close()
+  }
+
+  private func open() async throws -> ShopStream {
+    let streams = ShopStreams(
+      StreamEnvironment(
+        network: network, store: store, reachability: AlwaysReachable(),
+        lifecycle: AlwaysForeground(), tokens: FixedToken("token"), clock: clock))
+    return try await streams.open(
+      StreamConfiguration(server: "http://127.0.0.1:1", shop: try #require(ShopID("shop"))))
+  }
+
+  private static func message(_ number: Int) -> [UInt8] {
+    let id = "550e8400-e29b-41d4-a716-4466554\(10_000 + number)"
+    return Array(
+      #"""
+      {"id":"\#(id)","shop_id":"shop","user_id":"you","message":"\#(number)",\#
+      "created_at":"2026-01-03T15:30:00Z","updated_at":null,"is_edited":false}
+      """#.utf8)
+  }
+
+  private static let noMessages = HTTPResponse(
+    status: 200, headers: ["content-type": "application/json"],
+    body: Array(#"{"status":200,"data":{"messages":[]},"message":""}"#.utf8))
+}
+
+/// Holds commits while it is told to.
+private actor HeldStore: TimelineStore {
+  private let store = MemoryTimelineStore()
+  private var isHeld = false
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+
+  func hold() { isHeld = true }
+
+  func release() {
+    isHeld = false
+    for continuation in waiting { continuation.resume() }
+    waiting = []
+  }
+
+  func load(_ shop: ShopID, limit: Int) async throws(StoreFailure) -> TimelineSnapshot {
+    try await store.load(shop, limit: limit)
+  }
+
+  func commit(
+    _ change: TimelineChange, to shop: ShopID
+  ) async throws(StoreFailure) -> TimelineCommit {
+    if isHeld { await withCheckedContinuation { waiting.append($0) } }
+    return try await store.commit(change, to: shop)
+  }
+
+  func older(
+    than key: TimelineKey, in shop: ShopID, limit: Int
+  ) async throws(StoreFailure) -> [Message] {
+    try await store.older(than: key, in: shop, limit: limit)
+  }
+
+  func shops() async throws(StoreFailure) -> [ShopID] { try await store.shops() }
+
+  func close() async { await store.close() }
+}
+
+/// Counted from anywhere.
+private final class Count: Sendable {
+  private let state = Mutex(0)
+
+  var value: Int { state.withLock(\.self) }
+
+  func add() { state.withLock { $0 += 1 } }
+}

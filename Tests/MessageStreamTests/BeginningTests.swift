@@ -1,0 +1,82 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// Where history begins, what is whole, and where asking ends.
+struct BeginningTests {
+  private static func anew(_ numbers: ClosedRange<UInt64>, hasNext: Bool, recovered: Bool) -> Page {
+    let messages = numbers.reversed().map { number in
+      var message = Hand.message(number)
+      message.position = Position(epoch: "new", offset: number)
+      return message
+    }
+    return Page(
+      messages: messages, hasNext: hasNext, head: Position(epoch: "new", offset: 150),
+      recovered: recovered)
+  }
+
+  @Test func `what is older is asked for by page when its log began anew`() {
+    var hand = Hand()
+    hand.connect(Hand.page(101...150, head: 150, hasNext: true), head: Hand.at(150))
+    hand.give(.loadOlder)
+    hand.give(.older([]))
+    #expect(hand.fetches.last?.query == .before(Hand.at(101), limit: 50))
+    hand.answer(Self.anew(101...150, hasNext: false, recovered: false))
+    #expect(hand.fetches.last?.query == .page(number: 1, limit: 50))
+    hand.answer(Self.anew(101...150, hasNext: true, recovered: true))
+    #expect(hand.fetches.last?.query == .page(number: 2, limit: 50))
+    let older = Self.anew(51...100, hasNext: true, recovered: true)
+    hand.answer(older)
+    hand.give(.older(older.messages.reversed()))
+    #expect(hand.histories == [.history(hasMore: true)])
+    #expect(hand.texts == (101...150).map { "m\($0)" } + (51...100).map { "m\($0)" })
+  }
+
+  @Test func `who was told that nothing is older is told when something is`() {
+    var hand = Hand()
+    let nothing = Page(messages: [], hasNext: false)
+    hand.connect(nothing, head: nil)
+    hand.answer(nothing)
+    #expect(hand.histories == [])
+    let messages = (1...3).map { Hand.message($0, isPlain: true) }
+    hand.give(.refresh)
+    hand.answer(Page(messages: messages, hasNext: true))
+    #expect(hand.histories == [.history(hasMore: true)])
+  }
+
+  @Test func `a head that is the cursor makes it whole, whatever was not answered before`() {
+    var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
+    let asked = hand.fetches.last?.id ?? FetchID(0)
+    hand.give(.fetchFailed(asked, .http(status: 500, retryAfter: nil, detail: "")))
+    #expect(!hand.model.isWhole)
+    if let attempt = hand.model.link.currentAttempt {
+      hand.give(.opened(attempt, head: Hand.at(5)))
+    }
+    #expect(hand.model.isWhole)
+    #expect(hand.fetches.count == 1)
+  }
+
+  @Test func `a catch-up asks for no other page after an answer that ends the link`() throws {
+    var hand = Hand.connected(at: 5, head: 300)
+    let asked = hand.fetches.count
+    let attempt = try #require(hand.model.link.currentAttempt)
+    hand.give(.lost(attempt, .closed(code: 4403, reason: "")))
+    hand.answer(Hand.page(6...105, head: 300, hasNext: true))
+    #expect(hand.fetches.count == asked)
+    #expect(hand.model.deadline == nil)
+  }
+
+  @Test func `an answer that comes after the end asks for nothing, whatever it shows`() throws {
+    var hand = Hand.connected(at: 5)
+    let asked = hand.fetches.count
+    hand.send("mine")
+    let entry = try #require(hand.posts.last)
+    hand.give(.lost(try #require(hand.model.link.currentAttempt), .closed(code: 4403, reason: "")))
+    hand.give(.posted(entry.id, Hand.message(9, text: "mine")))
+    #expect(hand.texts == ["mine"])
+    #expect(hand.fetches.count == asked)
+    #expect(hand.model.deadline == nil)
+  }
+}

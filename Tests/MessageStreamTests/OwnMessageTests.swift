@@ -1,0 +1,108 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// On a plain server: an own message is known again over kills, and whatever the phone's clock says.
+struct OwnMessageTests {
+  private static let lost = LinkFailure.timeout(.response)
+
+  private static func mine(_ text: String, at seconds: Int64) -> Message {
+    var message = Hand.message(9, text: text, user: "me", isPlain: true)
+    message.createdAt = Hand.wall.advanced(by: .seconds(seconds))
+    return message
+  }
+
+  @Test func `an echo is stored in the change that ends its entry`() throws {
+    var hand = Hand.plain(user: "me")
+    hand.send("once")
+    let entry = try #require(hand.posts.last)
+    let echo = Self.mine("once", at: 9)
+    hand.hear(echo)
+    hand.hear(echo)
+    #expect(hand.commits.flatMap(\.messages) == [])
+    hand.give(.postFailed(entry.id, Self.lost))
+    let stored = hand.commits.filter { !$0.messages.isEmpty }
+    #expect(stored.map(\.messages) == [[echo]])
+    #expect(stored.map(\.outboxRemove) == [[entry.id]])
+    #expect(hand.texts == ["once"])
+  }
+
+  @Test func `an echo and the answer are one message`() throws {
+    var hand = Hand.plain(user: "me")
+    hand.send("once")
+    let entry = try #require(hand.posts.last)
+    hand.hear(Self.mine("once", at: 9))
+    hand.give(.posted(entry.id, Self.mine("once", at: 9)))
+    #expect(hand.texts == ["once"])
+    #expect(hand.model.outbox.entries == [])
+  }
+
+  @Test func `what only looked like an echo is shown when the try is over`() throws {
+    var hand = Hand.plain(user: "me")
+    hand.send("ok")
+    let entry = try #require(hand.posts.last)
+    hand.hear(Self.mine("ok", at: 9))
+    #expect(hand.texts == [])
+    hand.give(.postFailed(entry.id, .http(status: 400, retryAfter: nil, detail: "no")))
+    #expect(hand.texts == ["ok"])
+    #expect(hand.model.outbox.entries.map(\.state) == [.failed(reason: "no")])
+  }
+
+  @Test(arguments: [(-120, true), (-121, false)])
+  func `the newest stamp known at the first try bounds what can be its message`(
+    seconds: Int64, isTaken: Bool
+  ) throws {
+    var hand = Hand.plain(user: "me")
+    hand.send("ok", ahead: .seconds(600))
+    hand.give(.postFailed(try #require(hand.posts.last).id, Self.lost))
+    hand.hear(Self.mine("ok", at: seconds))
+    #expect(hand.model.outbox.entries.isEmpty == isTaken)
+    #expect(hand.posts.count == 1)
+  }
+
+  @Test(arguments: [-7200, 7200])
+  func `a wrong clock of the phone hides no own message`(ahead: Int64) throws {
+    var hand = Hand.plain(user: "me")
+    hand.send("once", ahead: .seconds(ahead))
+    hand.give(.postFailed(try #require(hand.posts.last).id, Self.lost))
+    hand.hear(Self.mine("once", at: 9))
+    #expect(hand.model.outbox.entries == [])
+    #expect(hand.posts.count == 1)
+  }
+
+  @Test func `a wrong clock hides no own message after a relaunch`() {
+    let entry = OutboxEntry(
+      id: UUID128(high: 1, low: 1), shop: Hand.message(1).shop, text: "once",
+      createdAt: Hand.wall.advanced(by: .seconds(7200)))
+    var hand = Hand(
+      cursor: Cursor(time: Hand.wall, wholeAt: Hand.wall), user: "me", outbox: [entry])
+    let page = Page(messages: [Self.mine("once", at: 9)], hasNext: false)
+    hand.connect(page, head: nil)
+    hand.pass(60, answering: page)
+    #expect(hand.model.outbox.entries == [])
+    #expect(hand.posts == [])
+  }
+
+  @Test func `in a shop that was empty any own message can be the one that was sent`() throws {
+    var hand = Hand(user: "me")
+    let nothing = Page(messages: [], hasNext: false)
+    hand.connect(nothing, head: nil)
+    hand.answer(nothing)
+    hand.send("once", ahead: .seconds(7200))
+    hand.give(.postFailed(try #require(hand.posts.last).id, Self.lost))
+    hand.hear(Self.mine("once", at: 9))
+    #expect(hand.model.outbox.entries == [])
+    #expect(hand.posts.count == 1)
+  }
+
+  @Test func `where nothing of the server is known the phone's clock tells old words`() throws {
+    var hand = Hand(user: "me")
+    hand.send("ok", ahead: .seconds(600))
+    hand.give(.postFailed(try #require(hand.posts.last).id, Self.lost))
+    hand.connect(Page(messages: [Self.mine("ok", at: 9)], hasNext: false), head: nil)
+    #expect(hand.model.outbox.entries.map(\.text) == ["ok"])
+    #expect(hand.texts == ["ok"])
+  }
+}

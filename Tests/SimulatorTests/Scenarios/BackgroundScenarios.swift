@@ -1,0 +1,52 @@
+import LinkCore
+import LinkSimulator
+import LinkWire
+import MessageStream
+import Testing
+
+/// Group B: apps that are put away and taken out.
+struct BackgroundScenarios {
+  @Test(arguments: ServerKind.allCases)
+  func `what came while the app was away is there when it is in front again`(
+    _ server: ServerKind
+  ) {
+    let recording = whole(
+      .short(
+        server: server, [(100, .suspend(for: .seconds(200))), (150, .others(messages: 30))]))
+    #expect(recording.shown("other 30").map { $0 >= .second(300) && $0 < .second(304) } == true)
+  }
+
+  @Test func `nothing is tried while the app is away, whatever happens then`() {
+    let recording = whole(
+      .short([
+        (100, .background(for: .seconds(200))), (120, .handover), (150, .crash(for: .seconds(20))),
+        (180, .unreachable(for: .seconds(20))), (220, .others(messages: 2)),
+      ]))
+    #expect(recording.opens.filter { $0 > .second(100) && $0 < .second(300) } == [])
+    #expect(recording.opens(after: 300).map { $0 < .second(303) } == true)
+  }
+
+  @Test func `an app that is suspended again and again connects each time`() {
+    let plan = Plan.short(
+      (0..<8).map { (60 + 60 * $0, Action.suspend(for: .seconds(30))) })
+    let recording = whole(plan)
+    #expect(recording.opens.count >= 9)
+    #expect(recording.mostAtOnce == 1)
+  }
+
+  @Test func `an app that is killed in background shows at once what it had`() {
+    let recording = whole(
+      .short([
+        (100, .background(for: .seconds(100))), (120, .kill(relaunchAfter: .seconds(10))),
+        (125, .unreachable(for: .seconds(300))),
+      ]))
+    let relaunch = recording.times { $0 == .launched(run: 2) }.first
+    let shown = recording.effects.first { entry in
+      guard let relaunch, entry.at >= relaunch,
+        case .update(.messages(let messages, via: .history)) = entry.effect
+      else { return false }
+      return messages.contains { $0.text == "old 59" }
+    }
+    #expect(shown.map { $0.at < .second(203) } == true)
+  }
+}

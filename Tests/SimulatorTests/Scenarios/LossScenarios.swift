@@ -1,0 +1,116 @@
+import LinkCore
+import LinkSimulator
+import LinkWire
+import MessageStream
+import Testing
+
+/// Group D: messages lost, repeated or out of order.
+struct LossScenarios {
+  @Test(arguments: ServerKind.allCases)
+  func `frames that overtake the answers of a catch-up are shown once and in order`(
+    _ server: ServerKind
+  ) {
+    for seed in UInt64(1)...10 {
+      let rounds = (0..<8).flatMap { round -> [(Int, Action)] in
+        [(60 + 60 * round, Action.reset), (61 + 60 * round, .others(messages: 15))]
+      }
+      let recording = whole(
+        .short(seed: seed, server: server, rounds) {
+          $0.slow = 0.7
+          $0.twice = 0.5
+        })
+      #expect(recording.outcome.counts.shown == recording.outcome.counts.accepted)
+    }
+  }
+
+  @Test(arguments: ServerKind.allCases)
+  func `what was written without a way out goes out in order and once`(_ server: ServerKind) {
+    let sends = (0..<5).map { (110 + 10 * $0, Action.send) }
+    let recording = whole(
+      .short(
+        server: server, [(100, .unreachable(for: .seconds(120)))] + sends))
+    #expect(recording.texts.filter { $0.hasPrefix("own") } == (1...5).map { "own \($0)" })
+  }
+
+  @Test(arguments: ServerKind.allCases)
+  func `after hours away only the newest page is fetched, and a gap tells of the rest`(
+    _ server: ServerKind
+  ) {
+    var plan = Plan.short(
+      server: server,
+      [(60, .unreachable(for: .seconds(9000))), (4000, .others(messages: 150))])
+    plan.length = .seconds(9200)
+    let recording = whole(plan)
+    let gaps = recording.effects.filter {
+      if case .update(.gap) = $0.effect { true } else { false }
+    }
+    #expect(gaps.count == 1)
+  }
+
+  @Test func `positions of a log that began anew are not taken for those of the old one`() {
+    let recording = whole(
+      .short([
+        (100, .unreachable(for: .seconds(100))), (110, .beginAnew(keeping: 20)),
+        (150, .others(messages: 60)),
+      ]))
+    #expect(recording.shown("other 60") != nil)
+    #expect(recording.shown("other 1") != nil)
+  }
+
+  @Test(arguments: ServerKind.allCases)
+  func `each kill between a message and its acknowledgement shows it again`(
+    _ server: ServerKind
+  ) {
+    for seed in UInt64(1)...20 {
+      let rounds = (0..<6).flatMap { round -> [(Int, Action)] in
+        [
+          (60 + 80 * round, Action.kill(relaunchAfter: .seconds(2))),
+          (60 + 80 * round, .others(messages: 5)), (60 + 80 * round, .send),
+        ]
+      }
+      _ = whole(.short(seed: seed, server: server, rounds))
+    }
+  }
+
+  @Test func `stamps that are late or alike hide nothing on a plain server`() {
+    for seed in UInt64(1)...10 {
+      let rounds = (0..<8).flatMap { round -> [(Int, Action)] in
+        [
+          (60 + 60 * round, Action.unreachable(for: .seconds(20))),
+          (65 + 60 * round, .others(messages: 12)), (84 + 60 * round, .others(messages: 12)),
+        ]
+      }
+      let recording = whole(
+        .short(seed: seed, server: .plain, rounds) {
+          $0.lateStamps = 0.3
+          $0.equalStamps = 0.5
+        })
+      #expect(recording.outcome.counts.shown == recording.outcome.counts.accepted)
+    }
+  }
+
+  @Test(arguments: [PageOrder.arrival, .stamp])
+  func `a server's clock that goes back an hour hides nothing where pages are in order of arrival`(
+    _ pages: PageOrder
+  ) {
+    let recording = whole(
+      .short(
+        server: .plain,
+        [
+          (100, .unreachable(for: .seconds(200))), (120, .serverClock(by: .seconds(-3600))),
+          (150, .others(messages: 20)),
+        ]
+      ) { $0.pages = pages })
+    if pages == .arrival { #expect(recording.shown("other 20") != nil) }
+  }
+
+  @Test func `what is left unread is fetched when the app reads on`() {
+    for server in ServerKind.allCases {
+      let recording = whole(
+        .short(
+          server: server,
+          [(100, .slowReader(for: .seconds(100))), (120, .others(messages: 40)), (150, .reset)]))
+      #expect(recording.shown("other 40").map { $0 >= .second(200) && $0 < .second(215) } == true)
+    }
+  }
+}

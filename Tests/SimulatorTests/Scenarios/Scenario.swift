@@ -1,0 +1,66 @@
+import LinkCore
+import LinkSimulator
+import LinkWire
+import MessageStream
+import Testing
+
+// What scenarios ask of a run.
+extension Recording {
+  /// When it tried to connect.
+  var opens: [Instant] {
+    effects.compactMap { if case .open = $0.effect { $0.at } else { nil } }
+  }
+
+  /// When a text was first shown; `nil` for never.
+  func shown(_ text: String) -> Instant? {
+    effects.first {
+      if case .update(.messages(let messages, _)) = $0.effect {
+        messages.contains { $0.text == text }
+      } else {
+        false
+      }
+    }?.at
+  }
+
+  /// How often the user was told that credentials are refreshed: what the client asked for.
+  var refreshes: Int { effects.count { $0.effect == .refreshCredentials } }
+
+  /// The first try at or after a second.
+  func opens(after second: Double) -> Instant? { opens.first { $0 >= .second(second) } }
+
+  /// How many attempts were under way or stood at the same time, at most.
+  var mostAtOnce: Int {
+    var standing: Set<AttemptID> = []
+    var most = 0
+    for (_, happening) in happenings {
+      switch happening {
+      case .launched: standing = []
+      case .told(let input, _, let effects):
+        if case .lost(let attempt, _) = input { standing.remove(attempt) }
+        follow(effects, &standing, &most)
+      case .ticked(let effects): follow(effects, &standing, &most)
+      case .killed, .suspended, .resumed, .stored, .accepted, .beganAnew, .upgraded, .serverLost,
+        .wentDead, .began, .ended, .calm:
+        continue
+      }
+    }
+    return most
+  }
+
+  private func follow(
+    _ effects: [StreamModel.Effect], _ standing: inout Set<AttemptID>, _ most: inout Int
+  ) {
+    for effect in effects {
+      if case .open(let attempt) = effect { standing.insert(attempt) }
+      if case .close(let attempt, _) = effect { standing.remove(attempt) }
+      most = max(most, standing.count)
+    }
+  }
+}
+
+/// Plays a plan that everybody comes through.
+func whole(_ plan: Plan, _ location: SourceLocation = #_sourceLocation) -> Recording {
+  let recording = Recording(plan)
+  #expect(recording.outcome.findings == [], sourceLocation: location)
+  return recording
+}

@@ -1,0 +1,80 @@
+import LinkCore
+import LinkSimulator
+import MessageStream
+import Testing
+
+/// Group C: clients that try again too often, too much alike, or never.
+struct StormScenarios {
+  @Test(arguments: ServerKind.allCases)
+  func `a server that takes connections and drops them is met with patience`(
+    _ server: ServerKind
+  ) {
+    let resets = (0..<60).map { (100 + 3 * $0, Action.reset) }
+    let recording = whole(
+      .short(server: server, [(99, .restStatus(500, for: .seconds(190)))] + resets))
+    let tries = recording.opens.filter { $0 > .second(100) && $0 < .second(290) }
+    #expect(tries.count <= 12)
+  }
+
+  @Test func `out of range and back again is noticed within seconds`() {
+    let recording = whole(.short([(60, .unreachable(for: .seconds(400)))]))
+    #expect(recording.opens.filter { $0 > .second(61) && $0 < .second(460) } == [])
+    #expect(recording.opens(after: 460).map { $0 < .second(463) } == true)
+  }
+
+  @Test func `a deploy that closes everybody is answered at times of their own`() {
+    let waits = (UInt64(1)...40).compactMap { seed -> Double? in
+      let recording = whole(.short(seed: seed, [(100, .close(code: 1012))]))
+      return recording.opens(after: 100).map { Double($0.nanoseconds) / 1e9 - 100 }
+    }
+    #expect(waits.count == 40)
+    // Evenly over 5 s: a quarter of them in each quarter, give or take.
+    for quarter in 0..<4 {
+      let edges = Double(quarter) * 1.25..<Double(quarter + 1) * 1.25 + 0.1
+      #expect((3...19).contains(waits.count { edges.contains($0) }))
+    }
+  }
+
+  @Test func `many reasons to connect at once are one try`() {
+    let recording = whole(
+      .short([
+        (100, .unreachable(for: .seconds(60))), (110, .background(for: .seconds(50))),
+        (120, .leaveScreen(for: .seconds(40))), (160, .handover), (160, .pullToRefresh),
+        (161, .send),
+      ]))
+    #expect(recording.mostAtOnce == 1)
+    #expect(recording.opens.filter { $0 >= .second(160) && $0 < .second(170) }.count <= 2)
+  }
+
+  @Test func `a token that is refused again and again is refreshed a few times, not for ever`() {
+    let revoked = (0..<10).map { (100 + 20 * $0, Action.revokeTokens(refresh: .fails)) }
+    let recording = whole(.short(revoked + [(101, .reset)]))
+    #expect(recording.refreshes <= 22)
+  }
+
+  @Test(arguments: [500, 502, 503, 504, 429, 404, 400, 401, 403, 408, 410, 426])
+  func `a server that refuses each upgrade is not besieged`(_ status: Int) {
+    let recording = whole(
+      .short([(99, .upgradeStatus(status, for: .seconds(300))), (100, .reset)]))
+    let tries = recording.opens.filter { $0 >= .second(100) && $0 < .second(399) }
+    // A series of five, and a probe when a poll finds the server back, each half a minute.
+    #expect((1...15).contains(tries.count))
+  }
+
+  @Test(arguments: [500, 502, 503, 504, 429, 404, 400, 401, 403, 408, 410, 413])
+  func `a server that refuses each request keeps what was written`(_ status: Int) {
+    let recording = whole(
+      .short([(99, .restStatus(status, for: .seconds(200))), (100, .reset), (110, .send)]))
+    #expect(recording.texts.filter { $0 == "own 1" } == ["own 1"])
+  }
+
+  @Test(arguments: Action.Obstacle.allCases)
+  func `what is in the way of new connections ends the trying only where it must`(
+    _ obstacle: Action.Obstacle
+  ) {
+    let recording = whole(
+      .short([(99, .dialsFail(obstacle, for: .seconds(250))), (100, .reset)]))
+    let tries = recording.opens.filter { $0 >= .second(100) && $0 < .second(349) }
+    #expect(obstacle == .certificate ? tries.count == 1 : tries.count > 1)
+  }
+}

@@ -1,0 +1,60 @@
+import LinkCore
+import LinkSimulator
+import MessageStream
+import Testing
+
+/// Group F: tokens that end, are void, or belong to somebody who may not come in any more.
+struct TokenScenarios {
+  @Test func `refused at the upgrade: one refresh, then in`() {
+    let recording = whole(
+      .short([(100, .revokeTokens(refresh: .works)), (101, .reset)]))
+    #expect(recording.refreshes == 1)
+    #expect(recording.opens(after: 101).map { $0 < .second(103) } == true)
+  }
+
+  @Test func `closed with 4401 after it was open: one refresh, then in`() {
+    let recording = whole(
+      .short([(100, .close(code: 4401)), (130, .others(messages: 1))]))
+    #expect(recording.refreshes == 1)
+    #expect(recording.shown("other 1").map { $0 < .second(132) } == true)
+  }
+
+  @Test(arguments: [Action.upgradeStatus(403, for: .seconds(200)), .close(code: 4403)])
+  func `who may not come in does not knock again`(_ refusal: Action) {
+    let recording = whole(.short([(100, refusal), (101, .reset)]))
+    let tries = recording.opens.filter { $0 > .second(100) && $0 < .second(299) }
+    #expect(tries.count <= 1)
+    #expect(recording.refreshes == 0)
+  }
+
+  @Test func `a refused refresh asks the user, who signs in, and all goes on`() {
+    let recording = whole(
+      .short([
+        (100, .revokeTokens(refresh: .isRefused)), (101, .reset), (105, .send),
+        (150, .others(messages: 1)),
+      ]))
+    let asked = recording.effects.contains { $0.effect == .update(.notice(.signIn)) }
+    #expect(asked)
+    #expect(recording.shown("other 1") != nil)
+    #expect(recording.texts.contains("own 1"))
+  }
+
+  @Test func `a token that ended while the phone slept is renewed before it is shown`() {
+    var plan = Plan.short([(100, .sleep(for: .seconds(900)))]) { $0.tokenLife = .seconds(300) }
+    plan.length = .seconds(1200)
+    let recording = whole(plan)
+    let refused = recording.losses.filter {
+      if case .http(status: 401, _, _) = $0.failure { true } else { false }
+    }
+    #expect(refused.isEmpty)
+  }
+
+  @Test func `short-lived tokens are renewed ahead, and no old one is shown`() {
+    let recording = whole(.short([]) { $0.tokenLife = .seconds(120) })
+    #expect((8...20).contains(recording.refreshes))
+    let refused = recording.losses.filter {
+      if case .http(status: 401, _, _) = $0.failure { true } else { false }
+    }
+    #expect(refused.isEmpty)
+  }
+}

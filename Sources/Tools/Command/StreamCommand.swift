@@ -44,8 +44,8 @@ enum StreamCommand {
         """,
         """
         Standard input is read no faster than the server takes its lines: at most 1,000 wait. A \
-        line over 10,000 characters is refused with a notice. Lines that could not be stored, as on \
-        a full disk, make its end one with 1.
+        line over 10,000 characters is refused with a notice. Lines that could not be stored, as \
+        on a full disk, make its end one with 1.
         """,
         StreamEvents.details, StreamConnection.details,
       ],

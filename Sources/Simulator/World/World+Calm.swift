@@ -52,13 +52,20 @@ extension World {
     var isWhole = false
     while !isWhole, now < limit, !isAborted {
       isWhole = run(until: min(limit, now.advanced(by: .seconds(30)))) { $0.isHealed }
-      if !isWhole { retryFailed() }
+      if !isWhole { tryAgain() }
     }
     guard isWhole else { return }  // a judge says so
     screen.awaited = "the last word"
     post(text: "the last word")
     let isThere = run(until: now.advanced(by: .seconds(120))) { $0.isHealed && $0.hasLast }
     if !isThere { blame("the last message was not shown: \(complaint)") }
+  }
+
+  /// What a user does who sees that something failed. What was on its way when calm began, such as
+  /// somebody else's certificate, may still have ended the link.
+  private mutating func tryAgain() {
+    retryFailed()
+    if facts.status.phase == .failed { give(.open(at: phoneWall)) }
   }
 
   /// It is shown, or kept: one that is stamped before all that is shown comes to those who scroll up.

@@ -146,7 +146,8 @@ extension World {
     if network.happens(weather.slow) { wait += network.chance.duration(below: .seconds(30)) }
     let time = carry(bytes.count + 300, down: true)
     queue.add(.answerArrives(reply, isCopy: false), at: time.advanced(by: wait))
-    if network.happens(weather.twice) {
+    // A client completes a post once. Pages are asked for by number, so a copy tells itself.
+    if case .fetch = exchange.what, network.happens(weather.twice) {
       let later = wait + network.chance.duration(below: .seconds(3))
       queue.add(.answerArrives(reply, isCopy: true), at: time.advanced(by: later))
     }

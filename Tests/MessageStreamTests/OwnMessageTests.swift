@@ -4,7 +4,7 @@ import Testing
 
 @testable import MessageStream
 
-/// On a plain server: an own message is known again over kills, and whatever the phone's clock says.
+/// On a plain server: an own message is known again over kills, whatever the phone's clock says.
 struct OwnMessageTests {
   private static let lost = LinkFailure.timeout(.response)
 

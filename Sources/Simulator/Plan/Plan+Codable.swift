@@ -1,6 +1,6 @@
 import LinkCore
 
-// How plans are written in files: spans as policies write theirs, and what is usual may be left out.
+// How plans are written in files: spans as policies write theirs, what is usual may be left out.
 extension Plan: Codable {
   private enum Keys: String, CodingKey {
     case seed, server, weather, actions, length

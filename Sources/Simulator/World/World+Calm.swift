@@ -68,7 +68,7 @@ extension World {
     if facts.status.phase == .failed { give(.open(at: phoneWall)) }
   }
 
-  /// It is shown, or kept: one that is stamped before all that is shown comes to those who scroll up.
+  /// It is shown, or kept: one that is stamped before all that is shown comes by scrolling up.
   private var hasLast: Bool {
     guard let awaited = screen.awaited else { return true }
     return screen.hasMore

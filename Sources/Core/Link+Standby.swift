@@ -70,14 +70,14 @@ extension Link {
 
   mutating func polled(_ id: UInt64, _ failure: LinkFailure?, _ step: inout Step) {
     guard id == standby.pollID, standby.isPolling else { return }  // late
-    let isBack = standby.polled(id, failure, at: step.now, chance: &chance)
+    let isTime = standby.polled(id, failure, at: step.now, chance: &chance)
     switch state {
     case .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .resting:
       requested(failure, &step)
     case .idle, .held, .ready, .failed:
       return
     }
-    if isBack, case .resting = state, gate.wish == .live { probe(&step) }
+    if isTime, case .resting = state, gate.wish == .live { probe(&step) }
   }
 
   /// One try out of standby.

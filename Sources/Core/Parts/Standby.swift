@@ -19,6 +19,8 @@ struct Standby: Sendable, Hashable {
     var nextPoll: Instant
     var isAsking = false
     var nextProbe: Instant
+    /// When the last probe began: news of the server makes none sooner than an interval after it.
+    var lastProbe: Instant?
     var server: Server
     /// The server works and does not offer the link: only the slow probe may try.
     var isSlow = false
@@ -155,7 +157,8 @@ struct Standby: Sendable, Hashable {
     return pollID
   }
 
-  /// A poll was answered. True when the server is back and the link should be probed.
+  /// A poll was answered. True when the server is back and the link should be probed now; after a
+  /// probe that was made lately, the next one is brought forward instead.
   mutating func polled(
     _ id: UInt64, _ failure: LinkFailure?, at now: Instant, chance: inout Chance
   ) -> Bool {
@@ -170,8 +173,13 @@ struct Standby: Sendable, Hashable {
     polling.isSpreading = false
     polling.nextPoll = polls.earliest(
       at: now.advanced(by: obeying(failure, wait, poll, &chance)))
-    let isBack = failure == nil && polling.server == .away
-    if isBack { polling.setbacks = 0 }
+    var isTime = false
+    if failure == nil, polling.server == .away {
+      polling.setbacks = 0
+      let earliest = polling.lastProbe?.advanced(by: poll.spread(poll.interval, &chance)) ?? now
+      isTime = earliest <= now
+      polling.nextProbe = min(polling.nextProbe, earliest)
+    }
     if let failure {
       if failure.meansServerUnreachable {
         polling.server = .away
@@ -181,7 +189,7 @@ struct Standby: Sendable, Hashable {
       polling.server = .works
     }
     state = .polling(polling)
-    return isBack
+    return isTime
   }
 
   /// Moves the next probe on; called when one starts.
@@ -189,6 +197,7 @@ struct Standby: Sendable, Hashable {
     guard case .poll(let poll) = policy.standby, case .polling(var polling) = state else { return }
     let wait = polling.isSlow ? poll.slowProbe : poll.probe
     polling.nextProbe = now.advanced(by: poll.spread(wait, &chance))
+    polling.lastProbe = now
     state = .polling(polling)
   }
 }

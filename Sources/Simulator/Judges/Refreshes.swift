@@ -8,7 +8,9 @@ struct Refreshes {
   private var running: Instant?
   /// What is told now refuses the credentials.
   private var isRefused = false
-  /// Refreshes for a refusal, answered with new credentials that were refused again.
+  /// The last refresh was for a refusal, and is not answered yet.
+  private var isForRefusal = false
+  /// Refreshes for a refusal that brought new credentials. One that brought none is made again.
   private var inRow = 0
 
   /// One for the socket, one for the requests beside it.
@@ -21,7 +23,10 @@ extension Refreshes: Watch {
   mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
     isRefused = false
     switch input {
-    case .credentials: running = nil
+    case .credentials(let event):
+      running = nil
+      if case .available = event, isForRefusal { inRow += 1 }
+      isForRefusal = false
     case .lost(_, let failure), .fetchFailed(_, let failure), .postFailed(_, let failure):
       isRefused = facts.settings.policy.verdict(on: failure) == .refresh
     case .opened, .fetched, .posted, .open, .close, .realtime, .reachability, .lifecycle:
@@ -44,16 +49,17 @@ extension Refreshes: Watch {
       found.add(.storm, at: facts.now, "credentials were refreshed while a refresh runs")
     }
     running = facts.now
+    isForRefusal = isRefused
     guard isRefused else { return }
-    inRow += 1
-    if inRow == Self.causes + 1 {
-      found.add(.storm, at: facts.now, "refreshed \(inRow) times in a row for refusals")
+    if inRow == Self.causes {
+      found.add(.storm, at: facts.now, "refreshed \(inRow + 1) times in a row for refusals")
     }
   }
 
   mutating func met(_ happening: Happening, _ facts: Facts) {
     guard case .launched = happening else { return }
     running = nil
+    isForRefusal = false
     inRow = 0
   }
 }

@@ -274,6 +274,48 @@ struct RetryScenarioTests {
     #expect(bench.link.status == LinkStatus(phase: .connected, mode: .live, quality: .good))
   }
 
+  @Test func `a server found back right after a probe is probed an interval after that probe`() {
+    for seed in 0..<100 as Range<UInt64> {
+      var bench = LinkBench.wanted(.messageStream, seed: seed)
+      bench.give(.prepared(bench.attempt))
+      bench.give(.lost(bench.attempt, .refused))
+      bench.peer = .isSilent
+      bench.pass(.seconds(8))
+      bench.give(.polled(bench.link.standby.pollID, .timeout(.response)))
+      bench.give(.trigger(.messageSent))
+      bench.give(.lost(bench.attempt, .refused))
+      let probed = bench.seconds
+      bench.opens = []
+      bench.pass(.seconds(5))
+      bench.give(.credentials(.available(expiresIn: nil)))
+      bench.give(.polled(bench.link.standby.pollID, nil))
+      #expect(bench.opens == [])
+      bench.pass(.seconds(29))
+      #expect(bench.opens.allSatisfy { (27...33).contains($0 - probed) })
+      #expect(bench.opens.count == 1)
+    }
+  }
+
+  @Test func `a server that comes and goes is probed no more often than polls come`() {
+    for seed in 0..<100 as Range<UInt64> {
+      var bench = LinkBench.wanted(.messageStream, seed: seed)
+      bench.give(.prepared(bench.attempt))
+      bench.give(.lost(bench.attempt, .refused))
+      bench.peer = .isSilent
+      while bench.seconds < 1800 {
+        let asked = bench.polls.count
+        bench.next()
+        if bench.polls.count > asked {
+          let answer = asked.isMultiple(of: 2) ? nil : LinkFailure.timeout(.response)
+          bench.give(.polled(bench.link.standby.pollID, answer))
+        }
+        if let attempt = bench.link.currentAttempt { bench.give(.lost(attempt, .refused)) }
+      }
+      let waits = zip(bench.opens, bench.opens.dropFirst()).map { $1 - $0 }.dropFirst()
+      #expect(waits.count > 20 && waits.allSatisfy { $0 >= 27 }, "\(waits)")
+    }
+  }
+
   @Test func `a probe that fails goes back to polling, and the next one waits an interval or two`()
   {
     var bench = LinkBench.wanted(.messageStream)

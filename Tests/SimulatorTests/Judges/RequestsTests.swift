@@ -112,6 +112,16 @@ struct RefreshesTests {
     #expect(script.findings == [Finding(.storm, at: .second(40), detail)])
   }
 
+  @Test(arguments: [Link.CredentialsEvent.refreshFailed, nil])
+  mutating func `a refresh that brought nothing may be made again`(answer: Link.CredentialsEvent?) {
+    for number in 0..<5 {
+      let at = Double(number) * 20
+      script.tell(.lost(AttemptID(1), refused), at: at, [.refreshCredentials])
+      if let answer { script.tell(.credentials(answer), at: at + 1) }
+    }
+    #expect(script.findings == [])
+  }
+
   @Test mutating func `before they expire is no refusal`() {
     for number in 0..<5 {
       script.tick(at: Double(number) * 20, [.refreshCredentials])

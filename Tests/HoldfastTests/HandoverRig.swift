@@ -28,7 +28,7 @@ actor HandoverRig {
   private let url: String
   private let writerToken: String
   private var sent = 0
-  private(set) var shown: [String] = []
+  private var heard: [(createdAt: String, text: String)] = []
   private(set) var statuses: [(status: String, reason: String)] = []
   private var waiting: [(() -> Bool, CheckedContinuation<Void, Never>)] = []
 
@@ -92,6 +92,11 @@ actor HandoverRig {
       in: .net, "python3", "-c", script, input: bodies.joined(separator: "\n"))
   }
 
+  /// What stands on the screen: what came live while the rest was fetched has its place behind it.
+  var shown: [String] {
+    heard.sorted { $0.createdAt.dropLast() < $1.createdAt.dropLast() }.map(\.text)
+  }
+
   /// Returns when the phone has shown everything, each once and in order, and is live again.
   func becomesWhole() async {
     let all = (1...sent).map(String.init)
@@ -145,7 +150,8 @@ actor HandoverRig {
   private func hear(_ line: String) {
     guard let event = try? [String: Any].reading(line) else { return }
     switch event["event"] as? String {
-    case "message": shown.append(event["text"] as? String ?? "")
+    case "message":
+      heard.append((event["createdAt"] as? String ?? "", event["text"] as? String ?? ""))
     case "status":
       statuses.append((event["status"] as? String ?? "", event["reason"] as? String ?? ""))
     case _: return

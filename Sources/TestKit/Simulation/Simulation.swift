@@ -61,6 +61,8 @@ public struct Simulation: Sendable {
             let outcome = self.play(next.seed, next.server, as: client)
             summary.add(outcome)
             each(outcome)
+            // A pool of threads that is full of runs hears of nothing else.
+            await Task.yield()
           }
           return summary
         }
@@ -84,6 +86,7 @@ public struct Simulation: Sendable {
         group.addTask {
           while !Task.isCancelled, let next = queue.next() {
             let outcome = self.play(next.seed, next.server, as: client)
+            await Task.yield()
             guard fails(outcome) else { continue }
             queue.end(before: next.index)
             return (next.index, outcome)

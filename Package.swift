@@ -122,7 +122,7 @@ let measures: [Target] = [
       "CurlNetwork", "ServerSockets", "StoreSQLite", "CSQLite", "Holdfast", "HoldfastTestKit",
       "HoldfastBackend", "LinkServerCore", "HoldfastEngineBench",
     ],
-    path: "Benchmarks/Bench", swiftSettings: strict)
+    path: "Benchmarks/Bench", swiftSettings: strict),
 ]
 
 let checks: [Target] = [

@@ -14,6 +14,8 @@ public struct Outbox: Sendable, Hashable {
   private var unstored: Set<UUID128> = []
   /// Entries whose last try may have reached the server although no answer came.
   private(set) var unsure: Set<UUID128> = []
+  /// Those of them that were looked for in vain: a slow server may still take what it was sent.
+  private var sought: Set<UUID128> = []
   /// By the server's clock, before what an entry's first try cannot have got through.
   private var floors: [UUID128: Timestamp] = [:]
   /// What came in the words of the entry whose try is under way: it should no answer come.
@@ -79,6 +81,7 @@ public struct Outbox: Sendable, Hashable {
     entries.removeAll { $0.id == id }
     unstored.remove(id)
     unsure.remove(id)
+    sought.remove(id)
     overdue[id] = nil
     floors[id] = nil
     if sending?.id == id { sending = nil }
@@ -110,7 +113,7 @@ public struct Outbox: Sendable, Hashable {
   /// The entry that a new message of the server can be: its try was made and not answered.
   func claimed(by message: Message, overlap: Duration) -> UUID128? {
     entries.first { entry in
-      (unsure.contains(entry.id) || sending?.id == entry.id)
+      (unsure.contains(entry.id) || sought.contains(entry.id) || sending?.id == entry.id)
         && message.text == entry.text && message.parent == entry.parent
         && message.createdAt >= floor(of: entry).advanced(by: .zero - overlap)
     }?.id
@@ -207,7 +210,10 @@ public struct Outbox: Sendable, Hashable {
 
   /// A reason to try at once: the network is back, the app is in front.
   mutating func hurry() { notBefore = nil }
-  mutating func nowSure(_ ids: Set<UUID128>) { unsure.subtract(ids) }
+  mutating func nowSure(_ ids: Set<UUID128>) {
+    sought.formUnion(unsure.intersection(ids))
+    unsure.subtract(ids)
+  }
 
   /// Gives up waiting for an answer.
   mutating func expire(at now: Instant) -> UUID128? {

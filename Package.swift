@@ -170,7 +170,10 @@ let checks: [Target] = [
     besides: ["Corpus", "Words"]),
   tests(
     "SimulatorTests",
-    uses: ["LinkCore", "LinkWire", "MessageStream", "LinkServerCore", "LinkSimulator"],
+    uses: [
+      "LinkCore", "LinkWire", "MessageStream", "LinkServerCore", "LinkSimulator",
+      "HoldfastTestKit",
+    ],
     besides: ["Corpus"]),
   tests("HouseTests", uses: []),
 ]

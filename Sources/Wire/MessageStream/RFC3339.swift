@@ -15,14 +15,15 @@ public enum RFC3339 {
     var digits = Digits(bytes)
     guard let year = digits.number(4), year >= 1, digits.take("-"),
       let month = digits.number(2), (1...12).contains(month), digits.take("-"),
-      let day = digits.number(2), day >= 1, day <= length(ofMonth: month, year: year),
+      let day = digits.number(2), day >= 1, day <= Gregorian.length(ofMonth: month, year: year),
       digits.take("T") || digits.take("t"),
       let hour = digits.number(2), hour <= 23, digits.take(":"),
       let minute = digits.number(2), minute <= 59, digits.take(":"),
       let second = digits.number(2), second <= 60,
       let fraction = digits.fraction(), let offset = digits.offset(), digits.isAtEnd
     else { return nil }
-    let minutes = days(year: year, month: month, day: day) * 1440 + hour * 60 + minute - offset
+    let days = Gregorian.days(year: year, month: month, day: day)
+    let minutes = days * 1440 + hour * 60 + minute - offset
     // A leap second is the last of a UTC day, whatever the offset says (RFC 3339 appendix D).
     if second == 60, (minutes + 1) % 1440 != 0 { return nil }
     return timestamp(seconds: Int64(minutes * 60 + second), nanoseconds: fraction)
@@ -34,9 +35,9 @@ public enum RFC3339 {
   }
 
   static func bytes(of time: Timestamp) -> [UInt8] {
-    let (second, nanoseconds) = floorDivide(time.nanoseconds, by: 1_000_000_000)
-    let (dayNumber, secondOfDay) = floorDivide(second, by: 86_400)
-    let (year, month, day) = civil(dayNumber: Int(dayNumber))
+    let (second, nanoseconds) = Gregorian.floorDivide(time.nanoseconds, by: 1_000_000_000)
+    let (dayNumber, secondOfDay) = Gregorian.floorDivide(second, by: 86_400)
+    let (year, month, day) = Gregorian.civil(dayNumber: Int(dayNumber))
     var text: [UInt8] = []
     text.reserveCapacity(30)
     append(year, width: 4, to: &text)
@@ -70,48 +71,7 @@ public enum RFC3339 {
   }
 }
 
-// MARK: - The proleptic Gregorian calendar
-
 extension RFC3339 {
-  private static func isLeap(_ year: Int) -> Bool {
-    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-  }
-
-  private static func length(ofMonth month: Int, year: Int) -> Int {
-    switch month {
-    case 2: isLeap(year) ? 29 : 28
-    case 4, 6, 9, 11: 30
-    case _: 31
-    }
-  }
-
-  /// Days from 1970-01-01. Years are counted from March, so that a leap day ends one.
-  private static func days(year: Int, month: Int, day: Int) -> Int {
-    let shifted = month > 2 ? year : year - 1
-    let monthFromMarch = (month + 9) % 12
-    let leapDays = shifted / 4 - shifted / 100 + shifted / 400
-    // 153 days in every five months from March on; 719,469 from 0000-03-01's eve to 1970-01-01.
-    return shifted * 365 + leapDays + (153 * monthFromMarch + 2) / 5 + day - 719_469
-  }
-
-  private static func civil(dayNumber: Int) -> (year: Int, month: Int, day: Int) {
-    // An estimate that is never late and at most one year early: 400 years have 146,097 days.
-    var year = (dayNumber + 719_162) * 400 / 146_097
-    while days(year: year + 1, month: 1, day: 1) <= dayNumber { year += 1 }
-    var month = 1
-    var day = dayNumber - days(year: year, month: 1, day: 1) + 1
-    while day > length(ofMonth: month, year: year) {
-      day -= length(ofMonth: month, year: year)
-      month += 1
-    }
-    return (year, month, day)
-  }
-
-  private static func floorDivide(_ value: Int64, by divisor: Int64) -> (Int64, Int64) {
-    let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
-    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
-  }
-
   private static func timestamp(seconds: Int64, nanoseconds: Int64) -> Timestamp? {
     // Before 1970 the fraction counts back from the next second: the edge of the range then fits.
     let (whole, part) =

@@ -1,0 +1,26 @@
+public import LinkCore
+
+/// A reading of a calendar and a clock on a wall; which moment it is, only a time zone can say.
+public struct CivilTime: Sendable, Hashable, Comparable, Codable {
+  /// Nanoseconds since 1970-01-01T00:00:00 of the same wall.
+  public var nanoseconds: Int64
+
+  /// A reading; nothing is checked.
+  public init(nanoseconds: Int64) {
+    self.nanoseconds = nanoseconds
+  }
+
+  /// By what the wall shows.
+  public static func < (left: CivilTime, right: CivilTime) -> Bool {
+    left.nanoseconds < right.nanoseconds
+  }
+
+  public init(from decoder: any Decoder) throws {
+    nanoseconds = try decoder.singleValueContainer().decode(Int64.self)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(nanoseconds)
+  }
+}

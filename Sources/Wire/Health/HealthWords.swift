@@ -1,0 +1,34 @@
+/// What an assistant can ask for; one word stands for one or several types of sample.
+public enum HealthValueType: String, Sendable, Hashable, Codable, CaseIterable {
+  case steps = "STEPS"
+  case heartRate = "HEART_RATE"
+  case heartRateVariability = "HRV"
+  case calories = "CALORIES"
+  case bloodOxygen = "BLOOD_OXYGEN"
+  case bloodPressure = "BLOOD_PRESSURE"
+  case bodyTemperature = "BODY_TEMPERATURE"
+  case bodyMetrics = "BODY_METRICS"
+  case glucose = "GLUCOSE"
+  case exerciseTime = "EXERCISE_TIME"
+  case respiratoryRate = "RESPIRATORY_RATE"
+  case walkingSpeed = "WALKING_SPEED"
+  case sleep = "SLEEP"
+  case mindfulness = "MINDFULNESS"
+  case workout = "WORKOUT"
+  case distance = "DISTANCE"
+}
+
+/// The calendar's span that one aggregated point stands for, in the user's time zone.
+public enum HealthGrouping: String, Sendable, Hashable, Codable, CaseIterable {
+  case hour = "HOUR"
+  case day = "DAY"
+  /// From Monday to Sunday (ISO 8601).
+  case week = "WEEK"
+  case month = "MONTH"
+}
+
+/// How the samples of one span become one number.
+public enum HealthStatistic: String, Sendable, Hashable, Codable, CaseIterable {
+  case sum = "SUM"
+  case average = "AVERAGE"
+}

@@ -252,6 +252,6 @@ import Testing
     let shelf = Shelf([blank, nobody, steps(2, "2026-01-05T09:00:00Z", "2026-01-05T09:01:00Z")])
     let query = ask(.steps, "2026-01-05T00:00:00", "2026-01-06T00:00:00", .day, .sum)
     let reply = try shelf.reply(query)
-    #expect(reply.points.map(\.source) == ["Pedometer", "Watch"])
+    #expect(reply.points.map(\.source) == [nil, "Pedometer", "Watch"])
   }
 }

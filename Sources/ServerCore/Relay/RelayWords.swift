@@ -1,0 +1,4 @@
+/// The words of pairs.
+enum RelayWords {
+  static let all: [String] = ["anchor"]
+}

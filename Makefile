@@ -54,7 +54,7 @@ bench-full: setup ## the same with more rounds and larger worlds
 	$(SWIFT) build -c release --product HoldfastBench $(STRICT)
 	scripts/bench --full $(ONLY:%=--only %)
 
-conformance: setup ## runs the Autobahn suite against both ends; QUICK=1 without the slow cases
+conformance: setup ## heads, TLS refusals, Autobahn; QUICK=1 without slow cases, ONLY=tables
 	$(SWIFT) build -c release --product HoldfastBench $(STRICT)
 	scripts/conformance
 

@@ -1,4 +1,3 @@
-public import LinkCore
 public import LinkWire
 
 /// Keeps what a backend's relay must know again after a restart: phones, accesses, questions.

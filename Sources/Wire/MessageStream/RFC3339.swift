@@ -77,7 +77,7 @@ extension RFC3339 {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
   }
 
-  private static func length(ofMonth month: Int, year: Int) -> Int {
+  static func length(ofMonth month: Int, year: Int) -> Int {
     switch month {
     case 2: isLeap(year) ? 29 : 28
     case 4, 6, 9, 11: 30
@@ -86,7 +86,7 @@ extension RFC3339 {
   }
 
   /// Days from 1970-01-01. Years are counted from March, so that a leap day ends one.
-  private static func days(year: Int, month: Int, day: Int) -> Int {
+  static func days(year: Int, month: Int, day: Int) -> Int {
     let shifted = month > 2 ? year : year - 1
     let monthFromMarch = (month + 9) % 12
     let leapDays = shifted / 4 - shifted / 100 + shifted / 400

@@ -84,7 +84,7 @@ public struct HealthName: Sendable, Hashable {
   /// Made from its bytes: texts of one key are the same to the byte.
   public let key: HealthSampleKey
 
-  init(_ text: String) {
+  public init(_ text: String) {
     self.text = text
     key = HealthSampleKeyHasher.key(of: text)
   }

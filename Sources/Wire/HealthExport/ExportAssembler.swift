@@ -51,15 +51,16 @@ struct ExportAssembler: Sendable {
     guard bytes[name.lowerBound] != UInt8(ascii: "R") || name.count != 6 else {
       return finishOpen()
     }
-    switch ExportElement(
-      rawValue: ExportWords.elements.meaning(of: bytes, from: name.lowerBound, to: name.upperBound))
-    {
-    case .workout: finishOpen()
-    case .workoutActivity: parts = max(0, parts - 1)
-    case .healthData:
+    let meaning = ExportWords.elements.meaning(
+      of: bytes, from: name.lowerBound, to: name.upperBound)
+    guard let element = ExportElement(rawValue: meaning) else { return }
+    if element == .workout {
+      finishOpen()
+    } else if element == .workoutActivity {
+      parts = max(0, parts - 1)
+    } else if element == .healthData {
       finishOpen()
       tally.isWhole = true
-    case _: break
     }
   }
 

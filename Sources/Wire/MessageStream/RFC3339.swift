@@ -94,7 +94,7 @@ extension RFC3339 {
     return shifted * 365 + leapDays + (153 * monthFromMarch + 2) / 5 + day - 719_469
   }
 
-  private static func civil(dayNumber: Int) -> (year: Int, month: Int, day: Int) {
+  static func civil(dayNumber: Int) -> (year: Int, month: Int, day: Int) {
     // An estimate that is never late and at most one year early: 400 years have 146,097 days.
     var year = (dayNumber + 719_162) * 400 / 146_097
     while days(year: year + 1, month: 1, day: 1) <= dayNumber { year += 1 }

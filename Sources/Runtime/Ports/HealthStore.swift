@@ -1,0 +1,34 @@
+public import LinkWire
+
+/// Keeps the health samples of a person.
+///
+/// Contract: `add` is atomic and durable when it returns; after a failure nothing of it is visible.
+/// A sample is known by its content (`HealthSampleKey`), so adding it again changes nothing. Calls
+/// may come from any task; the store puts them in order.
+public protocol HealthStore: Sendable {
+  /// Adds what is new of a batch, in one transaction, and says how much that was.
+  func add(_ batch: HealthBatch) async throws(StoreFailure) -> HealthAddition
+
+  /// Reads one page of samples that lie in a span, at least in part.
+  func samples(_ query: HealthSampleQuery) async throws(StoreFailure) -> HealthSamplePage
+
+  /// What is kept of each type, ordered by its identifier.
+  func summary() async throws(StoreFailure) -> [HealthTypeSummary]
+
+  /// Closes it; later calls fail.
+  func close() async
+}
+
+extension HealthStore {
+  /// Adds samples; more than 8,000 in several transactions, in order.
+  @discardableResult
+  public func add(_ samples: [HealthSample]) async throws(StoreFailure) -> HealthAddition {
+    var done = HealthAddition()
+    var rest = samples[...]
+    while !rest.isEmpty {
+      done += try await add(HealthBatch(rest.prefix(HealthBatch.most)))
+      rest = rest.dropFirst(HealthBatch.most)
+    }
+    return done
+  }
+}

@@ -36,6 +36,7 @@ let pure: [Target] = [
   library("LinkWire", at: "Wire", uses: ["LinkCore"]),
   library("LinkProtocols", at: "Protocols", uses: ["CZlib"]),
   library("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
+  library("HealthRelay", at: "Features/HealthRelay", uses: ["LinkCore", "LinkWire"]),
   library("LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkWire"]),
   library(
     "LinkSimulator", at: "Simulator",
@@ -130,6 +131,7 @@ let checks: [Target] = [
   tests("WireTests", uses: ["LinkCore", "LinkWire"]),
   tests("ProtocolsTests", uses: ["LinkProtocols"]),
   tests("MessageStreamTests", uses: ["LinkCore", "LinkWire", "MessageStream"]),
+  tests("HealthRelayTests", uses: ["LinkCore", "LinkWire", "HealthRelay"]),
   tests("ServerCoreTests", uses: ["LinkCore", "LinkWire", "LinkServerCore"]),
   tests(
     "RuntimeTests",

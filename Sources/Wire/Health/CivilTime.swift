@@ -1,5 +1,3 @@
-public import LinkCore
-
 /// A reading of a calendar and a clock on a wall; which moment it is, only a time zone can say.
 public struct CivilTime: Sendable, Hashable, Comparable, Codable {
   /// Nanoseconds since 1970-01-01T00:00:00 of the same wall.

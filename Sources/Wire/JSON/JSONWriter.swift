@@ -65,6 +65,12 @@ public struct JSONWriter: Sendable {
     bytes.append(contentsOf: number.description.utf8)
   }
 
+  /// Writes a value that is JSON already.
+  package mutating func raw(_ json: some Sequence<UInt8>) {
+    separate()
+    bytes.append(contentsOf: json)
+  }
+
   private mutating func open(_ bracket: UInt8) {
     separate()
     bytes.append(bracket)

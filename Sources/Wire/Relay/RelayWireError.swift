@@ -23,7 +23,7 @@ public struct RelayWireError: Error, Sendable, Hashable, Codable, CustomStringCo
     /// A member holds another kind of JSON value than the contract says.
     case wrongType(field: String)
     /// None of the words that the contract has for this member.
-    case unknownWord(field: String)
+    case unknownWord(field: String, known: [String])
     /// No ISO 8601 time, or one outside the years 1677 to 2262.
     case badDate(field: String)
     /// Beyond a bound of this member.
@@ -38,7 +38,8 @@ public struct RelayWireError: Error, Sendable, Hashable, Codable, CustomStringCo
     case .malformed(let detail): detail
     case .missing(let field): "\(field) is missing"
     case .wrongType(let field): "\(field) is of another type"
-    case .unknownWord(let field): "\(field) is none of the known words"
+    case .unknownWord(let field, let known):
+      "\(field) must be one of \(known.joined(separator: ", "))"
     case .badDate(let field): "\(field) is no ISO 8601 date"
     case .outOfBounds(let field): "\(field) is out of bounds"
     case .tooLong(let bytes): "the message has \(bytes) bytes"

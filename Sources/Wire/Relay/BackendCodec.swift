@@ -1,0 +1,159 @@
+extension BackendMessage {
+  /// The longest message in bytes; the largest summary needs a tenth of it, the bound is ours.
+  public static let maxBytes = 65_536
+
+  /// Reads one text frame; unknown members are ignored.
+  ///
+  /// The id is taken from `request_id`, `requestId` or `id`, in this order.
+  /// Throws with the id and the kind of question, wherever those could be read.
+  public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> BackendMessage {
+    guard bytes.count <= maxBytes else { throw RelayWireError(.tooLong(bytes: bytes.count)) }
+    let fields = RelayFields(bytes, keeping: ["type", "payload"] + codeNames + RelayFields.idNames)
+    let type = try? fields.optionalString("type")
+    let kind = type.flatMap(RelayQuestion.Kind.init(requestType:))
+    let id = try RelayWireError.about(nil, kind) { () throws(RelayWireError.Fault) in
+      try fields.requestID()
+    }
+    return try RelayWireError.about(id, kind) { () throws(RelayWireError.Fault) in
+      try fields.check()
+      let type = try fields.string("type", atMost: maxTypeBytes)
+      if let kind {
+        guard let id else { throw .missing(field: "request_id") }
+        return .question(id, try RelayQuestion.read(kind, payload: fields.object("payload")))
+      }
+      switch type {
+      case connectionCodeType: return .connectionCode(try ConnectionCode(fields))
+      case cancelType:
+        guard let id else { throw .missing(field: "request_id") }
+        return .cancel(id)
+      case _: return .unknown(type: type, id: id)
+      }
+    }
+  }
+
+  /// The message as one text frame.
+  public var bytes: [UInt8] {
+    var writer = JSONWriter(capacity: 300)
+    writer.beginObject()
+    writer.key("type")
+    switch self {
+    case .connectionCode(let code):
+      writer.string(Self.connectionCodeType)
+      code.write(to: &writer)
+    case .question(let id, let question):
+      writer.string(question.kind.requestType)
+      writer.key("request_id")
+      writer.string(id.text)
+      writer.key("payload")
+      writer.raw(question.payload)
+    case .cancel(let id):
+      writer.string(Self.cancelType)
+      writer.key("request_id")
+      writer.string(id.text)
+    case .unknown(let type, let id):
+      writer.string(type)
+      if let id {
+        writer.key("request_id")
+        writer.string(id.text)
+      }
+    }
+    writer.endObject()
+    return writer.bytes
+  }
+
+  /// The longest type in bytes that is told apart; the bound is ours.
+  static let maxTypeBytes = 64
+  private static let connectionCodeType = "connection_code"
+  private static let cancelType = "cancel_request"
+  private static let codeNames = [
+    "code", "word", "message", "expires_in", "resume_token", "resumed", "accepts_parts",
+  ]
+}
+
+extension RelayQuestion.Kind {
+  /// The type of message that asks.
+  package var requestType: String {
+    switch self {
+    case .healthData: "health_data_request"
+    case .summary: "summary_request"
+    }
+  }
+
+  /// The kind of question that a message of this type asks.
+  package init?(requestType: String) {
+    guard let kind = Self.allCases.first(where: { $0.requestType == requestType }) else {
+      return nil
+    }
+    self = kind
+  }
+}
+
+extension RelayQuestion {
+  static func read(
+    _ kind: Kind, payload: [UInt8]
+  ) throws(RelayWireError.Fault) -> RelayQuestion {
+    switch kind {
+    case .healthData: .healthData(try HealthDataQuery.read(fields: payload))
+    case .summary: .summary(try SummaryQuery.read(fields: payload))
+    }
+  }
+
+  /// The member `payload` of the message that asks this.
+  public var payload: [UInt8] {
+    switch self {
+    case .healthData(let query): query.payload
+    case .summary(let query): query.payload
+    }
+  }
+}
+
+extension ConnectionCode {
+  /// The longest code, word and token in bytes; the bounds are ours.
+  private static let maxWordBytes = 64
+  private static let maxMessageBytes = 4_096
+  private static let maxTokenBytes = 512
+
+  fileprivate init(_ fields: RelayFields) throws(RelayWireError.Fault) {
+    let token =
+      fields.has("resume_token")
+      ? try fields.string("resume_token", atMost: Self.maxTokenBytes) : nil
+    let message = try fields.optionalString("message") ?? ""
+    guard message.utf8.count <= Self.maxMessageBytes else { throw .outOfBounds(field: "message") }
+    self.init(
+      code: try fields.string("code", atMost: Self.maxWordBytes),
+      word: try fields.string("word", atMost: Self.maxWordBytes), message: message,
+      expiresIn: try fields.optionalInt("expires_in", in: 0...Self.longest).map {
+        Duration.seconds($0)
+      },
+      resumeToken: token, resumed: try fields.optionalBool("resumed") ?? false,
+      acceptsParts: try fields.optionalBool("accepts_parts") ?? false)
+  }
+
+  /// A year in seconds; the bound is ours.
+  private static let longest = 31_536_000
+
+  fileprivate func write(to writer: inout JSONWriter) {
+    writer.key("code")
+    writer.string(code)
+    writer.key("word")
+    writer.string(word)
+    writer.key("message")
+    writer.string(message)
+    if let expiresIn {
+      writer.key("expires_in")
+      writer.int(max(0, expiresIn.components.seconds))
+    }
+    if let resumeToken {
+      writer.key("resume_token")
+      writer.string(resumeToken)
+    }
+    if resumed {
+      writer.key("resumed")
+      writer.bool(true)
+    }
+    if acceptsParts {
+      writer.key("accepts_parts")
+      writer.bool(true)
+    }
+  }
+}

@@ -1,0 +1,109 @@
+extension HealthPart {
+  /// The longest frame in bytes that an answer is cut into; ours.
+  public static let maxFrameBytes = 200_000
+  /// The longest answer in bytes that its pieces may make; ours.
+  public static let maxObjectBytes = 8 << 20
+  /// What a frame has around its piece: the longest id, escaped, and the other members.
+  private static let around = 6 * RelayRequestID.maxBytes + 200
+  /// No cut into pieces of at least one character makes more.
+  private static let maxCount = maxObjectBytes
+
+  static let names = ["kind", "index", "count", "text"]
+
+  init(_ fields: RelayFields) throws(RelayWireError.Fault) {
+    guard let word = try fields.optionalString("kind") else { throw .missing(field: "kind") }
+    let kinds = RelayQuestion.Kind.allCases
+    guard let kind = kinds.first(where: { $0.objectName == word }) else {
+      throw .unknownWord(field: "kind", known: kinds.map(\.objectName))
+    }
+    let count = try fields.int("count", in: 1...Self.maxCount)
+    self.init(
+      kind: kind, index: try fields.int("index", in: 0...count - 1), count: count,
+      text: try fields.string("text", atMost: Self.maxObjectBytes))
+  }
+
+  func writeMembers(to writer: inout JSONWriter) {
+    writer.key("kind")
+    writer.string(kind.objectName)
+    writer.key("index")
+    writer.int(index)
+    writer.key("count")
+    writer.int(count)
+    writer.key("text")
+    writer.string(text)
+  }
+}
+
+extension PhoneMessage {
+  /// The answer in as many messages as it needs, so that no frame is longer than `limit` bytes.
+  ///
+  /// A limit below 1,024 counts as that: every frame must hold its own members.
+  public static func frames(
+    answering kind: RelayQuestion.Kind, _ id: RelayRequestID, _ object: HealthObject,
+    atMost limit: Int = HealthPart.maxFrameBytes
+  ) -> [PhoneMessage] {
+    let whole = answer(kind, id, object)
+    guard whole.bytes.count > limit else { return [whole] }
+    let texts = HealthPart.cut(object.bytes, atMost: limit)
+    return texts.enumerated().map { index, text in
+      .part(id, HealthPart(kind: kind, index: index, count: texts.count, text: text))
+    }
+  }
+}
+
+extension HealthPart {
+  /// The object's text in pieces that fit a frame of `limit` bytes once their quotes are escaped.
+  fileprivate static func cut(_ bytes: [UInt8], atMost limit: Int) -> [String] {
+    let room = max(limit, 1_024) - around
+    var pieces: [String] = []
+    var start = 0
+    var length = 0
+    for (index, byte) in bytes.enumerated() {
+      // JSON text has control characters only as white space; those need two bytes as well.
+      let cost = byte < 0x20 || byte == 0x22 || byte == 0x5C ? 2 : 1
+      // A scalar of up to four bytes stays whole, so its first byte looks four ahead.
+      if byte & 0xC0 != 0x80, length + cost + 3 > room {
+        pieces.append(String(decoding: bytes[start..<index], as: UTF8.self))
+        (start, length) = (index, 0)
+      }
+      length += cost
+    }
+    pieces.append(String(decoding: bytes[start...], as: UTF8.self))
+    return pieces
+  }
+}
+
+/// Puts the pieces of one answer together, in the order of their numbers.
+///
+/// Holds at most `HealthPart.maxObjectBytes`; a piece beyond that is refused.
+public struct HealthAssembly: Sendable, Hashable, Codable {
+  private var kind: RelayQuestion.Kind?
+  private var count = 0
+  private var next = 0
+  private var bytes: [UInt8] = []
+
+  /// Nothing has come yet.
+  public init() {}
+
+  /// Takes one piece; the object, once it is whole. Throws if it does not follow the one before.
+  public mutating func take(
+    _ part: HealthPart, of id: RelayRequestID
+  ) throws(RelayWireError) -> HealthObject? {
+    let isFirst = next == 0 && kind == nil
+    guard part.index == next, isFirst || (part.kind == kind && part.count == count) else {
+      throw RelayWireError(.outOfBounds(field: "index"), id: id, kind: part.kind)
+    }
+    let length = bytes.count + part.text.utf8.count
+    guard length <= HealthPart.maxObjectBytes else {
+      throw RelayWireError(.tooLong(bytes: length), id: id, kind: part.kind)
+    }
+    (kind, count) = (part.kind, part.count)
+    next += 1
+    bytes.append(contentsOf: part.text.utf8)
+    guard next == count else { return nil }
+    let whole = bytes
+    return try RelayWireError.about(id, part.kind) { () throws(RelayWireError.Fault) in
+      try HealthObject(reading: whole)
+    }
+  }
+}

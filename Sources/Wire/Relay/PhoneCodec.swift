@@ -1,0 +1,198 @@
+extension PhoneMessage {
+  /// The longest message in bytes: plain phones send a long answer whole, the bound is ours.
+  public static let maxBytes = 8 << 20
+
+  /// Reads one text frame; unknown members are ignored, an answer's object is not looked into.
+  ///
+  /// A message without a type that tells of an error is a failure, as plain phones send it.
+  /// Throws with the id and the kind of answer, wherever those could be read.
+  public static func read(
+    _ bytes: [UInt8], maxBytes: Int = PhoneMessage.maxBytes
+  ) throws(RelayWireError) -> PhoneMessage {
+    guard bytes.count <= maxBytes else { throw RelayWireError(.tooLong(bytes: bytes.count)) }
+    let fields = RelayFields(bytes, keeping: names)
+    let kind = (try? fields.optionalString("type")).flatMap(RelayQuestion.Kind.init(replyType:))
+    let id = try RelayWireError.about(nil, kind) { () throws(RelayWireError.Fault) in
+      try fields.requestID()
+    }
+    return try RelayWireError.about(id, kind) { () throws(RelayWireError.Fault) in
+      try fields.check()
+      return try read(fields, id: id, kind: kind)
+    }
+  }
+
+  private static func read(
+    _ fields: RelayFields, id: RelayRequestID?, kind: RelayQuestion.Kind?
+  ) throws(RelayWireError.Fault) -> PhoneMessage {
+    guard fields.has("type") else {
+      if let reason = try fields.optionalString("error_message") {
+        return .failure(id, reason: reason.bounded)
+      }
+      if try fields.optionalBool("success") == false { return .failure(id, reason: "") }
+      throw .missing(field: "type")
+    }
+    let type = try fields.string("type", atMost: BackendMessage.maxTypeBytes)
+    if let kind {
+      guard let id else { throw .missing(field: "id") }
+      let object = try HealthObject(reading: fields.object(kind.objectName))
+      switch kind {
+      case .healthData: return .healthData(id, object)
+      case .summary: return .summary(id, object)
+      }
+    }
+    guard type == partType else { return .unknown(type: type, id: id) }
+    guard let id else { throw .missing(field: "id") }
+    return .part(id, try HealthPart(fields))
+  }
+
+  /// The message as one text frame.
+  public var bytes: [UInt8] {
+    var writer = JSONWriter(capacity: capacity)
+    writer.beginObject()
+    writeMembers(to: &writer)
+    writer.endObject()
+    return writer.bytes
+  }
+
+  func writeMembers(to writer: inout JSONWriter) {
+    switch self {
+    case .healthData(let id, let object): writer.answer(id, .healthData, object)
+    case .summary(let id, let object): writer.answer(id, .summary, object)
+    case .part(let id, let part):
+      writer.head(Self.partType, id)
+      part.writeMembers(to: &writer)
+    case .failure(let id, let reason):
+      writer.head(nil, id)
+      writer.failure(reason)
+    case .unknown(let type, let id): writer.head(type, id)
+    }
+  }
+
+  /// The request that this answers, where it says so.
+  public var id: RelayRequestID? {
+    switch self {
+    case .healthData(let id, _), .summary(let id, _), .part(let id, _): id
+    case .failure(let id, _), .unknown(_, let id): id
+    }
+  }
+
+  private var capacity: Int {
+    switch self {
+    case .healthData(_, let object), .summary(_, let object): object.bytes.count + 200
+    case .part(_, let part): part.text.utf8.count * 5 / 4 + 200
+    case .failure, .unknown: 300
+    }
+  }
+
+  static let partType = "answer_part"
+  private static let names =
+    ["type", "success", "error_message", "health_data", "summary_data"] + HealthPart.names
+    + RelayFields.idNames
+}
+
+extension PhoneMessage {
+  /// The answer to a request, in the words of its kind.
+  public static func answer(
+    _ kind: RelayQuestion.Kind, _ id: RelayRequestID, _ object: HealthObject
+  ) -> PhoneMessage {
+    switch kind {
+    case .healthData: .healthData(id, object)
+    case .summary: .summary(id, object)
+    }
+  }
+
+  /// The answer to a message that could not be read: always with the id, if there was one.
+  public static func refusing(_ error: RelayWireError) -> PhoneMessage {
+    guard let id = error.id, let kind = error.kind else {
+      return .failure(error.id, reason: error.description)
+    }
+    return answer(kind, id, .failure(error.description))
+  }
+}
+
+extension HealthObject {
+  /// An object that says only that and why there is no answer.
+  public static func failure(_ reason: String) -> HealthObject {
+    var writer = JSONWriter(capacity: reason.utf8.count + 60)
+    writer.beginObject()
+    writer.failure(reason)
+    writer.endObject()
+    return HealthObject(succeeded: false, bytes: writer.bytes)
+  }
+
+  /// Why there is no answer, if the object says so; at most 1,000 characters of it.
+  public var reason: String? {
+    let fields = RelayFields(bytes, keeping: ["error_message"])
+    return (try? fields.optionalString("error_message")).flatMap(\.self)?.bounded
+  }
+
+  /// Takes an object; only its member `success` is looked at. Throws if that says nothing.
+  init(reading bytes: [UInt8]) throws(RelayWireError.Fault) {
+    let fields = RelayFields(bytes, keeping: ["success"])
+    try fields.check()
+    guard let succeeded = try fields.optionalBool("success") else {
+      throw .missing(field: "success")
+    }
+    self.init(succeeded: succeeded, bytes: bytes)
+  }
+}
+
+extension RelayQuestion.Kind {
+  /// The type of message that answers.
+  package var replyType: String {
+    switch self {
+    case .healthData: "health_data_response"
+    case .summary: "summary_response"
+    }
+  }
+
+  /// The kind of question that a message of this type answers.
+  package init?(replyType: String) {
+    guard let kind = Self.allCases.first(where: { $0.replyType == replyType }) else { return nil }
+    self = kind
+  }
+
+  /// The member that holds the answer.
+  package var objectName: String {
+    switch self {
+    case .healthData: "health_data"
+    case .summary: "summary_data"
+    }
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func head(_ type: String?, _ id: RelayRequestID?) {
+    if let type {
+      key("type")
+      string(type)
+    }
+    if let id {
+      key("id")
+      string(id.text)
+    }
+  }
+
+  fileprivate mutating func answer(
+    _ id: RelayRequestID, _ kind: RelayQuestion.Kind, _ object: HealthObject
+  ) {
+    head(kind.replyType, id)
+    key(kind.objectName)
+    raw(object.bytes)
+  }
+
+  /// Writes the two members of every error.
+  mutating func failure(_ reason: String) {
+    key("success")
+    bool(false)
+    key("error_message")
+    string(reason)
+  }
+}
+
+extension String {
+  /// Its first 1,000 characters: what a peer says to people has a bound, and it is ours.
+  var bounded: String {
+    utf8.count <= 1_000 ? self : String(unicodeScalars.prefix(1_000))
+  }
+}

@@ -1,0 +1,147 @@
+extension LeaseOrder {
+  /// The most questions of one order; ours.
+  public static let bounds = 1...100
+
+  /// Reads the body; no `max` is one question. Throws if it is no JSON object or out of bounds.
+  public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> LeaseOrder {
+    let fields = RelayFields(bytes, keeping: ["max"])
+    return try RelayWireError.about(nil) { () throws(RelayWireError.Fault) in
+      try fields.check()
+      return LeaseOrder(max: try fields.optionalInt("max", in: bounds) ?? 1)
+    }
+  }
+
+  /// The body.
+  public var bytes: [UInt8] {
+    var writer = JSONWriter(capacity: 20)
+    writer.beginObject()
+    writer.key("max")
+    writer.int(max)
+    writer.endObject()
+    return writer.bytes
+  }
+}
+
+extension LeasedQuestions {
+  /// Reads the body; a request that cannot be read is kept as rejected, if it has an id and a lease.
+  ///
+  /// Throws if the body itself is not of the contract's form.
+  public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> LeasedQuestions {
+    let fields = RelayFields(bytes, keeping: ["requests", "lease_expires_in"])
+    return try RelayWireError.about(nil) { () throws(RelayWireError.Fault) in
+      try fields.check()
+      guard fields.has("requests") else { throw .missing(field: "requests") }
+      let seconds = try fields.int("lease_expires_in", in: 0...86_400)
+      var found = LeasedQuestions(questions: [], expiresIn: .seconds(seconds))
+      for element in try fields.elements("requests", atMost: LeaseOrder.bounds.upperBound) {
+        try found.take(element)
+      }
+      return found
+    }
+  }
+
+  private mutating func take(_ element: [UInt8]) throws(RelayWireError.Fault) {
+    let fields = RelayFields(element, keeping: ["type", "payload", "lease"] + RelayFields.idNames)
+    guard fields.fault == nil else { throw .wrongType(field: "requests") }
+    let lease = try fields.string("lease", atMost: LeasedResult.maxLeaseBytes)
+    guard let id = try fields.requestID() else { throw .missing(field: "request_id") }
+    let type = try? fields.optionalString("type")
+    let kind = type.flatMap(RelayQuestion.Kind.init(requestType:))
+    do throws(RelayWireError.Fault) {
+      guard let kind else {
+        let known = RelayQuestion.Kind.allCases.map(\.requestType)
+        throw .unknownWord(field: "type", known: known)
+      }
+      let question = try RelayQuestion.read(kind, payload: fields.object("payload"))
+      questions.append(LeasedQuestion(id: id, question: question, lease: lease))
+    } catch {
+      let error = RelayWireError(error, id: id, kind: kind)
+      rejected.append(Rejected(lease: lease, error: error))
+    }
+  }
+
+  /// The body; what was rejected is not in it.
+  public var bytes: [UInt8] {
+    var writer = JSONWriter(capacity: 100 + 300 * questions.count)
+    writer.beginObject()
+    writer.key("requests")
+    writer.beginArray()
+    for leased in questions {
+      writer.beginObject()
+      writer.key("request_id")
+      writer.string(leased.id.text)
+      writer.key("type")
+      writer.string(leased.question.kind.requestType)
+      writer.key("payload")
+      writer.raw(leased.question.payload)
+      writer.key("lease")
+      writer.string(leased.lease)
+      writer.endObject()
+    }
+    writer.endArray()
+    writer.key("lease_expires_in")
+    writer.int(max(0, expiresIn.components.seconds))
+    writer.endObject()
+    return writer.bytes
+  }
+}
+
+extension LeasedResult {
+  /// The longest lease in bytes; ours.
+  public static let maxLeaseBytes = 128
+
+  /// Reads the body: the members of the answer as on the socket, and `lease`.
+  ///
+  /// Throws with the id, wherever it could be read.
+  public static func read(
+    _ bytes: [UInt8], maxBytes: Int = PhoneMessage.maxBytes
+  ) throws(RelayWireError) -> LeasedResult {
+    let message = try PhoneMessage.read(bytes, maxBytes: maxBytes)
+    let fields = RelayFields(bytes, keeping: ["lease"])
+    let lease = try RelayWireError.about(message.id) { () throws(RelayWireError.Fault) in
+      guard message.id != nil else { throw .missing(field: "request_id") }
+      return try fields.string("lease", atMost: maxLeaseBytes)
+    }
+    return LeasedResult(lease: lease, message: message)
+  }
+
+  /// The body.
+  public var bytes: [UInt8] {
+    var writer = JSONWriter(capacity: 500)
+    writer.beginObject()
+    if let id = message.id {
+      writer.key("request_id")
+      writer.string(id.text)
+    }
+    writer.key("lease")
+    writer.string(lease)
+    message.writeMembers(to: &writer)
+    writer.endObject()
+    return writer.bytes
+  }
+}
+
+extension PushRegistration {
+  /// Reads the body. Throws if a member is missing, empty or too long.
+  public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> PushRegistration {
+    let fields = RelayFields(bytes, keeping: ["kind", "address"])
+    return try RelayWireError.about(nil) { () throws(RelayWireError.Fault) in
+      try fields.check()
+      return PushRegistration(
+        kind: try fields.string("kind", atMost: 32),
+        address: try fields.string("address", atMost: 512))
+    }
+  }
+
+  /// The body.
+  public var bytes: [UInt8] {
+    var writer = JSONWriter(capacity: 60 + address.utf8.count)
+    writer.beginObject()
+    writer.key("kind")
+    writer.string(kind)
+    writer.key("address")
+    writer.string(address)
+    writer.endObject()
+    return writer.bytes
+  }
+}

@@ -1,5 +1,4 @@
 public import LinkCore
-public import LinkWire
 
 /// A phone that answers an assistant's questions: paired by a code, kept up by a link.
 ///

@@ -13,6 +13,7 @@ struct RelayBench {
   var opens: [Double] = []
   var statuses: [RelayStatus] = []
   var problems: [RelayProblem] = []
+  var problemTimes: [Instant] = []
   var receipts: [RelayReceipt] = []
   /// Whether pongs come at once.
   var answersPings = true
@@ -117,7 +118,9 @@ struct RelayBench {
       switch effect {
       case .open: opens.append(seconds)
       case .update(.status(let status)): statuses.append(status)
-      case .update(.problem(let problem, _)): problems.append(problem)
+      case .update(.problem(let problem, _)):
+        problems.append(problem)
+        problemTimes.append(now)
       case .update(.ended(let receipt)): receipts.append(receipt)
       case .ping(let attempt, let id): if answersPings { give(.pong(attempt, id)) }
       case .close, .read, .send, .discard, .fail, .refuse, .notify, .unnotify, .update(.pair):

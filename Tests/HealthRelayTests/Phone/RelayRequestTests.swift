@@ -161,7 +161,9 @@ struct RelayRequestTests {
     bench.give(
       .prepared(WorkID(2), RelayModel.Prepared(parts: 1, content: .unreadable(reason: "locked"))))
     #expect(
-      bench.receipts.map(\.outcome) == [.refused(reason: "start > end"), .refused(reason: "locked")]
+      bench.receipts.map(\.outcome) == [
+        .refused(reason: "start > end"), .refused(reason: "locked"),
+      ]
     )
     #expect(bench.problems == [.unreadable("locked")])
   }
@@ -169,7 +171,8 @@ struct RelayRequestTests {
   @Test func `messages of unknown types are answered with their id, and survived`() {
     var bench = RelayBench.running()
     bench.say(.unknown(type: "news", .of("n")))
-    bench.say(.malformed(RelayWireError(.badDate(field: "start_time"), id: .of("m"), kind: .summary)))
+    bench.say(
+      .malformed(RelayWireError(.badDate(field: "start_time"), id: .of("m"), kind: .summary)))
     bench.say(.malformed(RelayWireError(.malformed(detail: "no JSON"))))
     #expect(
       bench.take() == [

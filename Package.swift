@@ -66,9 +66,13 @@ let adapters: [Target] = [
   library(
     "ReachabilityNetlink", at: "Adapters/ReachabilityNetlink",
     uses: ["LinkCore", "LinkRuntime", "CLinux", "LinuxEvents"]),
+  library("LinuxBus", at: "Adapters/LinuxBus", uses: ["CSystemd"]),
   library(
     "LifecycleSystem", at: "Adapters/LifecycleSystem",
-    uses: ["LinkCore", "LinkRuntime", "CSystemd", "LinuxEvents"]),
+    uses: ["LinkCore", "LinkRuntime", "CSystemd", "LinuxEvents", "LinuxBus"]),
+  library(
+    "NotificationsDBus", at: "Adapters/NotificationsDBus",
+    uses: ["LinkRuntime", "CSystemd", "LinuxBus"]),
   library(
     "ServerSockets", at: "Adapters/ServerSockets",
     uses: ["LinkCore", "LinkProtocols", "CLinux", "COpenSSL"]),
@@ -79,8 +83,8 @@ let doors: [Target] = [
   library(
     "Holdfast", at: "Holdfast",
     uses: [
-      "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "CurlNetwork", "StoreSQLite",
-      "ReachabilityNetlink", "LifecycleSystem",
+      "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "HealthRelay", "CurlNetwork",
+      "StoreSQLite", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus",
     ]),
   library(
     "HoldfastTestKit", at: "TestKit",
@@ -148,8 +152,8 @@ let checks: [Target] = [
   tests(
     "SystemTests",
     uses: [
-      "LinkCore", "LinkRuntime", "ReachabilityNetlink", "LifecycleSystem", "CLinux", "CSystemd",
-      "HoldfastTestKit",
+      "LinkCore", "LinkRuntime", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus",
+      "CLinux", "CSystemd", "HoldfastTestKit",
     ]),
   tests(
     "BackendTests",

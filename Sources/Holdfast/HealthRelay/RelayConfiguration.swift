@@ -1,5 +1,4 @@
 public import HealthRelay
-public import LinkCore
 public import LinkRuntime
 public import LinkWire
 
@@ -41,14 +40,14 @@ public struct RelayConfiguration: Sendable {
 extension HostNotification {
   /// What a person must know of a service that works behind their back.
   init(_ status: RelayStatus) {
-    title = "Health data for your assistant"
-    body =
+    let body =
       switch status.state {
       case .starting: "Connecting."
       case .running: "An assistant that you paired can ask."
       case .reconnecting: "The connection was lost; trying again."
       case .idle, .error, .stopping: "Not connected."
       }
+    self.init(title: "Health data for your assistant", body: body)
   }
 }
 

@@ -36,6 +36,7 @@ let pure: [Target] = [
   library("LinkWire", at: "Wire", uses: ["LinkCore"]),
   library("LinkProtocols", at: "Protocols", uses: ["CZlib"]),
   library("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
+  library("HealthRelay", at: "Features/HealthRelay", uses: ["LinkCore", "LinkWire"]),
   library("LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkWire"]),
   library(
     "LinkSimulator", at: "Simulator",
@@ -65,9 +66,13 @@ let adapters: [Target] = [
   library(
     "ReachabilityNetlink", at: "Adapters/ReachabilityNetlink",
     uses: ["LinkCore", "LinkRuntime", "CLinux", "LinuxEvents"]),
+  library("LinuxBus", at: "Adapters/LinuxBus", uses: ["CSystemd"]),
   library(
     "LifecycleSystem", at: "Adapters/LifecycleSystem",
-    uses: ["LinkCore", "LinkRuntime", "CSystemd", "LinuxEvents"]),
+    uses: ["LinkCore", "LinkRuntime", "CSystemd", "LinuxEvents", "LinuxBus"]),
+  library(
+    "NotificationsDBus", at: "Adapters/NotificationsDBus",
+    uses: ["LinkRuntime", "CSystemd", "LinuxBus"]),
   library(
     "ServerSockets", at: "Adapters/ServerSockets",
     uses: ["LinkCore", "LinkProtocols", "CLinux", "COpenSSL"]),
@@ -78,8 +83,8 @@ let doors: [Target] = [
   library(
     "Holdfast", at: "Holdfast",
     uses: [
-      "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "CurlNetwork", "StoreSQLite",
-      "ReachabilityNetlink", "LifecycleSystem",
+      "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "HealthRelay", "CurlNetwork",
+      "StoreSQLite", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus",
     ]),
   library(
     "HoldfastTestKit", at: "TestKit",
@@ -130,6 +135,7 @@ let checks: [Target] = [
   tests("WireTests", uses: ["LinkCore", "LinkWire"]),
   tests("ProtocolsTests", uses: ["LinkProtocols"]),
   tests("MessageStreamTests", uses: ["LinkCore", "LinkWire", "MessageStream"]),
+  tests("HealthRelayTests", uses: ["LinkCore", "LinkWire", "HealthRelay"]),
   tests("ServerCoreTests", uses: ["LinkCore", "LinkWire", "LinkServerCore"]),
   tests(
     "RuntimeTests",
@@ -146,8 +152,8 @@ let checks: [Target] = [
   tests(
     "SystemTests",
     uses: [
-      "LinkCore", "LinkRuntime", "ReachabilityNetlink", "LifecycleSystem", "CLinux", "CSystemd",
-      "HoldfastTestKit",
+      "LinkCore", "LinkRuntime", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus",
+      "CLinux", "CSystemd", "HoldfastTestKit",
     ]),
   tests(
     "BackendTests",

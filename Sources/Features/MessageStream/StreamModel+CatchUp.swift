@@ -342,7 +342,8 @@ extension StreamModel {
       drive(.prepared(attempt), &step)
     case .unreachable, .dns, .refused, .timeout, .silent, .tls, .reset, .ended, .proxy,
       .captivePortal, .local, .unauthorized, .forbidden, .closedNormally, .closedRestart,
-      .closedPolicy, .closedUnauthorized, .closedForbidden, .closedOther:
+      .closedPolicy, .closedUnauthorized, .closedForbidden, .closedReplaced,
+      .closedOther:
       drive(.reject(attempt, failure), &step)
     }
   }

@@ -3,7 +3,8 @@ import LinkWire
 extension MCPServer {
   /// Turns away whom no route may serve, and hands the others to theirs.
   mutating func take(_ id: RequestID, _ call: MCPCall, fresh: MCPSessionID) {
-    if policy.isLocal, !Authority.isLocal(call.fields.host ?? "") {
+    let host = call.fields.host ?? ""
+    if policy.isLocal, !Authority.isLocal(host), !policy.hosts.contains(host.lowercased()) {
       return refuse(id, 421, "This server is reached by the names of this machine alone.")
     }
     if let origin = call.fields.origin, !isAllowed(origin) {

@@ -96,7 +96,9 @@ public struct MCPArguments: Sendable, Hashable {
 
   /// A question for several kinds of data.
   public func summaryQuery() throws(Fault) -> SummaryQuery {
-    guard !strange.contains("metrics") else { throw Fault("metrics must be a list of objects") }
+    guard !strange.contains("metrics"), texts["metrics", default: ""].isEmpty else {
+      throw Fault("metrics must be a list of objects")
+    }
     guard metrics.count <= Self.maxMetrics else {
       throw Fault("metrics has more than \(Self.maxMetrics) lines")
     }

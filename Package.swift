@@ -36,6 +36,7 @@ let pure: [Target] = [
   library("LinkWire", at: "Wire", uses: ["LinkCore"]),
   library("LinkProtocols", at: "Protocols", uses: ["CZlib"]),
   library("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
+  library("HealthRelay", at: "Features/HealthRelay", uses: ["LinkCore", "LinkWire"]),
   library("LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkWire"]),
   library(
     "LinkSimulator", at: "Simulator",
@@ -69,6 +70,12 @@ let adapters: [Target] = [
     "LifecycleSystem", at: "Adapters/LifecycleSystem",
     uses: ["LinkCore", "LinkRuntime", "CSystemd", "LinuxEvents"]),
   library(
+    "PushAPNs", at: "Adapters/PushAPNs",
+    uses: ["LinkCore", "LinkWire", "LinkRuntime", "COpenSSL"]),
+  library(
+    "PushHook", at: "Adapters/PushHook",
+    uses: ["LinkCore", "LinkWire", "LinkRuntime", "CLinux"]),
+  library(
     "ServerSockets", at: "Adapters/ServerSockets",
     uses: ["LinkCore", "LinkProtocols", "CLinux", "COpenSSL"]),
 ]
@@ -78,8 +85,8 @@ let doors: [Target] = [
   library(
     "Holdfast", at: "Holdfast",
     uses: [
-      "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "CurlNetwork", "StoreSQLite",
-      "ReachabilityNetlink", "LifecycleSystem",
+      "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "HealthRelay", "CurlNetwork",
+      "StoreSQLite", "ReachabilityNetlink", "LifecycleSystem",
     ]),
   library(
     "HoldfastTestKit", at: "TestKit",
@@ -88,7 +95,7 @@ let doors: [Target] = [
     "HoldfastBackend", at: "Tools/Backend",
     uses: [
       "LinkCore", "LinkWire", "LinkRuntime", "LinkProtocols", "LinkServerCore", "ServerSockets",
-      "StoreSQLite", "COpenSSL",
+      "StoreSQLite", "COpenSSL", "CurlNetwork", "PushAPNs", "PushHook",
     ]),
   library("CommandKit", at: "Tools/CommandKit", uses: ["LinkCore", "LinkWire"]),
   library(
@@ -130,6 +137,7 @@ let checks: [Target] = [
   tests("WireTests", uses: ["LinkCore", "LinkWire"]),
   tests("ProtocolsTests", uses: ["LinkProtocols"]),
   tests("MessageStreamTests", uses: ["LinkCore", "LinkWire", "MessageStream"]),
+  tests("HealthRelayTests", uses: ["LinkCore", "LinkWire", "HealthRelay"]),
   tests("ServerCoreTests", uses: ["LinkCore", "LinkWire", "LinkServerCore"]),
   tests(
     "RuntimeTests",
@@ -147,6 +155,12 @@ let checks: [Target] = [
     "SystemTests",
     uses: [
       "LinkCore", "LinkRuntime", "ReachabilityNetlink", "LifecycleSystem", "CLinux", "CSystemd",
+      "HoldfastTestKit",
+    ]),
+  tests(
+    "PushTests",
+    uses: [
+      "LinkCore", "LinkWire", "LinkRuntime", "CurlNetwork", "PushAPNs", "PushHook",
       "HoldfastTestKit",
     ]),
   tests(

@@ -74,6 +74,12 @@ let adapters: [Target] = [
     "NotificationsDBus", at: "Adapters/NotificationsDBus",
     uses: ["LinkRuntime", "CSystemd", "LinuxBus"]),
   library(
+    "PushAPNs", at: "Adapters/PushAPNs",
+    uses: ["LinkCore", "LinkWire", "LinkRuntime", "COpenSSL"]),
+  library(
+    "PushHook", at: "Adapters/PushHook",
+    uses: ["LinkCore", "LinkWire", "LinkRuntime", "CLinux"]),
+  library(
     "ServerSockets", at: "Adapters/ServerSockets",
     uses: ["LinkCore", "LinkProtocols", "CLinux", "COpenSSL"]),
 ]
@@ -93,7 +99,7 @@ let doors: [Target] = [
     "HoldfastBackend", at: "Tools/Backend",
     uses: [
       "LinkCore", "LinkWire", "LinkRuntime", "LinkProtocols", "LinkServerCore", "ServerSockets",
-      "StoreSQLite", "COpenSSL",
+      "StoreSQLite", "COpenSSL", "CurlNetwork", "PushAPNs", "PushHook",
     ]),
   library("CommandKit", at: "Tools/CommandKit", uses: ["LinkCore", "LinkWire"]),
   library(
@@ -154,6 +160,12 @@ let checks: [Target] = [
     uses: [
       "LinkCore", "LinkRuntime", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus",
       "CLinux", "CSystemd", "HoldfastTestKit",
+    ]),
+  tests(
+    "PushTests",
+    uses: [
+      "LinkCore", "LinkWire", "LinkRuntime", "CurlNetwork", "PushAPNs", "PushHook",
+      "HoldfastTestKit",
     ]),
   tests(
     "BackendTests",

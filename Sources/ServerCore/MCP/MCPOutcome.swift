@@ -51,25 +51,6 @@ extension RelayGrant {
 }
 
 extension RelayRefusal {
-  /// For programs; the first is the original's.
-  var word: String {
-    switch self {
-    case .wrongPair: "invalid_credentials"
-    case .lockedOut: "locked_out"
-    case .notSignedIn: "not_signed_in"
-    case .tokenExpired: "token_expired"
-    case .phoneAway: "phone_away"
-    case .phoneReplaced: "phone_replaced"
-    case .timedOut: "timed_out"
-    case .cancelled: "cancelled"
-    case .tooManyWaiting: "too_many_waiting"
-    case .malformed: "malformed_answer"
-    case .answerTooLarge: "answer_too_large"
-    case .storeFailed: "store_failed"
-    case .stopping: "stopping"
-    }
-  }
-
   /// What the plain endpoints answer with (RFC 9110 section 15, RFC 6585 section 4).
   var status: Int {
     switch self {

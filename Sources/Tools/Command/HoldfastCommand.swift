@@ -32,7 +32,7 @@ struct HoldfastCommand {
       commands: [
         DemoCommand.command, ServeCommand.command, TokenCommand.command, StreamCommand.command,
         SendCommand.command, HistoryCommand.command, ReplayCommand.command, PolicyCommands.command,
-        SimulateCommands.command,
+        HealthCommands.command, SimulateCommands.command,
       ])
   }
 

@@ -202,7 +202,7 @@ extension LinkFailure {
       serverStatus != 501
     case .tls, .protocolError, .captivePortal, .local, .badRequest, .unauthorized, .forbidden,
       .notFound, .otherStatus, .closedNormally, .closedRestart, .closedPolicy,
-      .closedUnauthorized, .closedForbidden, .closedOther:
+      .closedUnauthorized, .closedForbidden, .closedReplaced, .closedOther:
       serverStatus == 408
     }
   }

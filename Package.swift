@@ -181,8 +181,9 @@ let checks: [Target] = [
   tests(
     "HoldfastTests",
     uses: [
-      "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "Holdfast", "HoldfastBackend",
-      "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo", "LinkSimulator",
+      "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "HealthRelay", "Holdfast",
+      "HoldfastBackend", "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo",
+      "LinkServerCore", "LinkSimulator",
     ]),
   tests(
     "FuzzTests",

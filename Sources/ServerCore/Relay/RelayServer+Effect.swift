@@ -14,7 +14,7 @@ extension RelayServer {
     case ping(ConnectionID)
     /// Send a close frame behind what is queued.
     case close(ConnectionID, Closure)
-    /// End the connection without a word; the relay has already forgotten it.
+    /// End the connection without a word; `phoneGone` follows as for every end.
     case drop(ConnectionID)
 
     /// Tell an assistant the outcome; said once a call, never after it was abandoned.

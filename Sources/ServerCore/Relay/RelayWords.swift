@@ -1,4 +1,0 @@
-/// The words of pairs.
-enum RelayWords {
-  static let all: [String] = ["anchor"]
-}

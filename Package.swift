@@ -54,6 +54,7 @@ let adapters: [Target] = [
   system("CCurl", "libcurl", apt: "libcurl4-openssl-dev", brew: "curl"),
   system("COpenSSL", "openssl", apt: "libssl-dev", brew: "openssl@3"),
   system("CSQLite", "sqlite3", apt: "libsqlite3-dev", brew: "sqlite"),
+  system("CArchive", "libarchive", apt: "libarchive-dev", brew: "libarchive"),
   system("CSystemd", "libsystemd", apt: "libsystemd-dev", brew: "systemd"),
   .target(name: "CLinux", path: "Sources/Adapters/System/CLinux"),
   library("LinuxEvents", at: "Adapters/LinuxEvents", uses: ["CLinux"]),
@@ -63,6 +64,7 @@ let adapters: [Target] = [
   library(
     "StoreSQLite", at: "Adapters/StoreSQLite",
     uses: ["LinkCore", "LinkWire", "LinkRuntime", "CSQLite"]),
+  library("ExportFiles", at: "Adapters/ExportFiles", uses: ["LinkWire", "CArchive"]),
   library(
     "ReachabilityNetlink", at: "Adapters/ReachabilityNetlink",
     uses: ["LinkCore", "LinkRuntime", "CLinux", "LinuxEvents"]),
@@ -91,6 +93,7 @@ let doors: [Target] = [
     uses: [
       "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "HealthRelay", "CurlNetwork",
       "StoreSQLite", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus",
+      "ExportFiles",
     ]),
   library(
     "HoldfastTestKit", at: "TestKit",
@@ -155,6 +158,9 @@ let checks: [Target] = [
   tests(
     "StoreSQLiteTests",
     uses: ["LinkCore", "LinkWire", "LinkRuntime", "StoreSQLite", "HoldfastTestKit"]),
+  tests(
+    "ExportFilesTests",
+    uses: ["LinkCore", "LinkWire", "ExportFiles", "HoldfastTestKit"]),
   tests(
     "SystemTests",
     uses: [

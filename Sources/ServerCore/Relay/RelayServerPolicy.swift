@@ -20,10 +20,10 @@ public struct RelayServerPolicy: Sendable, Hashable {
   public var wrongPairs = 5
   /// See `wrongPairs`.
   public var wrongWindow = Duration.seconds(600)
-  /// How long an address stays locked out: 20 guesses an hour at the most, of two billion pairs.
+  /// How long an address stays locked out: 20 guesses an hour at the most, of three billion pairs.
   public var lockOut = Duration.seconds(900)
   /// Wrong pairs in all: one every this long. With 10,000 phones that show a pair, guessing at this
-  /// rate from many addresses meets one of them in 57 hours; with 100, in eight months.
+  /// rate from many addresses meets one of them in 80 hours; with 100, in eleven months.
   public var wrongInterval = Duration.seconds(1)
   /// Wrong pairs in all at once after a pause.
   public var wrongBurst = 100

@@ -1,6 +1,6 @@
 /// A word and a code that pair an assistant with the phone that shows them.
 ///
-/// 2,048 words or more and a million codes: a guess meets one phone's pair in one of two billion.
+/// 2,900 words and a million codes: a guess meets one phone's pair in one of nearly three billion.
 public struct RelayPair: Sendable, Hashable, Codable, CustomStringConvertible {
   /// Six digits.
   public var code: String

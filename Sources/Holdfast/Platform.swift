@@ -6,6 +6,7 @@ import StoreSQLite
 
 #if os(Linux)
   import LifecycleSystem
+  import NotificationsDBus
   import ReachabilityNetlink
 #endif
 
@@ -45,6 +46,21 @@ public enum Platform {
       NetlinkReachability(target: NetlinkReachability.Target(host: host))
     #else
       AlwaysReachable()
+    #endif
+  }
+
+  /// Shows notifications on the desktop, and otherwise where the app says.
+  ///
+  /// - Parameters:
+  ///   - application: Who notifies, for people.
+  ///   - other: Shows them while there is no desktop.
+  public static func notifier(
+    application: String, otherwise other: any Notifier
+  ) -> any Notifier {
+    #if os(Linux)
+      FallbackNotifier(DesktopNotifier(application: application), otherwise: other)
+    #else
+      other
     #endif
   }
 

@@ -1,5 +1,5 @@
+import LinkCore
 import LinkRuntime
-import MessageStream
 import Synchronization
 
 /// Brings the app's commands to the driver in the order in which they were given.
@@ -7,21 +7,21 @@ import Synchronization
 /// A command never waits: an app that reads slowly must still be able to act. While the driver's
 /// inbox is full the commands stand in line here. The line has no bound: a person gives commands,
 /// and none may be lost.
-final class CommandLane: Sendable {
-  private let driver: Driver<StreamModel>
+final class CommandLane<M: Machine>: Sendable {
+  private let driver: Driver<M>
   private let state = Mutex(State())
 
   private struct State {
-    var waiting: [StreamModel.Input] = []
+    var waiting: [M.Input] = []
     /// Moves the line up; there while anything waits.
     var mover: Task<Void, Never>?
   }
 
-  init(_ driver: Driver<StreamModel>) {
+  init(_ driver: Driver<M>) {
     self.driver = driver
   }
 
-  func put(_ input: StreamModel.Input) {
+  func put(_ input: M.Input) {
     let isFree = state.withLock { $0.mover == nil }
     if isFree, driver.tryPost(input) { return }
     state.withLock { state in
@@ -39,7 +39,7 @@ final class CommandLane: Sendable {
     while let input = next() { await driver.post(input) }
   }
 
-  private func next() -> StreamModel.Input? {
+  private func next() -> M.Input? {
     state.withLock { state in
       guard !state.waiting.isEmpty else {
         state.mover = nil

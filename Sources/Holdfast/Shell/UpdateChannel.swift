@@ -1,35 +1,41 @@
-import MessageStream
 import Synchronization
 
-/// Carries updates to the app in order, without making the stream wait: its clock and its pings go
+/// Carries updates to the app in order, without making the machine wait: its clock and its pings go
 /// on while the app does not read.
 ///
-/// At the bound the stream is told, takes no more messages, and fetches them when there is room
-/// again. Until then a status replaces the one before it, and notices are dropped.
-final class UpdateChannel: Sendable {
+/// At the bound its owner says what becomes of one more; it can be told when there is room again.
+final class UpdateChannel<Update: Sendable>: Sendable {
   /// Updates that may wait for the app.
-  static let limit = 1024
+  static var limit: Int { 1024 }
+
+  /// Puts one more in the line of those that wait, which is full: it may replace one, or be dropped.
+  typealias Crowd = @Sendable (_ waiting: inout [Update], _ next: Update) -> Void
 
   fileprivate struct State {
-    var waiting: [StreamUpdate] = []
+    var waiting: [Update] = []
     var taken = 0
-    var reader: CheckedContinuation<StreamUpdate?, Never>?
+    var reader: CheckedContinuation<Update?, Never>?
     /// Who wants to know when the app has read on.
     var observer: CheckedContinuation<Void, Never>?
     var isEnded = false
   }
 
+  private let crowd: Crowd
   private let state = Mutex(State())
+
+  init(crowd: @escaping Crowd) {
+    self.crowd = crowd
+  }
 
   /// Whether the bound is reached.
   var isFull: Bool { state.withLock { $0.count >= Self.limit } }
 
   /// Puts an update in line.
-  func put(_ update: StreamUpdate) {
-    let reader: CheckedContinuation<StreamUpdate?, Never>? = state.withLock { state in
+  func put(_ update: Update) {
+    let reader: CheckedContinuation<Update?, Never>? = state.withLock { state in
       guard !state.isEnded else { return nil }
       if let reader = state.reader.take() { return reader }
-      state.append(update)
+      state.append(update, crowd)
       return nil
     }
     reader?.resume(returning: update)
@@ -48,7 +54,7 @@ final class UpdateChannel: Sendable {
   }
 
   /// The next update; `nil` when the stream has ended or the reader was cancelled. One reader.
-  func next() async -> StreamUpdate? {
+  func next() async -> Update? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isCancelled = Task.isCancelled
@@ -75,23 +81,20 @@ final class UpdateChannel: Sendable {
 extension UpdateChannel.State {
   var count: Int { waiting.count - taken }
 
-  mutating func append(_ update: StreamUpdate) {
-    if count >= UpdateChannel.limit {
-      switch (update, waiting.last) {
-      case (.notice, _): return
-      case (.status, .status): waiting.removeLast()
-      case (.status, _), (.messages, _), (.edited, _), (.gap, _), (.gapClosed, _), (.outbox, _),
-        (.outboxDone, _), (.history, _):
-        break
-      }
+  mutating func append(_ update: Update, _ crowd: UpdateChannel<Update>.Crowd) {
+    guard count >= UpdateChannel<Update>.limit else {
+      waiting.append(update)
+      return
     }
-    waiting.append(update)
+    waiting.removeFirst(taken)
+    taken = 0
+    crowd(&waiting, update)
   }
 
   /// An answer that is there at once, and who waits for room that now is there.
   fileprivate mutating func take(
-    for reader: CheckedContinuation<StreamUpdate?, Never>, unless isCancelled: Bool
-  ) -> (answer: (update: StreamUpdate?, Void)?, observer: CheckedContinuation<Void, Never>?) {
+    for reader: CheckedContinuation<Update?, Never>, unless isCancelled: Bool
+  ) -> (answer: (update: Update?, Void)?, observer: CheckedContinuation<Void, Never>?) {
     if isCancelled { return ((nil, ()), nil) }
     guard taken < waiting.count else {
       if isEnded { return ((nil, ()), nil) }
@@ -104,6 +107,6 @@ extension UpdateChannel.State {
       waiting.removeFirst(taken)
       taken = 0
     }
-    return ((update, ()), count <= UpdateChannel.limit / 2 ? observer.take() : nil)
+    return ((update, ()), count <= UpdateChannel<Update>.limit / 2 ? observer.take() : nil)
   }
 }

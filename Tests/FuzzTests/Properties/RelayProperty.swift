@@ -61,8 +61,8 @@ enum RelayProperty {
     if let result = try? LeasedResult.read(text) {
       try same(try? LeasedResult.read(result.bytes), result)
     }
-    if let push = try? PushRegistration.read(text) {
-      try same(try? PushRegistration.read(push.bytes), push)
+    if let push = try? PushAddress.decode(text) {
+      try same(try? PushAddress.decode(push.encode()), push)
     }
   }
 

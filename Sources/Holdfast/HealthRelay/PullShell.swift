@@ -80,7 +80,7 @@ actor PullShell {
 
   private func read(_ step: StepID, _ leased: LeasedQuestion) {
     work[step] = Task { [answer] in
-      let object = await answer(leased.question)
+      let object = await answer(leased.id, leased.question)
       let frames = PhoneMessage.frames(answering: leased.question.kind, leased.id, object)
       guard work[step] != nil else { return }  // discarded meanwhile
       messages[step] = frames

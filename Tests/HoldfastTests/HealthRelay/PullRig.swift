@@ -58,7 +58,7 @@ final class PullRig: Sendable {
   }
 
   func pull(
-    _ answer: @escaping HealthPull.Answering = { _ in .sample }
+    _ answer: @escaping HealthPull.Answering = { _, _ in .sample }
   ) -> HealthPull {
     HealthPull(
       server: Self.server, token: Self.token, http: network, clock: clock, answer: answer)

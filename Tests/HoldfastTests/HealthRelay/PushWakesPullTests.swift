@@ -31,7 +31,7 @@ import Testing
       guard case .connectionCode(let code) = try BackendMessage.read(bytes) else { continue }
       let pull = HealthPull(
         server: address.url, token: try #require(code.resumeToken), http: network
-      ) { _ in .sample }
+      ) { _, _ in .sample }
       return Phone(pull: pull, code: code, socket: socket)
     }
     throw LinkFailure.ended
@@ -81,7 +81,7 @@ import Testing
     let address = try await backend.start()
     let pull = HealthPull(
       server: address.url, token: "never-given-out", http: try Platform.network()
-    ) { _ in .sample }
+    ) { _, _ in .sample }
     #expect(await pull.run() == PullReport(ending: .signedOut))
     await backend.kill()
   }

@@ -16,6 +16,9 @@ public struct HealthPull: Sendable {
   public typealias Answering =
     @Sendable (RelayRequestID, RelayQuestion) async -> HealthObject
 
+  /// As much as goes out within the budget at 100 KB a second; a longer answer says that it was cut.
+  private static let limits = AnswerLimits(maxBytes: 1 << 20)
+
   private let api: PullAPI
   private let clock: any LinkClock
   private let answer: Answering
@@ -29,7 +32,7 @@ public struct HealthPull: Sendable {
     self.init(
       server: configuration.server, token: token.text, http: environment.network, clock: clock
     ) { id, question in
-      let answering = HealthAnswering(question, zone: zone, now: clock.wall, limits: .parts)
+      let answering = HealthAnswering(question, zone: zone, now: clock.wall, limits: Self.limits)
       let answer = await RelayAnswer.make(answering, from: store)
       if !Task.isCancelled { watch?(id, answer.object) }
       return answer.object

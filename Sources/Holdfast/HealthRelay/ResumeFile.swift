@@ -37,7 +37,7 @@ public struct ResumeFile: Sendable, Hashable {
       throw .denied(detail: "\(path): others than its owner can read or change this secret")
     }
     var bytes = [UInt8](repeating: 0, count: Self.maxBytes)
-    let count = unsafe Self.readSome(descriptor, &bytes)
+    let count = Self.readSome(descriptor, &bytes)
     guard count >= 0 else { throw denied("read") }
     let text = String(decoding: bytes[..<count], as: UTF8.self).prefix { !$0.isNewline }
     return text.isEmpty ? nil : Secret(String(text))
@@ -56,7 +56,7 @@ public struct ResumeFile: Sendable, Hashable {
     let descriptor = unsafe open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw denied("create") }
     let bytes = Array((token.text + "\n").utf8)
-    let isWritten = unsafe Self.writeSome(descriptor, bytes) == bytes.count
+    let isWritten = Self.writeSome(descriptor, bytes) == bytes.count
     close(descriptor)
     guard isWritten, unsafe rename(draft, path) == 0 else {
       let failure = denied("write")

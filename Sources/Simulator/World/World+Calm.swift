@@ -75,9 +75,10 @@ extension World {
       && facts.disk.ordered.contains { facts.disk.messages[$0.id]?.text == awaited }
   }
 
+  /// What was given up may still be on its way to the server: what it brings is to be seen, too.
   private var isHealed: Bool {
     facts.status.phase == .connected && facts.isWhole && facts.disk.outbox.isEmpty
-      && facts.backlog.unsent == 0
+      && facts.backlog.unsent == 0 && !network.exchanges.contains(where: \.isAbandoned)
   }
 
   private var complaint: String {

@@ -11,7 +11,7 @@ typedef struct {
   bool tls;
   bool resumes;
   bool deflates;
-  /// NATS over WebSocket: the socket subscribes by itself after the upgrade.
+  /// NATS over WebSocket.
   bool nats;
   const char *path;
   const char *postPath;
@@ -44,8 +44,8 @@ uint64_t now(void);
 /// Ends the program with a reason.
 _Noreturn void fail(const char *reason);
 
-/// Connects and upgrades; blocking.
-void peer_open(Peer *peer, unsigned number);
+/// Connects and upgrades, and at NATS subscribes; blocking.
+void peer_open(Peer *peer, unsigned number, bool subscribes);
 void peer_block(Peer *peer, bool blocks);
 /// Sends a masked frame of at most 65,535 bytes.
 void peer_send(Peer *peer, uint8_t opcode, const void *bytes, size_t count);

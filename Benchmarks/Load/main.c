@@ -43,7 +43,7 @@ static void open_more(unsigned more) {
   peers = realloc(peers, (count + more) * sizeof *peers);
   for (unsigned number = 0; number < more; number++) {
     uint64_t start = now();
-    peer_open(&peers[count + number], count + number);
+    peer_open(&peers[count + number], count + number, true);
     times[number] = now() - start;
   }
   for (unsigned number = count; number < count + more; number++) {

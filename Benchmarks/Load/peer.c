@@ -120,8 +120,10 @@ long peer_read(Peer *peer, uint8_t *buffer, size_t size) {
   if (got < 0) return errno == EAGAIN ? 0 : -1;
   if (got == 0) return -1;
   feed(peer, buffer, (size_t)got);
-  if (target.nats && memmem(buffer, (size_t)got, "PING\r\n", 6))
+  if (target.nats && memmem(buffer, (size_t)got, "PING\r\n", 6)) {
+    peer->pings++;
     peer_send(peer, 0x82, "PONG\r\n", 6);
+  }
   return got;
 }
 
@@ -197,13 +199,13 @@ static void deflate_once(Peer *peer) {
     if (peer_read(peer, buffer, sizeof buffer) < 0) fail("no echo");
 }
 
-void peer_open(Peer *peer, unsigned number) {
+void peer_open(Peer *peer, unsigned number, bool subscribes) {
   memset(peer, 0, sizeof *peer);
   connect_socket(peer, number);
   if (target.tls) start_tls(peer);
   upgrade(peer);
   if (target.resumes && !session) session = SSL_get1_session(peer->ssl);
-  if (target.nats) {
+  if (target.nats && subscribes) {
     const char *words = "CONNECT {\"verbose\":false,\"headers\":false}\r\nSUB bench 1\r\n";
     peer_send(peer, 0x82, words, strlen(words));
   }

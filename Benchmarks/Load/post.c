@@ -78,10 +78,7 @@ static void nats_post(Peer *peer, bool waits) {
 
 static Peer nats_open(bool waits) {
   Peer peer;
-  bool subscribes = target.nats;
-  target.nats = false;
-  peer_open(&peer, 0);
-  target.nats = subscribes;
+  peer_open(&peer, 0, false);
   char words[128];
   snprintf(words, sizeof words, waits ? "CONNECT {\"verbose\":false}\r\nSUB inbox.%d 1\r\n"
                                       : "CONNECT {\"verbose\":false}\r\n", peer.fd);

@@ -19,6 +19,8 @@ typedef struct {
   const char *header;
   /// The message is wrapped into the JSON of a shop's message.
   bool json;
+  /// Over how many shops posters spread, `bench0` and so on; 0 for `bench` alone.
+  int shops;
 } Target;
 
 extern Target target;

@@ -1,6 +1,6 @@
 // Holds many WebSockets to one server and measures what comes of it; the same for every server.
 //
-// Words: PORT, then any of --tls --resume --deflate --nats --json --path P --post P --header H.
+// Words: PORT, then any of --tls --resume --deflate --nats --json --shops N --path P --post P --header H.
 // Commands come as lines on standard input, and each answers with one line:
 //
 //   open N           opens N more sockets       opened TOTAL P50 P99 (microseconds each)
@@ -179,6 +179,7 @@ int main(int words, char **word) {
     else if (!strcmp(name, "--deflate")) target.deflates = true;
     else if (!strcmp(name, "--nats")) target.nats = true;
     else if (!strcmp(name, "--json")) target.json = true;
+    else if (!strcmp(name, "--shops")) target.shops = atoi(value), place++;
     else if (!strcmp(name, "--path")) target.path = value, place++;
     else if (!strcmp(name, "--post")) target.postPath = value, place++;
     else if (!strcmp(name, "--header")) target.header = value, place++;

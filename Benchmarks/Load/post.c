@@ -16,13 +16,15 @@
 static atomic_ulong accepted;
 static uint64_t stop_at;
 
-/// A message of 200 bytes that holds the time.
-static int message(char *text, size_t size) {
-  char pad[160];
+/// A message of 200 bytes that holds the time; into a shop where there are shops.
+static int message(char *text, size_t size, int number) {
+  char pad[160], shop[32] = "bench";
   memset(pad, 'r', sizeof pad - 1);
   pad[sizeof pad - 1] = 0;
-  return snprintf(text, size, target.json ? "{\"shop_id\":\"bench\",\"message\":\"t=%020llu;%s\"}"
-                                          : "t=%020llu;%s", (unsigned long long)now(), pad);
+  if (target.shops) snprintf(shop, sizeof shop, "bench%d", number % target.shops);
+  unsigned long long at = now();
+  if (!target.json) return snprintf(text, size, "t=%020llu;%s", at, pad);
+  return snprintf(text, size, "{\"shop_id\":\"%s\",\"message\":\"t=%020llu;%s\"}", shop, at, pad);
 }
 
 static int http_open(void) {
@@ -34,9 +36,9 @@ static int http_open(void) {
   return fd;
 }
 
-static void http_post(int fd) {
+static void http_post(int fd, int number) {
   char body[1024], text[4096];
-  int bytes = message(body, sizeof body);
+  int bytes = message(body, sizeof body, number);
   int count = snprintf(
       text, sizeof text, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n"
       "Content-Type: %s\r\n%s%s\r\n%s", target.postPath, bytes,
@@ -63,7 +65,7 @@ static void http_post(int fd) {
 /// Publishes on a stream's subject and waits for the answer that says it is stored.
 static void nats_post(Peer *peer, bool waits) {
   char body[1024], text[2048];
-  int bytes = message(body, sizeof body);
+  int bytes = message(body, sizeof body, 0);
   int count = waits ? snprintf(text, sizeof text, "PUB bench inbox.%d %d\r\n%s\r\n", peer->fd, bytes, body)
                     : snprintf(text, sizeof text, "PUB bench %d\r\n%s\r\n", bytes, body);
   peer_send(peer, 0x82, text, (size_t)count);
@@ -86,15 +88,14 @@ static Peer nats_open(bool waits) {
   return peer;
 }
 
-static void *poster(void *unused) {
-  (void)unused;
+static void *poster(void *number) {
   Peer peer;
   int fd = -1;
   if (target.nats) peer = nats_open(true);
   else fd = http_open();
   while (now() < stop_at) {
     if (target.nats) nats_post(&peer, true);
-    else http_post(fd);
+    else http_post(fd, (int)(intptr_t)number);
     atomic_fetch_add(&accepted, 1);
   }
   return NULL;
@@ -107,7 +108,7 @@ void accept_load(int connections, double seconds) {
   stop_at = start + (uint64_t)(seconds * 1e9);
   for (int place = 0; place < connections; place++) {
     // What is opened one after the other does not fill the backlog.
-    if (pthread_create(&threads[place], NULL, poster, NULL)) fail("thread");
+    if (pthread_create(&threads[place], NULL, poster, (void *)(intptr_t)place)) fail("thread");
   }
   for (int place = 0; place < connections; place++) pthread_join(threads[place], NULL);
   free(threads);
@@ -128,7 +129,7 @@ void *post_load(void *rate_and_seconds) {
       nanosleep(&wait, NULL);
     }
     if (target.nats) nats_post(&peer, false);
-    else http_post(fd);
+    else http_post(fd, 0);
   }
   return NULL;
 }

@@ -26,7 +26,11 @@ enum BackendCrowd {
   private static func rows(_ sizes: Sizes) -> [Row] {
     [
       Row(
-        figure: "backend-accepted", question: "messages taken from 64 posters at once",
+        figure: "backend-accepted", question: "messages of one shop taken from 64 posters at once",
+        unit: "messages/s", better: .more),
+      Row(
+        figure: "backend-accepted-shops",
+        question: "the same with a shop for each poster; the others know one channel",
         unit: "messages/s", better: .more),
       Row(
         figure: "backend-delivery",
@@ -77,11 +81,17 @@ enum BackendCrowd {
     try await with(kind) { _, load in
       let accepted = try await load.ask("accept 64 \(sizes.seconds)", for: 1)
       figures["backend-accepted"] = Measurement(accepted[0])
+      figures["backend-accepted-shops"] = Measurement(accepted[0])
       _ = try await load.ask("open 1000")
       let delivered = try await load.ask("deliver \(sizes.rate) \(sizes.seconds)", for: 4)
       let beside = [("not seen", delivered[1] - delivered[0])]
       figures["backend-delivery"] = Measurement(delivered[2] / 1000, beside: beside)
       figures["backend-delivery-p99"] = Measurement(delivered[3] / 1000)
+    }
+    guard kind == .holdfast else { return figures }
+    try await with(kind, ["--shops", "64"]) { _, load in
+      let accepted = try await load.ask("accept 64 \(sizes.seconds)", for: 1)
+      figures["backend-accepted-shops"] = Measurement(accepted[0])
     }
     return figures
   }
@@ -120,10 +130,11 @@ enum BackendCrowd {
   }
 
   private static func with(
-    _ kind: BackendServer.Kind, _ body: (BackendServer, LoadGenerator) async throws -> Void
+    _ kind: BackendServer.Kind, _ more: [String] = [],
+    _ body: (BackendServer, LoadGenerator) async throws -> Void
   ) async throws {
     let server = try await BackendServer.start(kind)
-    let load = try LoadGenerator(port: server.port, server.options)
+    let load = try LoadGenerator(port: server.port, server.options + more)
     do {
       try await body(server, load)
     } catch {

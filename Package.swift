@@ -106,7 +106,7 @@ let doors: [Target] = [
     name: "HoldfastCommand",
     dependencies: [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
-      "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream", "LinkServerCore",
+      "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream", "HealthRelay", "LinkServerCore",
       "LifecycleSystem", "CLinux",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
@@ -166,6 +166,12 @@ let checks: [Target] = [
     uses: [
       "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "Holdfast", "HoldfastBackend",
       "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo", "LinkSimulator",
+    ]),
+  tests(
+    "RelayTests",
+    uses: [
+      "LinkCore", "LinkWire", "LinkRuntime", "LinkProtocols", "HealthRelay", "Holdfast",
+      "HoldfastTestKit", "ServerSockets",
     ]),
   tests(
     "FuzzTests",

@@ -135,7 +135,7 @@ let checks: [Target] = [
   tests("WireTests", uses: ["LinkCore", "LinkWire"]),
   tests("ProtocolsTests", uses: ["LinkProtocols"]),
   tests("MessageStreamTests", uses: ["LinkCore", "LinkWire", "MessageStream"]),
-  tests("HealthRelayTests", uses: ["LinkCore", "LinkWire", "HealthRelay"]),
+  tests("HealthRelayTests", uses: ["LinkCore", "LinkWire", "HealthRelay", "Holdfast"]),
   tests("ServerCoreTests", uses: ["LinkCore", "LinkWire", "LinkServerCore"]),
   tests(
     "RuntimeTests",

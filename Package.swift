@@ -54,6 +54,7 @@ let adapters: [Target] = [
   system("CCurl", "libcurl", apt: "libcurl4-openssl-dev", brew: "curl"),
   system("COpenSSL", "openssl", apt: "libssl-dev", brew: "openssl@3"),
   system("CSQLite", "sqlite3", apt: "libsqlite3-dev", brew: "sqlite"),
+  system("CArchive", "libarchive", apt: "libarchive-dev", brew: "libarchive"),
   system("CSystemd", "libsystemd", apt: "libsystemd-dev", brew: "systemd"),
   .target(name: "CLinux", path: "Sources/Adapters/System/CLinux"),
   library("LinuxEvents", at: "Adapters/LinuxEvents", uses: ["CLinux"]),
@@ -63,6 +64,7 @@ let adapters: [Target] = [
   library(
     "StoreSQLite", at: "Adapters/StoreSQLite",
     uses: ["LinkCore", "LinkWire", "LinkRuntime", "CSQLite"]),
+  library("ExportFiles", at: "Adapters/ExportFiles", uses: ["LinkWire", "CArchive"]),
   library(
     "ReachabilityNetlink", at: "Adapters/ReachabilityNetlink",
     uses: ["LinkCore", "LinkRuntime", "CLinux", "LinuxEvents"]),
@@ -74,6 +76,12 @@ let adapters: [Target] = [
     "NotificationsDBus", at: "Adapters/NotificationsDBus",
     uses: ["LinkRuntime", "CSystemd", "LinuxBus"]),
   library(
+    "PushAPNs", at: "Adapters/PushAPNs",
+    uses: ["LinkCore", "LinkWire", "LinkRuntime", "COpenSSL"]),
+  library(
+    "PushHook", at: "Adapters/PushHook",
+    uses: ["LinkCore", "LinkWire", "LinkRuntime", "CLinux"]),
+  library(
     "ServerSockets", at: "Adapters/ServerSockets",
     uses: ["LinkCore", "LinkProtocols", "CLinux", "COpenSSL"]),
 ]
@@ -84,7 +92,7 @@ let doors: [Target] = [
     "Holdfast", at: "Holdfast",
     uses: [
       "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "HealthRelay", "CurlNetwork",
-      "StoreSQLite", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus",
+      "StoreSQLite", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus", "ExportFiles",
     ]),
   library(
     "HoldfastTestKit", at: "TestKit",
@@ -93,7 +101,7 @@ let doors: [Target] = [
     "HoldfastBackend", at: "Tools/Backend",
     uses: [
       "LinkCore", "LinkWire", "LinkRuntime", "LinkProtocols", "LinkServerCore", "ServerSockets",
-      "StoreSQLite", "COpenSSL",
+      "StoreSQLite", "COpenSSL", "CurlNetwork", "PushAPNs", "PushHook",
     ]),
   library("CommandKit", at: "Tools/CommandKit", uses: ["LinkCore", "LinkWire"]),
   library(
@@ -150,10 +158,19 @@ let checks: [Target] = [
     "StoreSQLiteTests",
     uses: ["LinkCore", "LinkWire", "LinkRuntime", "StoreSQLite", "HoldfastTestKit"]),
   tests(
+    "ExportFilesTests",
+    uses: ["LinkCore", "LinkWire", "ExportFiles", "HoldfastTestKit"]),
+  tests(
     "SystemTests",
     uses: [
       "LinkCore", "LinkRuntime", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus",
       "CLinux", "CSystemd", "HoldfastTestKit",
+    ]),
+  tests(
+    "PushTests",
+    uses: [
+      "LinkCore", "LinkWire", "LinkRuntime", "CurlNetwork", "PushAPNs", "PushHook",
+      "HoldfastTestKit",
     ]),
   tests(
     "BackendTests",
@@ -164,8 +181,9 @@ let checks: [Target] = [
   tests(
     "HoldfastTests",
     uses: [
-      "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "Holdfast", "HoldfastBackend",
-      "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo", "LinkSimulator",
+      "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "HealthRelay", "Holdfast",
+      "HoldfastBackend", "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo",
+      "LinkServerCore", "LinkSimulator",
     ]),
   tests(
     "RelayTests",

@@ -38,7 +38,7 @@ extension Metrics {
 }
 
 /// Lines of the Prometheus text format.
-private struct MetricsPage {
+struct MetricsPage {
   enum Kind: String {
     case counter, gauge, histogram
   }

@@ -16,6 +16,29 @@ struct Peer: Sendable {
     Peer(["/usr/bin/python3", path(name)])
   }
 
+  /// Where `scripts/bench` puts what `Benchmarks/peers/requirements.txt` pins.
+  static func pinnedPython() throws -> String {
+    let python = ".build/bench/venv/bin/python"
+    guard FileManager.default.isExecutableFile(atPath: python) else {
+      throw Unavailable("no Python packages; scripts/bench installs them into .build/bench/venv")
+    }
+    return python
+  }
+
+  /// A script of ours with the pinned packages.
+  static func pinned(_ name: String) throws -> Peer {
+    Peer([try pinnedPython(), path(name)])
+  }
+
+  /// This program, with a command of its own.
+  static func ours(_ command: String) -> Peer { Peer([program, command]) }
+
+  /// The path of this program.
+  static var program: String {
+    (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+      ?? CommandLine.arguments[0]
+  }
+
   /// Debian's own Node, which has Debian's modules.
   static func node(_ name: String) throws -> Peer {
     let binding = "/usr/lib/x86_64-linux-gnu/nodejs/sqlite3/lib/binding/napi-v6-linux-glibc-x64"

@@ -152,6 +152,14 @@ struct Row {
     }
   }
 
+  func optionalBlob(_ column: Int32) throws(StoreFailure) -> [UInt8]? {
+    switch type(of: column) {
+    case SQLITE_NULL: nil
+    case SQLITE_BLOB: bytes(column)
+    case _: throw garbage(column, expected: "bytes")
+    }
+  }
+
   func uuid(_ column: Int32) throws(StoreFailure) -> UUID128 {
     guard let value = try optionalUUID(column) else { throw garbage(column, expected: "16 bytes") }
     return value
@@ -176,7 +184,7 @@ struct Row {
     bytes.reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  private func garbage(_ column: Int32, expected: String) -> StoreFailure {
+  func garbage(_ column: Int32, expected: String) -> StoreFailure {
     let name = unsafe sqlite3_column_name(statement.pointer, column).map {
       unsafe String(cString: $0)
     }

@@ -155,7 +155,9 @@ extension StreamModel {
 
   /// A run that ends before it reaches what is whole leaves a hole that the reader sees.
   private mutating func noteGap(_ page: Page, in run: Recovery.Run, _ step: inout Step) {
-    guard let oldest = run.oldest, leavesHole(page, run) else { return }
+    // What a run by position brought before lies where nothing is missing.
+    let oldest = run.kind == .position ? page.messages.map(\.key).min() : run.oldest
+    guard let oldest, leavesHole(page, run) else { return }
     let kept = (timeline.messages + writer.messages).filter { $0.key < oldest }
     let after = kept.filter { recovery.covers($0) }.map(\.key).max()
     guard !kept.isEmpty || run.kind != .initial else { return }

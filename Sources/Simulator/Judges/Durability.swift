@@ -54,10 +54,10 @@ extension Durability: Watch {
 
   /// Everything that the cursor speaks for is there, or a gap says what is not. What is older than
   /// all that is kept comes with the reader's pages: in the order of the log, or by stamp where a
-  /// plain server sorts by it.
+  /// plain server sorts by it; what such a server stamped far back is there before them.
   private mutating func checkCursor(_ facts: Facts) {
     let disk = facts.disk
-    let oldest = disk.ordered.first
+    let oldest = disk.ordered.first { !lateness.isBeyond($0.id) }
     let isPlain = disk.cursor.position == nil
     let byStamp = isPlain && facts.pages == .stamp
     let asked = byStamp ? log[...] : log.drop { disk.messages[$0.id] == nil }
@@ -67,6 +67,7 @@ extension Durability: Watch {
         && !(byStamp && oldest.map { message.key < $0 } ?? false)
         && !(isPlain && lateness.isBeyond(message.id))
         && !disk.hasGap(at: message.key)
+        && !(isPlain && disk.gaps.contains { $0.before.createdAt == message.createdAt })
     }
     guard !missing.isEmpty else { return }
     let texts = missing.prefix(5).map(\.text).joined(separator: ", ")

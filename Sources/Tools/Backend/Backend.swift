@@ -1,12 +1,12 @@
 import LinkProtocols
 public import LinkRuntime
-import LinkServerCore
+public import LinkServerCore
 public import LinkWire
 import ServerSockets
 import StoreSQLite
 
-/// The backend of shop messages as one process part: sockets, rules, message log, tokens, its
-/// files.
+/// The backend as one process part: sockets, the rules of shop messages and of the relay, their
+/// stores, tokens, its files.
 ///
 /// Started once and stopped once; a second life is a second value over the same directory.
 public actor Backend {
@@ -18,26 +18,45 @@ public actor Backend {
   }
 
   private struct Running {
-    var sockets: SocketServer<ShopHandler>
-    var store: any MessageLog
-    var tokens: Tokens
+    var sockets: SocketServer<BackendHandler>
+    var parts: Parts
     var removed: Set<Membership>
+  }
+
+  /// What is opened before it listens.
+  private struct Parts {
+    var tokens: Tokens
+    var store: any MessageLog
+    var relay: any RelayStore
+
+    func close() async {
+      await store.close()
+      await relay.close()
+    }
   }
 
   private let configuration: BackendConfiguration
   private let removals: RemovalsFile
   private let log: BackendLog
   private let givenStore: (any MessageLog)?
+  private let givenRelay: (any RelayStore)?
+  private let pushes: (any PushSender)?
   private var state = State.made
 
   /// Prepares a backend; nothing is opened before `start`.
   ///
-  /// Keeps its messages in `store` when one is given, else where the configuration says.
-  public init(_ configuration: BackendConfiguration, store: (any MessageLog)? = nil) {
+  /// Keeps its messages in `store`, and what the relay needs in `relay`, when they are given, else
+  /// where the configuration says. Phones in background are woken through `pushes`, if at all.
+  public init(
+    _ configuration: BackendConfiguration, store: (any MessageLog)? = nil,
+    relay: (any RelayStore)? = nil, pushes: (any PushSender)? = nil
+  ) {
     self.configuration = configuration
     removals = RemovalsFile(directory: configuration.dataDirectory)
     log = BackendLog(sink: configuration.log)
     givenStore = store
+    givenRelay = relay
+    self.pushes = pushes
   }
 
   /// Takes its port, opens its files and listens.
@@ -59,7 +78,7 @@ public actor Backend {
   public func issueToken(
     user: String, name: String, shops: [ShopID], ttl: Duration
   ) throws(BackendError) -> String {
-    try running().tokens.issue(user: user, name: name, shops: shops, ttl: ttl)
+    try running().parts.tokens.issue(user: user, name: name, shops: shops, ttl: ttl)
   }
 
   /// Takes a user out of a shop, whatever the user's tokens say, and remembers it on disk.
@@ -94,6 +113,20 @@ public actor Backend {
     try adopt(Set(removed))
   }
 
+  /// Calls the relay as an assistant at `address` does, without a socket.
+  public func ask(
+    _ ask: RelayAsk, bearer: String? = nil, from address: String = "process"
+  ) async throws(BackendError) -> RelayOutcome {
+    let sockets = try running().sockets
+    return await withCheckedContinuation { caller in
+      sockets.inject { handler, hub in
+        handler.turn(on: hub) {
+          $0.ask(ask, bearer: bearer, from: address, on: hub) { caller.resume(returning: $0) }
+        }
+      }
+    }
+  }
+
   /// Goes away politely: warns, closes with 1001 after the grace, then stops.
   ///
   /// Returns when nothing is open any more, after about 11 seconds at the latest.
@@ -105,7 +138,10 @@ public actor Backend {
     await withCheckedContinuation { (finished: CheckedContinuation<Void, Never>) in
       running.sockets.inject { handler, hub in
         handler.whenFinished = { finished.resume() }
-        handler.feed(.drain(within: window), on: hub)
+        handler.turn(on: hub) {
+          $0.shop.feed(.drain(within: window), on: hub)
+          $0.relay.feed(.drain(within: window), on: hub)
+        }
       }
     }
     await end(running, within: .seconds(1))
@@ -116,7 +152,7 @@ public actor Backend {
     guard case .running(let running) = state else { return }
     state = .stopped
     await running.sockets.run { handler, hub in
-      for id in handler.listeners.keys.sorted() { hub.drop(id.socket) }
+      for id in handler.sockets { hub.drop(id.socket) }
     }
     await end(running, within: .zero)
   }
@@ -126,10 +162,18 @@ public actor Backend {
     let tokens = try openTokens()
     let removed = Set(try removals.read())
     let store = try await openStore()
+    let relay: any RelayStore
     do throws(BackendError) {
-      return try await listen(on: port, tokens: tokens, removed: removed, store: store)
+      relay = try await openRelay()
     } catch {
       await store.close()
+      throw error
+    }
+    let parts = Parts(tokens: tokens, store: store, relay: relay)
+    do throws(BackendError) {
+      return try await listen(on: port, parts, removed: removed)
+    } catch {
+      await parts.close()
       throw error
     }
   }
@@ -165,13 +209,21 @@ public actor Backend {
     }
   }
 
+  private func openRelay() async throws(BackendError) -> any RelayStore {
+    if let givenRelay { return givenRelay }
+    do {
+      return try await SQLiteRelayStore.open(in: configuration.dataDirectory)
+    } catch {
+      throw .store(error)
+    }
+  }
+
   private func listen(
-    on port: consuming BoundPort, tokens: Tokens, removed: Set<Membership>,
-    store: any MessageLog
+    on port: consuming BoundPort, _ parts: Parts, removed: Set<Membership>
   ) async throws(BackendError) -> BoundAddress {
     let number = port.number
-    let sockets = try await openSockets(on: port, tokens: tokens, removed: removed, store: store)
-    state = .running(Running(sockets: sockets, store: store, tokens: tokens, removed: removed))
+    let sockets = try await openSockets(on: port, parts, removed: removed)
+    state = .running(Running(sockets: sockets, parts: parts, removed: removed))
     let address = BoundAddress(
       host: configuration.host, port: number, isSecure: configuration.certificate != nil)
     var line = LogLine(.listening)
@@ -181,15 +233,18 @@ public actor Backend {
   }
 
   private func openSockets(
-    on port: consuming BoundPort, tokens: Tokens, removed: Set<Membership>,
-    store: any MessageLog
-  ) async throws(BackendError) -> SocketServer<ShopHandler> {
+    on port: consuming BoundPort, _ parts: Parts, removed: Set<Membership>
+  ) async throws(BackendError) -> SocketServer<BackendHandler> {
+    let kept: RelayKept
+    do {
+      kept = try await parts.relay.kept()
+    } catch {
+      throw .store(error)
+    }
     do throws(SocketServerError) {
-      let sockets = try SocketServer(
-        configuration.sockets,
-        handler: ShopHandler(configuration.policy, tokens: tokens, store: store, log: log))
+      let sockets = try SocketServer(configuration.sockets, handler: handler(parts))
       await sockets.run { handler, hub in
-        handler.begin(at: hub.now) { sockets.inject($0) }
+        handler.begin(with: kept, on: hub) { sockets.inject($0) }
       }
       // Before it listens, so that no removed member slips in first.
       inject(.removals(removed.sorted()), into: sockets)
@@ -205,10 +260,17 @@ public actor Backend {
     }
   }
 
+  private func handler(_ parts: Parts) -> BackendHandler {
+    BackendHandler(
+      shop: ShopHandler(
+        configuration.policy, tokens: parts.tokens, store: parts.store, log: log),
+      relay: RelayHandler(configuration.relay, store: parts.relay, pushes: pushes, log: log))
+  }
+
   private func end(_ running: Running, within grace: Duration) async {
     await running.sockets.stop(within: grace)
     await running.sockets.run { handler, _ in handler.end() }
-    await running.store.close()
+    await running.parts.close()
     log.note(LogLine(.stopped))
     await log.finish()
   }
@@ -228,8 +290,10 @@ public actor Backend {
     inject(.removals(removed.sorted()), into: running.sockets)
   }
 
-  private func inject(_ input: ShopServer.Input, into sockets: SocketServer<ShopHandler>) {
-    sockets.inject { handler, hub in handler.feed(input, on: hub) }
+  private func inject(_ input: ShopServer.Input, into sockets: SocketServer<BackendHandler>) {
+    sockets.inject { handler, hub in
+      handler.turn(on: hub) { $0.shop.feed(input, on: hub) }
+    }
   }
 }
 

@@ -14,8 +14,10 @@ public struct BackendConfiguration: Sendable {
   public var beginsNewEpoch = false
   /// Serves TLS when given.
   public var certificate: Certificate?
-  /// Every number and switch of the rules.
+  /// Every number and switch of the rules of shop messages.
   public var policy = ShopServerPolicy()
+  /// Every number of the relay.
+  public var relay = RelayServerPolicy()
   /// Largest message a client may send over a socket, in bytes; beyond it is closed with 1009.
   public var maxClientMessageBytes = 65_536
   /// Bytes queued for one socket before it counts as a slow reader: 25 frames of 10 KiB.

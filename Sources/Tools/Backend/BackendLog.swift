@@ -9,14 +9,18 @@ struct LogLine: Sendable {
   enum Event: String, Sendable, CaseIterable {
     case listening, request, abandoned, opened, refused, closing, closed, removed, draining, stopped
     case starved, crowded, storeFailure = "store_failure", reloadFailed = "reload_failed"
+    case asked, pushed
     case linesDropped = "lines_dropped", linesLeftOut = "lines_left_out"
   }
 
   var event: Event
   var connection: UInt64?
-  var route: Route?
+  /// The route's name.
+  var route: String?
   var user: String?
   var shop: ShopID?
+  /// What became of an assistant's call or a push.
+  var outcome: String?
   var status: Int?
   var code: UInt16?
   var detail: String?
@@ -43,9 +47,10 @@ struct LogLine: Sendable {
     writer.key("event")
     writer.string(event.rawValue)
     if let connection { writer.member("connection", connection) }
-    if let route { writer.member("route", route.rawValue) }
+    if let route { writer.member("route", route) }
     if let user { writer.member("user", user) }
     if let shop { writer.member("shop", shop.text) }
+    if let outcome { writer.member("outcome", outcome) }
     if let status { writer.member("status", status) }
     if let code { writer.member("code", code) }
     if let detail { writer.member("detail", detail) }

@@ -8,7 +8,6 @@ import ServerSockets
 extension ShopHandler {
   mutating func perform(_ effects: [ShopServer.Effect], on hub: SocketHub) {
     for effect in effects { perform(effect, on: hub) }
-    hub.wake(at: server.deadline)
   }
 
   private mutating func perform(_ effect: ShopServer.Effect, on hub: SocketHub) {
@@ -44,8 +43,7 @@ extension ShopHandler {
     case .drop(let id):
       hub.drop(id.socket)
     case .finished:
-      whenFinished?()
-      whenFinished = nil
+      hasFinished = true
     }
   }
 
@@ -84,6 +82,8 @@ extension ShopHandler {
   private mutating func respond(
     _ id: LinkServerCore.RequestID, _ answer: Answer, on hub: SocketHub
   ) {
+    var answer = answer
+    if case .metrics(let page) = answer.body { answer.body = .metrics(page + otherMetrics) }
     guard let exchange = requests.removeValue(forKey: id) else { return }
     numbers[exchange.request] = nil
     note(.request, exchange, status: answer.status, at: hub.now)

@@ -8,7 +8,7 @@ import ServerSockets
 /// Stands between the sockets and the rules: turns events into inputs, effects into commands.
 ///
 /// Lives on the socket server's loop; only the store is asked elsewhere, and its answer injected.
-struct ShopHandler: SocketHandler {
+struct ShopHandler {
   typealias Inject =
     @Sendable (@escaping @Sendable (inout ShopHandler, SocketHub) -> Void) -> Void
 
@@ -34,8 +34,10 @@ struct ShopHandler: SocketHandler {
   let store: any MessageLog
   let log: BackendLog
   private(set) var inject: Inject?
-  /// Called when the rules have drained.
-  var whenFinished: (@Sendable () -> Void)?
+  /// Whether the rules have drained.
+  var hasFinished = false
+  /// Further lines of the metrics page, as of now.
+  var otherMetrics = ""
 
   var requests: [LinkServerCore.RequestID: Exchange] = [:]
   var numbers: [ServerSockets.RequestID: LinkServerCore.RequestID] = [:]
@@ -61,6 +63,9 @@ struct ShopHandler: SocketHandler {
   mutating func end() {
     inject = nil
   }
+
+  /// When the rules want to be woken.
+  var deadline: Instant? { server.deadline }
 
   mutating func handle(_ event: ServerSockets.SocketEvent, on hub: SocketHub) {
     switch event {
@@ -162,7 +167,7 @@ struct ShopHandler: SocketHandler {
     guard let exchange else { return }
     var line = LogLine(event)
     line.connection = exchange.request.connection.number
-    line.route = exchange.route
+    line.route = exchange.route.rawValue
     (line.user, line.shop) = (exchange.user, exchange.shop)
     line.status = status
     line.took = exchange.since.duration(to: now)
@@ -182,7 +187,7 @@ extension LinkServerCore.ConnectionID {
 
 extension SocketEnding {
   /// The close code of RFC 6455 section 7.1.5; 1006 where no close frame came.
-  fileprivate var code: UInt16 {
+  var code: UInt16 {
     switch self {
     case .peerClosed(let code, _), .closed(let code, _), .violation(let code, _): code
     case .ended, .reset, .dropped: 1006
@@ -190,7 +195,7 @@ extension SocketEnding {
     }
   }
 
-  fileprivate var detail: String? {
+  var detail: String? {
     switch self {
     case .peerClosed: "by the client"
     case .closed: nil

@@ -31,9 +31,8 @@ struct HoldfastCommand {
       ],
       commands: [
         DemoCommand.command, ServeCommand.command, TokenCommand.command, StreamCommand.command,
-        SendCommand.command, RelayCommand.command, HistoryCommand.command, ReplayCommand.command,
-        PolicyCommands.command,
-        SimulateCommands.command,
+        SendCommand.command, HistoryCommand.command, ReplayCommand.command, PolicyCommands.command,
+        HealthCommands.command, RelayCommand.command, SimulateCommands.command,
       ])
   }
 
@@ -51,7 +50,7 @@ struct HoldfastCommand {
       guard let value = unsafe getenv(name) else { return nil }
       return unsafe String(cString: value)
     }
-    exit(code.rawValue)
+    Console.end(with: code)
   }
 
   /// Keeps signals that these commands obey later from ending the process until then.

@@ -17,8 +17,11 @@ extension SocketHub {
 
   /// Turns an upgrade's connection into a WebSocket; `opened` follows within the turn.
   ///
-  /// The headers go into the 101 answer. Does nothing for what was no upgrade.
-  public func accept(_ request: RequestID, headers: [(String, String)] = []) {
+  /// The headers go into the 101 answer; `maxMessageBytes` takes the place of the configured limit.
+  /// Does nothing for what was no upgrade.
+  public func accept(
+    _ request: RequestID, headers: [(String, String)] = [], maxMessageBytes: Int? = nil
+  ) {
     guard let (connection, exchange, question) = unanswered(request),
       let head = question.upgrade
     else { return }
@@ -26,7 +29,9 @@ extension SocketHub {
       head, allowsDeflate: configuration.allowsDeflate, extraHeaders: headers)
     guard case .upgrade(let answer, let deflate) = verdict else { return }
     let early = exchange.reader.takeRest()
-    let session = Session(limits: configuration.webSocket, deflate: deflate)
+    var limits = configuration.webSocket
+    if let maxMessageBytes { limits.maxMessageBytes = maxMessageBytes }
+    let session = Session(limits: limits, deflate: deflate)
     connection.outgoing.append(answer)
     connection.phase = .open(session)
     leaveCrowd(connection)
@@ -105,6 +110,12 @@ extension SocketHub {
     self.connection(connection).flatMap { SocketAddress.peer(of: $0.descriptor)?.text }
   }
 
+  /// Whose the client is, for what is counted by address: an IPv4 address, or the upper half of an
+  /// IPv6 one (RFC 4291 section 2.5.1), in hexadecimal digits; `nil` when the connection is no more.
+  public func peerOrigin(of connection: ConnectionID) -> String? {
+    self.connection(connection).flatMap { SocketAddress.peer(of: $0.descriptor)?.origin.text }
+  }
+
   private func open(_ id: ConnectionID) -> (Connection, Session)? {
     guard let connection = connection(id), case .open(let session) = connection.phase else {
       return nil
@@ -112,7 +123,7 @@ extension SocketHub {
     return (connection, session)
   }
 
-  private func unanswered(_ request: RequestID) -> (Connection, Exchange, Exchange.Question)? {
+  func unanswered(_ request: RequestID) -> (Connection, Exchange, Exchange.Question)? {
     guard let connection = connection(request.connection),
       case .exchange(let exchange) = connection.phase, exchange.number == request.number,
       case .answering(let question) = exchange.stage

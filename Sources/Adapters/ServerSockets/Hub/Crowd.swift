@@ -30,4 +30,9 @@ struct Crowd {
 /// A client may pick the lower 64 bits as it likes (RFC 4291 section 2.5.1).
 struct Origin: Hashable {
   var bytes: [UInt8]
+
+  /// Two hexadecimal digits a byte.
+  var text: String {
+    bytes.map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
+  }
 }

@@ -1,0 +1,114 @@
+import LinkCore
+import LinkRuntime
+import LinkWire
+
+/// The statements of the relay's store.
+struct RelayTables {
+  static let schema = Schema(
+    applicationID: 0x4846_726C,  // "HFrl"
+    steps: [
+      """
+      CREATE TABLE phones(
+        id BLOB PRIMARY KEY, device BLOB NOT NULL, resume BLOB NOT NULL, push BLOB,
+        left_at INTEGER) STRICT;
+      CREATE TABLE accesses(
+        token BLOB PRIMARY KEY, phone BLOB NOT NULL, expires_at INTEGER NOT NULL) STRICT;
+      CREATE TABLE questions(
+        number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, phone BLOB NOT NULL,
+        asker BLOB NOT NULL, question BLOB NOT NULL, deadline INTEGER NOT NULL) STRICT;
+      """
+    ])
+
+  let database: Database
+
+  func kept() throws(StoreFailure) -> RelayKept {
+    RelayKept(phones: try phones(), accesses: try accesses(), questions: try questions())
+  }
+
+  func apply(_ change: RelayChange) throws(StoreFailure) {
+    switch change {
+    case .phone(let phone): try keep(phone)
+    case .endPhone(let id):
+      try database.run("DELETE FROM phones WHERE id = ?", [.uuid(id.uuid)])
+      try database.run("DELETE FROM questions WHERE phone = ?", [.uuid(id.uuid)])
+    case .access(let access):
+      try database.run(
+        "INSERT OR REPLACE INTO accesses(token, phone, expires_at) VALUES (?, ?, ?)",
+        [.blob(access.token.bytes), .uuid(access.phone.uuid), .time(access.expiresAt)])
+    case .endAccess(let token):
+      try database.run("DELETE FROM accesses WHERE token = ?", [.blob(token.bytes)])
+    case .question(let question): try keep(question)
+    case .endQuestion(let id):
+      try database.run("DELETE FROM questions WHERE id = ?", [.text(id.text)])
+    }
+  }
+
+  private func keep(_ phone: KeptPhone) throws(StoreFailure) {
+    try database.run(
+      "INSERT OR REPLACE INTO phones(id, device, resume, push, left_at) VALUES (?, ?, ?, ?, ?)",
+      [
+        .uuid(phone.id.uuid), .uuid(phone.device), .blob(phone.resume.bytes),
+        phone.push.map { .blob($0.encode()) } ?? .null, .time(phone.leftAt),
+      ])
+  }
+
+  private func keep(_ question: KeptQuestion) throws(StoreFailure) {
+    // As the phone is told it: one spelling, read and tested in one place.
+    let text = BackendMessage.question(question.id, question.question).bytes
+    try database.run(
+      """
+      INSERT INTO questions(id, phone, asker, question, deadline) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT(id) DO UPDATE SET phone = excluded.phone, asker = excluded.asker,
+        question = excluded.question, deadline = excluded.deadline
+      """,
+      [
+        .text(question.id.text), .uuid(question.phone.uuid), .blob(question.asker.bytes),
+        .blob(text), .time(question.deadline),
+      ])
+  }
+
+  private func phones() throws(StoreFailure) -> [KeptPhone] {
+    try database.query("SELECT id, device, resume, push, left_at FROM phones ORDER BY id") {
+      row throws(StoreFailure) in
+      KeptPhone(
+        id: PhoneID(try row.uuid(0)), device: try row.uuid(1), resume: try hash(row, 2),
+        push: try push(row, 3), leftAt: try row.optionalTime(4))
+    }
+  }
+
+  private func accesses() throws(StoreFailure) -> [KeptAccess] {
+    try database.query("SELECT token, phone, expires_at FROM accesses ORDER BY token") {
+      row throws(StoreFailure) in
+      KeptAccess(
+        token: try hash(row, 0), phone: PhoneID(try row.uuid(1)), expiresAt: try row.time(2))
+    }
+  }
+
+  private func questions() throws(StoreFailure) -> [KeptQuestion] {
+    try database.query("SELECT phone, asker, question, deadline FROM questions ORDER BY number") {
+      row throws(StoreFailure) in
+      guard let text = try row.optionalBlob(2),
+        case .question(let id, let question)? = try? BackendMessage.read(text)
+      else { throw row.garbage(2, expected: "a question") }
+      return KeptQuestion(
+        id: id, phone: PhoneID(try row.uuid(0)), asker: try hash(row, 1), question: question,
+        deadline: try row.time(3))
+    }
+  }
+
+  private func hash(_ row: Row, _ column: Int32) throws(StoreFailure) -> TokenHash {
+    guard let bytes = try row.optionalBlob(column), let hash = TokenHash(bytes) else {
+      throw row.garbage(column, expected: "32 bytes")
+    }
+    return hash
+  }
+
+  private func push(_ row: Row, _ column: Int32) throws(StoreFailure) -> PushAddress? {
+    guard let bytes = try row.optionalBlob(column) else { return nil }
+    do {
+      return try PushAddress.decode(bytes)
+    } catch {
+      throw row.garbage(column, expected: "a push address")
+    }
+  }
+}

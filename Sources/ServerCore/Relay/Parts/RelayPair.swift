@@ -1,0 +1,67 @@
+/// A word and a code that pair an assistant with the phone that shows them.
+///
+/// 2,900 words and a million codes: a guess meets one phone's pair in one of nearly three billion.
+public struct RelayPair: Sendable, Hashable, Codable, CustomStringConvertible {
+  /// Six digits.
+  public var code: String
+  /// One of `RelayWords.all`.
+  public var word: String
+
+  /// A pair of these; nothing is checked.
+  public init(code: String, word: String) {
+    self.code = code
+    self.word = word
+  }
+
+  /// Draws a pair; the generator must be a secure one wherever people use the pair.
+  public init(using generator: inout some RandomNumberGenerator) {
+    let number = Int.random(in: 0..<1_000_000, using: &generator)
+    code = String(String(1_000_000 + number).dropFirst())
+    word = RelayWords.all[Int.random(in: 0..<RelayWords.all.count, using: &generator)]
+  }
+
+  /// Without the secret.
+  public var description: String { "a pair" }
+
+  /// Whether a person gave this pair: letter case, spaces and hyphens do not count.
+  ///
+  /// Takes the same time wherever they differ, so that nobody can guess one letter after the other.
+  func matches(_ given: Digest) -> Bool {
+    let own = Digest(word: word, code: code)
+    var difference: UInt8 = 0
+    for index in 0..<Digest.length { difference |= own.bytes[index] ^ given.bytes[index] }
+    return difference == 0
+  }
+
+  /// A word and a code in a form of one length.
+  struct Digest {
+    static let wordLength = 8
+    static let codeLength = 6
+    /// One byte more each, which is 1 when something did not fit.
+    static let length = wordLength + codeLength + 2
+
+    fileprivate var bytes: [UInt8]
+
+    init(word: String, code: String) {
+      bytes = []
+      bytes += Self.field(word, length: Self.wordLength)
+      bytes += Self.field(code, length: Self.codeLength)
+    }
+
+    private static func field(_ text: String, length: Int) -> [UInt8] {
+      // What people give is a few bytes; more than 64 of them cannot be meant.
+      var kept: [UInt8] = []
+      for byte in text.utf8.prefix(64) {
+        switch byte {
+        case UInt8(ascii: " "), UInt8(ascii: "-"): break
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): kept.append(byte | 0x20)
+        case _: kept.append(byte)
+        }
+      }
+      let overflow: UInt8 = kept.count > length || text.utf8.count > 64 ? 1 : 0
+      kept = Array(kept.prefix(length))
+      kept += [UInt8](repeating: 0, count: length - kept.count)
+      return kept + [overflow]
+    }
+  }
+}

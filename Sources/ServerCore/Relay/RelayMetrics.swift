@@ -1,0 +1,159 @@
+import LinkCore
+import LinkWire
+
+/// What the relay counted since its start.
+///
+/// A value: it is asked, never pushed. Names follow the Prometheus conventions.
+struct RelayMetrics: Sendable, Hashable {
+  /// By outcome of an assistant's call.
+  var asked: [String: UInt64] = [:]
+  /// By reply to a pull.
+  var pulled: [String: UInt64] = [:]
+  /// By what became of a push; those sent, under `sent`.
+  var pushed: [String: UInt64] = [:]
+  var opened: UInt64 = 0
+  var resumed: UInt64 = 0
+  var replaced: UInt64 = 0
+  var refused: UInt64 = 0
+  var silent: UInt64 = 0
+  var slowReaders: UInt64 = 0
+  var wrongPairs: UInt64 = 0
+  /// Messages of phones that belonged to no open question.
+  var strays: UInt64 = 0
+  var storeFailures: UInt64 = 0
+}
+
+/// What `GET /relay/health` states.
+public struct RelayHealth: Sendable, Hashable {
+  /// False while it drains.
+  public var isServing: Bool
+  /// Connected phones.
+  public var phones: Int
+  /// Questions without an answer.
+  public var questions: Int
+  /// Why the last change was not stored; `nil` once one was.
+  public var storeFailure: String?
+
+  /// The body of the answer.
+  public var bytes: [UInt8] {
+    var writer = JSONWriter(capacity: 100)
+    writer.beginObject()
+    writer.key("status")
+    writer.string(!isServing ? "draining" : storeFailure == nil ? "ok" : "failing")
+    if let storeFailure {
+      writer.key("reason")
+      writer.string(storeFailure)
+    }
+    writer.key("phones")
+    writer.int(phones)
+    writer.key("questions")
+    writer.int(questions)
+    writer.endObject()
+    return writer.bytes
+  }
+}
+
+extension RelayServer {
+  /// How the relay is.
+  public var health: RelayHealth {
+    RelayHealth(
+      isServing: mode == .serving, phones: present, questions: calls.count,
+      storeFailure: storeFailure.map { "\($0)" })
+  }
+
+  /// The counters and the present state in the Prometheus text format, version 0.0.4.
+  public var metricsText: String {
+    var page = MetricsPage()
+    page.one("relay_phones", .gauge, "Connected phones.", UInt64(present))
+    page.one("relay_phones_known", .gauge, "Phones, present or not.", UInt64(phones.count))
+    page.one("relay_questions", .gauge, "Questions without an answer.", UInt64(calls.count))
+    page.one("relay_accesses", .gauge, "Tokens that are remembered.", UInt64(accesses.count))
+    page.many(
+      "relay_calls_total", .counter, "Calls of assistants that ended.",
+      Self.rows("outcome", metrics.asked))
+    page.many(
+      "relay_pulls_total", .counter, "Pulls of phones.", Self.rows("reply", metrics.pulled))
+    page.many("relay_pushes_total", .counter, "Pushes.", Self.rows("outcome", metrics.pushed))
+    page.one("relay_opened_total", .counter, "Sockets accepted.", metrics.opened)
+    page.one("relay_resumed_total", .counter, "Of them, resumed.", metrics.resumed)
+    page.one("relay_replaced_total", .counter, "Sockets replaced.", metrics.replaced)
+    page.one("relay_refused_total", .counter, "Upgrades refused.", metrics.refused)
+    page.one("relay_silent_total", .counter, "Sockets dropped for silence.", metrics.silent)
+    page.one(
+      "relay_slow_readers_total", .counter, "Sockets cut for reading slowly.",
+      metrics.slowReaders)
+    page.one("relay_wrong_pairs_total", .counter, "Wrong pairs.", metrics.wrongPairs)
+    page.one("relay_strays_total", .counter, "Messages to no open question.", metrics.strays)
+    page.one(
+      "relay_store_failures_total", .counter, "Changes the store failed.",
+      metrics.storeFailures)
+    return page.text
+  }
+
+  private static func rows(
+    _ label: String, _ counts: [String: UInt64]
+  ) -> [(String, UInt64)] {
+    counts.sorted { $0.key < $1.key }.map { ("\(label)=\"\($0.key)\"", $0.value) }
+  }
+}
+
+extension RelayOutcome {
+  /// Its name in metrics and logs.
+  public var word: String {
+    switch self {
+    case .loggedIn: "logged_in"
+    case .loggedOut: "logged_out"
+    case .data(let object): object.succeeded ? "answered" : "answered_error"
+    case .refused(let refusal): refusal.word
+    }
+  }
+}
+
+extension RelayRefusal {
+  /// Its name, for programs, metrics and logs; the first is the original's.
+  public var word: String {
+    switch self {
+    case .wrongPair: "invalid_credentials"
+    case .lockedOut: "locked_out"
+    case .notSignedIn: "not_signed_in"
+    case .tokenExpired: "token_expired"
+    case .phoneAway: "phone_away"
+    case .phoneReplaced: "phone_replaced"
+    case .timedOut: "timed_out"
+    case .cancelled: "cancelled"
+    case .tooManyWaiting: "too_many_waiting"
+    case .malformed: "malformed_answer"
+    case .answerTooLarge: "answer_too_large"
+    case .storeFailed: "store_failed"
+    case .stopping: "stopping"
+    }
+  }
+}
+
+extension RelayReply {
+  /// Its name in metrics.
+  var word: String {
+    switch self {
+    case .leased: "leased"
+    case .taken: "taken"
+    case .registered: "registered"
+    case .refused(let refusal): refusal.word
+    }
+  }
+}
+
+extension PullRefusal {
+  /// Its name, for programs and metrics.
+  public var word: String {
+    switch self {
+    case .notSignedIn: "not_signed_in"
+    case .unknownQuestion: "unknown_question"
+    case .leaseExpired: "lease_expired"
+    case .notWanted: "not_wanted"
+    case .malformed: "malformed"
+    case .tooLarge: "too_large"
+    case .storeFailed: "store_failed"
+    case .busy: "busy"
+    }
+  }
+}

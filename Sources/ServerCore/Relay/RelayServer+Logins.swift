@@ -1,0 +1,139 @@
+import LinkCore
+import LinkWire
+
+extension RelayServer {
+  /// An assistant wants something.
+  mutating func take(
+    _ id: AskID, _ ask: RelayAsk, bearer: TokenHash?, from address: String, wall: Timestamp
+  ) {
+    guard mode == .serving else { return refuse(id, .stopping(retryAfter: policy.busyRetry)) }
+    guard calls.count + pending.count < policy.maxCalls else {
+      return refuse(id, .tooManyWaiting(retryAfter: policy.busyRetry))
+    }
+    switch ask {
+    case .login(let word, let code): login(id, word: word, code: code, from: address, wall: wall)
+    case .question(let question): take(id, question, bearer: bearer, wall: wall)
+    case .logout: logout(id, bearer)
+    }
+  }
+
+  private mutating func login(
+    _ id: AskID, word: String, code: String, from address: String, wall: Timestamp
+  ) {
+    if let wait = lockOut.wait(address, at: now) {
+      return refuse(id, .lockedOut(retryAfter: wait))
+    }
+    guard let phone = pairs.owner(word: word, code: code) else {
+      lockOut.wrong(address, at: now)
+      metrics.wrongPairs += 1
+      return refuse(id, .wrongPair)
+    }
+    pairs.remove(phone)
+    alarms.clear(.pair(phone))
+    pending[id] = .login(phone, wall: wall)
+    effects.append(.mint(.access(id)))
+    renewPair(of: phone)
+  }
+
+  /// The token of a login was drawn: it counts once it is kept.
+  mutating func grant(_ ask: AskID, _ secret: RelaySecret) {
+    guard case .login(let phone, let wall) = pending[ask] else { return }
+    let access = KeptAccess(
+      token: secret.hash, phone: phone, expiresAt: wall.advanced(by: policy.tokenLife))
+    store([.access(access)], then: .access(ask, access, secret))
+  }
+
+  private mutating func granted(
+    _ ask: AskID, _ access: KeptAccess, _ secret: RelaySecret, failure: StoreFailure?
+  ) {
+    guard pending.removeValue(forKey: ask) != nil else {
+      return store([.endAccess(access.token)])  // Its asker has gone.
+    }
+    guard failure == nil else { return refuse(ask, .storeFailed(retryAfter: policy.busyRetry)) }
+    guard let phone = phones[access.phone], !phone.isOver else {
+      store([.endAccess(access.token)])
+      let refusal = phones[access.phone].map { absence(of: $0) }
+      return refuse(ask, refusal ?? .phoneAway(since: .zero, .pairAgain))
+    }
+    admit(access.token, to: phone.id, until: now.advanced(by: policy.tokenLife))
+    let grant = RelayGrant(
+      accessToken: secret.text, expiresIn: policy.tokenLife, user: phone.id.description)
+    answer(ask, .loggedIn(grant))
+  }
+
+  /// Lets a token ask a phone; one more than its bound ends the oldest.
+  mutating func admit(_ token: TokenHash, to phone: PhoneID, until: Instant) {
+    accesses[token] = Access(phone: phone, expiresAt: until)
+    phones[phone]?.tokens.append(token)
+    alarms.set(.access(token), at: until.advanced(by: policy.tokenMemory))
+    if let tokens = phones[phone]?.tokens, tokens.count > policy.tokensPerPhone {
+      forget(tokens[0])
+    }
+    armGrace(phone)
+  }
+
+  private mutating func logout(_ id: AskID, _ bearer: TokenHash?) {
+    guard let bearer, accesses[bearer] != nil else { return refuse(id, .notSignedIn) }
+    pending[id] = .logout
+    forget(bearer, then: .logout(id))
+  }
+
+  /// Forgets a token; what it still asks is taken back.
+  mutating func forget(_ token: TokenHash, then wait: Wait = .nothing) {
+    guard let access = accesses.removeValue(forKey: token) else { return }
+    alarms.clear(.access(token))
+    for id in phones[access.phone]?.line ?? [] where calls[id]?.asker == token {
+      settle(id, .refused(.cancelled))
+    }
+    phones[access.phone]?.tokens.removeAll { $0 == token }
+    store([.endAccess(token)], then: wait)
+    forgetIfUnasked(access.phone)
+    armGrace(access.phone)
+  }
+
+  /// The store answered.
+  mutating func stored(_ token: StoreToken, failure: StoreFailure?) {
+    guard let wait = waits.removeValue(forKey: token) else { return }
+    storeFailure = failure
+    if failure != nil { metrics.storeFailures += 1 }
+    switch wait {
+    case .nothing: break
+    case .phone(let id):
+      guard failure != nil else { return greet(id) }
+      guard let connection = phones[id]?.connection else { return }
+      close(connection, .tryAgainLater)
+      end(id, .lost)
+    case .access(let ask, let access, let secret):
+      granted(ask, access, secret, failure: failure)
+    case .logout(let ask):
+      guard pending.removeValue(forKey: ask) != nil else { return }
+      guard failure == nil else {
+        return refuse(ask, .storeFailed(retryAfter: policy.busyRetry))
+      }
+      answer(ask, .loggedOut)
+    case .push(let request, let id):
+      guard failure == nil else {
+        return respond(request, .refused(.storeFailed(retryAfter: policy.busyRetry)))
+      }
+      respond(request, .registered)
+      knock(id)
+    }
+  }
+
+  mutating func refuse(_ ask: AskID, _ refusal: RelayRefusal) {
+    answer(ask, .refused(refusal))
+  }
+
+  mutating func answer(_ ask: AskID, _ outcome: RelayOutcome) {
+    metrics.asked[outcome.word, default: 0] += 1
+    effects.append(.answer(ask, outcome))
+  }
+
+  /// The asker has gone: nothing is said to it any more.
+  mutating func abandon(_ ask: AskID) {
+    pending[ask] = nil
+    guard let id = callsByAsk.removeValue(forKey: ask) else { return }
+    calls[id]?.ask = nil
+    settle(id, .refused(.cancelled))
+  }
+}

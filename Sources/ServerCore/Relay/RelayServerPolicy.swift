@@ -1,0 +1,98 @@
+import LinkCore
+
+/// Every number of the relay.
+///
+/// Defaults: pairs of 10 minutes, tokens of 7,200 s (contract 1.7), calls of 45 s (contract 1.9),
+/// leases of 25 s (what a phone gets after a push); the rest is ours. Times below 1 ms are taken as
+/// 1 ms and counts below 1 as 1.
+public struct RelayServerPolicy: Sendable, Hashable {
+  /// How long a pair can be used; then the phone shows a fresh one.
+  public var pairLife = Duration.seconds(600)
+  /// How long a bearer token is good.
+  public var tokenLife = Duration.seconds(7_200)
+  /// How long an expired token is remembered, so that its holder is told why.
+  public var tokenMemory = Duration.seconds(3_600)
+  /// How long a phone may be away and keep its pairings: longer than a lift or a train's tunnel,
+  /// and as long as a pair. With a push address it keeps them as long as a token of its lives.
+  public var grace = Duration.seconds(600)
+
+  /// Wrong pairs of one address within `wrongWindow` that lock it out.
+  public var wrongPairs = 5
+  /// See `wrongPairs`.
+  public var wrongWindow = Duration.seconds(600)
+  /// How long an address stays locked out: 20 guesses an hour at the most, of three billion pairs.
+  public var lockOut = Duration.seconds(900)
+  /// Wrong pairs in all: one every this long. With 10,000 phones that show a pair, guessing at this
+  /// rate from many addresses meets one of them in 80 hours; with 100, in eleven months.
+  public var wrongInterval = Duration.seconds(1)
+  /// Wrong pairs in all at once after a pause.
+  public var wrongBurst = 100
+  /// Addresses that are watched at once; beyond, an address that is not is locked out.
+  public var maxWatchedAddresses = 100_000
+
+  /// How long a call may take from its arrival to its answer.
+  public var callLimit = Duration.seconds(45)
+  /// How long a phone may keep a leased question.
+  public var lease = Duration.seconds(25)
+  /// Questions that one pull takes at the most.
+  public var maxLeased = 8
+  /// Between two pushes to one phone.
+  public var pushGap = Duration.seconds(20)
+  /// Steady rate of pushes to one phone: one every this long; Apple holds back beyond a few an hour.
+  public var pushInterval = Duration.seconds(180)
+  /// Pushes to one phone at once after a pause.
+  public var pushBurst = 6
+
+  /// Sockets of phones in total, closing ones included; the next is refused with 503.
+  public var maxSockets = 10_000
+  /// Sockets of phones of one address; the next is refused with 429.
+  public var socketsPerAddress = 256
+  /// Phones that are known, present or not; the next is refused with 503.
+  public var maxPhones = 20_000
+  /// Tokens of one phone that live at once; one more ends the oldest.
+  public var tokensPerPhone = 8
+  /// Open questions to one phone; the next is refused.
+  public var callsPerPhone = 16
+  /// Open questions in all, and logins and logouts that wait for the store; the next is refused.
+  public var maxCalls = 4_096
+  /// Answers of one phone that are remembered, so that a repeated one is known again.
+  public var maxSettled = 32
+  /// The longest answer, in bytes.
+  public var maxAnswerBytes = 8 << 20
+  /// Bytes of unfinished answers in all; an answer beyond is refused.
+  public var maxGatheredBytes = 64 << 20
+
+  /// How often a phone's socket is pinged.
+  public var pingInterval = Duration.seconds(25)
+  /// A socket from which no byte came for this long is dropped.
+  public var pongWait = Duration.seconds(60)
+  /// How long a close frame may stay unanswered before the connection is dropped.
+  public var closeWait = Duration.seconds(5)
+  /// How long open questions may still be answered once a drain began.
+  public var drainGrace = Duration.seconds(1)
+  /// From the start of a drain to the end of waiting.
+  public var drainLimit = Duration.seconds(10)
+  /// `Retry-After` when a bound was reached or the store failed.
+  public var busyRetry = Duration.seconds(2)
+
+  /// The defaults that stand at each number.
+  public init() {}
+
+  /// The policy without what would make the relay spin or stand still.
+  var workable: RelayServerPolicy {
+    var policy = self
+    let times: [WritableKeyPath<Self, Duration>] = [
+      \.pairLife, \.tokenLife, \.tokenMemory, \.grace, \.wrongWindow, \.lockOut, \.wrongInterval,
+      \.callLimit, \.lease, \.pushGap, \.pushInterval, \.pingInterval, \.pongWait, \.closeWait,
+      \.drainGrace, \.drainLimit,
+    ]
+    for time in times { policy[keyPath: time] = max(policy[keyPath: time], .milliseconds(1)) }
+    let counts: [WritableKeyPath<Self, Int>] = [
+      \.wrongPairs, \.wrongBurst, \.maxWatchedAddresses, \.maxLeased, \.pushBurst, \.maxSockets,
+      \.socketsPerAddress, \.maxPhones, \.tokensPerPhone, \.callsPerPhone, \.maxCalls,
+      \.maxSettled, \.maxAnswerBytes, \.maxGatheredBytes,
+    ]
+    for count in counts { policy[keyPath: count] = max(policy[keyPath: count], 1) }
+    return policy
+  }
+}

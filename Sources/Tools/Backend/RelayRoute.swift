@@ -1,0 +1,141 @@
+import LinkProtocols
+import LinkServerCore
+import LinkWire
+
+/// The relay's routes, by the names that metrics and logs use.
+enum RelayRoute: String, CaseIterable, Sendable {
+  case phone, lease, results, push, health
+
+  /// The route of a decoded path.
+  init?(path: String) {
+    guard let route = Self.allCases.first(where: { $0.path == path }) else { return nil }
+    self = route
+  }
+
+  /// Where it is.
+  var path: String {
+    switch self {
+    case .phone: "/ws/phone"
+    case .lease: "/relay/lease"
+    case .results: "/relay/results"
+    case .push: "/relay/push"
+    case .health: "/relay/health"
+    }
+  }
+
+  /// The one method that it knows.
+  var method: String {
+    switch self {
+    case .phone, .health: "GET"
+    case .lease, .results, .push: "POST"
+    }
+  }
+
+  /// What a phone comes for, read from its body.
+  func pull(_ body: [UInt8]) throws(RelayWireError) -> RelayPull? {
+    switch self {
+    case .phone, .health: return nil
+    case .lease: return .lease(try LeaseOrder.read(body))
+    case .results: return .result(try LeasedResult.read(body))
+    case .push:
+      do {
+        return .push(try PushAddress.decode(body))
+      } catch {
+        throw RelayWireError(.malformed(detail: "no push address"))
+      }
+    }
+  }
+}
+
+extension HTTPRequestHead {
+  /// The token of `Authorization: Bearer`, if that is what the request carries (RFC 6750 section 2.1).
+  var bearer: String? {
+    guard let field = first("authorization") else { return nil }
+    let words = field.split(separator: " ", omittingEmptySubsequences: true)
+    guard words.count == 2, words[0].lowercased() == "bearer" else { return nil }
+    return String(words[1])
+  }
+}
+
+extension RelayReply {
+  /// The status, header fields and body that say it.
+  var response: (status: Int, headers: [(String, String)], body: [UInt8]) {
+    var headers = [("Content-Type", "application/json"), ("Cache-Control", "no-store")]
+    switch self {
+    case .leased(let questions): return (200, headers, questions.bytes)
+    case .taken: return (200, headers, Self.object { $0.accepted() })
+    case .registered: return (200, headers, Self.object { $0.accepted() })
+    case .refused(let refusal):
+      // RFC 9110 section 11.6.1: a 401 names its scheme.
+      if refusal.status == 401 { headers.append(("WWW-Authenticate", "Bearer")) }
+      if let wait = refusal.retryAfter {
+        let (seconds, rest) = wait.components
+        headers.append(("Retry-After", String(max(1, rest > 0 ? seconds + 1 : seconds))))
+      }
+      let body = Self.error(refusal.word, refusal.text)
+      return (refusal.status, headers, body)
+    }
+  }
+
+  /// `success` false, a word for programs and a sentence for people.
+  static func error(_ word: String, _ text: String) -> [UInt8] {
+    object {
+      $0.key("success")
+      $0.bool(false)
+      $0.key("error")
+      $0.string(word)
+      $0.key("error_message")
+      $0.string(text)
+    }
+  }
+
+  private static func object(_ members: (inout JSONWriter) -> Void) -> [UInt8] {
+    var writer = JSONWriter(capacity: 100)
+    writer.beginObject()
+    members(&writer)
+    writer.endObject()
+    return writer.bytes
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func accepted() {
+    key("success")
+    bool(true)
+  }
+}
+
+extension PullRefusal {
+  /// The HTTP status code (RFC 9110 section 15).
+  fileprivate var status: Int {
+    switch self {
+    case .notSignedIn: 401
+    case .unknownQuestion: 404
+    case .leaseExpired: 409
+    case .notWanted: 410
+    case .malformed: 400
+    case .tooLarge: 413
+    case .storeFailed, .busy: 503
+    }
+  }
+
+  fileprivate var retryAfter: Duration? {
+    switch self {
+    case .storeFailed(let wait), .busy(let wait): wait
+    case .notSignedIn, .unknownQuestion, .leaseExpired, .notWanted, .malformed, .tooLarge: nil
+    }
+  }
+
+  fileprivate var text: String {
+    switch self {
+    case .notSignedIn: "This resume token is not known any more; connect and pair again."
+    case .unknownQuestion: "No such question was asked of this phone."
+    case .leaseExpired: "The question is not leased under this name; lease again."
+    case .notWanted: "Nobody waits for this answer any more."
+    case .malformed(let reason): reason
+    case .tooLarge(let limit): "The answer is longer than \(limit) bytes."
+    case .storeFailed: "What must be kept cannot be stored now; try again."
+    case .busy: "The backend takes no more now; try again."
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import COpenSSL
+import LinkServerCore
+import LinkWire
+
+/// Draws the relay's secrets from the system's generator, and hashes tokens.
+enum RelaySecrets {
+  /// What `mint` asks for.
+  static func draw(_ mint: RelayServer.Mint) -> RelayServer.Minted {
+    // The kernel's generator (getrandom), fit for secrets.
+    var source = SystemRandomNumberGenerator()
+    return switch mint {
+    case .phone(let connection):
+      .phone(
+        connection, PhoneID(.random(using: &source)), secret(using: &source),
+        RelayPair(using: &source))
+    case .pair(let phone): .pair(phone, RelayPair(using: &source))
+    case .access(let ask): .access(ask, secret(using: &source))
+    }
+  }
+
+  /// Hexadecimal digits that no other run of a backend has.
+  static func life() -> String {
+    String(UInt64.random(in: 0 ... .max), radix: 16)
+  }
+
+  /// The SHA-256 of a token (FIPS 180-4).
+  static func hash(_ token: String) -> TokenHash {
+    let input = Array(token.utf8)
+    var digest = [UInt8](repeating: 0, count: 32)
+    let made = unsafe EVP_Digest(input, input.count, &digest, nil, EVP_sha256(), nil)
+    guard made == 1, let hash = TokenHash(digest) else {
+      // It fails only without memory or with a hash it does not know.
+      preconditionFailure("SHA-256 makes 32 bytes")
+    }
+    return hash
+  }
+
+  /// 256 random bits as 43 letters and digits.
+  private static func secret(using source: inout SystemRandomNumberGenerator) -> RelaySecret {
+    let bytes = (0..<32).map { _ in UInt8.random(in: 0 ... .max, using: &source) }
+    let text = Base64URL.encode(bytes)
+    return RelaySecret(text: text, hash: hash(text))
+  }
+}

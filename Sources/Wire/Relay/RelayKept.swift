@@ -1,0 +1,142 @@
+public import LinkCore
+
+// What the relay keeps of phones, assistants and waiting questions. The rules decide it, a store
+// writes it down: both speak these words. No answer, and no secret but as a hash, is among them.
+
+/// Names one pairing's phone; drawn at random, so that a stranger cannot guess one.
+public struct PhoneID: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
+  /// The name itself.
+  public var uuid: UUID128
+
+  /// The phone of this name.
+  public init(_ uuid: UUID128) {
+    self.uuid = uuid
+  }
+
+  /// By the digits, first to last.
+  public static func < (left: PhoneID, right: PhoneID) -> Bool { left.uuid < right.uuid }
+
+  /// The 36-character lower-case form.
+  public var description: String { uuid.description }
+}
+
+/// The SHA-256 of a token (FIPS 180-4): what is kept in its place.
+public struct TokenHash: Sendable, Hashable, Comparable, Codable {
+  /// 32 bytes.
+  public let bytes: [UInt8]
+
+  /// A hash; `nil` unless it has 32 bytes.
+  public init?(_ bytes: [UInt8]) {
+    guard bytes.count == 32 else { return nil }
+    self.bytes = bytes
+  }
+
+  /// By the bytes, first to last.
+  public static func < (left: TokenHash, right: TokenHash) -> Bool {
+    left.bytes.lexicographicallyPrecedes(right.bytes)
+  }
+}
+
+/// A phone that can come back: its resume token, and where a push reaches it.
+public struct KeptPhone: Sendable, Hashable, Codable {
+  /// Which phone.
+  public var id: PhoneID
+  /// As the phone names itself.
+  public var device: UUID128
+  /// The hash of the token that resumes it.
+  public var resume: TokenHash
+  /// Where it is woken; a secret.
+  public var push: PushAddress?
+  /// When it was last seen; `nil` while it is connected.
+  public var leftAt: Timestamp?
+
+  /// A phone from its parts.
+  public init(
+    id: PhoneID, device: UUID128, resume: TokenHash, push: PushAddress? = nil,
+    leftAt: Timestamp? = nil
+  ) {
+    self.id = id
+    self.device = device
+    self.resume = resume
+    self.push = push
+    self.leftAt = leftAt
+  }
+}
+
+/// An assistant's access to one phone.
+public struct KeptAccess: Sendable, Hashable, Codable {
+  /// The hash of its bearer token.
+  public var token: TokenHash
+  /// The phone that it may ask.
+  public var phone: PhoneID
+  /// From then on the token is worth nothing.
+  public var expiresAt: Timestamp
+
+  /// An access from its parts.
+  public init(token: TokenHash, phone: PhoneID, expiresAt: Timestamp) {
+    self.token = token
+    self.phone = phone
+    self.expiresAt = expiresAt
+  }
+}
+
+/// A question that waits for its phone.
+public struct KeptQuestion: Sendable, Hashable, Codable {
+  /// As the phone is told it, also after a restart of the backend.
+  public var id: RelayRequestID
+  /// Who is asked.
+  public var phone: PhoneID
+  /// Who asks: the hash of the bearer token.
+  public var asker: TokenHash
+  /// What is asked.
+  public var question: RelayQuestion
+  /// From then on nobody waits for the answer.
+  public var deadline: Timestamp
+
+  /// A question from its parts.
+  public init(
+    id: RelayRequestID, phone: PhoneID, asker: TokenHash, question: RelayQuestion,
+    deadline: Timestamp
+  ) {
+    self.id = id
+    self.phone = phone
+    self.asker = asker
+    self.question = question
+    self.deadline = deadline
+  }
+}
+
+/// Everything that the relay keeps.
+public struct RelayKept: Sendable, Hashable, Codable {
+  /// By id.
+  public var phones: [KeptPhone]
+  /// By token.
+  public var accesses: [KeptAccess]
+  /// In the order in which they were first kept.
+  public var questions: [KeptQuestion]
+
+  /// Nothing, by default.
+  public init(
+    phones: [KeptPhone] = [], accesses: [KeptAccess] = [], questions: [KeptQuestion] = []
+  ) {
+    self.phones = phones
+    self.accesses = accesses
+    self.questions = questions
+  }
+}
+
+/// One change of what the relay keeps; what is not there is not an error to end.
+public enum RelayChange: Sendable, Hashable, Codable {
+  /// Keep a phone, in place of what was kept of it.
+  case phone(KeptPhone)
+  /// Forget a phone and the questions to it; accesses stay, so that askers can be told why.
+  case endPhone(PhoneID)
+  /// Keep an access, in place of one of the same token.
+  case access(KeptAccess)
+  /// Forget an access.
+  case endAccess(TokenHash)
+  /// Keep a question; one of the same id keeps its place.
+  case question(KeptQuestion)
+  /// Forget a question.
+  case endQuestion(RelayRequestID)
+}

@@ -1,0 +1,256 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// Questions to a phone that is here: in line, one at a time, each with one end.
+struct RelayCallTests {
+  private let one = ConnectionID(1)
+
+  private func request(_ number: Int) -> RelayRequestID { RelayStage.request("a-\(number)") }
+
+  private func paired(
+    plain: Bool = false, _ change: (inout RelayServerPolicy) -> Void = { _ in }
+  ) -> Relayed {
+    var relay = Relayed(change)
+    relay.phone(1, plain: plain)
+    relay.login(1)
+    return relay
+  }
+
+  @Test func `a question goes to the phone and its answer to the one who asked`() {
+    var relay = paired()
+    let (id, effects) = relay.question()
+    #expect(effects == [.send(one, .question(request(1), RelayStage.question()))])
+    let object = RelayStage.object("7")
+    #expect(relay.said(1, .healthData(request(1), object)) == [.answer(id, .data(object))])
+  }
+
+  @Test func `an error of the phone is an answer too`() {
+    var relay = paired()
+    let (id, _) = relay.question()
+    #expect(
+      relay.said(1, .failure(request(1), reason: "no permission"))
+        == [.answer(id, .data(.failure("no permission")))])
+  }
+
+  @Test func `questions are asked one at a time, in order, whoever asks`() {
+    var relay = paired()
+    _ = relay.take(.minted(.pair(RelayStage.phone(1), RelayStage.pair(1))))
+    relay.login(1, token: "token-2")
+    let (first, _) = relay.question(1)
+    let (second, waits) = relay.question(2, bearer: "token-2")
+    let (third, waitsToo) = relay.question(3)
+    #expect(waits == [] && waitsToo == [])
+    #expect(
+      relay.said(1, .healthData(request(1), RelayStage.object("1"))) == [
+        .answer(first, .data(RelayStage.object("1"))),
+        .send(one, .question(request(2), RelayStage.question(2))),
+      ])
+    #expect(
+      relay.said(1, .healthData(request(2), RelayStage.object("2"))) == [
+        .answer(second, .data(RelayStage.object("2"))),
+        .send(one, .question(request(3), RelayStage.question(3))),
+      ])
+    #expect(
+      relay.said(1, .failure(request(3), reason: "x"))
+        == [.answer(third, .data(.failure("x")))])
+  }
+
+  @Test func `what was answered, and what was never asked, changes nothing`() {
+    var relay = paired()
+    _ = relay.question(1)
+    let (second, _) = relay.question(2)
+    _ = relay.said(1, .healthData(request(1), RelayStage.object("1")))
+    #expect(relay.said(1, .healthData(request(1), RelayStage.object("again"))) == [])
+    #expect(relay.said(1, .healthData(request(9), RelayStage.object("9"))) == [])
+    #expect(
+      relay.said(1, .healthData(request(2), RelayStage.object("2")))
+        == [.answer(second, .data(RelayStage.object("2")))])
+  }
+
+  @Test func `no phone answers what another was asked, or what is still in line`() {
+    var relay = paired()
+    relay.phone(2)
+    _ = relay.question(1)
+    _ = relay.question(2)
+    #expect(relay.said(2, .healthData(request(1), RelayStage.object("forged"))) == [])
+    #expect(relay.said(1, .healthData(request(2), RelayStage.object("early"))) == [])
+  }
+
+  @Test func `an answer of the other kind is none`() {
+    var relay = paired()
+    let (id, _) = relay.question()
+    #expect(
+      relay.said(1, .summary(request(1), RelayStage.object("1")))
+        == [.answer(id, .refused(.malformed(reason: "it answers another question")))])
+  }
+
+  @Test(arguments: [(44.999, false), (45, true), (45.001, true)])
+  func `a question that is not answered ends after 45 s, and the phone is told`(
+    seconds: Double, ends: Bool
+  ) {
+    var relay = paired()
+    let (id, _) = relay.question(1)
+    let (waiting, _) = relay.question(2)
+    let effects = relay.tick(at: .second(seconds)).filter { $0 != .ping(one) }
+    let ended: [RelayServer.Effect] = [
+      .answer(id, .refused(.timedOut(after: .seconds(45)))),
+      .send(one, .cancel(request(1))),
+      .send(one, .question(request(2), RelayStage.question(2))),
+      .answer(waiting, .refused(.timedOut(after: .seconds(45)))),
+      .send(one, .cancel(request(2))),
+    ]
+    #expect(effects == (ends ? ended : []))
+    let late = relay.said(1, .healthData(request(1), RelayStage.object("late")))
+    #expect(late.isEmpty == ends)
+  }
+
+  @Test func `an asker that leaves is told nothing, and the next is asked`() {
+    var relay = paired()
+    let (id, _) = relay.question(1)
+    _ = relay.question(2)
+    #expect(
+      relay.take(.abandoned(id)) == [
+        .send(one, .cancel(request(1))),
+        .send(one, .question(request(2), RelayStage.question(2))),
+      ])
+    #expect(relay.said(1, .healthData(request(1), RelayStage.object("late"))) == [])
+    #expect(relay.take(.abandoned(id)) == [])
+  }
+
+  @Test func `one in line whose asker leaves is never asked`() {
+    var relay = paired()
+    _ = relay.question(1)
+    let (waiting, _) = relay.question(2)
+    #expect(relay.take(.abandoned(waiting)) == [])
+    #expect(relay.said(1, .healthData(request(1), RelayStage.object("1"))).count == 1)
+  }
+
+  @Test(arguments: [(2, false), (3, true)])
+  func `a phone has as many questions as it may`(count: Int, isRefused: Bool) {
+    var relay = paired { $0.callsPerPhone = 2 }
+    for _ in 1..<count { _ = relay.question() }
+    let (id, effects) = relay.question()
+    let refused = RelayServer.Effect.answer(
+      id, .refused(.tooManyWaiting(retryAfter: .seconds(2))))
+    #expect(effects.contains(refused) == isRefused)
+  }
+
+  @Test(arguments: [(2, false), (3, true)])
+  func `so has the relay`(count: Int, isRefused: Bool) {
+    var relay = paired { $0.maxCalls = 2 }
+    for _ in 1..<count { _ = relay.question() }
+    let (id, effects) = relay.question()
+    let refused = RelayServer.Effect.answer(
+      id, .refused(.tooManyWaiting(retryAfter: .seconds(2))))
+    #expect(effects.contains(refused) == isRefused)
+  }
+
+  @Test func `an unreadable answer ends the question that it names`() {
+    var relay = paired()
+    let (id, _) = relay.question()
+    let error = RelayWireError(.missing(field: "health_data"), id: request(1))
+    #expect(
+      relay.take(.phoneUnreadable(one, error))
+        == [.answer(id, .refused(.malformed(reason: "health_data is missing")))])
+  }
+
+  @Test func `a plain phone's error without an id is about the question under way`() {
+    var relay = paired(plain: true)
+    let (id, _) = relay.question()
+    #expect(
+      relay.said(1, .failure(nil, reason: "bad")) == [.answer(id, .data(.failure("bad")))])
+  }
+
+  @Test func `a plain phone is sent no cancel, and its late error meets no other question`() {
+    var relay = paired(plain: true)
+    let (first, _) = relay.question(1)
+    let (second, _) = relay.question(2)
+    #expect(
+      relay.take(.abandoned(first))
+        == [.send(one, .question(request(2), RelayStage.question(2)))])
+    #expect(relay.said(1, .failure(nil, reason: "about the first")) == [])
+    #expect(
+      relay.said(1, .failure(nil, reason: "about the second"))
+        == [.answer(second, .data(.failure("about the second")))])
+  }
+
+  @Test func `an unreadable message without an id is taken like such an error`() {
+    var relay = paired(plain: true)
+    let (id, _) = relay.question()
+    let error = RelayWireError(.malformed(detail: "no JSON"))
+    #expect(
+      relay.take(.phoneUnreadable(one, error))
+        == [.answer(id, .refused(.malformed(reason: "no JSON")))])
+    #expect(relay.take(.phoneUnreadable(one, error)) == [])
+  }
+
+  // MARK: Parts
+
+  private func part(_ index: Int, of count: Int, _ text: String) -> PhoneMessage {
+    .part(request(1), HealthPart(kind: .healthData, index: index, count: count, text: text))
+  }
+
+  @Test func `parts make one answer`() {
+    var relay = paired()
+    let (id, _) = relay.question()
+    #expect(relay.said(1, part(0, of: 3, #"{"success"#)) == [])
+    #expect(relay.said(1, part(0, of: 3, #"{"success"#)) == [])
+    #expect(relay.said(1, part(1, of: 3, #"":tr"#)) == [])
+    let whole = HealthObject(succeeded: true, bytes: Array(#"{"success":true}"#.utf8))
+    #expect(relay.said(1, part(2, of: 3, "ue}")) == [.answer(id, .data(whole))])
+  }
+
+  @Test func `a part that is missing spoils the answer`() {
+    var relay = paired()
+    let (id, _) = relay.question()
+    _ = relay.said(1, part(0, of: 3, "{"))
+    let effects = relay.said(1, part(2, of: 3, "}"))
+    #expect(
+      effects == [
+        .answer(id, .refused(.malformed(reason: "index is out of bounds"))),
+        .send(one, .cancel(request(1))),
+      ])
+  }
+
+  @Test(arguments: [(16, false), (15, true)])
+  func `an answer in parts has a bound`(limit: Int, isRefused: Bool) {
+    var relay = paired { $0.maxAnswerBytes = limit }
+    let (id, _) = relay.question()
+    _ = relay.said(1, part(0, of: 2, #"{"success":"#))
+    let effects = relay.said(1, part(1, of: 2, "true}"))
+    #expect(
+      effects.contains(.answer(id, .refused(.answerTooLarge(limit: limit)))) == isRefused)
+  }
+
+  @Test(arguments: [(16, false), (15, true)])
+  func `so has one in a piece`(limit: Int, isRefused: Bool) {
+    var relay = paired { $0.maxAnswerBytes = limit }
+    let (id, _) = relay.question()
+    let whole = HealthObject(succeeded: true, bytes: Array(#"{"success":true}"#.utf8))
+    let effects = relay.said(1, .healthData(request(1), whole))
+    #expect(
+      effects.contains(.answer(id, .refused(.answerTooLarge(limit: limit)))) == isRefused)
+  }
+
+  @Test func `unfinished answers of all phones have a bound, and give their room back`() {
+    var relay = paired { $0.maxGatheredBytes = 10 }
+    relay.phone(2)
+    relay.login(2)
+    let (mine, _) = relay.question()
+    let (other, _) = relay.question(bearer: "token-2")
+    _ = relay.said(1, part(0, of: 2, "12345678"))
+    let second = PhoneMessage.part(
+      request(2), HealthPart(kind: .healthData, index: 0, count: 2, text: "123"))
+    #expect(
+      relay.said(2, second).first
+        == .answer(other, .refused(.tooManyWaiting(retryAfter: .seconds(2)))))
+    _ = relay.take(.abandoned(mine))
+    let (again, _) = relay.question(bearer: "token-2")
+    let third = PhoneMessage.part(
+      request(3), HealthPart(kind: .healthData, index: 0, count: 2, text: "123"))
+    #expect(relay.said(2, third) == [])
+    #expect(relay.take(.abandoned(again)).count == 1)
+  }
+}

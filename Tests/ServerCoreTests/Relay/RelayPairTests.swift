@@ -1,0 +1,84 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// What a pair is made of, and what counts as the same one.
+struct RelayPairTests {
+  @Test func `there are 2,048 words or more, each of 4 to 8 letters and once`() {
+    let words = Self.words()
+    #expect(words.count >= 2_048)
+    #expect(Set(words).count == words.count)
+    #expect(words.allSatisfy { (4...8).contains($0.utf8.count) })
+    #expect(words.allSatisfy { $0.utf8.allSatisfy { (0x61...0x7A).contains($0) } })
+    #expect(words == words.sorted())
+  }
+
+  @Test func `no two words are one letter apart`() {
+    #expect(Self.neighbours(Self.words()) == [])
+  }
+
+  @Test(arguments: [(["stone", "store"], 1), (["stone", "tone"], 1), (["stone", "house"], 0)])
+  func `the checker finds neighbours`(words: [String], found: Int) {
+    #expect(Self.neighbours(words).count == found)
+  }
+
+  @Test func `codes have six digits, and all of them come`() {
+    var chance = Chance(seed: 4)
+    let pairs = (0..<2_000).map { _ in RelayPair(using: &chance) }
+    #expect(pairs.allSatisfy { $0.code.utf8.count == 6 && UInt32($0.code) != nil })
+    #expect(Set(pairs.map(\.word)).count > 1_200)
+    #expect(Set(pairs.compactMap(\.code.utf8.first)).count == 10)
+  }
+
+  @Test func `neither pair nor secret nor grant shows itself`() {
+    let grant = RelayGrant(accessToken: "s3cret", expiresIn: .seconds(1), user: "u")
+    let texts = [
+      "\(RelayStage.pair(123_456))", "\(RelayStage.secret("s3cret"))", "\(grant)",
+      RelayRefusal.wrongPair.description,
+    ]
+    for text in texts { #expect(!text.contains("123456") && !text.contains("s3cret")) }
+  }
+
+  @Test(arguments: [
+    ("anchor", "000001", true), ("Anchor", "000001", true), (" anchor ", "000 001", true),
+    ("ANCHOR", "000-001", true), ("anchor", "000002", false), ("anchorx", "000001", false),
+    ("ancho", "000001", false), ("", "", false), ("anchor", "0000011", false),
+    ("anchor", "00001", false), ("anch\u{F6}r", "000001", false),
+    (String(repeating: "anchor", count: 100), "000001", false),
+  ])
+  func `a pair is the same however people write it`(word: String, code: String, fits: Bool) {
+    var relay = Relayed()
+    relay.phone(1)
+    let (id, effects) = relay.ask(.login(word: word, code: code))
+    let refused: [RelayServer.Effect] = [.answer(id, .refused(.wrongPair))]
+    #expect(effects == (fits ? [.mint(.access(id)), .mint(.pair(RelayStage.phone(1)))] : refused))
+  }
+
+  /// Drawn often enough that none can be missing: the list itself is no one's business.
+  private static func words() -> [String] {
+    var chance = Chance(seed: 1)
+    return Set((0..<60_000).map { _ in RelayPair(using: &chance).word }).sorted()
+  }
+
+  /// Pairs of words that differ by one letter, changed, left out or added.
+  private static func neighbours(_ words: [String]) -> [String] {
+    var seen: [String: String] = [:]
+    var found: [String] = []
+    for word in words {
+      let letters = Array(word)
+      var keys = [word]
+      for index in letters.indices {
+        let (head, tail) = (String(letters[..<index]), String(letters[(index + 1)...]))
+        keys += [head + tail, "\(head)?\(tail)"]
+      }
+      for key in Set(keys).sorted() {
+        if let other = seen[key], key.contains("?") || key == word || key == other {
+          found.append("\(other) \(word)")
+        }
+        seen[key] = word
+      }
+    }
+    return found
+  }
+}

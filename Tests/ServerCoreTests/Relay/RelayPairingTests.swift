@@ -1,0 +1,239 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// From a phone's first connection to an assistant's token, and what keeps strangers out.
+struct RelayPairingTests {
+  private let one = ConnectionID(1)
+  private let phone = RelayStage.phone(1)
+
+  @Test func `a phone is told its pair and its resume token once that is kept`() {
+    var relay = Relayed()
+    #expect(relay.open(1) == [.accept(one), .mint(.phone(one))])
+    let kept = KeptPhone(
+      id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume"))
+    let minted = relay.take(
+      .minted(.phone(one, phone, RelayStage.secret("resume"), RelayStage.pair(7))))
+    #expect(minted == [.store(StoreToken(1), [.phone(kept)])])
+    #expect(
+      relay.take(.stored(StoreToken(1), failure: nil))
+        == [.send(one, RelayStage.code(RelayStage.pair(7), token: "resume"))])
+  }
+
+  @Test func `a plain phone is told its pair at once, and nothing that it does not know`() {
+    var relay = Relayed()
+    let effects = relay.phone(1, plain: true)
+    #expect(
+      effects == [
+        .send(one, RelayStage.code(RelayStage.pair(1), expiresIn: nil, parts: false))
+      ])
+  }
+
+  @Test func `a phone that cannot be kept is sent away`() {
+    var relay = Relayed()
+    _ = relay.open(1)
+    let minted = relay.take(
+      .minted(.phone(one, phone, RelayStage.secret("resume-1"), RelayStage.pair(1))))
+    let effects = relay.settle(minted, failure: .full(detail: "disk"))
+    #expect(effects == [.close(one, .tryAgainLater)])
+    #expect(relay.server.health.storeFailure != nil)
+  }
+
+  @Test func `a pair is exchanged for a token, which is told once it is kept`() {
+    var relay = Relayed()
+    relay.phone(1)
+    relay.pass(.seconds(10))
+    let (id, effects) = relay.ask(.login(word: "anchor", code: "000001"))
+    #expect(effects == [.mint(.access(id)), .mint(.pair(phone))])
+    let minted = relay.take(.minted(.access(id, RelayStage.secret("token"))))
+    let access = KeptAccess(
+      token: RelayStage.hash("token"), phone: phone,
+      expiresAt: relay.wall.advanced(by: .seconds(7_200)))
+    #expect(minted == [.store(StoreToken(2), [.access(access)])])
+    let grant = RelayGrant(
+      accessToken: "token", expiresIn: .seconds(7_200), user: phone.description)
+    #expect(
+      relay.take(.stored(StoreToken(2), failure: nil)) == [.answer(id, .loggedIn(grant))])
+  }
+
+  @Test func `a token that cannot be kept is not given out`() {
+    var relay = Relayed()
+    relay.phone(1)
+    let (id, _) = relay.ask(.login(word: "anchor", code: "000001"))
+    let minted = relay.take(.minted(.access(id, RelayStage.secret("token"))))
+    let effects = relay.settle(minted, failure: .full(detail: "disk"))
+    #expect(effects == [.answer(id, .refused(.storeFailed(retryAfter: .seconds(2))))])
+    #expect(relay.question(bearer: "token").1.last == .answer(AskID(2), .refused(.notSignedIn)))
+  }
+
+  @Test func `a pair works once, and a fresh one is shown for the next assistant`() {
+    var relay = Relayed()
+    relay.phone(1)
+    relay.login(1)
+    let (id, again) = relay.ask(.login(word: "anchor", code: "000001"))
+    #expect(again == [.answer(id, .refused(.wrongPair))])
+    #expect(
+      relay.take(.minted(.pair(phone, RelayStage.pair(2))))
+        == [.send(one, RelayStage.code(RelayStage.pair(2), resumed: true))])
+    let (next, effects) = relay.ask(.login(word: "anchor", code: "000002"))
+    #expect(effects == [.mint(.access(next)), .mint(.pair(phone))])
+  }
+
+  @Test(arguments: [(599.999, true), (600, false), (600.001, false)])
+  func `a pair works for ten minutes`(seconds: Double, works: Bool) {
+    var relay = Relayed()
+    relay.phone(1)
+    let effects = relay.tick(at: .second(seconds)).filter { $0 == .mint(.pair(phone)) }
+    #expect(effects == (works ? [] : [.mint(.pair(phone))]))
+    let (id, login) = relay.ask(.login(word: "anchor", code: "000001"))
+    #expect(login.contains(.mint(.access(id))) == works)
+  }
+
+  @Test func `a pair that another phone shows is drawn again`() {
+    var relay = Relayed()
+    relay.phone(1)
+    _ = relay.open(2, device: 2)
+    let drawn = relay.take(
+      .minted(
+        .phone(ConnectionID(2), RelayStage.phone(2), RelayStage.secret("x"), RelayStage.pair(1))))
+    #expect(drawn == [.mint(.phone(ConnectionID(2)))])
+    relay.phone(3)
+    _ = relay.login(3)
+    #expect(
+      relay.take(.minted(.pair(RelayStage.phone(3), RelayStage.pair(1))))
+        == [.mint(.pair(RelayStage.phone(3)))])
+  }
+
+  @Test func `the fifth wrong pair of an address locks it out, and only it`() {
+    var relay = Relayed()
+    relay.phone(1)
+    for _ in 1...5 {
+      let (id, effects) = relay.ask(.login(word: "anchor", code: "999999"), from: "thief")
+      #expect(effects == [.answer(id, .refused(.wrongPair))])
+    }
+    let right = RelayAsk.login(word: "anchor", code: "000001")
+    let (id, effects) = relay.ask(right, from: "thief")
+    #expect(effects == [.answer(id, .refused(.lockedOut(retryAfter: .seconds(900))))])
+    relay.pass(.milliseconds(899_999))
+    let (late, stillOut) = relay.ask(right, from: "thief")
+    #expect(stillOut == [.answer(late, .refused(.lockedOut(retryAfter: .milliseconds(1))))])
+    #expect(relay.ask(.login(word: "a", code: "1"), from: "office").1.count == 1)
+    relay.pass(.milliseconds(1))
+    _ = relay.server.tick(at: relay.now)
+    _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    let (last, mayTry) = relay.ask(right, from: "thief")
+    #expect(mayTry.contains(.mint(.access(last))))
+  }
+
+  @Test func `wrong pairs that are ten minutes old do not count`() {
+    var relay = Relayed()
+    for _ in 1...4 { _ = relay.ask(.login(word: "a", code: "1")) }
+    relay.pass(.seconds(600))
+    for _ in 1...4 { _ = relay.ask(.login(word: "a", code: "1")) }
+    let (id, effects) = relay.ask(.login(word: "a", code: "1"))
+    #expect(effects == [.answer(id, .refused(.wrongPair))])
+  }
+
+  @Test func `wrong pairs from everywhere lock everybody out for a second each`() {
+    var relay = Relayed { $0.wrongBurst = 3 }
+    for number in 1...3 {
+      let (id, effects) = relay.ask(.login(word: "a", code: "1"), from: "\(number)")
+      #expect(effects == [.answer(id, .refused(.wrongPair))])
+    }
+    let (id, effects) = relay.ask(.login(word: "a", code: "1"), from: "4")
+    #expect(effects == [.answer(id, .refused(.lockedOut(retryAfter: .seconds(1))))])
+    relay.pass(.seconds(1))
+    let (next, allowed) = relay.ask(.login(word: "a", code: "1"), from: "4")
+    #expect(allowed == [.answer(next, .refused(.wrongPair))])
+  }
+
+  @Test func `an address beyond those that can be watched is locked out`() {
+    var relay = Relayed { $0.maxWatchedAddresses = 1 }
+    _ = relay.ask(.login(word: "a", code: "1"), from: "1")
+    let (id, effects) = relay.ask(.login(word: "a", code: "1"), from: "2")
+    #expect(effects == [.answer(id, .refused(.lockedOut(retryAfter: .seconds(600))))])
+    relay.pass(.seconds(600))
+    let (next, allowed) = relay.ask(.login(word: "a", code: "1"), from: "2")
+    #expect(allowed == [.answer(next, .refused(.wrongPair))])
+  }
+
+  @Test(arguments: [(7_199.999, true), (7_200, false), (10_799.999, false)])
+  func `a token is good for two hours, and then its holder is told so`(
+    seconds: Double, isGood: Bool
+  ) {
+    var relay = Relayed { $0.pongWait = .seconds(100_000) }
+    relay.phone(1)
+    relay.login(1)
+    _ = relay.tick(at: .second(seconds))
+    let (id, effects) = relay.question()
+    #expect(effects.contains(.answer(id, .refused(.tokenExpired))) == !isGood)
+  }
+
+  @Test func `an expired token is forgotten an hour later`() {
+    var relay = Relayed { $0.pongWait = .seconds(100_000) }
+    relay.phone(1)
+    relay.login(1)
+    let effects = relay.tick(at: .second(10_800))
+    #expect(effects.changes == [.endAccess(RelayStage.hash("token-1"))])
+    #expect(relay.question().1 == [.answer(AskID(2), .refused(.notSignedIn))])
+  }
+
+  @Test(arguments: [nil, "other"])
+  func `without a token there is nothing`(bearer: String?) {
+    var relay = Relayed()
+    relay.phone(1)
+    let (id, effects) = relay.ask(.question(RelayStage.question()), bearer: bearer)
+    #expect(effects == [.answer(id, .refused(.notSignedIn))])
+    let (out, logout) = relay.ask(.logout, bearer: bearer)
+    #expect(logout == [.answer(out, .refused(.notSignedIn))])
+  }
+
+  @Test func `a logout ends the token at once, and what it asked`() {
+    var relay = Relayed()
+    relay.phone(1)
+    relay.login(1)
+    let (asked, _) = relay.question()
+    let (id, effects) = relay.ask(.logout, bearer: "token-1")
+    #expect(
+      effects.unstored == [
+        .answer(asked, .refused(.cancelled)),
+        .send(one, .cancel(RelayStage.request("a-1"))),
+      ])
+    #expect(effects.changes == [.endAccess(RelayStage.hash("token-1"))])
+    #expect(relay.settle(effects).last == .answer(id, .loggedOut))
+    #expect(relay.question().1 == [.answer(AskID(4), .refused(.notSignedIn))])
+  }
+
+  @Test func `a logout that cannot be kept says so`() {
+    var relay = Relayed()
+    relay.phone(1)
+    relay.login(1)
+    let (id, effects) = relay.ask(.logout, bearer: "token-1")
+    #expect(
+      relay.settle(effects, failure: .full(detail: "disk"))
+        == [.answer(id, .refused(.storeFailed(retryAfter: .seconds(2))))])
+  }
+
+  @Test func `the ninth token of a phone ends the first`() {
+    var relay = Relayed()
+    relay.phone(1)
+    for number in 1...9 {
+      relay.login(1, token: "t\(number)")
+      _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    }
+    #expect(relay.question(bearer: "t1").1.last == .answer(AskID(10), .refused(.notSignedIn)))
+    #expect(relay.question(bearer: "t2").1.count == 1)
+  }
+
+  @Test func `a login whose asker leaves gives no token`() {
+    var relay = Relayed()
+    relay.phone(1)
+    let (id, _) = relay.ask(.login(word: "anchor", code: "000001"))
+    let stored = relay.take(.minted(.access(id, RelayStage.secret("t"))))
+    #expect(relay.take(.abandoned(id)) == [])
+    let effects = relay.settle(stored)
+    #expect(effects == [])
+    #expect(relay.question(bearer: "t").1.last == .answer(AskID(2), .refused(.notSignedIn)))
+  }
+}

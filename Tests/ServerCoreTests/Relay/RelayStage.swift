@@ -1,0 +1,174 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+
+/// The nouns of the relay's tests.
+enum RelayStage {
+  static let dawn = Stage.dawn
+  static let window = Duration.seconds(5)
+
+  static func device(_ number: UInt64) -> UUID128 { UUID128(high: 0xD, low: number) }
+  static func phone(_ number: UInt64) -> PhoneID { PhoneID(UUID128(high: 0xF, low: number)) }
+  static func pair(_ number: UInt64) -> RelayPair {
+    RelayPair(code: String(String(1_000_000 + number).dropFirst()), word: "anchor")
+  }
+
+  static func hash(_ text: String) -> TokenHash {
+    let bytes = Array(text.utf8.prefix(32))
+    guard let hash = TokenHash(bytes + [UInt8](repeating: 0, count: 32 - bytes.count)) else {
+      preconditionFailure("it has 32 bytes")
+    }
+    return hash
+  }
+
+  static func secret(_ text: String) -> RelaySecret { RelaySecret(text: text, hash: hash(text)) }
+
+  static func request(_ text: String) -> RelayRequestID {
+    guard let id = RelayRequestID(text) else { preconditionFailure("a request id is not empty") }
+    return id
+  }
+
+  static func question(_ day: Int = 1) -> RelayQuestion {
+    let moment = { (day: Int) in
+      HealthTime.instant(dawn.advanced(by: .seconds(86_400 * day)), minutesEast: nil)
+    }
+    return .healthData(
+      HealthDataQuery(valueType: .steps, start: moment(day - 1), end: moment(day)))
+  }
+
+  static func object(_ text: String, succeeded: Bool = true) -> HealthObject {
+    HealthObject(
+      succeeded: succeeded, bytes: Array("{\"success\":\(succeeded),\"x\":\"\(text)\"}".utf8))
+  }
+
+  static func code(
+    _ pair: RelayPair, expiresIn: Duration? = .seconds(600), token: String? = nil,
+    resumed: Bool = false, parts: Bool = true
+  ) -> BackendMessage {
+    .connectionCode(
+      ConnectionCode(
+        code: pair.code, word: pair.word,
+        message: "Give this word and code to your assistant. They work once.",
+        expiresIn: expiresIn, resumeToken: token, resumed: resumed, acceptsParts: parts))
+  }
+}
+
+/// A relay with the clock of a test and short words for what happens.
+struct Relayed {
+  typealias Effect = RelayServer.Effect
+
+  var server: RelayServer
+  private(set) var now = Instant.zero
+  private var asks: UInt64 = 0
+  private var pulls: UInt64 = 0
+  private var drawn: UInt64 = 0
+
+  init(life: String = "a", _ change: (inout RelayServerPolicy) -> Void = { _ in }) {
+    var policy = RelayServerPolicy()
+    change(&policy)
+    server = RelayServer(policy: policy, life: life, at: .zero)
+  }
+
+  var wall: Timestamp { RelayStage.dawn.advanced(by: Instant.zero.duration(to: now)) }
+
+  mutating func pass(_ time: Duration) { now = now.advanced(by: time) }
+
+  /// Jumps to an instant and lets time pass there.
+  mutating func tick(at instant: Instant) -> [Effect] {
+    now = instant
+    return server.tick(at: now)
+  }
+
+  mutating func take(_ input: RelayServer.Input) -> [Effect] {
+    server.handle(input, at: now)
+  }
+
+  /// What a phone's upgrade makes the relay ask for.
+  mutating func open(
+    _ connection: UInt64, device: UInt64? = 1, resume: String? = nil, from: String = "home"
+  ) -> [Effect] {
+    take(
+      .phoneOpened(
+        ConnectionID(connection),
+        RelayServer.Arrival(
+          device: device.map(RelayStage.device), resume: resume.map(RelayStage.hash),
+          address: from),
+        wall: wall))
+  }
+
+  /// A phone that is here: phone n with the resume token `resume-n` and pair n.
+  @discardableResult
+  mutating func phone(_ number: UInt64, device: UInt64? = nil, plain: Bool = false) -> [Effect] {
+    _ = open(number, device: plain ? nil : device ?? number)
+    let effects = take(
+      .minted(
+        .phone(
+          ConnectionID(number), RelayStage.phone(number), RelayStage.secret("resume-\(number)"),
+          RelayStage.pair(number))))
+    return settle(effects)
+  }
+
+  /// Has the store keep what it was asked to; what follows, without those changes.
+  mutating func settle(_ effects: [Effect], failure: StoreFailure? = nil) -> [Effect] {
+    effects.flatMap { effect -> [Effect] in
+      guard case .store(let token, _) = effect else { return [effect] }
+      return settle(take(.stored(token, failure: failure)), failure: failure)
+    }
+  }
+
+  /// Logs in with the pair of phone n; the token is `token-m`.
+  @discardableResult
+  mutating func login(_ number: UInt64, token: String? = nil) -> [Effect] {
+    let (ask, effects) = ask(.login(word: "anchor", code: RelayStage.pair(number).code))
+    guard effects.contains(.mint(.access(ask))) else { return effects }
+    return settle(
+      take(.minted(.access(ask, RelayStage.secret(token ?? "token-\(number)")))))
+  }
+
+  mutating func ask(
+    _ what: RelayAsk, bearer: String? = nil, from: String = "office"
+  ) -> (AskID, [Effect]) {
+    asks += 1
+    let id = AskID(asks)
+    let input = RelayServer.Input.ask(
+      id, what, bearer: bearer.map(RelayStage.hash), from: from, wall: wall)
+    return (id, take(input))
+  }
+
+  /// Asks phone 1 as the assistant that paired with it.
+  mutating func question(_ day: Int = 1, bearer: String = "token-1") -> (AskID, [Effect]) {
+    ask(.question(RelayStage.question(day)), bearer: bearer)
+  }
+
+  mutating func pull(_ pull: RelayPull, as phone: UInt64 = 1) -> (RequestID, [Effect]) {
+    pulls += 1
+    let id = RequestID(pulls)
+    let input = RelayServer.Input.pull(
+      id, pull, bearer: RelayStage.hash("resume-\(phone)"), wall: wall)
+    return (id, take(input))
+  }
+
+  mutating func said(_ connection: UInt64, _ message: PhoneMessage) -> [Effect] {
+    take(.phoneSaid(ConnectionID(connection), message))
+  }
+
+  mutating func gone(_ connection: UInt64, code: UInt16 = 1006) -> [Effect] {
+    take(.phoneGone(ConnectionID(connection), code: code, wall: wall))
+  }
+}
+
+extension [RelayServer.Effect] {
+  /// Without what the store is asked for.
+  var unstored: Self {
+    filter {
+      if case .store = $0 { false } else { true }
+    }
+  }
+
+  /// What the store is asked for.
+  var changes: [RelayChange] {
+    flatMap {
+      if case .store(_, let changes) = $0 { changes } else { [RelayChange]() }
+    }
+  }
+}

@@ -114,7 +114,7 @@ let doors: [Target] = [
     name: "HoldfastCommand",
     dependencies: [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
-      "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream", "LinkServerCore",
+      "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream", "HealthRelay", "LinkServerCore",
       "LifecycleSystem", "CLinux",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
@@ -188,6 +188,12 @@ let checks: [Target] = [
       "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "HealthRelay", "Holdfast",
       "HoldfastBackend", "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo",
       "LinkServerCore", "LinkSimulator",
+    ]),
+  tests(
+    "RelayTests",
+    uses: [
+      "LinkCore", "LinkWire", "LinkRuntime", "LinkProtocols", "HealthRelay", "Holdfast",
+      "HoldfastTestKit", "ServerSockets",
     ]),
   tests(
     "FuzzTests",

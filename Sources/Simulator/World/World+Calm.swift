@@ -38,12 +38,21 @@ extension World {
     network.holeUntil = min(network.holeUntil, now)
     network.poolIsDead = false
     phone.refresh = .works
+    setServerClock()
     recompute()
     if phone.process == .dead { launch() }
     happen(.calm)
     tellAll()
     signIn()
     give(.open(at: phoneWall))
+  }
+
+  /// A clock that is back is set right: what a plain server stamps far back nobody promises to find.
+  private mutating func setServerClock() {
+    guard let newest = backend.log.messages.map(\.createdAt).max(), serverWall < newest else {
+      return
+    }
+    backend.wallOffset += serverWall.duration(to: newest)
   }
 
   /// Waits until everything is whole, as the user who retries what failed sees it.

@@ -8,5 +8,6 @@ enum Catalogue {
       CatchUp.memory(count: isFull ? 100_000 : 20_000),
     ] + Rest.benchmarks(isFull: isFull) + Engine.benchmarks(isFull: isFull)
       + Recovery.benchmarks(isFull: isFull)
+      + Import.benchmarks(megabytes: isFull ? 1_000 : 60)
   }
 }

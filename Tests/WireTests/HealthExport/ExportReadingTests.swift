@@ -63,7 +63,7 @@ import Testing
     let export = try Export(Export.generated())
     #expect(export.tally.version == 14)
     #expect(export.tally.locale == "en_CH")
-    #expect(export.tally.exported == Export.time("2026-03-30T08:20:00Z"))
+    #expect(export.tally.exported == Export.time("2026-03-31T08:20:00Z"))
     #expect(export.tally.total == export.samples.count)
     let types = Dictionary(grouping: export.samples, by: \.type).mapValues(\.count)
     #expect(export.tally.samples == types)
@@ -94,10 +94,14 @@ import Testing
   }
 
   @Test func `keys never change, since stores keep them`() {
-    #expect(Export.sample().key == HealthSampleKey(high: 0, low: 0))
+    #expect(
+      Export.sample().key
+        == HealthSampleKey(high: 13_672_763_444_206_537_925, low: 4_765_347_262_619_812_782))
     var workout = Export.sample()
     workout.value = .workout(WorkoutValue(activity: "HKWorkoutActivityTypeWalking"))
-    #expect(workout.key == HealthSampleKey(high: 0, low: 0))
+    #expect(
+      workout.key
+        == HealthSampleKey(high: 15_199_382_341_972_639_724, low: 580_206_862_411_084_553))
   }
 
   @Test(arguments: [1, 2, 3, 7, 64, 1_000, 4_099])

@@ -6,9 +6,6 @@ FUZZ_TIME ?= 60
 STRICT = --explicit-target-dependency-import-check error
 STAMP = .build/setup.stamp
 
-# Suites that run threads, C libraries or raw memory.
-RISKY = RuntimeTests|CurlNetworkTests|StoreSQLiteTests|SystemTests|BackendTests|HoldfastTests
-
 .DEFAULT_GOAL := help
 .PHONY: help setup build test lint demo sim nightly docs sanitize fuzz bench bench-full \
   conformance clean
@@ -51,23 +48,20 @@ docs: setup ## builds the reference of the public modules into .build/docs
 
 bench: setup ## measures beside peers and limits, under 5 minutes; ONLY=ingest for one of them
 	$(SWIFT) build -c release --product HoldfastBench $(STRICT)
+	$(SWIFT) build -c release --product LoadGenerator $(STRICT)
 	scripts/bench $(ONLY:%=--only %)
 
 bench-full: setup ## the same with more rounds and larger worlds
 	$(SWIFT) build -c release --product HoldfastBench $(STRICT)
+	$(SWIFT) build -c release --product LoadGenerator $(STRICT)
 	scripts/bench --full $(ONLY:%=--only %)
 
-conformance: setup ## runs the Autobahn suite against both ends; QUICK=1 without the slow cases
+conformance: setup ## heads, TLS refusals, Autobahn; QUICK=1 without slow cases, ONLY=tables
 	$(SWIFT) build -c release --product HoldfastBench $(STRICT)
 	scripts/conformance
 
 sanitize: setup ## runs the risky suites under the thread and the address sanitizer
-	$(SWIFT) build --build-tests --sanitize=thread --scratch-path .b-tsan
-	"$$(dirname "$$(readlink -f "$$(command -v $(SWIFT))")")/clang" -shared -fPIC -O1 -Wall -Werror \
-	  -o .b-tsan/mutex.so scripts/mutex-for-tsan.c
-	LD_PRELOAD=$(CURDIR)/.b-tsan/mutex.so $(SWIFT) test --skip-build --disable-xctest \
-	  --sanitize=thread --scratch-path .b-tsan --filter '^($(RISKY))\.'
-	$(SWIFT) test --disable-xctest --sanitize=address --scratch-path .b-asan --filter '^($(RISKY))\.'
+	@SWIFT="$(SWIFT)" scripts/sanitize
 
 fuzz: setup ## lets a fuzzer think up input for every decoder, FUZZ_TIME seconds each (60)
 	@SWIFT="$(SWIFT)" FUZZ_TIME="$(FUZZ_TIME)" scripts/fuzz

@@ -36,6 +36,7 @@ let pure: [Target] = [
   library("LinkWire", at: "Wire", uses: ["LinkCore"]),
   library("LinkProtocols", at: "Protocols", uses: ["CZlib"]),
   library("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
+  library("HealthRelay", at: "Features/HealthRelay", uses: ["LinkCore", "LinkWire"]),
   library("LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkWire"]),
   library(
     "LinkSimulator", at: "Simulator",
@@ -53,6 +54,7 @@ let adapters: [Target] = [
   system("CCurl", "libcurl", apt: "libcurl4-openssl-dev", brew: "curl"),
   system("COpenSSL", "openssl", apt: "libssl-dev", brew: "openssl@3"),
   system("CSQLite", "sqlite3", apt: "libsqlite3-dev", brew: "sqlite"),
+  system("CArchive", "libarchive", apt: "libarchive-dev", brew: "libarchive"),
   system("CSystemd", "libsystemd", apt: "libsystemd-dev", brew: "systemd"),
   .target(name: "CLinux", path: "Sources/Adapters/System/CLinux"),
   library("LinuxEvents", at: "Adapters/LinuxEvents", uses: ["CLinux"]),
@@ -62,12 +64,23 @@ let adapters: [Target] = [
   library(
     "StoreSQLite", at: "Adapters/StoreSQLite",
     uses: ["LinkCore", "LinkWire", "LinkRuntime", "CSQLite"]),
+  library("ExportFiles", at: "Adapters/ExportFiles", uses: ["LinkWire", "CArchive"]),
   library(
     "ReachabilityNetlink", at: "Adapters/ReachabilityNetlink",
     uses: ["LinkCore", "LinkRuntime", "CLinux", "LinuxEvents"]),
+  library("LinuxBus", at: "Adapters/LinuxBus", uses: ["CSystemd"]),
   library(
     "LifecycleSystem", at: "Adapters/LifecycleSystem",
-    uses: ["LinkCore", "LinkRuntime", "CSystemd", "LinuxEvents"]),
+    uses: ["LinkCore", "LinkRuntime", "CSystemd", "LinuxEvents", "LinuxBus"]),
+  library(
+    "NotificationsDBus", at: "Adapters/NotificationsDBus",
+    uses: ["LinkRuntime", "CSystemd", "LinuxBus"]),
+  library(
+    "PushAPNs", at: "Adapters/PushAPNs",
+    uses: ["LinkCore", "LinkWire", "LinkRuntime", "COpenSSL"]),
+  library(
+    "PushHook", at: "Adapters/PushHook",
+    uses: ["LinkCore", "LinkWire", "LinkRuntime", "CLinux"]),
   library(
     "ServerSockets", at: "Adapters/ServerSockets",
     uses: ["LinkCore", "LinkProtocols", "CLinux", "COpenSSL"]),
@@ -78,8 +91,8 @@ let doors: [Target] = [
   library(
     "Holdfast", at: "Holdfast",
     uses: [
-      "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "CurlNetwork", "StoreSQLite",
-      "ReachabilityNetlink", "LifecycleSystem",
+      "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "HealthRelay", "CurlNetwork",
+      "StoreSQLite", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus", "ExportFiles",
     ]),
   library(
     "HoldfastTestKit", at: "TestKit",
@@ -88,7 +101,7 @@ let doors: [Target] = [
     "HoldfastBackend", at: "Tools/Backend",
     uses: [
       "LinkCore", "LinkWire", "LinkRuntime", "LinkProtocols", "LinkServerCore", "ServerSockets",
-      "StoreSQLite", "COpenSSL",
+      "StoreSQLite", "COpenSSL", "CurlNetwork", "PushAPNs", "PushHook",
     ]),
   library("CommandKit", at: "Tools/CommandKit", uses: ["LinkCore", "LinkWire"]),
   library(
@@ -101,7 +114,7 @@ let doors: [Target] = [
     name: "HoldfastCommand",
     dependencies: [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
-      "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream", "LinkServerCore",
+      "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream", "HealthRelay", "LinkServerCore",
       "LifecycleSystem", "CLinux",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
@@ -115,6 +128,10 @@ let measures: [Target] = [
   .executableTarget(
     name: "EngineLoop", dependencies: ["HoldfastEngineBench"], path: "Benchmarks/EngineLoop",
     swiftSettings: strict),
+  // Holds thousands of sockets to any server; in C, so that it is never what is measured.
+  .executableTarget(
+    name: "LoadGenerator", dependencies: ["COpenSSL", "CZlib"], path: "Benchmarks/Load",
+    cSettings: [.headerSearchPath(".")]),
   .executableTarget(
     name: "HoldfastBench",
     dependencies: [
@@ -130,6 +147,7 @@ let checks: [Target] = [
   tests("WireTests", uses: ["LinkCore", "LinkWire"]),
   tests("ProtocolsTests", uses: ["LinkProtocols"]),
   tests("MessageStreamTests", uses: ["LinkCore", "LinkWire", "MessageStream"]),
+  tests("HealthRelayTests", uses: ["LinkCore", "LinkWire", "HealthRelay", "Holdfast"]),
   tests("ServerCoreTests", uses: ["LinkCore", "LinkWire", "LinkServerCore"]),
   tests(
     "RuntimeTests",
@@ -144,9 +162,18 @@ let checks: [Target] = [
     "StoreSQLiteTests",
     uses: ["LinkCore", "LinkWire", "LinkRuntime", "StoreSQLite", "HoldfastTestKit"]),
   tests(
+    "ExportFilesTests",
+    uses: ["LinkCore", "LinkWire", "ExportFiles", "HoldfastTestKit"]),
+  tests(
     "SystemTests",
     uses: [
-      "LinkCore", "LinkRuntime", "ReachabilityNetlink", "LifecycleSystem", "CLinux", "CSystemd",
+      "LinkCore", "LinkRuntime", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus",
+      "CLinux", "CSystemd", "HoldfastTestKit",
+    ]),
+  tests(
+    "PushTests",
+    uses: [
+      "LinkCore", "LinkWire", "LinkRuntime", "CurlNetwork", "PushAPNs", "PushHook",
       "HoldfastTestKit",
     ]),
   tests(
@@ -158,8 +185,15 @@ let checks: [Target] = [
   tests(
     "HoldfastTests",
     uses: [
-      "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "Holdfast", "HoldfastBackend",
-      "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo", "LinkSimulator",
+      "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "HealthRelay", "Holdfast",
+      "HoldfastBackend", "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo",
+      "LinkServerCore", "LinkSimulator",
+    ]),
+  tests(
+    "RelayTests",
+    uses: [
+      "LinkCore", "LinkWire", "LinkRuntime", "LinkProtocols", "HealthRelay", "Holdfast",
+      "HoldfastTestKit", "ServerSockets",
     ]),
   tests(
     "FuzzTests",

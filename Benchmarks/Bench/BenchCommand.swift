@@ -12,7 +12,10 @@ struct BenchCommand {
   private static var root: Command {
     Command(
       "holdfast-bench", "measures Holdfast beside its peers, and stands before conformance suites",
-      commands: [RunCommand.command, EchoServerCommand.command, EchoClientCommand.command])
+      commands: [
+        RunCommand.command, EchoServerCommand.command, EchoClientCommand.command,
+        ShopServerCommand.command, CrowdServerCommand.command, FollowCommand.command,
+      ])
   }
 
   static func main() async {

@@ -2,10 +2,12 @@ public import LinkCore
 public import LinkRuntime
 public import LinkWire
 import CurlNetwork
+import Foundation
 import StoreSQLite
 
 #if os(Linux)
   import LifecycleSystem
+  import NotificationsDBus
   import ReachabilityNetlink
 #endif
 
@@ -36,6 +38,40 @@ public enum Platform {
     try await SQLiteTimelineStore.open(in: directory, access: forReading ? .read : .write)
   }
 
+  /// The health data kept in a directory, to be read beside whoever adds to it; made when missing.
+  ///
+  /// - Throws: `.denied`, `.corrupt`, `.fromTheFuture`, `.full`.
+  public static func healthStore(in directory: String) async throws(StoreFailure) -> any HealthStore
+  {
+    do throws(StoreFailure) {
+      return try await SQLiteHealthStore.open(in: directory, access: .read)
+    } catch {
+      // There may be none yet: then it is empty. What is wrong with one that is there comes again.
+      if let made = try? await SQLiteHealthStore.open(in: directory) { await made.close() }
+      return try await SQLiteHealthStore.open(in: directory, access: .read)
+    }
+  }
+
+  /// The name by which a backend knows the phone of a directory; made once, and kept there.
+  ///
+  /// - Throws: `.denied` or `.full` when it cannot be kept, `.corrupt` when it is no name.
+  public static func phoneName(in directory: String) throws(StoreFailure) -> UUID128 {
+    let path = directory + "/phone"
+    if let bytes = FileManager.default.contents(atPath: path) {
+      let text = String(decoding: bytes, as: UTF8.self)
+      guard let name = UUID128(text.prefix { !$0.isNewline }) else {
+        throw .corrupt(detail: "\(path) holds no name of a phone")
+      }
+      return name
+    }
+    var generator = SystemRandomNumberGenerator()
+    let name = UUID128.random(using: &generator)
+    let isKept = FileManager.default.createFile(
+      atPath: path, contents: Data("\(name)\n".utf8), attributes: [.posixPermissions: 0o600])
+    guard isKept else { throw .denied(detail: "\(path) cannot be written") }
+    return name
+  }
+
   /// Timelines that are kept while the process lives, and no longer.
   public static func memoryStore() -> any TimelineStore { MemoryStore() }
 
@@ -45,6 +81,21 @@ public enum Platform {
       NetlinkReachability(target: NetlinkReachability.Target(host: host))
     #else
       AlwaysReachable()
+    #endif
+  }
+
+  /// Shows notifications on the desktop, and otherwise where the app says.
+  ///
+  /// - Parameters:
+  ///   - application: Who notifies, for people.
+  ///   - other: Shows them while there is no desktop.
+  public static func notifier(
+    application: String, otherwise other: any Notifier
+  ) -> any Notifier {
+    #if os(Linux)
+      FallbackNotifier(DesktopNotifier(application: application), otherwise: other)
+    #else
+      other
     #endif
   }
 

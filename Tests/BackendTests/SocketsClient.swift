@@ -175,6 +175,15 @@ final class SocketsClient {
     return Response(status: status, headers: headers, body: body)
   }
 
+  /// The next chunk of a body (RFC 9112 section 7.1); `nil` behind the last one.
+  func chunk() throws -> String? {
+    var line: [UInt8] = []
+    while line.suffix(2) != [13, 10] { line += try take(1) }
+    let count = Int(String(decoding: line.dropLast(2), as: UTF8.self), radix: 16) ?? 0
+    let bytes = try take(count + 2).dropLast(2)
+    return count == 0 ? nil : String(decoding: bytes, as: UTF8.self)
+  }
+
   func frame() throws -> Frame {
     let head = try take(2)
     var count = Int(head[1])

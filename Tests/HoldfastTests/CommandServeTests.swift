@@ -115,10 +115,10 @@ private struct Served {
       // While it stands still, so that it finds both however busy the machine is.
       for signal in [SIGSTOP, SIGINT, SIGTERM, SIGCONT] { served.process.signal(signal) }
       #expect(await served.process.exit() == 1)
-      var last = ""
-      while case let line = await served.log.next(), !line.isEmpty { last = line }
-      #expect(
-        last == "holdfast serve: ended at once by a second signal, without draining")
+      var log: [String] = []
+      while case let line = await served.log.next(), !line.isEmpty { log.append(line) }
+      // Its last words may stand before what the drain that it cuts off still had to say.
+      #expect(log.contains("holdfast serve: ended at once by a second signal, without draining"))
     }
   }
 

@@ -83,4 +83,19 @@ struct EchoTests {
     #expect(hand.posts.count == 1)
     #expect(hand.model.outbox.entries == [])
   }
+
+  @Test func `an echo that was looked for in vain before it came ends its entry`() throws {
+    var hand = Hand.plain(user: "me")
+    hand.send("once")
+    hand.give(.postFailed(try #require(hand.posts.last).id, Self.lost))
+    let nothing = Page(messages: [], hasNext: false)
+    hand.pass(5, answering: nothing)
+    hand.answer(nothing)
+    let again = try #require(hand.posts.dropFirst().last)
+    hand.give(.postFailed(again.id, .http(status: 503, retryAfter: nil, detail: "busy")))
+    hand.hear(Hand.message(9, text: "once", user: "me", isPlain: true))
+    #expect(hand.model.outbox.entries == [])
+    #expect(hand.posts.count == 2)
+    #expect(Self.dones(hand) == 1)
+  }
 }

@@ -44,4 +44,13 @@ struct RewoundLogTests {
     #expect(hand.texts == (51...101).map { "m\($0)" })
     #expect(hand.model.isWhole)
   }
+
+  @Test func `what a log forgot between two pages is a gap between them`() {
+    var hand = Hand.connected(at: 50, head: 350)
+    hand.answer(Hand.page(51...150, head: 350, hasNext: true))
+    hand.answer(Hand.page(251...350, head: 350, recovered: false))
+    #expect(
+      hand.model.gaps == [Gap(after: Hand.message(150).key, before: Hand.message(251).key)])
+    #expect(hand.model.recovery.cursor.position == Hand.at(350))
+  }
 }

@@ -32,6 +32,19 @@ import Testing
     }
   }
 
+  @Test func `the health store in memory keeps its contract`() async throws {
+    try await healthStoreContract { MemoryHealthStore() }
+  }
+
+  @Test func `the health store in SQLite keeps its contract`() async throws {
+    let scratch = try Scratch()
+    var number = 0
+    try await healthStoreContract {
+      number += 1
+      return try await SQLiteHealthStore.open(in: "\(scratch.path)/\(number)")
+    }
+  }
+
   @Test func `the contract of timelines finds a store that forgets edits`() async throws {
     await #expect(throws: ContractViolation.self) {
       try await timelineStoreContract { ForgetfulStore() }

@@ -52,8 +52,9 @@ private struct EchoHandler: SocketHandler {
   mutating func handle(_ event: SocketEvent, on hub: SocketHub) {
     switch event {
     case .upgrade(let id, _): hub.accept(id)
-    case .request(let id, _, _):
-      hub.respond(to: id, status: 404, headers: [], body: [])
+    case .request(let id, let head, let body):
+      let seen = "\(head.method) \(head.target) \(body.count)\n"
+      hub.respond(to: id, status: 200, headers: [], body: Array(seen.utf8))
     case .text(let id, let bytes): hub.send(text: bytes, to: id)
     case .binary(let id, let bytes): hub.send(binary: bytes, to: id)
     case .overflow(let id): hub.drop(id)

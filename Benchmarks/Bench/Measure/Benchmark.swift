@@ -12,7 +12,7 @@ struct Benchmark: Sendable {
   var subject: Contender
   var peers: [Contender]
   /// Turns in a quick run and in a full one.
-  var rounds = (quick: 7, full: 9)
+  var rounds = (quick: 5, full: 9)
 
   /// Which figures are good ones.
   enum Better: String, Sendable {
@@ -27,7 +27,32 @@ struct Contender: Sendable {
   /// better.
   var aim: Double?
   /// Measures once.
-  var measure: @Sendable () async throws -> Double
+  var measure: @Sendable () async throws -> Measurement
+
+  init(
+    name: String, aim: Double? = nil,
+    measuring measure: @escaping @Sendable () async throws -> Measurement
+  ) {
+    (self.name, self.aim, self.measure) = (name, aim, measure)
+  }
+
+  /// One whose figure has nothing beside it.
+  init(
+    name: String, aim: Double? = nil, measure: @escaping @Sendable () async throws -> Double
+  ) {
+    self.init(name: name, aim: aim, measuring: { Measurement(try await measure()) })
+  }
+}
+
+/// A figure, and what was counted beside it.
+struct Measurement: Sendable {
+  var value: Double
+  /// By name, such as how many messages were lost, in the order of the table.
+  var beside: [(name: String, value: Double)] = []
+
+  init(_ value: Double, beside: [(name: String, value: Double)] = []) {
+    (self.value, self.beside) = (value, beside)
+  }
 }
 
 /// Why a contender cannot run here; said in the table in the place of a figure.
@@ -42,10 +67,27 @@ struct Figures: Sendable {
   var name: String
   var aim: Double?
   var values: [Double] = []
+  /// What was counted beside each, by name.
+  var beside: [(name: String, values: [Double])] = []
   /// Why there are none.
   var obstacle: String?
 
   var median: Double { Statistics.median(values) }
+
+  mutating func add(_ measurement: Measurement) {
+    values.append(measurement.value)
+    for (name, value) in measurement.beside {
+      if let place = beside.firstIndex(where: { $0.name == name }) {
+        beside[place].values.append(value)
+      } else {
+        beside.append((name, [value]))
+      }
+    }
+  }
+
+  mutating func fail(_ reason: String) {
+    (values, beside, obstacle) = ([], [], reason)
+  }
 }
 
 /// Small sums over few figures.

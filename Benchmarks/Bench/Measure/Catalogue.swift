@@ -6,6 +6,8 @@ enum Catalogue {
       Insertion.benchmark(count: isFull ? 20_000 : 5_000),
       CatchUp.time(count: isFull ? 100_000 : 20_000),
       CatchUp.memory(count: isFull ? 100_000 : 20_000),
-    ] + Rest.benchmarks(isFull: isFull)
+    ] + Rest.benchmarks(isFull: isFull) + Engine.benchmarks(isFull: isFull)
+      + Recovery.benchmarks(isFull: isFull) + Transport.benchmarks(isFull: isFull)
+      + Sockets.benchmarks(isFull: isFull) + BackendCrowd.benchmarks(isFull: isFull)
   }
 }

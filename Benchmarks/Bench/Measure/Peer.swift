@@ -16,19 +16,43 @@ struct Peer: Sendable {
     Peer(["/usr/bin/python3", path(name)])
   }
 
-  /// Debian's own Node, which has Debian's modules.
-  static func node(_ name: String) throws -> Peer {
-    let binding = "/usr/lib/x86_64-linux-gnu/nodejs/sqlite3/lib/binding/napi-v6-linux-glibc-x64"
-    guard FileManager.default.fileExists(atPath: "/usr/share/nodejs/ws"),
-      FileManager.default.fileExists(atPath: binding)
-    else {
-      throw Unavailable("Debian's node-ws and node-sqlite3 are not installed")
+  /// Where `scripts/bench` puts what `Benchmarks/peers/requirements.txt` pins.
+  static func pinnedPython() throws -> String {
+    let python = ".build/bench/venv/bin/python"
+    guard FileManager.default.isExecutableFile(atPath: python) else {
+      throw Unavailable("no Python packages; scripts/bench installs them into .build/bench/venv")
     }
-    return Peer(
-      ["/usr/bin/node", path(name)],
-      environment: [
-        "NODE_PATH": "/usr/share/nodejs", "SQLITE_BINDING": binding + "/node_sqlite3.node",
-      ])
+    return python
+  }
+
+  /// A script of ours with the pinned packages.
+  static func pinned(_ name: String) throws -> Peer {
+    Peer([try pinnedPython(), path(name)])
+  }
+
+  /// This program, with a command of its own.
+  static func ours(_ command: String) -> Peer { Peer([program, command]) }
+
+  /// The path of this program.
+  static var program: String {
+    (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+      ?? CommandLine.arguments[0]
+  }
+
+  /// Debian's own Node, which has Debian's modules.
+  static func node(_ name: String, sqlite: Bool = false) throws -> Peer {
+    guard FileManager.default.fileExists(atPath: "/usr/share/nodejs/ws") else {
+      throw Unavailable("Debian's node-ws is not installed")
+    }
+    var environment = ["NODE_PATH": "/usr/share/nodejs"]
+    if sqlite {
+      let binding = "/usr/lib/x86_64-linux-gnu/nodejs/sqlite3/lib/binding/napi-v6-linux-glibc-x64"
+      guard FileManager.default.fileExists(atPath: binding) else {
+        throw Unavailable("Debian's node-sqlite3 is not installed")
+      }
+      environment["SQLITE_BINDING"] = binding + "/node_sqlite3.node"
+    }
+    return Peer(["/usr/bin/node", path(name)], environment: environment)
   }
 
   /// Runs it with words of its own.

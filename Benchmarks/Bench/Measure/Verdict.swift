@@ -25,10 +25,9 @@ extension Benchmark {
       for (place, contender) in ([subject] + peers).enumerated() where all[place].obstacle == nil {
         note("\(name): round \(round) of \(rounds), \(contender.name)")
         do {
-          all[place].values.append(try await contender.measure())
+          all[place].add(try await contender.measure())
         } catch {
-          all[place].obstacle = "\(error)"
-          all[place].values = []
+          all[place].fail("\(error)")
         }
       }
     }

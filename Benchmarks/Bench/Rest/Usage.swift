@@ -22,6 +22,23 @@ enum Usage {
     }
   }
 
+  /// Lets this process have as many descriptors as the system allows; the soft limit is for programs
+  /// that use `select`.
+  static func raiseDescriptorLimit() {
+    var limit = rlimit()
+    #if canImport(Glibc)
+      let descriptors = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+      let descriptors = RLIMIT_NOFILE
+    #endif
+    guard unsafe getrlimit(descriptors, &limit) == 0 else { return }
+    // Only root may go beyond the hard limit; who may not keeps it.
+    var wide = rlimit(rlim_cur: 200_000, rlim_max: max(limit.rlim_max, 200_000))
+    if unsafe setrlimit(descriptors, &wide) == 0 { return }
+    limit.rlim_cur = limit.rlim_max
+    unsafe setrlimit(descriptors, &limit)
+  }
+
   /// Bytes of memory that are there for it alone (proc(5), `Anonymous` of smaps_rollup).
   static func memory() throws -> Double {
     let text = try String(contentsOfFile: "/proc/self/smaps_rollup", encoding: .utf8)

@@ -2,6 +2,7 @@
   import CSystemd
   import Foundation
   public import LinkRuntime
+  import LinuxBus
   import LinuxEvents
 
   /// Hears from logind that the device goes to sleep or woke up (org.freedesktop.login1(5),
@@ -58,35 +59,15 @@
     }
   }
 
-  /// What a call of sd-bus answered.
-  private struct BusFailure: Error, CustomStringConvertible {
-    let call: String
-    /// An `errno`.
-    let code: Int32
-
-    var description: String { unsafe "\(call): \(String(cString: strerror(code)))" }
-
-    static func check(_ result: Int32, _ call: String) throws(BusFailure) {
-      if result < 0 { throw BusFailure(call: call, code: -result) }
-    }
-  }
-
   /// A connection that listens for PrepareForSleep; for one thread.
   @safe private final class SleepBus {
     private static let logind = "org.freedesktop.login1"
-    private var bus: OpaquePointer?
+    private let connection: BusConnection
     private let hear: (Bool) -> Void
 
     init(address: String?, hear: @escaping (Bool) -> Void) throws(BusFailure) {
       self.hear = hear
-      if let address {
-        try BusFailure.check(unsafe sd_bus_new(&bus), "new")
-        try BusFailure.check(unsafe sd_bus_set_address(bus, address), "address")
-        try BusFailure.check(unsafe sd_bus_set_bus_client(bus, 1), "client")
-        try BusFailure.check(unsafe sd_bus_start(bus), "connect")
-      } else {
-        try BusFailure.check(unsafe sd_bus_open_system(&bus), "system bus")
-      }
+      connection = try BusConnection(address: address, or: .system)
       let answer: sd_bus_message_handler_t = { message, context, _ in
         var isGoingToSleep: Int32 = 0
         let kind = CChar(bitPattern: UInt8(ascii: "b"))
@@ -97,22 +78,19 @@
           .hear(isGoingToSleep != 0)
         return 0
       }
-      // The context outlives the match: the connection, and with it the match, ends in `deinit`.
+      // The context outlives the match: the connection, and with it the match, ends with this.
       let context = unsafe Unmanaged.passUnretained(self).toOpaque()
       try BusFailure.check(
         unsafe sd_bus_match_signal(
-          bus, nil, Self.logind, "/org/freedesktop/login1", "org.freedesktop.login1.Manager",
+          connection.bus, nil, Self.logind, "/org/freedesktop/login1",
+          "org.freedesktop.login1.Manager",
           "PrepareForSleep", answer, context), "match")
-    }
-
-    deinit {
-      unsafe sd_bus_close_unref(bus)
     }
 
     var hasLogind: Bool {
       var owner: OpaquePointer?
       defer { unsafe sd_bus_creds_unref(owner) }
-      return unsafe sd_bus_get_name_creds(bus, Self.logind, 0, &owner) >= 0
+      return unsafe sd_bus_get_name_creds(connection.bus, Self.logind, 0, &owner) >= 0
     }
 
     /// Handles what comes in. No timeout of sd-bus's own is kept: no call of ours is pending here.
@@ -120,11 +98,12 @@
       repeat {
         var handled: Int32 = 0
         repeat {
-          handled = unsafe sd_bus_process(bus, nil)
+          handled = unsafe sd_bus_process(connection.bus, nil)
           try BusFailure.check(handled, "process")
         } while handled > 0
       } while unsafe stop.allowsWaiting(
-        for: sd_bus_get_fd(bus), events: Int16(truncatingIfNeeded: sd_bus_get_events(bus)))
+        for: sd_bus_get_fd(connection.bus),
+        events: Int16(truncatingIfNeeded: sd_bus_get_events(connection.bus)))
     }
   }
 #endif

@@ -30,7 +30,7 @@ public enum SocketEvent: Sendable, Equatable {
   case request(RequestID, HTTPRequestHead, body: [UInt8])
   /// A valid WebSocket handshake, to be answered with `accept`, or refused with `respond`.
   case upgrade(RequestID, HTTPRequestHead)
-  /// The client left, or was cut, before its request was answered.
+  /// The client left, or was cut, before its request was answered to the end.
   case abandoned(RequestID)
   /// A WebSocket is open; follows `accept` within the same turn.
   case opened(ConnectionID)

@@ -19,6 +19,8 @@ public struct SocketServerConfiguration: Sendable {
   /// Connections of one address (of IPv6, a /64) that are no WebSockets; further ones are closed.
   public var maxConnectionsPerAddress = 256
   /// Bytes queued for one WebSocket before it is told apart as overflowing: 25 frames of 10 KiB.
+  ///
+  /// A streamed answer that would pass it on top of what still waits is cut.
   public var maxQueuedBytes = 262_144
   /// How long a TLS handshake may take.
   public var handshakeTimeout = Duration.seconds(10)
@@ -26,7 +28,7 @@ public struct SocketServerConfiguration: Sendable {
   public var headTimeout = Duration.seconds(10)
   /// How long a request's body may take after its head.
   public var bodyTimeout = Duration.seconds(30)
-  /// How long a client may take to read an HTTP answer.
+  /// How long a client may take to read an HTTP answer, or what was queued of a streamed one.
   public var answerTimeout = Duration.seconds(30)
   /// How long a connection may stay idle between two requests.
   public var idleKeepAlive = Duration.seconds(75)

@@ -84,6 +84,20 @@ import LinkWire
     return unsafe Int(sqlite3_changes(handle))
   }
 
+  /// A statement to bind and `finish` many times.
+  func statement(_ sql: String) throws(StoreFailure) -> Statement { try prepared(sql) }
+
+  /// Runs a statement whose values are bound, and answers with how many rows it changed.
+  func finish(_ statement: Statement) throws(StoreFailure) -> Int {
+    let code = statement.step()
+    if code != SQLITE_DONE {
+      defer { statement.reset() }
+      try check(code)
+    }
+    unsafe sqlite3_reset(statement.pointer)
+    return unsafe Int(sqlite3_changes(handle))
+  }
+
   /// Runs one statement and reads each of its rows. `read` must not use the same `sql` again.
   func query<Value>(
     _ sql: String, _ values: [SQLValue] = [], _ read: (Row) throws(StoreFailure) -> Value

@@ -6,6 +6,7 @@ import LinkWire
 enum SQLValue {
   case null
   case integer(Int64)
+  case real(Double)
   case text(String)
   case blob([UInt8])
   /// Sixteen bytes, highest first, so that SQLite's order of blobs is the order of UUIDs.
@@ -45,6 +46,7 @@ enum SQLValue {
       switch value {
       case .null: code = unsafe sqlite3_bind_null(pointer, index)
       case .integer(let number): code = unsafe sqlite3_bind_int64(pointer, index, number)
+      case .real(let number): code = unsafe sqlite3_bind_double(pointer, index, number)
       case .text(let text):
         let count = UInt64(text.utf8.count)
         code = unsafe sqlite3_bind_text64(pointer, index, text, count, copy, UInt8(SQLITE_UTF8))
@@ -80,6 +82,14 @@ struct Row {
     case SQLITE_NULL: nil
     case SQLITE_INTEGER: unsafe sqlite3_column_int64(statement.pointer, column)
     case _: throw garbage(column, expected: "an integer")
+    }
+  }
+
+  func optionalReal(_ column: Int32) throws(StoreFailure) -> Double? {
+    switch type(of: column) {
+    case SQLITE_NULL: nil
+    case SQLITE_FLOAT, SQLITE_INTEGER: unsafe sqlite3_column_double(statement.pointer, column)
+    case _: throw garbage(column, expected: "a number")
     }
   }
 

@@ -5,7 +5,7 @@ public enum FailureClass: String, Sendable, Hashable, CaseIterable, Comparable {
   case badRequest, unauthorized, forbidden, notFound, tooManyRequests, unavailable
   case serverError, otherStatus
   case closedNormally, closedRestart, closedPolicy, closedUnauthorized, closedForbidden
-  case closedOther
+  case closedReplaced, closedOther
 
   public static func < (left: FailureClass, right: FailureClass) -> Bool {
     left.rawValue < right.rawValue
@@ -62,6 +62,7 @@ extension LinkFailure {
     case 1002, 1003, 1007, 1009, 1010: .protocolError
     case 4401: .closedUnauthorized
     case 4403: .closedForbidden
+    case 4409: .closedReplaced
     case _: .closedOther
     }
   }
@@ -97,7 +98,8 @@ extension LinkFailure {
       true
     case .tls, .protocolError, .badRequest, .unauthorized, .forbidden, .notFound,
       .tooManyRequests, .otherStatus, .closedNormally, .closedPolicy,
-      .closedUnauthorized, .closedForbidden, .closedOther:
+      .closedUnauthorized, .closedForbidden, .closedReplaced,
+      .closedOther:
       false
     }
   }

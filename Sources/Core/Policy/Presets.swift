@@ -28,7 +28,7 @@ extension LinkPolicy {
     .unauthorized: .refresh, .closedUnauthorized: .refresh,
     .tooManyRequests: .retrySpread, .unavailable: .retrySpread, .serverError: .retrySpread,
     .closedNormally: .retrySpread, .closedRestart: .retrySpread, .closedOther: .retrySpread,
-    .closedPolicy: .retrySpread,
+    .closedPolicy: .retrySpread, .closedReplaced: .retrySpread,
   ]
 
   /// Seed 001: a socket with catch-up, polling as its standby.
@@ -95,7 +95,11 @@ extension LinkPolicy {
       establish: EstablishPolicy(
         milestone: .confirmed, openTimeout: .seconds(10), timeout: .seconds(10)),
       standby: .none,
-      verdicts: terminal.merging([.unauthorized: .stop, .closedUnauthorized: .stop]) { $1 })
+      verdicts: terminal.merging([
+        .unauthorized: .stop, .closedUnauthorized: .stop,
+        // Two that hold one device would replace each other for ever.
+        .closedReplaced: .stop,
+      ]) { $1 })
   }
 
   /// Seed 003: a two-way session socket.

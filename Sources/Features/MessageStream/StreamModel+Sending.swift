@@ -131,7 +131,7 @@ extension StreamModel {
       failSend(id, "the server's certificate was refused", &step)
       drive(.requested(failure), &step)
     case .badRequest, .notFound, .otherStatus, .closedNormally, .closedRestart, .closedPolicy,
-      .closedUnauthorized, .closedForbidden, .closedOther:
+      .closedUnauthorized, .closedForbidden, .closedReplaced, .closedOther:
       failSend(id, Self.reason(of: failure), &step)
     }
   }

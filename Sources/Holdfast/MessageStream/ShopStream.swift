@@ -20,8 +20,8 @@ public final class ShopStream: Sendable, AsyncSequence {
   public let configuration: StreamConfiguration
   private let driver: Driver<StreamModel>
   private let shell: StreamShell
-  private let updates: UpdateChannel
-  private let commands: CommandLane
+  private let updates: UpdateChannel<StreamUpdate>
+  private let commands: CommandLane<StreamModel>
   private let clock: any LinkClock
   private let running: Task<Void, Never>
 
@@ -31,7 +31,7 @@ public final class ShopStream: Sendable, AsyncSequence {
     settings: StreamSettings, seed: UInt64, onClose: @escaping @Sendable () async -> Void
   ) async {
     let clock = environment.clock
-    let updates = UpdateChannel()
+    let updates = UpdateChannel(crowd: Self.crowd)
     let vault = TokenVault(
       environment.tokens, limit: configuration.policy.gate.refreshTimeout, clock: clock)
     let shell = StreamShell(
@@ -67,26 +67,31 @@ public final class ShopStream: Sendable, AsyncSequence {
   private static func run(
     _ driver: Driver<StreamModel>, _ shell: StreamShell, _ environment: StreamEnvironment
   ) async {
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask { await driver.run() }
-      group.addTask {
-        for await change in environment.reachability.changes() {
-          await shell.forgetConnections()
-          await driver.post(.reachability(change))
+    let clock = environment.clock
+    await driver.run(
+      on: (environment.reachability, environment.lifecycle),
+      isSuspect: { await shell.forgetConnections() },
+      input: {
+        switch $0 {
+        case .reachability(let change): .reachability(change)
+        case .lifecycle(let lifecycle): .lifecycle(lifecycle, at: clock.wall)
+        case .woke: .woke(at: clock.wall)
         }
-      }
-      group.addTask {
-        var life = DeviceLife()
-        for await event in environment.lifecycle.changes() {
-          await shell.forgetConnections()
-          for input in life.inputs(for: event, at: environment.clock.wall) {
-            await driver.post(input)
-          }
-        }
-      }
-      await group.waitForAll()
-    }
+      })
     await shell.stop()
+  }
+
+  /// While an app reads nothing a status replaces the one before it, and notices are dropped;
+  /// messages do not come, since the model is told.
+  @Sendable private static func crowd(_ waiting: inout [StreamUpdate], _ next: StreamUpdate) {
+    switch (next, waiting.last) {
+    case (.notice, _): return
+    case (.status, .status): waiting.removeLast()
+    case (.status, _), (.messages, _), (.edited, _), (.gap, _), (.gapClosed, _), (.outbox, _),
+      (.outboxDone, _), (.history, _):
+      break
+    }
+    waiting.append(next)
   }
 
   /// The one iterator that a stream serves.
@@ -94,7 +99,7 @@ public final class ShopStream: Sendable, AsyncSequence {
 
   /// Hands out updates as they come.
   public struct Iterator: AsyncIteratorProtocol {
-    let updates: UpdateChannel
+    let updates: UpdateChannel<StreamUpdate>
 
     /// The next update; `nil` when the stream is closed.
     public mutating func next() async -> StreamUpdate? { await updates.next() }

@@ -38,16 +38,7 @@ public struct StreamConfiguration: Sendable {
     self.journal = journal
   }
 
-  func url(_ route: ShopRoute) -> String {
-    var base = server
-    while base.hasSuffix("/") { base.removeLast() }
-    return base + route.path
-  }
+  func url(_ route: ShopRoute) -> String { ServerURL.http(server, route.path) }
 
-  func socketURL(_ route: ShopRoute) -> String {
-    let url = url(route)
-    if url.hasPrefix("https:") { return "wss:" + url.dropFirst("https:".count) }
-    if url.hasPrefix("http:") { return "ws:" + url.dropFirst("http:".count) }
-    return url
-  }
+  func socketURL(_ route: ShopRoute) -> String { ServerURL.socket(server, route.path) }
 }

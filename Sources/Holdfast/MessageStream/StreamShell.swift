@@ -10,10 +10,8 @@ actor StreamShell {
   private let store: any TimelineStore
   private let vault: TokenVault
   private let api: ShopAPI
-  private let updates: UpdateChannel
-  private var sockets: [AttemptID: any SocketHandle] = [:]
-  /// Attempts whose handle is not there yet.
-  private var opening: Set<AttemptID> = []
+  private let updates: UpdateChannel<StreamUpdate>
+  private var sockets = Sockets()
   private var tasks: [UInt64: Task<Void, Never>] = [:]
   /// Sockets that say goodbye; the last thing that is waited for.
   private var closing: [UInt64: Task<Void, Never>] = [:]
@@ -28,7 +26,8 @@ actor StreamShell {
 
   init(
     _ configuration: StreamConfiguration, network: any SocketDialer & HTTPClient,
-    store: any TimelineStore, vault: TokenVault, updates: UpdateChannel, clock: any LinkClock
+    store: any TimelineStore, vault: TokenVault, updates: UpdateChannel<StreamUpdate>,
+    clock: any LinkClock
   ) {
     self.configuration = configuration
     self.network = network
@@ -91,10 +90,10 @@ actor StreamShell {
     // It holds the driver, which holds this.
     post = nil
     sluice.open()
-    opening = []
+    let open = sockets.end()
     for task in tasks.values { task.cancel() }
     tasks = [:]
-    for attempt in sockets.keys.sorted() { close(attempt, code: 1000) }
+    for attempt in open { close(attempt, code: 1000) }
     for task in closing.values { await task.value }
     updates.end()
     await vault.end()
@@ -115,7 +114,7 @@ actor StreamShell {
       maxMessageBytes: limits.maxFrameBytes)
     guard let post else { return }
     let (shop, policy) = (configuration.shop, configuration.policy)
-    opening.insert(attempt)
+    sockets.begin(attempt)
     let socket = await network.openInTurns(request) { [vault, sluice, weak self] events in
       if case .failed(let failure) = events.last, policy.verdict(on: failure) == .refresh {
         await vault.refused(text)
@@ -125,17 +124,13 @@ actor StreamShell {
       await post(inputs)
       if case .failed = events.last { await self?.forget(attempt) }
     }
-    // It may have failed, or all may have ended, while it was made.
-    if opening.remove(attempt) != nil { sockets[attempt] = socket }
+    sockets.keep(socket, for: attempt)
   }
 
-  private func forget(_ attempt: AttemptID) {
-    opening.remove(attempt)
-    sockets[attempt] = nil
-  }
+  private func forget(_ attempt: AttemptID) { sockets.forget(attempt) }
 
   private func close(_ attempt: AttemptID, code: UInt16) {
-    guard let socket = sockets.removeValue(forKey: attempt) else { return }
+    guard let socket = sockets.take(attempt) else { return }
     // Closed because its way fell silent or went away: idle REST connections went the same way.
     if code == 1001 {
       start { [network] in

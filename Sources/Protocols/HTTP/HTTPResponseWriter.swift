@@ -9,20 +9,53 @@ public enum HTTPResponseWriter {
     status: Int, headers: [(String, String)], body: [UInt8], keepAlive: Bool,
     omitsBody: Bool = false
   ) -> [UInt8] {
-    let code = min(999, max(100, status))
-    var out: [UInt8] = []
-    out.reserveCapacity(256 + body.count)
-    out.append(contentsOf: "HTTP/1.1 \(code) \(reason(code))\r\n".utf8)
-    var fields = headers.filter { !framing.contains($0.0.lowercased()) }
     // These have no body by definition (RFC 9110 section 6.4.1).
-    let bodyless = code < 200 || code == 204 || code == 304
-    if !bodyless { fields.append(("Content-Length", String(body.count))) }
+    let bodyless = status < 200 || status == 204 || status == 304
+    var out = head(
+      status: status, headers: headers,
+      framing: bodyless ? [] : [("Content-Length", String(body.count))], keepAlive: keepAlive)
+    if !bodyless, !omitsBody { out.append(contentsOf: body) }
+    return out
+  }
+
+  /// The head of a response whose body follows piece by piece, its length unknown.
+  ///
+  /// With `isChunked` the pieces go through `chunk` and end with `lastChunk` (RFC 9112 section
+  /// 7.1); without, which is for HTTP/1.0, the body ends with the connection.
+  public static func streamHead(
+    status: Int, headers: [(String, String)], isChunked: Bool, keepAlive: Bool
+  ) -> [UInt8] {
+    head(
+      status: status, headers: headers,
+      framing: isChunked ? [("Transfer-Encoding", "chunked")] : [], keepAlive: keepAlive)
+  }
+
+  /// One piece of a chunked body; none for no bytes, since an empty chunk would be the last.
+  public static func chunk(_ bytes: [UInt8]) -> [UInt8] {
+    guard !bytes.isEmpty else { return [] }
+    var out: [UInt8] = []
+    out.reserveCapacity(bytes.count + 12)
+    out.append(contentsOf: String(bytes.count, radix: 16).utf8)
+    out += [Text.cr, Text.lf]
+    out.append(contentsOf: bytes)
+    out += [Text.cr, Text.lf]
+    return out
+  }
+
+  /// What ends a chunked body without trailer fields.
+  public static let lastChunk = Array("0\r\n\r\n".utf8)
+
+  private static func head(
+    status: Int, headers: [(String, String)], framing ours: [(String, String)], keepAlive: Bool
+  ) -> [UInt8] {
+    let code = min(999, max(100, status))
+    var out = Array("HTTP/1.1 \(code) \(reason(code))\r\n".utf8)
+    var fields = headers.filter { !framing.contains($0.0.lowercased()) } + ours
     let upgrades = headers.contains { $0.0.lowercased() == "upgrade" }
     let connection = keepAlive ? "keep-alive" : "close"
     fields.append(("Connection", upgrades ? "\(connection), Upgrade" : connection))
     FieldLines.append(fields, to: &out)
     out += [Text.cr, Text.lf]
-    if !bodyless, !omitsBody { out.append(contentsOf: body) }
     return out
   }
 
@@ -83,6 +116,7 @@ public enum HTTPResponseWriter {
     case 414: "URI Too Long"
     case 415: "Unsupported Media Type"
     case 417: "Expectation Failed"
+    case 421: "Misdirected Request"
     case 422: "Unprocessable Content"
     case 426: "Upgrade Required"
     case 428: "Precondition Required"

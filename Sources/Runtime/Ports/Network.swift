@@ -96,11 +96,16 @@ public struct HTTPRequest: Sendable {
   public var timeout: Duration
   /// A longer body fails with `.protocolError`.
   public var maxBodyBytes: Int
+  /// Whether only HTTP/2 (RFC 9113) will do; anything else fails with `.protocolError`.
+  ///
+  /// Such requests share one connection that is kept, and one which that connection lost before any
+  /// answer may be sent again by the adapter, whatever its method.
+  public var requiresHTTP2: Bool
 
   public init(
     method: String, url: String, headers: [(name: String, value: String)] = [],
     query: [(name: String, value: String)] = [], body: [UInt8] = [], timeout: Duration,
-    maxBodyBytes: Int
+    maxBodyBytes: Int, requiresHTTP2: Bool = false
   ) {
     self.method = method
     self.url = url
@@ -109,6 +114,7 @@ public struct HTTPRequest: Sendable {
     self.body = body
     self.timeout = timeout
     self.maxBodyBytes = maxBodyBytes
+    self.requiresHTTP2 = requiresHTTP2
   }
 }
 

@@ -110,10 +110,10 @@ extension RelayOutcome {
 }
 
 extension RelayRefusal {
-  /// Its name, for programs, metrics and logs.
+  /// Its name, for programs, metrics and logs; the first is the original's.
   public var word: String {
     switch self {
-    case .wrongPair: "wrong_pair"
+    case .wrongPair: "invalid_credentials"
     case .lockedOut: "locked_out"
     case .notSignedIn: "not_signed_in"
     case .tokenExpired: "token_expired"
@@ -122,7 +122,7 @@ extension RelayRefusal {
     case .timedOut: "timed_out"
     case .cancelled: "cancelled"
     case .tooManyWaiting: "too_many_waiting"
-    case .malformed: "malformed"
+    case .malformed: "malformed_answer"
     case .answerTooLarge: "answer_too_large"
     case .storeFailed: "store_failed"
     case .stopping: "stopping"

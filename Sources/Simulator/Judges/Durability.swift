@@ -54,10 +54,10 @@ extension Durability: Watch {
 
   /// Everything that the cursor speaks for is there, or a gap says what is not. What is older than
   /// all that is kept comes with the reader's pages: in the order of the log, or by stamp where a
-  /// plain server sorts by it.
+  /// plain server sorts by it; what such a server stamped far back is there before them.
   private mutating func checkCursor(_ facts: Facts) {
     let disk = facts.disk
-    let oldest = disk.ordered.first
+    let oldest = disk.ordered.first { !lateness.isBeyond($0.id) }
     let isPlain = disk.cursor.position == nil
     let byStamp = isPlain && facts.pages == .stamp
     let asked = byStamp ? log[...] : log.drop { disk.messages[$0.id] == nil }
@@ -67,11 +67,23 @@ extension Durability: Watch {
         && !(byStamp && oldest.map { message.key < $0 } ?? false)
         && !(isPlain && lateness.isBeyond(message.id))
         && !disk.hasGap(at: message.key)
+        && !(isPlain && disk.hasGap(near: message.createdAt, within: facts.settings.overlap))
     }
     guard !missing.isEmpty else { return }
     let texts = missing.prefix(5).map(\.text).joined(separator: ", ")
     found.add(
       .early, at: facts.now, "the cursor is beyond \(missing.count) that are not kept (\(texts))")
+  }
+}
+
+extension Disk {
+  /// Whether the reader of a plain server's pages may find it in a hole: ids do not tell the order
+  /// within its last instant, and where it begins stamps may be late by the overlap.
+  fileprivate func hasGap(near time: Timestamp, within overlap: Duration) -> Bool {
+    gaps.contains { gap in
+      time <= gap.before.createdAt
+        && gap.after.map { time >= $0.createdAt.advanced(by: .zero - overlap) } ?? true
+    }
   }
 }
 

@@ -78,7 +78,7 @@ extension LinkFailure {
     case .unreachable, .dns, .refused, .proxy, .captivePortal, .local, .tls, .unavailable,
       .tooManyRequests, .unauthorized, .forbidden, .badRequest, .notFound, .otherStatus,
       .closedNormally, .closedRestart, .closedPolicy, .closedUnauthorized, .closedForbidden,
-      .closedOther:
+      .closedReplaced, .closedOther:
       false
     }
   }

@@ -43,6 +43,8 @@ public actor NetworkLab {
   /// The last number of the phone's address on `wlan0`.
   var wifiHost = 2
   private let suffix: String
+  /// One for each program: one that just began is not in its namespace yet, and not found there.
+  private var killers: [@Sendable () -> Void] = []
 
   /// Builds a lab for `body` and removes it afterwards, however `body` ends.
   public static func with<R: Sendable>(
@@ -82,8 +84,10 @@ public actor NetworkLab {
   public func spawn(
     in place: Place, _ words: [String], environment: [String: String] = [:]
   ) throws -> LabProcess {
-    try LabProcess(
+    let program = try LabProcess(
       ["ip", "netns", "exec", name(of: place)] + words, environment: environment)
+    killers.append { [weak program] in program?.signal(SIGKILL) }
+    return program
   }
 
   /// Gives lines to one `ip` in a place.
@@ -140,6 +144,7 @@ public actor NetworkLab {
   }
 
   private func tearDown() async {
+    for kill in killers { kill() }
     for place in Place.allCases { await Self.remove(name(of: place)) }
   }
 }

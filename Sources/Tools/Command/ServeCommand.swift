@@ -77,13 +77,14 @@ enum ServeCommand {
       ],
       takes: host, port, Shared.data, database, certificate, key, pingInterval, pongTimeout,
       maxMessageBytes, maxPerAddress, postsPerSecond, drainWindow, newEpoch, plain, noStream,
-      Shared.json, action: run)
+      PushOptions.key, PushOptions.keyID, PushOptions.team, PushOptions.topic,
+      PushOptions.service, PushOptions.authority, PushOptions.hook, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     raiseDescriptorLimit()
     let configuration = try configuration(call)
-    let backend = Backend(configuration)
+    let backend = Backend(configuration, pushes: try pushes(call))
     // Before anybody can know that it runs, so that no signal ends it the hard way.
     let signals = ServerSignals()
     let address: BoundAddress
@@ -94,6 +95,18 @@ enum ServeCommand {
     }
     announce(address, configuration, call)
     await serve(backend, until: signals, call)
+  }
+
+  private static func pushes(
+    _ call: Invocation
+  ) throws(CommandFailure) -> (any PushSender)? {
+    let ways = try PushOptions.read(call)
+    do throws(BackendError) {
+      return try ways.open()
+    } catch {
+      guard case .openToOthers(let path) = error else { throw CommandFailure(error) }
+      throw CommandFailure(.failed, error.description, remedy: "run chmod 600 \(path)")
+    }
   }
 
   /// Obeys signals until the backend has ended.

@@ -40,7 +40,8 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
       .unavailable, .closedRestart:
       self = .unreachable
     case .protocolError, .local, .badRequest, .notFound, .tooManyRequests, .serverError,
-      .otherStatus, .closedNormally, .closedPolicy, .closedOther:
+      .otherStatus, .closedNormally, .closedPolicy, .closedReplaced,
+      .closedOther:
       self = .failed
     }
   }

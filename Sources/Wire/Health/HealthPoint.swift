@@ -31,12 +31,13 @@ public struct HealthPoint: Sendable, Hashable, Codable {
 public enum HealthPointValue: Sendable, Hashable, Codable {
   case number(Double)
   case workout(WorkoutTotals)
+  case nutrition(NutritionTotals)
   case text(String)
 }
 
 /// What one training, or all of one span, came to.
 public struct WorkoutTotals: Sendable, Hashable, Codable {
-  /// Such as `RUNNING`; `MIXED` for a span with several.
+  /// Such as `RUNNING`; a span with several has their names in order, between commas.
   public var type: String
   /// Metres.
   public var distance: Double
@@ -45,11 +46,11 @@ public struct WorkoutTotals: Sendable, Hashable, Codable {
   /// Steps taken.
   public var steps: Double
   /// How many trainings there were.
-  public var sessions: Double
+  public var sessions: Int
 
   /// The totals of nothing, by default.
   public init(
-    type: String, distance: Double = 0, energy: Double = 0, steps: Double = 0, sessions: Double = 0
+    type: String, distance: Double = 0, energy: Double = 0, steps: Double = 0, sessions: Int = 0
   ) {
     self.type = type
     self.distance = distance
@@ -59,24 +60,22 @@ public struct WorkoutTotals: Sendable, Hashable, Codable {
   }
 }
 
-/// The answer to a question for samples.
-public struct HealthReply: Sendable, Hashable, Codable {
-  /// As asked.
-  public var query: HealthDataQuery
-  /// By type and source, then by time.
-  public var points: [HealthPoint]
-  /// Whether the points are statistics of spans.
-  public var isAggregated: Bool
-  /// Where to ask on, if not all points fit; `nil` when the answer is whole.
-  public var nextStart: HealthTime?
+/// What somebody ate and drank.
+public struct NutritionTotals: Sendable, Hashable, Codable {
+  /// Kilocalories.
+  public var calories: Double
+  /// Grams.
+  public var protein: Double
+  /// Grams.
+  public var carbs: Double
+  /// Grams.
+  public var fat: Double
 
-  /// A reply; whole by default.
-  public init(
-    query: HealthDataQuery, points: [HealthPoint], isAggregated: Bool, nextStart: HealthTime? = nil
-  ) {
-    self.query = query
-    self.points = points
-    self.isAggregated = isAggregated
-    self.nextStart = nextStart
+  /// The totals of nothing, by default.
+  public init(calories: Double = 0, protein: Double = 0, carbs: Double = 0, fat: Double = 0) {
+    self.calories = calories
+    self.protein = protein
+    self.carbs = carbs
+    self.fat = fat
   }
 }

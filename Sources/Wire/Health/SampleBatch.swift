@@ -30,13 +30,15 @@ public struct HealthBatch: Sendable, Hashable {
   package init(_ samples: some Collection<HealthSample>) {
     precondition(samples.count <= Self.most, "a batch has 65,535 numbers for names")
     self.init()
-    var numbers: [String: UInt16] = [:]
+    // By key, since equal texts of Swift may differ in their bytes.
+    var numbers: [HealthSampleKey: UInt16] = [:]
     func number(_ text: String?) -> UInt16 {
       guard let text else { return HealthRow.none }
-      if let known = numbers[text] { return known }
+      let name = HealthName(text)
+      if let known = numbers[name.key] { return known }
       let fresh = UInt16(names.count)
-      names.append(HealthName(text))
-      numbers[text] = fresh
+      names.append(name)
+      numbers[name.key] = fresh
       return fresh
     }
     for sample in samples {
@@ -79,9 +81,10 @@ public struct HealthBatch: Sendable, Hashable {
 public struct HealthName: Sendable, Hashable {
   /// What it says.
   public let text: String
-  let key: HealthSampleKey
+  /// Made from its bytes: texts of one key are the same to the byte.
+  public let key: HealthSampleKey
 
-  init(_ text: String) {
+  public init(_ text: String) {
     self.text = text
     key = HealthSampleKeyHasher.key(of: text)
   }

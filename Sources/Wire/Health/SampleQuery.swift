@@ -2,15 +2,16 @@ public import LinkCore
 
 /// Which samples a reader wants, and how many at once.
 public struct HealthSampleQuery: Sendable, Hashable {
-  /// HealthKit's identifiers; the answer comes in this order of types. Unknown ones hold nothing.
+  /// HealthKit's identifiers; the answer comes in this order, each once. Unknown ones hold nothing.
   public var types: [String]
   /// Where the span begins: samples that ended before, or at it when they lasted, are left out.
   public var from: Timestamp
-  /// Where the span ends: samples that start at it or later are left out.
+  /// Where the span ends: samples that start at it or later are left out. Nothing lies in a span
+  /// that ends where it begins, or before.
   public var to: Timestamp
   /// The place after which to go on: the `next` of the page before.
   public var after: HealthSamplePlace?
-  /// How many samples a page holds at most.
+  /// How many samples a page holds at most; less than 1 counts as 1.
   public var limit: Int
 
   public init(
@@ -24,9 +25,17 @@ public struct HealthSampleQuery: Sendable, Hashable {
     self.limit = limit
   }
 
+  /// The types that are not done at `after`, each once.
+  public var typesLeft: [String] {
+    var seen: Set<String> = []
+    let types = types.filter { seen.insert($0).inserted }
+    guard let after else { return types }
+    return Array(types.drop { $0 != after.type })
+  }
+
   /// Whether a sample's time lies in the span, at least in part.
   public func covers(start: Timestamp, end: Timestamp) -> Bool {
-    start < to && (start >= from || end > from)
+    from < to && start < to && (start >= from || end > from)
   }
 }
 

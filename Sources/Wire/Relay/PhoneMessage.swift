@@ -13,7 +13,9 @@ public enum PhoneMessage: Sendable, Hashable, Codable {
 }
 
 /// An answer's object as it travels: the backend carries it without understanding it.
-public struct HealthObject: Sendable, Hashable, Codable {
+///
+/// Its description shows none of the health data.
+public struct HealthObject: Sendable, Hashable, Codable, CustomStringConvertible {
   /// Its member `success`.
   public var succeeded: Bool
   /// The JSON object itself.
@@ -23,6 +25,11 @@ public struct HealthObject: Sendable, Hashable, Codable {
   public init(succeeded: Bool, bytes: [UInt8]) {
     self.succeeded = succeeded
     self.bytes = bytes
+  }
+
+  /// Without the data.
+  public var description: String {
+    "\(succeeded ? "answer" : "error") of \(bytes.count) bytes"
   }
 }
 

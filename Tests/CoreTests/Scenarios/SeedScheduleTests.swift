@@ -60,6 +60,15 @@ struct SeedScheduleTests {
     #expect(bench.link.deadline == nil, "nothing goes on behind the user's back")
   }
 
+  @Test func `health relay: a phone that another one replaced does not come back by itself`() {
+    var bench = LinkBench.connected(.healthRelayService)
+    bench.give(.lost(bench.attempt, .closed(code: 4409, reason: "replaced")))
+    #expect(bench.link.status.phase == .failed)
+    bench = LinkBench.connected(.healthRelayService)
+    bench.give(.lost(bench.attempt, .closed(code: 4410, reason: "")))
+    #expect(bench.link.status.phase == .reconnecting)
+  }
+
   @Test func `health relay: an active session that drops gets the same two retries`() {
     var bench = LinkBench.connected(.healthRelayService)
     let lost = bench.seconds

@@ -93,3 +93,29 @@ import Testing
     #expect(throws: HTTPError.self) { try reader.next() }
   }
 }
+
+@Suite struct StreamedResponseTests {
+  private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+  @Test func `a body of unknown length is framed by chunks, or by the end of the connection`() {
+    let fields = [("X", "y"), ("Content-Length", "7"), ("Transfer-Encoding", "gzip")]
+    #expect(
+      text(
+        HTTPResponseWriter.streamHead(
+          status: 200, headers: fields, isChunked: true, keepAlive: true))
+        == "HTTP/1.1 200 OK\r\nX: y\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n"
+    )
+    #expect(
+      text(
+        HTTPResponseWriter.streamHead(
+          status: 200, headers: fields, isChunked: false, keepAlive: false))
+        == "HTTP/1.1 200 OK\r\nX: y\r\nConnection: close\r\n\r\n")
+  }
+
+  @Test(arguments: [(0, ""), (1, "1\r\na\r\n"), (16, "10\r\naaaaaaaaaaaaaaaa\r\n")])
+  func `a chunk tells its size in hexadecimal, and no bytes are no chunk`(count: Int, text: String)
+  {
+    #expect(self.text(HTTPResponseWriter.chunk([UInt8](repeating: 0x61, count: count))) == text)
+    #expect(self.text(HTTPResponseWriter.lastChunk) == "0\r\n\r\n")
+  }
+}

@@ -106,6 +106,54 @@ struct DurabilityTests {
     #expect(script.end() == [Finding(.early, at: .zero, detail)])
   }
 
+  @Test mutating func `a gap of a plain server speaks for all of the instant where it ends`() {
+    script.facts.server = .plain
+    script.facts.pages = .arrival
+    var plain = (1...4).map { Message.number($0, isPlain: true) }
+    // In one instant, and the one whose id comes first came in last.
+    plain[1].createdAt = plain[2].createdAt
+    script.accept([plain[0], plain[2], plain[1], plain[3]])
+    let time = plain[3].createdAt.advanced(by: .seconds(200))
+    let kept = TimelineChange(messages: [plain[0], plain[1]], cursor: Cursor(time: time))
+    script.store(kept)
+    script.store(TimelineChange(gaps: [Gap(after: plain[0].key, before: plain[1].key)]))
+    let detail = "the cursor is beyond 1 that are not kept (m4)"
+    #expect(script.end() == [Finding(.early, at: .zero, detail)])
+  }
+
+  @Test(arguments: [(120, 0), (121, 1)])
+  mutating func `a gap of a plain server begins before its edge by the overlap`(
+    seconds: Int, found: Int
+  ) {
+    script.facts.server = .plain
+    let first = Message.number(1, isPlain: true)
+    let edge = Message.number(200, isPlain: true)
+    let missing = Message.number(200 - seconds, isPlain: true)
+    let newest = Message.number(301, isPlain: true)
+    script.accept([first, missing, edge, newest])
+    let time = newest.createdAt.advanced(by: .seconds(200))
+    script.store(
+      TimelineChange(
+        messages: [first, edge, newest], cursor: Cursor(time: time),
+        gaps: [Gap(after: edge.key, before: newest.key)]))
+    #expect(script.end().count == found)
+  }
+
+  @Test(arguments: [(121, 0), (120, 1)])
+  mutating func `what is stamped far back says nothing of where the reader is`(
+    seconds: Int, found: Int
+  ) {
+    script.facts.server = .plain
+    let newest = Message.number(1000, isPlain: true)
+    let older = Message.number(900, isPlain: true)
+    var own = Message.number(2, isPlain: true)
+    own.createdAt = newest.createdAt.advanced(by: .seconds(-seconds))
+    script.accept([older, newest, own])
+    let time = newest.createdAt.advanced(by: .seconds(200))
+    script.store(TimelineChange(messages: [newest, own], cursor: Cursor(time: time)))
+    #expect(script.end().count == found)
+  }
+
   @Test(arguments: [(120, 1), (121, 0)])
   mutating func `what is stamped before the overlap is not promised`(seconds: Int, found: Int) {
     script.facts.server = .plain

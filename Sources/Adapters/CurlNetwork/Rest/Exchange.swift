@@ -14,8 +14,9 @@ final class Exchange {
   private var headers: [String: String] = [:]
   private var headBytes = 0
   private var body: [UInt8] = []
-  /// What the peer sent too much of, when that ended the transfer.
-  private var excess: String?
+  private let requiresHTTP2: Bool
+  /// What the peer sent that was too much or not what was asked for, when that ended the transfer.
+  private var breach: String?
 
   /// As much as libcurl takes for one field; an answer's head has no reason to be longer.
   private static let maxHeadBytes = 102_400
@@ -32,6 +33,7 @@ final class Exchange {
     self.continuation = continuation
     secrets = Secrets(headers: request.headers, query: request.query)
     maxBodyBytes = request.maxBodyBytes
+    requiresHTTP2 = request.requiresHTTP2
     easy.prepare(address, configuration, share: share, timeout: request.timeout)
     try easy.prepare(request, url: address.url)
     let context = unsafe Unmanaged.passUnretained(self).toOpaque()
@@ -42,7 +44,7 @@ final class Exchange {
   }
 
   func answer(_ result: CURLcode) -> Result<HTTPResponse, LinkFailure> {
-    if let excess { return .failure(.protocolError(detail: excess)) }
+    if let breach { return .failure(.protocolError(detail: breach)) }
     guard result == CURLE_OK else {
       let outcome = easy.outcome(result, phase: easy.exchangePhase, host: address.host)
       return .failure(secrets.clean(outcome.failure))
@@ -57,11 +59,15 @@ final class Exchange {
   private func take(header line: UnsafeRawBufferPointer) -> Bool {
     headBytes += line.count
     guard headBytes <= Self.maxHeadBytes else {
-      excess = "The answer's head is over \(Self.maxHeadBytes) bytes."
+      breach = "The answer's head is over \(Self.maxHeadBytes) bytes."
       return false
     }
     let text = unsafe String(decoding: line, as: UTF8.self)
     if text.hasPrefix("HTTP/") {
+      guard !requiresHTTP2 || text.hasPrefix("HTTP/2") else {
+        breach = "The server does not speak HTTP/2."
+        return false
+      }
       // What came before was an interim answer (RFC 9110 section 15.2).
       headers = [:]
     } else if let colon = text.firstIndex(of: ":") {
@@ -74,7 +80,7 @@ final class Exchange {
 
   private func take(body chunk: UnsafeRawBufferPointer) -> Bool {
     guard chunk.count <= maxBodyBytes - body.count else {
-      excess = "The answer is over \(maxBodyBytes) bytes."
+      breach = "The answer is over \(maxBodyBytes) bytes."
       return false
     }
     unsafe body.append(contentsOf: chunk)
@@ -105,7 +111,9 @@ extension Easy {
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
     set(CURLOPT_ACCEPT_ENCODING, "")
-    if !request.method.isIdempotent {
+    if request.requiresHTTP2 {
+      keepForHTTP2()
+    } else if !request.method.isIdempotent {
       // On a connection that ended while it was kept libcurl repeats a request by itself, although
       // the server may have acted upon it; never on a new one.
       set(CURLOPT_FRESH_CONNECT, 1)
@@ -119,6 +127,13 @@ extension Easy {
       set(CURLOPT_CUSTOMREQUEST, request.method)
     }
     set(headers: try Self.fields(of: request))
+  }
+
+  /// Requests wait for the first one's connection, so that all share it (RFC 9113 section 9.1).
+  private func keepForHTTP2() {
+    set(CURLOPT_PIPEWAIT, 1)
+    // libcurl drops what was idle for two minutes; services ask that the connection be kept.
+    set(CURLOPT_MAXAGE_CONN, 3_600)
   }
 
   private static func fields(of request: HTTPRequest) throws(LinkFailure) -> [String] {

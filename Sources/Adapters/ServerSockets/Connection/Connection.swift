@@ -62,7 +62,7 @@ final class Connection {
     let writing: Interest = isBackedUp ? .write : []
     switch phase {
     case .handshake(let wants): return wants
-    case .exchange(let exchange): return exchange.isReading ? writing.union(.read) : writing
+    case .exchange(let exchange): return writing.union(exchange.wanted)
     case .open(let session): return session.isOver ? writing : writing.union(.read)
     case .leaving: return .write
     case .lingering: return .read
@@ -108,6 +108,8 @@ final class Exchange {
     case reading(Part)
     /// The handler has the request.
     case answering(Question)
+    /// The handler has begun an answer that it writes piece by piece.
+    case streaming(StreamedAnswer)
     /// The answer is on its way.
     case sending(keepAlive: Bool)
   }
@@ -122,6 +124,16 @@ final class Exchange {
     let keepAlive: Bool
     let omitsBody: Bool
     let upgrade: HTTPRequestHead?
+    /// Whether the body of an answer whose length is unknown may go out in chunks.
+    let takesChunks: Bool
+    /// Whether the handler wants to be told at once when the client leaves.
+    var noticesEnd = false
+  }
+
+  /// How the rest of a streamed answer goes out.
+  struct StreamedAnswer {
+    let keepAlive: Bool
+    let isChunked: Bool
   }
 
   var reader: HTTPRequestReader
@@ -142,7 +154,17 @@ final class Exchange {
   var isReading: Bool {
     switch stage {
     case .reading: true
-    case .answering, .sending: false
+    case .answering, .streaming, .sending: false
+    }
+  }
+
+  /// What the poller should watch besides room for what is queued.
+  var wanted: Interest {
+    switch stage {
+    case .reading: .read
+    case .answering(let question): question.noticesEnd ? .end : []
+    case .streaming: .end
+    case .sending: []
     }
   }
 }

@@ -123,7 +123,7 @@ extension SocketHub {
     return (connection, session)
   }
 
-  private func unanswered(_ request: RequestID) -> (Connection, Exchange, Exchange.Question)? {
+  func unanswered(_ request: RequestID) -> (Connection, Exchange, Exchange.Question)? {
     guard let connection = connection(request.connection),
       case .exchange(let exchange) = connection.phase, exchange.number == request.number,
       case .answering(let question) = exchange.stage

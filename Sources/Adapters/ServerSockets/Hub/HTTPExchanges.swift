@@ -38,7 +38,7 @@ extension SocketHub {
     exchange.stage = .answering(
       Exchange.Question(
         keepAlive: head.keepAlive && !isUpgrade, omitsBody: head.method == "HEAD",
-        upgrade: isUpgrade ? head : nil))
+        upgrade: isUpgrade ? head : nil, takesChunks: head.minorVersion >= 1))
     let request = RequestID(connection: connection.id, number: exchange.number)
     guard isUpgrade else { return emit(.request(request, head, body: body)) }
     switch ServerHandshake.accept(head, allowsDeflate: false, extraHeaders: []) {
@@ -72,14 +72,18 @@ extension SocketHub {
     touch(connection)
   }
 
-  /// The answer is out: the next request may be read.
+  /// What was queued is out: the next request may be read once that was the whole answer.
   func sent(_ connection: Connection, _ exchange: Exchange) {
-    guard case .sending(let keepAlive) = exchange.stage else { return }
-    guard keepAlive, stopsAt == nil else { return leave(connection) }
-    exchange.stage = .reading(.nothing)
-    limit(connection, to: configuration.idleKeepAlive)
-    advance(connection, exchange)
-    rememberUnread(connection)
+    switch exchange.stage {
+    case .reading, .answering: return
+    case .streaming: return limit(connection, to: nil)
+    case .sending(let keepAlive):
+      guard keepAlive, stopsAt == nil else { return leave(connection) }
+      exchange.stage = .reading(.nothing)
+      limit(connection, to: configuration.idleKeepAlive)
+      advance(connection, exchange)
+      rememberUnread(connection)
+    }
   }
 
   /// A request that never comes whole is answered 408 (RFC 9110 section 15.5.9).
@@ -88,7 +92,7 @@ extension SocketHub {
     case .reading(.nothing): leave(connection)
     case .reading(.head), .reading(.body):
       refuse(connection, exchange, HTTPError(status: 408, detail: "request took too long"))
-    case .answering, .sending: destroy(connection, as: .ended)
+    case .answering, .streaming, .sending: destroy(connection, as: .ended)
     }
   }
 }

@@ -30,6 +30,10 @@ extension SocketHub {
     if readiness.isBroken, !readiness.isReadable {
       return destroy(connection, as: .reset(detail: "hung up"))
     }
+    // Only an exchange that waits for its answer asks for this, and reads nothing meanwhile.
+    if readiness.isEnded, connection.watched.contains(.end) {
+      return destroy(connection, as: .ended)
+    }
     if readiness.isReadable || connection.isShakingHands { receive(on: connection) }
     if readiness.isWritable || (connection.tls != nil && connection.isBackedUp) {
       pump(connection)

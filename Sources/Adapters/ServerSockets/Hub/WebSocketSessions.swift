@@ -90,10 +90,10 @@ extension Session {
 }
 
 extension Exchange {
-  /// The request that the handler has and has not answered.
+  /// The request that the handler has and has not answered to its end.
   func unanswered(on connection: ConnectionID) -> RequestID? {
     switch stage {
-    case .answering: RequestID(connection: connection, number: number)
+    case .answering, .streaming: RequestID(connection: connection, number: number)
     case .reading, .sending: nil
     }
   }

@@ -7,9 +7,12 @@ struct Interest: OptionSet {
   let rawValue: UInt8
   static let read = Interest(rawValue: 1)
   static let write = Interest(rawValue: 2)
+  /// The client shut its side of the stream (EPOLLRDHUP).
+  static let end = Interest(rawValue: 4)
 
   fileprivate var flags: UInt32 {
     (contains(.read) ? EPOLLIN.rawValue : 0) | (contains(.write) ? EPOLLOUT.rawValue : 0)
+      | (contains(.end) ? EPOLLRDHUP.rawValue : 0)
   }
 }
 
@@ -18,6 +21,8 @@ struct Readiness {
   let token: UInt64
   let isReadable: Bool
   let isWritable: Bool
+  /// The client shut its side, told to those that asked for it.
+  let isEnded: Bool
   /// The connection is gone in both directions (EPOLLHUP, EPOLLERR).
   let isBroken: Bool
 }
@@ -73,6 +78,7 @@ struct Readiness {
         token: unsafe event.data.u64,
         isReadable: flags & EPOLLIN.rawValue != 0,
         isWritable: flags & EPOLLOUT.rawValue != 0,
+        isEnded: flags & EPOLLRDHUP.rawValue != 0,
         isBroken: flags & (EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0)
     }
   }

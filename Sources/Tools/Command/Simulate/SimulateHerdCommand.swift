@@ -7,7 +7,7 @@ import LinkWire
 enum SimulateHerdCommand {
   private static let clients = Parameter.option(
     "clients", .integer("N", 1...5_000_000), default: 100_000,
-    "how many are connected when it begins; 2 GB of memory for each million")
+    "how many are connected when it begins; 1 GB of memory for each million")
   private static let policy = Parameter.option(
     "policy", .text("NAME|FILE"), default: LinkPolicy.messageStream.name,
     "what they go by: a policy's name, or a JSON file as `policy check` takes it")

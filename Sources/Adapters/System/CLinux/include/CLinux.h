@@ -6,6 +6,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sched.h>
+#include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
@@ -15,4 +16,5 @@
 // Declared by the C library for _GNU_SOURCE only.
 int setns(int descriptor, int kind);
 int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
 #endif

@@ -1,0 +1,100 @@
+import CommandKit
+import Holdfast
+import LinkCore
+import LinkRuntime
+import LinkWire
+import MessageStream
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// `holdfast-bench follow`: an app's stream in a process of its own, told line by line.
+///
+/// Each line begins with the monotonic clock in nanoseconds, which all processes of a machine share.
+enum FollowCommand {
+  private static let server = Parameter<String>.operand(.text("URL"), "the server")
+  private static let token = Parameter<String>.option(
+    "token", .text("TOKEN"), default: "bench", "what the server asks for")
+  private static let shop = Parameter<String>.option(
+    "shop", .text("SHOP"), default: "bench", "whose messages are wanted")
+  private static let authorities = Parameter<String?>.optional(
+    "authorities", .text("FILE"), "a PEM file of authorities to trust")
+  private static let data = Parameter<String?>.optional(
+    "data", .text("DIR"), "where messages are kept; in memory without it")
+  private static let settings = Parameter<[String]>.repeated(
+    "set", .text("KEY=VALUE"), "change a number of the policy")
+
+  static var command: Command {
+    Command(
+      "follow", "follow a shop and tell when each thing happened",
+      examples: [.init("holdfast-bench follow http://127.0.0.1:8787 --token T", "one shop")],
+      takes: server, token, shop, authorities, data, settings, action: run)
+  }
+
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    do {
+      let stream = try await open(call)
+      for await update in stream {
+        for line in lines(update) { call.console.line("\(monotonic()) \(line)") }
+      }
+    } catch {
+      throw CommandFailure(.failed, "cannot follow: \(error)")
+    }
+  }
+
+  private static func open(_ call: Invocation) async throws -> ShopStream {
+    guard let shop = ShopID(call[shop]) else { throw Unavailable("no shop has such an id") }
+    let changes = call[settings].map { word in
+      let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+      return (key: parts.first ?? "", value: parts.last ?? "")
+    }
+    let store: any TimelineStore =
+      if let folder = call[data] { try await Platform.store(in: folder) } else {
+        Platform.memoryStore()
+      }
+    let host = call[server].split(separator: "/").dropFirst().first ?? "127.0.0.1"
+    let streams = ShopStreams(
+      StreamEnvironment(
+        network: try Platform.network(
+          authorities: call[authorities], proxy: "", allowsPlaintext: true),
+        store: store,
+        reachability: Platform.reachability(of: String(host.prefix { $0 != ":" })),
+        lifecycle: AlwaysForeground(), tokens: FixedToken(call[token])))
+    return try await streams.open(
+      StreamConfiguration(
+        server: call[server], shop: shop, policy: try LinkPolicy.messageStream.setting(changes)))
+  }
+
+  private static func lines(_ update: StreamUpdate) -> [String] {
+    switch update {
+    case .status(let status):
+      ["status \(status.state.rawValue) \(status.reason.map(word) ?? "-")"]
+    case .messages(let messages, via: let way):
+      messages.map { "message \(way.rawValue) \($0.text)" }
+    case .notice(.security(let failure)): ["security \(word(failure))"]
+    case .edited, .gap, .gapClosed, .outbox, .outboxDone, .history, .notice: []
+    }
+  }
+
+  private static func word(_ reason: LinkStatus.Reason) -> String {
+    switch reason {
+    case .failure(let failure), .exhausted(let failure): word(failure)
+    case .obstacle, .signIn, .ended, .settling: "other"
+    }
+  }
+
+  /// The class of a failure; of TLS also the cause.
+  private static func word(_ failure: LinkFailure) -> String {
+    guard case .tls(let reason, _) = failure else { return failure.failureClass.rawValue }
+    return "tls.\(reason.rawValue)"
+  }
+
+  private static func monotonic() -> Int64 {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+}

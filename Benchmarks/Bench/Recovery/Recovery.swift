@@ -1,0 +1,76 @@
+import HoldfastTestKit
+
+/// From "path restored" to "timeline whole", in round trips of 100 ms, beside the least that the
+/// protocol needs and beside clients that people use.
+enum Recovery {
+  /// What befalls the path, as `Benchmarks/recovery/recovery.py` knows it.
+  enum Trouble: String, CaseIterable {
+    case cut, handover
+    case halfOpen = "half-open"
+    case restart, relaunch
+
+    var hasPeers: Bool { self != .relaunch }
+
+    /// What passes by policy before there can be a try.
+    var wait: String {
+      switch self {
+      case .cut, .relaunch: ""
+      case .handover: "; the seed lets a new network settle for 2 s, which are 20"
+      case .halfOpen: "; 2 s of silence, which are 20, tell that it is dead"
+      case .restart: "; tries go on by the schedule, whether the server is back or not"
+      }
+    }
+  }
+
+  static func benchmarks(isFull: Bool) -> [Benchmark] {
+    let ways = isFull ? [false, true] : [true]
+    return ways.flatMap { isTLS in
+      let all = rounds(Trouble.allCases, isTLS: isTLS)
+      return Trouble.allCases.flatMap { trouble in
+        benchmarks(trouble, isFull ? rounds([trouble], isTLS: isTLS) : all, isTLS: isTLS)
+      }
+    }
+  }
+
+  /// Waiting is nearly all that they do, so several can play at once.
+  private static func rounds(_ troubles: [Trouble], isTLS: Bool) -> Rounds {
+    Rounds {
+      try await withThrowingTaskGroup(of: Rounds.Figures.self) { group in
+        for trouble in troubles {
+          group.addTask { try await RecoveryRig(trouble: trouble, isTLS: isTLS).play() }
+        }
+        return try await group.reduce(into: [:]) { $0.merge($1) { $1 } }
+      }
+    }
+  }
+
+  private static func benchmarks(
+    _ trouble: Trouble, _ rounds: Rounds, isTLS: Bool
+  ) -> [Benchmark] {
+    let name = "recovery-\(trouble.rawValue)\(isTLS ? "" : "-plain")"
+    let least = isTLS ? 3.0 : 2
+    func contender(_ client: RecoveryRig.Client, tried: Bool) -> Contender {
+      rounds.contender(
+        client.title, figure: RecoveryRig.figure(trouble, client, tried: tried))
+    }
+    let peers: [RecoveryRig.Client] = trouble.hasPeers ? [.websockets, .socketio] : []
+    let words = isTLS ? "over TLS 1.3, 50 ms each way" : "without TLS, 50 ms each way"
+    return [
+      Benchmark(
+        name: name,
+        question: "\(trouble.rawValue): path restored to timeline whole, \(words)\(trouble.wait)",
+        unit: "round trips", better: .less, subject: contender(.holdfast, tried: false),
+        peers: peers.map { contender($0, tried: false) }, rounds: (1, 5)),
+      Benchmark(
+        name: "\(name)-try",
+        question: "\(trouble.rawValue): first packet of the try to timeline whole, \(words)",
+        unit: "round trips", better: .less, subject: contender(.holdfast, tried: true),
+        peers: [
+          Contender(
+            name: "the least: connect, \(isTLS ? "TLS, " : "")one request",
+            aim: (least + 1) / least
+          ) { least }
+        ] + peers.map { contender($0, tried: true) }, rounds: (1, 5)),
+    ]
+  }
+}

@@ -1,0 +1,266 @@
+"""From "path restored" to "timeline whole", over a path of 50 ms each way, for three clients at once.
+
+    recovery.py HOLDFAST-BENCH TROUBLE [--tls]
+
+Holdfast, the reconnecting iterator of `websockets` and `python-socketio` follow a shop of their own each
+while somebody posts 50 messages a second to all three, and meet the same trouble in the same moment:
+
+    cut       nothing passes for a second; then the phone's sockets are reset, and the path is there again
+    handover  nothing passes for a second; then Wi-Fi goes, and the other way out is the only one
+    half-open the path forgets its flows and drops their packets without a word; new ones pass
+    restart   the servers are killed, and are there again after half a second
+    relaunch  the program is killed, and started again after a second, over what it had kept (ours only)
+
+All take two seconds of silence for a dead link. Prints one JSON object for each client: round trips to
+the whole timeline from the restored path (`whole`) and from the first packet of the try (`tried`), and
+how many messages were lost and shown twice. A client that catches up is whole when it has shown what it
+missed; one that does not is taken as whole when it is connected again.
+"""
+
+import ctypes
+import http.client
+import json
+import os
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from path import CLONE_NEWNET, ONE_WAY, ROUND_TRIP, SERVER, Path, ip
+
+PATIENCE = 2.0
+# So that what is missed fits into one page of 100.
+PAUSE = 1 / 15
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Follower:
+    """A client's process, and when it said what."""
+
+    def __init__(self, path: Path, words: list[str]) -> None:
+        self.opened: list[float] = []
+        self.shown: list[tuple[float, str]] = []
+        self.is_open = False
+        self.changed = threading.Condition()
+        self.process = path.start(path.phone, words)
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self) -> None:
+        for line in self.process.stdout:
+            at, kind, *rest = line.split()
+            with self.changed:
+                if kind == "message":
+                    self.shown.append((int(at) / 1e9, rest[-1]))
+                elif kind == "open" or rest[:1] == ["CONNECTED"]:
+                    if not self.is_open:
+                        self.opened.append(int(at) / 1e9)
+                    self.is_open = True
+                else:
+                    self.is_open = False
+                self.changed.notify_all()
+
+    def opens(self, since: float, patience: float) -> float | None:
+        """When it was connected, after a time; nothing when it was not in time."""
+        with self.changed:
+            self.changed.wait_for(lambda: any(at > since for at in self.opened), patience)
+            return min((at for at in self.opened if at > since), default=None)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+class Shop:
+    """A server, whoever posts to it, and what it took."""
+
+    def __init__(self, path: Path, words: list[str], port: int, route: str, is_tls: bool) -> None:
+        self.path, self.words, self.port, self.route, self.is_tls = path, words, port, route, is_tls
+        self.token = ""
+        self.acknowledged: list[tuple[float, str]] = []
+        self.may_post = threading.Event()
+        self.is_over = False
+        self.start()
+        self.poster = threading.Thread(target=self.post, daemon=True)
+        self.poster.start()
+
+    def start(self) -> None:
+        self.process = self.path.start(self.path.net, self.words)
+        if self.process.stdout.readline().startswith("http"):
+            self.token = self.process.stdout.readline().strip()
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def post(self) -> None:
+        with open(f"/run/netns/{self.path.net}", "rb") as space:
+            ctypes.CDLL(None).setns(space.fileno(), CLONE_NEWNET)
+        connection, number = None, 0
+        while not self.is_over:
+            self.may_post.wait()
+            number += 1
+            try:
+                if connection is None:
+                    connection = self.connect()
+                text = f"m{number}"
+                body = json.dumps({"shop_id": "bench", "message": text}) if self.token else text
+                connection.request("POST", self.route, body, {
+                    "Authorization": f"Bearer {self.token}", "Content-Type": "application/json"})
+                answer = connection.getresponse()
+                answer.read()
+                if answer.status in (200, 201):
+                    self.acknowledged.append((time.monotonic(), text))
+            except OSError:
+                connection = None
+            except http.client.HTTPException:
+                connection = None
+            time.sleep(PAUSE)
+
+    def connect(self) -> http.client.HTTPConnection:
+        if not self.is_tls:
+            return http.client.HTTPConnection(SERVER, self.port, timeout=2)
+        # It stands beside the server; whom it trusts is not what is measured.
+        return http.client.HTTPSConnection(
+            SERVER, self.port, timeout=2, context=ssl._create_unverified_context())
+
+
+class Rig:
+    """Three clients with a server each."""
+
+    def __init__(self, path: Path, program: str, folder: str, is_tls: bool) -> None:
+        self.path, self.folder = path, folder
+        tls = [f"{folder}/server.pem", f"{folder}/server.key"] if is_tls else []
+        if is_tls:
+            make_certificate(folder)
+        http_, ws = ("https", "wss") if is_tls else ("http", "ws")
+        backend = [program, "shop-server", "--host", SERVER, "--ping-interval", "1s"]
+        if is_tls:
+            backend += ["--tls-cert", tls[0], "--tls-key", tls[1]]
+        route = "/api/v1/auth/shops/messages"
+        self.shops = {
+            "holdfast": Shop(
+                path, [*backend, "--port", "7001", "--data", f"{folder}/a"], 7001, route, is_tls),
+            "websockets": Shop(
+                path, [*backend, "--port", "7002", "--data", f"{folder}/b"], 7002, route, is_tls),
+            "socketio": Shop(
+                path, [sys.executable, f"{HERE}/socketio_server.py", SERVER, "7003", str(PATIENCE), *tls],
+                7003, "/post", is_tls),
+        }
+        authorities = tls[0] if is_tls else "none"
+        trust = ["--authorities", authorities] if is_tls else []
+        self.words = {
+            "holdfast": [
+                program, "follow", f"{http_}://{SERVER}:7001", "--token", self.shops["holdfast"].token,
+                "--data", f"{folder}/phone", "--set", f"liveness.silence={PATIENCE:g}s", *trust],
+            "websockets": [
+                sys.executable, f"{HERE}/websockets_client.py", f"{ws}://{SERVER}:7002/api/v1/auth/shops/bench/messages/stream",
+                self.shops["websockets"].token, authorities, str(PATIENCE)],
+            "socketio": [
+                sys.executable, f"{HERE}/socketio_client.py", f"{http_}://{SERVER}:7003", authorities],
+        }
+        self.followers = {name: Follower(path, words) for name, words in self.words.items()}
+        # Those that a relaunch ended.
+        self.former: list[Follower] = []
+        self.restored = {name: 0.0 for name in self.words}
+        for name, follower in self.followers.items():
+            if follower.opens(0.0, 20) is None:
+                raise RuntimeError(f"{name} never connected")
+        self.post(True)
+        time.sleep(1)
+
+    def post(self, is_on: bool) -> None:
+        for shop in self.shops.values():
+            shop.may_post.set() if is_on else shop.may_post.clear()
+
+    def restore(self) -> None:
+        self.restored = {name: time.monotonic() for name in self.words}
+
+    def cut(self) -> None:
+        self.block()
+        self.path.ways[0].is_blocked = False
+        self.restore()
+        self.path.kill_sockets()
+
+    def handover(self) -> None:
+        self.block()
+        self.restore()
+        ip("-n", self.path.phone, "link", "set", "wlan0", "down")
+
+    def block(self) -> None:
+        self.path.ways[0].is_blocked = True
+        time.sleep(1)
+
+    def half_open(self) -> None:
+        self.path.ways[0].forget()
+        self.restore()
+
+    def restart(self) -> None:
+        self.post(False)
+        time.sleep(0.1)
+        for shop in self.shops.values():
+            shop.kill()
+        time.sleep(0.5)
+        for name, shop in self.shops.items():
+            shop.start()
+            self.restored[name] = time.monotonic()
+        self.post(True)
+
+    def relaunch(self) -> None:
+        for name in ("websockets", "socketio"):
+            self.followers.pop(name).kill()
+        self.former.append(self.followers["holdfast"])
+        self.former[0].kill()
+        time.sleep(1)
+        self.restore()
+        self.followers["holdfast"] = Follower(self.path, self.words["holdfast"])
+
+    def play(self, trouble: str) -> list[dict]:
+        began = time.monotonic()
+        getattr(self, trouble.replace("-", "_"))()
+        opened = {name: f.opens(self.restored[name], 30) for name, f in self.followers.items()}
+        time.sleep(1)
+        self.post(False)
+        time.sleep(1)
+        return [self.result(name, began, opened[name]) for name in self.followers]
+
+    def result(self, name: str, began: float, opened: float | None) -> dict:
+        follower, shop, restored = self.followers[name], self.shops[name], self.restored[name]
+        shown = dict((text, at) for at, text in reversed(follower.shown))
+        kept = {text for former in self.former for _, text in former.shown}
+        if opened is None:
+            return {"client": name, "obstacle": "did not connect again within 30 s"}
+        missed = [text for at, text in shop.acknowledged if began - 0.2 < at < opened - ONE_WAY]
+        whole = max([opened, *(shown[text] for text in missed if text in shown)])
+        tried = self.path.syn(shop.port, restored - ONE_WAY)
+        return {
+            "client": name,
+            "whole": (whole - restored) / ROUND_TRIP,
+            "tried": (whole - tried) / ROUND_TRIP if tried else None,
+            "missed": len(missed),
+            "lost": sum(text not in shown and text not in kept for _, text in shop.acknowledged),
+            "twice": len(follower.shown) - len(shown),
+        }
+
+
+def make_certificate(folder: str) -> None:
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+         "-subj", "/CN=server", "-addext", f"subjectAltName=IP:{SERVER}", "-days", "2",
+         "-keyout", f"{folder}/server.key", "-out", f"{folder}/server.pem"],
+        check=True, capture_output=True)
+
+
+def main(program: str, trouble: str, *flags: str) -> None:
+    with tempfile.TemporaryDirectory() as folder, Path() as path:
+        rig = Rig(path, program, folder, "--tls" in flags)
+        for result in rig.play(trouble):
+            print(json.dumps(result), flush=True)
+        for shop in rig.shops.values():
+            shop.is_over = True
+            shop.may_post.set()
+
+
+main(os.path.abspath(sys.argv[1]), *sys.argv[2:])

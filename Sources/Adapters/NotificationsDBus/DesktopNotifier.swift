@@ -1,0 +1,182 @@
+#if os(Linux)
+  import CSystemd
+  public import LinkRuntime
+  import LinuxBus
+
+  /// Shows notifications on the desktop of the user's session (Desktop Notifications
+  /// Specification 1.2, org.freedesktop.Notifications).
+  ///
+  /// Calls wait at most two seconds for the desktop, on a queue of their own. A desktop that went
+  /// away is looked for again each time.
+  public actor DesktopNotifier: Notifier {
+    private let executor = QueueExecutor(label: "holdfast.notifications")
+    private let application: String
+    private let address: String?
+    private var desktop: Desktop?
+    /// The desktop's number for what is shown.
+    private var shown: UInt32?
+
+    /// Runs apart from other tasks, since the bus blocks.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+      unsafe executor.asUnownedSerialExecutor()
+    }
+
+    /// - Parameters:
+    ///   - application: Who notifies, for people.
+    ///   - address: A D-Bus address; `nil` is the bus of the user's session.
+    public init(application: String, address: String? = nil) {
+      self.application = application
+      self.address = address
+    }
+
+    /// Shows it, or changes the one that is shown; false when there is no desktop.
+    public func show(_ notification: HostNotification) -> Bool {
+      do throws(BusFailure) {
+        let desktop = try connected()
+        shown = try desktop.notify(notification, of: application, replacing: shown ?? 0)
+        return true
+      } catch {
+        (desktop, shown) = (nil, nil)
+        return false
+      }
+    }
+
+    /// Takes it away; one that the user dismissed is gone already.
+    public func remove() {
+      guard let number = shown else { return }
+      shown = nil
+      do throws(BusFailure) {
+        try desktop?.close(number)
+      } catch {
+        desktop = nil
+      }
+    }
+
+    private func connected() throws(BusFailure) -> Desktop {
+      if let desktop { return desktop }
+      let found = try Desktop(address: address)
+      desktop = found
+      return found
+    }
+  }
+
+  /// The calls of org.freedesktop.Notifications; for one thread at a time.
+  @safe private final class Desktop {
+    private let connection: BusConnection
+    private static let name = "org.freedesktop.Notifications"
+    private static let path = "/org/freedesktop/Notifications"
+    /// Two seconds, in sd-bus's microseconds.
+    private static let timeout: UInt64 = 2_000_000
+
+    init(address: String?) throws(BusFailure) {
+      connection = try BusConnection(address: address, or: .session)
+    }
+
+    func notify(
+      _ notification: HostNotification, of application: String, replacing number: UInt32
+    ) throws(BusFailure) -> UInt32 {
+      var message = try Message(connection, "Notify")
+      try message.append(application)
+      try message.append(number)
+      try message.append("")  // no icon
+      try message.append(notification.title)
+      try message.append(notification.body)
+      try message.appendEmptyArray(of: "s")  // no actions
+      try message.appendLowUrgency()
+      try message.append(Int32(0))  // it never expires
+      let reply = try message.call(connection, timeout: Self.timeout)
+      return try reply.number()
+    }
+
+    func close(_ number: UInt32) throws(BusFailure) {
+      var message = try Message(connection, "CloseNotification")
+      try message.append(number)
+      _ = try message.call(connection, timeout: Self.timeout)
+    }
+
+    /// A call or its reply, released when dropped.
+    @safe private struct Message: ~Copyable {
+      private var raw: OpaquePointer?
+
+      init(_ connection: BusConnection, _ member: String) throws(BusFailure) {
+        try BusFailure.check(
+          unsafe sd_bus_message_new_method_call(
+            connection.bus, &raw, Desktop.name, Desktop.path, Desktop.name, member), member)
+      }
+
+      private init(reply: OpaquePointer?) {
+        unsafe raw = reply
+      }
+
+      deinit {
+        unsafe sd_bus_message_unref(raw)
+      }
+
+      mutating func append(_ text: String) throws(BusFailure) {
+        // A text of D-Bus holds no zero byte.
+        let result = unsafe text.replacing("\0", with: " ").withCString {
+          unsafe sd_bus_message_append_basic(raw, Self.code("s"), $0)
+        }
+        try BusFailure.check(result, "append")
+      }
+
+      mutating func append(_ number: UInt32) throws(BusFailure) {
+        var number = number
+        try BusFailure.check(
+          unsafe sd_bus_message_append_basic(raw, Self.code("u"), &number), "append")
+      }
+
+      mutating func append(_ number: Int32) throws(BusFailure) {
+        var number = number
+        try BusFailure.check(
+          unsafe sd_bus_message_append_basic(raw, Self.code("i"), &number), "append")
+      }
+
+      mutating func appendEmptyArray(of type: String) throws(BusFailure) {
+        try open("a", type)
+        try close()
+      }
+
+      /// The hints: an urgency of 0, so that nothing rings.
+      mutating func appendLowUrgency() throws(BusFailure) {
+        var urgency: UInt8 = 0
+        try open("a", "{sv}")
+        try open("e", "sv")
+        try append("urgency")
+        try open("v", "y")
+        try BusFailure.check(
+          unsafe sd_bus_message_append_basic(raw, Self.code("y"), &urgency), "append")
+        for _ in 0..<3 { try close() }
+      }
+
+      borrowing func call(
+        _ connection: BusConnection, timeout: UInt64
+      ) throws(BusFailure) -> Message {
+        var reply: OpaquePointer?
+        try BusFailure.check(
+          unsafe sd_bus_call(connection.bus, raw, timeout, nil, &reply), "call")
+        return unsafe Message(reply: reply)
+      }
+
+      borrowing func number() throws(BusFailure) -> UInt32 {
+        var number: UInt32 = 0
+        try BusFailure.check(
+          unsafe sd_bus_message_read_basic(raw, Self.code("u"), &number), "read")
+        return number
+      }
+
+      private func open(_ kind: Unicode.Scalar, _ content: String) throws(BusFailure) {
+        try BusFailure.check(
+          unsafe sd_bus_message_open_container(raw, Self.code(kind), content), "open")
+      }
+
+      private func close() throws(BusFailure) {
+        try BusFailure.check(unsafe sd_bus_message_close_container(raw), "close")
+      }
+
+      private static func code(_ type: Unicode.Scalar) -> CChar {
+        CChar(bitPattern: UInt8(ascii: type))
+      }
+    }
+  }
+#endif

@@ -1,0 +1,171 @@
+public import LinkCore
+public import LinkRuntime
+public import LinkWire
+import Synchronization
+
+/// How a team's app is pushed to.
+public struct APNsConfiguration: Sendable, Hashable {
+  /// The key's id, 10 characters; goes into each token's header.
+  public var keyID: String
+  /// The team's id, 10 characters; the token's issuer.
+  public var team: String
+  /// The app's bundle id; an address that names another one is refused.
+  public var topic: String
+  /// Where the services are, without a slash at the end.
+  public var services: [APNsAddress.Environment: String]
+  /// Time for one exchange; a push takes two at the most.
+  public var timeout: Duration
+
+  /// Apple's services; a `service` of one's own takes the place of both.
+  public init(
+    keyID: String, team: String, topic: String, service: String? = nil,
+    timeout: Duration = .seconds(10)
+  ) {
+    (self.keyID, self.team, self.topic, self.timeout) = (keyID, team, topic, timeout)
+    services = [
+      .production: service ?? "https://api.push.apple.com",
+      .sandbox: service ?? "https://api.sandbox.push.apple.com",
+    ]
+  }
+}
+
+/// Wakes an app through Apple's push service: HTTP/2, one kept connection, a signed token.
+///
+/// The push is silent and says nothing but that there is something to fetch. After an answer that
+/// asks for patience, or none at all, pushes are held back by a growing wait and never queued.
+public final class APNsSender: PushSender {
+  private let configuration: APNsConfiguration
+  private let network: any HTTPClient
+  private let clock: any LinkClock
+  private let state: Mutex<State>
+
+  /// - Parameters:
+  ///   - network: Must honour `requiresHTTP2`.
+  ///   - chance: Spreads the waits.
+  public init(
+    _ configuration: APNsConfiguration, key: ProviderKey, network: any HTTPClient,
+    clock: any LinkClock = BootClock(), chance: Chance
+  ) {
+    self.configuration = configuration
+    self.network = network
+    self.clock = clock
+    let tokens = ProviderTokens(key: key, keyID: configuration.keyID, team: configuration.team)
+    var chance = chance
+    let patience = Patience(chance: Chance(seed: chance.next()))
+    state = Mutex(State(tokens: tokens, patience: patience, chance: chance))
+  }
+
+  /// Sends one push; of a token that expired on the way it makes a new one, once.
+  public func send(_ push: Push) async -> PushOutcome {
+    guard case .apns(let address) = push.address,
+      let service = configuration.services[address.environment]
+    else { return .failed(cause: "the address is none of Apple's push service") }
+    guard address.topic ?? configuration.topic == configuration.topic else {
+      return .failed(cause: "the address is of another app")
+    }
+    return await attempt(push, at: "\(service)/3/device/\(address.token)", address.token)
+  }
+
+  private func attempt(
+    _ push: Push, at url: String, _ device: String, isSecond: Bool = false
+  ) async -> PushOutcome {
+    let token: String
+    switch admit(device) {
+    case .success(let granted): token = granted
+    case .failure(let refusal): return refusal.outcome
+    }
+    let sent = clock.now
+    let answer = await exchange(request(push, to: url, token: token))
+    if let outcome = settle(answer, device, token: token, sent: sent, isSecond: isSecond) {
+      return outcome
+    }
+    return await attempt(push, at: url, device, isSecond: true)
+  }
+
+  private struct Refusal: Error {
+    var outcome: PushOutcome
+  }
+
+  private func admit(_ device: String) -> Result<String, Refusal> {
+    state.withLock { state in
+      let now = clock.now
+      if let wait = state.patience.wait(at: now) ?? state.holds.wait(device, at: now) {
+        return .failure(Refusal(outcome: .tooMany(retryAfter: wait)))
+      }
+      guard let token = state.tokens.token(at: now, wall: clock.wall) else {
+        return .failure(Refusal(outcome: .failed(cause: "the key could not sign")))
+      }
+      return .success(token)
+    }
+  }
+
+  private func exchange(_ request: HTTPRequest) async -> APNsAnswer {
+    do throws(LinkFailure) {
+      return APNsAnswer(try await network.send(request))
+    } catch {
+      // A connection that no longer carries anything would be taken for the next push too.
+      if case .timeout = error { await network.forgetConnections() }
+      return .failing(cause: "APNs gave no answer: \(error.failureClass.rawValue)")
+    }
+  }
+
+  /// `nil` means once more, with another token; never the second time.
+  private func settle(
+    _ answer: APNsAnswer, _ device: String, token: String, sent: Instant, isSecond: Bool
+  ) -> PushOutcome? {
+    let now = clock.now
+    return state.withLock { state in
+      switch answer {
+      case .busy(let wish):
+        return .tooMany(retryAfter: state.patience.failed(sent: sent, at: now, wish: wish))
+      case .failing(let cause):
+        _ = state.patience.failed(sent: sent, at: now, wish: nil)
+        return .failed(cause: cause)
+      case .taken, .gone, .tokenExpired, .tooManyForDevice, .refused:
+        state.patience.succeeded(sent: sent)
+        return state.outcome(of: answer, device, token: token, at: now, isSecond: isSecond)
+      }
+    }
+  }
+
+  private func request(_ push: Push, to url: String, token: String) -> HTTPRequest {
+    HTTPRequest(
+      method: "POST", url: url,
+      headers: [
+        ("authorization", "bearer \(token)"), ("apns-topic", configuration.topic),
+        ("apns-push-type", "background"), ("apns-priority", "5"),
+        ("apns-expiration", "\(push.expiresAt.seconds)"), ("apns-collapse-id", push.collapseID),
+        ("content-type", "application/json"),
+      ],
+      body: Array(#"{"aps":{"content-available":1}}"#.utf8), timeout: configuration.timeout,
+      maxBodyBytes: 4_096, requiresHTTP2: true)
+  }
+}
+
+/// What the sender remembers between pushes.
+private struct State {
+  var tokens: ProviderTokens
+  var patience: Patience
+  var holds = Holds()
+  var chance: Chance
+
+  /// What an answer that the service was able to give comes to; `nil` for once more.
+  mutating func outcome(
+    of answer: APNsAnswer, _ device: String, token: String, at now: Instant, isSecond: Bool
+  ) -> PushOutcome? {
+    switch answer {
+    case .taken: return .delivered
+    case .gone: return .gone
+    case .refused(let cause), .failing(let cause): return .failed(cause: cause)
+    case .busy(let wish): return .tooMany(retryAfter: wish ?? .zero)
+    case .tokenExpired:
+      if !isSecond, tokens.expire(token, at: now) { return nil }
+      return .failed(cause: "APNs calls a fresh token expired; is this machine's clock right?")
+    case .tooManyForDevice:
+      let spread = chance.duration(below: Holds.duration)
+      let end = now.advanced(by: Holds.duration + spread)
+      holds.hold(device, until: end, at: now)
+      return .tooMany(retryAfter: now.duration(to: end))
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import COpenSSL
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The private key that Apple gave a team for its push service: P-256, in PKCS#8, without a phrase.
+///
+/// It never shows what it holds, however it is printed.
+public struct ProviderKey: Sendable {
+  /// The PEM text; parsed for each signature, of which there is one in 50 minutes.
+  private let pem: [UInt8]
+
+  /// Reads the `.p8` file; throws when it is missing, open to others or no such key.
+  public init(path: String) throws(ProviderKeyError) {
+    try self.init(pem: Self.content(of: path))
+  }
+
+  /// Takes the file's content; throws `.unusable` for anything but a P-256 key in the clear.
+  public init(pem: [UInt8]) throws(ProviderKeyError) {
+    self.pem = pem
+    guard sign([]) != nil else { throw .unusable }
+  }
+
+  /// ES256 (RFC 7518 section 3.4): r and s of 32 bytes each, over SHA-256.
+  func sign(_ bytes: [UInt8]) -> [UInt8]? {
+    unsafe withKey { key in
+      guard let context = unsafe EVP_MD_CTX_new() else { return nil }
+      defer { unsafe EVP_MD_CTX_free(context) }
+      var code = [UInt8](repeating: 0, count: Int(unsafe EVP_PKEY_get_size(key)))
+      var length = code.count
+      guard unsafe EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) == 1,
+        unsafe EVP_DigestSign(context, &code, &length, bytes, bytes.count) == 1
+      else { return nil }
+      return Self.raw(Array(code[..<length]))
+    }
+  }
+
+  /// What OpenSSL writes in DER as the two numbers in a row.
+  private static func raw(_ code: [UInt8]) -> [UInt8]? {
+    unsafe code.withUnsafeBufferPointer { bytes in
+      var start = bytes.baseAddress
+      guard let pair = unsafe d2i_ECDSA_SIG(nil, &start, bytes.count) else { return nil }
+      defer { unsafe ECDSA_SIG_free(pair) }
+      var raw = [UInt8](repeating: 0, count: 64)
+      let isWhole = unsafe raw.withUnsafeMutableBufferPointer { raw in
+        guard let base = raw.baseAddress else { return false }
+        return unsafe BN_bn2binpad(ECDSA_SIG_get0_r(pair), base, 32) == 32
+          && BN_bn2binpad(ECDSA_SIG_get0_s(pair), base + 32, 32) == 32
+      }
+      return isWhole ? raw : nil
+    }
+  }
+
+  private func withKey(_ body: (OpaquePointer) -> [UInt8]?) -> [UInt8]? {
+    unsafe pem.withUnsafeBytes { bytes -> [UInt8]? in
+      guard let source = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else {
+        return nil
+      }
+      defer { unsafe BIO_free(source) }
+      // Without a callback OpenSSL would ask the terminal for the phrase of a locked key.
+      let key = unsafe PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in 0 }, nil)
+      ERR_clear_error()
+      guard let key = unsafe key else { return nil }
+      defer { unsafe EVP_PKEY_free(key) }
+      return unsafe Self.isP256(key) ? body(key) : nil
+    }
+  }
+
+  private static func isP256(_ key: OpaquePointer) -> Bool {
+    var name = [CChar](repeating: 0, count: 32)
+    var length = 0
+    guard unsafe EVP_PKEY_get_base_id(key) == EVP_PKEY_EC,
+      unsafe EVP_PKEY_get_group_name(key, &name, name.count, &length) == 1
+    else { return false }
+    let group = name.prefix(length).map { UInt8(bitPattern: $0) }
+    return String(decoding: group, as: UTF8.self) == "prime256v1"
+  }
+
+  /// A key of Apple's has about 260 bytes.
+  private static let maxBytes = 8_192
+
+  private static func content(of path: String) throws(ProviderKeyError) -> [UInt8] {
+    // Not blocking, or a pipe in the file's place would hold up the start.
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw .unreadable(path: path, detail: reason()) }
+    defer { close(descriptor) }
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else {
+      throw .unreadable(path: path, detail: reason())
+    }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw .unreadable(path: path, detail: "is no file")
+    }
+    guard status.st_mode & 0o077 == 0 else { throw .openToOthers(path: path) }
+    var bytes = [UInt8](repeating: 0, count: maxBytes + 1)
+    let count = unsafe read(descriptor, &bytes, bytes.count)
+    guard count >= 0 else { throw .unreadable(path: path, detail: reason()) }
+    guard count <= maxBytes else { throw .unusable }
+    return Array(bytes[..<count])
+  }
+
+  private static func reason() -> String { unsafe String(cString: strerror(errno)) }
+}
+
+extension ProviderKey: CustomStringConvertible, CustomReflectable {
+  public var description: String { "ProviderKey" }
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Why a key of the push service cannot be used; never holds a part of it.
+public enum ProviderKeyError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// There is no such file, or it cannot be read.
+  case unreadable(path: String, detail: String)
+  /// Others than its owner can read or change the file.
+  case openToOthers(path: String)
+  /// No private P-256 key in PEM, or one that is locked by a phrase.
+  case unusable
+
+  /// The cause in words for people.
+  public var description: String {
+    switch self {
+    case .unreadable(let path, let detail): "\(path): \(detail)"
+    case .openToOthers(let path): "\(path): others than its owner can read or change this secret"
+    case .unusable: "the key is no P-256 key in PKCS#8 without a phrase"
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import LinkCore
+import LinkWire
+
+/// The token by which the push service knows a team, made anew before it grows too old.
+///
+/// Apple: at most one in 20 minutes, and none older than 60.
+struct ProviderTokens {
+  /// Ten minutes before the service would refuse it.
+  static let lifetime = Duration.seconds(50 * 60)
+  /// A token younger than this is not replaced, whatever the service says.
+  static let leastAge = Duration.seconds(20 * 60)
+
+  private let key: ProviderKey
+  private let keyID: String
+  private let team: String
+  private var current: (text: String, since: Instant)?
+
+  init(key: ProviderKey, keyID: String, team: String) {
+    (self.key, self.keyID, self.team) = (key, keyID, team)
+  }
+
+  /// The token in force; `nil` when none could be signed.
+  mutating func token(at now: Instant, wall: Timestamp) -> String? {
+    if let current, current.since.duration(to: now) < Self.lifetime { return current.text }
+    guard let text = make(at: wall) else { return nil }
+    current = (text, now)
+    return text
+  }
+
+  /// Forgets a token that the service calls expired; false when it is too young for another one.
+  ///
+  /// True also when another one has taken its place since.
+  mutating func expire(_ token: String, at now: Instant) -> Bool {
+    guard let current, current.text == token else { return true }
+    guard current.since.duration(to: now) >= Self.leastAge else { return false }
+    self.current = nil
+    return true
+  }
+
+  private func make(at wall: Timestamp) -> String? {
+    var header = JSONWriter()
+    header.beginObject()
+    header.key("alg")
+    header.string("ES256")
+    header.key("kid")
+    header.string(keyID)
+    header.endObject()
+    var claims = JSONWriter()
+    claims.beginObject()
+    claims.key("iss")
+    claims.string(team)
+    claims.key("iat")
+    claims.int(wall.seconds)
+    claims.endObject()
+    let input = Array("\(Base64URL.encode(header.bytes)).\(Base64URL.encode(claims.bytes))".utf8)
+    return key.sign(input).map { CompactToken.text(signingInput: input, signature: $0) }
+  }
+}
+
+extension Timestamp {
+  /// Whole seconds since 1970, rounded down.
+  var seconds: Int64 {
+    let (quotient, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+    return rest < 0 ? quotient - 1 : quotient
+  }
+}

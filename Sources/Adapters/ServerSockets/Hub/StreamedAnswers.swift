@@ -1,0 +1,67 @@
+import LinkProtocols
+
+/// Answers that are written piece by piece, and clients that leave while they wait for one.
+extension SocketHub {
+  /// Has the client's leaving told at once, as `abandoned`, while this request has no answer.
+  ///
+  /// A client that only shuts its own side, as if it had nothing more to ask, counts as gone.
+  public func noticeEnd(of request: RequestID) {
+    guard let (connection, exchange, pending) = unanswered(request) else { return }
+    var question = pending
+    question.noticesEnd = true
+    exchange.stage = .answering(question)
+    touch(connection)
+  }
+
+  /// Begins an answer whose length is not known; `write` adds to it and `end` ends it.
+  ///
+  /// The client's leaving is told as `abandoned` until then. HEAD is answered here and now.
+  public func begin(_ request: RequestID, status: Int, headers: [(String, String)]) {
+    guard let (connection, exchange, question) = unanswered(request) else { return }
+    let isChunked = question.takesChunks
+    let keepAlive = question.keepAlive && isChunked && stopsAt == nil
+    let head = HTTPResponseWriter.streamHead(
+      status: status, headers: headers, isChunked: isChunked, keepAlive: keepAlive)
+    guard !question.omitsBody else {
+      return answer(connection, exchange, keepAlive: keepAlive, head)
+    }
+    connection.outgoing.append(head)
+    exchange.stage = .streaming(
+      Exchange.StreamedAnswer(keepAlive: keepAlive, isChunked: isChunked))
+    limit(connection, to: configuration.answerTimeout)
+    touch(connection)
+  }
+
+  /// Adds to an answer that was begun; a piece of any size is taken while the client keeps up.
+  ///
+  /// A client that does not, and would have more than the bound of queued bytes, is cut and told of
+  /// as `abandoned`.
+  public func write(_ bytes: [UInt8], to request: RequestID) {
+    guard let (connection, _, stream) = streaming(request), !bytes.isEmpty else { return }
+    let total = connection.outgoing.byteCount + bytes.count
+    guard !connection.isBackedUp || total <= configuration.maxQueuedBytes else {
+      return destroy(connection, as: .dropped)
+    }
+    connection.outgoing.append(stream.isChunked ? HTTPResponseWriter.chunk(bytes) : bytes)
+    if connection.deadline == nil { limit(connection, to: configuration.answerTimeout) }
+    touch(connection)
+  }
+
+  /// Ends an answer that was begun; the connection may carry the next request.
+  public func end(_ request: RequestID) {
+    guard let (connection, exchange, stream) = streaming(request) else { return }
+    answer(
+      connection, exchange, keepAlive: stream.keepAlive,
+      stream.isChunked ? HTTPResponseWriter.lastChunk : [])
+  }
+
+  private func streaming(
+    _ request: RequestID
+  ) -> (Connection, Exchange, Exchange.StreamedAnswer)? {
+    guard let connection = connection(request.connection),
+      case .exchange(let exchange) = connection.phase, exchange.number == request.number,
+      case .streaming(let stream) = exchange.stage
+    else { return nil }
+    return (connection, exchange, stream)
+  }
+}

@@ -1,0 +1,319 @@
+import LinkCore
+import LinkRuntime
+import LinkWire
+
+/// The statements of the health store.
+///
+/// Samples lie in the order in which they are asked for and in which exports bring them: by type and
+/// start. The key comes last, so that a sample known already is found where it would be put.
+final class HealthTables {
+  static let schema = Schema(
+    applicationID: 0x4846_6865,  // "HFhe"
+    steps: [
+      """
+      CREATE TABLE names(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+      CREATE TABLE types(
+        type INTEGER PRIMARY KEY REFERENCES names(id), count INTEGER NOT NULL,
+        first INTEGER NOT NULL, last INTEGER NOT NULL, longest INTEGER NOT NULL) STRICT;
+      CREATE TABLE samples(
+        type INTEGER NOT NULL, start INTEGER NOT NULL, key BLOB NOT NULL,
+        duration INTEGER NOT NULL, source INTEGER NOT NULL, unit INTEGER, device INTEGER,
+        zone INTEGER, quantity REAL, category INTEGER,
+        PRIMARY KEY (type, start, key)) STRICT, WITHOUT ROWID;
+      CREATE TABLE workouts(
+        key BLOB PRIMARY KEY NOT NULL, activity INTEGER NOT NULL, duration INTEGER, distance REAL,
+        energy REAL, steps REAL) STRICT, WITHOUT ROWID;
+      CREATE TABLE spans(digest BLOB PRIMARY KEY NOT NULL) STRICT, WITHOUT ROWID;
+      CREATE TRIGGER forgotten AFTER DELETE ON samples BEGIN DELETE FROM spans; END;
+      """
+    ])
+
+  /// How many texts are remembered at once; more are looked up again.
+  private static let mostTexts = 20_000
+
+  let database: Database
+  private var numbers: [HealthSampleKey: Int64] = [:]
+  private var texts: [Int64: String] = [:]
+
+  init(_ database: Database) {
+    self.database = database
+  }
+
+  /// Forgets what a transaction that failed may have named.
+  func forget() {
+    numbers = [:]
+    texts = [:]
+  }
+
+  // MARK: Adding
+
+  /// Adds what is new. A stretch whose digest is known holds nothing new.
+  func add(_ batch: HealthBatch) throws(StoreFailure) -> HealthAddition {
+    if numbers.count > Self.mostTexts { numbers = [:] }
+    let insertion = try database.statement(Self.insertion)
+    var addition = HealthAddition()
+    var stored = StoredNames(count: batch.names.count)
+    var changes = TypeChanges()
+    var rows = batch.rows[...]
+    for span in batch.spans {
+      let stretch = rows.prefix(span.count)
+      rows = rows.dropFirst(span.count)
+      if try isKnown(span) {
+        addition.known += stretch.count
+        continue
+      }
+      for row in stretch {
+        try add(row, of: batch, insertion, &stored, &changes, &addition)
+      }
+      try database.run("INSERT INTO spans(digest) VALUES (?)", [.key(span.digest)])
+    }
+    for row in rows { try add(row, of: batch, insertion, &stored, &changes, &addition) }
+    for (type, change) in changes.inOrder { try set(type, change) }
+    return addition
+  }
+
+  private static let insertion = """
+    INSERT INTO samples(type, start, key, duration, source, unit, device, zone, quantity, category)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+    """
+
+  private func isKnown(_ span: HealthSpan) throws(StoreFailure) -> Bool {
+    let found = try database.query(
+      "SELECT 1 FROM spans WHERE digest = ?", [.key(span.digest)]
+    ) { _ in true }
+    return !found.isEmpty
+  }
+
+  private func add(
+    _ row: HealthRow, of batch: HealthBatch, _ insertion: Statement, _ stored: inout StoredNames,
+    _ changes: inout TypeChanges, _ addition: inout HealthAddition
+  ) throws(StoreFailure) {
+    let (duration, overflow) = row.end.nanoseconds.subtractingReportingOverflow(
+      row.start.nanoseconds)
+    guard !overflow, duration >= 0 else {
+      throw .other(detail: "A sample ends before it begins, or lasts for centuries.")
+    }
+    let type = try number(row.type, batch, &stored)
+    insertion.bind(type, at: 1)
+    insertion.bind(row.start.nanoseconds, at: 2)
+    insertion.bind(row.key, at: 3)
+    insertion.bind(duration, at: 4)
+    insertion.bind(try number(row.source, batch, &stored), at: 5)
+    try bind(row.unit, at: 6, insertion, batch, &stored)
+    try bind(row.device, at: 7, insertion, batch, &stored)
+    try bind(row.zone, at: 8, insertion, batch, &stored)
+    switch row.value {
+    case .quantity(let quantity):
+      guard quantity.isFinite else { throw .other(detail: "A quantity is not finite.") }
+      insertion.bind(quantity, at: 9)
+      insertion.bindNothing(at: 10)
+    case .category(let name):
+      insertion.bindNothing(at: 9)
+      try bind(name, at: 10, insertion, batch, &stored)
+    case .workout:
+      insertion.bindNothing(at: 9)
+      insertion.bindNothing(at: 10)
+    }
+    guard try database.finish(insertion) == 1 else {
+      addition.known += 1
+      return
+    }
+    addition.added += 1
+    changes.note(type, start: row.start, duration: duration)
+    if case .workout(let place) = row.value { try add(batch.workouts[Int(place)], row.key) }
+  }
+
+  private func add(_ workout: WorkoutValue, _ key: HealthSampleKey) throws(StoreFailure) {
+    try database.run(
+      """
+      INSERT OR REPLACE INTO workouts(key, activity, duration, distance, energy, steps)
+      VALUES (?, ?, ?, ?, ?, ?)
+      """,
+      [
+        .key(key), .integer(try number(HealthName(workout.activity))),
+        workout.duration.map { .integer($0.nanoseconds) } ?? .null, .real(workout.distance),
+        .real(workout.energy), .real(workout.steps),
+      ])
+  }
+
+  private func set(_ type: Int64, _ change: TypeChanges.Change) throws(StoreFailure) {
+    try database.run(
+      """
+      INSERT INTO types(type, count, first, last, longest) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT (type) DO UPDATE SET count = count + excluded.count,
+        first = min(first, excluded.first), last = max(last, excluded.last),
+        longest = max(longest, excluded.longest)
+      """,
+      [
+        .integer(type), .integer(change.count), .time(change.first), .time(change.last),
+        .integer(change.longest),
+      ])
+  }
+
+  // MARK: Names
+
+  private func bind(
+    _ name: UInt16, at place: Int32, _ insertion: Statement, _ batch: HealthBatch,
+    _ stored: inout StoredNames
+  ) throws(StoreFailure) {
+    guard name != HealthRow.none else { return insertion.bindNothing(at: place) }
+    insertion.bind(try number(name, batch, &stored), at: place)
+  }
+
+  /// The store's number of a batch's name.
+  private func number(
+    _ name: UInt16, _ batch: HealthBatch, _ stored: inout StoredNames
+  ) throws(StoreFailure) -> Int64 {
+    let known = stored.numbers[Int(name)]
+    guard known == 0 else { return known }
+    let found = try number(batch.names[Int(name)])
+    stored.numbers[Int(name)] = found
+    return found
+  }
+
+  private func number(_ name: HealthName) throws(StoreFailure) -> Int64 {
+    if let known = numbers[name.key] { return known }
+    var number = try number(of: name.text)
+    if number == nil {
+      try database.run("INSERT INTO names(text) VALUES (?)", [.text(name.text)])
+      number = try self.number(of: name.text)
+    }
+    guard let number else { throw .corrupt(detail: "A name that was stored is not there.") }
+    numbers[name.key] = number
+    return number
+  }
+
+  private func number(of text: String) throws(StoreFailure) -> Int64? {
+    try database.query(
+      "SELECT id FROM names WHERE text = ?", [.text(text)]
+    ) { row throws(StoreFailure) in try row.integer(0) }.first
+  }
+
+  /// The text of a stored number.
+  func text(_ number: Int64) throws(StoreFailure) -> String {
+    if let known = texts[number] { return known }
+    let found = try database.query(
+      "SELECT text FROM names WHERE id = ?", [.integer(number)]
+    ) { row throws(StoreFailure) in try row.text(0) }
+    guard let text = found.first else { throw .corrupt(detail: "The name \(number) is missing.") }
+    if texts.count > Self.mostTexts { texts = [:] }
+    texts[number] = text
+    return text
+  }
+
+  // MARK: Reading
+
+  func summary() throws(StoreFailure) -> [HealthTypeSummary] {
+    try database.query(
+      """
+      SELECT text, count, first, last FROM types JOIN names ON id = type ORDER BY text
+      """
+    ) { row throws(StoreFailure) in
+      HealthTypeSummary(
+        type: try row.text(0), count: Int(try row.integer(1)), first: try row.time(2),
+        last: try row.time(3))
+    }
+  }
+
+  /// Up to `limit` samples of one type, each with its key.
+  func samples(
+    _ type: String, _ query: HealthSampleQuery, after: HealthSamplePlace?, limit: Int
+  ) throws(StoreFailure) -> [(key: HealthSampleKey, sample: HealthSample)] {
+    let known = try database.query(
+      "SELECT type, longest FROM types JOIN names ON id = type WHERE text = ?", [.text(type)]
+    ) { row throws(StoreFailure) in (try row.integer(0), try row.integer(1)) }
+    guard let (number, longest) = known.first else { return [] }
+    // Nothing that began earlier reaches into the span.
+    let (first, overflow) = query.from.nanoseconds.subtractingReportingOverflow(longest)
+    let begin = Timestamp(nanoseconds: overflow ? .min : first)
+    let place =
+      after
+      ?? HealthSamplePlace(
+        type: type, start: begin, key: HealthSampleKey(high: 0, low: 0))
+    return try database.query(
+      """
+      SELECT start, key, duration, source, unit, device, zone, quantity, category FROM samples
+      WHERE type = ?1 AND (start, key) \(after == nil ? ">=" : ">") (?2, ?3) AND start < ?4
+        AND (start >= ?5 OR start + duration > ?5)
+      ORDER BY start, key LIMIT ?6
+      """,
+      [
+        .integer(number), .time(place.start), .key(place.key), .time(query.to), .time(query.from),
+        .integer(limit),
+      ]
+    ) { row throws(StoreFailure) in
+      let key = try row.key(1)
+      return (key, try sample(row, key, type))
+    }
+  }
+
+  private func sample(
+    _ row: Row, _ key: HealthSampleKey, _ type: String
+  ) throws(StoreFailure) -> HealthSample {
+    let start = try row.time(0)
+    let (end, overflow) = start.nanoseconds.addingReportingOverflow(try row.integer(2))
+    guard !overflow else { throw .corrupt(detail: "A sample ends after the end of time.") }
+    func optionalText(_ column: Int32) throws(StoreFailure) -> String? {
+      guard let number = try row.optionalInteger(column) else { return nil }
+      return try text(number)
+    }
+    let value: HealthSampleValue =
+      if let quantity = try row.optionalReal(7) {
+        .quantity(quantity)
+      } else if let category = try optionalText(8) {
+        .category(category)
+      } else {
+        .workout(try workout(key))
+      }
+    return HealthSample(
+      type: type, value: value, unit: try optionalText(4), start: start,
+      end: Timestamp(nanoseconds: end), source: try text(try row.integer(3)),
+      device: try optionalText(5), zone: try optionalText(6))
+  }
+
+  private func workout(_ key: HealthSampleKey) throws(StoreFailure) -> WorkoutValue {
+    let found = try database.query(
+      "SELECT activity, duration, distance, energy, steps FROM workouts WHERE key = ?", [.key(key)]
+    ) { row throws(StoreFailure) in
+      WorkoutValue(
+        activity: try text(try row.integer(0)),
+        duration: try row.optionalInteger(1).map { .nanoseconds($0) },
+        distance: try row.optionalReal(2), energy: try row.optionalReal(3),
+        steps: try row.optionalReal(4))
+    }
+    guard let workout = found.first else {
+      throw .corrupt(detail: "A workout without its totals. The file was left as it is.")
+    }
+    return workout
+  }
+}
+
+/// The store's numbers of a batch's names; 0 where it was not asked for yet.
+private struct StoredNames {
+  var numbers: [Int64]
+
+  init(count: Int) { numbers = Array(repeating: 0, count: count) }
+}
+
+/// What a batch changes of the summary of each type.
+private struct TypeChanges {
+  struct Change {
+    var count = 0
+    var first: Timestamp
+    var last: Timestamp
+    var longest: Int64 = 0
+  }
+
+  private var changes: [Int64: Change] = [:]
+
+  var inOrder: [(key: Int64, value: Change)] { changes.sorted { $0.key < $1.key } }
+
+  mutating func note(_ type: Int64, start: Timestamp, duration: Int64) {
+    var change = changes[type] ?? Change(first: start, last: start)
+    change.count += 1
+    change.first = min(change.first, start)
+    change.last = max(change.last, start)
+    change.longest = max(change.longest, duration)
+    changes[type] = change
+  }
+}

@@ -1,0 +1,124 @@
+import LinkCore
+
+/// What the samples of one type and source come to in one span.
+struct Cell: Sendable, Hashable {
+  var type: Int
+  var source: Int
+  var bucket: Bucket
+  /// The one number, or the four of a meal, or a workout's distance, energy and steps.
+  var sums = SIMD4<Double>.zero
+  /// How many samples stand behind each sum.
+  var counts = SIMD4<Double>.zero
+  /// The kinds of workout, in order.
+  var activities: [String] = []
+
+  /// Adds to the first number.
+  mutating func add(_ value: Double) {
+    sums.x += value
+    counts.x += 1
+  }
+
+  mutating func add(_ value: Double, at place: Int) {
+    sums[place] += value
+    counts[place] += 1
+  }
+
+  mutating func add(activity: String) {
+    guard !activities.contains(activity) else { return }
+    activities.append(activity)
+    activities.sort()
+  }
+}
+
+/// The cells of an answer: one for each type, source and span that has samples.
+///
+/// Bounded: there are never more than `limit`; then the caller shortens the answer.
+struct Cells: Sendable {
+  private(set) var all: [Cell] = []
+  private let limit: Int
+  private var places: [Key: Int] = [:]
+  /// Where each source of the type at hand went last: samples come in order of time.
+  private var latest: [Int] = []
+  private var latestType = 0
+
+  private struct Key: Hashable {
+    var type: Int
+    var source: Int
+    var start: Timestamp
+  }
+
+  init(limit: Int) {
+    self.limit = limit
+  }
+
+  /// Changes one cell; returns false, and changes nothing, if there is no room for it.
+  mutating func update(
+    type: Int, source: Int, bucket: Bucket, _ change: (inout Cell) -> Void
+  ) -> Bool {
+    guard let place = place(type: type, source: source, bucket: bucket) else { return false }
+    change(&all[place])
+    return true
+  }
+
+  private mutating func place(type: Int, source: Int, bucket: Bucket) -> Int? {
+    if type != latestType {
+      latestType = type
+      latest.removeAll()
+    }
+    while latest.count <= source { latest.append(-1) }
+    if latest[source] >= 0, all[latest[source]].bucket.start == bucket.start {
+      return latest[source]
+    }
+    let key = Key(type: type, source: source, start: bucket.start)
+    if let known = places[key] {
+      latest[source] = known
+      return known
+    }
+    guard all.count < limit else { return nil }
+    all.append(Cell(type: type, source: source, bucket: bucket))
+    places[key] = all.count - 1
+    latest[source] = all.count - 1
+    return all.count - 1
+  }
+
+  /// Forgets the spans that begin at `cut` or later.
+  mutating func drop(from cut: Timestamp) {
+    all.removeAll { $0.bucket.start >= cut }
+    places.removeAll()
+    latest.removeAll()
+    for (place, cell) in all.enumerated() {
+      places[Key(type: cell.type, source: cell.source, start: cell.bucket.start)] = place
+    }
+  }
+}
+
+/// The sources of an answer, by number.
+struct Sources: Sendable {
+  private(set) var names: [String?] = []
+  private var numbers: [String: Int] = [:]
+  private var none: Int?
+  private var latest: (name: String, number: Int)?
+
+  /// The number of a sample's source: the first name that is not blank.
+  mutating func number(_ source: String, device: String?) -> Int {
+    if let latest, latest.name == source { return latest.number }
+    let found = [source, device ?? ""].first { name in
+      name.unicodeScalars.contains { !$0.properties.isWhitespace }
+    }
+    guard let found else { return blank() }
+    let number = numbers[found] ?? names.count
+    if number == names.count {
+      names.append(found)
+      numbers[found] = number
+    }
+    if found == source { latest = (source, number) }
+    return number
+  }
+
+  private mutating func blank() -> Int {
+    if let none { return none }
+    names.append(nil)
+    none = names.count - 1
+    return names.count - 1
+  }
+}

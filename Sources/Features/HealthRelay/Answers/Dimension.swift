@@ -1,0 +1,90 @@
+/// What a quantity measures; each is told in one unit, whatever unit it was kept in.
+enum Dimension: Sendable, Hashable, CaseIterable {
+  case count, beats, breaths, interval, energy, share, pressure, temperature, length, speed, mass
+  case nutrient, volume, glucose, time
+
+  /// The unit's name at a sample: the `health` plugin's word of the original.
+  var rawUnit: String { names.raw }
+
+  /// The unit's name at a statistic: the original app's own word.
+  var unit: String { names.aggregated }
+
+  private var names: (raw: String, aggregated: String) {
+    switch self {
+    case .count: ("COUNT", "count")
+    case .beats: ("BEATS_PER_MINUTE", "beatsPerMinute")
+    case .breaths: ("RESPIRATIONS_PER_MINUTE", "respirationsPerMinute")
+    case .interval: ("MILLISECOND", "millisecond")
+    case .energy: ("KILOCALORIE", "calories")
+    case .share: ("PERCENT", "percentage")
+    case .pressure: ("MILLIMETER_OF_MERCURY", "millimeterOfMercury")
+    case .temperature: ("DEGREE_CELSIUS", "degreeCelsius")
+    case .length: ("METER", "meter")
+    case .speed: ("METER_PER_SECOND", "meterPerSecond")
+    case .mass: ("KILOGRAM", "kilogram")
+    case .nutrient: ("NO_UNIT", "noUnit")
+    case .volume: ("LITER", "liter")
+    case .glucose: ("MILLIGRAM_PER_DECILITER", "milligramPerDeciliter")
+    case .time: ("MINUTE", "minute")
+    }
+  }
+
+  /// How to convert from a unit as HealthKit spells it; `nil` for one of another dimension.
+  ///
+  /// No unit at all is taken for the one that is told.
+  func scale(from unit: String?) -> Scale? {
+    guard let unit else { return Scale() }
+    switch self {
+    case .temperature:
+      switch unit {
+      case "degC": return Scale()
+      case "degF": return Scale(factor: 5.0 / 9, offset: -160.0 / 9)
+      case "K": return Scale(offset: -273.15)
+      case _: return nil
+      }
+    // A millimole of glucose weighs 180.1558800000541 mg (HKUnitMolarMassBloodGlucose).
+    case .glucose where unit.hasPrefix("mmol") && unit.hasSuffix("/L"):
+      return Scale(factor: 18.01558800000541)
+    case .count, .beats, .breaths, .interval, .energy, .share, .pressure, .length, .speed, .mass,
+      .nutrient, .volume, .glucose, .time:
+      return factors.first { $0.unit == unit }.map { Scale(factor: $0.factor) }
+    }
+  }
+
+  /// By definition of the units (NIST Special Publication 811, appendix B).
+  private var factors: [(unit: String, factor: Double)] {
+    switch self {
+    case .count: [("count", 1)]
+    case .beats, .breaths: [("count/min", 1), ("count/s", 60), ("Hz", 60)]
+    case .interval: [("ms", 1), ("s", 1_000)]
+    case .energy: [("kcal", 1), ("Cal", 1), ("cal", 0.001), ("kJ", 1 / 4.184), ("J", 1 / 4_184)]
+    // Kept as a fraction of one.
+    case .share: [("%", 100)]
+    case .pressure: [("mmHg", 1), ("kPa", 1_000 / 133.322387415)]
+    case .length: Self.lengths
+    case .speed:
+      [("m/s", 1), ("km/hr", 1 / 3.6), ("km/h", 1 / 3.6), ("mi/hr", 0.44704), ("ft/s", 0.3048)]
+    case .mass: [("kg", 1), ("g", 0.001), ("lb", 0.45359237), ("st", 6.35029318)]
+    case .nutrient:
+      [("g", 1), ("kg", 1_000), ("mg", 0.001), ("kcal", 1), ("Cal", 1), ("kJ", 1 / 4.184)]
+    case .volume:
+      [("L", 1), ("mL", 0.001), ("fl_oz_us", 0.0295735295625), ("fl_oz_imp", 0.0284130625)]
+    case .glucose: [("mg/dL", 1), ("g/L", 100)]
+    case .time: [("min", 1), ("s", 1 / 60.0), ("hr", 60)]
+    case .temperature: []
+    }
+  }
+
+  private static let lengths: [(unit: String, factor: Double)] = [
+    ("m", 1), ("km", 1_000), ("cm", 0.01), ("mm", 0.001), ("mi", 1_609.344), ("yd", 0.9144),
+    ("ft", 0.3048), ("in", 0.0254),
+  ]
+}
+
+/// A conversion from one unit to another.
+struct Scale: Sendable, Hashable {
+  var factor = 1.0
+  var offset = 0.0
+
+  func callAsFunction(_ value: Double) -> Double { value * factor + offset }
+}

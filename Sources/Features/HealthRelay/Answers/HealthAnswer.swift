@@ -1,0 +1,103 @@
+import LinkCore
+import LinkWire
+
+/// Answers one question for samples: says what to read, takes pages, and tells the points.
+///
+/// A statistic keeps one cell for each span and source, not the samples. An answer that grows
+/// beyond its bytes is cut at a moment, and says where to ask on.
+struct HealthAnswer: Sendable {
+  let query: HealthDataQuery
+  let zone: ZoneRules
+  let limits: AnswerLimits
+  let kinds: [HealthKind]
+  /// The number of each kind's type: the four numbers of a meal have one.
+  private let typeNumbers: [Int]
+  /// What counts; its end moves back when the answer is cut.
+  var window: AnswerWindow
+  var reading: Reading
+  let buckets: CalendarBuckets
+  /// The span at hand: most samples fall into that of the one before.
+  var current: Bucket?
+  var cells: Cells
+  var sources = Sources()
+  var sleep = SleepSessions()
+  /// The scale of the unit that came last.
+  private var scale: (unit: String?, scale: Scale?)?
+  var raw = RawPoints()
+  var nextStart: Timestamp?
+  var skipped = 0
+  /// Why there is no answer.
+  var refusal: AnswerRefusal?
+
+  init(
+    _ query: HealthDataQuery, zone: ZoneRules, now: Timestamp, limits: AnswerLimits
+  ) throws(AnswerRefusal) {
+    self.query = query
+    self.zone = zone
+    self.limits = limits
+    kinds = query.valueType.kinds
+    typeNumbers = kinds.map { [kinds] kind in kinds.firstIndex { $0.type == kind.type } ?? 0 }
+    let window = try AnswerWindow(query, zone: zone, now: now)
+    self.window = window
+    // A session that begins or goes on outside must be seen whole to know where it ends.
+    let isSleep = query.valueType == .sleep && query.groupBy != nil && window.from < window.to
+    let margin = isSleep ? Duration.seconds(12 * 3_600) : .zero
+    reading = Reading(
+      kinds, from: window.from.advanced(by: .zero - margin), to: window.to.advanced(by: margin),
+      limits: limits)
+    buckets = CalendarBuckets(
+      zone: zone, grouping: query.groupBy ?? .hour,
+      lead: query.groupBy == .hour ? .zero : window.lead)
+    // No point takes fewer bytes than this.
+    cells = Cells(limit: max(1, limits.maxBytes / 120))
+  }
+
+  /// What to read next; `nil` when the answer is there.
+  var wanted: HealthSampleQuery? { refusal == nil ? reading.query : nil }
+
+  /// Takes the page that was wanted.
+  mutating func take(_ page: HealthSamplePage) {
+    guard reading.place < kinds.count, refusal == nil else { return }
+    let place = reading.place
+    let kind = kinds[place]
+    let fresh = reading.fresh
+    for sample in page.samples where fresh.contains(sample.start) {
+      if let cut = query.groupBy == nil ? list(sample, kind) : count(sample, kind) {
+        return shorten(to: cut)
+      }
+    }
+    guard page.next == nil, reading.isLastBatch else { return reading.advance(page.next) }
+    if query.groupBy != nil, kind.measure == .sleep { finishSleep() }
+    if reading.place == place { finishType() }
+  }
+
+  /// The number of the type that is read now.
+  var typeNumber: Int { typeNumbers[reading.place] }
+
+  /// The number of a sample in the unit that is told; `nil` if nothing is known of its unit.
+  mutating func number(_ sample: HealthSample, _ dimension: Dimension?) -> Double? {
+    guard let dimension, case .quantity(let value) = sample.value, value.isFinite else {
+      return nil
+    }
+    if let scale, scale.unit == sample.unit { return scale.scale?(value) }
+    let found = dimension.scale(from: sample.unit)
+    scale = (sample.unit, found)
+    return found?(value)
+  }
+
+  /// Goes on with the next type, whose units are of another dimension.
+  mutating func finishType() {
+    scale = nil
+    current = nil
+    sleep = SleepSessions()
+    reading.finishType()
+  }
+
+  /// The span of a moment.
+  mutating func bucket(at time: Timestamp) -> Bucket {
+    if let current, current.members.contains(time) { return current }
+    let found = buckets.bucket(at: time)
+    current = found
+    return found
+  }
+}

@@ -1,0 +1,68 @@
+import LinkCore
+import LinkWire
+
+/// Questions in the order in which they came; only the first is worked on.
+struct RequestLine: Sendable, Hashable {
+  /// One question.
+  struct Item: Sendable, Hashable {
+    let id: RelayRequestID
+    let question: RelayQuestion
+    /// The connection on which somebody waits for the answer.
+    var attempt: AttemptID
+    let askedAt: Instant
+    var progress = Progress.waiting
+  }
+
+  /// How far an answer is.
+  enum Progress: Sendable, Hashable {
+    case waiting
+    case reading(WorkID, until: Instant)
+    case prepared(WorkID, RelayModel.Prepared)
+    /// Part `part` is on its way; the pong to `ping` says that it has arrived.
+    case sending(WorkID, RelayModel.Prepared, part: Int, ping: UInt64)
+
+    /// The reading that it comes from.
+    var work: WorkID? {
+      switch self {
+      case .waiting: nil
+      case .reading(let work, _), .prepared(let work, _), .sending(let work, _, _, _): work
+      }
+    }
+  }
+
+  var items: [Item] = []
+  /// Answered on the present connection, oldest first: a repeated question is not answered twice.
+  private(set) var answered: [RelayRequestID] = []
+  private var lastWork: UInt64 = 0
+  private var lastPing: UInt64 = 0
+
+  /// When the reading under way has taken too long.
+  var deadline: Instant? {
+    guard case .reading(_, let until)? = items.first?.progress else { return nil }
+    return until
+  }
+
+  /// What was asked on the present connection, and is answered or on its way.
+  func knows(_ id: RelayRequestID) -> Bool {
+    answered.contains(id) || items.contains { $0.id == id }
+  }
+
+  mutating func noteAnswered(_ id: RelayRequestID) {
+    answered.append(id)
+    if answered.count > RelaySettings.answeredLimit { answered.removeFirst() }
+  }
+
+  /// A new connection: what is asked on it waits for an answer on it.
+  mutating func forgetAnswered() { answered = [] }
+
+  mutating func newWork() -> WorkID {
+    lastWork += 1
+    return WorkID(lastWork)
+  }
+
+  /// Apart from the link's own pings, which count from 1.
+  mutating func newPing() -> UInt64 {
+    lastPing += 1
+    return 1 << 63 | lastPing
+  }
+}

@@ -1,0 +1,86 @@
+public import HealthRelay
+public import LinkCore
+public import LinkRuntime
+public import LinkWire
+
+/// Answers, in one short visit, the questions that wait at the backend for a phone in background.
+///
+///     let pull = HealthPull(configuration, token: token, environment: environment)
+///     let report = await pull.run()       // from a push or a background task
+///
+/// The token is the resume token of the last connection. A run is over within its budget, whatever
+/// the network does, and at once when its task is cancelled. Runs may be repeated at any time: the
+/// backend knows again what it was told before.
+public struct HealthPull: Sendable {
+  /// Answers one question with the object that goes to who asked; cancelled when time is up.
+  public typealias Answering =
+    @Sendable (RelayRequestID, RelayQuestion) async -> HealthObject
+
+  /// As much as goes out within the budget at 100 KB a second; a longer answer says that it was cut.
+  private static let limits = AnswerLimits(maxBytes: 1 << 20)
+
+  private let api: PullAPI
+  private let clock: any LinkClock
+  private let answer: Answering
+
+  /// Answers from the health store, in the same words as a relay of this configuration.
+  ///
+  /// - Parameter token: `resume` of the relay's model while it runs, or what was kept of it.
+  public init(_ configuration: RelayConfiguration, token: Secret, environment: RelayEnvironment) {
+    let (zone, watch) = (configuration.zone, configuration.watch)
+    let (store, clock) = (environment.store, environment.clock)
+    self.init(
+      server: configuration.server, token: token.text, http: environment.network, clock: clock
+    ) { id, question in
+      let answering = HealthAnswering(question, zone: zone, now: clock.wall, limits: Self.limits)
+      let answer = await RelayAnswer.make(answering, from: store)
+      if !Task.isCancelled { watch?(id, answer.object) }
+      return answer.object
+    }
+  }
+
+  /// Answers by a function of the app's own.
+  ///
+  /// - Parameters:
+  ///   - server: `http` or `https`, host and port; a path is kept as a prefix.
+  ///   - token: the resume token; a secret.
+  public init(
+    server: String, token: String, http: any HTTPClient, clock: any LinkClock = BootClock(),
+    answer: @escaping Answering
+  ) {
+    api = PullAPI(server: server, token: token, http: http)
+    self.clock = clock
+    self.answer = answer
+  }
+
+  /// Takes questions, answers them, and tells what came of it.
+  ///
+  /// - Parameter budget: 25 s by seed 000; a push gives an app about 30 s.
+  public func run(budget: Duration = .seconds(25)) async -> PullReport {
+    let shell = PullShell(api: api, answer: answer)
+    let model = PullModel(PullSettings(budget: budget))
+    let driver = Driver(machine: model, clock: clock) { effect, _ in await shell.perform(effect) }
+    // A task of its own: a cancelled one could not even say that it is.
+    let pulling = Task {
+      await shell.begin { await driver.post($0) }
+      let running = Task { await driver.run() }
+      await driver.post(.begin)
+      let report = await shell.finished()
+      running.cancel()
+      await running.value
+      return report
+    }
+    return await withTaskCancellationHandler {
+      await pulling.value
+    } onCancel: {
+      Task { await driver.post(.cancel) }
+    }
+  }
+
+  /// Tells the backend where a push reaches this phone from now on.
+  ///
+  /// - Throws: what kept it from it; `.http` with 401 when the token is worth nothing any more.
+  public func register(_ address: PushAddress) async throws(LinkFailure) {
+    _ = try await api.send("/relay/push", address.encode(), within: .seconds(10))
+  }
+}

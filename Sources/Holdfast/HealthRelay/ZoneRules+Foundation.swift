@@ -1,0 +1,43 @@
+public import Foundation
+public import HealthRelay
+import LinkCore
+
+extension ZoneRules {
+  /// The rules that the system knows of a zone, for the years 1970 to 2100.
+  ///
+  /// Found by asking for the offset twice a day, for that is what every zone answers; two changes
+  /// within twelve hours would be missed, and no zone ever had them.
+  public init(_ zone: TimeZone) {
+    self.init(initialSecondsEast: Self.offset(of: zone, at: 0))
+    let step = 43_200
+    var before = initialSecondsEast
+    for second in stride(from: step, through: Self.lastSecond, by: step) {
+      let offset = Self.offset(of: zone, at: second)
+      guard offset != before else { continue }
+      let change = Self.change(of: zone, after: second - step, until: second, from: before)
+      transitions.append(
+        Transition(
+          at: Timestamp(nanoseconds: Int64(change) * 1_000_000_000), secondsEast: offset))
+      before = offset
+    }
+  }
+
+  /// 2101-01-01T00:00:00Z.
+  private static let lastSecond = 4_133_980_800
+
+  private static func offset(of zone: TimeZone, at second: Int) -> Int {
+    zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(second)))
+  }
+
+  /// The first second at which the offset is no longer `offset`.
+  private static func change(
+    of zone: TimeZone, after low: Int, until high: Int, from offset: Int
+  ) -> Int {
+    var (low, high) = (low, high)
+    while high - low > 1 {
+      let middle = (low + high) / 2
+      if Self.offset(of: zone, at: middle) == offset { low = middle } else { high = middle }
+    }
+    return high
+  }
+}

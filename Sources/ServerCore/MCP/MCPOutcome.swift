@@ -1,0 +1,77 @@
+import LinkWire
+
+extension MCPCallResult {
+  /// What the relay's outcome is to the assistant that called a tool.
+  init(_ outcome: RelayOutcome, of tool: MCPTool) {
+    switch outcome {
+    case .loggedIn(let grant): self.init(object: grant.object)
+    case .loggedOut: self.init(object: Self.said("Logged out."))
+    case .data(let answer):
+      self.init(answer, of: tool == .getSummary ? .summary : .healthData)
+    case .refused(let refusal): self.init(refusal)
+    }
+  }
+
+  init(_ refusal: RelayRefusal) {
+    self = .refused(refusal.word, refusal.description)
+  }
+
+  private static func said(_ message: String) -> [UInt8] {
+    var writer = JSONWriter(capacity: 60)
+    writer.beginObject()
+    writer.key("success")
+    writer.bool(true)
+    writer.key("message")
+    writer.string(message)
+    writer.endObject()
+    return writer.bytes
+  }
+}
+
+extension RelayGrant {
+  /// Result of `direct_login` (contract 1.7).
+  fileprivate var object: [UInt8] {
+    var writer = JSONWriter(capacity: 200)
+    writer.beginObject()
+    writer.key("success")
+    writer.bool(true)
+    writer.key("access_token")
+    writer.string(accessToken)
+    writer.key("token_type")
+    writer.string("Bearer")
+    writer.key("expires_in")
+    writer.int(expiresIn.components.seconds)
+    writer.key("user_id")
+    writer.string(user)
+    writer.key("message")
+    writer.string("Paired with the phone.")
+    writer.endObject()
+    return writer.bytes
+  }
+}
+
+extension RelayRefusal {
+  /// What the plain endpoints answer with (RFC 9110 section 15, RFC 6585 section 4).
+  var status: Int {
+    switch self {
+    case .wrongPair, .notSignedIn, .tokenExpired, .phoneReplaced: 401
+    case .cancelled: 409
+    case .answerTooLarge: 422
+    case .lockedOut, .tooManyWaiting: 429
+    case .malformed: 502
+    case .phoneAway, .storeFailed, .stopping: 503
+    case .timedOut: 504
+    }
+  }
+
+  var retryAfter: Duration? {
+    switch self {
+    case .lockedOut(let wait), .tooManyWaiting(let wait), .storeFailed(let wait),
+      .stopping(let wait):
+      wait
+    case .wrongPair, .notSignedIn, .tokenExpired, .phoneAway, .phoneReplaced, .timedOut,
+      .cancelled, .malformed, .answerTooLarge:
+      nil
+    }
+  }
+}

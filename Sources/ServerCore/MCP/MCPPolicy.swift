@@ -1,0 +1,51 @@
+/// Every number and switch of the assistants' side.
+///
+/// The numbers are ours unless a source is named; times below 1 ms count as 1 ms, counts below 1
+/// as 1.
+public struct MCPPolicy: Sendable, Hashable {
+  /// Whether the server listens on this machine alone; then a foreign Host is refused.
+  ///
+  /// A page of the web that has its name point to 127.0.0.1 would otherwise be let in (DNS
+  /// rebinding).
+  public var isLocal = true
+  /// Hosts that are let in all the same, such as `relay.example`: the names of a proxy in front.
+  public var hosts: [String] = []
+  /// Origins of web pages that may call besides those of this machine, such as
+  /// `https://app.example`.
+  public var origins: [String] = []
+
+  /// Sessions, and conversations of the plain endpoints, at once; each.
+  public var maxSessions = 4_096
+  /// A session that nobody used for this long is forgotten: as long as a token lives (contract 1.7).
+  public var idle = Duration.seconds(7_200)
+  /// Calls that wait for the relay at once; one more is refused.
+  public var maxCalls = 1_024
+  /// Calls of one session that wait at once; one more is refused.
+  public var callsPerSession = 16
+  /// When to come again where a bound was reached.
+  public var busyRetry = Duration.seconds(2)
+
+  /// How often a slow call tells how it is, to whom asked for progress.
+  public var progressInterval = Duration.seconds(5)
+  /// How often a silent stream says something; half of what proxies commonly allow.
+  public var commentInterval = Duration.seconds(15)
+  /// What a call may take, as progress tells it; the relay ends it then (contract 1.9.5).
+  public var callLimit = Duration.seconds(45)
+  /// The longest event; the Python SDK 2.3 reads none above 1 MiB.
+  public var maxEventBytes = 1_000_000
+
+  /// The numbers that stand at each.
+  public init() {}
+
+  /// The policy without what would make the server spin or stand still.
+  var workable: MCPPolicy {
+    var policy = self
+    for time in [\MCPPolicy.idle, \.progressInterval, \.commentInterval] {
+      policy[keyPath: time] = max(policy[keyPath: time], .milliseconds(1))
+    }
+    for count in [\MCPPolicy.maxSessions, \.maxCalls, \.callsPerSession] {
+      policy[keyPath: count] = max(policy[keyPath: count], 1)
+    }
+    return policy
+  }
+}

@@ -1,0 +1,70 @@
+import LinkCore
+import LinkWire
+
+/// Who comes again, by a name that only they know; bounded, and forgotten when nobody comes.
+struct SessionTable: Sendable {
+  struct Session: Sendable {
+    /// What was agreed on; without meaning for a conversation of the plain endpoints.
+    var version: MCPVersion
+    /// The token that its login gave.
+    var bearer: TokenHash?
+    /// Its calls that wait, by the ids that the client gave them.
+    var calls: [RPCID: RequestID] = [:]
+    /// Where the server would speak unasked.
+    var stream: RequestID?
+    var lastUsed: Instant
+
+    var isBusy: Bool { stream != nil || !calls.isEmpty }
+  }
+
+  private let bound: Int
+  private let idle: Duration
+  private var sessions: [String: Session] = [:]
+  private var alarms = AlarmQueue<String>()
+
+  init(bound: Int, idle: Duration) {
+    self.bound = bound
+    self.idle = idle
+  }
+
+  /// The earliest moment at which one may have to be forgotten.
+  var deadline: Instant? { alarms.first }
+
+  var count: Int { sessions.count }
+
+  subscript(name: String) -> Session? {
+    get { sessions[name] }
+    set {
+      sessions[name] = newValue
+      if newValue == nil { alarms.clear(name) }
+    }
+  }
+
+  /// Remembers somebody new; false when everybody known is busy or signed in, and there is no room.
+  mutating func insert(_ name: String, _ version: MCPVersion, at now: Instant) -> Bool {
+    if sessions.count >= bound {
+      // Whoever signed in would have to ask the user again: only others make room.
+      let idlers = sessions.filter { $0.value.bearer == nil && !$0.value.isBusy }
+      let oldest = idlers.min { ($0.value.lastUsed, $0.key) < ($1.value.lastUsed, $1.key) }
+      guard let oldest else { return false }
+      self[oldest.key] = nil
+    }
+    sessions[name] = Session(version: version, lastUsed: now)
+    alarms.set(name, at: now.advanced(by: idle))
+    return true
+  }
+
+  /// Puts off the end of a session that is used.
+  mutating func touch(_ name: String, at now: Instant) {
+    sessions[name]?.lastUsed = now
+  }
+
+  /// Forgets whom nobody heard of for too long; those with something open stay.
+  mutating func expire(at now: Instant) {
+    while let name = alarms.take(dueAt: now) {
+      guard let session = sessions[name] else { continue }
+      let end = (session.isBusy ? now : session.lastUsed).advanced(by: idle)
+      if end > now { alarms.set(name, at: end) } else { sessions[name] = nil }
+    }
+  }
+}

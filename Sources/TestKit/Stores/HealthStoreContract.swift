@@ -1,0 +1,184 @@
+import LinkCore
+public import LinkRuntime
+import LinkWire
+
+/// Checks what `HealthStore` promises; works with any implementation and any test library.
+///
+/// - Parameter make: Makes a new, empty store at each call.
+/// - Throws: `ContractViolation` at the first promise that is broken, and whatever `make` throws.
+public func healthStoreContract(make: () async throws -> any HealthStore) async throws {
+  let checks: [@Sendable (any HealthStore) async throws -> Void] = [
+    startsEmpty, keepsEveryField, knowsByContent, findsByOverlap, ordersAndPages, summarises,
+    refusesNonsense, takesManyAtOnce, failsWhenClosed,
+  ]
+  for check in checks {
+    let store = try await make()
+    try await check(store)
+    await store.close()
+  }
+}
+
+private let steps = "HKQuantityTypeIdentifierStepCount"
+
+private func sample(
+  _ type: String = steps, _ value: Double = 1, from start: Int64, to end: Int64? = nil,
+  source: String = "Phone"
+) -> HealthSample {
+  HealthSample(
+    type: type, value: .quantity(value), unit: "count", start: Timestamp(nanoseconds: start),
+    end: Timestamp(nanoseconds: end ?? start), source: source)
+}
+
+private func query(
+  _ types: [String] = [steps], from: Int64 = .min, to: Int64 = .max,
+  after: HealthSamplePlace? = nil, limit: Int = 100
+) -> HealthSampleQuery {
+  HealthSampleQuery(
+    types: types, from: Timestamp(nanoseconds: from), to: Timestamp(nanoseconds: to), after: after,
+    limit: limit)
+}
+
+private func startsEmpty(_ store: any HealthStore) async throws {
+  try ContractViolation.unless(try await store.summary(), is: [], "a new store holds nothing")
+  try ContractViolation.unless(
+    try await store.samples(query()), is: HealthSamplePage(samples: []), "a new store has no page")
+  try ContractViolation.unless(
+    try await store.add([]), is: HealthAddition(), "nothing adds nothing")
+}
+
+private func keepsEveryField(_ store: any HealthStore) async throws {
+  let sleep = "HKCategoryTypeIdentifierSleepAnalysis"
+  let workout = HealthSample.workoutType
+  let time = (Timestamp(nanoseconds: -1), Timestamp(nanoseconds: 1_700_000_000_123_456_789))
+  let all = [
+    HealthSample(
+      type: steps, value: .quantity(0.1), unit: "count", start: time.0, end: time.1,
+      source: "Ännas\u{A0}Watch", device: "name:Apple Watch", zone: "Europe/Zurich"),
+    HealthSample(
+      type: sleep, value: .category("HKCategoryValueSleepAnalysisAsleepREM"), start: time.0,
+      end: time.0, source: ""),
+    HealthSample(
+      type: workout,
+      value: .workout(
+        WorkoutValue(
+          activity: "HKWorkoutActivityTypeWalking", duration: .milliseconds(1_500), distance: 2.5,
+          energy: 0.1, steps: 3)), start: time.1, end: time.1, source: "Phone"),
+    HealthSample(
+      type: workout, value: .workout(WorkoutValue(activity: "HKWorkoutActivityTypeOther")),
+      start: Timestamp(nanoseconds: time.1.nanoseconds + 1), end: .init(nanoseconds: .max - 1),
+      source: "Phone"),
+  ]
+  let addition = try await store.add(all)
+  try ContractViolation.unless(addition, is: HealthAddition(added: 4), "all of them are new")
+  let page = try await store.samples(query([steps, sleep, workout]))
+  try ContractViolation.unless(
+    page, is: HealthSamplePage(samples: all), "everything comes back as it was put")
+}
+
+private func knowsByContent(_ store: any HealthStore) async throws {
+  let first = sample(from: 5, to: 9)
+  var same = first
+  (same.device, same.zone) = ("another", "Europe/Zurich")
+  let added = try await store.add([first, same])
+  try ContractViolation.unless(
+    added, is: HealthAddition(added: 1, known: 1), "device and zone tell no samples apart")
+  try ContractViolation.unless(
+    try await store.samples(query()).samples, is: [first], "the first one stays")
+  var others = Array(repeating: first, count: 6)
+  others[0].type = "other"
+  others[1].value = .quantity(2)
+  others[2].unit = nil
+  others[3].start = Timestamp(nanoseconds: 4)
+  others[4].end = Timestamp(nanoseconds: 10)
+  others[5].source = "Watch"
+  try ContractViolation.unless(
+    try await store.add(others), is: HealthAddition(added: 6),
+    "type, value, unit, start, end and source each make another sample")
+  try ContractViolation.unless(
+    try await store.add(others), is: HealthAddition(known: 6), "again they are known")
+}
+
+private func findsByOverlap(_ store: any HealthStore) async throws {
+  let all = [
+    sample(from: 0, to: 100), sample(from: 10, to: 20), sample(from: 20), sample(from: 29, to: 31),
+    sample(from: 30),
+  ]
+  try await store.add(all)
+  let found = try await store.samples(query(from: 20, to: 30)).samples
+  try ContractViolation.unless(
+    found, is: [all[0], all[2], all[3]],
+    "a span holds what reaches into it, readings at its start, and nothing at its end")
+  try ContractViolation.unless(
+    try await store.samples(query(from: 19, to: 20)).samples, is: [all[0], all[1]],
+    "what began before a span is found")
+  try ContractViolation.unless(
+    try await store.samples(query(from: 30, to: 20)).samples, is: [], "no span holds nothing")
+}
+
+private func ordersAndPages(_ store: any HealthStore) async throws {
+  let late = (1...3).map { sample("b", Double($0), from: 7) }.sorted { $0.key < $1.key }
+  let early = [sample("a", from: 3), sample("a", from: 8)]
+  try await store.add((late + early).reversed())
+  let whole = late + early
+  for limit in 0...6 {
+    var found: [HealthSample] = []
+    var place: HealthSamplePlace?
+    var pages = 0
+    repeat {
+      let page = try await store.samples(
+        query(["b", "none", "a", "b"], after: place, limit: limit))
+      found += page.samples
+      place = page.next
+      pages += 1
+    } while place != nil && pages < 10
+    try ContractViolation.unless(
+      found, is: whole, "pages of \(limit) hold all, by type as asked, start and key")
+    let size = max(limit, 1)
+    try ContractViolation.unless(
+      pages, is: (whole.count + size - 1) / size, "the last page of \(limit) says that it is")
+  }
+}
+
+private func summarises(_ store: any HealthStore) async throws {
+  try await store.add([sample("b", from: 4), sample("a", from: 9, to: 12), sample("b", from: 2)])
+  try await store.add([sample("b", from: 4), sample("b", from: -3)])
+  try ContractViolation.unless(
+    try await store.summary(),
+    is: [
+      HealthTypeSummary(
+        type: "a", count: 1, first: Timestamp(nanoseconds: 9), last: Timestamp(nanoseconds: 9)),
+      HealthTypeSummary(
+        type: "b", count: 3, first: Timestamp(nanoseconds: -3), last: Timestamp(nanoseconds: 4)),
+    ], "a summary counts each sample once, by type in order")
+}
+
+private func refusesNonsense(_ store: any HealthStore) async throws {
+  for wrong in [
+    sample(from: 2, to: 1), sample(steps, .nan, from: 1), sample(steps, .infinity, from: 1),
+  ] {
+    do {
+      try await store.add([sample(from: 1), wrong])
+    } catch {
+      try ContractViolation.unless(
+        try await store.summary(), is: [], "nothing of a refused batch is visible")
+      continue
+    }
+    throw ContractViolation("\(wrong) is refused: it was taken")
+  }
+  try ContractViolation.unless(
+    try await store.add([sample(from: 1)]), is: HealthAddition(added: 1),
+    "a store that refused goes on")
+}
+
+private func takesManyAtOnce(_ store: any HealthStore) async throws {
+  let many = (0..<8_001).map { sample(from: Int64($0), source: "source \($0)") }
+  try ContractViolation.unless(
+    try await store.add(many), is: HealthAddition(added: 8_001), "more than a batch are taken")
+}
+
+private func failsWhenClosed(_ store: any HealthStore) async throws {
+  await store.close()
+  await store.close()
+  do { _ = try await store.summary() } catch { return }
+  throw ContractViolation("a closed store fails: it answered")
+}

@@ -1,0 +1,101 @@
+import CommandKit
+import LinkCore
+import LinkWire
+
+/// `holdfast health`: the health samples that are kept here, and where they come from.
+enum HealthCommands {
+  static var command: Command {
+    Command(
+      "health", "keep health samples: import, generate, show",
+      details: [
+        """
+        Samples lie in one file, health.sqlite, in the data directory, for its owner only. Nothing \
+        is sent anywhere, and no value is shown unless asked for.
+        """
+      ],
+      commands: [
+        HealthImportCommand.command, HealthGenerateCommand.command, HealthShowCommand.command,
+      ])
+  }
+
+  /// HealthKit's identifiers without what all of them begin with.
+  static func short(_ type: String) -> String {
+    for prefix in ["HKQuantityTypeIdentifier", "HKCategoryTypeIdentifier", "HKDataType"]
+    where type.hasPrefix(prefix) && type.utf8.count > prefix.utf8.count {
+      return String(type.dropFirst(prefix.count))
+    }
+    return type == HealthSample.workoutType ? "Workout" : type
+  }
+
+  /// What people write, as HealthKit's identifiers among those that are kept.
+  static func types(
+    named name: String, among kept: [HealthTypeSummary]
+  ) throws(CommandFailure) -> [String] {
+    let found = kept.map(\.type).filter {
+      $0 == name || short($0).lowercased() == name.lowercased()
+    }
+    guard found.isEmpty else { return found }
+    throw CommandFailure(
+      .failed, "nothing of the type \(name) is kept", remedy: "`health show` lists the types")
+  }
+
+  /// A day as people read it.
+  static func day(_ time: Timestamp) -> String { String(RFC3339.format(time).prefix(10)) }
+
+  /// Bytes with a unit and three digits that count.
+  static func size(_ bytes: Double) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB"]
+    var (value, unit) = (bytes, 0)
+    while value >= 999.5, unit < units.count - 1 { (value, unit) = (value / 1_000, unit + 1) }
+    if unit == 0 || value >= 99.95 { return "\(Int(value.rounded())) \(units[unit])" }
+    let scale = value >= 9.995 ? 10.0 : 100
+    return "\((value * scale).rounded() / scale) \(units[unit])"
+  }
+}
+
+extension Format<Int> {
+  /// A number of bytes with a decimal unit, such as `1GB`.
+  static let bytes = Format(
+    placeholder: "SIZE", expectation: "a size from 1MB to 1TB, such as 250MB",
+    note: "SIZE is a number with kB, MB, GB or TB, in powers of 1,000."
+  ) { text in
+    let units = [("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)]
+    for (unit, factor) in units where text.hasSuffix(unit) {
+      guard let number = Double(text.dropLast(unit.count)), 1e6...1e12 ~= number * factor else {
+        return nil
+      }
+      return Int(number * factor)
+    }
+    return nil
+  } write: {
+    HealthCommands.size(Double($0))
+  }
+}
+
+extension Format<Timestamp> {
+  /// The beginning of a day, UTC.
+  static let day = Format(
+    placeholder: "DAY", expectation: "a day from 1971-01-01 to 2200-01-01, such as 2026-03-29"
+  ) { text in
+    guard text.utf8.count == 10, let time = RFC3339.parse(text + "T00:00:00Z"),
+      31_536_000_000_000_000...7_258_118_400_000_000_000 ~= time.nanoseconds
+    else { return nil }
+    return time
+  } write: {
+    HealthCommands.day($0)
+  }
+}
+
+extension JSONWriter {
+  /// A key and a text.
+  mutating func entry(_ name: String, _ text: String) {
+    key(name)
+    string(text)
+  }
+
+  /// A key and a whole number.
+  mutating func entry(_ name: String, _ number: Int) {
+    key(name)
+    int(number)
+  }
+}

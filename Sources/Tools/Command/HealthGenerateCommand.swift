@@ -1,0 +1,84 @@
+import CommandKit
+import LinkCore
+import LinkWire
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// `holdfast health generate`: writes an export that nobody's phone made.
+enum HealthGenerateCommand {
+  private static let years = Parameter.option(
+    "years", .integer("N", 1...50), default: 1, "how many years of life")
+  private static let seed = Parameter.option(
+    "seed", .integer("S", 0...Int.max), default: 1, "another seed is another person")
+  private static let size = Parameter.optional(
+    "size", Format.bytes, usual: "about 270 MB a year",
+    "more or fewer readings, to come to about this")
+  private static let until = Parameter.option(
+    "until", .day, default: Timestamp(nanoseconds: 1_767_225_600_000_000_000),
+    "the day on which the phone exports; the one before is the last in the file")
+  private static let file = Parameter.operand(
+    Format.text("FILE"), "the XML to write; one that is there is replaced")
+
+  static var command: Command {
+    Command(
+      "generate", "write an export that looks like a phone's",
+      details: [
+        """
+        A watch and a phone that overlap, sleep by stages, workouts, variability with single beats, \
+        blood pressure and meals as correlations, summer time in Zurich. The same options write the same \
+        bytes. A day's data depend on seed and day only, so that a later --until is a newer export.
+        """
+      ],
+      examples: [
+        .init("holdfast health generate --years 1 --seed 7 export.xml", "a year"),
+        .init(
+          "holdfast health generate --years 10 --size 1GB export.xml", "a file to measure with"),
+      ],
+      takes: years, seed, size, until, file, action: run)
+  }
+
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    var plan = HealthExportGenerator.Plan(
+      seed: UInt64(call[seed]), years: call[years], until: call[until])
+    if let size = call[size] { plan = plan.sized(size) }
+    let path = call[file]
+    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw failure(path) }
+    defer { close(descriptor) }
+    var generator = HealthExportGenerator(plan)
+    var total = 0
+    while let chunk = generator.next() {
+      try write(chunk, to: descriptor, path)
+      total += chunk.count
+    }
+    call.console.line("\(path): \(HealthCommands.size(Double(total))), \(plan.days) days")
+  }
+
+  private static func write(
+    _ chunk: [UInt8], to descriptor: Int32, _ path: String
+  ) throws(CommandFailure) {
+    var rest = chunk[...]
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes {
+        #if canImport(Glibc)
+          unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
+        #else
+          unsafe Darwin.write(descriptor, $0.baseAddress, $0.count)
+        #endif
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw failure(path) }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  private static func failure(_ path: String) -> CommandFailure {
+    CommandFailure(
+      .failed, "cannot write \(path): \(Console.reason(of: errno))",
+      remedy: "check the directory and the space left")
+  }
+}

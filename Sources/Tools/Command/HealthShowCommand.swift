@@ -1,0 +1,134 @@
+import CommandKit
+import Holdfast
+import LinkCore
+import LinkRuntime
+import LinkWire
+
+/// `holdfast health show`: what is kept, without asking anybody.
+enum HealthShowCommand {
+  private static let type = Parameter.optional(
+    "type", .text("TYPE"), usual: "what is kept of each type",
+    "list samples of this type, such as StepCount")
+  private static let from = Parameter.option(
+    "from", .day, default: Timestamp(nanoseconds: 31_536_000_000_000_000),
+    "leave out what is over before this day (UTC)")
+  private static let limit = Parameter.option(
+    "limit", .integer("N", 1...1_000_000), default: 50,
+    "how many samples at most, the earliest first")
+  private static let values = Parameter<Bool>.flag("values", "show the values as well")
+
+  static var command: Command {
+    Command(
+      "show", "show which health samples are kept here",
+      details: [
+        """
+        Without --type one line for each type: how many samples, from when to when. Values stay hidden \
+        without --values. With --json each type is one object: event "type", type, count, first, \
+        last; each sample one: event "sample", type, start, end, source, zone, and with --values \
+        value and unit.
+        """
+      ],
+      examples: [
+        .init("holdfast health show", "the types and how much there is of each"),
+        .init("holdfast health show --type HeartRate --from 2026-01-01 --values", "readings"),
+      ],
+      takes: Shared.data, type, from, limit, values, Shared.json, action: run)
+  }
+
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    let directory = try call.dataDirectory()
+    let store: any HealthStore
+    let summary: [HealthTypeSummary]
+    do throws(StoreFailure) {
+      store = try await Platform.healthStore(in: directory, forReading: true)
+      summary = try await store.summary()
+    } catch {
+      throw CommandFailure(error)
+    }
+    guard let name = call[type] else { return show(summary, call) }
+    let query = HealthSampleQuery(
+      types: try HealthCommands.types(named: name, among: summary), from: call[from],
+      to: Timestamp(nanoseconds: .max), limit: call[limit])
+    do {
+      for sample in try await store.samples(query).samples { show(sample, call) }
+    } catch {
+      throw CommandFailure(error)
+    }
+    await store.close()
+  }
+
+  private static func show(_ summary: [HealthTypeSummary], _ call: Invocation) {
+    guard !call[Shared.json] else {
+      for type in summary {
+        call.console.object {
+          $0.entry("event", "type")
+          $0.entry("type", type.type)
+          $0.entry("count", type.count)
+          $0.entry("first", RFC3339.format(type.first))
+          $0.entry("last", RFC3339.format(type.last))
+        }
+      }
+      return
+    }
+    var table = Table("type", "samples", "first", "last")
+    for type in summary {
+      table.row(
+        HealthCommands.short(type.type), "\(type.count)", HealthCommands.day(type.first),
+        HealthCommands.day(type.last))
+    }
+    for line in table.lines(call.console.style) { call.console.line(line) }
+  }
+
+  private static func show(_ sample: HealthSample, _ call: Invocation) {
+    guard !call[Shared.json] else {
+      call.console.object {
+        $0.entry("event", "sample")
+        $0.entry("type", sample.type)
+        $0.entry("start", RFC3339.format(sample.start))
+        $0.entry("end", RFC3339.format(sample.end))
+        $0.entry("source", sample.source)
+        if let zone = sample.zone { $0.entry("zone", zone) }
+        guard call[values] else { return }
+        write(sample.value, to: &$0)
+        if let unit = sample.unit { $0.entry("unit", unit) }
+      }
+      return
+    }
+    let span =
+      sample.start == sample.end
+      ? RFC3339.format(sample.start)
+      : "\(RFC3339.format(sample.start)) to \(RFC3339.format(sample.end))"
+    let value = call[values] ? "  \(text(sample.value)) \(sample.unit ?? "")" : ""
+    call.console.line("\(span)  \(sample.source)\(value)")
+  }
+
+  private static func write(_ value: HealthSampleValue, to writer: inout JSONWriter) {
+    switch value {
+    case .quantity(let quantity):
+      writer.key("value")
+      writer.double(quantity)
+    case .category(let name): writer.entry("value", name)
+    case .workout(let workout):
+      writer.key("value")
+      writer.beginObject()
+      writer.entry("activity", workout.activity)
+      let amounts = [
+        ("seconds", workout.duration.map { $0 / .seconds(1) }), ("metres", workout.distance),
+        ("kilocalories", workout.energy), ("steps", workout.steps),
+      ]
+      for case (let name, let amount?) in amounts {
+        writer.key(name)
+        writer.double(amount)
+      }
+      writer.endObject()
+    }
+  }
+
+  private static func text(_ value: HealthSampleValue) -> String {
+    switch value {
+    case .quantity(let quantity): "\(quantity)"
+    case .category(let name): name
+    case .workout(let workout): workout.activity
+    }
+  }
+}

@@ -1,0 +1,243 @@
+import LinkCore
+
+/// Makes samples of elements and packs them into batches.
+struct ExportAssembler: Sendable {
+  /// A sample whose element is still open.
+  private enum Open {
+    case none
+    case record(HealthRow)
+    case workout(HealthRow, ExportWorkout)
+  }
+
+  /// Rows after which a batch is ready, at the next end of a span.
+  static let fullBatch = 8_192
+  /// A span ends with a key whose lowest bits are these, once in 1,024 on average.
+  private static let spanMask: UInt64 = 1_023
+  /// No span is longer, so that a batch stays small.
+  private static let longestSpan = 8_192
+
+  var tally = HealthExportTally()
+  private(set) var isReady = false
+  private var open = Open.none
+  /// How deep in parts of a workout, whose figures are not those of the whole.
+  private var parts = 0
+  private var names = ExportNames()
+  private var time = ExportTime()
+  private var rows: [HealthRow] = []
+  private var workouts: [WorkoutValue] = []
+  private var spans: [HealthSpan] = []
+  private var digest = HealthSampleKeyHasher()
+  private var spanCount = 0
+  private var countsByType: [Int] = []
+
+  /// Takes a start tag.
+  @inline(__always)
+  mutating func start(_ tag: borrowing ExportTag, _ bytes: Span<UInt8>) {
+    switch tag.element {
+    case .record: record(tag, bytes)
+    case .metadata: metadata(tag, bytes)
+    case .beats, .beat: tally[.heartbeat] += tag.element == .beat ? 1 : 0
+    case .healthData, .exportDate, .me, .correlation, .workout, .workoutEvent, .workoutStatistics,
+      .workoutActivity, .workoutRoute, .fileReference, .location, .activitySummary,
+      .clinicalRecord, .audiogram, .sensitivityPoint, .visionPrescription, .rightEye, .leftEye,
+      .attachment, .unknown:
+      rare(tag, bytes)
+    }
+  }
+
+  /// Takes an end tag; only those of samples and of the whole matter.
+  @inline(__always)
+  mutating func close(_ bytes: Span<UInt8>, _ name: Range<Int>) {
+    guard bytes[name.lowerBound] != UInt8(ascii: "R") || name.count != 6 else {
+      return finishOpen()
+    }
+    let meaning = ExportWords.elements.meaning(
+      of: bytes, from: name.lowerBound, to: name.upperBound)
+    guard let element = ExportElement(rawValue: meaning) else { return }
+    if element == .workout {
+      finishOpen()
+    } else if element == .workoutActivity {
+      parts = max(0, parts - 1)
+    } else if element == .healthData {
+      finishOpen()
+      tally.isWhole = true
+    }
+  }
+
+  /// The batch that is ready.
+  mutating func take() -> HealthBatch {
+    let batch = HealthBatch(names: names.names, rows: rows, workouts: workouts, spans: spans)
+    for (type, count) in countsByType.enumerated() where count > 0 {
+      tally.samples[names.names[type].text, default: 0] += count
+    }
+    countsByType = []
+    rows = []
+    rows.reserveCapacity(batch.rows.count)
+    workouts = []
+    spans = []
+    if names.isFull { names.begin() }
+    tally.repaired = names.repaired
+    isReady = false
+    return batch
+  }
+
+  /// What is left at the end; `nil` when nothing is.
+  mutating func takeRest() -> HealthBatch? {
+    finishOpen()
+    endSpan()
+    tally.repaired = names.repaired
+    return rows.isEmpty ? nil : take()
+  }
+
+  // MARK: Samples
+
+  @inline(__always)
+  private mutating func record(_ tag: borrowing ExportTag, _ bytes: Span<UInt8>) {
+    finishOpen()
+    guard let type = tag[.type], !type.isEmpty, let source = tag[.source] else {
+      tally[.noType] += 1
+      return
+    }
+    guard var row = row(tag, bytes, type: names.number(bytes, type), source: source) else { return }
+    let value = tag[.value] ?? 0..<0
+    if bytes.holds("HKCategoryType", at: type.lowerBound) {
+      row.value = .category(names.number(bytes, value))
+    } else {
+      guard let quantity = ExportNumber.read(bytes, value) else {
+        tally[.noValue] += 1
+        return
+      }
+      row.value = .quantity(quantity)
+      row.unit = names.optionalNumber(bytes, tag[.unit])
+    }
+    if tag.isEmpty { keep(row) } else { open = .record(row) }
+  }
+
+  private mutating func workout(_ tag: borrowing ExportTag, _ bytes: Span<UInt8>) {
+    finishOpen()
+    parts = 0
+    guard let activity = tag[.activity], !activity.isEmpty, let source = tag[.source] else {
+      tally[.noType] += 1
+      return
+    }
+    let type = names.number(of: HealthSample.workoutType)
+    guard let row = row(tag, bytes, type: type, source: source) else { return }
+    let workout = ExportWorkout(tag, bytes)
+    if tag.isEmpty { keep(row, workout.value) } else { open = .workout(row, workout) }
+  }
+
+  /// What records and workouts have in common.
+  @inline(__always)
+  private mutating func row(
+    _ tag: borrowing ExportTag, _ bytes: Span<UInt8>, type: UInt16, source: Range<Int>
+  ) -> HealthRow? {
+    guard let startText = tag[.start], let start = time.read(bytes, startText),
+      let endText = tag[.end], let end = time.read(bytes, endText)
+    else {
+      tally[.noDate] += 1
+      return nil
+    }
+    guard start <= end else {
+      tally[.endsEarly] += 1
+      return nil
+    }
+    var row = HealthRow(
+      type: type, source: names.number(bytes, source), start: start, end: end)
+    row.device = names.optionalNumber(bytes, tag[.device], as: .device)
+    return row
+  }
+
+  @inline(__always)
+  private mutating func metadata(_ tag: borrowing ExportTag, _ bytes: Span<UInt8>) {
+    guard let key = tag[.key], key.count == 10, bytes.holds("HKTimeZone", at: key.lowerBound),
+      let value = tag[.value]
+    else {
+      tally[.metadata] += 1
+      return
+    }
+    let zone = names.optionalNumber(bytes, value)
+    switch open {
+    case .none: break
+    case .record(var row):
+      row.zone = zone
+      open = .record(row)
+    case .workout(var row, let workout):
+      row.zone = zone
+      open = .workout(row, workout)
+    }
+  }
+
+  private mutating func finishOpen() {
+    switch open {
+    case .none: return
+    case .record(let row): keep(row)
+    case .workout(let row, let workout): keep(row, workout.value)
+    }
+    open = .none
+  }
+
+  private mutating func keep(_ row: HealthRow, _ workout: WorkoutValue) {
+    var row = row
+    row.value = .workout(UInt32(workouts.count))
+    workouts.append(workout)
+    keep(row)
+  }
+
+  @inline(__always)
+  private mutating func keep(_ row: HealthRow) {
+    var row = row
+    row.key = row.key(names: names.names, workouts: workouts)
+    rows.append(row)
+    let type = Int(row.type)
+    while countsByType.count <= type { countsByType.append(0) }
+    countsByType[type] &+= 1
+    digest.add(row.key)
+    spanCount &+= 1
+    guard row.key.low & Self.spanMask == 0 || spanCount == Self.longestSpan || names.isFull else {
+      return
+    }
+    endSpan()
+    isReady = rows.count >= Self.fullBatch || names.isFull
+  }
+
+  private mutating func endSpan() {
+    guard spanCount > 0 else { return }
+    spans.append(HealthSpan(digest: digest.finished(), count: spanCount))
+    digest = HealthSampleKeyHasher()
+    spanCount = 0
+  }
+
+  // MARK: The rest
+
+  private mutating func rare(_ tag: borrowing ExportTag, _ bytes: Span<UInt8>) {
+    switch tag.element {
+    case .healthData: tally.locale = tag[.locale].map { ExportText(bytes, $0).text }
+    case .exportDate: tally.exported = tag[.value].flatMap { time.read(bytes, $0) }
+    case .workout: workout(tag, bytes)
+    case .workoutStatistics: statistics(tag, bytes)
+    case .workoutActivity:
+      parts += tag.isEmpty ? 0 : 1
+      tally[.workoutDetail] += 1
+    case .workoutEvent: tally[.workoutDetail] += 1
+    case .workoutRoute: tally[.route] += 1
+    case .fileReference, .location: tally[.route] += 1
+    case .correlation:
+      finishOpen()
+      tally[.correlation] += 1
+    case .activitySummary: tally[.activitySummary] += 1
+    case .clinicalRecord: tally[.clinicalRecord] += 1
+    case .audiogram: tally[.audiogram] += 1
+    case .visionPrescription: tally[.prescription] += 1
+    case .unknown: tally[.unknown] += 1
+    case .me, .sensitivityPoint, .rightEye, .leftEye, .attachment, .record, .metadata, .beats,
+      .beat:
+      break
+    }
+  }
+
+  private mutating func statistics(_ tag: borrowing ExportTag, _ bytes: Span<UInt8>) {
+    guard parts == 0, case .workout(let row, var workout) = open else { return }
+    workout.add(tag, bytes)
+    open = .workout(row, workout)
+  }
+}

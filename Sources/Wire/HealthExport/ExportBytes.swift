@@ -1,0 +1,69 @@
+/// Searches in the bytes at hand, eight at a time.
+extension Span<UInt8> {
+  /// Eight bytes as one number, the first lowest; they must be there.
+  @inline(__always)
+  func word(at index: Int) -> UInt64 {
+    unsafe UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
+  }
+
+  /// Up to eight bytes as one number; those past `end` count as zero.
+  @inline(__always)
+  func word(at index: Int, before end: Int) -> UInt64 {
+    let length = end &- index
+    if length >= 8 { return word(at: index) }
+    guard index &+ 8 <= count else { return shortWord(at: index, before: end) }
+    return word(at: index) & ((1 &<< UInt64(length &* 8)) &- 1)
+  }
+
+  private func shortWord(at index: Int, before end: Int) -> UInt64 {
+    var word: UInt64 = 0
+    for place in stride(from: end - 1, through: index, by: -1) {
+      word = word << 8 | UInt64(self[place])
+    }
+    return word
+  }
+
+  /// Where a byte comes next; `count` when it does not.
+  @inline(__always)
+  func next(_ byte: UInt8, from start: Int) -> Int {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let wanted = ones &* UInt64(byte)
+    var index = start
+    while index &+ 8 <= count {
+      let difference = word(at: index) ^ wanted
+      // The lowest byte that became zero is marked, and nothing below it.
+      let marks = (difference &- ones) & ~difference & (ones &<< 7)
+      if marks != 0 { return index &+ marks.trailingZeroBitCount / 8 }
+      index &+= 8
+    }
+    while index < count, self[index] != byte { index &+= 1 }
+    return index
+  }
+
+  /// Whether a text of ASCII stands here.
+  func holds(_ text: StaticString, at index: Int) -> Bool {
+    guard index + text.utf8CodeUnitCount <= count else { return false }
+    for place in 0..<text.utf8CodeUnitCount
+    where unsafe self[index + place] != text.utf8Start[place] {
+      return false
+    }
+    return true
+  }
+
+  /// Where a text of ASCII comes next, as a whole; `nil` when it does not.
+  func next(_ text: StaticString, from start: Int) -> Int? {
+    let first = unsafe text.utf8Start[0]
+    var index = next(first, from: start)
+    while index < count {
+      if holds(text, at: index) { return index }
+      index = next(first, from: index + 1)
+    }
+    return nil
+  }
+}
+
+/// What counts as white space between attributes (XML 1.0, production 3).
+@inline(__always)
+func isBlank(_ byte: UInt8) -> Bool {
+  byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
+}

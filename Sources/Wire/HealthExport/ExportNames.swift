@@ -1,0 +1,136 @@
+/// Numbers the texts of an export by their bytes, so that each is made once.
+struct ExportNames {
+  /// How a text is read.
+  enum Kind: UInt8 {
+    case plain
+    /// Without what changes from export to export.
+    case device
+  }
+
+  private struct Entry {
+    var start: Int
+    var count: Int
+    var kind: Kind
+    var number: UInt16
+  }
+
+  /// More than real exports have, few enough for the numbers of rows.
+  private static let mostEntries = 32_768
+  private static let mostBytes = 2 << 20
+
+  /// The texts by number.
+  private(set) var names: [HealthName] = []
+  /// How many texts had to be repaired.
+  private(set) var repaired = 0
+  private var numbers: [HealthSampleKey: UInt16] = [:]
+  private var raw: [UInt8] = []
+  private var entries: [Entry] = []
+  private var slots: [UInt16]
+
+  init() {
+    slots = Array(repeating: .max, count: 1024)
+  }
+
+  /// Whether it must begin anew before the next element, which names at most seven texts.
+  var isFull: Bool { entries.count > Self.mostEntries - 16 || raw.count > Self.mostBytes }
+
+  /// Forgets everything; numbers given out before mean nothing any more.
+  mutating func begin() {
+    let sum = repaired
+    self = ExportNames()
+    repaired = sum
+  }
+
+  /// The number of the text that stands in these bytes, none for an empty one.
+  @inline(__always)
+  mutating func optionalNumber(
+    _ bytes: Span<UInt8>, _ range: Range<Int>?, as kind: Kind = .plain
+  ) -> UInt16 {
+    guard let range, !range.isEmpty else { return HealthRow.none }
+    return number(bytes, range, as: kind)
+  }
+
+  /// The number of the text that stands in these bytes.
+  @inline(__always)
+  mutating func number(
+    _ bytes: Span<UInt8>, _ range: Range<Int>, as kind: Kind = .plain
+  ) -> UInt16 {
+    let mask = slots.count &- 1
+    var slot = Int(truncatingIfNeeded: Self.hash(bytes, range, kind)) & mask
+    while true {
+      let index = slots[slot]
+      if index == .max { return add(bytes, range, kind, at: slot) }
+      let entry = entries[Int(index)]
+      if entry.count == range.count, entry.kind == kind, isSame(entry, bytes, range) {
+        return entry.number
+      }
+      slot = (slot &+ 1) & mask
+    }
+  }
+
+  /// The number of a text of the reader's own.
+  mutating func number(of text: String) -> UInt16 {
+    let name = HealthName(text)
+    if let known = numbers[name.key] { return known }
+    let number = UInt16(names.count)
+    names.append(name)
+    numbers[name.key] = number
+    return number
+  }
+
+  @inline(__always)
+  private func isSame(_ entry: Entry, _ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+    let known = raw.span
+    var place = 0
+    while place &+ 8 <= entry.count {
+      guard
+        known.word(at: entry.start &+ place) == bytes.word(at: range.lowerBound &+ place)
+      else { return false }
+      place &+= 8
+    }
+    return known.word(at: entry.start &+ place, before: entry.start &+ entry.count)
+      == bytes.word(at: range.lowerBound &+ place, before: range.upperBound)
+  }
+
+  private mutating func add(
+    _ bytes: Span<UInt8>, _ range: Range<Int>, _ kind: Kind, at slot: Int
+  ) -> UInt16 {
+    let read = ExportText(bytes, range)
+    if read.isRepaired { repaired += 1 }
+    let text =
+      switch kind {
+      case .plain: read.text
+      case .device: ExportText.device(read.text)
+      }
+    let number = number(of: text)
+    slots[slot] = UInt16(entries.count)
+    entries.append(Entry(start: raw.count, count: range.count, kind: kind, number: number))
+    for place in range { raw.append(bytes[place]) }
+    if entries.count * 2 > slots.count { spread() }
+    return number
+  }
+
+  /// Doubles the room for finding.
+  private mutating func spread() {
+    slots = Array(repeating: .max, count: slots.count * 2)
+    for (index, entry) in entries.enumerated() {
+      let hash = Self.hash(raw.span, entry.start..<entry.start + entry.count, entry.kind)
+      var slot = Int(truncatingIfNeeded: hash) & (slots.count - 1)
+      while slots[slot] != .max { slot = (slot + 1) & (slots.count - 1) }
+      slots[slot] = UInt16(index)
+    }
+  }
+
+  @inline(__always)
+  private static func hash(_ bytes: Span<UInt8>, _ range: Range<Int>, _ kind: Kind) -> UInt64 {
+    var hash = UInt64(range.count) &+ UInt64(kind.rawValue) &<< 32
+    var place = range.lowerBound
+    while place &+ 8 <= range.upperBound {
+      hash = (hash ^ bytes.word(at: place)) &* 0x9E37_79B9_7F4A_7C15
+      hash ^= hash &>> 29
+      place &+= 8
+    }
+    hash = (hash ^ bytes.word(at: place, before: range.upperBound)) &* 0x9E37_79B9_7F4A_7C15
+    return hash ^ hash &>> 32
+  }
+}

@@ -1,0 +1,57 @@
+/// Reads the decimal numbers of exports.
+enum ExportNumber {
+  /// Powers of ten that a double holds exactly.
+  private static let powers: [Double] = [
+    1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+    1e18, 1e19, 1e20, 1e21, 1e22,
+  ]
+
+  /// The nearest double to a decimal text; `nil` when it is none, or none that is finite.
+  ///
+  /// Up to 2^53 and 22 places one division rounds once and so exactly (Clinger 1990).
+  @inline(__always)
+  static func read(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Double? {
+    var place = range.lowerBound
+    let end = range.upperBound
+    guard place < end else { return nil }
+    let isNegative = bytes[place] == UInt8(ascii: "-")
+    if isNegative { place &+= 1 }
+    var digits: UInt64 = 0
+    var count = 0
+    var places = -1
+    while place < end {
+      let byte = bytes[place] &- 0x30
+      if byte <= 9 {
+        digits = digits &* 10 &+ UInt64(byte)
+        count &+= 1
+      } else if byte == UInt8(ascii: ".") &- 0x30, places < 0 {
+        places = count
+      } else {
+        return readSlowly(bytes, range)
+      }
+      place &+= 1
+    }
+    guard count > 0 else { return nil }
+    let divisor = places < 0 ? 0 : count &- places
+    guard count <= 19, digits <= 1 &<< 53, divisor <= 22 else { return readSlowly(bytes, range) }
+    let value = divisor == 0 ? Double(digits) : Double(digits) / powers[divisor]
+    return isNegative ? -value : value
+  }
+
+  private static func readSlowly(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Double? {
+    guard range.count <= 400 else { return nil }
+    var text: [UInt8] = []
+    for place in range {
+      switch bytes[place] {
+      case 0x30...0x39, UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "+"),
+        UInt8(ascii: "e"), UInt8(ascii: "E"):
+        text.append(bytes[place])
+      case _: return nil
+      }
+    }
+    guard let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite else {
+      return nil
+    }
+    return value
+  }
+}

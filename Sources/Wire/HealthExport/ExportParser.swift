@@ -1,0 +1,207 @@
+import LinkCore
+
+/// Goes through the markup of an export and hands its elements to the assembler.
+///
+/// The type definition in front is skipped by its tokens: those of iOS 16 break off in the middle of
+/// a declaration, and no version names all that the file holds.
+struct ExportParser: Sendable {
+  /// Where in the markup the next byte stands.
+  private enum Place {
+    case content
+    case comment
+    case instruction
+    case section
+    /// In `<!DOCTYPE`, before `[` or after it.
+    case definition(isInside: Bool)
+    case definitionComment
+  }
+
+  /// The longest tag that is waited for. Real ones are shorter than 2 KiB.
+  static let longestTag = 64 << 10
+
+  private var place = Place.content
+  private var tag = ExportTag()
+  private var assembler = ExportAssembler()
+  private var hasRoot = false
+  private var foreign: String?
+
+  var tally: HealthExportTally { assembler.tally }
+
+  /// Reads on until a batch is ready or the bytes end; answers how far it came.
+  mutating func run(_ buffer: [UInt8], from start: Int, isLast: Bool) -> Int {
+    let bytes = buffer.span
+    var index = start
+    while index < bytes.count, !assembler.isReady, foreign == nil {
+      let next = step(bytes, at: index, isLast: isLast)
+      if next == index {
+        guard isLast || bytes.count - index > Self.longestTag else { break }
+        assembler.tally[isLast ? .cutOff : .tooLong] += 1
+        // What stands inside a tag without an end may be sound.
+        index = isLast ? bytes.next(UInt8(ascii: "<"), from: index + 1) : index + 1
+        continue
+      }
+      index = next
+    }
+    assembler.tally.bytes += index - start
+    return index
+  }
+
+  /// What has come together: a full batch, or at the end the rest.
+  mutating func take(isLast: Bool) throws(HealthExportError) -> HealthBatch? {
+    if let foreign { throw .foreign(element: foreign) }
+    if assembler.isReady { return assembler.take() }
+    guard isLast else { return nil }
+    guard hasRoot else { throw .empty }
+    return assembler.takeRest()
+  }
+
+  /// One step; answers with the same index when more bytes are needed.
+  @inline(__always)
+  private mutating func step(_ bytes: Span<UInt8>, at index: Int, isLast: Bool) -> Int {
+    switch place {
+    case .content: content(bytes, at: index)
+    case .comment: end(of: "-->", bytes, at: index, isLast, then: .content)
+    case .instruction: end(of: "?>", bytes, at: index, isLast, then: .content)
+    case .section: end(of: "]]>", bytes, at: index, isLast, then: .content)
+    case .definition(let isInside): definition(bytes, at: index, isInside: isInside)
+    case .definitionComment:
+      end(of: "-->", bytes, at: index, isLast, then: .definition(isInside: true))
+    }
+  }
+
+  @inline(__always)
+  private mutating func content(_ bytes: Span<UInt8>, at index: Int) -> Int {
+    let open = bytes.next(UInt8(ascii: "<"), from: index)
+    guard open &+ 1 < bytes.count else { return open }
+    switch bytes[open &+ 1] {
+    case UInt8(ascii: "/"): return close(bytes, at: open)
+    case UInt8(ascii: "?"):
+      place = .instruction
+      return open &+ 2
+    case UInt8(ascii: "!"): return declaration(bytes, at: open)
+    case 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), 0x80...: return start(bytes, at: open)
+    case _:
+      assembler.tally[.malformed] += 1
+      return open &+ 1
+    }
+  }
+
+  @inline(__always)
+  private mutating func start(_ bytes: Span<UInt8>, at open: Int) -> Int {
+    switch tag.read(bytes, at: open) {
+    case .cut: return open
+    case .malformed:
+      assembler.tally[.malformed] += 1
+      return open &+ 1
+    case .read(let next):
+      guard next &- open <= Self.longestTag else {
+        assembler.tally[.tooLong] += 1
+        return open &+ 1
+      }
+      guard hasRoot || isRoot(bytes, at: open) else { return next }
+      assembler.start(tag, bytes)
+      return next
+    }
+  }
+
+  private mutating func isRoot(_ bytes: Span<UInt8>, at open: Int) -> Bool {
+    hasRoot = tag.element == .healthData
+    guard !hasRoot else { return true }
+    var end = open + 1
+    while end < bytes.count, end < open + 64, bytes[end] != UInt8(ascii: ">"),
+      !isBlank(bytes[end])
+    { end += 1 }
+    foreign = ExportText(bytes, open + 1..<end).text
+    return false
+  }
+
+  @inline(__always)
+  private mutating func close(_ bytes: Span<UInt8>, at open: Int) -> Int {
+    let end = bytes.next(UInt8(ascii: ">"), from: open &+ 2)
+    guard end < bytes.count else { return open }
+    assembler.close(bytes, open &+ 2..<end)
+    return end &+ 1
+  }
+
+  /// A comment, a section, or the type definition.
+  private mutating func declaration(_ bytes: Span<UInt8>, at open: Int) -> Int {
+    if bytes.holds("<!--", at: open) {
+      place = .comment
+      return open + 4
+    }
+    if bytes.holds("<![CDATA[", at: open) {
+      place = .section
+      return open + 9
+    }
+    if bytes.holds("<!DOCTYPE", at: open) {
+      place = .definition(isInside: false)
+      return open + 9
+    }
+    guard bytes.count - open >= 9 else { return open }
+    assembler.tally[.malformed] += 1
+    return open + 2
+  }
+
+  /// Skips to what ends this, which may be cut in two.
+  private mutating func end(
+    of mark: StaticString, _ bytes: Span<UInt8>, at index: Int, _ isLast: Bool, then next: Place
+  ) -> Int {
+    if case .definitionComment = place { noteVersion(bytes, at: index) }
+    if let end = bytes.next(mark, from: index) {
+      place = next
+      return end + mark.utf8CodeUnitCount
+    }
+    let rest = bytes.count - index
+    return isLast ? bytes.count : max(index, index + rest - mark.utf8CodeUnitCount + 1)
+  }
+
+  /// One token of the type definition.
+  private mutating func definition(_ bytes: Span<UInt8>, at index: Int, isInside: Bool) -> Int {
+    switch bytes[index] {
+    case UInt8(ascii: "["):
+      place = .definition(isInside: true)
+      return index + 1
+    case UInt8(ascii: ">") where !isInside:
+      place = .content
+      return index + 1
+    case UInt8(ascii: "]"):
+      var end = index + 1
+      while end < bytes.count, isBlank(bytes[end]) { end += 1 }
+      guard end < bytes.count else { return index }
+      guard bytes[end] == UInt8(ascii: ">") else { return end }
+      place = .content
+      return end + 1
+    case UInt8(ascii: "<"): return definitionToken(bytes, at: index)
+    case _: return index + 1
+    }
+  }
+
+  private mutating func definitionToken(_ bytes: Span<UInt8>, at index: Int) -> Int {
+    guard index + 4 <= bytes.count else { return index }
+    if bytes.holds("<!--", at: index) {
+      // The version stands in the first comment, which is short.
+      guard bytes.next("-->", from: index) != nil || bytes.count - index > 256 else { return index }
+      place = .definitionComment
+      return index + 4
+    }
+    switch bytes[index + 1] {
+    case UInt8(ascii: "!"), UInt8(ascii: "?"): return index + 2
+    case _:
+      // No element can stand here: the definition has no end.
+      place = .content
+      return index
+    }
+  }
+
+  private mutating func noteVersion(_ bytes: Span<UInt8>, at index: Int) {
+    let mark: StaticString = " HealthKit Export Version: "
+    guard assembler.tally.version == nil, bytes.holds(mark, at: index) else { return }
+    var place = index + mark.utf8CodeUnitCount
+    var version = 0
+    while place < bytes.count, 0x30...0x39 ~= bytes[place], version < 10_000 {
+      version = version * 10 + Int(bytes[place] - 0x30)
+      place += 1
+    }
+    assembler.tally.version = version
+  }
+}

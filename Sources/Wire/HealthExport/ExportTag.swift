@@ -1,0 +1,104 @@
+/// One start tag: its element and where the values of its attributes stand.
+struct ExportTag {
+  /// What came of looking for a tag.
+  enum Outcome {
+    /// It ended before this place.
+    case read(next: Int)
+    /// Its end is not there yet.
+    case cut
+    /// It is none.
+    case malformed
+  }
+
+  /// No longer name makes sense; one that has no end is not looked at for ever.
+  private static let longestName = 64
+
+  private(set) var element = ExportElement.unknown
+  /// Whether it ends in `/>`.
+  private(set) var isEmpty = false
+  private var found: UInt32 = 0
+  private var values = [Range<Int>](repeating: 0..<0, count: ExportAttribute.allCases.count)
+  private let elements = ExportWords.elements
+  private let attributes = ExportWords.attributes
+
+  /// Where the value of an attribute stands, between its quotes.
+  @inline(__always)
+  subscript(attribute: ExportAttribute) -> Range<Int>? {
+    guard found & 1 &<< UInt32(attribute.rawValue) != 0 else { return nil }
+    return values[Int(attribute.rawValue)]
+  }
+
+  /// Reads the tag whose `<` stands at `start`.
+  mutating func read(_ bytes: Span<UInt8>, at start: Int) -> Outcome {
+    found = 0
+    isEmpty = false
+    var place = start &+ 1
+    while place < bytes.count, Self.isName(bytes[place]) { place &+= 1 }
+    guard place < bytes.count else { return .cut }
+    element =
+      ExportElement(rawValue: elements.meaning(of: bytes, from: start &+ 1, to: place)) ?? .unknown
+    while true {
+      while place < bytes.count, isBlank(bytes[place]) { place &+= 1 }
+      guard place < bytes.count else { return .cut }
+      switch bytes[place] {
+      case UInt8(ascii: ">"): return .read(next: place &+ 1)
+      case UInt8(ascii: "/"):
+        guard place &+ 1 < bytes.count else { return .cut }
+        guard bytes[place &+ 1] == UInt8(ascii: ">") else { return .malformed }
+        isEmpty = true
+        return .read(next: place &+ 2)
+      case _: break
+      }
+      switch readAttribute(bytes, at: place) {
+      case .read(let next): place = next
+      case .cut: return .cut
+      case .malformed: return .malformed
+      }
+    }
+  }
+
+  /// Reads one `name="value"`. Names of iOS 8 hold blanks.
+  @inline(__always)
+  private mutating func readAttribute(_ bytes: Span<UInt8>, at start: Int) -> Outcome {
+    let equals = bytes.next(UInt8(ascii: "="), from: start)
+    guard equals < bytes.count else {
+      return bytes.count &- start > Self.longestName ? .malformed : .cut
+    }
+    guard equals > start, equals &- start <= Self.longestName else { return .malformed }
+    var meaning = attributes.meaning(of: bytes, from: start, to: equals)
+    if meaning == 0 {
+      guard let other = oddName(bytes, start..<equals) else { return .malformed }
+      meaning = other
+    }
+    var place = equals &+ 1
+    while place < bytes.count, isBlank(bytes[place]) { place &+= 1 }
+    guard place < bytes.count else { return .cut }
+    let quote = bytes[place]
+    guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { return .malformed }
+    let end = bytes.next(quote, from: place &+ 1)
+    guard end < bytes.count else { return .cut }
+    values[Int(meaning)] = place &+ 1..<end
+    found |= 1 &<< UInt32(meaning)
+    return .read(next: end &+ 1)
+  }
+
+  /// The meaning of a name without its blanks; `nil` when it is no name.
+  private func oddName(_ bytes: Span<UInt8>, _ range: Range<Int>) -> UInt8? {
+    var name: [UInt8] = []
+    for place in range {
+      let byte = bytes[place]
+      if isBlank(byte) { continue }
+      guard Self.isName(byte) else { return nil }
+      // `start date` is `startDate`.
+      let isWord = place > range.lowerBound && isBlank(bytes[place - 1]) && !name.isEmpty
+      name.append(isWord && 0x61...0x7A ~= byte ? byte & ~0x20 : byte)
+    }
+    return name.isEmpty ? nil : attributes.meaning(of: name.span, from: 0, to: name.count)
+  }
+
+  @inline(__always)
+  private static func isName(_ byte: UInt8) -> Bool {
+    byte > 0x20 && byte != UInt8(ascii: ">") && byte != UInt8(ascii: "/")
+      && byte != UInt8(ascii: "<") && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "=")
+  }
+}

@@ -1,0 +1,72 @@
+/// Makes texts of the values of attributes.
+struct ExportText {
+  /// What it says.
+  var text: String
+  /// Whether something had to be left out or replaced: control bytes, or what is no UTF-8.
+  var isRepaired: Bool
+
+  /// Resolves references (XML 1.0, sections 4.1 and 4.6); what is none stays as it is.
+  init(_ bytes: Span<UInt8>, _ range: Range<Int>) {
+    var decoded: [UInt8] = []
+    decoded.reserveCapacity(range.count)
+    var dropped = false
+    var place = range.lowerBound
+    while place < range.upperBound {
+      let byte = bytes[place]
+      if byte == UInt8(ascii: "&"),
+        let (scalar, next) = Self.reference(bytes, place..<range.upperBound)
+      {
+        decoded += Array(String(scalar).utf8)
+        place = next
+        continue
+      }
+      if byte >= 0x20, byte != 0x7F { decoded.append(byte) } else { dropped = true }
+      place += 1
+    }
+    let valid = String(validating: decoded, as: UTF8.self)
+    text = valid ?? String(decoding: decoded, as: UTF8.self)
+    isRepaired = dropped || valid == nil
+  }
+
+  /// What a device is, without the address it had in the exporting process:
+  /// `<<HKDevice: 0x28>, name:Apple Watch, model:Watch>` is `name:Apple Watch, model:Watch`.
+  static func device(_ text: String) -> String {
+    guard text.hasPrefix("<<HKDevice: "), let close = text.firstIndex(of: ">") else { return text }
+    var rest = text[text.index(after: close)...]
+    if rest.hasSuffix(">") { rest.removeLast() }
+    while let first = rest.first, first == "," || first == " " { rest.removeFirst() }
+    return String(rest)
+  }
+
+  private static func reference(
+    _ bytes: Span<UInt8>, _ range: Range<Int>
+  ) -> (Unicode.Scalar, next: Int)? {
+    var name: [UInt8] = []
+    var place = range.lowerBound + 1
+    while place < range.upperBound, bytes[place] != UInt8(ascii: ";"), name.count < 10 {
+      name.append(bytes[place])
+      place += 1
+    }
+    guard place < range.upperBound, bytes[place] == UInt8(ascii: ";") else { return nil }
+    guard let scalar = scalar(String(decoding: name, as: UTF8.self)) else { return nil }
+    return (scalar, place + 1)
+  }
+
+  private static func scalar(_ name: String) -> Unicode.Scalar? {
+    switch name {
+    case "lt": return "<"
+    case "gt": return ">"
+    case "amp": return "&"
+    case "quot": return "\""
+    case "apos": return "'"
+    case _: break
+    }
+    guard name.hasPrefix("#") else { return nil }
+    let digits = name.dropFirst()
+    let number =
+      digits.first == "x" ? UInt32(digits.dropFirst(), radix: 16) : UInt32(digits, radix: 10)
+    // A reference to a control character would bring back what is dropped elsewhere.
+    guard let number, number >= 0x20, number != 0x7F else { return nil }
+    return Unicode.Scalar(number)
+  }
+}

@@ -1,0 +1,133 @@
+/// The elements of an export that mean something to the reader, or have a count of their own.
+enum ExportElement: UInt8, CaseIterable {
+  case unknown
+  case healthData, exportDate, me
+  case record, correlation, metadata
+  case beats, beat
+  case workout, workoutEvent, workoutStatistics, workoutActivity, workoutRoute
+  case fileReference, location
+  case activitySummary, clinicalRecord, audiogram, sensitivityPoint
+  case visionPrescription, rightEye, leftEye, attachment
+
+  /// As it is written.
+  var spelling: String {
+    switch self {
+    case .unknown: ""
+    case .healthData: "HealthData"
+    case .exportDate: "ExportDate"
+    case .me: "Me"
+    case .record: "Record"
+    case .correlation: "Correlation"
+    case .metadata: "MetadataEntry"
+    case .beats: "HeartRateVariabilityMetadataList"
+    case .beat: "InstantaneousBeatsPerMinute"
+    case .workout: "Workout"
+    case .workoutEvent: "WorkoutEvent"
+    case .workoutStatistics: "WorkoutStatistics"
+    case .workoutActivity: "WorkoutActivity"
+    case .workoutRoute: "WorkoutRoute"
+    case .fileReference: "FileReference"
+    case .location: "Location"
+    case .activitySummary: "ActivitySummary"
+    case .clinicalRecord: "ClinicalRecord"
+    case .audiogram: "Audiogram"
+    case .sensitivityPoint: "SensitivityPoint"
+    case .visionPrescription: "VisionPrescription"
+    case .rightEye: "RightEye"
+    case .leftEye: "LeftEye"
+    case .attachment: "Attachment"
+    }
+  }
+}
+
+/// The attributes that the reader reads.
+enum ExportAttribute: UInt8, CaseIterable {
+  case ignored
+  case type, unit, value, source, device, start, end, key
+  case activity, duration, durationUnit, distance, distanceUnit, energy, energyUnit, sum, locale
+
+  /// As it is written, and as iOS 8 wrote it where that differed.
+  var spellings: [String] {
+    switch self {
+    case .ignored: []
+    case .type: ["type"]
+    case .unit: ["unit"]
+    case .value: ["value"]
+    case .source: ["sourceName", "source"]
+    case .device: ["device"]
+    case .start: ["startDate"]
+    case .end: ["endDate"]
+    case .key: ["key"]
+    case .activity: ["workoutActivityType"]
+    case .duration: ["duration"]
+    case .durationUnit: ["durationUnit"]
+    case .distance: ["totalDistance"]
+    case .distanceUnit: ["totalDistanceUnit"]
+    case .energy: ["totalEnergyBurned"]
+    case .energyUnit: ["totalEnergyBurnedUnit"]
+    case .sum: ["sum"]
+    case .locale: ["locale"]
+    }
+  }
+}
+
+/// Finds a known word by its bytes, without making a text of them.
+///
+/// Words are told apart by length and by their first and last eight bytes.
+struct ExportWords {
+  private struct Entry {
+    var first: UInt64 = 0
+    var last: UInt64 = 0
+    var length = 0
+    var meaning: UInt8 = 0
+  }
+
+  private var entries: [Entry]
+
+  /// - Parameter words: At most 32; a meaning of 0 is kept for what is not among them.
+  init(_ words: [(String, UInt8)]) {
+    entries = Array(repeating: Entry(), count: 64)
+    for (text, meaning) in words {
+      let bytes = Array(text.utf8)
+      let (first, last) = Self.ends(of: bytes.span, from: 0, to: bytes.count)
+      var place = Self.place(first, last, bytes.count)
+      while entries[place].meaning != 0 { place = (place + 1) & 63 }
+      entries[place] = Entry(first: first, last: last, length: bytes.count, meaning: meaning)
+    }
+  }
+
+  static let elements = ExportWords(
+    ExportElement.allCases.dropFirst().map { ($0.spelling, $0.rawValue) })
+  static let attributes = ExportWords(
+    ExportAttribute.allCases.flatMap { attribute in
+      attribute.spellings.map { ($0, attribute.rawValue) }
+    })
+
+  /// The meaning of a word, 0 for an unknown one.
+  @inline(__always)
+  func meaning(of bytes: Span<UInt8>, from start: Int, to end: Int) -> UInt8 {
+    let (first, last) = Self.ends(of: bytes, from: start, to: end)
+    let length = end &- start
+    var place = Self.place(first, last, length)
+    while true {
+      let entry = entries[place]
+      if entry.first == first, entry.last == last, entry.length == length { return entry.meaning }
+      if entry.meaning == 0 { return 0 }
+      place = (place &+ 1) & 63
+    }
+  }
+
+  @inline(__always)
+  private static func ends(
+    of bytes: Span<UInt8>, from start: Int, to end: Int
+  ) -> (first: UInt64, last: UInt64) {
+    let first = bytes.word(at: start, before: end)
+    return (first, end &- start < 8 ? first : bytes.word(at: end &- 8))
+  }
+
+  @inline(__always)
+  private static func place(_ first: UInt64, _ last: UInt64, _ length: Int) -> Int {
+    let mixed = (first ^ (last &<< 1) ^ UInt64(length)) &* 0x9E37_79B9_7F4A_7C15
+    return Int(mixed &>> 58)
+  }
+}

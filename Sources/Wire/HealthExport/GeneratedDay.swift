@@ -1,0 +1,81 @@
+import LinkCore
+
+/// One day in the life of the person of a generated export; the same for a seed and a day, whatever
+/// span is exported.
+struct GeneratedDay {
+  struct Activity {
+    var start: Int
+    var end: Int
+    var kind: Kind
+
+    enum Kind: Int, CaseIterable {
+      case walk, run, ride
+    }
+  }
+
+  /// Days from 1970 on, by the calendar of the place.
+  let number: Int
+  /// When the person rose this morning, and when they lie down tonight; seconds from 1970 on.
+  let rise: Int
+  let rest: Int
+  /// When they lay down the evening before.
+  let lastRest: Int
+  let activities: [Activity]
+  private let seed: UInt64
+
+  init(_ number: Int, seed: UInt64) {
+    self.number = number
+    self.seed = seed
+    var chance = Self.chance(seed, number, 0)
+    rise = Self.second(of: number, hour: 6.25 + 1.5 * chance.unit())
+    rest = Self.rest(number, seed)
+    lastRest = Self.rest(number - 1, seed)
+    var activities: [Activity] = []
+    if chance.unit() < 0.45 {
+      let start = rise + 3_600 + Int(chance.unit() * 32_000)
+      let kind = Activity.Kind.allCases[Int(chance.unit() * 3)]
+      activities.append(
+        Activity(start: start, end: start + 900 + Int(chance.unit() * 3_600), kind: kind))
+    }
+    self.activities = activities
+  }
+
+  /// A generator for one kind of thing on this day.
+  func chance(_ purpose: Int) -> Chance { Self.chance(seed, number, purpose) }
+
+  /// Whether an activity goes on.
+  func activity(at second: Int) -> Activity? {
+    activities.first { $0.start <= second && second < $0.end }
+  }
+
+  private static func rest(_ number: Int, _ seed: UInt64) -> Int {
+    var chance = chance(seed, number, 1)
+    return second(of: number, hour: 22.25 + 1.5 * chance.unit())
+  }
+
+  private static func chance(_ seed: UInt64, _ number: Int, _ purpose: Int) -> Chance {
+    var first = Chance(seed: seed ^ UInt64(bitPattern: Int64(number)) &* 0xD129_0DDC_35B7_9E31)
+    return Chance(seed: first.next() &+ UInt64(purpose) &* 0x9E6C_63D0_876A_46BD)
+  }
+
+  /// The moment of an hour of a day in Zurich.
+  static func second(of number: Int, hour: Double) -> Int {
+    let local = number * 86_400 + Int(hour * 3_600)
+    return local - offset(at: local - 3_600)
+  }
+
+  /// Seconds east of Greenwich in Zurich: summer time lasts from the last Sunday of March to that of
+  /// October, 01:00 UTC (Directive 2000/84/EC).
+  static func offset(at second: Int) -> Int {
+    let year = Gregorian.civil(dayNumber: second / 86_400).year
+    let begin = lastSunday(of: 3, year) * 86_400 + 3_600
+    let end = lastSunday(of: 10, year) * 86_400 + 3_600
+    return begin <= second && second < end ? 7_200 : 3_600
+  }
+
+  private static func lastSunday(of month: Int, _ year: Int) -> Int {
+    let last = Gregorian.days(year: year, month: month, day: 31)
+    // 1970-01-01 was a Thursday.
+    return last - (last + 4) % 7
+  }
+}

@@ -1,0 +1,225 @@
+import LinkCore
+
+/// The parts of a generated export: one type after the other, then what is put together of them.
+enum GeneratedSection: Int, CaseIterable {
+  case heartRate, steps, distance, activeEnergy, basalEnergy, exercise, flights
+  case breathing, oxygen, variability, restingRate, walkingSpeed
+  case weight, systolic, diastolic, glucose, temperature, water, carbohydrates
+  case sleep, mindfulness, standing
+  case pressure, food, workouts, summaries
+
+  private static let quantity = "HKQuantityTypeIdentifier"
+
+  /// Writes what a day has of this.
+  func write(_ day: GeneratedDay, _ density: Double, to writer: inout ExportWriter) {
+    var chance = day.chance(rawValue + 2)
+    switch self {
+    case .heartRate: Self.heartRate(day, density, &chance, &writer)
+    case .steps: Self.moves("StepCount", "count", day, density, &chance, &writer)
+    case .distance: Self.moves("DistanceWalkingRunning", "km", day, density, &chance, &writer)
+    case .activeEnergy: Self.energy("ActiveEnergyBurned", every: 90, day, density, &chance, &writer)
+    case .basalEnergy: Self.energy("BasalEnergyBurned", every: 600, day, density, &chance, &writer)
+    case .exercise: Self.exercise(day, &writer)
+    case .flights: Self.flights(day, &chance, &writer)
+    case .breathing:
+      Self.nightly("RespiratoryRate", "count/min", 900, density, day, &chance, &writer) {
+        "\(11 + Double(Int($0.unit() * 12)) / 2)"
+      }
+    case .oxygen:
+      Self.nightly("OxygenSaturation", "%", 1_800, density, day, &chance, &writer) {
+        "0.\(93 + Int($0.unit() * 7))"
+      }
+    case .variability: Self.variability(day, &chance, &writer)
+    case .restingRate:
+      Self.once("RestingHeartRate", "count/min", .watch, day, &chance, &writer) {
+        "\(52 + Int($0.unit() * 9))"
+      }
+    case .walkingSpeed: Self.walkingSpeed(day, &chance, &writer)
+    case .weight, .systolic, .diastolic, .glucose, .temperature, .water, .carbohydrates:
+      byHand(day, &chance, &writer)
+    case .sleep: Self.sleep(day, &chance, &writer)
+    case .mindfulness: Self.mindfulness(day, &chance, &writer)
+    case .standing: Self.standing(day, &writer)
+    case .pressure: Self.pressure(day, &writer)
+    case .food: Self.food(day, &writer)
+    case .workouts: Self.workouts(day, &writer)
+    case .summaries: Self.summary(day, &chance, &writer)
+    }
+  }
+
+  /// What apps and instruments write now and then.
+  private func byHand(
+    _ day: GeneratedDay, _ chance: inout Chance, _ writer: inout ExportWriter
+  ) {
+    switch self {
+    case .weight where day.number % 7 == 0:
+      let grams = 68_000 + Int(chance.unit() * 2_000)
+      Self.once("BodyMass", "kg", .scale, day, &chance, &writer) { _ in
+        "\(Double(grams) / 1_000)"
+      }
+    case .systolic: Self.pressurePart(day, "Systolic", " ", &writer)
+    case .diastolic: Self.pressurePart(day, "Diastolic", " ", &writer)
+    case .glucose where day.number % 3 == 0:
+      Self.once(
+        "BloodGlucose", "mmol<180.1558800000541>/L", .meals, day, &chance, &writer
+      ) { "\(4.5 + Double(Int($0.unit() * 30)) / 10)" }
+    case .temperature where day.number % 29 == 0:
+      Self.once("BodyTemperature", "degC", .phone, day, &chance, &writer) {
+        "\(36.2 + Double(Int($0.unit() * 12)) / 10)"
+      }
+    case .water:
+      Self.once("DietaryWater", "mL", .meals, day, &chance, &writer) {
+        "\(250 * (1 + Int($0.unit() * 4)))"
+      }
+    case .carbohydrates: Self.meal(day, " ", &writer)
+    case .heartRate, .steps, .distance, .activeEnergy, .basalEnergy, .exercise, .flights,
+      .breathing, .oxygen, .variability, .restingRate, .walkingSpeed, .weight, .glucose,
+      .temperature, .sleep, .mindfulness, .standing, .pressure, .food, .workouts, .summaries:
+      // Not on this day, or not by hand.
+      break
+    }
+  }
+
+  /// One reading in the morning.
+  private static func once(
+    _ type: String, _ unit: String, _ source: GeneratedSource, _ day: GeneratedDay,
+    _ chance: inout Chance, _ writer: inout ExportWriter, value: (inout Chance) -> String
+  ) {
+    let time = day.rise + Int(chance.unit() * 3_000)
+    writer.record(
+      quantity + type, .init(source: source, start: time, end: time), unit: unit,
+      value: value(&chance))
+  }
+
+  private static func heartRate(
+    _ day: GeneratedDay, _ density: Double, _ chance: inout Chance, _ writer: inout ExportWriter
+  ) {
+    let end = day.number * 86_400 + 82_800
+    var time = end - 86_400
+    while time < end {
+      let isMoving = day.activity(at: time) != nil
+      let isAsleep = time < day.rise || time > day.rest
+      let rate = (isMoving ? 120 : isAsleep ? 50 : 65) + Int(chance.unit() * 25)
+      writer.record(
+        quantity + "HeartRate", .init(source: .watch, start: time, end: time), unit: "count/min",
+        value: "\(rate)", isOpen: true)
+      writer.metadata("HKMetadataKeyHeartRateMotionContext", isMoving ? "2" : isAsleep ? "0" : "1")
+      writer.close("Record")
+      time += step(isMoving ? 6 : 290, density, &chance)
+    }
+  }
+
+  /// The time to the next reading.
+  private static func step(_ usual: Double, _ density: Double, _ chance: inout Chance) -> Int {
+    max(1, Int(usual / density * (0.5 + chance.unit())))
+  }
+
+  /// Steps or metres, counted by the watch and by the phone in stretches of their own.
+  private static func moves(
+    _ type: String, _ unit: String, _ day: GeneratedDay, _ density: Double,
+    _ chance: inout Chance, _ writer: inout ExportWriter
+  ) {
+    for (source, usual) in [(GeneratedSource.watch, 380.0), (.phone, 560.0)] {
+      var time = day.rise + Int(chance.unit() * 600)
+      while time < day.rest {
+        let length = step(usual, density, &chance)
+        let end = min(time + length, day.rest)
+        let paces = 1 + Int(chance.unit() * Double(end - time) * 0.5)
+        let value =
+          unit == "count" ? "\(paces)" : decimal(Double(paces) * (0.0007 + 0.0002 * chance.unit()))
+        writer.record(
+          quantity + type, .init(source: source, start: time, end: end), unit: unit, value: value)
+        time = end + step(usual * 0.6, density, &chance)
+      }
+    }
+  }
+
+  /// Up to six digits that count, as phones write most numbers.
+  private static func decimal(_ value: Double) -> String {
+    "\((value * 1_000_000).rounded() / 1_000_000)"
+  }
+
+  private static func energy(
+    _ type: String, every usual: Double, _ day: GeneratedDay, _ density: Double,
+    _ chance: inout Chance, _ writer: inout ExportWriter
+  ) {
+    var time = day.rise
+    while time < day.rest {
+      let end = time + step(usual, density, &chance)
+      let rate = day.activity(at: time) == nil ? 0.0004 : 0.002
+      // One in eight with all its digits, as sums come out.
+      let value = (0.5 + chance.unit()) * rate * Double(end - time) * 60
+      let text = chance.next() & 7 == 0 ? "\(value)" : decimal(value)
+      writer.record(
+        quantity + type, .init(source: .watch, start: time, end: end), unit: "kcal", value: text)
+      time = end
+    }
+  }
+
+  private static func exercise(_ day: GeneratedDay, _ writer: inout ExportWriter) {
+    for activity in day.activities {
+      for start in stride(from: activity.start, to: activity.end - 59, by: 60) {
+        writer.record(
+          quantity + "AppleExerciseTime", .init(source: .watch, start: start, end: start + 60),
+          unit: "min", value: "1")
+      }
+    }
+  }
+
+  private static func flights(
+    _ day: GeneratedDay, _ chance: inout Chance, _ writer: inout ExportWriter
+  ) {
+    for _ in 0..<Int(chance.unit() * 8) {
+      let start = day.rise + Int(chance.unit() * Double(day.rest - day.rise - 120))
+      writer.record(
+        quantity + "FlightsClimbed", .init(source: .phone, start: start, end: start + 60),
+        unit: "count", value: "\(1 + Int(chance.unit() * 3))")
+    }
+  }
+
+  private static func nightly(
+    _ type: String, _ unit: String, _ usual: Double, _ density: Double, _ day: GeneratedDay,
+    _ chance: inout Chance, _ writer: inout ExportWriter, value: (inout Chance) -> String
+  ) {
+    var time = day.lastRest + 1_200
+    while time < day.rise {
+      writer.record(
+        quantity + type, .init(source: .watch, start: time, end: time), unit: unit,
+        value: value(&chance), isOpen: true)
+      writer.metadata("HKTimeZone", "Europe/Zurich")
+      writer.close("Record")
+      time += step(usual, density, &chance)
+    }
+  }
+
+  private static func variability(
+    _ day: GeneratedDay, _ chance: inout Chance, _ writer: inout ExportWriter
+  ) {
+    for part in 0..<5 {
+      let start = day.rise + part * 9_000 + Int(chance.unit() * 600)
+      writer.record(
+        quantity + "HeartRateVariabilitySDNN", .init(source: .watch, start: start, end: start + 59),
+        unit: "ms", value: decimal(20 + 80 * chance.unit()), isOpen: true)
+      writer.text("  <HeartRateVariabilityMetadataList>\n")
+      for beat in 0..<20 {
+        // As the phone writes them: a local clock with a comma, and no date.
+        let second = 10 + beat * 2
+        writer.text("   <InstantaneousBeatsPerMinute bpm=\"\(60 + Int(chance.unit() * 25))\"")
+        writer.text(" time=\"9:41:\(second),\(10 + Int(chance.unit() * 90))\"/>\n")
+      }
+      writer.close("HeartRateVariabilityMetadataList", indent: "  ")
+      writer.close("Record")
+    }
+  }
+
+  private static func walkingSpeed(
+    _ day: GeneratedDay, _ chance: inout Chance, _ writer: inout ExportWriter
+  ) {
+    for part in 0..<6 {
+      let start = day.rise + 1_800 + part * 8_000 + Int(chance.unit() * 900)
+      writer.record(
+        quantity + "WalkingSpeed", .init(source: .phone, start: start, end: start + 40),
+        unit: "km/hr", value: decimal(3.5 + 2 * chance.unit()))
+    }
+  }
+}

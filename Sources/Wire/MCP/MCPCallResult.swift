@@ -1,0 +1,115 @@
+/// What a tool gave, or why it gave nothing; both are for the assistant to read.
+public struct MCPCallResult: Sendable, Hashable, Codable {
+  /// For assistants that read nothing else.
+  public var text: String
+  /// A JSON object that fits the tool's output schema.
+  public var structured: [UInt8]?
+  /// Whether it is a refusal.
+  public var isError: Bool
+
+  /// The longest object that is repeated as text, in bytes; ours, some 1,500 points.
+  ///
+  /// No assistant reads more at once, and an event stream of the Python SDK takes 1 MiB an event.
+  public static let maxTextBytes = 262_144
+
+  /// A result from its parts.
+  public init(text: String, structured: [UInt8]? = nil, isError: Bool = false) {
+    self.text = text
+    self.structured = structured
+    self.isError = isError
+  }
+
+  /// A result whose text is the object itself, as the specification asks of structured content.
+  public init(object: [UInt8], isError: Bool = false) {
+    let fits = object.count <= Self.maxTextBytes
+    self.init(
+      text: fits
+        ? String(decoding: object, as: UTF8.self)
+        : "The answer has \(object.count) bytes and stands in structuredContent alone. Ask for a "
+          + "shorter time, or with group_by and statistic, to get it as text.",
+      structured: object, isError: isError)
+  }
+
+  /// A refusal: the word is for programs, the sentence for people.
+  public static func refused(_ word: String, _ sentence: String) -> MCPCallResult {
+    var writer = JSONWriter(capacity: 200)
+    writer.beginObject()
+    writer.key("success")
+    writer.bool(false)
+    writer.member("error", word)
+    writer.member("message", sentence)
+    writer.endObject()
+    return MCPCallResult(text: sentence, structured: writer.bytes, isError: true)
+  }
+
+  /// What a phone answered to a tool's question.
+  ///
+  /// `health_data` becomes `healthData`, as the original's callers know it; the rest stays as it is.
+  public init(_ answer: HealthObject, of kind: RelayQuestion.Kind) {
+    guard let copy = HealthCopy(answer.bytes, of: kind) else {
+      self = .refused("malformed", "The phone's answer cannot be read. Ask again.")
+      return
+    }
+    // A summary of which one line failed still tells the others.
+    self.init(object: copy.bytes, isError: !answer.succeeded && !copy.hasResults)
+  }
+
+  /// Writes the members of the result into an object that is open.
+  func write(to writer: inout JSONWriter) {
+    writer.key("content")
+    writer.beginArray()
+    writer.beginObject()
+    writer.member("type", "text")
+    writer.member("text", text)
+    writer.endObject()
+    writer.endArray()
+    if let structured {
+      writer.key("structuredContent")
+      writer.raw(structured)
+    }
+    writer.key("isError")
+    writer.bool(isError)
+  }
+}
+
+/// A health object, member by member, as assistants get it.
+private struct HealthCopy {
+  private(set) var bytes: [UInt8] = []
+  private(set) var hasResults = false
+
+  init?(_ object: [UInt8], of kind: RelayQuestion.Kind) {
+    do {
+      try copy(object, kind)
+    } catch {
+      return nil
+    }
+  }
+
+  private mutating func copy(
+    _ object: [UInt8], _ kind: RelayQuestion.Kind
+  ) throws(JSONError) {
+    var reader = JSONReader(object)
+    var writer = JSONWriter(capacity: object.count + 16)
+    try reader.beginObject()
+    writer.beginObject()
+    while let key = try reader.nextKey() {
+      let name = reader.text(of: key)
+      writer.key(kind == .healthData && name == "health_data" ? "healthData" : name)
+      if name == "results" { hasResults = true }
+      try reader.copyValue(to: &writer)
+    }
+    writer.endObject()
+    try reader.finish()
+    bytes = writer.bytes
+  }
+}
+
+extension JSONReader {
+  /// Takes a value of any kind and writes it as it stands.
+  fileprivate mutating func copyValue(to writer: inout JSONWriter) throws(JSONError) {
+    _ = try peek()
+    let start = position
+    try skipValue()
+    writer.raw(bytes[start..<position])
+  }
+}

@@ -1,0 +1,72 @@
+/// What the methods that this server knows may find among their parameters.
+public struct MCPParams: Sendable, Hashable {
+  /// Of `initialize`: what the client would like to speak.
+  public private(set) var protocolVersion: String?
+  /// Of `tools/call`: which tool.
+  public private(set) var name: String?
+  /// Of `tools/call`: `nil` when they are no object.
+  public private(set) var arguments: MCPArguments? = MCPArguments()
+  /// Of `notifications/cancelled`: which request.
+  public private(set) var requestID: RPCID?
+  /// Of any request.
+  public private(set) var meta: Meta?
+
+  /// The member `_meta`.
+  public struct Meta: Sendable, Hashable {
+    /// The version that this request speaks (MCP 2026-07-28).
+    public var protocolVersion: String?
+    /// Whether the client says what it can (MCP 2026-07-28 wants it in each request).
+    public var hasCapabilities = false
+    /// Where progress is wanted.
+    public var progressToken: RPCID?
+  }
+
+  private static let prefix = "io.modelcontextprotocol/"
+
+  /// Reads what a message brought; members that nobody asks for are passed over.
+  public init(_ params: RPCParams) {
+    var reader = JSONReader(params.bytes)
+    do {
+      try read(&reader)
+    } catch {
+      // The grammar was checked with the message: there is nothing that could be thrown.
+      self = MCPParams()
+    }
+  }
+
+  private init() {}
+
+  private mutating func read(_ reader: inout JSONReader) throws(JSONError) {
+    try reader.beginObject()
+    while let key = try reader.nextKey() {
+      switch reader.text(of: key) {
+      case "protocolVersion": protocolVersion = try reader.textIfString()
+      case "name": name = try reader.textIfString()
+      case "requestId": requestID = try RPCID.read(&reader)
+      case "arguments":
+        let isLeftOut = try reader.peek() == .null
+        let json = try reader.rawValue()
+        arguments = isLeftOut ? MCPArguments() : MCPArguments(json)
+      case "_meta": try readMeta(&reader)
+      case _: try reader.skipValue()
+      }
+    }
+  }
+
+  private mutating func readMeta(_ reader: inout JSONReader) throws(JSONError) {
+    guard try reader.peek() == .object else { return try reader.skipValue() }
+    var found = Meta()
+    try reader.beginObject()
+    while let key = try reader.nextKey() {
+      switch reader.text(of: key) {
+      case Self.prefix + "protocolVersion": found.protocolVersion = try reader.textIfString()
+      case Self.prefix + "clientCapabilities":
+        found.hasCapabilities = try reader.peek() == .object
+        try reader.skipValue()
+      case "progressToken": found.progressToken = try RPCID.read(&reader)
+      case _: try reader.skipValue()
+      }
+    }
+    meta = found
+  }
+}

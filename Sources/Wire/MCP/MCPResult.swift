@@ -1,0 +1,146 @@
+/// The result of a request, by the method that it answers.
+public enum MCPResult: Sendable, Hashable, Codable {
+  /// Of `initialize`.
+  case initialized(MCPVersion)
+  /// Of `server/discover`.
+  case discovered
+  /// Of `ping`.
+  case pong
+  /// Of `tools/list`.
+  case tools
+  /// Of `tools/call`.
+  case called(MCPCallResult)
+
+  /// For whoever asks what this is; the version is that of the wire.
+  static let serverName = "holdfast"
+  static let serverVersion = "1"
+  static let instructions =
+    "Health data of a person, read from their phone while it is connected. Start with direct_login."
+
+  /// The whole JSON-RPC response.
+  public func response(to id: RPCID, in version: MCPVersion) -> [UInt8] {
+    var writer = JSONWriter(capacity: 1_024)
+    writer.beginObject()
+    writer.member("jsonrpc", "2.0")
+    writer.key("id")
+    id.write(to: &writer)
+    writer.key("result")
+    writer.beginObject()
+    write(to: &writer)
+    if !version.hasSessions { writeStateless(to: &writer) }
+    writer.endObject()
+    writer.endObject()
+    return writer.bytes
+  }
+
+  private func write(to writer: inout JSONWriter) {
+    switch self {
+    case .initialized(let version):
+      writer.member("protocolVersion", version.rawValue)
+      Self.writeSelf(to: &writer)
+      writer.key("serverInfo")
+      Self.writeInfo(to: &writer)
+    case .discovered:
+      writer.key("supportedVersions")
+      writer.beginArray()
+      for version in MCPVersion.allCases where !version.hasSessions {
+        writer.string(version.rawValue)
+      }
+      writer.endArray()
+      Self.writeSelf(to: &writer)
+    case .pong: break
+    case .tools:
+      writer.key("tools")
+      writer.beginArray()
+      for tool in MCPTool.allCases { tool.write(to: &writer) }
+      writer.endArray()
+    case .called(let result): result.write(to: &writer)
+    }
+  }
+
+  /// What MCP 2026-07-28 adds to each result, and to those that a client may keep.
+  private func writeStateless(to writer: inout JSONWriter) {
+    switch self {
+    case .discovered, .tools:
+      writer.key("ttlMs")
+      writer.int(0)
+      writer.member("cacheScope", "private")
+    case .initialized, .pong, .called: break
+    }
+    writer.member("resultType", "complete")
+    writer.key("_meta")
+    writer.beginObject()
+    writer.key("io.modelcontextprotocol/serverInfo")
+    Self.writeInfo(to: &writer)
+    writer.endObject()
+  }
+
+  private static func writeSelf(to writer: inout JSONWriter) {
+    writer.key("capabilities")
+    writer.beginObject()
+    writer.key("tools")
+    writer.beginObject()
+    writer.key("listChanged")
+    writer.bool(false)
+    writer.endObject()
+    writer.endObject()
+    writer.member("instructions", instructions)
+  }
+
+  private static func writeInfo(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("name", serverName)
+    writer.member("version", serverVersion)
+    writer.endObject()
+  }
+}
+
+extension MCPTool {
+  fileprivate func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("name", rawValue)
+    writer.member("title", title)
+    writer.member("description", summary)
+    writeSchemas(to: &writer)
+    writer.key("annotations")
+    writer.beginObject()
+    writer.key("readOnlyHint")
+    writer.bool(self == .getHealthMetrics || self == .getSummary)
+    writer.key("destructiveHint")
+    writer.bool(false)
+    writer.key("openWorldHint")
+    writer.bool(false)
+    writer.endObject()
+    writer.endObject()
+  }
+
+  fileprivate func writeSchemas(to writer: inout JSONWriter) {
+    writer.key("inputSchema")
+    input.write(to: &writer)
+    writer.key("outputSchema")
+    output.write(to: &writer)
+  }
+
+  /// Answer to the original's `GET /mcp/tools` (contract 1.7).
+  public static func plainList() -> [UInt8] {
+    var writer = JSONWriter(capacity: 8_192)
+    writer.beginObject()
+    writer.key("metadata")
+    writer.beginObject()
+    writer.member("description", MCPResult.instructions)
+    writer.endObject()
+    writer.key("tools")
+    writer.beginArray()
+    for tool in allCases {
+      writer.beginObject()
+      writer.member("name", tool.rawValue)
+      writer.member("summary", tool.title)
+      writer.member("description", tool.summary)
+      tool.writeSchemas(to: &writer)
+      writer.endObject()
+    }
+    writer.endArray()
+    writer.endObject()
+    return writer.bytes
+  }
+}

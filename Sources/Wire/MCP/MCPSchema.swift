@@ -1,0 +1,92 @@
+/// As much of JSON Schema (draft 2020-12) as describes arguments and results of the tools.
+indirect enum MCPSchema {
+  case text(String)
+  /// One of these words.
+  case word([String], String)
+  case number
+  case count
+  case truth
+  case list(of: MCPSchema)
+  case object([Member], isOpen: Bool = false)
+  case orNull(MCPSchema)
+  /// Anything.
+  case any(String)
+
+  struct Member {
+    var name: String
+    var schema: MCPSchema
+    var isRequired: Bool
+
+    static func required(_ name: String, _ schema: MCPSchema) -> Member {
+      Member(name: name, schema: schema, isRequired: true)
+    }
+
+    static func optional(_ name: String, _ schema: MCPSchema) -> Member {
+      Member(name: name, schema: schema, isRequired: false)
+    }
+  }
+
+  /// Writes the schema as one JSON object.
+  func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writeKeywords(to: &writer)
+    writer.endObject()
+  }
+
+  private func writeKeywords(to writer: inout JSONWriter) {
+    switch self {
+    case .text(let words): Self.write("string", words, to: &writer)
+    case .word(let allowed, let words):
+      Self.write("string", words, to: &writer)
+      writer.key("enum")
+      writer.beginArray()
+      for word in allowed { writer.string(word) }
+      writer.endArray()
+    case .number: writer.member("type", "number")
+    case .count: writer.member("type", "integer")
+    case .truth: writer.member("type", "boolean")
+    case .list(let element):
+      writer.member("type", "array")
+      writer.key("items")
+      element.write(to: &writer)
+    case .object(let members, let isOpen):
+      Self.write(members, isOpen: isOpen, to: &writer)
+    case .orNull(let schema):
+      writer.key("anyOf")
+      writer.beginArray()
+      schema.write(to: &writer)
+      writer.beginObject()
+      writer.member("type", "null")
+      writer.endObject()
+      writer.endArray()
+    case .any(let words): writer.member("description", words)
+    }
+  }
+
+  private static func write(_ type: String, _ words: String, to writer: inout JSONWriter) {
+    writer.member("type", type)
+    if !words.isEmpty { writer.member("description", words) }
+  }
+
+  private static func write(_ members: [Member], isOpen: Bool, to writer: inout JSONWriter) {
+    writer.member("type", "object")
+    writer.key("properties")
+    writer.beginObject()
+    for member in members {
+      writer.key(member.name)
+      member.schema.write(to: &writer)
+    }
+    writer.endObject()
+    let required = members.filter(\.isRequired)
+    if !required.isEmpty {
+      writer.key("required")
+      writer.beginArray()
+      for member in required { writer.string(member.name) }
+      writer.endArray()
+    }
+    if !isOpen {
+      writer.key("additionalProperties")
+      writer.bool(false)
+    }
+  }
+}

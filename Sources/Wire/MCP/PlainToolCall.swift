@@ -1,0 +1,92 @@
+/// Body of the original's `POST /mcp/call` (contract 1.7), in either of its two shapes.
+public enum PlainToolCall: Sendable, Hashable {
+  /// `{"method":"initialize"}`: a proxy asks whether its version will do.
+  case initialize
+  /// `{"method":"call_tool","params":{"name":…,"arguments":…}}`, or name and arguments alone.
+  case tool(name: String, MCPArguments)
+
+  /// Reads a body; throws a sentence that says what is wrong with it.
+  public static func read(_ bytes: [UInt8]) throws(MCPArguments.Fault) -> PlainToolCall {
+    var found = Found()
+    var reader = JSONReader(bytes)
+    do throws(JSONError) {
+      guard try reader.peek() == .object else { throw JSONError("no object", at: 0) }
+      try found.read(&reader)
+      try reader.finish()
+    } catch {
+      throw MCPArguments.Fault("The body is no JSON object: \(error.detail)")
+    }
+    switch found.method {
+    case "initialize": return .initialize
+    case nil, "call_tool", "tools/call": break
+    case _: throw MCPArguments.Fault("method must be initialize or call_tool")
+    }
+    guard let name = found.name else { throw MCPArguments.Fault("name is missing") }
+    guard let arguments = found.arguments else {
+      throw MCPArguments.Fault("arguments must be an object")
+    }
+    return .tool(name: name, arguments)
+  }
+
+  private struct Found {
+    var method: String?
+    var name: String?
+    var arguments: MCPArguments? = MCPArguments()
+
+    mutating func read(_ reader: inout JSONReader) throws(JSONError) {
+      try reader.beginObject()
+      while let key = try reader.nextKey() {
+        switch reader.text(of: key) {
+        case "method": method = try reader.textIfString()
+        case "name": name = try reader.textIfString()
+        case "arguments":
+          let isLeftOut = try reader.peek() == .null
+          let json = try reader.rawValue()
+          arguments = isLeftOut ? MCPArguments() : MCPArguments(json)
+        case "params" where try reader.peek() == .object: try read(&reader)
+        case _: try reader.skipValue()
+        }
+      }
+    }
+  }
+
+  /// Answer to `initialize`: no version is too old.
+  public static func welcome() -> [UInt8] {
+    var writer = JSONWriter(capacity: 120)
+    writer.beginObject()
+    writer.key("success")
+    writer.bool(true)
+    writer.key("isOutdated")
+    writer.bool(false)
+    writer.member("message", MCPResult.instructions)
+    writer.endObject()
+    return writer.bytes
+  }
+
+  /// Answer with a tool's result; a refusal shows at the top too, where the original has it.
+  public static func answer(_ result: MCPCallResult, refusal word: String?) -> [UInt8] {
+    var writer = JSONWriter(capacity: 256)
+    writer.beginObject()
+    result.write(to: &writer)
+    if let word {
+      writer.key("success")
+      writer.bool(false)
+      writer.member("error", word)
+    }
+    writer.endObject()
+    return writer.bytes
+  }
+
+  /// The body of an HTTP error, as the original's proxy reads it.
+  public static func detail(_ word: String, _ sentence: String) -> [UInt8] {
+    var writer = JSONWriter(capacity: 160)
+    writer.beginObject()
+    writer.key("detail")
+    writer.beginObject()
+    writer.member("error", word)
+    writer.member("message", sentence)
+    writer.endObject()
+    writer.endObject()
+    return writer.bytes
+  }
+}

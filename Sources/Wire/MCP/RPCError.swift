@@ -1,0 +1,62 @@
+/// The error of a JSON-RPC response (JSON-RPC 2.0 section 5.1).
+public struct RPCError: Error, Sendable, Hashable, Codable {
+  /// What kind of error it is; the numbers are JSON-RPC's and MCP's.
+  public enum Code: Int, Sendable, Codable, CaseIterable {
+    /// The body is no JSON.
+    case parse = -32700
+    /// The JSON is no request, or not one that fits here.
+    case invalidRequest = -32600
+    /// Nobody knows the method.
+    case methodNotFound = -32601
+    /// The method does not take these parameters.
+    case invalidParams = -32602
+    /// The fault is on this side.
+    case internalError = -32603
+    /// A header says something else than the body (MCP 2026-07-28).
+    case headerMismatch = -32020
+    /// No such version is spoken here (MCP 2026-07-28).
+    case unsupportedVersion = -32022
+    /// The request was cancelled; the code that LSP gives it.
+    case cancelled = -32800
+  }
+
+  public var code: Code
+  /// For people.
+  public var message: String
+  /// With `unsupportedVersion`: which one was asked for.
+  public var requestedVersion: String?
+
+  /// An error of a kind with its sentence.
+  public init(_ code: Code, _ message: String, requestedVersion: String? = nil) {
+    self.code = code
+    self.message = message
+    self.requestedVersion = requestedVersion
+  }
+
+  /// The response that carries it; `nil` where the request's id could not be read.
+  public func response(to id: RPCID?) -> [UInt8] {
+    var writer = JSONWriter(capacity: 160)
+    writer.beginObject()
+    writer.member("jsonrpc", "2.0")
+    writer.key("id")
+    if let id { id.write(to: &writer) } else { writer.null() }
+    writer.key("error")
+    writer.beginObject()
+    writer.key("code")
+    writer.int(code.rawValue)
+    writer.member("message", message)
+    if let requestedVersion {
+      writer.key("data")
+      writer.beginObject()
+      writer.key("supported")
+      writer.beginArray()
+      for version in MCPVersion.allCases { writer.string(version.rawValue) }
+      writer.endArray()
+      writer.member("requested", requestedVersion)
+      writer.endObject()
+    }
+    writer.endObject()
+    writer.endObject()
+    return writer.bytes
+  }
+}

@@ -1,0 +1,177 @@
+import LinkProtocols
+import ServerSockets
+import Testing
+
+@Suite(.offThePool, .timeLimit(.minutes(5)))
+struct `Sockets stream an answer` {
+  /// Begins an answer to each request and leaves the rest to the test.
+  private static let begin: SocketsHandler.Answer = { event, hub in
+    guard case .request(let id, _, _) = event else { return }
+    hub.begin(id, status: 200, headers: [("Content-Type", "text/event-stream")])
+  }
+
+  private func request(_ rig: SocketsRig) async throws -> RequestID {
+    try await rig.next { if case .request(let id, _, _) = $0 { id } else { nil } }
+  }
+
+  private func abandoned(_ rig: SocketsRig) async throws -> RequestID {
+    try await rig.next { if case .abandoned(let id) = $0 { id } else { nil } }
+  }
+
+  @Test func `in chunks, and goes on with the next request`() async throws {
+    try await SocketsRig.run(answer: Self.begin) { rig in
+      let client = try rig.client()
+      for text in ["first", "second"] {
+        let head = try client.get("/\(text)")
+        #expect(
+          head
+            == SocketsClient.Response(
+              status: 200,
+              headers: [
+                "content-type": "text/event-stream", "transfer-encoding": "chunked",
+                "connection": "keep-alive",
+              ], body: ""))
+        let id = try await request(rig)
+        await rig.server.run { _, hub in hub.write(Array("\(text) a".utf8), to: id) }
+        #expect(try client.chunk() == "\(text) a")
+        await rig.server.run { _, hub in
+          hub.write([], to: id)
+          hub.write(Array("b".utf8), to: id)
+          hub.end(id)
+          hub.write(Array("too late".utf8), to: id)
+          hub.end(id)
+        }
+        #expect(try client.chunk() == "b")
+        #expect(try client.chunk() == nil)
+      }
+    }
+  }
+
+  @Test func `to HTTP 1.0 without chunks, to the end of the connection`() async throws {
+    try await SocketsRig.run(answer: Self.begin) { rig in
+      let client = try rig.client()
+      try client.send("GET / HTTP/1.0\r\nHost: test\r\n\r\n")
+      #expect(try client.response().headers["transfer-encoding"] == nil)
+      let id = try await request(rig)
+      await rig.server.run { _, hub in
+        hub.write(Array("abc".utf8), to: id)
+        hub.end(id)
+      }
+      #expect(try client.readToEnd() == 3)
+    }
+  }
+
+  @Test func `to HEAD as its head alone`() async throws {
+    try await SocketsRig.run(answer: Self.begin) { rig in
+      let client = try rig.client()
+      try client.send("HEAD / HTTP/1.1\r\nHost: test\r\n\r\n")
+      #expect(try client.response(toHead: true).status == 200)
+      #expect(try client.get("/").status == 200)
+    }
+  }
+
+  @Test func `of any size while the client keeps up`() async throws {
+    try await SocketsRig.run {
+      $0.maxQueuedBytes = 1_024
+    } answer: { event, hub in
+      guard case .request(let id, _, _) = event else { return }
+      hub.begin(id, status: 200, headers: [])
+      hub.write([UInt8](repeating: 0x61, count: 3_000_000), to: id)
+      hub.end(id)
+    } _: { rig in
+      let client = try rig.client()
+      _ = try client.get("/")
+      #expect(try client.chunk()?.utf8.count == 3_000_000)
+      #expect(try client.chunk() == nil)
+    }
+  }
+
+  @Test func `and cuts a client that does not keep up`() async throws {
+    try await SocketsRig.run {
+      $0.maxQueuedBytes = 1_024
+    } answer: { event, hub in
+      guard case .request(let id, _, _) = event else { return }
+      hub.begin(id, status: 200, headers: [])
+      hub.write([UInt8](repeating: 0x61, count: 30_000_000), to: id)
+    } _: { rig in
+      let client = try rig.client(receiveBuffer: 4_096)
+      try client.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+      let id = try await request(rig)
+      await rig.server.run { _, hub in hub.write([0x62], to: id) }
+      #expect(try await abandoned(rig) == id)
+    }
+  }
+
+  @Test func `and cuts a client that takes too long`() async throws {
+    try await SocketsRig.run {
+      $0.answerTimeout = .milliseconds(20)
+    } answer: { event, hub in
+      guard case .request(let id, _, _) = event else { return }
+      hub.begin(id, status: 200, headers: [])
+      hub.write([UInt8](repeating: 0x61, count: 30_000_000), to: id)
+    } _: { rig in
+      let client = try rig.client(receiveBuffer: 4_096)
+      try client.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+      let id = try await request(rig)
+      #expect(try await abandoned(rig) == id)
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `and tells of a client that leaves in between`(resets: Bool) async throws {
+    try await SocketsRig.run(answer: Self.begin) { rig in
+      let client = try rig.client()
+      _ = try client.get("/")
+      let id = try await request(rig)
+      if resets { client.reset() } else { client.close() }
+      #expect(try await abandoned(rig) == id)
+      await rig.server.run { _, hub in
+        hub.write([1], to: id)
+        hub.end(id)
+        #expect(hub.connectionCount == 0)
+      }
+    }
+  }
+
+  @Test func `tells at once of a client that leaves before its answer, where it is asked to`()
+    async throws
+  {
+    try await SocketsRig.run(answer: { event, hub in
+      guard case .request(let id, _, _) = event else { return }
+      hub.noticeEnd(of: id)
+    }) { rig in
+      let client = try rig.client()
+      try client.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+      let id = try await request(rig)
+      client.close()
+      #expect(try await abandoned(rig) == id)
+    }
+  }
+
+  @Test func `still answers who is watched and stays`() async throws {
+    try await SocketsRig.run(answer: { event, hub in
+      guard case .request(let id, _, _) = event else { return }
+      hub.noticeEnd(of: id)
+    }) { rig in
+      let client = try rig.client()
+      for _ in 0..<2 {
+        try client.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+        let id = try await request(rig)
+        await rig.server.run { _, hub in
+          hub.respond(to: id, status: 204, headers: [], body: [])
+          hub.noticeEnd(of: id)
+        }
+        #expect(try client.response().status == 204)
+      }
+    }
+  }
+
+  @Test func `lets a stop cut what has not ended`() async throws {
+    try await SocketsRig.run(answer: Self.begin) { rig in
+      let client = try rig.client()
+      _ = try client.get("/")
+      await rig.server.stop(within: .milliseconds(1))
+      #expect(client.isAtEnd())
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import LinkCore
+import LinkWire
+
+@testable import HealthRelay
+
+/// A relay with its clock, everything it asked for, and a far side that answers when it is told to.
+struct RelayBench {
+  var model: RelayModel
+  var now = Instant.zero
+  /// What it asked for, oldest first, taken away by `take`.
+  var log: [RelayModel.Effect] = []
+  /// When sockets were opened, in seconds.
+  var opens: [Double] = []
+  var statuses: [RelayStatus] = []
+  var problems: [RelayProblem] = []
+  var problemTimes: [Instant] = []
+  var receipts: [RelayReceipt] = []
+  /// Whether pongs come at once.
+  var answersPings = true
+
+  init(_ settings: RelaySettings, seed: UInt64 = 7) {
+    model = RelayModel(settings: settings, seed: seed)
+    give(.reachability(.reachable(path: PathID("wlan0"))))
+  }
+
+  init(_ profile: RelayProfile, seed: UInt64 = 7) {
+    self.init(RelaySettings(profile), seed: seed)
+  }
+
+  /// One that a user started.
+  static func started(_ profile: RelayProfile) -> RelayBench {
+    var bench = RelayBench(profile)
+    bench.give(.start)
+    return bench
+  }
+
+  /// One that runs, with nothing in its log.
+  static func running(
+    _ profile: RelayProfile = .service, _ welcome: RelayModel.Welcome = .first
+  ) -> RelayBench {
+    var bench = started(profile)
+    bench.connect(welcome)
+    bench.forget()
+    return bench
+  }
+
+  var attempt: AttemptID { model.link.currentAttempt ?? AttemptID(0) }
+  var state: RelayStatus.State { model.status.state }
+  var seconds: Double { Double(now.nanoseconds) / 1e9 }
+
+  mutating func give(_ input: RelayModel.Input) {
+    note(model.handle(input, at: now))
+  }
+
+  mutating func say(_ message: RelayModel.Message) {
+    give(.message(attempt, message))
+  }
+
+  /// Lets time pass, waking the model whenever it asked to be woken.
+  mutating func pass(_ duration: Duration) {
+    let end = now.advanced(by: duration)
+    while let deadline = model.deadline, deadline <= end {
+      now = max(now, deadline)
+      note(model.tick(at: now))
+    }
+    now = end
+  }
+
+  mutating func connect(_ welcome: RelayModel.Welcome = .first) {
+    give(.opened(attempt))
+    say(.paired(welcome))
+  }
+
+  mutating func lose(_ failure: LinkFailure = .reset) { give(.lost(attempt, failure)) }
+
+  /// Loses the link and comes back with this.
+  mutating func reconnect(_ welcome: RelayModel.Welcome) {
+    lose()
+    pass(.seconds(2))
+    connect(welcome)
+  }
+
+  mutating func ask(_ id: String, on attempt: AttemptID? = nil) {
+    give(.message(attempt ?? self.attempt, .asked(.of(id), .steps)))
+  }
+
+  /// The answer to the question that is read is ready.
+  mutating func prepare(parts: Int = 1, points: Int = 3) {
+    guard let work else { return }
+    give(
+      .prepared(
+        work, RelayModel.Prepared(parts: parts, content: .points(points, isTruncated: false))))
+  }
+
+  /// What is read now.
+  var work: WorkID? {
+    model.line.items.first?.progress.work
+  }
+
+  mutating func forget() {
+    (log, opens, statuses, problems, receipts) = ([], [], [], [], [])
+  }
+
+  /// The effects so far that are neither updates nor pings.
+  mutating func take() -> [RelayModel.Effect] {
+    defer { log = [] }
+    return log.filter {
+      switch $0 {
+      case .update, .ping: false
+      case .open, .close, .read, .send, .discard, .fail, .refuse, .notify, .unnotify: true
+      }
+    }
+  }
+
+  private mutating func note(_ effects: [RelayModel.Effect]) {
+    log += effects
+    for effect in effects {
+      switch effect {
+      case .open: opens.append(seconds)
+      case .update(.status(let status)): statuses.append(status)
+      case .update(.problem(let problem, _)):
+        problems.append(problem)
+        problemTimes.append(now)
+      case .update(.ended(let receipt)): receipts.append(receipt)
+      case .ping(let attempt, let id): if answersPings { give(.pong(attempt, id)) }
+      case .close, .read, .send, .discard, .fail, .refuse, .notify, .unnotify, .update(.pair):
+        break
+      }
+    }
+  }
+}
+
+extension RelayModel.Welcome {
+  static let first = RelayModel.Welcome(
+    pair: RelayPair(code: Secret("123456"), word: Secret("harbour")), resume: Secret("t1"),
+    acceptsParts: true)
+  static let resumed = RelayModel.Welcome(
+    pair: RelayPair(code: Secret("654321"), word: Secret("meadow")), resume: Secret("t2"),
+    isResumed: true, acceptsParts: true)
+  /// What a backend says that knows nothing but contracts 1.2.
+  static let plain = RelayModel.Welcome(
+    pair: RelayPair(code: Secret("111111"), word: Secret("lantern")))
+}
+
+extension RelayRequestID {
+  static func of(_ text: String) -> RelayRequestID {
+    // The tests give texts of 1 to 64 bytes.
+    guard let id = RelayRequestID(text) else { preconditionFailure("no id: \(text)") }
+    return id
+  }
+}
+
+extension RelayQuestion {
+  static let steps: RelayQuestion = {
+    // Both are dates.
+    guard let start = HealthTime("2026-11-01"), let end = HealthTime("2026-11-02") else {
+      preconditionFailure("no dates")
+    }
+    return .healthData(HealthDataQuery(valueType: .steps, start: start, end: end))
+  }()
+}

@@ -1,0 +1,190 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import HealthRelay
+
+/// What becomes of questions and pairings when the socket goes.
+struct RelayResumeTests {
+  @Test func `the token of the newest code is shown when coming back`() {
+    var bench = RelayBench(.service)
+    bench.give(.start)
+    bench.connect()
+    bench.reconnect(.resumed)
+    bench.lose()
+    bench.pass(.seconds(2))
+    let tokens: [String?] = bench.log.compactMap {
+      if case .open(_, let resume) = $0 { resume?.text } else { nil }
+    }
+    #expect(tokens == ["t1", "t2"])
+    #expect(opens(bench) == [nil, Secret("t1"), Secret("t2")])
+  }
+
+  @Test func `an error, idleness and background keep the pairing, the user's stop ends it`() {
+    var bench = RelayBench.running(.service)
+    bench.pass(.seconds(900))
+    bench.give(.start)
+    bench.connect(.resumed)
+    for _ in 0..<3 {
+      bench.lose(.refused)
+      bench.pass(.seconds(2))
+    }
+    #expect(bench.state == .error)
+    bench.give(.start)
+    bench.give(.stop)
+    bench.give(.start)
+    #expect(opens(bench) == [Secret("t1"), Secret("t2"), Secret("t2"), Secret("t2"), nil])
+  }
+
+  @Test func `a token that is gone from the newest code is not shown any more`() {
+    var bench = RelayBench.running(.service)
+    bench.reconnect(.plain)
+    #expect(bench.model.resume == nil)
+  }
+
+  @Test func `on a resumed session an answer that may be lost is sent again`() {
+    var bench = RelayBench.running()
+    bench.answersPings = false
+    bench.ask("a")
+    bench.prepare(parts: 2)
+    bench.lose()
+    bench.pass(.seconds(2))
+    bench.forget()
+    bench.connect(.resumed)
+    #expect(
+      bench.take() == [.send(AttemptID(2), WorkID(1), part: 0), .notify(RelayStatus(.running))])
+    #expect(bench.receipts == [])
+  }
+
+  @Test func `reading goes on while the socket is away`() {
+    var bench = RelayBench.running()
+    bench.ask("a")
+    bench.ask("b")
+    bench.lose()
+    bench.prepare()
+    #expect(bench.receipts == [])
+    bench.pass(.seconds(2))
+    bench.connect(.resumed)
+    bench.prepare()
+    #expect(bench.receipts.map(\.id.text) == ["a", "b"])
+  }
+
+  @Test func `on a session that begins anew nobody waits: the questions are dropped`() {
+    var bench = RelayBench.running()
+    bench.ask("a")
+    bench.ask("b")
+    bench.lose()
+    bench.prepare()
+    bench.pass(.seconds(2))
+    bench.forget()
+    bench.connect(.first)
+    #expect(bench.take() == [.discard(WorkID(1)), .notify(RelayStatus(.running))])
+    #expect(bench.receipts.map(\.id.text) == ["b", "a"])
+    #expect(bench.receipts.map(\.outcome) == [.dropped, .dropped])
+    bench.ask("a")
+    bench.prepare()
+    #expect(bench.receipts.count == 3)
+  }
+
+  @Test func `what is asked before the code of a new session is answered on it`() {
+    var bench = RelayBench.running()
+    bench.ask("old")
+    bench.lose()
+    bench.pass(.seconds(2))
+    bench.give(.opened(bench.attempt))
+    bench.ask("new")
+    bench.say(.paired(.plain))
+    #expect(bench.receipts.map(\.id.text) == ["old"])
+    bench.prepare()
+    #expect(bench.receipts.map(\.id.text) == ["old", "new"])
+  }
+
+  @Test func `asked again on another connection it is answered there, once`() {
+    var bench = RelayBench.running()
+    bench.answersPings = false
+    bench.ask("a")
+    bench.prepare()
+    bench.give(.pong(AttemptID(1), 1 << 63 | 1))
+    bench.reconnect(.resumed)
+    bench.forget()
+    bench.ask("a")
+    bench.ask("a")
+    bench.prepare()
+    bench.give(.pong(AttemptID(2), 1 << 63 | 2))
+    bench.ask("a")
+    #expect(bench.receipts.map(\.id.text) == ["a"])
+  }
+
+  @Test func `a backend that takes no parts any more gets a new answer`() {
+    var bench = RelayBench.running()
+    bench.ask("a")
+    bench.lose()
+    bench.prepare(parts: 3)
+    bench.pass(.seconds(2))
+    var next = RelayModel.Welcome.resumed
+    next.acceptsParts = false
+    bench.forget()
+    bench.connect(next)
+    #expect(
+      bench.take() == [
+        .discard(WorkID(1)), .read(WorkID(2), .of("a"), .steps, inParts: false),
+        .notify(RelayStatus(.running)),
+      ])
+  }
+
+  @Test(arguments: [RelayModel.Input.stop, .lifecycle(.background)])
+  func `the end of a session is the end of its questions`(end: RelayModel.Input) {
+    var bench = RelayBench.running(.foreground)
+    bench.ask("a")
+    bench.ask("b")
+    bench.forget()
+    bench.give(end)
+    #expect(bench.receipts.map(\.outcome) == [.dropped, .dropped])
+    #expect(bench.take().contains(.discard(WorkID(1))))
+    #expect(bench.model.line.items == [])
+  }
+
+  @Test func `what an older attempt says changes nothing`() {
+    var bench = RelayBench.running()
+    bench.ask("a")
+    bench.reconnect(.resumed)
+    let before = bench.model
+    bench.forget()
+    let old = AttemptID(1)
+    let inputs: [RelayModel.Input] = [
+      .opened(old), .ping(old), .pong(old, 1), .oversized(old, bytes: 1), .lost(old, .reset),
+      .unsent(old), .closed(old), .message(old, .paired(.first)),
+      .message(old, .asked(.of("b"), .steps)), .message(old, .cancelled(.of("a"))),
+      .message(old, .unknown(type: "x", nil)),
+      .message(old, .malformed(RelayWireError(.tooLong(bytes: 1)))),
+    ]
+    for input in inputs { bench.give(input) }
+    #expect(bench.log == [])
+    #expect(bench.model.link == before.link)
+    #expect(bench.model.line == before.line)
+  }
+
+  @Test func `a socket that takes no more is given up`() {
+    var bench = RelayBench.running()
+    bench.ask("a")
+    bench.prepare()
+    bench.give(.unsent(bench.attempt))
+    #expect(bench.state == .reconnecting)
+    #expect(bench.take().contains(.close(AttemptID(1), code: 1002)))
+  }
+
+  @Test func `a second code on the same connection is for the next assistant`() {
+    var bench = RelayBench.running()
+    bench.ask("a")
+    bench.forget()
+    bench.say(.paired(.plain))
+    #expect(bench.log == [.update(.pair(RelayModel.Welcome.plain.pair))])
+    #expect(bench.state == .running)
+    bench.prepare()
+    #expect(bench.receipts.count == 1)
+  }
+
+  private func opens(_ bench: RelayBench) -> [Secret?] {
+    bench.log.compactMap { if case .open(_, let resume) = $0 { resume } else { nil } }
+  }
+}

@@ -1,0 +1,90 @@
+import LinkCore
+import Testing
+
+@testable import HealthRelay
+
+/// The test scenarios of seed 000, in virtual time.
+struct SeedScenarioTests {
+  @Test(arguments: RelayProfile.allCases)
+  func `server down at start: starting, two retries, then one error, and start works again`(
+    profile: RelayProfile
+  ) {
+    var bench = RelayBench.started(profile)
+    #expect(bench.state == .starting)
+    bench.lose(.refused)
+    bench.pass(.milliseconds(1_999))
+    #expect(bench.opens == [0])
+    bench.pass(.milliseconds(1))
+    bench.lose(.refused)
+    bench.pass(.seconds(2))
+    bench.lose(.refused)
+    #expect(bench.opens == [0, 2, 4])
+    #expect(
+      bench.statuses == [
+        RelayStatus(.starting),
+        RelayStatus(
+          .starting, attempt: 1, of: 2, retryAt: .second(2), reason: .failure(.refused)),
+        RelayStatus(.starting, attempt: 1, of: 2),
+        RelayStatus(
+          .starting, attempt: 2, of: 2, retryAt: .second(4), reason: .failure(.refused)),
+        RelayStatus(.starting, attempt: 2, of: 2),
+        RelayStatus(.error, reason: .exhausted(.refused)),
+      ])
+    #expect(bench.problems == [.connection(.refused)])
+    #expect(bench.model.deadline == nil, "nothing goes on behind the user's back")
+    bench.pass(.seconds(3_600))
+    #expect(bench.opens == [0, 2, 4])
+    bench.give(.start)
+    #expect(bench.state == .starting)
+    bench.connect()
+    #expect(bench.state == .running)
+  }
+
+  @Test(arguments: RelayProfile.allCases)
+  func `active session drops: reconnecting, two retries, then error`(profile: RelayProfile) {
+    var bench = RelayBench.running(profile)
+    bench.pass(.seconds(60))
+    bench.forget()
+    bench.lose(.reset)
+    #expect(bench.state == .reconnecting)
+    bench.pass(.seconds(2))
+    bench.lose(.timeout(.connect))
+    bench.pass(.seconds(2))
+    #expect(bench.state == .reconnecting)
+    bench.lose(.timeout(.connect))
+    #expect(bench.opens == [62, 64])
+    #expect(bench.state == .error)
+    #expect(bench.problems == [.connection(.timeout(.connect))])
+    #expect(bench.model.deadline == nil)
+  }
+
+  @Test func `idle for 15 minutes: the notification is gone and the state is idle`() {
+    var bench = RelayBench.running(.service)
+    bench.pass(.milliseconds(899_999))
+    #expect(bench.state == .running)
+    #expect(bench.take() == [])
+    bench.pass(.milliseconds(1))
+    #expect(bench.take() == [.close(AttemptID(1), code: 1000), .unnotify])
+    #expect(bench.model.status == RelayStatus(.idle, reason: .ended(.idle)))
+    #expect(bench.problems == [])
+    bench.pass(.seconds(3_600))
+    #expect(bench.opens == [])
+  }
+
+  @Test func `without a foreground service it works only in front, and nothing reconnects`() {
+    var bench = RelayBench.running(.foreground)
+    bench.give(.lifecycle(.background))
+    #expect(bench.take() == [.close(AttemptID(1), code: 1001)])
+    #expect(bench.model.status == RelayStatus(.idle, reason: .ended(.background)))
+    bench.pass(.seconds(3_600))
+    bench.give(.lifecycle(.foreground))
+    bench.give(.woke)
+    bench.give(.reachability(.reachable(path: PathID("wwan0"))))
+    bench.pass(.seconds(3_600))
+    #expect(bench.opens == [])
+    #expect(bench.state == .idle)
+    bench.give(.start)
+    bench.connect()
+    #expect(bench.state == .running)
+  }
+}

@@ -1,0 +1,84 @@
+import LinkCore
+import LinkWire
+
+@testable import HealthRelay
+
+/// A pull with its clock, and everything it asked for since the last `take`.
+struct PullBench {
+  var pull: PullModel
+  var now = Instant.second(100)
+  private(set) var log: [PullModel.Effect] = []
+
+  init(_ settings: PullSettings = PullSettings()) {
+    pull = PullModel(settings)
+  }
+
+  /// One that has begun and leased `count` questions, with nothing in its log.
+  static func leased(
+    _ count: Int = 1, for lease: Duration = .seconds(25), settings: PullSettings = PullSettings()
+  ) -> PullBench {
+    var bench = PullBench(settings)
+    bench.give(.begin)
+    bench.give(.leased(StepID(1), questions(count, for: lease)))
+    return bench
+  }
+
+  static let time = HealthTime.instant(Timestamp(nanoseconds: 0), minutesEast: nil)
+  static let query = HealthDataQuery(valueType: .steps, start: time, end: time)
+
+  static func question(_ number: Int) -> LeasedQuestion {
+    // Never too long or empty.
+    guard let id = RelayRequestID("q\(number)") else { preconditionFailure("no id") }
+    return LeasedQuestion(id: id, question: .healthData(query), lease: "lease\(number)")
+  }
+
+  static func questions(_ count: Int, for lease: Duration = .seconds(25)) -> LeasedQuestions {
+    LeasedQuestions(questions: (0..<count).map { question($0 + 1) }, expiresIn: lease)
+  }
+
+  mutating func give(_ input: PullModel.Input) {
+    log += pull.handle(input, at: now)
+  }
+
+  /// Lets time pass, waking the pull whenever it asked to be woken.
+  mutating func pass(_ duration: Duration) {
+    let end = now.advanced(by: duration)
+    while let due = pull.deadline, due <= end {
+      now = max(now, due)
+      log += pull.tick(at: now)
+    }
+    now = end
+    log += pull.tick(at: now)
+  }
+
+  mutating func take() -> [PullModel.Effect] {
+    defer { log = [] }
+    return log
+  }
+
+  /// The newest step that something was asked for under.
+  var step: StepID {
+    for effect in log.reversed() {
+      switch effect {
+      case .lease(let step, _, _), .read(let step, _), .post(let step, _, _, _, _),
+        .refuse(let step, _, _):
+        return step
+      case .discard, .finish: continue
+      }
+    }
+    return StepID(0)
+  }
+
+  /// Reads the first in line and stands before its first message's answer.
+  mutating func read(parts: Int = 1) {
+    give(.prepared(step, parts: parts))
+  }
+
+  mutating func succeed() { give(.posted(step)) }
+  mutating func fail(_ failure: LinkFailure) { give(.failed(step, failure)) }
+  mutating func fail(_ status: Int, retryAfter: Duration? = nil) {
+    fail(.http(status: status, retryAfter: retryAfter, detail: ""))
+  }
+
+  var report: PullReport? { pull.outcome }
+}

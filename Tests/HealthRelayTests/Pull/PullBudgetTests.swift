@@ -1,0 +1,183 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import HealthRelay
+
+@Suite struct `A pull keeps its budget` {
+  static let instant = Duration.nanoseconds(1)
+
+  @Test func `it ends at 25 s, whatever is under way`() {
+    for stage in 0..<4 {
+      var bench = stage == 0 ? PullBench() : PullBench.leased(2, for: .seconds(60))
+      if stage == 0 { bench.give(.begin) }
+      if stage == 2 { bench.read() }
+      if stage == 3 {
+        bench.pass(.seconds(23))
+        bench.fail(.reset)
+      }
+      let end = Instant.second(125)
+      bench.pass(bench.now.duration(to: end) - Self.instant)
+      #expect(bench.report == nil, "stage \(stage)")
+      bench.pass(Self.instant)
+      #expect(bench.report?.ending == .outOfTime, "stage \(stage)")
+      #expect(bench.log.filter(\.isEnd).count == 1)
+    }
+  }
+
+  @Test func `an input at the end of the budget comes too late`() {
+    var bench = PullBench()
+    bench.give(.begin)
+    bench.now = .second(125)
+    bench.give(.leased(StepID(1), PullBench.questions(1)))
+    #expect(bench.report == PullReport(ending: .outOfTime, again: PullSettings.pause))
+  }
+
+  @Test(arguments: [(Duration.seconds(17), 8_000), (.milliseconds(17_001), 7_999)])
+  func `an exchange gets 8 s, or what is left`(waited: Duration, milliseconds: Int) {
+    var bench = PullBench()
+    bench.give(.begin)
+    bench.pass(waited - .milliseconds(500))
+    bench.fail(.reset)
+    bench.pass(.milliseconds(500))
+    #expect(
+      bench.log.last == .lease(StepID(2), max: 4, within: .milliseconds(milliseconds)))
+  }
+
+  @Test(arguments: [
+    (Duration.seconds(20) - instant, true), (.seconds(20), true), (.seconds(20) + instant, false),
+  ])
+  func `reading begins only with time to read and to send`(waited: Duration, begins: Bool) {
+    var bench = PullBench()
+    bench.give(.begin)
+    bench.pass(waited)
+    bench.give(.leased(StepID(1), PullBench.questions(1, for: .seconds(60))))
+    #expect(bench.log.contains { $0 == .read(StepID(2), PullBench.question(1)) } == begins)
+    #expect((bench.report?.left == 1) != begins)
+  }
+
+  @Test func `reading that takes too long is answered with an honest error`() {
+    var bench = PullBench.leased(1, for: .seconds(60))
+    bench.pass(.seconds(21) - Self.instant)
+    #expect(bench.log.last == .read(StepID(2), PullBench.question(1)))
+    bench.pass(Self.instant)
+    let message = PhoneMessage.healthData(
+      PullBench.question(1).id, .failure("the health data could not be read in time"))
+    let result = LeasedResult(lease: "lease1", message: message)
+    #expect(
+      bench.log.suffix(2) == [
+        .discard(StepID(2)), .refuse(StepID(3), result, within: .seconds(4)),
+      ])
+  }
+
+  @Test(arguments: [
+    (Duration.seconds(24) - instant, true), (.seconds(24), true), (.seconds(24) + instant, false),
+  ])
+  func `sending begins only with the least time left`(waited: Duration, begins: Bool) {
+    var bench = PullBench.leased(1, for: .seconds(60))
+    bench.read(parts: 2)
+    bench.pass(waited)
+    bench.succeed()
+    #expect((bench.report == nil) == begins)
+    #expect(bench.log.contains(.discard(StepID(2))) != begins)
+  }
+
+  @Test func `leases end before the budget when the backend says so`() {
+    var bench = PullBench.leased(2, for: .seconds(10))
+    bench.pass(.seconds(5))
+    bench.read()
+    #expect(
+      bench.log.last
+        == .post(StepID(3), of: StepID(2), part: 0, lease: "lease1", within: .seconds(5)))
+    bench.pass(.milliseconds(1))
+    bench.succeed()
+    // 4.999 s are too few to read and to send; the question comes back when its lease is over.
+    #expect(
+      bench.report
+        == PullReport(answered: 1, left: 1, ending: .outOfTime, again: .milliseconds(4_999)))
+  }
+
+  @Test func `a lease counts from the moment it was asked for`() {
+    var bench = PullBench()
+    bench.give(.begin)
+    bench.pass(.seconds(5))
+    bench.give(.leased(StepID(1), PullBench.questions(1, for: .seconds(10))))
+    #expect(bench.pull.deadline == .second(106))
+  }
+
+  @Test func `a lease of no time leaves the question, and waits a little`() {
+    let bench = PullBench.leased(1, for: .zero)
+    #expect(bench.report == PullReport(left: 1, ending: .outOfTime, again: .seconds(1)))
+  }
+
+  @Test func `it ends at once when the operating system wants its time back`() {
+    for stage in 0..<4 {
+      var bench = stage < 2 ? PullBench() : PullBench.leased(2)
+      if stage == 1 { bench.give(.begin) }
+      if stage == 3 { bench.read() }
+      bench.give(.cancel)
+      let left = stage < 2 ? 0 : 2
+      let again = stage < 2 ? PullSettings.pause : Duration.seconds(25)
+      #expect(bench.report == PullReport(left: left, ending: .cancelled, again: again))
+      bench.give(.cancel)
+      #expect(bench.log.filter(\.isEnd).count == 1)
+      #expect(bench.log.contains(.discard(StepID(2))) == (stage > 1))
+    }
+  }
+}
+
+extension PullModel.Effect {
+  var isEnd: Bool {
+    guard case .finish = self else { return false }
+    return true
+  }
+}
+
+@Suite struct `A pull stands anything` {
+  /// One pull of random events: late, repeated, out of place.
+  private func run(seed: UInt64) -> (bench: PullBench, leased: Int) {
+    var chance = Chance(seed: seed)
+    var bench = PullBench()
+    var leased = 0
+    bench.give(.begin)
+    for _ in 0..<Int.random(in: 1...60, using: &chance) {
+      let isCurrent = Int.random(in: 0..<4, using: &chance) > 0
+      let step = isCurrent ? bench.newest : StepID(UInt64.random(in: 0...9, using: &chance))
+      let draw = Int.random(in: 0..<10, using: &chance)
+      switch draw {
+      case 0, 1:
+        let count = Int.random(in: 0...4, using: &chance)
+        let isTaken = if case .leasing(step, _, _) = bench.pull.phase { true } else { false }
+        if isTaken, bench.now < bench.pull.end { leased += count }
+        let lease = Duration.seconds(Int.random(in: 0...40, using: &chance))
+        bench.give(.leased(step, PullBench.questions(count, for: lease)))
+      case 2, 3: bench.give(.prepared(step, parts: Int.random(in: 0...3, using: &chance)))
+      case 4, 5, 6: bench.give(.posted(step))
+      case 7:
+        let statuses = [400, 401, 404, 409, 410, 413, 429, 500, 503]
+        let status = statuses.randomElement(using: &chance) ?? 500
+        bench.give(.failed(step, .http(status: status, retryAfter: nil, detail: "")))
+      case 8: bench.give(.failed(step, .reset))
+      case _: bench.pass(chance.duration(below: .seconds(3)))
+      }
+    }
+    bench.pass(.seconds(25))
+    return (bench, leased)
+  }
+
+  @Test func `each question is counted once, all that was read is let go, and it ends once`() {
+    for seed in 0..<3_000 as Range<UInt64> {
+      let (bench, leased) = run(seed: seed)
+      guard let report = bench.report else {
+        Issue.record("seed \(seed) never ended")
+        continue
+      }
+      #expect(report.answered + report.unwanted + report.left == leased, "seed \(seed)")
+      #expect(bench.log.filter(\.isEnd).count == 1, "seed \(seed)")
+      for case .read(let step, _) in bench.log {
+        #expect(bench.log.contains(.discard(step)), "seed \(seed)")
+      }
+      #expect(bench.pull.deadline == nil)
+    }
+  }
+}

@@ -1,0 +1,151 @@
+import HealthRelay
+import Holdfast
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct `A phone pulls its questions` {
+  @Test func `it takes them, answers them under the token, and is gone`() async throws {
+    let rig = PullRig(rounds: [[PullRig.question(1), PullRig.question(2)], [PullRig.question(3)]])
+    let report = await rig.pull().run()
+    #expect(report == PullReport(answered: 3, ending: .finished))
+    #expect(rig.requests.allSatisfy { $0.authorization == "Bearer \(PullRig.token)" })
+    #expect(
+      rig.requests.map { $0.url.dropFirst(PullRig.server.count) } == [
+        "/relay/lease", "/relay/results", "/relay/results", "/relay/lease", "/relay/results",
+        "/relay/lease",
+      ])
+    #expect(
+      try rig.results()
+        == [1, 2, 3].map { number in
+          let question = PullRig.question(number)
+          return LeasedResult(lease: question.lease, message: .healthData(question.id, .sample))
+        })
+  }
+
+  @Test func `a long answer goes in parts that make the whole again`() async throws {
+    let rig = PullRig(rounds: [[PullRig.question(1)]])
+    let object = HealthObject.long(500_000)
+    let report = await rig.pull { _, _ in object }.run()
+    #expect(report == PullReport(answered: 1, ending: .finished))
+    let parts = try rig.results().map { result in
+      guard case .part(_, let part) = result.message else { return "" }
+      return part.text
+    }
+    #expect(parts.count > 2)
+    #expect(Array(parts.joined().utf8) == object.bytes)
+    #expect(rig.requests.allSatisfy { $0.body.count <= 65_536 })
+  }
+
+  @Test func `an exchange that gets no answer is repeated until the waits are used up`()
+    async throws
+  {
+    let rig = PullRig { _, _ in .failure(.reset) }
+    let report = await rig.run(rig.pull(), passing: 0.5, 1.5, 3.5, 7.5)
+    #expect(report.ending == .failed(.reset))
+    #expect(rig.requests.count == 5)
+  }
+
+  @Test func `a backend that hangs takes 25 s, and not more`() async throws {
+    let rig = PullRig { _, _ in
+      await PullRig.hang()
+      return .failure(.ended)
+    }
+    let report = await rig.run(rig.pull(), passing: 25)
+    #expect(report.ending == .outOfTime)
+    #expect(rig.clock.now == .second(25))
+  }
+
+  @Test func `a result whose answer was lost is sent again word for word`() async throws {
+    let rig = PullRig { request, before in
+      if request.url.hasSuffix("/relay/lease") {
+        return .success(.leased(before == 0 ? [PullRig.question(1)] : []))
+      }
+      return before == 0 ? .failure(.reset) : .success(.empty(200))
+    }
+    let report = await rig.run(rig.pull(), passing: 0.5)
+    #expect(report == PullReport(answered: 1, ending: .finished))
+    let results = try rig.results()
+    #expect(results.count == 2)
+    #expect(results.first == results.last)
+  }
+
+  @Test(arguments: [
+    (401, PullReport.Ending.signedOut), (404, .unsupported),
+    (418, .failed(.http(status: 418, retryAfter: nil, detail: ""))),
+  ])
+  func `a refusal is told for what it is`(status: Int, ending: PullReport.Ending) async throws {
+    let rig = PullRig { _, _ in .success(.empty(status)) }
+    #expect(await rig.pull().run().ending == ending)
+    #expect(rig.requests.count == 1)
+  }
+
+  @Test func `a login page is no backend`() async throws {
+    let rig = PullRig { _, _ in
+      .success(HTTPResponse(status: 200, headers: ["content-type": "text/html"], body: []))
+    }
+    #expect(await rig.pull().run().ending == .failed(.captivePortal))
+  }
+
+  @Test func `reading that takes too long is stopped, and the error is sent`() async throws {
+    let rig = PullRig(rounds: [[PullRig.question(1)]])
+    let stopped = Mailbox<Bool>()
+    let report = await rig.run(
+      rig.pull { _, _ in
+        await PullRig.hang()
+        stopped.put(Task.isCancelled)
+        return .sample
+      }, passing: 21)
+    #expect(report.answered == 1)
+    #expect(await stopped.next() == true)
+    guard case .healthData(_, let object)? = try rig.results().first?.message else {
+      Issue.record("no error was sent")
+      return
+    }
+    #expect(!object.succeeded)
+    #expect(object.reason == "the health data could not be read in time")
+  }
+
+  @Test func `it ends at once when its task is cancelled`() async throws {
+    let asked = Mailbox<Bool>()
+    let rig = PullRig { _, _ in
+      asked.put(true)
+      await PullRig.hang()
+      return .failure(.ended)
+    }
+    let running = Task { await rig.pull().run() }
+    _ = await asked.next()
+    running.cancel()
+    #expect(await running.value.ending == .cancelled)
+    let gate = Mailbox<Bool>()
+    let late = Task {
+      _ = await gate.next()
+      return await rig.pull().run()
+    }
+    late.cancel()
+    gate.close()
+    #expect(await late.value.ending == .cancelled)
+  }
+
+  @Test func `no failure shows the token`() async throws {
+    let rig = PullRig { _, _ in .failure(.local(detail: "sent \(PullRig.token)")) }
+    let report = await rig.pull().run()
+    #expect(!"\(report)".contains(PullRig.token))
+    await #expect(throws: LinkFailure.local(detail: "sent [token]")) {
+      try await rig.pull().register(.hook("bell"))
+    }
+  }
+
+  @Test func `an address is registered under the token`() async throws {
+    let rig = PullRig { _, _ in .success(.empty(200)) }
+    try await rig.pull().register(.hook("bell"))
+    #expect(rig.requests.map(\.url) == [PullRig.server + "/relay/push"])
+    #expect(try PushAddress.decode(try #require(rig.requests.first).body) == .hook("bell"))
+    let refusing = PullRig { _, _ in .success(.empty(401)) }
+    await #expect(throws: LinkFailure.http(status: 401, retryAfter: nil, detail: "")) {
+      try await refusing.pull().register(.hook("bell"))
+    }
+  }
+}

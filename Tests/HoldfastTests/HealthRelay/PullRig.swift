@@ -1,0 +1,117 @@
+import HealthRelay
+import Holdfast
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Synchronization
+
+/// A backend of the pull in memory, and what it saw.
+final class PullRig: Sendable {
+  struct Seen: Sendable {
+    var url: String
+    var authorization: String
+    var body: [UInt8]
+  }
+
+  static let server = "https://backend.example"
+  static let token = "resume-token-0123456789"
+  static let query = HealthDataQuery(
+    valueType: .steps, start: .instant(Timestamp(nanoseconds: 0), minutesEast: nil),
+    end: .instant(Timestamp(nanoseconds: 0), minutesEast: nil))
+
+  let clock = TestClock()
+  let network: FakeNetwork
+  private let log = Log()
+
+  private final class Log: Sendable {
+    let seen = Mutex<[Seen]>([])
+  }
+
+  /// `answers` gives each request its answer, by how many there were to the same route before.
+  init(_ answers: @escaping @Sendable (Seen, Int) async -> Result<HTTPResponse, LinkFailure>) {
+    network = FakeNetwork(clock: clock)
+    network.serve { [log] request in
+      let one = Seen(
+        url: request.url,
+        authorization: request.headers.first { $0.name == "Authorization" }?.value ?? "",
+        body: request.body)
+      let before = log.seen.withLock { all in
+        defer { all.append(one) }
+        return all.filter { $0.url == one.url }.count
+      }
+      return await answers(one, before)
+    }
+  }
+
+  /// One that hands out these rounds of questions and takes every answer.
+  convenience init(rounds: [[LeasedQuestion]]) {
+    self.init { request, before in
+      guard request.url.hasSuffix("/relay/lease") else { return .success(.empty(200)) }
+      let questions = before < rounds.count ? rounds[before] : []
+      return .success(.leased(questions))
+    }
+  }
+
+  var requests: [Seen] { log.seen.withLock { $0 } }
+
+  /// What was posted, read as the backend reads it.
+  func results() throws -> [LeasedResult] {
+    try requests.filter { $0.url == Self.server + "/relay/results" }
+      .map { try LeasedResult.read($0.body) }
+  }
+
+  func pull(
+    _ answer: @escaping HealthPull.Answering = { _, _ in .sample }
+  ) -> HealthPull {
+    HealthPull(
+      server: Self.server, token: Self.token, http: network, clock: clock, answer: answer)
+  }
+
+  /// Runs it while time passes, each time to a second that it waits for.
+  func run(_ pull: HealthPull, passing seconds: Double...) async -> PullReport {
+    let passing = Task { [clock] in
+      for second in seconds {
+        await clock.someoneWaits(for: .second(second))
+        clock.advance(to: .second(second))
+      }
+    }
+    defer { passing.cancel() }
+    return await pull.run()
+  }
+
+  /// Waits until its task is cancelled.
+  static func hang() async {
+    let (never, end) = AsyncStream.makeStream(of: Void.self)
+    for await _ in never {}
+    end.finish()
+  }
+
+  static func question(_ number: Int) -> LeasedQuestion {
+    guard let id = RelayRequestID("q\(number)") else { preconditionFailure("a short id is one") }
+    return LeasedQuestion(id: id, question: .healthData(query), lease: "lease\(number)")
+  }
+}
+
+extension HealthObject {
+  static let sample = HealthObject(
+    succeeded: true, bytes: Array(#"{"success":true,"count":0,"health_data":[]}"#.utf8))
+
+  /// A success of about so many bytes.
+  static func long(_ bytes: Int) -> HealthObject {
+    let text = #"{"success":true,"note":"\#(String(repeating: "é\"", count: bytes / 3))"}"#
+    return HealthObject(
+      succeeded: true, bytes: Array(text.replacing("é\"", with: "é\\\"").utf8))
+  }
+}
+
+extension HTTPResponse {
+  static func empty(_ status: Int) -> HTTPResponse {
+    HTTPResponse(status: status, headers: [:], body: [])
+  }
+
+  static func leased(_ questions: [LeasedQuestion]) -> HTTPResponse {
+    let body = LeasedQuestions(questions: questions, expiresIn: .seconds(25)).bytes
+    return HTTPResponse(status: 200, headers: [:], body: body)
+  }
+}

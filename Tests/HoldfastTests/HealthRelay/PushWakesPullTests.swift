@@ -1,0 +1,91 @@
+import HealthRelay
+import Holdfast
+import HoldfastBackend
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// The whole way over real sockets: pair, go to background, be asked, be rung, answer, be gone.
+@Suite(.timeLimit(.minutes(5))) struct `A push wakes a phone in background` {
+  /// A phone that paired over its socket and then left it.
+  private struct Phone {
+    var pull: HealthPull
+    var code: ConnectionCode
+    var socket: any SocketHandle
+  }
+
+  /// Longer than one request may be.
+  private static let answer = HealthObject.long(300_000)
+
+  private func pair(
+    _ address: BoundAddress, _ network: any SocketDialer & HTTPClient
+  ) async throws -> Phone {
+    let said = Mailbox<SocketEvent>()
+    let request = SocketRequest(
+      url: address.url.replacing("http", with: "ws") + "/ws/phone",
+      headers: [("Holdfast-Device", "6f1c0f5e-52b7-4f0a-9a55-0d5d3a4f9b11")],
+      openTimeout: .seconds(60), maxMessageBytes: 1 << 20)
+    let socket = await network.open(request) { said.put($0) }
+    while let event = await said.next() {
+      guard case .text(let bytes) = event else { continue }
+      guard case .connectionCode(let code) = try BackendMessage.read(bytes) else { continue }
+      let pull = HealthPull(
+        server: address.url, token: try #require(code.resumeToken), http: network
+      ) { _, _ in Self.answer }
+      return Phone(pull: pull, code: code, socket: socket)
+    }
+    throw LinkFailure.ended
+  }
+
+  /// A bell that writes what it was told into a pipe.
+  private func bell(_ scratch: Scratch) async throws -> String {
+    try scratch.write(
+      "#!/bin/sh\nexec cat > '\(scratch("rung"))'\n".utf8, to: "bell")
+    try await Shell.run(["chmod", "700", scratch("bell")])
+    try await Shell.run(["mkfifo", "-m", "600", scratch("rung")])
+    return scratch("bell")
+  }
+
+  @Test func `a question waits, the bell rings, and the answer comes by a pull`() async throws {
+    let scratch = try Scratch()
+    var push = PushConfiguration()
+    push.hook = try await bell(scratch)
+    let backend = Backend(
+      BackendConfiguration(dataDirectory: scratch("data")), pushes: try push.open())
+    let address = try await backend.start()
+    let network = try Platform.network()
+    let phone = try await pair(address, network)
+    let login = try await backend.ask(.login(word: phone.code.word, code: phone.code.code))
+    guard case .loggedIn(let grant) = login else {
+      Issue.record("not paired: \(login)")
+      return await backend.kill()
+    }
+    try await phone.pull.register(.hook("the phone of ann"))
+    await phone.socket.close(code: 1001, reason: "")
+    async let answer = backend.ask(
+      .question(.healthData(PullRig.query)), bearer: grant.accessToken)
+    let rung = try await Shell.run(["cat", scratch("rung")])
+    #expect(rung.contains(#""address":"the phone of ann""#))
+    #expect(!rung.contains("STEPS"))
+    let report = await phone.pull.run()
+    #expect(report == PullReport(answered: 1, ending: .finished))
+    #expect(try await answer == .data(Self.answer))
+    // Nothing waits any more, and a second visit finds that out.
+    #expect(await phone.pull.run() == PullReport(ending: .finished))
+    await backend.kill()
+  }
+
+  @Test func `a token that was never given out finds nothing`() async throws {
+    let scratch = try Scratch()
+    let backend = Backend(BackendConfiguration(dataDirectory: scratch("data")))
+    let address = try await backend.start()
+    let pull = HealthPull(
+      server: address.url, token: "never-given-out", http: try Platform.network()
+    ) { _, _ in .sample }
+    #expect(await pull.run() == PullReport(ending: .signedOut))
+    await backend.kill()
+  }
+}

@@ -1,0 +1,221 @@
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Testing
+
+@testable import PushAPNs
+
+/// A P-256 key made for these tests with OpenSSL's command; it opens nothing.
+enum SampleKey {
+  static func make(_ words: String, _ scratch: Scratch, to name: String) async throws -> String {
+    let command = "umask 077; cd '\(scratch.path)' && openssl \(words) > \(name)"
+    try await Shell.run(["sh", "-c", command])
+    return scratch(name)
+  }
+
+  static func p256(_ scratch: Scratch) async throws -> String {
+    _ = try await make("ecparam -name prime256v1 -genkey -noout", scratch, to: "plain")
+    return try await make("pkcs8 -topk8 -nocrypt -in plain", scratch, to: "AuthKey.p8")
+  }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct `The provider's key` {
+  @Test func `a file that others can read or change is refused`() async throws {
+    let scratch = try Scratch()
+    let path = try await SampleKey.p256(scratch)
+    for mode in ["640", "604", "620", "602"] {
+      try await Shell.run(["chmod", mode, path])
+      #expect(throws: ProviderKeyError.openToOthers(path: path)) { try ProviderKey(path: path) }
+    }
+    try await Shell.run(["chmod", "400", path])
+    _ = try ProviderKey(path: path)
+  }
+
+  @Test func `a missing file, a directory and a pipe are told apart from a key`() async throws {
+    let scratch = try Scratch()
+    let missing = scratch("none")
+    #expect(
+      throws: ProviderKeyError.unreadable(path: missing, detail: "No such file or directory")
+    ) { try ProviderKey(path: missing) }
+    try await Shell.run(["mkfifo", "-m", "600", scratch("pipe")])
+    for path in [scratch.path, scratch("pipe")] {
+      #expect(throws: ProviderKeyError.unreadable(path: path, detail: "is no file")) {
+        try ProviderKey(path: path)
+      }
+    }
+  }
+
+  @Test(arguments: [
+    "genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048",
+    "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384",
+    "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:prime256v1 -aes128 -pass pass:secret",
+    "version",
+  ])
+  func `another key, a locked one and no key are refused`(words: String) async throws {
+    let scratch = try Scratch()
+    let path = try await SampleKey.make(words, scratch, to: "key")
+    #expect(throws: ProviderKeyError.unusable) { try ProviderKey(path: path) }
+  }
+
+  @Test func `it is never printed`() async throws {
+    let scratch = try Scratch()
+    let key = try ProviderKey(path: await SampleKey.p256(scratch))
+    var dumped = ""
+    dump(key, to: &dumped)
+    for text in ["\(key)", String(reflecting: key), dumped] {
+      #expect(text.contains("ProviderKey"))
+      #expect(!text.contains("PRIVATE") && !text.contains("45"))
+    }
+  }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct `The provider's token` {
+  private func tokens() async throws -> ProviderTokens {
+    let scratch = try Scratch()
+    let key = try ProviderKey(path: await SampleKey.p256(scratch))
+    return ProviderTokens(key: key, keyID: "k", team: "t")
+  }
+
+  @Test func `it is kept for 50 minutes, and not a moment longer`() async throws {
+    var tokens = try await tokens()
+    let wall = Timestamp(nanoseconds: 0)
+    let nearly = Instant.second(3_000).advanced(by: .nanoseconds(-1))
+    let made = [Instant.zero, nearly, .second(3_000)].map { tokens.token(at: $0, wall: wall) }
+    #expect(made[0] != nil)
+    #expect(made[1] == made[0])
+    #expect(made[2] != made[0])
+  }
+
+  @Test func `it is not replaced before 20 minutes`() async throws {
+    var tokens = try await tokens()
+    let wall = Timestamp(nanoseconds: 0)
+    let first = tokens.token(at: .zero, wall: wall) ?? ""
+    let nearly = Instant.second(1_200).advanced(by: .nanoseconds(-1))
+    let early = tokens.expire(first, at: nearly)
+    #expect(!early)
+    let due = tokens.expire(first, at: .second(1_200))
+    #expect(due)
+    let second = tokens.token(at: .second(1_200), wall: wall)
+    #expect(second != first)
+    // Another push has seen to it already.
+    let again = tokens.expire(first, at: .second(1_201))
+    #expect(again)
+    let third = tokens.token(at: .second(1_201), wall: wall)
+    #expect(third == second)
+  }
+}
+
+@Suite struct `Patience with the service` {
+  @Test func `each failure in a row doubles the wait, up to five minutes`() {
+    var patience = Patience(chance: Chance(seed: 3))
+    var now = Instant.zero
+    for failure in 0..<12 {
+      let wait = patience.failed(sent: now, at: now, wish: nil)
+      let base = min(Duration.seconds(1 << failure), .seconds(300))
+      #expect((max(base * 0.75, .seconds(1))...base * 1.25).contains(wait))
+      #expect(patience.wait(at: now.advanced(by: wait - .nanoseconds(1))) == .nanoseconds(1))
+      now = now.advanced(by: wait)
+      #expect(patience.wait(at: now) == nil)
+      now = now.advanced(by: .nanoseconds(1))
+    }
+  }
+
+  @Test func `pushes that were under way together count once`() {
+    var patience = Patience(chance: Chance(seed: 3))
+    let first = patience.failed(sent: .zero, at: .second(1), wish: nil)
+    let second = patience.failed(sent: .second(0.5), at: .second(1), wish: nil)
+    #expect(first == second)
+    // One that went out before the failure says nothing about the time after it.
+    patience.succeeded(sent: .second(0.9))
+    #expect(patience.wait(at: .second(1)) == first)
+    let next = patience.failed(sent: .second(10), at: .second(10), wish: nil)
+    #expect(next > first)
+    patience.succeeded(sent: .second(60))
+    let afterwards = patience.failed(sent: .second(70), at: .second(70), wish: nil)
+    #expect(afterwards < .seconds(1.26))
+  }
+
+  @Test(arguments: [(3_599, 3_599), (3_600, 3_600), (3_601, 3_600)])
+  func `a wish is obeyed up to an hour`(wish: Int, wait: Int) {
+    var patience = Patience(chance: Chance(seed: 3))
+    let told = patience.failed(sent: .zero, at: .zero, wish: .seconds(wish))
+    #expect(told == .seconds(wait))
+  }
+
+  @Test func `a device is left alone until its time is over`() {
+    var holds = Holds()
+    holds.hold("a", until: .second(30), at: .zero)
+    #expect(holds.wait("a", at: .second(29)) == .seconds(1))
+    #expect(holds.wait("a", at: .second(30)) == nil)
+    #expect(holds.wait("b", at: .zero) == nil)
+  }
+
+  @Test func `of too many devices that are left alone, the first to be over is let go`() {
+    var holds = Holds()
+    for number in 0...Holds.limit {
+      holds.hold("\(number)", until: .second(Double(100 + number)), at: .zero)
+    }
+    #expect(holds.wait("0", at: .zero) == nil)
+    #expect(holds.wait("1", at: .zero) == .seconds(101))
+    #expect(holds.wait("\(Holds.limit)", at: .zero) != nil)
+    // Those that are over go first.
+    holds.hold("new", until: .second(5_000), at: .second(500))
+    #expect(holds.wait("401", at: .second(500)) == .seconds(1))
+  }
+}
+
+@Suite struct `Answers of the service` {
+  private func answer(_ status: Int, _ body: String, _ wish: Duration? = nil) -> APNsAnswer {
+    APNsAnswer(
+      HTTPResponse(status: status, headers: [:], body: Array(body.utf8), retryAfter: wish))
+  }
+
+  @Test func `every kind is told apart`() {
+    #expect(answer(200, "") == .taken)
+    #expect(answer(410, #"{"reason":"Unregistered","timestamp":1}"#) == .gone)
+    #expect(answer(403, #"{"reason":"ExpiredProviderToken"}"#) == .tokenExpired)
+    #expect(answer(429, #"{"reason":"TooManyRequests"}"#) == .tooManyForDevice)
+    #expect(
+      answer(429, #"{"reason":"TooManyProviderTokenUpdates"}"#) == .busy(wish: .seconds(1_200)))
+    #expect(answer(503, "{}") == .busy(wish: nil))
+    #expect(answer(503, "", .seconds(3)) == .busy(wish: .seconds(3)))
+    #expect(answer(502, "<html>") == .failing(cause: "APNs answered 502"))
+    #expect(answer(404, #"{"reason":"BadPath"}"#) == .refused(cause: "APNs answered 404 BadPath"))
+  }
+
+  @Test(arguments: [
+    "", "null", "[]", "{", #"{"reason":7}"#, #"{"reason":""}"#, #"{"reason":"two words"}"#,
+    #"{"reason":"line\nbreak"}"#, #"{"reason":"\#(String(repeating: "a", count: 65))"}"#,
+  ])
+  func `a reason that is no word is left out`(body: String) {
+    #expect(answer(400, body) == .refused(cause: "APNs answered 400"))
+  }
+
+  @Test func `a device that had too many is left alone, and others are not`() async throws {
+    let scratch = try Scratch()
+    let key = try ProviderKey(path: await SampleKey.p256(scratch))
+    let clock = TestClock()
+    let network = FakeNetwork(clock: clock)
+    network.serve { request in
+      let isBusy = request.url.hasSuffix("/aa")
+      return .success(HTTPResponse(status: isBusy ? 429 : 200, headers: [:], body: []))
+    }
+    let configuration = APNsConfiguration(keyID: "k", team: "t", topic: "example.holdfast")
+    let sender = APNsSender(
+      configuration, key: key, network: network, clock: clock, chance: Chance(seed: 1))
+    guard case .tooMany(let wait) = await sender.send(.apns("aa")) else {
+      Issue.record("not told")
+      return
+    }
+    #expect((Holds.duration..<Holds.duration * 2).contains(wait))
+    #expect(await sender.send(.apns("aa")) == .tooMany(retryAfter: wait))
+    #expect(await sender.send(.apns("bb")) == .delivered)
+    #expect(
+      await sender.send(.apns("bb", topic: "example.other"))
+        == .failed(cause: "the address is of another app"))
+    #expect(
+      await sender.send(.hook())
+        == .failed(cause: "the address is none of Apple's push service"))
+  }
+}

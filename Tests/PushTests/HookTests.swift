@@ -1,0 +1,125 @@
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Testing
+
+@testable import PushHook
+
+@Suite(.timeLimit(.minutes(5))) struct `A hook` {
+  /// A program of these lines, in a directory of its own.
+  private func program(_ lines: String, _ scratch: Scratch) async throws -> String {
+    try scratch.write("#!/bin/sh\n\(lines)\n".utf8, to: "hook")
+    try await Shell.run(["chmod", "700", scratch("hook")])
+    return scratch("hook")
+  }
+
+  @Test(arguments: [
+    (0, PushOutcome.delivered), (67, .gone), (68, .gone),
+    (75, .tooMany(retryAfter: HookSender.patience)),
+    (1, .failed(cause: "the hook exited with 1")),
+    (255, .failed(cause: "the hook exited with 255")),
+  ])
+  func `its exit code says what became of the push`(code: Int, outcome: PushOutcome) async throws {
+    let scratch = try Scratch()
+    let hook = HookSender(program: try await program("exit \(code)", scratch))
+    #expect(await hook.send(.hook()) == outcome)
+  }
+
+  @Test func `it gets one line, no words, and little of our environment`() async throws {
+    let scratch = try Scratch()
+    let path = try await program(
+      """
+      cd '\(scratch.path)'
+      cat > line
+      echo "$#" > words
+      env | cut -d= -f1 | sort | grep -Ev '^(_|PWD|SHLVL|OLDPWD)$' > names
+      ls /proc/self/fd | wc -l > open
+      """, scratch)
+    #expect(await HookSender(program: path).send(.hook(#"a "word" ä"#)) == .delivered)
+    #expect(
+      try scratch.text(of: "line") == #"""
+        {"event":"wake","address":"a \"word\" ä","expires_at":"2023-11-14T22:14:05Z",\#
+        "collapse_id":"phone-1"}
+
+        """#)
+    #expect(try scratch.text(of: "words") == "0\n")
+    let names = try scratch.text(of: "names").split(separator: "\n")
+    #expect(Set(names).isSubset(of: ["HOME", "LANG", "PATH", "TZ"]))
+    // The three streams, and the directory that is listed.
+    #expect(try scratch.text(of: "open") == "4\n")
+  }
+
+  @Test func `one that does not read its line does no harm`() async throws {
+    let scratch = try Scratch()
+    let path = try await program("exec <&-; exit 0", scratch)
+    let word = String(repeating: "x", count: PushAddress.maxHookBytes)
+    #expect(await HookSender(program: path).send(.hook(word)) == .delivered)
+  }
+
+  @Test func `after its time it is killed, with what it started`() async throws {
+    let scratch = try Scratch()
+    try await Shell.run(["mkfifo", scratch("ready"), scratch("never")])
+    // Both wait for a writer that never comes; the child holds the pipe that tells of its end.
+    let path = try await program(
+      "cd '\(scratch.path)'; (echo up > ready; read x < never) & read x < never", scratch)
+    let clock = TestClock()
+    let hook = HookSender(program: path, timeLimit: .seconds(10), clock: clock)
+    async let outcome = hook.send(.hook())
+    try await Shell.run(["cat", scratch("ready")])
+    await clock.someoneWaits(for: .second(10))
+    clock.advance(by: .seconds(10))
+    #expect(await outcome == .failed(cause: "the hook took over 10s"))
+    let pattern = "^/bin/sh \(path)"
+    await #expect(throws: NetworkLabError.self, "nobody of the group is left") {
+      try await Shell.run(["pgrep", "-f", pattern])
+    }
+  }
+
+  @Test func `a program that cannot be started is told so, without a trace of the address`()
+    async throws
+  {
+    let scratch = try Scratch()
+    try scratch.write([], to: "plain")
+    for (path, reason) in [
+      (scratch("none"), "No such file or directory"), (scratch("plain"), "Permission denied"),
+    ] {
+      #expect(
+        await HookSender(program: path).send(.hook())
+          == .failed(cause: "the hook could not be started: \(reason)"))
+    }
+    #expect(
+      await HookSender(program: scratch("none")).send(.apns())
+        == .failed(cause: "the address is none of the hook"))
+  }
+
+  @Test func `a program that a signal ends is told so`() async throws {
+    let scratch = try Scratch()
+    let hook = HookSender(program: try await program("kill -TERM $$", scratch))
+    #expect(await hook.send(.hook()) == .failed(cause: "the hook was ended by signal 15"))
+  }
+
+  @Test func `of too many at once, those beyond are refused for a second`() async throws {
+    let scratch = try Scratch()
+    try await Shell.run(["mkfifo", scratch("ready"), scratch("go")])
+    let path = try await program(
+      "cd '\(scratch.path)'; echo up > ready; read x < go; exit 0", scratch)
+    let hook = HookSender(program: path, timeLimit: .seconds(120))
+    await withTaskGroup(of: PushOutcome.self) { group in
+      for _ in 0..<HookSender.limit { group.addTask { await hook.send(.hook()) } }
+      // Each of them says that it is there.
+      _ = try? await Shell.run([
+        "sh", "-c",
+        "cd '\(scratch.path)'; exec 3<>ready; for i in 1 2 3 4 5 6 7 8; do read x <&3; done",
+      ])
+      #expect(await hook.send(.hook()) == .tooMany(retryAfter: .seconds(1)))
+      _ = try? await Shell.run([
+        "sh", "-c",
+        "cd '\(scratch.path)'; exec 3<>go; for i in 1 2 3 4 5 6 7 8; do echo go >&3; done; "
+          + "timeout 60 sh -c 'while pgrep -f \"^/bin/sh \(path)\" >/dev/null; do :; done'",
+      ])
+      for await outcome in group { #expect(outcome == .delivered) }
+    }
+    #expect(await HookSender(program: path).send(.apns()) != .tooMany(retryAfter: .seconds(1)))
+  }
+}

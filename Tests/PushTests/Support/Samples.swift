@@ -1,0 +1,22 @@
+import LinkCore
+import LinkRuntime
+import LinkWire
+
+extension Push {
+  /// To a device of Apple's, worth something until a second that says so.
+  static func apns(_ token: String = "00ff", topic: String? = nil) -> Push {
+    guard let address = APNsAddress(token: token, topic: topic) else {
+      preconditionFailure("a sample address is one")
+    }
+    return Push(
+      address: .apns(address), expiresAt: Timestamp(nanoseconds: 1_700_000_045_900_000_000),
+      collapseID: "phone-1")
+  }
+
+  /// To a hook.
+  static func hook(_ word: String = "ring") -> Push {
+    Push(
+      address: .hook(word), expiresAt: Timestamp(nanoseconds: 1_700_000_045_000_000_000),
+      collapseID: "phone-1")
+  }
+}

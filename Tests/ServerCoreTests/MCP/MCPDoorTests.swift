@@ -1,0 +1,157 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+@Suite struct MCPDoorTests {
+  private static let list = #"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#
+
+  @Test(arguments: [
+    ("localhost", 400), ("LOCALHOST:80", 400), ("127.0.0.1:65535", 400), ("[::1]:80", 400),
+    ("relay.example", 400), ("evil.example", 421), ("localhost.evil.example", 421),
+    ("127.0.0.1.evil.example", 421), ("localhost:80a", 421), ("", 421),
+  ])
+  func `on this machine alone a foreign host is refused`(host: String, status: Int) {
+    var stage = MCPStage { $0.hosts = ["relay.example"] }
+    let id = stage.post(Self.list) { $0.fields.host = host }
+    #expect(stage[id].reply?.status == status)
+  }
+
+  @Test func `elsewhere any host will do`() {
+    var stage = MCPStage { $0.isLocal = false }
+    let id = stage.post(Self.list) { $0.fields.host = "relay.example" }
+    #expect(stage[id].reply?.status == 400)
+  }
+
+  @Test(arguments: [
+    ("http://localhost:3000", 400), ("https://127.0.0.1", 400), ("https://app.example", 400),
+    ("https://evil.example", 403), ("https://app.example.evil", 403), ("null", 403),
+    ("http://localhost.evil.example", 403), ("file://localhost", 403),
+  ])
+  func `a web page may call from this machine or by name`(origin: String, status: Int) {
+    for isLocal in [true, false] {
+      var stage = MCPStage {
+        $0.isLocal = isLocal
+        $0.origins = ["https://app.example"]
+      }
+      let id = stage.post(Self.list) { $0.fields.origin = origin }
+      #expect(stage[id].reply?.status == status)
+    }
+  }
+
+  @Test(arguments: [
+    (nil as String?, 400), ("*/*", 400), ("application/*", 400), ("text/event-stream", 400),
+    ("text/html, application/json;q=0.5", 400), ("text/html", 406), ("", 406),
+    ("application/json;q=0", 406),
+  ])
+  func `a client must take JSON or streams`(accept: String?, status: Int) {
+    var stage = MCPStage()
+    let id = stage.post(Self.list) { $0.fields.accept = accept }
+    #expect(stage[id].reply?.status == status)
+  }
+
+  @Test(arguments: [
+    (nil as String?, false), ("text/plain", false), ("application/jsonx", false),
+    ("application/json", true), ("Application/JSON ; charset=utf-8", true),
+  ])
+  func `a body must be JSON`(type: String?, isTaken: Bool) {
+    var stage = MCPStage()
+    let id = stage.post(Self.list) { $0.fields.contentType = type }
+    #expect(stage[id].reply?.status == 400)
+    #expect(stage[id].body.contains("Content-Type") == !isTaken)
+  }
+
+  @Test func `other methods are told which there are`() {
+    var stage = MCPStage()
+    let one = stage.request(.other)
+    #expect(stage[one].reply?.status == 405)
+    #expect(stage[one].reply?.allow == "GET, POST, DELETE")
+    let two = stage.request(.get) { $0.fields.version = "2026-07-28" }
+    #expect(stage[two].reply?.allow == "POST")
+  }
+
+  // MARK: - Without sessions
+
+  private static func meta(_ version: String = "2026-07-28", _ more: String = "") -> String {
+    #"{"io.modelcontextprotocol/protocolVersion":"\#(version)","#
+      + #""io.modelcontextprotocol/clientCapabilities":{}\#(more)}"#
+  }
+
+  private func stateless(
+    _ stage: inout MCPStage, _ method: String, _ params: String, version: String = "2026-07-28",
+    name: String? = nil, _ change: (inout MCPCall) -> Void = { _ in }
+  ) -> RequestID {
+    stage.post(#"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":{\#(params)}}"#) {
+      $0.fields.version = version
+      $0.fields.rpcMethod = method
+      $0.fields.rpcName = name
+      change(&$0)
+    }
+  }
+
+  @Test func `each request says all that is needed`() {
+    var stage = MCPStage()
+    let discover = stateless(&stage, "server/discover", #""_meta":\#(Self.meta())"#)
+    #expect(stage[discover].reply?.status == 200)
+    #expect(stage[discover].body.contains(#""supportedVersions":["2026-07-28"]"#))
+    let list = stateless(&stage, "tools/list", #""_meta":\#(Self.meta())"#)
+    #expect(stage[list].body.contains(#""resultType":"complete""#))
+    let call = stateless(
+      &stage, "tools/call",
+      #""name":"get_health_metrics","arguments":\#(MCPStage.metrics),"_meta":\#(Self.meta())"#,
+      name: "get_health_metrics"
+    ) { $0.fields.bearer = MCPStage.token }
+    #expect(stage.asks.map(\.bearer) == [.hash(MCPStage.token)])
+    stage.settle(.data("{}"))
+    #expect(stage[call].body.contains(#""isError":false,"resultType":"complete","_meta":{"#))
+  }
+
+  @Test(arguments: [
+    ("tools/list", "", 400, -32602),
+    (
+      "tools/list", #""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#, 400,
+      -32602
+    ),
+    ("tools/list", #""_meta":\#(meta("2025-11-25"))"#, 400, -32020),
+    ("tools/call", #""name":"logout","_meta":\#(meta())"#, 400, -32020),
+    ("ping", #""_meta":\#(meta())"#, 404, -32601),
+    ("subscriptions/listen", #""_meta":\#(meta())"#, 404, -32601),
+  ])
+  func `says what a request lacks`(method: String, params: String, status: Int, code: Int) {
+    var stage = MCPStage()
+    let id = stateless(&stage, method, params)
+    #expect(stage[id].reply?.status == status)
+    #expect(stage[id].body.contains(#""code":\#(code)"#))
+  }
+
+  @Test func `a version that nobody speaks is told with those that are spoken`() {
+    var stage = MCPStage()
+    let id = stateless(
+      &stage, "tools/list", #""_meta":\#(Self.meta("2030-01-01"))"#, version: "2030-01-01")
+    #expect(stage[id].reply?.status == 400)
+    #expect(stage[id].body.contains(#""code":-32022"#))
+    #expect(stage[id].body.contains(#""requested":"2030-01-01""#))
+  }
+
+  @Test func `a header must say what the body says`() {
+    var stage = MCPStage()
+    let id = stateless(&stage, "tools/list", #""_meta":\#(Self.meta())"#) {
+      $0.fields.rpcMethod = "tools/call"
+    }
+    #expect(stage[id].body.contains(#""code":-32020"#))
+  }
+
+  @Test func `notifications mean nothing, and responses are refused`() {
+    var stage = MCPStage()
+    let cancel = stage.post(#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#) {
+      $0.fields.version = "2026-07-28"
+    }
+    #expect(stage[cancel].reply == MCPReply(202))
+    let foreign = stage.post(#"{"jsonrpc":"2.0","method":"x"}"#) { $0.fields.version = "x" }
+    #expect(stage[foreign].reply?.status == 400)
+    let response = stage.post(#"{"jsonrpc":"2.0","id":1,"result":{}}"#) {
+      $0.fields.version = "2026-07-28"
+    }
+    #expect(stage[response].reply?.status == 400)
+  }
+}

@@ -1,0 +1,147 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+@Suite struct MCPPlainTests {
+  private func login(_ stage: inout MCPStage, conversation: String?) -> RequestID {
+    stage.request(.post, .directLogin) {
+      $0.fields.conversation = conversation
+      $0.query = [MCPCall.Pair("word", "river"), MCPCall.Pair("code", "123456")]
+    }
+  }
+
+  private func metrics(_ stage: inout MCPStage, conversation: String?) -> RequestID {
+    stage.request(.get, .healthMetrics) {
+      $0.fields.conversation = conversation
+      $0.query = [
+        MCPCall.Pair("value_type", "STEPS"), MCPCall.Pair("start_time", "2026-03-01"),
+        MCPCall.Pair("end_time", "2026-03-02"),
+      ]
+    }
+  }
+
+  private func call(_ stage: inout MCPStage, _ body: String) -> RequestID {
+    stage.request(.post, .toolCall) { $0.body = Array(body.utf8) }
+  }
+
+  @Test func `a conversation that logged in is known again, and no other`() {
+    var stage = MCPStage()
+    let id = login(&stage, conversation: "one")
+    #expect(stage.asks.map(\.ask) == [.login(word: "river", code: "123456")])
+    stage.settle(.grant, token: MCPStage.token)
+    #expect(stage[id].reply?.status == 200)
+    #expect(stage[id].body.hasPrefix(#"{"success":true,"access_token":"secret""#))
+    _ = metrics(&stage, conversation: "one")
+    _ = metrics(&stage, conversation: "two")
+    _ = metrics(&stage, conversation: nil)
+    #expect(stage.asks.map(\.bearer) == [.hash(MCPStage.token), nil, nil])
+  }
+
+  @Test func `metrics are the object alone`() {
+    var stage = MCPStage()
+    let id = metrics(&stage, conversation: nil)
+    stage.settle(.data(#"{"success":true,"count":0,"health_data":[]}"#))
+    #expect(
+      stage[id]
+        == MCPStage.Told(
+          reply: MCPReply(200, Array(#"{"success":true,"count":0,"healthData":[]}"#.utf8))))
+  }
+
+  @Test(arguments: [
+    (RelayRefusal.wrongPair, 401), (.notSignedIn, 401), (.lockedOut(retryAfter: .seconds(9)), 429),
+    (.phoneAway(since: .seconds(3), .pairAgain), 503), (.timedOut(after: .seconds(45)), 504),
+    (.malformed(reason: "x"), 502), (.answerTooLarge(limit: 8), 422), (.cancelled, 409),
+  ])
+  func `a refusal has the status of its kind`(refusal: RelayRefusal, status: Int) {
+    var stage = MCPStage()
+    let id = login(&stage, conversation: nil)
+    stage.settle(.refused(refusal))
+    #expect(stage[id].reply?.status == status)
+    #expect(stage[id].body.hasPrefix(#"{"success":false,"error":""#))
+  }
+
+  @Test func `a logout forgets the conversation's token`() {
+    var stage = MCPStage()
+    _ = login(&stage, conversation: "one")
+    stage.settle(.grant, token: MCPStage.token)
+    let id = stage.request(.get, .logout) { $0.fields.conversation = "one" }
+    #expect(stage.asks.map(\.bearer) == [.hash(MCPStage.token)])
+    stage.settle(.loggedOut)
+    #expect(stage[id].body == #"{"success":true,"message":"Logged out."}"#)
+    _ = metrics(&stage, conversation: "one")
+    #expect(stage.asks.map(\.bearer) == [nil])
+  }
+
+  @Test func `conversations are bounded as sessions are`() {
+    var stage = MCPStage { $0.maxSessions = 1 }
+    _ = login(&stage, conversation: "one")
+    stage.settle(.grant, token: MCPStage.token)
+    let id = login(&stage, conversation: "two")
+    #expect(stage[id].reply?.status == 429)
+    #expect(stage.asks == [])
+  }
+
+  @Test(arguments: [
+    #"{"method":"call_tool","params":{"name":"logout","arguments":{"access_token":"t"}}}"#,
+    #"{"name":"logout","arguments":{"access_token":"t"}}"#,
+  ])
+  func `both shapes of a call mean the same`(body: String) {
+    var stage = MCPStage()
+    let id = call(&stage, body)
+    #expect(stage.asks.map(\.ask) == [.logout])
+    #expect(stage.asks.map(\.bearer) == [.text("t")])
+    stage.settle(.loggedOut)
+    #expect(
+      stage[id].body
+        == #"{"content":[{"type":"text","text":"{\"success\":true,\"message\":\"Logged out.\"}"}],"#
+        + #""structuredContent":{"success":true,"message":"Logged out."},"isError":false}"#)
+  }
+
+  @Test func `a wrong pair is a result, and who must sign in gets an HTTP error`() {
+    var stage = MCPStage()
+    let wrong = call(&stage, #"{"name":"direct_login","arguments":{"word":"a","code":"1"}}"#)
+    stage.settle(.refused(.wrongPair))
+    #expect(stage[wrong].reply?.status == 200)
+    #expect(
+      stage[wrong].body.hasSuffix(#""isError":true,"success":false,"error":"invalid_credentials"}"#)
+    )
+    let unsigned = call(&stage, #"{"name":"get_health_metrics","arguments":\#(MCPStage.metrics)}"#)
+    stage.settle(.refused(.notSignedIn))
+    #expect(stage[unsigned].reply?.status == 401)
+    #expect(stage[unsigned].body.hasPrefix(#"{"detail":{"error":"not_signed_in","message":""#))
+  }
+
+  @Test(arguments: [
+    ("{", 400), (#"{"name":"nope"}"#, 404), (#"{"name":"direct_login"}"#, 400),
+    (#"{"method":"initialize","params":{}}"#, 200),
+  ])
+  func `answers without the relay where it can`(body: String, status: Int) {
+    var stage = MCPStage()
+    let id = call(&stage, body)
+    #expect(stage[id].reply?.status == status)
+    #expect(stage.asks == [])
+  }
+
+  @Test func `lists the tools, and tells each route's methods`() {
+    var stage = MCPStage()
+    let list = stage.request(.get, .toolList)
+    #expect(stage[list].body.hasPrefix(#"{"metadata":{"description":""#))
+    for (route, allow) in [
+      (MCPRoute.toolList, "GET"), (.toolCall, "POST"), (.directLogin, "POST"),
+      (.healthMetrics, "GET"), (.logout, "GET, POST"),
+    ] {
+      let id = stage.request(.delete, route)
+      #expect(stage[id].reply?.status == 405)
+      #expect(stage[id].reply?.allow == allow)
+    }
+  }
+
+  @Test func `who leaves is told nothing, and the relay hears of it`() {
+    var stage = MCPStage()
+    let id = metrics(&stage, conversation: nil)
+    stage.feed(.abandoned(id))
+    #expect(stage.abandoned.count == 1)
+    #expect(stage[id] == MCPStage.Told())
+  }
+}

@@ -1,0 +1,163 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+
+/// A server of assistants in a test: requests in, answers out, and the relay as the test wants it.
+struct MCPStage {
+  private(set) var server: MCPServer
+  var now = Instant.zero
+  private var lastRequest: UInt64 = 0
+  /// What the relay was asked and is not told yet, in order.
+  private(set) var asks: [Ask] = []
+
+  struct Ask: Equatable {
+    var id: AskID
+    var ask: RelayAsk
+    var bearer: MCPServer.Bearer?
+    var from: String
+  }
+
+  /// What became of one request so far.
+  struct Told: Equatable {
+    var reply: MCPReply?
+    var events: String = ""
+    var hasBegun = false
+    var hasEnded = false
+
+    /// The body of a whole answer.
+    var body: String { reply.map { String(decoding: $0.body, as: UTF8.self) } ?? "" }
+  }
+
+  private(set) var told: [RequestID: Told] = [:]
+  private(set) var abandoned: [AskID] = []
+
+  init(_ configure: (inout MCPPolicy) -> Void = { _ in }) {
+    var policy = MCPPolicy()
+    configure(&policy)
+    server = MCPServer(policy: policy, at: .zero)
+  }
+
+  static let both = "application/json, text/event-stream"
+  static let token = hash(7)
+
+  static func hash(_ byte: UInt8) -> TokenHash {
+    guard let hash = TokenHash([UInt8](repeating: byte, count: 32)) else {
+      preconditionFailure("32 bytes are a hash")
+    }
+    return hash
+  }
+
+  // MARK: - Requests
+
+  /// Posts a body to `/mcp` and answers the request's name.
+  @discardableResult
+  mutating func post(
+    _ body: String, session: String? = nil, _ change: (inout MCPCall) -> Void = { _ in }
+  ) -> RequestID {
+    var call = MCPCall(.post, .mcp, address: "198.51.100.7", body: Array(body.utf8))
+    call.fields.host = "127.0.0.1:8000"
+    call.fields.accept = Self.both
+    call.fields.contentType = "application/json"
+    call.fields.session = session
+    change(&call)
+    return send(call)
+  }
+
+  /// A request by another method.
+  @discardableResult
+  mutating func request(
+    _ method: MCPCall.Method, _ route: MCPRoute = .mcp, session: String? = nil,
+    _ change: (inout MCPCall) -> Void = { _ in }
+  ) -> RequestID {
+    var call = MCPCall(method, route)
+    call.fields.host = "localhost"
+    call.fields.accept = Self.both
+    call.fields.session = session
+    change(&call)
+    return send(call)
+  }
+
+  private mutating func send(_ call: MCPCall) -> RequestID {
+    lastRequest += 1
+    let id = RequestID(lastRequest)
+    let fresh = MCPSessionID(
+      random: [UInt8](repeating: UInt8(truncatingIfNeeded: lastRequest), count: 16))
+    feed(.request(id, call, fresh: fresh))
+    return id
+  }
+
+  /// Begins a session; answers its name.
+  mutating func initialize(_ version: String = "2025-11-25") -> String {
+    let id = post(
+      #"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"\#(version)"}}"#)
+    return self[id].reply?.session?.text ?? ""
+  }
+
+  /// Calls a tool in a session.
+  @discardableResult
+  mutating func call(
+    _ tool: String, _ arguments: String = "{}", id: Int = 1, session: String?,
+    meta: String = "{}", _ change: (inout MCPCall) -> Void = { _ in }
+  ) -> RequestID {
+    post(
+      #"{"jsonrpc":"2.0","id":\#(id),"method":"tools/call","params":{"name":"\#(tool)","#
+        + #""arguments":\#(arguments),"_meta":\#(meta)}}"#, session: session, change)
+  }
+
+  static let metrics =
+    #"{"value_type":"STEPS","start_time":"2026-03-01","end_time":"2026-03-02"}"#
+
+  // MARK: - The rest of the world
+
+  /// Tells what became of the oldest ask.
+  mutating func settle(_ outcome: RelayOutcome, token: TokenHash? = nil) {
+    settle(0, outcome, token: token)
+  }
+
+  mutating func settle(_ index: Int, _ outcome: RelayOutcome, token: TokenHash? = nil) {
+    feed(.outcome(asks.remove(at: index).id, outcome, token: token))
+  }
+
+  mutating func feed(_ input: MCPServer.Input) {
+    perform(server.handle(input, at: now))
+  }
+
+  /// Lets time pass, deadline by deadline.
+  mutating func pass(_ time: Duration) {
+    let end = now.advanced(by: time)
+    while let due = server.deadline, due <= end {
+      now = max(due, now)
+      perform(server.tick(at: now))
+    }
+    now = end
+  }
+
+  subscript(id: RequestID) -> Told { told[id] ?? Told() }
+
+  private mutating func perform(_ effects: [MCPServer.Effect]) {
+    for effect in effects {
+      switch effect {
+      case .answer(let id, let reply): told[id, default: Told()].reply = reply
+      case .watch: break
+      case .begin(let id, _): told[id, default: Told()].hasBegun = true
+      case .write(let id, let bytes):
+        told[id, default: Told()].events += String(decoding: bytes, as: UTF8.self)
+      case .end(let id): told[id, default: Told()].hasEnded = true
+      case .ask(let id, let ask, let bearer, let from):
+        asks.append(Ask(id: id, ask: ask, bearer: bearer, from: from))
+      case .abandon(let id):
+        abandoned.append(id)
+        asks.removeAll { $0.id == id }
+      }
+    }
+  }
+}
+
+extension RelayOutcome {
+  static let grant = RelayOutcome.loggedIn(
+    RelayGrant(accessToken: "secret", expiresIn: .seconds(7_200), user: "u1"))
+
+  static func data(_ text: String) -> RelayOutcome {
+    .data(HealthObject(succeeded: true, bytes: Array(text.utf8)))
+  }
+}

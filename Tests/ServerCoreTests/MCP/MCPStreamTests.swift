@@ -1,0 +1,180 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+@Suite struct MCPStreamTests {
+  private static let progress = #"{"progressToken":"p"}"#
+
+  @Test(arguments: [(4_999, false), (5_000, true), (5_001, true)])
+  func `a slow call becomes a stream that tells how long it waits`(wait: Int, isStream: Bool) {
+    var stage = MCPStage()
+    let session = stage.initialize()
+    let id = stage.call(
+      "get_health_metrics", MCPStage.metrics, session: session, meta: Self.progress)
+    stage.pass(.milliseconds(wait))
+    #expect(stage[id].hasBegun == isStream)
+    stage.settle(.data(#"{"success":true}"#))
+    let answer =
+      #"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"success\":true}"}],"#
+      + #""structuredContent":{"success":true},"isError":false}}"#
+    guard isStream else { return #expect(stage[id].body == answer) }
+    #expect(
+      stage[id]
+        == MCPStage.Told(
+          events: #"event: message\#r\#ndata: {"jsonrpc":"2.0","method":"notifications/progress","#
+            + #""params":{"progressToken":"p","progress":5,"total":45,"#
+            + #""message":"Waiting for the phone"}}"# + "\r\n\r\n"
+            + "event: message\r\ndata: \(answer)\r\n\r\n",
+          hasBegun: true, hasEnded: true))
+  }
+
+  @Test func `goes on telling until the end, and not beyond`() {
+    var stage = MCPStage()
+    let session = stage.initialize()
+    let id = stage.call("get_summary", MCPStage.metrics, session: session, meta: Self.progress)
+    stage.pass(.seconds(44))
+    #expect(stage[id].events.components("notifications/progress") == 8)
+    stage.settle(.refused(.timedOut(after: .seconds(45))))
+    stage.pass(.seconds(60))
+    #expect(stage[id].events.components("notifications/progress") == 8)
+    #expect(stage[id].hasEnded)
+  }
+
+  @Test(arguments: [(14_999, 0), (15_000, 1), (30_000, 2)])
+  func `without a wish for progress a long silence is broken by comments`(wait: Int, count: Int) {
+    var stage = MCPStage()
+    let session = stage.initialize()
+    let id = stage.call("get_summary", MCPStage.metrics, session: session)
+    stage.pass(.milliseconds(wait))
+    #expect(stage[id].events == String(repeating: ": wait\r\n\r\n", count: count))
+  }
+
+  @Test func `a client that takes JSON alone gets it, however late`() {
+    var stage = MCPStage()
+    let session = stage.initialize()
+    let id = stage.call(
+      "get_summary", MCPStage.metrics, session: session, meta: Self.progress
+    ) { $0.fields.accept = "application/json" }
+    stage.pass(.seconds(44))
+    stage.settle(.data("{}"))
+    #expect(!stage[id].hasBegun)
+    #expect(stage[id].reply?.status == 200)
+  }
+
+  @Test func `a client that takes streams alone gets one of one event`() {
+    var stage = MCPStage()
+    let session = stage.initialize()
+    let id = stage.post(
+      #"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, session: session
+    ) { $0.fields.accept = "text/event-stream" }
+    #expect(
+      stage[id]
+        == MCPStage.Told(
+          events: "event: message\r\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\r\n\r\n",
+          hasBegun: true, hasEnded: true))
+  }
+
+  @Test func `cancelled while it streams, it ends with an error`() {
+    var stage = MCPStage()
+    let session = stage.initialize()
+    let id = stage.call("get_summary", MCPStage.metrics, session: session, meta: Self.progress)
+    stage.pass(.seconds(5))
+    stage.post(
+      #"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
+      session: session)
+    #expect(stage[id].events.hasSuffix("\"message\":\"Request cancelled\"}}\r\n\r\n"))
+    #expect(stage[id].hasEnded)
+  }
+
+  @Test func `an event that no client would take is refused in its place`() {
+    var stage = MCPStage { $0.maxEventBytes = 300 }
+    let session = stage.initialize()
+    let text = #"{"success":true,"x":"\#(String(repeating: "x", count: 400))"}"#
+    for wait in [0, 5] {
+      let id = stage.call("get_summary", MCPStage.metrics, session: session, meta: Self.progress)
+      stage.pass(.seconds(wait))
+      stage.settle(.data(text))
+      #expect(stage[id].events.contains("answer_too_large") == (wait == 5))
+      #expect(stage[id].body.contains("xxxx") == (wait == 0))
+    }
+  }
+
+  // MARK: - GET
+
+  @Test func `a stream of a session only says that it lives`() {
+    var stage = MCPStage()
+    let session = stage.initialize()
+    let id = stage.request(.get, session: session)
+    #expect(stage[id] == MCPStage.Told(events: ": wait\r\n\r\n", hasBegun: true))
+    stage.pass(.seconds(30))
+    #expect(stage[id].events == String(repeating: ": wait\r\n\r\n", count: 3))
+    stage.feed(.abandoned(id))
+    stage.pass(.seconds(30))
+    #expect(stage[id].events == String(repeating: ": wait\r\n\r\n", count: 3))
+  }
+
+  @Test func `a second stream takes the place of the first`() {
+    var stage = MCPStage()
+    let session = stage.initialize()
+    let first = stage.request(.get, session: session)
+    let second = stage.request(.get, session: session)
+    #expect(stage[first].hasEnded)
+    #expect(!stage[second].hasEnded)
+    stage.feed(.abandoned(first))
+    stage.pass(.seconds(15))
+    #expect(stage[second].events == ": wait\r\n\r\n: wait\r\n\r\n")
+  }
+
+  @Test func `an open stream keeps its session`() {
+    var stage = MCPStage()
+    let session = stage.initialize()
+    let stream = stage.request(.get, session: session)
+    stage.pass(.seconds(20_000))
+    stage.feed(.abandoned(stream))
+    stage.pass(.seconds(7_199))
+    let id = stage.post(#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, session: session)
+    #expect(stage[id].reply?.status == 200)
+  }
+
+  @Test(arguments: [
+    ("application/json", "session", 406), (MCPStage.both, nil as String?, 400),
+    (MCPStage.both, "gone", 404),
+  ])
+  func `needs a session and a client that takes streams`(
+    accept: String, session: String?, status: Int
+  ) {
+    var stage = MCPStage()
+    let known = stage.initialize()
+    let id = stage.request(.get, session: session == "session" ? known : session) {
+      $0.fields.accept = accept
+    }
+    #expect(stage[id].reply?.status == status)
+  }
+
+  @Test func `a drain ends what would never end, and lets calls be answered`() {
+    var stage = MCPStage()
+    let session = stage.initialize()
+    let stream = stage.request(.get, session: session)
+    let call = stage.call("get_summary", MCPStage.metrics, session: session)
+    stage.feed(.drain)
+    #expect(stage[stream].hasEnded)
+    stage.settle(.refused(.stopping(retryAfter: .seconds(5))))
+    #expect(stage[call].body.contains("stopping"))
+    let again = stage.request(.get, session: session)
+    #expect(stage[again].reply?.status == 503)
+  }
+}
+
+extension String {
+  /// How often a text occurs in it.
+  fileprivate func components(_ text: String) -> Int {
+    var count = 0
+    var rest = self[...]
+    while let found = rest.firstRange(of: text) {
+      count += 1
+      rest = rest[found.upperBound...]
+    }
+    return count
+  }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import Glibc
+import HoldfastTestKit
+import Testing
+
+/// A `dbus-daemon` on a socket of its own; ended when dropped.
+final class PrivateBus {
+  static let works = FileManager.default.isExecutableFile(atPath: "/usr/bin/dbus-daemon")
+
+  let address: String
+  private let daemon: LabProcess
+  private let scratch: Scratch
+
+  init() async throws {
+    scratch = try Scratch()
+    let configuration = """
+        <busconfig>
+        <type>system</type>
+        <listen>unix:path=\(scratch("bus"))</listen>
+        <auth>EXTERNAL</auth>
+        <policy context="default">
+          <allow send_destination="*"/> <allow receive_sender="*"/> <allow own="*"/>
+        </policy>
+      </busconfig>
+      """
+    try scratch.write(configuration.utf8, to: "bus.conf")
+    daemon = try LabProcess([
+      "dbus-daemon", "--config-file=\(scratch("bus.conf"))", "--nofork", "--nopidfile",
+      "--print-address=1",
+    ])
+    // The daemon prints where it listens once it does.
+    var lines = daemon.lines.makeAsyncIterator()
+    address = try #require(await lines.next())
+  }
+
+  /// By signal 9: a child of a dispatch thread inherits its mask, which blocks SIGTERM.
+  func end() async {
+    daemon.signal(SIGKILL)
+    _ = await daemon.exit()
+  }
+}

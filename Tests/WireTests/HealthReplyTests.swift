@@ -1,0 +1,74 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@Suite struct HealthReplyTests {
+  private static let summary = SummaryReply(
+    start: RelaySample.local, end: RelaySample.utc,
+    results: [
+      SummaryResult(valueType: .heartRate, data: RelaySample.reply.object),
+      SummaryResult(valueType: .sleep, data: .failure("asleep")),
+    ])
+
+  @Test func `writes the members of the contract`() {
+    var reply = RelaySample.reply
+    reply.points.removeSubrange(2...)
+    let span = #""start_time":"2026-01-03T15:30:00","end_time":"2026-01-03T15:30:00Z""#
+    let dates = #""date_from":"2026-01-03T15:30:00","date_to":"#
+    #expect(
+      reply.object.bytes.text == #"{"success":true,"count":2,"health_data":["#
+        + #"{"type":"HEART_RATE","value":61.5,"unit":"beatsPerMinute","#
+        + #"\#(dates)"2026-01-03T15:30:00Z","source_id":"Ada's Watch"},"#
+        + #"{"type":"WORKOUT","value":{"workout_type":"RUNNING","total_distance":5000.0,"#
+        + #""total_energy_burned":300.0,"total_steps":6200.0,"session_count":1},"unit":"noUnit","#
+        + #"\#(dates)"2026-01-03T12:00:00-03:30","source_id":null}],"value_type":"HEART_RATE","#
+        + #"\#(span),"group_by":"week","is_aggregated":true,"statistic_type":"average","#
+        + #""truncated":true,"next_start_time":"2026-01-03T15:30:00","skipped":2}"#)
+    let raw = HealthReply(
+      query: HealthDataQuery(valueType: .steps, start: RelaySample.local, end: RelaySample.utc),
+      points: [])
+    #expect(
+      raw.object.bytes.text == #"{"success":true,"count":0,"health_data":[],"value_type":"STEPS","#
+        + #"\#(span),"group_by":null,"is_aggregated":false,"statistic_type":null}"#)
+  }
+
+  @Test func `reads what it writes`() throws {
+    #expect(try HealthReply.read(RelaySample.reply.object.bytes) == RelaySample.reply)
+    #expect(try SummaryReply.read(Self.summary.object.bytes) == Self.summary)
+    #expect(!Self.summary.object.succeeded)
+    #expect(Self.summary.object.reason == "no answer for SLEEP")
+  }
+
+  @Test func `an error is no reply`() {
+    #expect(throws: RelayWireError(.missing(field: "success"), kind: .healthData)) {
+      try HealthReply.read(HealthObject.failure("x").bytes)
+    }
+  }
+
+  @Test func `tolerates what the original leaks`() throws {
+    let text =
+      #"{"success":true,"count":1,"value_type":"STEPS","start_time":"2026-01-03","end_time":"#
+      + #""2026-01-04","group_by":"day","is_aggregated":true,"statistic_type":"sum","health_data":"#
+      + #"[{"runtimeType":"aggregated","type":"STEPS","value":12,"unit":"count","date_from":"#
+      + #""2026-01-03T00:00:00.000","date_to":"2026-01-04T00:00:00.000"}]}"#
+    let reply = try HealthReply.read(Array(text: text))
+    #expect(reply.query.groupBy == .day)
+    #expect(reply.query.statistic == .sum)
+    #expect(reply.points.map(\.value) == [.number(12)])
+    #expect(reply.points.map(\.source) == [nil])
+  }
+
+  @Test func `no damage makes it crash`() {
+    var chance = Chance(seed: 16)
+    let seeds = [RelaySample.reply.object.bytes, Self.summary.object.bytes]
+    for _ in 0..<10_000 {
+      let bytes = chance.damaged(seeds.randomElement(using: &chance) ?? [])
+      if let reply = try? HealthReply.read(bytes) {
+        #expect((try? HealthReply.read(reply.object.bytes))?.points == reply.points)
+      }
+      if let reply = try? SummaryReply.read(bytes) {
+        #expect((try? SummaryReply.read(reply.object.bytes))?.start == reply.start)
+      }
+    }
+  }
+}

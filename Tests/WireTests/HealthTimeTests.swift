@@ -1,0 +1,82 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@Suite struct HealthTimeTests {
+  /// 2026-01-03T15:30:00 of some wall.
+  private static let noon: Int64 = 1_767_454_200_000_000_000
+
+  private static func local(_ shift: Int64 = 0) -> HealthTime {
+    .local(CivilTime(nanoseconds: noon + shift))
+  }
+
+  private static func instant(_ hours: Int64, _ minutes: Int?) -> HealthTime {
+    .instant(
+      Timestamp(nanoseconds: noon - hours * 3_600_000_000_000), minutesEast: minutes)
+  }
+
+  private static let good: [(String, HealthTime, String)] = [
+    ("2026-01-03T15:30:00", local(), "2026-01-03T15:30:00"),
+    ("2026-01-03 15:30", local(), "2026-01-03T15:30:00"),
+    ("2026-01-03t15:30:00.000", local(), "2026-01-03T15:30:00"),
+    ("2026-01-03T15:30:00,25", local(250_000_000), "2026-01-03T15:30:00.25"),
+    ("2026-01-03T15:30:00.1234567899", local(123_456_789), "2026-01-03T15:30:00.123456789"),
+    ("2026-01-03", local(-55_800_000_000_000), "2026-01-03T00:00:00"),
+    ("2026-01-02T24:00:00", local(-55_800_000_000_000), "2026-01-03T00:00:00"),
+    ("2026-01-03T15:29:60", local(), "2026-01-03T15:30:00"),
+    ("2026-01-03T15:30:00Z", instant(0, nil), "2026-01-03T15:30:00Z"),
+    ("2026-01-03T15:30:00z", instant(0, nil), "2026-01-03T15:30:00Z"),
+    ("2026-01-03T15:30:00+02:00", instant(2, 120), "2026-01-03T15:30:00+02:00"),
+    ("2026-01-03T15:30:00-0200", instant(-2, -120), "2026-01-03T15:30:00-02:00"),
+    ("2026-01-03T15:30+00", instant(0, 0), "2026-01-03T15:30:00+00:00"),
+    ("2026-01-03T15:30:00-18:00", instant(-18, -1080), "2026-01-03T15:30:00-18:00"),
+  ]
+
+  @Test(arguments: good)
+  func `reads ISO 8601 with or without a zone and says it again`(
+    text: String, time: HealthTime, written: String
+  ) {
+    #expect(HealthTime(text) == time)
+    #expect(time.description == written)
+    #expect(HealthTime(written) == time)
+  }
+
+  @Test(
+    arguments: [
+      "", "2026", "2026-13-01", "2026-02-29", "2026-01-03T", "2026-01-03T25:00",
+      "2026-01-03T24:00:01", "2026-01-03T24:00:00.5", "2026-01-03T15:60", "2026-01-03T15:30:61",
+      "2026-01-03T15:30:00.", "2026-01-03T15:30:00+", "2026-01-03T15:30:00+19:00",
+      "2026-01-03T15:30:00+02:60", "2026-01-03T15:30:00Zx", "2026-01-03x", "1600-01-01",
+      "9999-01-01",
+      "2026-01-03T15", " 2026-01-03", "20260103T153000", "2026-1-3",
+    ])
+  func `takes nothing else`(text: String) {
+    #expect(HealthTime(text) == nil)
+  }
+
+  @Test func `every time that can be written is read again`() {
+    var chance = Chance(seed: 14)
+    // The ends of the range leave room for any offset.
+    let range = (Int64.min / 2)...(Int64.max / 2)
+    for _ in 0..<2_000 {
+      let nanoseconds = Int64.random(in: range, using: &chance)
+      let times: [HealthTime] = [
+        .local(CivilTime(nanoseconds: nanoseconds)),
+        .instant(Timestamp(nanoseconds: nanoseconds), minutesEast: nil),
+        .instant(
+          Timestamp(nanoseconds: nanoseconds),
+          minutesEast: Int.random(in: -1080...1080, using: &chance)),
+      ]
+      for time in times { #expect(HealthTime(time.description) == time) }
+    }
+  }
+
+  @Test func `no damage makes it crash`() {
+    var chance = Chance(seed: 15)
+    for _ in 0..<20_000 {
+      let text = Self.good.randomElement(using: &chance)?.0 ?? ""
+      guard let time = HealthTime(chance.damaged(Array(text: text)).text) else { continue }
+      #expect(HealthTime(time.description) == time)
+    }
+  }
+}

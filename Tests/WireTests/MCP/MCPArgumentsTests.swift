@@ -1,0 +1,123 @@
+import LinkCore
+import Testing
+
+@testable import LinkWire
+
+@Suite struct MCPArgumentsTests {
+  private func arguments(_ text: String) throws -> MCPArguments {
+    try #require(MCPArguments([UInt8](text: text)))
+  }
+
+  private func fault(_ text: String, _ read: (MCPArguments) throws -> Void) throws -> String? {
+    let arguments = try arguments(text)
+    return #expect(throws: MCPArguments.Fault.self) { try read(arguments) }?.message
+  }
+
+  @Test(arguments: HealthValueType.allCases)
+  func `a question names its kind`(type: HealthValueType) throws {
+    let query = try arguments(
+      #"{"value_type":"\#(type.rawValue)","start_time":"2026-03-01T00:00:00","#
+        + #""end_time":"2026-03-02","group_by":"DAY","statistic":"SUM"}"#
+    ).healthDataQuery()
+    let start = try #require(HealthTime("2026-03-01T00:00:00"))
+    let end = try #require(HealthTime("2026-03-02"))
+    #expect(
+      query
+        == HealthDataQuery(
+          valueType: type, start: start, end: end, groupBy: .day, statistic: .sum))
+  }
+
+  @Test func `words are taken in any case, and null or nothing as left out`() throws {
+    let query = try arguments(
+      #"{"value_type":"steps","start_time":"2026-03-01","end_time":"2026-03-02","#
+        + #""group_by":null,"statistic":"","access_token":""}"#
+    ).healthDataQuery()
+    #expect(query.valueType == .steps)
+    #expect(query.groupBy == nil)
+    #expect(query.statistic == nil)
+  }
+
+  @Test func `a query of pairs means the same, its first of a name counts`() throws {
+    let query = try MCPArguments([
+      ("value_type", "SLEEP"), ("start_time", "2026-03-01"), ("end_time", "2026-03-02"),
+      ("value_type", "STEPS"),
+    ]).healthDataQuery()
+    #expect(query.valueType == .sleep)
+  }
+
+  @Test(arguments: [
+    ("{}", "value_type is missing"),
+    (#"{"value_type":5}"#, "value_type must be a text"),
+    (#"{"value_type":"STEPS"}"#, "start_time is missing"),
+    (
+      #"{"value_type":"STEPS","start_time":"today"}"#,
+      "start_time must be an ISO 8601 date or time, such as 2026-03-01T00:00:00"
+    ),
+    (
+      #"{"value_type":"STEPS","group_by":"YEAR"}"#,
+      "group_by must be one of HOUR, DAY, WEEK, MONTH"
+    ),
+    (#"{"value_type":"STEPS","statistic":"MAX"}"#, "statistic must be one of SUM, AVERAGE"),
+  ])
+  func `says what is wrong with a question`(text: String, message: String) throws {
+    #expect(try fault(text) { _ = try $0.healthDataQuery() } == message)
+  }
+
+  @Test func `a pair is a word and a code, which may come as a number`() throws {
+    for code in [#""123456""#, "123456"] {
+      let pair = try arguments(#"{"word":"river","code":\#(code)}"#).pair()
+      #expect(pair == (word: "river", code: "123456"))
+    }
+    #expect(try fault(#"{"word":"river"}"#) { _ = try $0.pair() } == "code is missing")
+  }
+
+  @Test(arguments: [(511, true), (512, true), (513, false)])
+  func `an argument has a bound`(count: Int, isTaken: Bool) throws {
+    let word = String(repeating: "w", count: count)
+    let pair = try? arguments(#"{"word":"\#(word)","code":"1"}"#).pair()
+    #expect((pair != nil) == isTaken)
+  }
+
+  @Test(arguments: [(0, true), (1, true), (31, true), (32, true), (33, false)])
+  func `a summary has a bound of lines`(count: Int, isTaken: Bool) throws {
+    let lines = [String](repeating: #"{"value_type":"HRV","statistic":"AVERAGE"}"#, count: count)
+    let query = try? arguments(
+      #"{"start_time":"2026-03-01","end_time":"2026-03-02","#
+        + #""metrics":[\#(lines.joined(separator: ","))]}"#
+    ).summaryQuery()
+    #expect((query != nil) == isTaken)
+    #expect(query.map(\.metrics.count) == (isTaken ? count : nil))
+  }
+
+  @Test(arguments: [
+    #"{"metrics":{}}"#, #"{"metrics":[5]}"#, #"{"metrics":"STEPS"}"#, #"{"metrics":[{}]}"#,
+    #"{"metrics":[{"value_type":[]}]}"#,
+  ])
+  func `a summary of other lines is refused`(text: String) throws {
+    let whole = #"{"start_time":"2026-03-01","end_time":"2026-03-02","# + text.dropFirst()
+    #expect(try fault(whole) { _ = try $0.summaryQuery() }?.isEmpty == false)
+  }
+
+  @Test(arguments: [
+    #"{"method":"call_tool","params":{"name":"logout","arguments":{"access_token":"t"}}}"#,
+    #"{"name":"logout","arguments":{"access_token":"t"}}"#,
+    #"{"method":"tools/call","params":{"clientVersion":"1","name":"logout","#
+      + #""arguments":{"access_token":"t"}}}"#,
+  ])
+  func `a plain call is read in both its shapes`(text: String) throws {
+    #expect(
+      try PlainToolCall.read([UInt8](text: text))
+        == .tool(name: "logout", try arguments(#"{"access_token":"t"}"#)))
+    #expect(try arguments(#"{"access_token":"t"}"#).accessToken == "t")
+  }
+
+  @Test func `a proxy may only say hello`() throws {
+    let text = #"{"method":"initialize","params":{"clientVersion":"1.2.3"}}"#
+    #expect(try PlainToolCall.read([UInt8](text: text)) == .initialize)
+  }
+
+  @Test(arguments: ["", "[]", "{}", #"{"method":"x"}"#, #"{"name":"logout","arguments":7}"#])
+  func `another body is refused`(text: String) {
+    #expect(throws: MCPArguments.Fault.self) { try PlainToolCall.read([UInt8](text: text)) }
+  }
+}

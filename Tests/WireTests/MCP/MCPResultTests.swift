@@ -1,0 +1,97 @@
+import Testing
+
+@testable import LinkWire
+
+@Suite struct MCPResultTests {
+  private func result(
+    _ object: String, _ kind: RelayQuestion.Kind = .healthData, succeeded: Bool = true
+  ) -> MCPCallResult {
+    MCPCallResult(HealthObject(succeeded: succeeded, bytes: [UInt8](text: object)), of: kind)
+  }
+
+  @Test func `what a phone answers is renamed as assistants know it, and nothing is lost`() {
+    let answer = #"{"success":true,"health_data":[{"value":1e2}],"count":1,"truncated":true}"#
+    let told = #"{"success":true,"healthData":[{"value":1e2}],"count":1,"truncated":true}"#
+    #expect(result(answer) == MCPCallResult(text: told, structured: [UInt8](text: told)))
+  }
+
+  @Test func `a summary stays as it is, and is no error while it has results`() {
+    let partial = #"{"success":false,"results":[{"health_data":[]}]}"#
+    #expect(
+      result(partial, .summary, succeeded: false)
+        == MCPCallResult(text: partial, structured: [UInt8](text: partial)))
+    let failed = #"{"success":false,"error_message":"no"}"#
+    #expect(result(failed, .summary, succeeded: false).isError)
+    #expect(result(failed, succeeded: false).isError)
+  }
+
+  @Test(arguments: ["", "[]", "{", #"{"a":1} x"#])
+  func `an answer that cannot be read is refused`(text: String) {
+    #expect(
+      result(text)
+        == .refused("malformed", "The phone's answer cannot be read. Ask again."))
+  }
+
+  @Test(arguments: [(262_143, true), (262_144, true), (262_145, false)])
+  func `an object is repeated as text up to a bound`(count: Int, isRepeated: Bool) {
+    let object = [UInt8](repeating: 0x20, count: count - 2) + [0x7B, 0x7D]
+    let result = MCPCallResult(object: object)
+    #expect((result.text.utf8.count == count) == isRepeated)
+    #expect(result.structured == object)
+  }
+
+  @Test func `a refusal is an object with a word and a sentence`() {
+    let refusal = MCPCallResult.refused("phone_away", "Open the app.")
+    #expect(
+      MCPResult.called(refusal).response(to: .number(1), in: .november2025).text
+        == #"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"Open the app."}],"#
+        + #""structuredContent":{"success":false,"error":"phone_away","message":"Open the app."},"#
+        + #""isError":true}}"#)
+  }
+
+  @Test func `what is told at the beginning fits the version`() {
+    #expect(
+      MCPResult.pong.response(to: .string("p"), in: .march2025).text
+        == #"{"jsonrpc":"2.0","id":"p","result":{}}"#)
+    let first = MCPResult.initialized(.june2025).response(to: .number(1), in: .june2025).text
+    #expect(first.hasPrefix(#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","#))
+    #expect(!first.contains("resultType"))
+    let discovered = MCPResult.discovered.response(to: .number(1), in: .july2026).text
+    #expect(discovered.contains(#""supportedVersions":["2026-07-28"]"#))
+    #expect(discovered.contains(#""ttlMs":0,"cacheScope":"private","resultType":"complete""#))
+  }
+
+  @Test(arguments: [
+    ("2024-11-05", MCPVersion.november2024), ("2025-11-25", .november2025),
+    ("2026-07-28", .november2025), ("2030-01-01", .november2025), ("", .november2025),
+  ])
+  func `agrees on what is offered, or offers its newest`(offer: String, version: MCPVersion) {
+    #expect(MCPVersion.agreed(on: offer) == version)
+  }
+
+  @Test func `an event is one line, whatever stands between the values`() {
+    #expect(
+      MCPEvents.message([UInt8](text: "{\n \"a\":\r\n1}")).text
+        == "event: message\r\ndata: {  \"a\":  1}\r\n\r\n")
+    #expect(MCPEvents.comment.text == ": wait\r\n\r\n")
+    #expect(
+      MCPEvents.progress(.number(4), waited: 5, of: 45, message: "w").text
+        == #"event: message\#r\#ndata: {"jsonrpc":"2.0","method":"notifications/progress","#
+        + #""params":{"progressToken":4,"progress":5,"total":45,"message":"w"}}"# + "\r\n\r\n")
+  }
+
+  @Test func `the tools and their schemas are JSON, and say what they want`() throws {
+    for text in [
+      MCPResult.tools.response(to: .number(1), in: .july2026), MCPTool.plainList(),
+      PlainToolCall.welcome(), PlainToolCall.detail("a", "b"),
+      PlainToolCall.answer(.refused("a", "b"), refusal: "a"),
+    ] {
+      var reader = JSONReader(text)
+      try reader.skipValue()
+      try reader.finish()
+    }
+    let tools = MCPTool.plainList().text
+    for tool in MCPTool.allCases { #expect(tools.contains(#""name":"\#(tool.rawValue)""#)) }
+    #expect(tools.contains(#""required":["value_type","start_time","end_time"]"#))
+  }
+}

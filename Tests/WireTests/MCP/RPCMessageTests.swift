@@ -1,0 +1,133 @@
+import LinkCore
+import Testing
+
+@testable import LinkWire
+
+@Suite struct RPCMessageTests {
+  private func read(_ text: String) throws(RPCMessage.Fault) -> RPCMessage {
+    try RPCMessage.read([UInt8](text: text))
+  }
+
+  private static func params(_ text: String) -> RPCParams {
+    RPCParams(bytes: [UInt8](text: text))
+  }
+
+  @Test func `a request, a notification and a response are told apart`() throws {
+    #expect(
+      try read(#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#)
+        == .request(.number(7), method: "tools/list", params: RPCParams()))
+    #expect(
+      try read(#" {"params":{"a":[1]},"id":"x","method":"m","jsonrpc":"2.0","more":null} "#)
+        == .request(.string("x"), method: "m", params: Self.params(#"{"a":[1]}"#)))
+    #expect(
+      try read(#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+        == .notification(method: "notifications/initialized", params: RPCParams()))
+    #expect(try read(#"{"jsonrpc":"2.0","id":1,"result":{}}"#) == .response)
+    #expect(try read(#"{"jsonrpc":"2.0","id":null,"error":{"code":1}}"#) == .response)
+  }
+
+  @Test(arguments: [
+    ("", RPCError.Code.parse), ("{", .parse), ("{} {}", .parse), ("\u{FEFF}{}", .parse),
+    ("[]", .invalidRequest), ("7", .invalidRequest), ("{}", .invalidRequest),
+    (#"{"jsonrpc":"1.0","id":1,"method":"m"}"#, .invalidRequest),
+    (#"{"jsonrpc":"2.0","id":1}"#, .invalidRequest),
+    (#"{"jsonrpc":"2.0","id":null,"method":"m"}"#, .invalidRequest),
+    (#"{"jsonrpc":"2.0","id":1.5,"method":"m"}"#, .invalidRequest),
+    (#"{"jsonrpc":"2.0","id":{},"method":"m"}"#, .invalidRequest),
+    (#"{"jsonrpc":"2.0","id":1,"method":""}"#, .invalidRequest),
+    (#"{"jsonrpc":"2.0","id":1,"method":5}"#, .invalidRequest),
+    (#"{"jsonrpc":"2.0","id":1,"method":"m","params":[]}"#, .invalidRequest),
+    (#"{"jsonrpc":"2.0","id":1,"method":"m","params":null}"#, .invalidRequest),
+  ])
+  func `what is no message is refused by its code`(text: String, code: RPCError.Code) {
+    let fault = #expect(throws: RPCMessage.Fault.self) { try read(text) }
+    #expect(fault?.error.code == code)
+  }
+
+  @Test func `an error carries the id where one was found`() {
+    let fault = #expect(throws: RPCMessage.Fault.self) {
+      try read(#"{"jsonrpc":"2.0","id":"q","method":"m","params":[]}"#)
+    }
+    #expect(fault?.id == .string("q"))
+    #expect(
+      fault.map { $0.error.response(to: $0.id).text }
+        == #"{"jsonrpc":"2.0","id":"q","error":{"code":-32600,"#
+        + #""message":"Invalid request: params must be an object"}}"#)
+  }
+
+  @Test(arguments: [(255, true), (256, true), (257, false)])
+  func `an id has a bound`(count: Int, isTaken: Bool) {
+    let id = String(repeating: "i", count: count)
+    let text = #"{"jsonrpc":"2.0","id":"\#(id)","method":"m"}"#
+    #expect(((try? read(text)) != nil) == isTaken)
+  }
+
+  @Test(arguments: [(127, true), (128, true), (129, false)])
+  func `a method has a bound`(count: Int, isTaken: Bool) {
+    let name = String(repeating: "m", count: count)
+    let text = #"{"jsonrpc":"2.0","id":1,"method":"\#(name)"}"#
+    #expect(((try? read(text)) != nil) == isTaken)
+  }
+
+  @Test func `an unknown version is told with those that are known`() {
+    let error = RPCError(.unsupportedVersion, "no", requestedVersion: "2030-01-01")
+    #expect(
+      error.response(to: nil).text
+        == #"{"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"no","data":{"#
+        + #""supported":["2024-11-05","2025-03-26","2025-06-18","2025-11-25","2026-07-28"],"#
+        + #""requested":"2030-01-01"}}}"#)
+  }
+
+  @Test func `parameters are found wherever they stand, and others passed over`() {
+    let params = MCPParams(
+      Self.params(
+        #"{"x":[{}],"name":"n","protocolVersion":"v","requestId":3,"arguments":{"word":"w","#
+          + #""code":"c"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#
+          + #""io.modelcontextprotocol/clientCapabilities":{},"progressToken":"t"}}"#))
+    #expect(params.name == "n")
+    #expect(params.protocolVersion == "v")
+    #expect(params.requestID == .number(3))
+    #expect((try? params.arguments?.pair()).map { "\($0.word) \($0.code)" } == "w c")
+    #expect(
+      params.meta
+        == MCPParams.Meta(
+          protocolVersion: "2026-07-28", hasCapabilities: true, progressToken: .string("t")))
+  }
+
+  @Test func `arguments that are no object are told apart from none`() {
+    #expect(MCPParams(Self.params("{}")).arguments == MCPArguments())
+    #expect(MCPParams(Self.params(#"{"arguments":null}"#)).arguments == MCPArguments())
+    #expect(MCPParams(Self.params(#"{"arguments":[]}"#)).arguments == nil)
+  }
+
+  /// What clients really send, then damaged.
+  private static let bodies = [
+    #"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","#
+      + #""capabilities":{},"clientInfo":{"name":"mcp","version":"0.1.0"}}}"#,
+    #"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"get_summary","arguments":"#
+      + #"{"start_time":"2026-01-01","end_time":"2026-02-01T00:00:00Z","metrics":[{"value_type":"#
+      + #""STEPS","group_by":"DAY","statistic":null}]},"_meta":{"progressToken":4}}}"#,
+    #"{"method":"call_tool","params":{"name":"direct_login","arguments":{"word":"river","#
+      + #""code":123456}}}"#,
+  ]
+
+  @Test(arguments: bodies.indices)
+  func `whatever comes instead of a body is read or refused`(index: Int) {
+    var chance = Chance(seed: UInt64(index))
+    for _ in 0..<20_000 {
+      let bytes = chance.damaged([UInt8](text: Self.bodies[index]))
+      do throws(RPCMessage.Fault) {
+        switch try RPCMessage.read(bytes) {
+        case .request(_, _, let params), .notification(_, let params):
+          let found = MCPParams(params)
+          _ = try? found.arguments?.healthDataQuery()
+          _ = try? found.arguments?.summaryQuery()
+        case .response: break
+        }
+      } catch {
+        #expect([.parse, .invalidRequest].contains(error.error.code))
+      }
+      _ = try? PlainToolCall.read(bytes)
+    }
+  }
+}

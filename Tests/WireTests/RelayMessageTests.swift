@@ -1,0 +1,190 @@
+import LinkCore
+import LinkWire
+import Testing
+
+private func fails(_ text: String) -> RelayWireError? {
+  do throws(RelayWireError) {
+    _ = try BackendMessage.read(Array(text: text))
+    return nil
+  } catch {
+    return error
+  }
+}
+
+private func phoneFails(_ text: String) -> RelayWireError? {
+  do throws(RelayWireError) {
+    _ = try PhoneMessage.read(Array(text: text))
+    return nil
+  } catch {
+    return error
+  }
+}
+
+@Suite struct RelayMessageTests {
+  private static let span =
+    #""start_time":"2026-01-03T15:30:00","end_time":"2026-01-03T15:30:00Z""#
+
+  @Test func `writes what the contract says, member by member`() {
+    let question = BackendMessage.question(RelaySample.id, .healthData(RelaySample.query))
+    #expect(
+      question.bytes.text == #"{"type":"health_data_request","request_id":"0b7e-1","payload":"#
+        + #"{"value_type":"HEART_RATE",\#(Self.span),"group_by":"WEEK","statistic":"AVERAGE"}}"#)
+    #expect(
+      BackendMessage.connectionCode(RelaySample.code).bytes.text
+        == #"{"type":"connection_code","code":"042137","word":"otter","message":"Tell it \"both\"","#
+        + #""expires_in":600,"resume_token":"r-1","resumed":true,"accepts_parts":true}"#)
+    #expect(
+      PhoneMessage.healthData(RelaySample.id, RelaySample.object).bytes.text
+        == #"{"type":"health_data_response","id":"0b7e-1","health_data":"#
+        + #"{"success":true,"count":0,"x":["é"]}}"#)
+    #expect(
+      PhoneMessage.failure(RelaySample.id, reason: "why").bytes.text
+        == #"{"id":"0b7e-1","success":false,"error_message":"why"}"#)
+  }
+
+  @Test(arguments: RelaySample.backend)
+  func `reads what the backend writes`(message: BackendMessage) throws {
+    #expect(try BackendMessage.read(message.bytes) == message)
+  }
+
+  @Test(arguments: RelaySample.phone)
+  func `reads what the phone writes`(message: PhoneMessage) throws {
+    #expect(try PhoneMessage.read(message.bytes) == message)
+  }
+
+  @Test(arguments: ["request_id", "requestId", "id"])
+  func `a request is known by any of its names`(name: String) throws {
+    let text =
+      #"{"payload":{"value_type":"steps",\#(Self.span),"group_by":null,"statistic":""},"#
+      + #""\#(name)":"7","type":"health_data_request","more":[1]}"#
+    let query = HealthDataQuery(
+      valueType: .steps, start: RelaySample.local, end: RelaySample.utc)
+    #expect(
+      try BackendMessage.read(Array(text: text))
+        == .question(RelaySample.requestID("7"), .healthData(query)))
+  }
+
+  @Test func `the first of several names counts`() throws {
+    let text = #"{"id":"c","type":"cancel_request","requestId":"b","request_id":"a"}"#
+    #expect(try BackendMessage.read(Array(text: text)) == .cancel(RelaySample.requestID("a")))
+    let empty = #"{"id":"c","type":"cancel_request","requestId":null,"request_id":""}"#
+    #expect(try BackendMessage.read(Array(text: empty)) == .cancel(RelaySample.requestID("c")))
+  }
+
+  private static let faults: [(String, RelayWireError.Fault)] = [
+    (#"{"value_type":"STEPS"}"#, .missing(field: "start_time")),
+    (#"{\#(span)}"#, .missing(field: "value_type")),
+    (#"{"value_type":7,\#(span)}"#, .wrongType(field: "value_type")),
+    (
+      #"{"value_type":"MOOD",\#(span)}"#,
+      .unknownWord(field: "value_type", known: HealthValueType.allCases.map(\.rawValue))
+    ),
+    (
+      #"{"value_type":"STEPS",\#(span),"group_by":"YEAR"}"#,
+      .unknownWord(field: "group_by", known: ["HOUR", "DAY", "WEEK", "MONTH"])
+    ),
+    (
+      #"{"value_type":"STEPS","start_time":"soon","end_time":"2026-01-01"}"#,
+      .badDate(field: "start_time")
+    ),
+    ("[]", .wrongType(field: "payload")), ("null", .missing(field: "payload")),
+  ]
+
+  @Test(arguments: faults)
+  func `an error knows its request, wherever the id stands`(
+    payload: String, fault: RelayWireError.Fault
+  ) {
+    let error = RelayWireError(fault, id: RelaySample.id, kind: .healthData)
+    let id = #""request_id":"0b7e-1""#
+    #expect(fails(#"{"type":"health_data_request",\#(id),"payload":\#(payload)}"#) == error)
+    #expect(fails(#"{"payload":\#(payload),\#(id),"type":"health_data_request"}"#) == error)
+    // So its answer is one that the backend can hand to who asked.
+    #expect(
+      PhoneMessage.refusing(error) == .healthData(RelaySample.id, .failure(error.description)))
+  }
+
+  @Test func `an error in the text's grammar keeps the id that came before`() {
+    let text = #"{"request_id":"0b7e-1","type":"summary_request","payload":{"a":}}"#
+    let fault = RelayWireError.Fault.malformed(detail: "no value at byte 63")
+    #expect(fails(text) == RelayWireError(fault, id: RelaySample.id, kind: .summary))
+    #expect(
+      PhoneMessage.refusing(RelayWireError(fault, id: RelaySample.id))
+        == .failure(RelaySample.id, reason: "no value at byte 63"))
+    #expect(
+      PhoneMessage.refusing(RelayWireError(fault)) == .failure(nil, reason: "no value at byte 63"))
+  }
+
+  @Test func `bounds are told at, below and above`() throws {
+    let longest = String(repeating: "i", count: 64)
+    #expect(RelayRequestID("") == nil)
+    #expect(RelayRequestID("i")?.text == "i")
+    #expect(RelayRequestID(longest)?.text == longest)
+    #expect(RelayRequestID(longest + "i") == nil)
+    #expect(
+      fails(#"{"type":"cancel_request","id":"\#(longest)i"}"#)
+        == RelayWireError(.outOfBounds(field: "id")))
+    let cancel = #"{"type":"cancel_request","id":"a"}"#
+    let filler = String(repeating: " ", count: BackendMessage.maxBytes - cancel.utf8.count)
+    #expect(fails(cancel + filler) == nil)
+    #expect(
+      fails(cancel + filler + " ") == RelayWireError(.tooLong(bytes: BackendMessage.maxBytes + 1)))
+  }
+
+  @Test func `a summary has up to 64 metrics`() throws {
+    func text(_ count: Int) -> String {
+      let metrics = Array(repeating: #"{"value_type":"STEPS"}"#, count: count)
+      return #"{"type":"summary_request","id":"a","payload":{\#(Self.span),"metrics":"#
+        + "[\(metrics.joined(separator: ","))]}}"
+    }
+    #expect(fails(text(63)) == nil)
+    #expect(fails(text(64)) == nil)
+    #expect(
+      fails(text(65))
+        == RelayWireError(
+          .outOfBounds(field: "metrics"), id: RelaySample.requestID("a"), kind: .summary))
+  }
+
+  @Test func `what a plain phone says of its troubles is understood`() throws {
+    let plain = #"{"success":false,"error_message":"boom"}"#
+    #expect(try PhoneMessage.read(Array(text: plain)) == .failure(nil, reason: "boom"))
+    #expect(
+      try PhoneMessage.read(Array(text: #"{"success":false}"#)) == .failure(nil, reason: ""))
+    #expect(phoneFails(#"{"success":true}"#) == RelayWireError(.missing(field: "type")))
+    let long = String(repeating: "é", count: 1_001)
+    #expect(
+      try PhoneMessage.read(Array(text: #"{"error_message":"\#(long)"}"#))
+        == .failure(nil, reason: String(long.dropLast())))
+  }
+
+  @Test func `an answer that says nothing of success is refused with its id`() {
+    #expect(
+      phoneFails(#"{"type":"health_data_response","id":"0b7e-1","health_data":{"count":1}}"#)
+        == RelayWireError(.missing(field: "success"), id: RelaySample.id, kind: .healthData))
+    #expect(
+      phoneFails(#"{"type":"summary_response","summary_data":{"success":true}}"#)
+        == RelayWireError(.missing(field: "id"), kind: .summary))
+  }
+
+  @Test func `a connection code shows none of its secrets in words`() {
+    let text = "\(RelaySample.code)"
+    for secret in ["042137", "otter", "r-1"] { #expect(!text.contains(secret)) }
+  }
+
+  @Test func `no damage makes it crash, and an error names its request`() {
+    var chance = Chance(seed: 11)
+    let seeds = RelaySample.backend.map(\.bytes) + RelaySample.phone.map(\.bytes)
+    var refused = 0
+    for _ in 0..<20_000 {
+      let bytes = chance.damaged(seeds.randomElement(using: &chance) ?? [])
+      if let message = try? BackendMessage.read(bytes) {
+        #expect((try? BackendMessage.read(message.bytes)) == message)
+      } else {
+        refused += 1
+      }
+      if let message = try? PhoneMessage.read(bytes) {
+        #expect((try? PhoneMessage.read(message.bytes)) == message)
+      }
+    }
+    #expect(refused > 1_000)
+  }
+}

@@ -1,0 +1,66 @@
+import LinkCore
+import LinkWire
+
+/// Values of the relay that the tests share.
+enum RelaySample {
+  static let id = requestID("0b7e-1")
+  /// 2026-01-03T15:30:00Z, as a question of the user's own clock and of a server's.
+  static let local = HealthTime.local(CivilTime(nanoseconds: 1_767_454_200_000_000_000))
+  static let utc = HealthTime.instant(Sample.time, minutesEast: nil)
+  static let zoned = HealthTime.instant(Sample.time, minutesEast: -210)
+
+  static let query = HealthDataQuery(
+    valueType: .heartRate, start: local, end: utc, groupBy: .week, statistic: .average)
+  static let summary = SummaryQuery(
+    start: local, end: zoned,
+    metrics: [
+      SummaryMetric(valueType: .steps),
+      SummaryMetric(valueType: .sleep, groupBy: .month, statistic: .sum),
+    ])
+  static let code = ConnectionCode(
+    code: "042137", word: "otter", message: "Tell it \"both\"", expiresIn: .seconds(600),
+    resumeToken: "r-1", resumed: true, acceptsParts: true)
+  static let object = HealthObject(
+    succeeded: true, bytes: Array(#"{"success":true,"count":0,"x":["é"]}"#.utf8))
+
+  static let backend: [BackendMessage] = [
+    .connectionCode(code), .connectionCode(ConnectionCode(code: "1", word: "w", message: "")),
+    .question(id, .healthData(query)), .question(id, .summary(summary)),
+    .question(id, .summary(SummaryQuery(start: utc, end: utc))), .cancel(id),
+    .unknown(type: "news", id: nil), .unknown(type: "news", id: id),
+  ]
+  static let phone: [PhoneMessage] = [
+    .healthData(id, object), .summary(id, .failure("no \"summary\"")),
+    .part(id, HealthPart(kind: .summary, index: 1, count: 3, text: "{\"é\":1")),
+    .failure(id, reason: "why"), .failure(nil, reason: ""), .unknown(type: "news", id: id),
+  ]
+  static let pull = LeasedQuestions(
+    questions: [
+      LeasedQuestion(id: id, question: .healthData(query), lease: "l1"),
+      LeasedQuestion(id: requestID("2"), question: .summary(summary), lease: "l2"),
+    ], expiresIn: .seconds(25))
+
+  static let reply = HealthReply(
+    query: query,
+    points: [
+      HealthPoint(
+        type: "HEART_RATE", value: .number(61.5), unit: "beatsPerMinute", start: local, end: utc,
+        source: "Ada's Watch"),
+      HealthPoint(
+        type: "WORKOUT",
+        value: .workout(
+          WorkoutTotals(type: "RUNNING", distance: 5_000, energy: 300, steps: 6_200, sessions: 1)),
+        unit: "noUnit", start: local, end: zoned, source: nil),
+      HealthPoint(
+        type: "NUTRITION",
+        value: .nutrition(NutritionTotals(calories: 1, protein: 2, carbs: 3, fat: 4)),
+        unit: "noUnit", start: local, end: local, source: "x"),
+      HealthPoint(
+        type: "SLEEP_REM", value: .text("?"), unit: "", start: utc, end: utc, source: "x"),
+    ], nextStart: local, skipped: 2)
+
+  static func requestID(_ text: String) -> RelayRequestID {
+    // A literal of 1 to 64 bytes.
+    RelayRequestID(text) ?? { preconditionFailure("no request id: \(text)") }()
+  }
+}

@@ -64,7 +64,8 @@ import Testing
     rig.lifecycle.tell(.background)
     #expect(try await rig.state(.idle).reason == .ended(.background))
     #expect(try await peer.left() == .peerClosed(code: 1001, reason: ""))
-    rig.lifecycle.tell(.foreground)
+    // A command, so that it comes before the start.
+    rig.relay.turn(.foreground)
     rig.relay.start()
     try await rig.state(.starting)
     #expect(try await peer.came() == "token-of-resumption")

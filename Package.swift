@@ -128,6 +128,10 @@ let measures: [Target] = [
   .executableTarget(
     name: "EngineLoop", dependencies: ["HoldfastEngineBench"], path: "Benchmarks/EngineLoop",
     swiftSettings: strict),
+  // Holds thousands of sockets to any server; in C, so that it is never what is measured.
+  .executableTarget(
+    name: "LoadGenerator", dependencies: ["COpenSSL", "CZlib"], path: "Benchmarks/Load",
+    cSettings: [.headerSearchPath(".")]),
   .executableTarget(
     name: "HoldfastBench",
     dependencies: [

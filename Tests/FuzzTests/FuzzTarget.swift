@@ -7,6 +7,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case stream, pages, json, texts, token
   case journal, policy, removals
   case rows, store, netlink
+  case relay
+  case export
 
   func check(_ bytes: [UInt8]) throws(Broken) {
     switch self {
@@ -27,6 +29,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .rows: try RowProperty.check(bytes)
     case .store: try StoreProperty.check(bytes)
     case .netlink: try NetlinkProperty.check(bytes)
+    case .relay: try RelayProperty.check(bytes)
+    case .export: try ExportProperty.check(bytes)
     }
   }
 }

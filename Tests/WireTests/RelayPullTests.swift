@@ -6,8 +6,6 @@ import Testing
   @Test func `reads the bodies that it writes`() throws {
     #expect(try LeaseOrder.read(LeaseOrder(max: 7).bytes) == LeaseOrder(max: 7))
     #expect(try LeasedQuestions.read(RelaySample.pull.bytes) == RelaySample.pull)
-    let push = PushRegistration(kind: "apns", address: "0a1b")
-    #expect(try PushRegistration.read(push.bytes) == push)
     for message in RelaySample.phone where message.id != nil {
       let result = LeasedResult(lease: "l1", message: message)
       #expect(try LeasedResult.read(result.bytes) == result)
@@ -77,7 +75,6 @@ import Testing
     var chance = Chance(seed: 13)
     let seeds = [
       RelaySample.pull.bytes, LeaseOrder(max: 3).bytes,
-      PushRegistration(kind: "apns", address: "a").bytes,
       LeasedResult(lease: "l", message: RelaySample.phone[0]).bytes,
     ]
     for _ in 0..<20_000 {
@@ -89,9 +86,6 @@ import Testing
       }
       if let result = try? LeasedResult.read(bytes) {
         #expect((try? LeasedResult.read(result.bytes)) == result)
-      }
-      if let push = try? PushRegistration.read(bytes) {
-        #expect((try? PushRegistration.read(push.bytes)) == push)
       }
     }
   }

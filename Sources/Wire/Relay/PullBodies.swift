@@ -70,17 +70,3 @@ public struct LeasedResult: Sendable, Hashable, Codable {
     self.message = message
   }
 }
-
-/// Body of `POST /relay/push`: where a push reaches the phone.
-public struct PushRegistration: Sendable, Hashable, Codable {
-  /// The way there, such as `apns`; 1 to 32 bytes.
-  public var kind: String
-  /// An address on that way; 1 to 512 bytes.
-  public var address: String
-
-  /// A registration.
-  public init(kind: String, address: String) {
-    self.kind = kind
-    self.address = address
-  }
-}

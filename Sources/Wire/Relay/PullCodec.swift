@@ -120,28 +120,3 @@ extension LeasedResult {
     return writer.bytes
   }
 }
-
-extension PushRegistration {
-  /// Reads the body. Throws if a member is missing, empty or too long.
-  public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> PushRegistration {
-    let fields = RelayFields(bytes, keeping: ["kind", "address"])
-    return try RelayWireError.about(nil) { () throws(RelayWireError.Fault) in
-      try fields.check()
-      return PushRegistration(
-        kind: try fields.string("kind", atMost: 32),
-        address: try fields.string("address", atMost: 512))
-    }
-  }
-
-  /// The body.
-  public var bytes: [UInt8] {
-    var writer = JSONWriter(capacity: 60 + address.utf8.count)
-    writer.beginObject()
-    writer.key("kind")
-    writer.string(kind)
-    writer.key("address")
-    writer.string(address)
-    writer.endObject()
-    return writer.bytes
-  }
-}

@@ -18,12 +18,13 @@ enum RelayProperty {
   }
 
   private static func backend(_ text: [UInt8]) throws(Broken) {
+    let message: BackendMessage
     do throws(RelayWireError) {
-      let message = try BackendMessage.read(text)
-      try same(try? BackendMessage.read(message.bytes), message)
+      message = try BackendMessage.read(text)
     } catch {
-      try refusal(error)
+      return try refusal(error)
     }
+    try same(try? BackendMessage.read(message.bytes), message)
   }
 
   /// Whatever was wrong, the phone can say so to the one who asked.

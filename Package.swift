@@ -114,7 +114,7 @@ let doors: [Target] = [
     name: "HoldfastCommand",
     dependencies: [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
-      "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream", "LinkServerCore",
+      "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream", "HealthRelay", "LinkServerCore",
       "LifecycleSystem", "CLinux",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
@@ -128,6 +128,10 @@ let measures: [Target] = [
   .executableTarget(
     name: "EngineLoop", dependencies: ["HoldfastEngineBench"], path: "Benchmarks/EngineLoop",
     swiftSettings: strict),
+  // Holds thousands of sockets to any server; in C, so that it is never what is measured.
+  .executableTarget(
+    name: "LoadGenerator", dependencies: ["COpenSSL", "CZlib"], path: "Benchmarks/Load",
+    cSettings: [.headerSearchPath(".")]),
   .executableTarget(
     name: "HoldfastBench",
     dependencies: [
@@ -184,6 +188,12 @@ let checks: [Target] = [
       "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "HealthRelay", "Holdfast",
       "HoldfastBackend", "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo",
       "LinkServerCore", "LinkSimulator",
+    ]),
+  tests(
+    "RelayTests",
+    uses: [
+      "LinkCore", "LinkWire", "LinkRuntime", "LinkProtocols", "HealthRelay", "Holdfast",
+      "HoldfastTestKit", "ServerSockets",
     ]),
   tests(
     "FuzzTests",

@@ -14,7 +14,8 @@ struct BenchCommand {
       "holdfast-bench", "measures Holdfast beside its peers, and stands before conformance suites",
       commands: [
         RunCommand.command, EchoServerCommand.command, EchoClientCommand.command,
-        ShopServerCommand.command, FollowCommand.command,
+        ShopServerCommand.command, CrowdServerCommand.command, FollowCommand.command,
+        HoldCommand.command,
       ])
   }
 

@@ -2,6 +2,7 @@ public import LinkCore
 public import LinkRuntime
 public import LinkWire
 import CurlNetwork
+import Foundation
 import StoreSQLite
 
 #if os(Linux)
@@ -35,6 +36,43 @@ public enum Platform {
     in directory: String, forReading: Bool = false
   ) async throws(StoreFailure) -> any TimelineStore {
     try await SQLiteTimelineStore.open(in: directory, access: forReading ? .read : .write)
+  }
+
+  /// The health data kept in a directory, to be read beside whoever adds to it; made when missing.
+  ///
+  /// - Throws: `.denied`, `.corrupt`, `.fromTheFuture`, `.full`.
+  public static func healthStore(in directory: String) async throws(StoreFailure) -> any HealthStore
+  {
+    do throws(StoreFailure) {
+      return try await SQLiteHealthStore.open(in: directory, access: .read)
+    } catch {
+      // There may be none yet: then it is empty. What is wrong with one that is there comes again.
+      if let made = try? await SQLiteHealthStore.open(in: directory) { await made.close() }
+      return try await SQLiteHealthStore.open(in: directory, access: .read)
+    }
+  }
+
+  /// The name by which a backend knows the phone of a directory, which is made when missing.
+  ///
+  /// - Throws: `.denied` or `.full` when it cannot be kept, `.corrupt` when it is no name.
+  public static func phoneName(in directory: String) throws(StoreFailure) -> UUID128 {
+    let path = directory + "/phone"
+    if let bytes = FileManager.default.contents(atPath: path) {
+      let text = String(decoding: bytes, as: UTF8.self)
+      guard let name = UUID128(text.prefix { !$0.isNewline }) else {
+        throw .corrupt(detail: "\(path) holds no name of a phone")
+      }
+      return name
+    }
+    try? FileManager.default.createDirectory(
+      atPath: directory, withIntermediateDirectories: true,
+      attributes: [.posixPermissions: 0o700])
+    var generator = SystemRandomNumberGenerator()
+    let name = UUID128.random(using: &generator)
+    let isKept = FileManager.default.createFile(
+      atPath: path, contents: Data("\(name)\n".utf8), attributes: [.posixPermissions: 0o600])
+    guard isKept else { throw .denied(detail: "\(path) cannot be written") }
+    return name
   }
 
   /// Timelines that are kept while the process lives, and no longer.

@@ -8,6 +8,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case journal, policy, removals
   case rows, store, netlink
   case relay
+  case export
 
   func check(_ bytes: [UInt8]) throws(Broken) {
     switch self {
@@ -29,6 +30,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .store: try StoreProperty.check(bytes)
     case .netlink: try NetlinkProperty.check(bytes)
     case .relay: try RelayProperty.check(bytes)
+    case .export: try ExportProperty.check(bytes)
     }
   }
 }

@@ -40,7 +40,7 @@ struct ClockBackTests {
     world.scrollToTheBeginning()
     world.ledger.settle(with: world.shop.ordered)
     #expect(world.ledger.problems == [])
-    #expect(world.gaps == [])
+    #expect(world.model.gaps == [])
   }
 
   @Test func `what came live before the hole was closed proves nothing about the hole`() {
@@ -59,6 +59,23 @@ struct ClockBackTests {
     #expect(world.model.recovery.unplaced == [])
   }
 
+  @Test(arguments: [false, true])
+  func `a walk that is cut off between two pages leaves a gap`(byKill: Bool) {
+    var world = away(120, sortsByStamp: false)
+    world.foreground()
+    world.drive { $0.texts.contains("back 120") }
+    if byKill { world.kill() } else { world.background() }
+    world.pass(.seconds(5))
+    if byKill { world.relaunch() } else { world.foreground() }
+    world.drive { $0.status.state == .connected }
+    world.pass(.seconds(5))
+    #expect(world.model.gaps.count == 1)
+    world.scrollToTheBeginning()
+    world.ledger.settle(with: world.shop.ordered)
+    #expect(world.ledger.problems == [])
+    #expect(world.model.gaps == [])
+  }
+
   @Test(arguments: [(149, 0), (150, 0), (151, 1)])
   func `more than memory can tell apart is a gap that the reader sees`(count: Int, gaps: Int) {
     var world = StreamWorld.connected(.plain, messages: 50) { $0.memory = 100 }
@@ -71,7 +88,7 @@ struct ClockBackTests {
     world.foreground()
     world.drive { $0.status.state == .connected }
     world.pass(.seconds(5))
-    #expect(world.gaps.count == gaps)
+    #expect(world.model.gaps.count == gaps)
   }
 
   @Test func `the last 100 after a long absence leave a gap where they do not meet what is kept`() {
@@ -85,7 +102,7 @@ struct ClockBackTests {
     world.foreground()
     world.drive { $0.status.state == .connected }
     world.pass(.seconds(5))
-    #expect(world.gaps.count == 1)
+    #expect(world.model.gaps.count == 1)
     world.scrollToTheBeginning()
     world.ledger.settle(with: world.shop.ordered)
     #expect(world.ledger.problems == [])
@@ -98,6 +115,6 @@ struct ClockBackTests {
     world.pass(.seconds(5))
     #expect(world.fetches.count == 2)
     #expect(world.fetches.last == .page(number: 1, limit: 50))
-    #expect(world.gaps == [])
+    #expect(world.model.gaps == [])
   }
 }

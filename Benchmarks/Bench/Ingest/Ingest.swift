@@ -22,7 +22,7 @@ enum Ingest {
           try await peer(Peer.python("ingest.py"), count)
         },
         Contender(name: "Node: ws, JSON, sqlite3", aim: 1) {
-          try await peer(try Peer.node("ingest.js"), count)
+          try await peer(try Peer.node("ingest.js", sqlite: true), count)
         },
       ])
   }

@@ -12,7 +12,7 @@ struct Benchmark: Sendable {
   var subject: Contender
   var peers: [Contender]
   /// Turns in a quick run and in a full one.
-  var rounds = (quick: 7, full: 9)
+  var rounds = (quick: 5, full: 9)
 
   /// Which figures are good ones.
   enum Better: String, Sendable {

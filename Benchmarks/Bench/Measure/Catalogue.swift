@@ -7,6 +7,8 @@ enum Catalogue {
       CatchUp.time(count: isFull ? 100_000 : 20_000),
       CatchUp.memory(count: isFull ? 100_000 : 20_000),
     ] + Rest.benchmarks(isFull: isFull) + Engine.benchmarks(isFull: isFull)
-      + Recovery.benchmarks(isFull: isFull)
+      + Recovery.benchmarks(isFull: isFull) + Transport.benchmarks(isFull: isFull)
+      + Sockets.benchmarks(isFull: isFull) + BackendCrowd.benchmarks(isFull: isFull)
+      + Import.benchmarks(megabytes: isFull ? 1_000 : 60)
   }
 }

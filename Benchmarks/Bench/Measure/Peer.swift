@@ -40,18 +40,19 @@ struct Peer: Sendable {
   }
 
   /// Debian's own Node, which has Debian's modules.
-  static func node(_ name: String) throws -> Peer {
-    let binding = "/usr/lib/x86_64-linux-gnu/nodejs/sqlite3/lib/binding/napi-v6-linux-glibc-x64"
-    guard FileManager.default.fileExists(atPath: "/usr/share/nodejs/ws"),
-      FileManager.default.fileExists(atPath: binding)
-    else {
-      throw Unavailable("Debian's node-ws and node-sqlite3 are not installed")
+  static func node(_ name: String, sqlite: Bool = false) throws -> Peer {
+    guard FileManager.default.fileExists(atPath: "/usr/share/nodejs/ws") else {
+      throw Unavailable("Debian's node-ws is not installed")
     }
-    return Peer(
-      ["/usr/bin/node", path(name)],
-      environment: [
-        "NODE_PATH": "/usr/share/nodejs", "SQLITE_BINDING": binding + "/node_sqlite3.node",
-      ])
+    var environment = ["NODE_PATH": "/usr/share/nodejs"]
+    if sqlite {
+      let binding = "/usr/lib/x86_64-linux-gnu/nodejs/sqlite3/lib/binding/napi-v6-linux-glibc-x64"
+      guard FileManager.default.fileExists(atPath: binding) else {
+        throw Unavailable("Debian's node-sqlite3 is not installed")
+      }
+      environment["SQLITE_BINDING"] = binding + "/node_sqlite3.node"
+    }
+    return Peer(["/usr/bin/node", path(name)], environment: environment)
   }
 
   /// Runs it with words of its own.

@@ -17,25 +17,25 @@ enum Rest {
         name: "delivery", question: "from a post to the message on another phone, p99 of 300",
         unit: "ms", better: .less,
         subject: Contender(name: "holdfast, durable at the server and the phone", measure: deliver),
-        peers: [ceiling(50)]),
+        peers: [ceiling(50)], rounds: (3, 9)),
       Benchmark(
         name: "stream-memory",
         question: "memory of one more open stream, its part of the server included",
         unit: "bytes", better: .less,
         subject: Contender(name: "holdfast") { try await memory(streams: isFull ? 200 : 50) },
-        peers: [ceiling(1_048_576, aim: 0.1)]),
+        peers: [ceiling(1_048_576, aim: 0.1)], rounds: (3, 9)),
       Benchmark(
         name: "idle-processor",
         question: "processor of one idle stream, its part of the server included, a ping a second",
         unit: "%", better: .less,
         subject: Contender(name: "holdfast") { try await processor(streams: 50) },
-        peers: [ceiling(1, aim: 0.1)]),
+        peers: [ceiling(1, aim: 0.1)], rounds: (3, 7)),
       Benchmark(
         name: "idle-traffic",
         question: "one idle stream in a minute, with TCP and IP: what pings every 54 s come to",
         unit: "bytes", better: .less,
         subject: Contender(name: "holdfast", measure: traffic),
-        peers: [ceiling(500)]),
+        peers: [ceiling(500)], rounds: (3, 7)),
     ]
   }
 

@@ -67,6 +67,9 @@ extension StreamModel {
       stall(run, &step)
       return
     }
+    let hidesHole = next != nil && (run.hole != nil || goesBack(page, in: run))
+    if let hole = run.hole { close(hole, &step) }
+    run.hole = hidesHole ? openGap(below: run.oldest, &step) : nil
     if next == nil { noteGap(page, in: run, &step) }
     add(page.messages, via: run.via, &step)
     if let next {
@@ -158,15 +161,32 @@ extension StreamModel {
     // What a run by position brought before lies where nothing is missing.
     let oldest = run.kind == .position ? page.messages.map(\.key).min() : run.oldest
     guard let oldest, leavesHole(page, run) else { return }
-    let kept = (timeline.messages + writer.messages).filter { $0.key < oldest }
-    let after = kept.filter { recovery.covers($0) }.map(\.key).max()
-    guard !kept.isEmpty || run.kind != .initial else { return }
-    guard !gaps.contains(where: { $0.before == oldest }) else { return }
-    let gap = Gap(after: after, before: oldest)
+    if run.kind == .initial,
+      !(timeline.messages + writer.messages).contains(where: { $0.key < oldest })
+    {
+      return
+    }
+    openGap(below: oldest, &step)
+  }
+
+  /// Returns the gap, unless there is one already.
+  @discardableResult
+  private mutating func openGap(below edge: TimelineKey?, _ step: inout Step) -> Gap? {
+    guard let edge, !gaps.contains(where: { $0.before == edge }) else { return nil }
+    let kept = (timeline.messages + writer.messages).filter { $0.key < edge }
+    let gap = Gap(after: kept.filter { recovery.covers($0) }.map(\.key).max(), before: edge)
     gaps.append(gap)
     gaps.sort { $0.before < $1.before }
     writer.set(gaps: gaps)
     step.show(.gap(gap))
+    return gap
+  }
+
+  private mutating func close(_ gap: Gap, _ step: inout Step) {
+    guard let index = gaps.firstIndex(of: gap) else { return }
+    gaps.remove(at: index)
+    writer.set(gaps: gaps)
+    step.show(.gapClosed(gap))
   }
 
   private func leavesHole(_ page: Page, _ run: Recovery.Run) -> Bool {
@@ -204,6 +224,13 @@ extension StreamModel {
     guard let time = recovery.cursor.time else { return false }
     let earliest = time.advanced(by: .zero - settings.overlap)
     return page.messages.contains { $0.createdAt < earliest && !isSeen($0.id) }
+  }
+
+  /// Whether a page of a walk brings what a clock stamped that went back: once it is kept, the next
+  /// walk ends there.
+  private func goesBack(_ page: Page, in run: Recovery.Run) -> Bool {
+    guard case .newest = run.kind, let time = recovery.cursor.time else { return false }
+    return page.messages.contains { $0.createdAt <= time && !isSeen($0.id) }
   }
 
   private func isSeen(_ id: MessageID) -> Bool { timeline.contains(id) || writer.holds(id) }

@@ -5,7 +5,7 @@ public import LinkWire
 
 /// Answers, in one short visit, the questions that wait at the backend for a phone in background.
 ///
-///     let pull = HealthPull(server: url, token: token, http: http) { question in … }
+///     let pull = HealthPull(configuration, token: token, environment: environment)
 ///     let report = await pull.run()       // from a push or a background task
 ///
 /// The token is the resume token of the last connection. A run is over within its budget, whatever
@@ -13,14 +13,36 @@ public import LinkWire
 /// backend knows again what it was told before.
 public struct HealthPull: Sendable {
   /// Answers one question with the object that goes to who asked; cancelled when time is up.
-  public typealias Answering = @Sendable (RelayQuestion) async -> HealthObject
+  public typealias Answering =
+    @Sendable (RelayRequestID, RelayQuestion) async -> HealthObject
+
+  /// As much as goes out within the budget at 100 KB a second; a longer answer says that it was cut.
+  private static let limits = AnswerLimits(maxBytes: 1 << 20)
 
   private let api: PullAPI
   private let clock: any LinkClock
   private let answer: Answering
 
+  /// Answers from the health store, in the same words as a relay of this configuration.
+  ///
+  /// - Parameter token: `resume` of the relay's model while it runs, or what was kept of it.
+  public init(_ configuration: RelayConfiguration, token: Secret, environment: RelayEnvironment) {
+    let (zone, watch) = (configuration.zone, configuration.watch)
+    let (store, clock) = (environment.store, environment.clock)
+    self.init(
+      server: configuration.server, token: token.text, http: environment.network, clock: clock
+    ) { id, question in
+      let answering = HealthAnswering(question, zone: zone, now: clock.wall, limits: Self.limits)
+      let answer = await RelayAnswer.make(answering, from: store)
+      if !Task.isCancelled { watch?(id, answer.object) }
+      return answer.object
+    }
+  }
+
+  /// Answers by a function of the app's own.
+  ///
   /// - Parameters:
-  ///   - server: `http` or `https`, host and port.
+  ///   - server: `http` or `https`, host and port; a path is kept as a prefix.
   ///   - token: the resume token; a secret.
   public init(
     server: String, token: String, http: any HTTPClient, clock: any LinkClock = BootClock(),

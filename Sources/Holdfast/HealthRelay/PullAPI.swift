@@ -13,7 +13,7 @@ struct PullAPI: Sendable {
   private static let maxBodyBytes = 1 << 20
 
   init(server: String, token: String, http: any HTTPClient) {
-    self.server = server.hasSuffix("/") ? String(server.dropLast()) : server
+    self.server = server
     self.token = token
     self.http = http
     redaction = Redaction([token])
@@ -38,7 +38,7 @@ struct PullAPI: Sendable {
     _ path: String, _ body: [UInt8], within time: Duration
   ) async throws(LinkFailure) -> [UInt8] {
     let request = HTTPRequest(
-      method: "POST", url: server + path,
+      method: "POST", url: ServerURL.http(server, path),
       headers: [
         ("Accept", "application/json"), ("Content-Type", "application/json"),
         ("Authorization", "Bearer \(token)"),

@@ -15,6 +15,9 @@ actor PullShell {
   private var report: PullReport?
   private var waiter: CheckedContinuation<PullReport, Never>?
 
+  /// A server takes a request body of 64 KiB; what is around the message stays below the rest.
+  private static let maxMessageBytes = 60_000
+
   init(api: PullAPI, answer: @escaping HealthPull.Answering) {
     (self.api, self.answer) = (api, answer)
   }
@@ -80,8 +83,9 @@ actor PullShell {
 
   private func read(_ step: StepID, _ leased: LeasedQuestion) {
     work[step] = Task { [answer] in
-      let object = await answer(leased.question)
-      let frames = PhoneMessage.frames(answering: leased.question.kind, leased.id, object)
+      let object = await answer(leased.id, leased.question)
+      let frames = PhoneMessage.frames(
+        answering: leased.question.kind, leased.id, object, atMost: Self.maxMessageBytes)
       guard work[step] != nil else { return }  // discarded meanwhile
       messages[step] = frames
       await tell(step, .prepared(step, parts: frames.count))

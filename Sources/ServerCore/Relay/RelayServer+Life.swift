@@ -91,7 +91,7 @@ extension RelayServer {
         effects.append(.drop(id))
       }
       for token in waits.keys.sorted() {
-        guard case .push(let request, _) = waits[token] else { continue }
+        guard case .push(let request, _) = waits[token]?.wait else { continue }
         respond(request, .refused(.busy(retryAfter: policy.busyRetry)))
       }
       waits = [:]

@@ -93,10 +93,10 @@ extension RelayServer {
 
   /// The store answered.
   mutating func stored(_ token: StoreToken, failure: StoreFailure?) {
-    guard let wait = waits.removeValue(forKey: token) else { return }
+    guard let written = waits.removeValue(forKey: token) else { return }
     storeFailure = failure
-    if failure != nil { metrics.storeFailures += 1 }
-    switch wait {
+    if failure != nil { owe(written.changes) }
+    switch written.wait {
     case .nothing: break
     case .phone(let id):
       guard failure != nil else { return greet(id) }
@@ -120,6 +120,18 @@ extension RelayServer {
     }
   }
 
+  /// What could not be ended is ended later.
+  private mutating func owe(_ changes: [RelayChange]) {
+    metrics.storeFailures += 1
+    owedEnds += changes.filter(\.isEnd)
+    if !owedEnds.isEmpty { alarms.set(.store, at: now.advanced(by: policy.storeRetry)) }
+  }
+
+  mutating func endOwed() {
+    defer { owedEnds = [] }
+    store(owedEnds)
+  }
+
   mutating func refuse(_ ask: AskID, _ refusal: RelayRefusal) {
     answer(ask, .refused(refusal))
   }
@@ -135,5 +147,15 @@ extension RelayServer {
     guard let id = callsByAsk.removeValue(forKey: ask) else { return }
     calls[id]?.ask = nil
     settle(id, .refused(.cancelled))
+  }
+}
+
+extension RelayChange {
+  /// Whether it forgets something.
+  fileprivate var isEnd: Bool {
+    switch self {
+    case .phone, .access, .question: false
+    case .endPhone, .endAccess, .endQuestion: true
+    }
   }
 }

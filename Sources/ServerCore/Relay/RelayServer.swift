@@ -43,7 +43,10 @@ public struct RelayServer: Machine {
   var gathered = 0
 
   /// What waits for the store.
-  var waits: [StoreToken: Wait] = [:]
+  var waits: [StoreToken: Written] = [:]
+  /// Ends that the store failed: said again until they are durable, since what is over must not
+  /// stay at rest. Each is of something that was kept, so what bounds that bounds these.
+  var owedEnds: [RelayChange] = []
   var lastStore: UInt64 = 0
   var lastCall: UInt64 = 0
   var lastLease: UInt64 = 0
@@ -76,6 +79,12 @@ public struct RelayServer: Machine {
     /// The pair was right; a token is made and stored.
     case login(PhoneID, wall: Timestamp)
     case logout
+  }
+
+  /// Changes on their way to the store.
+  struct Written: Sendable {
+    var changes: [RelayChange]
+    var wait: Wait
   }
 
   /// What happens once a change is durable.
@@ -139,6 +148,7 @@ public struct RelayServer: Machine {
       case .grace(let id): endGrace(id)
       case .knock(let id): knock(id)
       case .access(let token): forget(token)
+      case .store: endOwed()
       }
     }
     advanceDrain()
@@ -166,7 +176,7 @@ public struct RelayServer: Machine {
     guard !changes.isEmpty else { return }
     lastStore += 1
     let token = StoreToken(lastStore)
-    waits[token] = wait
+    waits[token] = Written(changes: changes, wait: wait)
     effects.append(.store(token, changes))
   }
 

@@ -72,6 +72,8 @@ public struct RelayServerPolicy: Sendable, Hashable {
   public var drainGrace = Duration.seconds(1)
   /// From the start of a drain to the end of waiting.
   public var drainLimit = Duration.seconds(10)
+  /// After this long the store is asked again to forget what it failed to.
+  public var storeRetry = Duration.seconds(5)
   /// `Retry-After` when a bound was reached or the store failed.
   public var busyRetry = Duration.seconds(2)
 
@@ -84,7 +86,7 @@ public struct RelayServerPolicy: Sendable, Hashable {
     let times: [WritableKeyPath<Self, Duration>] = [
       \.pairLife, \.tokenLife, \.tokenMemory, \.grace, \.wrongWindow, \.lockOut, \.wrongInterval,
       \.callLimit, \.lease, \.pushGap, \.pushInterval, \.pingInterval, \.pongWait, \.closeWait,
-      \.drainGrace, \.drainLimit,
+      \.drainGrace, \.drainLimit, \.storeRetry,
     ]
     for time in times { policy[keyPath: time] = max(policy[keyPath: time], .milliseconds(1)) }
     let counts: [WritableKeyPath<Self, Int>] = [

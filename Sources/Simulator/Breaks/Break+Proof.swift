@@ -27,69 +27,18 @@ extension Break {
     }
   }
 
-  /// It is caught within so many seeds, with each server that can show it.
+  /// It is caught within so many of swarm's seeds, with each server that can show it.
   public var seeds: Int {
     switch self {
-    // A log must begin anew while nobody looks.
-    case .ignoresEpoch: 50
-    case .noSecondFetch, .noBuffer, .noOverlap, .firstPageOnly, .showsBeforeStored,
+    // A log must begin anew while nobody looks; a server must close twice; a stamp must be late.
+    case .ignoresEpoch, .noSpread, .noOverlap: 50
+    // An answer must be so slow that frames overtake it, and the next catch-up must not reach back.
+    case .noBuffer: 100
+    case .noSecondFetch, .firstPageOnly, .showsBeforeStored,
       .countResetOnOpen,
-      .noStability, .takesLateEvents, .forgetsIDs, .noIdempotencyKey, .losesStandby, .noSpread,
+      .noStability, .takesLateEvents, .forgetsIDs, .noIdempotencyKey, .losesStandby,
       .timersStopAsleep:
       20
     }
-  }
-
-  /// The run in which it is looked for.
-  ///
-  /// Most show on any bad day, which is swarm's. Three need a day of their own: answers slow enough
-  /// that frames overtake them (`noBuffer`), a server that takes connections and drops them for
-  /// minutes (`noStability`), a way so slow that a connection opens after it was given up
-  /// (`takesLateEvents`).
-  public func plan(seed: UInt64, server: ServerKind) -> Plan {
-    switch self {
-    case .noBuffer: slowAnswers(seed, server)
-    case .noStability: flapping(seed, server)
-    case .takesLateEvents: tooSlow(seed, server)
-    case .noSecondFetch, .noOverlap, .firstPageOnly, .showsBeforeStored, .countResetOnOpen,
-      .forgetsIDs, .noIdempotencyKey, .losesStandby, .noSpread, .ignoresEpoch,
-      .timersStopAsleep:
-      Plan.drawn(.swarm, seed: seed, server: server)
-    }
-  }
-
-  /// Others talk while a connection is new, and later, so that no overlap reaches back to it.
-  private func slowAnswers(_ seed: UInt64, _ server: ServerKind) -> Plan {
-    var weather = Weather()
-    weather.slow = 0.7
-    let actions = (1...8).flatMap { round in
-      let start = Duration.seconds(400 * round)
-      return [
-        Planned(at: start, .reset),
-        Planned(at: start + .milliseconds(500), .others(messages: 10)),
-        Planned(at: start + .seconds(250), .others(messages: 2)),
-        Planned(at: start + .seconds(300), .others(messages: 2)),
-      ]
-    }
-    return Plan(
-      seed: seed, server: server, weather: weather, actions: actions, length: .seconds(3600))
-  }
-
-  /// Every connection is reset before it stood long enough to count, and no request works that
-  /// would find the server back.
-  private func flapping(_ seed: UInt64, _ server: ServerKind) -> Plan {
-    let broken = Planned(at: .seconds(599), .restStatus(500, for: .seconds(310)))
-    let actions = [broken] + (0..<100).map { Planned(at: .seconds(600 + 3 * $0), .reset) }
-    return Plan(
-      seed: seed, server: server, weather: Weather(), actions: actions, length: .seconds(3600))
-  }
-
-  /// It takes longer to open a connection than the policy waits for it.
-  private func tooSlow(_ seed: UInt64, _ server: ServerKind) -> Plan {
-    var weather = Weather()
-    weather.delay = .milliseconds(3100)
-    weather.jitter = .seconds(1)
-    return Plan(
-      seed: seed, server: server, weather: weather, actions: [], length: .seconds(3600))
   }
 }

@@ -15,13 +15,9 @@ public struct Bench: Judge {
   private var secrecy = Secrecy()
   private var bounds = Bounds()
   private var healing = Healing()
-  private let seesServer: Bool
 
-  /// - Parameter seesServer: Whether what happens at the server and on the disk is known, too;
-  ///   of a journal only the client's side is, and only promises about that are judged.
-  public init(seesServer: Bool = true) {
-    self.seesServer = seesServer
-  }
+  /// Nothing was seen yet.
+  public init() {}
 
   /// What was broken so far, by time; at most 20.
   public var findings: [Finding] {
@@ -38,20 +34,20 @@ public struct Bench: Judge {
   public mutating func see(_ happening: Happening, _ facts: Facts) {
     switch happening {
     case .told(let input, let isLate, let effects):
-      if seesServer { ledger.told(input, isLate: isLate, facts) }
+      ledger.told(input, isLate: isLate, facts)
       outstanding.told(input, isLate: isLate, facts)
       tries.told(input, isLate: isLate, facts)
       requests.told(input, isLate: isLate, facts)
       refreshes.told(input, isLate: isLate, facts)
-      if seesServer { connectedness.told(input, isLate: isLate, facts) }
+      connectedness.told(input, isLate: isLate, facts)
       lateness.told(input, isLate: isLate, facts)
-      if seesServer { healing.told(input, isLate: isLate, facts) }
+      healing.told(input, isLate: isLate, facts)
       for effect in effects { asked(effect, facts) }
     case .ticked(let effects):
       outstanding.ticked(facts)
       tries.ticked(facts)
       refreshes.ticked(facts)
-      if seesServer { connectedness.ticked(facts) }
+      connectedness.ticked(facts)
       lateness.ticked(facts)
       for effect in effects { asked(effect, facts) }
     case .launched, .killed, .suspended, .resumed, .stored, .accepted, .beganAnew, .upgraded,
@@ -60,15 +56,15 @@ public struct Bench: Judge {
     }
     outstanding.settled(facts)
     requests.settled(facts)
-    if seesServer { connectedness.settled(facts) }
+    connectedness.settled(facts)
     lateness.settled(facts)
     bounds.settled(facts)
-    if seesServer { healing.settled(facts) }
+    healing.settled(facts)
   }
 
   private mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
-    if seesServer { ledger.asked(effect, facts) }
-    if seesServer { durability.asked(effect, facts) }
+    ledger.asked(effect, facts)
+    durability.asked(effect, facts)
     outstanding.asked(effect, facts)
     windows.asked(effect, facts)
     tries.asked(effect, facts)
@@ -79,23 +75,23 @@ public struct Bench: Judge {
   }
 
   private mutating func met(_ happening: Happening, _ facts: Facts) {
-    if seesServer { ledger.met(happening, facts) }
-    if seesServer { durability.met(happening, facts) }
+    ledger.met(happening, facts)
+    durability.met(happening, facts)
     outstanding.met(happening, facts)
     windows.met(happening, facts)
     tries.met(happening, facts)
     requests.met(happening, facts)
     refreshes.met(happening, facts)
-    if seesServer { connectedness.met(happening, facts) }
+    connectedness.met(happening, facts)
     lateness.met(happening, facts)
     bounds.met(happening, facts)
-    if seesServer { healing.met(happening, facts) }
+    healing.met(happening, facts)
   }
 
   public mutating func conclude(_ facts: Facts) {
-    if seesServer { ledger.conclude(facts) }
-    if seesServer { durability.conclude(facts) }
+    ledger.conclude(facts)
+    durability.conclude(facts)
     outstanding.conclude(facts)
-    if seesServer { healing.conclude(facts) }
+    healing.conclude(facts)
   }
 }

@@ -67,12 +67,23 @@ extension Durability: Watch {
         && !(byStamp && oldest.map { message.key < $0 } ?? false)
         && !(isPlain && lateness.isBeyond(message.id))
         && !disk.hasGap(at: message.key)
-        && !(isPlain && disk.gaps.contains { $0.before.createdAt == message.createdAt })
+        && !(isPlain && disk.hasGap(near: message.createdAt, within: facts.settings.overlap))
     }
     guard !missing.isEmpty else { return }
     let texts = missing.prefix(5).map(\.text).joined(separator: ", ")
     found.add(
       .early, at: facts.now, "the cursor is beyond \(missing.count) that are not kept (\(texts))")
+  }
+}
+
+extension Disk {
+  /// Whether the reader of a plain server's pages may find it in a hole: ids do not tell the order
+  /// within its last instant, and where it begins stamps may be late by the overlap.
+  fileprivate func hasGap(near time: Timestamp, within overlap: Duration) -> Bool {
+    gaps.contains { gap in
+      time <= gap.before.createdAt
+        && gap.after.map { time >= $0.createdAt.advanced(by: .zero - overlap) } ?? true
+    }
   }
 }
 

@@ -22,7 +22,8 @@ extension Action {
     case .dialsFail(let obstacle, let span): [obstacle.rawValue, span.text]
     case .background(let span), .suspend(let span), .sleep(let span), .leaveScreen(let span),
       .realtimeOff(let span), .slowReader(let span), .kill(let span), .blackHole(let span),
-      .unreachable(let span), .crash(let span), .deploy(let span), .dieAfterNextPost(let span),
+      .unreachable(let span), .flap(let span), .crash(let span), .deploy(let span),
+      .dieAfterNextPost(let span),
       .removeMember(let span), .storeFull(let span), .storeLocked(let span), .storeSlow(let span):
       [span.text]
     case .send, .loadOlder, .pullToRefresh, .retryFailed, .reset, .halfOpen, .handover,
@@ -71,7 +72,8 @@ extension Action {
     "sleep": { .sleep(for: $0) }, "leaveScreen": { .leaveScreen(for: $0) },
     "realtimeOff": { .realtimeOff(for: $0) }, "slowReader": { .slowReader(for: $0) },
     "kill": { .kill(relaunchAfter: $0) }, "blackHole": { .blackHole(for: $0) },
-    "unreachable": { .unreachable(for: $0) }, "crash": { .crash(for: $0) },
+    "unreachable": { .unreachable(for: $0) }, "flap": { .flap(for: $0) },
+    "crash": { .crash(for: $0) },
     "deploy": { .deploy(for: $0) }, "dieAfterNextPost": { .dieAfterNextPost(for: $0) },
     "removeMember": { .removeMember(for: $0) }, "storeFull": { .storeFull(for: $0) },
     "storeLocked": { .storeLocked(for: $0) }, "storeSlow": { .storeSlow(for: $0) },

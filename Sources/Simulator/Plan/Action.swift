@@ -27,6 +27,8 @@ public enum Action: Sendable, Hashable {
   // The network.
   /// Every connection is reset.
   case reset
+  /// Every connection is reset some seconds after it opened.
+  case flap(for: Duration)
   /// Connections look open to both sides and nothing passes on them any more.
   case halfOpen
   /// Nothing passes, on any connection, and nobody is told.

@@ -33,7 +33,7 @@ extension Sketch {
     weather.bandwidth = draw.one(0, 0, 0, 50_000, 10_000)
     weather.loss = draw.one(0, 0, 0, 0.01, 0.05, 0.1)
     weather.twice = draw.one(0, 0, 0.05, 0.2)
-    weather.slow = draw.one(0, 0, 0.02, 0.1)
+    weather.slow = draw.one(0, 0, 0.02, 0.1, 0.5)
     weather.patience = draw.one(.seconds(9), .seconds(9), .seconds(60))
     weather.ping = draw.one(.seconds(54), .seconds(54), .seconds(30), .seconds(80))
     weather.tokenLife = draw.one(.seconds(3600), .seconds(1800), .seconds(600), .seconds(120))
@@ -53,7 +53,7 @@ extension Sketch {
   private enum Trouble: CaseIterable {
     case burst, background, suspend, sleep, leave, kill, cut, hole, unreachable, handover, portal
     case narrow, down, trim, status, deadlyPost, slowLog, tokens, member, frames, close, store
-    case wall, scroll, reader, dials
+    case wall, scroll, reader, dials, flap
   }
 
   private mutating func longAbsence() -> Action {
@@ -78,6 +78,7 @@ extension Sketch {
     case .portal: .captivePortal(for: draw.seconds(5, 300), isKnown: draw.happens(0.5))
     case .narrow:
       .narrow(bytesPerSecond: Int64(draw.count(200...20_000)), for: draw.seconds(5, 300))
+    case .flap: .flap(for: draw.seconds(30, 300))
     case .down, .trim, .status, .deadlyPost, .slowLog, .tokens, .member, .frames, .close:
       serverAction(kind)
     case .store:
@@ -113,7 +114,7 @@ extension Sketch {
     case .close:
       .close(code: draw.one(1000, 1001, 1002, 1008, 1009, 1011, 1012, 1013, 4401, 4403, 4999))
     case .burst, .background, .suspend, .sleep, .leave, .kill, .cut, .hole, .unreachable,
-      .handover, .portal, .narrow, .store, .wall, .scroll, .reader, .dials:
+      .handover, .portal, .narrow, .store, .wall, .scroll, .reader, .dials, .flap:
       .reset  // not the server's
     }
   }

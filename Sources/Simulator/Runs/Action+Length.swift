@@ -6,7 +6,7 @@ extension Action {
     switch self {
     case .background(let length), .suspend(let length), .sleep(let length),
       .leaveScreen(let length), .realtimeOff(let length), .slowReader(let length),
-      .kill(let length), .blackHole(let length), .unreachable(let length),
+      .kill(let length), .blackHole(let length), .unreachable(let length), .flap(let length),
       .captivePortal(let length, _), .dialsFail(_, let length),
       .narrow(_, let length), .crash(let length), .deploy(let length), .restStatus(_, let length),
       .upgradeStatus(_, let length), .dieAfterNextPost(let length), .slowStore(_, let length),
@@ -32,6 +32,7 @@ extension Action {
     case .kill: .kill(relaunchAfter: length)
     case .blackHole: .blackHole(for: length)
     case .unreachable: .unreachable(for: length)
+    case .flap: .flap(for: length)
     case .captivePortal(_, let isKnown): .captivePortal(for: length, isKnown: isKnown)
     case .dialsFail(let obstacle, _): .dialsFail(obstacle, for: length)
     case .narrow(let bytes, _): .narrow(bytesPerSecond: bytes, for: length)

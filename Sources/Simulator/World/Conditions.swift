@@ -6,6 +6,8 @@ struct Conditions {
   // The network.
   var isHole = false
   var isUnreachable = false
+  /// No connection stands for more than some seconds.
+  var isFlapping = false
   /// A login page answers; whether the device knows.
   var portal: Portal?
   /// Why no connection comes about.
@@ -45,6 +47,7 @@ struct Conditions {
     case .kill: isKilled = true
     case .blackHole: isHole = true
     case .unreachable, .handover: isUnreachable = true
+    case .flap: isFlapping = true
     case .captivePortal(_, let isKnown): portal = isKnown ? .known : portal ?? .unknown
     case .dialsFail(let reason, _): obstacle = reason
     case .narrow(let bytes, _): bandwidth = bandwidth == 0 ? bytes : min(bandwidth, bytes)
@@ -71,6 +74,7 @@ extension Action {
     switch self {
     case .background(let span), .suspend(let span), .sleep(let span), .leaveScreen(let span),
       .realtimeOff(let span), .slowReader(let span), .blackHole(let span), .unreachable(let span),
+      .flap(let span),
       .crash(let span), .removeMember(let span), .storeFull(let span), .storeLocked(let span),
       .storeSlow(let span):
       span
@@ -111,6 +115,7 @@ extension Action {
     case .halfOpen: "halfOpen"
     case .blackHole: "blackHole"
     case .unreachable: "unreachable"
+    case .flap: "flap"
     case .handover: "handover"
     case .mappingExpired: "mappingExpired"
     case .captivePortal: "captivePortal"

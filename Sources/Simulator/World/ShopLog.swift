@@ -28,6 +28,9 @@ struct ShopLog {
 
   var head: Position { Position(epoch: epoch, offset: UInt64(messages.count)) }
 
+  /// What a server with positions stamps nothing before; a plain one forgets it when it starts anew.
+  var newest: Timestamp? { kind == .plain ? nil : messages.last?.createdAt }
+
   /// Makes a message durable and gives it its position, unless its key was used before.
   mutating func append(_ message: Message, key: UUID128?) -> (message: Message, isNew: Bool) {
     let use = key.map { Use(user: message.user, key: $0) }

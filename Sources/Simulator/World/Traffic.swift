@@ -27,6 +27,8 @@ enum Event {
   case down(Number, Down)
   /// The phone's own system says that a socket ended.
   case breaks(Number, LinkFailure)
+  /// It says so of a socket that the phone closed itself, as callbacks do that were under way.
+  case echoes(run: Int, AttemptID, LinkFailure)
 
   // Requests.
   case requestArrives(Number)

@@ -83,6 +83,7 @@ extension World {
     case .kill: doom()
     case .wallClock(let span): phone.wallOffset += span
     case .reset: resetAll()
+    case .flap: for line in network.lines { reset(line, after: network.delay(weather)) }
     case .halfOpen: loseConnections()
     case .blackHole(let span): swallow(for: span)
     case .handover:
@@ -159,13 +160,16 @@ extension World {
 
   private mutating func resetAll() {
     let wait = network.delay(weather)
-    for line in network.lines where !line.isDead {
-      if line.phoneHolds { queue.add(.breaks(line.number, .reset), at: now.advanced(by: wait)) }
-      if line.serverHolds {
-        queue.add(.hungUp(line.number, code: 1006), at: now.advanced(by: wait))
-      }
-    }
+    for line in network.lines { reset(line, after: wait) }
     for exchange in network.exchanges where !exchange.isAbandoned { cut(exchange) }
+  }
+
+  mutating func reset(_ line: Line, after wait: Duration) {
+    guard !line.isDead else { return }
+    if line.phoneHolds { queue.add(.breaks(line.number, .reset), at: now.advanced(by: wait)) }
+    if line.serverHolds {
+      queue.add(.hungUp(line.number, code: 1006), at: now.advanced(by: wait))
+    }
   }
 
   // The server.

@@ -38,12 +38,21 @@ extension World {
     network.holeUntil = min(network.holeUntil, now)
     network.poolIsDead = false
     phone.refresh = .works
+    setServerClock()
     recompute()
     if phone.process == .dead { launch() }
     happen(.calm)
     tellAll()
     signIn()
     give(.open(at: phoneWall))
+  }
+
+  /// A clock that is back is set right: what a plain server stamps far back nobody promises to find.
+  private mutating func setServerClock() {
+    guard let newest = backend.log.messages.map(\.createdAt).max(), serverWall < newest else {
+      return
+    }
+    backend.wallOffset += serverWall.duration(to: newest)
   }
 
   /// Waits until everything is whole, as the user who retries what failed sees it.
@@ -75,9 +84,10 @@ extension World {
       && facts.disk.ordered.contains { facts.disk.messages[$0.id]?.text == awaited }
   }
 
+  /// What was given up may still be on its way to the server: what it brings is to be seen, too.
   private var isHealed: Bool {
     facts.status.phase == .connected && facts.isWhole && facts.disk.outbox.isEmpty
-      && facts.backlog.unsent == 0
+      && facts.backlog.unsent == 0 && !network.exchanges.contains(where: \.isAbandoned)
   }
 
   private var complaint: String {

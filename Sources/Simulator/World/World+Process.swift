@@ -97,7 +97,8 @@ extension World {
     abandonRequests()
     counts.kills += 1
     facts.deadline = nil
-    for index in network.lines.indices where network.lines[index].phoneHolds {
+    // From the end, since a line that nobody holds any more leaves the list.
+    for index in network.lines.indices.reversed() where network.lines[index].phoneHolds {
       network.lines[index].phoneHolds = false
       sendHangUp(index, code: 1006)
     }

@@ -54,7 +54,7 @@ extension World {
 
   mutating func answer(_ token: StoreToken, _ question: LogQuestion) {
     switch question {
-    case .head: feed(.stored(token, .head(backend.log.head)))
+    case .head: feed(.stored(token, .head(backend.log.head, newest: backend.log.newest)))
     case .page(let query): feed(.stored(token, backend.log.page(query)))
     case .append(let draft, let key):
       let (message, isNew) = backend.log.append(restamped(draft), key: key)

@@ -51,6 +51,10 @@ extension World {
     guard let index = network.line(of: attempt, run: phone.run) else { return }
     network.lines[index].phoneHolds = false
     sendHangUp(index, code: code)
+    guard callbacks.next() % 2 == 0 else { return }
+    let time = now.advanced(by: callbacks.duration(below: .seconds(30)))
+    let failure = LinkFailure.closed(code: code, reason: "")
+    queue.add(.echoes(run: phone.run, attempt, failure), at: time)
   }
 
   /// Tells the server that the phone is gone, if anything can.
@@ -110,6 +114,9 @@ extension World {
     let line = network.lines[index]
     if line.run == phone.run { happen(.upgraded(line.attempt, status: 101)) }
     deliver(.opened(head: head), bytes: 200, over: number)
+    if conditions.isFlapping {
+      reset(line, after: .seconds(1) + callbacks.duration(below: .seconds(5)))
+    }
     if !line.phoneHolds, !line.isDead {
       queue.add(.hungUp(number, code: 1006), at: now.advanced(by: network.delay(weather)))
     }

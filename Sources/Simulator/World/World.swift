@@ -27,6 +27,7 @@ struct World<Client: StreamClient> {
   var phone: Phone
   var network: Network
   var backend: Backend
+  var callbacks: Chance
   var screen = Screen()
   var facts: Facts
   var bench = Bench()
@@ -70,6 +71,7 @@ struct World<Client: StreamClient> {
     network = Network(chance: Chance(seed: root.next()))
     backend = Backend(
       kind: plan.server, weather: plan.weather, chance: Chance(seed: root.next()))
+    callbacks = Chance(seed: root.next())
     client = Client(settings: self.settings, seed: 0)
     facts = Facts(
       now: .zero, settings: settings, server: plan.server, pages: plan.weather.pages,
@@ -164,6 +166,8 @@ struct World<Client: StreamClient> {
     case .hungUp(let number, let code): serverLoses(number, code: code)
     case .down(let number, let down): arrive(down, over: number)
     case .breaks(let number, let failure): breaks(number, failure)
+    case .echoes(let run, let attempt, let failure):
+      if run == phone.run, phone.process == .running { give(.lost(attempt, failure)) }
     case .requestArrives(let number): requestArrives(number)
     case .answerArrives(let reply, let isCopy): arrive(reply, isCopy: isCopy)
     case .requestExpires(let number): expire(number)

@@ -15,7 +15,8 @@ enum HealthGenerateCommand {
   private static let seed = Parameter.option(
     "seed", .integer("S", 0...Int.max), default: 1, "another seed is another person")
   private static let size = Parameter.optional(
-    "size", Format.bytes, usual: "about 270 MB a year", "more or fewer readings, to come to about this")
+    "size", Format.bytes, usual: "about 270 MB a year",
+    "more or fewer readings, to come to about this")
   private static let until = Parameter.option(
     "until", .day, default: Timestamp(nanoseconds: 1_767_225_600_000_000_000),
     "the day on which the phone exports; the one before is the last in the file")
@@ -34,7 +35,8 @@ enum HealthGenerateCommand {
       ],
       examples: [
         .init("holdfast health generate --years 1 --seed 7 export.xml", "a year"),
-        .init("holdfast health generate --years 10 --size 1GB export.xml", "a file to measure with"),
+        .init(
+          "holdfast health generate --years 10 --size 1GB export.xml", "a file to measure with"),
       ],
       takes: years, seed, size, until, file, action: run)
   }

@@ -13,7 +13,8 @@ enum HealthShowCommand {
     "from", .day, default: Timestamp(nanoseconds: 31_536_000_000_000_000),
     "leave out what is over before this day (UTC)")
   private static let limit = Parameter.option(
-    "limit", .integer("N", 1...1_000_000), default: 50, "how many samples at most, the earliest first")
+    "limit", .integer("N", 1...1_000_000), default: 50,
+    "how many samples at most, the earliest first")
   private static let values = Parameter<Bool>.flag("values", "show the values as well")
 
   static var command: Command {

@@ -32,7 +32,7 @@ struct HoldfastCommand {
       commands: [
         DemoCommand.command, ServeCommand.command, TokenCommand.command, StreamCommand.command,
         SendCommand.command, HistoryCommand.command, ReplayCommand.command, PolicyCommands.command,
-        HealthCommands.command, SimulateCommands.command,
+        HealthCommands.command, RelayCommand.command, SimulateCommands.command,
       ])
   }
 
@@ -55,7 +55,9 @@ struct HoldfastCommand {
 
   /// Keeps signals that these commands obey later from ending the process until then.
   private static func outliveSignals(of command: String?) {
-    let obeyed: [String: [Int32]] = ["stream": [SIGHUP, SIGUSR1, SIGUSR2], "serve": [SIGHUP]]
+    let obeyed: [String: [Int32]] = [
+      "stream": [SIGHUP, SIGUSR1, SIGUSR2], "relay": [SIGHUP, SIGUSR1, SIGUSR2], "serve": [SIGHUP],
+    ]
     // A handler, since libdispatch makes threads that do not block what others block.
     for number in command.flatMap({ obeyed[$0] }) ?? [] { _ = signal(number) { _ in } }
   }

@@ -113,7 +113,7 @@ enum StreamCommand {
     _ view: any StreamView, _ screen: StreamScreen?
   ) async throws(CommandFailure) -> CommandFailure? {
     // From here on no signal has its usual effect, which is to end the process.
-    let signals = StreamSignals(stuck: stuck, hurry: hurry)
+    let signals = FollowSignals(stuck: stuck, hurry: hurry)
     let environment = connection.environment(store: store, lifecycle: signals.lifecycle)
     let stream: ShopStream
     do {
@@ -130,7 +130,7 @@ enum StreamCommand {
   /// Reads the stream to its end; whatever ends it closes it, so that all of it is shown.
   private static func run(
     _ stream: ShopStream, _ call: Invocation, _ view: any StreamView, _ screen: StreamScreen?,
-    until signals: StreamSignals
+    until signals: FollowSignals
   ) async -> CommandFailure? {
     let isTyped = isatty(STDIN_FILENO) == 1
     let sender = Task { isTyped || call[sendInput] ? await send(to: stream, view, screen) : 0 }

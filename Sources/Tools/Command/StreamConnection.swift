@@ -55,10 +55,17 @@ struct StreamConnection {
       server: address.url, shop: call[Self.shop], policy: policy, authentication: call[Self.auth])
     let times = (first: min(limit, policy.gate.refreshTimeout), later: policy.gate.refreshTimeout)
     tokens = try Self.tokens(call, within: times, for: command)
+    network = try Self.network(call)
+  }
+
+  /// The network as the options want it.
+  static func network(
+    _ call: Invocation
+  ) throws(CommandFailure) -> any SocketDialer & HTTPClient {
     do throws(LinkFailure) {
-      network = try Platform.network(
-        authorities: try Self.readable(call[Self.authorities]), proxy: call[Self.proxy],
-        allowsPlaintext: call[Self.plaintext])
+      return try Platform.network(
+        authorities: try readable(call[authorities]), proxy: call[proxy],
+        allowsPlaintext: call[plaintext])
     } catch {
       throw CommandFailure(.failed, "no connection can be made: \(StreamReason.text(error))")
     }

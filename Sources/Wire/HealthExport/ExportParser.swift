@@ -94,6 +94,10 @@ struct ExportParser: Sendable {
       assembler.tally[.malformed] += 1
       return open &+ 1
     case .read(let next):
+      guard next &- open <= Self.longestTag else {
+        assembler.tally[.tooLong] += 1
+        return open &+ 1
+      }
       guard hasRoot || isRoot(bytes, at: open) else { return next }
       assembler.start(tag, bytes)
       return next

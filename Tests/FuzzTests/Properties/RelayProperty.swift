@@ -19,7 +19,7 @@ enum RelayProperty {
 
   private static func backend(_ text: [UInt8]) throws(Broken) {
     let message: BackendMessage
-    do throws(RelayWireError) {
+    do {
       message = try BackendMessage.read(text)
     } catch {
       return try refusal(error)

@@ -22,17 +22,21 @@ final class PullRig: Sendable {
 
   let clock = TestClock()
   let network: FakeNetwork
-  private let seen = Mutex<[Seen]>([])
+  private let log = Log()
+
+  private final class Log: Sendable {
+    let seen = Mutex<[Seen]>([])
+  }
 
   /// `answers` gives each request its answer, by how many there were to the same route before.
   init(_ answers: @escaping @Sendable (Seen, Int) async -> Result<HTTPResponse, LinkFailure>) {
     network = FakeNetwork(clock: clock)
-    network.serve { [seen] request in
+    network.serve { [log] request in
       let one = Seen(
         url: request.url,
         authorization: request.headers.first { $0.name == "Authorization" }?.value ?? "",
         body: request.body)
-      let before = seen.withLock { all in
+      let before = log.seen.withLock { all in
         defer { all.append(one) }
         return all.filter { $0.url == one.url }.count
       }
@@ -49,7 +53,7 @@ final class PullRig: Sendable {
     }
   }
 
-  var requests: [Seen] { seen.withLock { $0 } }
+  var requests: [Seen] { log.seen.withLock { $0 } }
 
   /// What was posted, read as the backend reads it.
   func results() throws -> [LeasedResult] {
@@ -58,7 +62,7 @@ final class PullRig: Sendable {
   }
 
   func pull(
-    _ answer: @escaping HealthPull.Answering = { _ in .sample }
+    _ answer: @escaping HealthPull.Answering = { _, _ in .sample }
   ) -> HealthPull {
     HealthPull(
       server: Self.server, token: Self.token, http: network, clock: clock, answer: answer)

@@ -17,6 +17,9 @@ import Testing
     var socket: any SocketHandle
   }
 
+  /// Longer than one request may be.
+  private static let answer = HealthObject.long(300_000)
+
   private func pair(
     _ address: BoundAddress, _ network: any SocketDialer & HTTPClient
   ) async throws -> Phone {
@@ -31,7 +34,7 @@ import Testing
       guard case .connectionCode(let code) = try BackendMessage.read(bytes) else { continue }
       let pull = HealthPull(
         server: address.url, token: try #require(code.resumeToken), http: network
-      ) { _ in .sample }
+      ) { _, _ in Self.answer }
       return Phone(pull: pull, code: code, socket: socket)
     }
     throw LinkFailure.ended
@@ -69,7 +72,7 @@ import Testing
     #expect(!rung.contains("STEPS"))
     let report = await phone.pull.run()
     #expect(report == PullReport(answered: 1, ending: .finished))
-    #expect(try await answer == .data(.sample))
+    #expect(try await answer == .data(Self.answer))
     // Nothing waits any more, and a second visit finds that out.
     #expect(await phone.pull.run() == PullReport(ending: .finished))
     await backend.kill()
@@ -81,7 +84,7 @@ import Testing
     let address = try await backend.start()
     let pull = HealthPull(
       server: address.url, token: "never-given-out", http: try Platform.network()
-    ) { _ in .sample }
+    ) { _, _ in .sample }
     #expect(await pull.run() == PullReport(ending: .signedOut))
     await backend.kill()
   }

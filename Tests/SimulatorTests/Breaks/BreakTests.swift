@@ -16,7 +16,7 @@ struct BreakTests {
     var testDescription: String { "\(defect.rawValue), \(server.rawValue)" }
 
     func finds(_ seed: UInt64, _ defect: Break?) -> Bool {
-      let plan = self.defect.plan(seed: seed, server: server)
+      let plan = Plan.drawn(.swarm, seed: seed, server: server)
       let outcome = play(plan, Setup(defect: defect), as: StreamModel.self)
       return outcome.findings.contains { self.defect.kinds.contains($0.kind) }
     }

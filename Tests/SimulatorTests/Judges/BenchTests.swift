@@ -75,17 +75,6 @@ struct BenchTests {
     #expect(Set(kinds) == Set(Finding.Kind.allCases).subtracting([.reordered]))
   }
 
-  @Test func `of a journal only the client's side is judged`() {
-    var script = Script(Bench(seesServer: false))
-    script.see(.launched(run: 1))
-    script.show([.number(1)], at: 1)
-    script.tell(
-      .lost(AttemptID(9), .reset), isLate: true, at: 2,
-      [.fetch(FetchID(1), .page(number: 1, limit: 5))])
-    let detail = "an event of an older attempt led to fetch"
-    #expect(script.end(at: 3) == [Finding(.late, at: .second(2), detail)])
-  }
-
   @Test func `keeps 20 findings, by time`() {
     var script = Script(Ledger())
     for number in 1...25 { script.show([.number(number)], at: Double(number)) }

@@ -121,6 +121,24 @@ struct DurabilityTests {
     #expect(script.end() == [Finding(.early, at: .zero, detail)])
   }
 
+  @Test(arguments: [(120, 0), (121, 1)])
+  mutating func `a gap of a plain server begins before its edge by the overlap`(
+    seconds: Int, found: Int
+  ) {
+    script.facts.server = .plain
+    let first = Message.number(1, isPlain: true)
+    let edge = Message.number(200, isPlain: true)
+    let missing = Message.number(200 - seconds, isPlain: true)
+    let newest = Message.number(301, isPlain: true)
+    script.accept([first, missing, edge, newest])
+    let time = newest.createdAt.advanced(by: .seconds(200))
+    script.store(
+      TimelineChange(
+        messages: [first, edge, newest], cursor: Cursor(time: time),
+        gaps: [Gap(after: edge.key, before: newest.key)]))
+    #expect(script.end().count == found)
+  }
+
   @Test(arguments: [(121, 0), (120, 1)])
   mutating func `what is stamped far back says nothing of where the reader is`(
     seconds: Int, found: Int

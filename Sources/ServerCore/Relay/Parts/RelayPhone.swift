@@ -163,4 +163,5 @@ enum RelayAlarm: Sendable, Hashable, Comparable {
   case grace(PhoneID)
   case knock(PhoneID)
   case access(TokenHash)
+  case store
 }

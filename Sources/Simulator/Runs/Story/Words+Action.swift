@@ -7,7 +7,8 @@ extension Action {
     case .others, .send, .loadOlder, .pullToRefresh, .retryFailed, .background, .suspend,
       .leaveScreen, .realtimeOff, .slowReader:
       true
-    case .sleep, .kill, .reset, .halfOpen, .blackHole, .unreachable, .handover, .mappingExpired,
+    case .sleep, .kill, .reset, .halfOpen, .blackHole, .unreachable, .flap, .handover,
+      .mappingExpired,
       .captivePortal, .dialsFail, .narrow, .crash, .deploy, .beginAnew, .trim, .restStatus,
       .upgradeStatus,
       .dieAfterNextPost, .slowStore, .revokeTokens, .removeMember, .oversizedFrame,
@@ -38,6 +39,7 @@ extension Words {
     case .halfOpen: "every connection goes dead without a word"
     case .blackHole: "nothing passes for \(time), and nobody is told"
     case .unreachable: "no way out for \(time)"
+    case .flap: "every connection is reset some seconds after it opens, for \(time)"
     case .handover: "another network takes over"
     case .mappingExpired: "idle connections are forgotten on the way"
     case .captivePortal(_, true): "a login page is in the way for \(time)"

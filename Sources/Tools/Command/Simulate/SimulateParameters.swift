@@ -10,7 +10,7 @@ enum SimulateParameters {
     "the contract that the server speaks: with positions, or plain as its seed says")
 
   static let preset = Parameter.optional(
-    "preset", .days, usual: "swarm, or what shows the defect of --break",
+    "preset", .days, usual: "swarm",
     "what kind of days the seeds draw; swarm draws from everything, all gives every second seed to "
       + "swarm and the others to the rest in turn")
 

@@ -24,9 +24,7 @@ struct SimulateRequest: Sendable {
       setup: Setup(policy: try Self.policy(call), defect: defect),
       jobs: call[SimulateParameters.jobs]
     ) { seed, server in
-      if preset == nil, let defect { return defect.plan(seed: seed, server: server) }
-      let days = preset ?? .one(.swarm)
-      return .drawn(days.preset(of: seed), seed: seed, server: server)
+      .drawn((preset ?? .one(.swarm)).preset(of: seed), seed: seed, server: server)
     }
     seeds = call[SimulateParameters.seeds]
     if let preset { words += ["--preset", preset.name] }

@@ -3,8 +3,8 @@ import Holdfast
 import LinkRuntime
 import Synchronization
 
-/// The signals that a stream obeys: told to end, to refresh, and where its reader is.
-struct StreamSignals {
+/// What a command obeys that follows something until told to end: ends, refreshes, front and back.
+struct FollowSignals {
   /// Begun already, so that none is missed and none ends the process.
   let lifecycle: any LifecycleMonitor
   private let signals: ServerSignals

@@ -1,0 +1,148 @@
+/// The whole backend with a crowd before it, beside two servers that hand messages to many.
+enum BackendCrowd {
+  static func benchmarks(isFull: Bool) -> [Benchmark] {
+    let sizes = Sizes(isFull: isFull)
+    let runs = Dictionary(
+      uniqueKeysWithValues: BackendServer.Kind.allCases.map { kind in
+        (kind, Rounds { try await play(kind, sizes) })
+      })
+    return rows(sizes).map { row in
+      let contenders = BackendServer.Kind.allCases.compactMap { kind in
+        runs[kind]?.contender(kind.title, figure: row.figure)
+      }
+      return Benchmark(
+        name: row.figure, question: row.question, unit: row.unit, better: row.better,
+        subject: contenders[0], peers: Array(contenders.dropFirst()), rounds: (2, 5))
+    }
+  }
+
+  private struct Row {
+    var figure: String
+    var question: String
+    var unit: String
+    var better = Benchmark.Better.less
+  }
+
+  private static func rows(_ sizes: Sizes) -> [Row] {
+    [
+      Row(
+        figure: "backend-accepted", question: "messages of one shop taken from 64 posters at once",
+        unit: "messages/s", better: .more),
+      Row(
+        figure: "backend-accepted-shops",
+        question: "the same with a shop for each poster; the others know one channel",
+        unit: "messages/s", better: .more),
+      Row(
+        figure: "backend-delivery",
+        question: "post to each of 1,000 sockets, \(sizes.rate) posts a second, median", unit: "ms"),
+      Row(figure: "backend-delivery-p99", question: "the same, 99th percentile", unit: "ms"),
+      Row(
+        figure: "backend-open", question: "connect and upgrade, \(sizes.crowd) one after the other",
+        unit: "us"),
+      Row(
+        figure: "backend-memory", question: "memory for one of \(sizes.crowd) idle sockets",
+        unit: "bytes"),
+      Row(
+        figure: "backend-idle",
+        question: "a core's time for \(sizes.crowd) idle sockets, each pinged every 5 s", unit: "%"),
+    ]
+      + (sizes.most == 0
+        ? []
+        : [
+          Row(
+            figure: "backend-most", question: "sockets held at once, of \(sizes.most) asked for",
+            unit: "sockets", better: .more)
+        ])
+  }
+
+  /// How much of it.
+  private struct Sizes: Sendable {
+    let crowd: Int
+    let rate: Int
+    let seconds: Int
+    /// How many sockets are tried at most; 0 where it is not tried.
+    let most: Int
+
+    init(isFull: Bool) {
+      (crowd, rate, seconds, most) = isFull ? (10_000, 50, 5, 100_000) : (10_000, 20, 2, 0)
+    }
+  }
+
+  private static func play(
+    _ kind: BackendServer.Kind, _ sizes: Sizes
+  ) async throws -> Rounds.Figures {
+    try await playPosts(kind, sizes).merging(try await playCrowd(kind, sizes)) { $1 }
+  }
+
+  private static func playPosts(
+    _ kind: BackendServer.Kind, _ sizes: Sizes
+  ) async throws -> Rounds.Figures {
+    var figures: Rounds.Figures = [:]
+    try await with(kind) { _, load in
+      let accepted = try await load.ask("accept 64 \(sizes.seconds)", for: 1)
+      figures["backend-accepted"] = Measurement(accepted[0])
+      figures["backend-accepted-shops"] = Measurement(accepted[0])
+      _ = try await load.ask("open 1000")
+      let delivered = try await load.ask("deliver \(sizes.rate) \(sizes.seconds)", for: 4)
+      let beside = [("not seen", delivered[1] - delivered[0])]
+      figures["backend-delivery"] = Measurement(delivered[2] / 1000, beside: beside)
+      figures["backend-delivery-p99"] = Measurement(delivered[3] / 1000)
+    }
+    guard kind == .holdfast else { return figures }
+    try await with(kind, ["--shops", "64"]) { _, load in
+      let accepted = try await load.ask("accept 64 \(sizes.seconds)", for: 1)
+      figures["backend-accepted-shops"] = Measurement(accepted[0])
+    }
+    return figures
+  }
+
+  private static func playCrowd(
+    _ kind: BackendServer.Kind, _ sizes: Sizes
+  ) async throws -> Rounds.Figures {
+    var figures: Rounds.Figures = [:]
+    try await with(kind) { server, load in
+      _ = try await load.ask("open 20")
+      let before = server.usage.memory
+      let opened = try await load.ask("open \(sizes.crowd - 20)", for: 3)
+      figures["backend-open"] = Measurement(opened[1], beside: [("99th percentile", opened[2])])
+      figures["backend-memory"] = Measurement(
+        (server.usage.memory - before) / Double(sizes.crowd - 20))
+      let used = server.usage.processor
+      // As long as pings are apart, so that each socket has had one.
+      let pings = try await load.ask("idle 5", for: 1)
+      figures["backend-idle"] = Measurement(
+        (server.usage.processor - used) / 5 * 100, beside: [("pings answered", pings[0])])
+      guard sizes.most > 0 else { return }
+      let (held, memory) = (try await most(load, from: sizes.crowd, to: sizes.most), server.usage)
+      figures["backend-most"] = Measurement(
+        Double(held), beside: [("megabytes of memory", memory.memory / 1e6)])
+    }
+    return figures
+  }
+
+  /// Opens more until it fails.
+  private static func most(
+    _ load: LoadGenerator, from start: Int, to end: Int
+  ) async throws -> Int {
+    var held = start
+    while held < end, (try? await load.ask("open 10000")) != nil { held += 10_000 }
+    return held
+  }
+
+  private static func with(
+    _ kind: BackendServer.Kind, _ more: [String] = [],
+    _ body: (BackendServer, LoadGenerator) async throws -> Void
+  ) async throws {
+    let server = try await BackendServer.start(kind)
+    let load = try LoadGenerator(port: server.port, server.options + more)
+    do {
+      try await body(server, load)
+    } catch {
+      await load.end()
+      await server.end()
+      throw error
+    }
+    await load.end()
+    await server.end()
+  }
+}

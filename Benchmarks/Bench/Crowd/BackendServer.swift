@@ -1,0 +1,142 @@
+import Foundation
+import HoldfastTestKit
+import ServerSockets
+
+/// A server that takes messages by HTTP or NATS and hands them to everybody who is connected.
+struct BackendServer: Sendable {
+  enum Kind: String, CaseIterable {
+    case holdfast, nchan, nats
+
+    var title: String {
+      switch self {
+      case .holdfast: "holdfast, synced before it answers"
+      case .nchan: "nginx with nchan, in memory only"
+      case .nats: "NATS JetStream, synced every 2 minutes"
+      }
+    }
+  }
+
+  let process: LabProcess
+  let port: UInt16
+  /// What the load generator must know of it.
+  let options: [String]
+  private let scratch: Scratch
+
+  var usage: ProcessUsage { ProcessUsage(process: process.identifier) }
+
+  /// Starts a server that pings each socket every five seconds.
+  static func start(_ kind: Kind) async throws -> BackendServer {
+    let scratch = try Scratch()
+    return switch kind {
+    case .holdfast: try await startHoldfast(scratch)
+    case .nchan: try await startNchan(scratch)
+    case .nats: try await startNATS(scratch)
+    }
+  }
+
+  func end() async {
+    // nginx ends its workers when it is asked to, and not when it is killed.
+    process.signal(SIGTERM)
+    _ = await process.exit()
+  }
+
+  private static func startHoldfast(_ scratch: Scratch) async throws -> BackendServer {
+    let process = try Peer.ours("shop-server").start(
+      ["--data", scratch("data"), "--ping-interval", "5s"])
+    var lines = process.lines.makeAsyncIterator()
+    guard let url = await lines.next(), let token = await lines.next(),
+      let port = url.split(separator: ":").last.flatMap({ UInt16($0) })
+    else { throw Unavailable(await process.diagnostics.reduce("it did not start") { $1 }) }
+    return BackendServer(
+      process: process, port: port,
+      options: [
+        "--path", "/api/v1/auth/shops/bench/messages/stream", "--post",
+        "/api/v1/auth/shops/messages", "--json", "--header", "Authorization: Bearer \(token)",
+      ], scratch: scratch)
+  }
+
+  private static func startNchan(_ scratch: Scratch) async throws -> BackendServer {
+    let module = "/usr/lib/nginx/modules/ngx_nchan_module.so"
+    guard FileManager.default.fileExists(atPath: module) else {
+      throw Unavailable("Debian's libnginx-mod-nchan is not installed")
+    }
+    let port = try freePort()
+    try scratch.write(nginx(module, port, scratch).utf8, to: "nginx.conf")
+    let process = try Peer(["nginx"]).start(["-c", scratch("nginx.conf"), "-p", scratch.path])
+    try await listening(port, process)
+    return BackendServer(
+      process: process, port: port, options: ["--path", "/listen", "--post", "/post"],
+      scratch: scratch)
+  }
+
+  private static func nginx(_ module: String, _ port: UInt16, _ scratch: Scratch) -> String {
+    """
+    daemon off;
+    user root;
+    worker_processes 1;
+    worker_rlimit_nofile 200000;
+    pid \(scratch("nginx.pid"));
+    error_log \(scratch("error.log"));
+    load_module \(module);
+    events { worker_connections 150000; }
+    http {
+      access_log off;
+      client_body_temp_path \(scratch("body"));
+      keepalive_requests 100000000;
+      nchan_max_reserved_memory 1024M;
+      server {
+        listen 127.0.0.1:\(port) backlog=4096;
+        location /listen {
+          nchan_subscriber websocket;
+          nchan_channel_id bench;
+          nchan_subscriber_first_message newest;
+          nchan_websocket_ping_interval 5;
+        }
+        location /post {
+          nchan_publisher http;
+          nchan_channel_id bench;
+        }
+      }
+    }
+    """
+  }
+
+  private static func startNATS(_ scratch: Scratch) async throws -> BackendServer {
+    let program = "/usr/sbin/nats-server"
+    guard FileManager.default.isExecutableFile(atPath: program) else {
+      throw Unavailable("Debian's nats-server is not installed")
+    }
+    let (port, socketPort) = (try freePort(), try freePort())
+    let text = """
+      listen: "127.0.0.1:\(port)"
+      websocket { listen: "127.0.0.1:\(socketPort)", no_tls: true }
+      jetstream { store_dir: "\(scratch("nats"))" }
+      ping_interval: "5s"
+      max_connections: 200000
+      """
+    try scratch.write(text.utf8, to: "nats.conf")
+    let process = try Peer(["sh", "-c", "ulimit -n 200000; exec \"$@\"", "sh", program]).start(
+      ["-c", scratch("nats.conf")])
+    try await listening(socketPort, process)
+    try await Shell.run(["/usr/bin/python3", "Benchmarks/peers/nats_stream.py", "\(port)"])
+    return BackendServer(
+      process: process, port: socketPort, options: ["--nats"], scratch: scratch)
+  }
+
+  private static func freePort() throws -> UInt16 {
+    // Let go at once; nobody else here asks for ports meanwhile.
+    let bound = try BoundPort(SocketServerConfiguration())
+    return bound.number
+  }
+
+  private static func listening(_ port: UInt16, _ process: LabProcess) async throws {
+    for _ in 0..<100 {
+      if (try? await Shell.run(["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/\(port)"])) != nil {
+        return
+      }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    process.signal(SIGKILL)
+    throw Unavailable(await process.diagnostics.reduce("nothing listens on its port") { $1 })
+  }
+}

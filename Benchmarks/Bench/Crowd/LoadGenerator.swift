@@ -1,0 +1,73 @@
+import Foundation
+import HoldfastTestKit
+
+/// The process that holds a crowd of sockets to a server; see `Benchmarks/Load`.
+actor LoadGenerator {
+  private let process: LabProcess
+  private var answers: AsyncStream<String>.Iterator
+
+  init(port: UInt16, _ options: [String] = []) throws {
+    let folder = URL(filePath: Peer.program).deletingLastPathComponent()
+    process = try Peer([folder.appending(path: "LoadGenerator").path()]).start(
+      ["\(port)"] + options)
+    answers = process.lines.makeAsyncIterator()
+  }
+
+  /// Gives it a command; the numbers of its answer.
+  func ask(_ command: String) async throws -> [Double] {
+    process.send(command)
+    var iterator = answers
+    let answer = await iterator.next(isolation: #isolation)
+    answers = iterator
+    guard let answer, !answer.hasPrefix("failed") else {
+      throw Unavailable("\(command): \(answer ?? "the load generator ended")")
+    }
+    return answer.split(separator: " ").dropFirst().compactMap { Double($0) }
+  }
+
+  /// The same, where the answer must hold so many numbers.
+  func ask(_ command: String, for count: Int) async throws -> [Double] {
+    let numbers = try await ask(command)
+    guard numbers.count == count else { throw Unavailable("\(command): \(numbers)") }
+    return numbers
+  }
+
+  func end() async {
+    process.signal(SIGKILL)
+    _ = await process.exit()
+  }
+}
+
+/// What another process and its children use, as Linux tells it in /proc.
+struct ProcessUsage: Sendable {
+  let process: Int32
+
+  /// Bytes of memory that are there for it alone (proc(5), `Anonymous` of smaps_rollup).
+  var memory: Double {
+    sum { process in
+      let text = try? String(contentsOfFile: "/proc/\(process)/smaps_rollup", encoding: .utf8)
+      let line = text?.split(separator: "\n").first { $0.hasPrefix("Anonymous:") }
+      return (line?.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? 0) * 1024
+    }
+  }
+
+  /// Seconds on processors so far, of threads that live.
+  var processor: Double {
+    sum { process in
+      let folder = "/proc/\(process)/task"
+      let threads = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+      return threads.compactMap { thread in
+        let path = "\(folder)/\(thread)/schedstat"
+        let text = try? String(contentsOfFile: path, encoding: .utf8)
+        return text?.split(separator: " ").first.flatMap { Double($0) }
+      }.reduce(0, +) / 1e9
+    }
+  }
+
+  private func sum(_ figure: (Int32) -> Double) -> Double {
+    let path = "/proc/\(process)/task/\(process)/children"
+    let children = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+    return ([process] + children.split(separator: " ").compactMap { Int32($0) })
+      .map(figure).reduce(0, +)
+  }
+}

@@ -1,0 +1,212 @@
+import CurlNetwork
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import Synchronization
+
+/// A phone's sockets beside those of other clients, all before the same server of ours.
+enum Sockets {
+  static func benchmarks(isFull: Bool) -> [Benchmark] {
+    let count = isFull ? 2_000_000 : 400_000
+    let certificate = Rounds.Shared { try await Certificate() }
+    return receiving(count) + [
+      connecting(
+        "dial-plain", "connect and upgrade by a client, median", isFull, prototype: 56
+      ) { nil },
+      connecting(
+        "dial-tls", "the same with a full TLS 1.3 handshake", isFull, prototype: 769
+      ) { try await certificate.value },
+      Benchmark(
+        name: "dial-resumed", question: "the same with a resumed TLS 1.3 session", unit: "us",
+        better: .less,
+        subject: Contender(name: "holdfast") {
+          try await dial(isFull ? 300 : 100, await certificate.value, resumes: true)
+        },
+        peers: [Contender(name: "the prototype", aim: 1) { 447 }], rounds: (3, 7)),
+      memory("dial-memory", "memory of a client for one idle socket", 922) { nil },
+      memory("dial-memory-tls", "the same over TLS", 27_750) { try await certificate.value },
+    ]
+  }
+
+  private static func receiving(_ count: Int) -> [Benchmark] {
+    let peers = [
+      Contender(name: "Python websockets") {
+        try await peer(try .pinned("receive.py"), ["\(count / 10)"], nil)
+      },
+      Contender(name: "Node ws") { try await peer(try .node("receive.js"), ["\(count / 4)"], nil) },
+    ]
+    return [
+      Benchmark(
+        name: "receive", question: "messages of 300 bytes that a client is called with",
+        unit: "messages/s",
+        subject: Contender(name: "holdfast, called in turns") { try await receive(count) },
+        peers: peers + [Contender(name: "the prototype", aim: 1) { 12_700_000 }], rounds: (3, 7)),
+      Benchmark(
+        name: "receive-sequence",
+        question: "the same read from an AsyncSequence, a String made of each",
+        unit: "messages/s",
+        subject: Contender(name: "holdfast, a stream of turns") { try await iterate(count) },
+        peers: peers + [Contender(name: "the prototype", aim: 1) { 3_730_000 }], rounds: (3, 7)),
+    ]
+  }
+
+  private static func connecting(
+    _ name: String, _ question: String, _ isFull: Bool, prototype: Double,
+    _ certificate: @escaping @Sendable () async throws -> Certificate?
+  ) -> Benchmark {
+    let count = isFull ? 300 : 100
+    return Benchmark(
+      name: name, question: question, unit: "us", better: .less,
+      subject: Contender(name: "holdfast") {
+        try await dial(count, await certificate(), resumes: false)
+      },
+      peers: [
+        Contender(name: "Python websockets") {
+          try await peer(
+            try .pinned("receive.py"), ["\(count)", "--connect"], await certificate())
+        },
+        Contender(name: "Node ws") {
+          try await peer(try .node("receive.js"), ["\(count)", "--connect"], await certificate())
+        },
+        Contender(name: "the prototype", aim: 1) { prototype },
+      ], rounds: (3, 7))
+  }
+
+  private static func memory(
+    _ name: String, _ question: String, _ prototype: Double,
+    _ certificate: @escaping @Sendable () async throws -> Certificate?
+  ) -> Benchmark {
+    Benchmark(
+      name: name, question: question, unit: "bytes", better: .less,
+      subject: Contender(name: "holdfast") {
+        let certificate = try await certificate()
+        let trust = certificate.map { ["--authorities", $0.chain] } ?? []
+        return try await peer(.ours("hold"), ["500"] + trust, certificate, trusts: false)
+      },
+      peers: [Contender(name: "the prototype", aim: 1) { prototype }], rounds: (3, 7))
+  }
+
+  // MARK: Measuring
+
+  /// Runs a body with the address of a server, and a network that trusts it.
+  private static func with<R: Sendable>(
+    _ certificate: Certificate?, _ body: (String, CurlConfiguration) async throws -> R
+  ) async throws -> R {
+    let server = try await CrowdServer.start(.holdfast, certificate.map { .tls($0) } ?? .plain)
+    let scheme = certificate == nil ? "ws" : "wss"
+    let configuration = CurlConfiguration(
+      authorities: certificate?.chain, proxy: "", offersDeflate: false)
+    do {
+      let result = try await body("\(scheme)://127.0.0.1:\(server.port)/", configuration)
+      await server.end()
+      return result
+    } catch {
+      await server.end()
+      throw error
+    }
+  }
+
+  private static func request(_ url: String) -> SocketRequest {
+    SocketRequest(url: url, openTimeout: .seconds(10), maxMessageBytes: 65_536)
+  }
+
+  private static func receive(_ count: Int) async throws -> Double {
+    try await with(nil) { url, configuration in
+      let (events, sink) = AsyncStream<Void>.makeStream()
+      let left = Mutex(count)
+      let socket = try await CurlNetwork(configuration).openInTurns(request(url)) { turn in
+        var texts = 0
+        for event in turn {
+          switch event {
+          case .opened: sink.yield()
+          case .text: texts += 1
+          case .failed: sink.finish()
+          case .binary, .ping, .pong, .oversized: break
+          }
+        }
+        let isOver = left.withLock {
+          $0 -= texts
+          return $0 <= 0
+        }
+        if isOver { sink.finish() }
+      }
+      return try await rate(count, socket, events)
+    }
+  }
+
+  private static func iterate(_ count: Int) async throws -> Double {
+    try await with(nil) { url, configuration in
+      let (turns, sink) = AsyncStream<[SocketEvent]>.makeStream()
+      let (events, told) = AsyncStream<Void>.makeStream()
+      let socket = try await CurlNetwork(configuration).openInTurns(request(url)) { turn in
+        sink.yield(turn)
+      }
+      let reader = Task {
+        var (left, letters) = (count, 0)
+        for await turn in turns {
+          for event in turn {
+            if case .opened = event { told.yield() }
+            guard case .text(let bytes) = event else { continue }
+            letters += String(decoding: bytes, as: UTF8.self).utf8.count
+            left -= 1
+          }
+          if left <= 0 { break }
+        }
+        told.finish()
+        return letters
+      }
+      let rate = try await rate(count, socket, events)
+      guard await reader.value == count * 300 else { throw Unavailable("letters were lost") }
+      return rate
+    }
+  }
+
+  /// Asks for the messages when the socket is open; from then to the end of the events.
+  private static func rate(
+    _ count: Int, _ socket: any SocketHandle, _ events: AsyncStream<Void>
+  ) async throws -> Double {
+    var start: ContinuousClock.Instant?
+    for await _ in events {
+      start = .now
+      await socket.send(text: Array("push \(count)".utf8))
+    }
+    guard let start else { throw Unavailable("the socket did not open") }
+    let taken = start.duration(to: .now)
+    await socket.close(code: 1000, reason: "")
+    return Double(count) / taken.inSeconds
+  }
+
+  /// Microseconds from asking for a socket to its being open, the median.
+  private static func dial(
+    _ count: Int, _ certificate: Certificate?, resumes: Bool
+  ) async throws -> Double {
+    try await with(certificate) { url, configuration in
+      var network = try CurlNetwork(configuration)
+      var times: [Double] = []
+      for number in 0...count {
+        if certificate != nil, !resumes { network = try CurlNetwork(configuration) }
+        let start = ContinuousClock.now
+        let socket = try await network.opened(url)
+        // The first one is in nobody's memory, and has no session to resume.
+        if number > 0 { times.append(start.duration(to: .now).inSeconds * 1e6) }
+        // A phone holds five at most.
+        await socket.close(code: 1000, reason: "")
+      }
+      return Statistics.median(times)
+    }
+  }
+
+  private static func peer(
+    _ peer: Peer, _ words: [String], _ certificate: Certificate?, trusts: Bool = true
+  ) async throws -> Double {
+    try await with(certificate) { url, _ in
+      let address = certificate == nil ? url : url.replacing("127.0.0.1", with: "localhost")
+      let trust = trusts ? certificate.map { [$0.chain] } ?? [] : []
+      let program = try peer.start([address, words[0]] + trust + words.dropFirst())
+      for await line in program.lines {
+        if let figure = Double(line) { return figure }
+      }
+      throw Unavailable(await program.diagnostics.reduce("it ended without a word") { $1 })
+    }
+  }
+}

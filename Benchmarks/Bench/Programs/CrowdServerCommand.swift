@@ -1,0 +1,104 @@
+import CommandKit
+import LinkCore
+import LinkProtocols
+import ServerSockets
+
+/// `holdfast-bench crowd-server`: our server sockets with the few words that all servers of the
+/// transport benchmarks know: `fan N`, `push N`, and everything else is said back.
+enum CrowdServerCommand {
+  private static let certificate = Parameter<String?>.optional(
+    "tls-cert", .text("FILE"), "serve TLS with this PEM certificate")
+  private static let key = Parameter<String?>.optional("tls-key", .text("FILE"), "its key")
+  private static let deflate = Parameter<Bool>.flag("deflate", "agree to permessage-deflate")
+  private static let ping = Parameter<Duration>.option(
+    "ping-interval", .duration(.milliseconds(10) ... .seconds(3600)), default: .seconds(3600),
+    "how often an open socket is pinged")
+
+  static var command: Command {
+    Command(
+      "crowd-server", "serve a crowd of sockets until killed; prints its port",
+      examples: [.init("holdfast-bench crowd-server", "on a free port")],
+      takes: certificate, key, deflate, ping, action: run)
+  }
+
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    Usage.raiseDescriptorLimit()
+    var configuration = SocketServerConfiguration()
+    configuration.maxConnections = 100_000
+    configuration.maxConnectionsPerAddress = 100_000
+    configuration.maxQueuedBytes = 1 << 30
+    configuration.allowsDeflate = call[deflate]
+    if let chain = call[certificate], let key = call[key] {
+      configuration.tls = TLSFiles(certificatePath: chain, keyPath: key)
+    }
+    do {
+      let bound = try BoundPort(configuration)
+      let port = bound.number
+      let server = try SocketServer(
+        configuration, handler: CrowdHandler(pingInterval: call[ping]))
+      try await server.start(on: bound)
+      call.console.line("\(port)")
+    } catch {
+      throw CommandFailure(.failed, "the server cannot start: \(error)")
+    }
+    await Echo.untilKilled()
+  }
+}
+
+/// Everybody who is connected, and what is still to be told.
+private struct CrowdHandler: SocketHandler {
+  /// 300 bytes, with the one mark that the load generator counts.
+  private static let frame = WebSocketFrame.text(
+    [UInt8(ascii: "@")] + [UInt8](repeating: UInt8(ascii: "f"), count: 299))
+
+  let pingInterval: Duration
+  private var crowd: [ConnectionID] = []
+  /// How many messages are still to be sent to everybody, one in each turn of the loop.
+  private var left = 0
+  private var pingAt: Instant?
+
+  init(pingInterval: Duration) { self.pingInterval = pingInterval }
+
+  mutating func handle(_ event: SocketEvent, on hub: SocketHub) {
+    switch event {
+    case .upgrade(let id, _): hub.accept(id)
+    case .request(let id, _, _): hub.respond(to: id, status: 404, headers: [], body: [])
+    case .opened(let id):
+      crowd.append(id)
+      if pingAt == nil { pingAt = hub.now.advanced(by: pingInterval) }
+    case .text(let id, let bytes): obey(bytes, from: id, on: hub)
+    case .binary(let id, let bytes): hub.send(binary: bytes, to: id)
+    case .closed(let id, _): crowd.removeAll { $0 == id }
+    case .woke: tellNext(hub)
+    case .abandoned, .heard, .pong, .overflow, .drained, .starved, .crowded: break
+    }
+    hub.wake(at: left > 0 ? hub.now : pingAt)
+  }
+
+  private mutating func obey(_ bytes: [UInt8], from id: ConnectionID, on hub: SocketHub) {
+    let words = bytes.count < 32 ? String(decoding: bytes, as: UTF8.self).split(separator: " ") : []
+    switch (words.first, words.last.flatMap { Int($0) }) {
+    case ("fan", let count?): left += count
+    case ("push", let count?): push(count, to: id, on: hub)
+    case _: hub.send(text: bytes, to: id)
+    }
+  }
+
+  private mutating func tellNext(_ hub: SocketHub) {
+    if left > 0 {
+      left -= 1
+      hub.send(frame: Self.frame, to: crowd)
+    }
+    if let due = pingAt, due <= hub.now {
+      for id in crowd { hub.ping(id) }
+      pingAt = due.advanced(by: pingInterval)
+    }
+  }
+
+  /// As fast as the client reads: the client is what is measured.
+  private func push(_ count: Int, to id: ConnectionID, on hub: SocketHub) {
+    let atOnce = 200
+    let piece = (0..<atOnce).flatMap { _ in Self.frame }
+    for _ in 0..<(count / atOnce) { hub.send(frame: piece, to: [id]) }
+  }
+}

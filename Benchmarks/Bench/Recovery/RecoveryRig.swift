@@ -1,0 +1,62 @@
+import Foundation
+import HoldfastTestKit
+
+/// One run of `Benchmarks/recovery/recovery.py`, in which all clients meet the same trouble.
+struct RecoveryRig: Sendable {
+  let trouble: Recovery.Trouble
+  let isTLS: Bool
+
+  enum Client: String {
+    case holdfast, websockets, socketio
+
+    var title: String {
+      switch self {
+      case .holdfast: "holdfast"
+      case .websockets: "Python websockets, its reconnecting iterator"
+      case .socketio: "python-socketio, client and server"
+      }
+    }
+  }
+
+  /// The name of a figure: from the restored path on, or from the first packet of the try on.
+  static func figure(_ trouble: Recovery.Trouble, _ client: Client, tried: Bool) -> String {
+    "\(trouble.rawValue) \(client.rawValue) \(tried ? "tried" : "whole")"
+  }
+
+  /// One client, as the rig prints it.
+  private struct Result: Decodable {
+    var client: String
+    var obstacle: String?
+    var whole: Double?
+    var tried: Double?
+    var lost: Double?
+    var twice: Double?
+  }
+
+  func play() async throws -> Rounds.Figures {
+    if let obstacle = NetworkLab.obstacle { throw Unavailable(obstacle) }
+    let words = [
+      try Peer.pinnedPython(), "Benchmarks/recovery/recovery.py", Peer.program, trouble.rawValue,
+    ]
+    let rig = try Peer(words).start(isTLS ? ["--tls"] : [])
+    var figures: Rounds.Figures = [:]
+    var obstacle: String?
+    for await line in rig.lines {
+      let result = try JSONDecoder().decode(Result.self, from: Data(line.utf8))
+      guard let client = Client(rawValue: result.client), let whole = result.whole else {
+        obstacle = result.obstacle.map { "\(result.client) \($0)" }
+        continue
+      }
+      let beside = [("lost", result.lost), ("shown twice", result.twice)].compactMap { pair in
+        pair.1.map { (name: pair.0, value: $0) }
+      }
+      figures[Self.figure(trouble, client, tried: false)] = Measurement(whole, beside: beside)
+      figures[Self.figure(trouble, client, tried: true)] = result.tried.map { Measurement($0) }
+    }
+    if figures.isEmpty {
+      let said = await rig.diagnostics.reduce("the rig ended without a word") { $1 }
+      throw Unavailable(obstacle ?? said)
+    }
+    return figures
+  }
+}

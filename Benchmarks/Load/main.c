@@ -1,0 +1,192 @@
+// Holds many WebSockets to one server and measures what comes of it; the same for every server.
+//
+// Words: PORT, then any of --tls --resume --deflate --nats --json --shops N --path P --post P --header H.
+// Commands come as lines on standard input, and each answers with one line:
+//
+//   open N           opens N more sockets       opened TOTAL P50 P99 (microseconds each)
+//   fan N            asks for N to everybody    fan MESSAGES SECONDS
+//   echo N           300 bytes there and back   echo P50 P99 (microseconds)
+//   idle S           answers pings for a while  idle PINGS
+//   accept C S       C posters at once          accepted RATE
+//   deliver R S      R posts a second           delivered COUNT EXPECTED P50 P99 (microseconds)
+#define _GNU_SOURCE
+#include "load.h"
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+Target target = {.path = "/", .postPath = "/", .header = ""};
+static Peer *peers;
+static unsigned count;
+static int poller;
+static uint8_t buffer[65536];
+
+static int by_size(const void *left, const void *right) {
+  uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+  return a < b ? -1 : a > b;
+}
+
+static double quantile(uint64_t *times, size_t size, double share) {
+  if (size == 0) return -1;
+  qsort(times, size, sizeof *times, by_size);
+  size_t place = (size_t)(share * (double)size);
+  return (double)times[place < size ? place : size - 1] / 1000;
+}
+
+static void open_more(unsigned more) {
+  uint64_t *times = calloc(more + 1, sizeof *times);
+  peers = realloc(peers, (count + more) * sizeof *peers);
+  for (unsigned number = 0; number < more; number++) {
+    uint64_t start = now();
+    peer_open(&peers[count + number], count + number, true);
+    times[number] = now() - start;
+  }
+  for (unsigned number = count; number < count + more; number++) {
+    peer_block(&peers[number], false);
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = number};
+    epoll_ctl(poller, EPOLL_CTL_ADD, peers[number].fd, &event);
+  }
+  count += more;
+  printf("opened %u %.1f %.1f\n", count, quantile(times, more, 0.5), quantile(times, more, 0.99));
+  free(times);
+}
+
+/// Reads what is there, waiting for it at most so long; what each read brought goes to `take`.
+static void serve(int milliseconds, void (*take)(const uint8_t *, size_t)) {
+  struct epoll_event events[512];
+  int ready = epoll_wait(poller, events, 512, milliseconds);
+  for (int place = 0; place < ready; place++) {
+    Peer *peer = &peers[events[place].data.u32];
+    long got;
+    do {
+      got = peer_read(peer, buffer, sizeof buffer);
+      if (got < 0) fail("a socket ended");
+      if (got > 0 && take) take(buffer, (size_t)got);
+      // What TLS holds back, the descriptor does not show.
+    } while (peer->ssl && got > 0);
+  }
+}
+
+static uint64_t pings(void) {
+  uint64_t sum = 0;
+  for (unsigned number = 0; number < count; number++) sum += peers[number].pings;
+  return sum;
+}
+
+static uint64_t pieces;
+static void count_pieces(const uint8_t *bytes, size_t size) {
+  // Every message holds one "@" and nothing else does.
+  const uint8_t *end = bytes + size;
+  while ((bytes = memchr(bytes, '@', (size_t)(end - bytes)))) pieces++, bytes++;
+}
+
+static void fan(unsigned messages) {
+  char words[32];
+  snprintf(words, sizeof words, "fan %u", messages);
+  pieces = 0;
+  uint64_t wanted = (uint64_t)messages * count, start = now();
+  peer_send(&peers[0], 0x81, words, strlen(words));
+  while (pieces < wanted) {
+    serve(5000, count_pieces);
+    if (now() - start > 60000000000) fail("not everybody was told");
+  }
+  printf("fan %llu %.6f\n", (unsigned long long)wanted, (double)(now() - start) / 1e9);
+}
+
+static void echo(unsigned times) {
+  uint64_t *taken = calloc(times + 1, sizeof *taken);
+  char message[300];
+  memset(message, 'e', sizeof message);
+  Peer *peer = &peers[count - 1];
+  peer_block(peer, true);
+  for (unsigned number = 0; number < times; number++) {
+    uint64_t start = now(), before = peer->frames;
+    peer_send(peer, 0x81, message, sizeof message);
+    while (peer->frames == before)
+      if (peer_read(peer, buffer, sizeof buffer) < 0) fail("no echo");
+    taken[number] = now() - start;
+  }
+  peer_block(peer, false);
+  printf("echo %.1f %.1f\n", quantile(taken, times, 0.5), quantile(taken, times, 0.99));
+  free(taken);
+}
+
+static void idle(double seconds) {
+  uint64_t end = now() + (uint64_t)(seconds * 1e9), before = pings();
+  while (now() < end) serve(50, NULL);
+  printf("idle %llu\n", (unsigned long long)(pings() - before));
+}
+
+static uint64_t *delays;
+static size_t delivered, room;
+static void take_delays(const uint8_t *bytes, size_t size) {
+  const uint8_t *end = bytes + size;
+  uint64_t at = now();
+  // 22 bytes: "t=" and twenty digits. One that is cut by the read is left out.
+  while (bytes + 22 <= end && (bytes = memmem(bytes, (size_t)(end - bytes), "t=0", 3))) {
+    if (bytes + 22 > end) return;
+    char digits[21] = {0};
+    memcpy(digits, bytes + 2, 20);
+    if (delivered < room) delays[delivered++] = at - strtoull(digits, NULL, 10);
+    bytes += 22;
+  }
+}
+
+static void deliver(double rate, double seconds) {
+  double plan[2] = {rate, seconds};
+  uint64_t posted = (uint64_t)(rate * seconds);
+  room = posted * count;
+  delays = calloc(room + 1, sizeof *delays);
+  delivered = 0;
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, post_load, plan)) fail("thread");
+  // Reads that cut a message in two make the count a little less than all; so time ends it, too.
+  uint64_t end = now() + (uint64_t)((seconds + 2) * 1e9);
+  while (delivered < room && now() < end) serve(100, take_delays);
+  pthread_join(thread, NULL);
+  size_t found = delivered;
+  printf("delivered %zu %zu %.1f %.1f\n", found, room, quantile(delays, found, 0.5),
+         quantile(delays, found, 0.99));
+  free(delays);
+}
+
+static void obey(const char *line) {
+  unsigned number = 0;
+  double first = 0, second = 0;
+  if (sscanf(line, "open %u", &number) == 1) open_more(number);
+  else if (sscanf(line, "fan %u", &number) == 1) fan(number);
+  else if (sscanf(line, "echo %u", &number) == 1) echo(number);
+  else if (sscanf(line, "idle %lf", &first) == 1) idle(first);
+  else if (sscanf(line, "accept %lf %lf", &first, &second) == 2) accept_load((int)first, second);
+  else if (sscanf(line, "deliver %lf %lf", &first, &second) == 2) deliver(first, second);
+  else printf("failed: no such command: %s", line);
+  fflush(stdout);
+}
+
+int main(int words, char **word) {
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  struct rlimit limit = {200000, 200000};
+  setrlimit(RLIMIT_NOFILE, &limit);
+  for (int place = 1; place < words; place++) {
+    const char *name = word[place], *value = place + 1 < words ? word[place + 1] : "";
+    if (!strcmp(name, "--tls")) target.tls = true;
+    else if (!strcmp(name, "--resume")) target.resumes = true;
+    else if (!strcmp(name, "--deflate")) target.deflates = true;
+    else if (!strcmp(name, "--nats")) target.nats = true;
+    else if (!strcmp(name, "--json")) target.json = true;
+    else if (!strcmp(name, "--shops")) target.shops = atoi(value), place++;
+    else if (!strcmp(name, "--path")) target.path = value, place++;
+    else if (!strcmp(name, "--post")) target.postPath = value, place++;
+    else if (!strcmp(name, "--header")) target.header = value, place++;
+    else target.port = atoi(name);
+  }
+  poller = epoll_create1(0);
+  char line[256];
+  while (fgets(line, sizeof line, stdin)) obey(line);
+  return 0;
+}

@@ -1,0 +1,135 @@
+// Posting: over HTTP, or for NATS as acknowledged publications of JetStream over a WebSocket.
+#define _GNU_SOURCE
+#include "load.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+static atomic_ulong accepted;
+static uint64_t stop_at;
+
+/// A message of 200 bytes that holds the time; into a shop where there are shops.
+static int message(char *text, size_t size, int number) {
+  char pad[160], shop[32] = "bench";
+  memset(pad, 'r', sizeof pad - 1);
+  pad[sizeof pad - 1] = 0;
+  if (target.shops) snprintf(shop, sizeof shop, "bench%d", number % target.shops);
+  unsigned long long at = now();
+  if (!target.json) return snprintf(text, size, "t=%020llu;%s", at, pad);
+  return snprintf(text, size, "{\"shop_id\":\"%s\",\"message\":\"t=%020llu;%s\"}", shop, at, pad);
+}
+
+static int http_open(void) {
+  int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)target.port)};
+  address.sin_addr.s_addr = htonl(0x7F000001);
+  if (connect(fd, (void *)&address, sizeof address)) fail("connect of a poster");
+  return fd;
+}
+
+static void http_post(int fd, int number) {
+  char body[1024], text[4096];
+  int bytes = message(body, sizeof body, number);
+  int count = snprintf(
+      text, sizeof text, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n"
+      "Content-Type: %s\r\n%s%s\r\n%s", target.postPath, bytes,
+      target.json ? "application/json" : "text/plain", target.header,
+      *target.header ? "\r\n" : "", body);
+  if (send(fd, text, (size_t)count, MSG_NOSIGNAL) != count) fail("write of a poster");
+  size_t have = 0;
+  for (;;) {
+    long got = recv(fd, text + have, sizeof text - 1 - have, 0);
+    if (got <= 0) fail("answer to a poster");
+    have += (size_t)got;
+    text[have] = 0;
+    char *end = strstr(text, "\r\n\r\n"), *length = strcasestr(text, "content-length:");
+    if (!end) continue;
+    if (strncmp(text, "HTTP/1.1 2", 10)) {
+      printf("failed post: %.*s\n", (int)strcspn(text, "\r"), text);
+      exit(1);
+    }
+    size_t whole = (size_t)(end + 4 - text) + (length && length < end ? strtoul(length + 15, 0, 10) : 0);
+    if (have >= whole) return;
+  }
+}
+
+/// Publishes on a stream's subject and waits for the answer that says it is stored.
+static void nats_post(Peer *peer, bool waits) {
+  char body[1024], text[2048];
+  int bytes = message(body, sizeof body, 0);
+  int count = waits ? snprintf(text, sizeof text, "PUB bench inbox.%d %d\r\n%s\r\n", peer->fd, bytes, body)
+                    : snprintf(text, sizeof text, "PUB bench %d\r\n%s\r\n", bytes, body);
+  peer_send(peer, 0x82, text, (size_t)count);
+  uint8_t buffer[8192];
+  while (waits) {
+    long got = peer_read(peer, buffer, sizeof buffer);
+    if (got < 0) fail("answer to a publisher");
+    if (memmem(buffer, (size_t)got, "\"error\"", 7)) fail("a publication was refused");
+    if (memmem(buffer, (size_t)got, "\"seq\"", 5)) return;
+  }
+}
+
+static Peer nats_open(bool waits) {
+  Peer peer;
+  peer_open(&peer, 0, false);
+  char words[128];
+  snprintf(words, sizeof words, waits ? "CONNECT {\"verbose\":false}\r\nSUB inbox.%d 1\r\n"
+                                      : "CONNECT {\"verbose\":false}\r\n", peer.fd);
+  peer_send(&peer, 0x82, words, strlen(words));
+  return peer;
+}
+
+static void *poster(void *number) {
+  Peer peer;
+  int fd = -1;
+  if (target.nats) peer = nats_open(true);
+  else fd = http_open();
+  while (now() < stop_at) {
+    if (target.nats) nats_post(&peer, true);
+    else http_post(fd, (int)(intptr_t)number);
+    atomic_fetch_add(&accepted, 1);
+  }
+  return NULL;
+}
+
+void accept_load(int connections, double seconds) {
+  pthread_t *threads = calloc((size_t)connections, sizeof *threads);
+  uint64_t start = now();
+  accepted = 0;
+  stop_at = start + (uint64_t)(seconds * 1e9);
+  for (int place = 0; place < connections; place++) {
+    // What is opened one after the other does not fill the backlog.
+    if (pthread_create(&threads[place], NULL, poster, (void *)(intptr_t)place)) fail("thread");
+  }
+  for (int place = 0; place < connections; place++) pthread_join(threads[place], NULL);
+  free(threads);
+  printf("accepted %.1f\n", (double)accepted * 1e9 / (double)(now() - start));
+}
+
+void *post_load(void *rate_and_seconds) {
+  double *plan = rate_and_seconds;
+  Peer peer;
+  int fd = -1;
+  if (target.nats) peer = nats_open(false);
+  else fd = http_open();
+  uint64_t start = now(), count = (uint64_t)(plan[0] * plan[1]);
+  for (uint64_t number = 0; number < count; number++) {
+    uint64_t due = start + (uint64_t)((double)number * 1e9 / plan[0]), at = now();
+    if (due > at) {
+      struct timespec wait = {(time_t)((due - at) / 1000000000), (long)((due - at) % 1000000000)};
+      nanosleep(&wait, NULL);
+    }
+    if (target.nats) nats_post(&peer, false);
+    else http_post(fd, 0);
+  }
+  return NULL;
+}

@@ -1,0 +1,46 @@
+// Receives COUNT messages of a crowd server and tells the rate; or connects COUNT times.
+//
+//   receive.js URL COUNT [AUTHORITIES]            prints messages a second
+//   receive.js URL COUNT [AUTHORITIES] --connect  prints microseconds for one connect, the median
+'use strict';
+const fs = require('fs');
+const WebSocket = require('ws');
+
+const [url, wanted, ...rest] = process.argv.slice(2);
+const count = Number(wanted);
+const authorities = rest.find((word) => word !== '--connect');
+const options = { perMessageDeflate: false };
+if (authorities) options.ca = fs.readFileSync(authorities);
+
+function receive() {
+  const socket = new WebSocket(url, options);
+  let left = count;
+  let start;
+  socket.on('open', () => {
+    start = process.hrtime.bigint();
+    socket.send(`push ${count}`);
+  });
+  socket.on('message', () => {
+    left -= 1;
+    if (left > 0) return;
+    console.log(count / (Number(process.hrtime.bigint() - start) / 1e9));
+    process.exit(0);
+  });
+}
+
+async function connects() {
+  const times = [];
+  const kept = [];
+  for (let number = 0; number < count; number += 1) {
+    const start = process.hrtime.bigint();
+    const socket = new WebSocket(url, options);
+    kept.push(socket);
+    await new Promise((done, fail) => { socket.on('open', done); socket.on('error', fail); });
+    times.push(Number(process.hrtime.bigint() - start) / 1e3);
+  }
+  times.sort((left, right) => left - right);
+  console.log(times[Math.floor(times.length / 2)]);
+  process.exit(0);
+}
+
+if (rest.includes('--connect')) connects(); else receive();

@@ -1,0 +1,130 @@
+import ExportFiles
+import Foundation
+import HoldfastTestKit
+import LinkWire
+import Testing
+
+/// Plain files and zips as phones make them, and as they break.
+@Suite struct ExportFileTests {
+  private static let export = Array(
+    "<?xml version=\"1.0\"?>\n<HealthData locale=\"de\">\n</HealthData>\n".utf8)
+  private static let document = Array("<?xml version=\"1.0\"?>\n<ClinicalDocument/>".utf8)
+
+  @Test func `a plain file gives its bytes`() throws {
+    let scratch = try Scratch()
+    try scratch.write(Self.export, to: "x")
+    let file = try ExportFile(path: scratch("x"))
+    #expect(file.size == Self.export.count)
+    #expect(file.entry == nil)
+    #expect(try read(file, by: 7) == Self.export)
+  }
+
+  @Test(arguments: ["export.xml", "导出.xml", "экспорт.xml", "eksport.xml"])
+  func `the export in a zip is found by what it holds, whatever it is called`(
+    _ name: String
+  ) throws {
+    let scratch = try Scratch()
+    let zip = Zip([
+      ("apple_health_export/export_cda.xml", Self.document),
+      ("apple_health_export/\(name)", Self.export),
+    ])
+    try scratch.write(zip.bytes, to: "export.zip")
+    let file = try ExportFile(path: scratch("export.zip"))
+    #expect(file.entry == "apple_health_export/\(name)")
+    #expect(file.size == Self.export.count)
+    #expect(try read(file, by: 1_000) == Self.export)
+  }
+
+  @Test func `what is larger than its sniffed beginning comes whole`() throws {
+    let scratch = try Scratch()
+    let large = Self.export + (0..<100_000).map { UInt8($0 % 251) }
+    try scratch.write(Zip([("a.xml", large)]).bytes, to: "z")
+    #expect(try read(try ExportFile(path: scratch("z")), by: 4_097) == large)
+  }
+
+  @Test func `a zip without an export says how many files it holds`() throws {
+    let scratch = try Scratch()
+    try scratch.write(Zip([]).bytes, to: "empty")
+    try scratch.write(Zip([("a.xml", Self.document), ("b", [1])]).bytes, to: "other")
+    #expect(throws: ExportFileError.noExport(files: 0)) { try ExportFile(path: scratch("empty")) }
+    #expect(throws: ExportFileError.noExport(files: 2)) { try ExportFile(path: scratch("other")) }
+  }
+
+  @Test func `a zip whose end is missing or whose bytes changed fails as damaged`() throws {
+    let scratch = try Scratch()
+    let large = Self.export + (0..<100_000).map { UInt8($0 % 251) }
+    var changed = Zip([("a.xml", large)]).bytes
+    changed[5_000] ^= 0xFF
+    try scratch.write(changed, to: "changed")
+    let file = try ExportFile(path: scratch("changed"))
+    let error = #expect(throws: ExportFileError.self) { try read(file, by: 4_096) }
+    #expect(error?.description.hasPrefix("the zip is damaged: ") == true)
+    try scratch.write(changed.prefix(2_000), to: "cut")
+    #expect(throws: ExportFileError.self) {
+      try read(try ExportFile(path: scratch("cut")), by: 4_096)
+    }
+  }
+
+  @Test func `a missing file and a directory say so`() throws {
+    let scratch = try Scratch()
+    #expect(throws: ExportFileError.unreadable(reason: "No such file or directory")) {
+      try ExportFile(path: scratch("none"))
+    }
+    let error = #expect(throws: ExportFileError.self) { try ExportFile(path: scratch.path) }
+    #expect(error?.description.contains("it is a directory") == true)
+  }
+
+  private func read(_ file: ExportFile, by size: Int) throws -> [UInt8] {
+    var all: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: size)
+    while true {
+      let count = try file.read(into: &piece)
+      guard count > 0 else { return all }
+      all += piece[..<count]
+    }
+  }
+}
+
+/// A zip whose files are stored as they are (APPNOTE 6.3.10, sections 4.3.7, 4.3.12, 4.3.16).
+private struct Zip {
+  var bytes: [UInt8] = []
+
+  init(_ files: [(name: String, content: [UInt8])]) {
+    var directory: [UInt8] = []
+    for file in files {
+      let place = bytes.count
+      let name = Array(file.name.utf8)
+      // Version 2.0, names in UTF-8, stored, no time.
+      let common =
+        Self.two(20) + Self.two(0x0800) + Self.two(0) + Self.two(0) + Self.two(0x21)
+        + Self.four(Self.checksum(file.content)) + Self.four(UInt32(file.content.count))
+        + Self.four(UInt32(file.content.count)) + Self.two(UInt16(name.count)) + Self.two(0)
+      bytes += [0x50, 0x4B, 3, 4] + common + name + file.content
+      directory += [0x50, 0x4B, 1, 2] + Self.two(0x0314) + common + Self.two(0) + Self.two(0)
+      directory += Self.two(0) + Self.four(0o100644 << 16) + Self.four(UInt32(place)) + name
+    }
+    let count = Self.two(UInt16(files.count))
+    let end =
+      [0x50, 0x4B, 5, 6] + Self.two(0) + Self.two(0) + count + count
+      + Self.four(UInt32(directory.count)) + Self.four(UInt32(bytes.count)) + Self.two(0)
+    bytes += directory + end
+  }
+
+  private static func two(_ value: UInt16) -> [UInt8] {
+    [UInt8(truncatingIfNeeded: value), UInt8(truncatingIfNeeded: value >> 8)]
+  }
+
+  private static func four(_ value: UInt32) -> [UInt8] {
+    two(UInt16(truncatingIfNeeded: value)) + two(UInt16(truncatingIfNeeded: value >> 16))
+  }
+
+  /// CRC-32 of ISO 3309, bit by bit.
+  private static func checksum(_ bytes: [UInt8]) -> UInt32 {
+    var sum: UInt32 = .max
+    for byte in bytes {
+      sum ^= UInt32(byte)
+      for _ in 0..<8 { sum = sum & 1 == 1 ? sum >> 1 ^ 0xEDB8_8320 : sum >> 1 }
+    }
+    return ~sum
+  }
+}

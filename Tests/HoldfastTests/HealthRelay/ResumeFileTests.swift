@@ -1,0 +1,38 @@
+import HealthRelay
+import Holdfast
+import HoldfastTestKit
+import LinkWire
+import Testing
+
+@Suite struct `A resume token is kept` {
+  @Test func `for its owner only, the newest one, until it is taken away`() throws {
+    let scratch = try Scratch()
+    let file = ResumeFile(in: scratch.path)
+    #expect(try file.read() == nil)
+    try file.write(Secret("first"))
+    try file.write(Secret("second"))
+    #expect(try file.read() == Secret("second"))
+    #expect(try scratch.mode(of: "resume") == 0o600)
+    try file.write(nil)
+    try file.write(nil)
+    #expect(try file.read() == nil)
+  }
+
+  @Test func `one that others can read is refused`() async throws {
+    let scratch = try Scratch()
+    let file = ResumeFile(in: scratch.path)
+    try file.write(Secret("token-of-mine"))
+    try await Shell.run(["chmod", "644", file.path])
+    do {
+      _ = try file.read()
+      Issue.record("it was read")
+    } catch {
+      #expect(!"\(error)".contains("token-of-mine"))
+    }
+  }
+
+  @Test func `a directory that is not there is told`() throws {
+    let file = ResumeFile(in: "/nonexistent")
+    #expect(throws: StoreFailure.self) { try file.write(Secret("x")) }
+  }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import HoldfastTestKit
+import LinkProtocols
+import LinkWire
+import ServerSockets
+import Synchronization
+
+/// A scripted backend for one phone, over real sockets: the test says what it does.
+final class RelayPeer: Sendable {
+  /// How it meets the next phone.
+  enum Welcome: Sendable {
+    /// Accepts it, and sends this as the first message.
+    case say(BackendMessage)
+    /// Accepts it and says nothing.
+    case silence
+    /// Refuses the upgrade.
+    case refuse(status: Int)
+  }
+
+  /// What a phone did.
+  enum Event: Sendable, Equatable {
+    /// It came, with these of its headers.
+    case came(device: String?, resume: String?)
+    case said(PhoneMessage)
+    case left(SocketEnding)
+  }
+
+  /// What phones did, one after the other.
+  let events = Mailbox<Event>()
+  let port: UInt16
+  private let server: SocketServer<Handler>
+  private let welcome: Holder
+
+  var url: String { "http://127.0.0.1:\(port)" }
+
+  init(_ welcome: Welcome) async throws {
+    var configuration = SocketServerConfiguration()
+    configuration.webSocket = WebSocketLimits(maxMessageBytes: 1 << 20, oversize: .close)
+    let holder = Holder(welcome)
+    self.welcome = holder
+    server = try SocketServer(
+      configuration, handler: Handler(welcome: holder, events: events))
+    let bound = try BoundPort(configuration)
+    port = bound.number
+    try await server.start(on: bound)
+  }
+
+  /// Meets the next phones so.
+  func meet(_ next: Welcome) { welcome.next.withLock { $0 = next } }
+
+  /// Says something to the phone that is there.
+  func say(_ message: BackendMessage) { say(message.bytes) }
+
+  /// Says any text.
+  func say(_ text: [UInt8]) {
+    server.inject { handler, hub in
+      if let phone = handler.phone { hub.send(text: text, to: phone) }
+    }
+  }
+
+  /// Ends the connection of the phone that is there, without a word.
+  func drop() {
+    server.inject { handler, hub in
+      if let phone = handler.phone { hub.drop(phone) }
+    }
+  }
+
+  /// Closes it with a code.
+  func close(code: UInt16) {
+    server.inject { handler, hub in
+      if let phone = handler.phone { hub.close(phone, code: code, reason: "") }
+    }
+  }
+
+  func stop() async { await server.stop() }
+
+  /// The next event that is picked; others are passed over.
+  func next<Found: Sendable>(_ pick: (Event) -> Found?) async throws -> Found {
+    while let event = await events.next() {
+      if let found = pick(event) { return found }
+    }
+    throw CancellationError()
+  }
+
+  /// What the next phone shows when it comes.
+  func came() async throws -> String? {
+    try await next { if case .came(_, let resume) = $0 { .some(resume) } else { nil } }
+  }
+
+  /// The next message of the phone.
+  func said() async throws -> PhoneMessage {
+    try await next { if case .said(let message) = $0 { message } else { nil } }
+  }
+
+  /// How the phone's connection ended.
+  func left() async throws -> SocketEnding {
+    try await next { if case .left(let ending) = $0 { ending } else { nil } }
+  }
+
+  private final class Holder: Sendable {
+    let next: Mutex<Welcome>
+
+    init(_ welcome: Welcome) { next = Mutex(welcome) }
+  }
+
+  private struct Handler: SocketHandler {
+    let welcome: Holder
+    let events: Mailbox<Event>
+    var phone: ConnectionID?
+
+    mutating func handle(_ event: ServerSockets.SocketEvent, on hub: SocketHub) {
+      switch event {
+      case .upgrade(let id, let head):
+        events.put(.came(device: head["holdfast-device"], resume: head["holdfast-resume"]))
+        switch welcome.next.withLock({ $0 }) {
+        case .say, .silence: hub.accept(id)
+        case .refuse(let status): hub.respond(to: id, status: status, headers: [], body: [])
+        }
+      case .opened(let id):
+        phone = id
+        if case .say(let message) = welcome.next.withLock({ $0 }) {
+          hub.send(text: message.bytes, to: id)
+        }
+      case .text(_, let bytes):
+        if let message = try? PhoneMessage.read(bytes) { events.put(.said(message)) }
+      case .closed(let id, let ending):
+        if phone == id { phone = nil }
+        events.put(.left(ending))
+      case .request(let id, _, _): hub.respond(to: id, status: 404, headers: [], body: [])
+      case .abandoned, .heard, .binary, .pong, .overflow, .drained, .starved, .crowded, .woke:
+        break
+      }
+    }
+  }
+}
+
+extension HTTPRequestHead {
+  fileprivate subscript(name: String) -> String? {
+    headers.first { $0.name == name }?.value
+  }
+}

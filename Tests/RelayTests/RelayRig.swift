@@ -1,0 +1,112 @@
+import Foundation
+import HealthRelay
+import Holdfast
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Synchronization
+
+/// A relay on real sockets, what it stands on, and what it told.
+struct RelayRig {
+  let relay: Relay
+  let store: MemoryHealthStore
+  let notifier = RecordedNotifier()
+  let lifecycle = FakeLifecycle()
+  let reachability = FakeReachability()
+  /// Its updates, in order.
+  let updates = Mailbox<RelayUpdate>()
+  /// What answers held, as its watcher was shown.
+  let watched = Mailbox<HealthObject>()
+
+  /// As quick as the policy allows, so that a test takes no minute.
+  static let quick = [
+    ("retry.first", "100ms,100ms"), ("retry.reconnect", "100ms,100ms"),
+    ("establish.openTimeout", "500ms"), ("establish.timeout", "500ms"), ("retry.spread", "1ms"),
+  ]
+
+  init(
+    _ server: String, profile: RelayProfile = .service, journal: String? = nil,
+    store: MemoryHealthStore = MemoryHealthStore(), _ changes: [(String, String)] = []
+  ) async throws {
+    self.store = store
+    var configuration = RelayConfiguration(
+      server: server, device: UUID128(high: 1, low: 2), zone: .utc, profile: profile,
+      journal: journal)
+    configuration.settings.policy = try configuration.settings.policy.setting(
+      (Self.quick + changes).map { (key: $0.0, value: $0.1) })
+    configuration.watch = { [watched] in watched.put($1) }
+    relay = try await Relay(
+      configuration,
+      environment: RelayEnvironment(
+        network: try Platform.network(), store: store, notifier: notifier,
+        reachability: reachability, lifecycle: lifecycle))
+    Task { [relay, updates] in
+      for await update in relay { updates.put(update) }
+      updates.close()
+    }
+  }
+
+  /// Waits for a state, passing over everything else.
+  @discardableResult
+  func state(_ state: RelayStatus.State) async throws -> RelayStatus {
+    try await next {
+      if case .status(let status) = $0, status.state == state { status } else { nil }
+    }
+  }
+
+  /// Waits for the end of a question.
+  func receipt() async throws -> RelayReceipt {
+    try await next { if case .ended(let receipt) = $0 { receipt } else { nil } }
+  }
+
+  func next<Found: Sendable>(_ pick: (RelayUpdate) -> Found?) async throws -> Found {
+    while let update = await updates.next() {
+      if let found = pick(update) { return found }
+    }
+    throw CancellationError()
+  }
+
+  /// Steps of one day, so many samples of 10 steps.
+  func addSteps(_ count: Int) async throws {
+    guard case .instant(let day, _)? = HealthTime("2020-05-04T00:00:00Z") else { return }
+    let samples = (0..<count).map { number in
+      let start = day.advanced(by: .seconds(Int64(number)))
+      return HealthSample(
+        type: "HKQuantityTypeIdentifierStepCount", value: .quantity(10), unit: "count",
+        start: start, end: start.advanced(by: .seconds(1)), source: "phone")
+    }
+    try await store.add(samples)
+  }
+}
+
+/// Writes down what is shown.
+final class RecordedNotifier: Notifier {
+  let shown = Mailbox<HostNotification?>()
+
+  func show(_ notification: HostNotification) async -> Bool { shown.put(notification) }
+  func remove() async { shown.put(nil) }
+}
+
+extension BackendMessage {
+  static func code(
+    _ word: String = "harbour", resume: String? = "token-of-resumption", resumed: Bool = false
+  ) -> BackendMessage {
+    .connectionCode(
+      ConnectionCode(
+        code: "123456", word: word, message: "", expiresIn: .seconds(600), resumeToken: resume,
+        resumed: resumed, acceptsParts: true))
+  }
+
+  static func steps(_ id: String, groupBy: HealthGrouping? = nil) -> BackendMessage {
+    guard let id = RelayRequestID(id), let start = HealthTime("2020-05-04T00:00:00Z"),
+      let end = HealthTime("2020-05-05T00:00:00Z")
+    else { preconditionFailure("both are times") }
+    return .question(
+      id,
+      .healthData(
+        HealthDataQuery(
+          valueType: .steps, start: start, end: end, groupBy: groupBy,
+          statistic: groupBy.map { _ in .sum })))
+  }
+}

@@ -1,0 +1,229 @@
+import Foundation
+import HealthRelay
+import Holdfast
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import ServerSockets
+import Testing
+
+/// A whole relay over real sockets, against a backend that does what the test says.
+@Suite(.timeLimit(.minutes(1))) struct RelaySocketTests {
+  @Test func `server down at start: two retries, one error, and start works again`() async throws {
+    let peer = try await RelayPeer(.say(.code()))
+    await peer.stop()
+    let rig = try await RelayRig(peer.url)
+    rig.relay.start()
+    try await rig.state(.starting)
+    let problem = try await rig.next { if case .problem(let it, _) = $0 { it } else { nil } }
+    #expect(problem == .connection(.refused))
+    #expect(try await rig.state(.error).reason == .exhausted(.refused))
+    rig.relay.start()
+    try await rig.state(.starting)
+    await rig.relay.close()
+  }
+
+  @Test func `an active session drops, and after two retries it is an error`() async throws {
+    let peer = try await RelayPeer(.say(.code()))
+    let rig = try await RelayRig(peer.url)
+    rig.relay.start()
+    try await rig.state(.running)
+    peer.meet(.refuse(status: 503))
+    peer.drop()
+    try await rig.state(.reconnecting)
+    let status = try await rig.state(.error)
+    let refusal = LinkFailure.http(status: 503, retryAfter: nil, detail: "Service Unavailable")
+    #expect(status.reason == .exhausted(refusal))
+    let tokens = [try await peer.came(), try await peer.came(), try await peer.came()]
+    #expect(tokens == [nil, "token-of-resumption", "token-of-resumption"])
+    await rig.relay.close()
+    await peer.stop()
+  }
+
+  @Test func `idle it goes by itself, and its notification with it`() async throws {
+    let peer = try await RelayPeer(.say(.code()))
+    let rig = try await RelayRig(peer.url, [("liveness.idle", "1s idle")])
+    rig.relay.start()
+    try await rig.state(.running)
+    #expect(try await rig.state(.idle).reason == .ended(.idle))
+    #expect(try await peer.left() == .peerClosed(code: 1000, reason: ""))
+    await rig.relay.close()
+    // Those that nobody looked at in between may have been left out.
+    let shown = rig.notifier.shown.takeAll()
+    #expect(shown.first != .some(nil))
+    #expect(shown.last == .some(nil))
+    await peer.stop()
+  }
+
+  @Test func `in background it closes and does not come back`() async throws {
+    let peer = try await RelayPeer(.say(.code()))
+    let rig = try await RelayRig(peer.url, profile: .foreground)
+    rig.relay.start()
+    try await rig.state(.running)
+    rig.lifecycle.tell(.background)
+    #expect(try await rig.state(.idle).reason == .ended(.background))
+    #expect(try await peer.left() == .peerClosed(code: 1001, reason: ""))
+    // A command, so that it comes before the start.
+    rig.relay.turn(.foreground)
+    rig.relay.start()
+    try await rig.state(.starting)
+    #expect(try await peer.came() == "token-of-resumption")
+    #expect(rig.notifier.shown.takeAll() == [])
+    await rig.relay.close()
+    await peer.stop()
+  }
+
+  @Test func `an open socket without a code is no connection`() async throws {
+    let peer = try await RelayPeer(.silence)
+    let rig = try await RelayRig(peer.url)
+    rig.relay.start()
+    #expect(try await rig.state(.error).reason == .exhausted(.timeout(.establish)))
+    #expect(rig.updates.takeAll().contains { if case .pair = $0 { true } else { false } } == false)
+    await rig.relay.close()
+    await peer.stop()
+  }
+
+  @Test func `questions are answered in order, with their ids`() async throws {
+    let peer = try await RelayPeer(.say(.code()))
+    let rig = try await RelayRig(peer.url)
+    try await rig.addSteps(3)
+    rig.relay.start()
+    let pair = try await rig.next { if case .pair(let pair) = $0 { pair } else { nil } }
+    #expect(pair.word.text == "harbour")
+    #expect(pair.code.text == "123456")
+    for id in ["a", "b"] { peer.say(.steps(id)) }
+    peer.say(.steps("c", groupBy: .day))
+    let answers = [try await peer.said(), try await peer.said(), try await peer.said()]
+    #expect(answers.map(\.id?.text) == ["a", "b", "c"])
+    let first = try await rig.receipt()
+    #expect(first.outcome == .answered(points: 3, isTruncated: false))
+    _ = try await rig.receipt()
+    #expect(try await rig.receipt().outcome == .answered(points: 1, isTruncated: false))
+    #expect(rig.watched.takeAll().count == 3)
+    await rig.relay.close()
+    #expect(try await peer.left() == .peerClosed(code: 1000, reason: ""))
+    await peer.stop()
+  }
+
+  @Test func `what is not understood is answered with its id, and survived`() async throws {
+    let peer = try await RelayPeer(.say(.code()))
+    let rig = try await RelayRig(peer.url)
+    rig.relay.start()
+    try await rig.state(.running)
+    peer.say(Array(#"{"type":"weather_request","request_id":"w"}"#.utf8))
+    peer.say(Array(#"{"type":"health_data_request","requestId":"x","payload":{}}"#.utf8))
+    peer.say(Array("no JSON".utf8))
+    peer.say(.steps("a"))
+    guard case .failure(let unknown, _) = try await peer.said(),
+      case .healthData(let wrong, let object) = try await peer.said(),
+      case .failure(nil, _) = try await peer.said()
+    else {
+      Issue.record("other answers")
+      return
+    }
+    #expect(unknown?.text == "w")
+    #expect(wrong.text == "x")
+    #expect(object.succeeded == false)
+    #expect(try await peer.said().id?.text == "a")
+    await rig.relay.close()
+    await peer.stop()
+  }
+
+  @Test func `a long answer comes in parts that make the whole`() async throws {
+    let peer = try await RelayPeer(.say(.code()))
+    let rig = try await RelayRig(peer.url)
+    try await rig.addSteps(5_000)
+    rig.relay.start()
+    try await rig.state(.running)
+    peer.say(.steps("long"))
+    var assembly = HealthAssembly()
+    var whole: HealthObject?
+    var parts = 0
+    while whole == nil, case .part(let id, let part) = try await peer.said() {
+      parts += 1
+      whole = try assembly.take(part, of: id)
+    }
+    #expect(parts > 2)
+    #expect(whole == rig.watched.takeAll().first)
+    #expect(try await rig.receipt().outcome == .answered(points: 5_000, isTruncated: false))
+    await rig.relay.close()
+    await peer.stop()
+  }
+
+  @Test func `a question whose answer was cut off is answered on the resumed session`()
+    async throws
+  {
+    let peer = try await RelayPeer(.say(.code()))
+    let rig = try await RelayRig(peer.url)
+    try await rig.addSteps(5_000)
+    rig.relay.start()
+    try await rig.state(.running)
+    peer.say(.steps("long"))
+    _ = try await peer.said()
+    peer.meet(.say(.code("meadow", resumed: true)))
+    peer.drop()
+    try await rig.state(.running)
+    #expect(try await rig.receipt().outcome == .answered(points: 5_000, isTruncated: false))
+    await rig.relay.close()
+    await peer.stop()
+  }
+
+  @Test func `a store that fails is an honest answer and a problem for the user`() async throws {
+    let peer = try await RelayPeer(.say(.code()))
+    let rig = try await RelayRig(peer.url)
+    await rig.store.failNext(with: .locked(detail: "elsewhere"))
+    rig.relay.start()
+    try await rig.state(.running)
+    peer.say(.steps("a"))
+    guard case .healthData(_, let object) = try await peer.said() else {
+      Issue.record("another answer")
+      return
+    }
+    #expect(object.succeeded == false)
+    let problem = try await rig.next { if case .problem(let it, _) = $0 { it } else { nil } }
+    guard case .unreadable = problem else {
+      Issue.record("another problem: \(problem)")
+      return
+    }
+    await rig.relay.close()
+    await peer.stop()
+  }
+
+  @Test func `a phone whose place was taken says so and stays away`() async throws {
+    let peer = try await RelayPeer(.say(.code()))
+    let rig = try await RelayRig(peer.url)
+    rig.relay.start()
+    try await rig.state(.running)
+    peer.close(code: 4409)
+    #expect(try await rig.state(.error).reason == .failure(.closed(code: 4409, reason: "")))
+    await rig.relay.close()
+    await peer.stop()
+  }
+
+  @Test func `a journal replays, and holds neither codes nor tokens nor health data`() async throws
+  {
+    let path = NSTemporaryDirectory() + "holdfast-\(UUID().uuidString).jsonl"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let peer = try await RelayPeer(.say(.code()))
+    let rig = try await RelayRig(peer.url, journal: path)
+    try await rig.addSteps(3)
+    rig.relay.start()
+    try await rig.state(.running)
+    peer.say(.steps("a"))
+    _ = try await rig.receipt()
+    peer.meet(.say(.code("meadow", resumed: true)))
+    peer.drop()
+    try await rig.state(.running)
+    await rig.relay.close()
+    await peer.stop()
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    #expect(text.contains("STEPS"))
+    for secret in ["harbour", "meadow", "123456", "token-of-resumption"] {
+      #expect(!text.contains(secret))
+    }
+    let result = try Replay<RelayModel>.run(journal: path) { header in try RelayModel(header) }
+    #expect(result.steps > 5)
+    #expect(result.diverged == 0)
+  }
+}

@@ -1,0 +1,198 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// The end of a relay, and its next life from what was kept.
+struct RelayLifeTests {
+  private let phone = RelayStage.phone(1)
+  private let one = ConnectionID(1)
+
+  private func kept(leftAt: Timestamp? = RelayStage.dawn, push: PushAddress? = nil) -> RelayKept {
+    RelayKept(
+      phones: [
+        KeptPhone(
+          id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume-1"),
+          push: push, leftAt: leftAt)
+      ],
+      accesses: [access(expiresAt: .seconds(7_200))],
+      questions: [question()])
+  }
+
+  private func access(expiresAt: Duration) -> KeptAccess {
+    KeptAccess(
+      token: RelayStage.hash("token-1"), phone: phone,
+      expiresAt: RelayStage.dawn.advanced(by: expiresAt))
+  }
+
+  private func question() -> KeptQuestion {
+    KeptQuestion(
+      id: RelayStage.request("old-1"), phone: phone, asker: RelayStage.hash("token-1"),
+      question: RelayStage.question(), deadline: RelayStage.dawn.advanced(by: .seconds(45)))
+  }
+
+  private func restored(_ kept: RelayKept, after time: Duration = .zero) -> (
+    Relayed, [Relayed.Effect]
+  ) {
+    var relay = Relayed(life: "b")
+    relay.pass(time)
+    let effects = relay.take(.restored(kept, wall: relay.wall))
+    return (relay, effects)
+  }
+
+  @Test func `after a restart a phone resumes and its assistants need not log in again`() {
+    var (relay, effects) = restored(kept())
+    #expect(effects == [])
+    #expect(relay.open(1, resume: "resume-1").unstored == [.accept(one), .mint(.pair(phone))])
+    _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    #expect(
+      relay.question(2).1
+        == [.send(one, .question(RelayStage.request("b-2"), RelayStage.question(2)))])
+  }
+
+  @Test func `a question of before is asked when its asker asks it again, under its old id`() {
+    var (relay, _) = restored(kept())
+    _ = relay.open(1, resume: "resume-1")
+    let greeted = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    #expect(greeted.count == 1)
+    relay.pass(.seconds(5))
+    let (id, effects) = relay.question()
+    #expect(
+      effects.unstored
+        == [.send(one, .question(RelayStage.request("old-1"), RelayStage.question()))])
+    let object = RelayStage.object("1")
+    let answered = relay.said(1, .healthData(RelayStage.request("old-1"), object))
+    #expect(answered.unstored == [.answer(id, .data(object))])
+    #expect(answered.changes == [.endQuestion(RelayStage.request("old-1"))])
+  }
+
+  @Test func `it is no one else's, and forgotten at its deadline`() {
+    var (relay, _) = restored(kept())
+    let (lease, none) = relay.pull(.lease(LeaseOrder(max: 5)))
+    #expect(
+      none.unstored
+        == [
+          .respond(
+            lease, .leased(LeasedQuestions(questions: [], expiresIn: .seconds(25))))
+        ])
+    #expect(relay.question(7).1.unstored == [])
+    let effects = relay.tick(at: .second(45))
+    #expect(effects.changes.first == .endQuestion(RelayStage.request("old-1")))
+    #expect(effects.unstored.count == 1)
+  }
+
+  @Test func `a phone that was connected when the process ended has gone just now`() {
+    var (relay, effects) = restored(kept(leftAt: nil), after: .seconds(30))
+    #expect(effects.changes.count == 1)
+    #expect(relay.tick(at: .second(629.999)).changes.last != .endPhone(phone))
+    #expect(relay.tick(at: .second(630)).changes == [.endPhone(phone)])
+  }
+
+  @Test func `what is over meanwhile is forgotten`() {
+    var (relay, effects) = restored(kept(), after: .seconds(10_800))
+    #expect(
+      effects.changes == [
+        .endAccess(RelayStage.hash("token-1")), .endQuestion(RelayStage.request("old-1")),
+      ])
+    #expect(relay.server.deadline == .second(600))
+    #expect(relay.tick(at: .second(10_800)).changes == [.endPhone(phone)])
+    #expect(relay.question().1 == [.answer(AskID(1), .refused(.notSignedIn))])
+  }
+
+  @Test func `an access to a phone that is no more says so`() {
+    var (relay, _) = restored(RelayKept(accesses: [access(expiresAt: .seconds(100))]))
+    relay.pass(.seconds(3))
+    let (id, effects) = relay.question()
+    #expect(effects == [.answer(id, .refused(.phoneAway(since: .seconds(3), .pairAgain)))])
+  }
+
+  @Test func `a wall clock that stepped back cuts nobody off`() {
+    var relay = Relayed(life: "b")
+    var old = kept(leftAt: RelayStage.dawn.advanced(by: .seconds(5_000)))
+    old.questions = []
+    #expect(relay.take(.restored(old, wall: relay.wall)) == [])
+    #expect(relay.server.deadline == .second(600))
+  }
+
+  @Test func `what the store fails to forget is said again until it does`() {
+    var relay = Relayed()
+    relay.phone(1)
+    _ = relay.gone(1)
+    let over = relay.tick(at: .second(600))
+    #expect(over.changes == [.endPhone(phone)])
+    #expect(relay.settle(over, failure: .full(detail: "disk")) == [])
+    #expect(relay.tick(at: .second(604.999)) == [])
+    let again = relay.tick(at: .second(605))
+    #expect(again.changes == [.endPhone(phone)])
+    #expect(relay.settle(again) == [])
+    #expect(relay.server.deadline == nil)
+  }
+
+  // MARK: The end
+
+  @Test func `an idle relay closes its phones at once and is finished when they have gone`() {
+    var relay = Relayed()
+    relay.phone(1)
+    #expect(
+      relay.take(.drain(within: .seconds(5)))
+        == [.close(one, .draining(within: .seconds(5)))])
+    let gone = relay.gone(1, code: 1001)
+    #expect(gone.unstored == [])
+    #expect(relay.settle(gone) == [.finished])
+  }
+
+  @Test func `open questions get a second, then an honest end`() {
+    var relay = Relayed()
+    relay.phone(1)
+    relay.login(1)
+    let (id, _) = relay.question()
+    #expect(relay.take(.drain(within: .seconds(5))) == [])
+    let (late, refused) = relay.question()
+    #expect(refused == [.answer(late, .refused(.stopping(retryAfter: .seconds(2))))])
+    #expect(
+      relay.open(2, device: 2)
+        == [.refuse(ConnectionID(2), Answer.error(503, "draining", retryAfter: .seconds(2)))])
+    let (pull, busy) = relay.pull(.lease(LeaseOrder(max: 1)))
+    #expect(busy == [.respond(pull, .refused(.busy(retryAfter: .seconds(2))))])
+    #expect(
+      relay.tick(at: .second(1)) == [
+        .answer(id, .refused(.stopping(retryAfter: .seconds(5)))),
+        .send(one, .cancel(RelayStage.request("a-1"))),
+        .close(one, .draining(within: .seconds(5))),
+      ])
+  }
+
+  @Test func `who does not go is cut, and a store that does not answer is not waited for`() {
+    var relay = Relayed { $0.closeWait = .seconds(100) }
+    relay.phone(1)
+    _ = relay.pull(.push(.hook("x")))
+    _ = relay.take(.drain(within: .seconds(5)))
+    #expect(
+      relay.tick(at: .second(10)) == [
+        .drop(one), .respond(RequestID(1), .refused(.busy(retryAfter: .seconds(2)))),
+        .finished,
+      ])
+    #expect(relay.gone(1) == [])
+    #expect(relay.server.deadline == nil || relay.server.deadline == .second(600))
+  }
+
+  @Test func `nothing to do is finished at once`() {
+    var relay = Relayed()
+    #expect(relay.take(.drain(within: .zero)) == [.finished])
+    #expect(!relay.server.health.isServing)
+  }
+
+  @Test func `metrics and health tell how it is, and no secret`() {
+    var relay = Relayed()
+    relay.phone(1)
+    relay.login(1)
+    _ = relay.question()
+    let text = relay.server.metricsText
+    #expect(text.contains("holdfast_relay_phones 1\n"))
+    #expect(text.contains("holdfast_relay_questions 1\n"))
+    #expect(text.contains(#"holdfast_relay_calls_total{outcome="logged_in"} 1"#))
+    #expect(!text.contains("token") && !text.contains("anchor"))
+    let health = String(decoding: relay.server.health.bytes, as: UTF8.self)
+    #expect(health == #"{"status":"ok","phones":1,"questions":1}"#)
+  }
+}

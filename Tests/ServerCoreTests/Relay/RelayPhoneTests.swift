@@ -1,0 +1,234 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// A phone that goes, comes back, is replaced or falls silent.
+struct RelayPhoneTests {
+  private let one = ConnectionID(1)
+  private let two = ConnectionID(2)
+  private let phone = RelayStage.phone(1)
+
+  private func paired() -> Relayed {
+    var relay = Relayed()
+    relay.phone(1)
+    relay.login(1)
+    _ = relay.take(.minted(.pair(phone, RelayStage.pair(2))))
+    return relay
+  }
+
+  private func kept(push: PushAddress? = nil, leftAt: Timestamp? = nil) -> KeptPhone {
+    KeptPhone(
+      id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume-1"), push: push,
+      leftAt: leftAt)
+  }
+
+  @Test func `a phone that resumes keeps its pairings and the pair that it shows`() {
+    var relay = paired()
+    relay.pass(.seconds(20))
+    let left = relay.gone(1)
+    #expect(left.unstored == [])
+    #expect(left.changes == [.phone(kept(leftAt: relay.wall))])
+    relay.pass(.seconds(30))
+    let back = relay.open(2, resume: "resume-1")
+    #expect(
+      back.unstored == [
+        .accept(two),
+        .send(
+          two, RelayStage.code(RelayStage.pair(2), expiresIn: .seconds(550), resumed: true)),
+      ])
+    #expect(back.changes == [.phone(kept())])
+    #expect(
+      relay.question().1
+        == [.send(two, .question(RelayStage.request("a-1"), RelayStage.question()))])
+  }
+
+  @Test func `it shows a fresh pair when the old one was used or has expired meanwhile`() {
+    var relay = paired()
+    _ = relay.gone(1)
+    relay.login(2, token: "token-2")
+    #expect(relay.open(2, resume: "resume-1").unstored == [.accept(two), .mint(.pair(phone))])
+    #expect(
+      relay.take(.minted(.pair(phone, RelayStage.pair(3))))
+        == [.send(two, RelayStage.code(RelayStage.pair(3), resumed: true))])
+  }
+
+  @Test func `a question that was under way is asked again with the same id`() {
+    var relay = paired()
+    let (id, asked) = relay.question()
+    let left = relay.gone(1)
+    let question = KeptQuestion(
+      id: RelayStage.request("a-1"), phone: phone, asker: RelayStage.hash("token-1"),
+      question: RelayStage.question(), deadline: relay.wall.advanced(by: .seconds(45)))
+    #expect(left.unstored == [])
+    #expect(left.changes == [.phone(kept(leftAt: relay.wall)), .question(question)])
+    relay.pass(.seconds(44))
+    let back = relay.open(2, resume: "resume-1")
+    #expect(
+      back.unstored.last == .send(two, .question(RelayStage.request("a-1"), RelayStage.question())))
+    #expect(asked.count == 1)
+    let object = RelayStage.object("1")
+    let answered = relay.said(2, .healthData(RelayStage.request("a-1"), object))
+    #expect(answered.unstored == [.answer(id, .data(object))])
+    #expect(answered.changes == [.endQuestion(RelayStage.request("a-1"))])
+  }
+
+  @Test func `unless its deadline has passed`() {
+    var relay = paired()
+    let (id, _) = relay.question()
+    relay.pass(.seconds(5))
+    _ = relay.gone(1)
+    let late = relay.tick(at: .second(45))
+    #expect(
+      late.unstored
+        == [.answer(id, .refused(.phoneAway(since: .seconds(40), .mayReturn)))])
+    #expect(relay.open(2, resume: "resume-1").unstored.count == 2)
+  }
+
+  @Test func `a question in line waits for a phone within its grace`() {
+    var relay = paired()
+    _ = relay.gone(1)
+    let (id, effects) = relay.question()
+    #expect(effects.unstored == [])
+    #expect(effects.changes.count == 1)
+    #expect(
+      relay.tick(at: .second(45)).unstored
+        == [.answer(id, .refused(.phoneAway(since: .seconds(45), .mayReturn)))])
+  }
+
+  @Test(arguments: [(599.999, true), (600, false)])
+  func `its grace is ten minutes`(seconds: Double, resumes: Bool) {
+    var relay = paired()
+    _ = relay.gone(1)
+    let over = relay.tick(at: .second(seconds))
+    #expect(over.changes == (resumes ? [] : [.endPhone(phone)]))
+    let back = relay.open(2, resume: "resume-1")
+    #expect(back.contains(.mint(.phone(two))) == !resumes)
+    let (id, effects) = relay.question()
+    #expect(
+      effects.contains(.answer(id, .refused(.phoneAway(since: .seconds(600), .pairAgain))))
+        == !resumes)
+  }
+
+  @Test func `a plain phone cannot come back: who asks it is told so at once`() {
+    var relay = Relayed()
+    relay.phone(1, plain: true)
+    relay.login(1)
+    let (open, _) = relay.question()
+    let gone = relay.gone(1)
+    #expect(gone == [.answer(open, .refused(.phoneAway(since: .zero, .pairAgain)))])
+    relay.pass(.seconds(3))
+    let (id, effects) = relay.question()
+    #expect(effects == [.answer(id, .refused(.phoneAway(since: .seconds(3), .pairAgain)))])
+  }
+
+  @Test func `the second connection of a phone closes the first`() {
+    var relay = paired()
+    let (id, _) = relay.question()
+    let back = relay.open(2, resume: "resume-1")
+    #expect(
+      back.unstored == [
+        .accept(two), .close(one, .replaced),
+        .send(two, RelayStage.code(RelayStage.pair(2), resumed: true)),
+        .send(two, .question(RelayStage.request("a-1"), RelayStage.question())),
+      ])
+    #expect(relay.said(1, .healthData(RelayStage.request("a-1"), RelayStage.object("1"))) == [])
+    #expect(relay.gone(1, code: 4409) == [])
+    let object = RelayStage.object("2")
+    #expect(
+      relay.said(2, .healthData(RelayStage.request("a-1"), object)) == [.answer(id, .data(object))])
+  }
+
+  @Test func `the same device without its token ends the first pairing`() {
+    var relay = paired()
+    let (id, _) = relay.question()
+    _ = relay.open(2)
+    let replaced = relay.take(
+      .minted(.phone(two, RelayStage.phone(2), RelayStage.secret("r2"), RelayStage.pair(9))))
+    #expect(
+      replaced.unstored
+        == [.close(one, .replaced), .answer(id, .refused(.phoneReplaced))])
+    #expect(replaced.changes.first == .endPhone(phone))
+    #expect(
+      relay.settle(replaced).last == .send(two, RelayStage.code(RelayStage.pair(9), token: "r2")))
+    let (next, effects) = relay.question()
+    #expect(effects == [.answer(next, .refused(.phoneReplaced))])
+    #expect(
+      relay.open(3, resume: "resume-1").unstored == [
+        .accept(ConnectionID(3)), .mint(.phone(ConnectionID(3))),
+      ])
+  }
+
+  @Test(arguments: [("resume-1", nil), ("resume-1", 2), ("other", 1)] as [(String, UInt64?)])
+  func `a token brings back nothing but its own device`(token: String, device: UInt64?) {
+    var relay = paired()
+    _ = relay.gone(1)
+    #expect(
+      relay.open(2, device: device, resume: token) == [.accept(two), .mint(.phone(two))])
+  }
+
+  @Test func `a phone that leaves before it is told its token is forgotten`() {
+    var relay = Relayed()
+    _ = relay.open(1)
+    let minted = relay.take(
+      .minted(.phone(one, phone, RelayStage.secret("resume-1"), RelayStage.pair(1))))
+    #expect(relay.gone(1).changes == [.endPhone(phone)])
+    #expect(relay.settle(minted) == [])
+    #expect(relay.open(2, resume: "resume-1").contains(.mint(.phone(two))))
+  }
+
+  @Test func `a message that is too long ends its question, not one connection after the other`() {
+    var relay = paired()
+    let (id, _) = relay.question()
+    let gone = relay.gone(1, code: 1009)
+    #expect(gone.unstored == [.answer(id, .refused(.answerTooLarge(limit: 8 << 20)))])
+    #expect(relay.open(2, resume: "resume-1").unstored.count == 2)
+  }
+
+  @Test(arguments: [(59.999, false), (60, true)])
+  func `silence of 60 s drops a socket that was pinged`(seconds: Double, drops: Bool) {
+    var relay = Relayed()
+    relay.phone(1)
+    #expect(relay.tick(at: .second(25)) == [.ping(one)])
+    #expect(relay.tick(at: .second(50)) == [.ping(one)])
+    #expect(relay.tick(at: .second(seconds)) == (drops ? [.drop(one)] : []))
+  }
+
+  @Test func `a byte is a sign of life`() {
+    var relay = Relayed()
+    relay.phone(1)
+    relay.pass(.seconds(30))
+    _ = relay.server.tick(at: relay.now)
+    _ = relay.take(.heard(one))
+    #expect(relay.tick(at: .second(89.999)).allSatisfy { $0 == .ping(one) })
+    #expect(relay.tick(at: .second(90)).contains(.drop(one)))
+  }
+
+  @Test func `one that reads too slowly is closed, and dropped if it does not answer`() {
+    var relay = paired()
+    #expect(relay.take(.overflowed(one)) == [.close(one, .slowReader)])
+    #expect(relay.question().1 == [])
+    #expect(relay.tick(at: .second(5)) == [.drop(one)])
+    _ = relay.gone(1)
+    #expect(relay.open(2, resume: "resume-1").unstored.count == 3)
+  }
+
+  @Test func `sockets, sockets of an address and phones have bounds`() {
+    var relay = Relayed {
+      $0.maxSockets = 3
+      $0.socketsPerAddress = 2
+    }
+    relay.phone(1)
+    relay.phone(2)
+    let crowd = Answer.error(429, "too many sockets", retryAfter: .seconds(2))
+    #expect(relay.open(3, device: 3) == [.refuse(ConnectionID(3), crowd)])
+    #expect(relay.open(4, device: 4, from: "b").first == .accept(ConnectionID(4)))
+    #expect(relay.open(5, device: 5, from: "c") == [.refuse(ConnectionID(5), Stage.busy)])
+    _ = relay.gone(1)
+    #expect(relay.open(6, device: 6).first == .accept(ConnectionID(6)))
+    var known = Relayed { $0.maxPhones = 1 }
+    known.phone(1)
+    #expect(known.open(2, device: 2) == [.refuse(ConnectionID(2), Stage.busy)])
+    #expect(known.open(2, resume: "resume-1").first == .accept(ConnectionID(2)))
+  }
+}

@@ -1,0 +1,315 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// A phone in background: woken, it leases what waits and posts results.
+struct RelayPullTests {
+  private let phone = RelayStage.phone(1)
+  private let address = PushAddress.hook("bell")
+
+  private func request(_ number: Int) -> RelayRequestID { RelayStage.request("a-\(number)") }
+
+  /// A paired phone with a push address that has gone.
+  private func away(_ change: (inout RelayServerPolicy) -> Void = { _ in }) -> Relayed {
+    var relay = Relayed(change)
+    relay.phone(1)
+    relay.login(1)
+    let (_, effects) = relay.pull(.push(address))
+    _ = relay.settle(effects)
+    _ = relay.settle(relay.gone(1))
+    return relay
+  }
+
+  private func leased(_ questions: (Int, Int)...) -> LeasedQuestions {
+    LeasedQuestions(
+      questions: questions.map { number, lease in
+        LeasedQuestion(
+          id: request(number), question: RelayStage.question(number), lease: "a-l\(lease)")
+      }, expiresIn: .seconds(25))
+  }
+
+  private func result(_ number: Int, _ text: String, lease: Int) -> RelayPull {
+    .result(
+      LeasedResult(
+        lease: "a-l\(lease)", message: .healthData(request(number), RelayStage.object(text))))
+  }
+
+  @Test func `an address is kept before that is said`() {
+    var relay = Relayed()
+    relay.phone(1)
+    let (id, effects) = relay.pull(.push(address))
+    let kept = KeptPhone(
+      id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume-1"),
+      push: address)
+    #expect(effects == [.store(StoreToken(2), [.phone(kept)])])
+    #expect(relay.settle(effects) == [.respond(id, .registered)])
+    let (next, again) = relay.pull(.push(address))
+    #expect(
+      relay.settle(again, failure: .full(detail: "disk"))
+        == [.respond(next, .refused(.storeFailed(retryAfter: .seconds(2))))])
+  }
+
+  @Test func `who shows no resume token that is known gets nothing`() {
+    var relay = away()
+    for pull in [RelayPull.lease(LeaseOrder(max: 1)), result(1, "x", lease: 1), .push(address)] {
+      let (id, effects) = relay.pull(pull, as: 2)
+      #expect(effects == [.respond(id, .refused(.notSignedIn))])
+    }
+  }
+
+  @Test func `a question wakes the phone, is leased, and its result goes to who asked`() {
+    var relay = away()
+    let (ask, asked) = relay.question(1)
+    #expect(
+      asked.unstored
+        == [.push(phone, address, expiresAt: relay.wall.advanced(by: .seconds(45)))])
+    relay.pass(.seconds(3))
+    let (lease, effects) = relay.pull(.lease(LeaseOrder(max: 5)))
+    #expect(effects.unstored == [.respond(lease, .leased(leased((1, 1))))])
+    let (id, posted) = relay.pull(result(1, "7", lease: 1))
+    #expect(
+      posted.unstored == [
+        .answer(ask, .data(RelayStage.object("7"))), .respond(id, .taken),
+      ])
+    #expect(posted.changes.last == .endQuestion(request(1)))
+    let (empty, nothing) = relay.pull(.lease(LeaseOrder(max: 5)))
+    #expect(nothing.unstored == [.respond(empty, .leased(leased()))])
+  }
+
+  @Test func `a lease that is asked for twice is the same one`() {
+    var relay = away()
+    _ = relay.question(1)
+    _ = relay.question(2)
+    let (_, first) = relay.pull(.lease(LeaseOrder(max: 1)))
+    let (_, second) = relay.pull(.lease(LeaseOrder(max: 1)))
+    let (id, both) = relay.pull(.lease(LeaseOrder(max: 5)))
+    #expect(first.unstored == [.respond(RequestID(2), .leased(leased((1, 1))))])
+    #expect(second.unstored == [.respond(RequestID(3), .leased(leased((1, 1))))])
+    #expect(both.unstored == [.respond(id, .leased(leased((1, 1), (2, 2))))])
+  }
+
+  @Test func `a result that is posted twice is taken once`() {
+    var relay = away()
+    _ = relay.question(1)
+    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    _ = relay.pull(result(1, "7", lease: 1))
+    let (id, again) = relay.pull(result(1, "7", lease: 1))
+    #expect(again.unstored == [.respond(id, .taken)])
+    let (other, foreign) = relay.pull(result(1, "7", lease: 9))
+    #expect(foreign.unstored == [.respond(other, .refused(.notWanted))])
+  }
+
+  @Test(arguments: [(24.999, true), (25, false)])
+  func `a lease holds 25 s, then the question comes back`(seconds: Double, holds: Bool) {
+    var relay = away()
+    let (ask, _) = relay.question(1)
+    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    let back = relay.tick(at: .second(seconds))
+    #expect(back.contains { if case .push = $0 { true } else { false } } == !holds)
+    let (id, posted) = relay.pull(result(1, "7", lease: 1))
+    #expect(
+      posted.unstored
+        == (holds
+          ? [.answer(ask, .data(RelayStage.object("7"))), .respond(id, .taken)]
+          : [.respond(id, .refused(.leaseExpired))]))
+    let (next, anew) = relay.pull(.lease(LeaseOrder(max: 1)))
+    #expect(anew.unstored == [.respond(next, .leased(holds ? leased() : leased((1, 2))))])
+  }
+
+  @Test func `nobody is answered under another's lease or for an unknown question`() {
+    var relay = away()
+    relay.phone(2)
+    _ = relay.gone(2)
+    _ = relay.question(1)
+    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    let (wrong, lease) = relay.pull(result(1, "x", lease: 2))
+    #expect(lease.unstored == [.respond(wrong, .refused(.leaseExpired))])
+    let (foreign, stolen) = relay.pull(result(1, "x", lease: 1), as: 2)
+    #expect(stolen.unstored == [.respond(foreign, .refused(.unknownQuestion))])
+    let (unknown, none) = relay.pull(result(7, "x", lease: 1))
+    #expect(none.unstored == [.respond(unknown, .refused(.unknownQuestion))])
+  }
+
+  @Test func `a wrong result may be put right while the lease holds`() {
+    var relay = away()
+    let (ask, _) = relay.question(1)
+    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    let wrong = LeasedResult(
+      lease: "a-l1", message: .summary(request(1), RelayStage.object("x")))
+    let (id, refused) = relay.pull(.result(wrong))
+    let reason = "it answers another question"
+    #expect(refused.unstored == [.respond(id, .refused(.malformed(reason: reason)))])
+    let (next, taken) = relay.pull(result(1, "7", lease: 1))
+    #expect(
+      taken.unstored == [.answer(ask, .data(RelayStage.object("7"))), .respond(next, .taken)])
+  }
+
+  @Test func `a result comes in parts, each of which may be said again`() {
+    var relay = away()
+    let (ask, _) = relay.question(1)
+    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    let parts = [#"{"success"#, #"":true}"#].enumerated().map { index, text in
+      RelayPull.result(
+        LeasedResult(
+          lease: "a-l1",
+          message: .part(
+            request(1), HealthPart(kind: .healthData, index: index, count: 2, text: text))))
+    }
+    for part in [parts[0], parts[0]] {
+      let (id, effects) = relay.pull(part)
+      #expect(effects.unstored == [.respond(id, .taken)])
+    }
+    let (id, effects) = relay.pull(parts[1])
+    let whole = HealthObject(succeeded: true, bytes: Array(#"{"success":true}"#.utf8))
+    #expect(effects.unstored == [.answer(ask, .data(whole)), .respond(id, .taken)])
+    let (again, last) = relay.pull(parts[1])
+    #expect(last.unstored == [.respond(again, .taken)])
+  }
+
+  @Test(arguments: [(16, false), (15, true)])
+  func `a result has a bound`(limit: Int, isRefused: Bool) {
+    var relay = away { $0.maxAnswerBytes = limit }
+    let (ask, _) = relay.question(1)
+    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    let whole = HealthObject(succeeded: true, bytes: Array(#"{"success":true}"#.utf8))
+    let message = PhoneMessage.healthData(request(1), whole)
+    let (id, effects) = relay.pull(.result(LeasedResult(lease: "a-l1", message: message)))
+    #expect(
+      effects.unstored
+        == (isRefused
+          ? [
+            .answer(ask, .refused(.answerTooLarge(limit: limit))),
+            .respond(id, .refused(.tooLarge(limit: limit))),
+          ]
+          : [.answer(ask, .data(whole)), .respond(id, .taken)]))
+  }
+
+  @Test func `a result for nobody is refused`() {
+    var relay = away()
+    let (ask, _) = relay.question(1)
+    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    #expect(relay.take(.abandoned(ask)).unstored == [])
+    let (id, effects) = relay.pull(result(1, "7", lease: 1))
+    #expect(effects.unstored == [.respond(id, .refused(.notWanted))])
+  }
+
+  @Test func `a lease is as long as the policy's bound, and takes what its socket was sent`() {
+    var relay = Relayed { $0.maxLeased = 2 }
+    relay.phone(1)
+    relay.login(1)
+    let (ask, _) = relay.question(1)
+    _ = relay.question(2)
+    _ = relay.question(3)
+    let (id, effects) = relay.pull(.lease(LeaseOrder(max: 100)))
+    #expect(effects == [.respond(id, .leased(leased((1, 1), (2, 2))))])
+    let object = RelayStage.object("1")
+    #expect(relay.said(1, .healthData(request(1), object)) == [.answer(ask, .data(object))])
+    let (late, taken) = relay.pull(result(1, "1", lease: 1))
+    #expect(taken == [.respond(late, .taken)])
+  }
+
+  @Test func `a question that comes back while the phone is here is asked there`() {
+    var relay = away()
+    _ = relay.question(1)
+    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    let back = relay.open(2, resume: "resume-1")
+    #expect(back.unstored == [.accept(ConnectionID(2)), .mint(.pair(phone))])
+    #expect(relay.take(.minted(.pair(phone, RelayStage.pair(2)))).count == 1)
+    #expect(
+      relay.tick(at: .second(25)).contains(
+        .send(ConnectionID(2), .question(request(1), RelayStage.question(1)))))
+  }
+
+  // MARK: Pushes
+
+  @Test func `questions that come together share a push, later ones wait for the gap`() {
+    var relay = away()
+    #expect(relay.question(1).1.unstored.count == 1)
+    #expect(relay.question(2).1.unstored == [])
+    relay.pass(.seconds(1))
+    #expect(relay.question(3).1.unstored == [])
+    #expect(relay.tick(at: .second(19.999)).unstored == [])
+    let deadline = RelayStage.dawn.advanced(by: .seconds(46))
+    #expect(
+      relay.tick(at: .second(20)).unstored == [.push(phone, address, expiresAt: deadline)])
+    #expect(relay.tick(at: .second(41)).unstored == [])
+  }
+
+  @Test func `pushes to a phone have a rate`() {
+    var relay = away {
+      $0.pushBurst = 2
+      $0.pushInterval = .seconds(100)
+    }
+    for second in [0.0, 30] {
+      _ = relay.tick(at: .second(second))
+      #expect(relay.question(1).1.unstored.count == 1)
+    }
+    _ = relay.tick(at: .second(99))
+    #expect(relay.question(1).1.unstored == [])
+    #expect(relay.tick(at: .second(100)).unstored.count == 1)
+  }
+
+  @Test func `who was woken and did not come is told apart`() {
+    var relay = away()
+    let (id, _) = relay.question(1)
+    #expect(
+      relay.tick(at: .second(45)).unstored
+        == [.answer(id, .refused(.phoneAway(since: .seconds(45), .wasWoken)))])
+  }
+
+  @Test func `a push that failed counts for nothing, and is tried again after the gap`() {
+    var relay = away()
+    let (id, _) = relay.question(1)
+    #expect(relay.take(.pushed(phone, .failed(cause: "x"), wall: relay.wall)) == [])
+    #expect(relay.tick(at: .second(20)).unstored.count == 1)
+    _ = relay.take(.pushed(phone, .tooMany(retryAfter: .seconds(100)), wall: relay.wall))
+    #expect(
+      relay.tick(at: .second(45)).unstored
+        == [.answer(id, .refused(.phoneAway(since: .seconds(45), .mayReturn)))])
+  }
+
+  @Test func `an address at which nobody is any more is forgotten`() {
+    var relay = away()
+    _ = relay.question(1)
+    let effects = relay.take(.pushed(phone, .gone, wall: relay.wall))
+    let kept = KeptPhone(
+      id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume-1"),
+      leftAt: relay.wall)
+    #expect(effects.changes == [.phone(kept)])
+    _ = relay.tick(at: .second(45))
+    #expect(relay.tick(at: .second(600)).changes == [.endPhone(phone)])
+  }
+
+  @Test(arguments: [(7_199.999, false), (7_200, true)])
+  func `with an address a phone keeps its pairings as long as they live`(
+    seconds: Double, isOver: Bool
+  ) {
+    var relay = away()
+    #expect(relay.tick(at: .second(seconds)).changes.contains(.endPhone(phone)) == isOver)
+  }
+
+  @Test func `a pull is a sign of life`() {
+    var relay = Relayed()
+    relay.phone(1)
+    _ = relay.gone(1)
+    relay.pass(.seconds(500))
+    let (_, effects) = relay.pull(.lease(LeaseOrder(max: 1)))
+    #expect(effects.changes.count == 1)
+    #expect(relay.tick(at: .second(1_099.999)) == [])
+    #expect(relay.tick(at: .second(1_100)).changes == [.endPhone(phone)])
+  }
+
+  @Test func `as many ended leases are remembered as the policy says`() {
+    var relay = away { $0.maxSettled = 1 }
+    _ = relay.question(1)
+    _ = relay.question(2)
+    _ = relay.pull(.lease(LeaseOrder(max: 2)))
+    _ = relay.pull(result(1, "1", lease: 1))
+    _ = relay.pull(result(2, "2", lease: 2))
+    let (first, forgotten) = relay.pull(result(1, "1", lease: 1))
+    #expect(forgotten.unstored == [.respond(first, .refused(.unknownQuestion))])
+    let (second, known) = relay.pull(result(2, "2", lease: 2))
+    #expect(known.unstored == [.respond(second, .taken)])
+  }
+}

@@ -1,0 +1,75 @@
+import LinkCore
+import LinkSimulator
+import LinkWire
+import MessageStream
+import Testing
+
+/// What a journal tells, before the judges.
+struct RecordedTests {
+  @Test func `a run that went well satisfies the judges`() {
+    #expect(Self.findings() == [])
+  }
+
+  @Test func `a cursor that skips a message is found`() {
+    let found = Self.findings { effect in
+      guard case .commit(let id, var change) = effect else { return [effect] }
+      change.messages.removeAll { $0.text == "m2" }
+      return [.commit(id, change)]
+    }
+    let detail = "the cursor is beyond 1 that are not kept (m2)"
+    #expect(found.contains { $0.kind == .early && $0.detail == detail })
+  }
+
+  @Test func `a message that is shown twice is found`() {
+    let found = Self.findings { effect in
+      if case .update(.messages) = effect { [effect, effect] } else { [effect] }
+    }
+    #expect(found.map(\.kind) == [.duplicated, .duplicated, .duplicated])
+    #expect(found.map(\.detail) == (1...3).map { "shown twice: m\($0)" })
+  }
+
+  @Test func `more tries than the policy allows are found`() {
+    let found = Self.findings { effect in
+      if case .open = effect { Array(repeating: effect, count: 11) } else { [effect] }
+    }
+    #expect(found.map(\.kind).contains(.storm))
+  }
+
+  /// The findings in the journal of a short stream, with its effects as `change` has them.
+  private static func findings(
+    change: (StreamModel.Effect) -> [StreamModel.Effect] = { [$0] }
+  ) -> [Finding] {
+    var model = StreamModel(settings: Facts.connected.settings, seed: 1)
+    var recorded = Recorded(model)
+    var lastFetch: FetchID?
+    func give(_ input: StreamModel.Input, at second: Double) {
+      let effects = model.handle(input, at: .second(second))
+      recorded.see(input, at: .second(second), effects: effects.flatMap(change), then: model)
+      for case .commit(let id, let change) in effects {
+        give(.committed(id, TimelineCommit(inserted: change.messages.map(\.id))), at: second)
+      }
+      for case .fetch(let id, _) in effects { lastFetch = id }
+    }
+    give(.credentials(.available(expiresIn: nil)), at: 0)
+    give(.open(at: Message.start), at: 1)
+    give(.loaded(TimelineSnapshot()), at: 2)
+    if let id = lastFetch {
+      give(.fetched(id, Page(messages: [], hasNext: false, head: .number(0))), at: 3)
+    }
+    if let attempt = model.currentAttempt {
+      give(.opened(attempt, head: .number(0)), at: 4)
+      for number in 1...3 {
+        give(.frame(attempt, .message(.number(number))), at: 4 + Double(number))
+      }
+    }
+    #expect(model.isWhole)
+    recorded.conclude()
+    return recorded.findings
+  }
+}
+
+extension Position {
+  fileprivate static func number(_ offset: UInt64) -> Position {
+    Position(epoch: "e", offset: offset)
+  }
+}

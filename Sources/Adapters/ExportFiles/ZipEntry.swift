@@ -56,10 +56,7 @@ import LinkWire
       guard unsafe archive_entry_filetype(entry) == 0o100000 else { continue }
       files += 1
       guard try isExport() else { continue }
-      // The second as it stands in the zip, which is UTF-8 wherever the first fails for a locale.
-      name = unsafe (archive_entry_pathname_utf8(entry) ?? archive_entry_pathname(entry)).map {
-        unsafe String(cString: $0)
-      }
+      name = unsafe archive_entry_pathname_utf8(entry).map { unsafe String(cString: $0) }
       if unsafe archive_entry_size_is_set(entry) != 0 {
         size = Int(unsafe archive_entry_size(entry))
       }

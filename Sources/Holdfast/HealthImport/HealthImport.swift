@@ -27,6 +27,7 @@ public enum HealthImport {
     public var addition: HealthAddition
     /// What the file in the zip is called; `nil` for a plain XML.
     public var entry: String?
+    /// Why it ended.
     public var ending: Ending
   }
 

@@ -8,6 +8,7 @@ public import LinkCore
 public struct HealthExportGenerator: Sendable {
   /// What to make.
   public struct Plan: Sendable, Hashable {
+    /// Another seed is another person.
     public var seed: UInt64
     /// The first day, counted from 1970-01-01.
     public var firstDay: Int

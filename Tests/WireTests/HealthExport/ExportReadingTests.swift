@@ -9,7 +9,8 @@ import Testing
     let export = try Export(
       body: """
         <Record type="HKQuantityTypeIdentifierHeartRate" sourceName="Anna&#x2019;s Watch" \
-        sourceVersion="11.2" device="&lt;&lt;HKDevice: 0x28&gt;, name:Apple Watch, model:Watch&gt;" \
+        sourceVersion="11.2" device="&lt;&lt;HKDevice: 0x28&gt;, name:Apple Watch, \
+        model:Watch&gt;" \
         unit="count/min" creationDate="2026-03-29 04:00:06 +0200" \
         startDate="2026-03-29 00:30:00 +0200" endDate="2026-03-29 03:30:59 +0200" value="61.5">
           <MetadataEntry key="HKTimeZone" value="Europe/Zurich"/>
@@ -39,8 +40,10 @@ import Testing
           <WorkoutActivity uuid="1"><WorkoutStatistics sum="7"
             type="HKQuantityTypeIdentifierStepCount" unit="count"/></WorkoutActivity>
           <WorkoutStatistics type="HKQuantityTypeIdentifierStepCount" sum="3000" unit="count"/>
-          <WorkoutStatistics type="HKQuantityTypeIdentifierActiveEnergyBurned" sum="150.5" unit="Cal"/>
-          <WorkoutStatistics type="HKQuantityTypeIdentifierDistanceWalkingRunning" sum="2.5" unit="km"/>
+          <WorkoutStatistics type="HKQuantityTypeIdentifierActiveEnergyBurned"
+            sum="150.5" unit="Cal"/>
+          <WorkoutStatistics type="HKQuantityTypeIdentifierDistanceWalkingRunning"
+            sum="2.5" unit="km"/>
           <WorkoutEvent type="HKWorkoutEventTypePause"/>
         </Workout>
         """)

@@ -3,7 +3,7 @@ import LinkWire
 
 /// The export within a zip, found by what it holds, inflated piece by piece.
 ///
-/// Phones translate the name of the file, and beside it lies another XML, so that names tell nothing.
+/// Phones translate the name of the file, and beside it lies another XML: names tell nothing.
 @safe final class ZipEntry {
   /// Bytes that tell what a file is.
   private static let head = 4_096
@@ -56,10 +56,7 @@ import LinkWire
       guard unsafe archive_entry_filetype(entry) == 0o100000 else { continue }
       files += 1
       guard try isExport() else { continue }
-      // The second as it stands in the zip, which is UTF-8 wherever the first fails for a locale.
-      name = unsafe (archive_entry_pathname_utf8(entry) ?? archive_entry_pathname(entry)).map {
-        unsafe String(cString: $0)
-      }
+      name = unsafe archive_entry_pathname_utf8(entry).map { unsafe String(cString: $0) }
       if unsafe archive_entry_size_is_set(entry) != 0 {
         size = Int(unsafe archive_entry_size(entry))
       }

@@ -2,6 +2,7 @@ import Foundation
 import Holdfast
 import HoldfastTestKit
 import LinkCore
+import LinkRuntime
 import LinkWire
 import Synchronization
 import Testing
@@ -92,9 +93,9 @@ import Testing
     let bytes = Self.export()
     try scratch.write(bytes, to: "export.xml")
     let seen = Mutex<[HealthImport.Progress]>([])
-    _ = try await HealthImport.run(scratch("export.xml"), into: MemoryHealthStore()) { progress in
-      seen.withLock { $0.append(progress) }
-    }
+    _ = try await HealthImport.run(
+      scratch("export.xml"), into: MemoryHealthStore(),
+      note: { progress in seen.withLock { $0.append(progress) } })
     let steps = seen.withLock { $0 }
     #expect(steps.allSatisfy { $0.total == bytes.count })
     #expect(steps.map(\.bytes) == steps.map(\.bytes).sorted())

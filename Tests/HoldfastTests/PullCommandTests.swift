@@ -31,9 +31,7 @@ import Testing
     await line(#""route":"push""#, in: logged)
     phone.signal(SIGUSR1)
     await line(#""event":"closed""#, in: logged)
-    let day = try #require(HealthTime("2026-01-01"))
-    let query = HealthDataQuery(valueType: .steps, start: day, end: day)
-    async let answer = backend.ask(.question(.healthData(query)), bearer: grant.accessToken)
+    async let answer = backend.ask(try Self.question(), bearer: grant.accessToken)
     let visit = try await Shell.run(["cat", scratch("visited")])
     #expect(
       visit.contains(#""event":"pull","answered":1,"unwanted":0,"left":0,"ending":"finished""#))
@@ -45,9 +43,14 @@ import Testing
     phone.signal(SIGTERM)
     #expect(await phone.exit() == 0)
     // The pairing is over, and so is what a pull would need.
-    let late = try await CommandProcess.run(common + ["--pull"])
-    #expect(late.status == 3)
+    #expect(try await CommandProcess.run(common + ["--pull"]).status == 3)
     await backend.kill()
+  }
+
+  private static func question() throws -> RelayAsk {
+    let day = try #require(HealthTime("2026-01-01"))
+    return .question(
+      .healthData(HealthDataQuery(valueType: .steps, start: day, end: day)))
   }
 
   /// A program that visits for the phone, and lets the test see what came of it.

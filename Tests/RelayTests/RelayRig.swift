@@ -94,7 +94,8 @@ extension BackendMessage {
   ) -> BackendMessage {
     .connectionCode(
       ConnectionCode(
-        code: "123456", word: word, message: "", expiresIn: .seconds(600), resumeToken: resume,
+        code: "123456", word: word, message: "Say \(word) and 123456.", expiresIn: .seconds(600),
+        resumeToken: resume,
         resumed: resumed, acceptsParts: true))
   }
 

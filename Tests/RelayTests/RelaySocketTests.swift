@@ -151,6 +151,29 @@ import Testing
     await peer.stop()
   }
 
+  @Test func `an answer that is too long for a plain backend says where to go on`() async throws {
+    let peer = try await RelayPeer(
+      .say(.connectionCode(ConnectionCode(code: "1", word: "w", message: ""))))
+    let rig = try await RelayRig(peer.url)
+    try await rig.addSteps(5_000)
+    rig.relay.start()
+    try await rig.state(.running)
+    peer.say(.steps("long"))
+    guard case .healthData(_, let object) = try await peer.said() else {
+      Issue.record("another answer")
+      return
+    }
+    #expect(object.bytes.count <= 200_000)
+    #expect(String(decoding: object.bytes, as: UTF8.self).contains(#""truncated":true"#))
+    guard case .answered(let points, isTruncated: true) = try await rig.receipt().outcome else {
+      Issue.record("another outcome")
+      return
+    }
+    #expect((1..<5_000).contains(points))
+    await rig.relay.close()
+    await peer.stop()
+  }
+
   @Test func `a question whose answer was cut off is answered on the resumed session`()
     async throws
   {
@@ -186,6 +209,19 @@ import Testing
       Issue.record("another problem: \(problem)")
       return
     }
+    await rig.relay.close()
+    await peer.stop()
+  }
+
+  @Test(arguments: ["two words", "line\r\nX-Other: 1"])
+  func `a token that no header can carry is not kept`(token: String) async throws {
+    let peer = try await RelayPeer(.say(.code(resume: token)))
+    let rig = try await RelayRig(peer.url)
+    rig.relay.start()
+    try await rig.state(.running)
+    peer.drop()
+    try await rig.state(.running)
+    #expect([try await peer.came(), try await peer.came()] == [nil, nil])
     await rig.relay.close()
     await peer.stop()
   }

@@ -161,9 +161,9 @@ extension RelayModel.Message {
         self = .paired(
           RelayModel.Welcome(
             pair: RelayPair(
-              code: Secret(code.code), word: Secret(code.word), message: code.message,
+              code: Secret(code.code), word: Secret(code.word), message: Secret(code.message),
               expiresIn: code.expiresIn),
-            resume: code.resumeToken.map { Secret($0) }, isResumed: code.resumed,
+            resume: Self.resume(code.resumeToken), isResumed: code.resumed,
             acceptsParts: code.acceptsParts))
       case .question(let id, let question): self = .asked(id, question)
       case .cancel(let id): self = .cancelled(id)
@@ -172,6 +172,14 @@ extension RelayModel.Message {
     } catch {
       self = .malformed(error)
     }
+  }
+
+  /// A token that can stand in a header field (RFC 9110 section 5.5); any other is not kept.
+  private static func resume(_ token: String?) -> Secret? {
+    guard let token, !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+      return nil
+    }
+    return Secret(token)
   }
 }
 

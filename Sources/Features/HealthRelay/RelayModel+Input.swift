@@ -41,6 +41,23 @@ extension RelayModel {
     case cancelled(RelayRequestID)
     case unknown(type: String, RelayRequestID?)
     case malformed(RelayWireError)
+
+    /// What was read; codes and tokens become secrets here.
+    public init(_ message: BackendMessage) {
+      switch message {
+      case .connectionCode(let code):
+        self = .paired(
+          Welcome(
+            pair: RelayPair(
+              code: Secret(code.code), word: Secret(code.word), message: code.message,
+              expiresIn: code.expiresIn),
+            resume: code.resumeToken.map { Secret($0) }, isResumed: code.resumed,
+            acceptsParts: code.acceptsParts))
+      case .question(let id, let question): self = .asked(id, question)
+      case .cancel(let id): self = .cancelled(id)
+      case .unknown(let type, let id): self = .unknown(type: type, id)
+      }
+    }
   }
 
   /// What came with a code: the only proof of a connection.

@@ -2,6 +2,7 @@ import Foundation
 import HealthRelay
 import Holdfast
 import HoldfastTestKit
+import LinkRuntime
 import LinkWire
 import Testing
 

@@ -153,33 +153,13 @@ actor RelayShell {
 }
 
 extension RelayModel.Message {
-  /// What the bytes of the backend say; codes and tokens become secrets here.
+  /// What the bytes of the backend say.
   init(_ bytes: [UInt8]) {
     do throws(RelayWireError) {
-      switch try BackendMessage.read(bytes) {
-      case .connectionCode(let code):
-        self = .paired(
-          RelayModel.Welcome(
-            pair: RelayPair(
-              code: Secret(code.code), word: Secret(code.word), message: Secret(code.message),
-              expiresIn: code.expiresIn),
-            resume: Self.resume(code.resumeToken), isResumed: code.resumed,
-            acceptsParts: code.acceptsParts))
-      case .question(let id, let question): self = .asked(id, question)
-      case .cancel(let id): self = .cancelled(id)
-      case .unknown(let type, let id): self = .unknown(type: type, id)
-      }
+      self.init(try BackendMessage.read(bytes))
     } catch {
       self = .malformed(error)
     }
-  }
-
-  /// A token that can stand in a header field (RFC 9110 section 5.5); any other is not kept.
-  private static func resume(_ token: String?) -> Secret? {
-    guard let token, !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-      return nil
-    }
-    return Secret(token)
   }
 }
 

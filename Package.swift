@@ -40,7 +40,7 @@ let pure: [Target] = [
   library("LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkWire"]),
   library(
     "LinkSimulator", at: "Simulator",
-    uses: ["LinkCore", "LinkWire", "MessageStream", "LinkServerCore"]),
+    uses: ["LinkCore", "LinkWire", "MessageStream", "HealthRelay", "LinkServerCore"]),
 ]
 
 // 2. Runtime: the only place that owns tasks and time.

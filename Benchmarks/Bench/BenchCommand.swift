@@ -15,6 +15,7 @@ struct BenchCommand {
       commands: [
         RunCommand.command, EchoServerCommand.command, EchoClientCommand.command,
         ShopServerCommand.command, CrowdServerCommand.command, FollowCommand.command,
+        HoldCommand.command,
       ])
   }
 

@@ -52,7 +52,7 @@ public enum Platform {
     }
   }
 
-  /// The name by which a backend knows the phone of a directory; made once, and kept there.
+  /// The name by which a backend knows the phone of a directory, which is made when missing.
   ///
   /// - Throws: `.denied` or `.full` when it cannot be kept, `.corrupt` when it is no name.
   public static func phoneName(in directory: String) throws(StoreFailure) -> UUID128 {
@@ -64,6 +64,9 @@ public enum Platform {
       }
       return name
     }
+    try? FileManager.default.createDirectory(
+      atPath: directory, withIntermediateDirectories: true,
+      attributes: [.posixPermissions: 0o700])
     var generator = SystemRandomNumberGenerator()
     let name = UUID128.random(using: &generator)
     let isKept = FileManager.default.createFile(

@@ -21,7 +21,7 @@ struct RelayRig {
 
   /// As quick as the policy allows, so that a test takes no minute.
   static let quick = [
-    ("retry.first", "50ms,50ms"), ("retry.reconnect", "50ms,50ms"),
+    ("retry.first", "100ms,100ms"), ("retry.reconnect", "100ms,100ms"),
     ("establish.openTimeout", "500ms"), ("establish.timeout", "500ms"), ("retry.spread", "1ms"),
   ]
 
@@ -94,7 +94,8 @@ extension BackendMessage {
   ) -> BackendMessage {
     .connectionCode(
       ConnectionCode(
-        code: "123456", word: word, message: "", expiresIn: .seconds(600), resumeToken: resume,
+        code: "123456", word: word, message: "Say \(word) and 123456.", expiresIn: .seconds(600),
+        resumeToken: resume,
         resumed: resumed, acceptsParts: true))
   }
 

@@ -9,17 +9,16 @@ import ServerSockets
 import Testing
 
 /// A whole relay over real sockets, against a backend that does what the test says.
-@Suite(.timeLimit(.minutes(2))) struct RelaySocketTests {
+@Suite(.timeLimit(.minutes(1))) struct RelaySocketTests {
   @Test func `server down at start: two retries, one error, and start works again`() async throws {
     let peer = try await RelayPeer(.say(.code()))
     await peer.stop()
     let rig = try await RelayRig(peer.url)
     rig.relay.start()
     try await rig.state(.starting)
-    let status = try await rig.state(.error)
-    #expect(status.reason == .exhausted(.refused))
     let problem = try await rig.next { if case .problem(let it, _) = $0 { it } else { nil } }
     #expect(problem == .connection(.refused))
+    #expect(try await rig.state(.error).reason == .exhausted(.refused))
     rig.relay.start()
     try await rig.state(.starting)
     await rig.relay.close()
@@ -34,7 +33,8 @@ import Testing
     peer.drop()
     try await rig.state(.reconnecting)
     let status = try await rig.state(.error)
-    #expect(status.reason == .exhausted(.http(status: 503, retryAfter: nil, detail: "")))
+    let refusal = LinkFailure.http(status: 503, retryAfter: nil, detail: "Service Unavailable")
+    #expect(status.reason == .exhausted(refusal))
     let tokens = [try await peer.came(), try await peer.came(), try await peer.came()]
     #expect(tokens == [nil, "token-of-resumption", "token-of-resumption"])
     await rig.relay.close()
@@ -64,10 +64,10 @@ import Testing
     rig.lifecycle.tell(.background)
     #expect(try await rig.state(.idle).reason == .ended(.background))
     #expect(try await peer.left() == .peerClosed(code: 1001, reason: ""))
-    rig.lifecycle.tell(.foreground)
+    // A command, so that it comes before the start.
+    rig.relay.turn(.foreground)
     rig.relay.start()
     try await rig.state(.starting)
-    #expect(try await peer.came() == nil)
     #expect(try await peer.came() == "token-of-resumption")
     #expect(rig.notifier.shown.takeAll() == [])
     await rig.relay.close()
@@ -151,6 +151,29 @@ import Testing
     await peer.stop()
   }
 
+  @Test func `an answer that is too long for a plain backend says where to go on`() async throws {
+    let peer = try await RelayPeer(
+      .say(.connectionCode(ConnectionCode(code: "1", word: "w", message: ""))))
+    let rig = try await RelayRig(peer.url)
+    try await rig.addSteps(5_000)
+    rig.relay.start()
+    try await rig.state(.running)
+    peer.say(.steps("long"))
+    guard case .healthData(_, let object) = try await peer.said() else {
+      Issue.record("another answer")
+      return
+    }
+    #expect(object.bytes.count <= 200_000)
+    #expect(String(decoding: object.bytes, as: UTF8.self).contains(#""truncated":true"#))
+    guard case .answered(let points, isTruncated: true) = try await rig.receipt().outcome else {
+      Issue.record("another outcome")
+      return
+    }
+    #expect((1..<5_000).contains(points))
+    await rig.relay.close()
+    await peer.stop()
+  }
+
   @Test func `a question whose answer was cut off is answered on the resumed session`()
     async throws
   {
@@ -186,6 +209,19 @@ import Testing
       Issue.record("another problem: \(problem)")
       return
     }
+    await rig.relay.close()
+    await peer.stop()
+  }
+
+  @Test(arguments: ["two words", "line\r\nX-Other: 1"])
+  func `a token that no header can carry is not kept`(token: String) async throws {
+    let peer = try await RelayPeer(.say(.code(resume: token)))
+    let rig = try await RelayRig(peer.url)
+    rig.relay.start()
+    try await rig.state(.running)
+    peer.drop()
+    try await rig.state(.running)
+    #expect([try await peer.came(), try await peer.came()] == [nil, nil])
     await rig.relay.close()
     await peer.stop()
   }

@@ -12,7 +12,7 @@ enum BackendCrowd {
       }
       return Benchmark(
         name: row.figure, question: row.question, unit: row.unit, better: row.better,
-        subject: contenders[0], peers: Array(contenders.dropFirst()), rounds: (1, 5))
+        subject: contenders[0], peers: Array(contenders.dropFirst()), rounds: (2, 5))
     }
   }
 

@@ -9,5 +9,6 @@ enum Catalogue {
     ] + Rest.benchmarks(isFull: isFull) + Engine.benchmarks(isFull: isFull)
       + Recovery.benchmarks(isFull: isFull) + Transport.benchmarks(isFull: isFull)
       + Sockets.benchmarks(isFull: isFull) + BackendCrowd.benchmarks(isFull: isFull)
+      + Import.benchmarks(megabytes: isFull ? 1_000 : 60)
   }
 }

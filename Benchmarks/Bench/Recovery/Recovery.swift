@@ -60,7 +60,7 @@ enum Recovery {
         name: name,
         question: "\(trouble.rawValue): path restored to timeline whole, \(words)\(trouble.wait)",
         unit: "round trips", better: .less, subject: contender(.holdfast, tried: false),
-        peers: peers.map { contender($0, tried: false) }, rounds: (1, 5)),
+        peers: peers.map { contender($0, tried: false) }, rounds: (2, 5)),
       Benchmark(
         name: "\(name)-try",
         question: "\(trouble.rawValue): first packet of the try to timeline whole, \(words)",
@@ -70,7 +70,7 @@ enum Recovery {
             name: "the least: connect, \(isTLS ? "TLS, " : "")one request",
             aim: (least + 1) / least
           ) { least }
-        ] + peers.map { contender($0, tried: true) }, rounds: (1, 5)),
+        ] + peers.map { contender($0, tried: true) }, rounds: (2, 5)),
     ]
   }
 }

@@ -29,13 +29,13 @@ enum Rest {
         question: "processor of one idle stream, its part of the server included, a ping a second",
         unit: "%", better: .less,
         subject: Contender(name: "holdfast") { try await processor(streams: 50) },
-        peers: [ceiling(1, aim: 0.1)], rounds: (2, 7)),
+        peers: [ceiling(1, aim: 0.1)], rounds: (3, 7)),
       Benchmark(
         name: "idle-traffic",
         question: "one idle stream in a minute, with TCP and IP: what pings every 54 s come to",
         unit: "bytes", better: .less,
         subject: Contender(name: "holdfast", measure: traffic),
-        peers: [ceiling(500)], rounds: (2, 7)),
+        peers: [ceiling(500)], rounds: (3, 7)),
     ]
   }
 

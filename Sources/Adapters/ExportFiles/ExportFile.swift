@@ -18,7 +18,7 @@ public final class ExportFile {
   private let content: Content
   /// How many bytes come; `nil` where that is not known.
   public let size: Int?
-  /// What the file in the zip is called; phones translate it.
+  /// What the file in the zip is called; `nil` where the locale of this process cannot spell it.
   public let entry: String?
 
   /// Opens a file and finds out what it is.

@@ -3,7 +3,7 @@ import LinkWire
 
 /// The export within a zip, found by what it holds, inflated piece by piece.
 ///
-/// Phones translate the name of the file, and beside it lies another XML, so that names tell nothing.
+/// Phones translate the name of the file, and beside it lies another XML: names tell nothing.
 @safe final class ZipEntry {
   /// Bytes that tell what a file is.
   private static let head = 4_096

@@ -106,7 +106,9 @@ public struct ProviderKey: Sendable {
 }
 
 extension ProviderKey: CustomStringConvertible, CustomReflectable {
+  /// Only what it is.
   public var description: String { "ProviderKey" }
+  /// Shows nothing.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 

@@ -4,8 +4,8 @@ import LinkWire
 
 /// The statements of the health store.
 ///
-/// Samples lie in the order in which they are asked for and in which exports bring them: by type and
-/// start. The key comes last, so that a sample known already is found where it would be put.
+/// Samples lie in the order in which they are asked for and in which exports bring them: by type
+/// and start. The key comes last, so that a sample known already is found where it would be put.
 final class HealthTables {
   static let schema = Schema(
     applicationID: 0x4846_6865,  // "HFhe"

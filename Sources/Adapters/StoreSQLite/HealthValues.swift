@@ -10,8 +10,8 @@ extension SQLValue {
   static func real(_ value: Double?) -> SQLValue { value.map { .real($0) } ?? .null }
 }
 
-/// Binding one value at a time, without an array for each of millions of rows. SQLite copies what it
-/// is given; places are those of the statement, so that no call can fail but for want of memory,
+/// Binding one value at a time, without an array for each of millions of rows. SQLite copies what
+/// it is given; places are those of the statement, so that no call can fail but for want of memory,
 /// which `step` then reports.
 extension Statement {
   func bind(_ value: Int64, at place: Int32) {

@@ -4,8 +4,8 @@ public import LinkWire
 /// The health samples of a person in one SQLite file, `health.sqlite`.
 ///
 /// Each `add` is one transaction and survives the end of the process; a power cut may undo the
-/// newest ones, each as a whole, and what they held can be imported again. The file is for its owner
-/// only (0600), the directory too when it is made here (0700).
+/// newest ones, each as a whole, and what they held can be imported again. The file is for its
+/// owner only (0600), the directory too when it is made here (0700).
 public actor SQLiteHealthStore: HealthStore {
   private let executor = QueueExecutor(label: "holdfast.health")
   private var tables: HealthTables?

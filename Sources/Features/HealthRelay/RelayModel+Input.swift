@@ -41,6 +41,31 @@ extension RelayModel {
     case cancelled(RelayRequestID)
     case unknown(type: String, RelayRequestID?)
     case malformed(RelayWireError)
+
+    /// What was read; codes and tokens become secrets here.
+    public init(_ message: BackendMessage) {
+      switch message {
+      case .connectionCode(let code):
+        self = .paired(
+          Welcome(
+            pair: RelayPair(
+              code: Secret(code.code), word: Secret(code.word), message: Secret(code.message),
+              expiresIn: code.expiresIn),
+            resume: Self.resume(code.resumeToken), isResumed: code.resumed,
+            acceptsParts: code.acceptsParts))
+      case .question(let id, let question): self = .asked(id, question)
+      case .cancel(let id): self = .cancelled(id)
+      case .unknown(let type, let id): self = .unknown(type: type, id)
+      }
+    }
+
+    /// A token that can stand in a header field (RFC 9110 section 5.5); any other is not kept.
+    private static func resume(_ token: String?) -> Secret? {
+      guard let token, !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        return nil
+      }
+      return Secret(token)
+    }
   }
 
   /// What came with a code: the only proof of a connection.

@@ -44,7 +44,8 @@ extension RelayModel {
     let isNew = link.status.phase != .connected
     let couldSendParts = welcome?.acceptsParts ?? next.acceptsParts
     welcome = next
-    resume = next.resume
+    // A backend that knows the phone need not say the token again, nor with each further pair.
+    if next.resume != nil || isNew && !next.isResumed { resume = next.resume }
     if isNew {
       if next.isResumed { line.adopt(attempt) } else { drop(&step) { $0.attempt != attempt } }
       // What was cut for a backend that takes parts does not fit one that takes none.

@@ -18,13 +18,14 @@ public struct RelayPair: Sendable, Hashable, Codable {
   public var code: Secret
   /// A short word.
   public var word: Secret
-  /// What the backend says to the person.
-  public var message: String
+  /// What the backend says to the person; it may repeat the other two.
+  public var message: Secret
   /// How long it counts while it is not used, where the backend says so.
   public var expiresIn: Duration?
 
   /// A pair as the backend gave it.
-  public init(code: Secret, word: Secret, message: String = "", expiresIn: Duration? = nil) {
+  public init(code: Secret, word: Secret, message: Secret = Secret(""), expiresIn: Duration? = nil)
+  {
     self.code = code
     self.word = word
     self.message = message

@@ -23,19 +23,19 @@ struct RelayAnswer: Sendable {
           answering.fail(error.description)
         }
         // Nobody waits any more.
-        if Task.isCancelled { return RelayAnswer(.failure("cancelled"), points: 0, nil) }
+        if Task.isCancelled { return RelayAnswer(.failure("cancelled"), of: answering, nil) }
       case .done(let object):
-        return RelayAnswer(object, points: answering.points, failure)
+        return RelayAnswer(object, of: answering, failure)
       }
     }
   }
 
-  private init(_ object: HealthObject, points: Int, _ failure: StoreFailure?) {
+  private init(_ object: HealthObject, of answering: HealthAnswering, _ failure: StoreFailure?) {
     self.object = object
     if let failure {
       content = .unreadable(reason: failure.description)
     } else if object.succeeded {
-      content = .points(points, isTruncated: false)
+      content = .points(answering.points, isTruncated: answering.isCut)
     } else {
       content = .refused(reason: object.reason ?? "not all of it can be answered")
     }

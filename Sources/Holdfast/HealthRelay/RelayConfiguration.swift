@@ -66,11 +66,12 @@ public struct RelayEnvironment: Sendable {
   /// The time.
   public var clock: any LinkClock
 
-  /// The ports of a relay.
+  /// The ports of a relay; without more, those of an app in front that shows no notification.
   public init(
-    network: any SocketDialer & HTTPClient, store: any HealthStore, notifier: any Notifier,
-    reachability: any ReachabilityMonitor, lifecycle: any LifecycleMonitor,
-    clock: any LinkClock = BootClock()
+    network: any SocketDialer & HTTPClient, store: any HealthStore,
+    notifier: any Notifier = TextNotifier { _ in },
+    reachability: any ReachabilityMonitor = AlwaysReachable(),
+    lifecycle: any LifecycleMonitor = AlwaysForeground(), clock: any LinkClock = BootClock()
   ) {
     self.network = network
     self.store = store

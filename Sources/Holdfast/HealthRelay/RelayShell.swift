@@ -153,22 +153,10 @@ actor RelayShell {
 }
 
 extension RelayModel.Message {
-  /// What the bytes of the backend say; codes and tokens become secrets here.
+  /// What the bytes of the backend say.
   init(_ bytes: [UInt8]) {
     do throws(RelayWireError) {
-      switch try BackendMessage.read(bytes) {
-      case .connectionCode(let code):
-        self = .paired(
-          RelayModel.Welcome(
-            pair: RelayPair(
-              code: Secret(code.code), word: Secret(code.word), message: code.message,
-              expiresIn: code.expiresIn),
-            resume: code.resumeToken.map { Secret($0) }, isResumed: code.resumed,
-            acceptsParts: code.acceptsParts))
-      case .question(let id, let question): self = .asked(id, question)
-      case .cancel(let id): self = .cancelled(id)
-      case .unknown(let type, let id): self = .unknown(type: type, id)
-      }
+      self.init(try BackendMessage.read(bytes))
     } catch {
       self = .malformed(error)
     }

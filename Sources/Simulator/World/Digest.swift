@@ -8,7 +8,7 @@ struct Digest {
   /// FNV-1a's basis and prime, over words instead of bytes.
   private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
-  private mutating func mix(_ word: UInt64) {
+  mutating func mix(_ word: UInt64) {
     value = (value ^ word) &* 0x0000_0100_0000_01B3
     value ^= value >> 29
   }

@@ -22,8 +22,8 @@ enum HealthImportCommand {
         """
         Only what is new is added, however often the same or a newer export is imported. What \
         cannot be used is counted, with the reason. Ctrl-C ends it; what was imported stays. With \
-        --json about once a second there is an object: event "progress", bytes, total, added, known; and \
-        at the end one: event "imported", ending, samples by type, skipped by reason.
+        --json about once a second there is an object: event "progress", bytes, total, added, \
+        known; and at the end one: event "imported", ending, samples by type, skipped by reason.
         """
       ],
       examples: [

@@ -47,8 +47,12 @@ enum RelayCommand {
         .init(
           "holdfast relay --server http://127.0.0.1:8787 --data demo --time-zone Asia/Tokyo --json",
           "against `holdfast serve`, for a script"),
+        .init(
+          "holdfast relay --server http://127.0.0.1:8787 --data demo --pull",
+          "what a push hook runs: answer what waits, and end"),
       ],
-      takes: server, profile, zone, values, stay, Shared.data, StreamConnection.authorities,
+      takes: server, profile, zone, values, stay, RelayPull.wake, RelayPull.pull, Shared.data,
+      StreamConnection.authorities,
       StreamConnection.plaintext, StreamConnection.proxy, Shared.settings, journal, Shared.json,
       action: run)
   }
@@ -77,13 +81,15 @@ enum RelayCommand {
       : RelayLines(console: call.console, shown: shown)
     let failure: CommandFailure?
     do throws(CommandFailure) {
-      failure = try await follow(call, configuration, view) { lifecycle in
-        RelayEnvironment(
-          network: network, store: store,
-          notifier: Platform.notifier(
-            application: "holdfast", otherwise: TextNotifier { view.notify($0) }),
-          reachability: Platform.reachability(of: address.host), lifecycle: lifecycle)
-      }
+      let environment = RelayEnvironment(
+        network: network, store: store,
+        notifier: Platform.notifier(
+          application: "holdfast", otherwise: TextNotifier { view.notify($0) }),
+        reachability: Platform.reachability(of: address.host), lifecycle: AlwaysForeground())
+      failure =
+        call[RelayPull.pull]
+        ? try await RelayPull.run(call, configuration, environment, in: directory)
+        : try await follow(call, configuration, environment, view, in: directory)
     } catch {
       failure = error
     }
@@ -93,16 +99,17 @@ enum RelayCommand {
 
   /// Answers with what ended it, `nil` when it was told to end or is idle.
   private static func follow(
-    _ call: Invocation, _ configuration: RelayConfiguration, _ view: any RelayView,
-    _ environment: (any LifecycleMonitor) -> RelayEnvironment
+    _ call: Invocation, _ configuration: RelayConfiguration, _ environment: RelayEnvironment,
+    _ view: any RelayView, in directory: String
   ) async throws(CommandFailure) -> CommandFailure? {
     // From here on no signal has its usual effect, which is to end the process.
     let signals = FollowSignals(stuck: stuck, hurry: hurry)
+    var environment = environment
+    environment.lifecycle = signals.lifecycle
+    let wake = RelayPull.waking(call, configuration, environment, in: directory)
     let relay: Relay
     do throws(JournalError) {
-      relay = try await Relay(
-        configuration, environment: environment(signals.lifecycle)
-      ) { error in
+      relay = try await Relay(configuration, environment: environment) { error in
         call.console.diagnostic("holdfast relay: \(error)")
       }
     } catch {
@@ -111,12 +118,11 @@ enum RelayCommand {
     relay.start()
     signals.obey(refresh: { relay.start() })
     return await withTaskGroup(of: Void.self) { group in
-      group.addTask {
-        await signals.stop(); await relay.close()
-      }
+      group.addTask { await end(relay, on: signals) }
       var ending: CommandFailure?
       for await update in relay {
         view.show(update)
+        if case .pair = update, let wake { group.addTask { await wake.paired(relay) } }
         guard !call[stay], case .status(let status) = update, let end = RelayEnding(status) else {
           continue
         }
@@ -125,8 +131,15 @@ enum RelayCommand {
       }
       await relay.close()
       group.cancelAll()
+      await group.waitForAll()
+      wake?.forget()
       return ending
     }
+  }
+
+  private static func end(_ relay: Relay, on signals: FollowSignals) async {
+    await signals.stop()
+    await relay.close()
   }
 
   private static func hurry() -> Never {

@@ -102,7 +102,7 @@ struct RelayObjects: RelayView {
     writer.key("code")
     writer.string(pair.code.text)
     writer.key("message")
-    writer.string(pair.message)
+    writer.string(pair.message.text)
     writer.key("expiresIn")
     if let left = pair.expiresIn { writer.int(left.components.seconds) } else { writer.null() }
   }

@@ -58,7 +58,8 @@ enum RelayText {
     return ["", "    " + style.heading(spaced), ""]
       + RelayDigits.rows(code).map { "    " + style.heading($0) }
       + ["", "-- tell your assistant: word \(word), code \(code)\(minutes)"]
-      + (pair.message.isEmpty ? [] : ["-- the server says: \(StreamText.safe(pair.message))"])
+      + (pair.message.text.isEmpty
+        ? [] : ["-- the server says: \(StreamText.safe(pair.message.text))"])
   }
 
   /// Such as `STEPS  2026-11-01 to 2026-11-02  24 points  35 ms`.

@@ -1,4 +1,5 @@
 import CommandKit
+import HealthRelay
 import Holdfast
 import LinkCore
 import LinkRuntime
@@ -9,7 +10,7 @@ import MessageStream
 /// `holdfast replay`: whether a recorded stream would decide the same again.
 enum ReplayCommand {
   private static let journal = Parameter.operand(
-    .text("JOURNAL"), "a file that `stream --journal` wrote")
+    .text("JOURNAL"), "a file that `stream --journal` or `relay --journal` wrote")
   /// Divergences that are shown; what follows the first is usually its consequence.
   private static let limit = 20
   /// Letters of one side of a divergence that are shown.
@@ -26,8 +27,8 @@ enum ReplayCommand {
         event "replayed" with steps, diverged and findings.
         """,
         """
-        The judges of `simulate` watch as well, as far as a phone's own journal can tell: what \
-        the server accepted, and what passed between the two, is not in it.
+        The judges of `simulate` watch a stream's as well, as far as a phone's own journal can \
+        tell: what the server accepted, and what passed between the two, is not in it.
         """,
       ],
       examples: [.init("holdfast replay stream.journal", "says how many steps, and what differs")],
@@ -35,6 +36,26 @@ enum ReplayCommand {
   }
 
   private static func run(_ call: Invocation) throws(CommandFailure) {
+    // Of another machine too the head can be read.
+    let machine = (try? JournalReader<RelayModel>(path: call[journal]))?.header.machine
+    if machine == RelayModel.journalName { try relay(call) } else { try stream(call) }
+  }
+
+  private static func relay(_ call: Invocation) throws(CommandFailure) {
+    let result: Replay<RelayModel>.Result
+    do {
+      result = try Replay<RelayModel>.run(journal: call[journal], limit: limit) {
+        try RelayModel($0)
+      }
+    } catch {
+      throw CommandFailure(.failed, cut(error.description, to: 1_000))
+    }
+    for divergence in result.divergences { show(divergence, call) }
+    summarize(result, [], judged: false, call)
+    try conclude(result, [])
+  }
+
+  private static func stream(_ call: Invocation) throws(CommandFailure) {
     let result: Replay<StreamModel>.Result
     var recorded: Recorded?
     do {
@@ -59,7 +80,13 @@ enum ReplayCommand {
     for divergence in result.divergences { show(divergence, call) }
     recorded?.conclude()
     let findings = recorded?.findings ?? []
-    summarize(result, findings, call)
+    summarize(result, findings, judged: true, call)
+    try conclude(result, findings)
+  }
+
+  private static func conclude<M: Machine>(
+    _ result: Replay<M>.Result, _ findings: [Finding]
+  ) throws(CommandFailure) {
     guard result.diverged == 0 else {
       throw CommandFailure(
         .failed, "\(result.diverged) of \(result.steps) steps diverged",
@@ -71,11 +98,11 @@ enum ReplayCommand {
     }
   }
 
-  private static func show(_ divergence: Replay<StreamModel>.Divergence, _ call: Invocation) {
+  private static func show<M: Machine>(_ divergence: Replay<M>.Divergence, _ call: Invocation) {
     let same = zip(divergence.expected, divergence.got).prefix { $0 == $1 }.count
-    let cause = text(divergence.cause)
-    let expected = text(divergence.expected.dropFirst(same))
-    let got = text(divergence.got.dropFirst(same))
+    let cause = text(divergence.cause, of: M.self)
+    let expected = text(divergence.expected.dropFirst(same), of: M.self)
+    let got = text(divergence.got.dropFirst(same), of: M.self)
     guard call[Shared.json] else {
       call.console.line("\(divergence.path):\(divergence.line): \(cause)")
       call.console.line("  expected \(expected)")
@@ -97,14 +124,14 @@ enum ReplayCommand {
     }
   }
 
-  private static func summarize(
-    _ result: Replay<StreamModel>.Result, _ findings: [Finding], _ call: Invocation
+  private static func summarize<M: Machine>(
+    _ result: Replay<M>.Result, _ findings: [Finding], judged: Bool, _ call: Invocation
   ) {
     guard call[Shared.json] else {
       let steps = result.steps == 1 ? "1 step" : "\(result.steps) steps"
       let found = result.diverged == 0 ? "none diverged" : "\(result.diverged) diverged"
       call.console.line("\(steps), \(found)")
-      return verdicts(on: findings, call.console)
+      return judged ? verdicts(on: findings, call.console) : ()
     }
     call.console.object {
       $0.key("event")
@@ -136,7 +163,9 @@ enum ReplayCommand {
     }
   }
 
-  private static func text(_ cause: JournalStep<StreamModel>.Cause) -> String {
+  private static func text<M: Machine>(
+    _ cause: JournalStep<M>.Cause, of machine: M.Type
+  ) -> String {
     switch cause {
     case .tick: "a deadline"
     case .input(let input): short(input)
@@ -144,13 +173,18 @@ enum ReplayCommand {
   }
 
   /// From the first effect on that differs.
-  private static func text(_ effects: ArraySlice<StreamModel.Effect>) -> String {
-    effects.isEmpty ? "nothing" : cut(effects.map(short).joined(separator: ", "), to: width)
+  private static func text<M: Machine>(
+    _ effects: ArraySlice<M.Effect>, of machine: M.Type
+  ) -> String {
+    effects.isEmpty ? "nothing" : cut(effects.map { short($0) }.joined(separator: ", "), to: width)
   }
 
   /// Without the names of modules, which say nothing here.
   private static func short(_ value: some Sendable) -> String {
-    let modules = ["MessageStream", "LinkCore", "LinkWire", "StreamModel", "LinkRuntime"]
+    let modules = [
+      "MessageStream", "HealthRelay", "LinkCore", "LinkWire", "StreamModel", "RelayModel",
+      "LinkRuntime",
+    ]
     let text = modules.reduce(String(describing: value)) { $0.replacing("\($1).", with: "") }
     return cut(StreamText.safe(text), to: width)
   }

@@ -106,13 +106,21 @@ public struct HealthRow: Sendable, Hashable {
 
   /// What it is known by.
   public internal(set) var key = HealthSampleKey(high: 0, low: 0)
+  /// The number of HealthKit's identifier.
   public internal(set) var type: UInt16
+  /// The number of the unit.
   public internal(set) var unit = HealthRow.none
+  /// The number of who wrote it.
   public internal(set) var source: UInt16
+  /// The number of what measured it.
   public internal(set) var device = HealthRow.none
+  /// The number of the time zone.
   public internal(set) var zone = HealthRow.none
+  /// When it began.
   public internal(set) var start: Timestamp
+  /// When it ended.
   public internal(set) var end: Timestamp
+  /// What was measured.
   public internal(set) var value = Value.quantity(0)
 }
 
@@ -139,6 +147,7 @@ public struct HealthAddition: Sendable, Hashable {
     self.known = known
   }
 
+  /// Adds up what became of two batches.
   public static func += (left: inout Self, right: Self) {
     left.added += right.added
     left.known += right.known

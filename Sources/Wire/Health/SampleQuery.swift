@@ -41,8 +41,11 @@ public struct HealthSampleQuery: Sendable, Hashable {
 
 /// The place of a sample in the order of a query: by type as listed, by start, by key.
 public struct HealthSamplePlace: Sendable, Hashable {
+  /// HealthKit's identifier.
   public var type: String
+  /// When the sample began.
   public var start: Timestamp
+  /// What it is known by.
   public var key: HealthSampleKey
 
   public init(type: String, start: Timestamp, key: HealthSampleKey) {
@@ -67,7 +70,9 @@ public struct HealthSamplePage: Sendable, Hashable {
 
 /// What a store holds of one type.
 public struct HealthTypeSummary: Sendable, Hashable {
+  /// HealthKit's identifier.
   public var type: String
+  /// How many samples.
   public var count: Int
   /// The start of the earliest sample.
   public var first: Timestamp

@@ -2,8 +2,8 @@ import LinkCore
 
 /// Goes through the markup of an export and hands its elements to the assembler.
 ///
-/// The type definition in front is skipped by its tokens: those of iOS 16 break off in the middle of
-/// a declaration, and no version names all that the file holds.
+/// The type definition in front is skipped by its tokens: those of iOS 16 break off in the middle
+/// of a declaration, and no version names all that the file holds.
 struct ExportParser: Sendable {
   /// Where in the markup the next byte stands.
   private enum Place {

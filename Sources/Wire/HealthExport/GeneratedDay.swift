@@ -64,8 +64,8 @@ struct GeneratedDay {
     return local - offset(at: local - 3_600)
   }
 
-  /// Seconds east of Greenwich in Zurich: summer time lasts from the last Sunday of March to that of
-  /// October, 01:00 UTC (Directive 2000/84/EC).
+  /// Seconds east of Greenwich in Zurich: summer time lasts from the last Sunday of March to that
+  /// of October, 01:00 UTC (Directive 2000/84/EC).
   static func offset(at second: Int) -> Int {
     let year = Gregorian.civil(dayNumber: second / 86_400).year
     let begin = lastSunday(of: 3, year) * 86_400 + 3_600

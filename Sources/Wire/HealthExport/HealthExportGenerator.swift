@@ -8,6 +8,7 @@ public import LinkCore
 public struct HealthExportGenerator: Sendable {
   /// What to make.
   public struct Plan: Sendable, Hashable {
+    /// Another seed is another person.
     public var seed: UInt64
     /// The first day, counted from 1970-01-01.
     public var firstDay: Int
@@ -33,7 +34,8 @@ public struct HealthExportGenerator: Sendable {
     /// With so many more or fewer readings that the file comes to about `bytes`.
     public func sized(_ bytes: Int) -> Plan {
       guard days > 0 else { return self }
-      // A hundredth of the days tells how long one is: once with readings as usual, once with twice.
+      // A hundredth of the days tells how long one is. Twice on the line through the last two
+      // tries, since stretches of time become fewer but not shorter.
       func size(_ density: Double) -> Double {
         var part = self
         part.density = density
@@ -44,9 +46,15 @@ public struct HealthExportGenerator: Sendable {
         while let chunk = generator.next() { count += chunk.count }
         return Double(count) / Double(part.days) * Double(days)
       }
-      let (one, two) = (size(1), size(2))
+      var (one, two) = ((at: 1.0, size: size(1)), (at: 2.0, size: size(2)))
+      for _ in 0..<3 {
+        let slope = max((two.size - one.size) / (two.at - one.at), 1)
+        let next = min(1_000, max(0.02, two.at + (Double(bytes) - two.size) / slope))
+        guard abs(next - two.at) > 0.001 else { break }
+        (one, two) = (two, (at: next, size: size(next)))
+      }
       var plan = self
-      plan.density = max(0.02, 1 + (Double(bytes) - one) / max(two - one, 1))
+      plan.density = two.at
       return plan
     }
   }

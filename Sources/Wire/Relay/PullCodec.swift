@@ -23,7 +23,7 @@ extension LeaseOrder {
 }
 
 extension LeasedQuestions {
-  /// Reads the body; a request that cannot be read is kept as rejected, if it has an id and a lease.
+  /// Reads the body; a request that cannot be read is kept as rejected, if it has id and lease.
   ///
   /// Throws if the body itself is not of the contract's form.
   public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> LeasedQuestions {

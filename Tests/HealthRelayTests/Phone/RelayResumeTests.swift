@@ -36,8 +36,16 @@ struct RelayResumeTests {
     #expect(opens(bench) == [Secret("t1"), Secret("t2"), Secret("t2"), Secret("t2"), nil])
   }
 
-  @Test func `a token that is gone from the newest code is not shown any more`() {
+  @Test func `a token is kept until a code brings another, or a session begins without one`() {
     var bench = RelayBench.running(.service)
+    bench.say(.paired(.plain))
+    #expect(bench.model.resume == Secret("t1"))
+    var known = RelayModel.Welcome.plain
+    known.isResumed = true
+    bench.reconnect(known)
+    #expect(bench.model.resume == Secret("t1"))
+    bench.reconnect(.resumed)
+    #expect(bench.model.resume == Secret("t2"))
     bench.reconnect(.plain)
     #expect(bench.model.resume == nil)
   }

@@ -21,7 +21,11 @@ extension Easy {
     set(CURLOPT_SSL_VERIFYPEER, 1)
     set(CURLOPT_SSL_VERIFYHOST, 2)
     set(share: share)
-    if let authorities = configuration.authorities { trust(authorities) }
+    if let authorities = configuration.authorities {
+      trust(authorities)
+    } else if SystemAuthorities.areInDirectory {
+      set(CURLOPT_CAINFO, nil)
+    }
     if let proxy = configuration.proxy { set(CURLOPT_PROXY, proxy) }
     // What is meant for this device must not travel to a proxy.
     if address.isLoopback { set(CURLOPT_NOPROXY, "*") }
@@ -39,13 +43,13 @@ extension Easy {
   }
 
   /// The system's directory of authorities stays; the file takes the place of the system's file,
-  /// which holds the same ones. Without a directory both files go in together.
+  /// which holds the same ones. Where no directory serves, both files go in together.
   private func trust(_ file: String) {
-    if unsafe ccurl_authority_path() != nil {
+    if SystemAuthorities.areInDirectory {
       set(CURLOPT_CAINFO, file)
     } else {
-      let system = unsafe ccurl_authority_file().map { unsafe String(cString: $0) }
-      set(blob: CURLOPT_CAINFO_BLOB, (system.map(contents) ?? []) + contents(of: file))
+      let system = SystemAuthorities.file.map(contents) ?? []
+      set(blob: CURLOPT_CAINFO_BLOB, system + contents(of: file))
     }
   }
 

@@ -81,6 +81,14 @@ struct Cells: Sendable {
     return all.count - 1
   }
 
+  /// Where the later half of the spans begins; `nil` if there is only one span.
+  var middle: Timestamp? {
+    let starts = all.map(\.bucket.start).sorted()
+    guard let first = starts.first, let last = starts.last, first < last else { return nil }
+    let middle = starts[starts.count / 2]
+    return middle > first ? middle : starts.first { $0 > first }
+  }
+
   /// Forgets the spans that begin at `cut` or later.
   mutating func drop(from cut: Timestamp) {
     all.removeAll { $0.bucket.start >= cut }

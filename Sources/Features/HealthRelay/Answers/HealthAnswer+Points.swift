@@ -30,22 +30,19 @@ extension HealthAnswer {
 
   private var room: Int { max(0, limits.maxBytes - Self.around) }
 
-  /// Tells a sample as it is; where to cut if there is no room for it.
-  mutating func list(_ sample: HealthSample, _ kind: HealthKind) -> Timestamp? {
-    guard (window.from..<window.to).contains(sample.start) else { return nil }
+  /// Tells a sample as it is; if there is no room for it, the answer ends before it.
+  mutating func list(_ sample: HealthSample, _ kind: HealthKind) {
+    guard (window.from..<window.to).contains(sample.start) else { return }
     if raw.place != reading.place {
       raw.place = reading.place
       raw.bytes = 0
     }
-    guard let point = point(of: sample, kind) else {
-      skipped += 1
-      return nil
-    }
+    guard let point = point(of: sample, kind) else { return skipped += 1 }
     let timed = TimedPoint(point, start: sample.start)
-    guard raw.bytes + timed.length <= room else { return sample.start }
     raw.bytes += timed.length
-    raw.all.append(timed)
-    return nil
+    guard raw.bytes > room else { return raw.all.append(timed) }
+    raw.all.removeAll { $0.start >= sample.start }
+    shorten(to: sample.start, askingFrom: sample.start)
   }
 
   private mutating func point(of sample: HealthSample, _ kind: HealthKind) -> HealthPoint? {
@@ -78,31 +75,6 @@ extension HealthAnswer {
       end: written(max(sample.start, sample.end)), source: sources.names[source])
   }
 
-  // MARK: - Cutting
-
-  /// Cuts the answer at a moment, or before the span that holds it.
-  mutating func shorten(to time: Timestamp) {
-    let time = max(time, window.from)
-    if query.groupBy == nil {
-      guard time > window.from else {
-        refusal = .tooMuchAtOnce
-        return
-      }
-      raw.all.removeAll { $0.start >= time }
-      (window.to, nextStart) = (time, time)
-    } else {
-      let bucket = buckets.bucket(at: time)
-      guard bucket.members.lowerBound > window.from else {
-        refusal = .tooMuchAtOnce
-        return
-      }
-      cells.drop(from: bucket.start)
-      (window.to, nextStart) = (bucket.members.lowerBound, bucket.start)
-    }
-    reading.shorten(to: window.to)
-    finishType()
-  }
-
   /// The whole answer, once nothing more is wanted.
   func reply() throws(AnswerRefusal) -> HealthReply {
     if let refusal { throw refusal }
@@ -117,7 +89,8 @@ extension HealthAnswer {
       break
     }
     let kept = points.filter { point in nextStart.map { point.start < $0 } ?? true }
-    if kept.isEmpty, !points.isEmpty { throw .tooMuchAtOnce }
+    // Asking on would find as much at that moment again.
+    if kept.isEmpty, nextStart != nil { throw .tooMuchAtOnce }
     return HealthReply(
       query: query, points: kept.map(\.point), nextStart: nextStart.map(written), skipped: skipped)
   }

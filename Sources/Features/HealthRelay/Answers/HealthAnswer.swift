@@ -11,7 +11,9 @@ struct HealthAnswer: Sendable {
   let limits: AnswerLimits
   let kinds: [HealthKind]
   /// The number of each kind's type: the four numbers of a meal have one.
-  private let typeNumbers: [Int]
+  let typeNumbers: [Int]
+  /// How far beyond the window it reads on both sides.
+  private let margin: Duration
   /// What counts; its end moves back when the answer is cut.
   var window: AnswerWindow
   var reading: Reading
@@ -41,15 +43,15 @@ struct HealthAnswer: Sendable {
     self.window = window
     // A session that begins or goes on outside must be seen whole to know where it ends.
     let isSleep = query.valueType == .sleep && query.groupBy != nil && window.from < window.to
-    let margin = isSleep ? Duration.seconds(12 * 3_600) : .zero
+    margin = isSleep ? Duration.seconds(12 * 3_600) : .zero
     reading = Reading(
       kinds, from: window.from.advanced(by: .zero - margin), to: window.to.advanced(by: margin),
       limits: limits)
     buckets = CalendarBuckets(
       zone: zone, grouping: query.groupBy ?? .hour,
       lead: query.groupBy == .hour ? .zero : window.lead)
-    // No point takes fewer bytes than this.
-    cells = Cells(limit: max(1, limits.maxBytes / 120))
+    // No point takes fewer than 120 bytes, and half of the spans must still fill an answer.
+    cells = Cells(limit: max(2, limits.maxBytes / 60))
   }
 
   /// What to read next; `nil` when the answer is there.
@@ -58,21 +60,26 @@ struct HealthAnswer: Sendable {
   /// Takes the page that was wanted.
   mutating func take(_ page: HealthSamplePage) {
     guard reading.place < kinds.count, refusal == nil else { return }
-    let place = reading.place
-    let kind = kinds[place]
+    let kind = kinds[reading.place]
     let fresh = reading.fresh
     for sample in page.samples where fresh.contains(sample.start) {
-      if let cut = query.groupBy == nil ? list(sample, kind) : count(sample, kind) {
-        return shorten(to: cut)
-      }
+      if query.groupBy == nil { list(sample, kind) } else { count(sample, kind) }
     }
-    guard page.next == nil, reading.isLastBatch else { return reading.advance(page.next) }
+    guard refusal == nil else { return }
+    guard reading.isPast || (page.next == nil && reading.isLastBatch) else {
+      return reading.advance(page.next)
+    }
     if query.groupBy != nil, kind.measure == .sleep { finishSleep() }
-    if reading.place == place { finishType() }
+    // The next type's units are of another dimension.
+    scale = nil
+    reading.finishType()
   }
 
-  /// The number of the type that is read now.
-  var typeNumber: Int { typeNumbers[reading.place] }
+  /// Ends the answer at a moment, of every type alike; `next` is where to ask on.
+  mutating func shorten(to cut: Timestamp, askingFrom next: Timestamp) {
+    (window.to, nextStart) = (cut, next)
+    reading.shorten(to: cut.advanced(by: margin))
+  }
 
   /// The number of a sample in the unit that is told; `nil` if nothing is known of its unit.
   mutating func number(_ sample: HealthSample, _ dimension: Dimension?) -> Double? {
@@ -83,14 +90,6 @@ struct HealthAnswer: Sendable {
     let found = dimension.scale(from: sample.unit)
     scale = (sample.unit, found)
     return found?(value)
-  }
-
-  /// Goes on with the next type, whose units are of another dimension.
-  mutating func finishType() {
-    scale = nil
-    current = nil
-    sleep = SleepSessions()
-    reading.finishType()
   }
 
   /// The span of a moment.

@@ -20,6 +20,8 @@ public struct HealthAnswering: Sendable {
   public private(set) var step: Step
   /// How many points the answer has so far finished parts of it.
   public private(set) var points = 0
+  /// Whether any part of it holds less than was asked for, and says where to ask on.
+  public private(set) var isCut = false
 
   private let zone: ZoneRules
   private let now: Timestamp
@@ -101,6 +103,7 @@ public struct HealthAnswering: Sendable {
     do throws(AnswerRefusal) {
       let reply = try answer.reply()
       points += reply.points.count
+      if reply.nextStart != nil { isCut = true }
       add(reply.object, for: answer.query)
     } catch {
       add(.failure(error.description), for: answer.query)

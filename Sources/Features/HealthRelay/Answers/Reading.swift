@@ -44,6 +44,9 @@ struct Reading: Sendable, Hashable {
   /// Whether nothing of the type comes after this batch.
   var isLastBatch: Bool { batchEnd >= to }
 
+  /// Whether the end has moved before this batch.
+  var isPast: Bool { batchStart >= to }
+
   /// Goes on after a page that was not the type's last.
   mutating func advance(_ next: HealthSamplePlace?) {
     after = next

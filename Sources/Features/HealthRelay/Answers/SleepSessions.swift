@@ -48,9 +48,6 @@ struct SleepSessions: Sendable {
   /// The longest break within a session.
   static let gap = Duration.seconds(300)
 
-  /// Where the earliest unfinished run began.
-  var earliest: Timestamp? { runs.compactMap { $0?.start }.min() }
-
   /// Takes a stage; returns the sessions of its source that are finished by it.
   mutating func take(
     _ stage: SleepStage, _ span: SleepSession, source: Int

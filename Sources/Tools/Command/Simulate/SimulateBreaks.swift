@@ -46,12 +46,12 @@ struct SimulateBreaks {
     var simulation = request.simulation
     simulation.servers = [server]
     simulation.setup.defect = defect
-    let policy = simulation.setup.policy
+    let (policy, draw) = (simulation.setup.policy, simulation.draw)
     return await simulation.firstFailure(
       of: StreamModel.self, seeds: first...(first + UInt64(defect.seeds) - 1)
     ) { outcome in
       guard outcome.kinds.contains(where: defect.kinds.contains) else { return false }
-      let plan = simulation.draw(outcome.seed, outcome.server)
+      let plan = draw(outcome.seed, outcome.server)
       let control = play(plan, Setup(policy: policy), as: StreamModel.self)
       return control.kinds.allSatisfy { !defect.kinds.contains($0) }
     }

@@ -1,0 +1,161 @@
+import Foundation
+import Holdfast
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import StoreSQLite
+import Synchronization
+
+/// An export of Apple Health, from the bytes of a file to samples, and to samples in a store.
+enum Import {
+  /// - Parameter megabytes: How large the export is that everybody reads.
+  static func benchmarks(megabytes: Int) -> [Benchmark] {
+    let file = GeneratedExport(megabytes: megabytes)
+    return [reading(file), importing(file), memory(file)]
+  }
+
+  private static func reading(_ file: GeneratedExport) -> Benchmark {
+    Benchmark(
+      name: "import",
+      question: "an export of \(file.megabytes) MB: from the bytes of the file to typed samples",
+      unit: "MB/s",
+      subject: Contender(name: "holdfast, one core") { try speed(try file.path()) },
+      peers: [
+        Contender(name: "what was asked for", aim: 1) { 400 },
+        Contender(name: "Python: expat, tags only", aim: 2) {
+          try await peer("expat", try file.path()).speed
+        },
+        Contender(name: "Python: ElementTree.iterparse", aim: 2) {
+          try await peer("iterparse", try file.path()).speed
+        },
+      ])
+  }
+
+  private static func importing(_ file: GeneratedExport) -> Benchmark {
+    let kept = Kept()
+    return Benchmark(
+      name: "import-again",
+      question: "the same export a second time into a store that has it",
+      unit: "MB/s",
+      subject: Contender(name: "holdfast, again") {
+        let scratch = try await kept.scratch(file)
+        return try await stored(try file.path(), in: scratch.path).speed
+      },
+      peers: [
+        Contender(name: "reading alone", aim: 0.7) { try speed(try file.path()) },
+        Contender(name: "the first time, into an empty store") {
+          let scratch = try Scratch()
+          return try await stored(try file.path(), in: scratch.path).speed
+        },
+      ])
+  }
+
+  private static func memory(_ file: GeneratedExport) -> Benchmark {
+    Benchmark(
+      name: "import-memory",
+      question: "what importing \(file.megabytes) MB adds to the memory at its peak",
+      unit: "MB", better: .less,
+      subject: Contender(name: "holdfast, into an empty store") {
+        let scratch = try Scratch()
+        return try await stored(try file.path(), in: scratch.path).growth
+      },
+      peers: [
+        Contender(name: "what was asked for", aim: 1) { 64 },
+        Contender(name: "Python: ElementTree.iterparse, nothing kept") {
+          try await peer("iterparse", try file.path()).memory
+        },
+      ])
+  }
+
+  /// Megabytes a second, without a store.
+  private static func speed(_ path: String) throws -> Double {
+    guard let handle = FileHandle(forReadingAtPath: path) else { throw Unavailable("no file") }
+    var piece = [UInt8](repeating: 0, count: 256 << 10)
+    var reader = HealthExportReader()
+    var count = 0
+    let start = ContinuousClock.now
+    while true {
+      let length = unsafe piece.withUnsafeMutableBytes {
+        unsafe read(handle.fileDescriptor, $0.baseAddress, $0.count)
+      }
+      guard length > 0 else { break }
+      reader.append(piece.span.extracting(0..<length))
+      while let batch = try reader.next() { count += batch.rows.count }
+    }
+    reader.finish()
+    while let batch = try reader.next() { count += batch.rows.count }
+    let time = start.duration(to: .now).inSeconds
+    guard count == reader.tally.total, count > 1_000 else { throw Unavailable("samples are lost") }
+    return Double(reader.tally.bytes) / time / 1e6
+  }
+
+  private static func stored(
+    _ path: String, in directory: String
+  ) async throws -> (speed: Double, growth: Double) {
+    let before = try Memory.reset()
+    let store = try await SQLiteHealthStore.open(in: directory)
+    let start = ContinuousClock.now
+    let report = try await HealthImport.run(path, into: store)
+    let time = start.duration(to: .now).inSeconds
+    await store.close()
+    guard report.ending == .complete else { throw Unavailable("the import did not end well") }
+    return (Double(report.tally.bytes) / time / 1e6, max(try Memory.peak() - before, 2))
+  }
+
+  /// What Python makes of it: megabytes a second, and its largest size.
+  private static func peer(
+    _ way: String, _ path: String
+  ) async throws -> (speed: Double, memory: Double) {
+    let program = try Peer.python("import.py").start([way, path])
+    for await line in program.lines {
+      let figures = line.split(separator: " ").compactMap { Double($0) }
+      if figures.count == 2 { return (figures[0], figures[1]) }
+    }
+    throw Unavailable(await program.diagnostics.reduce("it ended without a word") { $1 })
+  }
+}
+
+/// A store that has the export already, made once.
+private actor Kept {
+  private var made: Scratch?
+
+  func scratch(_ file: GeneratedExport) async throws -> Scratch {
+    if let made { return made }
+    let scratch = try Scratch()
+    let store = try await SQLiteHealthStore.open(in: scratch.path)
+    _ = try await HealthImport.run(try file.path(), into: store)
+    await store.close()
+    made = scratch
+    return scratch
+  }
+}
+
+/// The export that all read, written when the first one asks and gone with the benchmarks.
+private final class GeneratedExport: Sendable {
+  let megabytes: Int
+  private let scratch = Mutex<Scratch?>(nil)
+
+  init(megabytes: Int) {
+    self.megabytes = megabytes
+  }
+
+  func path() throws -> String {
+    try scratch.withLock { scratch in
+      if let scratch { return scratch("export.xml") }
+      let fresh = try Scratch()
+      try fresh.write([], to: "export.xml")
+      guard let file = FileHandle(forWritingAtPath: fresh("export.xml")) else {
+        throw Unavailable("no room for an export")
+      }
+      // Half a year for a small file, as many years as phones have for a large one.
+      let plan = HealthExportGenerator.Plan(
+        seed: 1, firstDay: 18_000, days: min(3_650, max(30, megabytes * 2)))
+      var generator = HealthExportGenerator(plan.sized(megabytes * 1_000_000))
+      while let chunk = generator.next() { try file.write(contentsOf: chunk) }
+      try file.close()
+      scratch = fresh
+      return fresh("export.xml")
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import CCurl
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// The certificate authorities that libcurl was built to trust.
+///
+/// On Debian they are there twice: one file of all, and a directory in which OpenSSL looks one up by
+/// the hash of its name. The file is read whole for every connection and kept with it, which took
+/// 16 ms and 800 KB each; the directory costs nothing until a name is looked up.
+enum SystemAuthorities {
+  /// Whether the directory alone serves.
+  static let areInDirectory: Bool = {
+    guard let path = unsafe ccurl_authority_path() else { return false }
+    return isHashed(unsafe String(cString: path))
+  }()
+
+  /// The file of all of them, if there is one.
+  static var file: String? { unsafe ccurl_authority_file().map { unsafe String(cString: $0) } }
+
+  /// Whether a directory holds names that OpenSSL finds: eight hexadecimal digits, a point and a
+  /// number (openssl-rehash(1)).
+  static func isHashed(_ path: String) -> Bool {
+    guard let directory = unsafe opendir(path) else { return false }
+    defer { unsafe closedir(directory) }
+    while let entry = unsafe readdir(directory) {
+      let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) {
+        unsafe Array($0.prefix { $0 != 0 })
+      }
+      if isHash(name) { return true }
+    }
+    return false
+  }
+
+  private static func isHash(_ name: [UInt8]) -> Bool {
+    guard name.count > 9, name[8] == UInt8(ascii: ".") else { return false }
+    let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+    let letters = UInt8(ascii: "a")...UInt8(ascii: "f")
+    return name[..<8].allSatisfy { digits.contains($0) || letters.contains($0) }
+      && name[9...].allSatisfy { digits.contains($0) }
+  }
+}

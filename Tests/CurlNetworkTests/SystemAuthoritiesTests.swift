@@ -1,0 +1,24 @@
+import HoldfastTestKit
+import Testing
+
+@testable import CurlNetwork
+
+struct SystemAuthoritiesTests {
+  @Test(arguments: [
+    (["1a2b3c4d.0"], true), (["ca.pem", "00000000.12"], true), ([], false),
+    (["ca-certificates.crt"], false), (["1a2b3c4d"], false), (["1a2b3c4d."], false),
+    (["1a2b3c4.0"], false), (["1a2b3c4d5.0"], false), (["1A2B3C4D.0"], false),
+    (["1a2b3c4d.r0"], false),
+  ])
+  func `a directory serves when OpenSSL finds names in it`(
+    names: [String], serves: Bool
+  ) throws {
+    let scratch = try Scratch()
+    for name in names { try scratch.write([], to: name) }
+    #expect(SystemAuthorities.isHashed(scratch.path) == serves)
+  }
+
+  @Test func `a directory that is not there serves nobody`() {
+    #expect(!SystemAuthorities.isHashed("/nowhere/certs"))
+  }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import Holdfast
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Synchronization
+import Testing
+
+/// From a file to a store, with what can come between.
+@Suite struct HealthImportTests {
+  /// A generated export with a thousand samples and more.
+  private static func export(days: Int = 5) -> [UInt8] {
+    var generator = HealthExportGenerator(
+      .init(seed: 3, firstDay: 20_000, days: days, density: 0.3))
+    var bytes: [UInt8] = []
+    while let chunk = generator.next() { bytes += chunk }
+    return bytes
+  }
+
+  @Test func `all of an export arrives once, and a second import adds nothing`() async throws {
+    let scratch = try Scratch()
+    try scratch.write(Self.export(), to: "export.xml")
+    let store = MemoryHealthStore()
+    let first = try await HealthImport.run(scratch("export.xml"), into: store)
+    #expect(first.ending == .complete)
+    #expect(first.addition.added + first.addition.known == first.tally.total)
+    // The parts of correlations stand in the export twice.
+    #expect(first.addition.known == 5 + 2)
+    let again = try await HealthImport.run(scratch("export.xml"), into: store)
+    #expect(again.addition == HealthAddition(known: first.tally.total))
+  }
+
+  @Test func `a newer export adds what is new`() async throws {
+    let scratch = try Scratch()
+    try scratch.write(Self.export(days: 5), to: "older.xml")
+    try scratch.write(Self.export(days: 6), to: "newer.xml")
+    let (both, alone) = (MemoryHealthStore(), MemoryHealthStore())
+    _ = try await HealthImport.run(scratch("older.xml"), into: both)
+    _ = try await HealthImport.run(scratch("newer.xml"), into: both)
+    _ = try await HealthImport.run(scratch("newer.xml"), into: alone)
+    #expect(try await both.summary() == (try await alone.summary()))
+  }
+
+  @Test func `the store in SQLite comes to the same as the one in memory`() async throws {
+    let scratch = try Scratch()
+    try scratch.write(Self.export(), to: "export.xml")
+    let memory = MemoryHealthStore()
+    let disk = try await Platform.healthStore(in: scratch("data"))
+    for _ in 0..<2 {
+      let left = try await HealthImport.run(scratch("export.xml"), into: memory)
+      let right = try await HealthImport.run(scratch("export.xml"), into: disk)
+      #expect(left == right)
+    }
+    let types = try await memory.summary()
+    #expect(try await disk.summary() == types)
+    let query = HealthSampleQuery(
+      types: types.map(\.type), from: Timestamp(nanoseconds: .min),
+      to: Timestamp(nanoseconds: .max), limit: 100_000)
+    #expect(try await disk.samples(query) == (try await memory.samples(query)))
+    await disk.close()
+  }
+
+  @Test func `an export without its end says so and keeps the rest`() async throws {
+    let scratch = try Scratch()
+    let bytes = Self.export()
+    try scratch.write(bytes.prefix(bytes.count / 2), to: "export.xml")
+    let store = MemoryHealthStore()
+    let report = try await HealthImport.run(scratch("export.xml"), into: store)
+    #expect(report.ending == .truncated)
+    #expect(report.addition.added == report.tally.total)
+    #expect(report.addition.added > 500)
+  }
+
+  @Test func `told to stop it ends, and what was added stays`() async throws {
+    let scratch = try Scratch()
+    try scratch.write(Self.export(days: 60), to: "export.xml")
+    let store = MemoryHealthStore()
+    let isStopped = Mutex(false)
+    let report = try await HealthImport.run(scratch("export.xml"), into: store) {
+      isStopped.withLock { $0 }
+    } note: { progress in
+      isStopped.withLock { $0 = progress.addition.added > 0 }
+    }
+    #expect(report.ending == .stopped)
+    let kept = try await store.summary().map(\.count).reduce(0, +)
+    #expect(kept == report.addition.added)
+    #expect(kept > 0)
+  }
+
+  @Test func `progress goes from the first bytes to the last`() async throws {
+    let scratch = try Scratch()
+    let bytes = Self.export()
+    try scratch.write(bytes, to: "export.xml")
+    let seen = Mutex<[HealthImport.Progress]>([])
+    _ = try await HealthImport.run(
+      scratch("export.xml"), into: MemoryHealthStore(),
+      note: { progress in seen.withLock { $0.append(progress) } })
+    let steps = seen.withLock { $0 }
+    #expect(steps.allSatisfy { $0.total == bytes.count })
+    #expect(steps.map(\.bytes) == steps.map(\.bytes).sorted())
+    #expect(steps.last?.bytes == bytes.count)
+  }
+
+  @Test func `a file that is no export, and a store that is full, end it with their reason`()
+    async throws
+  {
+    let scratch = try Scratch()
+    try scratch.write(Array("<ClinicalDocument/>".utf8), to: "cda.xml")
+    try scratch.write(Self.export(), to: "export.xml")
+    let store = MemoryHealthStore()
+    await #expect(throws: HealthImport.Failure.file("it holds ClinicalDocument, not HealthData")) {
+      try await HealthImport.run(scratch("cda.xml"), into: store)
+    }
+    await #expect(throws: HealthImport.Failure.file("it cannot be read: No such file or directory"))
+    {
+      try await HealthImport.run(scratch("none"), into: store)
+    }
+    await store.failNext(with: .full(detail: "disk"))
+    await #expect(throws: HealthImport.Failure.store(.full(detail: "disk"))) {
+      try await HealthImport.run(scratch("export.xml"), into: store)
+    }
+    #expect(try await store.summary().isEmpty)
+  }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import HoldfastBackend
+import HoldfastTestKit
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// The programs themselves: a phone, a hook, and the pull that the hook starts.
+@Suite(.timeLimit(.minutes(5))) struct `The command pulls` {
+  @Test func `a phone in background is rung, visits, and answers`() async throws {
+    let scratch = try Scratch()
+    let logged = Mailbox<String>()
+    var configuration = BackendConfiguration(dataDirectory: scratch("backend"))
+    configuration.log = { logged.put($0) }
+    var push = PushConfiguration()
+    push.hook = scratch("ring")
+    let backend = Backend(configuration, pushes: try push.open())
+    let address = try await backend.start()
+    let common = ["relay", "--server", address.url, "--data", scratch("phone")]
+    try await hook(scratch, common)
+    let phone = try CommandProcess.start(
+      common + ["--profile", "foreground", "--wake", "ann", "--time-zone", "UTC", "--json"])
+    let pair = try await event("pair", of: phone.lines)
+    let word = try #require(pair["word"] as? String)
+    let code = try #require(pair["code"] as? String)
+    guard case .loggedIn(let grant) = try await backend.ask(.login(word: word, code: code)) else {
+      Issue.record("not paired")
+      return await backend.kill()
+    }
+    await line(#""route":"push""#, in: logged)
+    phone.signal(SIGUSR1)
+    await line(#""event":"closed""#, in: logged)
+    async let answer = backend.ask(try Self.question(), bearer: grant.accessToken)
+    let visit = try await Shell.run(["cat", scratch("visited")])
+    #expect(
+      visit.contains(#""event":"pull","answered":1,"unwanted":0,"left":0,"ending":"finished""#))
+    guard case .data(let object) = try await answer else {
+      Issue.record("no answer")
+      return await backend.kill()
+    }
+    #expect(object.succeeded)
+    phone.signal(SIGTERM)
+    #expect(await phone.exit() == 0)
+    // The pairing is over, and so is what a pull would need.
+    #expect(try await CommandProcess.run(common + ["--pull"]).status == 3)
+    await backend.kill()
+  }
+
+  private static func question() throws -> RelayAsk {
+    let day = try #require(HealthTime("2026-01-01"))
+    return .question(
+      .healthData(HealthDataQuery(valueType: .steps, start: day, end: day)))
+  }
+
+  /// A program that visits for the phone, and lets the test see what came of it.
+  private func hook(_ scratch: Scratch, _ words: [String]) async throws {
+    let words = words.map { "'\($0)'" }.joined(separator: " ")
+    try scratch.write(
+      """
+      #!/bin/sh
+      exec '\(CommandProcess.path)' \(words) --pull --json > '\(scratch("visited"))'
+      """.utf8, to: "ring")
+    try await Shell.run(["chmod", "700", scratch("ring")])
+    try await Shell.run(["mkfifo", "-m", "600", scratch("visited")])
+  }
+
+  private func event(
+    _ name: String, of lines: AsyncStream<String>
+  ) async throws -> [String: Any] {
+    for await line in lines {
+      let object = try [String: Any].reading(line)
+      if object["event"] as? String == name { return object }
+    }
+    throw NoJSONObject(line: nil)
+  }
+
+  private func line(_ part: String, in log: Mailbox<String>) async {
+    while let line = await log.next(), !line.contains(part) {}
+  }
+}

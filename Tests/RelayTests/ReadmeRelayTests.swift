@@ -1,0 +1,73 @@
+import Foundation
+import HealthRelay
+import Holdfast
+import HoldfastTestKit
+import LinkRuntime
+import LinkWire
+import Testing
+
+/// The lines between the two marks stand in the README, word for word.
+private func answer(
+  on server: String, from directory: String, _ show: (RelayUpdate) async -> Bool
+) async throws {
+  // README >
+  let relay = try await Relay(
+    RelayConfiguration(
+      server: server, device: try Platform.phoneName(in: directory), zone: ZoneRules(.current),
+      profile: .foreground),
+    environment: RelayEnvironment(
+      network: try Platform.network(), store: try await Platform.healthStore(in: directory)))
+  relay.start()
+  for await update in relay {
+    guard await show(update) else { break }
+  }
+  await relay.close()
+  // README <
+}
+
+/// What the README shows of a relay is compiled, and does what it says.
+@Suite(.timeLimit(.minutes(1))) struct ReadmeRelayTests {
+  @Test func `the relay of the README pairs and answers`() async throws {
+    let scratch = try Scratch()
+    let peer = try await RelayPeer(.say(.code()))
+    var words: [String] = []
+    try await answer(on: peer.url, from: scratch("phone")) { update in
+      switch update {
+      case .pair(let pair):
+        words.append(pair.word.text)
+        peer.say(.steps("a"))
+      case .ended(let receipt):
+        words.append(receipt.id.text)
+        return false
+      case .status, .problem: break
+      }
+      return true
+    }
+    #expect(words == ["harbour", "a"])
+    await peer.stop()
+  }
+
+  @Test func `the name of a phone stays, for its owner only`() async throws {
+    let scratch = try Scratch()
+    await (try Platform.healthStore(in: scratch("phone"))).close()
+    let first = try Platform.phoneName(in: scratch("phone"))
+    #expect(try Platform.phoneName(in: scratch("phone")) == first)
+    let path = scratch("phone") + "/phone"
+    let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+    try Data("no name".utf8).write(to: URL(fileURLWithPath: path))
+    #expect(throws: (any Error).self) { try Platform.phoneName(in: scratch("phone")) }
+  }
+
+  @Test func `the README shows exactly these lines of a relay`() throws {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+    let own = try String(contentsOfFile: #filePath, encoding: .utf8)
+    let lines = own.split(separator: "\n", omittingEmptySubsequences: false)
+    let begin = try #require(lines.firstIndex { $0 == "  // README >" })
+    let end = try #require(lines.firstIndex { $0 == "  // README <" })
+    let example = lines[(begin + 1)..<end].map { $0.dropFirst(2) }.joined(separator: "\n")
+    #expect(readme.contains("```swift\n" + example + "\n```\n"))
+  }
+}

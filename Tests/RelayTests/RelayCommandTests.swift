@@ -1,0 +1,145 @@
+import Foundation
+import HoldfastTestKit
+import LinkWire
+import ServerSockets
+import Testing
+
+/// The built `holdfast relay`, against a backend that does what the test says.
+@Suite(.timeLimit(.minutes(2))) struct RelayCommandTests {
+  @Test func `JSON tells states, the pair, each question, and the end`() async throws {
+    let peer = try await RelayPeer(.say(.code()))
+    let run = try RelayRun(peer, "--json")
+    var lines = [await run.line(with: #""event":"pair""#)]
+    peer.say(.steps("a"))
+    lines.append(await run.line(with: #""event":"question""#))
+    run.process.signal(SIGTERM)
+    let rest = await run.rest()
+    #expect(rest.status == 0)
+    let word =
+      #""word":"harbour","code":"123456","message":"Say harbour and 123456.","expiresIn":600}"#
+    #expect(lines[0].hasSuffix(#""event":"pair",\#(word)"#))
+    let span = #""start":"2020-05-04T00:00:00Z","end":"2020-05-05T00:00:00Z""#
+    #expect(
+      lines[1].contains(
+        #""event":"question","id":"a","types":["STEPS"],\#(span),"outcome":"answered","points":0"#))
+    #expect(!lines[1].contains(#""answer":"#))
+    #expect(rest.lines.contains { $0.contains(#""status":"stopping""#) })
+    #expect(rest.lines.contains { $0.contains(#""status":"idle""#) })
+    #expect(try await peer.left() == .peerClosed(code: 1000, reason: ""))
+    await peer.stop()
+  }
+
+  @Test func `where no desktop is, the notification is an event`() async throws {
+    let peer = try await RelayPeer(.say(.code()))
+    let run = try RelayRun(peer, "--json")
+    let shown = await run.line(with: #""event":"notification""#)
+    #expect(shown.contains(#""title":"Health data for your assistant""#))
+    _ = await run.line(with: #""event":"pair""#)
+    run.process.signal(SIGINT)
+    let rest = await run.rest()
+    #expect(
+      rest.lines.contains { $0.hasSuffix(#""event":"notification","title":null,"body":null}"#) })
+    await peer.stop()
+  }
+
+  @Test func `people see the word and the code in large, and what was asked`() async throws {
+    let peer = try await RelayPeer(.say(.code()))
+    let run = try RelayRun(peer)
+    let told = await run.line(with: "-- tell your assistant")
+    #expect(told == "-- tell your assistant: word harbour, code 123456, within 10m")
+    peer.say(.steps("a"))
+    let asked = await run.line(with: "STEPS")
+    #expect(asked.contains("  STEPS  2020-05-04T00:00:00Z to 2020-05-05T00:00:00Z  0 points  "))
+    run.process.signal(SIGTERM)
+    _ = await run.rest()
+    #expect(run.seen.takeAll().contains("    H A R B O U R"))
+    await peer.stop()
+  }
+
+  @Test func `what the assistant is told is shown only when it is asked for`() async throws {
+    let peer = try await RelayPeer(.say(.code()))
+    let run = try RelayRun(peer, "--json", "--show-values")
+    _ = await run.line(with: #""event":"pair""#)
+    peer.say(.steps("a"))
+    let line = await run.line(with: #""event":"question""#)
+    #expect(line.contains(#""answer":{"success":true"#))
+    run.process.signal(SIGTERM)
+    _ = await run.rest()
+    await peer.stop()
+  }
+
+  @Test func `an error ends it with a status of its own`() async throws {
+    let peer = try await RelayPeer(.refuse(status: 403))
+    let forbidden = try RelayRun(peer, "--json")
+    #expect(await forbidden.rest().status == 4)
+    await peer.stop()
+    let unreachable = try RelayRun(peer, "--json")
+    #expect(await unreachable.rest().status == 6)
+  }
+
+  @Test func `signals stand for background and foreground, and SIGHUP connects again`()
+    async throws
+  {
+    let peer = try await RelayPeer(.say(.code()))
+    let run = try RelayRun(peer, "--json", "--profile", "foreground")
+    _ = await run.line(with: #""status":"running""#)
+    run.process.signal(SIGUSR1)
+    #expect(await run.line(with: #""status":"idle""#).contains(#""reason":"background""#))
+    run.process.signal(SIGUSR2)
+    run.process.signal(SIGHUP)
+    // The second signal may overtake the first one; then it is refused, and sent again.
+    while case let line = await run.line(with: #""event":"#), !line.contains(#""starting""#) {
+      if line.contains("in-background") { run.process.signal(SIGHUP) }
+    }
+    _ = await run.line(with: #""status":"running""#)
+    run.process.signal(SIGTERM)
+    #expect(await run.rest().status == 0)
+    await peer.stop()
+  }
+}
+
+/// A running `holdfast relay`.
+private struct RelayRun {
+  let process: LabProcess
+  /// Lines that were passed over.
+  let seen = Mailbox<String>()
+  private let lines: LineFeed
+  private let scratch: Scratch
+
+  init(_ peer: RelayPeer, _ more: String...) throws {
+    scratch = try Scratch()
+    let tests = Bundle.main.executableURL ?? URL(filePath: CommandLine.arguments[0])
+    let path = tests.resolvingSymlinksInPath().deletingLastPathComponent()
+      .appending(path: "holdfast").path
+    process = try LabProcess(
+      [path, "relay", "--server", peer.url, "--data", scratch("phone")]
+        + ["--set", "retry.first=100ms,100ms", "--set", "retry.spread=1ms"] + more,
+      environment: ["DBUS_SESSION_BUS_ADDRESS": "unix:path=/nowhere"])
+    lines = LineFeed(process.lines)
+  }
+
+  /// The next line with this in it; empty when it ended before.
+  func line(with text: String) async -> String {
+    while let line = await lines.next() {
+      if line.contains(text) { return line }
+      seen.put(line)
+    }
+    return ""
+  }
+
+  /// All lines that are left, and the exit status.
+  func rest() async -> (lines: [String], status: Int32) {
+    var left: [String] = []
+    while let line = await lines.next() { left.append(line) }
+    return (left, await process.exit())
+  }
+}
+
+/// Hands lines out one by one.
+private actor LineFeed {
+  private var iterator: AsyncStream<String>.Iterator
+
+  init(_ lines: AsyncStream<String>) { iterator = lines.makeAsyncIterator() }
+
+  func next() async -> String? { await iterator.next(isolation: self) }
+}

@@ -53,6 +53,16 @@ actor BackendClient {
     return try socket.upgrade(ShopRoute.stream(shop).path + query, field)
   }
 
+  /// Asks for a WebSocket on a path.
+  func upgrade(_ path: String, _ fields: String = "") throws -> SocketsClient.Response {
+    try socket.upgrade(path, fields)
+  }
+
+  /// Sends a text message.
+  func say(_ text: String) throws {
+    try socket.send(SocketsClient.text(text))
+  }
+
   /// The next frame that is no ping; answers pings.
   func frame() throws -> SocketsClient.Frame {
     while true {

@@ -45,6 +45,25 @@ import Testing
     }
   }
 
+  @Test func `the relay's store in memory keeps its contract`() async throws {
+    try await relayStoreContract { MemoryRelayStore() }
+  }
+
+  @Test func `the relay's store in SQLite keeps its contract`() async throws {
+    let scratch = try Scratch()
+    var number = 0
+    try await relayStoreContract {
+      number += 1
+      return try await SQLiteRelayStore.open(in: "\(scratch.path)/\(number)")
+    }
+  }
+
+  @Test func `the contract of the relay's store finds one that keeps what was ended`() async throws {
+    await #expect(throws: ContractViolation.self) {
+      try await relayStoreContract { HoardingStore() }
+    }
+  }
+
   @Test func `the contract of timelines finds a store that forgets edits`() async throws {
     await #expect(throws: ContractViolation.self) {
       try await timelineStoreContract { ForgetfulStore() }
@@ -162,4 +181,20 @@ private struct TimelyLog: MessageLog {
   func head(of shop: ShopID) async throws(StoreFailure) -> Position { try await log.head(of: shop) }
 
   func close() async { await log.close() }
+}
+
+/// Keeps what it should have forgotten.
+private struct HoardingStore: RelayStore {
+  let store = MemoryRelayStore()
+
+  func kept() async throws(StoreFailure) -> RelayKept { try await store.kept() }
+
+  func apply(_ changes: [RelayChange]) async throws(StoreFailure) {
+    let kept = changes.filter {
+      if case .endAccess = $0 { false } else { true }
+    }
+    try await store.apply(kept)
+  }
+
+  func close() async { await store.close() }
 }

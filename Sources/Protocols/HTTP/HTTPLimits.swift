@@ -8,6 +8,8 @@ public struct HTTPLimits: Sendable, Equatable {
   public var maxTargetBytes: Int
   /// The body in bytes, after the chunks are joined.
   public var maxBodyBytes: Int
+  /// Paths, still percent-encoded, whose bodies have a limit of their own in the place of that.
+  public var bodyBytesByPath: [String: Int] = [:]
 
   /// 16 KiB of head, 100 fields, 8 KiB of target and 64 KiB of body unless told otherwise.
   public init(
@@ -18,6 +20,14 @@ public struct HTTPLimits: Sendable, Equatable {
     self.maxHeaderCount = maxHeaderCount
     self.maxTargetBytes = maxTargetBytes
     self.maxBodyBytes = maxBodyBytes
+  }
+
+  /// The limits for the body behind a head.
+  func forBody(of head: HTTPRequestHead) -> HTTPLimits {
+    guard let own = bodyBytesByPath[head.path] else { return self }
+    var limits = self
+    limits.maxBodyBytes = own
+    return limits
   }
 }
 

@@ -117,7 +117,7 @@ public struct HTTPRequestReader: Sendable {
         scanner.lines.map { buffer[(consumed + $0.lowerBound)..<(consumed + $0.upperBound)] },
         limits: limits)
       consumed += end
-      let body = try BodyReader(head, limits: limits)
+      let body = try BodyReader(head, limits: limits.forBody(of: head))
       let waits = head.expectsContinue && body.expectsBytes
       phase = .body(head, body)
       return waits ? .needsContinue(head) : try step()

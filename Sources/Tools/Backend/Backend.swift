@@ -307,9 +307,10 @@ extension BackendConfiguration {
       TLSFiles(certificatePath: $0.chainPath, keyPath: $0.keyPath)
     }
     sockets.webSocket.maxMessageBytes = maxClientMessageBytes
+    sockets.http.bodyBytesByPath = [RelayRoute.results.path: RelayRoute.maxResultBytes]
     sockets.maxQueuedBytes = maxQueuedBytes
     // One more than the rules allow, so that they can answer the next one.
-    sockets.maxConnections = policy.maxConnections + policy.maxRequests
+    sockets.maxConnections = policy.maxConnections + policy.maxRequests + relay.maxSockets
     sockets.maxConnectionsPerAddress = max(maxConnectionsPerAddress, 1)
     sockets.closeTimeout = policy.closeWait
     sockets.refusalBody = { status, detail in

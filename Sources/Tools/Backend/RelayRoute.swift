@@ -6,6 +6,10 @@ import LinkWire
 enum RelayRoute: String, CaseIterable, Sendable {
   case phone, lease, results, push, health
 
+  /// The longest body of a result: a part of 200,000 bytes, and what is around it. A longer answer
+  /// comes in parts.
+  static let maxResultBytes = 262_144
+
   /// The route of a decoded path.
   init?(path: String) {
     guard let route = Self.allCases.first(where: { $0.path == path }) else { return nil }

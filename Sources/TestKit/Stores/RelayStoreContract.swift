@@ -1,0 +1,150 @@
+import LinkCore
+public import LinkRuntime
+import LinkWire
+
+/// Checks what `RelayStore` promises; works with any implementation and any test library.
+///
+/// - Parameter make: Makes a new, empty store at each call.
+/// - Throws: `ContractViolation` at the first promise that is broken, and whatever `make` throws.
+public func relayStoreContract(make: () async throws -> any RelayStore) async throws {
+  let checks: [@Sendable (any RelayStore) async throws -> Void] = [
+    relayStartsEmpty, keepsInOrder, keepsTheNewest, endsOnlyWhatItNames, endsWhatIsNotThere,
+    endsQuestionsWithTheirPhone, relayFailsWhenClosed,
+  ]
+  for check in checks {
+    let store = try await make()
+    try await check(store)
+    await store.close()
+  }
+}
+
+/// The nouns of the relay's store.
+private enum RelaySamples {
+  static func phone(_ number: UInt64, push: PushAddress? = nil, leftAt: Int64? = nil) throws
+    -> KeptPhone
+  {
+    KeptPhone(
+      id: id(number), device: UUID128(high: 2, low: number), resume: try token(number, 1),
+      push: push, leftAt: leftAt.map { Timestamp(nanoseconds: $0) })
+  }
+
+  static func id(_ number: UInt64) -> PhoneID { PhoneID(UUID128(high: 1, low: number)) }
+
+  static func access(_ number: UInt64, until: Int64 = 9) throws -> KeptAccess {
+    KeptAccess(
+      token: try token(number, 2), phone: id(number),
+      expiresAt: Timestamp(nanoseconds: until))
+  }
+
+  static func token(_ number: UInt64, _ kind: UInt8) throws -> TokenHash {
+    let bytes = [UInt8](repeating: kind, count: 31) + [UInt8(truncatingIfNeeded: number)]
+    guard let hash = TokenHash(bytes) else { throw ContractViolation("a hash has 32 bytes") }
+    return hash
+  }
+
+  static func question(
+    _ number: UInt64, phone: UInt64 = 1, deadline: Int64 = 5
+  ) throws -> KeptQuestion {
+    guard let id = RelayRequestID("q-\(number)") else {
+      throw ContractViolation("a request id is not empty")
+    }
+    let moment = { (day: Int64) in
+      HealthTime.instant(Timestamp(nanoseconds: day * 86_400_000_000_000), minutesEast: 120)
+    }
+    let query = SummaryQuery(
+      start: moment(1), end: moment(2),
+      metrics: [SummaryMetric(valueType: .sleep), SummaryMetric(valueType: .steps)])
+    return KeptQuestion(
+      id: id, phone: self.id(phone), asker: try token(number, 2), question: .summary(query),
+      deadline: Timestamp(nanoseconds: deadline))
+  }
+}
+
+private func relayStartsEmpty(_ store: any RelayStore) async throws {
+  try ContractViolation.unless(try await store.kept(), is: RelayKept(), "it begins empty")
+}
+
+private func keepsInOrder(_ store: any RelayStore) async throws {
+  let hook = PushAddress.hook("a word \u{E9}\"")
+  let phones = [
+    try RelaySamples.phone(1, push: hook), try RelaySamples.phone(2, leftAt: -1),
+    try RelaySamples.phone(3, leftAt: 7),
+  ]
+  let accesses = [try RelaySamples.access(1), try RelaySamples.access(2)]
+  let questions = [
+    try RelaySamples.question(9), try RelaySamples.question(1), try RelaySamples.question(4),
+  ]
+  let changes: [RelayChange] =
+    phones.reversed().map { .phone($0) } + accesses.reversed().map { .access($0) }
+    + questions.map { .question($0) }
+  try await store.apply(changes)
+  try ContractViolation.unless(
+    try await store.kept(),
+    is: RelayKept(phones: phones, accesses: accesses, questions: questions),
+    "phones by id, accesses by token, questions as they came")
+}
+
+private func keepsTheNewest(_ store: any RelayStore) async throws {
+  try await store.apply([
+    .phone(try RelaySamples.phone(1)), .access(try RelaySamples.access(1)),
+    .question(try RelaySamples.question(1)), .question(try RelaySamples.question(2)),
+  ])
+  let phone = try RelaySamples.phone(1, push: .hook("w"), leftAt: 3)
+  let access = try RelaySamples.access(1, until: 10)
+  let question = try RelaySamples.question(1, deadline: 8)
+  try await store.apply([.phone(phone), .access(access), .question(question)])
+  try ContractViolation.unless(
+    try await store.kept(),
+    is: RelayKept(
+      phones: [phone], accesses: [access], questions: [question, try RelaySamples.question(2)]),
+    "what is kept again takes the place of the former")
+}
+
+private func endsOnlyWhatItNames(_ store: any RelayStore) async throws {
+  try await store.apply([
+    .phone(try RelaySamples.phone(1)), .phone(try RelaySamples.phone(2)),
+    .access(try RelaySamples.access(1)), .access(try RelaySamples.access(2)),
+    .question(try RelaySamples.question(1)), .question(try RelaySamples.question(2)),
+  ])
+  try await store.apply([
+    .endAccess(try RelaySamples.token(1, 2)), .endQuestion(try RelaySamples.question(2).id),
+    .endPhone(RelaySamples.id(2)),
+  ])
+  try ContractViolation.unless(
+    try await store.kept(),
+    is: RelayKept(
+      phones: [try RelaySamples.phone(1)], accesses: [try RelaySamples.access(2)],
+      questions: [try RelaySamples.question(1)]),
+    "what is ended goes, the rest stays")
+}
+
+private func endsWhatIsNotThere(_ store: any RelayStore) async throws {
+  try await store.apply([
+    .endPhone(RelaySamples.id(1)), .endAccess(try RelaySamples.token(1, 2)),
+    .endQuestion(try RelaySamples.question(1).id),
+  ])
+  try ContractViolation.unless(
+    try await store.kept(), is: RelayKept(), "to end what is not there changes nothing")
+}
+
+private func endsQuestionsWithTheirPhone(_ store: any RelayStore) async throws {
+  try await store.apply([
+    .phone(try RelaySamples.phone(1)), .access(try RelaySamples.access(1)),
+    .question(try RelaySamples.question(1)), .question(try RelaySamples.question(2, phone: 2)),
+    .endPhone(RelaySamples.id(1)),
+  ])
+  try ContractViolation.unless(
+    try await store.kept(),
+    is: RelayKept(
+      accesses: [try RelaySamples.access(1)],
+      questions: [try RelaySamples.question(2, phone: 2)]),
+    "questions end with their phone, accesses do not")
+}
+
+private func relayFailsWhenClosed(_ store: any RelayStore) async throws {
+  await store.close()
+  do {
+    _ = try await store.kept()
+    throw ContractViolation("a closed store fails")
+  } catch is StoreFailure {}
+}

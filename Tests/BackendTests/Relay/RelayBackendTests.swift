@@ -1,0 +1,197 @@
+import HoldfastBackend
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// The relay on real sockets: phones on raw WebSockets, assistants in the process.
+@Suite(.timeLimit(.minutes(1))) struct RelayBackendTests {
+  @Test func `a phone pairs, is asked and answers, and no secret is in the log`() async throws {
+    try await BackendRig.run { rig in
+      let (phone, code) = try await RelayPhoneClient.open(rig)
+      let grant = try await rig.pair(code)
+      async let outcome = rig.backend.ask(
+        .question(BackendRig.question), bearer: grant.accessToken)
+      let (id, question) = try await phone.question()
+      #expect(question == BackendRig.question)
+      try await phone.say(.summary(id, BackendRig.object("7")))
+      #expect(try await outcome == .data(BackendRig.object("7")))
+      let wrong = try await rig.backend.ask(.login(word: code.word, code: code.code))
+      #expect(wrong == .refused(.wrongPair))
+      await rig.backend.drainAndStop()
+      let log = rig.lines.all.joined(separator: "\n")
+      #expect(log.contains(#""event":"asked","route":"login","outcome":"logged_in""#))
+      #expect(log.contains(#""event":"opened""#) && log.contains(#""route":"phone""#))
+      for secret in [code.code, code.word, grant.accessToken, code.resumeToken ?? "?"] {
+        #expect(!log.contains(secret))
+      }
+    }
+  }
+
+  @Test func `a plain phone sees the three fields that it knows`() async throws {
+    try await BackendRig.run { rig in
+      let (phone, code) = try await RelayPhoneClient.open(rig, device: nil)
+      #expect(code.resumeToken == nil && code.expiresIn == nil && !code.acceptsParts)
+      let grant = try await rig.pair(code)
+      async let outcome = rig.backend.ask(
+        .question(BackendRig.question), bearer: grant.accessToken)
+      _ = try await phone.question()
+      try await phone.client.say(#"{"success":false,"error_message":"cannot"}"#)
+      #expect(try await outcome == .data(.failure("cannot")))
+    }
+  }
+
+  @Test func `a phone that comes back is asked again, and the second closes the first`()
+    async throws
+  {
+    try await BackendRig.run { rig in
+      let (first, code) = try await RelayPhoneClient.open(rig)
+      let grant = try await rig.pair(code)
+      async let outcome = rig.backend.ask(
+        .question(BackendRig.question), bearer: grant.accessToken)
+      let (id, _) = try await first.question()
+      let (second, again) = try await RelayPhoneClient.open(rig, resume: code.resumeToken)
+      #expect(again.resumed && again.resumeToken == nil)
+      let close = try await first.client.close().payload
+      #expect(close.prefix(2) == [0x11, 0x39])  // 4409
+      #expect(try await second.question().0 == id)
+      try await second.say(.summary(id, BackendRig.object("again")))
+      #expect(try await outcome == .data(BackendRig.object("again")))
+    }
+  }
+
+  @Test func `after the backend was killed a phone resumes and its assistant asks on`()
+    async throws
+  {
+    let scratch = try Scratch()
+    var code: ConnectionCode?
+    var grant: RelayGrant?
+    try await BackendRig.run(in: scratch.path) { rig in
+      let (_, shown) = try await RelayPhoneClient.open(rig)
+      (code, grant) = (shown, try await rig.pair(shown))
+    }
+    let token = try #require(code?.resumeToken)
+    let bearer = try #require(grant?.accessToken)
+    try await BackendRig.run(in: scratch.path) { rig in
+      let (phone, again) = try await RelayPhoneClient.open(rig, resume: token)
+      #expect(again.resumed)
+      async let outcome = rig.backend.ask(.question(BackendRig.question), bearer: bearer)
+      let (id, _) = try await phone.question()
+      try await phone.say(.summary(id, BackendRig.object("new life")))
+      #expect(try await outcome == .data(BackendRig.object("new life")))
+      #expect(try await rig.backend.ask(.logout, bearer: bearer) == .loggedOut)
+    }
+  }
+
+  @Test func `a phone in background is woken, leases, and posts its result`() async throws {
+    let pushes = FakePushes()
+    try await BackendRig.run(pushes: pushes) { rig in
+      let (phone, code) = try await RelayPhoneClient.open(rig)
+      let grant = try await rig.pair(code)
+      let http = try rig.client()
+      let registered = try await http.ask(
+        "POST", "/relay/push", token: code.resumeToken,
+        body: #"{"kind":"hook","address":"bell"}"#)
+      #expect(registered.status == 200)
+      try await phone.client.answerClose(1000)
+      _ = try await phone.client.close()
+      async let outcome = rig.backend.ask(
+        .question(BackendRig.question), bearer: grant.accessToken)
+      #expect(await pushes.next().address == .hook("bell"))
+      let lease = try await http.ask(
+        "POST", "/relay/lease", token: code.resumeToken, body: #"{"max":5}"#)
+      let leased = try LeasedQuestions.read(Array(lease.body.utf8))
+      let first = try #require(leased.questions.first)
+      #expect(leased.expiresIn == .seconds(25))
+      let text = String(repeating: "x", count: 300_000)
+      for part in PhoneMessage.frames(answering: .summary, first.id, BackendRig.object(text)) {
+        let result = LeasedResult(lease: first.lease, message: part)
+        let posted = try await http.ask(
+          "POST", "/relay/results", token: code.resumeToken,
+          body: String(decoding: result.bytes, as: UTF8.self))
+        #expect(posted.status == 200)
+      }
+      #expect(try await outcome == .data(BackendRig.object(text)))
+    }
+  }
+
+  @Test(arguments: [300_000, 3_000_000])
+  func `a long answer comes whole or in parts`(length: Int) async throws {
+    try await BackendRig.run { rig in
+      let (phone, code) = try await RelayPhoneClient.open(rig)
+      let grant = try await rig.pair(code)
+      let object = BackendRig.object(String(repeating: "x", count: length))
+      for isWhole in [true, false] {
+        async let outcome = rig.backend.ask(
+          .question(BackendRig.question), bearer: grant.accessToken)
+        let (id, _) = try await phone.question()
+        if isWhole {
+          try await phone.say(.summary(id, object))
+        } else {
+          for part in PhoneMessage.frames(answering: .summary, id, object) {
+            try await phone.say(part)
+          }
+        }
+        #expect(try await outcome == .data(object))
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("GET", "/ws/phone", nil, 426), ("POST", "/ws/phone", "", 405),
+    ("GET", "/relay/lease", nil, 405), ("POST", "/relay/lease", #"{"max":1}"#, 401),
+    ("POST", "/relay/lease", #"{"max":0}"#, 400), ("POST", "/relay/results", "{", 400),
+    ("POST", "/relay/push", #"{"kind":"pigeon","address":"x"}"#, 400),
+    ("POST", "/relay/push", #"{"kind":"hook","address":"x"}"#, 401),
+    ("GET", "/relay/health", nil, 200), ("GET", "/relay/nothing", nil, 404),
+  ] as [(String, String, String?, Int)])
+  func `routes`(method: String, path: String, body: String?, status: Int) async throws {
+    try await BackendRig.run { rig in
+      let answer = try await rig.client().ask(method, path, body: body)
+      #expect(answer.status == status)
+      if status == 401 { #expect(answer.headers["www-authenticate"] == "Bearer") }
+    }
+  }
+
+  @Test(arguments: [(262_144, 400), (262_145, 413)])
+  func `a result has a bound of its own`(length: Int, status: Int) async throws {
+    try await BackendRig.run { rig in
+      let answer = try await rig.client().speak(
+        "POST /relay/results HTTP/1.1\r\nHost: test\r\nContent-Length: \(length)\r\n\r\n"
+          + (status == 413 ? "" : String(repeating: " ", count: length)))
+      #expect(answer.status == status)
+    }
+  }
+
+  @Test func `health and metrics count phones`() async throws {
+    try await BackendRig.run { rig in
+      let (phone, code) = try await RelayPhoneClient.open(rig)
+      _ = try await rig.pair(code)
+      let health = try await rig.client().ask("GET", "/relay/health")
+      #expect(health.body == #"{"status":"ok","phones":1,"questions":0}"#)
+      let metrics = try await rig.client().ask("GET", "/metrics")
+      #expect(metrics.body.contains("holdfast_relay_phones 1\n"))
+      #expect(metrics.body.contains("holdfast_connections 0\n"))
+      // It stayed open until here.
+      try await phone.say(.failure(nil, reason: ""))
+    }
+  }
+
+  @Test func `a drain closes phones with 1001 and ends what is open`() async throws {
+    try await BackendRig.run { rig in
+      let (phone, code) = try await RelayPhoneClient.open(rig)
+      let grant = try await rig.pair(code)
+      async let outcome = rig.backend.ask(
+        .question(BackendRig.question), bearer: grant.accessToken)
+      _ = try await phone.question()
+      async let stopped: Void = rig.backend.drainAndStop()
+      let close = try await phone.client.close().payload
+      #expect(close.prefix(2) == [0x03, 0xE9])
+      try await phone.client.answerClose(1001)
+      await stopped
+      #expect(try await outcome == .refused(.stopping(retryAfter: .seconds(5))))
+    }
+  }
+}

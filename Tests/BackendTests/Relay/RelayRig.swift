@@ -1,0 +1,80 @@
+import HoldfastBackend
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkServerCore
+import LinkWire
+
+/// A phone on a raw WebSocket.
+struct RelayPhoneClient {
+  let client: BackendClient
+
+  /// Opens the socket and reads the pair that it is told.
+  static func open(
+    _ rig: BackendRig, device: UUID128? = UUID128(high: 1, low: 1), resume: String? = nil
+  ) async throws -> (RelayPhoneClient, ConnectionCode) {
+    let phone = RelayPhoneClient(client: try rig.client())
+    var fields = ""
+    if let device { fields += "Holdfast-Device: \(device)\r\n" }
+    if let resume { fields += "Holdfast-Resume: \(resume)\r\n" }
+    let answer = try await phone.client.upgrade("/ws/phone", fields)
+    guard answer.status == 101 else { throw BackendRig.NotUpgraded(status: answer.status) }
+    guard case .connectionCode(let code) = try await phone.message() else { throw NotGreeted() }
+    return (phone, code)
+  }
+
+  struct NotGreeted: Error {}
+
+  func message() async throws -> BackendMessage {
+    try BackendMessage.read(try await client.frame().payload)
+  }
+
+  /// The next question; other messages are skipped.
+  func question() async throws -> (RelayRequestID, RelayQuestion) {
+    while true {
+      if case .question(let id, let question) = try await message() { return (id, question) }
+    }
+  }
+
+  func say(_ message: PhoneMessage) async throws {
+    try await client.say(String(decoding: message.bytes, as: UTF8.self))
+  }
+}
+
+/// A push service that remembers whom it woke.
+actor FakePushes: PushSender {
+  private var waiting: [CheckedContinuation<Push, Never>] = []
+  private var sent: [Push] = []
+
+  func send(_ push: Push) -> PushOutcome {
+    if waiting.isEmpty { sent.append(push) } else { waiting.removeFirst().resume(returning: push) }
+    return .delivered
+  }
+
+  func next() async -> Push {
+    if !sent.isEmpty { return sent.removeFirst() }
+    return await withCheckedContinuation { waiting.append($0) }
+  }
+}
+
+extension BackendRig {
+  /// Pairs an assistant with the phone that shows the code.
+  func pair(_ code: ConnectionCode) async throws -> RelayGrant {
+    let outcome = try await backend.ask(.login(word: code.word, code: code.code))
+    guard case .loggedIn(let grant) = outcome else { throw NotPaired(outcome: outcome) }
+    return grant
+  }
+
+  struct NotPaired: Error {
+    var outcome: RelayOutcome
+  }
+
+  static let question = RelayQuestion.summary(
+    SummaryQuery(
+      start: .instant(Timestamp(nanoseconds: 0), minutesEast: nil),
+      end: .instant(Timestamp(nanoseconds: 86_400_000_000_000), minutesEast: nil)))
+
+  static func object(_ text: String) -> HealthObject {
+    HealthObject(succeeded: true, bytes: Array(#"{"success":true,"text":"\#(text)"}"#.utf8))
+  }
+}

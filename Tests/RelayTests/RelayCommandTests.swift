@@ -141,5 +141,9 @@ private actor LineFeed {
 
   init(_ lines: AsyncStream<String>) { iterator = lines.makeAsyncIterator() }
 
-  func next() async -> String? { await iterator.next(isolation: self) }
+  func next() async -> String? {
+    var next = iterator
+    defer { iterator = next }
+    return await next.next(isolation: self)
+  }
 }

@@ -32,7 +32,8 @@ private func phoneFails(_ text: String) -> RelayWireError? {
     #expect(
       BackendMessage.connectionCode(RelaySample.code).bytes.text
         == #"{"type":"connection_code","code":"042137","word":"otter","#
-        + #""message":"Tell it \"both\"","expires_in":600,"resume_token":"r-1","resumed":true,"accepts_parts":true}"#)
+        + #""message":"Tell it \"both\"","expires_in":600,"#
+        + #""resume_token":"r-1","resumed":true,"accepts_parts":true}"#)
     #expect(
       PhoneMessage.healthData(RelaySample.id, RelaySample.object).bytes.text
         == #"{"type":"health_data_response","id":"0b7e-1","health_data":"#

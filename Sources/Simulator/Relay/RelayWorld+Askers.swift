@@ -13,8 +13,8 @@ extension RelayWorld {
     var secret: Int?
     /// What they wait for, one thing at a time.
     var open: AskID?
-    /// Asked in calm, and not answered with data so far.
-    var last: AskID?
+    /// Calm has come, and it had no data since then.
+    var isWaiting = false
   }
 
   mutating func signIn(_ index: Int) {
@@ -104,7 +104,7 @@ extension RelayWorld {
     case .loggedOut: askers[index].secret = nil
     case .data(let object):
       counts.answered += 1
-      if object.succeeded, askers[index].last == ask { askers[index].last = nil }
+      if object.succeeded { askers[index].isWaiting = false }
     case .refused(let reason):
       counts.refused += 1
       switch reason {

@@ -13,6 +13,8 @@ extension RelayWorld {
     var process = Process.dead
     var isInFront = true
     var isUnreachable = false
+    /// Counts its ways out.
+    var path = 0
     /// Its user wants it to run.
     var isWanted = true
     var reading: Duration?
@@ -55,6 +57,7 @@ extension RelayWorld {
     phones[index].model = RelayModel(settings: settings, seed: chance.next())
     say("phone \(index) is launched", 1)
     if !phones[index].isInFront { give(index, .lifecycle(.background)) }
+    tellWay(index)
     give(index, .start)
   }
 
@@ -86,9 +89,17 @@ extension RelayWorld {
     phones[index].isInFront = true
     let slept = phones[index].process == .suspended
     if slept { phones[index].process = .running }
+    tellWay(index)
     give(index, .lifecycle(.foreground))
     if slept { give(index, .woke) }
     add(.wantsRunning(phone: index), after: .seconds(3))
+  }
+
+  /// Whether there is a way out; nobody hears of it who is suspended.
+  mutating func tellWay(_ index: Int) {
+    let path = PathID("path-\(phones[index].path)")
+    give(
+      index, .reachability(phones[index].isUnreachable ? .unreachable : .reachable(path: path)))
   }
 
   mutating func start(_ index: Int) {

@@ -49,7 +49,7 @@ extension RelayWorld {
   private mutating func cutOff(_ phone: Int) {
     phones[phone].isUnreachable = true
     for line in lines where line.phone == phone { loseSilently(line.number) }
-    give(phone, .reachability(.unreachable))
+    tellWay(phone)
   }
 
   mutating func end(_ index: Int) {
@@ -67,7 +67,8 @@ extension RelayWorld {
     case .stop(let phone, _): start(phone)
     case .unreachable(let phone, _):
       phones[phone].isUnreachable = false
-      give(phone, .reachability(.reachable(path: PathID("path-\(index)"))))
+      phones[phone].path += 1
+      tellWay(phone)
     case .slowReading(let phone, _): phones[phone].reading = nil
     case .slowStore: backend.delay = plan.storeDelay
     case .crash, .deploy:
@@ -87,17 +88,15 @@ extension RelayWorld {
     say("calm", 41)
     for index in phones.indices where phones[index].process == .running { start(index) }
     for asker in askers.indices { add(.signsIn(asker: asker), after: .seconds(5)) }
+    for asker in askers.indices { askers[asker].isWaiting = true }
     // An address that gave wrong pairs is locked out for 15 minutes.
-    run(until: now.advanced(by: .seconds(1_500))) { world in
-      world.askers.allSatisfy { $0.secret != nil && $0.open == nil }
-        && world.phones.allSatisfy { $0.model.status.state == .running }
+    for _ in 0..<50 where askers.contains(where: \.isWaiting) {
+      for asker in askers.indices where askers[asker].isWaiting && askers[asker].secret != nil {
+        ask(asker, patience: .seconds(60))
+      }
+      run(until: now.advanced(by: .seconds(30))) { !$0.askers.contains(where: \.isWaiting) }
     }
-    for asker in askers.indices {
-      ask(asker, patience: .seconds(60))
-      askers[asker].last = askers[asker].open
-    }
-    run(until: now.advanced(by: .seconds(60))) { $0.askers.allSatisfy { $0.last == nil } }
-    for asker in askers where asker.last != nil {
+    for asker in askers where asker.isWaiting {
       judge.find(
         .unhealed, now,
         "asker \(asker.index) got no data from phone \(asker.phone), which shows "

@@ -43,6 +43,7 @@ struct ExportAssembler: Sendable {
       .attachment, .unknown:
       rare(tag, bytes)
     }
+    if names.isFull { makeRoom() }
   }
 
   /// Takes an end tag; only those of samples and of the whole matter.
@@ -75,9 +76,9 @@ struct ExportAssembler: Sendable {
     rows.reserveCapacity(batch.rows.count)
     workouts = []
     spans = []
-    if names.isFull { names.begin() }
     tally.repaired = names.repaired
     isReady = false
+    if names.isFull { makeRoom() }
     return batch
   }
 
@@ -193,11 +194,37 @@ struct ExportAssembler: Sendable {
     countsByType[type] &+= 1
     digest.add(row.key)
     spanCount &+= 1
-    guard row.key.low & Self.spanMask == 0 || spanCount == Self.longestSpan || names.isFull else {
+    guard row.key.low & Self.spanMask == 0 || spanCount == Self.longestSpan else { return }
+    endSpan()
+    isReady = rows.count >= Self.fullBatch
+  }
+
+  /// Begins with new names, once those who have numbers of the old ones are gone.
+  private mutating func makeRoom() {
+    guard rows.isEmpty else {
+      endSpan()
+      isReady = true
       return
     }
-    endSpan()
-    isReady = rows.count >= Self.fullBatch || names.isFull
+    let old = names.names
+    names.begin()
+    switch open {
+    case .none: break
+    case .record(let row): open = .record(renumbered(row, old))
+    case .workout(let row, let workout): open = .workout(renumbered(row, old), workout)
+    }
+  }
+
+  private mutating func renumbered(_ row: HealthRow, _ old: [HealthName]) -> HealthRow {
+    var row = row
+    for part in [\HealthRow.type, \.unit, \.source, \.device, \.zone]
+    where row[keyPath: part] != HealthRow.none {
+      row[keyPath: part] = names.number(of: old[Int(row[keyPath: part])].text)
+    }
+    if case .category(let name) = row.value {
+      row.value = .category(names.number(of: old[Int(name)].text))
+    }
+    return row
   }
 
   private mutating func endSpan() {

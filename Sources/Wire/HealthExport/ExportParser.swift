@@ -109,7 +109,7 @@ struct ExportParser: Sendable {
     guard !hasRoot else { return true }
     var end = open + 1
     while end < bytes.count, end < open + 64, bytes[end] != UInt8(ascii: ">"),
-      !isBlank(bytes[end])
+      bytes[end] != UInt8(ascii: "/"), !isBlank(bytes[end])
     { end += 1 }
     foreign = ExportText(bytes, open + 1..<end).text
     return false

@@ -124,6 +124,29 @@ import Testing
     #expect(export.tally.samples == ["t": 40_000])
   }
 
+  @Test func `names that no sample keeps do not fill it up`() throws {
+    let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:00:00 +0000\""
+    let unread = (0..<70_000).map { "<Record type=\"t\($0)\" sourceName=\"s\" value=\"1\"/>" }
+    let zones = (0..<70_000).map { "<MetadataEntry key=\"HKTimeZone\" value=\"z\($0)\"/>" }
+    let open = (0..<40_000).map {
+      "<Record type=\"HKCategoryTypeIdentifierX\" sourceName=\"s\($0)\" value=\"v\($0 % 7)\" "
+        + "device=\"d\" \(dates)><MetadataEntry key=\"HKTimeZone\" value=\"UTC\"/></Record>"
+    }
+    let export = try Export(
+      body: unread.joined() + Export.record(body: zones.joined()) + open.joined())
+    #expect(export.skipped == [.noDate: 70_000])
+    #expect(export.samples.count == 40_001)
+    #expect(export.samples.first?.zone == "z69999")
+    for (number, sample) in export.samples.dropFirst().enumerated() {
+      guard sample.source == "s\(number)", sample.value == .category("v\(number % 7)"),
+        sample.type == "HKCategoryTypeIdentifierX", sample.device == "d", sample.zone == "UTC"
+      else {
+        Issue.record("\(number): \(sample)")
+        break
+      }
+    }
+  }
+
   @Test func `a newer export keeps nearly all stretches of the older`() throws {
     let older = try Export(Export.generated(days: 12, density: 1))
     let newer = try Export(Export.generated(days: 13, density: 1))

@@ -1,0 +1,84 @@
+import Foundation
+import HoldfastTestKit
+import LinkWire
+import Testing
+
+/// `holdfast health` as people and scripts use it.
+@Suite(.timeLimit(.minutes(2))) struct HealthCommandTests {
+  /// Writes a year with as little in it as the generator makes.
+  private func generate(_ path: String, until day: String = "2026-01-01") async throws {
+    let done = try await CommandProcess.run(
+      "health", "generate", "--seed", "5", "--size", "1MB", "--until", day, path)
+    #expect(done.status == 0)
+    #expect(done.output.count == 1)
+  }
+
+  private func object(_ line: String?) throws -> [String: Any] {
+    let line = try #require(line)
+    return try #require(
+      try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+  }
+
+  @Test func `generates, imports, imports again and shows`() async throws {
+    let scratch = try Scratch()
+    try await generate(scratch("a.xml"))
+    let words = ["health", "import", scratch("a.xml"), "--data", scratch("data"), "--json"]
+    let first = try object(try await CommandProcess.run(words).output.last)
+    #expect(first["event"] as? String == "imported")
+    #expect(first["ending"] as? String == "complete")
+    let added = try #require(first["added"] as? Int)
+    let samples = try #require(first["samples"] as? [String: Int])
+    let known = try #require(first["known"] as? Int)
+    #expect(samples.values.reduce(0, +) == added + known)
+    let again = try object(try await CommandProcess.run(words).output.last)
+    #expect(again["added"] as? Int == 0)
+    #expect(again["known"] as? Int == added + known)
+
+    let shown = try await CommandProcess.run("health", "show", "--data", scratch("data"), "--json")
+    let counts = try shown.output.map { try object($0)["count"] as? Int ?? 0 }
+    #expect(counts.reduce(0, +) == added)
+    let list = ["health", "show", "--data", scratch("data"), "--type", "bodymass", "--json"]
+    let plain = try object(try await CommandProcess.run(list).output.first)
+    #expect(plain["value"] == nil)
+    #expect(plain["source"] as? String == "Balance & Scale")
+    let open = try object(try await CommandProcess.run(list + ["--values"]).output.first)
+    #expect(open["unit"] as? String == "kg")
+    #expect((open["value"] as? Double).map { 60...80 ~= $0 } == true)
+  }
+
+  @Test func `says what was left out, and why, to people`() async throws {
+    let scratch = try Scratch()
+    try scratch.write(
+      Array(
+        """
+        <HealthData><Record type="HKQuantityTypeIdentifierStepCount" sourceName="a" value="x"
+        startDate="2026-01-05 08:00:00 +0000" endDate="2026-01-05 08:00:00 +0000"/><Thing/>
+        <Record type="HKQuantityTypeIdentifierStepCount" sourceName="a" value="1"
+        startDate="2026-01-05 08:00:00 +0000" endDate="2026-01-05 08:00:00 +0000"/>
+        """.utf8), to: "a.xml")
+    let done = try await CommandProcess.run(
+      "health", "import", scratch("a.xml"), "--data", scratch("data"))
+    #expect(done.status == 0)
+    #expect(done.errors == [])
+    #expect(done.output.first == "Imported what there is: the end of the file is missing.")
+    #expect(done.output.contains("StepCount  1"))
+    #expect(done.output.contains("1         records whose value is no number"))
+    #expect(done.output.contains("1         elements that are not known"))
+  }
+
+  @Test func `what it cannot do it says in one line`() async throws {
+    let scratch = try Scratch()
+    try scratch.write(Array("<gpx/>".utf8), to: "route.xml")
+    let foreign = try await CommandProcess.run(
+      "health", "import", scratch("route.xml"), "--data", scratch("data"))
+    #expect(foreign.status == 1)
+    #expect(foreign.errors.count == 1)
+    #expect(foreign.errors[0].contains("it holds gpx, not HealthData"))
+    let unknown = try await CommandProcess.run(
+      "health", "show", "--data", scratch("data"), "--type", "Nothing")
+    #expect(unknown.status == 1)
+    #expect(unknown.errors[0].contains("nothing of the type Nothing is kept"))
+    let size = try await CommandProcess.run("health", "generate", "--size", "12", scratch("x"))
+    #expect(size.status == 2)
+  }
+}

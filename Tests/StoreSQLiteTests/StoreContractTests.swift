@@ -58,7 +58,8 @@ import Testing
     }
   }
 
-  @Test func `the contract of the relay's store finds one that keeps what was ended`() async throws {
+  @Test func `the contract of the relay's store finds one that keeps what was ended`() async throws
+  {
     await #expect(throws: ContractViolation.self) {
       try await relayStoreContract { HoardingStore() }
     }

@@ -38,7 +38,7 @@ public struct RelayServerPolicy: Sendable, Hashable {
   public var maxLeased = 8
   /// Between two pushes to one phone.
   public var pushGap = Duration.seconds(20)
-  /// Steady rate of pushes to one phone: one every this long; Apple holds back beyond a few an hour.
+  /// Steady rate of pushes to one phone: one every this long; Apple wants but a few an hour.
   public var pushInterval = Duration.seconds(180)
   /// Pushes to one phone at once after a pause.
   public var pushBurst = 6

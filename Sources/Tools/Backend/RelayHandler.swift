@@ -5,7 +5,7 @@ import LinkServerCore
 import LinkWire
 import ServerSockets
 
-/// Stands between the sockets and the relay's rules: turns events into inputs, effects into commands.
+/// Stands between sockets and the relay's rules: turns events into inputs, effects into commands.
 ///
 /// Lives on the socket server's loop; store and pushes are asked elsewhere, their answers injected.
 struct RelayHandler {

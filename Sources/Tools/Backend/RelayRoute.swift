@@ -52,7 +52,7 @@ enum RelayRoute: String, CaseIterable, Sendable {
 }
 
 extension HTTPRequestHead {
-  /// The token of `Authorization: Bearer`, if that is what the request carries (RFC 6750 section 2.1).
+  /// The token of `Authorization: Bearer`, if the request carries one (RFC 6750 section 2.1).
   var bearer: String? {
     guard let field = first("authorization") else { return nil }
     let words = field.split(separator: " ", omittingEmptySubsequences: true)

@@ -139,14 +139,15 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ("GET", "/ws/phone", nil, 426), ("POST", "/ws/phone", "", 405),
-    ("GET", "/relay/lease", nil, 405), ("POST", "/relay/lease", #"{"max":1}"#, 401),
-    ("POST", "/relay/lease", #"{"max":0}"#, 400), ("POST", "/relay/results", "{", 400),
-    ("POST", "/relay/push", #"{"kind":"pigeon","address":"x"}"#, 400),
-    ("POST", "/relay/push", #"{"kind":"hook","address":"x"}"#, 401),
-    ("GET", "/relay/health", nil, 200), ("GET", "/relay/nothing", nil, 404),
-  ] as [(String, String, String?, Int)])
+  @Test(
+    arguments: [
+      ("GET", "/ws/phone", nil, 426), ("POST", "/ws/phone", "", 405),
+      ("GET", "/relay/lease", nil, 405), ("POST", "/relay/lease", #"{"max":1}"#, 401),
+      ("POST", "/relay/lease", #"{"max":0}"#, 400), ("POST", "/relay/results", "{", 400),
+      ("POST", "/relay/push", #"{"kind":"pigeon","address":"x"}"#, 400),
+      ("POST", "/relay/push", #"{"kind":"hook","address":"x"}"#, 401),
+      ("GET", "/relay/health", nil, 200), ("GET", "/relay/nothing", nil, 404),
+    ] as [(String, String, String?, Int)])
   func `routes`(method: String, path: String, body: String?, status: Int) async throws {
     try await BackendRig.run { rig in
       let answer = try await rig.client().ask(method, path, body: body)

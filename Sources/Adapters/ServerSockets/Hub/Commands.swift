@@ -110,8 +110,9 @@ extension SocketHub {
     self.connection(connection).flatMap { SocketAddress.peer(of: $0.descriptor)?.text }
   }
 
-  /// Whose the client is, for what is counted by address: an IPv4 address, or the upper half of an
-  /// IPv6 one (RFC 4291 section 2.5.1), in hexadecimal digits; `nil` when the connection is no more.
+  /// Whose the client is, for what is counted by address; `nil` when the connection is no more.
+  ///
+  /// An IPv4 address, or the upper half of an IPv6 one (RFC 4291 section 2.5.1), in hexadecimal.
   public func peerOrigin(of connection: ConnectionID) -> String? {
     self.connection(connection).flatMap { SocketAddress.peer(of: $0.descriptor)?.origin.text }
   }

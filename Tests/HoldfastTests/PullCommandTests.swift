@@ -56,12 +56,13 @@ import Testing
   /// A program that visits for the phone, and lets the test see what came of it.
   private func hook(_ scratch: Scratch, _ words: [String]) async throws {
     let words = words.map { "'\($0)'" }.joined(separator: " ")
-    try scratch.write(
-      """
-      #!/bin/sh
-      exec '\(CommandProcess.path)' \(words) --pull --json > '\(scratch("visited"))'
-      """.utf8, to: "ring")
-    try await Shell.run(["chmod", "700", scratch("ring")])
+    try await Shell.run(
+      ["sh", "-c", "cat > \"$0\" && chmod 700 \"$0\"", scratch("ring")],
+      input: """
+        #!/bin/sh
+        exec '\(CommandProcess.path)' \(words) --pull --json > '\(scratch("visited"))'
+
+        """)
     try await Shell.run(["mkfifo", "-m", "600", scratch("visited")])
   }
 

@@ -9,8 +9,11 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `A hook` {
   /// A program of these lines, in a directory of its own.
   private func program(_ lines: String, _ scratch: Scratch) async throws -> String {
-    try scratch.write("#!/bin/sh\n\(lines)\n".utf8, to: "hook")
-    try await Shell.run(["chmod", "700", scratch("hook")])
+    // Written by another process: a file that is open for writing in this one, or in a child that
+    // another test is just starting, could not be run (ETXTBSY).
+    try await Shell.run(
+      ["sh", "-c", "umask 077; cat > \"$0\" && chmod 700 \"$0\"", scratch("hook")],
+      input: "#!/bin/sh\n\(lines)\n")
     return scratch("hook")
   }
 

@@ -16,7 +16,7 @@ public struct HealthPull: Sendable {
   public typealias Answering =
     @Sendable (RelayRequestID, RelayQuestion) async -> HealthObject
 
-  /// As much as goes out within the budget at 100 KB a second; a longer answer says that it was cut.
+  /// As much as goes out within the budget at 100 KB a second; a longer answer says it was cut.
   private static let limits = AnswerLimits(maxBytes: 1 << 20)
 
   private let api: PullAPI

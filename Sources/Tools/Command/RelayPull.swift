@@ -13,8 +13,8 @@ enum RelayPull {
       + "that --pull needs in the data directory, until the relay is told to end")
   static let pull = Parameter.flag(
     "pull",
-    "answer what waits at the backend and end, within 25 s: what a push starts; the pairing is that "
-      + "of the relay which ran with --wake in this data directory")
+    "answer what waits at the backend and end, within 25 s: what a push starts; the pairing is "
+      + "that of the relay which ran with --wake in this data directory")
 
   /// Visits once; answers with what kept it from leaving nothing behind.
   static func run(

@@ -51,7 +51,7 @@ public struct APNsAddress: Sendable, Hashable, Codable {
 }
 
 extension PushAddress {
-  /// The body of `POST /relay/push`: `kind` and `address`, for Apple also `environment` and `topic`.
+  /// The body of `POST /relay/push`: `kind`, `address`, and for Apple `environment`, `topic`.
   public func encode() -> [UInt8] {
     var writer = JSONWriter(capacity: 200)
     writer.beginObject()

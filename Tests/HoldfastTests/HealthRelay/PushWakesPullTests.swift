@@ -42,9 +42,9 @@ import Testing
 
   /// A bell that writes what it was told into a pipe.
   private func bell(_ scratch: Scratch) async throws -> String {
-    try scratch.write(
-      "#!/bin/sh\nexec cat > '\(scratch("rung"))'\n".utf8, to: "bell")
-    try await Shell.run(["chmod", "700", scratch("bell")])
+    try await Shell.run(
+      ["sh", "-c", "cat > \"$0\" && chmod 700 \"$0\"", scratch("bell")],
+      input: "#!/bin/sh\nexec cat > '\(scratch("rung"))'\n")
     try await Shell.run(["mkfifo", "-m", "600", scratch("rung")])
     return scratch("bell")
   }

@@ -138,7 +138,8 @@ final class APNsStandIn {
             header, claims, signature = token.split('.')
             head, body, raw = json.loads(plain(header)), json.loads(plain(claims)), plain(signature)
             if head != {'alg': 'ES256', 'kid': 'ABC123DEFG'}: faults.append('header')
-            if sorted(body) != ['iat', 'iss'] or body['iss'] != 'DEF123GHIJ': faults.append('claims')
+            is_claim = sorted(body) == ['iat', 'iss'] and body['iss'] == 'DEF123GHIJ'
+            if not is_claim: faults.append('claims')
             iat = body['iat']
             if len(raw) != 64: faults.append('length')
             code = utils.encode_dss_signature(
@@ -155,7 +156,8 @@ final class APNsStandIn {
         except queue.Empty: plan = {'status': 200, 'headers': {}, 'body': ''}
         goodbye = plan.get('goodbye', False)
         print(json.dumps({'connection': number, 'method': fields.pop(':method'),
-            'path': fields.pop(':path'), 'headers': {k: v for k, v in fields.items() if k[0] != ':'},
+            'path': fields.pop(':path'),
+            'headers': {k: v for k, v in fields.items() if k[0] != ':'},
             'body': body.decode(), 'faults': faults, 'iat': iat}), flush=True)
         if plan['status'] == 0: return False
         data = plan['body'].encode()

@@ -220,7 +220,7 @@ struct RelayWorld {
       checkState(index)
       // Who is away for longer than the grace may have to be paired again.
       let absence = phones[index].lastHere.duration(to: now)
-      if absence > backend.policy.grace - .seconds(20) { judge.unpaired(index, at: now) }
+      if absence > backend.policy.grace - .seconds(20) { unpair(index) }
     }
   }
 }

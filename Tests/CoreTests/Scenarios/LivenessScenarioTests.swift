@@ -51,6 +51,27 @@ struct LivenessScenarioTests {
     #expect(bench.link.status.phase == .connected, "10 s would have ended it; 3 × 8 s does not")
   }
 
+  @Test func `a pong that once took minutes hides a dead link for three floors at most`() throws {
+    var bench = LinkBench.connected(.session)
+    bench.peer = .isSilent
+    bench.pass(.seconds(30))
+    guard case .ping(let attempt, let id) = try #require(bench.log.last(where: isPing)) else {
+      return
+    }
+    for _ in 0..<20 {
+      bench.pass(.seconds(9))
+      bench.give(.heard(attempt))
+    }
+    bench.give(.pong(attempt, id))
+    bench.log = []
+    bench.pass(.seconds(30))
+    #expect(bench.log.contains(where: isPing))
+    bench.pass(.milliseconds(29_999))
+    #expect(bench.link.status.phase == .connected)
+    bench.pass(.milliseconds(1))
+    #expect(bench.link.status.phase == .reconnecting)
+  }
+
   @Test func `waking from sleep asks for a sign of life at once`() {
     var bench = LinkBench.connected(.messageStream)
     bench.peer = .isSilent

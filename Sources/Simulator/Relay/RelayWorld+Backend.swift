@@ -9,7 +9,6 @@ extension RelayWorld {
     let policy: RelayServerPolicy
     var server: RelayServer
     var isRunning = false
-    var startedAt = Instant.zero
     /// Counts its processes: what was under way for an earlier one is nobody's.
     var generation = 0
     /// What is durable.
@@ -34,7 +33,6 @@ extension RelayWorld {
   mutating func startBackend() {
     guard !backend.isRunning, backend.downs.isEmpty else { return }
     backend.isRunning = true
-    backend.startedAt = now
     backend.generation += 1
     backend.server = RelayServer(policy: backend.policy, life: "life\(backend.generation)", at: now)
     say("the backend starts", 10)

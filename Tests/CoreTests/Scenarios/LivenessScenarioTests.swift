@@ -39,14 +39,15 @@ struct LivenessScenarioTests {
   @Test func `slow is not dead: a pong may take three measured round trips`() throws {
     var bench = LinkBench.connected(.session)
     bench.peer = .isSilent
+    bench.pass(.seconds(8))
     for _ in 0..<8 {
-      bench.pass(.seconds(30))
+      bench.pass(.seconds(22))
       guard case .ping(let attempt, let id) = bench.log.last(where: isPing) else { continue }
       bench.pass(.seconds(8))
       bench.give(.pong(attempt, id))
     }
     #expect(bench.link.status.quality == .poor)
-    bench.pass(.seconds(30))
+    bench.pass(.seconds(22))
     bench.pass(.seconds(20))
     #expect(bench.link.status.phase == .connected, "10 s would have ended it; 3 × 8 s does not")
   }
@@ -63,9 +64,6 @@ struct LivenessScenarioTests {
       bench.give(.heard(attempt))
     }
     bench.give(.pong(attempt, id))
-    bench.log = []
-    bench.pass(.seconds(30))
-    #expect(bench.log.contains(where: isPing))
     bench.pass(.milliseconds(29_999))
     #expect(bench.link.status.phase == .connected)
     bench.pass(.milliseconds(1))

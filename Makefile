@@ -32,16 +32,19 @@ demo: setup ## shows on this machine that a link holds
 	$(SWIFT) build -c release --product holdfast $(STRICT)
 	.build/release/holdfast demo
 
-SIMULATE = .build/release/holdfast simulate message-stream
+SIMULATE = .build/release/holdfast simulate
 
-sim: setup ## plays 10,000 seeds of all presets against both servers, and every deliberate defect
+sim: setup ## plays 10,000 seeds of both worlds, and every deliberate defect
 	$(SWIFT) build -c release --product holdfast $(STRICT)
-	$(SIMULATE) --break all
-	$(SIMULATE) --preset all --seeds 1..10000
+	$(SIMULATE) message-stream --break all
+	$(SIMULATE) message-stream --preset all --seeds 1..10000
+	$(SIMULATE) relay --break all
+	$(SIMULATE) relay --seeds 1..10000
 
 nightly: setup ## plays 1,000,000 seeds against both servers
 	$(SWIFT) build -c release --product holdfast $(STRICT)
-	$(SIMULATE) --preset all --seeds 1..1000000
+	$(SIMULATE) message-stream --preset all --seeds 1..1000000
+	$(SIMULATE) relay --seeds 1..1000000
 
 docs: setup ## builds the reference of the public modules into .build/docs
 	@SWIFT="$(SWIFT)" scripts/docs

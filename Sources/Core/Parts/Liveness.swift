@@ -60,7 +60,9 @@ struct Liveness: Sendable, Hashable {
   /// How long a pong may take: the floor, or some smoothed round trips if that is longer.
   var pongTimeout: Duration {
     guard let roundTrip else { return policy.liveness.pongTimeout }
-    return max(policy.liveness.pongTimeout, roundTrip.expected * policy.liveness.pongRoundTrips)
+    let (least, trips) = (policy.liveness.pongTimeout, policy.liveness.pongRoundTrips)
+    // What once took long, as through a tunnel, may not hide a dead link for minutes.
+    return min(max(least, roundTrip.expected * trips), least * trips)
   }
 
   var quality: LinkQuality {

@@ -43,6 +43,17 @@ public enum RelayBreak: String, Sendable, Hashable, Codable, CaseIterable {
 
   /// It is caught within so many seeds.
   public var seeds: Int { 20 }
+
+  /// The first run from a seed on that shows it, and is clean without it.
+  public func proof(from first: UInt64) -> RelayRun? {
+    for seed in first..<(first + UInt64(seeds)) {
+      let plan = RelayPlan.drawn(seed: seed)
+      let run = RelayRun.play(plan, self)
+      guard run.findings.contains(where: { kinds.contains($0.kind) }) else { continue }
+      if RelayRun.play(plan).findings.isEmpty { return run }
+    }
+    return nil
+  }
 }
 
 /// What stands between the rules and their world in one run: clean, or as a defect would have it.

@@ -55,6 +55,8 @@ struct RelayJudge {
   private struct Grant {
     var phone: Int
     var since: Instant
+    /// Its holder wants to end it; nothing may be asked with it once that is confirmed.
+    var isEnding = false
     var isOver = false
   }
 
@@ -87,6 +89,7 @@ struct RelayJudge {
     grants[token] = Grant(phone: phone, since: now)
   }
 
+  mutating func logsOut(_ token: Int) { grants[token]?.isEnding = true }
   mutating func loggedOut(_ token: Int) { grants[token]?.isOver = true }
 
   /// The phone began anew, or was away for too long: its pairings may be over.
@@ -126,7 +129,7 @@ struct RelayJudge {
   }
 
   private mutating func check(_ reason: RelayRefusal, _ token: Int?, _ now: Instant) {
-    guard let grant = token.flatMap({ grants[$0] }), !grant.isOver,
+    guard let grant = token.flatMap({ grants[$0] }), !grant.isEnding,
       grant.since.duration(to: now) < RelayServerPolicy().tokenLife - .seconds(10)
     else { return }
     switch reason {
@@ -143,10 +146,8 @@ struct RelayJudge {
   }
 
   /// What the backend keeps while its process runs.
-  mutating func keeps(_ questions: [KeptQuestion], wall: Timestamp, delay: Duration, _ now: Instant)
-  {
-    for kept in questions
-    where kept.deadline.advanced(by: .seconds(2) + delay + delay) < wall {
+  mutating func keeps(_ questions: [KeptQuestion], wall: Timestamp, _ now: Instant) {
+    for kept in questions where kept.deadline.advanced(by: .seconds(1)) < wall {
       find(.kept, now, "question \(kept.id) is kept after its deadline")
     }
   }

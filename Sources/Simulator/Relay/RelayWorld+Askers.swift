@@ -77,7 +77,7 @@ extension RelayWorld {
     backend.asks[ask] = asker
     var number: Int?
     if case .question(let question) = what { number = question.number }
-    if case .logout = what, let secret { judge.loggedOut(secret) }
+    if case .logout = what, let secret { judge.logsOut(secret) }
     say("asker \(asker) asks: \(number.map { "question \($0)" } ?? "to log in or out")", 20)
     judge.asked(ask, token: secret, number: number, at: now)
     feed(
@@ -89,8 +89,13 @@ extension RelayWorld {
   mutating func tell(_ ask: AskID, _ outcome: RelayOutcome) {
     judge.told(ask, outcome, at: now)
     guard let asker = backend.asks.removeValue(forKey: ask) else { return }
-    if case .loggedIn(let grant) = outcome, let secret = Int(grant.accessToken) {
-      judge.granted(secret, phone: askers[asker].phone, at: now)
+    switch outcome {
+    case .loggedIn(let grant):
+      if let secret = Int(grant.accessToken) {
+        judge.granted(secret, phone: askers[asker].phone, at: now)
+      }
+    case .loggedOut: if let secret = askers[asker].secret { judge.loggedOut(secret) }
+    case .data, .refused: break
     }
     add(.told(ask, outcome, asker: asker), after: packet)
   }

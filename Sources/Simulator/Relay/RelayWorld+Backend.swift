@@ -9,7 +9,6 @@ extension RelayWorld {
     let policy: RelayServerPolicy
     var server: RelayServer
     var isRunning = false
-    var startedAt = Instant.zero
     /// Counts its processes: what was under way for an earlier one is nobody's.
     var generation = 0
     /// What is durable.
@@ -17,6 +16,8 @@ extension RelayWorld {
     /// Changes that are being written, in order.
     var writing: [[RelayChange]] = []
     var delay: Duration
+    /// When the last of these is written: one after the other.
+    var storeFree = Instant.zero
     /// Who waits, by what they asked.
     var asks: [AskID: Int] = [:]
     /// Why it is away: planned things under way.
@@ -32,7 +33,6 @@ extension RelayWorld {
   mutating func startBackend() {
     guard !backend.isRunning, backend.downs.isEmpty else { return }
     backend.isRunning = true
-    backend.startedAt = now
     backend.generation += 1
     backend.server = RelayServer(policy: backend.policy, life: "life\(backend.generation)", at: now)
     say("the backend starts", 10)
@@ -48,6 +48,7 @@ extension RelayWorld {
     let written = Int.random(in: 0...backend.writing.count, using: &chance)
     for changes in backend.writing.prefix(written) { keep(changes) }
     backend.writing = []
+    backend.storeFree = now
     judge.cut()
     for (ask, asker) in backend.asks.sorted(by: { $0.key < $1.key }) where askers[asker].open == ask
     {
@@ -92,8 +93,9 @@ extension RelayWorld {
     case .mint(let mint): draw(mint)
     case .store(let token, let changes):
       backend.writing.append(changes)
-      add(
-        .stored(generation: backend.generation, token, changes), after: backend.delay)
+      backend.storeFree = max(backend.storeFree, now).advanced(by: backend.delay)
+      queue.add(
+        .stored(generation: backend.generation, token, changes), at: backend.storeFree)
     case .push(let id, let address, _): push(id, address)
     case .finished: stopBackend()
     }
@@ -107,7 +109,10 @@ extension RelayWorld {
   }
 
   private mutating func send(_ message: BackendMessage, over number: UInt64) {
-    if case .connectionCode = message, let index = index(number) { lines[index].isGreeted = true }
+    if case .connectionCode(let code) = message, let index = index(number) {
+      lines[index].isGreeted = true
+      if !code.resumed { phones[lines[index].phone].isStranger = false }
+    }
     deliver(.message(message), over: number)
   }
 
@@ -115,6 +120,11 @@ extension RelayWorld {
     lastSecret += 1
     let secret = RelaySecret(text: "\(lastSecret)", hash: .of(lastSecret))
     let pair = LinkServerCore.RelayPair(using: &chance)
+    if case .phone(let id) = mint, let index = index(id.number),
+      phones[lines[index].phone].isStranger
+    {
+      judge.unpaired(lines[index].phone, at: now)
+    }
     let minted: RelayServer.Minted =
       switch mint {
       case .phone(let id):

@@ -13,6 +13,7 @@ extension RelayWorld {
     var process = Process.dead
     var isInFront = true
     var isUnreachable = false
+    var isStranger = true
     /// Counts its ways out.
     var path = 0
     /// Its user wants it to run.
@@ -67,13 +68,15 @@ extension RelayWorld {
     phones[index].pair = nil
     // Who is launched again is a stranger: the token was in memory.
     unpair(index)
+    phones[index].resume = nil
     say("phone \(index) is killed", 2)
     for line in lines where line.phone == index && line.phoneHolds { hangUp(line.number, 1006) }
   }
 
+  /// Its pairings are over; the next code that it is told is a stranger's.
   mutating func unpair(_ index: Int) {
     judge.unpaired(index, at: now)
-    phones[index].resume = nil
+    phones[index].isStranger = true
   }
 
   mutating func suspend(_ index: Int, _ run: Int) {

@@ -20,6 +20,7 @@ extension RelayWorld {
     case .stop(let phone, _):
       phones[phone].isWanted = false
       unpair(phone)
+      phones[phone].resume = nil
       give(phone, .stop)
     case .unreachable(let phone, _): cutOff(phone)
     case .halfOpen(let phone):

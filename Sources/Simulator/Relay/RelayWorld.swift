@@ -212,15 +212,15 @@ struct RelayWorld {
 
   /// How things stand now and then, for what no event tells.
   private mutating func look() {
-    // What it forgets when it starts takes a moment to be written.
-    if backend.isRunning, backend.startedAt.duration(to: now) > .seconds(10) {
-      judge.keeps(backend.kept.questions, wall: wall, delay: backend.delay, now)
+    // A store that is behind will forget soon.
+    if backend.isRunning, backend.writing.isEmpty {
+      judge.keeps(backend.kept.questions, wall: wall, now)
     }
     for index in phones.indices {
       checkState(index)
       // Who is away for longer than the grace may have to be paired again.
       let absence = phones[index].lastHere.duration(to: now)
-      if absence > backend.policy.grace - .seconds(20) { judge.unpaired(index, at: now) }
+      if absence > backend.policy.grace - .seconds(20) { unpair(index) }
     }
   }
 }

@@ -39,16 +39,35 @@ struct LivenessScenarioTests {
   @Test func `slow is not dead: a pong may take three measured round trips`() throws {
     var bench = LinkBench.connected(.session)
     bench.peer = .isSilent
+    bench.pass(.seconds(8))
     for _ in 0..<8 {
-      bench.pass(.seconds(30))
+      bench.pass(.seconds(22))
       guard case .ping(let attempt, let id) = bench.log.last(where: isPing) else { continue }
       bench.pass(.seconds(8))
       bench.give(.pong(attempt, id))
     }
     #expect(bench.link.status.quality == .poor)
-    bench.pass(.seconds(30))
+    bench.pass(.seconds(22))
     bench.pass(.seconds(20))
     #expect(bench.link.status.phase == .connected, "10 s would have ended it; 3 × 8 s does not")
+  }
+
+  @Test func `a pong that once took minutes hides a dead link for three floors at most`() throws {
+    var bench = LinkBench.connected(.session)
+    bench.peer = .isSilent
+    bench.pass(.seconds(30))
+    guard case .ping(let attempt, let id) = try #require(bench.log.last(where: isPing)) else {
+      return
+    }
+    for _ in 0..<20 {
+      bench.pass(.seconds(9))
+      bench.give(.heard(attempt))
+    }
+    bench.give(.pong(attempt, id))
+    bench.pass(.milliseconds(29_999))
+    #expect(bench.link.status.phase == .connected)
+    bench.pass(.milliseconds(1))
+    #expect(bench.link.status.phase == .reconnecting)
   }
 
   @Test func `waking from sleep asks for a sign of life at once`() {

@@ -24,7 +24,7 @@ struct SimulateBreaks {
     for defect in Break.allCases {
       for server in request.simulation.servers where defect.catchable.contains(server) {
         let caught = await caught(defect, server)
-        if Task.isCancelled { throw SimulateStreamCommand.stopped }
+        if Task.isCancelled { throw SimulateCommands.stopped }
         let proof = Proof(defect: defect, server: server, caught: caught)
         if call[Shared.json] { write(proof) }
         proofs.append(proof)

@@ -22,7 +22,7 @@ enum SimulateParameters {
     "a preset of `policy list`, or a file as `policy check` reads it")
 
   static let defect = Parameter.optional(
-    "break", .defects, usual: "none",
+    "break", Format<Defects<Break>>.defects(), usual: "none",
     "switch a deliberate defect on; all proves that each one is caught")
 
   static let jobs = Parameter.option(
@@ -66,8 +66,8 @@ enum Days: Sendable, Hashable {
 }
 
 /// Which defects are switched on.
-enum Defects: Sendable, Hashable {
-  case one(Break)
+enum Defects<Defect: Sendable & Hashable>: Sendable, Hashable {
+  case one(Defect)
   /// Each in turn.
   case all
 }
@@ -118,20 +118,21 @@ extension Format<Days> {
   }()
 }
 
-extension Format<Defects> {
+extension Format {
   /// The name of a defect, or `all`.
-  static let defects = {
-    let words = ["all"] + Break.allCases.map(\.rawValue)
+  static func defects<Defect>() -> Format
+  where Value == Defects<Defect>, Defect: RawRepresentable<String> & CaseIterable & Sendable {
+    let words = ["all"] + Defect.allCases.map(\.rawValue)
     return Format(
       placeholder: "NAME", expectation: "one of \(words.joined(separator: ", "))",
       note: "NAME is one of \(words.joined(separator: ", ")).", words: words
     ) {
-      $0 == "all" ? .all : Break(rawValue: $0).map { .one($0) }
+      $0 == "all" ? .all : Defect(rawValue: $0).map { .one($0) }
     } write: {
       switch $0 {
       case .one(let defect): defect.rawValue
       case .all: "all"
       }
     }
-  }()
+  }
 }

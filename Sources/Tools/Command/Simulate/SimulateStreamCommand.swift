@@ -8,9 +8,6 @@ import MessageStream
 enum SimulateStreamCommand {
   private typealias Asked = SimulateParameters
 
-  /// Told to end before everything was played.
-  static let stopped = CommandFailure(.failed, "stopped before everything was played")
-
   static var command: Command {
     Command(
       "message-stream", "play many lives of a phone in a shop, before all judges",
@@ -44,25 +41,11 @@ enum SimulateStreamCommand {
       Shared.json, action: run)
   }
 
-  /// A signal ends it after the runs that are under way.
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let request = try SimulateRequest(call)
-    let signals = ServerSignals()
-    let working = Task { () -> Result<Void, CommandFailure> in
-      do throws(CommandFailure) {
-        return .success(try await work(request, call))
-      } catch {
-        return .failure(error)
-      }
+    try await SimulateCommands.untilStopped { () async throws(CommandFailure) in
+      try await work(request, call)
     }
-    let listening = Task {
-      for await signal in signals.stream where signal == .stop { working.cancel() }
-    }
-    defer {
-      signals.finish()
-      listening.cancel()
-    }
-    try await working.value.get()
   }
 
   private static func work(
@@ -73,15 +56,15 @@ enum SimulateStreamCommand {
     }
     if call[Asked.trace] {
       let plan = try request.onePlan(for: "--trace")
-      return try judge(
+      return try SimulateCommands.judge(
         SimulateStory(call: call, setup: request.simulation.setup).tell(plan).findings.count)
     }
     let summary = await play(request, call)
     if call[Asked.shrink], let first = summary.failures.first {
       try await SimulateShrink(call: call, request: request).run(first)
     }
-    try judge(Finding.Kind.allCases.map { summary[$0] }.reduce(0, +))
-    if Task.isCancelled { throw stopped }
+    try SimulateCommands.judge(Finding.Kind.allCases.map { summary[$0] }.reduce(0, +))
+    if Task.isCancelled { throw SimulateCommands.stopped }
   }
 
   /// Plays everything and prints what came of it.
@@ -115,10 +98,5 @@ enum SimulateStreamCommand {
     }
     for line in text.failureLines(style) { call.console.line(line) }
     return summary
-  }
-
-  private static func judge(_ findings: Int) throws(CommandFailure) {
-    guard findings > 0 else { return }
-    throw CommandFailure(.failed, findings == 1 ? "1 finding" : "\(findings) findings")
   }
 }

@@ -103,7 +103,7 @@ private struct RelayRun {
   let process: LabProcess
   /// Lines that were passed over.
   let seen = Mailbox<String>()
-  private let lines: LineFeed
+  private let lines = Mailbox<String>()
   private let scratch: Scratch
 
   init(_ peer: RelayPeer, _ more: String...) throws {
@@ -115,7 +115,10 @@ private struct RelayRun {
       [path, "relay", "--server", peer.url, "--data", scratch("phone")]
         + ["--set", "retry.first=100ms,100ms", "--set", "retry.spread=1ms"] + more,
       environment: ["DBUS_SESSION_BUS_ADDRESS": "unix:path=/nowhere"])
-    lines = LineFeed(process.lines)
+    Task { [process, lines] in
+      for await line in process.lines { lines.put(line) }
+      lines.close()
+    }
   }
 
   /// The next line with this in it; empty when it ended before.
@@ -133,13 +136,4 @@ private struct RelayRun {
     while let line = await lines.next() { left.append(line) }
     return (left, await process.exit())
   }
-}
-
-/// Hands lines out one by one.
-private actor LineFeed {
-  private var iterator: AsyncStream<String>.Iterator
-
-  init(_ lines: AsyncStream<String>) { iterator = lines.makeAsyncIterator() }
-
-  func next() async -> String? { await iterator.next(isolation: self) }
 }

@@ -46,7 +46,7 @@ import Testing
     let peer = try await RelayPeer(.say(.code()))
     let run = try RelayRun(peer)
     let told = await run.line(with: "-- tell your assistant")
-    #expect(told == "-- tell your assistant: word harbour, code 123456, within 10m")
+    #expect(told == "-- tell your assistant: word harbour, code 123456, within 10 minutes")
     peer.say(.steps("a"))
     let asked = await run.line(with: "STEPS")
     #expect(asked.contains("  STEPS  2020-05-04T00:00:00Z to 2020-05-05T00:00:00Z  0 points  "))

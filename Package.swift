@@ -192,8 +192,8 @@ let checks: [Target] = [
   tests(
     "RelayTests",
     uses: [
-      "LinkCore", "LinkWire", "LinkRuntime", "LinkProtocols", "HealthRelay", "Holdfast",
-      "HoldfastTestKit", "ServerSockets",
+      "LinkCore", "LinkWire", "LinkRuntime", "LinkProtocols", "LinkServerCore", "HealthRelay",
+      "Holdfast", "HoldfastBackend", "HoldfastTestKit", "ServerSockets",
     ]),
   tests(
     "FuzzTests",

@@ -46,7 +46,7 @@ import Testing
     let peer = try await RelayPeer(.say(.code()))
     let run = try RelayRun(peer)
     let told = await run.line(with: "-- tell your assistant")
-    #expect(told == "-- tell your assistant: word harbour, code 123456, within 10m")
+    #expect(told == "-- tell your assistant: word harbour, code 123456, within 10 minutes")
     peer.say(.steps("a"))
     let asked = await run.line(with: "STEPS")
     #expect(asked.contains("  STEPS  2020-05-04T00:00:00Z to 2020-05-05T00:00:00Z  0 points  "))
@@ -103,7 +103,7 @@ private struct RelayRun {
   let process: LabProcess
   /// Lines that were passed over.
   let seen = Mailbox<String>()
-  private let lines: LineFeed
+  private let lines = Mailbox<String>()
   private let scratch: Scratch
 
   init(_ peer: RelayPeer, _ more: String...) throws {
@@ -115,7 +115,10 @@ private struct RelayRun {
       [path, "relay", "--server", peer.url, "--data", scratch("phone")]
         + ["--set", "retry.first=100ms,100ms", "--set", "retry.spread=1ms"] + more,
       environment: ["DBUS_SESSION_BUS_ADDRESS": "unix:path=/nowhere"])
-    lines = LineFeed(process.lines)
+    Task { [process, lines] in
+      for await line in process.lines { lines.put(line) }
+      lines.close()
+    }
   }
 
   /// The next line with this in it; empty when it ended before.
@@ -132,18 +135,5 @@ private struct RelayRun {
     var left: [String] = []
     while let line = await lines.next() { left.append(line) }
     return (left, await process.exit())
-  }
-}
-
-/// Hands lines out one by one.
-private actor LineFeed {
-  private var iterator: AsyncStream<String>.Iterator
-
-  init(_ lines: AsyncStream<String>) { iterator = lines.makeAsyncIterator() }
-
-  func next() async -> String? {
-    var next = iterator
-    defer { iterator = next }
-    return await next.next(isolation: self)
   }
 }

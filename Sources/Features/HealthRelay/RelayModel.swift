@@ -29,7 +29,7 @@ public struct RelayModel: Machine {
   var welcome: Welcome?
   var line = RequestLine()
   var problems: Throttle
-  /// Replies to what was not understood: two ends that refuse each other's refusals must come to rest.
+  /// Replies to what was not understood: two ends that refuse each other's must come to rest.
   var refusals = SlidingCount()
   /// Where the user is, as far as it was told.
   var lifecycle = Lifecycle.foreground

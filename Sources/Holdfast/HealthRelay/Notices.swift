@@ -1,6 +1,6 @@
 import LinkRuntime
 
-/// Brings notifications to the desktop without waiting for it: of those that wait the newest counts.
+/// Brings notifications to the desktop without waiting for it: of those in line the newest counts.
 final class Notices: Sendable {
   private let continuation: AsyncStream<HostNotification?>.Continuation
   private let work: Task<Void, Never>

@@ -2,7 +2,7 @@ public import HealthRelay
 public import LinkCore
 public import LinkRuntime
 
-/// A phone that an assistant may ask for health data: iterate it for what happens, start and stop it.
+/// A phone that an assistant may ask for health data: iterate it for what happens.
 ///
 ///     let relay = try await Relay(configuration, environment: environment)
 ///     relay.start()

@@ -8,7 +8,7 @@ final class UpdateChannel<Update: Sendable>: Sendable {
   /// Updates that may wait for the app.
   static var limit: Int { 1024 }
 
-  /// Puts one more in the line of those that wait, which is full: it may replace one, or be dropped.
+  /// Puts one more in the full line of those that wait: it may replace one, or be dropped.
   typealias Crowd = @Sendable (_ waiting: inout [Update], _ next: Update) -> Void
 
   fileprivate struct State {

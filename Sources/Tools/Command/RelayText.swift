@@ -54,12 +54,18 @@ enum RelayText {
     let word = StreamText.safe(pair.word.text)
     let code = StreamText.safe(pair.code.text)
     let spaced = word.uppercased().map(String.init).joined(separator: " ")
-    let minutes = pair.expiresIn.map { ", within \($0.text)" } ?? ""
+    let minutes = pair.expiresIn.map { ", within \(Self.minutes($0))" } ?? ""
     return ["", "    " + style.heading(spaced), ""]
       + RelayDigits.rows(code).map { "    " + style.heading($0) }
       + ["", "-- tell your assistant: word \(word), code \(code)\(minutes)"]
       + (pair.message.text.isEmpty
         ? [] : ["-- the server says: \(StreamText.safe(pair.message.text))"])
+  }
+
+  /// Rounded up: what is left of the last minute counts.
+  private static func minutes(_ time: Duration) -> String {
+    let count = max(1, (time.components.seconds + 59) / 60)
+    return count == 1 ? "a minute" : "\(count) minutes"
   }
 
   /// Such as `STEPS  2026-11-01 to 2026-11-02  24 points  35 ms`.

@@ -44,8 +44,10 @@ struct RelayResumeTests {
     known.isResumed = true
     bench.reconnect(known)
     #expect(bench.model.resume == Secret("t1"))
+    bench.pass(.seconds(30))
     bench.reconnect(.resumed)
     #expect(bench.model.resume == Secret("t2"))
+    bench.pass(.seconds(30))
     bench.reconnect(.plain)
     #expect(bench.model.resume == nil)
   }

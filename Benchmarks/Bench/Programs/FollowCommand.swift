@@ -13,7 +13,8 @@ import MessageStream
 
 /// `holdfast-bench follow`: an app's stream in a process of its own, told line by line.
 ///
-/// Each line begins with the monotonic clock in nanoseconds, which all processes of a machine share.
+/// Each line begins with the monotonic clock in nanoseconds, which all processes of a machine
+/// share.
 enum FollowCommand {
   private static let server = Parameter<String>.operand(.text("URL"), "the server")
   private static let token = Parameter<String>.option(

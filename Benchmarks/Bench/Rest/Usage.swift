@@ -22,8 +22,8 @@ enum Usage {
     }
   }
 
-  /// Lets this process have as many descriptors as the system allows; the soft limit is for programs
-  /// that use `select`.
+  /// Lets this process have as many descriptors as the system allows; the soft limit is for
+  /// programs that use `select`.
   static func raiseDescriptorLimit() {
     var limit = rlimit()
     #if canImport(Glibc)

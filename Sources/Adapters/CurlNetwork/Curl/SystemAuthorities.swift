@@ -8,9 +8,9 @@ import CCurl
 
 /// The certificate authorities that libcurl was built to trust.
 ///
-/// On Debian they are there twice: one file of all, and a directory in which OpenSSL looks one up by
-/// the hash of its name. The file is read whole for every connection and kept with it, which took
-/// 16 ms and 800 KB each; the directory costs nothing until a name is looked up.
+/// On Debian they are there twice: one file of all, and a directory in which OpenSSL looks one up
+/// by the hash of its name. The file is read whole for every connection and kept with it, which
+/// took 16 ms and 800 kB each; the directory costs nothing until a name is looked up.
 enum SystemAuthorities {
   /// Whether the directory alone serves.
   static let areInDirectory: Bool = {

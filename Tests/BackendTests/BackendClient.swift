@@ -71,11 +71,6 @@ actor BackendClient {
   /// The next chunk of an answer that is streamed; `nil` behind the last one.
   func chunk() throws -> String? { try socket.chunk() }
 
-  /// Sends a text message on a WebSocket.
-  func send(text: [UInt8]) throws {
-    try socket.send(SocketsClient.frame(1, text))
-  }
-
   /// Closes the connection without a word.
   func leave() {
     socket.close()

@@ -164,7 +164,7 @@ struct AssistantTests {
         let (id, question) = try await phone.question()
         // Each of these takes a turn of the backend, until progress must have been told.
         for _ in 0..<50 { _ = try await assistant.order("list") }
-        try await phone.client.send(text: ScriptedPhone.answer(id, question).bytes)
+        try await phone.say(ScriptedPhone.answer(id, question))
         let answer = try await assistant.answer(to: call)
         #expect(answer.progress?.first?.message == "Waiting for the phone")
         #expect(answer.structured?.success == true)

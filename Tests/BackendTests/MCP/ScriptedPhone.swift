@@ -55,8 +55,12 @@ struct ScriptedPhone {
   @discardableResult
   func answer() async throws -> RelayQuestion {
     let (id, question) = try await question()
-    try await client.send(text: Self.answer(id, question).bytes)
+    try await say(Self.answer(id, question))
     return question
+  }
+
+  func say(_ message: PhoneMessage) async throws {
+    try await client.say(String(decoding: message.bytes, as: UTF8.self))
   }
 
   /// What this phone measures: 42 of whatever is asked for.

@@ -181,7 +181,8 @@ let checks: [Target] = [
     uses: [
       "LinkProtocols", "ServerSockets", "HoldfastBackend", "LinkServerCore", "LinkCore", "LinkWire",
       "LinkRuntime", "CLinux", "HoldfastTestKit",
-    ]),
+    ],
+    besides: ["MCP/SDK"]),
   tests(
     "HoldfastTests",
     uses: [

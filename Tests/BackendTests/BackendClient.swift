@@ -35,6 +35,11 @@ actor BackendClient {
     return try socket.response()
   }
 
+  /// Sends any bytes and waits for nothing.
+  func tell(_ bytes: String) throws {
+    try socket.send(bytes)
+  }
+
   /// Posts a message; no spacing in `text` needs escaping.
   func post(
     _ text: String, to shop: ShopID = BackendRig.shop, token: String, key: UUID128? = nil
@@ -61,6 +66,14 @@ actor BackendClient {
   /// Sends a text message.
   func say(_ text: String) throws {
     try socket.send(SocketsClient.text(text))
+  }
+
+  /// The next chunk of an answer that is streamed; `nil` behind the last one.
+  func chunk() throws -> String? { try socket.chunk() }
+
+  /// Closes the connection without a word.
+  func leave() {
+    socket.close()
   }
 
   /// The next frame that is no ping; answers pings.

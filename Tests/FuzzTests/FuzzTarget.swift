@@ -7,7 +7,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case stream, pages, json, texts, token
   case journal, policy, removals
   case rows, store, netlink
-  case relay
+  case relay, assistants
   case export
 
   func check(_ bytes: [UInt8]) throws(Broken) {
@@ -30,6 +30,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .store: try StoreProperty.check(bytes)
     case .netlink: try NetlinkProperty.check(bytes)
     case .relay: try RelayProperty.check(bytes)
+    case .assistants: try MCPProperty.check(bytes)
     case .export: try ExportProperty.check(bytes)
     }
   }

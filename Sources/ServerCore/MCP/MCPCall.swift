@@ -23,7 +23,9 @@ public struct MCPCall: Sendable, Hashable, Codable {
     case other
   }
 
+  /// What is to be done.
   public var method: Method
+  /// Where it goes.
   public var route: MCPRoute
   /// The fields that matter.
   public var fields: Fields
@@ -31,6 +33,7 @@ public struct MCPCall: Sendable, Hashable, Codable {
   public var address: String
   /// The decoded pairs of the query, in order.
   public var query: [Pair]
+  /// As it came; empty for none.
   public var body: [UInt8]
 
   /// A request from its parts.
@@ -48,7 +51,9 @@ public struct MCPCall: Sendable, Hashable, Codable {
 
   /// A name and its value.
   public struct Pair: Sendable, Hashable, Codable {
+    /// What stands before the `=`.
     public var name: String
+    /// What stands behind it.
     public var value: String
 
     /// A pair as given.
@@ -60,9 +65,13 @@ public struct MCPCall: Sendable, Hashable, Codable {
 
   /// The header fields that matter; `nil` for those that are not there.
   public struct Fields: Sendable, Hashable, Codable {
+    /// `Host`.
     public var host: String?
+    /// `Origin`, which browsers send (RFC 6454 section 7).
     public var origin: String?
+    /// `Accept`.
     public var accept: String?
+    /// `Content-Type`.
     public var contentType: String?
     /// `Mcp-Session-Id`.
     public var session: String?

@@ -16,7 +16,7 @@ public struct MCPPolicy: Sendable, Hashable {
 
   /// Sessions, and conversations of the plain endpoints, at once; each.
   public var maxSessions = 4_096
-  /// A session that nobody used for this long is forgotten: as long as a token lives (contract 1.7).
+  /// A session that nobody used for this long is forgotten: a token's life (contract 1.7).
   public var idle = Duration.seconds(7_200)
   /// Calls that wait for the relay at once; one more is refused.
   public var maxCalls = 1_024

@@ -3,7 +3,7 @@ import LinkWire
 
 /// What outlives a message: streams without a question, and the end of a session.
 extension MCPServer {
-  /// `GET /mcp`: the stream on which a server speaks unasked; this one has only to say that it lives.
+  /// `GET /mcp`: the stream on which a server speaks unasked; this one only says that it lives.
   mutating func openStream(_ request: RequestID, _ call: MCPCall) {
     guard MediaTypes(accept: call.fields.accept).events else {
       return reject(

@@ -141,6 +141,7 @@ public actor Backend {
         handler.turn(on: hub) {
           $0.shop.feed(.drain(within: window), on: hub)
           $0.relay.feed(.drain(within: window), on: hub)
+          $0.assistants.feed(.drain, on: hub)
         }
       }
     }
@@ -264,7 +265,8 @@ public actor Backend {
     BackendHandler(
       shop: ShopHandler(
         configuration.policy, tokens: parts.tokens, store: parts.store, log: log),
-      relay: RelayHandler(configuration.relay, store: parts.relay, pushes: pushes, log: log))
+      relay: RelayHandler(configuration.relay, store: parts.relay, pushes: pushes, log: log),
+      assistants: MCPHandler(configuration.assistantsHere, log: log))
   }
 
   private func end(_ running: Running, within grace: Duration) async {

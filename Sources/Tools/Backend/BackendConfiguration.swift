@@ -18,6 +18,8 @@ public struct BackendConfiguration: Sendable {
   public var policy = ShopServerPolicy()
   /// Every number of the relay.
   public var relay = RelayServerPolicy()
+  /// Every number of the assistants' side; on a loopback `host` foreign hosts are refused.
+  public var assistants = MCPPolicy()
   /// Largest message a client may send over a socket, in bytes; beyond it is closed with 1009.
   public var maxClientMessageBytes = 65_536
   /// Bytes queued for one socket before it counts as a slow reader: 25 frames of 10 KiB.

@@ -9,24 +9,39 @@ import ServerSockets
 struct BackendHandler: SocketHandler {
   /// Who answers on a route.
   enum Part: Sendable {
-    case shop, relay
+    case shop, relay, assistants
 
     /// By the decoded path; what is nobody's is the shop's, which answers 404.
     init(path: String) {
-      self = RelayRoute(path: path) == nil ? .shop : .relay
+      if RelayRoute(path: path) != nil {
+        self = .relay
+      } else {
+        self = MCPRoute(rawValue: path) == nil ? .shop : .assistants
+      }
     }
+  }
+
+  /// Who waits for an outcome of the relay.
+  private enum Caller {
+    /// Within the process.
+    case process(@Sendable (RelayOutcome) -> Void)
+    /// An assistant, by the name that its rules gave the call.
+    case assistant(AskID)
   }
 
   var shop: ShopHandler
   var relay: RelayHandler
-  /// Who called from within the process, and waits for the outcome.
-  private var callers: [AskID: @Sendable (RelayOutcome) -> Void] = [:]
+  var assistants: MCPHandler
+  private var callers: [AskID: Caller] = [:]
+  /// How the relay names the assistants' calls.
+  private var asked: [AskID: AskID] = [:]
   /// Called once when all parts have drained.
   var whenFinished: (@Sendable () -> Void)?
 
-  init(shop: ShopHandler, relay: RelayHandler) {
+  init(shop: ShopHandler, relay: RelayHandler, assistants: MCPHandler) {
     self.shop = shop
     self.relay = relay
+    self.assistants = assistants
   }
 
   /// Starts the parts; called once, before the first event.
@@ -40,6 +55,7 @@ struct BackendHandler: SocketHandler {
     shop.begin(at: hub.now) { input in
       inject { handler, hub in handler.turn(on: hub) { input(&$0.shop, hub) } }
     }
+    assistants.begin(at: hub.now)
     turn(on: hub) {
       $0.relay.begin(with: kept, on: hub) { input in
         inject { handler, hub in handler.turn(on: hub) { input(&$0.relay, hub) } }
@@ -52,7 +68,8 @@ struct BackendHandler: SocketHandler {
     shop.end()
     relay.end()
     for ask in callers.keys.sorted() {
-      callers.removeValue(forKey: ask)?(.refused(.stopping(retryAfter: .seconds(1))))
+      guard case .process(let answer) = callers.removeValue(forKey: ask) else { continue }
+      answer(.refused(.stopping(retryAfter: .seconds(1))))
     }
   }
 
@@ -64,7 +81,8 @@ struct BackendHandler: SocketHandler {
   mutating func turn(on hub: SocketHub, _ body: (inout BackendHandler) -> Void) {
     body(&self)
     settle(on: hub)
-    hub.wake(at: [shop.deadline, relay.deadline].compactMap(\.self).min())
+    let deadlines = [shop.deadline, relay.deadline, assistants.deadline]
+    hub.wake(at: deadlines.compactMap(\.self).min())
     guard shop.hasFinished, relay.hasFinished else { return }
     whenFinished?()
     whenFinished = nil
@@ -83,6 +101,7 @@ struct BackendHandler: SocketHandler {
         shop.otherMetrics = relay.metrics
         shop.handle(event, on: hub)
       case .relay: relay.handle(event, on: hub)
+      case .assistants: assistants.handle(event, on: hub)
       }
     case .opened(let id), .heard(let id), .text(let id, _), .binary(let id, _), .pong(let id, _),
       .overflow(let id), .drained(let id), .closed(let id, _):
@@ -91,6 +110,7 @@ struct BackendHandler: SocketHandler {
     case .abandoned, .woke:
       shop.handle(event, on: hub)
       relay.handle(event, on: hub)
+      assistants.handle(event, on: hub)
     }
   }
 
@@ -99,13 +119,42 @@ struct BackendHandler: SocketHandler {
     _ ask: RelayAsk, bearer: String?, from address: String, on hub: SocketHub,
     _ answer: @escaping @Sendable (RelayOutcome) -> Void
   ) {
-    callers[relay.ask(ask, bearer: bearer, from: address, on: hub)] = answer
+    let hash = bearer.map(RelaySecrets.hash)
+    callers[relay.ask(ask, bearer: hash, from: address, on: hub)] = .process(answer)
   }
 
-  /// Brings outcomes to those who asked.
+  /// Carries calls to the relay and outcomes to those who asked, until nothing more follows.
   private mutating func settle(on hub: SocketHub) {
-    for (ask, outcome) in relay.takeOutcomes() {
-      callers.removeValue(forKey: ask)?(outcome)
+    var isSettled = false
+    while !isSettled {
+      let errands = assistants.takeErrands()
+      for errand in errands { run(errand, on: hub) }
+      let outcomes = relay.takeOutcomes()
+      for (ask, outcome) in outcomes { bring(outcome, of: ask, on: hub) }
+      isSettled = errands.isEmpty && outcomes.isEmpty
+    }
+  }
+
+  private mutating func run(_ errand: MCPHandler.Errand, on hub: SocketHub) {
+    switch errand {
+    case .ask(let id, let ask, let bearer, let address):
+      let name = relay.ask(ask, bearer: bearer, from: address, on: hub)
+      callers[name] = .assistant(id)
+      asked[id] = name
+    case .abandon(let id):
+      guard let name = asked.removeValue(forKey: id) else { return }
+      callers[name] = nil
+      relay.abandon(name, on: hub)
+    }
+  }
+
+  private mutating func bring(_ outcome: RelayOutcome, of ask: AskID, on hub: SocketHub) {
+    switch callers.removeValue(forKey: ask) {
+    case .process(let answer): answer(outcome)
+    case .assistant(let id):
+      asked[id] = nil
+      assistants.conclude(id, outcome, on: hub)
+    case nil: break
     }
   }
 }

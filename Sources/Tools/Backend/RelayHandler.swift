@@ -101,13 +101,12 @@ struct RelayHandler {
 
   /// Hands an assistant's call to the rules; its outcome is among `takeOutcomes`.
   mutating func ask(
-    _ ask: RelayAsk, bearer: String?, from address: String, on hub: SocketHub
+    _ ask: RelayAsk, bearer: TokenHash?, from address: String, on hub: SocketHub
   ) -> AskID {
     lastAsk += 1
     let id = AskID(lastAsk)
     calls[id] = Call(kind: ask.word, since: hub.now)
-    let hash = bearer.map(RelaySecrets.hash)
-    feed(.ask(id, ask, bearer: hash, from: address, wall: BootClock().wall), on: hub)
+    feed(.ask(id, ask, bearer: bearer, from: address, wall: BootClock().wall), on: hub)
     return id
   }
 

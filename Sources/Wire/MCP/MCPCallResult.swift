@@ -44,7 +44,7 @@ public struct MCPCallResult: Sendable, Hashable, Codable {
 
   /// What a phone answered to a tool's question.
   ///
-  /// `health_data` becomes `healthData`, as the original's callers know it; the rest stays as it is.
+  /// `health_data` becomes `healthData`, as the original's callers know it; the rest stays.
   public init(_ answer: HealthObject, of kind: RelayQuestion.Kind) {
     guard let copy = HealthCopy(answer.bytes, of: kind) else {
       self = .refused("malformed", "The phone's answer cannot be read. Ask again.")

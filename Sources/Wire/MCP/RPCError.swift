@@ -20,6 +20,7 @@ public struct RPCError: Error, Sendable, Hashable, Codable {
     case cancelled = -32800
   }
 
+  /// What kind of error it is.
   public var code: Code
   /// For people.
   public var message: String

@@ -1,0 +1,86 @@
+import LinkProtocols
+import LinkServerCore
+import ServerSockets
+
+extension BackendConfiguration {
+  /// The assistants' numbers, for the host that is listened on.
+  var assistantsHere: MCPPolicy {
+    var policy = assistants
+    let isLoopback = host == "localhost" || host == "::1" || host.hasPrefix("127.")
+    policy.isLocal = policy.isLocal && isLoopback
+    return policy
+  }
+}
+
+extension MCPCall {
+  /// What the rules look at of a request.
+  init(_ head: HTTPRequestHead, _ route: MCPRoute, body: [UInt8], address: String) {
+    // A form is read as the query that it is spelled like (WHATWG URL section 5).
+    let pairs = route == .directLogin ? HTTPRequestHead.form(body) : head.query
+    self.init(
+      Method(rawValue: head.method) ?? .other, route, fields: Fields(head), address: address,
+      query: pairs.map { Pair($0.name, $0.value) }, body: body)
+  }
+}
+
+extension MCPCall.Fields {
+  init(_ head: HTTPRequestHead) {
+    self.init()
+    host = head.first("host")
+    origin = head.first("origin")
+    accept = head.first("accept")
+    contentType = head.first("content-type")
+    session = head.first("mcp-session-id")
+    version = head.first("mcp-protocol-version")
+    rpcMethod = head.first("mcp-method")
+    rpcName = head.first("mcp-name")
+    bearer = head.bearer.map(RelaySecrets.hash)
+    conversation = head.first("openai-conversation-id")
+  }
+}
+
+extension HTTPRequestHead {
+  /// The pairs of an `application/x-www-form-urlencoded` body; none when it is not one.
+  fileprivate static func form(_ body: [UInt8]) -> [HTTPQueryItem] {
+    let target = "/?" + String(decoding: body, as: UTF8.self)
+    return (try? HTTPRequestHead(method: "POST", target: target, headers: []))?.query ?? []
+  }
+}
+
+extension MCPReply {
+  /// The header fields that say it.
+  var headers: [(String, String)] {
+    var fields = [("Cache-Control", "no-store")] + Self.headers(of: session)
+    if !body.isEmpty { fields.append(("Content-Type", "application/json")) }
+    if let allow { fields.append(("Allow", allow)) }
+    if let retryAfter {
+      let (seconds, rest) = retryAfter.components
+      fields.append(("Retry-After", String(max(1, rest > 0 ? seconds + 1 : seconds))))
+    }
+    return fields
+  }
+
+  static func headers(of session: MCPSessionID?) -> [(String, String)] {
+    session.map { [("Mcp-Session-Id", $0.text)] } ?? []
+  }
+
+  /// Of an event stream, such that nothing in between holds it back.
+  static let eventHeaders = [
+    ("Content-Type", "text/event-stream"), ("Cache-Control", "no-cache, no-transform"),
+    ("X-Accel-Buffering", "no"),
+  ]
+}
+
+extension MCPRoute {
+  /// Its name in the log.
+  var word: String {
+    switch self {
+    case .mcp: "mcp"
+    case .toolList: "mcp_tools"
+    case .toolCall: "mcp_call"
+    case .directLogin: "direct_login"
+    case .healthMetrics: "health_metrics"
+    case .logout: "logout"
+    }
+  }
+}

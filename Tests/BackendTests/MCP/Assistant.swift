@@ -1,0 +1,188 @@
+import Foundation
+import Glibc
+import HoldfastTestKit
+import Testing
+
+/// A client of the official Python SDK, in a process of its own, that does as the test says.
+actor Assistant {
+  /// The two lines of the SDK, each in an environment that `scripts/mcp-sdk` makes.
+  enum SDK: Int, CaseIterable {
+    case one = 1
+    case two = 2
+
+    /// Its interpreter, if it was installed.
+    var python: String? {
+      let package = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../..").standardizedFileURL.path
+      return [package, FileManager.default.currentDirectoryPath]
+        .map { "\($0)/.build/mcp-sdk/\(rawValue)/bin/python" }
+        .first(where: FileManager.default.isExecutableFile)
+    }
+
+    static var areInstalled: Bool { allCases.allSatisfy { $0.python != nil } }
+  }
+
+  /// Which SDK speaks, and which era it begins with.
+  struct Kind: Sendable, CustomTestStringConvertible {
+    var sdk: SDK
+    var mode = "auto"
+    /// What is to be agreed on.
+    var version: String
+
+    var testDescription: String { "SDK \(sdk.rawValue), \(mode)" }
+
+    static let all = [
+      Kind(sdk: .one, version: "2025-11-25"),
+      Kind(sdk: .two, mode: "legacy", version: "2025-11-25"),
+      Kind(sdk: .two, version: "2026-07-28"),
+    ]
+  }
+
+  /// One line of the process.
+  struct Answer: Decodable, Sendable {
+    var id: Int
+    var version: String?
+    var tools: [String]?
+    var isError: Bool?
+    var structured: Structured?
+    var text: String?
+    var progress: [Progress]?
+    var cancelled: Bool?
+    /// What the SDK itself did not like.
+    var failed: String?
+  }
+
+  /// As much of `structuredContent` as the tests look at.
+  struct Structured: Decodable, Sendable, Equatable {
+    var success: Bool
+    var error: String?
+    var message: String?
+    var access_token: String?
+    var count: Int?
+    var value_type: String?
+    var healthData: [Point]?
+    var results: [Line]?
+
+    struct Point: Decodable, Sendable, Equatable {
+      var type: String
+      var value: Double
+    }
+
+    struct Line: Decodable, Sendable, Equatable {
+      var value_type: String
+      var success: Bool
+    }
+  }
+
+  /// A call of the progress callback: seconds, of how many, and words.
+  struct Progress: Decodable, Sendable, Equatable {
+    var done: Double
+    var total: Double?
+    var message: String?
+
+    init(from decoder: any Decoder) throws {
+      var list = try decoder.unkeyedContainer()
+      done = try list.decode(Double.self)
+      total = try list.decodeIfPresent(Double.self)
+      message = try list.decodeIfPresent(String.self)
+    }
+  }
+
+  struct Ended: Error {
+    var diagnostics: [String]
+  }
+
+  private let process: LabProcess
+  private var answers: [Int: Result<Answer, any Error>] = [:]
+  private var waiters: [Int: CheckedContinuation<Answer, any Error>] = [:]
+  private var end: Ended?
+  private var lastID = 0
+  /// Of an assistant of the stateless era, to be given with each call.
+  private(set) var token: String?
+
+  /// Starts one and waits until it is connected; answers the version that was agreed on.
+  static func connect(_ kind: Kind, to url: String) async throws -> (Assistant, String?) {
+    let script = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "SDK/assistant.py").path
+    // No proxy between two ends of one machine.
+    let process = try LabProcess(
+      [kind.sdk.python ?? "python3", script, url + "/mcp", kind.mode],
+      environment: ["NO_PROXY": "*", "no_proxy": "*", "PYTHONDONTWRITEBYTECODE": "1"])
+    let assistant = Assistant(process)
+    Task { await assistant.listen() }
+    return (assistant, try await assistant.answer(to: 0).version)
+  }
+
+  private init(_ process: LabProcess) {
+    self.process = process
+  }
+
+  private func listen() async {
+    for await line in process.lines {
+      guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(line.utf8)) else {
+        continue
+      }
+      if let waiter = waiters.removeValue(forKey: answer.id) {
+        waiter.resume(returning: answer)
+      } else {
+        answers[answer.id] = .success(answer)
+      }
+    }
+    var diagnostics: [String] = []
+    for await line in process.diagnostics { diagnostics.append(line) }
+    let end = Ended(diagnostics: diagnostics)
+    self.end = end
+    for id in waiters.keys.sorted() { waiters.removeValue(forKey: id)?.resume(throwing: end) }
+  }
+
+  func answer(to id: Int) async throws -> Answer {
+    if let answer = answers.removeValue(forKey: id) { return try answer.get() }
+    if let end { throw end }
+    return try await withCheckedThrowingContinuation { waiters[id] = $0 }
+  }
+
+  // MARK: - Orders
+
+  /// Has it begin something; answers the order's id.
+  @discardableResult
+  func begin(_ what: String, _ members: String = "") -> Int {
+    lastID += 1
+    process.send(#"{"id":\#(lastID),"do":"\#(what)"\#(members.isEmpty ? "" : "," + members)}"#)
+    return lastID
+  }
+
+  func order(_ what: String, _ members: String = "") async throws -> Answer {
+    try await answer(to: begin(what, members))
+  }
+
+  /// Begins to call a tool; `arguments` are JSON members.
+  func beginCall(_ tool: String, _ arguments: String = "", progress: Bool = false) -> Int {
+    var all = arguments
+    if let token, tool != "direct_login" {
+      all += (all.isEmpty ? "" : ",") + #""access_token":"\#(token)""#
+    }
+    return begin("call", #""tool":"\#(tool)","arguments":{\#(all)},"progress":\#(progress)"#)
+  }
+
+  func call(_ tool: String, _ arguments: String = "") async throws -> Answer {
+    try await answer(to: beginCall(tool, arguments))
+  }
+
+  /// Logs in with a pair; keeps the token where no session does.
+  func login(word: String, code: String, keepsToken: Bool) async throws -> Answer {
+    let answer = try await call("direct_login", #""word":"\#(word)","code":"\#(code)""#)
+    if keepsToken { token = answer.structured?.access_token }
+    return answer
+  }
+
+  /// Ends it as a crash would.
+  func kill() {
+    process.signal(SIGKILL)
+  }
+
+  /// Lets go of the connection in order.
+  func leave() async {
+    begin("end")
+    _ = await process.exit()
+  }
+}

@@ -1,0 +1,204 @@
+import HoldfastBackend
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// Today's assistants, by the official SDK, against a backend of its own and a phone.
+@Suite(
+  .enabled(
+    if: Assistant.SDK.areInstalled,
+    "needs the Python SDK of MCP: run scripts/mcp-sdk where there is a network"),
+  .offThePool, .serialized, .timeLimit(.minutes(5)))
+struct AssistantTests {
+  private static let span = #""start_time":"2026-03-01T00:00:00","end_time":"2026-03-02T00:00:00""#
+  private static let steps = #""value_type":"STEPS","# + span
+
+  /// A backend, and an assistant that leaves in order.
+  private func meet(
+    _ kind: Assistant.Kind, _ configure: (inout BackendConfiguration) -> Void = { _ in },
+    _ body: (BackendRig, Assistant) async throws -> Void
+  ) async throws {
+    try await BackendRig.run(configure) { rig in
+      let (assistant, version) = try await Assistant.connect(kind, to: rig.address.url)
+      #expect(version == kind.version)
+      try await body(rig, assistant)
+      await assistant.leave()
+    }
+  }
+
+  /// A phone that the assistant is paired with.
+  private func pair(
+    _ assistant: Assistant, _ kind: Assistant.Kind, with rig: BackendRig, device: String? = nil
+  ) async throws -> ScriptedPhone {
+    let phone = try await ScriptedPhone.connect(to: rig, device: device)
+    let answer = try await assistant.login(
+      word: phone.code.word, code: phone.code.code, keepsToken: kind.version == "2026-07-28")
+    #expect(answer.structured?.success == true)
+    #expect(answer.isError == false)
+    return phone
+  }
+
+  @Test(arguments: Assistant.Kind.all)
+  func `initialize, list, log in, ask for every kind, log out`(kind: Assistant.Kind) async throws {
+    try await meet(kind) { rig, assistant in
+      let list = try await assistant.order("list")
+      #expect(list.tools == ["direct_login", "get_health_metrics", "get_summary", "logout"])
+      let early = try await assistant.call("get_health_metrics", Self.steps)
+      #expect(early.structured?.error == "not_signed_in")
+      let wrong = try await assistant.login(word: "nonsense", code: "000000", keepsToken: false)
+      #expect(wrong.structured?.error == "invalid_credentials")
+      #expect(wrong.isError == true)
+
+      let phone = try await pair(assistant, kind, with: rig)
+      for type in HealthValueType.allCases {
+        let call = await assistant.beginCall(
+          "get_health_metrics", #""value_type":"\#(type.rawValue)","# + Self.span)
+        guard case .healthData(let query) = try await phone.answer() else {
+          throw ScriptedPhone.Unexpected(what: "another question")
+        }
+        #expect(query.valueType == type)
+        let answer = try await assistant.answer(to: call)
+        #expect(
+          answer.structured
+            == Assistant.Structured(
+              success: true, count: 1, value_type: type.rawValue,
+              healthData: [Assistant.Structured.Point(type: type.rawValue, value: 42)]),
+          "\(answer)")
+        #expect(answer.text?.hasPrefix(#"{"success":true,"count":1,"healthData":["#) == true)
+      }
+      let logout = try await assistant.call("logout")
+      #expect(logout.structured?.success == true)
+      let late = try await assistant.call("get_health_metrics", Self.steps)
+      #expect(late.structured?.error == "not_signed_in")
+    }
+  }
+
+  @Test(arguments: Assistant.Kind.all)
+  func `a summary, and arguments that make no sense`(kind: Assistant.Kind) async throws {
+    try await meet(kind) { rig, assistant in
+      let phone = try await pair(assistant, kind, with: rig)
+      let call = await assistant.beginCall(
+        "get_summary",
+        Self.span + #","metrics":[{"value_type":"STEPS"},{"value_type":"SLEEP"}]"#)
+      try await phone.answer()
+      let answer = try await assistant.answer(to: call)
+      #expect(answer.structured?.results?.map(\.value_type) == ["STEPS", "SLEEP"])
+      #expect(answer.failed == nil)
+      let bad = try await assistant.call("get_summary", #""start_time":"soon""#)
+      #expect(bad.structured?.error == "invalid_arguments")
+      let unknown = try await assistant.call("nope")
+      #expect(unknown.text == "Unknown tool: nope")
+    }
+  }
+
+  @Test(arguments: Assistant.Kind.all)
+  func `a phone that is away is told of at once`(kind: Assistant.Kind) async throws {
+    try await meet(kind) { rig, assistant in
+      let phone = try await pair(assistant, kind, with: rig)
+      await phone.client.leave()
+      let answer = try await assistant.call("get_health_metrics", Self.steps)
+      #expect(answer.isError == true)
+      #expect(["phone_away", "not_signed_in"].contains(answer.structured?.error), "\(answer)")
+      #expect(answer.text?.contains("phone") == true)
+    }
+  }
+
+  @Test(arguments: Assistant.Kind.all)
+  func `a phone in background finds the question, and its answer comes back`(
+    kind: Assistant.Kind
+  ) async throws {
+    try await meet(kind) { rig, assistant in
+      let phone = try await pair(assistant, kind, with: rig, device: ScriptedPhone.device)
+      let resume = try #require(phone.code.resumeToken)
+      let pull = try rig.client()
+      let address = #"{"kind":"hook","address":"test"}"#
+      #expect(
+        try await pull.ask("POST", "/relay/push", token: resume, body: address).status == 200)
+      await phone.client.leave()
+      let call = await assistant.beginCall("get_health_metrics", Self.steps)
+      let leased = try await lease(pull, resume)
+      let message = ScriptedPhone.answer(leased.id, leased.question)
+      let result = LeasedResult(lease: leased.lease, message: message)
+      let body = String(decoding: result.bytes, as: UTF8.self)
+      #expect(
+        try await pull.ask("POST", "/relay/results", token: resume, body: body).status == 200)
+      let answer = try await assistant.answer(to: call)
+      #expect(answer.structured?.healthData?.first?.value == 42, "\(answer)")
+    }
+  }
+
+  /// Pulls until the question is there: the assistant's call is on its way meanwhile.
+  private func lease(_ client: BackendClient, _ token: String) async throws -> LeasedQuestion {
+    while true {
+      let answer = try await client.ask(
+        "POST", "/relay/lease", token: token, body: #"{"max":1}"#)
+      let questions = try LeasedQuestions.read(Array(answer.body.utf8))
+      if let first = questions.questions.first { return first }
+    }
+  }
+
+  @Test(arguments: Assistant.Kind.all)
+  func `two assistants at once each get their own answers`(kind: Assistant.Kind) async throws {
+    try await meet(kind) { rig, one in
+      let (two, _) = try await Assistant.connect(kind, to: rig.address.url)
+      let first = try await pair(one, kind, with: rig)
+      let second = try await pair(two, kind, with: rig)
+      let mine = await one.beginCall("get_health_metrics", #""value_type":"STEPS","# + Self.span)
+      let theirs = await two.beginCall(
+        "get_health_metrics", #""value_type":"SLEEP","# + Self.span)
+      try await second.answer()
+      #expect(try await two.answer(to: theirs).structured?.value_type == "SLEEP")
+      try await first.answer()
+      #expect(try await one.answer(to: mine).structured?.value_type == "STEPS")
+      await two.leave()
+    }
+  }
+
+  @Test func `a slow phone's progress is told`() async throws {
+    for kind in Assistant.Kind.all {
+      try await meet(kind) {
+        $0.assistants.progressInterval = .milliseconds(10)
+      } _: { rig, assistant in
+        let phone = try await pair(assistant, kind, with: rig)
+        let call = await assistant.beginCall("get_health_metrics", Self.steps, progress: true)
+        let (id, question) = try await phone.question()
+        // Each of these takes a turn of the backend, until progress must have been told.
+        for _ in 0..<50 { _ = try await assistant.order("list") }
+        try await phone.say(ScriptedPhone.answer(id, question))
+        let answer = try await assistant.answer(to: call)
+        #expect(answer.progress?.first?.message == "Waiting for the phone")
+        #expect(answer.structured?.success == true)
+      }
+    }
+  }
+
+  /// SDK 1 has no way to take a call back.
+  @Test(arguments: Assistant.Kind.all.filter { $0.sdk == .two })
+  func `a call that is taken back is taken back from the phone`(
+    kind: Assistant.Kind
+  ) async throws {
+    try await meet(kind) { rig, assistant in
+      let phone = try await pair(assistant, kind, with: rig, device: ScriptedPhone.device)
+      let call = await assistant.beginCall("get_health_metrics", Self.steps)
+      let (id, _) = try await phone.question()
+      await assistant.begin("cancel", #""call":\#(call)"#)
+      #expect(try await phone.message() == .cancel(id))
+      #expect(try await assistant.answer(to: call).cancelled == true)
+      let next = await assistant.beginCall("get_health_metrics", Self.steps)
+      try await phone.answer()
+      #expect(try await assistant.answer(to: next).structured?.success == true)
+    }
+  }
+
+  @Test(arguments: Assistant.Kind.all)
+  func `an assistant that dies is missed by nobody`(kind: Assistant.Kind) async throws {
+    try await BackendRig.run { rig in
+      let (assistant, _) = try await Assistant.connect(kind, to: rig.address.url)
+      let phone = try await pair(assistant, kind, with: rig, device: ScriptedPhone.device)
+      _ = await assistant.beginCall("get_health_metrics", Self.steps)
+      let (id, _) = try await phone.question()
+      await assistant.kill()
+      #expect(try await phone.message() == .cancel(id))
+    }
+  }
+}

@@ -1,0 +1,189 @@
+import HoldfastBackend
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// What no SDK shows: the bytes of answers, streams and the plain endpoints.
+@Suite(.offThePool, .timeLimit(.minutes(5)))
+struct MCPSocketTests {
+  private static let accept = "Accept: application/json, text/event-stream"
+  private static let json = "Content-Type: application/json"
+  private static let steps =
+    #"{"value_type":"STEPS","start_time":"2026-03-01","end_time":"2026-03-02"}"#
+
+  private func run(
+    _ configure: (inout BackendConfiguration) -> Void = { _ in },
+    _ body: (BackendRig) async throws -> Void
+  ) async throws {
+    try await BackendRig.run(
+      {
+        $0.assistants.hosts = ["test"]
+        configure(&$0)
+      }, body)
+  }
+
+  private func post(
+    _ client: BackendClient, _ method: String, _ params: String = "{}", session: String? = nil
+  ) async throws -> SocketsClient.Response {
+    try await client.ask(
+      "POST", "/mcp",
+      fields: [Self.accept, Self.json] + (session.map { ["Mcp-Session-Id: \($0)"] } ?? []),
+      body: #"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":\#(params)}"#)
+  }
+
+  private func initialize(_ client: BackendClient) async throws -> String {
+    let answer = try await post(client, "initialize", #"{"protocolVersion":"2025-11-25"}"#)
+    return try #require(answer.headers["mcp-session-id"])
+  }
+
+  @Test func `a session begins with a name of 128 random bits, each its own`() async throws {
+    try await run { rig in
+      let client = try rig.client()
+      let answer = try await post(client, "initialize", #"{"protocolVersion":"2025-06-18"}"#)
+      #expect(answer.status == 200)
+      #expect(answer.headers["content-type"] == "application/json")
+      #expect(answer.headers["cache-control"] == "no-store")
+      let name = try #require(answer.headers["mcp-session-id"])
+      #expect(name.count == 32)
+      #expect(try await initialize(client) != name)
+    }
+  }
+
+  @Test func `a stream of a session opens, lives, and ends with it`() async throws {
+    try await run({ $0.assistants.commentInterval = .milliseconds(10) }) { rig in
+      let (client, stream) = (try rig.client(), try rig.client())
+      let session = try await initialize(client)
+      let fields = [Self.accept, "Mcp-Session-Id: \(session)"]
+      let head = try await stream.ask("GET", "/mcp", fields: fields)
+      #expect(head.status == 200)
+      #expect(head.headers["content-type"] == "text/event-stream")
+      #expect(head.headers["transfer-encoding"] == "chunked")
+      for _ in 0..<3 { #expect(try await stream.chunk() == ": wait\r\n\r\n") }
+      #expect(try await client.ask("DELETE", "/mcp", fields: fields).status == 200)
+      while let chunk = try await stream.chunk() { #expect(chunk == ": wait\r\n\r\n") }
+      #expect(try await post(client, "ping", session: session).status == 404)
+    }
+  }
+
+  @Test func `a slow call streams its progress and then its answer`() async throws {
+    try await run({ $0.assistants.progressInterval = .milliseconds(10) }) { rig in
+      let client = try rig.client()
+      let session = try await initialize(client)
+      let phone = try await ScriptedPhone.connect(to: rig)
+      let pair = #"{"word":"\#(phone.code.word)","code":"\#(phone.code.code)"}"#
+      let login = #"{"name":"direct_login","arguments":\#(pair)}"#
+      #expect(try await post(client, "tools/call", login, session: session).status == 200)
+      let call =
+        #"{"name":"get_health_metrics","arguments":\#(Self.steps),"_meta":{"progressToken":7}}"#
+      let head = try await post(client, "tools/call", call, session: session)
+      #expect(head.headers["content-type"] == "text/event-stream")
+      let first = try #require(try await client.chunk())
+      #expect(first.contains(#""method":"notifications/progress","params":{"progressToken":7"#))
+      try await phone.answer()
+      var last = first
+      while let chunk = try await client.chunk() { last = chunk }
+      #expect(last.contains(#""structuredContent":{"success":true,"count":1,"healthData":[{"#))
+      #expect(try await post(client, "ping", session: session).status == 200)
+    }
+  }
+
+  @Test func `the plain endpoints pair, ask and log out by conversation`() async throws {
+    try await run { rig in
+      let client = try rig.client()
+      let tools = try await client.ask("GET", "/mcp/tools")
+      #expect(tools.body.contains(#""name":"get_health_metrics""#))
+      let phone = try await ScriptedPhone.connect(to: rig)
+      let talk = ["openai-conversation-id: one", "Content-Type: application/x-www-form-urlencoded"]
+      let wrong = try await client.ask(
+        "POST", "/api/direct-login", fields: talk, body: "word=nonsense&code=000000")
+      #expect(wrong.status == 401)
+      #expect(wrong.body.hasPrefix(#"{"success":false,"error":"invalid_credentials","message":""#))
+      let right = try await client.ask(
+        "POST", "/api/direct-login", fields: talk,
+        body: "word=\(phone.code.word)&code=\(phone.code.code)")
+      #expect(right.status == 200)
+      let target =
+        "/api/get_health_metrics?value_type=STEPS&start_time=2026-03-01T00:00:00"
+        + "&end_time=2026-03-02T00:00:00%2B02:00"
+      async let answer = client.ask("GET", target, fields: talk)
+      guard case .healthData(let query) = try await phone.answer() else {
+        throw ScriptedPhone.Unexpected(what: "another question")
+      }
+      #expect(query.end == HealthTime("2026-03-02T00:00:00+02:00"))
+      #expect(try await answer.body.hasPrefix(#"{"success":true,"count":1,"healthData":["#))
+      #expect(try await client.ask("GET", target).status == 401)
+      #expect(try await client.ask("GET", "/logout", fields: talk).status == 200)
+      #expect(try await client.ask("GET", target, fields: talk).status == 401)
+    }
+  }
+
+  @Test func `a plain call knows its bearer, and nothing secret is in the log`() async throws {
+    try await run { rig in
+      let client = try rig.client()
+      let phone = try await ScriptedPhone.connect(to: rig)
+      let pair = #"{"word":"\#(phone.code.word)","code":"\#(phone.code.code)"}"#
+      let login = try await client.ask(
+        "POST", "/mcp/call", fields: [Self.json],
+        body: #"{"name":"direct_login","arguments":\#(pair)}"#)
+      let token = try #require(
+        login.body.firstMatch(of: /"access_token":"([^"]+)","token_type"/)?.output.1)
+      async let answer = client.ask(
+        "POST", "/mcp/call", token: String(token), fields: [Self.json],
+        body: #"{"method":"call_tool","params":{"name":"get_health_metrics","#
+          + #""arguments":\#(Self.steps)}}"#)
+      try await phone.answer()
+      #expect(try await answer.body.contains(#""structuredContent":{"success":true,"#))
+      let session = try await initialize(client)
+      await phone.client.leave()
+      await rig.backend.drainAndStop()
+      let log = rig.lines.all.joined()
+      for secret in [String(token), session] { #expect(!log.contains(secret)) }
+      #expect(log.contains(#""route":"mcp_call""#))
+    }
+  }
+
+  @Test(arguments: [
+    ("Host: evil.example", 421), ("Host: test\r\nOrigin: https://evil.example", 403),
+    ("Host: 127.0.0.1\r\nOrigin: http://localhost:5173", 200),
+  ])
+  func `a foreign host or page is refused on this machine`(fields: String, status: Int)
+    async throws
+  {
+    try await run { rig in
+      let answer = try await rig.client().speak("GET /mcp/tools HTTP/1.1\r\n\(fields)\r\n\r\n")
+      #expect(answer.status == status)
+    }
+  }
+
+  @Test func `a client that leaves in the middle is forgotten by the phone`() async throws {
+    try await run { rig in
+      let client = try rig.client()
+      let session = try await initialize(client)
+      let phone = try await ScriptedPhone.connect(to: rig, device: ScriptedPhone.device)
+      let pair = #"{"word":"\#(phone.code.word)","code":"\#(phone.code.code)"}"#
+      _ = try await post(
+        client, "tools/call", #"{"name":"direct_login","arguments":\#(pair)}"#, session: session)
+      let body =
+        #"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_health_metrics","#
+        + #""arguments":\#(Self.steps)}}"#
+      try await client.tell(
+        "POST /mcp HTTP/1.1\r\nHost: test\r\n\(Self.accept)\r\n\(Self.json)\r\n"
+          + "Mcp-Session-Id: \(session)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+      let (id, _) = try await phone.question()
+      await client.leave()
+      #expect(try await phone.message() == .cancel(id))
+    }
+  }
+
+  @Test func `a drain ends the streams that would never end`() async throws {
+    try await run { rig in
+      let (client, stream) = (try rig.client(), try rig.client())
+      let session = try await initialize(client)
+      _ = try await stream.ask(
+        "GET", "/mcp", fields: [Self.accept, "Mcp-Session-Id: \(session)"])
+      #expect(try await stream.chunk() == ": wait\r\n\r\n")
+      await rig.backend.drainAndStop()
+      #expect(try await stream.chunk() == nil)
+    }
+  }
+}

@@ -1,0 +1,111 @@
+"""An assistant for the tests: a client of the official SDK that does as standard input says.
+
+Each line in is a JSON object with "id" and "do"; each line out is its answer, with the same id.
+Calls run side by side, so that a later line can cancel an earlier one.
+"""
+
+import asyncio
+import contextlib
+import json
+import sys
+from importlib.metadata import version
+
+import jsonschema
+
+url, mode = sys.argv[1:3]
+is_newer = not version("mcp").startswith("1.")
+calls = {}
+
+
+def say(answer):
+    print(json.dumps(answer), flush=True)
+
+
+@contextlib.asynccontextmanager
+async def connect():
+    if is_newer:
+        from mcp import Client
+
+        async with Client(url, mode=mode) as client:
+            yield client, str(client.protocol_version)
+    else:
+        from mcp import ClientSession
+        from mcp.client.streamable_http import streamablehttp_client
+
+        async with streamablehttp_client(url) as (reading, writing, _):
+            async with ClientSession(reading, writing) as session:
+                greeting = await session.initialize()
+                yield session, greeting.protocolVersion
+
+
+def schemas(tool):
+    if is_newer:
+        return tool.input_schema, tool.output_schema
+    return tool.inputSchema, tool.outputSchema
+
+
+async def list_tools(client, _):
+    tools = (await client.list_tools()).tools
+    for tool in tools:
+        for schema in schemas(tool):
+            jsonschema.Draft202012Validator.check_schema(schema)
+    return {"tools": [tool.name for tool in tools]}
+
+
+async def call(client, order):
+    told = []
+
+    async def progress(done, total, message):
+        told.append([done, total, message])
+
+    more = {"progress_callback": progress} if order.get("progress") else {}
+    result = await client.call_tool(order["tool"], order.get("arguments", {}), **more)
+    is_error = result.is_error if is_newer else result.isError
+    content = result.structured_content if is_newer else result.structuredContent
+    return {
+        "isError": bool(is_error),
+        "structured": content,
+        "text": "".join(part.text for part in result.content),
+        "progress": told,
+    }
+
+
+async def ping(client, _):
+    await (client.send_ping() if hasattr(client, "send_ping") else client.session.send_ping())
+    return {}
+
+
+async def obey(client, order):
+    deeds = {"list": list_tools, "call": call, "ping": ping}
+    try:
+        answer = await deeds[order["do"]](client, order)
+    except asyncio.CancelledError:
+        answer = {"cancelled": True}
+    except Exception as error:  # what the test did not expect, it shall see
+        answer = {"failed": f"{type(error).__name__}: {error}"}
+    say({"id": order["id"], **answer})
+
+
+async def lines():
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), sys.stdin
+    )
+    while line := await reader.readline():
+        yield json.loads(line)
+
+
+async def main():
+    async with connect() as (client, spoken):
+        say({"id": 0, "version": spoken})
+        async for order in lines():
+            if order["do"] == "cancel":
+                calls[order["call"]].cancel()
+            elif order["do"] == "end":
+                break
+            else:
+                calls[order["id"]] = asyncio.create_task(obey(client, order))
+    say({"id": -1, "ended": True})
+
+
+asyncio.run(main())

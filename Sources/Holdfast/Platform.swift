@@ -38,11 +38,22 @@ public enum Platform {
     try await SQLiteTimelineStore.open(in: directory, access: forReading ? .read : .write)
   }
 
-  /// The health data kept in a directory, to be read beside whoever adds to it; made when missing.
+  /// The health samples kept in a directory; made with mode 0700 when it is not there.
+  ///
+  /// - Throws: `.locked` while another process writes there, `.denied`, `.corrupt`,
+  ///   `.fromTheFuture`.
+  public static func healthStore(
+    in directory: String, forReading: Bool = false
+  ) async throws(StoreFailure) -> any HealthStore {
+    try await SQLiteHealthStore.open(in: directory, access: forReading ? .read : .write)
+  }
+
+  /// The same, to be read beside whoever adds to it; made when missing.
   ///
   /// - Throws: `.denied`, `.corrupt`, `.fromTheFuture`, `.full`.
-  public static func healthStore(in directory: String) async throws(StoreFailure) -> any HealthStore
-  {
+  public static func readableHealthStore(
+    in directory: String
+  ) async throws(StoreFailure) -> any HealthStore {
     do throws(StoreFailure) {
       return try await SQLiteHealthStore.open(in: directory, access: .read)
     } catch {

@@ -36,7 +36,7 @@ import Testing
     (
       [],
       "holdfast: a command is missing; one of demo, serve, token, stream, send, history, replay, "
-        + "policy, simulate"
+        + "policy, health, relay, simulate"
     ),
     (["serv"], "holdfast: unknown command serv; did you mean serve?"),
     (["serve", "--prot", "1"], "holdfast serve: unknown option --prot; did you mean --port?"),

@@ -16,7 +16,8 @@ private func answer(
       server: server, device: try Platform.phoneName(in: directory), zone: ZoneRules(.current),
       profile: .foreground),
     environment: RelayEnvironment(
-      network: try Platform.network(), store: try await Platform.healthStore(in: directory)))
+      network: try Platform.network(),
+      store: try await Platform.readableHealthStore(in: directory)))
   relay.start()
   for await update in relay {
     guard await show(update) else { break }

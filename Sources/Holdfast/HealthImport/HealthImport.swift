@@ -1,7 +1,6 @@
 import ExportFiles
 public import LinkRuntime
 public import LinkWire
-import StoreSQLite
 
 /// Brings an export of Apple Health into a health store.
 ///
@@ -157,17 +156,5 @@ private struct ImportRun {
     case .success(let addition): progress.addition += addition
     case .failure(let failure): throw .store(failure)
     }
-  }
-}
-
-extension Platform {
-  /// The health samples kept in a directory; made with mode 0700 when it is not there.
-  ///
-  /// - Throws: `.locked` while another process writes there, `.denied`, `.corrupt`,
-  ///   `.fromTheFuture`.
-  public static func healthStore(
-    in directory: String, forReading: Bool = false
-  ) async throws(StoreFailure) -> any HealthStore {
-    try await SQLiteHealthStore.open(in: directory, access: forReading ? .read : .write)
   }
 }

@@ -64,7 +64,7 @@ enum RelayCommand {
     let store: any HealthStore
     var configuration: RelayConfiguration
     do throws(StoreFailure) {
-      store = try await Platform.healthStore(in: directory)
+      store = try await Platform.readableHealthStore(in: directory)
       configuration = RelayConfiguration(
         server: address.url, device: try Platform.phoneName(in: directory),
         zone: ZoneRules(call[zone] ?? .current), profile: call[profile])

@@ -48,7 +48,7 @@ struct Recovery: Sendable, Hashable {
     /// The oldest place that its pages reach.
     var oldest: TimelineKey?
     /// What lies below pages that hold earlier stamps than the cursor while they are walked back:
-    /// should the walk be cut off the reader sees it, since the next one ends at what this one kept.
+    /// should the walk be cut off the reader sees it: the next one ends at what this one kept.
     var hole: Gap?
     var repetition = Repetition()
     /// Outbox entries whose fate it tells: those that were unsure when it began.

@@ -5,8 +5,8 @@ public import LinkWire
 /// Brings an export of Apple Health into a health store.
 ///
 /// Reads while the store writes, one batch ahead; memory does not grow with the file. What is in
-/// the store already is found by its content, whole stretches at once, so that a second import of the
-/// same or a newer export adds what is new at the speed of reading.
+/// the store already is found by its content, whole stretches at once, so that a second import of
+/// the same or a newer export adds what is new at the speed of reading.
 public enum HealthImport {
   /// How far it has come.
   public struct Progress: Sendable, Hashable {

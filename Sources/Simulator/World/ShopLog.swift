@@ -28,7 +28,7 @@ struct ShopLog {
 
   var head: Position { Position(epoch: epoch, offset: UInt64(messages.count)) }
 
-  /// What a server with positions stamps nothing before; a plain one forgets it when it starts anew.
+  /// What a server with positions stamps nothing before; a plain one that starts anew forgets it.
   var newest: Timestamp? { kind == .plain ? nil : messages.last?.createdAt }
 
   /// Makes a message durable and gives it its position, unless its key was used before.

@@ -67,8 +67,8 @@ public struct Console: Sendable {
     _exit(code.rawValue)
   }
 
-  /// Ends the process without what libraries would tidy up at its exit: threads that still read from
-  /// a socket use it. OpenSSL frees its locks there, under the hands of a handshake.
+  /// Ends the process without what libraries would tidy up at its exit: threads that still read
+  /// from a socket use it. OpenSSL frees its locks there, under the hands of a handshake.
   public static func end(with code: ExitCode) -> Never { _exit(code.rawValue) }
 
   /// Calls `stuck` when output still waits for a reader after 2 s, for who was told to end.

@@ -28,8 +28,8 @@ import Testing
     #expect(first.addition.added + first.addition.known == first.tally.total)
     // The parts of correlations stand in the export twice.
     let parts = String(decoding: export, as: UTF8.self).components(separatedBy: "<Correlation")
-      .dropFirst().flatMap { $0.components(separatedBy: "</Correlation>")[0].split(separator: "\n") }
-      .filter { $0.contains("<Record") }
+      .dropFirst().map { $0.components(separatedBy: "</Correlation>")[0] }
+      .flatMap { $0.split(separator: "\n") }.filter { $0.contains("<Record") }
     #expect(first.addition.known == parts.count)
     #expect(!parts.isEmpty)
     let again = try await HealthImport.run(scratch("export.xml"), into: store)

@@ -47,7 +47,7 @@ extension World {
     give(.open(at: phoneWall))
   }
 
-  /// A clock that is back is set right: nobody promises to find what a plain server stamps far back.
+  /// A clock that is back is set right: what a plain server stamps far back may stay unfound.
   private mutating func setServerClock() {
     guard let newest = backend.log.messages.map(\.createdAt).max(), serverWall < newest else {
       return

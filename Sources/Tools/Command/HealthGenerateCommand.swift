@@ -30,8 +30,8 @@ enum HealthGenerateCommand {
         """
         A watch and a phone that overlap, sleep by stages, workouts, variability with single \
         beats, blood pressure and meals as correlations, summer time in Zurich. The same options \
-        write the same bytes. A day's data depend on seed and day only, so that a later --until is a \
-        newer export.
+        write the same bytes. A day's data depend on seed and day only, so a later --until is \
+        a newer export.
         """
       ],
       examples: [

@@ -24,8 +24,8 @@ enum HealthShowCommand {
         """
         Without --type one line for each type: how many samples, from when to when. Values stay \
         hidden without --values. With --json each type is one object: event "type", type, count, \
-        first, last; each sample one: event "sample", type, start, end, source, zone, and with --values \
-        value and unit.
+        first, last; each sample one: event "sample", type, start, end, source, zone, and with \
+        --values value and unit.
         """
       ],
       examples: [

@@ -20,8 +20,8 @@ enum SimulateRelayCommand {
         """
         Each seed draws an hour and more of trouble for two phones, a backend and three \
         assistants: the real phone's rules and the real backend's in a world without a clock. \
-        Every question must have exactly one answer or one honest error in its time, and no answer may \
-        reach another than its asker. Then calm begins, and everybody must get an answer.
+        Every question must have exactly one answer or one honest error in its time, and no \
+        answer may reach another than its asker. Then calm begins, and everybody must get an answer.
         """,
         """
         With --json each failure is one object (event "failure", seed, findings), each proof of \

@@ -146,7 +146,7 @@ let checks: [Target] = [
   tests("CoreTests", uses: ["LinkCore"]),
   tests("WireTests", uses: ["LinkCore", "LinkWire"]),
   tests("ProtocolsTests", uses: ["LinkProtocols"]),
-  tests("MessageStreamTests", uses: ["LinkCore", "LinkWire", "MessageStream"]),
+  tests("MessageStreamTests", uses: ["LinkCore", "LinkWire", "MessageStream", "LinkSimulator"]),
   tests("HealthRelayTests", uses: ["LinkCore", "LinkWire", "HealthRelay", "Holdfast"]),
   tests("ServerCoreTests", uses: ["LinkCore", "LinkWire", "LinkServerCore"]),
   tests(

@@ -142,9 +142,9 @@ extension RelayServer {
     effects.append(.push(id, address, expiresAt: latest))
   }
 
-  /// What became of a push.
-  mutating func pushed(_ id: PhoneID, _ outcome: PushOutcome, wall: Timestamp) {
-    guard var phone = phones[id], !phone.isOver else { return }
+  /// What became of a push; that of an address which is no longer the phone's means nothing.
+  mutating func pushed(_ id: PhoneID, to address: PushAddress, _ outcome: PushOutcome) {
+    guard var phone = phones[id], phone.push == address else { return }
     switch outcome {
     case .delivered:
       metrics.pushed["delivered", default: 0] += 1

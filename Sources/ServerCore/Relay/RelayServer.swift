@@ -130,7 +130,7 @@ public struct RelayServer: Machine {
     case .pull(let id, let pull, let bearer, let wall): take(id, pull, bearer: bearer, wall: wall)
     case .minted(let minted): take(minted)
     case .stored(let token, let failure): stored(token, failure: failure)
-    case .pushed(let id, let outcome, let wall): pushed(id, outcome, wall: wall)
+    case .pushed(let id, let address, let outcome): pushed(id, to: address, outcome)
     case .drain(let window): drain(within: window)
     }
     advanceDrain()

@@ -93,8 +93,7 @@ extension RelayHandler {
       line.outcome = outcome.word
       if case .failed(let cause) = outcome { line.detail = cause }
       log.note(line)
-      let wall = BootClock().wall
-      inject { handler, hub in handler.feed(.pushed(phone, outcome, wall: wall), on: hub) }
+      inject { handler, hub in handler.feed(.pushed(phone, to: address, outcome), on: hub) }
     }
   }
 }

@@ -261,9 +261,9 @@ struct RelayPullTests {
   @Test func `a push that failed counts for nothing, and is tried again after the gap`() {
     var relay = away()
     let (id, _) = relay.question(1)
-    #expect(relay.take(.pushed(phone, .failed(cause: "x"), wall: relay.wall)) == [])
+    #expect(relay.take(.pushed(phone, to: address, .failed(cause: "x"))) == [])
     #expect(relay.tick(at: .second(20)).unstored.count == 1)
-    _ = relay.take(.pushed(phone, .tooMany(retryAfter: .seconds(100)), wall: relay.wall))
+    _ = relay.take(.pushed(phone, to: address, .tooMany(retryAfter: .seconds(100))))
     #expect(
       relay.tick(at: .second(45)).unstored
         == [.answer(id, .refused(.phoneAway(since: .seconds(45), .mayReturn)))])
@@ -272,13 +272,30 @@ struct RelayPullTests {
   @Test func `an address at which nobody is any more is forgotten`() {
     var relay = away()
     _ = relay.question(1)
-    let effects = relay.take(.pushed(phone, .gone, wall: relay.wall))
+    let effects = relay.take(.pushed(phone, to: address, .gone))
     let kept = KeptPhone(
       id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume-1"),
       leftAt: relay.wall)
     #expect(effects.changes == [.phone(kept)])
     _ = relay.tick(at: .second(45))
     #expect(relay.tick(at: .second(600)).changes == [.endPhone(phone)])
+  }
+
+  @Test func `a new address stands, whatever becomes of pushes to the one before`() {
+    var relay = away()
+    _ = relay.question(1)
+    let (_, registered) = relay.pull(.push(.hook("new")))
+    _ = relay.settle(registered)
+    let outcomes: [PushOutcome] = [
+      .gone, .failed(cause: "x"), .tooMany(retryAfter: .seconds(100)), .delivered,
+    ]
+    for outcome in outcomes {
+      #expect(relay.take(.pushed(phone, to: address, outcome)) == [])
+    }
+    _ = relay.tick(at: .second(20))
+    let (_, rung) = relay.question(2)
+    let expiresAt = relay.wall.advanced(by: .seconds(45))
+    #expect(rung.unstored == [.push(phone, .hook("new"), expiresAt: expiresAt)])
   }
 
   @Test(arguments: [(7_199.999, false), (7_200, true)])

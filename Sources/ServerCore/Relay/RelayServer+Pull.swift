@@ -6,7 +6,7 @@ extension RelayServer {
   mutating func take(
     _ request: RequestID, _ pull: RelayPull, bearer: TokenHash?, wall: Timestamp
   ) {
-    guard mode == .serving else {
+    guard mode == .serving, !isBehind else {
       return respond(request, .refused(.busy(retryAfter: policy.busyRetry)))
     }
     guard let id = bearer.flatMap({ resumes[$0] }) else {

@@ -180,6 +180,10 @@ public struct RelayServer: Machine {
     effects.append(.store(token, changes))
   }
 
+  /// Whether the store is so far behind that nothing new may begin: what has begun still ends, and
+  /// each call, socket and phone adds a few changes at the most.
+  var isBehind: Bool { waits.count >= policy.maxWrites }
+
   /// The phones that are connected, and those that are being let go.
   var present: Int { sockets.count }
 }

@@ -306,6 +306,31 @@ struct RelayPullTests {
     #expect(relay.tick(at: .second(seconds)).changes.contains(.endPhone(phone)) == isOver)
   }
 
+  @Test(arguments: [(0, false), (1, false), (2, true), (3, true)])
+  func `while the store is behind nothing new begins`(waiting: Int, isRefused: Bool) {
+    var relay = away { $0.maxWrites = 2 }
+    var writes: [Relayed.Effect] = []
+    for _ in 0..<min(waiting, 2) { writes += relay.pull(.lease(LeaseOrder(max: 1))).1 }
+    if waiting == 3 { writes += relay.take(.pushed(phone, to: address, .gone)) }
+    #expect(writes.changes.count == waiting)
+    let wait = Duration.seconds(2)
+    let upgrade = relay.open(2, device: 2)
+    #expect(
+      upgrade.contains(.refuse(ConnectionID(2), .error(503, "too busy", retryAfter: wait)))
+        == isRefused)
+    let (pull, polled) = relay.pull(result(9, "x", lease: 9))
+    #expect(polled.contains(.respond(pull, .refused(.busy(retryAfter: wait)))) == isRefused)
+  }
+
+  @Test func `a store that is behind refuses calls, and takes them once it has caught up`() {
+    var relay = away { $0.maxWrites = 1 }
+    let (_, writes) = relay.pull(.lease(LeaseOrder(max: 1)))
+    let (ask, refused) = relay.question(1)
+    #expect(refused == [.answer(ask, .refused(.tooManyWaiting(retryAfter: .seconds(2))))])
+    _ = relay.settle(writes)
+    #expect(relay.question(1).1.unstored.count == 1)
+  }
+
   @Test func `a pull is a sign of life`() {
     var relay = Relayed()
     relay.phone(1)

@@ -38,7 +38,8 @@ public enum Platform {
     try await SQLiteTimelineStore.open(in: directory, access: forReading ? .read : .write)
   }
 
-  /// The health samples kept in a directory; made with mode 0700 when it is not there.
+  /// The health samples kept in a directory; made with mode 0700 when it is not there, but not for
+  /// reading.
   ///
   /// - Throws: `.locked` while another process writes there, `.denied`, `.corrupt`,
   ///   `.fromTheFuture`.

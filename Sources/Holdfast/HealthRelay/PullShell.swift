@@ -53,6 +53,8 @@ actor PullShell {
     case .finish(let report):
       for task in work.values { task.cancel() }
       (work, messages) = ([:], [:])
+      // It holds the driver, which holds this.
+      post = nil
       self.report = report
       waiter?.resume(returning: report)
       waiter = nil

@@ -34,8 +34,8 @@ extension RelayServer {
     case minted(Minted)
     /// The store made a change durable, or failed to.
     case stored(StoreToken, failure: StoreFailure?)
-    /// What became of a push.
-    case pushed(PhoneID, PushOutcome, wall: Timestamp)
+    /// What became of a push to an address.
+    case pushed(PhoneID, to: PushAddress, PushOutcome)
     /// Go away politely; phones are told to spread their return over `within`.
     case drain(within: Duration)
   }

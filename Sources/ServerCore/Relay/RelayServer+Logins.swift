@@ -7,7 +7,7 @@ extension RelayServer {
     _ id: AskID, _ ask: RelayAsk, bearer: TokenHash?, from address: String, wall: Timestamp
   ) {
     guard mode == .serving else { return refuse(id, .stopping(retryAfter: policy.busyRetry)) }
-    guard calls.count + pending.count < policy.maxCalls else {
+    guard !isBehind, calls.count + pending.count < policy.maxCalls else {
       return refuse(id, .tooManyWaiting(retryAfter: policy.busyRetry))
     }
     switch ask {

@@ -28,7 +28,7 @@ extension RelayServer {
     guard mode == .serving else {
       return .error(503, "draining", retryAfter: policy.busyRetry)
     }
-    guard sockets.count < policy.maxSockets,
+    guard !isBehind, sockets.count < policy.maxSockets,
       phones.count < policy.maxPhones || resumable(arrival) != nil
     else { return .error(503, "too busy", retryAfter: policy.busyRetry) }
     guard addresses[arrival.address, default: 0] < policy.socketsPerAddress else {

@@ -6,7 +6,7 @@ extension RelayServer {
   mutating func take(
     _ request: RequestID, _ pull: RelayPull, bearer: TokenHash?, wall: Timestamp
   ) {
-    guard mode == .serving else {
+    guard mode == .serving, !isBehind else {
       return respond(request, .refused(.busy(retryAfter: policy.busyRetry)))
     }
     guard let id = bearer.flatMap({ resumes[$0] }) else {
@@ -142,9 +142,9 @@ extension RelayServer {
     effects.append(.push(id, address, expiresAt: latest))
   }
 
-  /// What became of a push.
-  mutating func pushed(_ id: PhoneID, _ outcome: PushOutcome, wall: Timestamp) {
-    guard var phone = phones[id], !phone.isOver else { return }
+  /// What became of a push; that of an address which is no longer the phone's means nothing.
+  mutating func pushed(_ id: PhoneID, to address: PushAddress, _ outcome: PushOutcome) {
+    guard var phone = phones[id], phone.push == address else { return }
     switch outcome {
     case .delivered:
       metrics.pushed["delivered", default: 0] += 1

@@ -130,7 +130,7 @@ public struct RelayServer: Machine {
     case .pull(let id, let pull, let bearer, let wall): take(id, pull, bearer: bearer, wall: wall)
     case .minted(let minted): take(minted)
     case .stored(let token, let failure): stored(token, failure: failure)
-    case .pushed(let id, let outcome, let wall): pushed(id, outcome, wall: wall)
+    case .pushed(let id, let address, let outcome): pushed(id, to: address, outcome)
     case .drain(let window): drain(within: window)
     }
     advanceDrain()
@@ -179,6 +179,10 @@ public struct RelayServer: Machine {
     waits[token] = Written(changes: changes, wait: wait)
     effects.append(.store(token, changes))
   }
+
+  /// Whether the store is so far behind that nothing new may begin: what has begun still ends, and
+  /// each call, socket and phone adds a few changes at the most.
+  var isBehind: Bool { waits.count >= policy.maxWrites }
 
   /// The phones that are connected, and those that are being let go.
   var present: Int { sockets.count }

@@ -55,6 +55,8 @@ public struct RelayServerPolicy: Sendable, Hashable {
   public var callsPerPhone = 16
   /// Open questions in all, and logins and logouts that wait for the store; the next is refused.
   public var maxCalls = 4_096
+  /// Changes that wait for the store; while there are so many, calls, pulls and upgrades are refused.
+  public var maxWrites = 4_096
   /// Answers of one phone that are remembered, so that a repeated one is known again.
   public var maxSettled = 32
   /// The longest answer, in bytes.
@@ -92,7 +94,7 @@ public struct RelayServerPolicy: Sendable, Hashable {
     let counts: [WritableKeyPath<Self, Int>] = [
       \.wrongPairs, \.wrongBurst, \.maxWatchedAddresses, \.maxLeased, \.pushBurst, \.maxSockets,
       \.socketsPerAddress, \.maxPhones, \.tokensPerPhone, \.callsPerPhone, \.maxCalls,
-      \.maxSettled, \.maxAnswerBytes, \.maxGatheredBytes,
+      \.maxWrites, \.maxSettled, \.maxAnswerBytes, \.maxGatheredBytes,
     ]
     for count in counts { policy[keyPath: count] = max(policy[keyPath: count], 1) }
     return policy

@@ -142,7 +142,8 @@ extension RelayWorld {
       add(
         .pushArrives(phone: phone), after: .milliseconds(200) + chance.duration(below: .seconds(5)))
     }
-    add(.pushed(generation: backend.generation, id, .delivered), after: packet + packet)
+    add(
+      .pushed(generation: backend.generation, id, to: address, .delivered), after: packet + packet)
   }
 
   /// Answers from outside the rules: the store's, the generator's and the push service's.
@@ -155,8 +156,8 @@ extension RelayWorld {
       feed(.stored(token, failure: nil))
     case .minted(let generation, let minted):
       if generation == backend.generation { feed(.minted(minted)) }
-    case .pushed(let generation, let phone, let outcome):
-      if generation == backend.generation { feed(.pushed(phone, outcome, wall: wall)) }
+    case .pushed(let generation, let phone, let address, let outcome):
+      if generation == backend.generation { feed(.pushed(phone, to: address, outcome)) }
     case _: return
     }
   }

@@ -67,7 +67,7 @@ struct RelayWorld {
     // The backend.
     case stored(generation: Int, StoreToken, [RelayChange])
     case minted(generation: Int, RelayServer.Minted)
-    case pushed(generation: Int, PhoneID, PushOutcome)
+    case pushed(generation: Int, PhoneID, to: PushAddress, PushOutcome)
     case backendStarts
     case looks
   }

@@ -93,8 +93,7 @@ extension RelayHandler {
       line.outcome = outcome.word
       if case .failed(let cause) = outcome { line.detail = cause }
       log.note(line)
-      let wall = BootClock().wall
-      inject { handler, hub in handler.feed(.pushed(phone, outcome, wall: wall), on: hub) }
+      inject { handler, hub in handler.feed(.pushed(phone, to: address, outcome), on: hub) }
     }
   }
 }
@@ -107,7 +106,7 @@ struct StoreWrite: Sendable {
   /// Hands changes to the store one after the other, away from the loop, and brings its answers
   /// back to it.
   ///
-  /// Has no bound of its own: every change belongs to a phone, a call or a pull, which have.
+  /// Has no bound of its own: the rules let nothing new begin while the store is far behind.
   static func queue(
     into store: any RelayStore, log: BackendLog, inject: @escaping RelayHandler.Inject
   ) -> AsyncStream<StoreWrite>.Continuation {

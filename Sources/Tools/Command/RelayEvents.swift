@@ -13,21 +13,37 @@ protocol RelayView: Sendable {
 }
 
 /// Answers on their way to whoever wants to see them.
+///
+/// Holds 16 MiB, and the newest whatever its size: of those before it the oldest are let go, and
+/// their questions are shown without values.
 final class ShownAnswers: Sendable {
+  /// Twice the longest answer.
+  private static let maxBytes = 2 * HealthPart.maxObjectBytes
+
   private let isWanted: Bool
-  private let answers = Mutex<[RelayRequestID: HealthObject]>([:])
+  private let answers = Mutex<[(id: RelayRequestID, object: HealthObject)]>([])
 
   init(isWanted: Bool) {
     self.isWanted = isWanted
   }
 
   func put(_ answer: HealthObject, for id: RelayRequestID) {
-    answers.withLock { $0[id] = answer }
+    answers.withLock { answers in
+      answers.removeAll { $0.id == id }
+      answers.append((id, answer))
+      var bytes = answers.reduce(0) { $0 + $1.object.bytes.count }
+      while bytes > Self.maxBytes, answers.count > 1 {
+        bytes -= answers.removeFirst().object.bytes.count
+      }
+    }
   }
 
   /// What was told; `nil` unless it is wanted and was told.
   func take(_ receipt: RelayReceipt) -> HealthObject? {
-    let answer = answers.withLock { $0.removeValue(forKey: receipt.id) }
+    let answer = answers.withLock { answers -> HealthObject? in
+      guard let index = answers.firstIndex(where: { $0.id == receipt.id }) else { return nil }
+      return answers.remove(at: index).object
+    }
     switch receipt.outcome {
     case .answered, .refused: return isWanted ? answer : nil
     case .cancelled, .dropped: return nil

@@ -195,4 +195,30 @@ import Testing
       #expect(try await outcome == .refused(.stopping(retryAfter: .seconds(5))))
     }
   }
+
+  @Test(arguments: [false, true])
+  func `calls that race the end are each told an outcome`(isKilled: Bool) async throws {
+    try await BackendRig.run { rig in
+      let (phone, code) = try await RelayPhoneClient.open(rig)
+      let grant = try await rig.pair(code)
+      let told = try await withThrowingTaskGroup(of: Bool.self) { group in
+        for _ in 0..<64 {
+          group.addTask {
+            do throws(BackendError) {
+              let ask = RelayAsk.question(BackendRig.question)
+              guard case .refused = try await rig.backend.ask(ask, bearer: grant.accessToken)
+              else { return false }
+              return true
+            } catch {
+              return error == .notRunning
+            }
+          }
+        }
+        if isKilled { await rig.backend.kill() } else { await rig.backend.drainAndStop() }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      #expect(told == [Bool](repeating: true, count: 64))
+      withExtendedLifetime(phone) {}
+    }
+  }
 }

@@ -129,6 +129,27 @@ import Testing
     #expect(await late.value.ending == .cancelled)
   }
 
+  @Test func `a pull that is over leaves nothing in memory`() async {
+    let rig = PullRig(rounds: [[PullRig.question(1)]])
+    let (end, ended) = AsyncStream.makeStream(of: Void.self)
+    do {
+      let witness = Witness(ended)
+      let report = await rig.pull { _, _ in witness.object }.run()
+      #expect(report == PullReport(answered: 1, ending: .finished))
+    }
+    for await _ in end {}
+  }
+
+  /// Ends a stream when nobody holds it any more.
+  private final class Witness: Sendable {
+    let object = HealthObject.sample
+    private let ended: AsyncStream<Void>.Continuation
+
+    init(_ ended: AsyncStream<Void>.Continuation) { self.ended = ended }
+
+    deinit { ended.finish() }
+  }
+
   @Test func `no failure shows the token`() async throws {
     let rig = PullRig { _, _ in .failure(.local(detail: "sent \(PullRig.token)")) }
     let report = await rig.pull().run()

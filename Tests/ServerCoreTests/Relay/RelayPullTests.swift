@@ -261,9 +261,9 @@ struct RelayPullTests {
   @Test func `a push that failed counts for nothing, and is tried again after the gap`() {
     var relay = away()
     let (id, _) = relay.question(1)
-    #expect(relay.take(.pushed(phone, .failed(cause: "x"), wall: relay.wall)) == [])
+    #expect(relay.take(.pushed(phone, to: address, .failed(cause: "x"))) == [])
     #expect(relay.tick(at: .second(20)).unstored.count == 1)
-    _ = relay.take(.pushed(phone, .tooMany(retryAfter: .seconds(100)), wall: relay.wall))
+    _ = relay.take(.pushed(phone, to: address, .tooMany(retryAfter: .seconds(100))))
     #expect(
       relay.tick(at: .second(45)).unstored
         == [.answer(id, .refused(.phoneAway(since: .seconds(45), .mayReturn)))])
@@ -272,7 +272,7 @@ struct RelayPullTests {
   @Test func `an address at which nobody is any more is forgotten`() {
     var relay = away()
     _ = relay.question(1)
-    let effects = relay.take(.pushed(phone, .gone, wall: relay.wall))
+    let effects = relay.take(.pushed(phone, to: address, .gone))
     let kept = KeptPhone(
       id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume-1"),
       leftAt: relay.wall)
@@ -281,12 +281,54 @@ struct RelayPullTests {
     #expect(relay.tick(at: .second(600)).changes == [.endPhone(phone)])
   }
 
+  @Test func `a new address stands, whatever becomes of pushes to the one before`() {
+    var relay = away()
+    _ = relay.question(1)
+    let (_, registered) = relay.pull(.push(.hook("new")))
+    _ = relay.settle(registered)
+    let outcomes: [PushOutcome] = [
+      .gone, .failed(cause: "x"), .tooMany(retryAfter: .seconds(100)), .delivered,
+    ]
+    for outcome in outcomes {
+      #expect(relay.take(.pushed(phone, to: address, outcome)) == [])
+    }
+    _ = relay.tick(at: .second(20))
+    let (_, rung) = relay.question(2)
+    let expiresAt = relay.wall.advanced(by: .seconds(45))
+    #expect(rung.unstored == [.push(phone, .hook("new"), expiresAt: expiresAt)])
+  }
+
   @Test(arguments: [(7_199.999, false), (7_200, true)])
   func `with an address a phone keeps its pairings as long as they live`(
     seconds: Double, isOver: Bool
   ) {
     var relay = away()
     #expect(relay.tick(at: .second(seconds)).changes.contains(.endPhone(phone)) == isOver)
+  }
+
+  @Test(arguments: [(0, false), (1, false), (2, true), (3, true)])
+  func `while the store is behind nothing new begins`(waiting: Int, isRefused: Bool) {
+    var relay = away { $0.maxWrites = 2 }
+    var writes: [Relayed.Effect] = []
+    for _ in 0..<min(waiting, 2) { writes += relay.pull(.lease(LeaseOrder(max: 1))).1 }
+    if waiting == 3 { writes += relay.take(.pushed(phone, to: address, .gone)) }
+    #expect(writes.changes.count == waiting)
+    let wait = Duration.seconds(2)
+    let upgrade = relay.open(2, device: 2)
+    #expect(
+      upgrade.contains(.refuse(ConnectionID(2), .error(503, "too busy", retryAfter: wait)))
+        == isRefused)
+    let (pull, polled) = relay.pull(result(9, "x", lease: 9))
+    #expect(polled.contains(.respond(pull, .refused(.busy(retryAfter: wait)))) == isRefused)
+  }
+
+  @Test func `a store that is behind refuses calls, and takes them once it has caught up`() {
+    var relay = away { $0.maxWrites = 1 }
+    let (_, writes) = relay.pull(.lease(LeaseOrder(max: 1)))
+    let (ask, refused) = relay.question(1)
+    #expect(refused == [.answer(ask, .refused(.tooManyWaiting(retryAfter: .seconds(2))))])
+    _ = relay.settle(writes)
+    #expect(relay.question(1).1.unstored.count == 1)
   }
 
   @Test func `a pull is a sign of life`() {

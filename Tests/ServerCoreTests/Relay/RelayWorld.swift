@@ -308,10 +308,10 @@ extension RelayWorld {
       if case .leased(let questions) = reply { leased(questions) }
     case .mint(let mint): mints.append(mint)
     case .store(let token, let changes): writes.append((token, changes))
-    case .push(let id, _, _):
+    case .push(let id, let address, _):
       let outcome: PushOutcome =
         chance.unit() < 0.7 ? .delivered : chance.unit() < 0.5 ? .gone : .failed(cause: "x")
-      take(.pushed(id, outcome, wall: wall))
+      take(.pushed(id, to: address, outcome))
     case .finished: demand(false, "finishes")
     }
   }

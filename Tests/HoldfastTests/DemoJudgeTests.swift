@@ -150,6 +150,7 @@ import Testing
 
 @Suite struct DemoLedgerTests {
   private static let bounds = Outcome.Bounds(noticed: .seconds(2), whole: .seconds(4))
+  private static let answered = Questions(asked: 2, answeredOnce: 2)
 
   @Test(arguments: [
     (Duration.milliseconds(1999), Duration.milliseconds(3999), true),
@@ -173,7 +174,8 @@ import Testing
     let outcomes = Trouble.allCases.map {
       Outcome(trouble: $0, noticed: .zero, whole: .zero, bounds: Self.bounds)
     }
-    let ledger = Ledger(counts: Counts(sent: 1, shown: 1), outcomes: outcomes)
+    let ledger = Ledger(
+      counts: Counts(sent: 1, shown: 1), outcomes: outcomes, questions: Self.answered)
     #expect(ledger.isClean)
     var short = ledger
     short.outcomes.removeLast()
@@ -184,8 +186,66 @@ import Testing
     var lossy = ledger
     lossy.counts.lost = 1
     #expect(!lossy.isClean)
+    var silent = ledger
+    silent.questions.unanswered = 1
+    #expect(!silent.isClean)
     var late = ledger
     late.outcomes[0].whole = .seconds(5)
     #expect(!late.isClean)
+  }
+}
+
+@Suite struct DemoQuestionsTests {
+  private static func day(_ steps: Double) -> Set<DaySteps> {
+    [DaySteps(day: "2025-10-26", source: "watch", steps: steps)]
+  }
+
+  private static func judged(
+    _ answer: Assistant.Answer, expecting right: Set<DaySteps> = day(7)
+  ) -> Questions {
+    var questions = Questions()
+    questions.note(answer, expecting: right)
+    return questions
+  }
+
+  @Test func `counts one right answer as answered once`() {
+    let questions = Self.judged(.told([Self.day(7)]))
+    #expect(questions == Questions(asked: 1, answeredOnce: 1))
+    #expect(questions.isClean)
+  }
+
+  @Test func `finds what was not answered, twice, or wrongly`() {
+    let refused = Self.judged(.refused("away"))
+    #expect(refused == Questions(asked: 1, unanswered: 1))
+    let twice = Self.judged(.told([Self.day(7), Self.day(7)]))
+    #expect(twice == Questions(asked: 1))
+    let wrong = Self.judged(.told([Self.day(8)]))
+    #expect(wrong == Questions(asked: 1, answeredOnce: 1, wrong: 1))
+    for questions in [refused, twice, wrong] { #expect(!questions.isClean) }
+  }
+
+  @Test func `takes an answer about nothing for no proof`() {
+    #expect(Self.judged(.told([[]]), expecting: []).wrong == 1)
+    #expect(!Questions().isClean)
+  }
+
+  @Test func `adds up an export by day and source, by its text alone`() {
+    func record(_ source: String, _ day: String, _ type: String, _ value: String) -> String {
+      " <Record type=\"HKQuantityTypeIdentifier\(type)\" sourceName=\"\(source)\" unit=\"count\""
+        + " startDate=\"\(day) 08:00:00 +0100\" endDate=\"\(day) 08:05:00 +0100\""
+        + " value=\"\(value)\"/>"
+    }
+    let export = [
+      "<HealthData locale=\"en_CH\">", record("A", "2025-10-26", "StepCount", "5"),
+      record("A", "2025-10-26", "StepCount", "2"), record("B", "2025-10-26", "StepCount", "1"),
+      record("A", "2025-10-27", "StepCount", "4"), record("A", "2025-10-27", "HeartRate", "60"),
+      " <WorkoutStatistics type=\"HKQuantityTypeIdentifierStepCount\" sum=\"9\"/>",
+    ].joined(separator: "\n")
+    #expect(
+      HealthData.steps(in: export) == [
+        DaySteps(day: "2025-10-26", source: "A", steps: 7),
+        DaySteps(day: "2025-10-26", source: "B", steps: 1),
+        DaySteps(day: "2025-10-27", source: "A", steps: 4),
+      ])
   }
 }

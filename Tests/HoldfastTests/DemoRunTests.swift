@@ -20,7 +20,7 @@ import Testing
         titles == [
           "Steady traffic", "The link is cut", "Half-open: nothing arrives, nothing closes",
           "The server restarts", "The token expires", "Refused, polling, and back up",
-          "The phone is killed", "Calm",
+          "The phone is killed", "An assistant asks the phone", "Calm",
         ])
       let ledger = try #require(events.last)
       #expect(ledger["event"] as? String == "ledger")
@@ -30,6 +30,8 @@ import Testing
       for fault in ["lost", "duplicated", "outOfOrder", "altered", "unknown"] {
         #expect(ledger[fault] as? Int == 0, "\(fault)")
       }
+      let questions = try #require(ledger["questions"] as? [String: Int])
+      #expect(questions == ["asked": 3, "answeredOnce": 3, "unanswered": 0, "wrong": 0])
       let troubles = try #require(ledger["troubles"] as? [[String: Any]])
       #expect(troubles.compactMap { $0["trouble"] as? String } == Trouble.allCases.map(\.rawValue))
       #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])

@@ -42,6 +42,21 @@ import Testing
     #expect(facts.status == PhoneLine.Status())
   }
 
+  @Test func `keeps the relay apart from the messages`() async {
+    let scene = Scene()
+    await scene.launched(.messages)
+    await scene.launched(.relay)
+    await scene.heard(#"{"event":"status","status":"running"}"#, from: .relay)
+    await scene.heard(#"{"event":"pair","word":"harbour","code":"123456"}"#, from: .relay)
+    await scene.heard(#"{"event":"status","status":"CONNECTED","mode":"live"}"#, from: .messages)
+    await scene.ended(.relay, "status 0")
+    let facts = await scene.facts
+    #expect(facts.relay.statuses.map(\.word) == ["running"])
+    #expect(facts.relay.pair == RelayLine.Pair(word: "harbour", code: "123456"))
+    #expect(facts.status == PhoneLine.Status(status: "CONNECTED", mode: "live"))
+    #expect(facts.hasEnded(.relay) && !facts.hasEnded(.messages))
+  }
+
   @Test func `answers a wait when its condition comes true`() async {
     let scene = Scene()
     async let met = scene.wait(atMost: .seconds(60)) { $0.status.isConnected }

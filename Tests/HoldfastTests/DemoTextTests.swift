@@ -15,7 +15,8 @@ import Testing
       Outcome(
         trouble: .kill, noticed: nil, whole: nil,
         bounds: .init(noticed: nil, whole: .seconds(3))),
-    ], faults: ["the timeline has 1 holes"])
+    ], questions: Questions(asked: 3, answeredOnce: 2, unanswered: 1),
+    faults: ["the timeline has 1 holes"])
 
   private static let story: [StoryEvent] = [
     StoryEvent(at: .zero, what: .title("A phone follows a shop.")),
@@ -23,6 +24,7 @@ import Testing
     StoryEvent(at: .milliseconds(1), what: .chapter(1, "Steady traffic")),
     StoryEvent(at: .milliseconds(49), what: .told(.server, "runs")),
     StoryEvent(at: .milliseconds(12_350), what: .told(.phone, "says \"hi\"")),
+    StoryEvent(at: .milliseconds(35_000), what: .told(.assistant, "asks")),
     StoryEvent(at: .milliseconds(40_001), what: .ledger(ledger)),
   ]
 
@@ -37,8 +39,9 @@ import Testing
         Waits are cut.
 
         1. Steady traffic
-           0.0 s  server   runs
-          12.4 s  phone    says "hi"
+           0.0 s  server     runs
+          12.4 s  phone      says "hi"
+          35.0 s  assistant  asks
 
         The ledger
            trouble         noticed after  at most  whole after  at most
@@ -51,6 +54,12 @@ import Testing
         ✗  lost          1
         ✓  duplicated    0
         ✓  out of order  0
+
+           questions
+        ✓  asked          3
+        ✗  answered once  2
+        ✗  unanswered     1
+        ✓  wrong          0
 
         ✗  the timeline has 1 holes
         The ledger is not clean.
@@ -72,8 +81,10 @@ import Testing
         {"seconds":0.001,"event":"chapter","number":1,"title":"Steady traffic"}
         {"seconds":0.049,"event":"told","who":"server","text":"runs"}
         {"seconds":12.35,"event":"told","who":"phone","text":"says \"hi\""}
+        {"seconds":35.0,"event":"told","who":"assistant","text":"asks"}
         {"seconds":40.001,"event":"ledger","clean":false,"sent":620,"shown":619,"lost":1,\#
-        "duplicated":0,"outOfOrder":0,"altered":0,"unknown":0,"troubles":[\#
+        "duplicated":0,"outOfOrder":0,"altered":0,"unknown":0,"questions":{"asked":3,"answeredOnce":2,"unanswered":1,"wrong":0},\#
+        "troubles":[\#
         {"trouble":"halfOpen","noticedAfter":2.994,"noticedAtMost":5.0,"wholeAfter":0.009,\#
         "wholeAtMost":4.8,"held":true},\#
         {"trouble":"kill","noticedAfter":null,"noticedAtMost":null,"wholeAfter":null,\#
@@ -107,6 +118,19 @@ import Testing
     for (line, read) in cases { #expect(PhoneLine(line) == read, "\(line)") }
   }
 
+  @Test func `reads what the relay prints`() {
+    let cases: [(String, RelayLine?)] = [
+      (#"{"event":"status","status":"running","attempt":0,"of":null}"#, .status("running")),
+      (
+        #"{"event":"pair","word":"harbour","code":"012345","expiresIn":600}"#,
+        .pair(.init(word: "harbour", code: "012345"))
+      ),
+      (#"{"event":"question","id":"a","outcome":"answered","points":7}"#, .other),
+      (#"{"word":"harbour"}"#, nil), ("", nil),
+    ]
+    for (line, read) in cases { #expect(RelayLine(line) == read, "\(line)") }
+  }
+
   @Test func `bounds each trouble by the policy and the work`() throws {
     let policy = try DemoPolicy.policy()
     let bounds = Trouble.allCases.map { $0.bounds(policy) }
@@ -114,6 +138,7 @@ import Testing
       (.seconds(2), .milliseconds(3800)), (.seconds(5), .milliseconds(4800)),
       (.seconds(2), .milliseconds(4300)), (.seconds(2), .seconds(3)),
       (.seconds(2), .milliseconds(3650)), (nil, .milliseconds(7400)), (nil, .seconds(3)),
+      (.seconds(2), .seconds(4)),
     ]
     #expect(bounds == expected.map { Outcome.Bounds(noticed: $0.noticed, whole: $0.whole) })
   }

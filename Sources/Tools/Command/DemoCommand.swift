@@ -20,8 +20,9 @@ enum DemoCommand {
         """
         Runs the backend, a proxy that plays the network and a phone, which is a process of its \
         own, on real sockets. Cuts the link, silences it, crashes the server, lets the token run \
-        out, refuses connects and kills the phone. Ends with a ledger, and with status 0 only \
-        when it is clean.
+        out, refuses connects and kills the phone. Then an assistant pairs with the phone, asks \
+        over MCP, and the link is cut before the answer. Ends with a ledger, and with status 0 \
+        only when it is clean.
         """
       ],
       examples: [

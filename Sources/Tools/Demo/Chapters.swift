@@ -17,6 +17,7 @@ extension Stage {
     try await refuse()
     try await withoutStream()
     try await killPhone()
+    try await ask()
     return try await calm()
   }
 

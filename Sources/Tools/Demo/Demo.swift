@@ -16,7 +16,7 @@ public enum DemoFailure: Error, Sendable, Hashable, CustomStringConvertible {
 
 /// The story of a phone that follows a shop while everything under it breaks, on real sockets.
 public struct Demo: Sendable {
-  private let phoneWords: [String]
+  private let program: String
   private let seed: UInt64
   private let narrator: Narrator
   private let tell: @Sendable (String) -> Void
@@ -25,7 +25,7 @@ public struct Demo: Sendable {
   public init(
     program: String, seed: UInt64, narrator: Narrator, tell: @escaping @Sendable (String) -> Void
   ) {
-    phoneWords = [program, "stream", "--json"]
+    self.program = program
     self.seed = seed
     self.narrator = narrator
     self.tell = tell
@@ -38,7 +38,7 @@ public struct Demo: Sendable {
     let scratch = try Scratch()
     defer { scratch.remove() }
     let stage = try await Stage(
-      scratch: scratch, seed: seed, phone: phoneWords, narrator: narrator, tell: tell)
+      scratch: scratch, seed: seed, program: program, narrator: narrator, tell: tell)
     do throws(DemoFailure) {
       let isClean = try await stage.play()
       await stage.clear()

@@ -68,6 +68,10 @@ extension Trouble {
         noticed: nil, whole: poll(policy, \.slowProbe) + policy.establish.timeout + work)
     case .kill:
       return .init(noticed: nil, whole: policy.establish.timeout + work)
+    case .openQuestion:
+      // The relay has its own policy, as it is; the path is back before its first retry.
+      let wait = LinkPolicy.healthRelayService.retry.reconnect.bounds(before: 0)?.upperBound
+      return .init(noticed: work, whole: (wait ?? .zero) + work)
     }
   }
 

@@ -8,13 +8,15 @@ public struct Ledger: Sendable, Hashable {
   public var counts: Counts
   /// What became of each trouble that was played, in order.
   public var outcomes: [Outcome]
+  /// What became of the assistant's questions.
+  public var questions: Questions
   /// What else went wrong, in words.
   public var faults: [String] = []
 
   /// Whether every promise was kept through every trouble.
   public var isClean: Bool {
-    counts.isClean && outcomes.map(\.trouble) == Trouble.allCases && faults.isEmpty
-      && outcomes.allSatisfy(\.isHeld)
+    counts.isClean && questions.isClean && faults.isEmpty
+      && outcomes.map(\.trouble) == Trouble.allCases && outcomes.allSatisfy(\.isHeld)
   }
 
   /// The table for people, with one verdict at its end.
@@ -31,7 +33,11 @@ public struct Ledger: Sendable, Hashable {
     for (name, count, isGood) in rows {
       messages.row(Self.mark(isGood), name, String(count))
     }
-    let all = troubles.lines(style) + [""] + messages.lines(style) + [""]
+    var asked = Table("", "questions", "")
+    for (name, count, isGood) in questions.rows {
+      asked.row(Self.mark(isGood), name, String(count))
+    }
+    let all = [troubles, messages, asked].flatMap { $0.lines(style) + [""] }
     let marked = all.map { $0.hasPrefix("\u{2717}") ? style.alarm($0) : $0 }
     return marked + faults.map { style.alarm("\u{2717}  \($0)") } + [verdict(style)]
   }
@@ -74,6 +80,8 @@ public struct Ledger: Sendable, Hashable {
       writer.key(name)
       writer.int(count)
     }
+    writer.key("questions")
+    questions.write(to: &writer)
     writer.key("troubles")
     writer.beginArray()
     for outcome in outcomes { outcome.write(to: &writer) }

@@ -6,7 +6,7 @@ import LinkWire
 struct StoryEvent: Sendable, Hashable {
   /// Who did it, or whom it happened to.
   enum Who: String, Sendable, Hashable {
-    case server, network, phone, story
+    case server, network, phone, assistant, story
   }
 
   enum What: Sendable, Hashable {
@@ -56,7 +56,7 @@ public struct Narrator: Sendable, Hashable {
       return [text]
     case .told(let who, let text):
       return [
-        Self.pad(event.at.seconds(1), to: -6) + " s  " + Self.pad(who.rawValue, to: 9) + text
+        Self.pad(event.at.seconds(1), to: -6) + " s  " + Self.pad(who.rawValue, to: 11) + text
       ]
     case .ledger(let ledger):
       return ["", style.heading("The ledger")] + ledger.lines(style)

@@ -8,28 +8,36 @@ import HoldfastTestKit
   import Darwin
 #endif
 
-/// The phone: a process of its own, killed and launched again over the same data.
+/// What runs on the phone.
+enum App: Sendable, Hashable {
+  /// Follows the shop's messages.
+  case messages
+  /// Answers assistants from the health data.
+  case relay
+}
+
+/// An app on the phone: a process of its own, killed and launched again over the same data.
 actor Phone {
+  private let app: App
   private let words: [String]
   private let scene: Scene
   private var process: LabProcess?
   private var listening: Task<Void, Never>?
 
-  /// A phone that is launched by `words`.
-  init(words: [String], scene: Scene) {
+  /// An app that is launched by `words`.
+  init(_ app: App, words: [String], scene: Scene) {
+    self.app = app
     self.words = words
     self.scene = scene
   }
 
   func launch() async throws(DemoFailure) {
-    // A proxy of the environment has no business on the loopback.
-    let direct = ["no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1"]
-    guard let process = try? LabProcess(words, environment: direct) else {
+    guard let process = try? LabProcess(words, environment: Self.environment) else {
       throw .setup("the phone's process could not be started")
     }
     self.process = process
-    await scene.phoneLaunched()
-    let scene = scene
+    await scene.launched(app)
+    let (app, scene) = (app, scene)
     listening = Task.detached {
       let complaint = Task.detached {
         var last = ""
@@ -37,12 +45,18 @@ actor Phone {
         return last
       }
       for await line in process.lines {
-        if let line = PhoneLine(line) { await scene.phoneSaid(line) }
+        await scene.heard(line, from: app)
       }
       let (status, words) = (await process.exit(), await complaint.value)
-      await scene.phoneEnded(words.isEmpty ? "status \(status)" : "status \(status): \(words)")
+      let ending = words.isEmpty ? "status \(status)" : "status \(status): \(words)"
+      await scene.ended(app, ending)
     }
   }
+
+  /// A proxy of the environment has no business on the loopback, and no desktop is to be disturbed.
+  private static let environment = [
+    "no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/none",
+  ]
 
   /// Ends it without a chance to say anything.
   func kill() async {
@@ -55,7 +69,8 @@ actor Phone {
   func quit() async {
     guard let process else { return }
     process.signal(SIGTERM)
-    if await scene.wait(atMost: .seconds(2), until: { $0.ending != nil }) == nil {
+    let app = app
+    if await scene.wait(atMost: .seconds(2), until: { $0.hasEnded(app) }) == nil {
       process.signal(SIGKILL)
     }
     await listening?.value

@@ -38,7 +38,7 @@ enum PhoneLine: Sendable, Hashable {
   }
 
   /// The members whose values are strings.
-  private static func members(of line: String) throws(JSONError) -> [String: String] {
+  static func members(of line: String) throws(JSONError) -> [String: String] {
     var reader = JSONReader(Array(line.utf8))
     var members: [String: String] = [:]
     try reader.beginObject()

@@ -16,9 +16,26 @@ actor Scene {
     var statuses: [(at: Moment, status: PhoneLine.Status)] = []
     /// How the present run of the phone ended.
     var ending: String?
+    var relay = Relay()
     fileprivate var seen: Set<MessageID> = []
 
     var status: PhoneLine.Status { statuses.last?.status ?? PhoneLine.Status() }
+
+    func hasEnded(_ app: App) -> Bool {
+      switch app {
+      case .messages: ending != nil
+      case .relay: relay.ending != nil
+      }
+    }
+  }
+
+  /// What the phone's relay told.
+  struct Relay: Sendable {
+    var statuses: [(at: Moment, word: String)] = []
+    /// What it shows now.
+    var pair: RelayLine.Pair?
+    /// How it ended.
+    var ending: String?
   }
 
   private struct Waiting {
@@ -56,6 +73,40 @@ actor Scene {
   func phoneEnded(_ ending: String) {
     facts.ending = ending
     look()
+  }
+
+  func relaySaid(_ line: RelayLine) {
+    switch line {
+    case .status(let word): facts.relay.statuses.append((.now, word))
+    case .pair(let pair): facts.relay.pair = pair
+    case .other: return
+    }
+    look()
+  }
+
+  // MARK: - By app
+
+  func launched(_ app: App) {
+    switch app {
+    case .messages: phoneLaunched()
+    case .relay: facts.relay = Relay()
+    }
+  }
+
+  func heard(_ line: String, from app: App) {
+    switch app {
+    case .messages: if let line = PhoneLine(line) { phoneSaid(line) }
+    case .relay: if let line = RelayLine(line) { relaySaid(line) }
+    }
+  }
+
+  func ended(_ app: App, _ ending: String) {
+    switch app {
+    case .messages: phoneEnded(ending)
+    case .relay:
+      facts.relay.ending = ending
+      look()
+    }
   }
 
   /// Waits until `condition` holds, and answers when it did; `nil` when it did not in time.

@@ -14,25 +14,29 @@ actor Stage {
   let server: Server
   let proxy: FaultProxy
   let phone: Phone
+  let relay: Phone
+  let assistant: Assistant
   let customers: Customers
   let policy: LinkPolicy
   private let scratch: Scratch
+  private let seed: UInt64
   private let shop: ShopID
   private let narrator: Narrator
   private let tell: @Sendable (String) -> Void
   private let began = Scene.Moment.now
   private var outcomes: [Outcome] = []
+  private var questions = Questions()
   private var faults: [String] = []
   /// Missed in a chapter whose time ran out; later chapters do not wait for them again.
   private var givenUp: Set<MessageID> = []
   private var chapters = 0
 
   init(
-    scratch: Scratch, seed: UInt64, phone words: [String], narrator: Narrator,
+    scratch: Scratch, seed: UInt64, program: String, narrator: Narrator,
     tell: @escaping @Sendable (String) -> Void
   ) async throws(DemoFailure) {
     guard let shop = ShopID("bakery") else { throw .setup("the shop has no valid name") }
-    self.scratch = scratch
+    (self.scratch, self.seed) = (scratch, seed)
     self.shop = shop
     self.narrator = narrator
     self.tell = tell
@@ -41,12 +45,20 @@ actor Stage {
     try await server.start()
     let port = await server.port
     proxy = try Self.checked { () throws(FaultProxyError) in try FaultProxy(upstream: port) }
+    let link = ["--json", "--server", "http://127.0.0.1:\(proxy.port)"]
     phone = Phone(
-      words: words + [
-        "--server", "http://127.0.0.1:\(proxy.port)", "--shop", shop.text,
-        "--data", "\(scratch.path)/phone", "--token-command", "cat \(scratch.path)/token",
+      .messages,
+      words: [program, "stream"] + link + [
+        "--shop", shop.text, "--data", "\(scratch.path)/phone", "--token-command",
+        "cat \(scratch.path)/token",
       ] + DemoPolicy.arguments, scene: scene)
+    relay = Phone(
+      .relay,
+      words: [program, "relay"] + link + [
+        "--data", "\(scratch.path)/phone", "--time-zone", HealthData.zone,
+      ], scene: scene)
     let http = try Self.checked { () throws(LinkFailure) in try Platform.network(proxy: "") }
+    assistant = Assistant(http: http, server: await server.url)
     customers = Customers(
       http: http, scene: scene, server: await server.url, shop: shop, seed: seed)
   }
@@ -64,6 +76,7 @@ actor Stage {
   /// Ends whatever still runs.
   func clear() async {
     await customers.leave()
+    await relay.quit()
     await phone.quit()
     await server.crash()
   }
@@ -117,6 +130,11 @@ actor Stage {
   func pause(_ time: Duration) async throws(DemoFailure) {
     _ = await scene.wait(atMost: time) { _ in false }
     guard !Task.isCancelled else { throw .interrupted }
+  }
+
+  /// Fills the phone with health data.
+  func makeHealthData() async throws(DemoFailure) -> HealthData {
+    try await HealthData(seed: seed, in: scratch.path, phone: "\(scratch.path)/phone")
   }
 
   // MARK: - Measuring
@@ -175,6 +193,10 @@ actor Stage {
         trouble: trouble, noticed: noticed, whole: whole, bounds: trouble.bounds(policy)))
   }
 
+  func note(_ answer: Assistant.Answer, expecting right: Set<DaySteps>) {
+    questions.note(answer, expecting: right)
+  }
+
   /// Messages shown so far that did not come over the socket.
   func caughtUp() async -> Int {
     let via = await scene.facts.via
@@ -202,7 +224,8 @@ actor Stage {
         "the server's log holds \(count.map(String.init) ?? "an unknown number of") messages")
     }
     if let strange = await customers.strangeAnswer { faults.append(strange) }
-    let ledger = Ledger(counts: judge.counts, outcomes: outcomes, faults: faults)
+    let ledger = Ledger(
+      counts: judge.counts, outcomes: outcomes, questions: questions, faults: faults)
     say(.ledger(ledger))
     return ledger.isClean
   }

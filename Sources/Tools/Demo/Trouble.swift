@@ -14,6 +14,8 @@ public enum Trouble: String, Sendable, Hashable, CaseIterable {
   case noStream
   /// The phone's process is killed and launched again.
   case kill
+  /// Every connection ends while an assistant's question is open.
+  case openQuestion
 
   /// A few words for the ledger.
   var title: String {
@@ -25,6 +27,7 @@ public enum Trouble: String, Sendable, Hashable, CaseIterable {
     case .refusal: "server refuses"
     case .noStream: "only polling"
     case .kill: "phone killed"
+    case .openQuestion: "cut while asked"
     }
   }
 }
@@ -43,7 +46,8 @@ public struct Outcome: Sendable, Hashable {
   public var trouble: Trouble
   /// From its beginning to the phone's first status that is not connected; `nil` if none came.
   public var noticed: Duration?
-  /// From its end until every message accepted so far is shown; `nil` if that did not happen.
+  /// From its end until every message accepted so far is shown, or the question is answered; `nil`
+  /// if that did not happen.
   public var whole: Duration?
   /// What is allowed.
   public var bounds: Bounds

@@ -1,0 +1,151 @@
+import Foundation
+import LinkRuntime
+
+/// An assistant that speaks MCP over streamable HTTP, past the broken network.
+///
+/// It reads answers by Foundation's decoder, as a stranger to this package would.
+actor Assistant {
+  /// What it tells people, or why it cannot.
+  enum Answer: Sendable, Hashable {
+    /// Each answer that came to the one question.
+    case told([Set<DaySteps>])
+    case refused(String)
+  }
+
+  /// The newest version with sessions (MCP, "Lifecycle").
+  private static let version = "2025-11-25"
+  /// Longer than a question may wait for its phone: 45 s.
+  private static let timeout = Duration.seconds(50)
+
+  private let http: any HTTPClient
+  private let url: String
+  private var session: String?
+  private var lastCall = 0
+
+  init(http: any HTTPClient, server: String) {
+    self.http = http
+    url = server + "/mcp"
+  }
+
+  /// Opens a session; `nil` when that worked, else why not.
+  func open() async -> String? {
+    let hello = Hello(protocolVersion: Self.version)
+    guard let answer = await post(Call(id: 1, method: "initialize", params: hello)) else {
+      return "no answer"
+    }
+    lastCall = 1
+    session = answer.headers["mcp-session-id"]
+    guard answer.status == 200, session != nil else { return "status \(answer.status)" }
+    let ready = Call(method: "notifications/initialized", params: [String: String]())
+    let status = await post(ready)?.status
+    return status == 202 ? nil : "status \(status.map(String.init) ?? "none")"
+  }
+
+  /// Pairs with the phone that shows these; `nil` when that worked, else why not.
+  func signIn(word: String, code: String) async -> String? {
+    let results = await call("direct_login", ["word": word, "code": code])
+    guard results.count == 1, let result = results.first else { return "\(results.count) answers" }
+    return result.refusal
+  }
+
+  /// Asks how many steps were made, day by day; the days are those of the phone.
+  func steps(from start: String, to end: String) async -> Answer {
+    let results = await call(
+      "get_health_metrics",
+      [
+        "value_type": "STEPS", "start_time": start, "end_time": end, "group_by": "DAY",
+        "statistic": "SUM",
+      ])
+    guard !results.isEmpty else { return .refused("no answer") }
+    if let refusal = results.lazy.compactMap(\.refusal).first { return .refused(refusal) }
+    return .told(results.map { Set($0.structuredContent?.healthData ?? []) })
+  }
+
+  /// Calls a tool; every result that came to this very call.
+  private func call(_ tool: String, _ arguments: [String: String]) async -> [Result] {
+    lastCall += 1
+    let id = lastCall
+    let params = Tool(name: tool, arguments: arguments)
+    guard let answer = await post(Call(id: id, method: "tools/call", params: params)) else {
+      return []
+    }
+    return Self.messages(in: answer).filter { $0.id == id }.map {
+      $0.result ?? Result(isError: true, structuredContent: nil)
+    }
+  }
+
+  private func post(_ call: Call<some Encodable>) async -> HTTPResponse? {
+    guard let body = try? JSONEncoder().encode(call) else { return nil }
+    var headers = [
+      ("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream"),
+    ]
+    if let session {
+      headers += [("Mcp-Session-Id", session), ("MCP-Protocol-Version", Self.version)]
+    }
+    return try? await http.send(
+      HTTPRequest(
+        method: "POST", url: url, headers: headers, body: [UInt8](body), timeout: Self.timeout,
+        maxBodyBytes: 1 << 20))
+  }
+
+  /// A JSON body is one message; of an event stream each line of data is.
+  private static func messages(in answer: HTTPResponse) -> [Message] {
+    let bodies =
+      answer.headers["content-type"]?.hasPrefix("text/event-stream") == true
+      ? String(decoding: answer.body, as: UTF8.self).split(whereSeparator: \.isNewline)
+        .filter { $0.hasPrefix("data:") }.map { Data($0.dropFirst(5).utf8) }
+      : [Data(answer.body)]
+    return bodies.compactMap { try? JSONDecoder().decode(Message.self, from: $0) }
+  }
+}
+
+/// What it sends.
+extension Assistant {
+  private struct Call<Params: Encodable>: Encodable {
+    var jsonrpc = "2.0"
+    var id: Int?
+    var method: String
+    var params: Params
+  }
+
+  private struct Hello: Encodable {
+    var protocolVersion: String
+    var capabilities: [String: String] = [:]
+    var clientInfo = ["name": "demo", "version": "1"]
+  }
+
+  private struct Tool: Encodable {
+    var name: String
+    var arguments: [String: String]
+  }
+}
+
+/// What it reads.
+extension Assistant {
+  private struct Message: Decodable {
+    var id: Int?
+    var result: Result?
+  }
+
+  private struct Result: Decodable {
+    var isError: Bool?
+    var structuredContent: Content?
+
+    /// Why there is no content.
+    var refusal: String? {
+      guard isError == true || structuredContent == nil else { return nil }
+      return structuredContent?.message ?? structuredContent?.reason ?? "an error"
+    }
+  }
+
+  private struct Content: Decodable {
+    var message: String?
+    var reason: String?
+    var healthData: [DaySteps]?
+
+    private enum CodingKeys: String, CodingKey {
+      case message, healthData
+      case reason = "error_message"
+    }
+  }
+}

@@ -59,11 +59,14 @@ public struct MCPServer: Machine {
   }
 
   /// A token as it is at hand.
-  public enum Bearer: Sendable, Hashable, Codable {
+  public enum Bearer: Sendable, Hashable, Codable, CustomStringConvertible {
     /// Kept, or hashed where the request was read.
     case hash(TokenHash)
     /// As the assistant gave it among the arguments; a secret.
     case text(String)
+
+    /// Without the secret.
+    public var description: String { "a token" }
   }
 
   /// A request that waits for the relay.

@@ -22,6 +22,17 @@ public enum RelayAsk: Sendable, Hashable, Codable {
   case logout
 }
 
+extension RelayAsk: CustomStringConvertible {
+  /// Without the pair, and without what is asked.
+  public var description: String {
+    switch self {
+    case .login: "a login"
+    case .question(let question): "a question for \(question.kind.rawValue)"
+    case .logout: "a logout"
+    }
+  }
+}
+
 /// What becomes of a call; said exactly once, unless its asker has gone.
 public enum RelayOutcome: Sendable, Hashable, Codable {
   /// Paired.

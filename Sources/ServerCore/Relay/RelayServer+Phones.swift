@@ -4,7 +4,7 @@ import LinkWire
 extension RelayServer {
   /// A phone wants a socket.
   mutating func open(_ id: ConnectionID, _ arrival: Arrival, wall: Timestamp) {
-    if let refused = noRoom(for: arrival) {
+    if let refused = noRoom(for: arrival) ?? noName(for: arrival) {
       metrics.refused += 1
       effects.append(.refuse(id, refused))
       return
@@ -28,12 +28,27 @@ extension RelayServer {
     guard mode == .serving else {
       return .error(503, "draining", retryAfter: policy.busyRetry)
     }
-    guard !isBehind, sockets.count < policy.maxSockets,
-      phones.count < policy.maxPhones || resumable(arrival) != nil
-    else { return .error(503, "too busy", retryAfter: policy.busyRetry) }
+    guard !isBehind, sockets.count < policy.maxSockets else {
+      return .error(503, "too busy", retryAfter: policy.busyRetry)
+    }
     guard addresses[arrival.address, default: 0] < policy.socketsPerAddress else {
       return .error(429, "too many sockets", retryAfter: policy.busyRetry)
     }
+    return nil
+  }
+
+  /// At the bound of phones the one goes that nobody is paired with and that is away the longest:
+  /// who connects and leaves again and again shuts nobody out.
+  private mutating func noName(for arrival: Arrival) -> Answer? {
+    guard phones.count >= policy.maxPhones, resumable(arrival) == nil else { return nil }
+    let strangers = phones.values.filter { phone in
+      guard case .away = phone.presence else { return false }
+      return phone.tokens.isEmpty
+    }
+    guard let first = strangers.min(by: { ($0.seenAt, $0.id) < ($1.seenAt, $1.id) }) else {
+      return .error(503, "too busy", retryAfter: policy.busyRetry)
+    }
+    end(first.id, .lost)
     return nil
   }
 

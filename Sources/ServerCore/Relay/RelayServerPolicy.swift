@@ -47,7 +47,8 @@ public struct RelayServerPolicy: Sendable, Hashable {
   public var maxSockets = 10_000
   /// Sockets of phones of one address; the next is refused with 429.
   public var socketsPerAddress = 256
-  /// Phones that are known, present or not; the next is refused with 503.
+  /// Phones that are known, present or not; then one that is away and not paired with anybody makes
+  /// room, and where there is none the next is refused with 503.
   public var maxPhones = 20_000
   /// Tokens of one phone that live at once; one more ends the oldest.
   public var tokensPerPhone = 8

@@ -1,7 +1,7 @@
 /// The arguments of a tool, or of a plain endpoint's query or form, before they are understood.
 ///
 /// `null` and an empty text count as left out: assistants fill in what they need not give.
-public struct MCPArguments: Sendable, Hashable {
+public struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
   private var texts: [String: String] = [:]
   private var metrics: [[String: String]] = []
   /// The members whose value is of another type.
@@ -24,6 +24,9 @@ public struct MCPArguments: Sendable, Hashable {
 
   /// No arguments.
   public init() {}
+
+  /// Only their names: among the values are pairs and tokens.
+  public var description: String { "arguments \(texts.keys.sorted())" }
 
   /// The pairs of a query or of a form; the first of a name counts.
   public init(_ pairs: [(name: String, value: String)]) {

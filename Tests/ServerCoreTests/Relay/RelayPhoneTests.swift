@@ -231,4 +231,36 @@ struct RelayPhoneTests {
     #expect(known.open(2, device: 2) == [.refuse(ConnectionID(2), Stage.busy)])
     #expect(known.open(2, resume: "resume-1").first == .accept(ConnectionID(2)))
   }
+
+  @Test(arguments: [(3, false), (2, true)])
+  func `at the bound of phones an unpaired one that is away makes room`(
+    bound: Int, makesRoom: Bool
+  ) {
+    var relay = Relayed { $0.maxPhones = bound }
+    relay.phone(1)
+    relay.login(1)
+    _ = relay.settle(relay.gone(1))
+    relay.phone(2)
+    _ = relay.settle(relay.gone(2))
+    let effects = relay.open(3, device: 3)
+    #expect(effects.unstored.first == .accept(ConnectionID(3)))
+    #expect(effects.changes == (makesRoom ? [.endPhone(RelayStage.phone(2))] : []))
+  }
+
+  @Test func `a phone that comes back needs no room`() {
+    var relay = Relayed { $0.maxPhones = 1 }
+    relay.phone(1)
+    _ = relay.settle(relay.gone(1))
+    let effects = relay.open(2, resume: "resume-1")
+    #expect(effects.unstored.first == .accept(ConnectionID(2)))
+    #expect(!effects.changes.contains(.endPhone(RelayStage.phone(1))))
+  }
+
+  @Test func `a phone that somebody is paired with makes room for nobody`() {
+    var relay = Relayed { $0.maxPhones = 1 }
+    relay.phone(1)
+    relay.login(1)
+    _ = relay.settle(relay.gone(1))
+    #expect(relay.open(2, device: 2) == [.refuse(ConnectionID(2), Stage.busy)])
+  }
 }

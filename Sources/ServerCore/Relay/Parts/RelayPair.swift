@@ -23,29 +23,29 @@ public struct RelayPair: Sendable, Hashable, Codable, CustomStringConvertible {
   /// Without the secret.
   public var description: String { "a pair" }
 
-  /// Whether a person gave this pair: letter case, spaces and hyphens do not count.
-  ///
-  /// Takes the same time wherever they differ, so that nobody can guess one letter after the other.
-  func matches(_ given: Digest) -> Bool {
-    let own = Digest(word: word, code: code)
-    var difference: UInt8 = 0
-    for index in 0..<Digest.length { difference |= own.bytes[index] ^ given.bytes[index] }
-    return difference == 0
-  }
+  /// What pairs are compared by: letter case, spaces and hyphens do not count.
+  var digest: Digest { Digest(word: word, code: code) }
 
   /// A word and a code in a form of one length.
-  struct Digest {
-    static let wordLength = 8
-    static let codeLength = 6
-    /// One byte more each, which is 1 when something did not fit.
-    static let length = wordLength + codeLength + 2
+  struct Digest: Sendable {
+    /// Each with a byte more, which is 1 when something did not fit.
+    private static let (wordLength, codeLength) = (8, 6)
 
-    fileprivate var bytes: [UInt8]
+    private let bytes: SIMD16<UInt8>
 
     init(word: String, code: String) {
-      bytes = []
-      bytes += Self.field(word, length: Self.wordLength)
-      bytes += Self.field(code, length: Self.codeLength)
+      let fields =
+        Self.field(word, length: Self.wordLength) + Self.field(code, length: Self.codeLength)
+      bytes = SIMD16(fields)
+    }
+
+    /// Whether both are of one pair.
+    ///
+    /// Takes the same time wherever they differ, so that nobody can guess one letter after the
+    /// other.
+    func isSame(as other: Digest) -> Bool {
+      let difference = bytes ^ other.bytes
+      return (0..<16).reduce(0) { $0 | difference[$1] } == 0
     }
 
     private static func field(_ text: String, length: Int) -> [UInt8] {

@@ -6,6 +6,8 @@ struct RelayPairs: Sendable {
   private struct Shown {
     var phone: PhoneID
     var pair: RelayPair
+    /// Made once: every login and every pair that is shown is compared with it.
+    var digest: RelayPair.Digest
     var until: Instant
   }
 
@@ -18,9 +20,10 @@ struct RelayPairs: Sendable {
 
   /// Shows a pair in place of the phone's former one; false when another phone shows the same.
   mutating func show(_ pair: RelayPair, of phone: PhoneID, until: Instant) -> Bool {
-    guard owner(word: pair.word, code: pair.code) == nil else { return false }
+    let digest = pair.digest
+    guard owner(of: digest) == nil else { return false }
     remove(phone)
-    shown.append(Shown(phone: phone, pair: pair, until: until))
+    shown.append(Shown(phone: phone, pair: pair, digest: digest, until: until))
     return true
   }
 
@@ -30,9 +33,12 @@ struct RelayPairs: Sendable {
 
   /// Whose pair that is. Compares with every pair, wholly: time tells nothing of any.
   func owner(word: String, code: String) -> PhoneID? {
-    let given = RelayPair.Digest(word: word, code: code)
+    owner(of: RelayPair.Digest(word: word, code: code))
+  }
+
+  private func owner(of given: RelayPair.Digest) -> PhoneID? {
     var found: PhoneID?
-    for entry in shown where entry.pair.matches(given) { found = entry.phone }
+    for entry in shown where entry.digest.isSame(as: given) { found = entry.phone }
     return found
   }
 }

@@ -83,7 +83,8 @@ import Testing
         {"seconds":12.35,"event":"told","who":"phone","text":"says \"hi\""}
         {"seconds":35.0,"event":"told","who":"assistant","text":"asks"}
         {"seconds":40.001,"event":"ledger","clean":false,"sent":620,"shown":619,"lost":1,\#
-        "duplicated":0,"outOfOrder":0,"altered":0,"unknown":0,"questions":{"asked":3,"answeredOnce":2,"unanswered":1,"wrong":0},\#
+        "duplicated":0,"outOfOrder":0,"altered":0,"unknown":0,\#
+        "questions":{"asked":3,"answeredOnce":2,"unanswered":1,"wrong":0},\#
         "troubles":[\#
         {"trouble":"halfOpen","noticedAfter":2.994,"noticedAtMost":5.0,"wholeAfter":0.009,\#
         "wholeAtMost":4.8,"held":true},\#

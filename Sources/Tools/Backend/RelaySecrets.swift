@@ -44,8 +44,8 @@ enum RelaySecrets {
 
 /// The kernel's generator (getrandom), fit for secrets.
 ///
-/// It takes up a byte: the thread sanitizer of Swift 6.3 cannot watch what is passed along and takes
-/// up none, as the system's generator does, and ends the process.
+/// It takes up a byte: the thread sanitizer of Swift 6.3 cannot watch what is passed along and
+/// takes up none, as the system's generator does, and ends the process.
 private struct KernelRandom: RandomNumberGenerator {
   private let place: UInt8 = 0
 

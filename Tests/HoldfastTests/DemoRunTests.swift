@@ -5,7 +5,7 @@ import Testing
 
 @testable import HoldfastDemo
 
-/// The whole product on real sockets: backend, network, phone.
+/// The whole product on real sockets: backend, network, phone, assistant.
 @Suite(.timeLimit(.minutes(2))) struct DemoRunTests {
   @Test func `ends with a clean ledger and leaves nothing behind`() async throws {
     try await CommandProcess.scratch { directory in
@@ -38,10 +38,11 @@ import Testing
     }
   }
 
-  @Test func `ends cleanly and at once when interrupted`() async throws {
+  @Test(arguments: ["phone      connected", "assistant  asks the same again"])
+  func `ends cleanly and at once when interrupted`(after moment: String) async throws {
     try await CommandProcess.scratch { directory in
       let demo = try CommandProcess.start(["demo"], environment: ["TMPDIR": directory])
-      for await line in demo.lines where line.contains("phone    connected") {
+      for await line in demo.lines where line.contains(moment) {
         demo.signal(SIGINT)
       }
       var errors: [String] = []

@@ -25,11 +25,10 @@ extension Stage {
     }
     say(.phone, "shows the word \(pair.word) and the code \(pair.code), for its person to read out")
     let start = Scene.Moment.now
-    if let reason = await assistant.open() { throw .setup("no MCP session: \(reason)") }
-    if let reason = await assistant.signIn(word: pair.word, code: pair.code) {
-      guard !Task.isCancelled else { throw .interrupted }
-      throw .setup("the assistant could not sign in: \(reason)")
-    }
+    var refusal = await assistant.open()
+    if refusal == nil { refusal = await assistant.signIn(word: pair.word, code: pair.code) }
+    guard !Task.isCancelled else { throw .interrupted }
+    if let refusal { throw .setup("the assistant could not sign in (\(refusal))") }
     say(.assistant, "has signed in with them over MCP, in \((.now - start).told)")
   }
 
@@ -53,7 +52,7 @@ extension Stage {
     try await pause(.seconds(0.5))
     let start = Scene.Moment.now
     try await set(.reset)
-    say(.network, "resets every connection, and the answer is gone with it")
+    say(.network, "resets every connection, old and new; the question is still open")
     let noticed = try await noticeByRelay(since: start)
     try await pause(.seconds(0.6))
     try await set(.pass)
@@ -65,7 +64,7 @@ extension Stage {
     switch answer {
     case .told:
       note(.openQuestion, noticed: noticed, whole: max(at - end, .zero))
-      say(.phone, "is back, still paired; it is asked again by the server, and answers")
+      say(.phone, "is connected again without a new code, and answers")
     case .refused: note(.openQuestion, noticed: noticed, whole: nil)
     }
     tell(answer, after: at - end)
@@ -82,7 +81,8 @@ extension Stage {
       say(.phone, "has not noticed after \(Self.patience.seconds(0)) s")
       return nil
     }
-    say(.phone, "notices after \((word.at - start).told), and tries again in 2 s")
+    let wait = DemoPolicy.relayWait.seconds(0)
+    say(.phone, "notices after \((word.at - start).told), and tries again \(wait) s later")
     return word.at - start
   }
 

@@ -24,6 +24,10 @@ enum DemoPolicy {
   /// reading a database, fetching what was missed.
   static let work = Duration.seconds(2)
 
+  /// How long the relay waits before its first retry; its policy is played as it is.
+  static let relayWait =
+    LinkPolicy.healthRelayService.retry.reconnect.bounds(before: 0)?.upperBound ?? .zero
+
   /// What the phone is launched with.
   static var arguments: [String] {
     settings.flatMap { ["--set", "\($0.key)=\($0.value)"] }
@@ -69,9 +73,7 @@ extension Trouble {
     case .kill:
       return .init(noticed: nil, whole: policy.establish.timeout + work)
     case .openQuestion:
-      // The relay has its own policy, as it is; the path is back before its first retry.
-      let wait = LinkPolicy.healthRelayService.retry.reconnect.bounds(before: 0)?.upperBound
-      return .init(noticed: work, whole: (wait ?? .zero) + work)
+      return .init(noticed: work, whole: DemoPolicy.relayWait + work)
     }
   }
 

@@ -88,7 +88,9 @@ import Testing
     run.process.signal(SIGUSR2)
     run.process.signal(SIGHUP)
     // The second signal may overtake the first one; then it is refused, and sent again.
-    while case let line = await run.line(with: #""event":"#), !line.contains(#""starting""#) {
+    while case let line = await run.line(with: #""event":"#), !line.isEmpty,
+      !line.contains(#""starting""#)
+    {
       if line.contains("in-background") { run.process.signal(SIGHUP) }
     }
     _ = await run.line(with: #""status":"running""#)

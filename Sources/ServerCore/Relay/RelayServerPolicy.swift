@@ -56,7 +56,8 @@ public struct RelayServerPolicy: Sendable, Hashable {
   public var callsPerPhone = 16
   /// Open questions in all, and logins and logouts that wait for the store; the next is refused.
   public var maxCalls = 4_096
-  /// Changes that wait for the store; at so many, calls, pulls and upgrades are refused.
+  /// Changes that wait for the store; while there are so many, calls, pulls and upgrades are
+  /// refused.
   public var maxWrites = 4_096
   /// Answers of one phone that are remembered, so that a repeated one is known again.
   public var maxSettled = 32

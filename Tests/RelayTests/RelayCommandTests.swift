@@ -77,23 +77,26 @@ import Testing
     #expect(await unreachable.rest().status == 6)
   }
 
-  @Test func `signals stand for background and foreground, and SIGHUP connects again`()
-    async throws
-  {
+  @Test func `a signal stands for the background, where nothing is started`() async throws {
     let peer = try await RelayPeer(.say(.code()))
     let run = try RelayRun(peer, "--json", "--profile", "foreground")
     _ = await run.line(with: #""status":"running""#)
     run.process.signal(SIGUSR1)
     #expect(await run.line(with: #""status":"idle""#).contains(#""reason":"background""#))
-    run.process.signal(SIGUSR2)
     run.process.signal(SIGHUP)
-    // The second signal may overtake the first one; then it is refused, and sent again.
-    while case let line = await run.line(with: #""event":"#), !line.isEmpty,
-      !line.contains(#""starting""#)
-    {
-      if line.contains("in-background") { run.process.signal(SIGHUP) }
-    }
-    _ = await run.line(with: #""status":"running""#)
+    #expect(await run.line(with: #""kind":"in-background""#) != "")
+    run.process.signal(SIGTERM)
+    #expect(await run.rest().status == 0)
+    await peer.stop()
+  }
+
+  @Test func `told to stay, it waits after an error for the signal to connect`() async throws {
+    let peer = try await RelayPeer(.refuse(status: 403))
+    let run = try RelayRun(peer, "--json", "--stay")
+    _ = await run.line(with: #""status":"error""#)
+    peer.meet(.say(.code()))
+    run.process.signal(SIGHUP)
+    #expect(await run.line(with: #""status":"running""#) != "")
     run.process.signal(SIGTERM)
     #expect(await run.rest().status == 0)
     await peer.stop()

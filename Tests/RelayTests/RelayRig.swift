@@ -21,8 +21,7 @@ struct RelayRig {
 
   /// As quick as the policy allows, so that a test takes no minute.
   static let quick = [
-    ("retry.first", "100ms,100ms"), ("retry.reconnect", "100ms,100ms"),
-    ("establish.openTimeout", "500ms"), ("establish.timeout", "500ms"), ("retry.spread", "1ms"),
+    ("retry.first", "100ms,100ms"), ("retry.reconnect", "100ms,100ms"), ("retry.spread", "1ms"),
   ]
 
   init(

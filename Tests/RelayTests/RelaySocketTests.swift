@@ -76,7 +76,8 @@ import Testing
 
   @Test func `an open socket without a code is no connection`() async throws {
     let peer = try await RelayPeer(.silence)
-    let rig = try await RelayRig(peer.url)
+    let rig = try await RelayRig(
+      peer.url, [("establish.openTimeout", "500ms"), ("establish.timeout", "500ms")])
     rig.relay.start()
     #expect(try await rig.state(.error).reason == .exhausted(.timeout(.establish)))
     #expect(rig.updates.takeAll().contains { if case .pair = $0 { true } else { false } } == false)

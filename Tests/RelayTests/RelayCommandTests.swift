@@ -68,6 +68,22 @@ import Testing
     await peer.stop()
   }
 
+  @Test func `where no health data is kept it says so, since every answer would be empty`()
+    async throws
+  {
+    let peer = try await RelayPeer(.say(.code()))
+    let run = try RelayRun(peer, "--json")
+    var told: [String] = []
+    for await line in run.process.diagnostics {
+      told.append(line)
+      break
+    }
+    #expect(told.first?.hasPrefix("holdfast relay: no health data is kept in ") == true)
+    run.process.signal(SIGTERM)
+    _ = await run.rest()
+    await peer.stop()
+  }
+
   @Test func `an error ends it with a status of its own`() async throws {
     let peer = try await RelayPeer(.refuse(status: 403))
     let forbidden = try RelayRun(peer, "--json")

@@ -193,6 +193,19 @@ import Testing
     }
   }
 
+  @Test func `a directory that cannot be made is refused for its own cause`() async throws {
+    // Nobody makes a directory in sysfs: not permitted, or a file system that is read-only.
+    do throws(StoreFailure) {
+      let store = try await SQLiteHealthStore.open(in: "/sys/holdfast/phone")
+      await store.close()
+      Issue.record("made")
+    } catch {
+      guard case .denied(let detail) = error else { throw error }
+      #expect(detail.hasPrefix("Cannot create /sys/holdfast: "))
+      #expect(!detail.contains("No such file"))
+    }
+  }
+
   @Test func `a new epoch keeps the messages and forgets the positions`() async throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()

@@ -85,9 +85,10 @@ struct StoreFile {
     for part in directory.split(separator: "/") {
       prefix += "/\(part)"
       guard unsafe mkdir(prefix, 0o700) != 0, errno != EEXIST else { continue }
+      let cause = errno
       // A directory on the way may forbid writing yet exist; only the last answer counts.
       guard unsafe access(prefix, F_OK) != 0 else { continue }
-      throw Self.failure(of: "create", prefix, code: errno)
+      throw Self.failure(of: "create", prefix, code: cause)
     }
   }
 

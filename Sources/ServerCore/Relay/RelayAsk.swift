@@ -133,7 +133,8 @@ extension RelayRefusal: CustomStringConvertible {
     case .answerTooLarge(let limit):
       "The answer is longer than \(limit) bytes. Ask for a shorter time, or group it."
     case .storeFailed(let wait):
-      "The backend cannot store what it must keep. Try again in \(Self.text(wait))."
+      "The backend cannot store what it must keep. Try again in \(Self.text(wait)); "
+        + "to log in, with the word and code that the phone shows then."
     case .stopping(let wait):
       "The backend is about to restart. Try again in \(Self.text(wait))."
     }

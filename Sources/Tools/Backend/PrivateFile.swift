@@ -101,7 +101,9 @@ struct PrivateFile {
     for part in directory.split(separator: "/") {
       prefix += "/\(part)"
       guard unsafe mkdir(prefix, 0o700) != 0, errno != EEXIST else { continue }
+      let cause = errno
       guard unsafe access(prefix, F_OK) != 0 else { continue }
+      errno = cause
       throw failure("create the directory of")
     }
   }

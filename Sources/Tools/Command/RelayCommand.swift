@@ -12,7 +12,8 @@ enum RelayCommand {
     "server", .text("URL"), "the backend, as https://HOST[:PORT], or http:// to this device")
   private static let profile = Parameter.option(
     "profile", .relayProfile, default: .service,
-    "service stays in background and ends after 15 idle minutes; foreground ends in background")
+    "service stays in background and ends after 15 idle minutes; foreground disconnects in "
+      + "background and waits for SIGHUP in front")
   private static let zone = Parameter.optional(
     "time-zone", .timeZone, usual: "this device's", "where days begin, such as Europe/Berlin")
   private static let values = Parameter.flag(
@@ -79,6 +80,11 @@ enum RelayCommand {
       call[Shared.json]
       ? RelayObjects(console: call.console, shown: shown)
       : RelayLines(console: call.console, shown: shown)
+    if let kept = try? await store.summary(), kept.isEmpty {
+      call.console.diagnostic(
+        "holdfast relay: no health data is kept in \(directory), so every answer is empty; "
+          + "fill it with holdfast health import, or check --data")
+    }
     let failure: CommandFailure?
     do throws(CommandFailure) {
       let environment = RelayEnvironment(

@@ -14,7 +14,7 @@ enum RelayPull {
   static let pull = Parameter.flag(
     "pull",
     "answer what waits at the backend and end, within 25 s: what a push starts; the pairing is "
-      + "that of the relay which ran with --wake in this data directory")
+      + "that of the relay which ran with --wake in this data directory; give its --time-zone too")
 
   /// Visits once; answers with what kept it from leaving nothing behind.
   static func run(

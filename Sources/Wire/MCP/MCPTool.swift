@@ -34,6 +34,9 @@ public enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
 
   var input: MCPSchema {
     let start = MCPSchema.text("ISO 8601; without a zone it is the phone's local time")
+    let end = MCPSchema.text(
+      "As start_time, not included; a date alone is its first moment, so ask for one day by the next"
+    )
     let token = MCPSchema.text(
       "What direct_login gave; needed only where no session or header carries it")
     switch self {
@@ -45,7 +48,7 @@ public enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
     case .getHealthMetrics:
       return .object([
         .required("value_type", .word(Self.valueTypes, "The kind of data")),
-        .required("start_time", start), .required("end_time", start),
+        .required("start_time", start), .required("end_time", end),
         .optional("group_by", .word(Self.groupings, "Needs statistic")),
         .optional("statistic", .word(Self.statistics, "Used with group_by")),
         .optional("access_token", token),
@@ -57,7 +60,7 @@ public enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
         .optional("statistic", .word(Self.statistics, "")),
       ])
       return .object([
-        .required("start_time", start), .required("end_time", start),
+        .required("start_time", start), .required("end_time", end),
         .optional("metrics", .list(of: metric)), .optional("access_token", token),
       ])
     case .logout: return .object([.optional("access_token", token)])

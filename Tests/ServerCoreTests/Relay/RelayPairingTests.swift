@@ -63,7 +63,11 @@ struct RelayPairingTests {
     let (id, _) = relay.ask(.login(word: "anchor", code: "000001"))
     let minted = relay.take(.minted(.access(id, RelayStage.secret("token"))))
     let effects = relay.settle(minted, failure: .full(detail: "disk"))
-    #expect(effects == [.answer(id, .refused(.storeFailed(retryAfter: .seconds(2))))])
+    let refusal = RelayRefusal.storeFailed(retryAfter: .seconds(2))
+    #expect(effects == [.answer(id, .refused(refusal))])
+    // The pair is used up: to give it again would count as a wrong one.
+    #expect(
+      refusal.description.hasSuffix("to log in, with the word and code that the phone shows then."))
     #expect(relay.question(bearer: "token").1.last == .answer(AskID(2), .refused(.notSignedIn)))
   }
 

@@ -80,6 +80,12 @@ import Testing
         + #""params":{"progressToken":4,"progress":5,"total":45,"message":"w"}}"# + "\r\n\r\n")
   }
 
+  @Test func `assistants are told that the end of a span is not part of it`() {
+    let tools = MCPTool.plainList().text
+    let said = #""end_time":{"type":"string","description":"As start_time, not included;"#
+    #expect(tools.ranges(of: said).count == 2)
+  }
+
   @Test func `the tools and their schemas are JSON, and say what they want`() throws {
     for text in [
       MCPResult.tools.response(to: .number(1), in: .july2026), MCPTool.plainList(),

@@ -35,7 +35,7 @@ extension Answer {
     // RFC 9110 section 15.5.22: a 426 names what it wants.
     if status == 426 { fields += [("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")] }
     if let allow { fields.append(("Allow", allow)) }
-    if let retryAfter { fields.append(("Retry-After", String(Self.wholeSeconds(retryAfter)))) }
+    if let retryAfter { fields.append(("Retry-After", String(retryAfter.retrySeconds))) }
     return fields
   }
 
@@ -45,10 +45,13 @@ extension Answer {
     case .error, .message, .messages, .page, .health, .streamHealth: "application/json"
     }
   }
+}
 
-  /// At least one: a client told to wait no time would come back at once.
-  private static func wholeSeconds(_ duration: Duration) -> Int64 {
-    let (seconds, rest) = duration.components
+extension Duration {
+  /// As `Retry-After` says it (RFC 9110 section 10.2.3): whole seconds, rounded up, and at least
+  /// one, since a client told to wait no time would come back at once.
+  package var retrySeconds: Int64 {
+    let (seconds, rest) = components
     return max(1, rest > 0 ? seconds + 1 : seconds)
   }
 }

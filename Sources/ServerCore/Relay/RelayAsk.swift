@@ -154,8 +154,7 @@ extension RelayRefusal: CustomStringConvertible {
 
   /// Whole seconds, or minutes from two on.
   private static func text(_ time: Duration) -> String {
-    let (seconds, rest) = time.components
-    let whole = max(1, rest > 0 ? seconds + 1 : seconds)
+    let whole = time.retrySeconds
     return whole < 120 ? "\(whole) s" : "\(whole / 60) min"
   }
 }

@@ -126,3 +126,18 @@ public enum PullRefusal: Error, Sendable, Hashable, Codable {
   /// The backend goes away, or holds as much as it can.
   case busy(retryAfter: Duration)
 }
+
+extension PullRefusal {
+  /// The HTTP status code (RFC 9110 section 15).
+  package var status: Int {
+    switch self {
+    case .notSignedIn: 401
+    case .unknownQuestion: 404
+    case .leaseExpired: 409
+    case .notWanted: 410
+    case .malformed: 400
+    case .tooLarge: 413
+    case .storeFailed, .busy: 503
+    }
+  }
+}

@@ -108,17 +108,3 @@ extension RelayWorld {
     givePull(index, .prepared(step, parts: 1))
   }
 }
-
-extension PullRefusal {
-  fileprivate var status: Int {
-    switch self {
-    case .notSignedIn: 401
-    case .unknownQuestion: 404
-    case .leaseExpired: 409
-    case .notWanted: 410
-    case .malformed: 400
-    case .tooLarge: 413
-    case .storeFailed, .busy: 503
-    }
-  }
-}

@@ -53,10 +53,7 @@ extension MCPReply {
     var fields = [("Cache-Control", "no-store")] + Self.headers(of: session)
     if !body.isEmpty { fields.append(("Content-Type", "application/json")) }
     if let allow { fields.append(("Allow", allow)) }
-    if let retryAfter {
-      let (seconds, rest) = retryAfter.components
-      fields.append(("Retry-After", String(max(1, rest > 0 ? seconds + 1 : seconds))))
-    }
+    if let retryAfter { fields.append(("Retry-After", String(retryAfter.retrySeconds))) }
     return fields
   }
 

@@ -73,8 +73,7 @@ extension RelayReply {
       // RFC 9110 section 11.6.1: a 401 names its scheme.
       if refusal.status == 401 { headers.append(("WWW-Authenticate", "Bearer")) }
       if let wait = refusal.retryAfter {
-        let (seconds, rest) = wait.components
-        headers.append(("Retry-After", String(max(1, rest > 0 ? seconds + 1 : seconds))))
+        headers.append(("Retry-After", String(wait.retrySeconds)))
       }
       let body = Self.error(refusal.word, refusal.text)
       return (refusal.status, headers, body)
@@ -110,19 +109,6 @@ extension JSONWriter {
 }
 
 extension PullRefusal {
-  /// The HTTP status code (RFC 9110 section 15).
-  fileprivate var status: Int {
-    switch self {
-    case .notSignedIn: 401
-    case .unknownQuestion: 404
-    case .leaseExpired: 409
-    case .notWanted: 410
-    case .malformed: 400
-    case .tooLarge: 413
-    case .storeFailed, .busy: 503
-    }
-  }
-
   fileprivate var retryAfter: Duration? {
     switch self {
     case .storeFailed(let wait), .busy(let wait): wait

@@ -55,7 +55,6 @@ final class ShownAnswers: Sendable {
 struct RelayObjects: RelayView {
   private let events: StreamEvents
   private let shown: ShownAnswers
-  private let clock = BootClock()
 
   init(console: Console, shown: ShownAnswers) {
     events = StreamEvents(console: console)
@@ -98,16 +97,7 @@ struct RelayObjects: RelayView {
   private func write(_ status: RelayStatus, to writer: inout JSONWriter) {
     writer.key("status")
     writer.string(status.state.rawValue)
-    writer.key("attempt")
-    writer.int(status.attempt)
-    writer.key("of")
-    if let of = status.of { writer.int(of) } else { writer.null() }
-    writer.key("retryIn")
-    if let retryAt = status.retryAt {
-      writer.double(StreamEvents.seconds(until: retryAt, from: clock.now))
-    } else {
-      writer.null()
-    }
+    events.writeTries(status.attempt, of: status.of, retryAt: status.retryAt, to: &writer)
     writer.key("reason")
     writer.string(status.reason.map(StreamReason.word))
   }

@@ -82,20 +82,25 @@ struct StreamEvents {
   private func write(_ status: StreamStatus, to writer: inout JSONWriter) {
     writer.key("status")
     writer.string(status.state.rawValue)
-    writer.key("attempt")
-    writer.int(status.attempt)
-    writer.key("of")
-    if let of = status.of { writer.int(of) } else { writer.null() }
-    writer.key("retryIn")
-    if let retryAt = status.retryAt {
-      writer.double(Self.seconds(until: retryAt, from: clock.now))
-    } else {
-      writer.null()
-    }
+    writeTries(status.attempt, of: status.of, retryAt: status.retryAt, to: &writer)
     writer.key("mode")
     writer.string(status.mode.rawValue)
     writer.key("reason")
     writer.string(status.reason.map(StreamReason.word))
+  }
+
+  /// Which try it is, of how many, and in how many seconds the next one comes.
+  func writeTries(_ attempt: Int, of: Int?, retryAt: Instant?, to writer: inout JSONWriter) {
+    writer.key("attempt")
+    writer.int(attempt)
+    writer.key("of")
+    if let of { writer.int(of) } else { writer.null() }
+    writer.key("retryIn")
+    if let retryAt {
+      writer.double(Self.seconds(until: retryAt, from: clock.now))
+    } else {
+      writer.null()
+    }
   }
 
   private static func write(edited message: Message, to writer: inout JSONWriter) {

@@ -79,6 +79,7 @@ import Testing
       break
     }
     #expect(told.first?.hasPrefix("holdfast relay: no health data is kept in ") == true)
+    _ = await run.line(with: #""event":"pair""#)
     run.process.signal(SIGTERM)
     _ = await run.rest()
     await peer.stop()

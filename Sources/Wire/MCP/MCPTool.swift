@@ -35,7 +35,7 @@ public enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
   var input: MCPSchema {
     let start = MCPSchema.text("ISO 8601; without a zone it is the phone's local time")
     let end = MCPSchema.text(
-      "As start_time, not included; a date alone is its first moment, so ask for one day by the next"
+      "As start_time, not included; a date alone is its first moment: ask for one day by the next"
     )
     let token = MCPSchema.text(
       "What direct_login gave; needed only where no session or header carries it")

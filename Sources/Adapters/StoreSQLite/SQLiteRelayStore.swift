@@ -5,7 +5,7 @@ public import LinkWire
 /// at the price of pairing anew, and a backup of messages holds none of it.
 ///
 /// A change that returned survives a power cut. What is deleted is overwritten in the file, and the
-/// write-ahead log is emptied when the store is opened and closed.
+/// write-ahead log is emptied with it, and when the store is opened and closed.
 public actor SQLiteRelayStore: RelayStore {
   private let executor = QueueExecutor(label: "holdfast.relay")
   private var tables: RelayTables?
@@ -53,6 +53,8 @@ public actor SQLiteRelayStore: RelayStore {
     try tables.database.transaction(write: true) { () throws(StoreFailure) in
       for change in changes { try tables.apply(change) }
     }
+    guard changes.contains(where: \.forgets) else { return }
+    try tables.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 
   public func close() {
@@ -64,5 +66,15 @@ public actor SQLiteRelayStore: RelayStore {
   private func connection() throws(StoreFailure) -> RelayTables {
     guard let tables else { throw .other(detail: "The relay's store is closed.") }
     return tables
+  }
+}
+
+extension RelayChange {
+  /// Whether it takes something away that must not be found in a file.
+  fileprivate var forgets: Bool {
+    switch self {
+    case .endPhone, .endAccess, .endQuestion: true
+    case .phone, .access, .question: false
+    }
   }
 }

@@ -187,9 +187,9 @@ struct ExportParser: Sendable {
     switch bytes[index + 1] {
     case UInt8(ascii: "!"), UInt8(ascii: "?"): return index + 2
     case _:
-      // No element can stand here: the definition has no end.
+      // No element can stand here: the definition has no end. To stay is to ask for more bytes.
       place = .content
-      return index
+      return content(bytes, at: index)
     }
   }
 

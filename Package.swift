@@ -164,6 +164,10 @@ let checks: [Target] = [
   tests(
     "ExportFilesTests",
     uses: ["LinkCore", "LinkWire", "ExportFiles", "HoldfastTestKit"]),
+  // Apart from HoldfastTests: an import works on all processors, and no clock waits there.
+  tests(
+    "HealthImportTests",
+    uses: ["LinkCore", "LinkWire", "LinkRuntime", "Holdfast", "HoldfastTestKit"]),
   tests(
     "SystemTests",
     uses: [

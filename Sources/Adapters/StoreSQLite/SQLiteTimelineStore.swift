@@ -4,10 +4,9 @@ public import LinkWire
 /// The phone's timelines in one SQLite file, `timeline.sqlite`.
 ///
 /// Every commit is one transaction, so cursor and messages never disagree. A commit survives the
-/// end
-/// of the process; one that carries outbox entries also survives a power cut, since the user's own
-/// words exist nowhere else, while messages are fetched again from the cursor that was lost with
-/// them. The file is for its owner only (0600), the directory too when it is made here (0700).
+/// end of the process; one that carries outbox entries also survives a power cut, since the user's
+/// own words exist nowhere else, while messages are fetched again from the cursor that was lost
+/// with them. The file is for its owner only (0600), the directory too when it is made here (0700).
 public actor SQLiteTimelineStore: TimelineStore {
   private let executor = QueueExecutor(label: "holdfast.timeline")
   private var database: Database?

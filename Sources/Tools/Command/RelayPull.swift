@@ -13,8 +13,9 @@ enum RelayPull {
       + "that --pull needs in the data directory, until the relay is told to end")
   static let pull = Parameter.flag(
     "pull",
-    "answer what waits at the backend and end, within 25 s: what a push starts; the pairing is "
-      + "that of the relay which ran with --wake in this data directory; give its --time-zone too")
+    "answer what waits at the backend and end, within 25 s: what a push starts; tells how many "
+      + "were answered, with --show-values too; the pairing is that of the relay which ran with "
+      + "--wake in this data directory; give its --time-zone too")
 
   /// Visits once; answers with what kept it from leaving nothing behind.
   static func run(

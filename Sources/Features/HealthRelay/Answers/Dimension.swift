@@ -38,7 +38,7 @@ enum Dimension: Sendable, Hashable, CaseIterable {
     case .temperature:
       switch unit {
       case "degC": return Scale()
-      case "degF": return Scale(factor: 5.0 / 9, offset: -160.0 / 9)
+      case "degF": return Scale(factor: 5.0 / 9, offset: -32)
       case "K": return Scale(offset: -273.15)
       case _: return nil
       }
@@ -52,7 +52,7 @@ enum Dimension: Sendable, Hashable, CaseIterable {
   }
 
   /// By definition of the units (NIST Special Publication 811, appendix B).
-  private var factors: [(unit: String, factor: Double)] {
+  var factors: [(unit: String, factor: Double)] {
     switch self {
     case .count: [("count", 1)]
     case .beats, .breaths: [("count/min", 1), ("count/s", 60), ("Hz", 60)]
@@ -84,7 +84,25 @@ enum Dimension: Sendable, Hashable, CaseIterable {
 /// A conversion from one unit to another.
 struct Scale: Sendable, Hashable {
   var factor = 1.0
+  /// Added first, in the unit that is converted from.
   var offset = 0.0
 
-  func callAsFunction(_ value: Double) -> Double { value * factor + offset }
+  /// The number in the other unit, rounded to the 15 decimal digits that every `Double` holds: so a
+  /// round figure stays one, though 0.57 * 100 is 56.99999999999999.
+  func callAsFunction(_ value: Double) -> Double {
+    guard self != Scale() else { return value }
+    let result = (value + offset) * factor
+    // Of a difference only those digits are known that the larger number had.
+    return result.rounded(toDigitsOf: max(abs(result), abs(offset)))
+  }
+}
+
+extension Double {
+  /// Rounded where the 15th decimal digit of another number stands.
+  fileprivate func rounded(toDigitsOf other: Double) -> Double {
+    var unit = 1.0
+    // Powers of ten up to this one are exact.
+    while other * unit < 1e14, unit < 1e22 { unit *= 10 }
+    return other * unit < 1e14 ? self : (self * unit).rounded() / unit
+  }
 }

@@ -77,6 +77,24 @@ import Testing
     #expect(sum.skipped == 2)
   }
 
+  @Test func `what is no number in the unit that is told is left out, and counted`() throws {
+    let shelf = Shelf([
+      quantity("DistanceWalkingRunning", 1e305, "km", "2026-01-05T09:00:00Z"),
+      quantity("DistanceWalkingRunning", 1e306, "km", "2026-01-05T10:00:00Z"),
+    ])
+    let raw = try shelf.reply(ask(.distance, Self.day.0, Self.day.1))
+    #expect(raw.points.map(\.value) == [.number(1e308)])
+    #expect(raw.skipped == 1)
+    let workouts = Shelf([
+      workout("Yoga", "2026-01-05T09:00:00Z", "2026-01-05T10:00:00Z", distance: .infinity)
+    ])
+    for statistic in [nil, HealthStatistic.sum] {
+      let reply = try workouts.reply(
+        ask(.workout, Self.day.0, Self.day.1, statistic.map { _ in .day }, statistic))
+      #expect(reply.points.isEmpty && reply.skipped == 1)
+    }
+  }
+
   @Test func `a unit of one type says nothing of the next type's`() throws {
     let shelf = Shelf([
       quantity("BodyMass", 80_000, "g", "2026-01-05T09:00:00Z"),

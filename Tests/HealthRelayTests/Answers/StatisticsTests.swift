@@ -254,4 +254,24 @@ import Testing
     let reply = try shelf.reply(query)
     #expect(reply.points.map(\.source) == [nil, "Pedometer", "Watch"])
   }
+
+  @Test(arguments: [HealthStatistic.sum, .average])
+  func `a sum that no number can hold is an error, one just below is told`(
+    statistic: HealthStatistic
+  ) throws {
+    func answer(_ second: Double) -> HealthObject {
+      let shelf = Shelf([
+        quantity("StepCount", 1e308, "count", "2026-01-05T09:00:00Z"),
+        quantity("StepCount", second, "count", "2026-01-05T10:00:00Z"),
+      ])
+      return shelf.answer(
+        .healthData(ask(.steps, "2026-01-05", "2026-01-06", .day, statistic)))
+    }
+    let sum = Double.greatestFiniteMagnitude
+    let points = try HealthReply.read(answer(sum - 1e308).bytes).points
+    #expect(points.map(\.value) == [.number(statistic == .sum ? sum : sum / 2)])
+    #expect(
+      answer(1e308)
+        == .failure("the samples add up to more than a number can hold; ask without group_by"))
+  }
 }

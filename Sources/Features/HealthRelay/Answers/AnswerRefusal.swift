@@ -7,6 +7,8 @@ enum AnswerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
   case outOfRange
   /// Not even the first moment's points fit an answer.
   case tooMuchAtOnce
+  /// A sum beyond 1.8e308: neither `null` nor the largest number would be the truth.
+  case sumTooLarge
   /// The store could not be read.
   case unreadable(reason: String)
 
@@ -17,6 +19,7 @@ enum AnswerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     case .startInFuture: "start_time is in the future"
     case .outOfRange: "start_time and end_time must be within the years 1900 to 2199"
     case .tooMuchAtOnce: "more at one time than an answer can hold; ask with group_by"
+    case .sumTooLarge: "the samples add up to more than a number can hold; ask without group_by"
     case .unreadable(let reason): "the phone's health data cannot be read: \(reason)"
     }
   }

@@ -12,6 +12,9 @@ struct Cell: Sendable, Hashable {
   /// The kinds of workout, in order.
   var activities: [String] = []
 
+  /// Whether its sums are numbers still: those of 1e308 and more are none.
+  var isFinite: Bool { sums - sums == .zero }
+
   /// Adds to the first number.
   mutating func add(_ value: Double) {
     sums.x += value

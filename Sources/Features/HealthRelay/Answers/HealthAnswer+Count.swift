@@ -13,10 +13,12 @@ extension HealthAnswer {
       guard let anchor = anchor(of: sample, kind.rule) else { return }
       add(source, anchor) { $0.add(sample.minutes) }
     case .workout:
-      guard case .workout(let workout) = sample.value else { return skipped += 1 }
+      guard case .workout(let workout) = sample.value, let numbers = workout.numbers else {
+        return skipped += 1
+      }
       guard let anchor = anchor(of: sample, kind.rule) else { return }
       add(source, anchor) { cell in
-        cell.sums += SIMD4(workout.distance ?? 0, workout.energy ?? 0, workout.steps ?? 0, 0)
+        cell.sums += numbers
         cell.counts += .one
         cell.add(activity: workout.answerType)
       }

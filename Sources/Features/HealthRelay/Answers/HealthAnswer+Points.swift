@@ -64,11 +64,10 @@ extension HealthAnswer {
       type = SleepStage(name: name)?.type ?? SleepStage.unknownType
       value = .number(sample.minutes)
     case .workout:
-      guard case .workout(let workout) = sample.value else { return nil }
-      value = .workout(
-        WorkoutTotals(
-          type: workout.answerType, distance: workout.distance ?? 0, energy: workout.energy ?? 0,
-          steps: workout.steps ?? 0, sessions: 1))
+      guard case .workout(let workout) = sample.value, let numbers = workout.numbers else {
+        return nil
+      }
+      value = .workout(WorkoutTotals(type: workout.answerType, numbers, sessions: 1))
     }
     return HealthPoint(
       type: type, value: value, unit: kind.rawUnit, start: written(sample.start),
@@ -78,6 +77,7 @@ extension HealthAnswer {
   /// The whole answer, once nothing more is wanted.
   func reply() throws(AnswerRefusal) -> HealthReply {
     if let refusal { throw refusal }
+    guard cells.all.allSatisfy(\.isFinite) else { throw .sumTooLarge }
     let points = query.groupBy == nil ? raw.all : statistics()
     var nextStart = nextStart
     var bytes = 0
@@ -120,8 +120,7 @@ extension HealthAnswer {
     case .workout:
       return .workout(
         WorkoutTotals(
-          type: cell.activities.joined(separator: ","), distance: values.x, energy: values.y,
-          steps: values.z, sessions: Int(cell.counts.x)))
+          type: cell.activities.joined(separator: ","), values, sessions: Int(cell.counts.x)))
     }
   }
 
@@ -138,6 +137,13 @@ extension HealthAnswer {
       let reading = zone.local(at: time)
       return zone.instant(of: reading) == time ? .local(reading) : zoned
     }
+  }
+}
+
+extension WorkoutTotals {
+  fileprivate init(type: String, _ numbers: SIMD4<Double>, sessions: Int) {
+    self.init(
+      type: type, distance: numbers.x, energy: numbers.y, steps: numbers.z, sessions: sessions)
   }
 }
 

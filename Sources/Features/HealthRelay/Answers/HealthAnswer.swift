@@ -81,15 +81,17 @@ struct HealthAnswer: Sendable {
     reading.shorten(to: cut.advanced(by: margin))
   }
 
-  /// The number of a sample in the unit that is told; `nil` if nothing is known of its unit.
+  /// The number of a sample in the unit that is told; `nil` if nothing is known of its unit, or if
+  /// it is none.
   mutating func number(_ sample: HealthSample, _ dimension: Dimension?) -> Double? {
     guard let dimension, case .quantity(let value) = sample.value, value.isFinite else {
       return nil
     }
-    if let scale, scale.unit == sample.unit { return scale.scale?(value) }
-    let found = dimension.scale(from: sample.unit)
-    scale = (sample.unit, found)
-    return found?(value)
+    if scale?.unit != sample.unit || scale == nil {
+      scale = (sample.unit, dimension.scale(from: sample.unit))
+    }
+    guard let number = scale?.scale?(value), number.isFinite else { return nil }
+    return number
   }
 
   /// The span of a moment.

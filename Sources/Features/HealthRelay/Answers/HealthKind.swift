@@ -179,6 +179,13 @@ enum SleepStage: String, Sendable, Hashable, CaseIterable {
 }
 
 extension WorkoutValue {
+  /// Distance, energy and steps, 0 for what is not known; `nil` if one of them is no number.
+  var numbers: SIMD4<Double>? {
+    let numbers = SIMD4(distance ?? 0, energy ?? 0, steps ?? 0, 0)
+    // Only what is not finite leaves something of itself.
+    return numbers - numbers == .zero ? numbers : nil
+  }
+
   /// The activity as answers name it: `HKWorkoutActivityTypeCrossTraining` is `CROSS_TRAINING`.
   var answerType: String {
     let prefix = "HKWorkoutActivityType"

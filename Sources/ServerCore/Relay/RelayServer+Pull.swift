@@ -65,6 +65,8 @@ extension RelayServer {
       alarms.set(.call(number), at: call.wake)
       leased.append(LeasedQuestion(id: call.id, question: call.question, lease: name))
     }
+    // A pull ends where nothing is left: what comes from now on it does not see.
+    if leased.isEmpty { phones[id]?.visitUntil = nil }
     respond(request, .leased(LeasedQuestions(questions: leased, expiresIn: policy.lease)))
   }
 
@@ -129,14 +131,14 @@ extension RelayServer {
     guard let latest = waiting.map(\.deadlineWall).max(),
       waiting.contains(where: { $0.isNew(since: phone.knockedAt) })
     else { return }
-    let ready = [phone.quietUntil, phone.knockedAt?.advanced(by: policy.pushGap)]
-    if let later = ready.compactMap(\.self).max(), later > now {
+    if let later = [phone.quietUntil, phone.visitUntil].compactMap(\.self).max(), later > now {
       return alarms.set(.knock(id), at: later)
     }
     if let wait = knocks.spend(id.description, at: now) {
       return alarms.set(.knock(id), at: now.advanced(by: wait))
     }
     phone.knockedAt = now
+    phone.visitUntil = now.advanced(by: policy.pushGap)
     phones[id] = phone
     metrics.pushed["sent", default: 0] += 1
     effects.append(.push(id, address, expiresAt: latest))
@@ -151,15 +153,15 @@ extension RelayServer {
       return
     case .failed:
       metrics.pushed["failed", default: 0] += 1
-      phone.knockedAt = nil
+      (phone.knockedAt, phone.visitUntil) = (nil, nil)
       phone.quietUntil = now.advanced(by: policy.pushGap)
     case .tooMany(let wait):
       metrics.pushed["too_many", default: 0] += 1
-      phone.knockedAt = nil
+      (phone.knockedAt, phone.visitUntil) = (nil, nil)
       phone.quietUntil = now.advanced(by: wait)
     case .gone:
       metrics.pushed["gone", default: 0] += 1
-      (phone.push, phone.knockedAt) = (nil, nil)
+      (phone.push, phone.knockedAt, phone.visitUntil) = (nil, nil, nil)
       store([phone.kept.map { .phone($0) }].compactMap(\.self))
     }
     phones[id] = phone

@@ -36,7 +36,8 @@ public struct RelayServerPolicy: Sendable, Hashable {
   public var lease = Duration.seconds(25)
   /// Questions that one pull takes at the most.
   public var maxLeased = 8
-  /// Between two pushes to one phone.
+  /// How long a phone that was woken is not woken again, unless it came and found nothing more to
+  /// do: a pull takes up to 25 s, and finds by itself what comes meanwhile.
   public var pushGap = Duration.seconds(20)
   /// Steady rate of pushes to one phone: one every this long; Apple wants but a few an hour.
   public var pushInterval = Duration.seconds(180)

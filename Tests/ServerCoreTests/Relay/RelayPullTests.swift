@@ -236,6 +236,41 @@ struct RelayPullTests {
     #expect(relay.tick(at: .second(41)).unstored == [])
   }
 
+  @Test func `a phone that has gone with nothing left is woken at once for the next question`() {
+    var relay = away()
+    #expect(relay.question(1).1.unstored.count == 1)
+    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    _ = relay.pull(result(1, "1", lease: 1))
+    // It may still be there: its next lease would find this.
+    relay.pass(.seconds(1))
+    #expect(relay.question(2).1.unstored == [])
+    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    _ = relay.pull(result(2, "2", lease: 2))
+    let (id, none) = relay.pull(.lease(LeaseOrder(max: 1)))
+    #expect(none.unstored == [.respond(id, .leased(leased()))])
+    relay.pass(.seconds(1))
+    let deadline = RelayStage.dawn.advanced(by: .seconds(47))
+    #expect(relay.question(3).1.unstored == [.push(phone, address, expiresAt: deadline)])
+    // Woken anew, it is given its time again.
+    relay.pass(.seconds(1))
+    #expect(relay.question(4).1.unstored == [])
+  }
+
+  @Test func `a phone that comes and goes at each push is woken at the rate of pushes`() {
+    var relay = away {
+      $0.pushBurst = 2
+      $0.pushInterval = .seconds(100)
+    }
+    for number in 1...2 {
+      #expect(relay.question(1).1.unstored.count == 1)
+      _ = relay.pull(.lease(LeaseOrder(max: 1)))
+      _ = relay.pull(result(number, "x", lease: number))
+      _ = relay.pull(.lease(LeaseOrder(max: 1)))
+      relay.pass(.seconds(1))
+    }
+    #expect(relay.question(1).1.unstored == [])
+  }
+
   @Test func `pushes to a phone have a rate`() {
     var relay = away {
       $0.pushBurst = 2

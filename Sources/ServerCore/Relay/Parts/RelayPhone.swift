@@ -23,6 +23,8 @@ struct RelayPhone: Sendable {
   var leftAt: Timestamp?
   /// When it was woken last.
   var knockedAt: Instant?
+  /// Until when it may still be at what it was woken for, and finds new questions by itself.
+  var visitUntil: Instant?
   /// Until when the push service wants to be left alone.
   var quietUntil: Instant?
 

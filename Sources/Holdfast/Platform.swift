@@ -116,12 +116,14 @@ public enum Platform {
 
   /// Watches the app's lifecycle by signals and, where there is one, the system's login manager.
   ///
-  /// - Parameter note: told once when a source is not there.
+  /// - Parameters:
+  ///   - hangup: whether SIGHUP asks for another try; it ends the process otherwise.
+  ///   - note: told once when a source is not there.
   public static func lifecycle(
-    note: @escaping @Sendable (String) -> Void = { _ in }
+    hangup: Bool = false, note: @escaping @Sendable (String) -> Void = { _ in }
   ) -> any LifecycleMonitor {
     #if os(Linux)
-      SystemLifecycle(note: note)
+      SystemLifecycle(hangup: hangup, note: note)
     #else
       AlwaysForeground()
     #endif

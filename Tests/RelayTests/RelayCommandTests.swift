@@ -107,6 +107,21 @@ import Testing
     await peer.stop()
   }
 
+  @Test func `to the front and on, told in one moment, are obeyed in that order`() async throws {
+    let peer = try await RelayPeer(.say(.code()))
+    let run = try RelayRun(peer, "--json", "--profile", "foreground")
+    _ = await run.line(with: #""status":"running""#)
+    for _ in 1...5 {
+      run.process.signal(SIGUSR1)
+      _ = await run.line(with: #""status":"idle""#)
+      for signal in [SIGUSR2, SIGHUP] { run.process.signal(signal) }
+      #expect(await run.line(with: #""status":"running""#) != "")
+    }
+    run.process.signal(SIGTERM)
+    #expect(await run.rest().status == 0)
+    await peer.stop()
+  }
+
   @Test func `told to stay, it waits after an error for the signal to connect`() async throws {
     let peer = try await RelayPeer(.refuse(status: 403))
     let run = try RelayRun(peer, "--json", "--stay")

@@ -17,6 +17,26 @@ import Testing
     }
   }
 
+  @Test func `a wish to try again comes after the front that came with it, and only if wanted`()
+    async throws
+  {
+    var signals = [SIGHUP, SIGUSR2].makeIterator()
+    try await lifecycleMonitorContract(
+      SignalLifecycle(hangup: true), events: [.again, .foreground]
+    ) { _ in
+      if let signal = signals.next() { kill(getpid(), signal) }
+    }
+    var both = SignalLifecycle(hangup: true).changes().makeAsyncIterator()
+    for round in 1...300 {
+      for signal in [SIGUSR2, SIGHUP] { kill(getpid(), signal) }
+      let events = [await both.next(), await both.next()]
+      try #require(events == [.foreground, .again], "round \(round)")
+    }
+    var plain = SignalLifecycle().changes().makeAsyncIterator()
+    for signal in [SIGHUP, SIGUSR1] { kill(getpid(), signal) }
+    #expect(await plain.next() == .background)
+  }
+
   @Test func `the merged stream carries the events of all and ends after the last`() async {
     let merged = SystemLifecycle(merging: [
       Fixed(events: [.willSleep]), Fixed(events: []), Fixed(events: [.foreground, .terminate]),

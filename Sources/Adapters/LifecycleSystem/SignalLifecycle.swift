@@ -11,19 +11,29 @@ import Synchronization
 /// Turns signals of the operating system into events of the app's life.
 ///
 /// SIGUSR1 sends it to the background, SIGUSR2 brings it to the foreground, SIGTERM and SIGINT ask
-/// it to end, and SIGCONT, which follows a stop, wakes it. From the first stream on these signals
-/// have no other effect, even after the last stream ended: libdispatch keeps them.
+/// it to end, and SIGCONT, which follows a stop, wakes it. Where it is told so, SIGHUP asks for
+/// another try. From the first stream on these signals have no other effect, even after the last
+/// stream ended: libdispatch keeps them.
 public struct SignalLifecycle: LifecycleMonitor {
-  private let meanings: [(signal: Int32, event: LifecycleEvent)] = [
+  private static let meanings: [(signal: Int32, event: LifecycleEvent)] = [
     (SIGUSR1, .background), (SIGUSR2, .foreground), (SIGTERM, .terminate), (SIGINT, .terminate),
-    (SIGCONT, .didWake),
+    (SIGCONT, .didWake), (SIGHUP, .again),
   ]
+  /// Signals that wait together have no order in the kernel: a wish to try again waits until those
+  /// are told that came with it, so that it finds who was brought to the front there.
+  private static let patience = DispatchTimeInterval.milliseconds(10)
+  private let meanings: [(signal: Int32, event: LifecycleEvent)]
 
   /// Takes no signal yet; the first stream does.
-  public init() {}
+  ///
+  /// - Parameter hangup: Whether SIGHUP is its too.
+  public init(hangup: Bool = false) {
+    meanings = Self.meanings.filter { hangup || $0.signal != SIGHUP }
+  }
 
-  /// The signals that come from now on. Several of one kind may arrive as one event; of more than
-  /// 64 unread events the oldest are dropped.
+  /// The signals that come from now on, in their order; of those that come within 10 ms a wish to
+  /// try again is the last. Several of one kind may arrive as one event; of more than 64 unread
+  /// events the oldest are dropped.
   public func changes() -> AsyncStream<LifecycleEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: LifecycleEvent.self, bufferingPolicy: .bufferingNewest(64))
@@ -32,7 +42,9 @@ public struct SignalLifecycle: LifecycleMonitor {
     let registered = DispatchGroup()
     for (signal, event) in meanings {
       registered.enter()
-      sources.add(signal, registered: { registered.leave() }, handle: { continuation.yield(event) })
+      sources.add(
+        signal, after: event == .again ? Self.patience : nil, registered: { registered.leave() },
+        handle: { continuation.yield(event) })
     }
     // From the return on no signal may have its usual effect, which is to end the process.
     registered.wait()
@@ -46,7 +58,8 @@ private final class SignalSources: Sendable {
   private let sources = Mutex<[any DispatchSourceSignal]>([])
 
   func add(
-    _ signal: Int32, registered: @escaping @Sendable () -> Void,
+    _ signal: Int32, after patience: DispatchTimeInterval?,
+    registered: @escaping @Sendable () -> Void,
     handle: @escaping @Sendable () -> Void
   ) {
     #if canImport(Darwin)
@@ -55,7 +68,10 @@ private final class SignalSources: Sendable {
     #endif
     sources.withLock { sources in
       let source = DispatchSource.makeSignalSource(signal: signal, queue: queue)
-      source.setEventHandler(handler: handle)
+      source.setEventHandler { [queue] in
+        guard let patience else { return handle() }
+        queue.asyncAfter(deadline: .now() + patience, execute: handle)
+      }
       source.setRegistrationHandler(handler: registered)
       source.activate()
       sources.append(source)

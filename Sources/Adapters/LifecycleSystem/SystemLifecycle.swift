@@ -5,9 +5,11 @@
   public struct SystemLifecycle: LifecycleMonitor {
     private let monitors: [any LifecycleMonitor]
 
-    /// - Parameter note: Told once, for people, when sleep cannot be watched, and why.
-    public init(note: @escaping @Sendable (String) -> Void = { _ in }) {
-      self.init(merging: [SignalLifecycle(), LogindLifecycle(note: note)])
+    /// - Parameters:
+    ///   - hangup: Whether SIGHUP asks for another try.
+    ///   - note: Told once, for people, when sleep cannot be watched, and why.
+    public init(hangup: Bool = false, note: @escaping @Sendable (String) -> Void = { _ in }) {
+      self.init(merging: [SignalLifecycle(hangup: hangup), LogindLifecycle(note: note)])
     }
 
     init(merging monitors: [any LifecycleMonitor]) {

@@ -59,6 +59,7 @@ public final class Relay: Sendable, AsyncSequence {
           case .reachability(let change): .reachability(change)
           case .lifecycle(let lifecycle): .lifecycle(lifecycle)
           case .woke: .woke
+          case .again: .start
           }
         })
       await shell.stop()

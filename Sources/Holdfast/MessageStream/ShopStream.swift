@@ -76,6 +76,7 @@ public final class ShopStream: Sendable, AsyncSequence {
         case .reachability(let change): .reachability(change)
         case .lifecycle(let lifecycle): .lifecycle(lifecycle, at: clock.wall)
         case .woke: .woke(at: clock.wall)
+        case .again: .refresh
         }
       })
     await shell.stop()

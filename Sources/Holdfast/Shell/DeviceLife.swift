@@ -6,6 +6,7 @@ enum DeviceChange: Sendable, Hashable {
   case reachability(Reachability)
   case lifecycle(Lifecycle)
   case woke
+  case again
 }
 
 /// Tells an app that went to the background from a device that fell asleep.
@@ -29,6 +30,8 @@ struct DeviceLife {
       defer { isAsleep = false }
       let returns = isAsleep && !isInBackground
       return (returns ? [.lifecycle(.foreground)] : []) + [.woke]
+    case .again:
+      return [.again]
     case .terminate:
       return []
     }

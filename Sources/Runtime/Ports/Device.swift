@@ -21,6 +21,8 @@ public enum LifecycleEvent: Sendable, Hashable, Codable {
   case willSleep
   /// The device is awake again.
   case didWake
+  /// The app is asked to try again at once, whatever it had given up.
+  case again
   /// The app is asked to end.
   case terminate
 }

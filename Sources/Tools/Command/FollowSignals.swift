@@ -5,9 +5,9 @@ import Synchronization
 
 /// What a command obeys that follows something until told to end: ends, refreshes, front and back.
 struct FollowSignals {
-  /// Begun already, so that none is missed and none ends the process.
+  /// Front, back and SIGHUP in their order; begun already, so that none is missed and none ends the
+  /// process.
   let lifecycle: any LifecycleMonitor
-  private let signals: ServerSignals
   private let stops: AsyncStream<Void>
 
   /// - Parameters:
@@ -15,11 +15,11 @@ struct FollowSignals {
   ///   - hurry: told to end a second time.
   init(stuck: @escaping @Sendable () -> Never, hurry: @escaping @Sendable () -> Never) {
     // Without a login manager sleep is noticed by its effects.
-    lifecycle = Begun(stream: Platform.lifecycle().changes())
+    lifecycle = Begun(stream: Platform.lifecycle(hangup: true).changes())
     let (stops, stopping) = AsyncStream.makeStream(of: Void.self)
     let isStopping = Mutex(false)
     self.stops = stops
-    signals = ServerSignals { signal in
+    let signals = ServerSignals { signal in
       guard signal == .stop else { return }
       let isSecond = isStopping.withLock { isStopping in
         defer { isStopping = true }
@@ -29,13 +29,8 @@ struct FollowSignals {
       Console.watchOutput(stuck)
       stopping.finish()
     }
-  }
-
-  /// Carries signals out until the process ends.
-  func obey(refresh: @escaping @Sendable () -> Void) {
-    Task { [signals] in
-      for await signal in signals.stream where signal == .reload { refresh() }
-    }
+    // Until the process ends: a second one counts to the last.
+    Task { for await _ in signals.stream {} }
   }
 
   /// Returns when told to end, or when cancelled.

@@ -122,7 +122,6 @@ enum RelayCommand {
       throw CommandFailure(.failed, error.description)
     }
     relay.start()
-    signals.obey(refresh: { relay.start() })
     return await withTaskGroup(of: Void.self) { group in
       group.addTask { await end(relay, on: signals) }
       var ending: CommandFailure?

@@ -123,7 +123,6 @@ enum StreamCommand {
     } catch {
       throw CommandFailure(.failed, error.description)
     }
-    signals.obey(refresh: { stream.refresh() })
     return await run(stream, call, view, screen, until: signals)
   }
 

@@ -258,4 +258,36 @@ private struct Served {
       #expect(await process.exit() == 0)
     }
   }
+
+  @Test func `hosts and web pages that were named are let in`() async throws {
+    try await CommandProcess.scratch { directory in
+      let served = try await Served(
+        "--allow-host", "Relay.example", "--allow-host", "other.example:8443", "--allow-origin",
+        "https://app.example", data: directory + "/data")
+      let cases = [
+        ("relay.example", "https://app.example", 200), ("other.example:8443", "", 200),
+        ("other.example", "", 421), ("relay.example", "https://evil.example", 403),
+      ]
+      for (host, origin, status) in cases {
+        let client = try LabProcess([
+          "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}\\n", "-H", "Host: \(host)", "-H",
+          "Origin: \(origin)", served.url + "/mcp/tools",
+        ])
+        #expect(await CommandProcess.outcome(of: client).output == ["\(status)"])
+      }
+      served.process.signal(SIGTERM)
+      #expect(await served.process.exit() == 0)
+    }
+  }
+
+  @Test(arguments: [
+    ["--allow-host", "https://relay.example"], ["--allow-host", "relay.example/"],
+    ["--allow-origin", "app.example"], ["--allow-origin", "https://app.example/"],
+    ["--allow-origin", "https://"], ["--allow-origin", "ftp://app.example"],
+  ])
+  func `what is no host or origin is a usage error`(words: [String]) async throws {
+    let outcome = try await CommandProcess.run(["serve"] + words)
+    #expect(outcome.status == 2)
+    #expect(outcome.errors.first?.contains(words[0]) == true)
+  }
 }

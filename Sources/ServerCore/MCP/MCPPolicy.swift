@@ -3,16 +3,8 @@
 /// The numbers are ours unless a source is named; times below 1 ms count as 1 ms, counts below 1
 /// as 1.
 public struct MCPPolicy: Sendable, Hashable {
-  /// Whether the server listens on this machine alone; then a foreign Host is refused.
-  ///
-  /// A page of the web that has its name point to 127.0.0.1 would otherwise be let in (DNS
-  /// rebinding).
-  public var isLocal = true
-  /// Hosts that are let in all the same, such as `relay.example`: the names of a proxy in front.
-  public var hosts: [String] = []
-  /// Origins of web pages that may call besides those of this machine, such as
-  /// `https://app.example`.
-  public var origins: [String] = []
+  /// Which hosts and web pages are let in.
+  public var doors = WebDoors()
 
   /// Sessions, and conversations of the plain endpoints, at once; each.
   public var maxSessions = 4_096

@@ -3,12 +3,11 @@ import LinkWire
 extension MCPServer {
   /// Turns away whom no route may serve, and hands the others to theirs.
   mutating func take(_ id: RequestID, _ call: MCPCall, fresh: MCPSessionID) {
-    let host = call.fields.host ?? ""
-    if policy.isLocal, !Authority.isLocal(host), !policy.hosts.contains(host.lowercased()) {
+    guard policy.doors.admit(host: call.fields.host) else {
       return refuse(id, 421, "This server is reached by the names of this machine alone.")
     }
-    if let origin = call.fields.origin, !isAllowed(origin) {
-      return refuse(id, 403, "Web pages of this origin may not call.")
+    guard policy.doors.admit(origin: call.fields.origin) else {
+      return refuse(id, 403, WebDoors.foreignOrigin)
     }
     switch call.route {
     case .mcp: takeMCP(id, call, fresh: fresh)
@@ -25,29 +24,6 @@ extension MCPServer {
     var reply = MCPReply(405, allow: allow)
     reply.body = MCPCallResult.refused("method", "This route takes \(allow).").structured ?? []
     answer(id, reply)
-  }
-
-  /// Pages of this machine may call, and those that were named; all others are the web's.
-  private func isAllowed(_ origin: String) -> Bool {
-    if policy.origins.contains(origin) { return true }
-    for scheme in ["http://", "https://"] where origin.hasPrefix(scheme) {
-      return Authority.isLocal(String(origin.dropFirst(scheme.count)))
-    }
-    return false
-  }
-}
-
-/// The value of a Host field (RFC 9110 section 7.2).
-private enum Authority {
-  /// Whether it names this machine, with any port.
-  static func isLocal(_ host: String) -> Bool {
-    let host = host.lowercased()
-    for name in ["localhost", "127.0.0.1", "[::1]"] where host.hasPrefix(name) {
-      let rest = host.dropFirst(name.count)
-      let isPort = rest.first == ":" && rest.dropFirst().utf8.allSatisfy { 0x30...0x39 ~= $0 }
-      if rest.isEmpty || isPort { return true }
-    }
-    return false
   }
 }
 

@@ -262,11 +262,13 @@ public actor Backend {
   }
 
   private func handler(_ parts: Parts) -> BackendHandler {
-    BackendHandler(
+    let assistants = configuration.assistantsHere
+    return BackendHandler(
       shop: ShopHandler(
         configuration.policy, tokens: parts.tokens, store: parts.store, log: log),
-      relay: RelayHandler(configuration.relay, store: parts.relay, pushes: pushes, log: log),
-      assistants: MCPHandler(configuration.assistantsHere, log: log))
+      relay: RelayHandler(
+        configuration.relay, doors: assistants.doors, store: parts.relay, pushes: pushes, log: log),
+      assistants: MCPHandler(assistants, log: log))
   }
 
   private func end(_ running: Running, within grace: Duration) async {

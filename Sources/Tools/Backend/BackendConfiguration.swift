@@ -18,7 +18,8 @@ public struct BackendConfiguration: Sendable {
   public var policy = ShopServerPolicy()
   /// Every number of the relay.
   public var relay = RelayServerPolicy()
-  /// Every number of the assistants' side; on a loopback `host` foreign hosts are refused.
+  /// Every number of the assistants' side; on a loopback `host` foreign hosts are refused. The web
+  /// pages that its doors keep out open no phone's socket either.
   public var assistants = MCPPolicy()
   /// Largest message a client may send over a socket, in bytes; beyond it is closed with 1009.
   public var maxClientMessageBytes = 65_536

@@ -7,7 +7,7 @@ extension BackendConfiguration {
   var assistantsHere: MCPPolicy {
     var policy = assistants
     let isLoopback = host == "localhost" || host == "::1" || host.hasPrefix("127.")
-    policy.isLocal = policy.isLocal && isLoopback
+    policy.doors.isLocal = policy.doors.isLocal && isLoopback
     return policy
   }
 }

@@ -27,6 +27,7 @@ struct RelayHandler {
 
   private(set) var server: RelayServer
   private let policy: RelayServerPolicy
+  private let doors: WebDoors
   let store: any RelayStore
   let pushes: (any PushSender)?
   let log: BackendLog
@@ -47,9 +48,10 @@ struct RelayHandler {
   private var lastAsk: UInt64 = 0
 
   init(
-    _ policy: RelayServerPolicy, store: any RelayStore, pushes: (any PushSender)?, log: BackendLog
+    _ policy: RelayServerPolicy, doors: WebDoors, store: any RelayStore,
+    pushes: (any PushSender)?, log: BackendLog
   ) {
-    self.policy = policy
+    (self.policy, self.doors) = (policy, doors)
     server = RelayServer(policy: policy, life: "", at: .zero)
     (self.store, self.pushes, self.log) = (store, pushes, log)
   }
@@ -174,8 +176,14 @@ struct RelayHandler {
       // Asked to upgrade where there is no socket: answered as if it had not asked.
       return take(request, head, [], on: hub)
     }
+    let exchange = Exchange(request: request, route: .phone, since: hub.now)
+    // A phone is no web page: one would pair its visitor's browser with an assistant of its own.
+    guard doors.admit(origin: head.first("origin")) else {
+      let error = RelayReply.error("forbidden", WebDoors.foreignOrigin)
+      return respond(exchange, 403, [], error, on: hub)
+    }
     let id = request.connection.named
-    upgrades[id] = Exchange(request: request, route: .phone, since: hub.now)
+    upgrades[id] = exchange
     let arrival = RelayServer.Arrival(
       device: head.first("holdfast-device").flatMap { UUID128($0) },
       resume: head.first("holdfast-resume").map(RelaySecrets.hash),

@@ -77,7 +77,8 @@ enum ServeCommand {
       ],
       takes: host, port, Shared.data, database, certificate, key, pingInterval, pongTimeout,
       maxMessageBytes, maxPerAddress, postsPerSecond, drainWindow, newEpoch, plain, noStream,
-      PushOptions.key, PushOptions.keyID, PushOptions.team, PushOptions.topic,
+      DoorOptions.host, DoorOptions.origin, PushOptions.key, PushOptions.keyID, PushOptions.team,
+      PushOptions.topic,
       PushOptions.service, PushOptions.authority, PushOptions.hook, Shared.json, action: run)
   }
 
@@ -164,6 +165,7 @@ enum ServeCommand {
     configuration.policy.limits.maxFrameBytes = call[maxMessageBytes]
     configuration.policy.postInterval = .seconds(1) / call[postsPerSecond]
     configuration.policy.postBurst = call[postsPerSecond] * 2
+    configuration.assistants.doors = DoorOptions.read(call)
     configuration.beginsNewEpoch = call[newEpoch]
     configuration.policy.dialect = call[plain] ? .plain : .positions
     configuration.policy.offersStream = !call[noStream]

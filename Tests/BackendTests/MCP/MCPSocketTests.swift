@@ -17,7 +17,7 @@ struct MCPSocketTests {
   ) async throws {
     try await BackendRig.run(
       {
-        $0.assistants.hosts = ["test"]
+        $0.assistants.doors.hosts = ["test"]
         configure(&$0)
       }, body)
   }

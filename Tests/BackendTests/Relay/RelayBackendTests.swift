@@ -156,6 +156,20 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("", 101), ("Origin: http://localhost:5173\r\n", 101),
+    ("Origin: https://app.example\r\n", 101), ("Origin: https://evil.example\r\n", 403),
+    ("Origin: null\r\n", 403),
+  ])
+  func `a web page from elsewhere is no phone`(field: String, status: Int) async throws {
+    try await BackendRig.run({ $0.assistants.doors.origins = ["https://app.example"] }) { rig in
+      let client = try rig.client()
+      #expect(try await client.upgrade("/ws/phone", field).status == status)
+      let health = try await rig.client().ask("GET", "/relay/health")
+      #expect(health.body.contains(#""phones":\#(status == 101 ? 1 : 0),"#))
+    }
+  }
+
   @Test(arguments: [(262_144, 400), (262_145, 413)])
   func `a result has a bound of its own`(length: Int, status: Int) async throws {
     try await BackendRig.run { rig in

@@ -12,13 +12,13 @@ import Testing
     ("127.0.0.1.evil.example", 421), ("localhost:80a", 421), ("", 421),
   ])
   func `on this machine alone a foreign host is refused`(host: String, status: Int) {
-    var stage = MCPStage { $0.hosts = ["relay.example"] }
+    var stage = MCPStage { $0.doors.hosts = ["relay.example"] }
     let id = stage.post(Self.list) { $0.fields.host = host }
     #expect(stage[id].reply?.status == status)
   }
 
   @Test func `elsewhere any host will do`() {
-    var stage = MCPStage { $0.isLocal = false }
+    var stage = MCPStage { $0.doors.isLocal = false }
     let id = stage.post(Self.list) { $0.fields.host = "relay.example" }
     #expect(stage[id].reply?.status == 400)
   }
@@ -31,8 +31,8 @@ import Testing
   func `a web page may call from this machine or by name`(origin: String, status: Int) {
     for isLocal in [true, false] {
       var stage = MCPStage {
-        $0.isLocal = isLocal
-        $0.origins = ["https://app.example"]
+        $0.doors.isLocal = isLocal
+        $0.doors.origins = ["https://app.example"]
       }
       let id = stage.post(Self.list) { $0.fields.origin = origin }
       #expect(stage[id].reply?.status == status)

@@ -290,4 +290,27 @@ private struct Served {
     #expect(outcome.status == 2)
     #expect(outcome.errors.first?.contains(words[0]) == true)
   }
+
+  @Test(arguments: [
+    ("missing", "No such file or directory"), ("folder", "Is a directory"),
+    ("text", "Permission denied"),
+  ])
+  func `a push hook that cannot be run is refused at the start`(
+    name: String, reason: String
+  ) async throws {
+    try await CommandProcess.scratch { directory in
+      try FileManager.default.createDirectory(
+        atPath: directory + "/folder", withIntermediateDirectories: false)
+      try Data("#!/bin/sh\n".utf8).write(to: URL(filePath: directory + "/text"))
+      let hook = "\(directory)/\(name)"
+      let outcome = try await CommandProcess.run(
+        "serve", "--port", "0", "--data", directory + "/data", "--push-hook", hook)
+      #expect(
+        outcome
+          == .failure(
+            1,
+            "holdfast serve: the push hook \(hook) cannot be run: \(reason); give --push-hook the "
+              + "path of an executable file (chmod +x)"))
+    }
+  }
 }

@@ -14,11 +14,11 @@ import Testing
     var configuration = BackendConfiguration(dataDirectory: scratch("backend"))
     configuration.log = { logged.put($0) }
     var push = PushConfiguration()
-    push.hook = scratch("ring")
+    push.hook = try await hook(scratch)
     let backend = Backend(configuration, pushes: try push.open())
     let address = try await backend.start()
+    try scratch.write(Array(address.url.utf8), to: "url")
     let common = ["relay", "--server", address.url, "--data", scratch("phone")]
-    try await hook(scratch, common)
     let phone = try CommandProcess.start(
       common + ["--profile", "foreground", "--wake", "ann", "--time-zone", "UTC", "--json"])
     let pair = try await event("pair", of: phone.lines)
@@ -53,17 +53,19 @@ import Testing
       .healthData(HealthDataQuery(valueType: .steps, start: day, end: day)))
   }
 
-  /// A program that visits for the phone, and lets the test see what came of it.
-  private func hook(_ scratch: Scratch, _ words: [String]) async throws {
-    let words = words.map { "'\($0)'" }.joined(separator: " ")
+  /// A program that visits for the phone the backend of the file `url`, and lets the test see what
+  /// came of it.
+  private func hook(_ scratch: Scratch) async throws -> String {
     try await Shell.run(
       ["sh", "-c", "cat > \"$0\" && chmod 700 \"$0\"", scratch("ring")],
       input: """
         #!/bin/sh
-        exec '\(CommandProcess.path)' \(words) --pull --json > '\(scratch("visited"))'
+        exec '\(CommandProcess.path)' relay --server "$(cat '\(scratch("url"))')" \
+          --data '\(scratch("phone"))' --pull --json > '\(scratch("visited"))'
 
         """)
     try await Shell.run(["mkfifo", "-m", "600", scratch("visited")])
+    return scratch("ring")
   }
 
   private func event(

@@ -36,6 +36,14 @@ final class HookProcess: Sendable {
     self.identifier = identifier
   }
 
+  /// Why `program` cannot be started as it is now; `nil` when nothing speaks against it.
+  static func obstacle(to program: String) -> Failure? {
+    var status = stat()
+    guard unsafe stat(program, &status) == 0 else { return Failure(errno) }
+    if status.st_mode & S_IFMT == S_IFDIR { return Failure(EISDIR) }
+    return unsafe access(program, X_OK) == 0 ? nil : Failure(errno)
+  }
+
   /// Starts `program` with all of `input`, at most a few KiB, waiting on its standard input.
   static func start(_ program: String, input: [UInt8]) -> Result<HookProcess, Failure> {
     var ends: [Int32] = [-1, -1]

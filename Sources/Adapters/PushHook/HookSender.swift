@@ -32,6 +32,9 @@ public final class HookSender: PushSender {
     (self.program, self.timeLimit, self.clock) = (program, timeLimit, clock)
   }
 
+  /// Why the program cannot be run as it is now, in the system's words; `nil` when it can.
+  public var obstacle: String? { HookProcess.obstacle(to: program)?.reason }
+
   /// Runs the program once.
   public func send(_ push: Push) async -> PushOutcome {
     guard case .hook(let word) = push.address else {

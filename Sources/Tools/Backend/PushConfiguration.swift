@@ -46,10 +46,13 @@ public struct PushConfiguration: Sendable, Hashable {
 
   /// What sends the pushes, with its files read; `nil` when no way is configured.
   ///
-  /// Throws `.file` or `.openToOthers` for the key, `.file` too when the network has no thread.
+  /// Throws `.file` or `.openToOthers` for the key, `.file` too when the network has no thread,
+  /// `.hook` for a program that cannot be run.
   public func open() throws(BackendError) -> (any PushSender)? {
     guard apns != nil || hook != nil else { return nil }
-    return PushWays(apns: try apns?.open(), hook: hook.map { HookSender(program: $0) })
+    let sender = hook.map { HookSender(program: $0) }
+    if let hook, let obstacle = sender?.obstacle { throw .hook(path: hook, detail: obstacle) }
+    return PushWays(apns: try apns?.open(), hook: sender)
   }
 }
 

@@ -24,6 +24,10 @@ extension CommandFailure {
       self.init(
         .failed, error.description,
         remedy: "run chmod 600 \(path), or remove it if it may be known: then a new one is made")
+    case .hook:
+      self.init(
+        .failed, error.description,
+        remedy: "give --push-hook the path of an executable file (chmod +x)")
     case .alreadyStarted, .notRunning:
       self.init(.failed, error.description)
     }

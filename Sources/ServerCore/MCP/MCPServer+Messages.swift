@@ -190,6 +190,8 @@ extension MCPServer {
   private func version(
     of call: MCPCall, _ id: RPCID, _ method: String, _ params: MCPParams
   ) throws(Rejection) -> MCPVersion {
+    // First: what a later version wants of a message nobody here knows.
+    _ = try supported(call.fields.version ?? "", to: id)
     guard let meta = params.meta, let version = meta.protocolVersion, meta.hasCapabilities else {
       throw Rejection(
         400, RPCError(.invalidParams, "_meta must hold protocolVersion and clientCapabilities"),
@@ -205,10 +207,11 @@ extension MCPServer {
 
   private func supported(_ text: String, to id: RPCID?) throws(Rejection) -> MCPVersion {
     guard let version = MCPVersion(rawValue: text), !version.hasSessions else {
+      let known = MCPVersion.allCases.map(\.rawValue).joined(separator: ", ")
       throw Rejection(
         400,
         RPCError(
-          .unsupportedVersion, "Unsupported protocol version",
+          .unsupportedVersion, "Unsupported protocol version; this server speaks \(known)",
           requestedVersion: String(text.prefix(64))), to: id)
     }
     return version

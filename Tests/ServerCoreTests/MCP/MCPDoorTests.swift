@@ -133,6 +133,17 @@ import Testing
     #expect(stage[id].body.contains(#""requested":"2030-01-01""#))
   }
 
+  @Test func `a version of later days is told of before anything that it may want otherwise`() {
+    var stage = MCPStage()
+    let id = stage.post(Self.list) { $0.fields.version = "2030-01-01" }
+    let known = "2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28"
+    let supported = known.split(separator: ", ").map { #""\#($0)""# }.joined(separator: ",")
+    #expect(
+      stage[id].body == #"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"#
+        + #""Unsupported protocol version; this server speaks \#(known)","#
+        + #""data":{"supported":[\#(supported)],"requested":"2030-01-01"}}}"#)
+  }
+
   @Test func `a header must say what the body says`() {
     var stage = MCPStage()
     let id = stateless(&stage, "tools/list", #""_meta":\#(Self.meta())"#) {

@@ -10,6 +10,18 @@ public enum MCPRoute: String, Sendable, Hashable, Codable, CaseIterable {
   case directLogin = "/api/direct-login"
   case healthMetrics = "/api/get_health_metrics"
   case logout = "/logout"
+
+  /// Its name in metrics and logs.
+  public var word: String {
+    switch self {
+    case .mcp: "mcp"
+    case .toolList: "mcp_tools"
+    case .toolCall: "mcp_call"
+    case .directLogin: "direct_login"
+    case .healthMetrics: "health_metrics"
+    case .logout: "logout"
+    }
+  }
 }
 
 /// One HTTP request of an assistant: what of it the rules look at.

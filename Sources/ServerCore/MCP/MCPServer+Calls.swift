@@ -12,10 +12,12 @@ extension MCPServer {
     do throws(MCPArguments.Fault) {
       ask = try RelayAsk(tool, arguments)
     } catch {
+      metrics.called(tool, "invalid_arguments")
       return finish(request, form, .refused("invalid_arguments", error.message), status: 400)
     }
     guard hasRoom(for: form) else {
       let refusal = RelayRefusal.tooManyWaiting(retryAfter: policy.busyRetry)
+      metrics.called(tool, refusal.word)
       return finish(request, form, MCPCallResult(refusal), refusal: refusal)
     }
     lastAsk += 1
@@ -39,6 +41,7 @@ extension MCPServer {
 
   mutating func conclude(_ ask: AskID, _ outcome: RelayOutcome, token: TokenHash?) {
     guard let request = askers[ask], let call = forget(request) else { return }
+    metrics.called(call.tool, outcome.word)
     keep(outcome, token, of: call.form)
     let result = MCPCallResult(outcome, of: call.tool)
     var refusal: RelayRefusal?
@@ -96,6 +99,7 @@ extension MCPServer {
   /// A client left: nothing is told to it, and the relay need not go on.
   mutating func abandon(_ request: RequestID) {
     guard let call = forget(request) else { return forgetStream(request) }
+    metrics.called(call.tool, RelayRefusal.cancelled.word)
     effects.append(.abandon(call.ask))
   }
 
@@ -109,6 +113,7 @@ extension MCPServer {
   /// Takes a call back; its request still waits and is told so.
   mutating func cancel(_ request: RequestID) {
     guard let call = forget(request) else { return }
+    metrics.called(call.tool, RelayRefusal.cancelled.word)
     effects.append(.abandon(call.ask))
     guard case .rpc(let rpc) = call.form else { return }
     let json = RPCError(.cancelled, "Request cancelled").response(to: rpc.id)

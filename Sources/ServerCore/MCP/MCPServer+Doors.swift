@@ -3,6 +3,7 @@ import LinkWire
 extension MCPServer {
   /// Turns away whom no route may serve, and hands the others to theirs.
   mutating func take(_ id: RequestID, _ call: MCPCall, fresh: MCPSessionID) {
+    metrics.requests[call.route, default: 0] += 1
     guard policy.doors.admit(host: call.fields.host) else {
       return refuse(id, 421, "This server is reached by the names of this machine alone.")
     }

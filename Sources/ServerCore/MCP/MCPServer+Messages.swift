@@ -151,6 +151,7 @@ extension MCPServer {
       throw Rejection(status, RPCError(.invalidRequest, "id is in use"), to: form.id)
     }
     guard let tool = MCPTool(rawValue: name) else {
+      metrics.called(nil, "unknown_tool")
       return finish(
         request, .rpc(form), MCPCallResult(text: "Unknown tool: \(name)", isError: true))
     }

@@ -22,6 +22,7 @@ extension MCPServer {
       case .initialize: answer(id, MCPReply(200, PlainToolCall.welcome()))
       case .tool(let name, let arguments):
         guard let tool = MCPTool(rawValue: name) else {
+          metrics.called(nil, "unknown_tool")
           let body = PlainToolCall.detail("unknown_tool", "There is no such tool.")
           return answer(id, MCPReply(404, body))
         }
@@ -61,6 +62,7 @@ extension MCPServer {
       isDraining || !conversations.insert(name, .newestWithSessions, at: now)
     {
       let refusal = RelayRefusal.tooManyWaiting(retryAfter: policy.busyRetry)
+      metrics.called(.directLogin, refusal.word)
       return finish(id, .object(conversation: nil), MCPCallResult(refusal), refusal: refusal)
     }
     ask(

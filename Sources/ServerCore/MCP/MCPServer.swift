@@ -25,6 +25,7 @@ public struct MCPServer: Machine {
   /// The sessions of the open GET streams.
   var streams: [RequestID: String] = [:]
   var lastAsk: UInt64 = 0
+  var metrics = MCPMetrics()
   /// When to say something on which stream.
   var beats = AlarmQueue<RequestID>()
 
@@ -134,6 +135,7 @@ public struct MCPServer: Machine {
 
   private mutating func takeEffects() -> [Effect] {
     defer { effects = [] }
+    metrics.told(effects)
     return effects
   }
 

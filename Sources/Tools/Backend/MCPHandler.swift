@@ -41,6 +41,9 @@ struct MCPHandler {
   /// When the rules want to be woken.
   var deadline: Instant? { server.deadline }
 
+  /// Its lines of the metrics page.
+  var metrics: String { server.metricsText }
+
   /// What is to be asked of the relay since the last time, in order.
   mutating func takeErrands() -> [Errand] {
     defer { errands = [] }

@@ -67,17 +67,3 @@ extension MCPReply {
     ("X-Accel-Buffering", "no"),
   ]
 }
-
-extension MCPRoute {
-  /// Its name in the log.
-  var word: String {
-    switch self {
-    case .mcp: "mcp"
-    case .toolList: "mcp_tools"
-    case .toolCall: "mcp_call"
-    case .directLogin: "direct_login"
-    case .healthMetrics: "health_metrics"
-    case .logout: "logout"
-    }
-  }
-}

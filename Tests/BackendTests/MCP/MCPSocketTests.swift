@@ -155,6 +155,37 @@ struct MCPSocketTests {
     }
   }
 
+  @Test func `wrong pairs count together, whichever way they come, and lock every way`()
+    async throws
+  {
+    try await run { rig in
+      let client = try rig.client()
+      let session = try await initialize(client)
+      let phone = try await ScriptedPhone.connect(to: rig)
+      func login(_ word: String, _ code: String) async throws -> [String] {
+        let pair = #"{"word":"\#(word)","code":"\#(code)"}"#
+        let call = #"{"name":"direct_login","arguments":\#(pair)}"#
+        let answers = [
+          try await post(client, "tools/call", call, session: session),
+          try await client.ask("POST", "/mcp/call", fields: [Self.json], body: call),
+          try await client.ask(
+            "POST", "/api/direct-login",
+            fields: ["Content-Type: application/x-www-form-urlencoded"],
+            body: "word=\(word)&code=\(code)"),
+        ]
+        return answers.map { answer in
+          ["invalid_credentials", "locked_out"].first { answer.body.contains($0) } ?? answer.body
+        }
+      }
+      let wrong = phone.code.code == "000000" ? "000001" : "000000"
+      let refused = try await login("nothing", wrong) + login("nothing", wrong)
+      let words = [(5, "invalid_credentials"), (1, "locked_out")]
+      #expect(refused == words.flatMap { Array(repeating: $0.1, count: $0.0) })
+      let right = try await login(phone.code.word, phone.code.code)
+      #expect(right == ["locked_out", "locked_out", "locked_out"])
+    }
+  }
+
   @Test func `a client that leaves in the middle is forgotten by the phone`() async throws {
     try await run { rig in
       let client = try rig.client()

@@ -117,6 +117,16 @@ import Testing
     await #expect(throws: HealthImport.Failure.file("it holds ClinicalDocument, not HealthData")) {
       try await HealthImport.run(scratch("cda.xml"), into: store)
     }
+    let gzip = "it is packed with gzip; unpack it with gunzip first"
+    try scratch.write([0x1F, 0x8B, 8, 0], to: "export.xml.gz")
+    await #expect(throws: HealthImport.Failure.file(gzip)) {
+      try await HealthImport.run(scratch("export.xml.gz"), into: store)
+    }
+    let utf16 = "it is XML in UTF-16; convert it with iconv -f UTF-16 -t UTF-8 first"
+    try scratch.write([0xFF, 0xFE, 0x3C, 0], to: "utf16.xml")
+    await #expect(throws: HealthImport.Failure.file(utf16)) {
+      try await HealthImport.run(scratch("utf16.xml"), into: store)
+    }
     await #expect(throws: HealthImport.Failure.file("it cannot be read: No such file or directory"))
     {
       try await HealthImport.run(scratch("none"), into: store)

@@ -8,6 +8,8 @@ public struct HealthExportReader: Sendable {
   private var buffer: [UInt8] = []
   private var consumed = 0
   private var isLast = false
+  /// Whether its first bytes were looked at.
+  private var hasBegun = false
   private var parser = ExportParser()
 
   public init() {}
@@ -30,6 +32,13 @@ public struct HealthExportReader: Sendable {
   ///
   /// - Throws: when the bytes are no export; then for good.
   public mutating func next() throws(HealthExportError) -> HealthBatch? {
+    if !hasBegun {
+      guard buffer.count >= ExportDisguise.length || isLast else { return nil }
+      if let disguise = ExportDisguise(buffer.prefix(ExportDisguise.length)) {
+        throw .disguised(disguise)
+      }
+      hasBegun = true
+    }
     consumed = parser.run(buffer, from: consumed, isLast: isLast)
     return try parser.take(isLast: isLast)
   }

@@ -78,11 +78,14 @@ public enum HealthExportError: Error, Sendable, Hashable, CustomStringConvertibl
   case empty
   /// XML of another kind; its first element.
   case foreign(element: String)
+  /// Something that an export can be made of.
+  case disguised(ExportDisguise)
 
   public var description: String {
     switch self {
     case .empty: "there is no element HealthData in it"
     case .foreign(let element): "it holds \(element), not HealthData"
+    case .disguised(let disguise): disguise.advice
     }
   }
 }

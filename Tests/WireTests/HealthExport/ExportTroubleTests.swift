@@ -172,6 +172,36 @@ import Testing
     #expect(error.description == "it holds gpx, not HealthData")
   }
 
+  @Test(
+    arguments: [
+      ([0x1F, 0x8B, 8, 0], .gzip), ([0x1F, 0x8B], .gzip), (Array("BZh9".utf8), .bzip2),
+      ([0xFD, 0x37, 0x7A, 0x58, 0x5A, 0], .xz), ([0x28, 0xB5, 0x2F, 0xFD, 0x24], .zstandard),
+      (Array("PK\u{3}\u{4}".utf8), .zip), (Array("PK\u{5}\u{6}".utf8), .zip),
+      ([0xFE, 0xFF, 0, 0x3C], .utf16), ([0xFF, 0xFE, 0x3C, 0], .utf16),
+      ([0, 0x3C, 0, 0x3F], .utf16), ([0x3C, 0, 0x3F, 0], .utf16),
+    ] as [([UInt8], ExportDisguise)])
+  func `what can be made an export says how, at its first bytes and for good`(
+    start: [UInt8], disguise: ExportDisguise
+  ) throws {
+    for pieces in [1, 3, 100] {
+      #expect(throws: HealthExportError.disguised(disguise)) {
+        try Export(start + Array("<HealthData></HealthData>".utf8), pieces: pieces)
+      }
+    }
+    var reader = HealthExportReader()
+    reader.append(start.span)
+    reader.finish()
+    for _ in 0..<2 {
+      #expect(throws: HealthExportError.disguised(disguise)) { try reader.next() }
+    }
+  }
+
+  @Test(arguments: ["\u{FEFF}<HealthData>", " <HealthData>", "<HealthData>"])
+  func `what begins in another way is read as it is`(start: String) throws {
+    let export = try Export((start + Export.record() + "</HealthData>").utf8, pieces: 1)
+    #expect(export.samples == [Export.sample()])
+  }
+
   @Test func `whether a file is an export shows at its beginning`() {
     func isExport(_ text: String) -> Bool { HealthExportReader.isExport(Array(text.utf8).span) }
     #expect(isExport("<?xml version=\"1.0\"?>\n<!DOCTYPE HealthData ["))

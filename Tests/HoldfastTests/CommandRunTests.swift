@@ -35,8 +35,8 @@ import Testing
   @Test(arguments: [
     (
       [],
-      "holdfast: a command is missing; one of demo, serve, token, stream, send, history, replay, "
-        + "policy, health, relay, simulate"
+      "holdfast: a command is missing; one of demo, serve, token, stream, send, history, outbox, "
+        + "replay, policy, health, relay, simulate"
     ),
     (["serv"], "holdfast: unknown command serv; did you mean serve?"),
     (["serve", "--prot", "1"], "holdfast serve: unknown option --prot; did you mean --port?"),

@@ -31,8 +31,9 @@ struct HoldfastCommand {
       ],
       commands: [
         DemoCommand.command, ServeCommand.command, TokenCommand.command, StreamCommand.command,
-        SendCommand.command, HistoryCommand.command, ReplayCommand.command, PolicyCommands.command,
-        HealthCommands.command, RelayCommand.command, SimulateCommands.command,
+        SendCommand.command, HistoryCommand.command, OutboxCommands.command, ReplayCommand.command,
+        PolicyCommands.command, HealthCommands.command, RelayCommand.command,
+        SimulateCommands.command,
       ])
   }
 

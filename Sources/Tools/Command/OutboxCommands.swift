@@ -1,0 +1,195 @@
+import CommandKit
+import Holdfast
+import LinkRuntime
+import LinkWire
+
+/// `holdfast outbox`: the messages that a data directory keeps and no server has taken.
+enum OutboxCommands {
+  static var command: Command {
+    Command(
+      "outbox", "show, retry and discard messages that were not sent",
+      commands: [listCommand, retryCommand, discardCommand])
+  }
+
+  private static let shop = Parameter.optional(
+    "shop", Format.shop, usual: "every shop that is kept", "only this shop")
+  private static let failed = Parameter.flag("failed", "all that failed for good")
+  private static let keys = Parameter.operands(
+    atLeast: 0, Format.outboxKey, "the messages, by the keys that `outbox list` shows")
+
+  private static let json = """
+    With --json each is an object: event, shop, key, text, state queued (with tries) or failed \
+    (with reason).
+    """
+
+  private static var listCommand: Command {
+    Command(
+      "list", "show what waits to be sent, and what failed",
+      details: ["Reads the data directory only, also while a stream writes there. " + json],
+      examples: [.init("holdfast outbox list --shop bakery", "oldest first, with their keys")],
+      takes: shop, Shared.data, Shared.json, action: list)
+  }
+
+  private static var retryCommand: Command {
+    Command(
+      "retry", "have messages that failed sent again",
+      details: [
+        """
+        The next `stream` on this data directory sends them, in their old places; none may run \
+        meanwhile. What the server took already is not sent twice. \(json)
+        """
+      ],
+      examples: [.init("holdfast outbox retry --failed", "all that failed")],
+      takes: shop, failed, Shared.data, Shared.json, keys, action: retry)
+  }
+
+  private static var discardCommand: Command {
+    Command(
+      "discard", "forget messages that were not sent",
+      details: [
+        """
+        Their words are gone then; one that waits may have reached the server all the same. No \
+        `stream` may run on this data directory meanwhile. \(json) The event is discarded.
+        """
+      ],
+      examples: [.init("holdfast outbox discard --failed --shop bakery", "all that failed there")],
+      takes: shop, failed, Shared.data, Shared.json, keys, action: discard)
+  }
+
+  private static func list(_ call: Invocation) async throws(CommandFailure) {
+    let store = try await open(call, forReading: true)
+    let entries = try await entries(in: store, call)
+    await store.close()
+    for entry in entries { show("outbox", entry, call) }
+  }
+
+  private static func retry(_ call: Invocation) async throws(CommandFailure) {
+    let entries = try await change(call, mayWait: false) { entry in
+      entry.state = .queued(tries: 0)
+      return TimelineChange(outboxPut: [entry])
+    }
+    for entry in entries { show("outbox", entry, call) }
+  }
+
+  private static func discard(_ call: Invocation) async throws(CommandFailure) {
+    let entries = try await change(call, mayWait: true) {
+      TimelineChange(outboxRemove: [$0.id])
+    }
+    for entry in entries { show("discarded", entry, call) }
+  }
+
+  /// Changes those that were named, which must all be there; answers with what they are now.
+  private static func change(
+    _ call: Invocation, mayWait: Bool, _ change: (inout OutboxEntry) -> TimelineChange
+  ) async throws(CommandFailure) -> [OutboxEntry] {
+    guard call[failed] == call[keys].isEmpty else {
+      throw CommandFailure(
+        .usage, "it takes keys or --failed", remedy: "`outbox list` shows the keys")
+    }
+    // What is not there is not made.
+    await (try await open(call, forReading: true)).close()
+    let store = try await open(call, forReading: false)
+    var chosen: [OutboxEntry] = []
+    do {
+      chosen = try choose(from: try await entries(in: store, call), call, mayWait: mayWait)
+      for index in chosen.indices {
+        try await commit(change(&chosen[index]), to: chosen[index].shop, in: store)
+      }
+    } catch {
+      await store.close()
+      throw error
+    }
+    await store.close()
+    return chosen
+  }
+
+  private static func choose(
+    from entries: [OutboxEntry], _ call: Invocation, mayWait: Bool
+  ) throws(CommandFailure) -> [OutboxEntry] {
+    if call[failed] { return entries.filter(\.hasFailed) }
+    var chosen: [OutboxEntry] = []
+    for key in call[keys] where !chosen.contains(where: { $0.id == key }) {
+      guard let entry = entries.first(where: { $0.id == key }) else {
+        throw CommandFailure(
+          .failed, "no message \(key) waits there", remedy: "take a key that `outbox list` shows")
+      }
+      guard mayWait || entry.hasFailed else {
+        throw CommandFailure(
+          .failed, "message \(key) has not failed", remedy: "`stream` sends it in its turn")
+      }
+      chosen.append(entry)
+    }
+    return chosen
+  }
+
+  private static func entries(
+    in store: any TimelineStore, _ call: Invocation
+  ) async throws(CommandFailure) -> [OutboxEntry] {
+    do throws(StoreFailure) {
+      var entries: [OutboxEntry] = []
+      for kept in try await store.shops() where call[shop].map({ $0 == kept }) ?? true {
+        entries += try await store.load(kept, limit: 0).outbox
+      }
+      return entries
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+
+  private static func commit(
+    _ change: TimelineChange, to shop: ShopID, in store: any TimelineStore
+  ) async throws(CommandFailure) {
+    do throws(StoreFailure) {
+      _ = try await store.commit(change, to: shop)
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+
+  private static func open(
+    _ call: Invocation, forReading: Bool
+  ) async throws(CommandFailure) -> any TimelineStore {
+    let directory = try call.dataDirectory()
+    do throws(StoreFailure) {
+      return try await Platform.store(in: directory, forReading: forReading)
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+
+  private static func show(_ event: String, _ entry: OutboxEntry, _ call: Invocation) {
+    let console = call.console
+    guard call[Shared.json] else {
+      let line = StreamText.waiting(entry, console.style)
+      let state = event == "outbox" ? line : "-- discarded: \(StreamText.safe(entry.text))"
+      return console.line("\(entry.id)  \(entry.shop.text)  \(state)")
+    }
+    console.object {
+      $0.key("event")
+      $0.string(event)
+      $0.key("shop")
+      $0.string(entry.shop.text)
+      StreamEvents.write(entry, to: &$0)
+    }
+  }
+}
+
+extension OutboxEntry {
+  fileprivate var hasFailed: Bool {
+    switch state {
+    case .queued: false
+    case .failed: true
+    }
+  }
+}
+
+extension Format<UUID128> {
+  /// A message of the outbox by its key.
+  fileprivate static let outboxKey = Format(
+    placeholder: "KEY", expectation: "a message's key, a UUID"
+  ) {
+    UUID128($0)
+  } write: {
+    $0.description
+  }
+}

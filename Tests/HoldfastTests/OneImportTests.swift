@@ -1,0 +1,37 @@
+import Holdfast
+import Testing
+
+/// What an app writes, with no import but these: that it compiles is half of each test.
+@Suite struct OneImportTests {
+  @Test func `a stream, its policy, its updates and its store`() async throws {
+    let store: any TimelineStore = Platform.memoryStore()
+    let shop = try #require(ShopID("bakery"))
+    let policy: LinkPolicy = try .messageStream.setting([("retry.first", "1s")])
+    let streams = ShopStreams(
+      StreamEnvironment(
+        network: try Platform.network(), store: store, reachability: AlwaysReachable(),
+        lifecycle: AlwaysForeground(), tokens: FixedToken("a.good.token")))
+    let stream = try await streams.open(
+      StreamConfiguration(server: "http://127.0.0.1:1", shop: shop, policy: policy))
+    stream.send("hello")
+    for await case .outbox(let entry) in stream {
+      #expect(entry.text == "hello" && entry.state == .queued(tries: 0))
+      break
+    }
+    stream.turn(.background)
+    await stream.close()
+    let kept: [OutboxEntry] = try await store.load(shop, limit: 1).outbox
+    #expect(kept.map(\.text) == ["hello"])
+    await store.close()
+  }
+
+  @Test func `a relay's health store`() async throws {
+    await #expect(throws: StoreFailure.self) {
+      let store = try await Platform.readableHealthStore(in: "/dev/null/nowhere")
+      await store.close()
+    }
+    let profile: RelayProfile = .foreground
+    #expect(ZoneRules.utc.secondsEast(at: Timestamp(nanoseconds: 0)) == 0)
+    #expect(profile == .foreground)
+  }
+}

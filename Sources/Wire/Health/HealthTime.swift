@@ -20,7 +20,7 @@ extension HealthTime {
 
   /// Reads the same from bytes.
   init?(utf8 bytes: ArraySlice<UInt8>) {
-    var digits = CivilDigits(bytes)
+    var digits = TimeDigits(bytes)
     guard let day = digits.day() else { return nil }
     if digits.isAtEnd {
       guard let time = CivilTime(day: day, nanosecondOfDay: 0) else { return nil }
@@ -76,39 +76,15 @@ extension CivilTime: CustomStringConvertible {
   package static let nanosecondsPerDay: Int64 = 86_400_000_000_000
 }
 
-/// A walk over the digits and signs of a date.
-private struct CivilDigits {
-  private var rest: ArraySlice<UInt8>
-
-  init(_ bytes: ArraySlice<UInt8>) {
-    rest = bytes
-  }
-
-  var isAtEnd: Bool { rest.isEmpty }
-
-  mutating func take(_ sign: Unicode.Scalar) -> Bool {
-    guard let byte = rest.first, byte == UInt8(ascii: sign) else { return false }
-    rest.removeFirst()
-    return true
-  }
-
-  /// Days from 1970-01-01 of `yyyy-mm-dd`.
-  mutating func day() -> Int? {
-    guard let year = number(4), year >= 1, take("-"), let month = number(2),
-      (1...12).contains(month), take("-"), let day = number(2), day >= 1,
-      day <= Gregorian.length(ofMonth: month, year: year)
-    else { return nil }
-    return Gregorian.days(year: year, month: month, day: day)
-  }
-
+extension TimeDigits {
   /// Nanoseconds since midnight of `hh:mm`, `hh:mm:ss` or `hh:mm:ss.f`.
-  mutating func clock() -> Int64? {
+  fileprivate mutating func clock() -> Int64? {
     guard let hour = number(2), take(":"), let minute = number(2), minute <= 59 else { return nil }
     var second = 0
     var fraction: Int64 = 0
     if take(":") {
       // A leap second is the first of the next minute.
-      guard let found = number(2), found <= 60, let part = self.fraction() else { return nil }
+      guard let found = number(2), found <= 60, let part = part() else { return nil }
       (second, fraction) = (found, part)
     }
     let seconds = hour * 3600 + minute * 60 + second
@@ -117,7 +93,7 @@ private struct CivilDigits {
   }
 
   /// Minutes east of UTC, up to 18 hours.
-  mutating func offset() -> Int? {
+  fileprivate mutating func offset() -> Int? {
     let isWest = take("-")
     guard isWest || take("+"), let hours = number(2), hours <= 18 else { return nil }
     var minutes = 0
@@ -130,32 +106,7 @@ private struct CivilDigits {
   }
 
   /// Nanoseconds of an optional fraction; `nil` for a point without digits.
-  private mutating func fraction() -> Int64? {
-    guard take(".") || take(",") else { return 0 }
-    guard var value = digit() else { return nil }
-    var count = 1
-    while let digit = digit() {
-      guard count < 9 else { continue }
-      value = value * 10 + digit
-      count += 1
-    }
-    for _ in count..<9 { value *= 10 }
-    return Int64(value)
-  }
-
-  /// Exactly `width` digits.
-  private mutating func number(_ width: Int) -> Int? {
-    var value = 0
-    for _ in 0..<width {
-      guard let digit = digit() else { return nil }
-      value = value * 10 + digit
-    }
-    return value
-  }
-
-  private mutating func digit() -> Int? {
-    guard let byte = rest.first, (0x30...0x39).contains(byte) else { return nil }
-    rest.removeFirst()
-    return Int(byte - 0x30)
+  private mutating func part() -> Int64? {
+    take(".") || take(",") ? fraction() : 0
   }
 }

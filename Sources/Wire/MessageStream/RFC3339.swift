@@ -12,17 +12,13 @@ public enum RFC3339 {
 
   /// Reads the same from bytes.
   public static func parse(_ bytes: ArraySlice<UInt8>) -> Timestamp? {
-    var digits = Digits(bytes)
-    guard let year = digits.number(4), year >= 1, digits.take("-"),
-      let month = digits.number(2), (1...12).contains(month), digits.take("-"),
-      let day = digits.number(2), day >= 1, day <= Gregorian.length(ofMonth: month, year: year),
-      digits.take("T") || digits.take("t"),
+    var digits = TimeDigits(bytes)
+    guard let days = digits.day(), digits.take("T") || digits.take("t"),
       let hour = digits.number(2), hour <= 23, digits.take(":"),
       let minute = digits.number(2), minute <= 59, digits.take(":"),
       let second = digits.number(2), second <= 60,
-      let fraction = digits.fraction(), let offset = digits.offset(), digits.isAtEnd
+      let fraction = digits.part(), let offset = digits.offset(), digits.isAtEnd
     else { return nil }
-    let days = Gregorian.days(year: year, month: month, day: day)
     let minutes = days * 1440 + hour * 60 + minute - offset
     // A leap second is the last of a UTC day, whatever the offset says (RFC 3339 appendix D).
     if second == 60, (minutes + 1) % 1440 != 0 { return nil }
@@ -82,64 +78,19 @@ extension RFC3339 {
   }
 }
 
-/// A walk over the digits and signs of a date.
-private struct Digits {
-  private var rest: ArraySlice<UInt8>
-
-  init(_ bytes: ArraySlice<UInt8>) {
-    rest = bytes
-  }
-
-  var isAtEnd: Bool { rest.isEmpty }
-
-  mutating func take(_ sign: Unicode.Scalar) -> Bool {
-    guard let byte = rest.first, byte == UInt8(ascii: sign) else { return false }
-    rest.removeFirst()
-    return true
-  }
-
-  /// Exactly `width` digits.
-  mutating func number(_ width: Int) -> Int? {
-    guard rest.count >= width else { return nil }
-    var value = 0
-    for _ in 0..<width {
-      guard let digit = digit() else { return nil }
-      value = value * 10 + digit
-    }
-    return value
-  }
-
+extension TimeDigits {
   /// Nanoseconds of an optional fraction; `nil` for a point without digits.
-  mutating func fraction() -> Int64? {
-    guard take(".") else { return 0 }
-    guard var value = digit() else { return nil }
-    var count = 1
-    while let digit = digit() {
-      if count < 9 {
-        value = value * 10 + digit
-        count += 1
-      }
-    }
-    while count < 9 {
-      value *= 10
-      count += 1
-    }
-    return Int64(value)
+  fileprivate mutating func part() -> Int64? {
+    take(".") ? fraction() : 0
   }
 
   /// Minutes east of UTC.
-  mutating func offset() -> Int? {
+  fileprivate mutating func offset() -> Int? {
     if take("Z") || take("z") { return 0 }
     let isWest = take("-")
     guard isWest || take("+"), let hours = number(2), hours <= 23, take(":"),
       let minutes = number(2), minutes <= 59
     else { return nil }
     return isWest ? -(hours * 60 + minutes) : hours * 60 + minutes
-  }
-
-  private mutating func digit() -> Int? {
-    guard let byte = rest.first, (0x30...0x39).contains(byte) else { return nil }
-    rest.removeFirst()
-    return Int(byte - 0x30)
   }
 }

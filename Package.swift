@@ -64,6 +64,7 @@ let adapters: [Target] = [
   library(
     "StoreSQLite", at: "Adapters/StoreSQLite",
     uses: ["LinkCore", "LinkWire", "LinkRuntime", "CSQLite"]),
+  library("OwnerFiles", at: "Adapters/OwnerFiles"),
   library("ExportFiles", at: "Adapters/ExportFiles", uses: ["LinkWire", "CArchive"]),
   library(
     "ReachabilityNetlink", at: "Adapters/ReachabilityNetlink",
@@ -77,7 +78,7 @@ let adapters: [Target] = [
     uses: ["LinkRuntime", "CSystemd", "LinuxBus"]),
   library(
     "PushAPNs", at: "Adapters/PushAPNs",
-    uses: ["LinkCore", "LinkWire", "LinkRuntime", "COpenSSL"]),
+    uses: ["LinkCore", "LinkWire", "LinkRuntime", "OwnerFiles", "COpenSSL"]),
   library(
     "PushHook", at: "Adapters/PushHook",
     uses: ["LinkCore", "LinkWire", "LinkRuntime", "CLinux"]),
@@ -93,6 +94,7 @@ let doors: [Target] = [
     uses: [
       "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "HealthRelay", "CurlNetwork",
       "StoreSQLite", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus", "ExportFiles",
+      "OwnerFiles",
     ]),
   library(
     "HoldfastTestKit", at: "TestKit",
@@ -101,7 +103,7 @@ let doors: [Target] = [
     "HoldfastBackend", at: "Tools/Backend",
     uses: [
       "LinkCore", "LinkWire", "LinkRuntime", "LinkProtocols", "LinkServerCore", "ServerSockets",
-      "StoreSQLite", "COpenSSL", "CurlNetwork", "PushAPNs", "PushHook",
+      "StoreSQLite", "COpenSSL", "CurlNetwork", "PushAPNs", "PushHook", "OwnerFiles",
     ]),
   library("CommandKit", at: "Tools/CommandKit", uses: ["LinkCore", "LinkWire"]),
   library(

@@ -75,6 +75,13 @@ struct BackendFilesTests {
     #expect((try? file.read()) == (isRead ? content : nil))
   }
 
+  @Test func `a pipe in a file's place is refused, and holds nothing up`() async throws {
+    let scratch = try Scratch()
+    try await Shell.run(["mkfifo", "-m", "600", scratch("removed.json")])
+    let file = PrivateFile(directory: scratch.path, name: "removed.json")
+    #expect(throws: BackendError.file(path: file.path, detail: "is no file")) { try file.read() }
+  }
+
   @Test func `the first of two who create a file wins`() throws {
     let scratch = try Scratch()
     let directory = scratch("data")

@@ -1,10 +1,5 @@
 import COpenSSL
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import OwnerFiles
 
 /// The private key that Apple gave a team for its push service: P-256, in PKCS#8, without a phrase.
 ///
@@ -83,26 +78,19 @@ public struct ProviderKey: Sendable {
   private static let maxBytes = 8_192
 
   private static func content(of path: String) throws(ProviderKeyError) -> [UInt8] {
-    // Not blocking, or a pipe in the file's place would hold up the start.
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { throw .unreadable(path: path, detail: reason()) }
-    defer { close(descriptor) }
-    var status = stat()
-    guard unsafe fstat(descriptor, &status) == 0 else {
-      throw .unreadable(path: path, detail: reason())
+    let bytes: [UInt8]?
+    do {
+      bytes = try OwnerFile.read(path, maxBytes: maxBytes, isSecret: true)
+    } catch {
+      switch error {
+      case .openToOthers: throw .openToOthers(path: path)
+      case .tooLarge: throw .unusable
+      case .noFile, .refused: throw .unreadable(path: path, detail: error.description)
+      }
     }
-    guard status.st_mode & S_IFMT == S_IFREG else {
-      throw .unreadable(path: path, detail: "is no file")
-    }
-    guard status.st_mode & 0o077 == 0 else { throw .openToOthers(path: path) }
-    var bytes = [UInt8](repeating: 0, count: maxBytes + 1)
-    let count = unsafe read(descriptor, &bytes, bytes.count)
-    guard count >= 0 else { throw .unreadable(path: path, detail: reason()) }
-    guard count <= maxBytes else { throw .unusable }
-    return Array(bytes[..<count])
+    guard let bytes else { throw .unreadable(path: path, detail: "No such file or directory") }
+    return bytes
   }
-
-  private static func reason() -> String { unsafe String(cString: strerror(errno)) }
 }
 
 extension ProviderKey: CustomStringConvertible, CustomReflectable {

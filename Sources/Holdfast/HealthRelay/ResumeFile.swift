@@ -1,5 +1,6 @@
 public import HealthRelay
 public import LinkWire
+import OwnerFiles
 
 #if canImport(Glibc)
   import Glibc
@@ -25,21 +26,14 @@ public struct ResumeFile: Sendable, Hashable {
   ///
   /// - Throws: `.denied` when others than its owner can read or change it, or it cannot be read.
   public func read() throws(StoreFailure) -> Secret? {
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else {
-      if errno == ENOENT { return nil }
-      throw denied("open")
+    let bytes: [UInt8]?
+    do {
+      bytes = try OwnerFile.read(path, maxBytes: Self.maxBytes, isSecret: true)
+    } catch {
+      throw .denied(detail: "\(path): \(error)")
     }
-    defer { close(descriptor) }
-    var status = stat()
-    guard unsafe fstat(descriptor, &status) == 0 else { throw denied("look at") }
-    guard status.st_mode & 0o077 == 0 else {
-      throw .denied(detail: "\(path): others than its owner can read or change this secret")
-    }
-    var bytes = [UInt8](repeating: 0, count: Self.maxBytes)
-    let count = Self.readSome(descriptor, &bytes)
-    guard count >= 0 else { throw denied("read") }
-    let text = String(decoding: bytes[..<count], as: UTF8.self).prefix { !$0.isNewline }
+    guard let bytes else { return nil }
+    let text = String(decoding: bytes, as: UTF8.self).prefix { !$0.isNewline }
     return text.isEmpty ? nil : Secret(String(text))
   }
 
@@ -67,14 +61,6 @@ public struct ResumeFile: Sendable, Hashable {
 
   private func denied(_ action: String) -> StoreFailure {
     .denied(detail: "\(path): cannot \(action) it: \(unsafe String(cString: strerror(errno)))")
-  }
-
-  private static func readSome(_ descriptor: Int32, _ bytes: inout [UInt8]) -> Int {
-    #if canImport(Glibc)
-      unsafe Glibc.read(descriptor, &bytes, bytes.count)
-    #else
-      unsafe Darwin.read(descriptor, &bytes, bytes.count)
-    #endif
   }
 
   private static func writeSome(_ descriptor: Int32, _ bytes: [UInt8]) -> Int {

@@ -1,3 +1,5 @@
+import OwnerFiles
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Darwin)
@@ -18,32 +20,12 @@ struct PrivateFile {
   ///
   /// A secret that anybody but its owner can read or change is refused: it may be known.
   func read(isSecret: Bool = false) throws(BackendError) -> [UInt8]? {
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      if errno == ENOENT { return nil }
-      throw failure("open")
+    do {
+      return try OwnerFile.read(path, maxBytes: Self.maxBytes, isSecret: isSecret)
+    } catch {
+      if error == .openToOthers { throw .openToOthers(path: path) }
+      throw .file(path: path, detail: error.description)
     }
-    defer { close(descriptor) }
-    if isSecret { try refuseIfOpenToOthers(descriptor) }
-    var content: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 4_096)
-    while true {
-      let count = unsafe chunk.withUnsafeMutableBytes {
-        unsafe Self.readSome(descriptor, $0)
-      }
-      guard count >= 0 else { throw failure("read") }
-      guard count > 0 else { return content }
-      content += chunk[..<count]
-      guard content.count <= Self.maxBytes else {
-        throw .file(path: path, detail: "larger than \(Self.maxBytes) bytes")
-      }
-    }
-  }
-
-  private func refuseIfOpenToOthers(_ descriptor: Int32) throws(BackendError) {
-    var status = stat()
-    guard unsafe fstat(descriptor, &status) == 0 else { throw failure("look at") }
-    guard status.st_mode & 0o077 == 0 else { throw .openToOthers(path: path) }
   }
 
   /// Puts `content` in the place of what was there.
@@ -120,17 +102,6 @@ struct PrivateFile {
   /// The operating system's words for an error number.
   static func reason(of code: Int32) -> String {
     unsafe String(cString: strerror(code))
-  }
-
-  private static func readSome(_ descriptor: Int32, _ bytes: UnsafeMutableRawBufferPointer) -> Int {
-    while true {
-      #if canImport(Glibc)
-        let count = unsafe Glibc.read(descriptor, bytes.baseAddress, bytes.count)
-      #else
-        let count = unsafe Darwin.read(descriptor, bytes.baseAddress, bytes.count)
-      #endif
-      if count >= 0 || errno != EINTR { return count }
-    }
   }
 
   private static func writeSome(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {

@@ -31,6 +31,16 @@ import Testing
     }
   }
 
+  @Test(arguments: [(1_024, true), (1_025, false)])
+  func `a file that is too long for a token is none`(length: Int, isRead: Bool) throws {
+    let scratch = try Scratch()
+    let file = ResumeFile(in: scratch.path)
+    // With the end of its line.
+    let token = Secret(String(repeating: "x", count: length - 1))
+    try file.write(token)
+    #expect((try? file.read()) == (isRead ? token : nil))
+  }
+
   @Test func `a directory that is not there is told`() throws {
     let file = ResumeFile(in: "/nonexistent")
     #expect(throws: StoreFailure.self) { try file.write(Secret("x")) }

@@ -60,7 +60,7 @@ let adapters: [Target] = [
   library("LinuxEvents", at: "Adapters/LinuxEvents", uses: ["CLinux"]),
   library(
     "CurlNetwork", at: "Adapters/CurlNetwork",
-    uses: ["LinkCore", "LinkRuntime", "LinkProtocols", "CCurl"]),
+    uses: ["LinkCore", "LinkRuntime", "LinkProtocols", "CCurl", "CLinux"]),
   library(
     "StoreSQLite", at: "Adapters/StoreSQLite",
     uses: ["LinkCore", "LinkWire", "LinkRuntime", "CSQLite"]),

@@ -23,12 +23,10 @@ enum Masking {
   static func copy(
     _ bytes: UnsafeRawBufferPointer, mask: UInt32?, phase: Int = 0
   ) -> [UInt8] {
-    unsafe [UInt8](unsafeUninitializedCapacity: bytes.count) { target, count in
-      let raw = UnsafeMutableRawBufferPointer(target)
-      unsafe raw.copyMemory(from: bytes)
-      if let mask { unsafe apply(mask, phase: phase, to: raw) }
-      count = bytes.count
-    }
+    // Twice as fast as `init(unsafeUninitializedCapacity:)`, which looks up the array's metadata.
+    var copy = unsafe [UInt8](bytes)
+    if let mask { apply(mask, phase: phase, to: &copy, from: 0) }
+    return copy
   }
 
   /// Appends the octets, unmasked.

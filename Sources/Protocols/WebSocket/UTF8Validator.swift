@@ -43,6 +43,11 @@ struct UTF8Validator: Equatable {
 
   private static func skipASCII(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
     var offset = start
+    while offset + 32 <= bytes.count {
+      let words = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: SIMD4<UInt64>.self)
+      guard words & 0x8080_8080_8080_8080 == .zero else { break }
+      offset += 32
+    }
     while offset + 8 <= bytes.count {
       let word = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
       guard word & 0x8080_8080_8080_8080 == 0 else { break }

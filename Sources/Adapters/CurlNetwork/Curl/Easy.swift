@@ -146,7 +146,8 @@ extension Easy {
 /// The one read buffer of a loop, so that an idle socket holds none.
 @safe final class Buffer {
   /// Four TLS records (RFC 8446 section 5.1: 2^14 bytes each).
-  let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
+  static let size = 65_536
+  let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: Buffer.size, alignment: 16)
 
   deinit {
     unsafe bytes.deallocate()

@@ -38,6 +38,8 @@ extension Easy {
     prepare(address, configuration, share: share, timeout: timeout)
     set(CURLOPT_URL, address.origin)
     set(CURLOPT_CONNECT_ONLY, 1)
+    // One read takes no more than this, and libcurl frees a buffer of its own of this size.
+    set(CURLOPT_BUFFERSIZE, Buffer.size)
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     set(CURLOPT_HTTPPROXYTUNNEL, 1)
   }

@@ -1,17 +1,17 @@
 import CCurl
 
-/// A libcurl multi handle that tells which descriptors to watch and until when.
-///
-/// Each dial has its own: libcurl prunes a multi handle's idle connections, and to libcurl a
-/// connected stream that we read from is idle.
+/// A libcurl multi handle that has its descriptors watched and tells until when to wait.
 @safe final class Transfers {
   private let multi: UnsafeMutableRawPointer
-  private(set) var watched: [Int32: Readiness] = [:]
+  private let poller: Poller
+  /// Who is in it, by `Easy.key`.
+  private var numbers: [UInt: UInt64] = [:]
   private(set) var deadline: ContinuousClock.Instant?
 
-  init?() {
+  init?(_ poller: Poller) {
     guard Library.isReady, let multi = unsafe curl_multi_init() else { return nil }
     unsafe self.multi = multi
+    self.poller = poller
     let context = unsafe Unmanaged.passUnretained(self).toOpaque()
     unsafe ccurl_multi_watch(
       multi,
@@ -33,12 +33,18 @@ import CCurl
     unsafe curl_multi_cleanup(multi)
   }
 
-  func add(_ easy: Easy) -> Bool {
-    unsafe curl_multi_add_handle(multi, easy.handle) == CURLM_OK
+  /// Transfers that were added and not removed.
+  var count: Int { numbers.count }
+
+  func add(_ easy: Easy, as number: UInt64) -> Bool {
+    guard unsafe curl_multi_add_handle(multi, easy.handle) == CURLM_OK else { return false }
+    numbers[easy.key] = number
+    return true
   }
 
   /// Ends the transfer; a connected stream of it is closed.
   func remove(_ easy: Easy) {
+    guard numbers.removeValue(forKey: easy.key) != nil else { return }
     unsafe curl_multi_remove_handle(multi, easy.handle)
   }
 
@@ -54,18 +60,22 @@ import CCurl
     unsafe curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
   }
 
-  /// The next transfer that came to its end, by `Easy.key`.
-  func nextDone() -> (key: UInt, result: CURLcode)? {
+  /// The next transfer that came to its end.
+  func nextDone() -> (number: UInt64, result: CURLcode)? {
     var easy: UnsafeMutableRawPointer?
     var result = CURLE_OK
-    guard unsafe ccurl_next_done(multi, &easy, &result) != 0, let easy = unsafe easy else {
-      return nil
+    while unsafe ccurl_next_done(multi, &easy, &result) != 0 {
+      if let number = numbers[UInt(bitPattern: easy)] { return (number, result) }
     }
-    return (UInt(bitPattern: easy), result)
+    return nil
   }
 
   private func watch(_ descriptor: Int32, _ what: Int32) {
-    watched[descriptor] = Readiness(curl: what)
+    if let readiness = Readiness(curl: what) {
+      poller.watch(descriptor, readiness, for: .transfers(self))
+    } else {
+      poller.forget(descriptor)
+    }
   }
 
   private func wake(afterMilliseconds milliseconds: Int) {

@@ -24,21 +24,29 @@ actor NetworkLoop {
   private var leaving: [RestClient] = []
   private var sockets: [UInt64: SocketConnection] = [:]
   private var nextID: UInt64 = 0
-  private var polled: [pollfd] = []
-  private var owners: [Owner] = []
+  private let poller: Poller
+  /// Takes the next dial, as long as it has room.
+  private var dials: Transfers?
+  /// Sockets that have something to write.
+  private var writers: [UInt64] = []
+  /// Sockets that may be read without waiting.
+  private var readers: [UInt64] = []
+  /// Sockets that do not stay as they are if nothing comes; an open one is not among them.
+  private var timed: Set<UInt64> = []
 
-  /// Whose descriptor stands at a place of `polled`.
-  private enum Owner {
-    case wake
-    case rest(RestClient)
-    case socket(UInt64)
-  }
+  /// Dials for one multi handle. Each handle takes 37 kB and two descriptors; for each read and
+  /// write libcurl looks for the stream among all of its handle.
+  private static let mostDials = 32
 
   init?(_ configuration: CurlConfiguration) {
-    guard let executor = LoopExecutor(), let share = Share() else { return nil }
+    guard let executor = LoopExecutor(), let share = Share(), let poller = Poller() else {
+      return nil
+    }
     self.executor = executor
     self.configuration = configuration
     self.share = share
+    self.poller = poller
+    poller.watch(executor.wakeReader, .read, for: .wake)
   }
 
   /// Nothing is open, under way or being delivered.
@@ -51,6 +59,7 @@ actor NetworkLoop {
     rest = nil
     leaving = []
     sockets = [:]
+    dials = nil
   }
 
   private var clients: [RestClient] { leaving + (rest.map { [$0] } ?? []) }
@@ -64,24 +73,41 @@ extension NetworkLoop {
     deliver: @escaping @Sendable ([SocketEvent]) async -> Void
   ) -> UInt64 {
     nextID += 1
+    let place = Dial.Place(
+      number: nextID, share: share, poller: poller, transfers: { self.roomyTransfers() })
     let socket = SocketConnection(
-      request, configuration: configuration, share: share, mostInTurn: mostInTurn,
-      deliver: deliver)
+      request, place, configuration: configuration, mostInTurn: mostInTurn, deliver: deliver)
     sockets[nextID] = socket
     settle(nextID, socket)
     return nextID
   }
 
+  private func roomyTransfers() -> Transfers? {
+    if let dials, dials.count < Self.mostDials { return dials }
+    // A handle that sockets left has room again; looked for once in so many dials.
+    let used = sockets.values.lazy.compactMap { $0.connected?.transfers }
+    dials = used.first { $0.count < Self.mostDials } ?? Transfers(poller)
+    return dials
+  }
+
   func send(_ id: UInt64, text: [UInt8]) -> Bool {
-    sockets[id]?.send(text: text) ?? false
+    change(id) { $0.send(text: text) } ?? false
   }
 
   func send(_ id: UInt64, binary: [UInt8]) -> Bool {
-    sockets[id]?.send(binary: binary) ?? false
+    change(id) { $0.send(binary: binary) } ?? false
   }
 
   func ping(_ id: UInt64, _ ping: UInt64) {
-    sockets[id]?.ping(ping)
+    change(id) { $0.ping(ping) }
+  }
+
+  /// Does something to a socket that is still there, and what that calls for.
+  @discardableResult
+  private func change<R>(_ id: UInt64, _ body: (SocketConnection) -> R) -> R? {
+    guard let socket = sockets[id] else { return nil }
+    defer { settle(id, socket) }
+    return body(socket)
   }
 
   /// Returns when the peer closed too, or after a second.
@@ -95,14 +121,15 @@ extension NetworkLoop {
 
   /// Closes for a handle that nobody holds any more.
   func abandon(_ id: UInt64) {
-    guard let socket = sockets[id] else { return }
     // RFC 6455 section 7.4.1: 1001, the endpoint goes away.
-    socket.close(code: 1001, reason: "")
-    settle(id, socket)
+    change(id) { $0.close(code: 1001, reason: "") }
   }
 
   /// Starts what a change of the socket calls for.
   private func settle(_ id: UInt64, _ socket: SocketConnection) {
+    if socket.canWrite { writers.append(id) }
+    if socket.canReadOn { readers.append(id) }
+    if socket.deadline == nil { timed.remove(id) } else { timed.insert(id) }
     if socket.mustDeliver {
       socket.isDelivering = true
       Task { await deliver(id, socket.deliver) }
@@ -157,7 +184,7 @@ extension NetworkLoop {
   }
 
   private func readyRest() -> RestClient? {
-    if rest == nil { rest = RestClient(configuration: configuration, share: share) }
+    if rest == nil { rest = RestClient(configuration: configuration, share: share, poller: poller) }
     return rest
   }
 }
@@ -166,44 +193,37 @@ extension NetworkLoop {
 
 extension NetworkLoop {
   /// Writes what is queued, sleeps until something happens, and takes it in.
+  ///
+  /// Only sockets to which something happens are looked at.
   func turn() {
-    prepare()
-    let count = nfds_t(polled.count)
-    let timeout = executor.hasNews ? 0 : sleepTime()
-    let ready = unsafe poll(&polled, count, timeout)
-    if ready > 0 { dispatch() }
+    leaving.removeAll(where: \.isIdle)
+    write()
+    for (descriptor, readiness) in poller.wait(executor.hasNews ? 0 : sleepTime()) {
+      act(on: descriptor, readiness)
+    }
     readOn()
     passTime()
   }
 
-  private func prepare() {
-    polled.removeAll(keepingCapacity: true)
-    owners.removeAll(keepingCapacity: true)
-    watch(executor.wakeReader, .read, for: .wake)
-    leaving.removeAll(where: \.isIdle)
-    for client in clients {
-      for (descriptor, readiness) in client.watched {
-        watch(descriptor, readiness, for: .rest(client))
-      }
-    }
-    for (id, socket) in sockets {
-      socket.flush()
-      settle(id, socket)
-      for (descriptor, readiness) in socket.watched {
-        watch(descriptor, readiness, for: .socket(id))
-      }
+  private func write() {
+    for id in take(&writers) { change(id) { $0.flush() } }
+  }
+
+  private func readOn() {
+    for id in take(&readers) where sockets[id]?.canReadOn == true {
+      change(id) { $0.read(into: buffer) }
     }
   }
 
-  private func watch(_ descriptor: Int32, _ readiness: Readiness, for owner: Owner) {
-    polled.append(pollfd(fd: descriptor, events: readiness.poll, revents: 0))
-    owners.append(owner)
+  private func take(_ list: inout [UInt64]) -> [UInt64] {
+    defer { list = [] }
+    return list
   }
 
-  /// Milliseconds for `poll`, rounded up so that no turn comes too early; -1 without end.
+  /// Milliseconds, rounded up so that no turn comes too early; -1 without end.
   private func sleepTime() -> Int32 {
-    if sockets.values.contains(where: \.canReadOn) { return 0 }
-    let deadlines = sockets.values.compactMap(\.deadline) + clients.compactMap(\.deadline)
+    if !readers.isEmpty { return 0 }
+    let deadlines = timed.compactMap { sockets[$0]?.deadline } + clients.compactMap(\.deadline)
     guard let next = deadlines.min() else { return -1 }
     let wait = ContinuousClock.now.duration(to: next)
     guard wait > .zero else { return 0 }
@@ -211,47 +231,33 @@ extension NetworkLoop {
     return Int32(min(milliseconds, Double(Int32.max)))
   }
 
-  private func dispatch() {
-    for (place, entry) in polled.enumerated() where entry.revents != 0 {
-      let readiness = Readiness(poll: entry.revents)
-      switch owners[place] {
-      case .wake: executor.drainWake()
-      case .rest(let client): client.act(on: entry.fd, readiness)
-      case .socket(let id):
-        guard let socket = sockets[id] else { continue }
-        socket.act(on: entry.fd, readiness)
-        settle(id, socket)
-      }
+  private func act(on descriptor: Int32, _ readiness: Readiness) {
+    switch poller[descriptor] {
+    case .wake: executor.drainWake()
+    case .transfers(let transfers):
+      transfers.act(on: descriptor, readiness)
+      collect(transfers)
+    case .socket(let id): change(id) { $0.wakeUp() }
+    case nil: break
     }
   }
 
-  private func readOn() {
-    for (id, socket) in sockets where socket.canReadOn {
-      socket.read(into: buffer)
-      settle(id, socket)
+  private func collect(_ transfers: Transfers) {
+    if let client = clients.first(where: { $0.transfers === transfers }) {
+      return client.collect()
     }
+    while let (id, result) = transfers.nextDone() { change(id) { $0.finishDial(result) } }
   }
 
   private func passTime() {
     let now = ContinuousClock.now
     for client in clients { client.tick(at: now) }
-    for (id, socket) in sockets {
-      guard let deadline = socket.deadline, deadline <= now else { continue }
-      socket.tick(at: now)
-      settle(id, socket)
+    for id in timed {
+      if let transfers = sockets[id]?.transfers, let due = transfers.deadline, due <= now {
+        transfers.tick()
+        collect(transfers)
+      }
+      if let limit = sockets[id]?.limit, limit <= now { change(id) { $0.expire() } }
     }
-  }
-}
-
-extension Readiness {
-  fileprivate var poll: Int16 {
-    Int16((contains(.read) ? POLLIN : 0) | (contains(.write) ? POLLOUT : 0))
-  }
-
-  /// An error or a hang-up counts as both: reading or writing finds out which it is.
-  fileprivate init(poll events: Int16) {
-    self = []
-    if Int32(events) & ~Int32(POLLOUT) != 0 { insert(.read) }
-    if Int32(events) & ~Int32(POLLIN) != 0 { insert(.write) }
   }
 }

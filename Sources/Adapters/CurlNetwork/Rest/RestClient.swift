@@ -6,11 +6,11 @@ import LinkRuntime
 final class RestClient {
   private let configuration: CurlConfiguration
   private let share: Share
-  private let transfers: Transfers
+  let transfers: Transfers
   private var exchanges: [UInt64: Exchange] = [:]
 
-  init?(configuration: CurlConfiguration, share: Share) {
-    guard let transfers = Transfers() else { return nil }
+  init?(configuration: CurlConfiguration, share: Share, poller: Poller) {
+    guard let transfers = Transfers(poller) else { return nil }
     self.configuration = configuration
     self.share = share
     self.transfers = transfers
@@ -21,13 +21,12 @@ final class RestClient {
   }
 
   var isIdle: Bool { exchanges.isEmpty }
-  var watched: [Int32: Readiness] { transfers.watched }
   var deadline: ContinuousClock.Instant? { transfers.deadline }
 
   func start(_ id: UInt64, _ request: HTTPRequest, _ continuation: Exchange.Continuation) {
     do throws(LinkFailure) {
       let exchange = try Exchange(request, configuration, share: share, continuation)
-      guard transfers.add(exchange.easy) else {
+      guard transfers.add(exchange.easy, as: id) else {
         throw .local(detail: "libcurl did not take the request.")
       }
       exchanges[id] = exchange
@@ -41,22 +40,15 @@ final class RestClient {
     end(id) { _ in .failure(.local(detail: "The request was cancelled.")) }
   }
 
-  func act(on descriptor: Int32, _ readiness: Readiness) {
-    transfers.act(on: descriptor, readiness)
-    collect()
-  }
-
   func tick(at now: ContinuousClock.Instant) {
     guard let deadline = transfers.deadline, deadline <= now else { return }
     transfers.tick()
     collect()
   }
 
-  private func collect() {
-    while let (key, result) = transfers.nextDone() {
-      guard let id = exchanges.first(where: { $0.value.easy.key == key })?.key else { continue }
-      end(id) { $0.answer(result) }
-    }
+  /// Answers what came to its end.
+  func collect() {
+    while let (id, result) = transfers.nextDone() { end(id) { $0.answer(result) } }
   }
 
   private func end(_ id: UInt64, _ answer: (Exchange) -> Result<HTTPResponse, LinkFailure>) {

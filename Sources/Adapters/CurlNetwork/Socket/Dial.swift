@@ -8,12 +8,12 @@ final class Dial {
   let easy: Easy
   let transfers: Transfers
   let handshake: ClientHandshake
-  /// Known once connected.
-  var descriptor: Int32 = -1
+  private let poller: Poller
   private let address: Address
+  private var descriptor: Int32?
 
   init(
-    _ request: SocketRequest, _ configuration: CurlConfiguration, share: Share
+    _ request: SocketRequest, _ place: Place, configuration: CurlConfiguration
   ) throws(LinkFailure) {
     address = try Address(request.url, query: request.query, schemes: ["ws": false, "wss": true])
     try address.demandPrivacy(configuration)
@@ -25,22 +25,46 @@ final class Dial {
       headers: request.headers.map { ($0.name, $0.value) },
       key: (0..<16).map { _ in .random(in: 0...255) },
       offersDeflate: configuration.offersDeflate)
-    guard let easy = Easy(), let transfers = Transfers() else {
+    guard let easy = Easy(), let transfers = place.transfers() else {
       throw .local(detail: "libcurl could not be set up.")
     }
-    (self.easy, self.transfers) = (easy, transfers)
-    easy.prepareDial(address, configuration, share: share, timeout: request.openTimeout)
+    (self.easy, self.transfers, poller) = (easy, transfers, place.poller)
+    easy.prepareDial(address, configuration, share: place.share, timeout: request.openTimeout)
     guard easy.refusal == CURLE_OK else {
       throw .local(detail: "libcurl lacks an option (\(easy.refusal.rawValue)).")
     }
-    guard transfers.add(easy) else { throw .local(detail: "libcurl did not take the dial.") }
+    guard transfers.add(easy, as: place.number) else {
+      throw .local(detail: "libcurl did not take the dial.")
+    }
   }
 
   deinit {
+    if let descriptor { poller.forget(descriptor) }
     transfers.remove(easy)
+  }
+
+  /// Has the connected stream watched for a socket; why not, when it cannot be.
+  func watch(for number: UInt64) -> LinkFailure? {
+    // libcurl closes a stream that ended before the first byte went over it, when others dial.
+    guard let descriptor = easy.descriptor else { return .ended }
+    self.descriptor = descriptor
+    guard poller.watchChanges(of: descriptor, for: .socket(number)) else {
+      return .local(detail: "The system watches no more descriptors.")
+    }
+    return nil
   }
 
   func outcome(_ code: CURLcode, phase: LinkFailure.Phase) -> Outcome {
     easy.outcome(code, phase: phase, host: address.host)
+  }
+}
+
+extension Dial {
+  /// Where a dial is made: the handles it shares with others, and its number among them.
+  struct Place {
+    let number: UInt64
+    let share: Share
+    let poller: Poller
+    let transfers: () -> Transfers?
   }
 }

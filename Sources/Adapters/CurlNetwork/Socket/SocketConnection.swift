@@ -29,9 +29,11 @@ final class SocketConnection {
 
   private(set) var stage = Stage.over
   /// When the stage has lasted too long.
-  private var limit: ContinuousClock.Instant?
+  private(set) var limit: ContinuousClock.Instant?
   private var webSocket: WebSocketConnection?
-  private var events: ArraySlice<SocketEvent> = []
+  private var events: [SocketEvent] = []
+  /// How many of `events` were handed over.
+  private var handed = 0
   /// Why it will end once the events before are handed out.
   private var parting: LinkFailure?
   private var outgoing: [UInt8] = []
@@ -49,19 +51,21 @@ final class SocketConnection {
   private let maxFragments: Int
   private let maxQueuedBytes: Int
   private let secrets: Secrets
+  private let number: UInt64
 
   init(
-    _ request: SocketRequest, configuration: CurlConfiguration, share: Share, mostInTurn: Int,
-    deliver: @escaping @Sendable ([SocketEvent]) async -> Void
+    _ request: SocketRequest, _ place: Dial.Place, configuration: CurlConfiguration,
+    mostInTurn: Int, deliver: @escaping @Sendable ([SocketEvent]) async -> Void
   ) {
     self.deliver = deliver
+    number = place.number
     self.mostInTurn = mostInTurn
     maxMessageBytes = request.maxMessageBytes
     maxFragments = configuration.maxFragments
     maxQueuedBytes = configuration.maxQueuedBytes
     secrets = Secrets(headers: request.headers, query: request.query)
     do throws(LinkFailure) {
-      stage = .dialing(try Dial(request, configuration, share: share))
+      stage = .dialing(try Dial(request, place, configuration: configuration))
       limit = .now.advanced(by: request.openTimeout)
     } catch {
       end(error)
@@ -83,22 +87,21 @@ extension SocketConnection {
     return false
   }
 
-  /// When `tick` is due.
+  /// The handles that dial for it.
+  var transfers: Transfers? {
+    guard case .dialing(let dial) = stage else { return nil }
+    return dial.transfers
+  }
+
+  /// When something has to happen though nothing came.
   var deadline: ContinuousClock.Instant? {
-    guard case .dialing(let dial) = stage, let next = dial.transfers.deadline else { return limit }
+    guard let next = transfers?.deadline else { return limit }
     return min(next, limit ?? next)
   }
 
-  /// Descriptors to watch; an open socket is not read while events wait, so a slow reader slows it.
-  var watched: [Int32: Readiness] {
-    switch stage {
-    case .dialing(let dial): return dial.transfers.watched
-    case .upgrading(let dial, _), .refused(let dial, _), .open(let dial), .closing(let dial):
-      var readiness: Readiness = isBlocked ? .write : []
-      if wantsRead, !isReadable { readiness.insert(.read) }
-      return readiness.isEmpty ? [:] : [dial.descriptor: readiness]
-    case .over: return [:]
-    }
+  /// Whether something waits to be written that may be.
+  var canWrite: Bool {
+    queuedBytes > 0 && !isBlocked && writeFailure == nil && connected != nil
   }
 
   /// Whether reading would not have to wait: libcurl may hold bytes the descriptor does not show.
@@ -115,10 +118,16 @@ extension SocketConnection {
 
   /// What is handed over next; empty when all was.
   func takeTurn() -> [SocketEvent] {
-    let turn = Array(events.prefix(mostInTurn))
-    events.removeFirst(turn.count)
-    return turn
+    let left = events.count - handed
+    guard left <= mostInTurn else {
+      handed += mostInTurn
+      return Array(events[(handed - mostInTurn)..<handed])
+    }
+    defer { dropEvents() }
+    return handed == 0 ? events : Array(events[handed...])
   }
+
+  private func dropEvents() { (events, handed) = ([], 0) }
 }
 
 // MARK: What the app asks
@@ -153,12 +162,12 @@ extension SocketConnection {
       end(.local(detail: "Closed before it opened."))
     case .open(let dial):
       webSocket?.close(code: code, reason: reason, into: &outgoing)
-      events = []
+      dropEvents()
       startClosing(dial)
-    case .closing: events = []
+    case .closing: dropEvents()
     case .over:
       // A socket that never opened still owes its one failure.
-      if webSocket != nil { events = [] }
+      if webSocket != nil { dropEvents() }
     }
   }
 }
@@ -166,26 +175,14 @@ extension SocketConnection {
 // MARK: What happens
 
 extension SocketConnection {
-  func act(on descriptor: Int32, _ readiness: Readiness) {
-    guard case .dialing(let dial) = stage else {
-      if readiness.contains(.write) { isBlocked = false }
-      if readiness.contains(.read) { isReadable = true }
-      return
-    }
-    dial.transfers.act(on: descriptor, readiness)
-    advance(dial)
+  /// The stream became readable or writable; TLS may need either for both.
+  func wakeUp() {
+    isReadable = true
+    isBlocked = false
   }
 
-  func tick(at now: ContinuousClock.Instant) {
-    if let limit, limit <= now { return expire() }
-    guard case .dialing(let dial) = stage, let next = dial.transfers.deadline, next <= now else {
-      return
-    }
-    dial.transfers.tick()
-    advance(dial)
-  }
-
-  private func expire() {
+  /// The stage has lasted too long.
+  func expire() {
     switch stage {
     case .dialing(let dial): end(.timeout(dial.easy.dialPhase))
     case .upgrading: end(.timeout(.upgrade))
@@ -195,15 +192,15 @@ extension SocketConnection {
     }
   }
 
-  private func advance(_ dial: Dial) {
-    guard let (_, result) = dial.transfers.nextDone() else { return }
-    guard result == CURLE_OK, let descriptor = dial.easy.descriptor else {
+  /// libcurl connected the stream, or could not.
+  func finishDial(_ result: CURLcode) {
+    guard case .dialing(let dial) = stage else { return }
+    guard result == CURLE_OK else {
       return end(dial.outcome(result, phase: dial.easy.dialPhase).failure)
     }
-    dial.descriptor = descriptor
-    let handshake = dial.handshake
-    outgoing += handshake.requestBytes
-    stage = .upgrading(dial, handshake)
+    if let failure = dial.watch(for: number) { return end(failure) }
+    outgoing += dial.handshake.requestBytes
+    stage = .upgrading(dial, dial.handshake)
   }
 
   /// Writes what is queued, until the peer takes no more.
@@ -227,7 +224,8 @@ extension SocketConnection {
 
   private var queuedBytes: Int { writing.count - sent + outgoing.count }
 
-  private var connected: Dial? {
+  /// The stream, once libcurl connected it.
+  var connected: Dial? {
     switch stage {
     case .upgrading(let dial, _), .refused(let dial, _), .open(let dial), .closing(let dial): dial
     case .dialing, .over: nil
@@ -300,20 +298,28 @@ extension SocketConnection {
     }
   }
 
-  private func take(_ meant: [WebSocketEvent]) {
-    for event in meant {
-      switch event {
-      case .text(let text): tell(.text(text))
-      case .binary(let bytes): tell(.binary(bytes))
-      case .ping: tell(.ping)
-      case .pong(let payload): answer(payload)
-      case .oversized(let bytes): tell(.oversized(bytes: bytes))
-      case .closed(let code, let reason): last(.closed(code: code, reason: reason))
-      case .failed(let error): last(.protocolError(detail: error.detail))
-      case .ended: takeEnd()
-      }
+  private func take(_ meant: consuming [WebSocketEvent]) {
+    events.reserveCapacity(events.count + meant.count)
+    for place in meant.indices {
+      // Taken out, since a copy of each would be retained and released.
+      var event = WebSocketEvent.ended
+      swap(&event, &meant[place])
+      take(event)
     }
     if parting == nil { outgoing += webSocket?.takeOutput() ?? [] }
+  }
+
+  private func take(_ event: consuming WebSocketEvent) {
+    switch consume event {
+    case .text(let text): tell(.text(text))
+    case .binary(let bytes): tell(.binary(bytes))
+    case .ping: tell(.ping)
+    case .pong(let payload): answer(payload)
+    case .oversized(let bytes): tell(.oversized(bytes: bytes))
+    case .closed(let code, let reason): last(.closed(code: code, reason: reason))
+    case .failed(let error): last(.protocolError(detail: error.detail))
+    case .ended: takeEnd()
+    }
   }
 
   /// Everything that came was handed out, so that the app could still answer it.
@@ -325,7 +331,7 @@ extension SocketConnection {
     last(failure)
   }
 
-  private func tell(_ event: SocketEvent) {
+  private func tell(_ event: consuming SocketEvent) {
     guard case .open = stage else { return }
     events.append(event)
   }

@@ -1,0 +1,126 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import CLinux
+  import Glibc
+#endif
+
+/// Tells which descriptors are ready; what it costs does not grow with those that are not.
+@safe final class Poller {
+  /// Whom a descriptor is watched for.
+  enum Owner {
+    case wake
+    case transfers(Transfers)
+    case socket(UInt64)
+  }
+
+  private let queue: Int32
+  private var owners: [Int32: Owner] = [:]
+  #if canImport(Darwin)
+    private var found = unsafe [kevent](repeating: kevent(), count: Poller.mostAtOnce)
+  #else
+    private var found = unsafe [epoll_event](repeating: epoll_event(), count: Poller.mostAtOnce)
+  #endif
+
+  /// What is beyond is told in the next turn.
+  private static let mostAtOnce = 64
+
+  /// Nil when the process has no descriptors left.
+  init?() {
+    #if canImport(Darwin)
+      queue = kqueue()
+    #else
+      queue = epoll_create1(Int32(EPOLL_CLOEXEC))
+    #endif
+    guard queue >= 0 else { return nil }
+  }
+
+  deinit {
+    _ = close(queue)
+  }
+
+  /// Whom a descriptor that was found ready belongs to; nobody when it was forgotten since.
+  subscript(descriptor: Int32) -> Owner? { owners[descriptor] }
+
+  /// Tells about a descriptor as long as it is ready for this.
+  func watch(_ descriptor: Int32, _ readiness: Readiness, for owner: Owner) {
+    owners[descriptor] = owner
+    _ = set(descriptor, readiness, tellsOnce: false)
+  }
+
+  /// Tells each time that a descriptor became readable or writable again; false when the system
+  /// refuses to watch more of them.
+  func watchChanges(of descriptor: Int32, for owner: Owner) -> Bool {
+    owners[descriptor] = owner
+    return set(descriptor, [.read, .write], tellsOnce: true)
+  }
+
+  /// To be called before the descriptor is closed.
+  func forget(_ descriptor: Int32) {
+    guard owners.removeValue(forKey: descriptor) != nil else { return }
+    _ = set(descriptor, [], tellsOnce: false)
+  }
+}
+
+#if canImport(Darwin)
+  extension Poller {
+    private func set(_ descriptor: Int32, _ readiness: Readiness, tellsOnce: Bool) -> Bool {
+      for (bit, filter) in [(Readiness.read, EVFILT_READ), (.write, EVFILT_WRITE)] {
+        let verb = readiness.contains(bit) ? EV_ADD | (tellsOnce ? EV_CLEAR : 0) : EV_DELETE
+        var change = unsafe kevent(
+          ident: UInt(descriptor), filter: Int16(filter), flags: UInt16(verb), fflags: 0, data: 0,
+          udata: nil)
+        // To delete what is not there is refused.
+        guard unsafe kevent(queue, &change, 1, nil, 0, nil) == 0 || verb == EV_DELETE else {
+          return false
+        }
+      }
+      return true
+    }
+
+    /// Sleeps until something is ready, for so many milliseconds at most; -1 without end.
+    func wait(_ milliseconds: Int32) -> [(descriptor: Int32, readiness: Readiness)] {
+      var limit = timespec(
+        tv_sec: Int(milliseconds) / 1000, tv_nsec: Int(milliseconds) % 1000 * 1_000_000)
+      let room = Int32(Self.mostAtOnce)
+      let count = unsafe withUnsafePointer(to: &limit) {
+        unsafe kevent(queue, nil, 0, &found, room, milliseconds < 0 ? nil : $0)
+      }
+      return (0..<Int(max(0, count))).map { place in
+        let event = unsafe found[place]
+        return unsafe (
+          Int32(event.ident), event.filter == Int16(EVFILT_READ) ? .read : .write
+        )
+      }
+    }
+  }
+#else
+  extension Poller {
+    private func set(_ descriptor: Int32, _ readiness: Readiness, tellsOnce: Bool) -> Bool {
+      var event = unsafe epoll_event()
+      unsafe event.events =
+        (readiness.contains(.read) ? EPOLLIN.rawValue : 0)
+        | (readiness.contains(.write) ? EPOLLOUT.rawValue : 0)
+        | (tellsOnce ? EPOLLET.rawValue : 0)
+      unsafe event.data.fd = descriptor
+      guard !readiness.isEmpty else {
+        return unsafe epoll_ctl(queue, EPOLL_CTL_DEL, descriptor, &event) == 0
+      }
+      return unsafe epoll_ctl(queue, EPOLL_CTL_ADD, descriptor, &event) == 0
+        || epoll_ctl(queue, EPOLL_CTL_MOD, descriptor, &event) == 0
+    }
+
+    /// Sleeps until something is ready, for so many milliseconds at most; -1 without end.
+    func wait(_ milliseconds: Int32) -> [(descriptor: Int32, readiness: Readiness)] {
+      let count = unsafe epoll_wait(queue, &found, Int32(Self.mostAtOnce), milliseconds)
+      return (0..<Int(max(0, count))).map { place in
+        let event = unsafe found[place]
+        // An error or a hang-up counts as both: reading or writing finds out which it is.
+        var readiness: Readiness = []
+        if unsafe event.events & ~EPOLLOUT.rawValue != 0 { readiness.insert(.read) }
+        if unsafe event.events & ~EPOLLIN.rawValue != 0 { readiness.insert(.write) }
+        return unsafe (event.data.fd, readiness)
+      }
+    }
+  }
+#endif

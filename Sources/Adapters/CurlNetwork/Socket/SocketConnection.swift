@@ -298,27 +298,32 @@ extension SocketConnection {
     }
   }
 
-  private func take(_ meant: consuming [WebSocketEvent]) {
-    events.reserveCapacity(events.count + meant.count)
-    for place in meant.indices {
-      // Taken out, since a copy of each would be retained and released.
-      var event = WebSocketEvent.ended
-      swap(&event, &meant[place])
-      take(event)
+  private func take(_ meant: [WebSocketEvent]) {
+    var told: [SocketEvent] = []
+    told.reserveCapacity(meant.count)
+    for event in meant {
+      switch event {
+      case .text(let text): told.append(.text(text))
+      case .binary(let bytes): told.append(.binary(bytes))
+      case .ping: told.append(.ping)
+      case .pong(let payload):
+        if let id = answered(by: payload) { told.append(.pong(id: id)) }
+      case .oversized(let bytes): told.append(.oversized(bytes: bytes))
+      case .closed, .failed, .ended: break
+      }
     }
+    tell(told)
+    if let last = meant.last { takeLast(last) }
     if parting == nil { outgoing += webSocket?.takeOutput() ?? [] }
   }
 
-  private func take(_ event: consuming WebSocketEvent) {
-    switch consume event {
-    case .text(let text): tell(.text(text))
-    case .binary(let bytes): tell(.binary(bytes))
-    case .ping: tell(.ping)
-    case .pong(let payload): answer(payload)
-    case .oversized(let bytes): tell(.oversized(bytes: bytes))
+  /// Acts on an event that is the end, behind which there is none.
+  private func takeLast(_ event: WebSocketEvent) {
+    switch event {
     case .closed(let code, let reason): last(.closed(code: code, reason: reason))
     case .failed(let error): last(.protocolError(detail: error.detail))
     case .ended: takeEnd()
+    case .text, .binary, .ping, .pong, .oversized: break
     }
   }
 
@@ -331,18 +336,18 @@ extension SocketConnection {
     last(failure)
   }
 
-  private func tell(_ event: consuming SocketEvent) {
+  private func tell(_ told: [SocketEvent]) {
     guard case .open = stage else { return }
-    events.append(event)
+    if events.isEmpty { events = told } else { events += told }
   }
 
-  /// Reports the ping a pong answers; those before it count as answered (RFC 6455 section 5.5.3).
-  private func answer(_ payload: [UInt8]) {
-    guard payload.count == 8 else { return }
+  /// The ping that a pong answers; those before it count as answered (RFC 6455 section 5.5.3).
+  private func answered(by payload: [UInt8]) -> UInt64? {
+    guard payload.count == 8 else { return nil }
     let id = payload.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-    guard let place = pings.firstIndex(of: id) else { return }
+    guard let place = pings.firstIndex(of: id) else { return nil }
     pings.removeSubrange(...place)
-    tell(.pong(id: id))
+    return id
   }
 
   /// The peer is done, or we are with it: what is left is to send our close and wait for its end.
@@ -353,7 +358,7 @@ extension SocketConnection {
       parting = failure
       return
     }
-    tell(.failed(secrets.clean(failure)))
+    tell([.failed(secrets.clean(failure))])
     resumeClosers()
     if case .open(let dial) = stage { startClosing(dial) }
   }

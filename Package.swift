@@ -132,7 +132,7 @@ let measures: [Target] = [
     swiftSettings: strict),
   // Holds thousands of sockets to any server; in C, so that it is never what is measured.
   .executableTarget(
-    name: "LoadGenerator", dependencies: ["COpenSSL", "CZlib"], path: "Benchmarks/Load",
+    name: "LoadGenerator", dependencies: ["COpenSSL", "CZlib", "CCurl"], path: "Benchmarks/Load",
     cSettings: [.headerSearchPath(".")]),
   .executableTarget(
     name: "HoldfastBench",

@@ -58,3 +58,6 @@ long peer_read(Peer *peer, uint8_t *buffer, size_t size);
 void accept_load(int connections, double seconds);
 /// Posts at a rate beside whoever calls; returns when done.
 void *post_load(void *rate_and_seconds);
+
+/// Does without all of this what libcurl alone can; see curl.c.
+int curl_alone(int words, char **word);

@@ -172,6 +172,7 @@ int main(int words, char **word) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   struct rlimit limit = {200000, 200000};
   setrlimit(RLIMIT_NOFILE, &limit);
+  if (words > 1 && !strcmp(word[1], "curl")) return curl_alone(words, word);
   for (int place = 1; place < words; place++) {
     const char *name = word[place], *value = place + 1 < words ? word[place + 1] : "";
     if (!strcmp(name, "--tls")) target.tls = true;

@@ -7,11 +7,16 @@ actor LoadGenerator {
   private var answers: AsyncStream<String>.Iterator
 
   init(port: UInt16, _ options: [String] = []) throws {
-    let folder = URL(filePath: Peer.program).deletingLastPathComponent()
-    process = try Peer([folder.appending(path: "LoadGenerator").path()]).start(
-      ["\(port)"] + options)
+    process = try Peer([Self.program]).start(["\(port)"] + options)
     answers = process.lines.makeAsyncIterator()
   }
+
+  private static var program: String {
+    URL(filePath: Peer.program).deletingLastPathComponent().appending(path: "LoadGenerator").path()
+  }
+
+  /// A client that is libcurl and nothing else; see `Benchmarks/Load/curl.c`.
+  static var libcurl: Peer { Peer([program, "curl"]) }
 
   /// Gives it a command; the numbers of its answer.
   func ask(_ command: String) async throws -> [Double] {

@@ -9,50 +9,61 @@ enum Sockets {
   static func benchmarks(isFull: Bool) -> [Benchmark] {
     let count = isFull ? 2_000_000 : 400_000
     let certificate = Rounds.Shared { try await Certificate() }
-    return receiving(count) + [
-      connecting(
-        "dial-plain", "connect and upgrade by a client, median", isFull, prototype: 56
-      ) { nil },
-      connecting(
-        "dial-tls", "the same with a full TLS 1.3 handshake", isFull, prototype: 769
-      ) { try await certificate.value },
-      Benchmark(
-        name: "dial-resumed", question: "the same with a resumed TLS 1.3 session", unit: "us",
-        better: .less,
-        subject: Contender(name: "holdfast") {
-          try await dial(isFull ? 300 : 100, await certificate.value, resumes: true)
-        },
-        peers: [Contender(name: "the prototype", aim: 1) { 447 }], rounds: (3, 7)),
-      memory("dial-memory", "memory of a client for one idle socket", 922) { nil },
-      memory("dial-memory-tls", "the same over TLS", 27_750) { try await certificate.value },
-    ]
+    let plain: Trust = { nil }
+    let secured: Trust = { try await certificate.value }
+    return receiving(count, "", (12_700_000, 3_730_000), plain)
+      + receiving(count, "-tls", (5_500_000, 2_860_000), secured) + [
+        connecting(
+          "dial-plain", "connect and upgrade by a client, median", isFull, prototype: 56, plain),
+        connecting(
+          "dial-tls", "the same with a full TLS 1.3 handshake", isFull, prototype: 769, secured),
+        resuming(isFull, secured),
+        memory("dial-memory", "memory of a client for one idle socket", 922, plain),
+        memory("dial-memory-tls", "the same over TLS", 27_750, secured),
+      ] + idling(isFull)
   }
 
-  private static func receiving(_ count: Int) -> [Benchmark] {
+  /// The server's certificate; without one it speaks in the clear.
+  private typealias Trust = @Sendable () async throws -> Certificate?
+
+  private static func receiving(
+    _ count: Int, _ suffix: String, _ prototype: (called: Double, read: Double),
+    _ certificate: @escaping Trust
+  ) -> [Benchmark] {
     let peers = [
       Contender(name: "Python websockets") {
-        try await peer(try .pinned("receive.py"), ["\(count / 10)"], nil)
+        try await peer(try .pinned("receive.py"), ["\(count / 10)"], await certificate())
       },
-      Contender(name: "Node ws") { try await peer(try .node("receive.js"), ["\(count / 4)"], nil) },
+      Contender(name: "Node ws") {
+        try await peer(try .node("receive.js"), ["\(count / 4)"], await certificate())
+      },
     ]
     return [
       Benchmark(
-        name: "receive", question: "messages of 300 bytes that a client is called with",
+        name: "receive" + suffix, question: "messages of 300 bytes that a client is called with",
         unit: "messages/s",
-        subject: Contender(name: "holdfast, called in turns") { try await receive(count) },
-        peers: peers + [Contender(name: "the prototype", aim: 1) { 12_700_000 }], rounds: (3, 7)),
+        subject: Contender(name: "holdfast, called in turns") {
+          try await receive(count, await certificate())
+        },
+        peers: peers + [
+          libcurl(count, "receive", certificate),
+          Contender(name: "the prototype", aim: 1) { prototype.called },
+        ], rounds: (3, 7)),
       Benchmark(
-        name: "receive-sequence",
+        name: "receive-sequence" + suffix,
         question: "the same read from an AsyncSequence, a String made of each",
         unit: "messages/s",
-        subject: Contender(name: "holdfast, a stream of turns") { try await iterate(count) },
-        peers: peers + [Contender(name: "the prototype", aim: 1) { 3_730_000 }], rounds: (3, 7)),
+        subject: Contender(name: "holdfast, a stream of turns") {
+          try await iterate(count, await certificate())
+        },
+        peers: peers + [Contender(name: "the prototype", aim: 1) { prototype.read }],
+        rounds: (3, 7)),
     ]
   }
 
   private static func connecting(
     _ name: String, _ question: String, _ isFull: Bool, prototype: Double,
-    _ certificate: @escaping @Sendable () async throws -> Certificate?
+    _ certificate: @escaping Trust
   ) -> Benchmark {
     let count = isFull ? 300 : 100
     return Benchmark(
@@ -68,13 +79,27 @@ enum Sockets {
         Contender(name: "Node ws") {
           try await peer(try .node("receive.js"), ["\(count)", "--connect"], await certificate())
         },
+        libcurl(count, "fresh", certificate),
         Contender(name: "the prototype", aim: 1) { prototype },
       ], rounds: (3, 7))
   }
 
+  private static func resuming(_ isFull: Bool, _ certificate: @escaping Trust) -> Benchmark {
+    let count = isFull ? 300 : 100
+    return Benchmark(
+      name: "dial-resumed", question: "the same with a resumed TLS 1.3 session", unit: "us",
+      better: .less,
+      subject: Contender(name: "holdfast") {
+        try await dial(count, await certificate(), resumes: true)
+      },
+      peers: [
+        libcurl(count, "connect", certificate),
+        Contender(name: "the prototype", aim: 1) { 447 },
+      ], rounds: (3, 7))
+  }
+
   private static func memory(
-    _ name: String, _ question: String, _ prototype: Double,
-    _ certificate: @escaping @Sendable () async throws -> Certificate?
+    _ name: String, _ question: String, _ prototype: Double, _ certificate: @escaping Trust
   ) -> Benchmark {
     Benchmark(
       name: name, question: question, unit: "bytes", better: .less,
@@ -83,16 +108,64 @@ enum Sockets {
         let trust = certificate.map { ["--authorities", $0.chain] } ?? []
         return try await peer(.ours("hold"), ["500"] + trust, certificate, trusts: false)
       },
-      peers: [Contender(name: "the prototype", aim: 1) { prototype }], rounds: (3, 7))
+      peers: [
+        libcurl(500, "hold", certificate),
+        Contender(name: "the prototype", aim: 1) { prototype },
+      ], rounds: (3, 7))
+  }
+
+  /// What is the least for whoever lets libcurl dial, as we do.
+  private static func libcurl(
+    _ count: Int, _ word: String, _ certificate: @escaping Trust
+  ) -> Contender {
+    Contender(name: "libcurl alone") {
+      try await peer(LoadGenerator.libcurl, ["\(count)", word], await certificate())
+    }
+  }
+
+  /// A client whose sockets have nothing to say.
+  private static func idling(_ isFull: Bool) -> [Benchmark] {
+    let echoes = isFull ? "5000" : "1000"
+    let (crowd, seconds) = ("5000", isFull ? "10" : "2")
+    return [
+      Benchmark(
+        name: "client-echo", question: "300 bytes there and back for a client, median",
+        unit: "us", better: .less,
+        subject: Contender(name: "holdfast") {
+          try await peer(.ours("hold"), ["1", "--echo", echoes], nil)
+        },
+        peers: [Contender(name: "the prototype", aim: 1) { 54 }], rounds: (3, 7)),
+      Benchmark(
+        name: "client-echo-in-crowd", question: "the same while 5,000 others are open",
+        unit: "us", better: .less,
+        subject: Contender(name: "holdfast") {
+          try await peer(.ours("hold"), [crowd, "--echo", echoes], nil)
+        },
+        peers: [
+          Contender(name: "holdfast, the socket alone", aim: 2) {
+            try await peer(.ours("hold"), ["1", "--echo", echoes], nil)
+          }
+        ], rounds: (3, 7)),
+      Benchmark(
+        name: "client-idle-crowd",
+        question: "a core's time for 1,000 idle sockets of a client, each pinged every second",
+        unit: "%", better: .less,
+        subject: Contender(name: "holdfast") {
+          try await peer(.ours("hold"), ["1000", "--idle", seconds], nil, pings: true)
+        },
+        peers: [], rounds: (3, 7)),
+    ]
   }
 
   // MARK: Measuring
 
   /// Runs a body with the address of a server, and a network that trusts it.
   private static func with<R: Sendable>(
-    _ certificate: Certificate?, _ body: (String, CurlConfiguration) async throws -> R
+    _ certificate: Certificate?, pings: Bool = false,
+    _ body: (String, CurlConfiguration) async throws -> R
   ) async throws -> R {
-    let server = try await CrowdServer.start(.holdfast, certificate.map { .tls($0) } ?? .plain)
+    let server = try await CrowdServer.start(
+      .holdfast, certificate.map { .tls($0) } ?? .plain, pings: pings)
     let scheme = certificate == nil ? "ws" : "wss"
     let configuration = CurlConfiguration(
       authorities: certificate?.chain, proxy: "", offersDeflate: false)
@@ -110,8 +183,10 @@ enum Sockets {
     SocketRequest(url: url, openTimeout: .seconds(10), maxMessageBytes: 65_536)
   }
 
-  private static func receive(_ count: Int) async throws -> Double {
-    try await with(nil) { url, configuration in
+  private static func receive(
+    _ count: Int, _ certificate: Certificate?
+  ) async throws -> Double {
+    try await with(certificate) { url, configuration in
       let (events, sink) = AsyncStream<Void>.makeStream()
       let left = Mutex(count)
       let socket = try await CurlNetwork(configuration).openInTurns(request(url)) { turn in
@@ -134,8 +209,10 @@ enum Sockets {
     }
   }
 
-  private static func iterate(_ count: Int) async throws -> Double {
-    try await with(nil) { url, configuration in
+  private static func iterate(
+    _ count: Int, _ certificate: Certificate?
+  ) async throws -> Double {
+    try await with(certificate) { url, configuration in
       let (turns, sink) = AsyncStream<[SocketEvent]>.makeStream()
       let (events, told) = AsyncStream<Void>.makeStream()
       let socket = try await CurlNetwork(configuration).openInTurns(request(url)) { turn in
@@ -197,9 +274,10 @@ enum Sockets {
   }
 
   private static func peer(
-    _ peer: Peer, _ words: [String], _ certificate: Certificate?, trusts: Bool = true
+    _ peer: Peer, _ words: [String], _ certificate: Certificate?, trusts: Bool = true,
+    pings: Bool = false
   ) async throws -> Double {
-    try await with(certificate) { url, _ in
+    try await with(certificate, pings: pings) { url, _ in
       let address = certificate == nil ? url : url.replacing("127.0.0.1", with: "localhost")
       let trust = trusts ? certificate.map { [$0.chain] } ?? [] : []
       let program = try peer.start([address, words[0]] + trust + words.dropFirst())

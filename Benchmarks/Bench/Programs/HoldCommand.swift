@@ -3,18 +3,25 @@ import CurlNetwork
 import LinkRuntime
 
 /// `holdfast-bench hold`: a phone's sockets in a process that did nothing before, so that what they
-/// take is not found in memory that something else gave back.
+/// take is not found in memory that something else gave back; or what they cost one that speaks,
+/// or a processor.
 enum HoldCommand {
   private static let server = Parameter<String>.operand(.text("URL"), "where to connect")
   private static let count = Parameter<Int>.operand(.integer("COUNT", 1...100_000), "how often")
   private static let authorities = Parameter<String?>.optional(
     "authorities", .text("FILE"), "a PEM file of authorities to trust")
 
+  private static let echo = Parameter<Int?>.optional(
+    "echo", .integer("TIMES", 1...100_000),
+    "tell the microseconds that 300 bytes there and back take one more socket, the median")
+  private static let idle = Parameter<Int?>.optional(
+    "idle", .integer("SECONDS", 1...3600), "tell the percentage of a core that they take")
+
   static var command: Command {
     Command(
       "hold", "open sockets and tell how many bytes each of them takes",
       examples: [.init("holdfast-bench hold ws://127.0.0.1:9001/ 500", "500 of them")],
-      takes: server, count, authorities, action: run)
+      takes: server, count, authorities, echo, idle, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
@@ -26,23 +33,53 @@ enum HoldCommand {
       for _ in 0..<20 { kept.append(try await network.opened(call[server])) }
       let before = try Usage.memory()
       for _ in 0..<call[count] { kept.append(try await network.opened(call[server])) }
-      let taken = try Usage.memory() - before
-      // They are held until here.
-      call.console.line("\(taken / Double(kept.count - 20))")
+      var figure = (try Usage.memory() - before) / Double(call[count])
+      if let times = call[echo] { figure = try await echoing(network, call[server], times) }
+      if let seconds = call[idle] { figure = try await idling(.seconds(seconds)) }
+      call.console.line("\(figure)")
+      withExtendedLifetime(kept) {}
     } catch {
       throw CommandFailure(.failed, "cannot hold: \(error)")
     }
   }
+
+  private static func echoing(
+    _ network: CurlNetwork, _ url: String, _ times: Int
+  ) async throws -> Double {
+    let (answers, sink) = AsyncStream<Void>.makeStream()
+    let socket = try await network.opened(url) { sink.yield() }
+    var answer = answers.makeAsyncIterator()
+    let text = [UInt8](repeating: UInt8(ascii: "e"), count: 300)
+    var taken: [Double] = []
+    for _ in 0..<times {
+      let start = ContinuousClock.now
+      await socket.send(text: text)
+      guard await answer.next(isolation: #isolation) != nil else { break }
+      taken.append(start.duration(to: .now).inSeconds * 1e6)
+    }
+    return Statistics.median(taken)
+  }
+
+  private static func idling(_ length: Duration) async throws -> Double {
+    // The first pings find the sockets still new.
+    try await Task.sleep(for: .seconds(1))
+    let before = Usage.processor
+    try await Task.sleep(for: length)
+    return (Usage.processor - before) / length * 100
+  }
 }
 
 extension CurlNetwork {
-  /// A socket that is open, and whose messages go nowhere.
-  func opened(_ url: String) async throws -> any SocketHandle {
+  /// A socket that is open, and whose texts are told to `heard`.
+  func opened(
+    _ url: String, heard: @escaping @Sendable () -> Void = {}
+  ) async throws -> any SocketHandle {
     let request = SocketRequest(url: url, openTimeout: .seconds(10), maxMessageBytes: 65_536)
     let (events, sink) = AsyncStream<Void>.makeStream()
     let socket = await openInTurns(request) { turn in
       for event in turn {
         if case .opened = event { sink.yield() }
+        if case .text = event { heard() }
         if case .failed = event { sink.finish() }
       }
     }

@@ -23,7 +23,7 @@ final class Dial {
     handshake = ClientHandshake(
       host: address.authority, target: address.target,
       headers: request.headers.map { ($0.name, $0.value) },
-      key: (0..<16).map { _ in .random(in: 0...255) },
+      key: Self.freshKey(),
       offersDeflate: configuration.offersDeflate)
     guard let easy = Easy(), let transfers = place.transfers() else {
       throw .local(detail: "libcurl could not be set up.")
@@ -36,6 +36,12 @@ final class Dial {
     guard transfers.add(easy, as: place.number) else {
       throw .local(detail: "libcurl did not take the dial.")
     }
+  }
+
+  /// 16 bytes of chance (RFC 6455 section 4.1); each draw is a system call.
+  private static func freshKey() -> [UInt8] {
+    let halves: (UInt64, UInt64) = (.random(in: 0 ... .max), .random(in: 0 ... .max))
+    return unsafe withUnsafeBytes(of: halves) { unsafe Array($0) }
   }
 
   deinit {

@@ -52,11 +52,19 @@ public struct WebSocketConnection: ~Copyable {
     masks = MaskSource(seed: maskSeed)
   }
 
+  /// Takes what bytes meant, one event after the other.
+  public typealias Tell = (consuming WebSocketEvent) -> Void
+
+  /// Feeds bytes and tells what they meant; behind a failure or a close nothing is read.
+  public mutating func receive(_ bytes: RawSpan, _ tell: Tell) {
+    unsafe bytes.withUnsafeBytes { buffer in
+      unsafe read(buffer, tell)
+    }
+  }
+
   /// Feeds bytes and appends what they meant; behind a failure or a close nothing is read.
   public mutating func receive(_ bytes: RawSpan, into events: inout [WebSocketEvent]) {
-    unsafe bytes.withUnsafeBytes { buffer in
-      unsafe read(buffer, into: &events)
-    }
+    receive(bytes) { events.append($0) }
   }
 
   /// Feeds bytes and appends what they meant; behind a failure or a close nothing is read.

@@ -11,7 +11,7 @@ struct OpenFrame {
 
 extension WebSocketConnection {
   mutating func read(
-    _ input: UnsafeRawBufferPointer, into events: inout [WebSocketEvent]
+    _ input: UnsafeRawBufferPointer, _ tell: WebSocketConnection.Tell
   ) {
     var offset = 0
     do throws(WebSocketError) {
@@ -21,11 +21,11 @@ extension WebSocketConnection {
           guard frame != nil else { return }
         }
         let rest = unsafe UnsafeRawBufferPointer(rebasing: input[offset...])
-        offset += try unsafe readPayload(rest, into: &events)
+        offset += try unsafe readPayload(rest, tell)
         guard frame == nil else { return }
       }
     } catch {
-      fail(error, into: &events)
+      fail(error, tell)
     }
   }
 
@@ -68,7 +68,7 @@ extension WebSocketConnection {
 
   /// Reads as much of the payload as is here; returns the octets it took.
   private mutating func readPayload(
-    _ input: UnsafeRawBufferPointer, into events: inout [WebSocketEvent]
+    _ input: UnsafeRawBufferPointer, _ tell: WebSocketConnection.Tell
   ) throws(WebSocketError) -> Int {
     guard let open = frame else { return 0 }
     let count = Int(min(UInt64(input.count), open.remaining))
@@ -80,14 +80,14 @@ extension WebSocketConnection {
     } else if whole, header.final, message?.isSingleAndPlain == true {
       frame = nil
       message = nil
-      events.append(try unsafe Self.single(bytes, of: header))
+      tell(try unsafe Self.single(bytes, of: header))
       return count
     } else {
       try unsafe append(bytes, of: open)
     }
     if UInt64(count) == open.remaining {
       frame = nil
-      try finish(header, into: &events)
+      try finish(header, tell)
     } else {
       frame?.taken += UInt64(count)
     }
@@ -153,7 +153,7 @@ extension WebSocketConnection {
   }
 
   private mutating func finish(
-    _ header: FrameHeader, into events: inout [WebSocketEvent]
+    _ header: FrameHeader, _ tell: WebSocketConnection.Tell
   ) throws(WebSocketError) {
     switch header.opcode {
     case .continuation, .text, .binary:
@@ -161,18 +161,18 @@ extension WebSocketConnection {
       if let message, message.compressed, message.wireBytes > 0 { try unsafe inflate(nil) }
       if deflate?.endsContext(of: role.peer) == true { inflater = nil }
       guard let whole = message.take() else { return }
-      events.append(try whole.event())
+      tell(try whole.event())
     case .ping:
       let payload = takeControl()
       answerPing(payload)
-      events.append(.ping(payload))
+      tell(.ping(payload))
     case .pong:
-      events.append(.pong(takeControl()))
+      tell(.pong(takeControl()))
     case .close:
       let (code, reason) = try CloseFrame.parse(takeControl())
       answerClose(code: code, reason: "")
       end()
-      events.append(.closed(code: code, reason: reason))
+      tell(.closed(code: code, reason: reason))
     }
   }
 
@@ -183,10 +183,10 @@ extension WebSocketConnection {
   }
 
   /// Fails the connection: a close frame, unless one is out, and silence (RFC 6455 section 7.1.7).
-  private mutating func fail(_ error: WebSocketError, into events: inout [WebSocketEvent]) {
+  private mutating func fail(_ error: WebSocketError, _ tell: WebSocketConnection.Tell) {
     answerClose(code: error.code, reason: error.detail)
     end()
-    events.append(.failed(error))
+    tell(.failed(error))
   }
 
   /// Nothing more is read or written; memory goes back.

@@ -259,9 +259,7 @@ extension SocketConnection {
       stage = .refused(dial, refusal)
       if refusal.isWhole { end(refusal.failure) }
     case .open, .closing:
-      var meant: [WebSocketEvent] = []
-      unsafe webSocket?.receive(bytes.bytes, into: &meant)
-      take(meant)
+      unsafe takeFrames(bytes.bytes)
     }
   }
 
@@ -285,9 +283,7 @@ extension SocketConnection {
       limit = nil
       stage = .open(dial)
       events.append(.opened(headers: headers))
-      var meant: [WebSocketEvent] = []
-      webSocket?.receive(rest, into: &meant)
-      take(meant)
+      unsafe takeFrames(rest.span.bytes)
     case .refused(let head, let prefix):
       let refusal = Refusal(head: head, body: prefix)
       if refusal.isWhole { return end(refusal.failure) }
@@ -298,22 +294,25 @@ extension SocketConnection {
     }
   }
 
-  private func take(_ meant: [WebSocketEvent]) {
+  /// Reads frames and tells what they meant.
+  private func takeFrames(_ bytes: RawSpan) {
     var told: [SocketEvent] = []
-    told.reserveCapacity(meant.count)
-    for event in meant {
-      switch event {
+    var end: WebSocketEvent?
+    webSocket?.receive(bytes) { event in
+      switch consume event {
       case .text(let text): told.append(.text(text))
       case .binary(let bytes): told.append(.binary(bytes))
       case .ping: told.append(.ping)
       case .pong(let payload):
         if let id = answered(by: payload) { told.append(.pong(id: id)) }
       case .oversized(let bytes): told.append(.oversized(bytes: bytes))
-      case .closed, .failed, .ended: break
+      case .closed(let code, let reason): end = .closed(code: code, reason: reason)
+      case .failed(let error): end = .failed(error)
+      case .ended: end = .ended
       }
     }
     tell(told)
-    if let last = meant.last { takeLast(last) }
+    if let end { takeLast(end) }
     if parting == nil { outgoing += webSocket?.takeOutput() ?? [] }
   }
 

@@ -94,8 +94,11 @@ static int by_size(const void *left, const void *right) {
 }
 
 int curl_alone(int words, char **word) {
-  if (words < 5) fail("use: curl URL COUNT [AUTHORITIES] WORD");
-  url = word[2];
+  if (words < 5 || strncmp(word[2], "ws", 2)) fail("use: curl URL COUNT [AUTHORITIES] WORD");
+  // libcurl 7.88 knows no ws and wss.
+  char address[256];
+  snprintf(address, sizeof address, "http%s", word[2] + strlen("ws"));
+  url = address;
   long count = atol(word[3]);
   const char *what = word[words - 1];
   authorities = words > 5 ? word[4] : NULL;

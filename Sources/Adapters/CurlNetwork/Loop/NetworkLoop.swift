@@ -127,8 +127,8 @@ extension NetworkLoop {
 
   /// Starts what a change of the socket calls for.
   private func settle(_ id: UInt64, _ socket: SocketConnection) {
-    if socket.canWrite { writers.append(id) }
-    if socket.canReadOn { readers.append(id) }
+    if socket.canWrite, writers.last != id { writers.append(id) }
+    if socket.canReadOn, readers.last != id { readers.append(id) }
     if socket.deadline == nil { timed.remove(id) } else { timed.insert(id) }
     if socket.mustDeliver {
       socket.isDelivering = true

@@ -15,10 +15,10 @@ final class TestServer: Sendable {
     listener = try Listener()
     let parking = DispatchSemaphore(value: 0)
     self.parking = parking
-    let file = listener.descriptor
-    Thread.detachNewThread {
+    // The thread keeps the port: were its number free, it could accept for the next test's server.
+    Thread.detachNewThread { [listener] in
       while true {
-        let accepted = accept(file, nil, nil)
+        let accepted = accept(listener.descriptor, nil, nil)
         guard accepted >= 0 else { return }
         Thread.detachNewThread { script(Peer(accepted, parking)) }
       }

@@ -144,7 +144,7 @@ private struct StreamPlayer {
 
   private mutating func answer(_ effect: StreamModel.Effect) {
     switch effect {
-    case .open(let attempt): give(.opened(attempt, head: Position(epoch: "e", offset: 0)))
+    case .open(let attempt, _): give(.opened(attempt, head: Position(epoch: "e", offset: 0)))
     case .fetch(let id, _):
       let head = Position(epoch: "e", offset: UInt64(known.count))
       give(.fetched(id, Page(messages: known, hasNext: false, head: head)))

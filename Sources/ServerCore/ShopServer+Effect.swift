@@ -12,8 +12,9 @@ extension ShopServer {
 
     /// Answer a request; said once a request, never after it was abandoned.
     case answer(RequestID, Answer)
-    /// Complete an upgrade; `head` goes into `Holdfast-Head` (none in the plain dialect).
-    case accept(ConnectionID, head: Position?)
+    /// Complete an upgrade; `head` goes into `Holdfast-Head` (none in the plain dialect), and
+    /// `after` into `Holdfast-After` where all that lies between the two follows at once.
+    case accept(ConnectionID, head: Position?, after: Position? = nil)
     /// Answer an upgrade with a plain HTTP response.
     case refuse(ConnectionID, Answer)
 

@@ -10,8 +10,9 @@ extension ShopServer {
     case request(RequestID, Call, Credential, wall: Timestamp)
     /// Its client left before the answer.
     case abandoned(RequestID)
-    /// A well-formed upgrade to a shop's stream arrived.
-    case upgrade(ConnectionID, ShopID, Credential, wall: Timestamp)
+    /// A well-formed upgrade to a shop's stream arrived; `after` is what `Holdfast-After` names.
+    case upgrade(
+      ConnectionID, ShopID, after: Position? = nil, Credential, wall: Timestamp)
     /// Any byte came from an open socket.
     case heard(ConnectionID)
     /// The send queue of a socket passed its bound.

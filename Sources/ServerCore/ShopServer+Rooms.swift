@@ -30,7 +30,7 @@ extension ShopServer {
       return
     }
     rooms[shop]?.arrivals = []
-    for id in room.arrivals { open(id, head: head) }
+    for arrival in room.arrivals { letIn(arrival, to: shop, head: head) }
     while let room = rooms[shop], !room.isAsking, let post = room.posts.first {
       rooms[shop]?.posts.removeFirst()
       handOver(post, of: shop, behind: head)
@@ -69,6 +69,8 @@ extension ShopServer {
     case (.newestSince(let id, let time, let query), .page(let page, _)):
       let newer = page.newer(than: time)
       answer(id, Answer(200, body(newer, query, total: newer.seen(by: query))))
+    case (.arrears(let id, let shop, let after), .page(let page, _)):
+      settle(page, after: after, to: id, in: shop)
     case (.append, .failed(let failure)):
       writeFailure = failure
       metrics.storeFailures += 1
@@ -76,7 +78,7 @@ extension ShopServer {
     case (.head, .appended), (.head, .page), (.head, .failed), (.append, .page), (.append, .head),
       (.all, .appended), (.all, .head), (.all, .failed), (.page, .appended),
       (.page, .head), (.page, .failed), (.newestSince, .appended), (.newestSince, .head),
-      (.newestSince, .failed):
+      (.newestSince, .failed), (.arrears, .appended), (.arrears, .head), (.arrears, .failed):
       // An answer of the wrong kind is a broken store, and treated as one.
       metrics.storeFailures += 1
       failed(question)
@@ -88,9 +90,9 @@ extension ShopServer {
     switch question {
     case .head(let shop):
       guard let room = rooms.removeValue(forKey: shop) else { return }
-      for id in room.arrivals {
-        forget(id)
-        refuse(id, refused)
+      for arrival in room.arrivals {
+        forget(arrival.id)
+        refuse(arrival.id, refused)
       }
       for post in room.posts { answer(post.request, refused) }
     case .append(let shop, let id):
@@ -99,6 +101,9 @@ extension ShopServer {
       advance(shop)
     case .all(let id), .page(let id, _), .newestSince(let id, _, _):
       answer(id, refused)
+    case .arrears(let id, let shop, let after):
+      // What was missed can still be asked for over REST.
+      settle(Page(messages: [], hasNext: true), after: after, to: id, in: shop)
     }
   }
 
@@ -132,6 +137,7 @@ extension ShopServer {
   }
 
   private mutating func broadcast(_ message: Message, to shop: ShopID) {
+    rooms[shop]?.remember(message, atMost: policy.arrearsLimit)
     guard let listeners = rooms[shop]?.subscribers, !listeners.isEmpty else { return }
     metrics.broadcasts += 1
     metrics.frames += UInt64(listeners.count)
@@ -139,7 +145,7 @@ extension ShopServer {
   }
 
   /// A message as the stream shows it in this dialect.
-  private func spoken(_ message: Message) -> Message {
+  func spoken(_ message: Message) -> Message {
     var message = message
     switch policy.dialect {
     case .positions: break

@@ -3,7 +3,8 @@ import LinkWire
 
 extension ShopServer {
   mutating func upgrade(
-    _ id: ConnectionID, to shop: ShopID, _ credential: Credential, wall: Timestamp
+    _ id: ConnectionID, to shop: ShopID, after: Position?, _ credential: Credential,
+    wall: Timestamp
   ) {
     switch admit(credential, to: shop, wall: wall) {
     case .refused(let refused):
@@ -14,7 +15,7 @@ extension ShopServer {
         membership: Membership(shop: shop, user: claims.user),
         expiresAt: now.advanced(by: wall.duration(to: claims.expiresAt)), phase: .waiting)
       sockets[claims.user, default: 0] += 1
-      enter(shop) { $0.arrivals.append(id) }
+      enter(shop) { $0.arrivals.append(Room.Arrival(id: id, after: after)) }
       advance(shop)
     }
   }
@@ -33,8 +34,8 @@ extension ShopServer {
     effects.append(.refuse(id, answer))
   }
 
-  /// Opens a socket whose room knows its head.
-  mutating func open(_ id: ConnectionID, head: Position) {
+  /// Opens a socket whose room knows its head; what lies after `after` follows at once.
+  mutating func open(_ id: ConnectionID, head: Position, after: Position? = nil) {
     guard var connection = connections[id] else { return }
     connection.phase = .open(
       lastHeard: now, nextPing: now.advanced(by: policy.pingInterval))
@@ -43,7 +44,7 @@ extension ShopServer {
     arm(id, connection)
     metrics.acceptedUpgrades += 1
     switch policy.dialect {
-    case .positions: effects.append(.accept(id, head: head))
+    case .positions: effects.append(.accept(id, head: head, after: after))
     case .plain: effects.append(.accept(id, head: nil))
     }
   }

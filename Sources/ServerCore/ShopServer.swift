@@ -63,6 +63,8 @@ public struct ShopServer: Machine {
     case all(RequestID)
     /// For one page.
     case page(RequestID, PageQuery)
+    /// For what an upgrade wants first.
+    case arrears(ConnectionID, ShopID, after: Position)
     /// A plain server's `since`, asked as a page of the whole history.
     case newestSince(RequestID, Timestamp, PageQuery)
   }
@@ -86,8 +88,8 @@ public struct ShopServer: Machine {
       take(id, call, credential, wall: wall)
     case .abandoned(let id):
       requests[id] = nil
-    case .upgrade(let id, let shop, let credential, let wall):
-      upgrade(id, to: shop, credential, wall: wall)
+    case .upgrade(let id, let shop, let after, let credential, let wall):
+      upgrade(id, to: shop, after: after, credential, wall: wall)
     case .heard(let id):
       heard(id)
     case .overflowed(let id):

@@ -22,6 +22,12 @@ public struct ShopServerPolicy: Sendable, Hashable {
   /// Bounds of one message: 10,000 characters, 10,240 bytes as a frame.
   public var limits = MessageLimits()
 
+  /// Messages that an upgrade may ask to be sent first; who missed more is sent none of them and
+  /// asks for pages (one of which holds as many).
+  public var arrearsLimit = 100
+  /// Bytes of their frames together; half of what may wait for a slow reader.
+  public var maxArrearsBytes = 131_072
+
   /// Sockets one user may hold at once; the next is refused with 429.
   public var socketsPerUser = 5
   /// Sockets in total, waiting ones included; the next is refused with 503.
@@ -70,7 +76,7 @@ public struct ShopServerPolicy: Sendable, Hashable {
     for time in times { policy[keyPath: time] = max(policy[keyPath: time], .milliseconds(1)) }
     let counts: [WritableKeyPath<Self, Int>] = [
       \.socketsPerUser, \.maxConnections, \.maxRequests, \.maxPostsPerShop, \.maxIdleRooms,
-      \.postBurst, \.maxWatchedUsers,
+      \.postBurst, \.maxWatchedUsers, \.arrearsLimit, \.maxArrearsBytes,
     ]
     for count in counts { policy[keyPath: count] = max(policy[keyPath: count], 1) }
     return policy

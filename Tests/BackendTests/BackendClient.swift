@@ -52,10 +52,11 @@ actor BackendClient {
 
   /// Asks to follow a shop; the answer is 101 when it may.
   func follow(
-    _ shop: ShopID = BackendRig.shop, token: String?, query: String = ""
+    _ shop: ShopID = BackendRig.shop, token: String?, query: String = "", after: String? = nil
   ) throws -> SocketsClient.Response {
     let field = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
-    return try socket.upgrade(ShopRoute.stream(shop).path + query, field)
+    let place = after.map { "\(StreamHeader.after): \($0)\r\n" } ?? ""
+    return try socket.upgrade(ShopRoute.stream(shop).path + query, field + place)
   }
 
   /// Asks for a WebSocket on a path.

@@ -19,6 +19,38 @@ import Testing
     }
   }
 
+  @Test func `sends first what lies behind the place that the upgrade names`() async throws {
+    try await BackendRig.run { rig in
+      let token = try await rig.token()
+      let poster = try rig.client()
+      var posted: [Message] = []
+      for number in 1...4 {
+        posted.append(try await poster.post("\(number)", token: token).message())
+      }
+      let start = try #require(posted[0].position).description
+      let follower = try rig.client()
+      let answer = try await follower.follow(token: token, after: start)
+      #expect(answer.status == 101)
+      #expect(answer.headers["holdfast-after"] == start)
+      #expect(answer.headers["holdfast-head"] == posted[3].position?.description)
+      let live = try await poster.post("live", token: token).message()
+      for message in posted.dropFirst() + [live] {
+        #expect(try await follower.message() == .message(message))
+      }
+    }
+  }
+
+  @Test(arguments: ["nonsense", "", "e:5", "another:1"])
+  func `a place that it does not know is none`(place: String) async throws {
+    try await BackendRig.run { rig in
+      let token = try await rig.token()
+      _ = try await rig.client().post("before", token: token).message()
+      let answer = try await rig.client().follow(token: token, after: place)
+      #expect(answer.status == 101)
+      #expect(answer.headers["holdfast-after"] == nil)
+    }
+  }
+
   @Test func `takes the token of an upgrade from the query`() async throws {
     try await BackendRig.run { rig in
       let token = try await rig.token()

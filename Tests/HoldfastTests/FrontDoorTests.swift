@@ -102,6 +102,32 @@ import Testing
     await again?.close()
   }
 
+  @Test func `a connect names the last position, and what it missed comes over the socket`()
+    async throws
+  {
+    network.serve(requests: { _ in
+      .success(
+        HTTPResponse(
+          status: 200, headers: ["content-type": "application/json"],
+          body: Array(#"{"messages":[],"head":"e:4"}"#.utf8)))
+    })
+    let stream = try await streams(FixedToken("SEKRIT.TOKEN.TEXT")).open(try configuration())
+    let follower = Follower()
+    follower.follow(stream)
+    let socket = try #require(await network.sockets.next())
+    let named = socket.request.headers.filter { $0.name == StreamHeader.after }.map(\.value)
+    #expect(named == ["e:4"])
+    await socket.accept(headers: [StreamHeader.head: "e:5", StreamHeader.after: "e:4"])
+    let missed =
+      #"{"id":"550e8400-e29b-41d4-a716-446655440000","shop_id":"shop","user_id":"you","#
+      + #""message":"missed","created_at":"2026-01-02T03:04:05Z","position":"e:5"}"#
+    await socket.send(text: Array(missed.utf8))
+    await follower.wait { $0.texts == ["missed"] }
+    #expect(await follower.seen.messages.map(\.via) == [.catchUp])
+    await stream.whole()
+    await stream.close()
+  }
+
   @Test func `who waits for the whole can be cancelled`() async throws {
     let stream = try await streams(LedTokens()).open(try configuration())
     let waiting = Task { await stream.whole() }

@@ -101,7 +101,7 @@ private struct Chaos {
       return true
     case .answer(let id, _):
       return requests.remove(id) != nil
-    case .accept(let id, _):
+    case .accept(let id, _, _):
       return sockets.updateValue(.open, forKey: id) == .waiting
     case .refuse(let id, _):
       return sockets.removeValue(forKey: id) == .waiting
@@ -126,7 +126,9 @@ private struct Chaos {
 
   private mutating func upgrade() {
     sockets[ConnectionID(lastID)] = .waiting
-    feed(.upgrade(ConnectionID(lastID), anyShop(), anyToken(), wall: Stage.dawn))
+    let offset = UInt64.random(in: 0...head + 2, using: &chance)
+    let after = offset > head + 1 ? nil : Stage.position(offset)
+    feed(.upgrade(ConnectionID(lastID), anyShop(), after: after, anyToken(), wall: Stage.dawn))
   }
 
   private mutating func request() {

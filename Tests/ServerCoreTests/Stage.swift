@@ -76,9 +76,10 @@ struct Served {
   }
 
   mutating func upgrade(
-    _ connection: UInt64, as credential: Credential = Stage.token(), to shop: ShopID = Stage.shop
+    _ connection: UInt64, as credential: Credential = Stage.token(), to shop: ShopID = Stage.shop,
+    after: Position? = nil
   ) -> [ShopServer.Effect] {
-    take(.upgrade(ConnectionID(connection), shop, credential, wall: wall))
+    take(.upgrade(ConnectionID(connection), shop, after: after, credential, wall: wall))
   }
 
   /// Opens a socket in a room whose head is known or becomes `head` now.

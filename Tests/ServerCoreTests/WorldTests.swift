@@ -7,12 +7,13 @@ import Testing
 /// The server between a store that answers when it likes and clients that come and go.
 struct WorldTests {
   @Test(arguments: [UInt64](1...60))
-  func `sends every socket exactly what lies behind the head it was told`(seed: UInt64) {
+  func `sends every socket exactly what lies behind the place it was told`(seed: UInt64) {
     var world = World(seed: seed)
     for _ in 0..<400 { world.step() }
     world.settle()
     #expect(world.faults == [])
     #expect(world.delivered > 0)
+    #expect(world.settled > 0)
   }
 
   @Test func `a socket that misses one message is found out`() {
@@ -49,7 +50,8 @@ private struct World {
 
   struct Socket {
     var shop: ShopID
-    var head: UInt64
+    /// Behind which all is sent.
+    var start: UInt64
     var received: [UInt64] = []
     var isOpen = true
   }
@@ -61,11 +63,13 @@ private struct World {
   private var lastID: UInt64 = 0
   private var logs: [ShopID: [Message]] = [:]
   private var waiting: [(token: StoreToken, ask: ShopServer.Effect)] = []
-  private var upgrades: [ConnectionID: ShopID] = [:]
+  private var upgrades: [ConnectionID: (shop: ShopID, after: Position?)] = [:]
   private var sockets: [ConnectionID: Socket] = [:]
   private var posted: Set<RequestID> = []
   private(set) var journal: [Entry] = []
   private(set) var faults: [String] = []
+  /// How many sockets were sent first what they had missed.
+  private(set) var settled = 0
 
   private static let shops = ["a", "b"].map(Stage.id)
 
@@ -84,8 +88,10 @@ private struct World {
     lastID += 1
     switch Int.random(in: 0..<10, using: &chance) {
     case 0, 1:
-      upgrades[ConnectionID(lastID)] = shop
-      feed(.upgrade(ConnectionID(lastID), shop, token, wall: Stage.dawn))
+      let after = Int.random(in: -3...logs[shop, default: []].count, using: &chance)
+      let place = after < 0 ? nil : Stage.position(UInt64(after))
+      upgrades[ConnectionID(lastID)] = (shop, place)
+      feed(.upgrade(ConnectionID(lastID), shop, after: place, token, wall: Stage.dawn))
     case 2, 3, 4:
       let key = UUID128(high: 0, low: UInt64.random(in: 0..<30, using: &chance))
       posted.insert(RequestID(lastID))
@@ -115,9 +121,9 @@ private struct World {
   mutating func judge() {
     for (id, socket) in sockets.sorted(by: { $0.key < $1.key }) {
       let end = UInt64(logs[socket.shop, default: []].count)
-      let last = socket.isOpen ? end : socket.head + UInt64(socket.received.count)
-      if socket.received != Array(socket.head..<last).map({ $0 + 1 }) {
-        faults.append("\(id) from \(socket.head) got \(socket.received)")
+      let last = socket.isOpen ? end : socket.start + UInt64(socket.received.count)
+      if socket.received != Array(socket.start..<last).map({ $0 + 1 }) {
+        faults.append("\(id) from \(socket.start) got \(socket.received)")
       }
     }
     if !posted.isEmpty { faults.append("\(posted.count) posts without an answer") }
@@ -142,12 +148,15 @@ private struct World {
       waiting.append((token, effect))
     case .answer(let id, _):
       if posted.remove(id) == nil { faults.append("\(id) answered twice") }
-    case .accept(let id, let head):
-      guard let shop = upgrades.removeValue(forKey: id), let head else {
+    case .accept(let id, let head, let after):
+      guard let asked = upgrades.removeValue(forKey: id), let head,
+        after == nil || after == asked.after
+      else {
         faults.append("\(id) accepted without asking")
         return
       }
-      sockets[id] = Socket(shop: shop, head: head.offset)
+      if after != nil { settled += 1 }
+      sockets[id] = Socket(shop: asked.shop, start: (after ?? head).offset)
     case .refuse(let id, _):
       upgrades[id] = nil
     case .send(.message(let message), let listeners):
@@ -166,6 +175,13 @@ private struct World {
       feed(.stored(token, .head(Stage.position(UInt64(logs[shop, default: []].count)))))
     case .append(_, let message, let key):
       feed(.stored(token, append(message, key: key)))
+    case .page(_, let shop, .after(let position, let limit)):
+      let rest = logs[shop, default: []].dropFirst(Int(position.offset))
+      let head = Stage.position(UInt64(logs[shop, default: []].count))
+      let page = Page(
+        messages: Array(rest.prefix(limit)), hasNext: rest.count > limit, head: head)
+      let isLost = Int.random(in: 0..<10, using: &chance) == 0
+      feed(.stored(token, isLost ? .failed(.locked(detail: "")) : .page(page, total: 0)))
     case .page, .answer, .accept, .refuse, .send, .ping, .close, .drop, .finished:
       faults.append("no question: \(ask)")
     }

@@ -243,7 +243,7 @@ extension StreamModel.Input {
   func belongs(to number: UInt64) -> Bool {
     let attempt: AttemptID? =
       switch self {
-      case .opened(let attempt, _), .frame(let attempt, _), .ping(let attempt),
+      case .opened(let attempt, _, _), .frame(let attempt, _), .ping(let attempt),
         .pong(let attempt, _), .oversized(let attempt, _), .lost(let attempt, _):
         attempt
       case _: nil

@@ -41,14 +41,15 @@ import Testing
   }
 
   @Test(arguments: UInt64(1)...30)
-  func `a socket delivers exactly what lies behind the head it was told`(_ seed: UInt64) {
+  func `a socket delivers exactly what lies behind the place it was told`(_ seed: UInt64) {
     let recording = Recording(.drawn(.swarm, seed: seed, server: .positions))
     var next: (attempt: AttemptID, offset: UInt64)?
     for (_, happening) in recording.happenings {
       if case .launched = happening { next = nil }
       guard case .told(let input, isLate: false, _) = happening else { continue }
       switch input {
-      case .opened(let attempt, let head?): next = (attempt, head.offset + 1)
+      case .opened(let attempt, let head?, let after):
+        next = (attempt, (after ?? head).offset + 1)
       case .frame(let attempt, .message(let message)):
         #expect(next?.attempt == attempt && next?.offset == message.position?.offset)
         next?.offset += 1

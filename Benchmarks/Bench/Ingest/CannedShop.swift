@@ -104,7 +104,7 @@ struct CannedHandler: SocketHandler {
   mutating func handle(_ event: SocketEvent, on hub: SocketHub) {
     switch event {
     case .upgrade(let id, _):
-      hub.accept(id, headers: [("Holdfast-Head", "\(CannedShop.epoch):\(head)")])
+      hub.accept(id, headers: [(StreamHeader.head, "\(CannedShop.epoch):\(head)")])
     case .opened(let id):
       openedAt = .now
       for piece in pieces { hub.send(frame: piece, to: [id]) }

@@ -68,7 +68,7 @@ private struct InsertionBench {
   private mutating func answer(to effect: StreamModel.Effect) -> StreamModel.Input? {
     let head = Position(epoch: CannedShop.epoch, offset: 1000)
     switch effect {
-    case .open(let attempt):
+    case .open(let attempt, _):
       self.attempt = attempt
       return .opened(attempt, head: head)
     case .fetch(let id, _): return .fetched(id, Page(messages: [], hasNext: false, head: head))

@@ -68,7 +68,7 @@ struct Standby: Sendable, Hashable {
   ) {
     guard case .poll(let poll) = policy.standby else { return }
     guard case .polling(var polling) = state else {
-      let first = failure == nil ? .zero : chance.duration(below: spread(poll))
+      let first = failure.map { firstWait(after: $0, poll, &chance) } ?? .zero
       let isAway = slow || failure?.meansServerUnreachable ?? false
       state = .polling(
         Polling(
@@ -110,6 +110,16 @@ struct Standby: Sendable, Hashable {
   ) -> Duration {
     guard let wish = policy.obeyed(failure?.serverWish), wish > .zero else { return wait }
     return max(wait, wish + chance.duration(below: spread(poll)))
+  }
+
+  /// Until the first poll. A server that could not be reached is left alone for a fifth of the
+  /// window: it may just restart, and a poll that fails makes the next one wait much longer.
+  private func firstWait(
+    after failure: LinkFailure, _ poll: PollPolicy, _ chance: inout Chance
+  ) -> Duration {
+    let window = spread(poll)
+    let least = failure.meansServerUnreachable ? window / 5 : .zero
+    return least + chance.duration(below: window - least)
   }
 
   private func spread(_ poll: PollPolicy) -> Duration {

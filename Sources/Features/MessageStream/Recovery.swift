@@ -21,6 +21,20 @@ struct Recovery: Sendable, Hashable {
   var failures = 0
   /// Whether the server gives positions; `nil` before it said anything.
   var hasPositions: Bool?
+  /// What the socket brings first, until it is there.
+  var arrears: Arrears?
+  /// The try before which nothing was fetched, since its socket would bring it.
+  var unprepared: AttemptID?
+  /// The app was in background: a page comes before the next socket.
+  var fetchesFirst = false
+
+  /// All that was missed, as the server sends it ahead of what is new.
+  struct Arrears: Sendable, Hashable {
+    /// The newest position when the socket opened.
+    let end: Position
+    /// Nothing more came of it until then: it is fetched.
+    var until: Instant
+  }
 
   /// Why something is fetched; several reasons may share one run.
   enum Purpose: Sendable, Hashable {
@@ -74,7 +88,7 @@ struct Recovery: Sendable, Hashable {
   }
 
   var deadline: Instant? {
-    run?.until ?? retryAt
+    run?.until ?? retryAt ?? arrears?.until
   }
 
   /// Nothing is known to be missing but what a run under way, or one to come, brings.
@@ -116,8 +130,7 @@ struct Recovery: Sendable, Hashable {
   func plan(
     _ settings: StreamSettings, at wall: Timestamp, own: Timestamp?, gap: Gap?
   ) -> (Kind, PageQuery) {
-    let absence = cursor.wholeAt?.duration(to: wall) ?? .zero
-    let isLong = absence > settings.longAbsence && (own == nil || cursor.position != nil)
+    let isLong = isLong(settings, at: wall) && (own == nil || cursor.position != nil)
     if isLong, cursor.position != nil || cursor.time != nil {
       return (.recent, .page(number: 1, limit: settings.catchUpPage))
     }
@@ -130,6 +143,33 @@ struct Recovery: Sendable, Hashable {
     var since = time.advanced(by: .zero - settings.overlap)
     if let edge = gap?.before.createdAt { since = max(since, edge.advanced(by: .nanoseconds(-1))) }
     return (.since(since), .since(since, page: 1, limit: settings.catchUpPage))
+  }
+
+  /// Whether the last time when all was there is so long ago that only the newest is wanted.
+  func isLong(_ settings: StreamSettings, at wall: Timestamp) -> Bool {
+    (cursor.wholeAt?.duration(to: wall) ?? .zero) > settings.longAbsence
+  }
+
+  /// Whether all that is missing up to a head comes over a socket that begins behind `start`.
+  func goesOn(from start: Position, to head: Position) -> Bool {
+    guard let cursor = cursor.position, cursor.epoch == start.epoch, cursor.epoch == head.epoch
+    else { return false }
+    return start.offset <= cursor.offset && cursor.offset <= head.offset
+  }
+
+  /// The socket brings everything up to `end`, and then what is new.
+  mutating func awaitArrears(to end: Position, until: Instant) {
+    // All that came beyond the cursor comes again.
+    ahead = []
+    isCurrent = cursor.position == end
+    arrears = isCurrent ? nil : Arrears(end: end, until: until)
+  }
+
+  /// How a message of the socket came to be shown.
+  func via(of message: Message) -> Via {
+    guard let arrears, let position = message.position else { return .live }
+    return position.epoch == arrears.end.epoch && position.offset <= arrears.end.offset
+      ? .catchUp : .live
   }
 
   /// Remembers a message of which it is not known whether something is missing before it; beyond
@@ -153,6 +193,10 @@ struct Recovery: Sendable, Hashable {
     while ahead.remove(position.following) != nil { position.offset = position.following }
     cursor.position = position
     ahead = ahead.filter { $0 > position.offset }
+    if let arrears, arrears.end.offset <= position.offset {
+      self.arrears = nil
+      isCurrent = true
+    }
     return ahead.isEmpty
   }
 }

@@ -21,6 +21,7 @@ extension StreamModel {
       return
     }
     recovery.again = false
+    recovery.arrears = nil
     let (kind, query) = recovery.plan(
       settings, at: wall(at: step.now), own: outbox.oldestUnsure, gap: gaps.last)
     let run = Recovery.Run(
@@ -44,6 +45,7 @@ extension StreamModel {
     recovery.isCurrent = false
     recovery.again = false
     recovery.retryAt = nil
+    recovery.arrears = nil
   }
 
   mutating func fetched(_ id: FetchID, _ page: Page, _ step: inout Step) {
@@ -293,7 +295,7 @@ extension StreamModel {
   /// The timeline is whole while the socket stands and nothing is missing: an absence begins now.
   mutating func noteWhole(at now: Instant) {
     guard phase == .open, link.status.phase == .connected, recovery.isSettled,
-      recovery.ahead.isEmpty
+      recovery.ahead.isEmpty, recovery.arrears == nil
     else { return }
     recovery.cursor.wholeAt = wall(at: now)
     writer.set(cursor: recovery.cursor)
@@ -358,28 +360,12 @@ extension StreamModel {
     outbox.postponeUnsure(until: max(at, step.now.advanced(by: .seconds(5))))
   }
 
-  /// What the server says to a request beside the socket is true for the socket too, where it is
-  /// about the way or the person; where it is about the page, the socket is tried all the same.
-  private mutating func prepareFailed(
-    _ attempt: AttemptID, _ failure: LinkFailure, _ step: inout Step
-  ) {
-    switch failure.failureClass {
-    case .serverError, .unavailable, .notFound, .badRequest, .tooManyRequests, .otherStatus,
-      .protocolError:
-      drive(.prepared(attempt), &step)
-    case .unreachable, .dns, .refused, .timeout, .silent, .tls, .reset, .ended, .proxy,
-      .captivePortal, .local, .unauthorized, .forbidden, .closedNormally, .closedRestart,
-      .closedPolicy, .closedUnauthorized, .closedForbidden, .closedReplaced,
-      .closedOther:
-      drive(.reject(attempt, failure), &step)
-    }
-  }
-
   mutating func expireRecovery(_ step: inout Step) {
     if let run = recovery.run {
       fetchFailed(run.fetch, .timeout(.response), &step)
     } else {
       recovery.retryAt = nil
+      recovery.arrears = nil
       catchUpWhileConnected(&step)
     }
   }

@@ -4,7 +4,8 @@ public import LinkWire
 extension StreamModel {
   /// Everything a stream can ask for; carried out in order.
   public enum Effect: Sendable, Equatable, Codable {
-    case open(AttemptID)
+    /// Open a socket; the server is asked to send first what lies after a position.
+    case open(AttemptID, after: Position? = nil)
     /// Close the socket with a code of RFC 6455 section 7.4.
     case close(AttemptID, code: UInt16)
     case ping(AttemptID, UInt64)

@@ -5,6 +5,7 @@ import LinkWire
 extension StreamModel {
   mutating func received(_ frame: Frame, _ attempt: AttemptID, _ step: inout Step) {
     guard link.currentAttempt == attempt else { return }  // late
+    recovery.arrears?.until = step.now.advanced(by: settings.fetchTimeout)
     switch frame {
     case .message(let message):
       drive(.validData(attempt), &step)
@@ -53,10 +54,10 @@ extension StreamModel {
       doubtCursor(&step)
       return
     }
-    add([message], via: .live, &step)
+    add([message], via: recovery.via(of: message), &step)
     switch noteArrival(message) {
     case .whole:
-      recovery.cursor.wholeAt = wall(at: step.now)
+      if recovery.arrears == nil { recovery.cursor.wholeAt = wall(at: step.now) }
       writer.set(cursor: recovery.cursor)
     case .hole: catchUp(.live, &step)
     case .undecided: return

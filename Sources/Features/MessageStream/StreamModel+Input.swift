@@ -32,8 +32,9 @@ extension StreamModel {
     case user(String)
 
     // The socket.
-    /// Open; `head` is the newest position when the server began to send, if it said so.
-    case opened(AttemptID, head: Position?)
+    /// Open; `head` is the newest position when the server began to send, if it said so, and all
+    /// that lies after `after` comes first, if it was asked to.
+    case opened(AttemptID, head: Position?, after: Position? = nil)
     case frame(AttemptID, Frame)
     /// A ping of the server.
     case ping(AttemptID)

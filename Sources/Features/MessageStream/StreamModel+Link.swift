@@ -7,8 +7,12 @@ extension StreamModel {
   mutating func follow(_ effects: [Link.Effect], _ step: inout Step) {
     for effect in effects {
       switch effect {
-      case .prepare(let attempt): catchUp(.prepare(attempt), &step)
-      case .open(let attempt): step.effects.append(.open(attempt))
+      case .prepare(let attempt): prepare(attempt, &step)
+      case .open(let attempt):
+        // What comes while nothing is taken would only be dropped.
+        let after = takesNoMore ? nil : recovery.cursor.position
+        recovery.fetchesFirst = false
+        step.effects.append(.open(attempt, after: after))
       case .close(let attempt, let reason):
         if reason == .networkChanged || reason == .silent { abandonRequests(&step) }
         step.effects.append(.close(attempt, code: Self.code(of: reason)))
@@ -90,6 +94,7 @@ extension StreamModel {
     switch lifecycle {
     case .background:
       noteWhole(at: step.now)
+      recovery.fetchesFirst = true
       drive(.lifecycle(.background), &step)
     case .foreground:
       outbox.hurry()
@@ -117,15 +122,23 @@ extension StreamModel {
     failure.failureClass == .unauthorized && asked < credentialsCount
   }
 
-  mutating func opened(_ attempt: AttemptID, _ head: Position?, _ step: inout Step) {
+  mutating func opened(
+    _ attempt: AttemptID, _ head: Position?, after start: Position?, _ step: inout Step
+  ) {
     drive(.opened(attempt), &step)
     guard link.currentAttempt == attempt, link.status.phase == .connected else { return }
     outbox.hurry()
+    recovery.unprepared = nil
+    recovery.arrears = nil
     if let head {
       recovery.hasPositions = true
       let isWhole = recovery.isSettled && recovery.ahead.isEmpty
       if recovery.cursor.position == head, isWhole {  // nothing was missed
         recovery.isCurrent = true
+        return
+      }
+      if let start, recovery.isSettled, recovery.goesOn(from: start, to: head) {
+        recovery.awaitArrears(to: head, until: step.now.advanced(by: settings.fetchTimeout))
         return
       }
     }

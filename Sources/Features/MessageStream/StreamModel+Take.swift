@@ -19,7 +19,7 @@ extension StreamModel {
     case .woke(let wall): woke(at: wall, &step)
     case .credentials(let event): credentials(event, &step)
     case .user(let user): author = user
-    case .opened(let attempt, let head): opened(attempt, head, &step)
+    case .opened(let attempt, let head, let after): opened(attempt, head, after: after, &step)
     case .frame(let attempt, let frame): received(frame, attempt, &step)
     case .ping(let attempt): drive(.heard(attempt), &step)
     case .pong(let attempt, let id): drive(.pong(attempt, id), &step)
@@ -68,7 +68,9 @@ extension StreamModel {
     _ attempt: AttemptID, _ failure: LinkFailure, _ step: inout Step
   ) {
     if attempt == link.currentAttempt { noteWhole(at: step.now) }
+    let isUnprepared = attempt == link.currentAttempt && attempt == recovery.unprepared
     drive(.lost(attempt, failure), &step)
+    if isUnprepared { fetchInstead(after: failure, &step) }
   }
 
   private mutating func answered(_ id: FetchID, _ page: Page, _ step: inout Step) {

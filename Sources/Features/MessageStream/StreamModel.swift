@@ -102,7 +102,8 @@ public struct StreamModel: Machine {
   /// Whether everything that the server was known to have is stored and shown, and more comes in.
   public var isWhole: Bool {
     phase == .open && link.status.mode != .none && recovery.isCurrent && recovery.run == nil
-      && recovery.retryAt == nil && !recovery.again && recovery.ahead.isEmpty && writer.isDone
+      && recovery.retryAt == nil && !recovery.again && recovery.arrears == nil
+      && recovery.ahead.isEmpty && writer.isDone
   }
 
   /// What must follow every step: waiting changes go to the store, waiting entries to the server.

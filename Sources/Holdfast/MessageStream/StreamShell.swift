@@ -49,7 +49,7 @@ actor StreamShell {
 
   func perform(_ effect: StreamModel.Effect) async {
     switch effect {
-    case .open(let attempt): await open(attempt)
+    case .open(let attempt, let after): await open(attempt, after: after)
     case .close(let attempt, let code): close(attempt, code: code)
     case .ping(let attempt, let id): await sockets[attempt]?.ping(id: id)
     case .refreshCredentials:
@@ -103,13 +103,14 @@ actor StreamShell {
 
   func forgetConnections() async { await network.forgetConnections() }
 
-  private func open(_ attempt: AttemptID) async {
+  private func open(_ attempt: AttemptID, after: Position?) async {
     let text = await vault.token
     let token = api.credentials(text)
     let redaction = Redaction([text].compactMap(\.self))
     let limits = MessageLimits()
     let request = SocketRequest(
-      url: configuration.socketURL(.stream(configuration.shop)), headers: token.headers,
+      url: configuration.socketURL(.stream(configuration.shop)),
+      headers: token.headers + (after.map { [(StreamHeader.after, $0.description)] } ?? []),
       query: token.query, openTimeout: configuration.policy.establish.openTimeout,
       maxMessageBytes: limits.maxFrameBytes)
     guard let post else { return }
@@ -223,7 +224,9 @@ actor StreamShell {
   ) -> StreamModel.Input {
     switch event {
     case .opened(let headers):
-      .opened(attempt, head: headers["holdfast-head"].flatMap { Position($0) })
+      .opened(
+        attempt, head: position(StreamHeader.head, in: headers),
+        after: position(StreamHeader.after, in: headers))
     case .text(let bytes): .frame(attempt, frame(bytes, shop: shop, redaction))
     case .binary:
       .frame(attempt, .malformed(.malformed(detail: "a binary frame where text is spoken")))
@@ -232,6 +235,10 @@ actor StreamShell {
     case .oversized(let bytes): .oversized(attempt, bytes: bytes)
     case .failed(let failure): .lost(attempt, redaction.clean(failure))
     }
+  }
+
+  private static func position(_ name: String, in headers: [String: String]) -> Position? {
+    headers[name.lowercased()].flatMap { Position($0) }
   }
 
   private static func frame(

@@ -3,21 +3,32 @@ import LinkWire
 
 /// What the server holds of one shop: who listens, what waits, and how far the log is known.
 ///
-/// At most one question about a shop is with the store at any time. So appends keep their order,
-/// and a subscription that begins at `head` misses nothing: whatever is larger is sent later.
+/// At most one question about a shop is with the store at any time, besides those for pages. So
+/// appends keep their order, and a subscription that begins at `head` misses nothing: whatever is
+/// larger is sent later.
 struct Room: Sendable {
   /// The newest position that was broadcast; `nil` until the store said it.
   var head: Position?
   /// The open sockets, in order of their ids.
   private(set) var subscribers: [ConnectionID] = []
   /// Upgrades that wait for the head, in order of arrival.
-  var arrivals: [ConnectionID] = []
+  var arrivals: [Arrival] = []
+  /// Upgrades that wait for their arrears.
+  var creditors: Set<ConnectionID> = []
+  /// The newest messages that were broadcast since any of these began to wait.
+  private(set) var recent: [Message] = []
   /// Posts that wait for their turn, in order of arrival.
   var posts: [Post] = []
   /// The store was asked for the head or handed a post.
   var isAsking = false
   /// `created_at` of the newest message; no later one is stamped before it.
   private var lastStamp: Timestamp?
+
+  struct Arrival: Sendable {
+    var id: ConnectionID
+    /// What lies after it is wanted first.
+    var after: Position?
+  }
 
   struct Post: Sendable {
     var request: RequestID
@@ -27,7 +38,9 @@ struct Room: Sendable {
   }
 
   /// Nothing but the memory of the head would be lost with it.
-  var isIdle: Bool { subscribers.isEmpty && arrivals.isEmpty && posts.isEmpty && !isAsking }
+  var isIdle: Bool {
+    subscribers.isEmpty && arrivals.isEmpty && creditors.isEmpty && posts.isEmpty && !isAsking
+  }
 
   mutating func subscribe(_ connection: ConnectionID) {
     subscribers.insert(connection, at: index(of: connection))
@@ -38,7 +51,21 @@ struct Room: Sendable {
     if index < subscribers.count, subscribers[index] == connection {
       subscribers.remove(at: index)
     }
-    arrivals.removeAll { $0 == connection }
+    arrivals.removeAll { $0.id == connection }
+    settled(connection)
+  }
+
+  /// Keeps what is broadcast for those who wait for what came before it.
+  mutating func remember(_ message: Message, atMost limit: Int) {
+    guard !creditors.isEmpty else { return }
+    recent.append(message)
+    if recent.count > limit { recent.removeFirst() }
+  }
+
+  /// An upgrade waits no longer; behind the last one nothing is kept.
+  mutating func settled(_ connection: ConnectionID) {
+    creditors.remove(connection)
+    if creditors.isEmpty { recent = [] }
   }
 
   /// Takes what the store knows of the shop.

@@ -40,7 +40,8 @@ struct Epochs: Sendable {
 
   mutating func hidden(in input: StreamModel.Input) -> StreamModel.Input {
     switch input {
-    case .opened(let attempt, let head): return .opened(attempt, head: head.map { hide($0) })
+    case .opened(let attempt, let head, let after):
+      return .opened(attempt, head: head.map { hide($0) }, after: after.map { hide($0) })
     case .frame(let attempt, .message(let message)):
       return .frame(attempt, .message(hide(message)))
     case .posted(let id, let message): return .posted(id, hide(message))
@@ -55,6 +56,7 @@ struct Epochs: Sendable {
 
   func asked(_ effect: StreamModel.Effect) -> StreamModel.Effect {
     switch effect {
+    case .open(let attempt, let after): .open(attempt, after: after.map { shown($0) })
     case .fetch(let id, .after(let position, let limit)):
       .fetch(id, .after(shown(position), limit: limit))
     case .fetch(let id, .before(let position, let limit)):

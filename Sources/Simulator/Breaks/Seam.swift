@@ -216,7 +216,7 @@ extension StreamModel.Input {
   /// The same of another attempt, where it is of one.
   func renamed(to attempt: AttemptID) -> StreamModel.Input {
     switch self {
-    case .opened(_, let head): .opened(attempt, head: head)
+    case .opened(_, let head, let after): .opened(attempt, head: head, after: after)
     case .frame(_, let frame): .frame(attempt, frame)
     case .ping: .ping(attempt)
     case .pong(_, let id): .pong(attempt, id)

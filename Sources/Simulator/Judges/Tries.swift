@@ -24,7 +24,7 @@ extension Tries: Watch {
     if input.isNewStart { count = 0 }
     guard !isLate else { return }
     switch input {
-    case .opened(let attempt, _): standing = (attempt, facts.now)
+    case .opened(let attempt, _, _): standing = (attempt, facts.now)
     case .frame(_, .message):
       if facts.settings.policy.retry.stability.provenByData { count = 0 }
     case .lost(let attempt, let failure):

@@ -92,7 +92,7 @@ public struct Recorded {
     case .reachability(.reachable): facts.isReachable = true
     case .reachability(.unreachable), .reachability(.captivePortal): facts.isReachable = false
     case .credentials(let event): note(event)
-    case .opened(let attempt, _): bench.see(.upgraded(attempt, status: 101), facts)
+    case .opened(let attempt, _, _): bench.see(.upgraded(attempt, status: 101), facts)
     case .frame(_, .message(let message)): accept([message])
     case .fetched(_, let page): answer { $0.accept(page.messages) }
     case .posted(_, let message): answer { $0.accept([message]) }

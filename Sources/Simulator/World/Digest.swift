@@ -66,7 +66,8 @@ struct Digest {
     case .lifecycle(_, let wall): mix(27, UInt64(bitPattern: wall.nanoseconds))
     case .woke(let wall): mix(28, UInt64(bitPattern: wall.nanoseconds))
     case .credentials: mix(29)
-    case .opened(let attempt, let head): mix(30, attempt.number, head?.offset ?? 0)
+    case .opened(let attempt, let head, let after):
+      mix(30, attempt.number, (head?.offset ?? 0) ^ (after?.offset ?? 0) << 12)
     case .frame(let attempt, let frame):
       mix(31, attempt.number)
       if case .message(let message) = frame { mix(message.id) }
@@ -101,7 +102,9 @@ struct Digest {
     mix(UInt64(effects.count))
     for effect in effects {
       switch effect {
-      case .open(let attempt): mix(50, attempt.number)
+      case .open(let attempt, let after):
+        mix(50, attempt.number)
+        if let after { mix(after.offset) }
       case .close(let attempt, let code): mix(51, attempt.number, UInt64(code))
       case .ping(let attempt, let id): mix(52, attempt.number, id)
       case .refreshCredentials: mix(53)

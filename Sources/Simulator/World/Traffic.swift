@@ -52,7 +52,7 @@ enum LogQuestion {
 
 /// What comes down a socket.
 enum Down {
-  case opened(head: Position?)
+  case opened(head: Position?, after: Position?)
   case text([UInt8])
   case ping
   case pong(UInt64)
@@ -65,6 +65,8 @@ struct Line {
   let number: Number
   let run: Int
   let attempt: AttemptID
+  /// What the phone wants first is what lies after it.
+  let after: Position?
   let token: Token
   /// The phone has not closed it and was not told that it ended.
   var phoneHolds = true
@@ -127,7 +129,7 @@ extension StreamModel.Input {
   /// The attempt that it belongs to, where it belongs to one.
   var attempt: AttemptID? {
     switch self {
-    case .opened(let attempt, _), .frame(let attempt, _), .ping(let attempt),
+    case .opened(let attempt, _, _), .frame(let attempt, _), .ping(let attempt),
       .pong(let attempt, _), .oversized(let attempt, _), .lost(let attempt, _):
       attempt
     case .open, .close, .realtime, .refresh, .reader, .loadOlder, .send, .retry, .discard,

@@ -51,7 +51,7 @@ extension World {
 
   private mutating func perform(_ effect: StreamModel.Effect) {
     switch effect {
-    case .open(let attempt): dial(attempt)
+    case .open(let attempt, let after): dial(attempt, after: after)
     case .close(let attempt, let code): hangUp(attempt, code: code)
     case .ping(let attempt, let id): ping(attempt, id)
     case .refreshCredentials: refresh()

@@ -18,7 +18,7 @@ extension World {
     case .page(let token, _, let query): ask(token, .page(query))
     case .head(let token, _): ask(token, .head)
     case .answer(let id, let said): answer(id.number, said)
-    case .accept(let id, let head): accept(id.number, head: head)
+    case .accept(let id, let head, let after): accept(id.number, head: head, after: after)
     case .refuse(let id, let said): refuse(id.number, said)
     case .send(let frame, let listeners): send(frame, to: listeners)
     case .ping(let id): deliver(.ping, bytes: 60, over: id.number)

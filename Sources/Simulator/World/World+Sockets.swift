@@ -7,11 +7,12 @@ import MessageStream
 extension World {
   // From the phone.
 
-  mutating func dial(_ attempt: AttemptID) {
+  mutating func dial(_ attempt: AttemptID, after: Position?) {
     counts.attempts += 1
     let number = network.newNumber()
     let line = Line(
-      number: number, run: phone.run, attempt: attempt, token: phone.token, lastUsed: now)
+      number: number, run: phone.run, attempt: attempt, after: after, token: phone.token,
+      lastUsed: now)
     network.lines.append(line)
     if let failure = obstacle(isDialed: true) {
       queue.add(.breaks(number, failure.reason), at: now.advanced(by: failure.after))
@@ -94,7 +95,7 @@ extension World {
     } else {
       network.lines[index].serverHolds = true
       let id = ConnectionID(number)
-      feed(.upgrade(id, shop, credential(of: line.token), wall: serverWall))
+      feed(.upgrade(id, shop, after: line.after, credential(of: line.token), wall: serverWall))
     }
   }
 
@@ -109,11 +110,11 @@ extension World {
     deliver(.failed(failure), bytes: 300, over: number)
   }
 
-  mutating func accept(_ number: Number, head: Position?) {
+  mutating func accept(_ number: Number, head: Position?, after: Position?) {
     guard let index = network.line(number) else { return }
     let line = network.lines[index]
     if line.run == phone.run { happen(.upgraded(line.attempt, status: 101)) }
-    deliver(.opened(head: head), bytes: 200, over: number)
+    deliver(.opened(head: head, after: after), bytes: 200, over: number)
     if conditions.isFlapping {
       reset(line, after: .seconds(1) + callbacks.duration(below: .seconds(5)))
     }
@@ -203,7 +204,10 @@ extension World {
 
   private func input(_ attempt: AttemptID, _ down: Down) -> StreamModel.Input {
     switch down {
-    case .opened(let head): .opened(attempt, head: head.flatMap { Position($0.description) })
+    case .opened(let head, let after):
+      .opened(
+        attempt, head: head.flatMap { Position($0.description) },
+        after: after.flatMap { Position($0.description) })
     case .text(let bytes): .frame(attempt, frame(bytes))
     case .ping: .ping(attempt)
     case .pong(let id): .pong(attempt, id)

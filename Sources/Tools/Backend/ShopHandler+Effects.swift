@@ -26,8 +26,8 @@ extension ShopHandler {
       ask(token) { store throws(StoreFailure) in try await Self.head(of: shop, in: store) }
     case .answer(let id, let answer):
       respond(id, answer, on: hub)
-    case .accept(let id, let head):
-      accept(id, head: head, on: hub)
+    case .accept(let id, let head, let after):
+      accept(id, head: head, after: after, on: hub)
     case .refuse(let id, let answer):
       guard let exchange = upgrades.removeValue(forKey: id) else { return }
       note(.refused, exchange, status: answer.status, at: hub.now)
@@ -92,12 +92,15 @@ extension ShopHandler {
   }
 
   private mutating func accept(
-    _ id: LinkServerCore.ConnectionID, head: Position?, on hub: SocketHub
+    _ id: LinkServerCore.ConnectionID, head: Position?, after: Position?, on hub: SocketHub
   ) {
     guard let exchange = upgrades.removeValue(forKey: id) else { return }
     note(.opened, exchange, status: 101, at: hub.now)
     listeners[id] = Listener(user: exchange.user, shop: exchange.shop, since: hub.now)
-    hub.accept(exchange.request, headers: head.map { [("Holdfast-Head", $0.description)] } ?? [])
+    let positions = [(StreamHeader.head, head), (StreamHeader.after, after)]
+    hub.accept(
+      exchange.request,
+      headers: positions.compactMap { name, position in position.map { (name, $0.description) } })
   }
 
   private func noteClosing(_ id: LinkServerCore.ConnectionID, _ closure: Closure) {

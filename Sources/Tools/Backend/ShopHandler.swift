@@ -129,7 +129,8 @@ struct ShopHandler {
     let id = request.connection.named
     upgrades[id] = Exchange(
       request: request, route: .stream, user: credential.user, shop: shop, since: hub.now)
-    feed(.upgrade(id, shop, credential, wall: BootClock().wall), on: hub)
+    let after = head.first(StreamHeader.after.lowercased()).flatMap { Position($0) }
+    feed(.upgrade(id, shop, after: after, credential, wall: BootClock().wall), on: hub)
   }
 
   private mutating func abandon(_ request: ServerSockets.RequestID, on hub: SocketHub) {

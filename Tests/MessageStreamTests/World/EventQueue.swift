@@ -11,7 +11,7 @@ enum Event {
   case socket(Socket, StreamModel.Input)
   /// A request for a page, an upgrade or a post reaches the server.
   case fetch(process: Int, FetchID, PageQuery, token: Int)
-  case upgrade(Socket, token: Int)
+  case upgrade(Socket, after: Position?, token: Int)
   case post(process: Int, OutboxEntry, token: Int)
   /// The server's ping timer.
   case pings(Socket)

@@ -72,6 +72,31 @@ struct Hand {
     if let attempt = model.link.currentAttempt { give(.opened(attempt, head: head)) }
   }
 
+  /// The socket is lost, and the next one opens: behind the position that was named, if so.
+  mutating func reconnect(head: UInt64, settles: Bool) {
+    lose()
+    guard let attempt = model.link.currentAttempt else { return }
+    give(.opened(attempt, head: Self.at(head), after: settles ? named : nil))
+  }
+
+  /// The socket is lost, and the next one is under way.
+  mutating func lose() {
+    guard let lost = model.link.currentAttempt else { return }
+    give(.lost(lost, .reset))
+    while model.link.currentAttempt == nil, let due = model.deadline {
+      now = max(now, due)
+      carryOut(model.tick(at: now))
+    }
+  }
+
+  /// What the last try to connect wants first.
+  var named: Position? {
+    let opens = effects.compactMap { effect in
+      if case .open(_, let after) = effect { after } else { Position?.none }
+    }
+    return opens.last
+  }
+
   mutating func answer(_ page: Page) {
     if let last = fetches.last { give(.fetched(last.id, page)) }
   }

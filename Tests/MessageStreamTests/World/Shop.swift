@@ -24,6 +24,9 @@ struct Shop {
   var trimmed: UInt64 = 0
   private(set) var hasBegunAnew = false
 
+  /// Whether it sends first what an upgrade asks for, up to so many messages.
+  var arrears: Int? = 100
+
   // How it may misbehave.
   var ignoresSince = false
   var ignoresPage = false
@@ -88,6 +91,9 @@ struct Shop {
   /// A short catch-up: by position, or by time and then a look at the newest page.
   var requestsOfCatchUp: Int { kind == .ours ? 1 : 2 }
 
+  /// After a reconnect that missed a little: none where the socket brings it.
+  var requestsOfReconnect: Int { kind == .ours && arrears != nil ? 0 : requestsOfCatchUp }
+
   func page(_ query: PageQuery) -> Page {
     switch (kind, query) {
     case (_, .page(let number, let limit)):
@@ -119,6 +125,14 @@ struct Shop {
     let rest = log.drop { ($0.position?.offset ?? 0) <= position.offset }
     let messages = Array(rest.prefix(limit))
     return Page(messages: messages, hasNext: rest.count > messages.count, head: head)
+  }
+
+  /// What is sent on a new socket first; nothing where that is not all that was missed.
+  func owed(after position: Position) -> [Message]? {
+    guard kind == .ours, let arrears, position.epoch == epoch, position.offset >= trimmed,
+      position.offset < offset, offset - position.offset <= UInt64(arrears)
+    else { return nil }
+    return after(position, arrears).messages
   }
 
   private func before(_ position: Position, _ limit: Int) -> Page {

@@ -133,16 +133,16 @@ extension StreamWorld {
 
   // Sockets.
 
-  mutating func dial(_ socket: Socket) {
+  mutating func dial(_ socket: Socket, after: Position?) {
     log.opens.append(now)
     if let refusal {
       arriveLater(.lost(socket.attempt, refusal), over: socket, after: .milliseconds(5))
     } else if !net.isBlackHole, !happens(net.loss) {
-      queue.add(.upgrade(socket, token: phone.token), at: now.advanced(by: delay()))
+      queue.add(.upgrade(socket, after: after, token: phone.token), at: now.advanced(by: delay()))
     }
   }
 
-  mutating func answerUpgrade(_ socket: Socket, _ token: Int) {
+  mutating func answerUpgrade(_ socket: Socket, _ after: Position?, _ token: Int) {
     if net.isBlackHole { return }
     if let failure = shop.isDown ? .refused : restFailure(token) ?? shop.upgradeStatus {
       arriveLater(.lost(socket.attempt, failure), over: socket, after: delay())
@@ -150,7 +150,13 @@ extension StreamWorld {
     }
     server.sockets.append(socket)
     net.downlinkFree = now.advanced(by: delay())
-    queue.add(.socket(socket, .opened(socket.attempt, head: shop.head)), at: net.downlinkFree)
+    let missed = after.flatMap { shop.owed(after: $0) }
+    queue.add(
+      .socket(
+        socket,
+        .opened(socket.attempt, head: shop.head, after: missed == nil ? nil : after)),
+      at: net.downlinkFree)
+    for message in missed ?? [] { deliver(.frame(socket.attempt, .message(message)), over: socket) }
     queue.add(.pings(socket), at: now.advanced(by: server.pingInterval))
   }
 

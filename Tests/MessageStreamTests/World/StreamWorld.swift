@@ -113,7 +113,7 @@ struct StreamWorld {
     case .socket(let socket, let input): arrive(input, over: socket)
     case .fetch(let process, let id, let query, let token):
       answerFetch(process, id, query, token)
-    case .upgrade(let socket, let token): answerUpgrade(socket, token)
+    case .upgrade(let socket, let after, let token): answerUpgrade(socket, after, token)
     case .post(let process, let entry, let token): answerPost(process, entry, token)
     case .pings(let socket): serverPings(socket)
     case .commit(let process, let id, let change):
@@ -145,7 +145,8 @@ struct StreamWorld {
   private mutating func carryOut(_ effect: StreamModel.Effect) {
     let process = phone.process
     switch effect {
-    case .open(let attempt): dial(Socket(process: process, attempt: attempt))
+    case .open(let attempt, let after):
+      dial(Socket(process: process, attempt: attempt), after: after)
     case .close(let attempt, let code): hangUp(Socket(process: process, attempt: attempt), code)
     case .ping(let attempt, let id): phonePings(Socket(process: process, attempt: attempt), id)
     case .refreshCredentials:

@@ -24,6 +24,7 @@ struct Torture {
     world.net.overtaking = Bool.random(using: &chance) ? 0.1 : 0
     world.shop.ignoresSince = kind == .plain && seed % 5 == 0
     world.shop.sortsByStamp = seed % 3 != 0
+    world.shop.arrears = [100, 100, 3, nil][Int(seed % 4)]
     self.chance = chance
   }
 

@@ -51,7 +51,7 @@ extension Recording {
     _ effects: [StreamModel.Effect], _ standing: inout Set<AttemptID>, _ most: inout Int
   ) {
     for effect in effects {
-      if case .open(let attempt) = effect { standing.insert(attempt) }
+      if case .open(let attempt, _) = effect { standing.insert(attempt) }
       if case .close(let attempt, _) = effect { standing.remove(attempt) }
       most = max(most, standing.count)
     }

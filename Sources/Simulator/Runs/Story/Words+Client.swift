@@ -35,8 +35,11 @@ extension Words {
     case .woke: (.phone, "says: it was asleep")
     case .credentials(let event): (.phone, words(for: event))
     case .user(let name): (.phone, "is signed in as \(name)")
-    case .opened(let attempt, nil): connection(attempt, "is open")
-    case .opened(let attempt, let head?): connection(attempt, "is open, newest is \(head)")
+    case .opened(let attempt, nil, _): connection(attempt, "is open")
+    case .opened(let attempt, let head?, nil):
+      connection(attempt, "is open, newest is \(head)")
+    case .opened(let attempt, let head?, let after?):
+      connection(attempt, "is open behind \(after), newest is \(head)")
     case .frame(let attempt, let frame): connection(attempt, "brings \(words(for: frame))")
     case .ping(let attempt): connection(attempt, "brings a ping")
     case .pong(let attempt, _): connection(attempt, "brings a pong")
@@ -104,7 +107,9 @@ extension Words {
   /// What the app asks for; `nil` for what the story tells elsewhere, or never.
   static func effect(_ effect: StreamModel.Effect, isVerbose: Bool) -> Story.Part? {
     switch effect {
-    case .open(let attempt): (.app, "connects, as connection \(attempt.number)")
+    case .open(let attempt, nil): (.app, "connects, as connection \(attempt.number)")
+    case .open(let attempt, let after?):
+      (.app, "connects behind \(after), as connection \(attempt.number)")
     case .close(let attempt, let code):
       (.app, "closes connection \(attempt.number) with \(code)")
     case .ping(let attempt, _):

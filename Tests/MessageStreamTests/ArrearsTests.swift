@@ -1,0 +1,197 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// What a socket brings first: what was missed, behind the position that the connect named.
+struct ArrearsTests {
+  /// It kept one message up to there, and was connected again.
+  private static func lost(at offset: UInt64, head: UInt64, settles: Bool = true) -> Hand {
+    var hand = kept(at: offset)
+    hand.reconnect(head: head, settles: settles)
+    return hand
+  }
+
+  private static func kept(at offset: UInt64) -> Hand {
+    var hand = Hand.connected(at: offset - 1)
+    hand.hear(Hand.message(offset))
+    hand.effects = []
+    return hand
+  }
+
+  private static func ways(_ hand: Hand) -> [Via] {
+    hand.updates.flatMap { update in
+      guard case .messages(let messages, let via) = update else { return [Via]() }
+      return messages.map { _ in via }
+    }
+  }
+
+  @Test func `what was missed comes over the socket, and nothing is asked for`() {
+    var hand = Self.lost(at: 5, head: 7)
+    #expect(hand.named == Hand.at(5))
+    #expect(!hand.model.isWhole)
+    hand.hear(Hand.message(6))
+    #expect(!hand.model.isWhole)
+    #expect(hand.commits.last?.cursor?.position == Hand.at(6))
+    hand.hear(Hand.message(7))
+    #expect(hand.model.isWhole)
+    hand.hear(Hand.message(8))
+    #expect(hand.texts == ["m6", "m7", "m8"])
+    #expect(Self.ways(hand) == [.catchUp, .catchUp, .live])
+    #expect(hand.fetches.isEmpty)
+    hand.pass(60)
+    #expect(hand.fetches.isEmpty)
+  }
+
+  @Test func `a server that sends nothing first is asked`() {
+    var hand = Self.lost(at: 5, head: 7, settles: false)
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
+    hand.answer(Hand.page(6...7, head: 7))
+    #expect(hand.texts == ["m6", "m7"])
+    #expect(hand.model.isWhole)
+  }
+
+  @Test func `without a position nothing is named`() {
+    let plain = Hand.plain()
+    #expect(plain.named == nil)
+    var hand = Hand()
+    hand.connect(Hand.page(1...3, head: 3), head: Hand.at(4))
+    #expect(hand.named == Hand.at(3), "the first page told one")
+  }
+
+  @Test func `who takes nothing wants nothing first`() {
+    var hand = Hand.connected(at: 5)
+    hand.effects = []
+    hand.give(.reader(isBehind: true))
+    hand.reconnect(head: 7, settles: true)
+    #expect(hand.named == nil)
+    #expect(hand.fetches.isEmpty)
+    hand.give(.reader(isBehind: false))
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
+  }
+
+  @Test func `what falls silent on its way is fetched, as far as it did not come`() {
+    var hand = Self.lost(at: 5, head: 9)
+    for number in UInt64(6)...8 {
+      hand.pass(9)
+      hand.hear(Hand.message(number))
+    }
+    #expect(hand.fetches.isEmpty, "each message is a sign of life")
+    hand.pass(11)
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(8), limit: 100)])
+    hand.answer(Hand.page(9...9, head: 9))
+    #expect(hand.texts == ["m6", "m7", "m8", "m9"])
+    #expect(hand.model.isWhole)
+  }
+
+  @Test func `a hole in it is fetched at once`() {
+    var hand = Self.lost(at: 5, head: 8)
+    hand.hear(Hand.message(7))
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
+    hand.hear(Hand.message(8))
+    hand.answer(Hand.page(6...8, head: 8))
+    #expect(hand.texts.sorted() == ["m6", "m7", "m8"])
+    #expect(hand.model.isWhole)
+  }
+
+  @Test func `what was cut off goes on from where it was, and was never whole`() {
+    var hand = Self.lost(at: 5, head: 8)
+    let wholeAt = hand.commits.last?.cursor?.wholeAt
+    hand.pass(5)
+    hand.hear(Hand.message(6))
+    #expect(hand.commits.last?.cursor?.wholeAt == wholeAt)
+    hand.reconnect(head: 8, settles: true)
+    #expect(hand.named == Hand.at(6))
+    hand.hear(Hand.message(7))
+    hand.hear(Hand.message(8))
+    #expect(hand.texts == ["m6", "m7", "m8"])
+    #expect(hand.model.isWhole)
+    #expect(hand.fetches.isEmpty)
+  }
+
+  @Test func `what came beyond a hole before comes again, and is shown once`() {
+    var hand = Self.kept(at: 5)
+    hand.hear(Hand.message(7))
+    if let asked = hand.fetches.last?.id { hand.give(.fetchFailed(asked, .reset)) }
+    hand.effects = []
+    hand.reconnect(head: 7, settles: true)
+    for number in UInt64(6)...8 { hand.hear(Hand.message(number)) }
+    #expect(hand.texts == ["m6", "m8"])
+    hand.pass(60, answering: Hand.page([], head: 8))
+    #expect(hand.model.isWhole)
+  }
+
+  @Test(arguments: [
+    ("the cursor went on", Hand.at(4), Hand.at(7), true),
+    ("it is the cursor", Hand.at(5), Hand.at(7), true),
+    ("it lies beyond the cursor", Hand.at(6), Hand.at(7), false),
+    ("the log went back", Hand.at(4), Hand.at(4), false),
+    ("another life", Position(epoch: "f", offset: 1), Position(epoch: "f", offset: 7), false),
+    ("the head is of another", Hand.at(5), Position(epoch: "f", offset: 7), false),
+  ])
+  func `only what leads on from the cursor spares the fetch`(
+    reason: String, after: Position, head: Position, spares: Bool
+  ) throws {
+    var hand = Hand.connected(at: 5)
+    hand.effects = []
+    hand.lose()
+    let attempt = try #require(hand.model.link.currentAttempt)
+    hand.give(.opened(attempt, head: head, after: after))
+    #expect(hand.fetches.isEmpty == spares, "\(reason)")
+  }
+
+  @Test func `a refresh on its way takes its place`() {
+    var hand = Self.lost(at: 5, head: 7)
+    hand.give(.refresh)
+    hand.hear(Hand.message(6))
+    hand.answer(Hand.page(6...7, head: 7))
+    hand.hear(Hand.message(7))
+    hand.hear(Hand.message(8))
+    #expect(hand.texts == ["m6", "m7", "m8"])
+    #expect(hand.model.isWhole)
+    #expect(hand.fetches.count == 1)
+  }
+
+  // A launch.
+
+  @Test func `a launch that knows a position connects at once`() {
+    let hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
+    #expect(hand.named == Hand.at(5))
+    #expect(hand.fetches.isEmpty)
+  }
+
+  @Test(arguments: [(3600, 0), (3601, 1)])
+  func `after a long absence it fetches the newest page first`(seconds: Int, fetches: Int) {
+    let wholeAt = Hand.wall.advanced(by: .seconds(-Int64(seconds)))
+    let hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: wholeAt))
+    let asked = Array(repeating: PageQuery.page(number: 1, limit: 100), count: fetches)
+    #expect(hand.fetches.map(\.query) == asked)
+  }
+
+  @Test(arguments: [
+    (LinkFailure.timeout(.connect), true), (.http(status: 404, retryAfter: nil, detail: ""), true),
+    (.reset, true), (.refused, false), (.unreachable(detail: ""), false),
+    (.http(status: 401, retryAfter: nil, detail: ""), false),
+  ])
+  func `what a launch's first try did not bring is fetched, where that may help`(
+    failure: LinkFailure, fetches: Bool
+  ) throws {
+    var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
+    let attempt = try #require(hand.model.link.currentAttempt)
+    hand.give(.lost(attempt, failure))
+    #expect(hand.fetches.isEmpty != fetches)
+    if fetches {
+      hand.answer(Hand.page(6...6, head: 6))
+      #expect(hand.texts == ["m6"])
+    }
+  }
+
+  @Test func `a socket that opened and is lost fetches nothing by that`() throws {
+    var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
+    let attempt = try #require(hand.model.link.currentAttempt)
+    hand.give(.opened(attempt, head: Hand.at(5)))
+    hand.give(.lost(attempt, .reset))
+    #expect(hand.fetches.isEmpty)
+  }
+}

@@ -12,11 +12,8 @@ extension ShopHandler {
 
   private mutating func perform(_ effect: ShopServer.Effect, on hub: SocketHub) {
     switch effect {
-    case .append(let token, let message, let key):
-      ask(token) { store throws(StoreFailure) in
-        let appended = try await store.append(message, idempotencyKey: key)
-        return .appended(appended.message, isNew: appended.isNew)
-      }
+    case .append(let appends):
+      append(appends)
     case .page(let token, let shop, let query):
       ask(token) { store throws(StoreFailure) in
         let page = try await store.page(query, of: shop)
@@ -56,6 +53,39 @@ extension ShopHandler {
     return .head(head, newest: page.messages.first?.createdAt)
   }
 
+  /// Has the store take messages in one go; its answers come to the loop together, in order.
+  private func append(_ appends: [ShopServer.Append]) {
+    guard let inject else { return }
+    let (store, log) = (store, log)
+    Task.detached {
+      let entries = appends.map { LogEntry(message: $0.message, key: $0.key) }
+      let answers = await store.append(entries).map { Self.answer($0, log) }
+      inject { handler, hub in
+        for (append, answer) in zip(appends, answers) {
+          handler.feed(.stored(append.token, answer), on: hub)
+        }
+      }
+    }
+  }
+
+  private static func answer(
+    _ result: Result<Appended, StoreFailure>, _ log: BackendLog
+  ) -> ShopServer.StoreAnswer {
+    switch result {
+    case .success(let appended): return .appended(appended.message, isNew: appended.isNew)
+    case .failure(let failure): return failed(failure, log)
+    }
+  }
+
+  private static func failed(
+    _ failure: StoreFailure, _ log: BackendLog
+  ) -> ShopServer.StoreAnswer {
+    var line = LogLine(.storeFailure)
+    line.detail = "\(failure)"
+    log.note(line)
+    return .failed(failure)
+  }
+
   /// Asks the store away from the loop and brings its answer back to it.
   private func ask(
     _ token: StoreToken,
@@ -70,10 +100,7 @@ extension ShopHandler {
       do throws(StoreFailure) {
         answer = try await question(store)
       } catch {
-        var line = LogLine(.storeFailure)
-        line.detail = "\(error)"
-        log.note(line)
-        answer = .failed(error)
+        answer = Self.failed(error, log)
       }
       inject { handler, hub in handler.feed(.stored(token, answer), on: hub) }
     }

@@ -36,7 +36,7 @@ struct ShopHandler {
   private(set) var inject: Inject?
   /// Whether the rules have drained.
   var hasFinished = false
-  /// Further lines of the metrics page, as of now.
+  /// Further lines of the metrics page; set before a request for it.
   var otherMetrics = ""
 
   var requests: [LinkServerCore.RequestID: Exchange] = [:]

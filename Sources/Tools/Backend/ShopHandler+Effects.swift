@@ -53,19 +53,39 @@ extension ShopHandler {
     return .head(head, newest: page.messages.first?.createdAt)
   }
 
-  /// Has the store take messages in one go; its answers come to the loop together, in order.
-  private func append(_ appends: [ShopServer.Append]) {
+  /// Has the store take messages, at once or with all others that come while it is busy.
+  private mutating func append(_ appends: [ShopServer.Append]) {
+    switch writing {
+    case .idle: write(appends)
+    case .busy(var waiting):
+      writing = .idle
+      waiting += appends
+      writing = .busy(waiting: waiting)
+    }
+  }
+
+  /// Hands a list to the store; its answers come to the loop together, in order.
+  private mutating func write(_ appends: [ShopServer.Append]) {
     guard let inject else { return }
+    writing = .busy(waiting: [])
     let (store, log) = (store, log)
     Task.detached {
       let entries = appends.map { LogEntry(message: $0.message, key: $0.key) }
       let answers = await store.append(entries).map { Self.answer($0, log) }
       inject { handler, hub in
+        handler.writeNext()
         for (append, answer) in zip(appends, answers) {
           handler.feed(.stored(append.token, answer), on: hub)
         }
       }
     }
+  }
+
+  /// The store goes on before its last answers are given, so that the disk has work meanwhile.
+  private mutating func writeNext() {
+    guard case .busy(let waiting) = writing else { return }
+    writing = .idle
+    if !waiting.isEmpty { write(waiting) }
   }
 
   private static func answer(

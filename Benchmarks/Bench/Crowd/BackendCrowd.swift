@@ -1,3 +1,5 @@
+import Foundation
+
 /// The whole backend with a crowd before it, beside two servers that hand messages to many.
 enum BackendCrowd {
   static func benchmarks(isFull: Bool) -> [Benchmark] {
@@ -52,7 +54,9 @@ enum BackendCrowd {
         ? []
         : [
           Row(
-            figure: "backend-most", question: "sockets held at once, of \(sizes.most) asked for",
+            figure: "backend-most",
+            question:
+              "idle sockets held at once, each pinged every minute, until something ends it",
             unit: "sockets", better: .more)
         ])
   }
@@ -66,14 +70,16 @@ enum BackendCrowd {
     let most: Int
 
     init(isFull: Bool) {
-      (crowd, rate, seconds, most) = isFull ? (10_000, 50, 5, 100_000) : (10_000, 20, 2, 0)
+      (crowd, rate, seconds, most) = isFull ? (10_000, 50, 5, 1_000_000) : (10_000, 20, 2, 0)
     }
   }
 
   private static func play(
     _ kind: BackendServer.Kind, _ sizes: Sizes
   ) async throws -> Rounds.Figures {
-    try await playPosts(kind, sizes).merging(try await playCrowd(kind, sizes)) { $1 }
+    var figures = try await playPosts(kind, sizes).merging(try await playCrowd(kind, sizes)) { $1 }
+    if sizes.most > 0 { figures["backend-most"] = try await most(kind, of: sizes.most) }
+    return figures
   }
 
   private static func playPosts(
@@ -114,28 +120,65 @@ enum BackendCrowd {
       let pings = try await load.ask("idle 5", for: 1)
       figures["backend-idle"] = Measurement(
         (server.usage.processor - used) / 5 * 100, beside: [("pings answered", pings[0])])
-      guard sizes.most > 0 else { return }
-      let (held, memory) = (try await most(load, from: sizes.crowd, to: sizes.most), server.usage)
-      figures["backend-most"] = Measurement(
-        Double(held), beside: [("megabytes of memory", memory.memory / 1e6)])
     }
     return figures
   }
 
-  /// Opens more until it fails; descriptors are what ends first where a process may have few.
-  private static func most(
-    _ load: LoadGenerator, from start: Int, to end: Int
-  ) async throws -> Int {
-    var held = start
-    while held < end, (try? await load.ask("open 1000")) != nil { held += 1000 }
-    return held
+  /// Doubles the crowd, then the last doubling by thousands, until something ends it.
+  private static func most(_ kind: BackendServer.Kind, of bound: Int) async throws -> Measurement {
+    var most = Measurement(0)
+    try await with(kind, pinging: 60) { server, load in
+      do {
+        while most.value < Double(bound) {
+          let before = server.usage.processor
+          // Pings are answered meanwhile, and what they cost at this size is measured.
+          let pings = try await load.ask("idle 2", for: 1)
+          let usage = server.usage
+          let held = most.value
+          most = Measurement(
+            held,
+            beside: [
+              ("megabytes of memory", usage.memory / 1e6),
+              ("% of a core", (usage.processor - before) / 2 * 100),
+              ("pings answered a second", pings[0] / 2),
+            ])
+          try await double(&most, by: load, to: bound)
+        }
+        most.remark = "ended by the benchmark's own bound"
+      } catch {
+        most.remark = "ended by: \(error)"
+      }
+    }
+    return most
+  }
+
+  /// Opens as many as there are, by thousands.
+  private static func double(
+    _ most: inout Measurement, by load: LoadGenerator, to bound: Int
+  ) async throws {
+    let end = min(max(most.value * 2, 1000), Double(bound))
+    while most.value < end {
+      guard try freeMemory() > 1e9 else { throw Unavailable("less than 1 GB of memory is left") }
+      _ = try await load.ask("open 1000")
+      most.value += 1000
+      _ = try await load.ask("idle 0.01")
+    }
+  }
+
+  /// What programs may still have, as Linux guesses it (proc(5), `MemAvailable`).
+  private static func freeMemory() throws -> Double {
+    let text = try String(contentsOfFile: "/proc/meminfo", encoding: .utf8)
+    let line = text.split(separator: "\n").first { $0.hasPrefix("MemAvailable:") }
+    let kilobytes = line?.split(separator: " ").dropFirst().first.flatMap { Double($0) }
+    guard let kilobytes else { throw Unavailable("/proc/meminfo names no memory") }
+    return kilobytes * 1024
   }
 
   private static func with(
-    _ kind: BackendServer.Kind, _ more: [String] = [],
+    _ kind: BackendServer.Kind, _ more: [String] = [], pinging seconds: Int = 5,
     _ body: (BackendServer, LoadGenerator) async throws -> Void
   ) async throws {
-    let server = try await BackendServer.start(kind)
+    let server = try await BackendServer.start(kind, pinging: seconds)
     let load = try LoadGenerator(port: server.port, server.options + more)
     do {
       try await body(server, load)

@@ -7,9 +7,7 @@ actor LoadGenerator {
   private var answers: AsyncStream<String>.Iterator
 
   init(port: UInt16, _ options: [String] = []) throws {
-    let folder = URL(filePath: Peer.program).deletingLastPathComponent()
-    process = try Peer([folder.appending(path: "LoadGenerator").path()]).start(
-      ["\(port)"] + options)
+    process = try Peer([Peer.loadGenerator]).start(["\(port)"] + options)
     answers = process.lines.makeAsyncIterator()
   }
 

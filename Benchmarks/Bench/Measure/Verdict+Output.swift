@@ -32,6 +32,7 @@ extension Verdict {
         "  \(name)", figure(Statistics.median(values)), figure(values.min()), figure(values.max()),
         "", "")
     }
+    if let remark = figures.remark { table.row("", remark) }
   }
 
   private func aim(of peer: Figures) -> String {
@@ -81,6 +82,10 @@ extension Figures {
     if let obstacle {
       writer.key("obstacle")
       writer.string(obstacle)
+    }
+    if let remark {
+      writer.key("remark")
+      writer.string(remark)
     }
     guard !beside.isEmpty else { return }
     writer.key("beside")

@@ -174,6 +174,7 @@ static void upgrade(Peer *peer) {
   char *end = NULL;
   while (!end) {
     long got = read_some(peer, text + have, sizeof text - 1 - have);
+    if (got < 0 && errno == EAGAIN) fail("upgrade has no answer in 10 s");
     if (got <= 0) fail("upgrade");
     have += (size_t)got;
     text[have] = 0;

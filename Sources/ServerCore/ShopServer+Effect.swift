@@ -34,10 +34,12 @@ extension ShopServer {
   public struct Append: Sendable, Hashable, Codable {
     /// Names the answer.
     public var token: StoreToken
+    /// As it is to be stored, but for its position.
     public var message: Message
     /// What makes a repetition of the same post known.
     public var key: UUID128?
 
+    /// A message to be answered by `token`.
     public init(token: StoreToken, message: Message, key: UUID128?) {
       self.token = token
       self.message = message

@@ -1,5 +1,3 @@
-import Foundation
-
 /// The whole backend with a crowd before it, beside two servers that hand messages to many.
 enum BackendCrowd {
   static func benchmarks(isFull: Bool) -> [Benchmark] {
@@ -8,7 +6,7 @@ enum BackendCrowd {
       uniqueKeysWithValues: BackendServer.Kind.allCases.map { kind in
         (kind, Rounds { try await play(kind, sizes) })
       })
-    return rows(sizes).map { row in
+    let benchmarks = rows(sizes).map { row in
       let contenders = BackendServer.Kind.allCases.compactMap { kind in
         runs[kind]?.contender(kind.title, figure: row.figure)
       }
@@ -16,6 +14,7 @@ enum BackendCrowd {
         name: row.figure, question: row.question, unit: row.unit, better: row.better,
         subject: contenders[0], peers: Array(contenders.dropFirst()), rounds: (2, 3))
     }
+    return benchmarks + (isFull ? [mostSockets(from: sizes.crowd, to: 1_000_000)] : [])
   }
 
   private struct Row {
@@ -50,15 +49,6 @@ enum BackendCrowd {
         question: "a core's time for \(sizes.crowd) idle sockets, each pinged every 5 s",
         unit: "%"),
     ]
-      + (sizes.most == 0
-        ? []
-        : [
-          Row(
-            figure: "backend-most",
-            question:
-              "idle sockets held at once, each pinged every minute, until something ends it",
-            unit: "sockets", better: .more)
-        ])
   }
 
   /// How much of it.
@@ -66,20 +56,16 @@ enum BackendCrowd {
     let crowd: Int
     let rate: Int
     let seconds: Int
-    /// How many sockets are tried at most; 0 where it is not tried.
-    let most: Int
 
     init(isFull: Bool) {
-      (crowd, rate, seconds, most) = isFull ? (10_000, 50, 5, 1_000_000) : (10_000, 20, 2, 0)
+      (crowd, rate, seconds) = isFull ? (10_000, 50, 5) : (10_000, 20, 2)
     }
   }
 
   private static func play(
     _ kind: BackendServer.Kind, _ sizes: Sizes
   ) async throws -> Rounds.Figures {
-    var figures = try await playPosts(kind, sizes).merging(try await playCrowd(kind, sizes)) { $1 }
-    if sizes.most > 0 { figures["backend-most"] = try await most(kind, of: sizes.most) }
-    return figures
+    try await playPosts(kind, sizes).merging(try await playCrowd(kind, sizes)) { $1 }
   }
 
   private static func playPosts(
@@ -124,57 +110,7 @@ enum BackendCrowd {
     return figures
   }
 
-  /// Doubles the crowd, then the last doubling by thousands, until something ends it.
-  private static func most(_ kind: BackendServer.Kind, of bound: Int) async throws -> Measurement {
-    var most = Measurement(0)
-    try await with(kind, pinging: 60) { server, load in
-      do {
-        while most.value < Double(bound) {
-          let before = server.usage.processor
-          // Pings are answered meanwhile, and what they cost at this size is measured.
-          let pings = try await load.ask("idle 2", for: 1)
-          let usage = server.usage
-          let held = most.value
-          most = Measurement(
-            held,
-            beside: [
-              ("megabytes of memory", usage.memory / 1e6),
-              ("% of a core", (usage.processor - before) / 2 * 100),
-              ("pings answered a second", pings[0] / 2),
-            ])
-          try await double(&most, by: load, to: bound)
-        }
-        most.remark = "ended by the benchmark's own bound"
-      } catch {
-        most.remark = "ended by: \(error)"
-      }
-    }
-    return most
-  }
-
-  /// Opens as many as there are, by thousands.
-  private static func double(
-    _ most: inout Measurement, by load: LoadGenerator, to bound: Int
-  ) async throws {
-    let end = min(max(most.value * 2, 1000), Double(bound))
-    while most.value < end {
-      guard try freeMemory() > 1e9 else { throw Unavailable("less than 1 GB of memory is left") }
-      _ = try await load.ask("open 1000")
-      most.value += 1000
-      _ = try await load.ask("idle 0.01")
-    }
-  }
-
-  /// What programs may still have, as Linux guesses it (proc(5), `MemAvailable`).
-  private static func freeMemory() throws -> Double {
-    let text = try String(contentsOfFile: "/proc/meminfo", encoding: .utf8)
-    let line = text.split(separator: "\n").first { $0.hasPrefix("MemAvailable:") }
-    let kilobytes = line?.split(separator: " ").dropFirst().first.flatMap { Double($0) }
-    guard let kilobytes else { throw Unavailable("/proc/meminfo names no memory") }
-    return kilobytes * 1024
-  }
-
-  private static func with(
+  static func with(
     _ kind: BackendServer.Kind, _ more: [String] = [], pinging seconds: Int = 5,
     _ body: (BackendServer, LoadGenerator) async throws -> Void
   ) async throws {

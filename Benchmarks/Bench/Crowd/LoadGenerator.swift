@@ -49,6 +49,18 @@ struct ProcessUsage: Sendable {
     }
   }
 
+  /// How many descriptors it may have at most (proc(5), `limits`: the hard one).
+  var descriptors: Int {
+    get throws {
+      let text = try String(contentsOfFile: "/proc/\(process)/limits", encoding: .utf8)
+      let line = text.split(separator: "\n").first { $0.hasPrefix("Max open files") }
+      guard let bound = line?.split(separator: " ").dropFirst(4).first.flatMap({ Int($0) }) else {
+        throw Unavailable("/proc names no bound of descriptors")
+      }
+      return bound
+    }
+  }
+
   /// Seconds on processors so far, of threads that live.
   var processor: Double {
     sum { process in

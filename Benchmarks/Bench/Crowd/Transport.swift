@@ -1,6 +1,6 @@
-/// Server sockets with a crowd before them, beside the servers that people use, and beside the least
-/// that this machine allows: the same system calls by a few lines of C. The prototype's figures are
-/// those that the design was chosen by, of a quiet machine like this one.
+/// Server sockets with a crowd before them, beside the servers that people use, and beside the
+/// least that this machine allows: the same system calls by a few lines of C. The prototype's
+/// figures are those that the design was chosen by, of a quiet machine like this one.
 enum Transport {
   static func benchmarks(isFull: Bool) -> [Benchmark] {
     let sizes = Sizes(isFull: isFull)

@@ -24,6 +24,13 @@ extension Verdict {
       addCounts(of: peer, to: &table)
     }
     return ["", "\(benchmark.name): \(benchmark.question)"] + table.lines(style)
+      + remarks
+  }
+
+  private var remarks: [String] {
+    ([subject] + peers).compactMap { figures in
+      figures.remark.map { "\(figures.name): \($0)" }
+    }
   }
 
   private func addCounts(of figures: Figures, to table: inout Table) {
@@ -32,7 +39,6 @@ extension Verdict {
         "  \(name)", figure(Statistics.median(values)), figure(values.min()), figure(values.max()),
         "", "")
     }
-    if let remark = figures.remark { table.row("", remark) }
   }
 
   private func aim(of peer: Figures) -> String {

@@ -24,7 +24,7 @@ def cell(contender: dict, unit: str = "") -> str:
         text = f"{contender['name']}: {text}"
     for name, values in contender.get("beside", {}).items():
         text += f", {name} {figure(statistics.median(values))}"
-    return text
+    return f"{text}; {contender['remark']}" if "remark" in contender else text
 
 
 def ratio(benchmark: dict, ours: dict, peer: dict) -> tuple[str, str]:

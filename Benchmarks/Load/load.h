@@ -54,6 +54,9 @@ void peer_send(Peer *peer, uint8_t opcode, const void *bytes, size_t count);
 /// Reads once, answers pings; the bytes read, 0 when none are there, -1 when it is over.
 long peer_read(Peer *peer, uint8_t *buffer, size_t size);
 
+/// Serves until killed, with TLS where a certificate is named; prints its port.
+_Noreturn void serve_least(const char *chain, const char *key);
+
 /// `CONNECTIONS` posters at once, each waiting for its answer, for some seconds; prints the rate.
 void accept_load(int connections, double seconds);
 /// Posts at a rate beside whoever calls; returns when done.

@@ -9,6 +9,8 @@
 //   idle S           answers pings for a while  idle PINGS
 //   accept C S       C posters at once          accepted RATE
 //   deliver R S      R posts a second           delivered COUNT EXPECTED P50 P99 (microseconds)
+//
+// `--serve [CERTIFICATE KEY]` makes it the other end instead: the least that a server can be.
 #define _GNU_SOURCE
 #include "load.h"
 #include <errno.h>
@@ -168,10 +170,20 @@ static void obey(const char *line) {
   fflush(stdout);
 }
 
+/// Only root may go beyond the hard limit; who may not keeps it.
+static void raise_descriptor_limit(void) {
+  struct rlimit limit = {1000000, 1000000};
+  if (setrlimit(RLIMIT_NOFILE, &limit) == 0) return;
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int main(int words, char **word) {
   setvbuf(stdout, NULL, _IOLBF, 0);
-  struct rlimit limit = {200000, 200000};
-  setrlimit(RLIMIT_NOFILE, &limit);
+  raise_descriptor_limit();
+  if (words > 1 && !strcmp(word[1], "--serve"))
+    serve_least(words > 3 ? word[2] : "", words > 3 ? word[3] : "");
   if (words > 1 && !strcmp(word[1], "curl")) return curl_alone(words, word);
   for (int place = 1; place < words; place++) {
     const char *name = word[place], *value = place + 1 < words ? word[place + 1] : "";

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -144,6 +145,9 @@ static void connect_socket(Peer *peer, unsigned number) {
   if (peer->fd < 0) fail("socket");
   int on = 1;
   setsockopt(peer->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  // A server without descriptors leaves who comes in its backlog.
+  struct timeval patience = {10, 0};
+  setsockopt(peer->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   struct sockaddr_in address = {.sin_family = AF_INET};
   // A source address has some 28,000 ports.
   if (number >= 20000) {
@@ -170,6 +174,7 @@ static void upgrade(Peer *peer) {
   char *end = NULL;
   while (!end) {
     long got = read_some(peer, text + have, sizeof text - 1 - have);
+    if (got < 0 && errno == EAGAIN) fail("upgrade has no answer in 10 s");
     if (got <= 0) fail("upgrade");
     have += (size_t)got;
     text[have] = 0;

@@ -3,8 +3,9 @@ public import LinkWire
 extension ShopServer {
   /// Everything that the server can ask for; carried out in order.
   public enum Effect: Sendable, Hashable, Codable {
-    /// Make a message durable; its position is the store's to give.
-    case append(StoreToken, Message, key: UUID128?)
+    /// Make messages of one shop durable together and in this order; each is answered by its own
+    /// token, in this order again. Never said while one of an earlier list has no answer.
+    case append([Append])
     /// Read a page of a shop, and count what its query reaches.
     case page(StoreToken, ShopID, PageQuery)
     /// Read the head of a shop.
@@ -28,5 +29,22 @@ extension ShopServer {
     case drop(ConnectionID)
     /// The drain is over: nothing is open, or its time is up.
     case finished
+  }
+
+  /// A message for the store; its position is the store's to give.
+  public struct Append: Sendable, Hashable, Codable {
+    /// Names the answer.
+    public var token: StoreToken
+    /// As it is to be stored, but for its position.
+    public var message: Message
+    /// What makes a repetition of the same post known.
+    public var key: UUID128?
+
+    /// A message to be answered by `token`.
+    public init(token: StoreToken, message: Message, key: UUID128?) {
+      self.token = token
+      self.message = message
+      self.key = key
+    }
   }
 }

@@ -19,37 +19,47 @@ extension ShopServer {
     advance(draft.shop)
   }
 
-  /// Does for a room what can be done now: learn the head, let arrivals in, hand over a post.
+  /// Does for a room what can be done now: learn the head, let arrivals in, hand over its posts.
   mutating func advance(_ shop: ShopID) {
     guard let room = rooms[shop] else { return }
     guard let head = room.head else {
       if !room.isAsking, !(room.arrivals.isEmpty && room.posts.isEmpty) {
-        rooms[shop]?.isAsking = true
+        rooms[shop]?.owed = 1
         effects.append(.head(ask(.head(shop)), shop))
       }
       return
     }
     rooms[shop]?.arrivals = []
     for arrival in room.arrivals { letIn(arrival, to: shop, head: head) }
-    while let room = rooms[shop], !room.isAsking, let post = room.posts.first {
-      rooms[shop]?.posts.removeFirst()
-      handOver(post, of: shop, behind: head)
-    }
+    if !room.isAsking { handOver(room.posts, of: shop, behind: head) }
   }
 
-  private mutating func handOver(_ post: Room.Post, of shop: ShopID, behind head: Position) {
-    var message = post.message
-    message.createdAt = enter(shop) { $0.stamp(message.createdAt) }
-    var framed = message
-    framed.position = Position(epoch: head.epoch, offset: head.offset + 1)
-    let bytes = Frame.message(spoken(framed)).payload.count
-    guard bytes <= policy.limits.maxFrameBytes else {
-      let refused = "the frame would be \(bytes) bytes of at most \(policy.limits.maxFrameBytes)"
-      return answer(post.request, .error(413, refused))
+  /// Gives the store all posts that wait: they share one commit.
+  private mutating func handOver(_ posts: [Room.Post], of shop: ShopID, behind head: Position) {
+    rooms[shop]?.posts = []
+    var appends: [Append] = []
+    for post in posts {
+      var message = post.message
+      message.createdAt = enter(shop) { $0.stamp(message.createdAt) }
+      let offset = head.offset + UInt64(appends.count) + 1
+      let bytes = frameBytes(of: message, at: Position(epoch: head.epoch, offset: offset))
+      guard bytes <= policy.limits.maxFrameBytes else {
+        let bound = policy.limits.maxFrameBytes
+        answer(post.request, .error(413, "the frame would be \(bytes) bytes of at most \(bound)"))
+        continue
+      }
+      let token = ask(.append(shop, post.request))
+      appends.append(Append(token: token, message: message, key: post.key))
     }
-    rooms[shop]?.isAsking = true
-    let token = ask(.append(shop, post.request))
-    effects.append(.append(token, message, key: post.key))
+    guard !appends.isEmpty else { return }
+    rooms[shop]?.owed = appends.count
+    effects.append(.append(appends))
+  }
+
+  private func frameBytes(of message: Message, at position: Position) -> Int {
+    var framed = message
+    framed.position = position
+    return Frame.message(spoken(framed)).payload.count
   }
 
   mutating func stored(_ token: StoreToken, _ said: StoreAnswer) {
@@ -97,7 +107,7 @@ extension ShopServer {
       for post in room.posts { answer(post.request, refused) }
     case .append(let shop, let id):
       answer(id, refused)
-      rooms[shop]?.isAsking = false
+      rooms[shop]?.owed -= 1
       advance(shop)
     case .all(let id), .page(let id, _), .newestSince(let id, _, _):
       answer(id, refused)
@@ -122,7 +132,7 @@ extension ShopServer {
     }
     let note = isNew ? "Message created successfully" : "Message already created"
     answer(id, Answer(isNew ? 201 : 200, .message(written(message), note: note)))
-    rooms[shop]?.isAsking = false
+    rooms[shop]?.owed -= 1
     if position.epoch != head.epoch || position.offset > head.offset + 1 {
       // Something else wrote to the log: whoever listens must catch up.
       rooms[shop]?.head = position

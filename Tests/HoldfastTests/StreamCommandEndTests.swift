@@ -248,8 +248,8 @@ import Testing
 
 /// A log whose newest message can be had, and no more than that.
 private struct UnreadablePages: MessageLog {
-  func append(_ message: Message, idempotencyKey key: UUID128?) throws(StoreFailure) -> Appended {
-    throw .other(detail: "appends fail")
+  func append(_ entries: [LogEntry]) -> [Result<Appended, StoreFailure>] {
+    entries.map { _ in .failure(.other(detail: "appends fail")) }
   }
 
   func page(_ query: PageQuery, of shop: ShopID) throws(StoreFailure) -> Page {

@@ -35,7 +35,7 @@ private struct Chaos {
   private var lastID: UInt64 = 0
   private var sockets: [ConnectionID: Socket] = [:]
   private var requests: Set<RequestID> = []
-  private var questions: [(token: StoreToken, ask: ShopServer.Effect)] = []
+  private var questions: [(token: StoreToken, ask: StoreAsk)] = []
   private var head: UInt64 = 0
   private(set) var finishes = 0
   private(set) var faults: [String] = []
@@ -96,8 +96,14 @@ private struct Chaos {
   /// Whether the world can do this now; and does it.
   private mutating func isLegal(_ effect: ShopServer.Effect) -> Bool {
     switch effect {
-    case .append(let token, _, _), .page(let token, _, _), .head(let token, _):
-      questions.append((token, effect))
+    case .append(let appends):
+      questions += appends.map { ($0.token, .append($0)) }
+      return !appends.isEmpty
+    case .page(let token, let shop, let query):
+      questions.append((token, .page(shop, query)))
+      return true
+    case .head(let token, let shop):
+      questions.append((token, .head(shop)))
       return true
     case .answer(let id, _):
       return requests.remove(id) != nil
@@ -166,15 +172,15 @@ private struct Chaos {
     }
   }
 
-  private mutating func honest(_ ask: ShopServer.Effect) -> ShopServer.StoreAnswer {
+  private mutating func honest(_ ask: StoreAsk) -> ShopServer.StoreAnswer {
     switch ask {
-    case .append(_, var message, _):
+    case .append(let append):
+      var message = append.message
       head += UInt64.random(in: 0..<3, using: &chance)
       message.position = Stage.position(head)
       return .appended(message, isNew: true)
     case .page: return .page(Page(messages: [], hasNext: false), total: 0)
-    case .head, .answer, .accept, .refuse, .send, .ping, .close, .drop, .finished:
-      return .head(Stage.position(head))
+    case .head: return .head(Stage.position(head))
     }
   }
 

@@ -25,24 +25,13 @@ struct RoomTests {
     #expect(stored.createdAt == Stage.dawn)
   }
 
-  @Test func `hands the store one post of a shop at a time, in order of arrival`() throws {
+  @Test func `learns the head before the first post, and hides no post behind it`() {
     var served = Served()
-    served.open(1)
-    let first = try served.post("first")
-    #expect(served.ask(.send(Stage.draft("second"))) == [])
-    #expect(served.ask(.send(Stage.draft("third"))) == [])
-    let effects = served.store(first, at: 1).effects
-    guard effects.count == 3, case .append(let token, let second, nil) = effects[2] else {
-      Issue.record("no second append: \(effects)")
-      return
-    }
-    #expect(second.text == "second")
-    let next = served.store((token, second), at: 2).effects
-    guard case .append(_, let third, nil) = next.last else {
-      Issue.record("no third append: \(next)")
-      return
-    }
-    #expect(third.text == "third")
+    #expect(served.ask(.send(Stage.draft("x"))) == [.head(StoreToken(1), Stage.shop)])
+    let effects = served.take(.stored(StoreToken(1), .head(Stage.position(9))))
+    #expect(effects.count == 1)
+    #expect(effects.first?.appends.map(\.token) == [StoreToken(2)])
+    #expect(effects.first?.appends.map(\.message.text) == ["x"])
   }
 
   @Test func `lets shops append beside each other`() throws {
@@ -71,27 +60,14 @@ struct RoomTests {
       ])
   }
 
-  @Test func `learns the head before the first post, and hides no post behind it`() {
-    var served = Served()
-    #expect(served.ask(.send(Stage.draft("x"))) == [.head(StoreToken(1), Stage.shop)])
-    let effects = served.take(.stored(StoreToken(1), .head(Stage.position(9))))
-    guard effects.count == 1, case .append(StoreToken(2), let message, nil) = effects[0] else {
-      Issue.record("no append: \(effects)")
-      return
-    }
-    #expect(message.text == "x")
-  }
-
   @Test func `answers 200 and broadcasts nothing when the key was known`() throws {
     var served = Served()
     served.open(1, head: 3)
     let key = UUID128(high: 1, low: 1)
     let effects = served.ask(.send(Stage.draft("again", key: key)))
-    guard case .append(let token, let message, key) = effects.first else {
-      Issue.record("the key was not handed on: \(effects)")
-      return
-    }
-    let (stored, answered) = served.store((token, message), at: 2, isNew: false)
+    let append = try #require(effects.first?.appends.first)
+    #expect(append.key == key)
+    let (stored, answered) = served.store((append.token, append.message), at: 2, isNew: false)
     #expect(
       answered == [
         .answer(RequestID(1), Answer(200, .message(stored, note: "Message already created")))
@@ -143,11 +119,8 @@ struct RoomTests {
     _ = served.ask(.send(Stage.draft("next")))
     let effects = served.take(.stored(token, .failed(.full(detail: "disk"))))
     #expect(effects.first == .answer(RequestID(1), Stage.storeFailed))
-    guard effects.count == 2, case .append(_, let next, nil) = effects[1] else {
-      Issue.record("no next append: \(effects)")
-      return
-    }
-    #expect(next.text == "next")
+    #expect(effects.count == 2)
+    #expect(effects.last?.appends.map(\.message.text) == ["next"])
   }
 
   @Test func `fails an append whose stored message has no position`() throws {
@@ -242,10 +215,10 @@ struct RoomTests {
       .request(
         RequestID(99), .send(Stage.draft(text)), Stage.token(),
         wall: served.wall.advanced(by: step)))
-    guard case .append(_, let message, _) = effects.first else {
+    guard let append = effects.first?.appends.first else {
       throw Served.NotAppended(effects: effects)
     }
-    return Stage.dawn.duration(to: message.createdAt)
+    return Stage.dawn.duration(to: append.message.createdAt)
   }
 
   @Test func `forgets idle rooms beyond its bound and keeps those in use`() {

@@ -41,6 +41,23 @@ enum Stage {
   static let draining = Answer.error(503, "draining", retryAfter: .seconds(5))
 }
 
+extension ShopServer.Effect {
+  /// What the store is handed together; empty for every other effect.
+  var appends: [ShopServer.Append] {
+    switch self {
+    case .append(let appends): appends
+    case .page, .head, .answer, .accept, .refuse, .send, .ping, .close, .drop, .finished: []
+    }
+  }
+}
+
+/// What a store of a test was asked and has not answered.
+enum StoreAsk {
+  case append(ShopServer.Append)
+  case page(ShopID, PageQuery)
+  case head(ShopID)
+}
+
 /// A server with the clock of a test and short words for what happens.
 struct Served {
   var server: ShopServer
@@ -98,10 +115,8 @@ struct Served {
     _ text: String, as credential: Credential = Stage.token(), key: UUID128? = nil
   ) throws -> (StoreToken, Message) {
     let effects = ask(.send(Stage.draft(text, key: key)), as: credential)
-    guard case .append(let token, let message, _) = effects.first else {
-      throw NotAppended(effects: effects)
-    }
-    return (token, message)
+    guard let append = effects.first?.appends.first else { throw NotAppended(effects: effects) }
+    return (append.token, append.message)
   }
 
   struct NotAppended: Error {

@@ -14,6 +14,7 @@ struct WorldTests {
     #expect(world.faults == [])
     #expect(world.delivered > 0)
     #expect(world.settled > 0)
+    #expect(world.longest > 1)
   }
 
   @Test func `a socket that misses one message is found out`() {
@@ -62,7 +63,7 @@ private struct World {
   private var now = Instant.zero
   private var lastID: UInt64 = 0
   private var logs: [ShopID: [Message]] = [:]
-  private var waiting: [(token: StoreToken, ask: ShopServer.Effect)] = []
+  private var waiting: [(token: StoreToken, ask: StoreAsk)] = []
   private var upgrades: [ConnectionID: (shop: ShopID, after: Position?)] = [:]
   private var sockets: [ConnectionID: Socket] = [:]
   private var posted: Set<RequestID> = []
@@ -77,6 +78,9 @@ private struct World {
     server = ShopServer(policy: policy, seed: seed, at: .zero)
     chance = Chance(seed: seed)
   }
+
+  /// How many messages the store was handed at once at most.
+  private(set) var longest = 0
 
   var delivered: Int { sockets.values.reduce(0) { $0 + $1.received.count } }
 
@@ -137,15 +141,16 @@ private struct World {
 
   private mutating func carryOut(_ effect: ShopServer.Effect) {
     switch effect {
-    case .append(let token, let message, _):
-      let isBusy = waiting.contains { waited in
-        if case .append(_, let other, _) = waited.ask { return other.shop == message.shop }
-        return false
+    case .append(let appends):
+      for shop in Set(appends.map(\.message.shop)) where firstAppend(of: shop) != nil {
+        faults.append("two lists of \(shop) at once")
       }
-      if isBusy { faults.append("two appends of \(message.shop) at once") }
-      waiting.append((token, effect))
-    case .page(let token, _, _), .head(let token, _):
-      waiting.append((token, effect))
+      longest = max(longest, appends.count)
+      waiting += appends.map { ($0.token, .append($0)) }
+    case .page(let token, let shop, let query):
+      waiting.append((token, .page(shop, query)))
+    case .head(let token, let shop):
+      waiting.append((token, .head(shop)))
     case .answer(let id, _):
       if posted.remove(id) == nil { faults.append("\(id) answered twice") }
     case .accept(let id, let head, let after):
@@ -166,24 +171,33 @@ private struct World {
     }
   }
 
-  /// One waiting question, whichever chance picks, is answered.
+  /// One waiting question, whichever chance picks, is answered; appends of a shop in their order.
   private mutating func storeAnswers() {
     guard !waiting.isEmpty else { return }
-    let (token, ask) = waiting.remove(at: Int.random(in: 0..<waiting.count, using: &chance))
-    switch ask {
-    case .head(_, let shop):
+    let picked = Int.random(in: 0..<waiting.count, using: &chance)
+    switch waiting[picked].ask {
+    case .head(let shop):
+      let token = waiting.remove(at: picked).token
       feed(.stored(token, .head(Stage.position(UInt64(logs[shop, default: []].count)))))
-    case .append(_, let message, let key):
-      feed(.stored(token, append(message, key: key)))
-    case .page(_, let shop, .after(let position, let limit)):
+    case .append(let append):
+      let first = waiting.remove(at: firstAppend(of: append.message.shop) ?? picked)
+      guard case .append(let append) = first.ask else { return }
+      feed(.stored(first.token, self.append(append.message, key: append.key)))
+    case .page(let shop, .after(let position, let limit)):
+      let token = waiting.remove(at: picked).token
       let rest = logs[shop, default: []].dropFirst(Int(position.offset))
       let head = Stage.position(UInt64(logs[shop, default: []].count))
       let page = Page(
         messages: Array(rest.prefix(limit)), hasNext: rest.count > limit, head: head)
       let isLost = Int.random(in: 0..<10, using: &chance) == 0
       feed(.stored(token, isLost ? .failed(.locked(detail: "")) : .page(page, total: 0)))
-    case .page, .answer, .accept, .refuse, .send, .ping, .close, .drop, .finished:
-      faults.append("no question: \(ask)")
+    case .page: faults.append("another page was asked for")
+    }
+  }
+
+  private func firstAppend(of shop: ShopID) -> Int? {
+    waiting.firstIndex { waited in
+      if case .append(let append) = waited.ask { append.message.shop == shop } else { false }
     }
   }
 

@@ -77,6 +77,14 @@ import Testing
     }
   }
 
+  @Test func `the contract of logs finds a log that takes a list backwards`() async throws {
+    let found = await #expect(throws: ContractViolation.self) {
+      try await messageLogContract { BackwardLog() }
+    }
+    let words = found.map { "\($0)" } ?? ""
+    #expect(words.contains("a list is taken in its order"))
+  }
+
   @Test func `the contract of logs finds a log that pages by creation`() async throws {
     let found = await #expect(throws: ContractViolation.self) {
       try await messageLogContract { TimelyLog() }
@@ -132,13 +140,35 @@ private struct ForgetfulStore: TimelineStore {
 private struct HoleyLog: MessageLog {
   let log = MemoryMessageLog()
 
-  func append(
-    _ message: Message, idempotencyKey key: UUID128?
-  ) async throws(StoreFailure) -> Appended {
-    var waste = message
-    waste.id = UUID128(high: ~message.id.high, low: message.id.low)
-    _ = try await log.append(waste, idempotencyKey: nil)
-    return try await log.append(message, idempotencyKey: key)
+  func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>] {
+    let waste = entries.map { entry in
+      var message = entry.message
+      message.id = UUID128(high: ~message.id.high, low: message.id.low)
+      return LogEntry(message: message, key: nil)
+    }
+    _ = await log.append(waste)
+    return await log.append(entries)
+  }
+
+  func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page {
+    try await log.page(query, of: shop)
+  }
+
+  func count(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> UInt64 {
+    try await log.count(query, of: shop)
+  }
+
+  func head(of shop: ShopID) async throws(StoreFailure) -> Position { try await log.head(of: shop) }
+
+  func close() async { await log.close() }
+}
+
+/// Takes the last of a list first.
+private struct BackwardLog: MessageLog {
+  let log = MemoryMessageLog()
+
+  func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>] {
+    await log.append(entries.reversed()).reversed()
   }
 
   func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page {
@@ -158,10 +188,8 @@ private struct HoleyLog: MessageLog {
 private struct TimelyLog: MessageLog {
   let log = MemoryMessageLog()
 
-  func append(
-    _ message: Message, idempotencyKey key: UUID128?
-  ) async throws(StoreFailure) -> Appended {
-    try await log.append(message, idempotencyKey: key)
+  func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>] {
+    await log.append(entries)
   }
 
   func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page {

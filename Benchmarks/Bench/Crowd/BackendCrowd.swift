@@ -6,7 +6,7 @@ enum BackendCrowd {
       uniqueKeysWithValues: BackendServer.Kind.allCases.map { kind in
         (kind, Rounds { try await play(kind, sizes) })
       })
-    return rows(sizes).map { row in
+    let benchmarks = rows(sizes).map { row in
       let contenders = BackendServer.Kind.allCases.compactMap { kind in
         runs[kind]?.contender(kind.title, figure: row.figure)
       }
@@ -14,6 +14,7 @@ enum BackendCrowd {
         name: row.figure, question: row.question, unit: row.unit, better: row.better,
         subject: contenders[0], peers: Array(contenders.dropFirst()), rounds: (2, 3))
     }
+    return benchmarks + (isFull ? [mostSockets(from: sizes.crowd, to: 1_000_000)] : [])
   }
 
   private struct Row {
@@ -48,13 +49,6 @@ enum BackendCrowd {
         question: "a core's time for \(sizes.crowd) idle sockets, each pinged every 5 s",
         unit: "%"),
     ]
-      + (sizes.most == 0
-        ? []
-        : [
-          Row(
-            figure: "backend-most", question: "sockets held at once, of \(sizes.most) asked for",
-            unit: "sockets", better: .more)
-        ])
   }
 
   /// How much of it.
@@ -62,11 +56,9 @@ enum BackendCrowd {
     let crowd: Int
     let rate: Int
     let seconds: Int
-    /// How many sockets are tried at most; 0 where it is not tried.
-    let most: Int
 
     init(isFull: Bool) {
-      (crowd, rate, seconds, most) = isFull ? (10_000, 50, 5, 100_000) : (10_000, 20, 2, 0)
+      (crowd, rate, seconds) = isFull ? (10_000, 50, 5) : (10_000, 20, 2)
     }
   }
 
@@ -114,28 +106,15 @@ enum BackendCrowd {
       let pings = try await load.ask("idle 5", for: 1)
       figures["backend-idle"] = Measurement(
         (server.usage.processor - used) / 5 * 100, beside: [("pings answered", pings[0])])
-      guard sizes.most > 0 else { return }
-      let (held, memory) = (try await most(load, from: sizes.crowd, to: sizes.most), server.usage)
-      figures["backend-most"] = Measurement(
-        Double(held), beside: [("megabytes of memory", memory.memory / 1e6)])
     }
     return figures
   }
 
-  /// Opens more until it fails; descriptors are what ends first where a process may have few.
-  private static func most(
-    _ load: LoadGenerator, from start: Int, to end: Int
-  ) async throws -> Int {
-    var held = start
-    while held < end, (try? await load.ask("open 1000")) != nil { held += 1000 }
-    return held
-  }
-
-  private static func with(
-    _ kind: BackendServer.Kind, _ more: [String] = [],
+  static func with(
+    _ kind: BackendServer.Kind, _ more: [String] = [], pinging seconds: Int = 5,
     _ body: (BackendServer, LoadGenerator) async throws -> Void
   ) async throws {
-    let server = try await BackendServer.start(kind)
+    let server = try await BackendServer.start(kind, pinging: seconds)
     let load = try LoadGenerator(port: server.port, server.options + more)
     do {
       try await body(server, load)

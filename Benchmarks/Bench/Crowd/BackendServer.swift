@@ -24,13 +24,13 @@ struct BackendServer: Sendable {
 
   var usage: ProcessUsage { ProcessUsage(process: process.identifier) }
 
-  /// Starts a server that pings each socket every five seconds.
-  static func start(_ kind: Kind) async throws -> BackendServer {
+  /// Starts a server that pings each socket every so many seconds.
+  static func start(_ kind: Kind, pinging seconds: Int) async throws -> BackendServer {
     let scratch = try Scratch()
     return switch kind {
-    case .holdfast: try await startHoldfast(scratch)
-    case .nchan: try await startNchan(scratch)
-    case .nats: try await startNATS(scratch)
+    case .holdfast: try await startHoldfast(scratch, seconds)
+    case .nchan: try await startNchan(scratch, seconds)
+    case .nats: try await startNATS(scratch, seconds)
     }
   }
 
@@ -40,9 +40,11 @@ struct BackendServer: Sendable {
     _ = await process.exit()
   }
 
-  private static func startHoldfast(_ scratch: Scratch) async throws -> BackendServer {
+  private static func startHoldfast(
+    _ scratch: Scratch, _ seconds: Int
+  ) async throws -> BackendServer {
     let process = try Peer.ours("shop-server").start(
-      ["--data", scratch("data"), "--ping-interval", "5s"])
+      ["--data", scratch("data"), "--ping-interval", "\(seconds)s"])
     var lines = process.lines.makeAsyncIterator()
     guard let url = await lines.next(), let token = await lines.next(),
       let port = url.split(separator: ":").last.flatMap({ UInt16($0) })
@@ -55,13 +57,15 @@ struct BackendServer: Sendable {
       ], scratch: scratch)
   }
 
-  private static func startNchan(_ scratch: Scratch) async throws -> BackendServer {
+  private static func startNchan(
+    _ scratch: Scratch, _ seconds: Int
+  ) async throws -> BackendServer {
     let module = "/usr/lib/nginx/modules/ngx_nchan_module.so"
     guard FileManager.default.fileExists(atPath: module) else {
       throw Unavailable("Debian's libnginx-mod-nchan is not installed")
     }
     let port = try freePort()
-    try scratch.write(nginx(module, port, scratch).utf8, to: "nginx.conf")
+    try scratch.write(nginx(module, port, scratch, seconds).utf8, to: "nginx.conf")
     let process = try Peer(["nginx"]).start(["-c", scratch("nginx.conf"), "-p", scratch.path])
     try await listening(port, process)
     return BackendServer(
@@ -69,16 +73,18 @@ struct BackendServer: Sendable {
       scratch: scratch)
   }
 
-  private static func nginx(_ module: String, _ port: UInt16, _ scratch: Scratch) -> String {
+  private static func nginx(
+    _ module: String, _ port: UInt16, _ scratch: Scratch, _ seconds: Int
+  ) -> String {
     """
     daemon off;
     user root;
     worker_processes 1;
-    worker_rlimit_nofile 200000;
+    worker_rlimit_nofile 1000000;
     pid \(scratch("nginx.pid"));
     error_log \(scratch("error.log"));
     load_module \(module);
-    events { worker_connections 150000; }
+    events { worker_connections 1000000; }
     http {
       access_log off;
       client_body_temp_path \(scratch("body"));
@@ -90,7 +96,7 @@ struct BackendServer: Sendable {
           nchan_subscriber websocket;
           nchan_channel_id bench;
           nchan_subscriber_first_message newest;
-          nchan_websocket_ping_interval 5;
+          nchan_websocket_ping_interval \(seconds);
         }
         location /post {
           nchan_publisher http;
@@ -101,7 +107,9 @@ struct BackendServer: Sendable {
     """
   }
 
-  private static func startNATS(_ scratch: Scratch) async throws -> BackendServer {
+  private static func startNATS(
+    _ scratch: Scratch, _ seconds: Int
+  ) async throws -> BackendServer {
     let program = "/usr/sbin/nats-server"
     guard FileManager.default.isExecutableFile(atPath: program) else {
       throw Unavailable("Debian's nats-server is not installed")
@@ -111,11 +119,12 @@ struct BackendServer: Sendable {
       listen: "127.0.0.1:\(port)"
       websocket { listen: "127.0.0.1:\(socketPort)", no_tls: true }
       jetstream { store_dir: "\(scratch("nats"))" }
-      ping_interval: "5s"
-      max_connections: 200000
+      ping_interval: "\(seconds)s"
+      max_connections: 1000000
       """
     try scratch.write(text.utf8, to: "nats.conf")
-    let process = try Peer(["sh", "-c", "ulimit -n 200000; exec \"$@\"", "sh", program]).start(
+    let limit = "ulimit -n 1000000 2>&- || ulimit -n $(ulimit -Hn)"
+    let process = try Peer(["sh", "-c", "\(limit); exec \"$@\"", "sh", program]).start(
       ["-c", scratch("nats.conf")])
     try await listening(socketPort, process)
     try await Shell.run(["/usr/bin/python3", "Benchmarks/peers/nats_stream.py", "\(port)"])

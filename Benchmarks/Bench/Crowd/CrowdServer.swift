@@ -4,15 +4,19 @@ import HoldfastTestKit
 /// A server with the words of `crowd-server`, in a process of its own.
 struct CrowdServer: Sendable {
   enum Kind: String, CaseIterable {
-    case holdfast, python, node
+    case holdfast, least, python, node
 
     var title: String {
       switch self {
       case .holdfast: "holdfast"
+      case .least: "the least: system calls in C"
       case .python: "Python websockets"
       case .node: "Node ws"
       }
     }
+
+    /// Whether it pings and deflates; without either it is the least.
+    var isWhole: Bool { self != .least }
   }
 
   /// What is switched on.
@@ -34,6 +38,9 @@ struct CrowdServer: Sendable {
     case .holdfast:
       (peer, pinging) = (.ours("crowd-server"), ["--ping-interval", "1s"])
       serving = { ["--tls-cert", $0.chain, "--tls-key", $0.key] }
+    case .least:
+      (peer, pinging) = (Peer([Peer.loadGenerator, "--serve"]), [])
+      serving = { [$0.chain, $0.key] }
     case .python:
       (peer, pinging) = (try .pinned("crowd_server.py"), ["--ping", "1"])
       serving = { ["--tls", $0.chain, $0.key] }

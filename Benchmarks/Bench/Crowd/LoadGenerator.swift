@@ -7,16 +7,12 @@ actor LoadGenerator {
   private var answers: AsyncStream<String>.Iterator
 
   init(port: UInt16, _ options: [String] = []) throws {
-    process = try Peer([Self.program]).start(["\(port)"] + options)
+    process = try Peer([Peer.loadGenerator]).start(["\(port)"] + options)
     answers = process.lines.makeAsyncIterator()
   }
 
-  private static var program: String {
-    URL(filePath: Peer.program).deletingLastPathComponent().appending(path: "LoadGenerator").path()
-  }
-
   /// A client that is libcurl and nothing else; see `Benchmarks/Load/curl.c`.
-  static var libcurl: Peer { Peer([program, "curl"]) }
+  static var libcurl: Peer { Peer([Peer.loadGenerator, "curl"]) }
 
   /// Gives it a command; the numbers of its answer.
   func ask(_ command: String) async throws -> [Double] {
@@ -53,6 +49,18 @@ struct ProcessUsage: Sendable {
       let text = try? String(contentsOfFile: "/proc/\(process)/smaps_rollup", encoding: .utf8)
       let line = text?.split(separator: "\n").first { $0.hasPrefix("Anonymous:") }
       return (line?.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? 0) * 1024
+    }
+  }
+
+  /// How many descriptors it may have at most (proc(5), `limits`: the hard one).
+  var descriptors: Int {
+    get throws {
+      let text = try String(contentsOfFile: "/proc/\(process)/limits", encoding: .utf8)
+      let line = text.split(separator: "\n").first { $0.hasPrefix("Max open files") }
+      guard let bound = line?.split(separator: " ").dropFirst(4).first.flatMap({ Int($0) }) else {
+        throw Unavailable("/proc names no bound of descriptors")
+      }
+      return bound
     }
   }
 

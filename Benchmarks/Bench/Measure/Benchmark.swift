@@ -49,6 +49,8 @@ struct Measurement: Sendable {
   var value: Double
   /// By name, such as how many messages were lost, in the order of the table.
   var beside: [(name: String, value: Double)] = []
+  /// What the figure does not say, such as what it ended by.
+  var remark: String?
 
   init(_ value: Double, beside: [(name: String, value: Double)] = []) {
     (self.value, self.beside) = (value, beside)
@@ -69,6 +71,8 @@ struct Figures: Sendable {
   var values: [Double] = []
   /// What was counted beside each, by name.
   var beside: [(name: String, values: [Double])] = []
+  /// The remark of the last round that had one.
+  var remark: String?
   /// Why there are none.
   var obstacle: String?
 
@@ -76,6 +80,7 @@ struct Figures: Sendable {
 
   mutating func add(_ measurement: Measurement) {
     values.append(measurement.value)
+    remark = measurement.remark ?? remark
     for (name, value) in measurement.beside {
       if let place = beside.firstIndex(where: { $0.name == name }) {
         beside[place].values.append(value)
@@ -86,7 +91,7 @@ struct Figures: Sendable {
   }
 
   mutating func fail(_ reason: String) {
-    (values, beside, obstacle) = ([], [], reason)
+    (values, beside, remark, obstacle) = ([], [], nil, reason)
   }
 }
 

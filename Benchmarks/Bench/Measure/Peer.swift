@@ -39,6 +39,11 @@ struct Peer: Sendable {
       ?? CommandLine.arguments[0]
   }
 
+  /// The path of the load generator, which is built beside this program.
+  static var loadGenerator: String {
+    URL(filePath: program).deletingLastPathComponent().appending(path: "LoadGenerator").path()
+  }
+
   /// Debian's own Node, which has Debian's modules.
   static func node(_ name: String, sqlite: Bool = false) throws -> Peer {
     guard FileManager.default.fileExists(atPath: "/usr/share/nodejs/ws") else {

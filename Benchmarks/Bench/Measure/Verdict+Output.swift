@@ -24,6 +24,13 @@ extension Verdict {
       addCounts(of: peer, to: &table)
     }
     return ["", "\(benchmark.name): \(benchmark.question)"] + table.lines(style)
+      + remarks
+  }
+
+  private var remarks: [String] {
+    ([subject] + peers).compactMap { figures in
+      figures.remark.map { "\(figures.name): \($0)" }
+    }
   }
 
   private func addCounts(of figures: Figures, to table: inout Table) {
@@ -81,6 +88,10 @@ extension Figures {
     if let obstacle {
       writer.key("obstacle")
       writer.string(obstacle)
+    }
+    if let remark {
+      writer.key("remark")
+      writer.string(remark)
     }
     guard !beside.isEmpty else { return }
     writer.key("beside")

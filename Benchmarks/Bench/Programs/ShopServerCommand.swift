@@ -51,9 +51,9 @@ enum ShopServerCommand {
       configuration.certificate = .init(chainPath: chain, keyPath: key)
     }
     configuration.log = nil
-    configuration.maxConnectionsPerAddress = 100_000
-    configuration.policy.maxConnections = 100_000
-    configuration.policy.socketsPerUser = 100_000
+    configuration.maxConnectionsPerAddress = 1_000_000
+    configuration.policy.maxConnections = 1_000_000
+    configuration.policy.socketsPerUser = 1_000_000
     configuration.policy.pingInterval = call[ping]
     configuration.policy.pongWait = call[ping] + .seconds(30)
     configuration.policy.postInterval = .milliseconds(1)

@@ -33,7 +33,7 @@ enum Usage {
     #endif
     guard unsafe getrlimit(descriptors, &limit) == 0 else { return }
     // Only root may go beyond the hard limit; who may not keeps it.
-    var wide = rlimit(rlim_cur: 200_000, rlim_max: max(limit.rlim_max, 200_000))
+    var wide = rlimit(rlim_cur: 1_000_000, rlim_max: max(limit.rlim_max, 1_000_000))
     if unsafe setrlimit(descriptors, &wide) == 0 { return }
     limit.rlim_cur = limit.rlim_max
     unsafe setrlimit(descriptors, &limit)

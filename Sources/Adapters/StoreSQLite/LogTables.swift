@@ -44,6 +44,17 @@ struct LogTables {
     return Position(epoch: epoch, offset: found.first ?? 0)
   }
 
+  /// Stores messages one behind the other.
+  ///
+  /// - Throws: What means that the whole transaction is over.
+  func append(
+    _ entries: [LogEntry]
+  ) throws(StoreFailure) -> [Result<Appended, StoreFailure>] {
+    var results: [Result<Appended, StoreFailure>] = []
+    for entry in entries { results.append(try append(entry.message, key: entry.key)) }
+    return results
+  }
+
   /// Stores a message at the next offset, or finds the one that its key stored before.
   ///
   /// - Throws: `.other` when the shop holds another message of this id; anything else means that

@@ -8,11 +8,10 @@ public import LinkWire
 /// put back from a backup keeps it, so positions given out after the backup are then unknown or,
 /// once the log grew past them, wrong, unless it is opened with `newEpoch`.
 public actor SQLiteMessageLog: MessageLog {
-  /// An append that waits for the next commit.
+  /// Appends that wait for the next commit.
   private struct Waiting {
-    let message: Message
-    let key: UUID128?
-    let caller: CheckedContinuation<Result<Appended, StoreFailure>, Never>
+    let entries: [LogEntry]
+    let caller: CheckedContinuation<[Result<Appended, StoreFailure>], Never>
   }
 
   private let executor = QueueExecutor(label: "holdfast.messages")
@@ -56,15 +55,12 @@ public actor SQLiteMessageLog: MessageLog {
     tables = try LogTables(database)
   }
 
-  public func append(
-    _ message: Message, idempotencyKey key: UUID128?
-  ) async throws(StoreFailure) -> Appended {
-    let result = await withCheckedContinuation { caller in
-      waiting.append(Waiting(message: message, key: key, caller: caller))
-      // Others queue up behind this one while the disk works; all of them go into the next commit.
+  public func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>] {
+    await withCheckedContinuation { caller in
+      waiting.append(Waiting(entries: entries, caller: caller))
+      // Others queue up behind these while the disk works; all of them go into the next commit.
       if waiting.count == 1 { Task { flush() } }
     }
-    return try result.get()
   }
 
   public func page(_ query: PageQuery, of shop: ShopID) throws(StoreFailure) -> Page {
@@ -95,24 +91,22 @@ public actor SQLiteMessageLog: MessageLog {
     let batch = waiting
     waiting = []
     guard !batch.isEmpty else { return }
-    let results: [Result<Appended, StoreFailure>]
+    let results: [[Result<Appended, StoreFailure>]]
     do {
       results = try store(batch)
     } catch {
-      results = batch.map { _ in .failure(error) }
+      results = batch.map { $0.entries.map { _ in .failure(error) } }
     }
     for (request, result) in zip(batch, results) { request.caller.resume(returning: result) }
   }
 
   private func store(
     _ batch: [Waiting]
-  ) throws(StoreFailure) -> [Result<Appended, StoreFailure>] {
+  ) throws(StoreFailure) -> [[Result<Appended, StoreFailure>]] {
     let tables = try connection()
     return try tables.database.transaction(write: true) { () throws(StoreFailure) in
-      var results: [Result<Appended, StoreFailure>] = []
-      for request in batch {
-        results.append(try tables.append(request.message, key: request.key))
-      }
+      var results: [[Result<Appended, StoreFailure>]] = []
+      for request in batch { results.append(try tables.append(request.entries)) }
       return results
     }
   }

@@ -39,8 +39,8 @@ extension [HTTPField] {
   /// The comma-separated members of all fields of that name, trimmed, lowercased.
   func tokens(_ name: String) -> [String] {
     guard contains(where: { $0.name == name }) else { return [] }
-    return values(name).flatMap { $0.split(separator: ",") }
-      .map { Text.trimmed($0).lowercased() }
+    return values(name).flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }
+      .map { Text.trimmed(Substring($0)).lowercased() }
       .filter { !$0.isEmpty }
   }
 }

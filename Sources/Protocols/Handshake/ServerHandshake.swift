@@ -8,12 +8,18 @@ public enum ServerHandshake {
     case refuse(status: Int, headers: [HTTPField], reason: String)
   }
 
-  /// Judges a request; 400, 405 or 426 when it is no valid upgrade to version 13.
+  /// Judges a request and makes the answer to it.
   ///
   /// `extraHeaders` go into the 101, for example the subprotocol that was chosen.
   public static func accept(
     _ head: HTTPRequestHead, allowsDeflate: Bool, extraHeaders: [(String, String)] = []
   ) -> Verdict {
+    refusal(of: head)
+      ?? upgrade(head, allowsDeflate: allowsDeflate, extraHeaders: extraHeaders)
+  }
+
+  /// 400, 405 or 426 when it is no valid upgrade to version 13; `nil` when it can be accepted.
+  public static func refusal(of head: HTTPRequestHead) -> Verdict? {
     guard head.method == "GET" else {
       return .refuse(
         status: 405, headers: [HTTPField(name: "Allow", value: "GET")],
@@ -40,12 +46,15 @@ public enum ServerHandshake {
     guard keys.count == 1, AcceptKey.isKey(keys[0]) else {
       return .refuse(status: 400, headers: [], reason: "Sec-WebSocket-Key is not 16 bytes")
     }
-    return upgrade(head, key: keys[0], allowsDeflate: allowsDeflate, extraHeaders: extraHeaders)
+    return nil
   }
 
   private static func upgrade(
-    _ head: HTTPRequestHead, key: String, allowsDeflate: Bool, extraHeaders: [(String, String)]
+    _ head: HTTPRequestHead, allowsDeflate: Bool, extraHeaders: [(String, String)]
   ) -> Verdict {
+    guard let key = head.headers.first("sec-websocket-key") else {
+      preconditionFailure("a request without a key was refused before")
+    }
     var fields = [
       ("Upgrade", "websocket"), ("Connection", "Upgrade"),
       ("Sec-WebSocket-Accept", AcceptKey.answer(to: key)),

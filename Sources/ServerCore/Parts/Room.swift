@@ -3,9 +3,9 @@ import LinkWire
 
 /// What the server holds of one shop: who listens, what waits, and how far the log is known.
 ///
-/// At most one question about a shop is with the store at any time, besides those for pages. So
-/// appends keep their order, and a subscription that begins at `head` misses nothing: whatever is
-/// larger is sent later.
+/// Besides pages, the store is asked one thing about a shop at any time: its head, or to take all posts
+/// that came meanwhile. So appends keep their order and share a commit, and a subscription that begins
+/// at `head` misses nothing: whatever is larger is sent later.
 struct Room: Sendable {
   /// The newest position that was broadcast; `nil` until the store said it.
   var head: Position?
@@ -19,8 +19,8 @@ struct Room: Sendable {
   private(set) var recent: [Message] = []
   /// Posts that wait for their turn, in order of arrival.
   var posts: [Post] = []
-  /// The store was asked for the head or handed a post.
-  var isAsking = false
+  /// How many answers the store owes: the head's, or one for each post that it was handed.
+  var owed = 0
   /// `created_at` of the newest message; no later one is stamped before it.
   private var lastStamp: Timestamp?
 
@@ -36,6 +36,8 @@ struct Room: Sendable {
     var message: Message
     var key: UUID128?
   }
+
+  var isAsking: Bool { owed > 0 }
 
   /// Nothing but the memory of the head would be lost with it.
   var isIdle: Bool {
@@ -70,7 +72,7 @@ struct Room: Sendable {
 
   /// Takes what the store knows of the shop.
   mutating func learn(_ head: Position, newest: Timestamp?) {
-    isAsking = false
+    owed = 0
     self.head = head
     lastStamp = newest
   }

@@ -14,7 +14,8 @@ extension World {
 
   private mutating func perform(_ effect: ShopServer.Effect) {
     switch effect {
-    case .append(let token, let message, let key): ask(token, .append(message, key: key))
+    case .append(let appends):
+      for append in appends { ask(append.token, .append(append.message, key: append.key)) }
     case .page(let token, _, let query): ask(token, .page(query))
     case .head(let token, _): ask(token, .head)
     case .answer(let id, let said): answer(id.number, said)

@@ -24,22 +24,31 @@ public actor MemoryMessageLog: MessageLog {
     faults.plan(count, failure)
   }
 
-  public func append(
-    _ message: Message, idempotencyKey key: UUID128?
-  ) throws(StoreFailure) -> Appended {
-    try faults.check()
+  public func append(_ entries: [LogEntry]) -> [Result<Appended, StoreFailure>] {
+    do {
+      try faults.check()
+    } catch {
+      return entries.map { _ in .failure(error) }
+    }
+    return entries.map(append)
+  }
+
+  private func append(_ entry: LogEntry) -> Result<Appended, StoreFailure> {
+    let (message, key) = (entry.message, entry.key)
     let use = key.map { Use(user: message.user, shop: message.shop, key: $0) }
-    if let use, let stored = uses[use] { return Appended(message: stored, isNew: false) }
+    if let use, let stored = uses[use] {
+      return .success(Appended(message: stored, isNew: false))
+    }
     var log = logs[message.shop] ?? []
     guard !log.contains(where: { $0.id == message.id }) else {
-      throw .other(detail: "The log holds a message \(message.id) already.")
+      return .failure(.other(detail: "The log holds a message \(message.id) already."))
     }
     var stored = message
     stored.position = Position(epoch: epoch, offset: UInt64(log.count + 1))
     log.append(stored)
     logs[message.shop] = log
     if let use { uses[use] = stored }
-    return Appended(message: stored, isNew: true)
+    return .success(Appended(message: stored, isNew: true))
   }
 
   public func page(_ query: PageQuery, of shop: ShopID) throws(StoreFailure) -> Page {

@@ -9,7 +9,8 @@ import LinkWire
 public func messageLogContract(make: () async throws -> any MessageLog) async throws {
   let checks: [@Sendable (any MessageLog) async throws -> Void] = [
     logStartsEmpty, countsFromOne, countsWithoutHolesUnderLoad, knowsKeys, refusesAKnownID,
-    pagesByNumber, pagesSinceATime, pagesByPosition, saysWhatItCannotRecover, logFailsWhenClosed,
+    takesAList, pagesByNumber, pagesSinceATime, pagesByPosition, saysWhatItCannotRecover,
+    logFailsWhenClosed,
   ]
   for check in checks {
     let log = try await make()
@@ -116,6 +117,29 @@ private func refusesAKnownID(_ log: any MessageLog) async throws {
     return
   }
   throw ContractViolation("a second message of the same id is refused: it was taken")
+}
+
+/// A list with a new message, one whose id is known, one under a key, its repetition, another one.
+private func takesAList(_ log: any MessageLog) async throws {
+  let shop = try StoreSamples.shop("s")
+  let epoch = try await log.head(of: shop).epoch
+  let key = StoreSamples.id(500)
+  func entry(_ number: UInt64, key: UUID128? = nil) -> LogEntry {
+    LogEntry(message: StoreSamples.bare(number, in: shop, at: 1), key: key)
+  }
+  func stored(_ number: UInt64, at offset: UInt64, isNew: Bool = true) -> Appended {
+    var message = StoreSamples.bare(number, in: shop, at: 1)
+    message.position = Position(epoch: epoch, offset: offset)
+    return Appended(message: message, isNew: isNew)
+  }
+  let entries = [entry(4), entry(4), entry(3, key: key), entry(2, key: key), entry(1)]
+  let results = await log.append(entries)
+  try ContractViolation.unless(
+    results.map { try? $0.get() },
+    is: [
+      stored(4, at: 1), nil, stored(3, at: 2), stored(3, at: 2, isNew: false), stored(1, at: 3),
+    ], "a list is taken in its order, and what is refused or known takes no offset")
+  try ContractViolation.unless(await log.append([]).count, is: 0, "an empty list is no append")
 }
 
 private func pagesByNumber(_ log: any MessageLog) async throws {

@@ -98,7 +98,9 @@ struct BackendHandler: SocketHandler {
     case .request(_, let head, _), .upgrade(_, let head):
       switch Part(path: head.wholePath) {
       case .shop:
-        shop.otherMetrics = relay.metrics + assistants.metrics
+        if head.wholePath == ShopRoute.metrics.path {
+          shop.otherMetrics = relay.metrics + assistants.metrics
+        }
         shop.handle(event, on: hub)
       case .relay: relay.handle(event, on: hub)
       case .assistants: assistants.handle(event, on: hub)

@@ -14,7 +14,7 @@ extension Tokens {
   /// What a request carries: the `Authorization` field if there is one, else `token` of the query.
   func credential(of head: HTTPRequestHead) -> Credential {
     if let field = head.first("authorization") {
-      let words = field.split(separator: " ", omittingEmptySubsequences: true)
+      let words = field.utf8.split(separator: UInt8(ascii: " ")).map { Substring($0) }
       guard words.count == 2, words[0].lowercased() == "bearer" else {
         return .invalid(reason: "not a bearer token")
       }

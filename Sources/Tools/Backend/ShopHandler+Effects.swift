@@ -12,11 +12,8 @@ extension ShopHandler {
 
   private mutating func perform(_ effect: ShopServer.Effect, on hub: SocketHub) {
     switch effect {
-    case .append(let token, let message, let key):
-      ask(token) { store throws(StoreFailure) in
-        let appended = try await store.append(message, idempotencyKey: key)
-        return .appended(appended.message, isNew: appended.isNew)
-      }
+    case .append(let appends):
+      append(appends)
     case .page(let token, let shop, let query):
       ask(token) { store throws(StoreFailure) in
         let page = try await store.page(query, of: shop)
@@ -56,6 +53,59 @@ extension ShopHandler {
     return .head(head, newest: page.messages.first?.createdAt)
   }
 
+  /// Has the store take messages, at once or with all others that come while it is busy.
+  private mutating func append(_ appends: [ShopServer.Append]) {
+    switch writing {
+    case .idle: write(appends)
+    case .busy(var waiting):
+      writing = .idle
+      waiting += appends
+      writing = .busy(waiting: waiting)
+    }
+  }
+
+  /// Hands a list to the store; its answers come to the loop together, in order.
+  private mutating func write(_ appends: [ShopServer.Append]) {
+    guard let inject else { return }
+    writing = .busy(waiting: [])
+    let (store, log) = (store, log)
+    Task.detached {
+      let entries = appends.map { LogEntry(message: $0.message, key: $0.key) }
+      let answers = await store.append(entries).map { Self.answer($0, log) }
+      inject { handler, hub in
+        handler.writeNext()
+        for (append, answer) in zip(appends, answers) {
+          handler.feed(.stored(append.token, answer), on: hub)
+        }
+      }
+    }
+  }
+
+  /// The store goes on before its last answers are given, so that the disk has work meanwhile.
+  private mutating func writeNext() {
+    guard case .busy(let waiting) = writing else { return }
+    writing = .idle
+    if !waiting.isEmpty { write(waiting) }
+  }
+
+  private static func answer(
+    _ result: Result<Appended, StoreFailure>, _ log: BackendLog
+  ) -> ShopServer.StoreAnswer {
+    switch result {
+    case .success(let appended): return .appended(appended.message, isNew: appended.isNew)
+    case .failure(let failure): return failed(failure, log)
+    }
+  }
+
+  private static func failed(
+    _ failure: StoreFailure, _ log: BackendLog
+  ) -> ShopServer.StoreAnswer {
+    var line = LogLine(.storeFailure)
+    line.detail = "\(failure)"
+    log.note(line)
+    return .failed(failure)
+  }
+
   /// Asks the store away from the loop and brings its answer back to it.
   private func ask(
     _ token: StoreToken,
@@ -70,10 +120,7 @@ extension ShopHandler {
       do throws(StoreFailure) {
         answer = try await question(store)
       } catch {
-        var line = LogLine(.storeFailure)
-        line.detail = "\(error)"
-        log.note(line)
-        answer = .failed(error)
+        answer = Self.failed(error, log)
       }
       inject { handler, hub in handler.feed(.stored(token, answer), on: hub) }
     }

@@ -28,15 +28,23 @@ struct ShopHandler {
     var since: Instant
   }
 
+  /// What the store does for posts.
+  enum Writing {
+    case idle
+    /// It makes a list durable; what comes meanwhile waits, and goes to it together.
+    case busy(waiting: [ShopServer.Append])
+  }
+
   private(set) var server: ShopServer
   private let policy: ShopServerPolicy
   let tokens: Tokens
   let store: any MessageLog
   let log: BackendLog
   private(set) var inject: Inject?
+  var writing = Writing.idle
   /// Whether the rules have drained.
   var hasFinished = false
-  /// Further lines of the metrics page, as of now.
+  /// Further lines of the metrics page; set before a request for it.
   var otherMetrics = ""
 
   var requests: [LinkServerCore.RequestID: Exchange] = [:]

@@ -24,12 +24,17 @@ public enum Base64URL {
   ///
   /// `nil` for padding, other characters, impossible lengths and bits left over that are not zero.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {
-    guard text.utf8.count % 4 != 1 else { return nil }
+    decode(letters: text.utf8)
+  }
+
+  /// The same for the bytes of a text.
+  public static func decode(letters: some Collection<UInt8>) -> [UInt8]? {
+    guard letters.count % 4 != 1 else { return nil }
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.utf8.count * 3 / 4)
+    bytes.reserveCapacity(letters.count * 3 / 4)
     var word: UInt32 = 0
     var bits = 0
-    for letter in text.utf8 {
+    for letter in letters {
       guard let value = value(of: letter) else { return nil }
       word = word << 6 | UInt32(value)
       bits += 6

@@ -21,18 +21,20 @@ public struct CompactToken: Sendable, Hashable {
   ///
   /// Throws without any part of the token in the error.
   public static func parse(_ token: String) throws(MessageError) -> CompactToken {
-    guard token.utf8.count <= maxBytes else { throw .malformed(detail: "token too long") }
-    let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+    let letters = Array(token.utf8)
+    guard letters.count <= maxBytes else { throw .malformed(detail: "token too long") }
+    let parts = letters.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 3 else { throw .malformed(detail: "a token has three parts") }
-    guard let header = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
-      let signature = Base64URL.decode(parts[2])
+    guard let header = Base64URL.decode(letters: parts[0]),
+      let payload = Base64URL.decode(letters: parts[1]),
+      let signature = Base64URL.decode(letters: parts[2])
     else { throw .malformed(detail: "a part of the token is no base64url") }
     try check(header: header)
     guard signature.count == 32 else {
       throw .malformed(detail: "the signature is not 32 bytes long")
     }
     return CompactToken(
-      signingInput: Array("\(parts[0]).\(parts[1])".utf8), payload: payload, signature: signature)
+      signingInput: Array(letters[..<parts[1].endIndex]), payload: payload, signature: signature)
   }
 
   /// What must be signed to make a token of these claims.

@@ -41,8 +41,8 @@ extension SocketHub {
         upgrade: isUpgrade ? head : nil, takesChunks: head.minorVersion >= 1))
     let request = RequestID(connection: connection.id, number: exchange.number)
     guard isUpgrade else { return emit(.request(request, head, body: body)) }
-    switch ServerHandshake.accept(head, allowsDeflate: false, extraHeaders: []) {
-    case .upgrade: emit(.upgrade(request, head))
+    switch ServerHandshake.refusal(of: head) {
+    case .upgrade, nil: emit(.upgrade(request, head))
     case .refuse(let status, let headers, let reason):
       let refusal = configuration.refusalBody(status, reason)
       respond(

@@ -1,0 +1,162 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// Posts of one shop that come while the store works: they go to it together.
+struct TogetherTests {
+  @Test func `hands the store all posts that came meanwhile, in order of arrival`() throws {
+    var served = Served()
+    served.open(1)
+    let first = try served.post("first")
+    let key = UUID128(high: 1, low: 1)
+    #expect(served.ask(.send(Stage.draft("second", key: key))) == [])
+    #expect(served.ask(.send(Stage.draft("third"))) == [])
+    let effects = served.store(first, at: 1).effects
+    #expect(effects.count == 3)
+    let appends = try #require(effects.last?.appends)
+    #expect(appends.map(\.message.text) == ["second", "third"])
+    #expect(appends.map(\.key) == [key, nil])
+    let stamps = appends.map { Stage.dawn.duration(to: $0.message.createdAt) }
+    #expect(stamps == [.microseconds(1), .microseconds(2)])
+  }
+
+  @Test func `answers and broadcasts each as its answer comes, in order`() throws {
+    var served = Served()
+    served.open(1)
+    let appends = try Self.together(["a", "b"], in: &served)
+    for (index, append) in appends.enumerated() {
+      let (stored, effects) = served.store(
+        (append.token, append.message), at: UInt64(index) + 2)
+      let answer = Answer(201, .message(stored, note: "Message created successfully"))
+      #expect(
+        effects == [
+          .answer(RequestID(UInt64(index) + 2), answer),
+          .send(.message(stored), to: [ConnectionID(1)]),
+        ])
+    }
+  }
+
+  @Test func `hands nothing over while one of the last has no answer`() throws {
+    var served = Served()
+    served.open(1)
+    let appends = try Self.together(["a", "b"], in: &served)
+    #expect(served.ask(.send(Stage.draft("c"))) == [])
+    let first = served.store((appends[0].token, appends[0].message), at: 2).effects
+    #expect(first.flatMap(\.appends) == [])
+    let second = served.store((appends[1].token, appends[1].message), at: 3).effects
+    #expect(second.last?.appends.map(\.message.text) == ["c"])
+  }
+
+  @Test func `a failure in the middle is answered to its author alone`() throws {
+    var served = Served()
+    served.open(1)
+    let appends = try Self.together(["a", "b", "c"], in: &served)
+    _ = served.store((appends[0].token, appends[0].message), at: 2)
+    #expect(
+      served.take(.stored(appends[1].token, .failed(.other(detail: "known id")))) == [
+        .answer(RequestID(3), Stage.storeFailed)
+      ])
+    let (stored, effects) = served.store((appends[2].token, appends[2].message), at: 3)
+    #expect(effects.last == .send(.message(stored), to: [ConnectionID(1)]))
+  }
+
+  @Test func `a commit that fails is answered to each, and the next go on`() throws {
+    var served = Served()
+    served.open(1)
+    let appends = try Self.together(["a", "b"], in: &served)
+    #expect(served.ask(.send(Stage.draft("next"))) == [])
+    let failed = ShopServer.StoreAnswer.failed(.full(detail: "disk"))
+    #expect(
+      served.take(.stored(appends[0].token, failed)) == [
+        .answer(RequestID(2), Stage.storeFailed)
+      ])
+    let effects = served.take(.stored(appends[1].token, failed))
+    #expect(effects.first == .answer(RequestID(3), Stage.storeFailed))
+    #expect(effects.last?.appends.map(\.message.text) == ["next"])
+  }
+
+  @Test func `a repetition among them moves no head, and hides none behind it`() throws {
+    var served = Served()
+    served.open(1)
+    let appends = try Self.together(["known", "new"], in: &served)
+    let known = served.store((appends[0].token, appends[0].message), at: 1, isNew: false)
+    #expect(
+      known.effects == [
+        .answer(
+          RequestID(2), Answer(200, .message(known.stored, note: "Message already created")))
+      ])
+    let (stored, effects) = served.store((appends[1].token, appends[1].message), at: 2)
+    #expect(effects.last == .send(.message(stored), to: [ConnectionID(1)]))
+  }
+
+  @Test func `a socket that opens between two answers is told the head between them`() throws {
+    var served = Served()
+    served.open(1)
+    let appends = try Self.together(["a", "b"], in: &served)
+    _ = served.store((appends[0].token, appends[0].message), at: 2)
+    #expect(served.upgrade(2) == [.accept(ConnectionID(2), head: Stage.position(2))])
+    let (stored, effects) = served.store((appends[1].token, appends[1].message), at: 3)
+    #expect(
+      effects.last == .send(.message(stored), to: [ConnectionID(1), ConnectionID(2)]))
+  }
+
+  /// The tenth message has one digit more in its position than the ninth.
+  @Test func `a frame is measured with the offset that the message may get`() throws {
+    let room = try Self.longest(behind: 7)
+    for (length, appended) in [(room, 2), (room + 1, 1)] {
+      var served = Served()
+      served.open(1, head: 7)
+      let first = try served.post("first")
+      _ = served.ask(.send(Stage.draft("small")))
+      let text = String(repeating: "a", count: length - 1)
+      _ = served.ask(.send(Stage.draft(text)))
+      let effects = served.store(first, at: 8).effects
+      #expect(effects.last?.appends.count == appended)
+      let refused = Answer.error(413, "the frame would be 10241 bytes of at most 10240")
+      #expect(effects.contains(.answer(RequestID(3), refused)) == (appended == 1))
+    }
+  }
+
+  @Test func `posts that are all too long leave the store alone`() throws {
+    var served = Served()
+    served.open(1)
+    let first = try served.post("first")
+    for _ in 0..<2 { _ = served.ask(.send(Stage.draft(String(repeating: "a", count: 10_240)))) }
+    let effects = served.store(first, at: 1).effects
+    #expect(effects.count == 4)
+    #expect(effects.flatMap(\.appends) == [])
+    #expect(try served.post("next").1.text == "next")
+  }
+
+  @Test func `counts each of them against the requests that the store works for`() throws {
+    var served = Served { $0.maxRequests = 2 }
+    served.open(1)
+    let appends = try Self.together(["a"], in: &served)
+    #expect(served.ask(.send(Stage.draft("b"))) == [])
+    for request in 2...3 { _ = served.take(.abandoned(RequestID(UInt64(request)))) }
+    let effects = served.store((appends[0].token, appends[0].message), at: 2).effects
+    #expect(effects.last?.appends.count == 1)
+    #expect(served.ask(.all(Stage.shop)).count == 1)
+    #expect(served.ask(.all(Stage.shop)) == [.answer(RequestID(5), Stage.busy)])
+  }
+
+  /// Posts while the store has one more message, and answers that: what it is handed then.
+  private static func together(
+    _ texts: [String], in served: inout Served
+  ) throws -> [ShopServer.Append] {
+    let first = try served.post("first")
+    for text in texts { _ = served.ask(.send(Stage.draft(text))) }
+    return try #require(served.store(first, at: 1).effects.last?.appends)
+  }
+
+  /// How many letters fit into the frame of a third message whose position has one digit.
+  private static func longest(behind head: UInt64) throws -> Int {
+    var served = Served()
+    served.open(1, head: head)
+    var framed = try served.post("a").1
+    framed.position = Stage.position(head + 1)
+    framed.createdAt = Stage.dawn.advanced(by: .microseconds(2))
+    return 10_240 - StreamCodec.encode(framed).count + 1
+  }
+}

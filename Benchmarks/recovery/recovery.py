@@ -3,7 +3,7 @@
     recovery.py HOLDFAST-BENCH TROUBLE [--tls]
 
 Holdfast, the reconnecting iterator of `websockets` and `python-socketio` follow a shop of their own each
-while somebody posts 50 messages a second to all three, and meet the same trouble in the same moment:
+while somebody posts 15 messages a second to all three, and meet the same trouble in the same moment:
 
     cut       nothing passes for a second; then the phone's sockets are reset, and the path is there again
     handover  nothing passes for a second; then Wi-Fi goes, and the other way out is the only one

@@ -17,7 +17,7 @@ enum Recovery {
       case .cut, .relaunch: ""
       case .handover: "; the seed lets a new network settle for 2 s, which are 20"
       case .halfOpen: "; 2 s of silence, which are 20, tell that it is dead"
-      case .restart: "; tries go on by the schedule, whether the server is back or not"
+      case .restart: "; a refusal means polling, first after 1 to 5 s, which are 10 to 50"
       }
     }
   }

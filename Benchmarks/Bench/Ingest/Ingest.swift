@@ -27,6 +27,22 @@ enum Ingest {
       ])
   }
 
+  /// What is left of an aim when the store is SQLite: a client that does nothing but insert.
+  static func limit(count: Int) -> Benchmark {
+    Benchmark(
+      name: "ingest-limit",
+      question: "\(count) inserts alone, by the store's tables and up to 1,000 at once",
+      unit: "messages/s",
+      subject: Contender(name: "SQLite inserts alone") {
+        try plain(count, batches: Array(repeating: 1_000, count: count / 1_000 + 1))
+      },
+      peers: [
+        Contender(name: "Python: websockets, json, sqlite3") {
+          try await peer(Peer.python("ingest.py"), count)
+        }
+      ])
+  }
+
   private static func holdfast(_ count: Int, _ note: ([Int]) -> Void) async throws -> Double {
     let (canned, scratch) = (try CannedShop(count), try Scratch())
     let server = try await canned.streaming()

@@ -24,7 +24,7 @@ enum Ingest {
         Contender(name: "Node: ws, JSON, sqlite3", aim: 1) {
           try await peer(try Peer.node("ingest.js", sqlite: true), count)
         },
-      ])
+      ], rounds: (5, 7))
   }
 
   /// What is left of an aim when the store is SQLite: a client that does nothing but insert.

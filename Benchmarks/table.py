@@ -1,9 +1,15 @@
-"""Makes the README's table of a file that scripts/bench wrote: table.py FILE."""
+"""Makes the README's table of a file that scripts/bench wrote: table.py [README] FILE.
+
+With a README the table takes the place of what stands between its two marks.
+"""
 
 import datetime
 import json
+import pathlib
 import statistics
 import sys
+
+MARKS = "<!-- figures -->", "<!-- /figures -->"
 
 
 def figure(value: float) -> str:
@@ -16,24 +22,23 @@ def figure(value: float) -> str:
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 1 else f"{value:.3f}"
 
 
-def cell(contender: dict, unit: str = "") -> str:
+def cell(contender: dict, label: str, counts: list[str]) -> str:
+    """The label with the median in the place of its %, and those counts that anybody has."""
     if "obstacle" in contender:
-        return f"{contender['name']}: cannot run here: {contender['obstacle']}"
-    text = figure(statistics.median(contender["values"])) + (f" {unit}" if unit else "")
-    if not unit:
-        text = f"{contender['name']}: {text}"
-    for name, values in contender.get("beside", {}).items():
-        text += f", {name} {figure(statistics.median(values))}"
+        return label.replace("%", f"cannot run here: {contender['obstacle']}")
+    values = contender.get("beside", {})
+    more = [f", {name} {figure(statistics.median(values[name]))}" for name in counts if name in values]
+    text = label.replace("%", figure(statistics.median(contender["values"])), 1) + "".join(more)
     return f"{text}; {contender['remark']}" if "remark" in contender else text
 
 
 def ratio(benchmark: dict, ours: dict, peer: dict) -> tuple[str, str]:
     """The ratio with its least and most, and what became of the aim."""
     if "obstacle" in peer or "obstacle" in ours:
-        return "", ""
+        return "-", ""
     ratios = [a / b for a, b in zip(ours["values"], peer["values"]) if b]
     if not ratios:
-        return "", ""
+        return "-", ""
     middle = statistics.median(ratios)
     text = f"{figure(middle)} ({figure(min(ratios))}-{figure(max(ratios))})"
     if "aim" not in peer:
@@ -43,27 +48,47 @@ def ratio(benchmark: dict, ours: dict, peer: dict) -> tuple[str, str]:
     return text, f"{'≥' if more else '≤'} {figure(peer['aim'])} {'✓' if reached else '✗'}"
 
 
-def main(path: str) -> None:
+def row(benchmark: dict) -> str:
+    """A row for a benchmark, with a line in it for each peer."""
+    ours, *peers = benchmark["contenders"]
+    counts = sorted({
+        name for contender in [ours] + peers
+        for name, values in contender.get("beside", {}).items() if any(values)})
+    beside = [
+        cell(peer, peer["name"].split(",")[0].replace(":", "") + ": %", counts) for peer in peers]
+    ratios = [ratio(benchmark, ours, peer) for peer in peers]
+    columns = [
+        benchmark["benchmark"], cell(ours, f"% {benchmark['unit'].replace('%', 'percent')}", counts), "<br>".join(beside),
+        "<br>".join(text for text, _ in ratios), "<br>".join(aim for _, aim in ratios) if any(aim for _, aim in ratios) else ""]
+    return "| " + " | ".join(columns) + " |"
+
+
+def table(path: str) -> str:
     with open(path, encoding="utf-8") as file:
         machine, *lines = [json.loads(line) for line in file if line.strip()]
-    benchmarks = [line for line in lines if "benchmark" in line]
     load = [machine["load"]] + [line["load"] for line in lines if "load" in line]
     day = datetime.datetime.fromisoformat(machine["date"].replace("Z", "+00:00"))
     shape = ", ".join(
         part for part in [
             f"{machine['cores']} cores" + (f" of {machine['processor']}" if machine.get("processor") else ""),
             f"{machine['memory']} of memory" if machine.get("memory") else "", machine["system"]] if part)
-    print(f"{day.day} {day:%B %Y}, commit {machine['commit']}; {shape}; load {' to '.join(load)}.\n")
-    print("| | ours | beside | ratio (least-most) | aim |\n|---|---|---|---|---|")
-    for benchmark in benchmarks:
-        ours, *peers = benchmark["contenders"]
-        start = f"| **{benchmark['benchmark']}** {benchmark['question']} | {cell(ours, benchmark['unit'])} |"
-        for peer in peers:
-            text, aim = ratio(benchmark, ours, peer)
-            print(f"{start} {cell(peer)} | {text} | {aim} |")
-            start = "| | |"
-        if not peers:
-            print(f"{start} | | |")
+    return "\n".join([
+        f"{day.day} {day:%B %Y}, commit {machine['commit']}; {shape}; load {' to '.join(load)}.", "",
+        "| | ours | beside | ratio (least-most) | aim |", "|---|---|---|---|---|",
+        *(row(line) for line in lines if "benchmark" in line)])
 
 
-main(sys.argv[1])
+def main(path: str, readme: str) -> None:
+    text = table(path)
+    if not readme:
+        print(text)
+        return
+    page = pathlib.Path(readme)
+    before, _, rest = page.read_text(encoding="utf-8").partition(MARKS[0])
+    _, mark, after = rest.partition(MARKS[1])
+    if not mark:
+        sys.exit(f"{readme} has no {MARKS[0]} with {MARKS[1]} behind it")
+    page.write_text(f"{before}{MARKS[0]}\n{text}\n{MARKS[1]}{after}", encoding="utf-8")
+
+
+main(sys.argv[-1], sys.argv[1] if len(sys.argv) > 2 else "")

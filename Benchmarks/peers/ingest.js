@@ -4,9 +4,13 @@
 // newest 1,000, and stored; messages that arrive while a transaction runs are stored in the next
 // one. Ends with a line when COUNT messages are stored.
 'use strict';
+const EventEmitter = require('events').EventEmitter;
 const WebSocket = require('ws');
-// The binding itself: the package around it wants an installer of Node's own.
+// The binding itself: the package around it wants an installer of Node's own. It adds this, though.
 const { Database, Statement } = require(process.env.SQLITE_BINDING);
+for (const kind of [Database, Statement]) {
+  for (const key in EventEmitter.prototype) kind.prototype[key] = EventEmitter.prototype[key];
+}
 
 const [url, path, shop, wanted] = process.argv.slice(2);
 const count = Number(wanted);

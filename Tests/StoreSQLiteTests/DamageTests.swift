@@ -80,14 +80,16 @@ import Testing
       applicationID: 1,
       steps: [
         """
+        CREATE TABLE shops(number INTEGER PRIMARY KEY, shop);
         CREATE TABLE messages(
-          shop, id, user, username, text, created_at, updated_at, is_edited, parent, epoch, offset,
-          UNIQUE (shop, id))
+          shop, id, user, username, text, created_at, updated_at, is_edited, parent, epoch, offset);
+        CREATE TABLE ids(shop, id, created_at);
+        CREATE TABLE new_ids(shop, id, created_at)
         """
       ])
     let database = try open(scratch, loose)
     let tables = TimelineTables(database: database, shop: shop)
-    #expect(try tables.insert(Sample.message(1, in: shop)))
+    #expect(try tables.insertion().insert(Sample.message(1, in: shop)))
     #expect(try tables.newest(limit: 1) == [Sample.message(1, in: shop)])
     try database.execute("UPDATE messages SET \(assignment)")
     let error = try #require(throws: StoreFailure.self) { try tables.newest(limit: 1) }
@@ -108,7 +110,7 @@ import Testing
       let kind = try await failure {
         try await SQLiteTimelineStore.open(in: scratch.path, access: access)
       }
-      #expect(kind == .fromTheFuture(2, 1))
+      #expect(kind == .fromTheFuture(3, 2))
     }
     #expect(try scratch.bytes(of: "timeline.sqlite") == bytes)
   }

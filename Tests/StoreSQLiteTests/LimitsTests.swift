@@ -33,7 +33,7 @@ import Testing
     let tables = TimelineTables(database: database, shop: shop)
     func store(_ number: UInt64) throws(StoreFailure) {
       try database.transaction(write: true) { () throws(StoreFailure) in
-        _ = try tables.insert(
+        _ = try tables.insertion().insert(
           Sample.message(number, in: shop, text: String(repeating: "x", count: 9_000)))
         try tables.set(Cursor(time: Timestamp(nanoseconds: Int64(number))))
       }

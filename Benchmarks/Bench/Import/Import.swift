@@ -29,7 +29,7 @@ enum Import {
         Contender(name: "Python: ElementTree.iterparse", aim: 2) {
           try await peer("iterparse", try file.path()).speed
         },
-      ])
+      ], rounds: (5, 3))
   }
 
   private static func importing(_ file: GeneratedExport) -> Benchmark {
@@ -48,7 +48,7 @@ enum Import {
           let scratch = try Scratch()
           return try await stored(try file.path(), in: scratch.path).speed
         },
-      ])
+      ], rounds: (5, 3))
   }
 
   private static func memory(_ file: GeneratedExport) -> Benchmark {
@@ -65,7 +65,7 @@ enum Import {
         Contender(name: "Python: ElementTree.iterparse, nothing kept") {
           try await peer("iterparse", try file.path()).memory
         },
-      ])
+      ], rounds: (5, 3))
   }
 
   /// Megabytes a second, without a store.

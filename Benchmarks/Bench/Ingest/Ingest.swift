@@ -24,6 +24,22 @@ enum Ingest {
         Contender(name: "Node: ws, JSON, sqlite3", aim: 1) {
           try await peer(try Peer.node("ingest.js", sqlite: true), count)
         },
+      ], rounds: (5, 7))
+  }
+
+  /// What is left of an aim when the store is SQLite: a client that does nothing but insert.
+  static func limit(count: Int) -> Benchmark {
+    Benchmark(
+      name: "ingest-limit",
+      question: "\(count) inserts alone, by the store's tables and up to 1,000 at once",
+      unit: "messages/s",
+      subject: Contender(name: "SQLite inserts alone") {
+        try plain(count, batches: Array(repeating: 1_000, count: count / 1_000 + 1))
+      },
+      peers: [
+        Contender(name: "Python: websockets, json, sqlite3") {
+          try await peer(Peer.python("ingest.py"), count)
+        }
       ])
   }
 

@@ -6,7 +6,11 @@ import LinkWire
 /// The limit: the same rows in the same batches into the same tables with the same durability, and
 /// nothing else.
 @safe struct PlainInserts: ~Copyable {
+  /// As many ids as the store lets gather.
+  private static let mostNewIDs = 8_192
+
   private var database: OpaquePointer?
+  private var newIDs = 0
 
   init(path: String) throws {
     guard unsafe sqlite3_open(path, &database) == SQLITE_OK else {
@@ -14,13 +18,19 @@ import LinkWire
     }
     try run(
       """
-      PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
+      PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000;
+      PRAGMA journal_size_limit = 4194304;
       CREATE TABLE messages(
-        shop TEXT NOT NULL, id BLOB NOT NULL, user TEXT NOT NULL, username TEXT,
+        shop INTEGER NOT NULL, id BLOB NOT NULL, user TEXT NOT NULL, username TEXT,
         text TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER,
         is_edited INTEGER NOT NULL, parent BLOB, epoch TEXT, offset INTEGER,
-        PRIMARY KEY(shop, id)) STRICT;
-      CREATE INDEX timeline ON messages(shop, created_at, id);
+        PRIMARY KEY(shop, created_at, id)) STRICT, WITHOUT ROWID;
+      CREATE TABLE ids(
+        shop INTEGER NOT NULL, id BLOB NOT NULL, created_at INTEGER NOT NULL,
+        PRIMARY KEY (shop, id)) STRICT, WITHOUT ROWID;
+      CREATE TABLE new_ids(
+        shop INTEGER NOT NULL, id BLOB NOT NULL, created_at INTEGER NOT NULL,
+        PRIMARY KEY (shop, id)) STRICT, WITHOUT ROWID;
       CREATE TABLE cursors(
         shop TEXT PRIMARY KEY NOT NULL, epoch TEXT, offset INTEGER) STRICT, WITHOUT ROWID;
       """)
@@ -30,38 +40,58 @@ import LinkWire
 
   /// Inserts all messages, so many in each transaction.
   mutating func insert(_ messages: [Message], batches: [Int]) throws {
-    var statement: OpaquePointer?
-    unsafe sqlite3_prepare_v2(
-      database,
-      "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, NULL, 0, NULL, ?, ?) ON CONFLICT DO NOTHING",
-      -1, &statement, nil)
-    defer { unsafe sqlite3_finalize(statement) }
+    let place = unsafe prepare(
+      """
+      INSERT INTO new_ids SELECT ?1, ?2, ?3
+      WHERE NOT EXISTS (SELECT 1 FROM ids WHERE shop = ?1 AND id = ?2) ON CONFLICT DO NOTHING
+      """)
+    let content = unsafe prepare(
+      "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, NULL, 0, NULL, ?, ?) ON CONFLICT DO NOTHING")
+    defer {
+      unsafe sqlite3_finalize(place)
+      unsafe sqlite3_finalize(content)
+    }
     var rest = messages[...]
     for batch in batches where !rest.isEmpty {
       try run("BEGIN IMMEDIATE")
-      for message in rest.prefix(batch) { unsafe insert(message, statement) }
+      for message in rest.prefix(batch) { unsafe insert(message, place, content) }
+      newIDs += batch
+      if newIDs >= Self.mostNewIDs {
+        try run("INSERT INTO ids SELECT * FROM new_ids ORDER BY shop, id; DELETE FROM new_ids")
+        newIDs = 0
+      }
       let offset = rest.prefix(batch).last?.position?.offset ?? 0
       try run("INSERT OR REPLACE INTO cursors VALUES ('bench', 'canned', \(offset)); COMMIT")
       rest = rest.dropFirst(batch)
     }
   }
 
-  private func insert(_ message: Message, _ statement: OpaquePointer?) {
+  private func prepare(_ text: String) -> OpaquePointer? {
+    var statement: OpaquePointer?
+    unsafe sqlite3_prepare_v2(database, text, -1, &statement, nil)
+    return unsafe statement
+  }
+
+  private func insert(_ message: Message, _ place: OpaquePointer?, _ content: OpaquePointer?) {
     // SQLITE_TRANSIENT, a cast that C macros do not bring along.
     let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-    let id = unsafe withUnsafeBytes(of: (message.id.high.bigEndian, message.id.low.bigEndian)) {
-      unsafe Array($0)
+    unsafe withUnsafeBytes(of: (message.id.high.bigEndian, message.id.low.bigEndian)) {
+      unsafe sqlite3_bind_blob(place, 2, $0.baseAddress, Int32($0.count), copied)
+      unsafe sqlite3_bind_blob(content, 2, $0.baseAddress, Int32($0.count), copied)
     }
-    unsafe sqlite3_bind_text(statement, 1, message.shop.text, -1, copied)
-    unsafe sqlite3_bind_blob(statement, 2, id, Int32(id.count), copied)
-    unsafe sqlite3_bind_text(statement, 3, message.user, -1, copied)
-    unsafe sqlite3_bind_text(statement, 4, message.username, -1, copied)
-    unsafe sqlite3_bind_text(statement, 5, message.text, -1, copied)
-    unsafe sqlite3_bind_int64(statement, 6, message.createdAt.nanoseconds)
-    unsafe sqlite3_bind_text(statement, 7, message.position?.epoch, -1, copied)
-    unsafe sqlite3_bind_int64(statement, 8, Int64(message.position?.offset ?? 0))
-    _ = unsafe sqlite3_step(statement)
-    _ = unsafe sqlite3_reset(statement)
+    unsafe sqlite3_bind_int64(place, 1, 1)
+    unsafe sqlite3_bind_int64(content, 1, 1)
+    unsafe sqlite3_bind_int64(place, 3, message.createdAt.nanoseconds)
+    _ = unsafe sqlite3_step(place)
+    _ = unsafe sqlite3_reset(place)
+    unsafe sqlite3_bind_text(content, 3, message.user, -1, copied)
+    unsafe sqlite3_bind_text(content, 4, message.username, -1, copied)
+    unsafe sqlite3_bind_text(content, 5, message.text, -1, copied)
+    unsafe sqlite3_bind_int64(content, 6, message.createdAt.nanoseconds)
+    unsafe sqlite3_bind_text(content, 7, message.position?.epoch, -1, copied)
+    unsafe sqlite3_bind_int64(content, 8, Int64(message.position?.offset ?? 0))
+    _ = unsafe sqlite3_step(content)
+    _ = unsafe sqlite3_reset(content)
   }
 
   private func run(_ text: String) throws {

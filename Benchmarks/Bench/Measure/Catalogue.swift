@@ -3,6 +3,7 @@ enum Catalogue {
   static func benchmarks(isFull: Bool) -> [Benchmark] {
     [
       Ingest.benchmark(count: isFull ? 100_000 : 20_000),
+      Ingest.limit(count: isFull ? 100_000 : 20_000),
       Insertion.benchmark(count: isFull ? 20_000 : 5_000),
       CatchUp.time(count: isFull ? 100_000 : 20_000),
       CatchUp.memory(count: isFull ? 100_000 : 20_000),

@@ -44,18 +44,20 @@ struct Peer: Sendable {
     URL(filePath: program).deletingLastPathComponent().appending(path: "LoadGenerator").path()
   }
 
-  /// Debian's own Node, which has Debian's modules.
+  /// The system's Node with Debian's modules.
   static func node(_ name: String, sqlite: Bool = false) throws -> Peer {
     guard FileManager.default.fileExists(atPath: "/usr/share/nodejs/ws") else {
       throw Unavailable("Debian's node-ws is not installed")
     }
     var environment = ["NODE_PATH": "/usr/share/nodejs"]
     if sqlite {
-      let binding = "/usr/lib/x86_64-linux-gnu/nodejs/sqlite3/lib/binding/napi-v6-linux-glibc-x64"
+      let directory = "\(FileManager.default.currentDirectoryPath)/.build/bench/node-sqlite"
+      let binding = directory + "/node_sqlite3.node"
       guard FileManager.default.fileExists(atPath: binding) else {
-        throw Unavailable("Debian's node-sqlite3 is not installed")
+        throw Unavailable("Debian's node-sqlite3 is not there; scripts/bench says why")
       }
-      environment["SQLITE_BINDING"] = binding + "/node_sqlite3.node"
+      environment["SQLITE_BINDING"] = binding
+      environment["LD_LIBRARY_PATH"] = directory
     }
     return Peer(["/usr/bin/node", path(name)], environment: environment)
   }

@@ -29,13 +29,29 @@ enum Rest {
         question: "processor of one idle stream, its part of the server included, a ping a second",
         unit: "%", better: .less,
         subject: Contender(name: "holdfast") { try await processor(streams: 50) },
-        peers: [ceiling(1, aim: 0.1)], rounds: (3, 7)),
+        peers: [ceiling(1, aim: 0.1)], rounds: (2, 5)),
+    ] + lab(isFull: isFull)
+  }
+
+  /// What a capture at the phone's Wi-Fi shows, and its threads.
+  private static func lab(isFull: Bool) -> [Benchmark] {
+    let rounds = Rounds { try await RestLab.play(for: .seconds(isFull ? 20 : 5)) }
+    return [
       Benchmark(
         name: "idle-traffic",
-        question: "one idle stream in a minute, with TCP and IP: what pings every 54 s come to",
+        question: "one idle stream in a minute with pings every 54 s, with TCP and IP",
         unit: "bytes", better: .less,
-        subject: Contender(name: "holdfast", measure: traffic),
-        peers: [ceiling(500)], rounds: (3, 7)),
+        subject: rounds.contender("holdfast", figure: "bytes"), peers: [ceiling(500)],
+        rounds: (1, 3)),
+      Benchmark(
+        name: "idle-frames", question: "the same without TCP and IP: frames of WebSocket",
+        unit: "bytes", better: .less,
+        subject: rounds.contender("holdfast", figure: "carried"), peers: [ceiling(500)],
+        rounds: (1, 3)),
+      Benchmark(
+        name: "idle-wakes", question: "how often a thread of the phone's process wakes in a minute",
+        unit: "wakes", better: .less,
+        subject: rounds.contender("holdfast", figure: "wakes"), peers: [], rounds: (1, 3)),
     ]
   }
 
@@ -87,19 +103,6 @@ enum Rest {
     let share = used.inSeconds / start.duration(to: .now).inSeconds / Double(count)
     await house.close(phones)
     return share * 100
-  }
-
-  private static func traffic() async throws -> Double {
-    let house = try await Household(pingInterval: .seconds(1))
-    let phone = try await house.phone("ann")
-    try await Task.sleep(for: .milliseconds(500))
-    let before = try await Usage.traffic(of: house.address.port)
-    try await Task.sleep(for: .seconds(10))
-    let after = try await Usage.traffic(of: house.address.port)
-    await house.close([phone])
-    // 20 bytes of IPv4 and 32 of TCP with time stamps around each packet; ten pings were sent.
-    let bytes = after.bytes - before.bytes + (after.packets - before.packets) * 52
-    return bytes / 10 * 60 / 54
   }
 }
 

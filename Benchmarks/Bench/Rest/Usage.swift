@@ -1,5 +1,4 @@
 import Foundation
-import HoldfastTestKit
 
 #if canImport(Glibc)
   import Glibc
@@ -47,25 +46,5 @@ enum Usage {
       if let number { return number * 1024 }
     }
     throw Unavailable("the system does not tell how much memory is used")
-  }
-
-  /// Bytes and packets that all connections to a port of this machine have carried, both ways, as
-  /// the kernel counts them; `nil` without the program `ss`.
-  static func traffic(of port: UInt16) async throws -> (bytes: Double, packets: Double) {
-    let words = ["/usr/bin/ss", "-tinH", "sport", "=", ":\(port)"]
-    guard FileManager.default.isExecutableFile(atPath: words[0]) else {
-      throw Unavailable("the program ss is not there: apt-get install iproute2")
-    }
-    var text = ""
-    let program = try Peer(words).start([])
-    for await line in program.lines { text += line + " " }
-    func sum(_ name: String) -> Double {
-      text.split(separator: " ").compactMap { word in
-        word.hasPrefix(name + ":") ? Double(word.dropFirst(name.count + 1)) : nil
-      }.reduce(0, +)
-    }
-    return (
-      sum("bytes_acked") + sum("bytes_received"), sum("segs_out") + sum("segs_in")
-    )
   }
 }

@@ -49,9 +49,13 @@ import LinkWire
     switch access {
     case .read: try schema.requireCurrent(version, path: path)
     case .write:
-      // A write-ahead log lets `history` read while `stream` writes; cut back to 4 MiB when
-      // emptied.
-      try execute("PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 4194304")
+      // A write-ahead log lets `history` read while `stream` writes. It is copied into the file,
+      // which waits for the disk, at 4,000 pages (16 MiB), and cut back to 4 MiB when emptied.
+      try execute(
+        """
+        PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 4000;
+        PRAGMA journal_size_limit = 4194304
+        """)
       try setDurability(.powerCut)
       try schema.migrate(self, from: version)
     }

@@ -11,6 +11,8 @@ public actor SQLiteTimelineStore: TimelineStore {
   private let executor = QueueExecutor(label: "holdfast.timeline")
   private var database: Database?
   private var lock: FileLock?
+  /// How many ids gathered in their small table, once that is known.
+  private var newIDs: Int?
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe executor.asUnownedSerialExecutor()
@@ -62,14 +64,21 @@ public actor SQLiteTimelineStore: TimelineStore {
     else { throw .other(detail: "A change for the shop \(shop) holds something of another shop.") }
     let durability: Database.Durability = change.outboxPut.isEmpty ? .processEnd : .powerCut
     if tables.database.durability != durability { try tables.database.setDurability(durability) }
-    return try tables.database.transaction(write: true) { () throws(StoreFailure) in
+    // Unknown where the transaction fails.
+    let newIDs = newIDs
+    self.newIDs = nil
+    let (result, gathered) = try tables.database.transaction(write: true) {
+      () throws(StoreFailure) in
       let result = try store(change.messages, in: tables)
+      let gathered = try settle(tables.database, newIDs, adding: result.inserted.count)
       if let cursor = change.cursor { try tables.set(cursor) }
       if let gaps = change.gaps { try tables.set(gaps) }
       for entry in change.outboxPut { try tables.put(entry) }
       for entry in change.outboxRemove { try tables.remove(entry) }
-      return result
+      return (result, gathered)
     }
+    self.newIDs = gathered
+    return result
   }
 
   public func older(
@@ -82,7 +91,7 @@ public actor SQLiteTimelineStore: TimelineStore {
   public func shops() throws(StoreFailure) -> [ShopID] {
     try connection().query(
       """
-      SELECT shop FROM messages UNION SELECT shop FROM cursors UNION SELECT shop FROM gaps
+      SELECT shop FROM shops UNION SELECT shop FROM cursors UNION SELECT shop FROM gaps
       UNION SELECT shop FROM outbox ORDER BY shop
       """
     ) { row throws(StoreFailure) in try row.shop(0) }
@@ -101,10 +110,12 @@ public actor SQLiteTimelineStore: TimelineStore {
   private func store(
     _ messages: [Message], in tables: TimelineTables
   ) throws(StoreFailure) -> TimelineCommit {
+    guard !messages.isEmpty else { return TimelineCommit() }
+    let insertion = try tables.insertion()
     var inserted: [TimelineKey] = []
     var edited: [MessageID] = []
     for message in messages {
-      if try tables.insert(message) {
+      if try insertion.insert(message) {
         inserted.append(message.key)
       } else if try tables.edit(message), !inserted.contains(where: { $0.id == message.id }),
         !edited.contains(message.id)
@@ -113,5 +124,21 @@ public actor SQLiteTimelineStore: TimelineStore {
       }
     }
     return TimelineCommit(inserted: inserted.sorted().map(\.id), edited: edited)
+  }
+
+  /// Keeps the small table of ids small; answers with how many are in it.
+  private func settle(
+    _ database: Database, _ known: Int?, adding count: Int
+  ) throws(StoreFailure) -> Int? {
+    guard count > 0 else { return known }
+    let gathered: Int
+    if let known {
+      gathered = known + count
+    } else {
+      gathered = try TimelineTables.newIDs(database)
+    }
+    guard gathered >= TimelineTables.mostNewIDs else { return gathered }
+    try TimelineTables.settle(database)
+    return 0
   }
 }

@@ -27,6 +27,12 @@ enum SQLValue {
 @safe final class Statement {
   let pointer: OpaquePointer
 
+  /// SQLite's marker for "copy the bytes now" (sqlite.org/c3ref/c_static.html), which is the
+  /// address -1 and no function.
+  private static var copy: sqlite3_destructor_type {
+    unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+  }
+
   init(_ pointer: OpaquePointer) {
     unsafe self.pointer = unsafe pointer
   }
@@ -37,9 +43,7 @@ enum SQLValue {
 
   /// Binds `values` to the parameters from the first on; answers with SQLite's code.
   func bind(_ values: [SQLValue]) -> Int32 {
-    // SQLite's marker for "copy the bytes now" (sqlite.org/c3ref/c_static.html), which is the
-    // address -1 and no function.
-    let copy = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    let copy = unsafe Self.copy
     for (position, value) in values.enumerated() {
       let index = Int32(position + 1)
       let code: Int32
@@ -60,6 +64,40 @@ enum SQLValue {
       guard code == SQLITE_OK else { return code }
     }
     return SQLITE_OK
+  }
+
+  // One value at a time needs no array. SQLite copies what it is given; places are those of the
+  // statement, so that no call can fail but for want of memory, which `step` then reports.
+
+  func bind(_ value: Int64?, at place: Int32) {
+    guard let value else { return bindNothing(at: place) }
+    unsafe sqlite3_bind_int64(pointer, place, value)
+  }
+
+  func bind(_ value: Double, at place: Int32) {
+    unsafe sqlite3_bind_double(pointer, place, value)
+  }
+
+  func bind(_ text: String?, at place: Int32) {
+    guard var text else { return bindNothing(at: place) }
+    text.withUTF8 {
+      let start = unsafe UnsafeRawPointer($0.baseAddress)?.assumingMemoryBound(to: CChar.self)
+      _ = unsafe sqlite3_bind_text64(
+        pointer, place, start, UInt64($0.count), Self.copy, UInt8(SQLITE_UTF8))
+    }
+  }
+
+  /// Sixteen bytes, highest first, so that SQLite's order of blobs is the order of UUIDs.
+  func bind(_ id: UUID128?, at place: Int32) {
+    guard let id else { return bindNothing(at: place) }
+    unsafe withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) {
+      _ = unsafe sqlite3_bind_blob64(
+        pointer, place, $0.baseAddress, UInt64($0.count), Self.copy)
+    }
+  }
+
+  func bindNothing(at place: Int32) {
+    unsafe sqlite3_bind_null(pointer, place)
   }
 
   func step() -> Int32 { unsafe sqlite3_step(pointer) }

@@ -68,6 +68,10 @@ private func ignoresDuplicates(_ store: any TimelineStore) async throws {
   again.updatedAt = nil
   let twice = try await store.commit(TimelineChange(messages: [again]), to: shop)
   try ContractViolation.unless(twice, is: TimelineCommit(), "a known id is not inserted again")
+  again.createdAt = Timestamp(nanoseconds: 7)
+  let elsewhere = try await store.commit(TimelineChange(messages: [again]), to: shop)
+  try ContractViolation.unless(
+    elsewhere, is: TimelineCommit(), "a known id is not inserted at another time either")
   try ContractViolation.unless(
     try await store.load(shop, limit: 9).messages, is: [first], "a duplicate changes nothing")
 }

@@ -15,7 +15,10 @@ enum RowProperty {
     applicationID: 1,
     steps: [
       """
-      CREATE TABLE messages(\(columns), UNIQUE (shop, id));
+      CREATE TABLE shops(number INTEGER PRIMARY KEY, shop);
+      CREATE TABLE messages(\(columns));
+      CREATE TABLE ids(shop, id, created_at);
+      CREATE TABLE new_ids(shop, id, created_at);
       CREATE TABLE cursors(shop, epoch, offset, time, whole_at);
       CREATE TABLE gaps(shop, place, after_time, after_id, before_time, before_id);
       CREATE TABLE outbox(shop, turn, id, text, parent, created_at, tries, failure,
@@ -39,7 +42,9 @@ enum RowProperty {
     let tables = try tables(loose)
     let shop = SQLValue.text(Shop.id.text)
     switch choices.byte() & 3 {
-    case 0: try insert(into: "messages", [shop] + values(10, &choices), tables)
+    case 0:
+      try insert(into: "shops", [.integer(1), shop], tables)
+      try insert(into: "messages", [.integer(1)] + values(10, &choices), tables)
     case 1: try insert(into: "cursors", [shop] + values(4, &choices), tables)
     case 2: try insert(into: "gaps", [shop, .integer(0)] + values(4, &choices), tables)
     case _: try insert(into: "outbox", [shop, .integer(0)] + values(6, &choices), tables)
@@ -64,7 +69,8 @@ enum RowProperty {
   /// The same from real tables.
   private static func written(_ rows: Rows) throws(StoreFailure) -> Rows {
     let tables = try tables(TimelineTables.schema)
-    for message in rows.messages { _ = try tables.insert(message) }
+    let insertion = try tables.insertion()
+    for message in rows.messages { _ = try insertion.insert(message) }
     try tables.set(rows.cursor)
     try tables.set(rows.gaps)
     for entry in rows.outbox { try tables.put(entry) }
@@ -103,7 +109,11 @@ enum RowProperty {
 enum StoreProperty {
   private static let timeline = whole("timeline.sqlite", TimelineTables.schema) { database in
     let tables = TimelineTables(database: database, shop: Shop.id)
-    for number in 1...12 { _ = try tables.insert(message(UInt64(number))) }
+    let insertion = try tables.insertion()
+    for number in 1...12 {
+      _ = try insertion.insert(message(UInt64(number)))
+      if number == 6 { try TimelineTables.settle(database) }
+    }
     try tables.set(Cursor(time: Timestamp(nanoseconds: 5)))
     try tables.set([Gap(after: nil, before: message(1).key)])
     try tables.put(
@@ -154,7 +164,8 @@ enum StoreProperty {
     _ = try? tables.outbox()
     guard access == .write else { return }
     try database.transaction(write: true) { () throws(StoreFailure) in
-      _ = try tables.insert(message(20))
+      _ = try tables.insertion().insert(message(20))
+      try TimelineTables.settle(database)
       try tables.set([])
     }
   }

@@ -1,0 +1,104 @@
+import Foundation
+import HoldfastTestKit
+
+/// Two phones at rest in a network namespace, whose device is captured: one is pinged each second,
+/// the other never. A minute at rest is one of the second, and as many pings as it has.
+enum RestLab {
+  static let pings = 60.0 / 54
+
+  /// A round of figures for a minute: `bytes` of IP, `carried` by TCP, and `wakes`.
+  static func play(for window: Duration) async throws -> Rounds.Figures {
+    if let obstacle = NetworkLab.obstacle { throw Unavailable(obstacle) }
+    return try await NetworkLab.with { lab in
+      let scratch = try Scratch()
+      let calm = try await Follower(lab, port: 8801, ping: "3600s", in: scratch)
+      let pinged = try await Follower(lab, port: 8802, ping: "1s", in: scratch)
+      let capture = try await Capture(lab, ports: [8801, 8802])
+      let seconds = window.inSeconds
+      // A connection counts as a good one after ten seconds, and threads without work end after
+      // five.
+      try await Task.sleep(for: .seconds(16))
+      let before = (try await capture.counts(), try calm.wakes(), try pinged.wakes())
+      try await Task.sleep(for: window)
+      let after = (try await capture.counts(), try calm.wakes(), try pinged.wakes())
+      let seen = zip(after.0, before.0).map { $0 - $1 }
+      func minute(_ rest: Double, _ pinged: Double) -> Measurement {
+        Measurement(rest * 60 / seconds + (pinged - rest) / seconds * pings)
+      }
+      return [
+        "bytes": minute(seen[1], seen[4]), "carried": minute(seen[2], seen[5]),
+        "wakes": minute(
+          Follower.wakes(from: before.1, to: after.1), Follower.wakes(from: before.2, to: after.2)),
+      ]
+    }
+  }
+}
+
+/// A backend, and a phone that follows it, in processes of their own.
+private struct Follower {
+  private let server: LabProcess
+  private let phone: LabProcess
+
+  init(_ lab: NetworkLab, port: Int, ping: String, in scratch: Scratch) async throws {
+    let host = NetworkLab.serverAddress
+    server = try await lab.spawn(
+      in: .net,
+      [
+        Peer.program, "shop-server", "--host", host, "--port", "\(port)", "--ping-interval", ping,
+        "--data", scratch("server\(port)"),
+      ])
+    var told: [String] = []
+    for await line in server.lines {
+      told.append(line)
+      if told.count == 2 { break }
+    }
+    guard told.count == 2 else { throw Unavailable("the backend did not start") }
+    phone = try await lab.spawn(
+      in: .phone,
+      [
+        Peer.program, "follow", told[0], "--token", told[1], "--data", scratch("phone\(port)"),
+      ])
+    for await line in phone.lines where line.contains("CONNECTED") { return }
+    throw Unavailable("the phone did not connect")
+  }
+
+  /// How often each thread of the phone went to sleep so far, and so woke before (proc(5)).
+  func wakes() throws -> [String: Double] {
+    let tasks = "/proc/\(phone.identifier)/task"
+    var found: [String: Double] = [:]
+    for task in try FileManager.default.contentsOfDirectory(atPath: tasks) {
+      // One that ended in the meantime has no file.
+      guard let status = try? String(contentsOfFile: "\(tasks)/\(task)/status", encoding: .utf8)
+      else { continue }
+      let line = status.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches:") }
+      found[task] = line?.split(separator: "\t").last.flatMap { Double($0) }
+    }
+    return found
+  }
+
+  /// How often threads woke in between; one that ended did so once more.
+  static func wakes(from before: [String: Double], to after: [String: Double]) -> Double {
+    let kept = after.reduce(0) { $0 + $1.value - (before[$1.key] ?? 0) }
+    return kept + Double(before.keys.count { after[$0] == nil })
+  }
+}
+
+/// `Benchmarks/peers/capture.py` at the phone's Wi-Fi.
+private struct Capture {
+  private let program: LabProcess
+
+  init(_ lab: NetworkLab, ports: [Int]) async throws {
+    program = try await lab.spawn(
+      in: .phone,
+      ["/usr/bin/python3", "Benchmarks/peers/capture.py", "wlan0"] + ports.map { "\($0)" })
+    for await line in program.lines where line == "ready" { return }
+    throw Unavailable(await program.diagnostics.reduce("the capture did not begin") { $1 })
+  }
+
+  /// Packets, bytes of IP and bytes carried so far, port by port.
+  func counts() async throws -> [Double] {
+    program.send("")
+    for await line in program.lines { return line.split(separator: " ").compactMap { Double($0) } }
+    throw Unavailable("the capture ended")
+  }
+}

@@ -1,0 +1,143 @@
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Testing
+
+@testable import StoreSQLite
+
+/// Ids that gather and move, and tables of before.
+@Suite struct TimelineTablesTests {
+  private struct Ids: Equatable {
+    var new: UInt64
+    var settled: UInt64
+  }
+
+  private static let most = UInt64(TimelineTables.mostNewIDs)
+
+  @Test(arguments: [-1, 0, 1, 7])
+  func `ids gather up to a bound and then move`(_ beyond: Int) async throws {
+    let count = UInt64(TimelineTables.mostNewIDs + beyond)
+    let left = beyond < 0 ? count : 0
+    let scratch = try Scratch()
+    let shop = try Sample.shop()
+    let store = try await SQLiteTimelineStore.open(in: scratch.path)
+    let all = (1...count).map { Sample.message($0, in: shop) }
+    // In two commits, the second of which knows the count of the first.
+    _ = try await store.commit(TimelineChange(messages: Array(all.prefix(5_000))), to: shop)
+    _ = try await store.commit(TimelineChange(messages: Array(all.dropFirst(5_000))), to: shop)
+    let again = try await store.commit(TimelineChange(messages: all), to: shop)
+    #expect(again == TimelineCommit())
+    #expect(try await store.load(shop, limit: all.count).messages == all)
+    await store.close()
+    let database = try open(scratch, TimelineTables.schema)
+    #expect(try ids(database) == Ids(new: left, settled: count - left))
+  }
+
+  @Test func `what gathered is counted after opening again, and after a failure`() async throws {
+    let scratch = try Scratch()
+    let shop = try Sample.shop()
+    let all = (1...Self.most).map { Sample.message($0, in: shop) }
+    let first = try await SQLiteTimelineStore.open(in: scratch.path)
+    _ = try await first.commit(TimelineChange(messages: Array(all.prefix(5_000))), to: shop)
+    await first.close()
+    let store = try await SQLiteTimelineStore.open(in: scratch.path, busyTimeout: .zero)
+    _ = try await store.commit(TimelineChange(messages: Array(all[5_000..<6_000])), to: shop)
+    do {
+      let other = try Database(
+        path: scratch("timeline.sqlite"), access: .write, busyTimeout: .zero,
+        schema: TimelineTables.schema)
+      try other.execute("BEGIN IMMEDIATE")
+      let rest = TimelineChange(messages: Array(all[6_000...]))
+      #expect(try await failure { try await store.commit(rest, to: shop) } == .locked)
+      try other.execute("ROLLBACK")
+    }
+    _ = try await store.commit(TimelineChange(messages: Array(all[6_000...])), to: shop)
+    await store.close()
+    #expect(try ids(open(scratch, TimelineTables.schema)) == Ids(new: 0, settled: Self.most))
+  }
+
+  @Test func `an id is known and its message can be edited wherever the id stands`() throws {
+    let scratch = try Scratch()
+    let shop = try Sample.shop()
+    let database = try open(scratch, TimelineTables.schema)
+    let tables = TimelineTables(database: database, shop: shop)
+    let insertion = try tables.insertion()
+    var messages = [Sample.message(1, in: shop), Sample.message(2, in: shop)]
+    #expect(try insertion.insert(messages[0]))
+    try TimelineTables.settle(database)
+    #expect(try insertion.insert(messages[1]))
+    for place in messages.indices {
+      #expect(try !insertion.insert(messages[place]))
+      messages[place].text = "edited"
+      messages[place].updatedAt = Timestamp(nanoseconds: 5_000)
+      messages[place].isEdited = true
+      #expect(try tables.edit(messages[place]))
+      #expect(try !tables.edit(messages[place]))
+    }
+    #expect(try tables.newest(limit: 3) == messages.reversed())
+    #expect(try ids(database) == Ids(new: 1, settled: 1))
+  }
+
+  @Test func `a store of the first version keeps everything, and grows on`() async throws {
+    let scratch = try Scratch()
+    let (shop, other) = (try Sample.shop("z"), try Sample.shop("a"))
+    var edited = Sample.message(3, in: shop)
+    (edited.updatedAt, edited.isEdited) = (Timestamp(nanoseconds: 9_000), true)
+    edited.parent = UUID128(high: 7, low: 1)
+    edited.position = Position(epoch: "e", offset: .max)
+    let kept = [Sample.message(1, in: shop), Sample.message(2, in: shop), edited]
+    let theirs = Sample.message(2, in: other, text: "theirs")
+    do {
+      let old = Schema(
+        applicationID: TimelineTables.schema.applicationID,
+        steps: Array(TimelineTables.schema.steps.prefix(1)))
+      let database = try open(scratch, old)
+      for message in [kept[2], theirs, kept[0], kept[1]] { try database.insertOld(message) }
+      try TimelineTables(database: database, shop: shop).set(Cursor(position: edited.position))
+    }
+    #expect(
+      try await failure {
+        try await SQLiteTimelineStore.open(in: scratch.path, access: .read)
+      } == .other)
+    let store = try await SQLiteTimelineStore.open(in: scratch.path)
+    #expect(
+      try await store.load(shop, limit: 9)
+        == TimelineSnapshot(messages: kept, cursor: Cursor(position: edited.position)))
+    #expect(try await store.load(other, limit: 9) == TimelineSnapshot(messages: [theirs]))
+    #expect(try await store.shops() == [other, shop])
+    let next = Sample.message(4, in: shop)
+    let grown = try await store.commit(TimelineChange(messages: kept + [next]), to: shop)
+    #expect(grown == TimelineCommit(inserted: [next.id]))
+    #expect(try await store.load(shop, limit: 9).messages == kept + [next])
+  }
+
+  private func ids(_ database: Database) throws -> Ids {
+    let found = try database.query(
+      "SELECT (SELECT count(*) FROM new_ids), (SELECT count(*) FROM ids)"
+    ) { row throws(StoreFailure) in
+      Ids(new: try row.unsigned(0), settled: try row.unsigned(1))
+    }
+    return try #require(found.first)
+  }
+
+  private func open(_ scratch: Scratch, _ schema: Schema) throws(StoreFailure) -> Database {
+    let file = StoreFile(directory: scratch.path, name: "timeline")
+    _ = try file.claim(for: .write)
+    return try Database(path: file.path, access: .write, busyTimeout: .zero, schema: schema)
+  }
+}
+
+extension Database {
+  /// As the first version did.
+  fileprivate func insertOld(_ message: Message) throws(StoreFailure) {
+    let offset = message.position.map { Int64(bitPattern: $0.offset) }
+    try run(
+      """
+      INSERT INTO messages(shop, \(Message.columns), epoch, offset)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [.text(message.shop.text)] + message.values
+        + [.text(message.position?.epoch), offset.map { .integer($0) } ?? .null])
+  }
+}

@@ -164,11 +164,15 @@ final class SocketsClient {
       while line.suffix(2) != [13, 10] { line += try take(1) }
       lines.append(String(decoding: line.dropLast(2), as: UTF8.self))
     }
-    let status = Int(lines[0].split(separator: " ")[1]) ?? 0
+    let words = lines[0].split(separator: " ")
+    guard words.count > 1, let status = Int(words[1]) else {
+      throw Failure(call: "read a status line from \(lines)", errno: 0)
+    }
     var headers: [String: String] = [:]
     for line in lines.dropFirst().dropLast() {
       let parts = line.split(separator: ": ", maxSplits: 1)
-      headers[parts[0].lowercased()] = parts.count > 1 ? String(parts[1]) : ""
+      guard let name = parts.first else { throw Failure(call: "read \(lines)", errno: 0) }
+      headers[name.lowercased()] = parts.count > 1 ? String(parts[1]) : ""
     }
     let length = toHead ? 0 : headers["content-length"].flatMap { Int($0) } ?? 0
     let body = String(decoding: try take(length), as: UTF8.self)

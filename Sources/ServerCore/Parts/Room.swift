@@ -3,9 +3,9 @@ import LinkWire
 
 /// What the server holds of one shop: who listens, what waits, and how far the log is known.
 ///
-/// Besides pages, the store is asked one thing about a shop at any time: its head, or to take all posts
-/// that came meanwhile. So appends keep their order and share a commit, and a subscription that begins
-/// at `head` misses nothing: whatever is larger is sent later.
+/// Besides pages, the store is asked one thing about a shop at any time: its head, or to take all
+/// posts that came meanwhile. So appends keep their order and share a commit, and a subscription
+/// that begins at `head` misses nothing: whatever is larger is sent later.
 struct Room: Sendable {
   /// The newest position that was broadcast; `nil` until the store said it.
   var head: Position?

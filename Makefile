@@ -51,14 +51,10 @@ docs: setup ## builds the reference of the public modules into .build/docs
 	@SWIFT="$(SWIFT)" scripts/docs
 
 bench: setup ## measures beside peers and limits, under 5 minutes; ONLY=ingest for one of them
-	$(SWIFT) build -c release --product HoldfastBench $(STRICT)
-	$(SWIFT) build -c release --product LoadGenerator $(STRICT)
-	scripts/bench $(ONLY:%=--only %)
+	@SWIFT="$(SWIFT)" scripts/bench $(ONLY:%=--only %)
 
 bench-full: setup ## the same with more rounds and larger worlds
-	$(SWIFT) build -c release --product HoldfastBench $(STRICT)
-	$(SWIFT) build -c release --product LoadGenerator $(STRICT)
-	scripts/bench --full $(ONLY:%=--only %)
+	@SWIFT="$(SWIFT)" scripts/bench --full $(ONLY:%=--only %)
 
 conformance: setup ## heads, TLS refusals, Autobahn; QUICK=1 without slow cases, ONLY=tables
 	$(SWIFT) build -c release --product HoldfastBench $(STRICT)

@@ -87,17 +87,37 @@ struct `Sockets speak TLS` {
     }
   }
 
-  @Test func `speaks to openssl's own client`() async throws {
+  @Test func `speaks to openssl's own client, and gives it one session ticket`() async throws {
     try await Self.serve { rig, certificate in
       let said = try await Shell.run(
         [
           "sh", "-c",
           "printf 'GET /x HTTP/1.1\\r\\nHost: a\\r\\nConnection: close\\r\\n\\r\\n' | "
-            + "openssl s_client -quiet -verify_return_error -CAfile \(certificate) "
+            + "openssl s_client -quiet -msg -verify_return_error -CAfile \(certificate) "
             + "-servername localhost -connect 127.0.0.1:\(rig.port)",
         ])
       #expect(said.contains("HTTP/1.1 200 OK"))
       #expect(said.contains("/x "))
+      #expect(said.components(separatedBy: "NewSessionTicket").count == 2)
+    }
+  }
+
+  @Test(arguments: [
+    ("TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256", "AES_128_GCM"),
+    ("TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256", "CHACHA20_POLY1305"),
+    ("TLS_AES_256_GCM_SHA384", "AES_256_GCM"),
+  ])
+  func `prefers AES-128, except for a client that prefers ChaCha20`(
+    offered: String, agreed: String
+  ) async throws {
+    try await Self.serve { rig, certificate in
+      let said = try await Shell.run(
+        [
+          "sh", "-c",
+          "openssl s_client -brief -tls1_3 -ciphersuites \(offered) -CAfile \(certificate) "
+            + "-connect 127.0.0.1:\(rig.port) </dev/null 2>&1",
+        ])
+      #expect(said.contains("Ciphersuite: TLS_\(agreed)_SHA"))
     }
   }
 

@@ -23,7 +23,7 @@ def figure(value: float) -> str:
         return f"{round(value / 10**digits) * 10**digits:,}"
     if abs(value) >= 100:
         return f"{value:.0f}"
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 1 else f"{value:.3f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 0.9995 else f"{value:.3f}"
 
 
 def cell(contender: dict, label: str, counts: list[str]) -> str:

@@ -6,7 +6,9 @@ With a README the table takes the place of what stands between its two marks.
 import datetime
 import json
 import pathlib
+import re
 import statistics
+import subprocess
 import sys
 
 MARKS = "<!-- figures -->", "<!-- /figures -->"
@@ -14,18 +16,20 @@ MARKS = "<!-- figures -->", "<!-- /figures -->"
 
 def figure(value: float) -> str:
     """Three digits that count; thousands apart."""
+    if 0 < value < 0.0005:
+        return "<0.001"
     if value == 0 or abs(value) >= 1000:
         digits = max(0, len(str(int(abs(value)))) - 3)
         return f"{round(value / 10**digits) * 10**digits:,}"
     if abs(value) >= 100:
         return f"{value:.0f}"
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 1 else f"{value:.3f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 0.9995 else f"{value:.3f}"
 
 
 def cell(contender: dict, label: str, counts: list[str]) -> str:
-    """The label with the median in the place of its %, and those counts that anybody has."""
+    """The label with the median in the place of its %, and the counts; an obstacle has no unit."""
     if "obstacle" in contender:
-        return label.replace("%", f"cannot run here: {contender['obstacle']}")
+        return label.partition("%")[0] + f"cannot run here: {contender['obstacle']}"
     values = contender.get("beside", {})
     more = [f", {name} {figure(statistics.median(values[name]))}" for name in counts if name in values]
     text = label.replace("%", figure(statistics.median(contender["values"])), 1) + "".join(more)
@@ -48,17 +52,20 @@ def ratio(benchmark: dict, ours: dict, peer: dict) -> tuple[str, str]:
     return text, f"{'≥' if more else '≤'} {figure(peer['aim'])} {'✓' if reached else '✗'}"
 
 
+def brief(name: str) -> str:
+    """What stands before the first comma or colon says who it is."""
+    return re.split("[,:] ", name)[0]
+
+
 def row(benchmark: dict) -> str:
     """A row for a benchmark, with a line in it for each peer."""
     ours, *peers = benchmark["contenders"]
-    counts = sorted({
-        name for contender in [ours] + peers
-        for name, values in contender.get("beside", {}).items() if any(values)})
-    beside = [
-        cell(peer, peer["name"].split(",")[0].replace(":", "") + ": %", counts) for peer in peers]
+    counts = list(dict.fromkeys(
+        name for contender in [ours] + peers for name in contender.get("beside", {})))
+    beside = [cell(peer, brief(peer["name"]) + ": %", counts) for peer in peers]
     ratios = [ratio(benchmark, ours, peer) for peer in peers]
     columns = [
-        benchmark["benchmark"], cell(ours, f"% {benchmark['unit'].replace('%', 'percent')}", counts), "<br>".join(beside),
+        benchmark["benchmark"], str(len(ours["values"])), cell(ours, f"% {benchmark['unit'].replace('%', 'percent')}", counts), "<br>".join(beside),
         "<br>".join(text for text, _ in ratios), "<br>".join(aim for _, aim in ratios) if any(aim for _, aim in ratios) else ""]
     return "| " + " | ".join(columns) + " |"
 
@@ -68,14 +75,26 @@ def table(path: str) -> str:
         machine, *lines = [json.loads(line) for line in file if line.strip()]
     load = [machine["load"]] + [line["load"] for line in lines if "load" in line]
     day = datetime.datetime.fromisoformat(machine["date"].replace("Z", "+00:00"))
+    kind = {True: "full run, ", False: "quick run, "}.get(machine.get("full"), "")
     shape = ", ".join(
         part for part in [
             f"{machine['cores']} cores" + (f" of {machine['processor']}" if machine.get("processor") else ""),
             f"{machine['memory']} of memory" if machine.get("memory") else "", machine["system"]] if part)
     return "\n".join([
-        f"{day.day} {day:%B %Y}, commit {machine['commit']}; {shape}; load {' to '.join(load)}.", "",
-        "| | ours | beside | ratio (least-most) | aim |", "|---|---|---|---|---|",
+        f"{day.day} {day:%B %Y}, {kind}commit {machine['commit']}; {shape}; load {' to '.join(load)}; n is "
+        "the number of rounds.", "",
+        "| | n | ours | beside | ratio (least-most) | aim |", "|---|---|---|---|---|---|",
         *(row(line) for line in lines if "benchmark" in line)])
+
+
+def warn_of_strangers(path: str) -> None:
+    """Says when the figures are not of a commit that this one came from."""
+    with open(path, encoding="utf-8") as file:
+        commit = json.loads(file.readline())["commit"]
+    known = subprocess.run(
+        ["git", "merge-base", "--is-ancestor", commit, "HEAD"], capture_output=True)
+    if known.returncode:
+        print(f"table.py: {path} is of {commit}, which HEAD does not come from", file=sys.stderr)
 
 
 def main(path: str, readme: str) -> None:
@@ -83,6 +102,7 @@ def main(path: str, readme: str) -> None:
     if not readme:
         print(text)
         return
+    warn_of_strangers(path)
     page = pathlib.Path(readme)
     before, _, rest = page.read_text(encoding="utf-8").partition(MARKS[0])
     _, mark, after = rest.partition(MARKS[1])

@@ -16,7 +16,7 @@ struct BenchCommand {
         RunCommand.command, EchoServerCommand.command, EchoClientCommand.command,
         ShopServerCommand.command, CrowdServerCommand.command, FollowCommand.command,
         HoldCommand.command,
-      ])
+      ] + MemoryCommands.commands)
   }
 
   static func main() async {

@@ -2,7 +2,7 @@
 //
 // Each frame is parsed, validated, told apart by its id, put into its place in a timeline of the
 // newest 1,000, and stored; messages that arrive while a transaction runs are stored in the next
-// one. Ends with a line when COUNT messages are stored.
+// one, up to 1,000 of them. Ends with a line when COUNT messages are stored.
 'use strict';
 const EventEmitter = require('events').EventEmitter;
 const WebSocket = require('ws');
@@ -14,10 +14,11 @@ for (const kind of [Database, Statement]) {
 
 const [url, path, shop, wanted] = process.argv.slice(2);
 const count = Number(wanted);
+const BATCH = 1000;
 const MEMORY = 1000;
 const seen = new Set();
 const timeline = [];
-let waiting = [];
+const waiting = [];
 let stored = 0;
 let busy = false;
 
@@ -53,8 +54,7 @@ async function store(database, insert, move) {
   if (busy) return;
   busy = true;
   while (waiting.length > 0) {
-    const rows = waiting;
-    waiting = [];
+    const rows = waiting.splice(0, BATCH);
     await call(database, 'exec', 'BEGIN');
     for (const row of rows) {
       insert.run(shop, Buffer.from(row.id.replaceAll('-', ''), 'hex'), row.user, row.username,
@@ -75,7 +75,7 @@ async function store(database, insert, move) {
 
 const database = new Database(path, async () => {
   await call(database, 'exec', `
-    PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
+    PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000;
     CREATE TABLE messages(shop TEXT NOT NULL, id BLOB NOT NULL, user TEXT NOT NULL, username TEXT,
       text TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER,
       is_edited INTEGER NOT NULL, parent BLOB, epoch TEXT, offset INTEGER,

@@ -46,6 +46,7 @@ async def main(url: str, path: str, shop: str, count: int) -> None:
     database = sqlite3.connect(path)
     database.executescript(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+        "PRAGMA wal_autocheckpoint = 4000;"
         "CREATE TABLE messages(shop TEXT NOT NULL, id BLOB NOT NULL, user TEXT NOT NULL,"
         " username TEXT, text TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER,"
         " is_edited INTEGER NOT NULL, parent BLOB, epoch TEXT, offset INTEGER,"

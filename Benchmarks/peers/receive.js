@@ -1,6 +1,7 @@
 // Receives COUNT messages of a crowd server and tells the rate; or connects COUNT times.
 //
 //   receive.js URL COUNT [AUTHORITIES]            prints messages a second
+//   receive.js URL COUNT [AUTHORITIES] --text     the same with a string made of each
 //   receive.js URL COUNT [AUTHORITIES] --connect  prints microseconds for one connect, the median
 'use strict';
 const fs = require('fs');
@@ -8,21 +9,25 @@ const WebSocket = require('ws');
 
 const [url, wanted, ...rest] = process.argv.slice(2);
 const count = Number(wanted);
-const authorities = rest.find((word) => word !== '--connect');
+const authorities = rest.find((word) => !word.startsWith('--'));
+const isText = rest.includes('--text');
 const options = { perMessageDeflate: false };
 if (authorities) options.ca = fs.readFileSync(authorities);
 
 function receive() {
   const socket = new WebSocket(url, options);
   let left = count;
+  let letters = 0;
   let start;
   socket.on('open', () => {
     start = process.hrtime.bigint();
     socket.send(`push ${count}`);
   });
-  socket.on('message', () => {
+  socket.on('message', (bytes) => {
     left -= 1;
+    if (isText) letters += bytes.toString().length;
     if (left > 0) return;
+    if (isText && letters !== count * 300) throw new Error('letters were lost');
     console.log(count / (Number(process.hrtime.bigint() - start) / 1e9));
     process.exit(0);
   });

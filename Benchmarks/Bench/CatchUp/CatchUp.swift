@@ -21,7 +21,7 @@ enum CatchUp {
         return run.rate
       },
       peers: [
-        Contender(name: "the same pages by the same client, thrown away") {
+        Contender(name: "fetching alone: the same pages by the same client") {
           try await fetched(count)
         },
         Contender(name: "SQLite inserts alone, same rows and batches", aim: 0.5) {
@@ -33,29 +33,33 @@ enum CatchUp {
   static func memory(count: Int) -> Benchmark {
     Benchmark(
       name: "catch-up-memory",
-      question: "what \(count) missed messages add to the memory at its peak",
+      question: "the peak of a process that reads \(count) missed messages and did nothing before",
       unit: "MB", better: .less,
-      subject: Contender(name: "\(count) messages") { try await missed(count).growth },
+      subject: Contender(name: "\(count) messages") { try await peak(count) },
       peers: [
-        Contender(name: "a quarter of them", aim: 2) { try await missed(count / 4).growth }
-      ])
+        Contender(name: "a quarter of them", aim: 1.25) { try await peak(count / 4) }
+      ], rounds: (3, 5))
   }
 
-  private static func missed(_ count: Int) async throws -> (
-    rate: Double, growth: Double, batches: [Int]
-  ) {
+  /// All of a process that reads what this one serves, in MB.
+  private static func peak(_ count: Int) async throws -> Double {
     let (canned, scratch) = (try CannedShop(count), try Scratch())
     let server = try await canned.paged()
-    let before = try Memory.reset()
+    let peak = try await Peer.ours("missed").figure([server.url, "\(count)", scratch.path])
+    await server.server.stop()
+    return peak
+  }
+
+  private static func missed(_ count: Int) async throws -> (rate: Double, batches: [Int]) {
+    let (canned, scratch) = (try CannedShop(count), try Scratch())
+    let server = try await canned.paged()
     let phone = try await Phone.open(server.url, canned.shop, in: scratch.path)
     let end = try await phone.read(count)
-    let peak = try Memory.peak()
     guard let start = await server.opened() else { throw Unavailable("nobody connected") }
     await phone.close()
     await server.server.stop()
     let rate = Double(count) / start.duration(to: end).inSeconds
-    // Less is not told apart from what the heap had free before.
-    return (rate, max(peak - before, 2), phone.store.batches)
+    return (rate, phone.store.batches)
   }
 
   /// The least that the protocol needs: one page after the other, since each names the next.
@@ -79,29 +83,5 @@ enum CatchUp {
     let rate = Double(count) / start.duration(to: .now).inSeconds
     await server.server.stop()
     return rate
-  }
-}
-
-/// What the kernel counts of this process.
-enum Memory {
-  /// Forgets the peak; the present size in MB.
-  static func reset() throws -> Double {
-    do {
-      try "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8)
-    } catch {
-      throw Unavailable("this system does not count peaks of memory")
-    }
-    return try field("VmRSS")
-  }
-
-  /// The largest size since then, in MB.
-  static func peak() throws -> Double { try field("VmHWM") }
-
-  private static func field(_ name: String) throws -> Double {
-    let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-    guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("\(name):") }),
-      let kilobytes = Double(line.split { !$0.isNumber }.first ?? "")
-    else { throw Unavailable("this system does not tell \(name)") }
-    return kilobytes / 1024
   }
 }

@@ -10,7 +10,7 @@ extension BackendCrowd {
       name: "backend-most",
       question: "idle sockets held at once, each pinged every 10 s, until something ends it",
       unit: "sockets", subject: contenders[0], peers: Array(contenders.dropFirst()),
-      rounds: (1, 2))
+      rounds: (1, 3))
   }
 
   /// Doubles the crowd until something ends it, and measures at each size.
@@ -21,17 +21,17 @@ extension BackendCrowd {
     try await with(kind, pinging: 10) { server, load in
       // Some are for files and for the servers' own use.
       let allowed = try server.usage.descriptors - 100
-      var (held, next) = (0, start)
+      var (held, next) = (0, min(start, bound, allowed))
       do {
-        while held < min(bound, allowed) {
-          try await open(min(next, bound, allowed) - held, load)
-          held = min(next, bound, allowed)
-          next *= 2
-          most = try await crowded(held, server, load)
+        while held < next {
+          try await open(next - held, load)
+          most = try await crowded(next, server, load)
+          (held, next) = (next, min(next * 2, bound, allowed))
         }
         most.remark = "ended by \(held == bound ? "its own bound" : "descriptors"); "
       } catch {
-        most.remark = "ended between \(held) and \(min(next, bound, allowed)) by: \(error); "
+        guard held > 0 else { throw error }
+        most.remark = "ended between \(held) and \(next) by: \(error); "
       }
       most.remark? += "a process may have \(allowed + 100) descriptors"
     }

@@ -52,16 +52,19 @@ struct ProcessUsage: Sendable {
     }
   }
 
-  /// How many descriptors it may have at most (proc(5), `limits`: the hard one).
+  /// How many descriptors it or a child may have at most: of nginx a worker holds the sockets.
   var descriptors: Int {
-    get throws {
-      let text = try String(contentsOfFile: "/proc/\(process)/limits", encoding: .utf8)
-      let line = text.split(separator: "\n").first { $0.hasPrefix("Max open files") }
-      guard let bound = line?.split(separator: " ").dropFirst(4).first.flatMap({ Int($0) }) else {
-        throw Unavailable("/proc names no bound of descriptors")
-      }
-      return bound
+    get throws { try all.map(Self.descriptors).max() ?? 0 }
+  }
+
+  /// The hard limit of a process (proc(5), `limits`).
+  private static func descriptors(_ process: Int32) throws -> Int {
+    let text = try String(contentsOfFile: "/proc/\(process)/limits", encoding: .utf8)
+    let line = text.split(separator: "\n").first { $0.hasPrefix("Max open files") }
+    guard let bound = line?.split(separator: " ").dropFirst(4).first.flatMap({ Int($0) }) else {
+      throw Unavailable("/proc names no bound of descriptors")
     }
+    return bound
   }
 
   /// Seconds on processors so far, of threads that live.
@@ -77,10 +80,11 @@ struct ProcessUsage: Sendable {
     }
   }
 
-  private func sum(_ figure: (Int32) -> Double) -> Double {
+  private func sum(_ figure: (Int32) -> Double) -> Double { all.map(figure).reduce(0, +) }
+
+  private var all: [Int32] {
     let path = "/proc/\(process)/task/\(process)/children"
     let children = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-    return ([process] + children.split(separator: " ").compactMap { Int32($0) })
-      .map(figure).reduce(0, +)
+    return [process] + children.split(separator: " ").compactMap { Int32($0) }
   }
 }

@@ -20,7 +20,7 @@ enum Transport {
       return Benchmark(
         name: row.figure, question: row.question, unit: row.unit, better: row.better,
         subject: contenders[0], peers: contenders.dropFirst() + (bar.map { [$0] } ?? []),
-        rounds: (3, 7))
+        rounds: (3, 5))
     }
   }
 

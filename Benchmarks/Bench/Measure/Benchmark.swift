@@ -12,7 +12,7 @@ struct Benchmark: Sendable {
   var subject: Contender
   var peers: [Contender]
   /// Turns in a quick run and in a full one.
-  var rounds = (quick: 5, full: 9)
+  var rounds = (quick: 5, full: 7)
 
   /// Which figures are good ones.
   enum Better: String, Sendable {
@@ -22,6 +22,7 @@ struct Benchmark: Sendable {
 
 /// One of those that are measured side by side.
 struct Contender: Sendable {
+  /// What stands before the first comma or colon is enough in the README's table.
   var name: String
   /// What the subject's figure divided by this one's should be: at least, or at most where less is
   /// better.

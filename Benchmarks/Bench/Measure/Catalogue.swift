@@ -6,7 +6,7 @@ enum Catalogue {
       Ingest.limit(count: isFull ? 100_000 : 20_000),
       Insertion.benchmark(count: isFull ? 20_000 : 5_000),
       CatchUp.time(count: isFull ? 100_000 : 20_000),
-      CatchUp.memory(count: isFull ? 100_000 : 20_000),
+      CatchUp.memory(count: 100_000),
     ] + Rest.benchmarks(isFull: isFull) + Engine.benchmarks(isFull: isFull)
       + Recovery.benchmarks(isFull: isFull) + Transport.benchmarks(isFull: isFull)
       + Sockets.benchmarks(isFull: isFull) + BackendCrowd.benchmarks(isFull: isFull)

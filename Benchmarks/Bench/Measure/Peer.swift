@@ -67,5 +67,14 @@ struct Peer: Sendable {
     try LabProcess(words + more, environment: environment)
   }
 
+  /// Runs it to the end for the figure that it prints.
+  func figure(_ more: [String]) async throws -> Double {
+    let program = try start(more)
+    for await line in program.lines {
+      if let figure = Double(line) { return figure }
+    }
+    throw Unavailable(await program.diagnostics.reduce("it ended without a word") { $1 })
+  }
+
   private static func path(_ name: String) -> String { "Benchmarks/peers/\(name)" }
 }

@@ -51,6 +51,7 @@ extension Verdict {
   /// Three digits that count.
   private func figure(_ value: Double?) -> String {
     guard let value, value.isFinite else { return "-" }
+    if value > 0, value < 0.0005 { return "<0.001" }
     if abs(value) >= 100 { return "\(Int(value.rounded()))" }
     let scale = abs(value) >= 10 ? 10.0 : abs(value) >= 1 ? 100 : 1000
     return "\((value * scale).rounded() / scale)"

@@ -7,7 +7,7 @@ import LinkRuntime
 /// or a processor.
 enum HoldCommand {
   private static let server = Parameter<String>.operand(.text("URL"), "where to connect")
-  private static let count = Parameter<Int>.operand(.integer("COUNT", 1...100_000), "how often")
+  private static let count = Parameter<Int>.operand(.integer("COUNT", 0...100_000), "how often")
   private static let authorities = Parameter<String?>.optional(
     "authorities", .text("FILE"), "a PEM file of authorities to trust")
 
@@ -30,10 +30,12 @@ enum HoldCommand {
       let network = try CurlNetwork(
         CurlConfiguration(authorities: call[authorities], proxy: "", offersDeflate: false))
       var kept: [any SocketHandle] = []
-      for _ in 0..<20 { kept.append(try await network.opened(call[server])) }
+      var first: [any SocketHandle] = []
+      for _ in 0..<20 { first.append(try await network.opened(call[server])) }
       let before = try Usage.memory()
       for _ in 0..<call[count] { kept.append(try await network.opened(call[server])) }
-      var figure = (try Usage.memory() - before) / Double(call[count])
+      var figure = (try Usage.memory() - before) / Double(max(call[count], 1))
+      for socket in first { await socket.close(code: 1000, reason: "") }
       if let times = call[echo] { figure = try await echoing(network, call[server], times) }
       if let seconds = call[idle] { figure = try await idling(.seconds(seconds)) }
       call.console.line("\(figure)")

@@ -47,7 +47,7 @@ struct RecoveryRig: Sendable {
         obstacle = result.obstacle.map { "\(result.client) \($0)" }
         continue
       }
-      let beside = [("lost", result.lost), ("shown twice", result.twice)].compactMap { pair in
+      let beside = [("lost", result.lost), ("twice", result.twice)].compactMap { pair in
         pair.1.map { (name: pair.0, value: $0) }
       }
       figures[Self.figure(trouble, client, tried: false)] = Measurement(whole, beside: beside)

@@ -17,19 +17,21 @@ enum Rest {
         name: "delivery", question: "from a post to the message on another phone, p99 of 300",
         unit: "ms", better: .less,
         subject: Contender(name: "holdfast, durable at the server and the phone", measure: deliver),
-        peers: [ceiling(50)], rounds: (3, 9)),
+        peers: [ceiling(50)], rounds: (3, 5)),
       Benchmark(
         name: "stream-memory",
         question: "memory of one more open stream, its part of the server included",
         unit: "bytes", better: .less,
-        subject: Contender(name: "holdfast") { try await memory(streams: isFull ? 200 : 50) },
-        peers: [ceiling(1_048_576, aim: 0.1)], rounds: (3, 9)),
+        subject: Contender(name: "holdfast") {
+          try await Peer.ours("streams").figure([isFull ? "200" : "50"])
+        },
+        peers: [ceiling(1_048_576, aim: 0.1)], rounds: (3, 5)),
       Benchmark(
         name: "idle-processor",
         question: "processor of one idle stream, its part of the server included, a ping a second",
         unit: "%", better: .less,
         subject: Contender(name: "holdfast") { try await processor(streams: 50) },
-        peers: [ceiling(1, aim: 0.1)], rounds: (2, 5)),
+        peers: [ceiling(1, aim: 0.1)], rounds: (2, 3)),
     ] + lab(isFull: isFull)
   }
 
@@ -82,7 +84,7 @@ enum Rest {
     return Statistics.quantile(0.99, of: times)
   }
 
-  private static func memory(streams count: Int) async throws -> Double {
+  static func memory(streams count: Int) async throws -> Double {
     let house = try await Household()
     var phones = [try await house.phone("first")]
     let before = try Usage.memory()

@@ -38,6 +38,15 @@ enum Usage {
     unsafe setrlimit(descriptors, &limit)
   }
 
+  /// The largest size that this process ever had, in MB.
+  static func peak() throws -> Double {
+    let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+    guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") }),
+      let kilobytes = Double(line.split { !$0.isNumber }.first ?? "")
+    else { throw Unavailable("this system does not tell VmHWM") }
+    return kilobytes / 1024
+  }
+
   /// Bytes of memory that are there for it alone (proc(5), `Anonymous` of smaps_rollup).
   static func memory() throws -> Double {
     let text = try String(contentsOfFile: "/proc/self/smaps_rollup", encoding: .utf8)

@@ -57,13 +57,21 @@ private struct World {
     var isOpen = true
   }
 
+  /// What the store was asked and has not answered.
+  enum Ask {
+    /// It is durable, or was refused; only the word of it is still on its way.
+    case append(ShopID, ShopServer.StoreAnswer)
+    case page(ShopID, PageQuery)
+    case head(ShopID)
+  }
+
   let policy = ShopServerPolicy()
   private var server: ShopServer
   private var chance: Chance
   private var now = Instant.zero
   private var lastID: UInt64 = 0
   private var logs: [ShopID: [Message]] = [:]
-  private var waiting: [(token: StoreToken, ask: StoreAsk)] = []
+  private var waiting: [(token: StoreToken, ask: Ask)] = []
   private var upgrades: [ConnectionID: (shop: ShopID, after: Position?)] = [:]
   private var sockets: [ConnectionID: Socket] = [:]
   private var posted: Set<RequestID> = []
@@ -146,7 +154,10 @@ private struct World {
         faults.append("two lists of \(shop) at once")
       }
       longest = max(longest, appends.count)
-      waiting += appends.map { ($0.token, .append($0)) }
+      for append in appends {
+        let answer = self.append(append.message, key: append.key)
+        waiting.append((append.token, .append(append.message.shop, answer)))
+      }
     case .page(let token, let shop, let query):
       waiting.append((token, .page(shop, query)))
     case .head(let token, let shop):
@@ -172,6 +183,8 @@ private struct World {
   }
 
   /// One waiting question, whichever chance picks, is answered; appends of a shop in their order.
+  ///
+  /// Pages show all that is durable, answered or not.
   private mutating func storeAnswers() {
     guard !waiting.isEmpty else { return }
     let picked = Int.random(in: 0..<waiting.count, using: &chance)
@@ -179,10 +192,10 @@ private struct World {
     case .head(let shop):
       let token = waiting.remove(at: picked).token
       feed(.stored(token, .head(Stage.position(UInt64(logs[shop, default: []].count)))))
-    case .append(let append):
-      let first = waiting.remove(at: firstAppend(of: append.message.shop) ?? picked)
-      guard case .append(let append) = first.ask else { return }
-      feed(.stored(first.token, self.append(append.message, key: append.key)))
+    case .append(let shop, _):
+      let first = waiting.remove(at: firstAppend(of: shop) ?? picked)
+      guard case .append(_, let answer) = first.ask else { return }
+      feed(.stored(first.token, answer))
     case .page(let shop, .after(let position, let limit)):
       let token = waiting.remove(at: picked).token
       let rest = logs[shop, default: []].dropFirst(Int(position.offset))
@@ -197,7 +210,7 @@ private struct World {
 
   private func firstAppend(of shop: ShopID) -> Int? {
     waiting.firstIndex { waited in
-      if case .append(let append) = waited.ask { append.message.shop == shop } else { false }
+      if case .append(shop, _) = waited.ask { true } else { false }
     }
   }
 

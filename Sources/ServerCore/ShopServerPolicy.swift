@@ -36,6 +36,9 @@ public struct ShopServerPolicy: Sendable, Hashable {
   public var maxRequests = 1_024
   /// Posts of one shop that wait for the store at once; the next is answered 503.
   public var maxPostsPerShop = 256
+  /// Bytes of their frames that go to the store together, at least one post; a quarter of what may
+  /// wait for a slow reader, since all that share a commit are broadcast in one go.
+  public var maxCommitBytes = 65_536
   /// Shops of which the head is remembered; beyond, the idle ones are forgotten.
   public var maxIdleRooms = 4_096
 
@@ -77,6 +80,7 @@ public struct ShopServerPolicy: Sendable, Hashable {
     let counts: [WritableKeyPath<Self, Int>] = [
       \.socketsPerUser, \.maxConnections, \.maxRequests, \.maxPostsPerShop, \.maxIdleRooms,
       \.postBurst, \.maxWatchedUsers, \.arrearsLimit, \.maxArrearsBytes,
+      \.maxCommitBytes,
     ]
     for count in counts { policy[keyPath: count] = max(policy[keyPath: count], 1) }
     return policy

@@ -40,6 +40,25 @@ import Testing
     }
   }
 
+  @Test(arguments: [(3, true), (4, false)])
+  func `sends first no more than half of what may wait for a reader`(
+    missed: Int, fits: Bool
+  ) async throws {
+    try await BackendRig.run {
+      $0.maxQueuedBytes = 65_536
+    } _: { rig in
+      let token = try await rig.token()
+      let poster = try rig.client()
+      let before = try await poster.post("before", token: token).message()
+      let text = String(repeating: "a", count: 9_000)
+      for _ in 0..<missed { _ = try await poster.post(text, token: token).message() }
+      let start = try #require(before.position).description
+      let answer = try await rig.client().follow(token: token, after: start)
+      #expect(answer.status == 101)
+      #expect(answer.headers["holdfast-after"] == (fits ? start : nil))
+    }
+  }
+
   @Test(arguments: ["nonsense", "", "e:5", "another:1"])
   func `a place that it does not know is none`(place: String) async throws {
     try await BackendRig.run { rig in

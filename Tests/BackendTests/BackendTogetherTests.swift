@@ -13,7 +13,7 @@ import Testing
   {
     let store = GatedLog()
     try await BackendRig.run(store: store) { rig in
-      let clients = try await Self.post(into: rig)
+      let clients = try await post(into: rig)
       for _ in 0..<4 { await store.pass() }
       for client in clients { #expect(try await client.speak("").status == 201) }
       #expect(await store.lists == [["1"], ["3", "5"], ["2"], ["4"]])
@@ -25,7 +25,7 @@ import Testing
   {
     let store = GatedLog()
     try await BackendRig.run(store: store) { rig in
-      let clients = try await Self.post(into: rig)
+      let clients = try await post(into: rig)
       await store.pass()
       await store.pass(failing: .full(detail: "disk"))
       for _ in 0..<2 { await store.pass() }
@@ -35,54 +35,128 @@ import Testing
     }
   }
 
+  @Test func `a post of which the log says nothing is answered as one that failed`() async throws {
+    let store = GatedLog()
+    try await BackendRig.run(store: store) { rig in
+      let clients = try await post(into: rig)
+      await store.pass()
+      await store.pass(answering: 1)
+      await store.open()
+      var statuses: [Int] = []
+      for client in clients { statuses.append(try await client.speak("").status) }
+      #expect(statuses == [201, 201, 201, 201, 503])
+    }
+  }
+
+  @Test func `many large posts that wait reach a follower, who stays`() async throws {
+    let store = GatedLog()
+    try await BackendRig.run(store: store) { rig in
+      let follower = try await rig.follower()
+      let watcher = try rig.client()
+      let tail = String(repeating: "a", count: 9_000)
+      let texts = (0...30).map { "\($0) \(tail)" }
+      var clients: [BackendClient] = []
+      for text in texts {
+        clients.append(try await post(text, to: BackendRig.shop, of: rig, beside: watcher))
+      }
+      await store.open()
+      for text in texts {
+        guard case .message(let message) = try await follower.message() else { break }
+        #expect(message.text == text)
+      }
+      for client in clients { #expect(try await client.speak("").status == 201) }
+      let lists = await store.lists.map(\.count)
+      #expect(lists == [1, 7, 7, 7, 7, 2])
+      let last = try await watcher.post("last", token: try await rig.token()).message()
+      #expect(try await follower.message() == .message(last))
+    }
+  }
+
   /// Lets five clients post, each after the one before it was read; the store has the first.
-  private static func post(into rig: BackendRig) async throws -> [BackendClient] {
+  private func post(into rig: BackendRig) async throws -> [BackendClient] {
     let shops = [
-      BackendRig.shop, BackendRig.shop, BackendRig.other, BackendRig.other, third,
+      BackendRig.shop, BackendRig.shop, BackendRig.other, BackendRig.other, Self.third,
     ]
     let watcher = try rig.client()
     var clients: [BackendClient] = []
     // The server knows the head of a shop once somebody has followed it.
     for shop in Set(shops) { _ = try await rig.follower("eve", shop: shop) }
     for (number, shop) in shops.enumerated() {
-      let token = try await rig.token("user-\(number)", shops: [shop])
-      let body = String(
-        decoding: NewMessage(shop: shop, text: "\(number + 1)").encode(), as: UTF8.self)
-      let client = try rig.client()
-      try await client.tell(
-        "POST \(ShopRoute.send.path) HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer \(token)\r\n"
-          + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
-      // What was sent before is read in the same turn of the loop at the latest.
-      _ = try await watcher.ask("GET", ShopRoute.health.path)
-      clients.append(client)
+      clients.append(try await post("\(number + 1)", to: shop, of: rig, beside: watcher))
     }
     return clients
+  }
+
+  /// Sends a post whose answer is not awaited, and waits until the server has read it.
+  private func post(
+    _ text: String, to shop: ShopID, of rig: BackendRig, beside watcher: BackendClient
+  ) async throws -> BackendClient {
+    let token = try await rig.token(shops: [shop])
+    let body = String(decoding: NewMessage(shop: shop, text: text).encode(), as: UTF8.self)
+    let client = try rig.client()
+    // A connection that was accepted is read in the next turn only: so it is there before.
+    _ = try await client.ask("GET", ShopRoute.health.path)
+    try await client.tell(
+      "POST \(ShopRoute.send.path) HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer \(token)\r\n"
+        + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+    // What was sent before is read in the same turn of the loop at the latest.
+    _ = try await watcher.ask("GET", ShopRoute.health.path)
+    return client
   }
 }
 
 /// A log that keeps each list until a test lets it pass.
 private actor GatedLog: MessageLog {
   private let log = MemoryMessageLog()
-  private var held: CheckedContinuation<StoreFailure?, Never>?
+  /// What becomes of a list.
+  private enum Fate {
+    case taken
+    case failing(StoreFailure)
+    /// Taken, but no more than so many are answered.
+    case answering(Int)
+  }
+
+  private var held: CheckedContinuation<Fate, Never>?
   private var comer: CheckedContinuation<Void, Never>?
+  private var isOpen = false
   /// The texts of each list, in the order in which they came.
   private(set) var lists: [[String]] = []
 
   func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>] {
     lists.append(entries.map(\.message.text))
-    let failure = await withCheckedContinuation { caller in
+    guard !isOpen else { return await log.append(entries) }
+    let fate = await withCheckedContinuation { caller in
       held = caller
       comer?.resume()
       comer = nil
     }
-    if let failure { return entries.map { _ in .failure(failure) } }
-    return await log.append(entries)
+    switch fate {
+    case .taken: return await log.append(entries)
+    case .failing(let failure): return entries.map { _ in .failure(failure) }
+    case .answering(let count): return Array(await log.append(entries).prefix(count))
+    }
   }
 
   /// Waits for the next list, and lets it go or fail.
   func pass(failing failure: StoreFailure? = nil) async {
+    await pass(as: failure.map(Fate.failing) ?? .taken)
+  }
+
+  /// Waits for the next list, and lets it go but forgets what became of all beyond `count`.
+  func pass(answering count: Int) async {
+    await pass(as: .answering(count))
+  }
+
+  private func pass(as fate: Fate) async {
     if held == nil { await withCheckedContinuation { comer = $0 } }
-    held?.resume(returning: failure)
+    held?.resume(returning: fate)
+    held = nil
+  }
+
+  /// Lets go what it holds and whatever comes.
+  func open() {
+    isOpen = true
+    held?.resume(returning: .taken)
     held = nil
   }
 

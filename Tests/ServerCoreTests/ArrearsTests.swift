@@ -133,16 +133,18 @@ struct ArrearsTests {
     #expect(served.upgrade(3, after: Stage.position(7)) == Self.accepted(3, head: 9))
   }
 
-  @Test func `a log that jumps while the store reads opens at the new head`() throws {
+  /// Also where the new life has come as far as the socket had in the old one.
+  @Test(arguments: [UInt64](6...8))
+  func `a log that jumps while the store reads opens at the new head`(end: UInt64) throws {
     var served = Self.served(head: 8)
     _ = served.upgrade(2, after: Stage.position(7))
     let (token, message) = try served.post("x")
     var jumped = message
-    jumped.position = Stage.position(3, epoch: "f")
+    jumped.position = Stage.position(end, epoch: "f")
     _ = served.take(.stored(token, .appended(jumped, isNew: true)))
     #expect(
       served.take(.stored(StoreToken(2), .page(Self.page(8...8), total: 0))) == [
-        .accept(ConnectionID(2), head: Stage.position(3, epoch: "f"))
+        .accept(ConnectionID(2), head: Stage.position(end, epoch: "f"))
       ])
   }
 

@@ -129,6 +129,37 @@ struct TogetherTests {
     #expect(try served.post("next").1.text == "next")
   }
 
+  @Test(arguments: [
+    (-1, ["b"], ["c", "d"]), (0, ["b", "c"], ["d"]), (1, ["b", "c"], ["d"]),
+  ])
+  func `hands over frames up to a bound of bytes, and the rest behind their answers`(
+    above: Int, now: [String], next: [String]
+  ) throws {
+    let bytes = try Self.bytesOfTwo()
+    var served = Served { $0.maxCommitBytes = bytes + above }
+    served.open(1)
+    let appends = try Self.together(["b", "c", "d"], in: &served)
+    #expect(appends.map(\.message.text) == now)
+    var effects: [ShopServer.Effect] = []
+    for (index, append) in appends.enumerated() {
+      #expect(effects.flatMap(\.appends) == [])
+      effects = served.store((append.token, append.message), at: UInt64(index) + 2).effects
+    }
+    let rest = effects.flatMap(\.appends).map(\.message)
+    #expect(rest.map(\.text) == (above < 0 ? ["c"] : next))
+    let stamp = rest.first.map { Stage.dawn.duration(to: $0.createdAt) }
+    #expect(stamp == .microseconds(appends.count + 1))
+  }
+
+  @Test func `a frame beyond the bound goes alone, and a failure hands over the rest too`() throws {
+    var served = Served { $0.maxCommitBytes = 1 }
+    served.open(1)
+    let appends = try Self.together(["b", "c"], in: &served)
+    #expect(appends.map(\.message.text) == ["b"])
+    let effects = served.take(.stored(appends[0].token, .failed(.full(detail: "disk"))))
+    #expect(effects.flatMap(\.appends).map(\.message.text) == ["c"])
+  }
+
   @Test func `counts each of them against the requests that the store works for`() throws {
     var served = Served { $0.maxRequests = 2 }
     served.open(1)
@@ -148,6 +179,18 @@ struct TogetherTests {
     let first = try served.post("first")
     for text in texts { _ = served.ask(.send(Stage.draft(text))) }
     return try #require(served.store(first, at: 1).effects.last?.appends)
+  }
+
+  /// What the frames of two posts have that are handed over behind a first one.
+  private static func bytesOfTwo() throws -> Int {
+    var served = Served()
+    served.open(1)
+    let appends = try together(["b", "c"], in: &served)
+    return appends.enumerated().reduce(0) { sum, append in
+      var framed = append.element.message
+      framed.position = Stage.position(UInt64(append.offset) + 2)
+      return sum + Frame.message(framed).payload.count
+    }
   }
 
   /// How many letters fit into the frame of a third message whose position has one digit.

@@ -57,13 +57,22 @@ private struct World {
     var isOpen = true
   }
 
+  /// What the store was asked and has not answered.
+  enum Ask {
+    /// It is durable, or was refused; only the word of it is still on its way.
+    case append(ShopID, ShopServer.StoreAnswer)
+    /// `known` messages were durable when it was asked.
+    case page(ShopID, PageQuery, known: Int)
+    case head(ShopID)
+  }
+
   let policy = ShopServerPolicy()
   private var server: ShopServer
   private var chance: Chance
   private var now = Instant.zero
   private var lastID: UInt64 = 0
   private var logs: [ShopID: [Message]] = [:]
-  private var waiting: [(token: StoreToken, ask: StoreAsk)] = []
+  private var waiting: [(token: StoreToken, ask: Ask)] = []
   private var upgrades: [ConnectionID: (shop: ShopID, after: Position?)] = [:]
   private var sockets: [ConnectionID: Socket] = [:]
   private var posted: Set<RequestID> = []
@@ -78,6 +87,9 @@ private struct World {
     server = ShopServer(policy: policy, seed: seed, at: .zero)
     chance = Chance(seed: seed)
   }
+
+  /// Whether what is accepted now was missed, and read without a failure.
+  private var isRead = false
 
   /// How many messages the store was handed at once at most.
   private(set) var longest = 0
@@ -146,9 +158,12 @@ private struct World {
         faults.append("two lists of \(shop) at once")
       }
       longest = max(longest, appends.count)
-      waiting += appends.map { ($0.token, .append($0)) }
+      for append in appends {
+        let answer = self.append(append.message, key: append.key)
+        waiting.append((append.token, .append(append.message.shop, answer)))
+      }
     case .page(let token, let shop, let query):
-      waiting.append((token, .page(shop, query)))
+      waiting.append((token, .page(shop, query, known: logs[shop, default: []].count)))
     case .head(let token, let shop):
       waiting.append((token, .head(shop)))
     case .answer(let id, _):
@@ -161,6 +176,7 @@ private struct World {
         return
       }
       if after != nil { settled += 1 }
+      if isRead, after == nil { faults.append("\(id) was not sent what the store had read for it") }
       sockets[id] = Socket(shop: asked.shop, start: (after ?? head).offset)
     case .refuse(let id, _):
       upgrades[id] = nil
@@ -172,6 +188,8 @@ private struct World {
   }
 
   /// One waiting question, whichever chance picks, is answered; appends of a shop in their order.
+  ///
+  /// Pages show what was durable at some moment since they were asked for, answered or not.
   private mutating func storeAnswers() {
     guard !waiting.isEmpty else { return }
     let picked = Int.random(in: 0..<waiting.count, using: &chance)
@@ -179,25 +197,29 @@ private struct World {
     case .head(let shop):
       let token = waiting.remove(at: picked).token
       feed(.stored(token, .head(Stage.position(UInt64(logs[shop, default: []].count)))))
-    case .append(let append):
-      let first = waiting.remove(at: firstAppend(of: append.message.shop) ?? picked)
-      guard case .append(let append) = first.ask else { return }
-      feed(.stored(first.token, self.append(append.message, key: append.key)))
-    case .page(let shop, .after(let position, let limit)):
+    case .append(let shop, _):
+      let first = waiting.remove(at: firstAppend(of: shop) ?? picked)
+      guard case .append(_, let answer) = first.ask else { return }
+      feed(.stored(first.token, answer))
+    case .page(let shop, .after(let position, let limit), let known):
       let token = waiting.remove(at: picked).token
-      let rest = logs[shop, default: []].dropFirst(Int(position.offset))
-      let head = Stage.position(UInt64(logs[shop, default: []].count))
+      let log = logs[shop, default: []]
+      let end = Int.random(in: known...log.count, using: &chance)
+      let rest = log.prefix(end).dropFirst(Int(position.offset))
+      let head = Stage.position(UInt64(end))
       let page = Page(
         messages: Array(rest.prefix(limit)), hasNext: rest.count > limit, head: head)
       let isLost = Int.random(in: 0..<10, using: &chance) == 0
+      isRead = !isLost
       feed(.stored(token, isLost ? .failed(.locked(detail: "")) : .page(page, total: 0)))
+      isRead = false
     case .page: faults.append("another page was asked for")
     }
   }
 
   private func firstAppend(of shop: ShopID) -> Int? {
     waiting.firstIndex { waited in
-      if case .append(let append) = waited.ask { append.message.shop == shop } else { false }
+      if case .append(shop, _) = waited.ask { true } else { false }
     }
   }
 

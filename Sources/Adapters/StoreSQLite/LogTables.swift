@@ -57,8 +57,9 @@ struct LogTables {
 
   /// Stores a message at the next offset, or finds the one that its key stored before.
   ///
-  /// - Throws: `.other` when the shop holds another message of this id; anything else means that
-  ///   the whole transaction is over.
+  /// Its result is `.other` when the shop holds another message of this id.
+  ///
+  /// - Throws: What means that the whole transaction is over.
   func append(
     _ message: Message, key: UUID128?
   ) throws(StoreFailure) -> Result<Appended, StoreFailure> {

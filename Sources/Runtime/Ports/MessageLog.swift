@@ -30,10 +30,15 @@ extension MessageLog {
     _ message: Message, idempotencyKey key: UUID128?
   ) async throws(StoreFailure) -> Appended {
     guard let result = await append([LogEntry(message: message, key: key)]).first else {
-      throw .other(detail: "The log gave no answer.")
+      throw .unanswered
     }
     return try result.get()
   }
+}
+
+extension StoreFailure {
+  /// What becomes of an entry of which a log says nothing.
+  public static let unanswered = StoreFailure.other(detail: "The log gave no answer.")
 }
 
 /// A message for the log.

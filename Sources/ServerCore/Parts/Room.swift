@@ -3,7 +3,7 @@ import LinkWire
 
 /// What the server holds of one shop: who listens, what waits, and how far the log is known.
 ///
-/// Besides pages, the store is asked one thing about a shop at any time: its head, or to take all
+/// Besides pages, the store is asked one thing about a shop at any time: its head, or to take the
 /// posts that came meanwhile. So appends keep their order and share a commit, and a subscription
 /// that begins at `head` misses nothing: whatever is larger is sent later.
 struct Room: Sendable {
@@ -22,7 +22,7 @@ struct Room: Sendable {
   /// How many answers the store owes: the head's, or one for each post that it was handed.
   var owed = 0
   /// `created_at` of the newest message; no later one is stamped before it.
-  private var lastStamp: Timestamp?
+  var lastStamp: Timestamp?
 
   struct Arrival: Sendable {
     var id: ConnectionID
@@ -77,15 +77,13 @@ struct Room: Sendable {
     lastStamp = newest
   }
 
-  /// The time to stamp a message with: whole microseconds, each later than the one before.
+  /// The time to stamp a message with: whole microseconds, each later than the newest.
   ///
   /// A clock that steps back does not show, however far: who asks for what came since a time that
   /// was stamped misses nothing.
-  mutating func stamp(_ wall: Timestamp) -> Timestamp {
+  func stamp(_ wall: Timestamp) -> Timestamp {
     let now = Timestamp(nanoseconds: wall.nanoseconds - wall.nanoseconds % 1_000)
-    let stamp = lastStamp.map { max(now, $0.advanced(by: .microseconds(1))) } ?? now
-    lastStamp = stamp
-    return stamp
+    return lastStamp.map { max(now, $0.advanced(by: .microseconds(1))) } ?? now
   }
 
   private func index(of connection: ConnectionID) -> Int {

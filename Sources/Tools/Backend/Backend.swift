@@ -265,7 +265,7 @@ public actor Backend {
     let assistants = configuration.assistantsHere
     return BackendHandler(
       shop: ShopHandler(
-        configuration.policy, tokens: parts.tokens, store: parts.store, log: log),
+        configuration.rules, tokens: parts.tokens, store: parts.store, log: log),
       relay: RelayHandler(
         configuration.relay, doors: assistants.doors, store: parts.relay, pushes: pushes, log: log),
       assistants: MCPHandler(assistants, log: log))
@@ -302,6 +302,14 @@ public actor Backend {
 }
 
 extension BackendConfiguration {
+  /// The same for the rules: what goes to a socket in one go leaves room in its queue.
+  fileprivate var rules: ShopServerPolicy {
+    var rules = policy
+    rules.maxArrearsBytes = min(rules.maxArrearsBytes, maxQueuedBytes / 2)
+    rules.maxCommitBytes = min(rules.maxCommitBytes, maxQueuedBytes / 4)
+    return rules
+  }
+
   /// The same for the sockets.
   fileprivate var sockets: SocketServerConfiguration {
     var sockets = SocketServerConfiguration()

@@ -71,7 +71,10 @@ extension ShopHandler {
     let (store, log) = (store, log)
     Task.detached {
       let entries = appends.map { LogEntry(message: $0.message, key: $0.key) }
-      let answers = await store.append(entries).map { Self.answer($0, log) }
+      let results = await store.append(entries)
+      let answers = appends.indices.map {
+        Self.answer(results.indices.contains($0) ? results[$0] : .failure(.unanswered), log)
+      }
       inject { handler, hub in
         handler.writeNext()
         for (append, answer) in zip(appends, answers) {

@@ -100,7 +100,7 @@ extension SocketHub {
   }
 
   /// Writes as much as the socket takes; an empty queue moves the phase on.
-  private func pump(_ connection: Connection) {
+  func pump(_ connection: Connection) {
     guard self.connection(connection.id) === connection, !connection.isShakingHands else { return }
     while !connection.outgoing.isEmpty {
       let count = unsafe connection.outgoing.copy(into: scratch)

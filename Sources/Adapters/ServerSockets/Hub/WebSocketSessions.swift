@@ -41,9 +41,16 @@ extension SocketHub {
   }
 
   /// Queues frames up to the bound; the first that would pass it is the last that is looked at.
+  ///
+  /// Only what the socket did not take counts: what a turn has queued is offered to it first.
   func enqueue(_ frames: [UInt8], _ connection: Connection, _ session: Session) {
     guard !frames.isEmpty, session.takesFrames else { return }
-    guard connection.outgoing.byteCount + frames.count <= configuration.maxQueuedBytes else {
+    let room = configuration.maxQueuedBytes - frames.count
+    if connection.outgoing.byteCount > room, !connection.isBackedUp {
+      pump(connection)
+      guard self.connection(connection.id) === connection else { return }
+    }
+    guard connection.outgoing.byteCount <= room else {
       guard session.isOpen else { return }
       session.stage = .overflowing
       return emit(.overflow(connection.id))

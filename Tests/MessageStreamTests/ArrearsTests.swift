@@ -171,7 +171,8 @@ struct ArrearsTests {
 
   @Test(arguments: [
     (LinkFailure.timeout(.connect), true), (.http(status: 404, retryAfter: nil, detail: ""), true),
-    (.reset, true), (.refused, false), (.unreachable(detail: ""), false),
+    (.reset, true), (.http(status: 429, retryAfter: .seconds(20), detail: ""), true),
+    (.refused, false), (.unreachable(detail: ""), false),
     (.http(status: 401, retryAfter: nil, detail: ""), false),
   ])
   func `what a launch's first try did not bring is fetched, where that may help`(
@@ -185,6 +186,28 @@ struct ArrearsTests {
       hand.answer(Hand.page(6...6, head: 6))
       #expect(hand.texts == ["m6"])
     }
+  }
+
+  @Test func `a launch's first try that never ends is fetched when its time is over`() {
+    var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
+    hand.pass(4)
+    #expect(hand.fetches.isEmpty)
+    hand.pass(1)
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
+    hand.answer(Hand.page(6...6, head: 6))
+    #expect(hand.texts == ["m6"])
+    hand.pass(5)
+    #expect(hand.fetches.count == 1, "once for a launch")
+  }
+
+  @Test func `a launch's try with renewed credentials that fails is fetched, too`() throws {
+    var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
+    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
+    hand.give(.lost(try #require(hand.model.link.currentAttempt), refused))
+    hand.give(.credentials(.available(expiresIn: nil)))
+    #expect(hand.fetches.isEmpty)
+    hand.give(.lost(try #require(hand.model.link.currentAttempt), .reset))
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
   }
 
   @Test func `a socket that opened and is lost fetches nothing by that`() throws {

@@ -23,7 +23,7 @@ struct Recovery: Sendable, Hashable {
   var hasPositions: Bool?
   /// What the socket brings first, until it is there.
   var arrears: Arrears?
-  /// The try before which nothing was fetched, since its socket would bring it.
+  /// The last try of those before which nothing was fetched, since the socket would bring it.
   var unprepared: AttemptID?
   /// The app was in background: a page comes before the next socket.
   var fetchesFirst = false

@@ -153,6 +153,64 @@ struct ArrearsTests {
     #expect(hand.fetches.count == 1)
   }
 
+  @Test func `what the server goes on to before it sent everything is a hole`() {
+    var hand = Self.lost(at: 5, head: 7)
+    hand.hear(Hand.message(8))
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
+    hand.answer(Hand.page(6...8, head: 8))
+    #expect(hand.texts.sorted() == ["m6", "m7", "m8"])
+    #expect(hand.model.isWhole)
+  }
+
+  @Test func `an answer beyond what is on its way is no hole`() throws {
+    var hand = Self.lost(at: 5, head: 7)
+    hand.send("mine")
+    let own = Hand.message(8, text: "mine", user: "me")
+    hand.give(.posted(try #require(hand.posts.last?.id), own))
+    hand.hear(Hand.message(6))
+    #expect(hand.commits.last?.cursor?.position == Hand.at(6))
+    #expect(!hand.model.isWhole)
+    hand.hear(Hand.message(7))
+    #expect(hand.model.isWhole)
+    #expect(hand.commits.last?.cursor?.position == Hand.at(8))
+    hand.hear(own)
+    #expect(hand.texts == ["mine", "m6", "m7"])
+    #expect(hand.fetches.isEmpty)
+  }
+
+  @Test func `an answer beyond what is on its way hides no hole in it`() throws {
+    var hand = Self.lost(at: 5, head: 8)
+    hand.send("mine")
+    let own = Hand.message(9, text: "mine", user: "me")
+    hand.give(.posted(try #require(hand.posts.last?.id), own))
+    hand.hear(Hand.message(7))
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
+  }
+
+  @Test func `what lies between the head and an answer is a hole when all else is there`() throws {
+    var hand = Self.lost(at: 5, head: 6)
+    hand.send("mine")
+    let own = Hand.message(8, text: "mine", user: "me")
+    hand.give(.posted(try #require(hand.posts.last?.id), own))
+    #expect(hand.fetches.isEmpty)
+    hand.hear(Hand.message(6))
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(6), limit: 100)])
+  }
+
+  @Test func `an own message that is being stored is not doubted when it comes again`() throws {
+    var hand = Self.kept(at: 5)
+    hand.lose()
+    hand.send("mine")
+    let own = Hand.message(6, text: "mine", user: "me")
+    let post = try #require(hand.posts.last?.id)
+    hand.effects = hand.model.handle(.posted(post, own), at: hand.now)
+    let attempt = try #require(hand.model.link.currentAttempt)
+    hand.give(.opened(attempt, head: Hand.at(7), after: Hand.at(5)))
+    hand.hear(own)
+    hand.hear(Hand.message(7))
+    #expect(hand.fetches.isEmpty)
+  }
+
   // A launch.
 
   @Test func `a launch that knows a position connects at once`() {

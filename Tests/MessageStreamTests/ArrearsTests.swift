@@ -268,6 +268,24 @@ struct ArrearsTests {
     #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
   }
 
+  @Test func `a launch with something to send asks for nothing`() throws {
+    let entry = OutboxEntry(
+      id: UUID128(high: 1, low: 1), shop: Hand.message(1).shop, text: "mine",
+      createdAt: Hand.wall)
+    let cursor = Cursor(position: Hand.at(5), wholeAt: Hand.wall)
+    var hand = Hand(cursor: cursor, outbox: [entry])
+    #expect(hand.posts.map(\.id) == [entry.id])
+    let own = Hand.message(7, text: "mine", user: "me")
+    hand.give(.posted(entry.id, own))
+    let attempt = try #require(hand.model.link.currentAttempt)
+    hand.give(.opened(attempt, head: Hand.at(7), after: Hand.at(5)))
+    hand.hear(Hand.message(6))
+    hand.hear(own)
+    #expect(hand.model.timeline.messages.map(\.text) == ["m6", "mine"])
+    #expect(hand.model.isWhole)
+    #expect(hand.fetches.isEmpty)
+  }
+
   @Test func `a socket that opened and is lost fetches nothing by that`() throws {
     var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
     let attempt = try #require(hand.model.link.currentAttempt)

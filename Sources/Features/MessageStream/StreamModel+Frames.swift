@@ -96,7 +96,10 @@ extension StreamModel {
     if let position = message.position {
       recovery.hasPositions = true
       let isWhole = recovery.take(position, advancing: isSettled)
-      return isSettled ? (isWhole ? .whole : .hole) : .undecided
+      guard isSettled else { return .undecided }
+      // The socket under way brings what lies before it.
+      let isToCome = recovery.unprepared != nil && recovery.unprepared == link.currentAttempt
+      return isWhole ? .whole : isToCome ? .undecided : .hole
     }
     guard isSettled, link.status.phase == .connected else { return .undecided }
     recovery.cursor.time = max(recovery.cursor.time ?? message.createdAt, message.createdAt)

@@ -153,6 +153,64 @@ struct ArrearsTests {
     #expect(hand.fetches.count == 1)
   }
 
+  @Test func `what the server goes on to before it sent everything is a hole`() {
+    var hand = Self.lost(at: 5, head: 7)
+    hand.hear(Hand.message(8))
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
+    hand.answer(Hand.page(6...8, head: 8))
+    #expect(hand.texts.sorted() == ["m6", "m7", "m8"])
+    #expect(hand.model.isWhole)
+  }
+
+  @Test func `an answer beyond what is on its way is no hole`() throws {
+    var hand = Self.lost(at: 5, head: 7)
+    hand.send("mine")
+    let own = Hand.message(8, text: "mine", user: "me")
+    hand.give(.posted(try #require(hand.posts.last?.id), own))
+    hand.hear(Hand.message(6))
+    #expect(hand.commits.last?.cursor?.position == Hand.at(6))
+    #expect(!hand.model.isWhole)
+    hand.hear(Hand.message(7))
+    #expect(hand.model.isWhole)
+    #expect(hand.commits.last?.cursor?.position == Hand.at(8))
+    hand.hear(own)
+    #expect(hand.texts == ["mine", "m6", "m7"])
+    #expect(hand.fetches.isEmpty)
+  }
+
+  @Test func `an answer beyond what is on its way hides no hole in it`() throws {
+    var hand = Self.lost(at: 5, head: 8)
+    hand.send("mine")
+    let own = Hand.message(9, text: "mine", user: "me")
+    hand.give(.posted(try #require(hand.posts.last?.id), own))
+    hand.hear(Hand.message(7))
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
+  }
+
+  @Test func `what lies between the head and an answer is a hole when all else is there`() throws {
+    var hand = Self.lost(at: 5, head: 6)
+    hand.send("mine")
+    let own = Hand.message(8, text: "mine", user: "me")
+    hand.give(.posted(try #require(hand.posts.last?.id), own))
+    #expect(hand.fetches.isEmpty)
+    hand.hear(Hand.message(6))
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(6), limit: 100)])
+  }
+
+  @Test func `an own message that is being stored is not doubted when it comes again`() throws {
+    var hand = Self.kept(at: 5)
+    hand.lose()
+    hand.send("mine")
+    let own = Hand.message(6, text: "mine", user: "me")
+    let post = try #require(hand.posts.last?.id)
+    hand.effects = hand.model.handle(.posted(post, own), at: hand.now)
+    let attempt = try #require(hand.model.link.currentAttempt)
+    hand.give(.opened(attempt, head: Hand.at(7), after: Hand.at(5)))
+    hand.hear(own)
+    hand.hear(Hand.message(7))
+    #expect(hand.fetches.isEmpty)
+  }
+
   // A launch.
 
   @Test func `a launch that knows a position connects at once`() {
@@ -171,7 +229,8 @@ struct ArrearsTests {
 
   @Test(arguments: [
     (LinkFailure.timeout(.connect), true), (.http(status: 404, retryAfter: nil, detail: ""), true),
-    (.reset, true), (.refused, false), (.unreachable(detail: ""), false),
+    (.reset, true), (.http(status: 429, retryAfter: .seconds(20), detail: ""), true),
+    (.refused, false), (.unreachable(detail: ""), false),
     (.http(status: 401, retryAfter: nil, detail: ""), false),
   ])
   func `what a launch's first try did not bring is fetched, where that may help`(
@@ -185,6 +244,46 @@ struct ArrearsTests {
       hand.answer(Hand.page(6...6, head: 6))
       #expect(hand.texts == ["m6"])
     }
+  }
+
+  @Test func `a launch's first try that never ends is fetched when its time is over`() {
+    var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
+    hand.pass(4)
+    #expect(hand.fetches.isEmpty)
+    hand.pass(1)
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
+    hand.answer(Hand.page(6...6, head: 6))
+    #expect(hand.texts == ["m6"])
+    hand.pass(5)
+    #expect(hand.fetches.count == 1, "once for a launch")
+  }
+
+  @Test func `a launch's try with renewed credentials that fails is fetched, too`() throws {
+    var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
+    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
+    hand.give(.lost(try #require(hand.model.link.currentAttempt), refused))
+    hand.give(.credentials(.available(expiresIn: nil)))
+    #expect(hand.fetches.isEmpty)
+    hand.give(.lost(try #require(hand.model.link.currentAttempt), .reset))
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
+  }
+
+  @Test func `a launch with something to send asks for nothing`() throws {
+    let entry = OutboxEntry(
+      id: UUID128(high: 1, low: 1), shop: Hand.message(1).shop, text: "mine",
+      createdAt: Hand.wall)
+    let cursor = Cursor(position: Hand.at(5), wholeAt: Hand.wall)
+    var hand = Hand(cursor: cursor, outbox: [entry])
+    #expect(hand.posts.map(\.id) == [entry.id])
+    let own = Hand.message(7, text: "mine", user: "me")
+    hand.give(.posted(entry.id, own))
+    let attempt = try #require(hand.model.link.currentAttempt)
+    hand.give(.opened(attempt, head: Hand.at(7), after: Hand.at(5)))
+    hand.hear(Hand.message(6))
+    hand.hear(own)
+    #expect(hand.model.timeline.messages.map(\.text) == ["m6", "mine"])
+    #expect(hand.model.isWhole)
+    #expect(hand.fetches.isEmpty)
   }
 
   @Test func `a socket that opened and is lost fetches nothing by that`() throws {

@@ -23,7 +23,7 @@ struct Recovery: Sendable, Hashable {
   var hasPositions: Bool?
   /// What the socket brings first, until it is there.
   var arrears: Arrears?
-  /// The try before which nothing was fetched, since its socket would bring it.
+  /// The last try of those before which nothing was fetched, since the socket would bring it.
   var unprepared: AttemptID?
   /// The app was in background: a page comes before the next socket.
   var fetchesFirst = false
@@ -172,6 +172,11 @@ struct Recovery: Sendable, Hashable {
       ? .catchUp : .live
   }
 
+  /// Arrears come before everything newer: what is missing of them when that comes does not come.
+  mutating func passArrears(with message: Message) {
+    if message.position != nil, via(of: message) == .live { arrears = nil }
+  }
+
   /// Remembers a message of which it is not known whether something is missing before it; beyond
   /// 10,000 its stamp decides alone.
   mutating func noteUnplaced(_ message: Message) {
@@ -184,7 +189,13 @@ struct Recovery: Sendable, Hashable {
     guard let kept = cursor.position, kept.epoch == position.epoch else { return false }
     guard position.offset > kept.offset else { return true }
     if ahead.count < StreamSettings.offsetsAhead { ahead.insert(position.offset) }
-    return advancing && advance()
+    return advancing && (advance() || awaitsNoMoreThanArrears)
+  }
+
+  /// Whether all that lies before what came out of turn is on its way, or is newer than that.
+  private var awaitsNoMoreThanArrears: Bool {
+    guard let arrears else { return false }
+    return ahead.allSatisfy { $0 > arrears.end.offset }
   }
 
   /// Moves the cursor over all offsets that follow it without a hole; true when none is left over.

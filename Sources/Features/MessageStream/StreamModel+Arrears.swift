@@ -10,22 +10,25 @@ extension StreamModel {
   mutating func prepare(_ attempt: AttemptID, _ step: inout Step) {
     guard !recovery.fetchesFirst, recovery.cursor.position != nil, !takesNoMore,
       !recovery.isLong(settings, at: wall(at: step.now))
-    else { return catchUp(.prepare(attempt), &step) }
+    else {
+      recovery.unprepared = nil
+      return catchUp(.prepare(attempt), &step)
+    }
     recovery.unprepared = attempt
     drive(.prepared(attempt), &step)
   }
 
-  /// The first try of a launch failed: what it would have brought is fetched, where that may work
-  /// although the socket does not.
+  /// A try of a launch failed: what it would have brought is fetched, where that may work although
+  /// the socket does not; otherwise the next try may bring it.
   mutating func fetchInstead(after failure: LinkFailure, _ step: inout Step) {
-    recovery.unprepared = nil
     switch failure.failureClass {
     case .timeout, .silent, .proxy, .reset, .ended, .protocolError, .badRequest, .notFound,
-      .serverError, .unavailable, .otherStatus, .closedNormally, .closedRestart, .closedPolicy,
-      .closedReplaced, .closedOther:
+      .tooManyRequests, .serverError, .unavailable, .otherStatus, .closedNormally, .closedRestart,
+      .closedPolicy, .closedReplaced, .closedOther:
+      recovery.unprepared = nil
       catchUp(.refresh, &step)
     case .unreachable, .dns, .refused, .tls, .captivePortal, .local, .unauthorized, .forbidden,
-      .tooManyRequests, .closedUnauthorized, .closedForbidden:
+      .closedUnauthorized, .closedForbidden:
       return
     }
   }

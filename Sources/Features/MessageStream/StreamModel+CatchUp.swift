@@ -260,6 +260,7 @@ extension StreamModel {
   /// A run is whole: the cursor moves, and everybody who waited for it goes on.
   private mutating func finish(_ run: Recovery.Run, _ page: Page, _ step: inout Step) {
     recovery.run = nil
+    recovery.unprepared = nil
     let isWhole = settle(run, page, &step)
     // As many pages as one run may fetch, and not the end yet: the next run goes on from there.
     let isCut = run.kind == .position && page.recovered && page.hasNext

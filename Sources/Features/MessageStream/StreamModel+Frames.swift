@@ -9,6 +9,7 @@ extension StreamModel {
     switch frame {
     case .message(let message):
       drive(.validData(attempt), &step)
+      recovery.passArrears(with: message)
       takeLive(message, &step)
     case .draining(let window):
       drive(.heard(attempt), &step)
@@ -64,10 +65,11 @@ extension StreamModel {
     }
   }
 
-  /// A message before the cursor that memory does not know is kept already, or lies in what was not
-  /// loaded yet: stored alone it would look like the end of a whole stretch.
+  /// A message before the cursor that memory does not know, nor the writer, is kept already, or lies
+  /// in what was not loaded yet: stored alone it would look like the end of a whole stretch.
   private func isOfThePast(_ message: Message) -> Bool {
     message.position != nil && recovery.covers(message) && timeline[message.id] == nil
+      && !writer.holds(message.id)
   }
 
   /// Either the store has it, or the log went back: the server knows which.
@@ -94,7 +96,10 @@ extension StreamModel {
     if let position = message.position {
       recovery.hasPositions = true
       let isWhole = recovery.take(position, advancing: isSettled)
-      return isSettled ? (isWhole ? .whole : .hole) : .undecided
+      guard isSettled else { return .undecided }
+      // The socket under way brings what lies before it.
+      let isToCome = recovery.unprepared != nil && recovery.unprepared == link.currentAttempt
+      return isWhole ? .whole : isToCome ? .undecided : .hole
     }
     guard isSettled, link.status.phase == .connected else { return .undecided }
     recovery.cursor.time = max(recovery.cursor.time ?? message.createdAt, message.createdAt)

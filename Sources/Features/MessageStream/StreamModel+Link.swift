@@ -12,10 +12,14 @@ extension StreamModel {
         // What comes while nothing is taken would only be dropped.
         let after = takesNoMore ? nil : recovery.cursor.position
         recovery.fetchesFirst = false
+        if recovery.unprepared != nil { recovery.unprepared = attempt }
         step.effects.append(.open(attempt, after: after))
       case .close(let attempt, let reason):
         if reason == .networkChanged || reason == .silent { abandonRequests(&step) }
         step.effects.append(.close(attempt, code: Self.code(of: reason)))
+        if reason == .timeout, attempt == recovery.unprepared {
+          fetchInstead(after: .timeout(.connect), &step)
+        }
       case .ping(let attempt, let id): step.effects.append(.ping(attempt, id))
       case .refreshCredentials: step.effects.append(.refreshCredentials)
       case .poll(let id): catchUp(.poll(id), &step)

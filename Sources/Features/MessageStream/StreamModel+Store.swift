@@ -19,6 +19,8 @@ extension StreamModel {
     if failedLoads > 0 { step.show(.notice(.storeRecovered)) }
     failedLoads = 0
     recovery.cursor = snapshot.cursor
+    // Who once gave a position knows keys: nothing need be looked for before it is sent again.
+    if snapshot.cursor.position != nil { recovery.hasPositions = true }
     gaps = snapshot.gaps
     outbox.restore(snapshot.outbox, after: snapshot.cursor)
     for message in snapshot.messages { timeline.insert(message) }

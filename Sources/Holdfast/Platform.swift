@@ -38,6 +38,11 @@ public enum Platform {
     try await SQLiteTimelineStore.open(in: directory, access: forReading ? .read : .write)
   }
 
+  /// Makes nothing, and throws `.denied` where no timelines are kept.
+  public static func expectStore(in directory: String) throws(StoreFailure) {
+    try SQLiteTimelineStore.expect(in: directory)
+  }
+
   /// The health samples kept in a directory; made with mode 0700 when it is not there, but not for
   /// reading.
   ///

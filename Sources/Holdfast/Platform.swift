@@ -3,10 +3,10 @@ public import LinkRuntime
 public import LinkWire
 import CurlNetwork
 import Foundation
+import LifecycleSystem
 import StoreSQLite
 
 #if os(Linux)
-  import LifecycleSystem
   import NotificationsDBus
   import ReachabilityNetlink
 #endif
@@ -130,7 +130,8 @@ public enum Platform {
     #if os(Linux)
       SystemLifecycle(hangup: hangup, note: note)
     #else
-      AlwaysForeground()
+      // Sleep is not watched here.
+      return hangup ? SignalLifecycle(hangup: true) : AlwaysForeground() as any LifecycleMonitor
     #endif
   }
 }

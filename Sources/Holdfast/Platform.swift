@@ -3,10 +3,10 @@ public import LinkRuntime
 public import LinkWire
 import CurlNetwork
 import Foundation
+import LifecycleSystem
 import StoreSQLite
 
 #if os(Linux)
-  import LifecycleSystem
   import NotificationsDBus
   import ReachabilityNetlink
 #endif
@@ -36,6 +36,11 @@ public enum Platform {
     in directory: String, forReading: Bool = false
   ) async throws(StoreFailure) -> any TimelineStore {
     try await SQLiteTimelineStore.open(in: directory, access: forReading ? .read : .write)
+  }
+
+  /// Makes nothing, and throws `.denied` where no timelines are kept.
+  public static func expectStore(in directory: String) throws(StoreFailure) {
+    try SQLiteTimelineStore.expect(in: directory)
   }
 
   /// The health samples kept in a directory; made with mode 0700 when it is not there, but not for
@@ -125,7 +130,8 @@ public enum Platform {
     #if os(Linux)
       SystemLifecycle(hangup: hangup, note: note)
     #else
-      AlwaysForeground()
+      // Sleep is not watched here.
+      return hangup ? SignalLifecycle(hangup: true) : AlwaysForeground() as any LifecycleMonitor
     #endif
   }
 }

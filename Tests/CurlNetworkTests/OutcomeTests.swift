@@ -29,6 +29,12 @@ import Testing
     #expect(Self.outcome(CURLE_COULDNT_CONNECT, systemError) == failure)
   }
 
+  @Test func `a descriptor that cannot be watched is a failure of this machine`() {
+    #expect(
+      Self.outcome(CURLE_ABORTED_BY_CALLBACK)
+        == .local(detail: "The system watches no more descriptors."))
+  }
+
   @Test(
     arguments: [
       (9, .notYetValid), (10, .expired), (18, .selfSigned), (19, .unknownAuthority),

@@ -66,7 +66,7 @@ struct SharingTests {
 
   @Test func `what is watched is told as long as it is ready`() {
     defer { end() }
-    poller.watch(ends.read, .read, for: .wake)
+    #expect(poller.watch(ends.read, .read, for: .wake))
     #expect(found() == [])
     put()
     #expect(found() == [Found(descriptor: ends.read, readiness: .read)])
@@ -91,9 +91,9 @@ struct SharingTests {
 
   @Test func `what is watched for can change, and be forgotten`() {
     defer { end() }
-    poller.watch(ends.write, .read, for: .wake)
+    #expect(poller.watch(ends.write, .read, for: .wake))
     #expect(found() == [])
-    poller.watch(ends.write, .write, for: .wake)
+    #expect(poller.watch(ends.write, .write, for: .wake))
     #expect(found() == [Found(descriptor: ends.write, readiness: .write)])
     poller.forget(ends.write)
     #expect(found() == [])
@@ -103,7 +103,7 @@ struct SharingTests {
 
   @Test func `a peer that is gone counts as ready for both`() {
     _ = close(ends.read)
-    poller.watch(ends.write, .write, for: .wake)
+    #expect(poller.watch(ends.write, .write, for: .wake))
     #expect(found() == [Found(descriptor: ends.write, readiness: [.read, .write])])
     _ = close(ends.write)
   }
@@ -111,6 +111,7 @@ struct SharingTests {
   @Test func `what cannot be watched is told`() {
     defer { end() }
     #expect(!poller.watchChanges(of: -1, for: .socket(1)))
+    #expect(!poller.watch(-1, .read, for: .wake))
   }
 
   private struct Found: Equatable {

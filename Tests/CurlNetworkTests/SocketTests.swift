@@ -260,6 +260,21 @@ struct SocketTests {
     _ = socket
   }
 
+  @Test func `a peer that pings, never reads and is gone is noticed`() async throws {
+    let ping: [UInt8] = [0x89, 125] + [UInt8](repeating: 1, count: 125)
+    let pings = Array(repeatElement(ping, count: 500).joined())
+    let server = try TestServer { peer in
+      peer.upgrade()
+      _ = peer.flood(pings, patience: 200)
+      peer.reset()
+    }
+    let network = try CurlNetwork(CurlConfiguration(maxQueuedBytes: 100_000))
+    let socket = await Opened(network, .to(server.socketURL))
+    // A write that found the reset leaves an end to the read.
+    let failure = try #require(await socket.failure())
+    #expect([.reset, .ended].contains(failure))
+  }
+
   @Test func `dropping the handle closes the socket`() async throws {
     let (codes, code) = AsyncStream<WebSocketEvent>.makeStream()
     let server = try TestServer { peer in

@@ -263,10 +263,11 @@ private struct Served {
     try await CommandProcess.scratch { directory in
       let served = try await Served(
         "--allow-host", "Relay.example", "--allow-host", "other.example:8443", "--allow-origin",
-        "https://app.example", data: directory + "/data")
+        "https://app.example:443", "--allow-host", "third.example:443", data: directory + "/data")
       let cases = [
         ("relay.example", "https://app.example", 200), ("other.example:8443", "", 200),
-        ("other.example", "", 421), ("relay.example", "https://evil.example", 403),
+        ("third.example", "", 200), ("other.example", "", 421),
+        ("relay.example", "https://evil.example", 403),
       ]
       for (host, origin, status) in cases {
         let client = try LabProcess([

@@ -39,9 +39,13 @@ struct Outcome: Equatable {
     case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM,
       CURLE_BAD_CONTENT_ENCODING:
       return .protocolError(detail: text)
+    // `Transfers` says so.
+    case CURLE_ABORTED_BY_CALLBACK: return Self.unwatched
     case _: return .local(detail: text)
     }
   }
+
+  static let unwatched = LinkFailure.local(detail: "The system watches no more descriptors.")
 
   private var connectFailure: LinkFailure {
     if let proxy = wayPoint, proxy != host { return .proxy(detail: text) }

@@ -36,6 +36,11 @@ public actor SQLiteTimelineStore: TimelineStore {
     return store
   }
 
+  /// Makes nothing, and throws `.denied` where no store is.
+  public static func expect(in directory: String) throws(StoreFailure) {
+    _ = try StoreFile(directory: directory, name: "timeline").claim(for: .read)
+  }
+
   private func connect(
     _ file: StoreFile, access: StoreAccess, busyTimeout: Duration
   ) throws(StoreFailure) {

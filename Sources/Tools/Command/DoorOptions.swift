@@ -5,8 +5,8 @@ import LinkServerCore
 enum DoorOptions {
   static let host = Parameter.repeated(
     "allow-host", .host,
-    "also take assistants who call it by this name, that of a proxy in front; while it listens on "
-      + "a loopback address it takes no foreign one")
+    "also take assistants who call it by this name, that of a proxy in front; then, and while it "
+      + "listens on a loopback address, it takes no foreign one")
   static let origin = Parameter.repeated(
     "allow-origin", .origin,
     "also take assistants and phones that are web pages of this origin; those of this machine are "
@@ -26,7 +26,7 @@ extension Format<String> {
   fileprivate static let host = Format(
     placeholder: "HOST", expectation: "a name, with its port where that is not the usual one"
   ) {
-    isAuthority($0) ? $0.lowercased() : nil
+    isAuthority($0) ? WebDoors.withoutUsualPort($0.lowercased()) : nil
   } write: {
     $0
   }
@@ -37,7 +37,10 @@ extension Format<String> {
   ) { text in
     let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, ["http", "https"].contains(parts[0].lowercased()) else { return nil }
-    return isAuthority(parts[1]) ? text.lowercased() : nil
+    guard isAuthority(parts[1]) else { return nil }
+    let (origin, usual) = (text.lowercased(), parts[0].lowercased() == "https" ? ":443" : ":80")
+    // No browser says the port that the scheme says (RFC 6454 section 6.2).
+    return origin.hasSuffix(usual) ? String(origin.dropLast(usual.count)) : origin
   } write: {
     $0
   }

@@ -86,8 +86,6 @@ enum OutboxCommands {
       throw CommandFailure(
         .usage, "it takes keys or --failed", remedy: "`outbox list` shows the keys")
     }
-    // What is not there is not made.
-    await (try await open(call, forReading: true)).close()
     let store = try await open(call, forReading: false)
     var chosen: [OutboxEntry] = []
     do {
@@ -151,6 +149,8 @@ enum OutboxCommands {
   ) async throws(CommandFailure) -> any TimelineStore {
     let directory = try call.dataDirectory()
     do throws(StoreFailure) {
+      // What is not there is not made.
+      try Platform.expectStore(in: directory)
       return try await Platform.store(in: directory, forReading: forReading)
     } catch {
       throw CommandFailure(error)

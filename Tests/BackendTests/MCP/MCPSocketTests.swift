@@ -1,7 +1,8 @@
-import HoldfastBackend
 import LinkServerCore
 import LinkWire
 import Testing
+
+@testable import HoldfastBackend
 
 /// What no SDK shows: the bytes of answers, streams and the plain endpoints.
 @Suite(.offThePool, .timeLimit(.minutes(5)))
@@ -153,6 +154,20 @@ struct MCPSocketTests {
       let answer = try await rig.client().speak("GET /mcp/tools HTTP/1.1\r\n\(fields)\r\n\r\n")
       #expect(answer.status == status)
     }
+  }
+
+  @Test(arguments: [
+    ("127.0.0.2", "127.0.0.2", 200), ("127.0.0.2", "evil.example", 421),
+    ("0:0:0:0:0:0:0:1", "[0:0:0:0:0:0:0:1]", 200), ("0:0:0:0:0:0:0:1", "evil.example", 421),
+    ("0.0.0.0", "evil.example", 421),
+  ])
+  func `the host that is listened on is let in, and no other`(
+    host: String, named: String, status: Int
+  ) {
+    var configuration = BackendConfiguration(dataDirectory: "")
+    configuration.host = host
+    if host == "0.0.0.0" { configuration.assistants.doors.hosts = ["test"] }
+    #expect(configuration.assistantsHere.doors.admit(host: named) == (status == 200))
   }
 
   @Test func `wrong pairs count together, whichever way they come, and lock every way`()

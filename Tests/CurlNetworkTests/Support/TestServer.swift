@@ -139,6 +139,13 @@ final class Peer {
     write(out)
   }
 
+  /// Sends them in one piece.
+  func send(binaries: [[UInt8]]) {
+    var out: [UInt8] = []
+    for binary in binaries { _ = socket?.send(binary: binary, into: &out) }
+    write(out)
+  }
+
   func ping(_ payload: String) {
     var out: [UInt8] = []
     _ = socket?.ping(Array(payload.utf8), into: &out)

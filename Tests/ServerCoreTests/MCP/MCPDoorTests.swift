@@ -17,6 +17,25 @@ import Testing
     #expect(stage[id].reply?.status == status)
   }
 
+  @Test(arguments: [
+    ("127.0.0.2", 400), ("127.0.0.2:8787", 400), ("relay.example:443", 400),
+    ("relay.example:80", 400), ("relay.example:8443", 421), ("127.0.0.3", 421),
+    ("evil.example", 421),
+  ])
+  func `where hosts are named no other is let in, but the one listened on`(
+    host: String, status: Int
+  ) {
+    for isLocal in [true, false] {
+      var stage = MCPStage {
+        $0.doors.isLocal = isLocal
+        $0.doors.ownName = "127.0.0.2"
+        $0.doors.hosts = ["relay.example"]
+      }
+      let id = stage.post(Self.list) { $0.fields.host = host }
+      #expect(stage[id].reply?.status == status)
+    }
+  }
+
   @Test func `elsewhere any host will do`() {
     var stage = MCPStage { $0.doors.isLocal = false }
     let id = stage.post(Self.list) { $0.fields.host = "relay.example" }

@@ -6,6 +6,8 @@ import CCurl
   private let poller: Poller
   /// Who is in it, by `Easy.key`.
   private var numbers: [UInt: UInt64] = [:]
+  /// Those of which the system refused to watch a descriptor: they would wait for ever.
+  private var unwatched: [UInt] = []
   private(set) var deadline: ContinuousClock.Instant?
 
   init?(_ poller: Poller) {
@@ -15,10 +17,10 @@ import CCurl
     let context = unsafe Unmanaged.passUnretained(self).toOpaque()
     unsafe ccurl_multi_watch(
       multi,
-      { _, descriptor, what, context, _ in
+      { easy, descriptor, what, context, _ in
         guard let context = unsafe context else { return 0 }
         unsafe Unmanaged<Transfers>.fromOpaque(context).takeUnretainedValue()
-          .watch(descriptor, what)
+          .watch(descriptor, what, for: UInt(bitPattern: easy))
         return 0
       },
       { _, milliseconds, context in
@@ -62,6 +64,9 @@ import CCurl
 
   /// The next transfer that came to its end.
   func nextDone() -> (number: UInt64, result: CURLcode)? {
+    while let easy = unwatched.popLast() {
+      if let number = numbers[easy] { return (number, CURLE_ABORTED_BY_CALLBACK) }
+    }
     var easy: UnsafeMutableRawPointer?
     var result = CURLE_OK
     while unsafe ccurl_next_done(multi, &easy, &result) != 0 {
@@ -70,9 +75,10 @@ import CCurl
     return nil
   }
 
-  private func watch(_ descriptor: Int32, _ what: Int32) {
+  private func watch(_ descriptor: Int32, _ what: Int32, for easy: UInt) {
     if let readiness = Readiness(curl: what) {
-      poller.watch(descriptor, readiness, for: .transfers(self))
+      guard !poller.watch(descriptor, readiness, for: .transfers(self)) else { return }
+      unwatched.append(easy)
     } else {
       poller.forget(descriptor)
     }

@@ -6,7 +6,7 @@ import Synchronization
   import Glibc
 #endif
 
-/// Runs one actor on one thread that sleeps in `poll` while there is nothing to do.
+/// Runs one actor on one thread that sleeps while there is nothing to do.
 final class LoopExecutor: SerialExecutor {
   private struct Inbox {
     var jobs: [UnownedJob] = []

@@ -39,14 +39,13 @@ actor NetworkLoop {
   private static let mostDials = 32
 
   init?(_ configuration: CurlConfiguration) {
-    guard let executor = LoopExecutor(), let share = Share(), let poller = Poller() else {
-      return nil
-    }
+    guard let executor = LoopExecutor(), let share = Share(), let poller = Poller(),
+      poller.watch(executor.wakeReader, .read, for: .wake)
+    else { return nil }
     self.executor = executor
     self.configuration = configuration
     self.share = share
     self.poller = poller
-    poller.watch(executor.wakeReader, .read, for: .wake)
   }
 
   /// Nothing is open, under way or being delivered.

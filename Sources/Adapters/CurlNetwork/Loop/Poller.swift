@@ -42,10 +42,11 @@
   /// Whom a descriptor that was found ready belongs to; nobody when it was forgotten since.
   subscript(descriptor: Int32) -> Owner? { owners[descriptor] }
 
-  /// Tells about a descriptor as long as it is ready for this.
-  func watch(_ descriptor: Int32, _ readiness: Readiness, for owner: Owner) {
+  /// Tells about a descriptor as long as it is ready for this; false when the system refuses to
+  /// watch more of them.
+  func watch(_ descriptor: Int32, _ readiness: Readiness, for owner: Owner) -> Bool {
     owners[descriptor] = owner
-    _ = set(descriptor, readiness, tellsOnce: false)
+    return set(descriptor, readiness, tellsOnce: false)
   }
 
   /// Tells each time that a descriptor became readable or writable again; false when the system

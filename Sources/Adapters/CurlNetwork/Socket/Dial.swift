@@ -55,7 +55,7 @@ final class Dial {
     guard let descriptor = easy.descriptor else { return .ended }
     self.descriptor = descriptor
     guard poller.watchChanges(of: descriptor, for: .socket(number)) else {
-      return .local(detail: "The system watches no more descriptors.")
+      return Outcome.unwatched
     }
     return nil
   }

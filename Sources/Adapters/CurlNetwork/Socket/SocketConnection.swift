@@ -31,9 +31,11 @@ final class SocketConnection {
   /// When the stage has lasted too long.
   private(set) var limit: ContinuousClock.Instant?
   private var webSocket: WebSocketConnection?
-  private var events: [SocketEvent] = []
-  /// How many of `events` were handed over.
-  private var handed = 0
+  /// Whether few bytes may become many.
+  private var inflates = false
+  /// What was read and waits until the events before it are taken.
+  private var unread: [UInt8] = []
+  private var events = EventQueue()
   /// Why it will end once the events before are handed out.
   private var parting: LinkFailure?
   private var outgoing: [UInt8] = []
@@ -41,12 +43,13 @@ final class SocketConnection {
   private var writing: [UInt8] = []
   /// How much of `writing` is sent.
   private var sent = 0
-  /// Pings without an answer yet, in the order they were sent.
-  private var pings: [UInt64] = []
+  private var pings = Pings()
   private var isReadable = false
   private var isBlocked = false
   /// Why writing failed; what the peer sent before is still worth reading.
   private var writeFailure: LinkFailure?
+  /// What one turn inflates before the rest of its read is left to the next: 1 MiB.
+  static let mostInflated = 1_048_576
   private let maxMessageBytes: Int
   private let maxFragments: Int
   private let maxQueuedBytes: Int
@@ -111,23 +114,14 @@ extension SocketConnection {
     switch stage {
     case .upgrading, .refused, .closing: true
     // Twice the queue: a peer that pings and never reads must not fill the memory with pongs.
-    case .open: events.isEmpty && !isDelivering && queuedBytes < 2 * maxQueuedBytes
+    case .open:
+      events.isEmpty && !isDelivering && (writeFailure != nil || queuedBytes < 2 * maxQueuedBytes)
     case .dialing, .over: false
     }
   }
 
   /// What is handed over next; empty when all was.
-  func takeTurn() -> [SocketEvent] {
-    let left = events.count - handed
-    guard left <= mostInTurn else {
-      handed += mostInTurn
-      return Array(events[(handed - mostInTurn)..<handed])
-    }
-    defer { dropEvents() }
-    return handed == 0 ? events : Array(events[handed...])
-  }
-
-  private func dropEvents() { (events, handed) = ([], 0) }
+  func takeTurn() -> [SocketEvent] { events.take(atMost: mostInTurn) }
 }
 
 // MARK: What the app asks
@@ -148,11 +142,7 @@ extension SocketConnection {
 
   func ping(_ id: UInt64) {
     guard case .open = stage, writeFailure == nil else { return }
-    // A peer that answers none must not make this grow.
-    if pings.count == 32 { pings.removeFirst() }
-    pings.append(id)
-    let payload = (0..<8).map { UInt8(truncatingIfNeeded: id >> (56 - 8 * $0)) }
-    _ = webSocket?.ping(payload, into: &outgoing)
+    _ = webSocket?.ping(pings.add(id), into: &outgoing)
   }
 
   /// Says goodbye when open; gives up when not yet.
@@ -162,12 +152,12 @@ extension SocketConnection {
       end(.local(detail: "Closed before it opened."))
     case .open(let dial):
       webSocket?.close(code: code, reason: reason, into: &outgoing)
-      dropEvents()
+      events.drop()
       startClosing(dial)
-    case .closing: dropEvents()
+    case .closing: events.drop()
     case .over:
       // A socket that never opened still owes its one failure.
-      if webSocket != nil { dropEvents() }
+      if webSocket != nil { events.drop() }
     }
   }
 }
@@ -201,6 +191,8 @@ extension SocketConnection {
     if let failure = dial.watch(for: number) { return end(failure) }
     outgoing += dial.handshake.requestBytes
     stage = .upgrading(dial, dial.handshake)
+    // At once: a stream over which nothing went yet libcurl may close when others dial.
+    flush()
   }
 
   /// Writes what is queued, until the peer takes no more.
@@ -235,6 +227,10 @@ extension SocketConnection {
   /// Takes in one buffer of bytes.
   func read(into buffer: Buffer) {
     guard let dial = connected else { return }
+    guard unread.isEmpty else {
+      let held = unread
+      return unsafe takeFrames(held.span.bytes)
+    }
     switch dial.easy.receive(into: buffer) {
     case .bytes(let count): unsafe take(buffer.bytes[..<count])
     case .wouldBlock:
@@ -280,9 +276,10 @@ extension SocketConnection {
         maxMessageBytes: maxMessageBytes, maxFragments: maxFragments, oversize: .skip)
       webSocket = WebSocketConnection(
         role: .client, limits: limits, extensions: extensions, maskSeed: .random(in: 0 ... .max))
+      inflates = extensions != nil
       limit = nil
       stage = .open(dial)
-      events.append(.opened(headers: headers))
+      events.add([.opened(headers: headers)])
       unsafe takeFrames(rest.span.bytes)
     case .refused(let head, let prefix):
       let refusal = Refusal(head: head, body: prefix)
@@ -294,17 +291,33 @@ extension SocketConnection {
     }
   }
 
-  /// Reads frames and tells what they meant.
+  /// Reads frames and tells what they meant; of those that inflate to much, the rest waits.
   private func takeFrames(_ bytes: RawSpan) {
-    var told: [SocketEvent] = []
+    let piece = inflates ? 1024 : bytes.byteCount
+    var (offset, told) = (0, 0)
+    while offset < bytes.byteCount, told < Self.mostInflated {
+      let end = min(offset + piece, bytes.byteCount)
+      told += takePiece(bytes.extracting(offset..<end))
+      offset = end
+    }
+    unread = unsafe bytes.extracting(offset...).withUnsafeBytes { unsafe Array($0) }
+  }
+
+  /// Reads frames and tells what they meant; how many bytes of messages those are.
+  private func takePiece(_ bytes: RawSpan) -> Int {
+    var (told, size): ([SocketEvent], Int) = ([], 0)
     var end: WebSocketEvent?
     webSocket?.receive(bytes) { event in
       switch consume event {
-      case .text(let text): told.append(.text(text))
-      case .binary(let bytes): told.append(.binary(bytes))
+      case .text(let text):
+        size += text.count
+        told.append(.text(text))
+      case .binary(let bytes):
+        size += bytes.count
+        told.append(.binary(bytes))
       case .ping: told.append(.ping)
       case .pong(let payload):
-        if let id = answered(by: payload) { told.append(.pong(id: id)) }
+        if let id = pings.answered(by: payload) { told.append(.pong(id: id)) }
       case .oversized(let bytes): told.append(.oversized(bytes: bytes))
       case .closed(let code, let reason): end = .closed(code: code, reason: reason)
       case .failed(let error): end = .failed(error)
@@ -313,7 +326,8 @@ extension SocketConnection {
     }
     tell(told)
     if let end { takeLast(end) }
-    if parting == nil { outgoing += webSocket?.takeOutput() ?? [] }
+    if parting == nil, writeFailure == nil { outgoing += webSocket?.takeOutput() ?? [] }
+    return size
   }
 
   /// Acts on an event that is the end, behind which there is none.
@@ -337,16 +351,7 @@ extension SocketConnection {
 
   private func tell(_ told: [SocketEvent]) {
     guard case .open = stage else { return }
-    if events.isEmpty { events = told } else { events += told }
-  }
-
-  /// The ping that a pong answers; those before it count as answered (RFC 6455 section 5.5.3).
-  private func answered(by payload: [UInt8]) -> UInt64? {
-    guard payload.count == 8 else { return nil }
-    let id = payload.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-    guard let place = pings.firstIndex(of: id) else { return nil }
-    pings.removeSubrange(...place)
-    return id
+    events.add(told)
   }
 
   /// The peer is done, or we are with it: what is left is to send our close and wait for its end.
@@ -373,12 +378,12 @@ extension SocketConnection {
       switch stage {
       case .closing: break
       case .dialing, .upgrading, .refused, .open, .over:
-        events.append(.failed(secrets.clean(failure)))
+        events.add([.failed(secrets.clean(failure))])
       }
     }
     stage = .over
     limit = nil
-    (outgoing, writing, sent) = ([], [], 0)
+    (outgoing, writing, unread, sent) = ([], [], [], 0)
     resumeClosers()
   }
 

@@ -1,0 +1,39 @@
+import LinkCore
+import LinkRuntime
+import Testing
+
+@testable import CurlNetwork
+
+/// Peers whose few bytes become many.
+@Suite(.timeLimit(.minutes(5)))
+struct InflationTests {
+  @Test func `what one read inflates to is handed over in turns, in order`() async throws {
+    let sizes = (0..<4_000).map { 10_000 - $0 % 100 }
+    let server = try TestServer { peer in
+      peer.upgrade(deflate: true)
+      peer.send(binaries: sizes.map { [UInt8](repeating: 0, count: $0) })
+      peer.close(1000)
+      peer.drain()
+    }
+    let (turns, turn) = AsyncStream<[SocketEvent]>.makeStream()
+    let request = SocketRequest.to(server.socketURL, maxMessageBytes: 10_240)
+    let handle = try await CurlNetwork().openInTurns(request) { events in
+      turn.yield(events)
+      if case .failed = events.last { turn.finish() }
+    }
+    var seen: [Int] = []
+    var most = 0
+    for await events in turns {
+      let counts = events.compactMap { event -> Int? in
+        guard case .binary(let bytes) = event else { return nil }
+        return bytes.count
+      }
+      seen += counts
+      most = max(most, counts.reduce(0, +))
+    }
+    #expect(seen == sizes)
+    // What fits, what one piece more inflates to, and the message that was begun before it.
+    #expect(most < SocketConnection.mostInflated + 1_032 * 1_024 + 10_240)
+    await handle.close(code: 1000, reason: "")
+  }
+}

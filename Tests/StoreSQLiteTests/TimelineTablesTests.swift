@@ -6,7 +6,7 @@ import Testing
 
 @testable import StoreSQLite
 
-/// Ids that gather and move, and tables of before.
+/// Ids that gather and move.
 @Suite struct TimelineTablesTests {
   private struct Ids: Equatable {
     var new: UInt64
@@ -79,39 +79,6 @@ import Testing
     #expect(try ids(database) == Ids(new: 1, settled: 1))
   }
 
-  @Test func `a store of the first version keeps everything, and grows on`() async throws {
-    let scratch = try Scratch()
-    let (shop, other) = (try Sample.shop("z"), try Sample.shop("a"))
-    var edited = Sample.message(3, in: shop)
-    (edited.updatedAt, edited.isEdited) = (Timestamp(nanoseconds: 9_000), true)
-    edited.parent = UUID128(high: 7, low: 1)
-    edited.position = Position(epoch: "e", offset: .max)
-    let kept = [Sample.message(1, in: shop), Sample.message(2, in: shop), edited]
-    let theirs = Sample.message(2, in: other, text: "theirs")
-    do {
-      let old = Schema(
-        applicationID: TimelineTables.schema.applicationID,
-        steps: Array(TimelineTables.schema.steps.prefix(1)))
-      let database = try open(scratch, old)
-      for message in [kept[2], theirs, kept[0], kept[1]] { try database.insertOld(message) }
-      try TimelineTables(database: database, shop: shop).set(Cursor(position: edited.position))
-    }
-    #expect(
-      try await failure {
-        try await SQLiteTimelineStore.open(in: scratch.path, access: .read)
-      } == .other)
-    let store = try await SQLiteTimelineStore.open(in: scratch.path)
-    #expect(
-      try await store.load(shop, limit: 9)
-        == TimelineSnapshot(messages: kept, cursor: Cursor(position: edited.position)))
-    #expect(try await store.load(other, limit: 9) == TimelineSnapshot(messages: [theirs]))
-    #expect(try await store.shops() == [other, shop])
-    let next = Sample.message(4, in: shop)
-    let grown = try await store.commit(TimelineChange(messages: kept + [next]), to: shop)
-    #expect(grown == TimelineCommit(inserted: [next.id]))
-    #expect(try await store.load(shop, limit: 9).messages == kept + [next])
-  }
-
   private func ids(_ database: Database) throws -> Ids {
     let found = try database.query(
       "SELECT (SELECT count(*) FROM new_ids), (SELECT count(*) FROM ids)"
@@ -125,19 +92,5 @@ import Testing
     let file = StoreFile(directory: scratch.path, name: "timeline")
     _ = try file.claim(for: .write)
     return try Database(path: file.path, access: .write, busyTimeout: .zero, schema: schema)
-  }
-}
-
-extension Database {
-  /// As the first version did.
-  fileprivate func insertOld(_ message: Message) throws(StoreFailure) {
-    let offset = message.position.map { Int64(bitPattern: $0.offset) }
-    try run(
-      """
-      INSERT INTO messages(shop, \(Message.columns), epoch, offset)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """,
-      [.text(message.shop.text)] + message.values
-        + [.text(message.position?.epoch), offset.map { .integer($0) } ?? .null])
   }
 }

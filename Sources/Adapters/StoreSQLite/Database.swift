@@ -76,6 +76,16 @@ import LinkWire
     try check(unsafe sqlite3_exec(handle, sql, nil, nil, nil))
   }
 
+  /// Runs statements that fill new tables from old ones. Rows that the new ones do not take broke
+  /// the rules of the old ones, too.
+  func upgrade(_ sql: String) throws(StoreFailure) {
+    let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
+    guard code & 0xFF == SQLITE_CONSTRAINT else { return try check(code) }
+    throw storeFailure(
+      code: SQLITE_CORRUPT, system: 0, text: unsafe String(cString: sqlite3_errmsg(handle)),
+      path: path)
+  }
+
   /// Runs one statement and answers with how many rows it changed.
   @discardableResult
   func run(_ sql: String, _ values: [SQLValue] = []) throws(StoreFailure) -> Int {

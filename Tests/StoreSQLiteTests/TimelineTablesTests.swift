@@ -79,6 +79,26 @@ import Testing
     #expect(try ids(database) == Ids(new: 1, settled: 1))
   }
 
+  @Test func `a value that cannot be bound fails its statement and no later one`() throws {
+    let scratch = try Scratch()
+    let database = try open(scratch, TimelineTables.schema)
+    let statement = try database.statement("INSERT INTO shops(number, shop) VALUES (?, ?)")
+    let bindings: [(Statement) -> Void] = [
+      { $0.bind(1, at: 3) }, { $0.bind(1.5, at: 3) }, { $0.bind("text", at: 3) },
+      { $0.bind(UUID128(high: 7, low: 1), at: 3) }, { $0.bindNothing(at: 3) },
+    ]
+    for bind in bindings {
+      bind(statement)
+      statement.bind(Int64(1), at: 1)
+      statement.bind("a", at: 2)
+      let error = try #require(throws: StoreFailure.self) { try database.finish(statement) }
+      #expect("\(error)".contains("column index out of range (SQLite 25)"))
+    }
+    statement.bind(Int64(1), at: 1)
+    statement.bind("a", at: 2)
+    #expect(try database.finish(statement) == 1)
+  }
+
   private func ids(_ database: Database) throws -> Ids {
     let found = try database.query(
       "SELECT (SELECT count(*) FROM new_ids), (SELECT count(*) FROM ids)"

@@ -171,9 +171,12 @@ import LinkWire
     guard code != SQLITE_OK else { return }
     let kind = code & 0xFF
     let system = kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN
+    // After a value that could not be bound, others were, and the connection's own text is theirs.
+    let isNewest = unsafe sqlite3_extended_errcode(handle) == code
     throw storeFailure(
       code: code, system: system ? unsafe sqlite3_system_errno(handle) : 0,
-      text: unsafe String(cString: sqlite3_errmsg(handle)), path: path)
+      text: unsafe String(cString: isNewest ? sqlite3_errmsg(handle) : sqlite3_errstr(code)),
+      path: path)
   }
 }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StoreSQLite
 
-/// Ids that gather and move, and tables of before.
+/// Ids that gather and move.
 @Suite struct TimelineTablesTests {
   private struct Ids: Equatable {
     var new: UInt64
@@ -79,37 +79,24 @@ import Testing
     #expect(try ids(database) == Ids(new: 1, settled: 1))
   }
 
-  @Test func `a store of the first version keeps everything, and grows on`() async throws {
+  @Test func `a value that cannot be bound fails its statement and no later one`() throws {
     let scratch = try Scratch()
-    let (shop, other) = (try Sample.shop("z"), try Sample.shop("a"))
-    var edited = Sample.message(3, in: shop)
-    (edited.updatedAt, edited.isEdited) = (Timestamp(nanoseconds: 9_000), true)
-    edited.parent = UUID128(high: 7, low: 1)
-    edited.position = Position(epoch: "e", offset: .max)
-    let kept = [Sample.message(1, in: shop), Sample.message(2, in: shop), edited]
-    let theirs = Sample.message(2, in: other, text: "theirs")
-    do {
-      let old = Schema(
-        applicationID: TimelineTables.schema.applicationID,
-        steps: Array(TimelineTables.schema.steps.prefix(1)))
-      let database = try open(scratch, old)
-      for message in [kept[2], theirs, kept[0], kept[1]] { try database.insertOld(message) }
-      try TimelineTables(database: database, shop: shop).set(Cursor(position: edited.position))
+    let database = try open(scratch, TimelineTables.schema)
+    let statement = try database.statement("INSERT INTO shops(number, shop) VALUES (?, ?)")
+    let bindings: [(Statement) -> Void] = [
+      { $0.bind(1, at: 3) }, { $0.bind(1.5, at: 3) }, { $0.bind("text", at: 3) },
+      { $0.bind(UUID128(high: 7, low: 1), at: 3) }, { $0.bindNothing(at: 3) },
+    ]
+    for bind in bindings {
+      bind(statement)
+      statement.bind(Int64(1), at: 1)
+      statement.bind("a", at: 2)
+      let error = try #require(throws: StoreFailure.self) { try database.finish(statement) }
+      #expect("\(error)".contains("column index out of range (SQLite 25)"))
     }
-    #expect(
-      try await failure {
-        try await SQLiteTimelineStore.open(in: scratch.path, access: .read)
-      } == .other)
-    let store = try await SQLiteTimelineStore.open(in: scratch.path)
-    #expect(
-      try await store.load(shop, limit: 9)
-        == TimelineSnapshot(messages: kept, cursor: Cursor(position: edited.position)))
-    #expect(try await store.load(other, limit: 9) == TimelineSnapshot(messages: [theirs]))
-    #expect(try await store.shops() == [other, shop])
-    let next = Sample.message(4, in: shop)
-    let grown = try await store.commit(TimelineChange(messages: kept + [next]), to: shop)
-    #expect(grown == TimelineCommit(inserted: [next.id]))
-    #expect(try await store.load(shop, limit: 9).messages == kept + [next])
+    statement.bind(Int64(1), at: 1)
+    statement.bind("a", at: 2)
+    #expect(try database.finish(statement) == 1)
   }
 
   private func ids(_ database: Database) throws -> Ids {
@@ -125,19 +112,5 @@ import Testing
     let file = StoreFile(directory: scratch.path, name: "timeline")
     _ = try file.claim(for: .write)
     return try Database(path: file.path, access: .write, busyTimeout: .zero, schema: schema)
-  }
-}
-
-extension Database {
-  /// As the first version did.
-  fileprivate func insertOld(_ message: Message) throws(StoreFailure) {
-    let offset = message.position.map { Int64(bitPattern: $0.offset) }
-    try run(
-      """
-      INSERT INTO messages(shop, \(Message.columns), epoch, offset)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """,
-      [.text(message.shop.text)] + message.values
-        + [.text(message.position?.epoch), offset.map { .integer($0) } ?? .null])
   }
 }

@@ -76,6 +76,16 @@ import LinkWire
     try check(unsafe sqlite3_exec(handle, sql, nil, nil, nil))
   }
 
+  /// Runs statements that fill new tables from old ones. Rows that the new ones do not take broke
+  /// the rules of the old ones, too.
+  func upgrade(_ sql: String) throws(StoreFailure) {
+    let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
+    guard code & 0xFF == SQLITE_CONSTRAINT else { return try check(code) }
+    throw storeFailure(
+      code: SQLITE_CORRUPT, system: 0, text: unsafe String(cString: sqlite3_errmsg(handle)),
+      path: path)
+  }
+
   /// Runs one statement and answers with how many rows it changed.
   @discardableResult
   func run(_ sql: String, _ values: [SQLValue] = []) throws(StoreFailure) -> Int {
@@ -161,9 +171,12 @@ import LinkWire
     guard code != SQLITE_OK else { return }
     let kind = code & 0xFF
     let system = kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN
+    // After a value that could not be bound, others were, and the connection's own text is theirs.
+    let isNewest = unsafe sqlite3_extended_errcode(handle) == code
     throw storeFailure(
       code: code, system: system ? unsafe sqlite3_system_errno(handle) : 0,
-      text: unsafe String(cString: sqlite3_errmsg(handle)), path: path)
+      text: unsafe String(cString: isNewest ? sqlite3_errmsg(handle) : sqlite3_errstr(code)),
+      path: path)
   }
 }
 

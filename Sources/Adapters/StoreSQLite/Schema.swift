@@ -6,6 +6,8 @@ struct Schema {
   let applicationID: Int32
   /// Step n brings a file from version n to version n + 1. Steps are never changed, only added.
   let steps: [String]
+  /// What opens the file for writing, for people.
+  var writer = "the program that writes it"
 
   var version: Int { steps.count }
 
@@ -30,16 +32,28 @@ struct Schema {
   func requireCurrent(_ found: Int, path: String) throws(StoreFailure) {
     guard found != version else { return }
     throw .other(
-      detail: "\(path) has tables of version \(found), not \(version); open it for writing once.")
+      detail: "\(path) has tables of version \(found), not \(version). Run \(writer) once, which "
+        + "brings them up to date.")
   }
 
   /// Runs the missing steps in one transaction.
   func migrate(_ database: Database, from found: Int) throws(StoreFailure) {
     guard found < version else { return }
-    try database.transaction(write: true) { () throws(StoreFailure) in
-      for step in steps[found...] { try database.execute(step) }
-      try database.execute(
-        "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version)")
+    let size = try number(database, "PRAGMA page_count") * number(database, "PRAGMA page_size")
+    do {
+      try database.transaction(write: true) { () throws(StoreFailure) in
+        for step in steps[found...] { try database.upgrade(step) }
+        try database.execute(
+          "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version)")
+      }
+    } catch {
+      guard case .full(let detail) = error, found > 0 else { throw error }
+      // The log and then the file grow by the new tables. A text of more than 1,000 bytes takes a
+      // page of its own.
+      throw .full(
+        detail: "\(detail) To bring its tables up to date takes up to three times the room of the "
+          + "file, \(3 * size / 1_000_000 + 1) MB, and more where texts are longer than 1,000 bytes."
+      )
     }
   }
 

@@ -26,6 +26,8 @@ enum SQLValue {
 /// A prepared statement; belongs to the connection that prepared it.
 @safe final class Statement {
   let pointer: OpaquePointer
+  /// The first code by which a value could not be bound since the last `reset`.
+  private var failed = SQLITE_OK
 
   /// SQLite's marker for "copy the bytes now" (sqlite.org/c3ref/c_static.html), which is the
   /// address -1 and no function.
@@ -66,24 +68,25 @@ enum SQLValue {
     return SQLITE_OK
   }
 
-  // One value at a time needs no array. SQLite copies what it is given; places are those of the
-  // statement, so that no call can fail but for want of memory, which `step` then reports.
+  // One value at a time needs no array. SQLite copies what it is given. What it does not take would
+  // be NULL; `step` then fails with the reason.
 
   func bind(_ value: Int64?, at place: Int32) {
     guard let value else { return bindNothing(at: place) }
-    unsafe sqlite3_bind_int64(pointer, place, value)
+    note(unsafe sqlite3_bind_int64(pointer, place, value))
   }
 
   func bind(_ value: Double, at place: Int32) {
-    unsafe sqlite3_bind_double(pointer, place, value)
+    note(unsafe sqlite3_bind_double(pointer, place, value))
   }
 
   func bind(_ text: String?, at place: Int32) {
     guard var text else { return bindNothing(at: place) }
     text.withUTF8 {
       let start = unsafe UnsafeRawPointer($0.baseAddress)?.assumingMemoryBound(to: CChar.self)
-      _ = unsafe sqlite3_bind_text64(
-        pointer, place, start, UInt64($0.count), Self.copy, UInt8(SQLITE_UTF8))
+      note(
+        unsafe sqlite3_bind_text64(
+          pointer, place, start, UInt64($0.count), Self.copy, UInt8(SQLITE_UTF8)))
     }
   }
 
@@ -91,18 +94,24 @@ enum SQLValue {
   func bind(_ id: UUID128?, at place: Int32) {
     guard let id else { return bindNothing(at: place) }
     unsafe withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) {
-      _ = unsafe sqlite3_bind_blob64(
-        pointer, place, $0.baseAddress, UInt64($0.count), Self.copy)
+      note(
+        unsafe sqlite3_bind_blob64(
+          pointer, place, $0.baseAddress, UInt64($0.count), Self.copy))
     }
   }
 
   func bindNothing(at place: Int32) {
-    unsafe sqlite3_bind_null(pointer, place)
+    note(unsafe sqlite3_bind_null(pointer, place))
   }
 
-  func step() -> Int32 { unsafe sqlite3_step(pointer) }
+  private func note(_ code: Int32) {
+    if code != SQLITE_OK, failed == SQLITE_OK { failed = code }
+  }
+
+  func step() -> Int32 { failed == SQLITE_OK ? unsafe sqlite3_step(pointer) : failed }
 
   func reset() {
+    failed = SQLITE_OK
     unsafe sqlite3_reset(pointer)
     unsafe sqlite3_clear_bindings(pointer)
   }

@@ -7,6 +7,8 @@ import LinkWire
 /// random: put into one large index, nearly each would change a page of its own, which is written
 /// twice. So they gather in a small table, `new_ids`, and move to the large one in order, thousands
 /// at a time. An id stands in one of the two.
+///
+/// What damage put twice into the tables of the first version is taken over once.
 struct TimelineTables {
   static let schema = Schema(
     applicationID: 0x4846_746C,  // "HFtl"
@@ -30,24 +32,24 @@ struct TimelineTables {
       """,
       """
       CREATE TABLE shops(number INTEGER PRIMARY KEY, shop TEXT NOT NULL UNIQUE) STRICT;
-      INSERT INTO shops(shop) SELECT DISTINCT shop FROM messages ORDER BY shop;
+      INSERT OR IGNORE INTO shops(shop) SELECT DISTINCT shop FROM messages ORDER BY shop;
       ALTER TABLE messages RENAME TO scattered;
       CREATE TABLE messages(
         shop INTEGER NOT NULL, \(Message.columnTypes), epoch TEXT, offset INTEGER,
         PRIMARY KEY (shop, created_at, id)) STRICT, WITHOUT ROWID;
-      INSERT INTO messages
+      INSERT OR IGNORE INTO messages
       SELECT number, \(Message.columns), epoch, offset FROM scattered JOIN shops USING (shop)
       ORDER BY number, created_at, id;
       DROP TABLE scattered;
       CREATE TABLE ids(
         shop INTEGER NOT NULL, id BLOB NOT NULL, created_at INTEGER NOT NULL,
         PRIMARY KEY (shop, id)) STRICT, WITHOUT ROWID;
-      INSERT INTO ids SELECT shop, id, created_at FROM messages ORDER BY shop, id;
+      INSERT OR IGNORE INTO ids SELECT shop, id, created_at FROM messages ORDER BY shop, id;
       CREATE TABLE new_ids(
         shop INTEGER NOT NULL, id BLOB NOT NULL, created_at INTEGER NOT NULL,
         PRIMARY KEY (shop, id)) STRICT, WITHOUT ROWID;
       """,
-    ])
+    ], writer: "`holdfast stream`")
 
   let database: Database
   let shop: ShopID

@@ -14,7 +14,7 @@ enum MemoryCommands {
     [
       Command(
         "streams", "tell how many bytes one more open stream takes, with its part of the server",
-        examples: [.init("holdfast-bench streams 50", "the mean of 50")],
+        examples: [.init("holdfast-bench streams 48", "the mean of 48")],
         takes: count
       ) { call async throws(CommandFailure) in
         try await tell(call) { try await Rest.memory(streams: call[count]) }

@@ -12,13 +12,13 @@ import StoreSQLite
 struct Household {
   let backend: Backend
   let address: BoundAddress
-  let shop: ShopID
+  /// As many as an app may have open at once.
+  let shops: [ShopID]
   private let scratch: Scratch
   private let network: any SocketDialer & HTTPClient
 
   init(pingInterval: Duration = .seconds(54)) async throws {
-    guard let shop = ShopID("bench") else { throw Unavailable("a plain word is a shop id") }
-    self.shop = shop
+    shops = (1...ShopStreams.limit).compactMap { ShopID("bench\($0)") }
     scratch = try Scratch()
     var configuration = BackendConfiguration(dataDirectory: scratch("server"))
     configuration.log = nil
@@ -32,16 +32,26 @@ struct Household {
     network = try Platform.network(proxy: "")
   }
 
-  /// A phone with a store of its own, already live.
+  /// The stream of a phone with a store of its own, already live.
   func phone(_ name: String) async throws -> ShopStream {
+    try await stream(of: 0, in: app(name))
+  }
+
+  /// What all streams of an app share, its store among it.
+  func app(_ name: String) async throws -> ShopStreams {
     let token = try await backend.issueToken(
-      user: name, name: name, shops: [shop], ttl: .seconds(3600))
-    let streams = ShopStreams(
+      user: name, name: name, shops: shops, ttl: .seconds(3600))
+    return ShopStreams(
       StreamEnvironment(
         network: network, store: try await SQLiteTimelineStore.open(in: scratch(name)),
         reachability: Platform.reachability(of: "127.0.0.1"), lifecycle: AlwaysForeground(),
         tokens: FixedToken(token)))
-    let stream = try await streams.open(StreamConfiguration(server: address.url, shop: shop))
+  }
+
+  /// Another stream of an app, already live.
+  func stream(of place: Int, in app: ShopStreams) async throws -> ShopStream {
+    let stream = try await app.open(
+      StreamConfiguration(server: address.url, shop: shops[place]))
     try await Self.untilLive(stream)
     return stream
   }

@@ -20,10 +20,10 @@ enum Rest {
         peers: [ceiling(50)], rounds: (3, 5)),
       Benchmark(
         name: "stream-memory",
-        question: "memory of one more open stream, its part of the server included",
+        question: "memory of one more open stream of an app, its part of the server included",
         unit: "bytes", better: .less,
         subject: Contender(name: "holdfast") {
-          try await Peer.ours("streams").figure([isFull ? "200" : "50"])
+          try await Peer.ours("streams").figure([isFull ? "200" : "48"])
         },
         peers: [ceiling(1_048_576, aim: 0.1)], rounds: (3, 5)),
       Benchmark(
@@ -84,14 +84,23 @@ enum Rest {
     return Statistics.quantile(0.99, of: times)
   }
 
+  /// One more stream of an app that has one, as far as it may have more.
   static func memory(streams count: Int) async throws -> Double {
     let house = try await Household()
-    var phones = [try await house.phone("first")]
+    var apps: [ShopStreams] = []
+    var open: [ShopStream] = []
+    let more = ShopStreams.limit - 1
+    for number in 0..<max(1, count / more) {
+      apps.append(try await house.app("user\(number)"))
+      open.append(try await house.stream(of: 0, in: apps[number]))
+    }
     let before = try Usage.memory()
-    for number in 0..<count { phones.append(try await house.phone("user\(number)")) }
+    for place in 1...more {
+      for app in apps { open.append(try await house.stream(of: place, in: app)) }
+    }
     let after = try Usage.memory()
-    await house.close(phones)
-    return (after - before) / Double(count)
+    await house.close(open)
+    return (after - before) / Double(more * apps.count)
   }
 
   private static func processor(streams count: Int) async throws -> Double {

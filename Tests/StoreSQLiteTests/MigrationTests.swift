@@ -111,8 +111,8 @@ import Testing
     guard case .full(let detail) = error else { throw error }
     #expect(
       detail.hasSuffix(
-        "To bring its tables up to date takes up to three times the room of the file, 1 MB, and "
-          + "more where texts are longer than 1,000 bytes."))
+        "To bring its tables up to date takes up to three times the room of the file, 1 MB, "
+          + "more where texts exceed 1,000 bytes."))
     #expect(try Self.first.inspect(database, path: "") == 1)
     #expect(try number(database, "SELECT count(*) FROM messages") == 500)
     try database.insertOld(Sample.message(501, in: shop))

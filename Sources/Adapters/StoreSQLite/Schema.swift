@@ -51,8 +51,8 @@ struct Schema {
       // The log and then the file grow by the new tables. A text of more than 1,000 bytes takes a
       // page of its own.
       throw .full(
-        detail: "\(detail) To bring its tables up to date takes up to three times the room of the "
-          + "file, \(3 * size / 1_000_000 + 1) MB, and more where texts are longer than 1,000 bytes."
+        detail: "\(detail) To bring its tables up to date takes up to three times the room of "
+          + "the file, \(3 * size / 1_000_000 + 1) MB, more where texts exceed 1,000 bytes."
       )
     }
   }

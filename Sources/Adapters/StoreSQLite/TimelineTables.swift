@@ -32,13 +32,15 @@ struct TimelineTables {
       """,
       """
       CREATE TABLE shops(number INTEGER PRIMARY KEY, shop TEXT NOT NULL UNIQUE) STRICT;
-      INSERT OR IGNORE INTO shops(shop) SELECT DISTINCT shop FROM messages ORDER BY shop;
+      INSERT OR IGNORE INTO shops(shop)
+      SELECT DISTINCT shop FROM messages NOT INDEXED ORDER BY shop;
       ALTER TABLE messages RENAME TO scattered;
       CREATE TABLE messages(
         shop INTEGER NOT NULL, \(Message.columnTypes), epoch TEXT, offset INTEGER,
         PRIMARY KEY (shop, created_at, id)) STRICT, WITHOUT ROWID;
       INSERT OR IGNORE INTO messages
-      SELECT number, \(Message.columns), epoch, offset FROM scattered JOIN shops USING (shop)
+      SELECT number, \(Message.columns), epoch, offset
+      FROM scattered NOT INDEXED JOIN shops USING (shop)
       ORDER BY number, created_at, id;
       DROP TABLE scattered;
       CREATE TABLE ids(

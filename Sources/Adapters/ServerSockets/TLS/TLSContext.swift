@@ -57,7 +57,7 @@ import Glibc
     unsafe SSL_CTX_set_alpn_select_cb(context, selectProtocol, nil)
   }
 
-  /// Prefers AES-128 of TLS 1.3's ciphers, whose key schedule runs on SHA-256: cheaper than SHA-384.
+  /// Prefers AES-128 of TLS 1.3's ciphers: its key schedule runs on SHA-256, cheaper than SHA-384.
   ///
   /// A client that puts ChaCha20 first has no instructions for AES and gets ChaCha20.
   private func preferCiphers() {

@@ -65,8 +65,8 @@ extension StreamModel {
     }
   }
 
-  /// A message before the cursor that neither memory nor the writer knows is kept already, or lies in
-  /// what was not loaded yet: stored alone it would look like the end of a whole stretch.
+  /// A message before the cursor that neither memory nor the writer knows is kept already, or lies
+  /// in what was not loaded yet: stored alone it would look like the end of a whole stretch.
   private func isOfThePast(_ message: Message) -> Bool {
     message.position != nil && recovery.covers(message) && timeline[message.id] == nil
       && !writer.holds(message.id)

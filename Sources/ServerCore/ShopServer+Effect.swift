@@ -4,7 +4,7 @@ extension ShopServer {
   /// Everything that the server can ask for; carried out in order.
   public enum Effect: Sendable, Hashable, Codable {
     /// Make messages of one shop durable together and in this order; each is answered by its own
-    /// token, in this order again. Never said while one of an earlier list has no answer.
+    /// token, in this order again. Never said while one of that shop has no answer yet.
     case append([Append])
     /// Read a page of a shop, and count what its query reaches.
     case page(StoreToken, ShopID, PageQuery)

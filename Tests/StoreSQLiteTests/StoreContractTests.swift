@@ -136,8 +136,31 @@ private struct ForgetfulStore: TimelineStore {
   func close() async { await store.close() }
 }
 
+/// A log that does one thing wrongly, and the rest as the one in memory.
+private protocol FaultyLog: MessageLog {
+  var log: MemoryMessageLog { get }
+}
+
+extension FaultyLog {
+  func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>] {
+    await log.append(entries)
+  }
+
+  func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page {
+    try await log.page(query, of: shop)
+  }
+
+  func count(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> UInt64 {
+    try await log.count(query, of: shop)
+  }
+
+  func head(of shop: ShopID) async throws(StoreFailure) -> Position { try await log.head(of: shop) }
+
+  func close() async { await log.close() }
+}
+
 /// Burns an offset at each append.
-private struct HoleyLog: MessageLog {
+private struct HoleyLog: FaultyLog {
   let log = MemoryMessageLog()
 
   func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>] {
@@ -149,48 +172,20 @@ private struct HoleyLog: MessageLog {
     _ = await log.append(waste)
     return await log.append(entries)
   }
-
-  func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page {
-    try await log.page(query, of: shop)
-  }
-
-  func count(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> UInt64 {
-    try await log.count(query, of: shop)
-  }
-
-  func head(of shop: ShopID) async throws(StoreFailure) -> Position { try await log.head(of: shop) }
-
-  func close() async { await log.close() }
 }
 
 /// Takes the last of a list first.
-private struct BackwardLog: MessageLog {
+private struct BackwardLog: FaultyLog {
   let log = MemoryMessageLog()
 
   func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>] {
     await log.append(entries.reversed()).reversed()
   }
-
-  func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page {
-    try await log.page(query, of: shop)
-  }
-
-  func count(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> UInt64 {
-    try await log.count(query, of: shop)
-  }
-
-  func head(of shop: ShopID) async throws(StoreFailure) -> Position { try await log.head(of: shop) }
-
-  func close() async { await log.close() }
 }
 
 /// Pages by creation, where a clock that went back puts the newest last.
-private struct TimelyLog: MessageLog {
+private struct TimelyLog: FaultyLog {
   let log = MemoryMessageLog()
-
-  func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>] {
-    await log.append(entries)
-  }
 
   func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page {
     guard case .page(let number, let limit) = query else {
@@ -202,14 +197,6 @@ private struct TimelyLog: MessageLog {
     page.hasNext = rest.count > limit
     return page
   }
-
-  func count(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> UInt64 {
-    try await log.count(query, of: shop)
-  }
-
-  func head(of shop: ShopID) async throws(StoreFailure) -> Position { try await log.head(of: shop) }
-
-  func close() async { await log.close() }
 }
 
 /// Keeps what it should have forgotten.

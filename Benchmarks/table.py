@@ -1,6 +1,6 @@
-"""Makes the README's table of a file that scripts/bench wrote: table.py [README] FILE.
+"""Makes the table of figures from a file that scripts/bench wrote: table.py [PAGE] FILE.
 
-With a README the table takes the place of what stands between its two marks.
+With a page the table replaces what is between the page's two marks.
 """
 
 import datetime
@@ -97,17 +97,17 @@ def warn_of_strangers(path: str) -> None:
         print(f"table.py: {path} is of {commit}, which HEAD does not come from", file=sys.stderr)
 
 
-def main(path: str, readme: str) -> None:
+def main(path: str, target: str) -> None:
     text = table(path)
-    if not readme:
+    if not target:
         print(text)
         return
     warn_of_strangers(path)
-    page = pathlib.Path(readme)
+    page = pathlib.Path(target)
     before, _, rest = page.read_text(encoding="utf-8").partition(MARKS[0])
     _, mark, after = rest.partition(MARKS[1])
     if not mark:
-        sys.exit(f"{readme} has no {MARKS[0]} with {MARKS[1]} behind it")
+        sys.exit(f"{target} has no {MARKS[0]} followed by {MARKS[1]}")
     page.write_text(f"{before}{MARKS[0]}\n{text}\n{MARKS[1]}{after}", encoding="utf-8")
 
 

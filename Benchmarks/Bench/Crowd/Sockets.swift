@@ -11,15 +11,15 @@ enum Sockets {
     let certificate = Rounds.Shared { try await Certificate() }
     let plain: Trust = { nil }
     let secured: Trust = { try await certificate.value }
-    return receiving(count, "", (12_700_000, 3_730_000), plain)
-      + receiving(count, "-tls", (5_500_000, 2_860_000), secured) + [
+    return receiving(count, "", plain)
+      + receiving(count, "-tls", secured) + [
         connecting(
-          "dial-plain", "connect and upgrade by a client, median", isFull, prototype: 56, plain),
+          "dial-plain", "connect and upgrade by a client, median", isFull, plain),
         connecting(
-          "dial-tls", "the same with a full TLS 1.3 handshake", isFull, prototype: 769, secured),
+          "dial-tls", "the same with a full TLS 1.3 handshake", isFull, secured),
         resuming(isFull, secured),
-        memory("dial-memory", "memory of a client for one idle socket", 922, plain),
-        memory("dial-memory-tls", "the same over TLS", 27_750, secured),
+        memory("dial-memory", "memory of a client for one idle socket", plain),
+        memory("dial-memory-tls", "the same over TLS", secured),
       ] + idling(isFull)
   }
 
@@ -27,8 +27,7 @@ enum Sockets {
   private typealias Trust = @Sendable () async throws -> Certificate?
 
   private static func receiving(
-    _ count: Int, _ suffix: String, _ prototype: (called: Double, read: Double),
-    _ certificate: @escaping Trust
+    _ count: Int, _ suffix: String, _ certificate: @escaping Trust
   ) -> [Benchmark] {
     // Python's makes a string of each message in any case.
     let python = Contender(name: "Python websockets") {
@@ -49,7 +48,6 @@ enum Sockets {
         peers: [
           python, node(),
           libcurl(count, "receive", certificate),
-          Contender(name: "the prototype", aim: 1) { prototype.called },
         ], rounds: (3, 5)),
       Benchmark(
         name: "receive-sequence" + suffix,
@@ -58,16 +56,12 @@ enum Sockets {
         subject: Contender(name: "holdfast, a stream of turns") {
           try await iterate(count, await certificate())
         },
-        peers: [
-          python, node(["--text"]), Contender(name: "the prototype", aim: 1) { prototype.read },
-        ],
-        rounds: (3, 5)),
+        peers: [python, node(["--text"])], rounds: (3, 5)),
     ]
   }
 
   private static func connecting(
-    _ name: String, _ question: String, _ isFull: Bool, prototype: Double,
-    _ certificate: @escaping Trust
+    _ name: String, _ question: String, _ isFull: Bool, _ certificate: @escaping Trust
   ) -> Benchmark {
     let count = isFull ? 300 : 100
     return Benchmark(
@@ -84,7 +78,6 @@ enum Sockets {
           try await peer(try .node("receive.js"), ["\(count)", "--connect"], await certificate())
         },
         libcurl(count, "fresh", certificate),
-        Contender(name: "the prototype", aim: 1) { prototype },
       ], rounds: (3, 5))
   }
 
@@ -97,13 +90,12 @@ enum Sockets {
         try await dial(count, await certificate(), resumes: true)
       },
       peers: [
-        libcurl(count, "connect", certificate),
-        Contender(name: "the prototype", aim: 1) { 447 },
+        libcurl(count, "connect", certificate)
       ], rounds: (3, 5))
   }
 
   private static func memory(
-    _ name: String, _ question: String, _ prototype: Double, _ certificate: @escaping Trust
+    _ name: String, _ question: String, _ certificate: @escaping Trust
   ) -> Benchmark {
     Benchmark(
       name: name, question: question, unit: "bytes", better: .less,
@@ -113,8 +105,7 @@ enum Sockets {
         return try await peer(.ours("hold"), ["500"] + trust, certificate, trusts: false)
       },
       peers: [
-        libcurl(500, "hold", certificate),
-        Contender(name: "the prototype", aim: 1) { prototype },
+        libcurl(500, "hold", certificate)
       ], rounds: (3, 5))
   }
 
@@ -138,7 +129,7 @@ enum Sockets {
         subject: Contender(name: "holdfast") {
           try await peer(.ours("hold"), ["0", "--echo", echoes], nil)
         },
-        peers: [Contender(name: "the prototype", aim: 1) { 54 }], rounds: (3, 5)),
+        peers: [], rounds: (3, 5)),
       Benchmark(
         name: "client-echo-in-crowd", question: "the same while 5,000 others are open",
         unit: "us", better: .less,

@@ -1,6 +1,5 @@
-/// Server sockets with a crowd before them, beside the servers that people use, and beside the
-/// least that this machine allows: the same system calls by a few lines of C. The prototype's
-/// figures are those that the design was chosen by, of a quiet machine like this one.
+/// Server sockets under load, beside the servers that people use, and beside the least that this
+/// machine allows: the same system calls by a few lines of C.
 enum Transport {
   static func benchmarks(isFull: Bool) -> [Benchmark] {
     let sizes = Sizes(isFull: isFull)
@@ -14,12 +13,9 @@ enum Transport {
         runs[kind]?.contender(
           kind.title, aim: kind == .least ? row.least : nil, figure: row.figure)
       }
-      let bar = row.prototype.map { figure in
-        Contender(name: "the prototype", aim: 1) { figure }
-      }
       return Benchmark(
         name: row.figure, question: row.question, unit: row.unit, better: row.better,
-        subject: contenders[0], peers: contenders.dropFirst() + (bar.map { [$0] } ?? []),
+        subject: contenders[0], peers: Array(contenders.dropFirst()),
         rounds: (3, 5))
     }
   }
@@ -29,7 +25,6 @@ enum Transport {
     var question: String
     var unit: String
     var better = Benchmark.Better.less
-    var prototype: Double?
     /// What the ratio to the least should be; `nil` for what the least does not do.
     var least: Double?
   }
@@ -37,32 +32,32 @@ enum Transport {
   private static let rows = [
     Row(
       figure: "fan-out", question: "messages of 300 bytes to 1,000 sockets, one after the other",
-      unit: "messages/s", better: .more, prototype: 271_000, least: 0.9),
+      unit: "messages/s", better: .more, least: 0.9),
     Row(
       figure: "echo", question: "300 bytes there and back, median",
-      unit: "us", prototype: 55, least: 1.25),
+      unit: "us", least: 1.25),
     Row(
       figure: "echo-in-crowd", question: "the same while 5,000 others are connected",
-      unit: "us", prototype: 39, least: 1.25),
+      unit: "us", least: 1.25),
     Row(
       figure: "accept-plain", question: "connect and upgrade at a server, median",
-      unit: "us", prototype: 98, least: 1.5),
+      unit: "us", least: 1.5),
     Row(
       figure: "accept-tls", question: "the same with a full TLS 1.3 handshake",
-      unit: "us", prototype: 693, least: 1.1),
+      unit: "us", least: 1.1),
     Row(
       figure: "accept-resumed", question: "the same with a resumed TLS 1.3 session",
-      unit: "us", prototype: 417, least: 1.2),
+      unit: "us", least: 1.2),
     Row(
       figure: "socket-memory", question: "memory of a server for one idle socket",
-      unit: "bytes", prototype: 492),
+      unit: "bytes"),
     Row(
       figure: "socket-memory-tls", question: "the same over TLS",
-      unit: "bytes", prototype: 14_746, least: 1.1),
+      unit: "bytes", least: 1.1),
     Row(
       figure: "socket-memory-deflate",
       question: "the same with permessage-deflate, after one message each way",
-      unit: "bytes", prototype: 100_352),
+      unit: "bytes"),
     Row(
       figure: "idle-crowd",
       question: "a core's time for 1,000 idle sockets, each pinged every second",

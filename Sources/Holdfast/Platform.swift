@@ -93,7 +93,7 @@ public enum Platform {
   }
 
   /// Timelines that are kept while the process lives, and no longer.
-  public static func memoryStore() -> any TimelineStore { MemoryStore() }
+  public static func memoryStore() -> any TimelineStore { MemoryStore(KeptTimelines()) }
 
   /// Watches the way to a host.
   public static func reachability(of host: String) -> any ReachabilityMonitor {

@@ -1,86 +1,112 @@
 public import LinkWire
 
-/// Keeps timelines for as long as the process lives, for streams that shall leave no trace.
-public actor MemoryStore: TimelineStore {
-  private var kept: [ShopID: Kept] = [:]
+/// A store in memory: a value behind a lock. It fails if a test plans a failure.
+///
+/// Streams that shall leave no trace keep their timelines in one.
+public actor MemoryStore<Value: Sendable>: Store {
+  private var value: Value
   private var isClosed = false
+  private var failuresLeft = 0
+  private var failure = StoreFailure.closed
 
-  private struct Kept {
-    var messages: [MessageID: Message] = [:]
-    var cursor = Cursor()
-    var gaps: [Gap] = []
-    var outbox: [OutboxEntry] = []
-
-    var inOrder: [Message] { messages.values.sorted { $0.key < $1.key } }
+  /// A store that holds `value`.
+  public init(_ value: Value) {
+    self.value = value
   }
 
+  /// Makes the next `count` calls throw `failure` and do nothing else.
+  public func failNext(_ count: Int = 1, with failure: StoreFailure) {
+    (failuresLeft, self.failure) = (count, failure)
+  }
+
+  public func check() throws(StoreFailure) { try use { _ in } }
+
+  public func close() { isClosed = true }
+
+  private func use<Result>(
+    _ body: (inout Value) throws(StoreFailure) -> Result
+  ) throws(StoreFailure) -> Result {
+    guard !isClosed else { throw .closed }
+    guard failuresLeft == 0 else {
+      failuresLeft -= 1
+      throw failure
+    }
+    return try body(&value)
+  }
+}
+
+extension MemoryStore: TimelineStore where Value == KeptTimelines {
   /// An empty store.
-  public init() {}
+  public init() { self.init(KeptTimelines()) }
 
   public func load(_ shop: ShopID, limit: Int) throws(StoreFailure) -> TimelineSnapshot {
-    let kept = try self[shop]
-    let newest = Array(kept.inOrder.suffix(max(0, limit)))
-    return TimelineSnapshot(
-      messages: newest, hasOlder: newest.count < kept.messages.count, cursor: kept.cursor,
-      gaps: kept.gaps, outbox: kept.outbox)
+    try use { $0[shop].load(limit: limit) }
   }
 
   public func commit(
     _ change: TimelineChange, to shop: ShopID
   ) throws(StoreFailure) -> TimelineCommit {
-    var kept = try self[shop]
-    guard change.messages.allSatisfy({ $0.shop == shop }),
-      change.outboxPut.allSatisfy({ $0.shop == shop })
-    else { throw .other(detail: "a change of \(shop) holds something of another shop") }
-    guard !change.isEmpty else { return TimelineCommit() }
-    var inserted: [TimelineKey] = []
-    var edited: [MessageID] = []
-    var new: Set<MessageID> = []
-    for message in change.messages {
-      if let old = kept.messages[message.id] {
-        guard let later = message.updatedAt, (old.updatedAt ?? old.createdAt) < later else {
-          continue
-        }
-        kept.messages[message.id]?.text = message.text
-        kept.messages[message.id]?.updatedAt = later
-        kept.messages[message.id]?.isEdited = message.isEdited
-        if !new.contains(message.id), !edited.contains(message.id) { edited.append(message.id) }
-      } else {
-        kept.messages[message.id] = message
-        inserted.append(message.key)
-        new.insert(message.id)
-      }
-    }
-    kept.cursor = change.cursor ?? kept.cursor
-    kept.gaps = change.gaps ?? kept.gaps
-    for entry in change.outboxPut {
-      let place = kept.outbox.firstIndex { $0.id == entry.id }
-      if let place { kept.outbox[place] = entry } else { kept.outbox.append(entry) }
-    }
-    kept.outbox.removeAll { change.outboxRemove.contains($0.id) }
-    self.kept[shop] = kept
-    return TimelineCommit(inserted: inserted.sorted().map(\.id), edited: edited)
+    try use { timelines throws(StoreFailure) in try timelines.commit(change, to: shop) }
   }
 
   public func older(
     than key: TimelineKey, in shop: ShopID, limit: Int
   ) throws(StoreFailure) -> [Message] {
-    Array(try self[shop].inOrder.prefix { $0.key < key }.suffix(max(0, limit)))
+    try use { $0[shop].older(than: key, limit: limit) }
   }
 
-  public func shops() throws(StoreFailure) -> [ShopID] {
-    guard !isClosed else { throw Self.closed }
-    return kept.keys.sorted()
+  public func shops() throws(StoreFailure) -> [ShopID] { try use { $0.shops } }
+}
+
+extension MemoryStore: MessageLog where Value == KeptLogs {
+  /// An empty log, whose positions carry `epoch`.
+  public init(epoch: String = "memory") { self.init(KeptLogs(epoch: epoch)) }
+
+  public func append(_ entries: [LogEntry]) -> [Result<Appended, StoreFailure>] {
+    do throws(StoreFailure) {
+      return try use { logs in entries.map { logs.append($0) } }
+    } catch {
+      return entries.map { _ in .failure(error) }
+    }
   }
 
-  public func close() { isClosed = true }
+  public func page(_ query: PageQuery, of shop: ShopID) throws(StoreFailure) -> Page {
+    try use { $0[shop].page(query) }
+  }
 
-  private static let closed = StoreFailure.other(detail: "The timeline store is closed.")
+  public func count(_ query: PageQuery, of shop: ShopID) throws(StoreFailure) -> UInt64 {
+    try use { $0[shop].count(query) }
+  }
 
-  private subscript(shop: ShopID) -> Kept {
-    get throws(StoreFailure) {
-      guard !isClosed else { throw Self.closed }
-      return kept[shop] ?? Kept()
+  public func head(of shop: ShopID) throws(StoreFailure) -> Position {
+    try use { $0[shop].head }
+  }
+}
+
+extension MemoryStore: HealthStore where Value == KeptHealth {
+  /// An empty store.
+  public init() { self.init(KeptHealth()) }
+
+  public func add(_ batch: HealthBatch) throws(StoreFailure) -> HealthAddition {
+    try use { samples throws(StoreFailure) in try samples.add(batch) }
+  }
+
+  public func samples(_ query: HealthSampleQuery) throws(StoreFailure) -> HealthSamplePage {
+    try use { $0.samples(query) }
+  }
+
+  public func summary() throws(StoreFailure) -> [HealthTypeSummary] { try use { $0.summary } }
+}
+
+extension MemoryStore: RelayStore where Value == RelayKept {
+  /// An empty store.
+  public init() { self.init(RelayKept()) }
+
+  public func kept() throws(StoreFailure) -> RelayKept { try use { $0 } }
+
+  public func apply(_ changes: [RelayChange]) throws(StoreFailure) {
+    try use { kept in
+      for change in changes { kept.apply(change) }
     }
   }
 }

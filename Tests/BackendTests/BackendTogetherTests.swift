@@ -106,8 +106,8 @@ import Testing
 }
 
 /// A log that keeps each list until a test lets it pass.
-private actor GatedLog: MessageLog {
-  private let log = MemoryMessageLog()
+private actor GatedLog: ForwardingLog {
+  let log: any MessageLog = MemoryMessageLog()
   /// What becomes of a list.
   private enum Fate {
     case taken
@@ -159,18 +159,4 @@ private actor GatedLog: MessageLog {
     held?.resume(returning: .taken)
     held = nil
   }
-
-  func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page {
-    try await log.page(query, of: shop)
-  }
-
-  func count(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> UInt64 {
-    try await log.count(query, of: shop)
-  }
-
-  func head(of shop: ShopID) async throws(StoreFailure) -> Position {
-    try await log.head(of: shop)
-  }
-
-  func close() async { await log.close() }
 }

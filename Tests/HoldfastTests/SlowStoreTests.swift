@@ -77,8 +77,8 @@ struct SlowStoreTests {
 }
 
 /// Holds commits while it is told to.
-private actor HeldStore: TimelineStore {
-  private let store = MemoryTimelineStore()
+private actor HeldStore: ForwardingTimelineStore {
+  let store: any TimelineStore = MemoryTimelineStore()
   private var isHeld = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -90,26 +90,12 @@ private actor HeldStore: TimelineStore {
     waiting = []
   }
 
-  func load(_ shop: ShopID, limit: Int) async throws(StoreFailure) -> TimelineSnapshot {
-    try await store.load(shop, limit: limit)
-  }
-
   func commit(
     _ change: TimelineChange, to shop: ShopID
   ) async throws(StoreFailure) -> TimelineCommit {
     if isHeld { await withCheckedContinuation { waiting.append($0) } }
     return try await store.commit(change, to: shop)
   }
-
-  func older(
-    than key: TimelineKey, in shop: ShopID, limit: Int
-  ) async throws(StoreFailure) -> [Message] {
-    try await store.older(than: key, in: shop, limit: limit)
-  }
-
-  func shops() async throws(StoreFailure) -> [ShopID] { try await store.shops() }
-
-  func close() async { await store.close() }
 }
 
 /// Counted from anywhere.

@@ -261,5 +261,7 @@ private struct UnreadablePages: MessageLog {
 
   func head(of shop: ShopID) -> Position { Position(epoch: "e", offset: 5) }
 
+  func check() {}
+
   func close() {}
 }

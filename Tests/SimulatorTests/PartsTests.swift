@@ -103,4 +103,19 @@ import Testing
     #expect(disk.load(limit: 2).hasOlder)
     #expect(disk.older(than: message(5).key, limit: 1).map(\.text) == ["3"])
   }
+
+  @Test func `an edit replaces the text and leaves the author`() throws {
+    let shop = try #require(ShopID("shop"))
+    let first = Message(
+      id: UUID128(high: 0, low: 1), shop: shop, user: "ann", username: "Ann", text: "one",
+      createdAt: Timestamp(nanoseconds: 1))
+    var disk = Disk()
+    _ = disk.commit(TimelineChange(messages: [first]))
+    var edit = first
+    (edit.user, edit.username, edit.text) = ("bob", nil, "two")
+    edit.updatedAt = Timestamp(nanoseconds: 2)
+    _ = disk.commit(TimelineChange(messages: [edit]))
+    (edit.user, edit.username) = (first.user, first.username)
+    #expect(disk.load(limit: 1).messages == [edit])
+  }
 }

@@ -109,12 +109,8 @@ import Testing
 }
 
 /// Stores what comes first and never an edit.
-private struct ForgetfulStore: TimelineStore {
-  let store = MemoryTimelineStore()
-
-  func load(_ shop: ShopID, limit: Int) async throws(StoreFailure) -> TimelineSnapshot {
-    try await store.load(shop, limit: limit)
-  }
+private struct ForgetfulStore: ForwardingTimelineStore {
+  let store: any TimelineStore = MemoryTimelineStore()
 
   func commit(
     _ change: TimelineChange, to shop: ShopID
@@ -124,44 +120,11 @@ private struct ForgetfulStore: TimelineStore {
     change.messages.removeAll { known.contains($0.id) }
     return try await store.commit(change, to: shop)
   }
-
-  func older(
-    than key: TimelineKey, in shop: ShopID, limit: Int
-  ) async throws(StoreFailure) -> [Message] {
-    try await store.older(than: key, in: shop, limit: limit)
-  }
-
-  func shops() async throws(StoreFailure) -> [ShopID] { try await store.shops() }
-
-  func close() async { await store.close() }
-}
-
-/// A log that does one thing wrongly, and the rest as the one in memory.
-private protocol FaultyLog: MessageLog {
-  var log: MemoryMessageLog { get }
-}
-
-extension FaultyLog {
-  func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>] {
-    await log.append(entries)
-  }
-
-  func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page {
-    try await log.page(query, of: shop)
-  }
-
-  func count(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> UInt64 {
-    try await log.count(query, of: shop)
-  }
-
-  func head(of shop: ShopID) async throws(StoreFailure) -> Position { try await log.head(of: shop) }
-
-  func close() async { await log.close() }
 }
 
 /// Burns an offset at each append.
-private struct HoleyLog: FaultyLog {
-  let log = MemoryMessageLog()
+private struct HoleyLog: ForwardingLog {
+  let log: any MessageLog = MemoryMessageLog()
 
   func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>] {
     let waste = entries.map { entry in
@@ -175,8 +138,8 @@ private struct HoleyLog: FaultyLog {
 }
 
 /// Takes the last of a list first.
-private struct BackwardLog: FaultyLog {
-  let log = MemoryMessageLog()
+private struct BackwardLog: ForwardingLog {
+  let log: any MessageLog = MemoryMessageLog()
 
   func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>] {
     await log.append(entries.reversed()).reversed()
@@ -184,8 +147,8 @@ private struct BackwardLog: FaultyLog {
 }
 
 /// Pages by creation, where a clock that went back puts the newest last.
-private struct TimelyLog: FaultyLog {
-  let log = MemoryMessageLog()
+private struct TimelyLog: ForwardingLog {
+  let log: any MessageLog = MemoryMessageLog()
 
   func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page {
     guard case .page(let number, let limit) = query else {
@@ -211,6 +174,8 @@ private struct HoardingStore: RelayStore {
     }
     try await store.apply(kept)
   }
+
+  func check() async throws(StoreFailure) { try await store.check() }
 
   func close() async { await store.close() }
 }

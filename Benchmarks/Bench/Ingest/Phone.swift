@@ -45,17 +45,13 @@ struct Phone: Sendable {
 }
 
 /// A store that remembers how large its commits were.
-final class CountingStore: TimelineStore {
-  private let store: any TimelineStore
+final class CountingStore: ForwardingTimelineStore {
+  let store: any TimelineStore
   private let sizes = Mutex<[Int]>([])
 
   init(_ store: any TimelineStore) { self.store = store }
 
   var batches: [Int] { sizes.withLock(\.self) }
-
-  func load(_ shop: ShopID, limit: Int) async throws(StoreFailure) -> TimelineSnapshot {
-    try await store.load(shop, limit: limit)
-  }
 
   func commit(
     _ change: TimelineChange, to shop: ShopID
@@ -63,14 +59,4 @@ final class CountingStore: TimelineStore {
     if !change.messages.isEmpty { sizes.withLock { $0.append(change.messages.count) } }
     return try await store.commit(change, to: shop)
   }
-
-  func older(
-    than key: TimelineKey, in shop: ShopID, limit: Int
-  ) async throws(StoreFailure) -> [Message] {
-    try await store.older(than: key, in: shop, limit: limit)
-  }
-
-  func shops() async throws(StoreFailure) -> [ShopID] { try await store.shops() }
-
-  func close() async { await store.close() }
 }

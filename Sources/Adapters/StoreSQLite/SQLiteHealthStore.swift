@@ -72,6 +72,8 @@ public actor SQLiteHealthStore: HealthStore {
     try connection().summary()
   }
 
+  public func check() throws(StoreFailure) { _ = try connection() }
+
   public func close() {
     tables = nil
     lock = nil

@@ -81,6 +81,8 @@ public actor SQLiteMessageLog: MessageLog {
     try connection().head(of: shop)
   }
 
+  public func check() throws(StoreFailure) { _ = try connection() }
+
   public func close() {
     flush()
     tables = nil

@@ -57,6 +57,8 @@ public actor SQLiteRelayStore: RelayStore {
     try tables.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 
+  public func check() throws(StoreFailure) { _ = try connection() }
+
   public func close() {
     try? tables?.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     tables = nil

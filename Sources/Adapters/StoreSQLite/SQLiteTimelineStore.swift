@@ -102,6 +102,8 @@ public actor SQLiteTimelineStore: TimelineStore {
     ) { row throws(StoreFailure) in try row.shop(0) }
   }
 
+  public func check() throws(StoreFailure) { _ = try connection() }
+
   public func close() {
     database = nil
     lock = nil

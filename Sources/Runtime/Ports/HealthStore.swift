@@ -1,22 +1,19 @@
 public import LinkWire
 
-/// Keeps the health samples of a person.
+/// A store of the health samples of a person.
 ///
-/// Contract: `add` is atomic and durable when it returns; after a failure nothing of it is visible.
-/// A sample is known by its content (`HealthSampleKey`), so adding it again changes nothing. Calls
-/// may come from any task; the store puts them in order.
-public protocol HealthStore: Sendable {
-  /// Adds what is new of a batch, in one transaction, and says how much that was.
+/// `add` is atomic, and durable when it returns; after a failure nothing of it is visible. A sample
+/// is identified by its content (`HealthSampleKey`), so adding it again changes nothing. Calls may
+/// come from any task; the store puts them in order.
+public protocol HealthStore: Store {
+  /// Adds what is new of a batch in one transaction, and returns how much that was.
   func add(_ batch: HealthBatch) async throws(StoreFailure) -> HealthAddition
 
-  /// Reads one page of samples that lie in a span, at least in part.
+  /// Returns one page of samples that lie in a span, at least in part.
   func samples(_ query: HealthSampleQuery) async throws(StoreFailure) -> HealthSamplePage
 
-  /// What is kept of each type, ordered by its identifier.
+  /// Returns what is kept of each type, ordered by its identifier.
   func summary() async throws(StoreFailure) -> [HealthTypeSummary]
-
-  /// Closes it; later calls fail.
-  func close() async
 }
 
 extension HealthStore {

@@ -1,31 +1,29 @@
 public import LinkWire
 
-/// Keeps the backend's messages: one log a shop, each message at the next offset.
+/// A store of the backend's messages: one log for each shop, each message at the next offset.
 ///
-/// Contract: a message is durable when `append` returns; offsets of one shop count 1, 2, 3… without
-/// holes, in the order of a list; the epoch stays while the log does.
-public protocol MessageLog: Sendable {
-  /// Appends messages in this order, at the price of one commit, and says what became of each.
+/// A message is durable when `append` returns. The offsets of one shop count 1, 2, 3… without
+/// holes, in the order of a list. The epoch stays the same as long as the log exists.
+public protocol MessageLog: Store {
+  /// Appends messages in this order, in one commit, and returns the result of each.
   ///
-  /// One whose key was used by this user in this shop before is not added: its answer is the
-  /// message stored at that time. One that is refused takes no offset, and the others go on.
+  /// A message whose key was used by the same user in the same shop is not added: its result is the
+  /// message that was stored then. A message that is refused takes no offset, and the others are
+  /// appended.
   func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>]
 
-  /// Answers a page query of a shop: by position, and only `since` by creation and id.
+  /// Returns a page of a shop: by position, and only `since` by creation and id.
   func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page
 
-  /// How many messages a page query ranges over, all pages together.
+  /// Returns how many messages a page query ranges over, all pages together.
   func count(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> UInt64
 
-  /// The newest position of a shop; offset 0 while it is empty.
+  /// Returns the newest position of a shop; offset 0 while it is empty.
   func head(of shop: ShopID) async throws(StoreFailure) -> Position
-
-  /// Closes it; later calls fail.
-  func close() async
 }
 
 extension MessageLog {
-  /// Appends one message, under a key or none; it comes back with its position.
+  /// Appends one message, with or without a key, and returns it with its position.
   public func append(
     _ message: Message, idempotencyKey key: UUID128?
   ) async throws(StoreFailure) -> Appended {
@@ -37,32 +35,6 @@ extension MessageLog {
 }
 
 extension StoreFailure {
-  /// What becomes of an entry of which a log says nothing.
+  /// The failure of an entry for which a log returned no result.
   public static let unanswered = StoreFailure.other(detail: "The log gave no answer.")
-}
-
-/// A message for the log.
-public struct LogEntry: Sendable, Hashable {
-  /// Its position is the log's to give.
-  public var message: Message
-  /// What makes a repetition of the same post known; `nil` makes each a message of its own.
-  public var key: UUID128?
-
-  public init(message: Message, key: UUID128?) {
-    self.message = message
-    self.key = key
-  }
-}
-
-/// What became of an append.
-public struct Appended: Sendable, Hashable {
-  /// As stored, with its position.
-  public var message: Message
-  /// False when the idempotency key was known and nothing was added.
-  public var isNew: Bool
-
-  public init(message: Message, isNew: Bool) {
-    self.message = message
-    self.isNew = isNew
-  }
 }

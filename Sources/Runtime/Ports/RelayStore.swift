@@ -1,17 +1,15 @@
 public import LinkWire
 
-/// Keeps what a backend's relay must know again after a restart: phones, accesses, questions.
+/// A store of what a backend's relay needs after a restart: phones, accesses, questions.
 ///
-/// Contract: changes are durable, all or none, when `apply` returns, in the order of the calls.
-/// What was ended is gone from the file as well, not only from the answers. No answer of a phone
-/// and no token ever comes here.
-public protocol RelayStore: Sendable {
-  /// Everything that is kept: phones by id, accesses by token, questions in the order they came.
+/// Changes are durable, all or none, when `apply` returns, in the order of the calls. What was
+/// removed is removed from the file as well, at once or as soon as the disk permits; until then
+/// `check` fails. No answer of a phone and no token is stored here.
+public protocol RelayStore: Store {
+  /// Returns everything that is kept: phones by id, accesses by token, questions in the order in
+  /// which they came.
   func kept() async throws(StoreFailure) -> RelayKept
 
-  /// Makes changes, in this order; to end what is not there changes nothing.
+  /// Makes changes in this order. Removing what is not there changes nothing.
   func apply(_ changes: [RelayChange]) async throws(StoreFailure)
-
-  /// Closes it; later calls fail.
-  func close() async
 }

@@ -227,8 +227,9 @@ private func saysWhatItCannotRecover(_ log: any MessageLog) async throws {
 
 private func logFailsWhenClosed(_ log: any MessageLog) async throws {
   let shop = try StoreSamples.shop("s")
-  await log.close()
-  await log.close()
-  do { _ = try await log.head(of: shop) } catch { return }
-  throw ContractViolation("a closed log fails: it answered")
+  let entry = LogEntry(message: StoreSamples.message(1, in: shop, at: 1), key: nil)
+  try await closes(log) { _ = try await log.head(of: shop) }
+  try ContractViolation.unless(
+    await log.append([entry, entry]).filter { (try? $0.get()) == nil }.count, is: 2,
+    "each entry of an append fails when closed")
 }

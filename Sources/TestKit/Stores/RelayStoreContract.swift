@@ -142,9 +142,5 @@ private func endsQuestionsWithTheirPhone(_ store: any RelayStore) async throws {
 }
 
 private func relayFailsWhenClosed(_ store: any RelayStore) async throws {
-  await store.close()
-  do {
-    _ = try await store.kept()
-    throw ContractViolation("a closed store fails")
-  } catch is StoreFailure {}
+  try await closes(store) { _ = try await store.kept() }
 }

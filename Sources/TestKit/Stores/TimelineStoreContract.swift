@@ -11,8 +11,8 @@ public func timelineStoreContract(
 ) async throws {
   let checks: [@Sendable (any TimelineStore) async throws -> Void] = [
     startsEmpty, keepsEveryField, ignoresDuplicates, takesLaterEdits, ordersEqualTimes,
-    pagesBackwards, replacesCursorAndGaps, keepsTheOutboxInOrder, keepsShopsApart,
-    refusesForeignMessages, failsWhenClosed,
+    editsTheTextOnly, pagesBackwards, replacesCursorAndGaps, keepsTheOutboxInOrder,
+    keepsShopsApart, listsShopsThatKeepAnything, refusesForeignMessages, failsWhenClosed,
   ]
   for check in checks {
     let store = try await make()
@@ -96,6 +96,20 @@ private func takesLaterEdits(_ store: any TimelineStore) async throws {
   try ContractViolation.unless(late, is: TimelineCommit(), "an earlier edit is ignored")
   try ContractViolation.unless(
     try await store.load(shop, limit: 9).messages, is: [edit], "the latest edit stays")
+}
+
+private func editsTheTextOnly(_ store: any TimelineStore) async throws {
+  let shop = try StoreSamples.shop("s")
+  let first = StoreSamples.message(1, in: shop, at: 10)
+  _ = try await store.commit(TimelineChange(messages: [first]), to: shop)
+  var edit = StoreSamples.message(2, in: shop, at: 5)
+  (edit.id, edit.text, edit.updatedAt) = (first.id, "edited", Timestamp(nanoseconds: 11))
+  _ = try await store.commit(TimelineChange(messages: [edit]), to: shop)
+  var wanted = first
+  (wanted.text, wanted.updatedAt, wanted.isEdited) = (edit.text, edit.updatedAt, edit.isEdited)
+  try ContractViolation.unless(
+    try await store.load(shop, limit: 9).messages, is: [wanted],
+    "an edit replaces text, time of update and mark, and nothing else")
 }
 
 private func ordersEqualTimes(_ store: any TimelineStore) async throws {
@@ -188,6 +202,19 @@ private func keepsShopsApart(_ store: any TimelineStore) async throws {
     try await store.shops(), is: [second, first], "shops are listed in order")
 }
 
+private func listsShopsThatKeepAnything(_ store: any TimelineStore) async throws {
+  let (first, second) = (try StoreSamples.shop("a"), try StoreSamples.shop("b"))
+  let entry = StoreSamples.entry(1, in: first)
+  _ = try await store.commit(TimelineChange(outboxPut: [entry]), to: first)
+  _ = try await store.commit(TimelineChange(cursor: Cursor()), to: second)
+  try ContractViolation.unless(
+    try await store.shops(), is: [first, second], "an outbox or a cursor makes a shop")
+  _ = try await store.commit(TimelineChange(outboxRemove: [entry.id]), to: first)
+  _ = try await store.commit(TimelineChange(gaps: [], outboxRemove: [entry.id]), to: first)
+  try ContractViolation.unless(
+    try await store.shops(), is: [second], "a shop whose last entry was removed is not listed")
+}
+
 private func refusesForeignMessages(_ store: any TimelineStore) async throws {
   let (here, elsewhere) = (try StoreSamples.shop("here"), try StoreSamples.shop("elsewhere"))
   let change = TimelineChange(
@@ -207,8 +234,5 @@ private func refusesForeignMessages(_ store: any TimelineStore) async throws {
 
 private func failsWhenClosed(_ store: any TimelineStore) async throws {
   let shop = try StoreSamples.shop("s")
-  await store.close()
-  await store.close()
-  do { _ = try await store.load(shop, limit: 1) } catch { return }
-  throw ContractViolation("a closed store fails: it answered")
+  try await closes(store) { _ = try await store.load(shop, limit: 1) }
 }

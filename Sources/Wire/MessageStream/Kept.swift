@@ -141,29 +141,3 @@ public struct TimelineSnapshot: Sendable, Hashable, Codable {
     self.outbox = outbox
   }
 }
-
-/// Why a store could not do what it was asked; nothing of the request was written.
-public enum StoreFailure: Error, Sendable, Hashable, Codable, CustomStringConvertible {
-  /// The disk or a quota is full.
-  case full(detail: String)
-  /// Another process holds it, or the device is locked; later it may work.
-  case locked(detail: String)
-  /// The file is no database or is damaged.
-  case corrupt(detail: String)
-  /// Written by a newer version of this software.
-  case fromTheFuture(found: Int, supported: Int)
-  /// The file cannot be read or written (permissions, a read-only disk).
-  case denied(detail: String)
-  case other(detail: String)
-
-  /// The failure in words for people.
-  public var description: String {
-    switch self {
-    case .full(let detail), .locked(let detail), .corrupt(let detail), .denied(let detail),
-      .other(let detail):
-      detail
-    case .fromTheFuture(let found, let supported):
-      "it has format \(found), and this program knows up to \(supported)"
-    }
-  }
-}

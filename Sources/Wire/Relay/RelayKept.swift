@@ -125,6 +125,45 @@ public struct RelayKept: Sendable, Hashable, Codable {
   }
 }
 
+extension RelayKept {
+  /// Makes one change.
+  public mutating func apply(_ change: RelayChange) {
+    switch change {
+    case .phone(let phone): phones.put(phone, by: \.id)
+    case .endPhone(let id):
+      phones.remove(id, by: \.id)
+      questions.removeAll { $0.phone == id }
+    case .access(let access): accesses.put(access, by: \.token)
+    case .endAccess(let token): accesses.remove(token, by: \.token)
+    case .question(let question):
+      if let known = questions.firstIndex(where: { $0.id == question.id }) {
+        questions[known] = question
+      } else {
+        questions.append(question)
+      }
+    case .endQuestion(let id): questions.removeAll { $0.id == id }
+    }
+  }
+}
+
+extension Array {
+  /// Puts an element into a list that is ordered by `name`, in place of one of the same name.
+  fileprivate mutating func put<Name: Comparable>(_ element: Element, by name: (Element) -> Name) {
+    let place = end { name($0) < name(element) }
+    if place < endIndex, name(self[place]) == name(element) {
+      self[place] = element
+    } else {
+      insert(element, at: place)
+    }
+  }
+
+  /// Removes the element of this name, if there is one, from a list that is ordered by `name`.
+  fileprivate mutating func remove<Name: Comparable>(_ wanted: Name, by name: (Element) -> Name) {
+    let place = end { name($0) < wanted }
+    if place < endIndex, name(self[place]) == wanted { remove(at: place) }
+  }
+}
+
 /// One change of what the relay keeps; what is not there is not an error to end.
 public enum RelayChange: Sendable, Hashable, Codable {
   /// Keep a phone, in place of what was kept of it.

@@ -1,0 +1,152 @@
+package import LinkCore
+
+/// The health samples of a person, as a value.
+public struct KeptHealth: Sendable, Hashable {
+  /// A sample's place among those of its type.
+  fileprivate struct Place: Hashable, Comparable {
+    var start: Timestamp
+    var key: HealthSampleKey
+
+    static func < (left: Self, right: Self) -> Bool {
+      (left.start, left.key) < (right.start, right.key)
+    }
+  }
+
+  /// The samples of one type.
+  fileprivate struct Shelf: Hashable {
+    var samples: [HealthSampleKey: HealthSample] = [:]
+    /// The places of the samples, in order.
+    var places: [Place] = []
+    /// The longest duration of a sample in nanoseconds: nothing that starts earlier than this
+    /// before a span reaches into it.
+    var longest: Int64 = 0
+  }
+
+  private var shelves: [String: Shelf] = [:]
+
+  /// No samples.
+  public init() {}
+
+  /// Adds what is new of a batch and returns how much that was.
+  ///
+  /// - Throws: `.other` if a sample is not valid; then nothing is added.
+  public mutating func add(_ batch: HealthBatch) throws(StoreFailure) -> HealthAddition {
+    var durations: [Int64] = []
+    for row in batch.rows { durations.append(try row.checkedDuration()) }
+    var addition = HealthAddition()
+    for (row, duration) in zip(batch.rows, durations) {
+      let sample = batch[row]
+      if shelves[sample.type, default: Shelf()].insert(sample, row.key, lasting: duration) {
+        addition.added += 1
+      } else {
+        addition.known += 1
+      }
+    }
+    return addition
+  }
+
+  /// Returns one page of samples that lie in a span, at least in part.
+  public func samples(_ query: HealthSampleQuery) -> HealthSamplePage {
+    query.page { type, after, limit in
+      shelves[type]?.samples(query, after: after, limit: limit) ?? []
+    }
+  }
+
+  /// What is kept of each type, ordered by its identifier.
+  public var summary: [HealthTypeSummary] {
+    shelves.compactMap { type, shelf in
+      guard let first = shelf.places.first, let last = shelf.places.last else { return nil }
+      return HealthTypeSummary(
+        type: type, count: shelf.places.count, first: first.start, last: last.start)
+    }.sorted { $0.type < $1.type }
+  }
+}
+
+extension KeptHealth.Shelf {
+  /// Adds a sample; returns false if it is known.
+  fileprivate mutating func insert(
+    _ sample: HealthSample, _ key: HealthSampleKey, lasting duration: Int64
+  ) -> Bool {
+    guard samples[key] == nil else { return false }
+    samples[key] = sample
+    let place = KeptHealth.Place(start: sample.start, key: key)
+    if let last = places.last, place < last {
+      places.insert(place, at: places.end { $0 < place })
+    } else {
+      places.append(place)
+    }
+    longest = max(longest, duration)
+    return true
+  }
+
+  fileprivate func samples(
+    _ query: HealthSampleQuery, after: HealthSamplePlace?, limit: Int
+  ) -> [(key: HealthSampleKey, sample: HealthSample)] {
+    let begin =
+      if let after {
+        places.end { ($0.start, $0.key) <= (after.start, after.key) }
+      } else {
+        places.end { $0.start < query.earliestStart(longest: longest) }
+      }
+    var found: [(key: HealthSampleKey, sample: HealthSample)] = []
+    for place in places[begin...] {
+      guard found.count < limit, place.start < query.to else { break }
+      guard let sample = samples[place.key], query.covers(start: sample.start, end: sample.end)
+      else { continue }
+      found.append((place.key, sample))
+    }
+    return found
+  }
+}
+
+extension HealthSampleQuery {
+  /// Builds one page, type by type.
+  ///
+  /// - Parameter read: Returns up to `limit` samples of a type, in order, after a place or from the
+  ///   first one.
+  package func page<Failure: Error>(
+    read: (_ type: String, _ after: HealthSamplePlace?, _ limit: Int) throws(Failure) ->
+      [(key: HealthSampleKey, sample: HealthSample)]
+  ) throws(Failure) -> HealthSamplePage {
+    guard from < to else { return HealthSamplePage(samples: []) }
+    // One more says whether a page follows; SQLite counts to 2^31 - 1.
+    let wanted = min(max(1, limit), Int(Int32.max) - 1)
+    var samples: [HealthSample] = []
+    var last: HealthSamplePlace?
+    for type in typesLeft {
+      let place = after.flatMap { $0.type == type ? $0 : nil }
+      for (key, sample) in try read(type, place, wanted - samples.count + 1) {
+        guard samples.count < wanted else {
+          return HealthSamplePage(samples: samples, next: last ?? after)
+        }
+        samples.append(sample)
+        last = HealthSamplePlace(type: type, start: sample.start, key: key)
+      }
+    }
+    return HealthSamplePage(samples: samples)
+  }
+
+  /// The earliest start of a sample that reaches into the span if none lasts longer than `longest`
+  /// nanoseconds.
+  package func earliestStart(longest: Int64) -> Timestamp {
+    let (first, overflow) = from.nanoseconds.subtractingReportingOverflow(longest)
+    return Timestamp(nanoseconds: overflow ? .min : first)
+  }
+}
+
+extension HealthRow {
+  /// Returns the duration in nanoseconds.
+  ///
+  /// - Throws: `.other` if no store keeps the row: it ends before it begins, lasts longer than
+  ///   2^63 ns (292 years), or its quantity is not finite.
+  package func checkedDuration() throws(StoreFailure) -> Int64 {
+    let (duration, overflow) = end.nanoseconds.subtractingReportingOverflow(start.nanoseconds)
+    guard !overflow, duration >= 0 else {
+      throw .other(detail: "A sample ends before it begins, or lasts for centuries.")
+    }
+    if case .quantity(let quantity) = value, !quantity.isFinite {
+      throw .other(detail: "A quantity is not finite.")
+    }
+    return duration
+  }
+}

@@ -22,10 +22,7 @@ struct BenchCommand {
   static func main() async {
     Console.ignoreBrokenPipes()
     let words = Array(CommandLine.arguments.dropFirst())
-    let code = await Program(root, version: "0.1.0").run(words) { name in
-      guard let value = unsafe getenv(name) else { return nil }
-      return unsafe String(cString: value)
-    }
+    let code = await Program(root, version: "0.1.0").run(words)
     exit(code.rawValue)
   }
 }

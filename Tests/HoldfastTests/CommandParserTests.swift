@@ -5,7 +5,7 @@ import Testing
 /// Everything that a command can take, in one command.
 private enum Toy {
   static let size = Parameter.option("size", .integer("N", 1...9), default: 3, "how large")
-  static let color = Parameter.required("color", .color, environment: "TOY_COLOR", "its colour")
+  static let color = Parameter.required("color", .color, "its colour")
   static let wait = Parameter.optional(
     "wait", .duration(.zero ... .seconds(60)), usual: "no wait", "a wait")
   static let set = Parameter.repeated("set", .setting, "a setting")
@@ -26,9 +26,9 @@ private enum Toy {
       ])
   }
 
-  static func parse(_ line: String, _ environment: [String: String] = [:]) throws -> Arguments {
+  static func parse(_ line: String) throws -> Arguments {
     let words = line.split(separator: " ").map(String.init)
-    let request = try Parser(root, environment: { environment[$0] }).parse(words)
+    let request = try Parser(root).parse(words)
     guard case .run(_, let arguments) = request else { throw NothingToRun() }
     return arguments
   }
@@ -36,9 +36,9 @@ private enum Toy {
   struct NothingToRun: Error {}
 
   /// The line that a wrong command line is answered with.
-  static func complaint(_ line: String, _ environment: [String: String] = [:]) -> String? {
+  static func complaint(_ line: String) -> String? {
     do {
-      _ = try parse(line, environment)
+      _ = try parse(line)
       return nil
     } catch let error as ParseFailure {
       #expect(error.failure.code == .usage)
@@ -79,29 +79,18 @@ extension Format<String> {
     #expect(full[Toy.words] == ["hello", "--you", "-"])
   }
 
-  @Test func `takes a value from the environment unless it is given`() throws {
-    let environment = ["TOY_COLOR": "red"]
-    #expect(try Toy.parse("play ann hello", environment)[Toy.color] == "red")
-    #expect(try Toy.parse("play ann hello --color green", environment)[Toy.color] == "green")
-    #expect(
-      Toy.complaint("play ann hello", ["TOY_COLOR": "gren"])
-        == #"toy play: TOY_COLOR cannot be "gren"; did you mean green?"#)
-    #expect(
-      Toy.complaint("play ann hello", ["TOY_COLOR": ""])
-        == "toy play: --color is missing; add --color COLOR, its colour")
-  }
-
   @Test(arguments: [
     ("", "toy: a command is missing; one of play, rest"),
     ("paly", "toy: unknown command paly; did you mean play?"),
     ("sing", "toy: unknown command sing; one of play, rest"),
-    ("--quiet rest", "toy: --quiet must stand behind a command; put the command first"),
+    ("--quiet rest", "toy: --quiet must come after a command; put the command first"),
     ("rest --quite", "toy rest: unknown option --quite; did you mean --quiet?"),
     ("rest --xyz", "toy rest: unknown option --xyz; toy rest --help lists the options"),
     ("rest -q", "toy rest: unknown option -q; toy rest --help lists the options"),
     ("rest --quiet=yes", "toy rest: --quiet takes no value; write --quiet alone"),
-    ("rest --quiet --quiet", "toy rest: --quiet was given twice; leave one out"),
-    ("rest now", #"toy rest: unexpected operand "now"; leave it out, or quote words with spaces"#),
+    ("rest --quiet --quiet", "toy rest: --quiet was given twice; remove one"),
+    ("rest now", #"toy rest: unexpected operand "now"; remove it, or quote words with spaces"#),
+    ("play ann hello", "toy play: --color is missing; add --color COLOR, its colour"),
     ("play --color red", "toy play: NAME is missing; add NAME, who plays"),
     ("play --color red ann", "toy play: WORD is missing; add WORD, what is said"),
     ("play --color", "toy play: --color needs a value; write --color COLOR"),
@@ -109,7 +98,7 @@ extension Format<String> {
     ("play --color blue", #"toy play: --color cannot be "blue"; it must be red or green"#),
     ("play --size 0", #"toy play: --size cannot be "0"; it must be a whole number from 1 to 9"#),
     ("play --size=", #"toy play: --size cannot be ""; it must be a whole number from 1 to 9"#),
-    ("play --set a", #"toy play: --set cannot be "a"; it must be a key, =, and a value"#),
+    ("play --set a", #"toy play: --set cannot be "a"; it must be a key, = and a value"#),
   ])
   func `says what is wrong and what to do`(line: String, complaint: String) {
     #expect(Toy.complaint(line) == complaint)
@@ -121,7 +110,7 @@ extension Format<String> {
   ])
   func `gives help wherever it is asked for`(line: String, path: String) throws {
     let words = line.split(separator: " ").map(String.init)
-    guard case .help(let found) = try Parser(Toy.root, environment: { _ in nil }).parse(words)
+    guard case .help(let found) = try Parser(Toy.root).parse(words)
     else {
       Issue.record("no help")
       return
@@ -131,6 +120,26 @@ extension Format<String> {
 
   @Test func `after two dashes help is a word like others`() throws {
     #expect(try Toy.parse("play --color red ann -- --help")[Toy.words] == ["--help"])
+  }
+
+  @Test(arguments: [
+    ([], "toy"), (["play"], "toy play"), (["play", "rest"], "toy play"),
+    (["--quiet", "rest"], "toy"),
+  ])
+  func `finds the command that words begin with`(words: [String], path: String) {
+    #expect(CommandPath(Toy.root).resolve(words).text == path)
+  }
+
+  @Test func `a command declares the signals that it handles, and which values are secret`() {
+    let key = Parameter.optional("key", .text("KEY"), isSecret: true, "a key")
+    let keys = Parameter.repeated("keys", .text("KEY"), isSecret: true, "keys")
+    let open = Parameter.optional("open", .text("TEXT"), "a text")
+    let command = Command(
+      "watch", "watch a toy", examples: [], signals: [1, 10], takes: key, keys, open
+    ) { _ in }
+    #expect(command.signals == [1, 10])
+    #expect(command.parameters.filter(\.isSecret).map(\.label) == ["--key", "--keys"])
+    #expect(CommandPath(Toy.root).tree.allSatisfy { $0.command.signals.isEmpty })
   }
 
   @Test func `writes help from the declarations`() throws {
@@ -151,13 +160,13 @@ extension Format<String> {
 
         Options:
           --size N         how large (default: 3)
-          --color COLOR    its colour (required; or from TOY_COLOR)
+          --color COLOR    its colour (required)
           --wait DURATION  a wait (default: no wait)
           --set KEY=VALUE  a setting (repeatable)
           --quiet          say less
           --help, -h       show this text
 
-        DURATION is a number with ms, s, m or h; without a unit it counts seconds.
+        DURATION is a number with the unit ms, s, m or h; without a unit, seconds.
 
         Examples:
           toy play --color red ann hello
@@ -197,7 +206,7 @@ extension Format<String> {
     let wait = Parameter.optional("wait", .duration(.seconds(1) ... .seconds(3600)), "a wait")
     let root = Command(
       "toy", "toys", commands: [Command("wait", "", examples: [], takes: wait) { _ in }])
-    let parser = Parser(root, environment: { _ in nil })
+    let parser = Parser(root)
     let request = try? parser.parse(["wait", "--wait=\(text)"])
     guard case .run(_, let arguments) = request else {
       #expect(duration == nil)

@@ -9,9 +9,11 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct CommandRunTests {
   @Test(arguments: [
-    [], ["serve"], ["token"], ["policy"], ["policy", "list"], ["policy", "show"],
-    ["policy", "check"], ["simulate"], ["simulate", "message-stream"],
-    ["simulate", "herd"],
+    [], ["demo"], ["serve"], ["token"], ["stream"], ["send"], ["history"], ["outbox"],
+    ["outbox", "list"], ["outbox", "retry"], ["outbox", "discard"], ["replay"], ["policy"],
+    ["policy", "list"], ["policy", "show"], ["policy", "check"], ["health"], ["health", "import"],
+    ["health", "generate"], ["health", "show"], ["relay"], ["simulate"],
+    ["simulate", "message-stream"], ["simulate", "relay"], ["simulate", "herd"],
   ])
   func `explains every command`(words: [String]) async throws {
     let help = try await CommandProcess.run(words + ["--help"])
@@ -21,8 +23,9 @@ import Testing
     #expect(help.output.first?.hasPrefix("\(name) - ") == true)
     #expect(help.output.contains { $0.hasPrefix("Usage: \(name)") })
     #expect(help.output.contains("Options:"))
-    #expect(help.output.contains("  2  wrong usage"))
-    #expect(help.output.allSatisfy { $0.count <= 80 || $0.hasPrefix("  holdfast") })
+    #expect(help.output.contains("  2  invalid command line"))
+    #expect(
+      help.output.allSatisfy { $0.count <= 80 || $0.hasPrefix("  ") && $0.contains("holdfast ") })
     #expect(try await CommandProcess.run(["help"] + words) == help)
   }
 
@@ -46,17 +49,17 @@ import Testing
     ),
     (
       ["serve", "--tls-key", "k"],
-      "holdfast serve: TLS needs a certificate and its key; give both --tls-cert and --tls-key"
+      "holdfast serve: TLS needs a certificate and its key; use both --tls-cert and --tls-key"
     ),
     (
       ["serve", "--pong-timeout", "54s"],
       "holdfast serve: --pong-timeout must be longer than --ping-interval; "
-        + "else every socket is dropped before it is pinged"
+        + "otherwise every socket is closed before its first ping"
     ),
     (
       ["serve", "--database", "postgres://db/shop"],
-      "holdfast serve: --database cannot be a postgres database; "
-        + "this version keeps messages in SQLite only: give PATH.sqlite"
+      "holdfast serve: --database does not support postgres; "
+        + "this version supports only SQLite: use PATH.sqlite"
     ),
     (
       ["policy", "show", "session", "--set", "retry.frist=1s"],
@@ -103,8 +106,8 @@ import Testing
         outcome
           == .failure(
             1,
-            "holdfast token: \(directory)/typo holds no data of a backend; "
-              + "start `holdfast serve` with it first, or add --create"))
+            "holdfast token: \(directory)/typo is not the data directory of a backend; "
+              + "run `holdfast serve` with it first, or add --create"))
       #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
     }
   }
@@ -130,7 +133,7 @@ import Testing
       #expect(
         try await CommandProcess.run(words, environment: ["XDG_DATA_HOME": "", "HOME": ""])
           == .failure(
-            2, "holdfast token: there is no home directory to keep data in; add --data DIR"))
+            2, "holdfast token: there is no home directory for the data; add --data DIR"))
     }
   }
 

@@ -118,7 +118,8 @@ private struct Served {
       var log: [String] = []
       while case let line = await served.log.next(), !line.isEmpty { log.append(line) }
       // Its last words may stand before what the drain that it cuts off still had to say.
-      #expect(log.contains("holdfast serve: ended at once by a second signal, without draining"))
+      #expect(
+        log.contains("holdfast serve: ended immediately by a second signal, without draining"))
     }
   }
 
@@ -203,7 +204,7 @@ private struct Served {
           == .failure(
             1,
             "holdfast serve: cannot listen: 127.0.0.1 port \(served.port): Address already in use"
-              + "; choose another --host or --port, where 0 picks a free port"))
+              + "; use another --host or --port; --port 0 uses a free port"))
       let locked = try await CommandProcess.run(
         "serve", "--port", "0", "--data", directory + "/first")
       #expect(locked.status == 1)
@@ -242,7 +243,7 @@ private struct Served {
         bad
           == .failure(
             2,
-            "holdfast serve: --database must name a file that ends with .sqlite; "
+            "holdfast serve: --database needs a file name that ends with .sqlite; "
               + "such as sqlite:/srv/holdfast/messages.sqlite"))
     }
   }
@@ -310,8 +311,8 @@ private struct Served {
         outcome
           == .failure(
             1,
-            "holdfast serve: the push hook \(hook) cannot be run: \(reason); give --push-hook the "
-              + "path of an executable file (chmod +x)"))
+            "holdfast serve: the push hook \(hook) cannot be run: \(reason); --push-hook needs "
+              + "the path of an executable file (chmod +x)"))
     }
   }
 }

@@ -60,10 +60,10 @@ import Testing
       "health", "import", scratch("a.xml"), "--data", scratch("data"))
     #expect(done.status == 0)
     #expect(done.errors == [])
-    #expect(done.output.first == "Imported what there is: the end of the file is missing.")
+    #expect(done.output.first == "Imported up to where the file is cut off.")
     #expect(done.output.contains("StepCount  1"))
-    #expect(done.output.contains("1         records whose value is no number"))
-    #expect(done.output.contains("1         elements that are not known"))
+    #expect(done.output.contains("1        records whose value is no number"))
+    #expect(done.output.contains("1        elements that are not known"))
   }
 
   @Test func `what it cannot do it says in one line`() async throws {
@@ -77,7 +77,7 @@ import Testing
     let unknown = try await CommandProcess.run(
       "health", "show", "--data", scratch("data"), "--type", "Nothing")
     #expect(unknown.status == 1)
-    #expect(unknown.errors[0].contains("nothing of the type Nothing is kept"))
+    #expect(unknown.errors[0].contains("no samples of type Nothing are stored"))
     let size = try await CommandProcess.run("health", "generate", "--size", "12", scratch("x"))
     #expect(size.status == 2)
   }

@@ -66,7 +66,7 @@ import Testing
         #expect(json.output.count == count)
         #expect(json.output.last?.contains(#""60""#) == true)
         let plain = try await CommandProcess.run(words)
-        let hidden = "-- an older one is left out here; --limit shows more"
+        let hidden = "-- 1 older one is omitted here; --limit shows more"
         #expect(plain.output.contains(hidden) == (count == 59))
       }
     }
@@ -133,7 +133,8 @@ import Testing
         outcome
           == .failure(
             1,
-            "holdfast history: no message \(id) is kept there; take an id that `history` shows"))
+            "holdfast history: message \(id) is not stored; "
+              + "use an id that `history --json` shows"))
     }
   }
 }

@@ -48,7 +48,7 @@ import Testing
   }
 
   private static let all = [
-    "1  bakery  -- waiting to be sent after 2 tries: text 1",
+    "1  bakery  -- waiting to be sent after 2 attempts: text 1",
     "2  bakery  -- not sent (too long to send): text 2",
     "3  bakery  -- not sent (no member of this shop): text 3",
     "4  cellar  -- not sent (no answer from the server): text 4",
@@ -91,8 +91,8 @@ import Testing
         waiting
           == .failure(
             1,
-            "holdfast outbox retry: message \(Self.keys[0]) has not failed; `stream` sends it in "
-              + "its turn"))
+            "holdfast outbox retry: message \(Self.keys[0]) has not failed; `stream` will send "
+              + "it"))
       try await expect(left, in: directory)
     }
   }
@@ -121,11 +121,12 @@ import Testing
           stranger
             == .failure(
               1,
-              "\(name): no message \(unknown) waits there; take a key that `outbox list` shows"))
+              "\(name): message \(unknown) is not in the outbox; use a key that `outbox list` shows"
+            ))
         for more in [[], ["--failed", Self.keys[1]]] {
           let outcome = try await CommandProcess.run(words + more)
           #expect(outcome.status == 2)
-          #expect(outcome.errors.first?.contains("it takes keys or --failed") == true)
+          #expect(outcome.errors.first?.contains("either keys or --failed must be given") == true)
         }
         let wrong = try await CommandProcess.run(words + ["key"])
         #expect(wrong.status == 2)

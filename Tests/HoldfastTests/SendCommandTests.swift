@@ -80,8 +80,8 @@ import Testing
         outcome
           == .failure(
             1,
-            "holdfast send: the message was not sent: it has 10001 characters, "
-              + "and a message has at most 10000; send it in parts"))
+            "holdfast send: the message was not sent: it has 10001 characters; "
+              + "a message has at most 10000; send it in parts"))
       let wide = try await CommandProcess.run(
         shop.words("send", [String(repeating: "\u{20AC}", count: 5_000)]),
         environment: ["HOLDFAST_TOKEN": try await shop.token()])
@@ -119,7 +119,7 @@ import Testing
     #expect(
       outcome
         == .failure(
-          1, "holdfast send: standard input has more than 40000 bytes; give something shorter"))
+          1, "holdfast send: standard input has more than 40000 bytes; use a smaller file"))
   }
 
   @Test func `takes the token from where it is told`() async throws {
@@ -164,10 +164,10 @@ import Testing
   }
 
   @Test(arguments: [
-    (#"printf '\377' | X send S -"#, "standard input is no UTF-8"),
-    (#"X send S "$(printf 'a\377')""#, "an argument is no UTF-8"),
+    (#"printf '\377' | X send S -"#, "standard input is not valid UTF-8"),
+    (#"X send S "$(printf 'a\377')""#, "an argument is not valid UTF-8"),
     (#"X send S '  '"#, "the message is blank"),
-    (#"printf ' \n' | X send S -"#, "standard input holds no message"),
+    (#"printf ' \n' | X send S -"#, "standard input contains no message"),
   ])
   func `what is no text is refused`(script: String, cause: String) async throws {
     let line = script.replacing("X", with: CommandProcess.path)

@@ -14,8 +14,8 @@ import Testing
       #expect(outcome.status == 3)
       #expect(
         outcome.errors == [
-          "holdfast \(command): the server does not take the token; "
-            + "sign in again, or make a token with `holdfast token`"
+          "holdfast \(command): the server rejected the token; "
+            + "sign in again, or create a token with `holdfast token`"
         ])
     }
   }
@@ -29,7 +29,7 @@ import Testing
           == .failure(
             3,
             "holdfast \(command): there is no token; set HOLDFAST_TOKEN, or add --token-file FILE; "
-              + "`holdfast token` makes one"))
+              + "`holdfast token` creates one"))
     }
   }
 
@@ -41,8 +41,8 @@ import Testing
       #expect(outcome.status == 4)
       #expect(
         outcome.errors == [
-          "holdfast \(command): the token's user is no member of shop bakery; "
-            + "ask to be let in, or follow another shop"
+          "holdfast \(command): the token's user is not a member of shop bakery; "
+            + "ask to be added, or follow another shop"
         ])
     }
   }
@@ -54,7 +54,7 @@ import Testing
       try await CommandShop.run(certificate: certificate) { shop in
         let outcome = try await run(command, shop, token: "any.good.token")
         #expect(outcome.status == 5)
-        #expect(outcome.errors.first?.contains("the server's identity is not proven") == true)
+        #expect(outcome.errors.first?.contains("the server's certificate was not accepted") == true)
       }
     }
   }
@@ -94,7 +94,7 @@ import Testing
       #expect(
         outcome.errors == [
           "holdfast send: the server did not confirm the message within 1s; "
-            + "it may have arrived; look before you send it again"
+            + "it may have arrived; check before you send it again"
         ])
     }
   }
@@ -130,18 +130,18 @@ import Testing
   }
 
   @Test(arguments: [
-    (["--server", "example.com"], "--server cannot be used as it is; it must begin with https://"),
+    (["--server", "example.com"], "--server is not a valid URL; it must begin with https://"),
     (
       ["--server", "https://user:secret@example.com"],
-      "--server cannot be used as it is; it may hold neither a user nor a query"
+      "--server is not a valid URL; it must not contain a user name"
     ),
     (
       ["--server", "https://example.com?token=secret"],
-      "--server cannot be used as it is; it may hold neither a user nor a query"
+      "--server is not a valid URL; it must not contain a user name"
     ),
     (
       ["--server", "http://example.com"],
-      "http:// to example.com would let everybody on the way read the token; use https://"
+      "http:// to example.com would let everyone on the network path read what is sent; use"
     ),
     (
       ["--server", "https://example.com", "--token", "a", "--token-file", "b"],
@@ -149,7 +149,9 @@ import Testing
     ),
     (["--server", "http://127.0.0.1:99999", "--token", "a"], "a number from 1 to 65535"),
     (["--server", "https://[::1]:x", "--token", "a"], "a number from 1 to 65535"),
-    (["--server", "https://example.com", "--token", "two words"], "the token holds no token"),
+    (
+      ["--server", "https://example.com", "--token", "two words"], "the token is not a valid token"
+    ),
     (
       ["--server", "https://example.com", "--token", "a", "--set", "retry.frist=1s"],
       "retry.frist"

@@ -47,16 +47,16 @@ import Testing
       let events = try outcome.output.map { try [String: Any].reading($0) }
       #expect(
         events.filter { $0["kind"] as? String == "too-long" }.map { $0["detail"] as? String } == [
-          "line 2 was not sent: it has 10001 characters, and a message has at most 10000",
-          "line 5 was not sent: it has 40002 bytes, and a message has at most 40000",
-          "line 6 was not sent: it has 123456 bytes, and a message has at most 40000",
+          "line 2 was not sent: it has 10001 characters; a message has at most 10000",
+          "line 5 was not sent: it has 40002 bytes; the limit is 40000",
+          "line 6 was not sent: it has 123456 bytes; the limit is 40000",
         ])
       let sent = events.filter { $0["event"] as? String == "message" }.map { $0["text"] as? String }
       #expect(sent == ["first", String(repeating: "x", count: 10_000), "last"])
       #expect(outcome.status == 1)
       #expect(
         outcome.errors == [
-          "holdfast stream: 3 messages were not sent; the output says which, and why"
+          "holdfast stream: 3 messages were not sent; the output shows which, and why"
         ])
     }
   }

@@ -16,7 +16,7 @@ import Testing
       _ = try await shop.logged("opened")
       player.send("end it")
       let outcome = await CommandProcess.outcome(of: player)
-      let said = "holdfast stream: nobody takes the output; ended without writing the rest of it"
+      let said = "holdfast stream: standard output is blocked; ended without writing the rest"
       #expect(outcome.output == (isAll ? ["1"] : ["1", said]))
       #expect(outcome.errors == [])
     }

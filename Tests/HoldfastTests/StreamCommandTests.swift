@@ -231,7 +231,7 @@ import Testing
       var errors: [String] = []
       for await line in stream.process.diagnostics { errors.append(line) }
       #expect(status == 1)
-      #expect(errors == ["holdfast stream: ended at once by a second signal"])
+      #expect(errors == ["holdfast stream: ended immediately by a second signal"])
     }
   }
 

@@ -51,7 +51,7 @@ import Testing
   }
 
   private func isKilled(_ line: String) -> Bool {
-    let words = /holdfast stream: the token command had not ended after [0-9.]+m?s, and was killed/
+    let words = /holdfast stream: the token command did not end within [0-9.]+m?s, and was killed/
     return line.wholeMatch(of: words) != nil
   }
 
@@ -63,12 +63,12 @@ import Testing
   }
 
   @Test(arguments: [
-    ("exit 3", 3, "the token command says that the user must sign in (status 3); sign in again"),
+    ("exit 3", 3, "the token command reports that the user must sign in (status 3); sign in again"),
     ("exit 4", 1, "the token command failed with status 4"),
     ("kill -9 $$", 1, "the token command was ended by signal 9"),
     ("yes", 1, "the token command printed more than 65536 bytes, and was killed"),
-    ("true", 1, "the token command printed no token"),
-    ("echo two words", 1, "the token command printed no token"),
+    ("true", 1, "the token command did not print a token"),
+    ("echo two words", 1, "the token command did not print a token"),
   ])
   func `a command that fails is told as it is`(
     command: String, status: Int32, words: String
@@ -92,7 +92,7 @@ import Testing
         outcome
           == .failure(
             1,
-            "holdfast send: \(pipe) did not end within 100ms; something must write it and close it")
+            "holdfast send: \(pipe) did not end within 100ms; its writer must close it")
       )
     }
   }

@@ -78,7 +78,7 @@ import Testing
       told.append(line)
       break
     }
-    #expect(told.first?.hasPrefix("holdfast relay: no health data is kept in ") == true)
+    #expect(told.first?.contains(" contains no health data, so every answer is empty; ") == true)
     _ = await run.line(with: #""event":"pair""#)
     run.process.signal(SIGTERM)
     _ = await run.rest()

@@ -1,6 +1,6 @@
-/// One command, or a group of them, as parsing and help both see it.
+/// A command or a group of commands, declared once for parsing, help and signals.
 public struct Command: Sendable {
-  /// Does the work; returns when it is done.
+  /// The work of a command.
   public typealias Action = @Sendable (Invocation) async throws(CommandFailure) -> Void
 
   enum Body: Sendable {
@@ -8,21 +8,23 @@ public struct Command: Sendable {
     case leaf([Declaration], Action)
   }
 
-  /// How it is called.
+  /// The word that selects it.
   public let name: String
-  /// A few words for lists of commands.
+  /// A short description for lists of commands.
   public let summary: String
-  /// Paragraphs for its own help text.
+  /// The paragraphs of its help text.
   public let details: [String]
-  /// Command lines that work, each with what it does.
+  /// Valid command lines, each with its effect.
   public let examples: [Example]
+  /// The signals that it handles besides SIGINT and SIGTERM.
+  public let signals: [Int32]
   let body: Body
 
   /// A command line and what it does.
   public struct Example: Sendable, Hashable {
-    /// As typed.
+    /// The command line.
     public var line: String
-    /// What it does.
+    /// Its effect.
     public var effect: String
 
     /// An example for a help text.
@@ -32,21 +34,25 @@ public struct Command: Sendable {
     }
   }
 
-  /// A command that takes `parameters`; operands in the order in which they are typed.
+  /// A command with its parameters; operands are declared in the order in which they are typed.
+  ///
+  /// - Parameter signals: the signals that it handles besides SIGINT and SIGTERM. They do not end
+  ///   the process before the command begins to handle them.
   public init<each Value: Sendable>(
     _ name: String, _ summary: String, details: [String] = [], examples: [Example],
-    takes parameters: repeat Parameter<each Value>, action: @escaping Action
+    signals: [Int32] = [], takes parameters: repeat Parameter<each Value>, action: @escaping Action
   ) {
     self.name = name
     self.summary = summary
     self.details = details
     self.examples = examples
+    self.signals = signals
     var declarations: [Declaration] = []
     for declaration in repeat (each parameters).declaration { declarations.append(declaration) }
     body = .leaf(declarations, action)
   }
 
-  /// A command that only has others below it.
+  /// A group of commands.
   public init(
     _ name: String, _ summary: String, details: [String] = [], examples: [Example] = [],
     commands: [Command]
@@ -55,10 +61,11 @@ public struct Command: Sendable {
     self.summary = summary
     self.details = details
     self.examples = examples
+    signals = []
     body = .group(commands)
   }
 
-  /// The commands right below it.
+  /// The commands of a group.
   public var commands: [Command] {
     switch body {
     case .group(let commands): commands
@@ -66,7 +73,7 @@ public struct Command: Sendable {
     }
   }
 
-  /// What it takes; nothing for a group.
+  /// The parameters; none for a group.
   public var parameters: [Declaration] {
     switch body {
     case .group: []
@@ -75,14 +82,14 @@ public struct Command: Sendable {
   }
 }
 
-/// A command together with the way to it, such as `holdfast policy show`.
+/// A command with its parents, such as `holdfast policy show`.
 public struct CommandPath: Sendable {
-  /// The names from the root on, with spaces between.
+  /// The names from the root on, separated by spaces.
   public let text: String
-  /// What it leads to.
+  /// The command.
   public let command: Command
 
-  /// The way to the root.
+  /// The path of the root.
   public init(_ root: Command) {
     self.init(text: root.name, command: root)
   }
@@ -92,15 +99,25 @@ public struct CommandPath: Sendable {
     self.command = command
   }
 
-  /// One step on; `nil` when nothing below has that name.
+  /// The path of a command of this group; `nil` if none has that name.
   public func child(_ name: String) -> CommandPath? {
     command.commands.first { $0.name == name }.map {
       CommandPath(text: "\(text) \(name)", command: $0)
     }
   }
 
-  /// This one and all below it, each before its own children.
+  /// This path and those of all commands below it, parents first.
   public var tree: [CommandPath] {
     [self] + command.commands.compactMap { child($0.name) }.flatMap(\.tree)
+  }
+
+  /// The path of the innermost command that `words` begin with.
+  public func resolve(_ words: some Sequence<String>) -> CommandPath {
+    var path = self
+    for word in words {
+      guard let next = path.child(word) else { return path }
+      path = next
+    }
+    return path
   }
 }

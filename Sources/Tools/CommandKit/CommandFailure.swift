@@ -1,20 +1,20 @@
-/// Why a command ends without having done its work: one line for people, one number for scripts.
+/// The reason for which a command fails: one line for people and an exit status for scripts.
 public struct CommandFailure: Error, Sendable, Hashable {
   /// The exit status.
   public var code: ExitCode
   /// What is wrong.
   public var cause: String
-  /// What to do about it; empty where nobody knows.
+  /// What to do about it; empty if nothing is known to help.
   public var remedy: String
 
-  /// A failure with its cause and its remedy, neither ending with a full stop.
+  /// A failure with its cause and its remedy, both without a full stop.
   public init(_ code: ExitCode, _ cause: String, remedy: String = "") {
     self.code = code
     self.cause = cause
     self.remedy = remedy
   }
 
-  /// Cause and remedy in one line, whatever line ends they hold.
+  /// The cause and the remedy in one line; line breaks in them become spaces.
   public var line: String {
     let whole = remedy.isEmpty ? cause : "\(cause); \(remedy)"
     return whole.split(whereSeparator: \.isNewline).joined(separator: " ")

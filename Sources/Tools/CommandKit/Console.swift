@@ -8,30 +8,31 @@ import Synchronization
   import Darwin
 #endif
 
-/// Standard output for results, standard error for diagnostics; every line leaves at once.
+/// Standard output for results and standard error for diagnostics, unbuffered.
 ///
-/// A reader that went away ends the process quietly with status 0: it has what it wanted.
+/// When the reader of standard output closes it, the process ends with status 0 without a message.
 public struct Console: Sendable {
-  /// How results are marked.
+  /// The colours of standard output.
   public let style: Style
   private let diagnosticStyle: Style
 
-  /// The process's own; colours only on a terminal that knows them and without `NO_COLOR`.
+  /// The console of this process. Colours are used only on a terminal, unless `NO_COLOR` is set or
+  /// `TERM` is `dumb`.
   public init(environment: (String) -> String?) {
     let isWanted = (environment("NO_COLOR") ?? "").isEmpty && environment("TERM") != "dumb"
     style = Style(isColourful: isWanted && isatty(STDOUT_FILENO) == 1)
     diagnosticStyle = Style(isColourful: isWanted && isatty(STDERR_FILENO) == 1)
   }
 
-  /// Makes a write to a reader that went away fail instead of ending the process.
+  /// Makes a write to a closed pipe fail instead of ending the process.
   public static func ignoreBrokenPipes() {
     _ = signal(SIGPIPE, SIG_IGN)
   }
 
-  /// Prints a result for people, or any text that stands alone.
+  /// Prints a line on standard output.
   ///
-  /// What is optional may be lost, while the command goes on; otherwise a failure ends the process,
-  /// and says what was `done` all the same.
+  /// A failure to print an optional line is ignored. Any other failure ends the process with
+  /// status 1; the diagnostic then also says what was `done`.
   public func line(_ text: String, isOptional: Bool = false, done: String? = nil) {
     let failure = Self.write(text + "\n", to: STDOUT_FILENO)
     guard failure != 0, !isOptional else { return }
@@ -41,39 +42,37 @@ public struct Console: Sendable {
     _exit(ExitCode.failed.rawValue)
   }
 
-  /// Prints one JSON object in one line; `members` writes what stands between its braces.
+  /// Prints a JSON object in one line; `members` writes what stands between its braces.
   public func object(
     isOptional: Bool = false, done: String? = nil, _ members: (inout JSONWriter) -> Void
   ) {
     var writer = JSONWriter(capacity: 256)
-    writer.beginObject()
-    members(&writer)
-    writer.endObject()
+    writer.object(members)
     line(String(decoding: writer.bytes, as: UTF8.self), isOptional: isOptional, done: done)
   }
 
-  /// Prints a line of a log or a notice; a closed standard error is no reason to stop.
+  /// Prints a line on standard error; failures are ignored.
   public func diagnostic(_ text: String) {
     _ = Self.write(text + "\n", to: STDERR_FILENO)
   }
 
-  /// Prints bytes as they are, for a terminal; false when it takes none any more.
+  /// Writes text to a terminal as it is; returns false if that fails.
   public static func raw(_ text: String) -> Bool { write(text, to: STDOUT_FILENO) == 0 }
 
-  /// Ends the process, after a line that is printed only if somebody takes it at once.
+  /// Prints a line on standard error unless that would block, and ends the process.
   public static func abandon(_ text: String, with code: ExitCode = .failed) -> Never {
     var waiting = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
     if unsafe poll(&waiting, 1, 0) > 0 { _ = write(text + "\n", to: STDERR_FILENO) }
     _exit(code.rawValue)
   }
 
-  /// Ends the process without what libraries would tidy up at its exit: threads that still read
-  /// from a socket use it. OpenSSL frees its locks there, under the hands of a handshake.
+  /// Ends the process without running exit handlers: OpenSSL frees its locks in one, which threads
+  /// that still read from a socket use.
   public static func end(with code: ExitCode) -> Never { _exit(code.rawValue) }
 
-  /// Calls `stuck` when output still waits for a reader after 2 s, for who was told to end.
+  /// Calls `stuck` if a write still blocks in 2 s or later.
   ///
-  /// From a thread of its own: writes that wait may hold up all others.
+  /// Runs on a thread of its own, since blocked writes may occupy all others.
   public static func watchOutput(_ stuck: @escaping @Sendable () -> Never) {
     DispatchQueue(label: "holdfast.command.output").asyncAfter(deadline: .now() + .seconds(2)) {
       while true {
@@ -85,7 +84,7 @@ public struct Console: Sendable {
     }
   }
 
-  /// Writes so far, and those that have not ended.
+  /// The number of writes so far, and of those that have not ended.
   private struct Writes: Equatable {
     var begun: UInt64 = 0
     var underWay = 0
@@ -93,17 +92,17 @@ public struct Console: Sendable {
 
   private static let writes = Mutex(Writes())
 
-  /// Prints why a command failed, in one line.
+  /// Prints the reason for which a command failed, in one line.
   public func failure(_ failure: CommandFailure, of command: String) {
     diagnostic(diagnosticStyle.alarm("\(command):") + " \(failure.line)")
   }
 
-  /// The operating system's words for an error number.
+  /// The operating system's text for an error number.
   public static func reason(of code: Int32) -> String {
     unsafe String(cString: strerror(code))
   }
 
-  /// Answers with the error number, 0 for none.
+  /// Returns the error number, 0 for success.
   private static func write(_ text: String, to descriptor: Int32) -> Int32 {
     writes.withLock {
       $0.begun += 1
@@ -128,7 +127,7 @@ public struct Console: Sendable {
     }
   }
 
-  /// Whoever shares the terminal or pipe may have made it non-blocking.
+  /// Another process that shares the terminal or pipe may have made it non-blocking.
   private static func waitUntilWritable(_ descriptor: Int32) {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     _ = unsafe poll(&waiting, 1, -1)

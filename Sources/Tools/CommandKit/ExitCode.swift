@@ -1,36 +1,36 @@
 public import LinkCore
 
-/// What a command's exit status says; scripts depend on these numbers.
+/// The exit status of a command; scripts depend on these numbers.
 public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
-  /// Everything asked for was done.
+  /// Success.
   case done = 0
-  /// It was not, for a reason that has no number of its own.
+  /// A failure that has no number of its own.
   case failed = 1
-  /// The command line is wrong.
+  /// An invalid command line.
   case usage = 2
-  /// The server wants a token, or another one.
+  /// No token, or one that the server rejects.
   case signInNeeded = 3
-  /// The server knows the user and refuses.
+  /// A user whom the server does not admit.
   case forbidden = 4
-  /// TLS failed or a certificate cannot be used.
+  /// A TLS failure or an unusable certificate.
   case security = 5
-  /// The server cannot be reached.
+  /// An unreachable server.
   case unreachable = 6
 
-  /// One line for the table in every help text.
+  /// The description in help texts.
   public var meaning: String {
     switch self {
-    case .done: "done"
-    case .failed: "failed"
-    case .usage: "wrong usage"
-    case .signInNeeded: "sign-in needed: no token, or one that the server does not take"
+    case .done: "success"
+    case .failed: "failure"
+    case .usage: "invalid command line"
+    case .signInNeeded: "sign-in needed: no token, or one that the server rejects"
     case .forbidden: "forbidden: the token does not allow it"
-    case .security: "security: TLS failed, or a certificate cannot be used"
+    case .security: "security: TLS failed, or a certificate is unusable"
     case .unreachable: "the server cannot be reached"
     }
   }
 
-  /// The status of a command that ends because of `failure`.
+  /// The exit status for a link's failure.
   public init(_ failure: LinkFailure) {
     switch failure.failureClass {
     case .tls: self = .security

@@ -1,8 +1,8 @@
-/// Writes help texts from the same declarations that parsing uses.
+/// The help texts, written from the declarations that parsing uses.
 public struct Help: Sendable {
-  /// Where lines are broken; what terminals have shown since there were terminals.
+  /// The longest line, in characters: the traditional width of a terminal.
   private static let width = 80
-  /// Where meanings begin at most.
+  /// The last column in which descriptions begin.
   private static let maxIndent = 30
 
   private let style: Style
@@ -12,7 +12,7 @@ public struct Help: Sendable {
     self.style = style
   }
 
-  /// The whole help text of a command, without a line end behind it.
+  /// Returns the help text of a command, without a final line break.
   public func text(for path: CommandPath) -> String {
     let command = path.command
     var blocks = [wrap("\(path.text) - \(command.summary)")]
@@ -29,7 +29,7 @@ public struct Help: Sendable {
     return blocks.joined(separator: "\n\n")
   }
 
-  /// How the command is called, in one line.
+  /// Returns the form of a command line, in one line.
   public static func synopsis(of path: CommandPath) -> String {
     guard path.command.commands.isEmpty else { return "\(path.text) COMMAND [OPTIONS]" }
     var words = [path.text]
@@ -71,7 +71,6 @@ public struct Help: Sendable {
     case .repeated: facts.append("repeatable")
     }
     if let fallback = option.fallback { facts.append("default: \(fallback)") }
-    if let name = option.environment { facts.append("or from \(name)") }
     return facts.isEmpty
       ? option.meaning : "\(option.meaning) (\(facts.joined(separator: "; ")))"
   }
@@ -95,7 +94,7 @@ public struct Help: Sendable {
     return [style.heading("\(title):") + "\n" + lines.joined(separator: "\n")]
   }
 
-  /// Breaks a text between words; `first` is how far its first line is moved in.
+  /// Returns a text broken between words; `first` is the indentation of its first line.
   private func wrap(_ text: String, indent: Int = 0, first: Int = 0) -> String {
     var lines: [String] = []
     var line = ""

@@ -1,4 +1,4 @@
-/// What a command was called with, read and checked.
+/// The arguments of a command, read and checked.
 public struct Arguments: Sendable {
   /// The words given for each parameter, by its label.
   var words: [String: [String]] = [:]
@@ -6,22 +6,29 @@ public struct Arguments: Sendable {
   /// The value of a parameter that the command declares.
   public subscript<Value>(parameter: Parameter<Value>) -> Value {
     guard let value = parameter.read(words[parameter.declaration.label] ?? []) else {
-      // The parser has read these very words before, and has found every required one.
+      // The parser has read the same words before, and has found every required parameter.
       preconditionFailure("\(parameter.declaration.label) is not declared by this command")
     }
     return value
   }
 }
 
-/// A command at work: its arguments, its output and its surroundings.
+/// One run of a command: its arguments, its output and its environment.
 public struct Invocation: Sendable {
-  /// What was given.
+  /// The command with its parents, such as `holdfast policy show`.
+  public var command: String
+  /// The values of its parameters.
   public var arguments: Arguments
   /// Where results and diagnostics go.
   public var console: Console
-  /// The value of an environment variable; `nil` when it is not set.
+  /// Returns the value of an environment variable; `nil` if it is not set.
   public var environment: @Sendable (String) -> String?
 
   /// The value of a parameter that the command declares.
   public subscript<Value>(parameter: Parameter<Value>) -> Value { arguments[parameter] }
+
+  /// Prints a line on standard error, after the command's name.
+  public func diagnostic(_ text: String) {
+    console.diagnostic("\(command): \(text)")
+  }
 }

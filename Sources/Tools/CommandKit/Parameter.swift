@@ -1,42 +1,41 @@
-/// One thing that a command takes, declared once for parsing, help and typed access.
+/// A parameter of a command, declared once for parsing, help and typed access.
 public struct Parameter<Value: Sendable>: Sendable {
-  /// The part that does not depend on the kind of value.
+  /// Everything except the value's type.
   public let declaration: Declaration
-  /// Makes the value of the words given for it, in their order; `nil` for words that are none.
+  /// Returns the value of the words given for it, in order; `nil` if they are not valid.
   let read: @Sendable ([String]) -> Value?
 
-  /// `--name VALUE` with a value that counts when it is not given.
+  /// `--name VALUE` with a default value.
   public static func option(
-    _ name: String, _ format: Format<Value>, default fallback: Value,
-    environment: String? = nil, _ meaning: String
+    _ name: String, _ format: Format<Value>, default fallback: Value, _ meaning: String
   ) -> Parameter {
     var declaration = Declaration(.option, .optional, name, format, meaning)
     declaration.fallback = format.write(fallback)
-    declaration.environment = environment
     let read = format.read
     return Parameter(declaration: declaration) {
       $0.last.map { read($0) } ?? fallback
     }
   }
 
-  /// `--name VALUE` that must be given.
+  /// `--name VALUE`, which is required.
   public static func required(
-    _ name: String, _ format: Format<Value>, environment: String? = nil, _ meaning: String
+    _ name: String, _ format: Format<Value>, _ meaning: String
   ) -> Parameter {
-    var declaration = Declaration(.option, .required, name, format, meaning)
-    declaration.environment = environment
+    let declaration = Declaration(.option, .required, name, format, meaning)
     let read = format.read
     return Parameter(declaration: declaration) { $0.last.flatMap { read($0) } }
   }
 
-  /// `--name VALUE` that may be absent; `usual` says in help what happens then.
+  /// `--name VALUE`, which may be absent; `usual` is what help shows as its default.
+  ///
+  /// The value of a secret parameter is removed from the arguments that process lists show.
   public static func optional<Wrapped: Sendable>(
-    _ name: String, _ format: Format<Wrapped>, usual: String? = nil, environment: String? = nil,
+    _ name: String, _ format: Format<Wrapped>, usual: String? = nil, isSecret: Bool = false,
     _ meaning: String
   ) -> Parameter where Value == Wrapped? {
     var declaration = Declaration(.option, .optional, name, format, meaning)
     declaration.fallback = usual
-    declaration.environment = environment
+    declaration.isSecret = isSecret
     let read = format.read
     return Parameter(declaration: declaration) {
       guard let word = $0.last else { return .some(nil) }
@@ -45,25 +44,25 @@ public struct Parameter<Value: Sendable>: Sendable {
   }
 
   /// `--name VALUE` any number of times.
+  ///
+  /// The values of a secret parameter are removed from the arguments that process lists show.
   public static func repeated<Element: Sendable>(
-    _ name: String, _ format: Format<Element>, _ meaning: String
+    _ name: String, _ format: Format<Element>, isSecret: Bool = false, _ meaning: String
   ) -> Parameter where Value == [Element] {
-    all(Declaration(.option, .repeated(atLeast: 0), name, format, meaning), format)
+    var declaration = Declaration(.option, .repeated(atLeast: 0), name, format, meaning)
+    declaration.isSecret = isSecret
+    return all(declaration, format)
   }
 
-  /// `--name` alone: true when it is given.
+  /// `--name` without a value: true if it is given.
   public static func flag(_ name: String, _ meaning: String) -> Parameter where Value == Bool {
-    let none = Format<Bool>(placeholder: "", expectation: "") { _ in
-      nil
-    } write: { _ in
-      ""
-    }
+    let none = Format<Bool>(placeholder: "", expectation: "") { _ in nil }
     return Parameter(declaration: Declaration(.flag, .optional, name, none, meaning)) {
       !$0.isEmpty
     }
   }
 
-  /// A word that stands alone and must be given; its format's placeholder names it.
+  /// A required word without an option; the format's placeholder is its name.
   public static func operand(_ format: Format<Value>, _ meaning: String) -> Parameter {
     let declaration = Declaration(.operand, .required, format.placeholder, format, meaning)
     let read = format.read
@@ -89,39 +88,39 @@ public struct Parameter<Value: Sendable>: Sendable {
   }
 }
 
-/// What parsing and help need to know of a parameter, without its type.
+/// A parameter as parsing and help need it, without the type of its value.
 public struct Declaration: Sendable {
-  /// Where it stands on the command line.
+  /// How a parameter is written.
   public enum Place: Sendable, Hashable {
     case flag
     case option
     case operand
   }
 
-  /// How often it may be given.
+  /// How often a parameter may be given.
   public enum Count: Sendable, Hashable {
     case required
     case optional
     case repeated(atLeast: Int)
   }
 
-  /// Without dashes.
+  /// The name, without dashes.
   public let name: String
-  /// Flag, option or operand.
+  /// How it is written.
   public let place: Place
   /// How often it may be given.
   public let count: Count
-  /// One line or a few for people, without a full stop.
+  /// The description in help texts, without a full stop.
   public let meaning: String
   let placeholder: String
   let expectation: String
   let note: String
   let words: [String]
   let isReadable: @Sendable (String) -> Bool
-  /// What counts when it is not given, as help states it.
+  /// The default as help shows it.
   var fallback: String?
-  /// The environment variable that stands in for it.
-  var environment: String?
+  /// Whether other users of the machine must not see its value.
+  public internal(set) var isSecret = false
 
   init(
     _ place: Place, _ count: Count, _ name: String, _ format: Format<some Sendable>,
@@ -139,6 +138,6 @@ public struct Declaration: Sendable {
     isReadable = { read($0) != nil }
   }
 
-  /// As it is written: `--port` or `NAME`.
+  /// How it is written: `--port` or `NAME`.
   public var label: String { place == .operand ? name : "--\(name)" }
 }

@@ -1,9 +1,9 @@
-/// Reads command lines by the declarations of a tree of commands.
+/// A parser of command lines for a tree of declared commands.
 ///
-/// Our own, because the package depends on nothing that would have to be fetched. Options may stand
-/// anywhere after their command, as `--x V` or `--x=V`; after `--` everything is an operand.
+/// The package has one of its own so that nothing must be downloaded to build it. Options may
+/// follow their command in any order, as `--x V` or `--x=V`; after `--` every word is an operand.
 public struct Parser: Sendable {
-  /// What a command line asks for.
+  /// The meaning of a command line.
   public enum Request: Sendable {
     case help(CommandPath)
     case version
@@ -11,15 +11,15 @@ public struct Parser: Sendable {
   }
 
   private let root: CommandPath
-  private let environment: @Sendable (String) -> String?
 
-  /// A parser for all commands below `root`, with a way to look up environment variables.
-  public init(_ root: Command, environment: @escaping @Sendable (String) -> String?) {
+  /// A parser for the commands of `root`.
+  public init(_ root: Command) {
     self.root = CommandPath(root)
-    self.environment = environment
   }
 
-  /// Reads the words behind the program's name; throws a failure with the code `usage`.
+  /// Returns the meaning of the words after the program's name.
+  ///
+  /// - Throws: a failure with the code `usage`.
   public func parse(_ words: [String]) throws(ParseFailure) -> Request {
     var path = root
     var rest = words[...]
@@ -40,13 +40,13 @@ public struct Parser: Sendable {
     if asksForHelp || options.contains("--help") || options.contains("-h") { return .help(path) }
     var scan = Scan(path: path, rest: rest)
     try scan.readAll()
-    return .run(path, try scan.arguments(environment))
+    return .run(path, try scan.arguments())
   }
 
   private func step(from path: CommandPath, to word: String) throws(ParseFailure) -> CommandPath {
     if let next = path.child(word) { return next }
     if word.hasPrefix("-") {
-      throw ParseFailure(path, "\(word) must stand behind a command", "put the command first")
+      throw ParseFailure(path, "\(word) must come after a command", "put the command first")
     }
     let known = path.command.commands.map(\.name)
     throw ParseFailure(
@@ -60,9 +60,9 @@ public struct Parser: Sendable {
   }
 }
 
-/// A command line that cannot be understood: where in the tree, and the failure to print.
+/// An invalid command line: the command that was reached, and the failure to print.
 public struct ParseFailure: Error, Sendable {
-  /// The command that it was read for.
+  /// The command whose words were read.
   public let path: CommandPath
   /// Cause and remedy, with the code `usage`.
   public let failure: CommandFailure
@@ -73,7 +73,7 @@ public struct ParseFailure: Error, Sendable {
   }
 }
 
-/// The reading of one command's words.
+/// The state of reading one command's words.
 private struct Scan {
   let path: CommandPath
   var rest: ArraySlice<String>
@@ -121,7 +121,7 @@ private struct Scan {
     }
   }
 
-  /// What looks like an option is no value; such a one is written with `=`.
+  /// Takes the next word unless it looks like an option; such a value must be written with `=`.
   private mutating func takeValue() -> String? {
     guard let next = rest.first, !next.hasPrefix("--") else { return nil }
     return rest.popFirst()
@@ -145,7 +145,7 @@ private struct Scan {
       }
     }
     if let extra = left.first {
-      throw fault("unexpected operand \"\(extra)\"", "leave it out, or quote words with spaces")
+      throw fault("unexpected operand \"\(extra)\"", "remove it, or quote words with spaces")
     }
   }
 
@@ -153,34 +153,24 @@ private struct Scan {
     switch parameter.count {
     case .required, .optional:
       guard words[parameter.label] == nil else {
-        throw fault("\(parameter.label) was given twice", "leave one out")
+        throw fault("\(parameter.label) was given twice", "remove one")
       }
     case .repeated: break
     }
-    try check(word, of: parameter, named: parameter.label)
+    try check(word, of: parameter)
     words[parameter.label, default: []].append(word)
   }
 
-  private func check(
-    _ word: String, of parameter: Declaration, named label: String
-  ) throws(ParseFailure) {
+  private func check(_ word: String, of parameter: Declaration) throws(ParseFailure) {
     guard parameter.place != .flag, !parameter.isReadable(word) else { return }
     let remedy =
       Spelling.nearest(to: word, among: parameter.words).map { "did you mean \($0)?" }
       ?? "it must be \(parameter.expectation)"
-    throw fault("\(label) cannot be \"\(word)\"", remedy)
+    throw fault("\(parameter.label) cannot be \"\(word)\"", remedy)
   }
 
-  /// Fills in the environment, then looks for what is missing.
-  mutating func arguments(
-    _ environment: (String) -> String?
-  ) throws(ParseFailure) -> Arguments {
-    for parameter in parameters where words[parameter.label] == nil {
-      if let name = parameter.environment, let word = environment(name), !word.isEmpty {
-        try check(word, of: parameter, named: name)
-        words[parameter.label] = [word]
-      }
-    }
+  /// Returns the arguments after checking that nothing is missing.
+  func arguments() throws(ParseFailure) -> Arguments {
     for parameter in parameters {
       let count = words[parameter.label]?.count ?? 0
       switch parameter.count {

@@ -1,26 +1,30 @@
-/// A whole command-line program: its tree of commands and its version.
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A command-line program: its commands and its version.
 public struct Program: Sendable {
   private let root: Command
   private let version: String
 
-  /// A program named as its root.
+  /// A program with the name of its root command.
   public init(_ root: Command, version: String) {
     self.root = root
     self.version = version
   }
 
-  /// Does what `words` ask for and answers with the exit status.
-  public func run(
-    _ words: [String], environment: @escaping @Sendable (String) -> String?
-  ) async -> ExitCode {
-    let console = Console(environment: environment)
+  /// Runs the command that `words` select and returns the exit status.
+  public func run(_ words: [String]) async -> ExitCode {
+    let console = Console(environment: Self.variable)
     do throws(ParseFailure) {
-      switch try Parser(root, environment: environment).parse(words) {
+      switch try Parser(root).parse(words) {
       case .help(let path): console.line(Help(style: console.style).text(for: path))
       case .version: console.line("\(root.name) \(version)")
       case .run(let path, let arguments):
         let invocation = Invocation(
-          arguments: arguments, console: console, environment: environment)
+          command: path.text, arguments: arguments, console: console, environment: Self.variable)
         return await run(path, invocation)
       }
       return .done
@@ -39,5 +43,9 @@ public struct Program: Sendable {
       invocation.console.failure(error, of: path.text)
       return error.code
     }
+  }
+
+  @Sendable private static func variable(_ name: String) -> String? {
+    unsafe getenv(name).map { unsafe String(cString: $0) }
   }
 }

@@ -1,8 +1,8 @@
 public import LinkCore
 
-/// Counts a notice that comes again and again, instead of letting it fill the screen.
+/// A filter that counts a repeated notice instead of printing it again.
 public struct Repeats: Sendable {
-  /// A notice that goes on is counted out this often.
+  /// How often the count of a notice that keeps repeating is printed.
   public static let pause = Duration.seconds(600)
 
   private var notice = ""
@@ -11,7 +11,7 @@ public struct Repeats: Sendable {
 
   public init() {}
 
-  /// The lines to print for those of one update; before other lines the count of what was left out.
+  /// Returns the lines to print for one update; before other lines, the count of those omitted.
   public mutating func lines(
     _ lines: [String], isNotice: Bool, at now: Instant
   ) -> [String] {
@@ -28,7 +28,7 @@ public struct Repeats: Sendable {
     return before + lines
   }
 
-  /// What was left out so far.
+  /// Returns the count of the lines omitted so far, and resets it.
   public mutating func counted() -> [String] {
     defer { count = 0 }
     return count == 0 ? [] : ["-- \(count) more \(count == 1 ? "time" : "times")"]

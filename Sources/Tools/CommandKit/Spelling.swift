@@ -1,9 +1,9 @@
-/// Finds what somebody meant to write.
+/// Suggestions for misspelt words.
 public enum Spelling {
-  /// The word nearest to `wrong`; `nil` when none is near.
+  /// Returns the word nearest to `wrong`; `nil` if none is near.
   ///
-  /// Three letters or more may begin it, or a third of the letters may differ; of equally near
-  /// words the first one counts.
+  /// A word is near if `wrong` has three letters or more and is its beginning, or if at most a
+  /// third of the letters differ. Of equally near words the first is returned.
   public static func nearest(to wrong: String, among words: [String]) -> String? {
     if wrong.count >= 3, let whole = words.first(where: { $0.hasPrefix(wrong) }) { return whole }
     let near = words.map { (word: $0, distance: distance(from: wrong, to: $0)) }
@@ -11,7 +11,7 @@ public enum Spelling {
     return near.min { $0.distance < $1.distance }?.word
   }
 
-  /// How many letters must be put in, left out, replaced or swapped with a neighbour.
+  /// Returns how many letters must be inserted, removed, replaced or swapped with a neighbour.
   public static func distance(from left: String, to right: String) -> Int {
     let (left, right) = (Array(left), Array(right))
     var beforeLast: [Int] = []

@@ -1,4 +1,4 @@
-/// Text in columns for people.
+/// Text in columns.
 public struct Table: Sendable {
   private let headings: [String]
   private var rows: [[String]] = []
@@ -8,12 +8,12 @@ public struct Table: Sendable {
     self.headings = headings
   }
 
-  /// Adds a row; cells that are absent stay empty.
+  /// Adds a row; missing cells stay empty.
   public mutating func row(_ cells: String...) {
     rows.append(cells)
   }
 
-  /// Its lines, columns two spaces apart, without spaces at line ends.
+  /// Returns the lines, with columns two spaces apart and without trailing spaces.
   public func lines(_ style: Style) -> [String] {
     let all = [headings] + rows
     let widths = headings.indices.map { column in
@@ -30,7 +30,7 @@ public struct Table: Sendable {
   }
 }
 
-/// Whether text is marked with colours (ECMA-48 section 8.3.117), and how.
+/// The colours of text on a terminal (ECMA-48 section 8.3.117), or none.
 public struct Style: Sendable, Hashable {
   private let isColourful: Bool
 
@@ -39,10 +39,10 @@ public struct Style: Sendable, Hashable {
     self.isColourful = isColourful
   }
 
-  /// Marks a heading: bold.
+  /// Returns a heading: bold.
   public func heading(_ text: String) -> String { mark(text, "1") }
 
-  /// Marks what went wrong: red.
+  /// Returns an alarm: red.
   public func alarm(_ text: String) -> String { mark(text, "31") }
 
   private func mark(_ text: String, _ code: String) -> String {

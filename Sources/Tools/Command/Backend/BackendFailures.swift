@@ -3,37 +3,39 @@ import HoldfastBackend
 import LinkWire
 
 extension CommandFailure {
-  /// What kept a backend from working, and what to do about it.
+  /// The failure of a command whose backend failed.
   init(_ error: BackendError) {
     switch error {
     case .listen:
       self.init(
         .failed, error.description,
-        remedy: "choose another --host or --port, where 0 picks a free port")
+        remedy: "use another --host or --port; --port 0 uses a free port")
     case .certificate:
       self.init(
         .security, error.description,
-        remedy: "give --tls-cert a PEM chain and --tls-key its key without a passphrase")
+        remedy: "--tls-cert needs a PEM chain, and --tls-key its key without a passphrase")
     case .store(let failure):
       self.init(failure)
     case .file:
       self.init(
         .failed, error.description,
-        remedy: "check the file, its owner and permissions, or choose another --data")
+        remedy: "check the file, its owner and its permissions, or use another --data")
     case .openToOthers(let path):
       self.init(
         .failed, error.description,
-        remedy: "run chmod 600 \(path), or remove it if it may be known: then a new one is made")
+        remedy:
+          "run chmod 600 \(path), or remove the file if others may have read it; a new one is then "
+          + "created")
     case .hook:
       self.init(
         .failed, error.description,
-        remedy: "give --push-hook the path of an executable file (chmod +x)")
+        remedy: "--push-hook needs the path of an executable file (chmod +x)")
     case .alreadyStarted, .notRunning:
       self.init(.failed, error.description)
     }
   }
 
-  /// Why a store does not work; the store's own words say what to do.
+  /// The failure of a command whose store failed; the store's text contains the remedy.
   init(_ failure: StoreFailure) {
     switch failure {
     case .full(let detail), .locked(let detail), .corrupt(let detail), .denied(let detail),
@@ -41,8 +43,8 @@ extension CommandFailure {
       self.init(.failed, detail)
     case .fromTheFuture(let found, let supported):
       self.init(
-        .failed, "the store has format \(found), and this program knows up to \(supported)",
-        remedy: "use the newer holdfast, or another --data directory")
+        .failed, "the store has format \(found); this program supports formats up to \(supported)",
+        remedy: "use the newer version of holdfast, or another --data directory")
     }
   }
 }

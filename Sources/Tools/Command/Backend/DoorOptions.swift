@@ -1,18 +1,18 @@
 import CommandKit
 import LinkServerCore
 
-/// The options of `serve` that say who may come in behind a proxy, and from which web pages.
+/// The options of `serve` for the hosts and the web origins that it accepts.
 enum DoorOptions {
   static let host = Parameter.repeated(
     "allow-host", .host,
-    "also take assistants who call it by this name, that of a proxy in front; then, and while it "
-      + "listens on a loopback address, it takes no foreign one")
+    "also accept assistants that address the server by this host, such as that of a proxy in front "
+      + "of it; with this option, or on a loopback address, other hosts are rejected")
   static let origin = Parameter.repeated(
     "allow-origin", .origin,
-    "also take assistants and phones that are web pages of this origin; those of this machine are "
-      + "taken anyway")
+    "also accept assistants and phones that are web pages of this origin; pages of this machine "
+      + "are always accepted")
 
-  /// What the options say together.
+  /// Reads the options.
   static func read(_ call: Invocation) -> WebDoors {
     var doors = WebDoors()
     doors.hosts = call[host]
@@ -24,14 +24,12 @@ enum DoorOptions {
 extension Format<String> {
   /// A value of the Host field (RFC 9110 section 7.2).
   fileprivate static let host = Format(
-    placeholder: "HOST", expectation: "a name, with its port where that is not the usual one"
+    placeholder: "HOST", expectation: "a host, with the port if it is not the default"
   ) {
     isAuthority($0) ? WebDoors.withoutUsualPort($0.lowercased()) : nil
-  } write: {
-    $0
   }
 
-  /// A value of the Origin field that names somebody (RFC 6454 section 7).
+  /// A value of the Origin field that is not `null` (RFC 6454 section 7).
   fileprivate static let origin = Format(
     placeholder: "ORIGIN", expectation: "a scheme and a host, such as https://app.example"
   ) { text in
@@ -39,10 +37,8 @@ extension Format<String> {
     guard parts.count == 2, ["http", "https"].contains(parts[0].lowercased()) else { return nil }
     guard isAuthority(parts[1]) else { return nil }
     let (origin, usual) = (text.lowercased(), parts[0].lowercased() == "https" ? ":443" : ":80")
-    // No browser says the port that the scheme says (RFC 6454 section 6.2).
+    // Browsers omit the scheme's default port (RFC 6454 section 6.2).
     return origin.hasSuffix(usual) ? String(origin.dropLast(usual.count)) : origin
-  } write: {
-    $0
   }
 
   private static func isAuthority(_ text: some StringProtocol) -> Bool {

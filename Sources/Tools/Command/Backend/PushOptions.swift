@@ -1,10 +1,11 @@
 import CommandKit
 import HoldfastBackend
 
-/// The options of `serve` that say how phones in background are woken.
+/// The options of `serve` for waking phones in the background.
 enum PushOptions {
   static let key = Parameter.optional(
-    "apns-key", .text("FILE"), "wake iPhones with this .p8 key of Apple's push service (mode 600)")
+    "apns-key", .text("FILE"),
+    "wake iPhones with this .p8 key for Apple's push service (APNs); its mode must be 600")
   static let keyID = Parameter.optional(
     "apns-key-id", .text("ID"), "the key's id, 10 characters")
   static let team = Parameter.optional(
@@ -13,21 +14,21 @@ enum PushOptions {
     "apns-topic", .text("BUNDLE"), "the app's bundle id")
   static let service = Parameter.optional(
     "apns-url", .text("URL"), usual: "Apple's services",
-    "push through this service, https only, in place of Apple's")
+    "use this push service (https only) instead of Apple's")
   static let authority = Parameter.optional(
-    "apns-ca", .text("FILE"), "trust this PEM authority too for the push service")
+    "apns-ca", .text("FILE"), "also trust the authority in this PEM file for the push service")
   static let hook = Parameter.optional(
     "push-hook", .text("PROGRAM"),
-    "run this program for each push to a hook address, with a JSON line on its standard input; its "
-      + "exit code says what became of it: 0 delivered, 67 gone, 75 later")
+    "run this program for each push to a hook address, with one JSON line on its standard input; "
+      + "its exit status: 0 delivered, 67 address no longer valid, 75 retry later")
 
-  /// What the options say together.
+  /// Reads the options, which depend on each other.
   static func read(_ call: Invocation) throws(CommandFailure) -> PushConfiguration {
     var configuration = PushConfiguration()
     configuration.hook = call[hook]
     if let url = call[service], !url.hasPrefix("https://") {
       throw CommandFailure(
-        .usage, "--apns-url must be an https URL", remedy: "the push service speaks TLS only")
+        .usage, "--apns-url must be an https URL", remedy: "the push service requires TLS")
     }
     switch (call[key], call[keyID], call[team], call[topic]) {
     case (nil, nil, nil, nil): break
@@ -37,8 +38,8 @@ enum PushOptions {
         authorities: call[authority])
     case (_, _, _, _):
       throw CommandFailure(
-        .usage, "APNs needs a key, its id, the team and the topic",
-        remedy: "give --apns-key, --apns-key-id, --apns-team and --apns-topic together")
+        .usage, "APNs needs a key, the key's id, the team's id and the app's bundle id",
+        remedy: "use --apns-key, --apns-key-id, --apns-team and --apns-topic together")
     }
     return configuration
   }

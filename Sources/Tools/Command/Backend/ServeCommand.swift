@@ -11,63 +11,68 @@ import LinkWire
   import Darwin
 #endif
 
-/// `holdfast serve`: runs the backend of shop messages until a signal ends it.
+/// `holdfast serve`: runs the backend until a signal ends it.
 enum ServeCommand {
   private static let host = Parameter.option(
     "host", .text("HOST"), default: "127.0.0.1", "the name or address to listen on")
   private static let port = Parameter.option(
-    "port", .port, default: 8787, "the TCP port; 0 picks a free one")
+    "port", .port, default: 8787, "the TCP port; 0 uses a free one")
   private static let database = Parameter.optional(
     "database", .text("URL"), usual: "messages.sqlite in the data directory",
-    "keep messages in this SQLite file, such as sqlite:/srv/shop.sqlite")
+    "store messages in this SQLite file, such as sqlite:/srv/shop.sqlite")
   private static let certificate = Parameter.optional(
-    "tls-cert", .text("FILE"), "serve TLS with this PEM certificate and its chain")
+    "tls-cert", .text("FILE"), "use TLS with this PEM certificate chain")
   private static let key = Parameter.optional(
-    "tls-key", .text("FILE"), "the certificate's PEM private key")
+    "tls-key", .text("FILE"), "the private key of the certificate, in PEM")
   private static let pingInterval = Parameter.option(
     "ping-interval", .duration(.milliseconds(10) ... .seconds(3600)),
-    default: ShopServerPolicy().pingInterval, "how often an open socket is pinged")
+    default: ShopServerPolicy().pingInterval, "the time between pings on an open socket")
   private static let pongTimeout = Parameter.option(
     "pong-timeout", .duration(.milliseconds(20) ... .seconds(7200)),
     default: ShopServerPolicy().pongWait,
-    "a socket from which no byte came for this long is dropped; longer than the ping interval")
-  /// Up to the largest request body that is read.
+    "close a socket that has received nothing for this long; must be longer than the ping interval")
+  /// Up to the largest request body that is accepted.
   private static let maxMessageBytes = Parameter.option(
     "max-message-bytes", .integer("N", 1_024...65_536),
-    default: MessageLimits().maxFrameBytes, "the largest message as a frame, in bytes")
+    default: MessageLimits().maxFrameBytes, "the largest message, in bytes of its frame")
   private static let maxPerAddress = Parameter.option(
     "max-per-address", .integer("N", 1...1_000_000), default: 256,
-    "connections of one address that are no open sockets; more for a proxy, which stands for many")
+    "the most connections of one address that are not open sockets; allow more for a proxy, which "
+      + "connects for many clients")
   private static let drainWindow = Parameter.option(
     "drain-window", .duration(.zero ... .seconds(600)), default: .seconds(5),
-    "over how long clients are told to spread their return when it ends")
+    "at the end, tell clients to spread their reconnects over this time")
   private static let plain = Parameter.flag(
-    "plain", "play a server without positions, heads and idempotency keys")
+    "plain", "act as a server without positions, heads and idempotency keys")
   private static let noStream = Parameter.flag(
-    "no-stream", "answer 503 to every socket, so that clients must poll")
+    "no-stream", "reject every socket with status 503, so that clients must poll")
 
   private static let newEpoch = Parameter.flag(
     "new-epoch",
-    "begin a new epoch over the same messages: give it once, after a backup was put back, so that "
-      + "clients that saw more fetch what came since")
+    "start a new epoch over the same messages: use it once after restoring a backup, so that "
+      + "clients with newer messages catch up")
   private static let postsPerSecond = Parameter.option(
     "posts-per-second", .integer("N", 1...1_000), default: 20,
-    "messages that a user may post in a second, and twice as many at once")
+    "the most messages per second of a user, with bursts of twice as many")
 
   static var command: Command {
     Command(
-      "serve", "run the backend of shop messages",
+      "serve", "run the backend for shop messages and the relay",
       details: [
         """
-        Logs JSON lines on standard error. SIGTERM and SIGINT end it politely: clients are warned \
-        and closed with 1001; a second one ends it at once. SIGHUP reads removed.json of the data \
-        directory again: {"removed":[{"shop":"bakery","user":"ann"}]} keeps ann out of that shop, \
-        whatever her token says. A list with other keys is refused: the log says so (event \
-        "reload_failed"), and the old list stays in force.
+        Writes its log to standard error as JSON, one object per line. SIGTERM and SIGINT (Ctrl-C) \
+        end it in an orderly way: clients are warned, and their sockets closed with code 1001; a \
+        second signal ends it immediately with status 1.
+        """,
         """
+        SIGHUP reloads removed.json in the data directory: \
+        {"removed":[{"shop":"bakery","user":"ann"}]} denies ann access to that shop, even with a \
+        valid token. An invalid file is logged (event "reload_failed"), and the previous list \
+        stays in effect.
+        """,
       ],
       examples: [
-        .init("holdfast serve", "on http://127.0.0.1:8787, with data in the usual directory"),
+        .init("holdfast serve", "on http://127.0.0.1:8787, with the default data directory"),
         .init(
           "holdfast serve --port 0 --data /tmp/shop --json",
           #"on a free port; the first line is {"event":"listening","url":...}"#),
@@ -75,6 +80,7 @@ enum ServeCommand {
           "holdfast serve --host :: --tls-cert chain.pem --tls-key key.pem",
           "on every address, with TLS"),
       ],
+      signals: [SIGHUP],
       takes: host, port, Shared.data, database, certificate, key, pingInterval, pongTimeout,
       maxMessageBytes, maxPerAddress, postsPerSecond, drainWindow, newEpoch, plain, noStream,
       DoorOptions.host, DoorOptions.origin, PushOptions.key, PushOptions.keyID, PushOptions.team,
@@ -86,8 +92,8 @@ enum ServeCommand {
     raiseDescriptorLimit()
     let configuration = try configuration(call)
     let backend = Backend(configuration, pushes: try pushes(call))
-    // Before anybody can know that it runs, so that no signal ends it the hard way.
-    let signals = ServerSignals()
+    // Before clients can see that it runs, so that every signal ends it in an orderly way.
+    let signals = CommandSignals(hurry: { hurry(call) })
     let address: BoundAddress
     do {
       address = try await backend.start()
@@ -110,17 +116,15 @@ enum ServeCommand {
     }
   }
 
-  /// Obeys signals until the backend has ended.
+  /// Handles signals until the backend has ended.
   private static func serve(
-    _ backend: Backend, until signals: ServerSignals, _ call: Invocation
+    _ backend: Backend, until signals: CommandSignals, _ call: Invocation
   ) async {
-    var draining: Task<Void, Never>?
     for await signal in signals.stream {
       switch signal {
-      case .reload: try? await backend.reload()  // Its log tells what is wrong.
+      case .reload: try? await backend.reload()  // The log reports failures.
       case .stop:
-        guard draining == nil else { hurry(call.console) }
-        draining = Task {
+        Task {
           if call[Shared.json] { event("draining", on: call.console) }
           await backend.drainAndStop()
           if call[Shared.json] { event("stopped", on: call.console) }
@@ -130,7 +134,7 @@ enum ServeCommand {
     }
   }
 
-  /// The usual soft limit of 1,024 is for programs that use `select`; the hard one is the real one.
+  /// Raises the limit of open files to the hard limit; the soft one of 1,024 suits only `select`.
   private static func raiseDescriptorLimit() {
     var limit = rlimit()
     #if canImport(Glibc)
@@ -143,11 +147,8 @@ enum ServeCommand {
     unsafe setrlimit(descriptors, &limit)
   }
 
-  private static func hurry(_ console: Console) -> Never {
-    console.failure(
-      CommandFailure(.failed, "ended at once by a second signal, without draining"),
-      of: "holdfast serve")
-    _exit(ExitCode.failed.rawValue)
+  @Sendable private static func hurry(_ call: Invocation) -> Never {
+    Console.abandon("\(call.command): ended immediately by a second signal, without draining")
   }
 
   private static func configuration(
@@ -172,7 +173,7 @@ enum ServeCommand {
     guard call[pongTimeout] > call[pingInterval] else {
       throw CommandFailure(
         .usage, "--pong-timeout must be longer than --ping-interval",
-        remedy: "else every socket is dropped before it is pinged")
+        remedy: "otherwise every socket is closed before its first ping")
     }
     let console = call.console
     configuration.log = { console.diagnostic($0) }
@@ -187,7 +188,7 @@ enum ServeCommand {
     case (let chain?, let key?): .init(chainPath: chain, keyPath: key)
     case (nil, _?), (_?, nil):
       throw CommandFailure(
-        .usage, "TLS needs a certificate and its key", remedy: "give both --tls-cert and --tls-key")
+        .usage, "TLS needs a certificate and its key", remedy: "use both --tls-cert and --tls-key")
     }
   }
 
@@ -197,10 +198,8 @@ enum ServeCommand {
     let console = call.console
     guard !call[Shared.json] else {
       return console.object {
-        $0.key("event")
-        $0.string("listening")
-        $0.key("url")
-        $0.string(address.url)
+        $0.entry("event", "listening")
+        $0.entry("url", address.url)
       }
     }
     let isUsual = call[Shared.data] == nil
@@ -208,14 +207,11 @@ enum ServeCommand {
     console.line("\(console.style.heading("holdfast")) serves shop messages at \(address.url)")
     console.line("  data    \(configuration.dataDirectory)")
     console.line("  token   holdfast token --user ann --shops bakery\(place)")
-    console.line("  end     Ctrl-C ends it politely, a second one at once")
+    console.line("  end     Ctrl-C, again to end immediately")
   }
 
   private static func event(_ name: String, on console: Console) {
-    // Whoever read the first line only must not keep it from draining.
-    console.object(isOptional: true) {
-      $0.key("event")
-      $0.string(name)
-    }
+    // A reader that has read only the first line must not prevent the draining.
+    console.object(isOptional: true) { $0.entry("event", name) }
   }
 }

@@ -6,32 +6,32 @@ import LinkWire
 
 /// `holdfast token`: signs a development token with the secret of a data directory.
 enum TokenCommand {
-  private static let user = Parameter.required("user", Format.user, "whom it names")
+  private static let user = Parameter.required("user", Format.user, "the user's id")
   private static let shops = Parameter.required(
-    "shops", Format.shop.list(), "the shops it opens, with commas between")
+    "shops", Format.shop.list(), "the shops that it admits to, separated by commas")
   private static let name = Parameter.optional(
-    "name", Format.user, usual: "the user", "the name that others read")
-  /// The bounds are ours: `exp` counts whole seconds, and no such token need outlive a year.
+    "name", Format.user, usual: "the user's id", "the user's name as others see it")
+  /// At least 1 s, since `exp` counts whole seconds; a year is ample for development.
   private static let ttl = Parameter.option(
     "ttl", .duration(.seconds(1) ... .seconds(366 * 86_400)), default: .seconds(3600),
-    "how long it is good for, in whole seconds")
+    "how long it is valid, in whole seconds")
   private static let create = Parameter.flag(
-    "create", "make the data directory and its secret when they are missing")
+    "create", "create the data directory and its secret if they are missing")
 
   static var command: Command {
     Command(
-      "token", "make a development token for a backend",
+      "token", "create a development token for a backend",
       details: [
         """
-        Prints a JWT (HS256) signed with the secret that `serve` makes in its data directory. \
-        Whoever can read that directory can make tokens: this is for development.
+        Prints a JWT (HS256) signed with the secret that `serve` creates in its data directory. \
+        Everyone who can read that directory can create tokens, so use this for development only.
         """
       ],
       examples: [
         .init("holdfast token --user ann --shops bakery,cellar", "a token for one hour"),
         .init(
           "export HOLDFAST_TOKEN=$(holdfast token --user ann --shops bakery --ttl 15m)",
-          "one for this shell"),
+          "a token for this shell, for 15 minutes"),
       ],
       takes: user, shops, name, ttl, create, Shared.data, Shared.json, action: run)
   }
@@ -46,7 +46,7 @@ enum TokenCommand {
     guard token.utf8.count <= CompactToken.maxBytes else {
       throw CommandFailure(
         .usage, "the token would be longer than \(CompactToken.maxBytes) bytes",
-        remedy: "name fewer --shops")
+        remedy: "use fewer --shops")
     }
     guard call[Shared.json] else { return call.console.line(token) }
     show(token, of: claims, on: call.console)
@@ -62,40 +62,32 @@ enum TokenCommand {
     }
     guard let found else {
       throw CommandFailure(
-        .failed, "\(directory) holds no data of a backend",
-        remedy: "start `holdfast serve` with it first, or add --create")
+        .failed, "\(directory) is not the data directory of a backend",
+        remedy: "run `holdfast serve` with it first, or add --create")
     }
     return found
   }
 
   private static func show(_ token: String, of claims: Claims, on console: Console) {
     console.object {
-      $0.key("token")
-      $0.string(token)
-      $0.key("user")
-      $0.string(claims.user)
-      $0.key("name")
-      $0.string(claims.name)
-      $0.key("shops")
-      $0.beginArray()
-      for shop in claims.shops { $0.string(shop.text) }
-      $0.endArray()
-      $0.key("expiresAt")
+      $0.entry("token", token)
+      $0.entry("user", claims.user)
+      $0.entry("name", claims.name)
+      $0.entry("shops", claims.shops.map(\.text))
       // Whole seconds, rounded down, as in the token.
       let seconds = claims.expiresAt.nanoseconds / 1_000_000_000
-      $0.string(RFC3339.format(Timestamp(nanoseconds: seconds * 1_000_000_000)))
+      let end = Timestamp(nanoseconds: seconds * 1_000_000_000)
+      $0.entry("expiresAt", RFC3339.format(end))
     }
   }
 }
 
 extension Format<String> {
-  /// Who somebody is, in at most 256 bytes, which is what servers take, all of them in one line.
+  /// A user's id or name: one line of at most 256 bytes, which is what servers accept.
   fileprivate static let user = Format(
     placeholder: "USER", expectation: "a text of 1 to 256 bytes without control characters"
   ) {
     (1...256).contains($0.utf8.count) && $0.unicodeScalars.allSatisfy(isShown) ? $0 : nil
-  } write: {
-    $0
   }
 
   private static func isShown(_ scalar: Unicode.Scalar) -> Bool {

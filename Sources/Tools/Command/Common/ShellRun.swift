@@ -6,23 +6,23 @@ import Synchronization
   import Darwin
 #endif
 
-/// One run of a command line by the shell, in a process group that is killed as a whole.
+/// One run of a shell command, in a process group that is killed as a whole.
 final class ShellRun: Sendable {
   static let maxBytes = 65_536
 
-  /// How it came to its end.
+  /// How a run ended.
   enum Ending {
     case exited(Int32, output: [UInt8])
     case killed(signal: Int32)
-    /// It took so long that nobody waits for it, and is no more.
+    /// It exceeded the time limit and was killed.
     case late(after: Duration)
-    /// It printed too much, and is no more.
+    /// It printed more than `maxBytes` and was killed.
     case talkative
-    /// It could not be started, by the system's error number.
+    /// It could not be started, with the system's error number.
     case failed(Int32)
   }
 
-  /// Why its output is not read to the end.
+  /// A reason for which the output is not read to its end.
   private enum Trouble {
     case late
     case talkative
@@ -35,10 +35,10 @@ final class ShellRun: Sendable {
     case cancelled
   }
 
-  /// Who holds it may signal the child, which then has not been reaped, or reap it.
+  /// Held while signalling or reaping the child, so that a reaped child is never signalled.
   private let state = Mutex(State.new)
 
-  /// Runs it, on the thread of who calls.
+  /// Runs `command` and returns when it has ended; blocks the calling thread.
   func ending(of command: String, within limit: Duration) -> Ending {
     var ends: [Int32] = [-1, -1]
     guard unsafe pipe(&ends) == 0 else { return .failed(errno) }
@@ -52,7 +52,7 @@ final class ShellRun: Sendable {
     let (output, trouble) = Self.read(ends[0], until: end)
     let word = trouble == nil ? reap(child, until: end) : nil
     guard let word else {
-      // Whatever it started goes too; only a child in the kernel's hands outlives this.
+      // Kills its children too; only a process that is blocked in the kernel survives this.
       kill()
       _ = reap(child, until: ContinuousClock.now + .seconds(1))
       return trouble == .talkative ? .talkative : .late(after: begin.duration(to: .now))
@@ -63,7 +63,7 @@ final class ShellRun: Sendable {
     return .exited((word >> 8) & 0xFF, output: output)
   }
 
-  /// Kills it, or lets it never begin.
+  /// Kills the run, or prevents it from starting.
   func cancel() {
     kill()
     state.withLock { state in
@@ -97,7 +97,7 @@ final class ShellRun: Sendable {
     }
   }
 
-  /// How it ended; `nil` when it has not by then.
+  /// Returns how the child ended; `nil` if it has not ended by `end`.
   private func reap(_ child: pid_t, until end: ContinuousClock.Instant) -> Int32? {
     while true {
       let (ended, word) = state.withLock { state in
@@ -108,13 +108,12 @@ final class ShellRun: Sendable {
       }
       if ended == child { return word }
       guard ended == 0, ContinuousClock.now < end else { return nil }
-      // Nothing tells of a child's end that works everywhere; its output has ended, so this is
-      // short.
+      // No portable event reports a child's end; its output has ended, so this wait is short.
       _ = poll(nil, 0, 5)
     }
   }
 
-  /// Everything up to the end, or what came before this was cut short.
+  /// Returns the output, with the reason if it was not read to its end.
   private static func read(
     _ descriptor: Int32, until end: ContinuousClock.Instant
   ) -> (output: [UInt8], trouble: Trouble?) {
@@ -139,7 +138,8 @@ final class ShellRun: Sendable {
     return (output, .talkative)
   }
 
-  /// It gets no input, our standard error, and signals as if we had never touched them.
+  /// Starts the shell with empty standard input, the standard error of this process, and default
+  /// signal handling.
   private static func spawn(
     _ command: String, writingTo output: Int32, _ child: inout pid_t
   ) -> Int32 {
@@ -166,7 +166,7 @@ final class ShellRun: Sendable {
     unsafe posix_spawnattr_setflags(
       &attributes,
       Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETPGROUP))
-    // A group of its own, which can be ended as a whole.
+    // A process group of its own, which can be killed as a whole.
     unsafe posix_spawnattr_setpgroup(&attributes, 0)
     let texts = ["sh", "-c", command]
     let words = unsafe texts.map { unsafe strdup($0) } + [nil]

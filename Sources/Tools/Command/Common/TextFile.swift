@@ -8,19 +8,19 @@ import LinkRuntime
   import Darwin
 #endif
 
-/// Small files that people write by hand.
+/// Small files that people write by hand, such as policies and tokens.
 enum TextFile {
-  /// Far more than a policy or a token needs.
+  /// The largest file, in bytes; far more than a policy or a token needs.
   private static let maxBytes = 1 << 20
 
-  /// All bytes of a file, or of standard input for `-`.
+  /// Returns the bytes of a file, or of standard input for `-`.
   ///
-  /// A pipe may take `limit` to say all that it has to say; for ever without one.
+  /// - Parameter limit: how long a pipe may take until its end; `nil` for ever.
   static func read(
     _ path: String, atMost maxBytes: Int = maxBytes, within limit: Duration? = nil
   ) throws(CommandFailure) -> [UInt8] {
     let name = path == "-" ? "standard input" : path
-    // To open a pipe that nobody writes to would otherwise wait where no limit reaches.
+    // Opening a pipe without a writer would otherwise block without a limit.
     let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK
     let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, flags)
     guard descriptor >= 0 else { throw failure(name, errno) }
@@ -34,7 +34,7 @@ enum TextFile {
       guard left.map({ $0 > .zero }) ?? true else {
         throw CommandFailure(
           .failed, "\(name) did not end within \(limit?.text ?? "")",
-          remedy: "something must write it and close it")
+          remedy: "its writer must close it")
       }
       var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       let wait = left.map { Int32(min($0 / .milliseconds(1), 60_000)) + 1 } ?? -1
@@ -46,12 +46,12 @@ enum TextFile {
       content += chunk[..<count]
       guard content.count <= maxBytes else {
         throw CommandFailure(
-          .failed, "\(name) has more than \(maxBytes) bytes", remedy: "give something shorter")
+          .failed, "\(name) has more than \(maxBytes) bytes", remedy: "use a smaller file")
       }
     }
   }
 
-  /// Replaces the content of a file, which is made when it is missing.
+  /// Replaces the content of a file, or creates it.
   static func write(_ text: String, to path: String) throws(CommandFailure) {
     let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw unwritten(path, errno) }
@@ -68,13 +68,13 @@ enum TextFile {
   private static func unwritten(_ path: String, _ code: Int32) -> CommandFailure {
     CommandFailure(
       .failed, "\(path) cannot be written: \(Console.reason(of: code))",
-      remedy: "name another file")
+      remedy: "use another file")
   }
 
   private static func failure(_ name: String, _ code: Int32) -> CommandFailure {
     CommandFailure(
       .failed, "\(name) cannot be read: \(Console.reason(of: code))",
-      remedy: "check its name and permissions")
+      remedy: "check its name and its permissions")
   }
 
   private static func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {

@@ -8,21 +8,21 @@ import LinkCore
   import Darwin
 #endif
 
-/// `holdfast demo`: the story of a link that holds.
+/// `holdfast demo`: shows a link that survives faults.
 enum DemoCommand {
   private static let seed = Parameter.option(
-    "seed", .integer("N", 0...Int.max), default: 1, "decides what the customers write")
+    "seed", .integer("N", 0...Int.max), default: 1, "the seed of what the customers write")
 
   static var command: Command {
     Command(
-      "demo", "show on this machine that a link holds, in less than a minute",
+      "demo", "show on this machine that a link survives faults, in less than a minute",
       details: [
         """
-        Runs the backend, a proxy that plays the network and a phone, which is a process of its \
-        own, on real sockets. Cuts the link, silences it, crashes the server, lets the token run \
-        out, refuses connects and kills the phone. Then an assistant pairs with the phone, asks \
-        over MCP, and the link is cut before the answer. Ends with a ledger, and with status 0 \
-        only when it is clean.
+        Runs the backend, a proxy that injects network faults and a phone, which is a process of \
+        its own, on real sockets. It cuts the link, silences it, crashes the server, lets the \
+        token expire, refuses connections and kills the phone. Then an assistant pairs with the \
+        phone and asks over MCP, and the link is cut before the answer. It ends with a ledger; the \
+        exit status is 0 only if the ledger is clean.
         """
       ],
       examples: [
@@ -40,31 +40,17 @@ enum DemoCommand {
     ) {
       show($0, on: console)
     }
-    let signals = ServerSignals()
-    let telling = Task { () -> Result<Bool, DemoFailure> in
-      do throws(DemoFailure) {
-        return .success(try await demo.run())
-      } catch {
-        return .failure(error)
-      }
-    }
-    let listening = Task {
-      for await _ in signals.stream { telling.cancel() }
-    }
-    defer {
-      signals.finish()
-      listening.cancel()
-    }
     let isClean: Bool
     do throws(DemoFailure) {
-      isClean = try await telling.value.get()
+      isClean = try await CommandSignals.cancelling(demo.run)
     } catch {
       throw CommandFailure(.failed, error.description)
     }
     guard isClean else { throw CommandFailure(.failed, "the ledger is not clean") }
   }
 
-  /// When the reader went away the story ends as by a signal, so that it can clear up.
+  /// Prints a line. If the reader has closed standard output, the demo ends as by a signal, so that
+  /// it can clean up.
   private static func show(_ line: String, on console: Console) {
     var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
     if unsafe poll(&output, 1, 0) > 0, output.revents & Int16(POLLERR | POLLHUP) != 0 {
@@ -74,10 +60,10 @@ enum DemoCommand {
     }
   }
 
-  /// The file of this very program, which is launched again as the phone.
+  /// Returns the path of this program, which is also launched as the phone.
   private static func program() throws(CommandFailure) -> String {
     guard let path = Demo.ownProgram else {
-      throw CommandFailure(.failed, "this program's own file cannot be found")
+      throw CommandFailure(.failed, "the path of this program cannot be determined")
     }
     return path
   }

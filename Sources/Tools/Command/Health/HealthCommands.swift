@@ -2,15 +2,15 @@ import CommandKit
 import LinkCore
 import LinkWire
 
-/// `holdfast health`: the health samples that are kept here, and where they come from.
+/// `holdfast health`: the stored health samples and their import.
 enum HealthCommands {
   static var command: Command {
     Command(
-      "health", "keep health samples: import, generate, show",
+      "health", "import, generate and show health samples",
       details: [
         """
-        Samples lie in one file, health.sqlite, in the data directory, for its owner only. Nothing \
-        is sent anywhere, and no value is shown unless asked for.
+        Samples are stored in health.sqlite in the data directory, readable only by its owner. \
+        These commands send nothing to a server, and show values only on request.
         """
       ],
       commands: [
@@ -18,7 +18,7 @@ enum HealthCommands {
       ])
   }
 
-  /// HealthKit's identifiers without what all of them begin with.
+  /// Returns an identifier of HealthKit without its common prefix.
   static func short(_ type: String) -> String {
     for prefix in ["HKQuantityTypeIdentifier", "HKCategoryTypeIdentifier", "HKDataType"]
     where type.hasPrefix(prefix) && type.utf8.count > prefix.utf8.count {
@@ -27,7 +27,7 @@ enum HealthCommands {
     return type == HealthSample.workoutType ? "Workout" : type
   }
 
-  /// What people write, as HealthKit's identifiers among those that are kept.
+  /// Returns the stored identifiers of HealthKit that a name stands for.
   static func types(
     named name: String, among kept: [HealthTypeSummary]
   ) throws(CommandFailure) -> [String] {
@@ -36,13 +36,13 @@ enum HealthCommands {
     }
     guard found.isEmpty else { return found }
     throw CommandFailure(
-      .failed, "nothing of the type \(name) is kept", remedy: "`health show` lists the types")
+      .failed, "no samples of type \(name) are stored", remedy: "`health show` lists the types")
   }
 
-  /// A day as people read it.
+  /// Returns the day, such as `2026-03-29`.
   static func day(_ time: Timestamp) -> String { String(RFC3339.format(time).prefix(10)) }
 
-  /// Bytes with a unit and three digits that count.
+  /// Returns a number of bytes with a unit and three significant digits.
   static func size(_ bytes: Double) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"]
     var (value, unit) = (bytes, 0)
@@ -57,7 +57,7 @@ extension Format<Int> {
   /// A number of bytes with a decimal unit, such as `1GB`.
   static let bytes = Format(
     placeholder: "SIZE", expectation: "a size from 1MB to 1TB, such as 250MB",
-    note: "SIZE is a number with kB, MB, GB or TB, in powers of 1,000."
+    note: "SIZE is a number with the unit kB, MB, GB or TB, in powers of 1,000."
   ) { text in
     let units = [("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)]
     for (unit, factor) in units where text.hasSuffix(unit) {
@@ -73,7 +73,7 @@ extension Format<Int> {
 }
 
 extension Format<Timestamp> {
-  /// The beginning of a day, UTC.
+  /// The start of a day in UTC.
   static let day = Format(
     placeholder: "DAY", expectation: "a day from 1971-01-01 to 2200-01-01, such as 2026-03-29"
   ) { text in
@@ -83,19 +83,5 @@ extension Format<Timestamp> {
     return time
   } write: {
     HealthCommands.day($0)
-  }
-}
-
-extension JSONWriter {
-  /// A key and a text.
-  mutating func entry(_ name: String, _ text: String) {
-    key(name)
-    string(text)
-  }
-
-  /// A key and a whole number.
-  mutating func entry(_ name: String, _ number: Int) {
-    key(name)
-    int(number)
   }
 }

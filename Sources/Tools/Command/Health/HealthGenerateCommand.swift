@@ -8,36 +8,37 @@ import LinkWire
   import Darwin
 #endif
 
-/// `holdfast health generate`: writes an export that nobody's phone made.
+/// `holdfast health generate`: writes a synthetic export.
 enum HealthGenerateCommand {
   private static let years = Parameter.option(
-    "years", .integer("N", 1...50), default: 1, "how many years of life")
+    "years", .integer("N", 1...50), default: 1, "the years of data")
   private static let seed = Parameter.option(
-    "seed", .integer("S", 0...Int.max), default: 1, "another seed is another person")
+    "seed", .integer("S", 0...Int.max), default: 1, "the seed; each one is another person")
   private static let size = Parameter.optional(
     "size", Format.bytes, usual: "about 270 MB a year",
-    "more or fewer readings, to come to about this")
+    "the approximate size of the file, reached by more or fewer readings")
   private static let until = Parameter.option(
     "until", .day, default: Timestamp(nanoseconds: 1_767_225_600_000_000_000),
-    "the day on which the phone exports; the one before is the last in the file")
+    "the day of the export (UTC); the data end with the day before")
   private static let file = Parameter.operand(
-    Format.text("FILE"), "the XML to write; one that is there is replaced")
+    Format.text("FILE"), "the XML file to write; an existing file is replaced")
 
   static var command: Command {
     Command(
-      "generate", "write an export that looks like a phone's",
+      "generate", "write a synthetic export of Apple Health",
       details: [
         """
-        A watch and a phone that overlap, sleep by stages, workouts, variability with single \
-        beats, blood pressure and meals as correlations, summer time in Zurich. The same options \
-        write the same bytes. A day's data depend on seed and day only, so a later --until is \
-        a newer export.
+        Contains a watch and a phone that overlap, sleep stages, workouts, heart rate variability \
+        with single beats, blood pressure and meals as correlations, and daylight saving time in \
+        Zurich. The same options write the same bytes. The data of a day depend only on the seed \
+        and the day, so a later --until writes a newer export of the same person.
         """
       ],
       examples: [
-        .init("holdfast health generate --years 1 --seed 7 export.xml", "a year"),
+        .init("holdfast health generate --years 1 --seed 7 export.xml", "a year of data"),
         .init(
-          "holdfast health generate --years 10 --size 1GB export.xml", "a file to measure with"),
+          "holdfast health generate --years 10 --size 1GB export.xml",
+          "a large file, for benchmarks"),
       ],
       takes: years, seed, size, until, file, action: run)
   }
@@ -79,7 +80,7 @@ enum HealthGenerateCommand {
 
   private static func failure(_ path: String) -> CommandFailure {
     CommandFailure(
-      .failed, "cannot write \(path): \(Console.reason(of: errno))",
-      remedy: "check the directory and the space left")
+      .failed, "\(path) cannot be written: \(Console.reason(of: errno))",
+      remedy: "check the directory and the free space")
   }
 }

@@ -10,25 +10,27 @@ import Synchronization
   import Darwin
 #endif
 
-/// `holdfast health import`: brings an export of Apple Health into the store.
+/// `holdfast health import`: imports an export of Apple Health into the store.
 enum HealthImportCommand {
   private static let file = Parameter.operand(
-    Format.text("FILE"), "the zip that the phone shared, or the XML in it")
+    Format.text("FILE"), "the zip file from the phone, or the XML file in it")
 
   static var command: Command {
     Command(
       "import", "import an export of Apple Health",
       details: [
         """
-        Only what is new is added, however often the same or a newer export is imported. What \
-        cannot be used is counted, with the reason. Ctrl-C ends it; what was imported stays. With \
-        --json about once a second there is an object: event "progress", bytes, total, added, \
-        known; and at the end one: event "imported", ending, samples by type, skipped by reason.
+        Only new samples are added, so the same or a newer export can be imported again. Samples \
+        that cannot be used are counted by reason. Ctrl-C ends the import; what was imported so \
+        far is kept. With --json it prints about once per second: event "progress", bytes, total, \
+        added, known; and at the end: event "imported", ending, samples by type, skipped by reason.
         """
       ],
       examples: [
-        .init("holdfast health import export.zip", "with a bar that shows how far it is"),
-        .init("holdfast health import export.xml --data /tmp/me --json", "for scripts"),
+        .init("holdfast health import export.zip", "with a progress bar"),
+        .init(
+          "holdfast health import export.xml --data /tmp/me --json",
+          "into another directory, for a script"),
       ],
       takes: Shared.data, Shared.json, file, action: run)
   }
@@ -36,13 +38,10 @@ enum HealthImportCommand {
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let directory = try call.dataDirectory()
     let isStopped = Mutex(false)
-    let signals = ServerSignals { signal in
-      guard signal == .stop else { return }
-      let isSecond = isStopped.withLock { isStopped in
-        defer { isStopped = true }
-        return isStopped
-      }
-      if isSecond { Console.abandon("holdfast: stopped at once") }
+    let signals = CommandSignals {
+      Console.abandon("\(call.command): ended immediately by a second signal")
+    } stopping: {
+      isStopped.withLock { $0 = true }
     }
     defer { signals.finish() }
     let view = HealthImportView(call)
@@ -65,8 +64,8 @@ enum HealthImportCommand {
     view.show(report, after: start.duration(to: clock.now))
     if case .damaged(let reason) = report.ending {
       throw CommandFailure(
-        .failed, "\(call[file]): \(reason); what came before is imported",
-        remedy: "export again on the phone and import that, which adds the rest")
+        .failed, "\(call[file]): \(reason); the samples before that place are imported",
+        remedy: "export again on the phone and import that file, which adds the rest")
     }
   }
 
@@ -85,18 +84,20 @@ enum HealthImportCommand {
     case .file(let reason):
       CommandFailure(
         .failed, "\(path): \(reason)",
-        remedy: "give the zip from the phone: Health, profile picture, Export All Health Data")
+        remedy:
+          "use the zip file from the phone: Health, your picture, Export All Health Data"
+      )
     case .store(let failure): CommandFailure(failure)
     }
   }
 }
 
-/// What an import shows: a bar on a terminal, lines with JSON, and the counts at the end.
+/// The output of an import: a progress bar or JSON events, and the counts at the end.
 private struct HealthImportView: Sendable {
   private let console: Console
   private let isJSON: Bool
   private let isTerminal = isatty(STDOUT_FILENO) == 1
-  /// When something was shown last.
+  /// The time of the last progress output.
   private let shown = Shown()
 
   private final class Shown: Sendable {
@@ -108,7 +109,7 @@ private struct HealthImportView: Sendable {
     isJSON = call[Shared.json]
   }
 
-  /// Shows how far it is, not too often.
+  /// Shows the progress: at most once per second as JSON, and ten times as a bar.
   func show(_ progress: HealthImport.Progress, after time: Duration) {
     guard isJSON || isTerminal else { return }
     let pause: Duration = isJSON ? .seconds(1) : .milliseconds(100)
@@ -146,7 +147,7 @@ private struct HealthImportView: Sendable {
     let full = Int(share * 24)
     let bar = String(repeating: "█", count: full) + String(repeating: "░", count: 24 - full)
     let line = "\(bar) \(Int(share * 100)) %  \(speed)/s  \(counts)"
-    return String(line.prefix(max(20, StreamTerminal.width - 1)))
+    return String(line.prefix(max(20, Terminal.width - 1)))
   }
 
   func show(_ report: HealthImport.Report, after time: Duration) {
@@ -158,14 +159,14 @@ private struct HealthImportView: Sendable {
     let ending =
       switch report.ending {
       case .complete: "Imported."
-      case .truncated: "Imported what there is: the end of the file is missing."
-      case .stopped: "Stopped. What was imported stays; import it again to go on."
+      case .truncated: "Imported up to where the file is cut off."
+      case .stopped: "Stopped. The imported samples are kept; import the file again to continue."
       case .damaged: "Imported up to where the file is damaged."
       }
     console.line(ending)
     let speed = Double(tally.bytes) / max(time / .seconds(1), 0.001)
     console.line(
-      "\(report.addition.added) samples are new, \(report.addition.known) were known; "
+      "\(report.addition.added) samples are new, \(report.addition.known) were stored already; "
         + "\(HealthCommands.size(Double(tally.bytes))) at \(HealthCommands.size(speed))/s")
     if !tally.samples.isEmpty {
       var table = Table("type", "samples")
@@ -175,10 +176,10 @@ private struct HealthImportView: Sendable {
       for line in table.lines(console.style) { console.line(line) }
     }
     guard !tally.skipped.isEmpty || tally.repaired > 0 else { return }
-    var table = Table("left out", "")
+    var table = Table("omitted", "")
     for (reason, count) in tally.skipped { table.row("\(count)", reason.text) }
     if tally.repaired > 0 {
-      table.row("\(tally.repaired)", "texts lost control bytes or broken UTF-8, and were kept")
+      table.row("\(tally.repaired)", "texts kept, without control bytes and invalid UTF-8")
     }
     console.line("")
     for line in table.lines(console.style) { console.line(line) }
@@ -196,14 +197,12 @@ private struct HealthImportView: Sendable {
       if let version = tally.version { $0.entry("version", version) }
       if let entry = report.entry { $0.entry("entry", entry) }
       $0.entry("repaired", tally.repaired)
-      $0.key("samples")
-      $0.beginObject()
-      for (type, count) in tally.samples.sorted(by: { $0.key < $1.key }) { $0.entry(type, count) }
-      $0.endObject()
-      $0.key("skipped")
-      $0.beginObject()
-      for (reason, count) in tally.skipped { $0.entry(reason.rawValue, count) }
-      $0.endObject()
+      $0.object("samples") {
+        for (type, count) in tally.samples.sorted(by: { $0.key < $1.key }) { $0.entry(type, count) }
+      }
+      $0.object("skipped") {
+        for (reason, count) in tally.skipped { $0.entry(reason.rawValue, count) }
+      }
     }
   }
 }

@@ -4,33 +4,35 @@ import LinkCore
 import LinkRuntime
 import LinkWire
 
-/// `holdfast health show`: what is kept, without asking anybody.
+/// `holdfast health show`: shows the stored samples.
 enum HealthShowCommand {
   private static let type = Parameter.optional(
-    "type", .text("TYPE"), usual: "what is kept of each type",
-    "list samples of this type, such as StepCount")
+    "type", .text("TYPE"), usual: "a summary of all types",
+    "list the samples of this type, such as StepCount")
   private static let from = Parameter.option(
     "from", .day, default: Timestamp(nanoseconds: 31_536_000_000_000_000),
-    "leave out what is over before this day (UTC)")
+    "omit samples that end before this day (UTC)")
   private static let limit = Parameter.option(
     "limit", .integer("N", 1...1_000_000), default: 50,
-    "how many samples at most, the earliest first")
-  private static let values = Parameter<Bool>.flag("values", "show the values as well")
+    "the most samples to show, earliest first")
+  private static let values = Parameter<Bool>.flag("values", "also show the values")
 
   static var command: Command {
     Command(
-      "show", "show which health samples are kept here",
+      "show", "show the stored health samples",
       details: [
         """
-        Without --type one line for each type: how many samples, from when to when. Values stay \
-        hidden without --values. With --json each type is one object: event "type", type, count, \
-        first, last; each sample one: event "sample", type, start, end, source, zone, and with \
-        --values value and unit.
+        Without --type it prints one line per type: the number of samples and their first and last \
+        day. Values are shown only with --values. With --json each type is one object: event \
+        "type", type, count, first, last; and each sample: event "sample", type, start, end, \
+        source, zone, and with --values also value and unit.
         """
       ],
       examples: [
-        .init("holdfast health show", "the types and how much there is of each"),
-        .init("holdfast health show --type HeartRate --from 2026-01-01 --values", "readings"),
+        .init("holdfast health show", "the number of samples of each type"),
+        .init(
+          "holdfast health show --type HeartRate --from 2026-01-01 --values",
+          "the heart rate readings of a year"),
       ],
       takes: Shared.data, type, from, limit, values, Shared.json, action: run)
   }
@@ -105,22 +107,17 @@ enum HealthShowCommand {
   private static func write(_ value: HealthSampleValue, to writer: inout JSONWriter) {
     switch value {
     case .quantity(let quantity):
-      writer.key("value")
-      writer.double(quantity)
+      writer.entry("value", quantity)
     case .category(let name): writer.entry("value", name)
     case .workout(let workout):
-      writer.key("value")
-      writer.beginObject()
-      writer.entry("activity", workout.activity)
       let amounts = [
         ("seconds", workout.duration.map { $0 / .seconds(1) }), ("metres", workout.distance),
         ("kilocalories", workout.energy), ("steps", workout.steps),
       ]
-      for case (let name, let amount?) in amounts {
-        writer.key(name)
-        writer.double(amount)
+      writer.object("value") {
+        $0.entry("activity", workout.activity)
+        for case (let name, let amount?) in amounts { $0.entry(name, amount) }
       }
-      writer.endObject()
     }
   }
 

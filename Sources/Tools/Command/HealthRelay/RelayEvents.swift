@@ -5,17 +5,10 @@ import LinkRuntime
 import LinkWire
 import Synchronization
 
-/// Where a relay's news go.
-protocol RelayView: Sendable {
-  func show(_ update: RelayUpdate)
-  /// What no desktop shows; `nil` takes it away.
-  func notify(_ notification: HostNotification?)
-}
-
-/// Answers on their way to whoever wants to see them.
+/// The answers that wait to be shown.
 ///
-/// Holds 16 MiB, and the newest whatever its size: of those before it the oldest are let go, and
-/// their questions are shown without values.
+/// Holds at most 16 MiB, and always the newest: older ones are dropped, and their questions are
+/// shown without values.
 final class ShownAnswers: Sendable {
   /// Twice the longest answer.
   private static let maxBytes = 2 * HealthPart.maxObjectBytes
@@ -38,7 +31,7 @@ final class ShownAnswers: Sendable {
     }
   }
 
-  /// What was told; `nil` unless it is wanted and was told.
+  /// Removes and returns the answer to a question; `nil` unless it was sent and is to be shown.
   func take(_ receipt: RelayReceipt) -> HealthObject? {
     let answer = answers.withLock { answers -> HealthObject? in
       guard let index = answers.firstIndex(where: { $0.id == receipt.id }) else { return nil }
@@ -51,104 +44,95 @@ final class ShownAnswers: Sendable {
   }
 }
 
-/// Writes what happens on a relay as JSON, one object a line.
-struct RelayObjects: RelayView {
-  private let events: StreamEvents
-  private let shown: ShownAnswers
+/// An update of a relay with the answer that it reports, if the answer is to be shown.
+struct RelayNews: ShownUpdate {
+  var update: RelayUpdate
+  var answer: HealthObject?
 
-  init(console: Console, shown: ShownAnswers) {
-    events = StreamEvents(console: console)
-    self.shown = shown
+  /// The paragraph of a help text that describes the JSON events.
+  static let details =
+    JSONEvents.details + """
+      status (status idle|starting|running|reconnecting|error|stopping, attempt, of, retryIn in \
+      seconds, reason), pair (word, code, message, expiresIn in seconds), question (id, types, \
+      start, end, outcome answered|refused|cancelled|dropped, points, reason, milliseconds; with \
+      --show-values also answer, as the assistant receives it), problem (kind, detail, withheld), \
+      notification (title, body; null when it is removed) if there is no desktop to show it.
+      """
+
+  /// - Parameter shown: where the answer is kept until now.
+  init(_ update: RelayUpdate, _ shown: ShownAnswers) {
+    self.update = update
+    if case .ended(let receipt) = update { answer = shown.take(receipt) }
   }
 
-  func show(_ update: RelayUpdate) {
+  var state: LinkState? {
+    guard case .status(let status) = update else { return nil }
+    return LinkState(
+      word: status.state.rawValue, attempt: status.attempt, of: status.of,
+      retryAt: status.retryAt, mode: nil, reason: status.reason)
+  }
+
+  var isNotice: Bool { false }
+
+  func lines(_ style: Style) -> [String] { RelayText.lines(for: self, style) }
+
+  func write(to events: JSONEvents) {
     switch update {
-    case .status(let status): events.write("status") { write(status, to: &$0) }
-    case .pair(let pair): events.write("pair") { Self.write(pair, to: &$0) }
+    case .status: return
+    case .pair(let pair):
+      events.write("pair") {
+        $0.entry("word", pair.word.text)
+        $0.entry("code", pair.code.text)
+        $0.entry("message", pair.message.text)
+        $0.entry("expiresIn", pair.expiresIn?.components.seconds)
+      }
     case .ended(let receipt):
-      let answer = shown.take(receipt)
       events.write("question") {
-        Self.write(receipt, to: &$0)
+        receipt.write(to: &$0)
         guard let answer else { return }
         $0.key("answer")
         $0.raw(answer.bytes)
       }
     case .problem(let problem, let withheld):
       events.write("problem") {
-        $0.key("kind")
-        $0.string(problem.kind)
-        $0.key("detail")
-        $0.string(problem.detail)
-        $0.key("withheld")
-        $0.int(withheld)
+        $0.entry("kind", problem.kind)
+        $0.entry("detail", problem.detail)
+        $0.entry("withheld", withheld)
       }
     }
   }
+}
 
-  func notify(_ notification: HostNotification?) {
-    events.write("notification") {
-      $0.key("title")
-      $0.string(notification?.title)
-      $0.key("body")
-      $0.string(notification?.body)
+extension Invocation {
+  /// Reports a notification that no desktop shows; `nil` if it is removed.
+  func report(_ notification: HostNotification?) {
+    guard self[Shared.json] else {
+      // Not on standard output, whose lines report the same.
+      let text = notification.map { "\($0.title): \($0.body)" } ?? "none"
+      return console.diagnostic("notification: \(text)")
     }
-  }
-
-  private func write(_ status: RelayStatus, to writer: inout JSONWriter) {
-    writer.key("status")
-    writer.string(status.state.rawValue)
-    events.writeTries(status.attempt, of: status.of, retryAt: status.retryAt, to: &writer)
-    writer.key("reason")
-    writer.string(status.reason.map(StreamReason.word))
-  }
-
-  private static func write(_ pair: RelayPair, to writer: inout JSONWriter) {
-    writer.key("word")
-    writer.string(pair.word.text)
-    writer.key("code")
-    writer.string(pair.code.text)
-    writer.key("message")
-    writer.string(pair.message.text)
-    writer.key("expiresIn")
-    if let left = pair.expiresIn { writer.int(left.components.seconds) } else { writer.null() }
-  }
-
-  private static func write(_ receipt: RelayReceipt, to writer: inout JSONWriter) {
-    writer.key("id")
-    writer.string(receipt.id.text)
-    writer.key("types")
-    writer.beginArray()
-    for type in receipt.question.types { writer.string(type) }
-    writer.endArray()
-    writer.key("start")
-    writer.string(receipt.question.start.description)
-    writer.key("end")
-    writer.string(receipt.question.end.description)
-    writer.key("outcome")
-    writer.string(receipt.outcome.word)
-    writer.key("points")
-    if let points = receipt.outcome.points { writer.int(points) } else { writer.null() }
-    writer.key("reason")
-    writer.string(receipt.outcome.reason)
-    writer.key("milliseconds")
-    writer.int(receipt.took.nanoseconds / 1_000_000)
+    JSONEvents(console).write("notification") {
+      $0.entry("title", notification?.title)
+      $0.entry("body", notification?.body)
+    }
   }
 }
 
-/// The events, as help texts tell them.
-enum RelayEvents {
-  static let details = """
-    With --json every line has "at" (ISO 8601) and "event": status (status \
-    idle|starting|running|reconnecting|error|stopping, attempt, of, retryIn in seconds, reason), \
-    pair (word, code, message, expiresIn in seconds), question (id, types, start, end, outcome \
-    answered|refused|cancelled|dropped, points, reason, milliseconds; with --show-values also \
-    answer, as the assistant gets it), problem (kind, detail, withheld), notification (title, \
-    body; null when it is gone), where no desktop shows it.
-    """
+extension RelayReceipt {
+  fileprivate func write(to writer: inout JSONWriter) {
+    writer.entry("id", id.text)
+    writer.entry("types", question.types)
+    writer.entry("start", question.start.description)
+    writer.entry("end", question.end.description)
+    writer.entry("outcome", outcome.word)
+    writer.entry("points", outcome.points)
+    writer.entry("reason", outcome.reason)
+    writer.entry("milliseconds", took.nanoseconds / 1_000_000)
+  }
 }
 
 extension RelayQuestion {
-  /// What is asked for; nothing for a summary of the phone's own choice.
+  /// The types in question; none for a summary of the phone's own choice.
   var types: [String] {
     switch self {
     case .healthData(let query): [query.valueType.rawValue]
@@ -156,7 +140,7 @@ extension RelayQuestion {
     }
   }
 
-  /// From here on.
+  /// The start of its time range.
   var start: HealthTime {
     switch self {
     case .healthData(let query): query.start
@@ -164,7 +148,7 @@ extension RelayQuestion {
     }
   }
 
-  /// Up to here.
+  /// The end of its time range.
   var end: HealthTime {
     switch self {
     case .healthData(let query): query.end
@@ -174,7 +158,7 @@ extension RelayQuestion {
 }
 
 extension RelayReceipt.Outcome {
-  /// One stable word.
+  /// A stable word.
   var word: String {
     switch self {
     case .answered: "answered"
@@ -184,7 +168,7 @@ extension RelayReceipt.Outcome {
     }
   }
 
-  /// How many points were told.
+  /// How many points were sent.
   var points: Int? {
     switch self {
     case .answered(let points, _): points
@@ -192,7 +176,7 @@ extension RelayReceipt.Outcome {
     }
   }
 
-  /// Why it was refused.
+  /// The reason of a refusal.
   var reason: String? {
     switch self {
     case .refused(let reason): reason
@@ -202,7 +186,7 @@ extension RelayReceipt.Outcome {
 }
 
 extension RelayProblem {
-  /// One stable word.
+  /// A stable word.
   var kind: String {
     switch self {
     case .connection: "connection"
@@ -215,10 +199,10 @@ extension RelayProblem {
     }
   }
 
-  /// What is known beyond it.
+  /// Its details as text.
   var detail: String? {
     switch self {
-    case .connection(let failure): StreamReason.text(failure)
+    case .connection(let failure): LinkReason.text(failure)
     case .malformed(let detail), .unknownType(let detail), .unreadable(let detail): detail
     case .oversized(let bytes): "\(bytes) bytes"
     case .inBackground, .busy: nil

@@ -5,19 +5,19 @@ import LinkCore
 import LinkRuntime
 import LinkWire
 
-/// `holdfast relay --pull`: one short visit for the questions that wait.
+/// `holdfast relay --pull`: answers the waiting questions in one short run.
 enum RelayPull {
   static let wake = Parameter.optional(
     "wake", .text("WORD"),
-    "let the backend's push hook ring this word while the phone is in background; keeps the token "
-      + "that --pull needs in the data directory, until the relay is told to end")
+    "register this word with the backend's push hook, which wakes the phone in the background; the "
+      + "token that --pull needs is stored in the data directory until the relay ends")
   static let pull = Parameter.flag(
     "pull",
-    "answer what waits at the backend and end, within 25 s: what a push starts; tells how many "
-      + "were answered, with --show-values too; the pairing is that of the relay which ran with "
-      + "--wake in this data directory; give its --time-zone too")
+    "answer the questions that wait at the backend, then end, within 25 s: to be run by a push "
+      + "hook; uses the pairing of the relay that ran with --wake and this data directory, and "
+      + "needs the same --time-zone; prints counts only, also with --show-values")
 
-  /// Visits once; answers with what kept it from leaving nothing behind.
+  /// Runs once; returns the failure if questions remain.
   static func run(
     _ call: Invocation, _ configuration: RelayConfiguration, _ environment: RelayEnvironment,
     in directory: String
@@ -31,57 +31,50 @@ enum RelayPull {
     guard let token else { throw signedOut }
     let report = await HealthPull(configuration, token: token, environment: environment).run()
     if call[Shared.json] {
-      StreamEvents(console: call.console).write("pull") { write(report, to: &$0) }
+      JSONEvents(call.console).write("pull") { write(report, to: &$0) }
     } else {
       call.console.line(
-        "answered \(report.answered), not wanted \(report.unwanted), left \(report.left)")
+        "answered \(report.answered), withdrawn \(report.unwanted), left \(report.left)")
     }
     return failure(of: report)
   }
 
-  /// Keeps the phone reachable, if that is asked for.
+  /// Returns what keeps the phone reachable, if `--wake` is given.
   static func waking(
     _ call: Invocation, _ configuration: RelayConfiguration, _ environment: RelayEnvironment,
     in directory: String
   ) -> RelayWake? {
-    let console = call.console
-    return call[wake].map { word in
+    call[wake].map { word in
       RelayWake(
         word: word, file: ResumeFile(in: directory), configuration: configuration,
-        environment: environment, complain: { console.diagnostic("holdfast relay: \($0)") })
+        environment: environment, complain: call.diagnostic)
     }
   }
 
   private static let signedOut = CommandFailure(
-    .signInNeeded, "this phone is not paired any more",
-    remedy: "run holdfast relay --wake WORD and pair again")
+    .signInNeeded, "this phone is no longer paired",
+    remedy: "run `holdfast relay --wake WORD` and pair again")
 
   private static func failure(of report: PullReport) -> CommandFailure? {
     switch report.ending {
     case .finished:
-      report.left == 0 ? nil : CommandFailure(.failed, "\(report.left) questions were left")
-    case .outOfTime: CommandFailure(.failed, "the time was over before all was answered")
-    case .cancelled: CommandFailure(.failed, "it was told to end")
+      report.left == 0 ? nil : CommandFailure(.failed, "\(report.left) questions were not answered")
+    case .outOfTime:
+      CommandFailure(.failed, "the time limit came before all questions were answered")
+    case .cancelled: CommandFailure(.failed, "a signal ended it")
     case .signedOut: signedOut
-    case .unsupported: CommandFailure(.failed, "this backend knows no pulls")
+    case .unsupported: CommandFailure(.failed, "this backend does not support --pull")
     case .failed(let failure):
-      CommandFailure(ExitCode(failure), StreamText.safe(StreamReason.text(failure)))
+      CommandFailure(ExitCode(failure), LinkReason.text(failure).printable)
     }
   }
 
   private static func write(_ report: PullReport, to writer: inout JSONWriter) {
-    for (name, count) in [
-      ("answered", report.answered), ("unwanted", report.unwanted), ("left", report.left),
-    ] {
-      writer.key(name)
-      writer.int(count)
-    }
-    writer.key("ending")
-    writer.string(word(of: report.ending))
-    if let again = report.again {
-      writer.key("again")
-      writer.double(again / .seconds(1))
-    }
+    writer.entry("answered", report.answered)
+    writer.entry("unwanted", report.unwanted)
+    writer.entry("left", report.left)
+    writer.entry("ending", word(of: report.ending))
+    if let again = report.again { writer.entry("again", again / .seconds(1)) }
   }
 
   private static func word(of ending: PullReport.Ending) -> String {
@@ -96,16 +89,17 @@ enum RelayPull {
   }
 }
 
-/// Keeps a relay's phone reachable while it is in background: its token here, its bell there.
+/// The registration that wakes a phone in the background: the token in the data directory and the
+/// push address at the backend.
 struct RelayWake: Sendable {
   let word: String
   let file: ResumeFile
   let configuration: RelayConfiguration
   let environment: RelayEnvironment
-  /// Is told what could not be done.
+  /// Reports a failure.
   let complain: @Sendable (String) -> Void
 
-  /// Each pair comes with a new token, under which the bell is known from then on.
+  /// Stores the token of a new pairing and registers the push address with it.
   func paired(_ relay: Relay) async {
     guard let token = await relay.snapshot.resume else {
       return complain("this backend cannot wake the phone")
@@ -119,13 +113,13 @@ struct RelayWake: Sendable {
     do throws(LinkFailure) {
       try await pull.register(.hook(word))
     } catch {
-      // Told to end meanwhile, it needs no bell.
+      // A relay that is ending needs no registration.
       if Task.isCancelled { return }
-      complain("the bell could not be registered: \(StreamReason.text(error))")
+      complain("the push address could not be registered: \(LinkReason.text(error))")
     }
   }
 
-  /// The pairing is over.
+  /// Removes the token.
   func forget() {
     do throws(StoreFailure) {
       try file.write(nil)

@@ -4,75 +4,44 @@ import LinkCore
 import LinkRuntime
 import LinkWire
 
-/// Writes what happens on a relay in plain lines.
-struct RelayLines: RelayView {
-  let console: Console
-  let shown: ShownAnswers
-  private let clock = BootClock()
-
-  init(console: Console, shown: ShownAnswers) {
-    self.console = console
-    self.shown = shown
-  }
-
-  func show(_ update: RelayUpdate) {
-    switch update {
-    case .status(let status): console.line("-- \(RelayText.status(status, at: clock.now))")
-    case .pair(let pair): for line in RelayText.pair(pair, console.style) { console.line(line) }
-    case .ended(let receipt):
-      let answer = shown.take(receipt)
-      console.line("\(StreamText.localTime(clock.wall))  \(RelayText.receipt(receipt))")
-      guard let answer else { return }
-      console.line(StreamText.safe(String(decoding: answer.bytes, as: UTF8.self)))
-    case .problem(let problem, let withheld):
-      console.line(RelayText.problem(problem, withheld: withheld))
-    }
-  }
-
-  /// Said on standard error: the lines above it say the same to whoever reads them.
-  func notify(_ notification: HostNotification?) {
-    console.diagnostic(RelayText.notification(notification))
-  }
-}
-
-/// The words for people; nothing that a server says can reach the terminal as a command.
+/// The lines that show a relay to people. Texts of the server are escaped.
 enum RelayText {
-  /// Such as `reconnecting 1 of 2 in 2s: reset`; seconds are rounded up.
-  static func status(_ status: RelayStatus, at now: Instant) -> String {
-    var text = status.state.rawValue
-    if status.attempt > 0 {
-      text += " \(status.attempt)" + (status.of.map { " of \($0)" } ?? "")
+  /// Returns the lines for an update other than a status.
+  static func lines(for news: RelayNews, _ style: Style) -> [String] {
+    switch news.update {
+    case .status: []
+    case .pair(let pair): self.pair(pair, style)
+    case .ended(let receipt):
+      ["\(BootClock().wall.local)  \(self.receipt(receipt))"]
+        + (news.answer.map { [String(decoding: $0.bytes, as: UTF8.self).printable] } ?? [])
+    case .problem(let problem, let withheld): [self.problem(problem, withheld: withheld)]
     }
-    if let retryAt = status.retryAt {
-      text += " in \(Int(StreamEvents.seconds(until: retryAt, from: now).rounded(.up)))s"
-    }
-    return text + (status.reason.map { ": \(StreamReason.word($0))" } ?? "")
   }
 
-  /// Word and code in letters that can be read across a room, and both once more in a line.
+  /// Returns the word and the code in large letters, and both again in one line.
   static func pair(_ pair: RelayPair, _ style: Style) -> [String] {
-    let word = StreamText.safe(pair.word.text)
-    let code = StreamText.safe(pair.code.text)
+    let word = pair.word.text.printable
+    let code = pair.code.text.printable
     let spaced = word.uppercased().map(String.init).joined(separator: " ")
     let minutes = pair.expiresIn.map { ", within \(Self.minutes($0))" } ?? ""
     return ["", "    " + style.heading(spaced), ""]
       + RelayDigits.rows(code).map { "    " + style.heading($0) }
       + ["", "-- tell your assistant: word \(word), code \(code)\(minutes)"]
       + (pair.message.text.isEmpty
-        ? [] : ["-- the server says: \(StreamText.safe(pair.message.text))"])
+        ? [] : ["-- the server says: \(pair.message.text.printable)"])
   }
 
-  /// Rounded up: what is left of the last minute counts.
+  /// Returns the time in minutes, rounded up.
   private static func minutes(_ time: Duration) -> String {
     let count = max(1, (time.components.seconds + 59) / 60)
-    return count == 1 ? "a minute" : "\(count) minutes"
+    return count == 1 ? "1 minute" : "\(count) minutes"
   }
 
   /// Such as `STEPS  2026-11-01 to 2026-11-02  24 points  35 ms`.
   static func receipt(_ receipt: RelayReceipt) -> String {
     let types = receipt.question.types
     let what = types.isEmpty ? "summary" : types.joined(separator: ", ")
-    let span = StreamText.safe("\(receipt.question.start) to \(receipt.question.end)")
+    let span = "\(receipt.question.start) to \(receipt.question.end)".printable
     let took = "\(receipt.took.nanoseconds / 1_000_000) ms"
     return "\(what)  \(span)  \(outcome(receipt.outcome))  \(took)"
   }
@@ -81,16 +50,16 @@ enum RelayText {
     switch outcome {
     case .answered(1, _): "1 point"
     case .answered(let points, let isTruncated):
-      "\(points) points" + (isTruncated ? ", the first of more" : "")
-    case .refused(let reason): "refused: \(StreamText.safe(reason))"
+      "\(points) points" + (isTruncated ? ", truncated" : "")
+    case .refused(let reason): "refused: \(reason.printable)"
     case .cancelled: "cancelled by the assistant"
-    case .dropped: "not answered: the connection went away"
+    case .dropped: "not answered: the connection was lost"
     }
   }
 
   static func problem(_ problem: RelayProblem, withheld: Int) -> String {
-    let others = withheld == 0 ? "" : " (\(withheld) others since the one before)"
-    return StreamText.notice(problem.kind, problem.detail) + others
+    let others = withheld == 0 ? "" : " (\(withheld) others since the last one)"
+    return Notice.line(problem.kind, problem.detail) + others
   }
 
   static func notification(_ notification: HostNotification?) -> String {
@@ -99,7 +68,7 @@ enum RelayText {
   }
 }
 
-/// Digits of five rows, drawn with number signs so that any terminal has them.
+/// Large digits of five rows, drawn with number signs.
 enum RelayDigits {
   private static let rows: [Character: [String]] = [
     "0": ["####", "#  #", "#  #", "#  #", "####"],
@@ -114,7 +83,7 @@ enum RelayDigits {
     "9": ["####", "#  #", "####", "   #", "####"],
   ]
 
-  /// Five lines; a wider gap stands in the middle. What is no number stands in one line.
+  /// Returns five lines with a gap in the middle; a code with other characters as it is.
   static func rows(_ code: String) -> [String] {
     let digits = code.compactMap { rows[$0] }
     guard digits.count == code.count, !digits.isEmpty else { return [code] }

@@ -158,7 +158,7 @@ enum ReplayCommand {
     console.line("")
     for line in table.lines(console.style) { console.line(line) }
     for finding in findings {
-      let detail = cut(StreamText.safe(finding.detail), to: width)
+      let detail = cut(finding.detail.printable, to: width)
       console.line("\(finding.kind.rawValue) at \(finding.at.nanoseconds) ns: \(detail)")
     }
   }
@@ -186,7 +186,7 @@ enum ReplayCommand {
       "LinkRuntime",
     ]
     let text = modules.reduce(String(describing: value)) { $0.replacing("\($1).", with: "") }
-    return cut(StreamText.safe(text), to: width)
+    return cut(text.printable, to: width)
   }
 
   private static func cut(_ text: String, to count: Int) -> String {

@@ -4,31 +4,32 @@ import LinkRuntime
 import LinkWire
 import MessageStream
 
-/// `holdfast history`: shows what is kept of a shop, without asking any server.
+/// `holdfast history`: shows the stored messages of a shop without a server.
 enum HistoryCommand {
   private static let shop = Parameter.optional(
-    "shop", Format.shop, usual: "the only one that is kept", "the shop")
+    "shop", Format.shop, usual: "the only one that is stored", "the shop's id")
   private static let limit = Parameter.option(
     "limit", .integer("N", 1...100_000), default: 50,
-    "how many messages at most, and how many of those that wait to be sent")
+    "the most messages to show, and the most unsent ones")
   private static let before = Parameter.optional(
-    "before", Format.message, "only messages older than this one")
+    "before", .uuid("ID", of: "a message's id"), "show only messages older than this one")
 
-  /// Messages that are read at a time while an id is looked for.
+  /// How many messages are read at a time to find an id.
   private static let page = 1_000
 
   static var command: Command {
     Command(
-      "history", "show the messages that are kept here",
+      "history", "show the stored messages",
       details: [
         """
-        Reads the data directory only, also while a stream writes there. Holes show as gaps, \
-        messages that wait to be sent at the end. With --json the events are those of `stream`; \
-        where several shops are kept and none is named, each is one object: event "shop", shop.
+        Reads only the data directory, which a running stream may be writing to. Missing messages \
+        are shown as gaps, unsent messages at the end. With --json the events are those of \
+        `stream`. If several shops are stored and none is given, each is one object: event "shop", \
+        shop.
         """
       ],
       examples: [
-        .init("holdfast history", "the newest 50 messages, or the shops that are kept"),
+        .init("holdfast history", "the newest 50 messages, or the stored shops"),
         .init("holdfast history --shop bakery --limit 1000 --json", "as JSON, oldest first"),
       ],
       takes: shop, Shared.data, limit, before, Shared.json, action: run)
@@ -49,7 +50,7 @@ enum HistoryCommand {
     case .excerpt(let excerpt): show(excerpt, call)
     case .noSuch(let id):
       throw CommandFailure(
-        .failed, "no message \(id) is kept there", remedy: "take an id that `history` shows")
+        .failed, "message \(id) is not stored", remedy: "use an id that `history --json` shows")
     }
   }
 
@@ -59,14 +60,14 @@ enum HistoryCommand {
     case noSuch(MessageID)
   }
 
-  /// What is to be shown of a shop.
+  /// The part of a shop to show.
   private struct Excerpt {
     var messages: [Message]
     var gaps: [Gap] = []
     var outbox: [OutboxEntry] = []
-    /// Entries of the outbox that are left out, all older.
+    /// How many older entries of the outbox are omitted.
     var hidden = 0
-    /// Whether the server has older messages than the first, and none of them is kept.
+    /// Whether the server has messages older than the first, none of which is stored.
     var hasUnfetched = false
   }
 
@@ -95,12 +96,12 @@ enum HistoryCommand {
     return .excerpt(excerpt)
   }
 
-  /// Whether the server said of a message that it is not its first.
+  /// Whether the server has messages before this one, by its position.
   private static func isLate(_ message: Message?) -> Bool {
     (message?.position?.offset ?? 1) > 1
   }
 
-  /// Where a message stands; looks back from the newest, page by page.
+  /// Returns the key of a message; searches from the newest, page by page.
   private static func key(
     of id: MessageID, in shop: ShopID, _ store: any TimelineStore
   ) async throws(StoreFailure) -> TimelineKey? {
@@ -116,8 +117,8 @@ enum HistoryCommand {
     let console = call.console
     let isJSON = call[Shared.json]
     let put: (StreamUpdate) -> Void = { update in
-      if isJSON { return StreamEvents(console: console).show(update) }
-      for line in StreamText.lines(for: update, console.style) { console.line(line) }
+      if isJSON { return update.write(to: JSONEvents(console)) }
+      for line in update.lines(console.style) { console.line(line) }
     }
     if excerpt.hasUnfetched, !isJSON {
       console.line("-- the server has older messages; `stream --older N` fetches them")
@@ -134,8 +135,8 @@ enum HistoryCommand {
       put(.messages([message], via: .history))
     }
     if excerpt.hidden > 0, !isJSON {
-      let left = excerpt.hidden == 1 ? "an older one is" : "\(excerpt.hidden) older ones are"
-      console.line("-- \(left) left out here; --limit shows more")
+      let left = excerpt.hidden == 1 ? "1 older one is" : "\(excerpt.hidden) older ones are"
+      console.line("-- \(left) omitted here; --limit shows more")
     }
     for entry in excerpt.outbox {
       if isJSON {
@@ -149,21 +150,8 @@ enum HistoryCommand {
   private static func show(_ shop: ShopID, _ call: Invocation) {
     guard call[Shared.json] else { return call.console.line(shop.text) }
     call.console.object {
-      $0.key("event")
-      $0.string("shop")
-      $0.key("shop")
-      $0.string(shop.text)
+      $0.entry("event", "shop")
+      $0.entry("shop", shop.text)
     }
-  }
-}
-
-extension Format<MessageID> {
-  /// A message by its id.
-  fileprivate static let message = Format(
-    placeholder: "ID", expectation: "a message's id, a UUID"
-  ) {
-    MessageID($0)
-  } write: {
-    $0.description
   }
 }

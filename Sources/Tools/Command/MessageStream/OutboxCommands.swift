@@ -3,7 +3,7 @@ import Holdfast
 import LinkRuntime
 import LinkWire
 
-/// `holdfast outbox`: the messages that a data directory keeps and no server has taken.
+/// `holdfast outbox`: the messages of a data directory that no server has confirmed.
 enum OutboxCommands {
   static var command: Command {
     Command(
@@ -12,47 +12,51 @@ enum OutboxCommands {
   }
 
   private static let shop = Parameter.optional(
-    "shop", Format.shop, usual: "every shop that is kept", "only this shop")
-  private static let failed = Parameter.flag("failed", "all that failed for good")
+    "shop", Format.shop, usual: "every stored shop", "only this shop")
+  private static let failed = Parameter.flag("failed", "all messages that failed permanently")
   private static let keys = Parameter.operands(
-    atLeast: 0, Format.outboxKey, "the messages, by the keys that `outbox list` shows")
+    atLeast: 0, .uuid("KEY", of: "a message's key"),
+    "the messages, by the keys that `outbox list` shows")
 
   private static let json = """
-    With --json each is an object: event, shop, key, text, state queued (with tries) or failed \
-    (with reason).
+    With --json each message is one object: event, shop, key, text, state queued (with tries) or \
+    failed (with reason).
     """
 
   private static var listCommand: Command {
     Command(
-      "list", "show what waits to be sent, and what failed",
-      details: ["Reads the data directory only, also while a stream writes there. " + json],
+      "list", "show the messages that wait to be sent or failed",
+      details: ["Reads only the data directory, which a running stream may be writing to. " + json],
       examples: [.init("holdfast outbox list --shop bakery", "oldest first, with their keys")],
       takes: shop, Shared.data, Shared.json, action: list)
   }
 
   private static var retryCommand: Command {
     Command(
-      "retry", "have messages that failed sent again",
+      "retry", "send failed messages again",
       details: [
         """
-        The next `stream` on this data directory sends them, in their old places; none may run \
-        meanwhile. What the server took already is not sent twice. \(json)
+        The next `stream` with this data directory sends them, in their old order; no stream may \
+        be running with it now. Messages that the server has already accepted are not posted \
+        twice. \(json)
         """
       ],
-      examples: [.init("holdfast outbox retry --failed", "all that failed")],
+      examples: [.init("holdfast outbox retry --failed", "all failed messages")],
       takes: shop, failed, Shared.data, Shared.json, keys, action: retry)
   }
 
   private static var discardCommand: Command {
     Command(
-      "discard", "forget messages that were not sent",
+      "discard", "delete messages that were not sent",
       details: [
         """
-        Their words are gone then; one that waits may have reached the server all the same. No \
-        `stream` may run on this data directory meanwhile. \(json) The event is discarded.
+        Their texts are deleted. A waiting message may have reached the server nevertheless. No \
+        `stream` may be running with this data directory. \(json) The event is discarded.
         """
       ],
-      examples: [.init("holdfast outbox discard --failed --shop bakery", "all that failed there")],
+      examples: [
+        .init("holdfast outbox discard --failed --shop bakery", "all failed messages of a shop")
+      ],
       takes: shop, failed, Shared.data, Shared.json, keys, action: discard)
   }
 
@@ -78,13 +82,13 @@ enum OutboxCommands {
     for entry in entries { show("discarded", entry, call) }
   }
 
-  /// Changes those that were named, which must all be there; answers with what they are now.
+  /// Changes the given messages, all of which must exist; returns their new values.
   private static func change(
     _ call: Invocation, mayWait: Bool, _ change: (inout OutboxEntry) -> TimelineChange
   ) async throws(CommandFailure) -> [OutboxEntry] {
     guard call[failed] == call[keys].isEmpty else {
       throw CommandFailure(
-        .usage, "it takes keys or --failed", remedy: "`outbox list` shows the keys")
+        .usage, "either keys or --failed must be given", remedy: "`outbox list` shows the keys")
     }
     let store = try await open(call, forReading: false)
     var chosen: [OutboxEntry] = []
@@ -109,11 +113,12 @@ enum OutboxCommands {
     for key in call[keys] where !chosen.contains(where: { $0.id == key }) {
       guard let entry = entries.first(where: { $0.id == key }) else {
         throw CommandFailure(
-          .failed, "no message \(key) waits there", remedy: "take a key that `outbox list` shows")
+          .failed, "message \(key) is not in the outbox",
+          remedy: "use a key that `outbox list` shows")
       }
       guard mayWait || entry.hasFailed else {
         throw CommandFailure(
-          .failed, "message \(key) has not failed", remedy: "`stream` sends it in its turn")
+          .failed, "message \(key) has not failed", remedy: "`stream` will send it")
       }
       chosen.append(entry)
     }
@@ -149,7 +154,7 @@ enum OutboxCommands {
   ) async throws(CommandFailure) -> any TimelineStore {
     let directory = try call.dataDirectory()
     do throws(StoreFailure) {
-      // What is not there is not made.
+      // A missing store is not created.
       try Platform.expectStore(in: directory)
       return try await Platform.store(in: directory, forReading: forReading)
     } catch {
@@ -161,15 +166,13 @@ enum OutboxCommands {
     let console = call.console
     guard call[Shared.json] else {
       let line = StreamText.waiting(entry, console.style)
-      let state = event == "outbox" ? line : "-- discarded: \(StreamText.safe(entry.text))"
+      let state = event == "outbox" ? line : "-- discarded: \(entry.text.printable)"
       return console.line("\(entry.id)  \(entry.shop.text)  \(state)")
     }
     console.object {
-      $0.key("event")
-      $0.string(event)
-      $0.key("shop")
-      $0.string(entry.shop.text)
-      StreamEvents.write(entry, to: &$0)
+      $0.entry("event", event)
+      $0.entry("shop", entry.shop.text)
+      entry.write(to: &$0)
     }
   }
 }
@@ -180,16 +183,5 @@ extension OutboxEntry {
     case .queued: false
     case .failed: true
     }
-  }
-}
-
-extension Format<UUID128> {
-  /// A message of the outbox by its key.
-  fileprivate static let outboxKey = Format(
-    placeholder: "KEY", expectation: "a message's key, a UUID"
-  ) {
-    UUID128($0)
-  } write: {
-    $0.description
   }
 }

@@ -5,28 +5,28 @@ import LinkRuntime
 import LinkWire
 import MessageStream
 
-/// `holdfast send`: sends one message and ends when the server has confirmed it.
+/// `holdfast send`: sends one message and waits until the server confirms it.
 enum SendCommand {
   private static let text = Parameter.operand(
     .text("TEXT"), "the message; - reads it from standard input")
   private static let data = Parameter.optional(
     "data", .text("DIR"), usual: "in memory only",
-    "keep the message in this directory until the server has it, whatever happens to this process")
+    "store the message in this directory until the server has confirmed it")
   private static let timeout = Parameter.option(
     "timeout", .duration(.milliseconds(1) ... .seconds(86_400)), default: .seconds(30),
-    "how long to try")
+    "how long to wait for the confirmation")
 
   static var command: Command {
     Command(
       "send", "send a message to a shop",
       details: [
         """
-        Tries until the server confirms the message, with one idempotency key, so that it is \
-        posted once. With --data it outlives a crash: `stream` or `send` with the same directory \
-        sends it later. With --json a confirmed message is one object: event "sent", key, id, \
-        createdAt.
+        Retries until the server confirms the message. All attempts use the same idempotency key, \
+        so it is posted only once. With --data it survives a crash: the next `stream` or `send` \
+        with that directory sends it. With --json a confirmed message is one object: event "sent", \
+        key, id, createdAt.
         """,
-        StreamConnection.details,
+        Connection.tokenDetails,
       ],
       examples: [
         .init(
@@ -34,18 +34,18 @@ enum SendCommand {
           "with the token in HOLDFAST_TOKEN"),
         .init(
           "date | holdfast send --server http://127.0.0.1:8787 --shop bakery --data /tmp/me -",
-          "what standard input holds, kept until it is there"),
+          "send standard input, and store it until it is confirmed"),
       ],
-      takes: StreamConnection.server, StreamConnection.shop, StreamConnection.token,
-      StreamConnection.tokenFile, StreamConnection.tokenCommand, StreamConnection.auth, data,
-      timeout, StreamConnection.authorities, StreamConnection.plaintext, StreamConnection.proxy,
-      StreamConnection.policyFile, Shared.settings, Shared.json, text, action: run)
+      takes: Connection.server, StreamConnection.shop, Connection.token, Connection.tokenFile,
+      Connection.tokenCommand, StreamConnection.auth, data, timeout, Connection.authorities,
+      Connection.plaintext, Connection.proxy, Connection.policyFile, Shared.settings, Shared.json,
+      text, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let clock = BootClock()
     let end = clock.now.advanced(by: call[timeout])
-    var connection = try StreamConnection(call, named: "holdfast send", within: call[timeout])
+    var connection = try StreamConnection(call, within: call[timeout])
     connection.configuration.realtime = false
     let message = try message(call[text])
     let (store, isKept) = try await store(call)
@@ -63,23 +63,24 @@ enum SendCommand {
     await store.close()
     switch result {
     case .success(let sent): show(sent, on: call)
-    case .failure(let failure): throw await connection.told(failure)
+    case .failure(let failure): throw await connection.reported(failure)
     }
   }
 
   private static func message(_ text: String) throws(CommandFailure) -> String {
     var content = text
     if text == "-" {
-      let bytes = try TextFile.read("-", atMost: InputLine.longest)
+      let bytes = try TextFile.read("-", atMost: StreamCommand.longestLine)
       guard let text = String(validating: bytes, as: UTF8.self) else {
-        throw CommandFailure(.usage, "standard input is no UTF-8", remedy: "convert it first")
+        throw CommandFailure(
+          .usage, "standard input is not valid UTF-8", remedy: "convert it first")
       }
       content = text
       while content.last?.isNewline == true { content.removeLast() }
     }
     guard content.contains(where: { !$0.isWhitespace }) else {
-      let place = text == "-" ? "standard input holds no message" : "the message is blank"
-      throw CommandFailure(.usage, place, remedy: "give it some text")
+      let place = text == "-" ? "standard input contains no message" : "the message is blank"
+      throw CommandFailure(.usage, place, remedy: "write some text")
     }
     if let fault = StreamText.fault(of: content) {
       throw CommandFailure(
@@ -88,7 +89,7 @@ enum SendCommand {
     return content
   }
 
-  /// The store, and whether what it keeps outlives this process.
+  /// Returns the store, and whether it persists.
   private static func store(
     _ call: Invocation
   ) async throws(CommandFailure) -> (any TimelineStore, isKept: Bool) {
@@ -97,8 +98,7 @@ enum SendCommand {
       return (try await Platform.store(in: directory), true)
     } catch {
       guard case .locked = error else { throw CommandFailure(error) }
-      call.console.diagnostic(
-        "holdfast send: \(directory) is in use, probably by a stream; sending without it")
+      call.diagnostic("\(directory) is in use, probably by a stream; sending without it")
       return (Platform.memoryStore(), false)
     }
   }
@@ -109,25 +109,22 @@ enum SendCommand {
     guard call[Shared.json] else {
       return call.console.line("sent \(sent.id) at \(createdAt)", done: done)
     }
-    StreamEvents(console: call.console).write("sent", done: done) {
-      $0.key("key")
-      $0.string(sent.key.description)
-      $0.key("id")
-      $0.string(sent.id.description)
-      $0.key("createdAt")
-      $0.string(createdAt)
+    JSONEvents(call.console).write("sent", done: done) {
+      $0.entry("key", sent.key.description)
+      $0.entry("id", sent.id.description)
+      $0.entry("createdAt", createdAt)
     }
   }
 }
 
-/// What the server confirmed.
+/// A message that the server confirmed.
 private struct Sent: Sendable {
   var key: UUID128
   var id: MessageID
   var createdAt: Timestamp
 }
 
-/// Follows one message through the outbox.
+/// The delivery of one message through the outbox.
 private struct Delivery: Sendable {
   let text: String
   let since: Timestamp
@@ -146,7 +143,7 @@ private struct Delivery: Sendable {
     ending = StreamEnding(shop: shop)
   }
 
-  /// Sends it, and follows it until its fate is known or its time is over.
+  /// Sends the message and follows it until its outcome is known or the time is over.
   mutating func follow(_ stream: ShopStream, until end: Instant) async {
     stream.send(text)
     let start = self
@@ -170,7 +167,7 @@ private struct Delivery: Sendable {
     }
   }
 
-  /// What became of it; a failure when that is not known.
+  /// Returns the outcome; a failure if it is not known.
   func result(
     within limit: Duration, of stream: ShopStream, isKept: Bool
   ) async -> Result<Sent, CommandFailure> {
@@ -200,29 +197,29 @@ private struct Delivery: Sendable {
     return ending.failure(after: update).map { .failure($0) }
   }
 
-  /// A refused message; the link knows when it was not about the message.
+  /// Returns the failure for a refused message; the link knows if another reason caused it.
   private func refusal(_ reason: String, of stream: ShopStream) async -> CommandFailure {
     switch await stream.snapshot.link.status.reason {
-    case .signIn: StreamEnding.signIn
+    case .signIn: .signIn
     case .failure(let failure): StreamEnding.failure(failure, shop)
     case .obstacle, .exhausted, .ended, .settling, nil:
-      CommandFailure(.failed, "the message was refused: \(StreamText.safe(reason))")
+      CommandFailure(.failed, "the message was refused: \(reason.printable)")
     }
   }
 
   private func timedOut(
     after limit: Duration, _ stream: ShopStream, isKept: Bool
   ) async -> CommandFailure {
-    let cause = lastFailure.map { " (\(StreamText.safe(StreamReason.text($0))))" } ?? ""
+    let cause = lastFailure.map { " (\(LinkReason.text($0).printable))" } ?? ""
     let outbox = await stream.snapshot.outbox
-    // What left the outbox unseen has arrived.
+    // A message that is not in the outbox any more has arrived.
     let entry = outbox.entries.first { $0.text == text && $0.createdAt >= since }
     let mayHaveArrived = entry.map { outbox.mayHaveArrived($0.id) } ?? true
     let remedy =
       if isKept {
-        "it is kept, and the next stream or send with this --data sends it"
+        "it is stored; the next stream or send with this --data sends it"
       } else if mayHaveArrived {
-        "it may have arrived; look before you send it again"
+        "it may have arrived; check before you send it again"
       } else {
         "it did not arrive; send it again later"
       }

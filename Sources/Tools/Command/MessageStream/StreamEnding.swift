@@ -3,27 +3,27 @@ import LinkCore
 import LinkWire
 import MessageStream
 
-/// Notices when a stream cannot go on by itself, and with which exit status it ends.
+/// The conditions under which a stream cannot continue by itself, each with its exit status.
 struct StreamEnding {
   let shop: ShopID
-  /// Whether it must be caught up soon, instead of trying for ever.
+  /// Whether it must catch up within a number of attempts instead of retrying for ever.
   let isOnce: Bool
-  /// How often it may find pages that cannot be had, or a store that refuses, until it gives up.
+  /// How many failed pages in all, or failed writes of the store in a row, end it.
   private let tries: Int
   /// When the command began.
   private let since: Timestamp?
-  /// All tries of the socket failed.
+  /// Whether all attempts to open the socket failed.
   private var isExhausted = false
-  /// What waits to be sent, as far as it was seen.
+  /// The messages that were seen waiting to be sent.
   private var waiting: Set<UUID128> = []
-  /// How many messages failed for good.
+  /// How many messages failed permanently.
   private(set) var failed = 0
-  /// The store was read when there was a status.
+  /// Whether the store was read: the first status comes after that.
   private var isLoaded = false
-  /// How often pages could not be had, and why last.
+  /// How many pages failed, and the last failure.
   private var fetchFailures = 0
   private var lastFailure: LinkFailure?
-  /// How often the store refused in a row.
+  /// How many writes of the store failed in a row.
   private var refusals = 0
 
   init(shop: ShopID, isOnce: Bool = false, tries: Int = .max, since: Timestamp? = nil) {
@@ -33,7 +33,7 @@ struct StreamEnding {
     self.since = since
   }
 
-  /// The failure that an update means; `nil` while there is hope.
+  /// Returns the failure that an update means for the command; `nil` if it can continue.
   mutating func failure(after update: StreamUpdate) -> CommandFailure? {
     switch update {
     case .status(let status):
@@ -53,7 +53,7 @@ struct StreamEnding {
     switch entry.state {
     case .queued: waiting.insert(entry.id)
     case .failed:
-      // What failed in an earlier run was told then.
+      // Failures of earlier runs were reported then.
       let isNew = since.map { entry.createdAt >= $0 } ?? false
       if waiting.remove(entry.id) != nil || isNew { failed += 1 }
     }
@@ -63,10 +63,9 @@ struct StreamEnding {
     guard status.state == .disconnected else { return nil }
     switch status.reason {
     case .failure(let failure):
-      switch failure.failureClass {
-      case .forbidden, .closedForbidden, .tls: return nil  // a notice follows
-      case _: return Self.failure(failure, shop)
-      }
+      // A notice follows for these.
+      let isNoticed = [.forbidden, .closedForbidden, .tls].contains(failure.failureClass)
+      return isNoticed ? nil : Self.failure(failure, shop)
     case .exhausted(let failure): return Self.failure(failure, shop)
     case .obstacle(.unreachable) where isOnce:
       return Self.failure(.unreachable(detail: "this device is offline"), shop)
@@ -77,7 +76,7 @@ struct StreamEnding {
 
   private mutating func failure(of notice: StreamNotice) -> CommandFailure? {
     switch notice {
-    case .signIn: return Self.signIn
+    case .signIn: return .signIn
     case .forbidden:
       return Self.failure(.http(status: 403, retryAfter: nil, detail: ""), shop)
     case .security(let failure): return Self.failure(failure, shop)
@@ -97,7 +96,7 @@ struct StreamEnding {
     }
   }
 
-  /// A full or busy disk may pass; what the stream could not write it tries again.
+  /// A full or busy disk is temporary: the stream retries what it could not write.
   private func failsForGood(_ failure: StoreFailure) -> Bool {
     switch failure {
     case .full, .locked, .other: !isLoaded
@@ -105,53 +104,39 @@ struct StreamEnding {
     }
   }
 
-  static let signIn = CommandFailure(
-    .signInNeeded, "the server does not take the token",
-    remedy: "sign in again, or make a token with `holdfast token`")
-
-  /// What it means that time ran out before all was done.
+  /// Returns the failure of a run whose time limit came before its end.
   func late(after limit: Duration) -> CommandFailure {
     lastFailure.map { Self.failure($0, shop) }
       ?? CommandFailure(
-        .failed, "it was not done within \(limit.text)", remedy: "give it a longer --duration")
+        .failed, "not finished within \(limit.text)", remedy: "use a longer --duration")
   }
 
-  /// What it means that the store does not hold all that was to be sent.
+  /// Returns the failure of a run that could not store all messages to be sent.
   static func unstored(_ count: Int) -> CommandFailure? {
     guard count > 0 else { return nil }
     return CommandFailure(
       .failed, count == 1 ? "a message was not stored" : "\(count) messages were not stored",
-      remedy: "the output says why; send what it does not show as queued again")
+      remedy: "the output shows the reason; send the messages that it does not show as queued again"
+    )
   }
 
-  /// What the end of a command means that should send all it was given.
+  /// Returns the failure of a run that should have sent all messages.
   static func unsent(_ count: Int) -> CommandFailure? {
     guard count > 0 else { return nil }
     return CommandFailure(
       .failed, count == 1 ? "a message was not sent" : "\(count) messages were not sent",
-      remedy: "the output says which, and why")
+      remedy: "the output shows which, and why")
   }
 
-  /// What a link's failure means for whoever typed the command.
+  /// Returns the failure of a command whose link failed.
   static func failure(_ failure: LinkFailure, _ shop: ShopID) -> CommandFailure {
-    let code = ExitCode(failure)
-    return switch code {
-    case .signInNeeded: signIn
+    switch ExitCode(failure) {
+    case .signInNeeded: .signIn
     case .forbidden:
       CommandFailure(
-        code, "the token's user is no member of shop \(shop)",
-        remedy: "ask to be let in, or follow another shop")
-    case .security:
-      CommandFailure(
-        code,
-        "the server's identity is not proven (\(StreamText.safe(StreamReason.text(failure))))",
-        remedy: "check --server; --ca FILE adds an authority")
-    case .unreachable:
-      CommandFailure(
-        code, "the server cannot be reached (\(StreamText.safe(StreamReason.text(failure))))",
-        remedy: "check --server and the network")
-    case .done, .failed, .usage:
-      CommandFailure(.failed, "the server refused: \(StreamText.safe(StreamReason.text(failure)))")
+        .forbidden, "the token's user is not a member of shop \(shop)",
+        remedy: "ask to be added, or follow another shop")
+    case .done, .failed, .usage, .security, .unreachable: CommandFailure(failure)
     }
   }
 }

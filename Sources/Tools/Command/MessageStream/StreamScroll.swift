@@ -1,24 +1,24 @@
 import LinkWire
 import MessageStream
 
-/// Scrolls back by as many messages as are wanted, and shows them together, oldest first.
+/// The fetching of older messages for `--older`, which are shown together, oldest first.
 struct StreamScroll {
-  /// Messages that have not come yet.
+  /// How many messages are still to be fetched.
   private var wanted: Int
-  /// Older than all that was shown.
+  /// Messages older than those shown.
   private var held: [Message] = []
   private var oldest: TimelineKey?
-  /// Something came since it was last asked for.
+  /// Whether messages arrived since the last request.
   private var isMoving = false
 
-  /// What to do about an update.
+  /// The action for an update.
   enum Step {
     case show
-    /// It is shown later.
+    /// Show it later.
     case hold
-    /// Ask for the next page.
+    /// Request the next page.
     case ask
-    /// All that can be had is here.
+    /// Show these: nothing more can be fetched.
     case end([Message])
   }
 
@@ -30,13 +30,13 @@ struct StreamScroll {
     switch update {
     case .messages(let messages, let via):
       guard let first = messages.first?.key, let last = messages.last?.key else { return .show }
-      // The first screen comes as history too, before anything else.
+      // The messages of the store arrive first, as history too.
       guard let top = oldest, via == .history, wanted > 0 else {
         oldest = min(oldest ?? first, first)
         return .show
       }
       isMoving = true
-      // Those that fill a hole have their place on the screen.
+      // Messages that fill a gap are shown at once.
       let isOlder = last < top
       if isOlder { held = messages.suffix(wanted) + held }
       wanted -= min(wanted, messages.count)
@@ -49,7 +49,7 @@ struct StreamScroll {
     }
   }
 
-  /// What is held back until now; nothing more is wanted.
+  /// Ends the fetching and returns the messages that were held back.
   mutating func finish() -> [Message] {
     defer { held = [] }
     wanted = 0

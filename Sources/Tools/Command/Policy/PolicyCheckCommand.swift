@@ -2,22 +2,24 @@ import CommandKit
 import LinkCore
 import LinkWire
 
-/// `holdfast policy check`: whether a policy in a file can be used.
+/// `holdfast policy check`: validates a policy in a file.
 enum PolicyCheckCommand {
   private static let file = Parameter.operand(
-    .text("FILE"), "a JSON object; - reads standard input")
+    .text("FILE"), "the JSON file; - reads standard input")
 
   static var command: Command {
     Command(
-      "check", "check a policy in a JSON file",
+      "check", "validate a policy in a JSON file",
       details: [
         """
-        The object names a preset and the keys that differ from it, with texts as values: \
-        {"preset":"session","liveness.ping":"20s"}. What `policy show --json` prints is taken too.
+        The file contains one object with a preset and the keys that differ from it; the values \
+        are strings: {"preset":"session","liveness.ping":"20s"}. The output of \
+        `policy show --json` is valid too.
         """
       ],
       examples: [
-        .init("holdfast policy check mine.json", "says what is wrong, or what differs"),
+        .init(
+          "holdfast policy check mine.json", "show the errors, or the differences from the preset"),
         .init("holdfast policy show session --json | holdfast policy check -", "always valid"),
       ],
       takes: file, Shared.json, action: run)
@@ -48,25 +50,13 @@ enum PolicyCheckCommand {
   private static func writeValid(
     _ draft: PolicyFile, _ changes: [PolicyFile.Change], to writer: inout JSONWriter
   ) {
-    writer.key("valid")
-    writer.bool(true)
-    writer.key("preset")
-    writer.string(draft.preset.name)
-    writer.key("changes")
-    writer.beginObject()
-    for change in changes {
-      writer.key(change.key)
-      writer.string(change.new)
-    }
-    writer.endObject()
+    writer.entry("valid", true)
+    writer.entry("preset", draft.preset.name)
+    writer.object("changes") { for change in changes { $0.entry(change.key, change.new) } }
   }
 
   private static func writeInvalid(_ error: PolicyError, to writer: inout JSONWriter) {
-    writer.key("valid")
-    writer.bool(false)
-    writer.key("problems")
-    writer.beginArray()
-    for problem in error.problems { writer.string(problem) }
-    writer.endArray()
+    writer.entry("valid", false)
+    writer.entry("problems", error.problems)
   }
 }

@@ -2,9 +2,9 @@ import CommandKit
 import LinkCore
 import LinkWire
 
-/// A policy as a file states it: a preset and what differs from it; not yet checked together.
+/// A policy as a file declares it: a preset and the values that differ; not yet validated.
 struct PolicyFile {
-  /// The file, for messages.
+  /// The name of the file, for messages.
   let name: String
   private(set) var preset: LinkPolicy
   private var settings: [(key: String, value: String)]
@@ -32,19 +32,19 @@ struct PolicyFile {
     }
     let names = LinkPolicy.presets.map(\.name)
     guard let wanted = content.preset, let preset = LinkPolicy.preset(named: wanted) else {
-      let cause = content.preset.map { "no preset is named \($0)" } ?? "it names no preset"
+      let cause = content.preset.map { "there is no preset \($0)" } ?? "the preset is missing"
       throw CommandFailure(
-        .failed, "\(name): \(cause)", remedy: "one of \(names.joined(separator: ", "))")
+        .failed, "\(name): \(cause)", remedy: "use one of \(names.joined(separator: ", "))")
     }
     return PolicyFile(name: name, preset: preset, settings: content.settings)
   }
 
-  /// Puts everything together; throws every problem.
+  /// Returns the values that differ; throws all problems at once.
   func changes() throws(PolicyError) -> [Change] {
     var seen: Set<String> = []
     let repeated = settings.filter { !seen.insert($0.key).inserted }
     guard repeated.isEmpty else {
-      throw PolicyError(problems: repeated.map { "\($0.key) is there twice" })
+      throw PolicyError(problems: repeated.map { "\($0.key) is given twice" })
     }
     let policy = try preset.setting(settings)
     return zip(preset.values, policy.values).compactMap { old, new in
@@ -53,7 +53,7 @@ struct PolicyFile {
   }
 }
 
-/// The members of the object in such a file.
+/// The members of the object in a policy file.
 private struct Content {
   var preset: String?
   var settings: [(key: String, value: String)] = []

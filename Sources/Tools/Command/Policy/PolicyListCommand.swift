@@ -1,17 +1,17 @@
 import CommandKit
 import LinkCore
 
-/// `holdfast policy list`: every preset in a line.
+/// `holdfast policy list`: one line per preset.
 enum PolicyListCommand {
-  /// The numbers that tell presets apart best.
+  /// The values that differ most between presets.
   private static let columns = ["retry.first", "retry.reconnect", "establish.timeout"]
 
   static var command: Command {
     Command(
-      "list", "name every policy there is",
+      "list", "list the policies",
       examples: [
         .init("holdfast policy list", "a table"),
-        .init("holdfast policy list --json", "one object a line, with every number"),
+        .init("holdfast policy list --json", "one object per line, with every value"),
       ],
       takes: Shared.json, action: run)
   }

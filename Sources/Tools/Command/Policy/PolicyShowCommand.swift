@@ -1,25 +1,28 @@
 import CommandKit
 import LinkCore
 
-/// `holdfast policy show`: every number of a policy, and what follows from it.
+/// `holdfast policy show`: every value of a policy, and the schedules that they result in.
 enum PolicyShowCommand {
+  private static let preset = Parameter.operand(
+    Format.preset, "the policy; `policy list` lists the names")
+
   static var command: Command {
     Command(
-      "show", "show every number of a policy, its schedule and its verdicts",
+      "show", "show every value of a policy, its schedules and its verdicts",
       examples: [
         .init("holdfast policy show session", "three tables"),
         .init(
           "holdfast policy show message-stream --set retry.first=1s,2s --set gate.settle=500ms",
-          "the same policy with other numbers"),
+          "the same policy with other values"),
         .init(
           "holdfast policy show session --json | jq -r '.schedule.reconnect[].waitMax'",
-          "the longest wait before each try"),
+          "the longest wait before each attempt"),
       ],
-      takes: Shared.preset, Shared.settings, Shared.json, action: run)
+      takes: preset, Shared.settings, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) throws(CommandFailure) {
-    let policy = try call[Shared.preset].with(call[Shared.settings])
+    let policy = try call[preset].with(call[Shared.settings])
     guard !call[Shared.json] else {
       return call.console.object {
         PolicyText.values(of: policy, to: &$0)
@@ -29,11 +32,11 @@ enum PolicyShowCommand {
     let style = call.console.style
     var lines = [style.heading(policy.name), ""]
     lines += PolicyText.numbers(of: policy).lines(style)
-    lines += ["", "First connection; its very first try comes at once and is not counted:"]
+    lines += ["", "First connection (the first attempt is immediate and not counted):"]
     lines += PolicyText.lines(of: policy.retry.first, style)
-    lines += ["", "After the loss of an established link:"]
+    lines += ["", "After the loss of an established connection:"]
     lines += PolicyText.lines(of: policy.retry.reconnect, style)
-    lines += ["", "What follows a failure:"]
+    lines += ["", "Reactions to failures:"]
     lines += PolicyText.verdicts(of: policy).lines(style)
     for line in lines { call.console.line(line) }
   }

@@ -2,9 +2,9 @@ import CommandKit
 import LinkCore
 import LinkWire
 
-/// Policies as tables for people and as members of JSON objects.
+/// The output of policies: tables for people and members of JSON objects.
 enum PolicyText {
-  /// Tries that are listed of a schedule without end.
+  /// How many attempts of an endless schedule are listed.
   private static let mostTries = 20
 
   static func numbers(of policy: LinkPolicy) -> Table {
@@ -25,63 +25,48 @@ enum PolicyText {
     return table
   }
 
-  /// The table of a schedule, or the sentence that there is none.
+  /// Returns the table of a schedule, or a sentence if it has no attempts.
   static func lines(of schedule: Schedule, _ style: Style) -> [String] {
     let tries = tries(of: schedule)
-    guard !tries.isEmpty else { return ["no tries: standby at once"] }
-    var table = Table("TRY", "WAIT", "ALL WAITS")
+    guard !tries.isEmpty else { return ["no attempts: standby immediately"] }
+    var table = Table("ATTEMPT", "WAIT", "TOTAL WAIT")
     for (index, step) in tries.enumerated() {
       table.row(String(index + 1), text(of: step.wait), text(of: step.since))
     }
-    let end = schedule.attempts == nil ? ["and so on, without end"] : []
+    let end = schedule.attempts == nil ? ["and so on without end"] : []
     return table.lines(style) + end
   }
 
-  /// Members `name` and `values`.
+  /// Writes the members `name` and `values`.
   static func values(of policy: LinkPolicy, to writer: inout JSONWriter) {
-    writer.key("name")
-    writer.string(policy.name)
-    writer.key("values")
-    writer.beginObject()
-    for (key, value) in policy.values {
-      writer.key(key)
-      writer.string(value)
-    }
-    writer.endObject()
+    writer.entry("name", policy.name)
+    writer.object("values") { for (key, value) in policy.values { $0.entry(key, value) } }
   }
 
-  /// Member `schedule`, with the arrays `first` and `reconnect`; at most 20 tries each.
+  /// Writes the member `schedule` with the arrays `first` and `reconnect` of at most 20 attempts.
   static func schedules(of policy: LinkPolicy, to writer: inout JSONWriter) {
-    writer.key("schedule")
-    writer.beginObject()
-    for (name, schedule) in [
-      ("first", policy.retry.first), ("reconnect", policy.retry.reconnect),
-    ] {
-      writer.key(name)
-      writer.beginArray()
-      for (index, step) in tries(of: schedule).enumerated() {
-        write(step, number: index + 1, to: &writer)
+    writer.object("schedule") { writer in
+      for (name, schedule) in [
+        ("first", policy.retry.first), ("reconnect", policy.retry.reconnect),
+      ] {
+        writer.array(name) { writer in
+          for (index, step) in tries(of: schedule).enumerated() {
+            writer.object { write(step, number: index + 1, to: &$0) }
+          }
+        }
       }
-      writer.endArray()
     }
-    writer.endObject()
   }
 
   private static func write(_ step: Step, number: Int, to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.key("try")
-    writer.int(number)
-    for (name, duration) in [
-      ("waitMin", step.wait.lowerBound), ("waitMax", step.wait.upperBound),
-      ("sinceMin", step.since.lowerBound), ("sinceMax", step.since.upperBound),
-    ] {
-      writer.key(name)
-      writer.string(text(of: duration))
-    }
-    writer.endObject()
+    writer.entry("try", number)
+    writer.entry("waitMin", text(of: step.wait.lowerBound))
+    writer.entry("waitMax", text(of: step.wait.upperBound))
+    writer.entry("sinceMin", text(of: step.since.lowerBound))
+    writer.entry("sinceMax", text(of: step.since.upperBound))
   }
 
-  /// The waits before one try and the sum of all waits up to it, as chance may have them.
+  /// The wait before an attempt and the total of all waits up to it, each a range due to jitter.
   private struct Step {
     var wait: ClosedRange<Duration>
     var since: ClosedRange<Duration>
@@ -104,7 +89,8 @@ enum PolicyText {
     return least == most ? least : "\(least) to \(most)"
   }
 
-  /// Jitter makes fractions that nobody reads: whole milliseconds, and from a second on `1.25s`.
+  /// Returns whole milliseconds, or from one second on a decimal such as `1.25s`: jitter results
+  /// in longer fractions.
   private static func text(of duration: Duration) -> String {
     guard duration >= .milliseconds(1) else { return duration.text }
     let milliseconds = (duration.nanoseconds + 500_000) / 1_000_000
@@ -116,12 +102,12 @@ enum PolicyText {
 
   private static func meaning(of verdict: Verdict) -> String {
     switch verdict {
-    case .retry: "try again by the schedule"
-    case .retrySpread: "try again by the schedule, spread over the server's window"
-    case .refresh: "refresh the credentials once, then try at once; then sign in"
-    case .standby: "standby; the next sign of life or probe tries again"
-    case .standbySlow: "standby; only the slow probe tries again"
-    case .stop: "end it; the user sees why"
+    case .retry: "retry by the schedule"
+    case .retrySpread: "retry by the schedule, spread over the server's window"
+    case .refresh: "refresh the credentials once and retry immediately, then ask for a sign-in"
+    case .standby: "standby; the next sign of life or probe retries"
+    case .standbySlow: "standby; only the slow probe retries"
+    case .stop: "stop, and report the reason"
     }
   }
 }

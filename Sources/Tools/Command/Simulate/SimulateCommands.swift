@@ -25,7 +25,7 @@ enum SimulateCommands {
   static func untilStopped(
     _ work: @escaping @Sendable () async throws(CommandFailure) -> Void
   ) async throws(CommandFailure) {
-    let signals = ServerSignals()
+    let signals = CommandSignals()
     let working = Task { () -> Result<Void, CommandFailure> in
       do throws(CommandFailure) {
         return .success(try await work())

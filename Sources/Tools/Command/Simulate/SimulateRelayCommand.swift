@@ -127,7 +127,7 @@ enum SimulateRelayCommand {
     let milliseconds = at.nanoseconds / 1_000_000
     guard isJSON else {
       let fraction = String(String(1000 + milliseconds % 1000).dropFirst())
-      return console.line("\(milliseconds / 1000).\(fraction) s  \(StreamText.safe(text))")
+      return console.line("\(milliseconds / 1000).\(fraction) s  \(text.printable)")
     }
     console.object { writer in
       writer.key("event")
@@ -187,7 +187,7 @@ enum SimulateRelayCommand {
     for run in sum.failures.prefix(mostFailures) {
       call.console.line(call.console.style.alarm("seed \(run.seed):"))
       for finding in run.findings.prefix(3) {
-        call.console.line("  \(finding.kind.rawValue): \(StreamText.safe(finding.detail))")
+        call.console.line("  \(finding.kind.rawValue): \(finding.detail.printable)")
       }
     }
   }

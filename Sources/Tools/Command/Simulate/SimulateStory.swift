@@ -16,7 +16,7 @@ struct SimulateStory {
       plan, setup, as: StreamModel.self, isVerbose: call[SimulateParameters.isVerbose]
     ) { line in
       guard isJSON else {
-        let text = StreamText.safe(line.text)
+        let text = line.text.printable
         return console.line(line.who == .judge ? console.style.alarm(text) : text)
       }
       console.object { writer in

@@ -20,7 +20,7 @@ struct SimulateText {
     for outcome in summary.failures {
       lines.append(style.alarm("seed \(outcome.seed), \(outcome.server.rawValue):"))
       for finding in outcome.findings.prefix(3) {
-        lines.append("  \(finding.kind.rawValue): \(StreamText.safe(finding.detail))")
+        lines.append("  \(finding.kind.rawValue): \(finding.detail.printable)")
       }
       if outcome.findings.count > 3 { lines.append("  and \(outcome.findings.count - 3) more") }
       lines.append("  \(request.replay(outcome))")

@@ -8,11 +8,11 @@ import Synchronization
 #endif
 
 /// The terminal of this process: its width and its modes.
-enum StreamTerminal {
-  /// The modes that were found, while others are set.
+enum Terminal {
+  /// The original modes, while others are set.
   private static let found = Mutex<termios?>(nil)
 
-  /// Hands keys over as they are typed, without showing them; undone by `restore`.
+  /// Delivers keys as they are typed, without echo, until `restore`.
   static func readKeys() {
     var modes = termios()
     guard unsafe tcgetattr(STDIN_FILENO, &modes) == 0 else { return }
@@ -21,13 +21,12 @@ enum StreamTerminal {
       found = modes
       return true
     }
-    // Whatever way the process exits by.
-    if isFirst { atexit { StreamTerminal.restore() } }
+    if isFirst { atexit { Terminal.restore() } }
     modes.c_lflag &= ~tcflag_t(ICANON | ECHO)
     _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &modes)
   }
 
-  /// Sets the modes that were found.
+  /// Restores the original modes.
   static func restore() {
     found.withLock { found in
       guard var modes = found else { return }
@@ -35,7 +34,7 @@ enum StreamTerminal {
     }
   }
 
-  /// Columns; 80 where the terminal does not say.
+  /// The width in columns; 80 if the terminal does not report it.
   static var width: Int {
     var size = winsize()
     guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
@@ -44,7 +43,7 @@ enum StreamTerminal {
     return Int(size.ws_col)
   }
 
-  /// Comes when the process goes on after a stop, or when the size has changed.
+  /// Returns a stream that yields when the process continues after a stop or the size has changed.
   static func changes() -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -1,7 +1,6 @@
 import CommandKit
 import LinkCore
 import LinkRuntime
-import MessageStream
 
 #if canImport(Glibc)
   import Glibc
@@ -9,45 +8,48 @@ import MessageStream
   import Darwin
 #endif
 
-/// Shows a stream on a terminal: messages that scroll, and one line at the bottom that says how the
-/// link is and holds what is being typed.
-actor StreamScreen: StreamView {
+/// A terminal that shows a link: lines that scroll, and a line at the bottom with the link's state
+/// and the text that is being typed.
+actor Screen<Update: ShownUpdate>: LinkView {
   private let style: Style
   private let clock = BootClock()
   private let reads: Bool
-  private var status: StreamStatus?
-  private var editor = StreamEditor()
+  private var state: LinkState?
+  private var editor: LineEditor
   private var repeats = Repeats()
   private var bottom = ""
   private var hasEnded = false
 
-  /// From here to the left edge, and nothing behind it (ECMA-48 section 8.3.41, EL).
-  private static let erase = "\r\u{1B}[K"
+  /// Moves to the left edge and erases the line (ECMA-48 section 8.3.41, EL).
+  private let erase = "\r\u{1B}[K"
 
-  /// - Parameter reads: whether keys are read; then the terminal no longer shows them itself.
-  init(style: Style, reads: Bool) {
+  /// - Parameters:
+  ///   - reads: whether keys are read; the terminal then does not echo them.
+  ///   - longest: the longest line that can be typed, in bytes.
+  init(style: Style, reads: Bool, longest: Int) {
     self.style = style
     self.reads = reads
-    if reads { StreamTerminal.readKeys() }
+    editor = LineEditor(longest: longest)
+    if reads { Terminal.readKeys() }
   }
 
-  func show(_ update: StreamUpdate) {
-    if case .status(let status) = update { self.status = status }
-    put(StreamText.lines(for: update, style), isNotice: update.isNotice)
+  func show(_ update: Update) {
+    if let state = update.state { self.state = state }
+    put(update.lines(style), isNotice: update.isNotice)
   }
 
   func note(_ kind: String, _ detail: String?) {
-    put([StreamText.notice(kind, detail)], isNotice: true)
+    put([Notice.line(kind, detail)], isNotice: true)
   }
 
   func end() {
     put(repeats.counted())
     hasEnded = true
-    _ = Console.raw(Self.erase)
-    StreamTerminal.restore()
+    _ = Console.raw(erase)
+    Terminal.restore()
   }
 
-  /// Takes keys; answers with what is to be sent, and `nil` behind it when the user is done.
+  /// Processes keys; returns the texts to send, followed by `nil` if the user ended the input.
   func type(_ keys: [UInt8]) -> [String?] {
     let requests = keys.compactMap { editor.type($0) }
     put([])
@@ -59,12 +61,12 @@ actor StreamScreen: StreamView {
     }
   }
 
-  /// Counts down once a second, and draws anew when the terminal has changed; until cancelled.
+  /// Updates the countdown every second and redraws after changes of the terminal, until cancelled.
   func run() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.count() }
       group.addTask {
-        for await _ in StreamTerminal.changes() { await self.drawAnew() }
+        for await _ in Terminal.changes() { await self.redraw() }
       }
     }
   }
@@ -72,12 +74,12 @@ actor StreamScreen: StreamView {
   private func count() async {
     while !Task.isCancelled {
       try? await clock.wait(until: clock.now.advanced(by: .seconds(1)))
-      if status?.retryAt != nil { put([]) }
+      if state?.retryAt != nil { put([]) }
     }
   }
 
-  private func drawAnew() {
-    if reads { StreamTerminal.readKeys() }
+  private func redraw() {
+    if reads { Terminal.readKeys() }
     bottom = ""
     put([])
   }
@@ -89,22 +91,22 @@ actor StreamScreen: StreamView {
     let next = bottomLine()
     guard !lines.isEmpty || next != bottom else { return }
     bottom = next
-    let text = Self.erase + lines.map { $0 + "\n" }.joined() + next
+    let text = erase + lines.map { $0 + "\n" }.joined() + next
     if !Console.raw(text) { _exit(ExitCode.done.rawValue) }
   }
 
-  /// As much as fits: the status, then the end of what is typed.
+  /// Returns as much as fits of the state and of the end of the typed text.
   private func bottomLine() -> String {
-    let width = StreamTerminal.width - 1
-    let state = status.map { StreamText.status($0, at: clock.now) } ?? "opening"
-    let head = Self.fit(state, width)
+    let width = Terminal.width - 1
+    let text = state?.text(at: clock.now) ?? "opening"
+    let head = Self.fit(text, width)
     guard reads, head.count + 4 < width else { return style.heading(head) }
-    let draft = StreamText.safe(editor.draft)
+    let draft = editor.draft.printable
     let tail = String(Self.fit(String(draft.reversed()), width - head.count - 3).reversed())
     return style.heading(head) + " > " + tail
   }
 
-  /// The beginning that takes at most this many columns; letters beyond Latin may take two.
+  /// Returns the longest prefix that fits into `columns`; characters from U+1100 on count twice.
   private static func fit(_ text: String, _ columns: Int) -> String {
     var left = columns
     return String(

@@ -1,20 +1,27 @@
+import CommandKit
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Darwin)
   import Darwin
 #endif
 
-/// Takes secrets out of the command line that process lists show.
-enum StreamSecrets {
-  /// Options whose values nobody else may read; a proxy's URL may hold a password.
-  private static let options = ["--token", "--proxy"]
+/// The secrets among this process's arguments, which process lists show to other users.
+struct ArgumentSecrets {
+  /// The options whose values are secret, such as `--token`.
+  let options: [String]
 
-  /// Overwrites their values in the memory that the system shows as this process's arguments.
-  ///
-  /// The copies that Swift made of them stay, for this process only.
-  static func hide() {
+  /// The secret options of all commands below `root`.
+  init(of root: CommandPath) {
+    let secrets = root.tree.flatMap(\.command.parameters).filter(\.isSecret)
+    options = Set(secrets.map(\.label)).sorted()
+  }
+
+  /// Overwrites the values of the options in the memory that the system shows as this process's
+  /// arguments. The copies that Swift made of them remain.
+  func hide() {
     #if os(Linux)
-      guard let area = unsafe argumentArea() else { return }
+      guard let area = unsafe Self.argumentArea() else { return }
       unsafe hide(in: area)
     #else
       for index in 0..<Int(CommandLine.argc) {
@@ -23,16 +30,16 @@ enum StreamSecrets {
         let length = unsafe strlen(word)
         let last = unsafe index > 0 ? CommandLine.unsafeArgv[index - 1] : nil
         let before = unsafe last.map { unsafe String(cString: $0) } ?? ""
-        unsafe hide(UnsafeMutableRawBufferPointer(start: bytes, count: length), behind: before)
+        unsafe hide(UnsafeMutableRawBufferPointer(start: bytes, count: length), after: before)
       }
     #endif
   }
 
   #if os(Linux)
-    /// Where the kernel finds this process's arguments: fields 48 and 49 of proc_pid_stat(5).
+    /// The memory of this process's arguments: fields 48 and 49 of proc_pid_stat(5).
     private static func argumentArea() -> UnsafeMutableRawBufferPointer? {
       guard let stat = try? TextFile.read("/proc/self/stat") else { return nil }
-      // The second field is the name in parentheses, and may hold anything.
+      // The second field is the name in parentheses, which may contain anything.
       let fields = String(decoding: stat, as: UTF8.self).split(separator: ")").last?
         .split(separator: " ")
       guard let fields, fields.count > 46, let start = UInt(fields[45]),
@@ -42,7 +49,7 @@ enum StreamSecrets {
         start: UnsafeMutableRawPointer(bitPattern: start), count: Int(end - start))
     }
 
-    private static func hide(in area: UnsafeMutableRawBufferPointer) {
+    private func hide(in area: UnsafeMutableRawBufferPointer) {
       var before = ""
       var start = 0
       while start < area.count {
@@ -50,14 +57,14 @@ enum StreamSecrets {
         while end < area.count, unsafe area[end] != 0 { end += 1 }
         let word = unsafe UnsafeMutableRawBufferPointer(rebasing: area[start..<end])
         let text = unsafe String(decoding: word, as: UTF8.self)
-        unsafe hide(word, behind: before)
+        unsafe hide(word, after: before)
         before = text
         start = end + 1
       }
     }
   #endif
 
-  private static func hide(_ word: UnsafeMutableRawBufferPointer, behind before: String) {
+  private func hide(_ word: UnsafeMutableRawBufferPointer, after before: String) {
     let text = unsafe String(decoding: word, as: UTF8.self)
     let attached = options.first { text.hasPrefix($0 + "=") }.map { $0.utf8.count + 1 }
     guard let first = options.contains(before) ? 0 : attached else { return }

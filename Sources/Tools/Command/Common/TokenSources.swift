@@ -3,18 +3,12 @@ import Dispatch
 import Holdfast
 import LinkCore
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
-/// What a text must be to travel as a token.
-enum StreamToken {
-  /// More than any token has, and less than servers take in a header.
+/// The form of a token.
+enum TokenText {
+  /// Longer than known tokens, and shorter than the header fields that servers accept.
   private static let maxBytes = 8_192
 
-  /// Without white space around it; `nil` for what no header can carry.
+  /// Returns the token without surrounding white space; `nil` if a header cannot carry it.
   static func clean(_ text: String) -> String? {
     let words = text.split(whereSeparator: \.isWhitespace)
     guard words.count == 1, let word = words.first, word.utf8.count <= maxBytes,
@@ -23,26 +17,26 @@ enum StreamToken {
     return String(word)
   }
 
-  /// The token in a file, or on standard input for `-`.
+  /// Reads the token from a file, or from standard input for `-`.
   static func read(_ path: String, within limit: Duration) throws(CommandFailure) -> String {
     let text = String(decoding: try TextFile.read(path, within: limit), as: UTF8.self)
-    guard let token = clean(text) else { throw unfit(path == "-" ? "standard input" : path) }
+    guard let token = clean(text) else { throw invalid(path == "-" ? "standard input" : path) }
     return token
   }
 
-  static func unfit(_ place: String) -> CommandFailure {
+  static func invalid(_ place: String) -> CommandFailure {
     CommandFailure(
-      .usage, "\(place) holds no token",
-      remedy: "one word of at most \(maxBytes) printable ASCII characters is wanted")
+      .usage, "\(place) is not a valid token",
+      remedy: "a token is one word of at most \(maxBytes) printable ASCII characters")
   }
 }
 
-/// A file that somebody else keeps fresh.
+/// A token file that another program keeps up to date.
 actor FileTokens: TokenSource {
   private let path: String
   private let limit: Duration
   private let note: @Sendable (String) -> Void
-  /// What was read to begin with: a pipe says it only once.
+  /// The token that was read at the start: a pipe provides it only once.
   private var first: String?
 
   init(path: String, first: String, limit: Duration, note: @escaping @Sendable (String) -> Void) {
@@ -54,39 +48,30 @@ actor FileTokens: TokenSource {
 
   func token() async throws(TokenFailure) -> String {
     if let token = first.take() { return token }
-    switch await read() {
+    let result = await blocking { [path, limit] in
+      Result { () throws(CommandFailure) in try TokenText.read(path, within: limit) }
+    }
+    switch result {
     case .success(let token): return token
     case .failure(let failure):
       note(failure.line)
       throw .unavailable
     }
   }
-
-  private func read() async -> Result<String, CommandFailure> {
-    await withCheckedContinuation { continuation in
-      // A queue of its own, so that a slow writer holds up nothing else.
-      DispatchQueue(label: "holdfast.command.token").async { [path, limit] in
-        continuation.resume(
-          returning: Result { () throws(CommandFailure) in
-            try StreamToken.read(path, within: limit)
-          })
-      }
-    }
-  }
 }
 
-/// A command that prints a new token each time.
+/// A shell command that prints a new token on each run.
 actor ShellTokens: TokenSource {
   private let command: String
   private let limit: Duration
   private let note: @Sendable (String) -> Void
-  /// Whether the command said last that only the user can help.
+  /// Whether the last run ended with the status that asks the user to sign in.
   private(set) var asksForSignIn = false
 
-  /// The exit status that says so.
+  /// The exit status that asks the user to sign in.
   private static let signIn: Int32 = 3
 
-  /// - Parameter limit: it is killed when it takes longer.
+  /// - Parameter limit: the command is killed if it takes longer.
   init(command: String, limit: Duration, note: @escaping @Sendable (String) -> Void) {
     self.command = command
     self.limit = limit
@@ -95,10 +80,16 @@ actor ShellTokens: TokenSource {
 
   func token() async throws(TokenFailure) -> String {
     asksForSignIn = false
-    switch await run() {
+    let run = ShellRun()
+    let ending = await withTaskCancellationHandler {
+      await blocking { [command, limit] in run.ending(of: command, within: limit) }
+    } onCancel: {
+      run.cancel()
+    }
+    switch ending {
     case .exited(0, let output):
-      if let token = StreamToken.clean(String(decoding: output, as: UTF8.self)) { return token }
-      note("the token command printed no token")
+      if let token = TokenText.clean(String(decoding: output, as: UTF8.self)) { return token }
+      note("the token command did not print a token")
     case .exited(Self.signIn, _):
       asksForSignIn = true
       throw .rejected
@@ -106,7 +97,7 @@ actor ShellTokens: TokenSource {
     case .killed(let signal): note("the token command was ended by signal \(signal)")
     case .late(let after):
       let tenths = Duration.milliseconds(Int64(after / .milliseconds(100)) * 100)
-      note("the token command had not ended after \(tenths.text), and was killed")
+      note("the token command did not end within \(tenths.text), and was killed")
     case .talkative:
       note("the token command printed more than \(ShellRun.maxBytes) bytes, and was killed")
     case .failed(let code):
@@ -114,18 +105,11 @@ actor ShellTokens: TokenSource {
     }
     throw .unavailable
   }
+}
 
-  private func run() async -> ShellRun.Ending {
-    let run = ShellRun()
-    return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        // A queue of its own, so that a slow command holds up nothing else.
-        DispatchQueue(label: "holdfast.command.token").async { [command, limit] in
-          continuation.resume(returning: run.ending(of: command, within: limit))
-        }
-      }
-    } onCancel: {
-      run.cancel()
-    }
+/// Runs `work`, which may block, on a queue of its own.
+private func blocking<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+  await withCheckedContinuation { continuation in
+    DispatchQueue(label: "holdfast.command.token").async { continuation.resume(returning: work()) }
   }
 }

@@ -1,7 +1,7 @@
 import LinkCore
 
-/// Causes in one stable word for scripts, and in a few for people.
-enum StreamReason {
+/// The causes that a status or a failure reports: a stable word for scripts, and a text for people.
+enum LinkReason {
   static func word(_ reason: LinkStatus.Reason) -> String {
     switch reason {
     case .obstacle(.unreachable): "offline"
@@ -52,7 +52,7 @@ enum StreamReason {
     }
   }
 
-  /// The word, and what is known beyond it.
+  /// Returns the word and the details of a failure.
   static func text(_ failure: LinkFailure) -> String {
     switch failure {
     case .unreachable(let detail), .dns(let detail), .tls(_, let detail),

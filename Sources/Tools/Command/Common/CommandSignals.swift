@@ -1,0 +1,103 @@
+import CommandKit
+import Dispatch
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A request that a signal makes.
+enum CommandSignal: Sendable, Hashable {
+  /// SIGTERM or SIGINT: end in an orderly way.
+  case stop
+  /// SIGHUP: read the files again.
+  case reload
+}
+
+/// The signals that a command handles; while it exists they do not end the process by themselves.
+struct CommandSignals: Sendable {
+  /// The requests from now on; of more than 16 unread ones the oldest are dropped.
+  let stream: AsyncStream<CommandSignal>
+  private let continuation: AsyncStream<CommandSignal>.Continuation
+
+  private static let meanings: [(signal: Int32, meaning: CommandSignal)] = [
+    (SIGTERM, .stop), (SIGINT, .stop), (SIGHUP, .reload),
+  ]
+
+  /// Returns when all signals are handled.
+  ///
+  /// Both closures run on a queue of their own, also while all other threads are blocked.
+  ///
+  /// - Parameters:
+  ///   - hurry: called for the second request to stop and each later one.
+  ///   - stopping: called for the first request to stop.
+  init(
+    hurry: @escaping @Sendable () -> Void = {}, stopping: @escaping @Sendable () -> Void = {}
+  ) {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: CommandSignal.self, bufferingPolicy: .bufferingNewest(16))
+    let queue = DispatchQueue(label: "holdfast.command.signals")
+    let registered = DispatchGroup()
+    let isStopping = Mutex(false)
+    let note: @Sendable (CommandSignal) -> Void = { meaning in
+      if meaning == .stop {
+        let isSecond = isStopping.withLock { isStopping in
+          defer { isStopping = true }
+          return isStopping
+        }
+        if isSecond { hurry() } else { stopping() }
+      }
+      continuation.yield(meaning)
+    }
+    let sources = Self.meanings.map { signal, meaning in
+      #if canImport(Darwin)
+        // A kqueue observes a signal without consuming it; its default action must be disabled.
+        _ = Darwin.signal(signal, SIG_IGN)
+      #endif
+      let source = DispatchSource.makeSignalSource(signal: signal, queue: queue)
+      source.setEventHandler { note(meaning) }
+      registered.enter()
+      source.setRegistrationHandler { registered.leave() }
+      source.activate()
+      return source
+    }
+    let kept = Mutex(sources)
+    continuation.onTermination = { _ in
+      kept.withLock { sources in
+        for source in sources { source.cancel() }
+      }
+    }
+    registered.wait()
+    self.stream = stream
+    self.continuation = continuation
+  }
+
+  /// Ends the stream.
+  func finish() {
+    continuation.finish()
+  }
+
+  /// Runs `work`, which any of the signals cancels.
+  static func cancelling<Value: Sendable, Failure: Error>(
+    _ work: @escaping @Sendable () async throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    let signals = CommandSignals()
+    let working = Task { () -> Result<Value, Failure> in
+      do throws(Failure) {
+        return .success(try await work())
+      } catch {
+        return .failure(error)
+      }
+    }
+    let listening = Task {
+      for await _ in signals.stream { working.cancel() }
+    }
+    defer {
+      signals.finish()
+      listening.cancel()
+    }
+    return try await working.value.get()
+  }
+}

@@ -1,0 +1,44 @@
+import CommandKit
+import LinkCore
+
+/// The options that several features share.
+enum Shared {
+  static let json = Parameter.flag("json", "print JSON, one object per line")
+
+  static let data = Parameter.optional(
+    "data", .text("DIR"), usual: "$XDG_DATA_HOME/holdfast or ~/.local/share/holdfast",
+    "keep data in this directory; a missing one is created with mode 700")
+
+  static let settings = Parameter.repeated(
+    "set", .setting, "change a value of the policy; `policy show` lists the keys")
+
+  static let journal = Parameter.optional(
+    "journal", .text("FILE"),
+    "record every decision in this file for `replay`, without tokens; an existing journal is "
+      + "renamed to FILE.old1, and so on")
+}
+
+extension Invocation {
+  /// The directory that `--data` names, or that of the XDG base directory specification.
+  func dataDirectory() throws(CommandFailure) -> String {
+    if let directory = self[Shared.data] { return directory }
+    // The specification requires that a relative path is ignored (version 0.8, "Basics").
+    if let base = environment("XDG_DATA_HOME"), base.hasPrefix("/") { return "\(base)/holdfast" }
+    guard let home = environment("HOME"), home.hasPrefix("/") else {
+      throw CommandFailure(
+        .usage, "there is no home directory for the data", remedy: "add --data DIR")
+    }
+    return "\(home)/.local/share/holdfast"
+  }
+}
+
+extension LinkPolicy {
+  /// Returns this policy with the values of `--set`; an invalid one is a usage error.
+  func with(_ settings: [Setting]) throws(CommandFailure) -> LinkPolicy {
+    do {
+      return try setting(settings.map { ($0.key, $0.value) })
+    } catch {
+      throw CommandFailure(.usage, error.problems.joined(separator: "; "))
+    }
+  }
+}

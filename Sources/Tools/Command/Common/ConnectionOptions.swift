@@ -1,0 +1,106 @@
+import CommandKit
+import Holdfast
+import LinkCore
+import LinkRuntime
+import LinkWire
+
+/// The options of every command that connects to a server, and what they select.
+enum Connection {
+  static let server = Parameter.required(
+    "server", .text("URL"), "the backend: https://HOST[:PORT], or http:// to this machine")
+  static let token = Parameter.optional(
+    "token", .text("TOKEN"), usual: "$HOLDFAST_TOKEN", isSecret: true,
+    "the token, or @FILE to read it once from a file; prefer HOLDFAST_TOKEN or --token-file, since "
+      + "process lists may show an argument for a moment and shells record it")
+  static let tokenFile = Parameter.optional(
+    "token-file", .text("FILE"),
+    "read the token from this file, and again when a new one is needed")
+  static let tokenCommand = Parameter.optional(
+    "token-command", .text("COMMAND"),
+    "run this command with /bin/sh to print the token, and again when a new one is needed; its "
+      + "exit status 3 means that the user must sign in")
+  static let authorities = Parameter.optional(
+    "ca", .text("FILE"), "trust the authorities in this PEM file besides the system's")
+  static let plaintext = Parameter.flag(
+    "allow-plaintext",
+    "allow unencrypted http:// to other hosts (everyone on the network path can read it)")
+  static let proxy = Parameter.optional(
+    "proxy", .text("URL"), usual: "$http_proxy and related variables", isSecret: true,
+    "connect through this proxy")
+  static let policyFile = Parameter.optional(
+    "policy", .text("FILE"), "read the policy from this file; `policy check` validates it")
+
+  /// The part of a help text that explains tokens.
+  static let tokenDetails = """
+    Only processes of the same user can read HOLDFAST_TOKEN. The value of --token is removed from \
+    process lists as soon as the program starts. If the server rejects a token, the command ends \
+    with status 3 unless --token-file or --token-command can provide a new one.
+    """
+
+  /// Returns the network that the options select.
+  static func network(
+    _ call: Invocation
+  ) throws(CommandFailure) -> any SocketDialer & HTTPClient {
+    let path = call[authorities]
+    // Reports an unreadable file with its reason.
+    if let path { _ = try TextFile.read(path) }
+    do throws(LinkFailure) {
+      return try Platform.network(
+        authorities: path, proxy: call[proxy], allowsPlaintext: call[plaintext])
+    } catch {
+      throw CommandFailure(.failed, "the network cannot be set up: \(LinkReason.text(error))")
+    }
+  }
+
+  /// Returns the preset with the changes of `--policy` and `--set`.
+  static func policy(
+    _ call: Invocation, preset: LinkPolicy
+  ) throws(CommandFailure) -> LinkPolicy {
+    var policy = preset
+    if let path = call[policyFile] {
+      let draft = try PolicyFile.read(path)
+      guard draft.preset.name == preset.name else {
+        throw CommandFailure(
+          .usage, "\(draft.name) is a policy for \(draft.preset.name)",
+          remedy: "`\(call.command)` needs one for \(preset.name)")
+      }
+      do {
+        policy = try policy.setting(draft.changes().map { ($0.key, $0.new) })
+      } catch {
+        throw CommandFailure(.usage, "\(draft.name): " + error.problems.joined(separator: "; "))
+      }
+    }
+    return try policy.with(call[Shared.settings])
+  }
+
+  /// Returns the source of tokens that the options select; `nil` if none is given.
+  ///
+  /// - Parameters:
+  ///   - first: how long a pipe may take to provide the first token.
+  ///   - later: the same for each later token, and for the token command.
+  static func tokens(
+    _ call: Invocation, first: Duration, later: Duration
+  ) throws(CommandFailure) -> (any TokenSource)? {
+    guard [call[token], call[tokenFile], call[tokenCommand]].count(where: { $0 != nil }) < 2 else {
+      throw CommandFailure(
+        .usage, "only one of --token, --token-file and --token-command can be given",
+        remedy: "remove the others")
+    }
+    if let line = call[tokenCommand] {
+      return ShellTokens(command: line, limit: later, note: call.diagnostic)
+    }
+    if let path = call[tokenFile] {
+      let token = try TokenText.read(path, within: first)
+      guard path != "-" else { return FixedToken(token) }
+      return FileTokens(path: path, first: token, limit: later, note: call.diagnostic)
+    }
+    guard let text = call[token] ?? call.environment("HOLDFAST_TOKEN"), !text.isEmpty else {
+      return nil
+    }
+    if text.hasPrefix("@") {
+      return FixedToken(try TokenText.read(String(text.dropFirst()), within: first))
+    }
+    guard let clean = TokenText.clean(text) else { throw TokenText.invalid("the token") }
+    return FixedToken(clean)
+  }
+}

@@ -1,0 +1,40 @@
+import CommandKit
+import LinkRuntime
+import LinkWire
+
+/// The JSON events of a command, one object per line.
+struct JSONEvents: Sendable {
+  let console: Console
+  private let clock = BootClock()
+
+  init(_ console: Console) {
+    self.console = console
+  }
+
+  /// The beginning of the paragraph of a help text that describes them.
+  static let details = #"With --json every line has "at" (ISO 8601) and "event": "#
+
+  /// Writes one event: the time, its name and its members.
+  ///
+  /// - Parameter done: what was done, to be printed if standard output cannot be written.
+  func write(_ event: String, done: String? = nil, _ members: (inout JSONWriter) -> Void) {
+    console.object(done: done) {
+      $0.entry("at", clock.wall.milliseconds)
+      $0.entry("event", event)
+      members(&$0)
+    }
+  }
+
+  /// Writes a status event.
+  func write(_ state: LinkState) {
+    write("status") { state.write(to: &$0, at: clock.now) }
+  }
+
+  /// Writes a notice event.
+  func note(_ kind: String, _ detail: String?) {
+    write("notice") {
+      $0.entry("kind", kind)
+      $0.entry("detail", detail)
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import CommandKit
+import Holdfast
+import LinkRuntime
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The run of a command that follows a link until a signal, a time limit or a final answer ends it.
+struct LinkRun: Sendable {
+  /// The app's lifecycle as signals report it: SIGUSR1 to the background, SIGUSR2 to the
+  /// foreground, SIGHUP to refresh. Already started, so that no signal is missed.
+  let lifecycle: any LifecycleMonitor
+  private let stops: AsyncStream<Void>
+  private let stuck: @Sendable () -> Never
+
+  /// The signals to declare for such a command.
+  static let signals = [SIGHUP, SIGUSR1, SIGUSR2]
+
+  /// The paragraph of a help text that describes them.
+  ///
+  /// - Parameter refresh: the effect of SIGHUP.
+  static func details(onHangup refresh: String) -> String {
+    """
+    SIGINT (Ctrl-C) and SIGTERM end it with status 0, a second one immediately. On the way out it \
+    exits with 1 if standard output stays blocked for 2 s. SIGUSR1 moves it to the background and \
+    SIGUSR2 back to the foreground; SIGHUP \(refresh).
+    """
+  }
+
+  /// Begins to handle the signals; from here on none of them ends the process by itself.
+  init(_ call: Invocation) {
+    // Sleep of the machine is noticed by its effects if no login manager reports it.
+    lifecycle = Begun(stream: Platform.lifecycle(hangup: true).changes())
+    let (stops, stopping) = AsyncStream.makeStream(of: Void.self)
+    self.stops = stops
+    let command = call.command
+    let stuck: @Sendable () -> Never = {
+      Terminal.restore()
+      Console.abandon("\(command): standard output is blocked; ended without writing the rest")
+    }
+    self.stuck = stuck
+    let signals = CommandSignals {
+      Terminal.restore()
+      Console.abandon("\(command): ended immediately by a second signal")
+    } stopping: {
+      Console.watchOutput(stuck)
+      stopping.finish()
+    }
+    // Keeps the signals until the process ends, so that a second one always counts.
+    Task { for await _ in signals.stream {} }
+  }
+
+  /// Runs `body`, and ends it as soon as a signal or the time limit asks for the end.
+  ///
+  /// The end of a terminal's input ends it too; the end of a pipe does not. The sender always ends
+  /// before the link, so that endless input cannot delay the end.
+  ///
+  /// - Parameters:
+  ///   - limit: how long to follow the link; `nil` for ever.
+  ///   - late: called if the limit ends it.
+  ///   - sender: sends standard input to the link; cancelled at the end.
+  ///   - drawing: updates the screen; cancelled at the end.
+  ///   - close: closes the link, which makes `body` return. May be called several times.
+  ///   - body: follows the link. Receives a group for its own tasks, which are cancelled when it
+  ///     returns, and a function that ends the run.
+  func follow<Ending: Sendable>(
+    for limit: Duration? = nil, late: @escaping @Sendable () -> Void = {},
+    sender: Task<Int, Never>? = nil, drawing: (@Sendable () async -> Void)? = nil,
+    close: @escaping @Sendable () async -> Void,
+    _ body: (inout TaskGroup<Void>, @escaping @Sendable () async -> Void) async -> Ending
+  ) async -> Ending {
+    let end: @Sendable () async -> Void = {
+      sender?.cancel()
+      _ = await sender?.value
+      await close()
+    }
+    return await withTaskGroup(of: Void.self) { group in
+      group.addTask {
+        for await _ in stops {}
+        await end()
+      }
+      if let limit {
+        group.addTask {
+          await wait(limit, late)
+          await end()
+        }
+      }
+      if let drawing { group.addTask { await drawing() } }
+      if let sender, Invocation.isTyped {
+        group.addTask {
+          _ = await sender.value
+          await end()
+        }
+      }
+      let ending = await body(&group, end)
+      await end()
+      group.cancelAll()
+      return ending
+    }
+  }
+
+  private func wait(_ limit: Duration, _ late: @Sendable () -> Void) async {
+    let clock = BootClock()
+    guard (try? await clock.wait(until: clock.now.advanced(by: limit))) != nil else { return }
+    Console.watchOutput(stuck)
+    late()
+  }
+
+  private struct Begun: LifecycleMonitor {
+    let stream: AsyncStream<LifecycleEvent>
+
+    func changes() -> AsyncStream<LifecycleEvent> { stream }
+  }
+}
+
+/// The first of two events: the end of what `--once` waits for, or that of the time limit.
+final class OnceWork: Sendable {
+  enum End { case done, late }
+
+  private let first: Mutex<End?>
+
+  init(isDone: Bool) {
+    first = Mutex(isDone ? .done : nil)
+  }
+
+  var isLate: Bool { first.withLock { $0 == .late } }
+
+  func end(_ end: End) {
+    first.withLock { $0 = $0 ?? end }
+  }
+}

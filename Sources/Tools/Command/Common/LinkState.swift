@@ -1,0 +1,35 @@
+import CommandKit
+import LinkCore
+import LinkWire
+
+/// The state of a link as commands show it, with the feature's own word for it.
+struct LinkState: Sendable {
+  var word: String
+  /// The number of the attempt that runs or waits, from 1; 0 if there is none.
+  var attempt: Int
+  /// How many attempts there are; `nil` if there is no end.
+  var of: Int?
+  var retryAt: Instant?
+  /// How data arrives; `nil` for a feature that has only one way.
+  var mode: LinkStatus.Mode?
+  var reason: LinkStatus.Reason?
+
+  /// Such as `RECONNECTING 2 of 5 in 4s: closed-1012`; seconds are rounded up.
+  func text(at now: Instant) -> String {
+    var text = word
+    if let mode, mode != .none { text += " (\(mode.rawValue))" }
+    if attempt > 0 { text += " \(attempt)" + (of.map { " of \($0)" } ?? "") }
+    if let retryAt { text += " in \(Int(retryAt.seconds(from: now).rounded(.up)))s" }
+    return text + (reason.map { ": \(LinkReason.word($0))" } ?? "")
+  }
+
+  /// Writes the members of a JSON event.
+  func write(to writer: inout JSONWriter, at now: Instant) {
+    writer.entry("status", word)
+    writer.entry("attempt", attempt)
+    writer.entry("of", of)
+    writer.entry("retryIn", retryAt?.seconds(from: now))
+    if let mode { writer.entry("mode", mode.rawValue) }
+    writer.entry("reason", reason.map(LinkReason.word))
+  }
+}

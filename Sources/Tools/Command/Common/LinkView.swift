@@ -1,0 +1,104 @@
+import CommandKit
+import LinkCore
+import LinkRuntime
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// An update of a link that commands can show: as lines for people and as JSON events.
+protocol ShownUpdate: Sendable {
+  /// The state of the link, for an update that reports it.
+  var state: LinkState? { get }
+  /// Whether repetitions of its line are counted instead of printed.
+  var isNotice: Bool { get }
+  /// Returns the lines for an update that does not report the state.
+  func lines(_ style: Style) -> [String]
+  /// Writes the events for an update that does not report the state.
+  func write(to events: JSONEvents)
+}
+
+/// The output of a command that follows a link.
+protocol LinkView<Update>: Sendable {
+  associatedtype Update: ShownUpdate
+
+  func show(_ update: Update) async
+  /// Shows a notice of the command itself.
+  func note(_ kind: String, _ detail: String?) async
+  /// Shows what is still held back; nothing follows.
+  func end() async
+}
+
+/// Plain lines, for a pipe or a file.
+actor LineView<Update: ShownUpdate>: LinkView {
+  private let console: Console
+  private let clock = BootClock()
+  private var repeats = Repeats()
+
+  init(_ console: Console) {
+    self.console = console
+  }
+
+  func show(_ update: Update) {
+    let lines = update.state.map { ["-- \($0.text(at: clock.now))"] }
+    put(lines ?? update.lines(console.style), isNotice: update.isNotice)
+  }
+
+  func note(_ kind: String, _ detail: String?) {
+    put([Notice.line(kind, detail)], isNotice: true)
+  }
+
+  func end() {
+    for line in repeats.counted() { console.line(line) }
+  }
+
+  private func put(_ lines: [String], isNotice: Bool) {
+    for line in repeats.lines(lines, isNotice: isNotice, at: clock.now) { console.line(line) }
+  }
+}
+
+/// JSON events.
+actor EventView<Update: ShownUpdate>: LinkView {
+  private let events: JSONEvents
+
+  init(_ console: Console) {
+    events = JSONEvents(console)
+  }
+
+  func show(_ update: Update) {
+    if let state = update.state { events.write(state) } else { update.write(to: events) }
+  }
+
+  func note(_ kind: String, _ detail: String?) { events.note(kind, detail) }
+
+  func end() {}
+}
+
+/// The line of a notice.
+enum Notice {
+  static func line(_ kind: String, _ detail: String?) -> String {
+    "-- \(kind)" + (detail.map { ": \($0.printable)" } ?? "")
+  }
+}
+
+extension Invocation {
+  /// Whether the process reads from a terminal.
+  static var isTyped: Bool { isatty(STDIN_FILENO) == 1 }
+
+  /// Returns the screen for a command on a terminal; `nil` with `--json` or without a capable one.
+  ///
+  /// - Parameter longest: the longest line that can be typed, in bytes.
+  func screen<Update: ShownUpdate>(of type: Update.Type, longest: Int) -> Screen<Update>? {
+    guard !self[Shared.json], isatty(STDOUT_FILENO) == 1, environment("TERM") != "dumb" else {
+      return nil
+    }
+    return Screen(style: console.style, reads: Self.isTyped, longest: longest)
+  }
+
+  /// Returns the view for JSON events or plain lines, as `--json` selects.
+  func view<Update: ShownUpdate>(of type: Update.Type) -> any LinkView<Update> {
+    self[Shared.json] ? EventView<Update>(console) : LineView<Update>(console)
+  }
+}

@@ -1,0 +1,58 @@
+import CommandKit
+
+/// A server's URL, checked.
+struct ServerAddress: Equatable {
+  var url: String
+  var host: String
+
+  /// - Parameters:
+  ///   - schemes: the scheme with TLS and the one without.
+  ///   - option: how the command line names it, for errors.
+  ///   - allowsQuery: whether it may contain a query.
+  /// - Throws: a usage error, whose text does not repeat the URL's credentials.
+  init(
+    _ text: String, schemes: (secure: String, plain: String) = ("https", "http"),
+    option: String = "--server", allowsQuery: Bool = false, allowsPlaintext: Bool
+  ) throws(CommandFailure) {
+    func fault(_ remedy: String) -> CommandFailure {
+      CommandFailure(.usage, "\(option) is not a valid URL", remedy: remedy)
+    }
+    let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
+    let scheme = parts[0].lowercased()
+    guard parts.count == 2, scheme == schemes.secure || scheme == schemes.plain else {
+      throw fault("it must begin with \(schemes.secure):// or \(schemes.plain)://")
+    }
+    guard !parts[1].contains(where: { (allowsQuery ? "#@ " : "?#@ ").contains($0) }) else {
+      throw fault("it must not contain a user name\(allowsQuery ? "" : ", a query") or a fragment")
+    }
+    let authority = parts[1].prefix { $0 != "/" && $0 != "?" }
+    let host =
+      authority.first == "["
+      ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" }
+    guard !host.isEmpty else { throw fault("it must contain a host") }
+    let rest = authority.dropFirst(host.count + (authority.first == "[" ? 2 : 0))
+    guard rest.isEmpty || Self.isPort(rest) else {
+      throw fault("its port must be a number from 1 to 65535")
+    }
+    self.host = String(host)
+    url = "\(scheme)://\(parts[1])"
+    guard scheme == schemes.secure || allowsPlaintext || Self.isLoopback(host.lowercased()) else {
+      throw CommandFailure(
+        .usage,
+        "\(scheme):// to \(host) would let everyone on the network path read what is sent",
+        remedy: "use \(schemes.secure)://, or add --allow-plaintext")
+    }
+  }
+
+  private static func isPort(_ rest: Substring) -> Bool {
+    guard rest.first == ":", rest.dropFirst().allSatisfy({ $0.isASCII && $0.isNumber }) else {
+      return false
+    }
+    return UInt16(rest.dropFirst()).map { $0 > 0 } ?? false
+  }
+
+  private static func isLoopback(_ host: String) -> Bool {
+    let isFour = host.hasPrefix("127.") && host.allSatisfy { $0 == "." || $0.isNumber }
+    return host == "localhost" || host == "::1" || isFour
+  }
+}

@@ -1,0 +1,76 @@
+import CommandKit
+import Holdfast
+import LinkCore
+import LinkRuntime
+import LinkWire
+
+/// The connection of `stream` and `send` to a shop: the options that only these two share, and what
+/// all their options select.
+struct StreamConnection {
+  static let shop = Parameter.required("shop", Format.shop, "the shop's id")
+  static let auth = Parameter.option(
+    "auth", Format<StreamConfiguration.Authentication>.choice, default: .header,
+    "where requests carry the token")
+
+  var configuration: StreamConfiguration
+  private let tokens: any TokenSource
+  private let network: any SocketDialer & HTTPClient
+  private let host: String
+
+  /// Reads the options and checks them before anything is opened.
+  ///
+  /// - Parameter limit: how long a pipe may take to provide the first token, if this is less than
+  ///   the policy allows for a new one.
+  init(
+    _ call: Invocation, within limit: Duration = .seconds(86_400)
+  ) throws(CommandFailure) {
+    let address = try ServerAddress(
+      call[Connection.server], allowsPlaintext: call[Connection.plaintext])
+    let policy = try Connection.policy(call, preset: .messageStream)
+    host = address.host
+    configuration = StreamConfiguration(
+      server: address.url, shop: call[Self.shop], policy: policy, authentication: call[Self.auth])
+    let later = policy.gate.refreshTimeout
+    guard let tokens = try Connection.tokens(call, first: min(limit, later), later: later) else {
+      throw CommandFailure(
+        .signInNeeded, "there is no token",
+        remedy: "set HOLDFAST_TOKEN, or add --token-file FILE; `holdfast token` creates one")
+    }
+    self.tokens = tokens
+    network = try Connection.network(call)
+  }
+
+  func environment(
+    store: any TimelineStore, lifecycle: any LifecycleMonitor
+  ) -> StreamEnvironment {
+    StreamEnvironment(
+      network: network, store: store, reachability: Platform.reachability(of: host),
+      lifecycle: lifecycle, tokens: tokens)
+  }
+
+  /// Returns the failure to report: a token command that asks for a sign-in differs from a server
+  /// that rejects a token.
+  func reported(_ failure: CommandFailure) async -> CommandFailure {
+    guard failure == .signIn, let command = tokens as? ShellTokens, await command.asksForSignIn
+    else { return failure }
+    return CommandFailure(
+      .signInNeeded, "the token command reports that the user must sign in (status 3)",
+      remedy: "sign in again")
+  }
+}
+
+extension Format<ShopID> {
+  /// A shop's id.
+  static let shop = Format(
+    placeholder: "SHOP", expectation: "1 to 128 letters, digits, dots, dashes or underscores"
+  ) {
+    ShopID($0)
+  }
+}
+
+extension Format<UUID128> {
+  /// A UUID; `owner` says what it identifies.
+  static func uuid(_ placeholder: String, of owner: String) -> Self {
+    Format(placeholder: placeholder, expectation: "\(owner), a UUID") { UUID128($0) }
+  }
+}

@@ -8,7 +8,7 @@ public import LinkCore
 ///
 /// The deadline is looked at before every input, so a stream of inputs delays no tick; at most one
 /// tick goes before each input, so ticks delay no input.
-public actor Driver<M: Machine> {
+public actor Driver<M: Journaled> {
   /// Carries out one effect; the next one waits until it returns.
   ///
   /// It must return quickly: long work is started here and posts an input when it is done. It must

@@ -259,7 +259,7 @@ import Testing
     for secret in ["harbour", "meadow", "123456", "token-of-resumption"] {
       #expect(!text.contains(secret))
     }
-    let result = try Replay<RelayModel>.run(journal: path) { header in try RelayModel(header) }
+    let result = try Replay<RelayModel>.run(journal: path)
     #expect(result.steps > 5)
     #expect(result.diverged == 0)
   }

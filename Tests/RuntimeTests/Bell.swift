@@ -36,8 +36,18 @@ struct Bell: Machine {
   }
 }
 
+extension Bell: Journaled {
+  static let journalName = "bell"
+
+  struct Birth: Codable, Sendable, Hashable {
+    var name = "b"
+  }
+
+  init(_ birth: Birth, seed: UInt64) { self.init() }
+}
+
 /// A driver at work; what it performs lands in `effects`.
-struct Work<M: Machine> {
+struct Work<M: Journaled> {
   let driver: Driver<M>
   let effects = Mailbox<M.Effect>()
 

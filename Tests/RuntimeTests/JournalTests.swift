@@ -20,8 +20,8 @@ struct JournalTests {
     for step in samples.prefix(3) { journal.record(step) }
     await journal.close()
     let lines = try scratch.text(of: "j").split(separator: "\n", omittingEmptySubsequences: false)
-    #expect(lines[0].contains(#""journal":1,"machine":"bell","part":1,"policy":{"#))
-    #expect(lines[0].hasSuffix(#""seed":7,"startedAt":5}"#))
+    #expect(
+      lines[0] == #"{"journal":1,"machine":"bell","name":"s","part":1,"seed":7,"startedAt":5}"#)
     #expect(
       lines.dropFirst() == [
         #"{"at":0,"in":{"say":{"_0":0}}}"#, #"{"at":0,"out":[{"said":{"_0":0}}]}"#,
@@ -65,7 +65,7 @@ struct JournalTests {
     }
     for name in ["j", "j.old1", "j.old2"] {
       #expect(try read(name + ".1").steps + read(name).steps == Array(samples.prefix(3)))
-      let replayed = try Replay<Bell>.run(journal: scratch(name)) { _ in Bell() }
+      let replayed = try Replay<Bell>.run(journal: scratch(name))
       #expect(replayed.steps == 3)
     }
   }
@@ -250,17 +250,15 @@ struct JournalTests {
       }
       try scratch.write(damaged, to: "damaged")
       do throws(JournalError) {
-        _ = try Replay<Bell>.run(journal: scratch("damaged")) { _ in Bell() }
+        _ = try Replay<Bell>.run(journal: scratch("damaged"))
       } catch {
         #expect(!error.description.isEmpty)
       }
     }
   }
 
-  private var header: JournalHeader {
-    JournalHeader(
-      machine: "bell", policy: .messageStream, seed: 7, startedAt: Timestamp(nanoseconds: 5),
-      extra: ["shop": "s"])
+  private var header: JournalHeader<Bell> {
+    JournalHeader(birth: Bell.Birth(name: "s"), seed: 7, startedAt: Timestamp(nanoseconds: 5))
   }
 
   private var samples: [JournalStep<Bell>] {
@@ -287,7 +285,7 @@ struct JournalTests {
 
   private func read(
     _ name: String
-  ) throws -> (header: JournalHeader, steps: [JournalStep<Bell>]) {
+  ) throws -> (header: JournalHeader<Bell>, steps: [JournalStep<Bell>]) {
     var reader = try JournalReader<Bell>(path: scratch(name))
     var steps: [JournalStep<Bell>] = []
     while let step = try reader.next() { steps.append(step) }

@@ -15,20 +15,16 @@ struct ReplayTests {
   @Test
   func `a link replays to the same effects and the same state`() async throws {
     let (machine, steps) = try await recordLink()
-    let result = try Replay<Link>.run(journal: scratch("j")) { header in
-      Link(policy: header.policy, seed: header.seed)
-    }
+    let result = try Replay<Link>.run(journal: scratch("j"))
     #expect(result.divergences == [])
     #expect(result.steps == steps)
     #expect(result.machine == machine)
   }
 
   @Test
-  func `another machine is found out`() async throws {
-    let (_, steps) = try await recordLink()
-    let result = try Replay<Link>.run(journal: scratch("j"), limit: 1) { _ in
-      Link(policy: .session, seed: 1)
-    }
+  func `another policy is found out`() async throws {
+    let (_, steps) = try await recordLink(headerOf: .session)
+    let result = try Replay<Link>.run(journal: scratch("j"), limit: 1)
     #expect(result.steps == steps)
     #expect(result.diverged > 1)
     #expect(result.divergences.count == 1)
@@ -37,11 +33,11 @@ struct ReplayTests {
 
   @Test
   func `says where it diverged`() async throws {
-    let journal = try await Journal<Bell>(path: scratch("j"), header: header("bell")) { _ in }
+    let journal = try await Journal<Bell>(path: scratch("j"), header: bell) { _ in }
     journal.record(JournalStep(at: .zero, cause: .input(.say(1)), effects: [.said(1)]))
     journal.record(JournalStep(at: .zero, cause: .input(.say(2)), effects: [.said(3)]))
     await journal.close()
-    let result = try Replay<Bell>.run(journal: scratch("j")) { _ in Bell() }
+    let result = try Replay<Bell>.run(journal: scratch("j"))
     #expect(
       result.divergences == [
         .init(
@@ -56,7 +52,7 @@ struct ReplayTests {
     try await recordBell(steps: 0, limit: 1 << 20)
     // Room for seven of the ten steps, each of which takes 62 bytes.
     try await recordBell(steps: 10, limit: scratch.bytes(of: "j").count + 440)
-    let result = try Replay<Bell>.run(journal: scratch("j")) { _ in Bell() }
+    let result = try Replay<Bell>.run(journal: scratch("j"))
     #expect((result.steps, result.diverged) == (10, 0))
     #expect(try JournalReader<Bell>(path: scratch("j")).header.part == 2)
   }
@@ -65,7 +61,7 @@ struct ReplayTests {
   func `does not start in the middle of a run`() async throws {
     try await recordBell(steps: 1_000, limit: 2_500)
     let error = try #require(throws: JournalError.self) {
-      try Replay<Bell>.run(journal: scratch("j")) { _ in Bell() }
+      try Replay<Bell>.run(journal: scratch("j"))
     }
     guard case .beginning = error.problem else {
       Issue.record("\(error)")
@@ -74,22 +70,25 @@ struct ReplayTests {
   }
 
   @Test
-  func `a machine that cannot be made is told`() async throws {
+  func `a journal of another machine is refused, with both names`() async throws {
     try await recordBell(steps: 1, limit: 1 << 20)
     let error = try #require(throws: JournalError.self) {
-      try Replay<Bell>.run(journal: scratch("j")) { _ in throw CancellationError() }
+      try Replay<Link>.run(journal: scratch("j"))
     }
-    #expect(error.problem == .machine("CancellationError()"))
+    #expect(error.problem == .machine("bell", known: ["link"]))
+    #expect(
+      error.description
+        == "\(scratch("j")):1: it is a journal of \"bell\", not of \"link\". "
+        + "Replay it with the version of the software that wrote it.")
+    #expect(try JournalFormat.machine(of: scratch("j")) == "bell")
   }
 
-  private func header(_ machine: String) -> JournalHeader {
-    JournalHeader(
-      machine: machine, policy: .messageStream, seed: 7, startedAt: Timestamp(nanoseconds: 5))
-  }
+  private let bell = JournalHeader<Bell>(
+    birth: Bell.Birth(), seed: 7, startedAt: Timestamp(nanoseconds: 5))
 
   private func recordBell(steps: Int, limit: Int) async throws {
     let journal = try await Journal<Bell>(
-      path: scratch("j"), header: header("bell"), limit: limit
+      path: scratch("j"), header: bell, limit: limit
     ) { _ in }
     for number in 0..<steps {
       journal.record(JournalStep(at: .zero, cause: .input(.say(number)), effects: [.said(number)]))
@@ -98,13 +97,16 @@ struct ReplayTests {
   }
 
   /// Drives a link through a few lost attempts, and answers with its end and the count of steps.
-  private func recordLink() async throws -> (Link, UInt64) {
-    let header = header("link")
+  private func recordLink(
+    headerOf policy: LinkPolicy = .messageStream
+  ) async throws -> (Link, UInt64) {
+    let header = JournalHeader<Link>(
+      birth: Link.Birth(policy: policy), seed: 7, startedAt: Timestamp(nanoseconds: 5))
     let journal = try await Journal<Link>(path: scratch("j"), header: header) { _ in }
     let answers = Mailbox<Driver<Link>>()
     let opened = Mailbox<Void>()
     let driver = Driver(
-      machine: Link(policy: header.policy, seed: header.seed), clock: clock, journal: journal
+      machine: Link(policy: .messageStream, seed: 7), clock: clock, journal: journal
     ) { effect, _ in
       guard let driver = await answers.next() else { return }
       answers.put(driver)

@@ -57,23 +57,19 @@ public struct HealthPull: Sendable {
   ///
   /// - Parameter budget: 25 s by seed 000; a push gives an app about 30 s.
   public func run(budget: Duration = .seconds(25)) async -> PullReport {
-    let shell = PullShell(api: api, answer: answer)
-    let model = PullModel(PullSettings(budget: budget))
-    let driver = Driver(machine: model, clock: clock) { effect, _ in await shell.perform(effect) }
-    // A task of its own: a cancelled one could not even say that it is.
+    let running = Running(
+      MachineStart(PullSettings(budget: budget)), PullShell(api, answer), clock: clock,
+      first: [.begin])
+    // In a task of its own: a cancelled one could not report that it was cancelled.
     let pulling = Task {
-      await shell.begin { await driver.post($0) }
-      let running = Task { await driver.run() }
-      await driver.post(.begin)
-      let report = await shell.finished()
-      running.cancel()
-      await running.value
-      return report
+      let report = await running.shell.updates.next()
+      await running.end()
+      return report ?? PullReport(ending: .cancelled)
     }
     return await withTaskCancellationHandler {
       await pulling.value
     } onCancel: {
-      Task { await driver.post(.cancel) }
+      running.command(.cancel)
     }
   }
 
@@ -81,6 +77,6 @@ public struct HealthPull: Sendable {
   ///
   /// - Throws: what kept it from it; `.http` with 401 when the token is worth nothing any more.
   public func register(_ address: PushAddress) async throws(LinkFailure) {
-    _ = try await api.send("/relay/push", address.encode(), within: .seconds(10))
+    try await api.send("/relay/push", address.encode(), within: .seconds(10))
   }
 }

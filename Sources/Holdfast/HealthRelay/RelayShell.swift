@@ -3,50 +3,54 @@ import LinkCore
 import LinkRuntime
 import LinkWire
 
-/// Carries out what the model asks for: it translates, and decides nothing.
-actor RelayShell {
+/// The shell of a relay: its socket, its answers, its notification, its updates.
+actor RelayShell: Shell {
+  let inlet = Inlet<RelayModel>()
+  let updates: UpdateChannel<RelayUpdate>
   private let configuration: RelayConfiguration
   private let environment: RelayEnvironment
-  private let updates: UpdateChannel<RelayUpdate>
   private let notices: Notices
-  private var sockets = Sockets()
-  /// Answers that are read now.
-  private var readings: [WorkID: Task<Void, Never>] = [:]
-  /// Messages of answers that were read; the model discards each of them.
+  private let sockets: SocketDesk
+  private let readings: Jobs<RelayModel, WorkID>
+  /// The messages of answers that were read, until the model discards them.
   private var answers: [WorkID: [[UInt8]]] = [:]
-  /// Sockets that say goodbye; the last thing that is waited for.
-  private var closing: [AttemptID: Task<Void, Never>] = [:]
-  /// Leads back to the driver, which holds the shell; gone once stopped, so that both can go.
-  private var post: Post?
-
-  /// Brings inputs to the driver, in order.
-  typealias Post = @Sendable ([RelayModel.Input]) async -> Void
 
   init(
-    _ configuration: RelayConfiguration, environment: RelayEnvironment,
-    updates: UpdateChannel<RelayUpdate>
+    _ configuration: RelayConfiguration, _ environment: RelayEnvironment
   ) {
     self.configuration = configuration
     self.environment = environment
-    self.updates = updates
+    updates = UpdateChannel(crowd: Self.crowd)
     notices = Notices(environment.notifier)
+    sockets = SocketDesk(environment.network, policy: configuration.settings.policy)
+    readings = Jobs(inlet)
   }
 
-  /// Says where inputs go; before the first effect.
-  func connect(_ post: @escaping Post) { self.post = post }
+  /// While an app reads nothing the newest status and the newest pair stand for those before them,
+  /// and nothing else is kept.
+  @Sendable private static func crowd(_ waiting: inout [RelayUpdate], _ next: RelayUpdate) {
+    switch next {
+    case .ended, .problem: return
+    case .status: waiting.removeAll { if case .status = $0 { true } else { false } }
+    case .pair: waiting.removeAll { if case .pair = $0 { true } else { false } }
+    }
+    if waiting.count == UpdateChannel<RelayUpdate>.limit { waiting.removeFirst() }
+    waiting.append(next)
+  }
 
   func perform(_ effect: RelayModel.Effect) async {
     switch effect {
     case .open(let attempt, let resume): await open(attempt, resume)
-    case .close(let attempt, let code): close(attempt, code: code)
-    case .ping(let attempt, let id): await sockets[attempt]?.ping(id: id)
+    case .close(let attempt, let code):
+      sockets.close(attempt, code: code) { [inlet] in await inlet.post([.closed(attempt)]) }
+    case .ping(let attempt, let id): await sockets.ping(attempt, id: id)
     case .read(let work, let id, let question, let inParts):
       read(work, id, question, inParts: inParts)
     case .send(let attempt, let work, let part):
       guard let messages = answers[work], messages.indices.contains(part) else { return }
       await send(messages[part], on: attempt)
     case .discard(let work):
-      readings.removeValue(forKey: work)?.cancel()
+      readings.cancel(work)
       answers[work] = nil
     case .fail(let work, let id, let kind, let reason):
       answers[work] = [PhoneMessage.refusal(id, kind, reason).bytes]
@@ -58,58 +62,30 @@ actor RelayShell {
     }
   }
 
-  /// Ends everything that is under way; nothing is begun any more.
   func stop() async {
-    // It holds the driver, which holds this.
-    post = nil
-    for reading in readings.values { reading.cancel() }
-    (readings, answers) = ([:], [:])
-    for attempt in sockets.end() { close(attempt, code: 1000) }
-    for task in closing.values { await task.value }
+    readings.stop()
+    answers = [:]
+    await sockets.stop()
     await notices.end()
-    updates.end()
   }
 
   private func open(_ attempt: AttemptID, _ resume: Secret?) async {
-    guard let post else { return }
     var headers = [(name: "Holdfast-Device", value: configuration.device.description)]
     if let resume { headers.append((name: "Holdfast-Resume", value: resume.text)) }
-    let redaction = Redaction([resume?.text].compactMap(\.self))
     let request = SocketRequest(
       url: ServerURL.socket(configuration.server, RelayConfiguration.path), headers: headers,
       openTimeout: configuration.settings.policy.establish.openTimeout,
       maxMessageBytes: BackendMessage.maxBytes)
-    sockets.begin(attempt)
-    let socket = await environment.network.openInTurns(request) { [weak self] events in
-      await post(events.compactMap { Self.input(attempt, $0, redaction) })
-      if case .failed = events.last { await self?.forget(attempt) }
-    }
-    sockets.keep(socket, for: attempt)
-  }
-
-  private func forget(_ attempt: AttemptID) { sockets.forget(attempt) }
-
-  private func close(_ attempt: AttemptID, code: UInt16) {
-    guard let socket = sockets.take(attempt) else {
-      // It never was, or is gone: there is nobody to say goodbye to.
-      closing[attempt] = Task { [post] in
-        await post?([.closed(attempt)])
-        self.closing[attempt] = nil
-      }
-      return
-    }
-    closing[attempt] = Task { [post] in
-      await socket.close(code: code, reason: "")
-      await post?([.closed(attempt)])
-      self.closing[attempt] = nil
+    let secrets = [resume?.text].compactMap(\.self)
+    await sockets.open(attempt, request, hiding: secrets) { [inlet] events, _ in
+      await inlet.post(events.map { Self.input(attempt, $0) })
     }
   }
 
   private func send(_ bytes: [UInt8], on attempt: AttemptID) async {
-    guard let socket = sockets[attempt] else { return }  // its loss is on its way
-    if await socket.send(text: bytes) { return }
-    // Not awaited: room in the driver's line comes only when this returns.
-    Task { [post] in await post?([.unsent(attempt)]) }
+    guard await sockets.send(text: bytes, on: attempt) == .refused else { return }
+    // Not awaited: only the driver, which waits for this, can make room in its inbox.
+    Task { [inlet] in await inlet.post([.unsent(attempt)]) }
   }
 
   private func read(
@@ -118,25 +94,24 @@ actor RelayShell {
     let answering = HealthAnswering(
       question, zone: configuration.zone, now: environment.clock.wall,
       limits: inParts ? .parts : .oneFrame)
-    readings[work] = Task { [store = environment.store, watch = configuration.watch] in
+    readings.start(work) { [store = environment.store, watch = configuration.watch] in
       let answer = await RelayAnswer.make(answering, from: store)
-      guard !Task.isCancelled else { return }
+      guard !Task.isCancelled else { return nil }
       watch?(id, answer.object)
       let messages = await answer.messages(to: id, question.kind, inParts: inParts)
-      self.finish(work, messages)
-      await self.post?(
-        [.prepared(work, RelayModel.Prepared(parts: messages.count, content: answer.content))])
+      await self.keep(messages, of: work)
+      return .prepared(work, RelayModel.Prepared(parts: messages.count, content: answer.content))
     }
   }
 
-  private func finish(_ work: WorkID, _ messages: [[UInt8]]) {
-    guard readings.removeValue(forKey: work) != nil else { return }  // discarded meanwhile
+  private func keep(_ messages: [[UInt8]], of work: WorkID) {
+    guard !Task.isCancelled else { return }  // discarded meanwhile
     answers[work] = messages
   }
 
   private static func input(
-    _ attempt: AttemptID, _ event: SocketEvent, _ redaction: Redaction
-  ) -> RelayModel.Input? {
+    _ attempt: AttemptID, _ event: SocketEvent
+  ) -> RelayModel.Input {
     switch event {
     case .opened: .opened(attempt)
     case .text(let bytes): .message(attempt, RelayModel.Message(bytes))
@@ -147,7 +122,7 @@ actor RelayShell {
     case .ping: .ping(attempt)
     case .pong(let id): .pong(attempt, id)
     case .oversized(let bytes): .oversized(attempt, bytes: bytes)
-    case .failed(let failure): .lost(attempt, redaction.clean(failure))
+    case .failed(let failure): .lost(attempt, failure)
     }
   }
 }

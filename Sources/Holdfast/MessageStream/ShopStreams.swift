@@ -1,13 +1,7 @@
+import LinkCore
 public import LinkRuntime
 public import LinkWire
-import LinkCore
-public import MessageStream
-
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import MessageStream
 
 /// Opens shop streams, at most five at a time (seed 001: five connections a user).
 ///
@@ -35,35 +29,20 @@ public actor ShopStreams {
     guard !open.contains(configuration.shop) else { throw .alreadyOpen(configuration.shop) }
     guard open.count < Self.limit else { throw .tooMany(limit: Self.limit) }
     open.insert(configuration.shop)
-    let settings = StreamSettings(shop: configuration.shop, policy: configuration.policy)
-    var generator = SystemRandomNumberGenerator()
-    let seed = generator.next()
-    let journal: Journal<StreamModel>?
     do throws(JournalError) {
-      journal = try await makeJournal(configuration, settings, seed: seed, notice: notice)
+      let start = try await MachineStart<StreamModel>(
+        StreamModel.Birth(shop: configuration.shop, policy: configuration.policy),
+        journal: configuration.journal, at: environment.clock.wall, notice: notice)
+      return ShopStream(configuration, environment: environment, start: start) { [weak self] in
+        await self?.closed(configuration.shop)
+      }
     } catch {
       open.remove(configuration.shop)
       throw .journal(error)
     }
-    return await ShopStream(
-      configuration, environment: environment, journal: journal, settings: settings, seed: seed
-    ) { [weak self] in
-      await self?.closed(configuration.shop)
-    }
   }
 
   private func closed(_ shop: ShopID) { open.remove(shop) }
-
-  private func makeJournal(
-    _ configuration: StreamConfiguration, _ settings: StreamSettings, seed: UInt64,
-    notice: @escaping @Sendable (JournalError) -> Void
-  ) async throws(JournalError) -> Journal<StreamModel>? {
-    guard let path = configuration.journal else { return nil }
-    let header = JournalHeader(
-      machine: StreamModel.journalName, policy: configuration.policy, seed: seed,
-      startedAt: environment.clock.wall, extra: ["shop": configuration.shop.text])
-    return try await Journal(path: path, header: header, notice: notice)
-  }
 }
 
 /// Why a stream could not be opened.
@@ -79,27 +58,4 @@ public enum OpenError: Error, Sendable, Hashable, CustomStringConvertible {
     case .journal(let error): error.description
     }
   }
-}
-
-extension StreamModel {
-  /// How journals name this machine.
-  public static let journalName = "message-stream"
-
-  /// Makes the machine that a journal's header describes.
-  ///
-  /// - Throws: `JournalMismatch` when the journal is of another machine.
-  public init(_ header: JournalHeader) throws(JournalMismatch) {
-    guard header.machine == Self.journalName, let text = header.extra["shop"],
-      let shop = ShopID(text)
-    else { throw JournalMismatch(machine: header.machine) }
-    self.init(settings: StreamSettings(shop: shop, policy: header.policy), seed: header.seed)
-  }
-}
-
-/// A journal of another machine than the one it was given to.
-public struct JournalMismatch: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The machine that the journal names.
-  public let machine: String
-
-  public var description: String { "the journal is of \"\(machine)\", not of a message stream" }
 }

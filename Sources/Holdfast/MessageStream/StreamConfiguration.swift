@@ -1,7 +1,7 @@
 public import LinkCore
 public import LinkWire
 
-/// Where a shop's messages come from, and how this app wants them.
+/// The options of one shop's stream.
 public struct StreamConfiguration: Sendable {
   /// `https://host[:port]`, or `http://` to loopback; a path is kept as a prefix.
   public var server: String
@@ -17,13 +17,8 @@ public struct StreamConfiguration: Sendable {
   /// never tokens. An earlier journal there is kept as FILE.old1, and so on.
   public var journal: String?
 
-  /// Where the token goes in a request.
-  public enum Authentication: String, Sendable, Hashable, CaseIterable {
-    /// `Authorization: Bearer …`
-    case header
-    /// `?token=…`, for libraries and proxies that drop the header.
-    case query
-  }
+  /// The place of the token in a request.
+  public typealias Authentication = TokenPlacement
 
   /// A configuration with the seed's policy.
   public init(

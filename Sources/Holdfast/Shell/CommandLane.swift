@@ -2,18 +2,18 @@ import LinkCore
 import LinkRuntime
 import Synchronization
 
-/// Brings the app's commands to the driver in the order in which they were given.
+/// A queue of the app's commands in front of the driver's inbox.
 ///
-/// A command never waits: an app that reads slowly must still be able to act. While the driver's
-/// inbox is full the commands stand in line here. The line has no bound: a person gives commands,
-/// and none may be lost.
-final class CommandLane<M: Machine>: Sendable {
+/// A command never waits, so that an app that reads slowly can still act. While the inbox is full,
+/// commands are queued here. The queue has no bound: commands are given by a person, and none may
+/// be lost.
+final class CommandLane<M: Journaled>: Sendable {
   private let driver: Driver<M>
   private let state = Mutex(State())
 
   private struct State {
     var waiting: [M.Input] = []
-    /// Moves the line up; there while anything waits.
+    /// Posts the queued commands; `nil` if there are none.
     var mover: Task<Void, Never>?
   }
 
@@ -21,6 +21,7 @@ final class CommandLane<M: Machine>: Sendable {
     self.driver = driver
   }
 
+  /// Posts a command, or queues it.
   func put(_ input: M.Input) {
     let isFree = state.withLock { $0.mover == nil }
     if isFree, driver.tryPost(input) { return }
@@ -30,7 +31,7 @@ final class CommandLane<M: Machine>: Sendable {
     }
   }
 
-  /// Returns when the driver has taken all that was put before.
+  /// Returns when the driver has taken all commands given before.
   func drained() async {
     while let mover = state.withLock(\.mover) { await mover.value }
   }

@@ -52,7 +52,7 @@ struct EarlierRun {
     guard status.st_size > 0 else { return false }
     var lines = try LineReader(path: path)
     guard let first = try? lines.next(), first.isWhole,
-      (try? JSONDecoder().decode(FormatVersion.self, from: Data(first.bytes))) != nil
+      (try? JSONDecoder().decode(JournalFormat.self, from: Data(first.bytes))) != nil
     else { throw JournalError(path: path, .taken) }
     return true
   }

@@ -24,8 +24,8 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
     case order(String)
     /// The first part of the run is gone, so the machine's start is unknown.
     case beginning(part: Int)
-    /// The machine of the header cannot be made.
-    case machine(String)
+    /// The journal is of another machine than the known ones.
+    case machine(String, known: [String])
   }
 
   /// The journal's file.
@@ -64,8 +64,13 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
     case .line(let detail): "the line cannot be read: \(detail)"
     case .order(let detail): detail
     case .beginning(let part): "the run begins before this file, which is its part \(part)"
-    case .machine(let detail): "the machine cannot be made: \(detail)"
+    case .machine(let name, let known):
+      "it is a journal of \"\(name)\", not of \(Self.list(known))"
     }
+  }
+
+  private static func list(_ names: [String]) -> String {
+    names.map { "\"\($0)\"" }.joined(separator: " or ")
   }
 
   private var remedy: String {
@@ -73,11 +78,10 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
     case .file: "Check the path and its permissions."
     case .taken: "Give another path, or move the file away."
     case .header: "Give the path of a journal, not of another file."
-    case .version: "Replay it with the version of the software that wrote it."
     case .tooLong, .line, .order:
       "The file was changed or damaged: keep only the lines before this one."
     case .beginning: "Record again with a larger size limit."
-    case .machine: "Replay it with the software and the options that wrote it."
+    case .version, .machine: "Replay it with the version of the software that wrote it."
     }
   }
 }

@@ -8,10 +8,10 @@ import LinkCore
 #endif
 
 /// The files of one journal; all its I/O happens on one queue of its own.
-actor JournalFile<M: Machine> {
+actor JournalFile<M: Journaled> {
   nonisolated let path: String
   private let limit: Int
-  private var header: JournalHeader
+  private var header: JournalHeader<M>
   private var descriptor: CInt = -1
   private var size = 0
   private let encoder = JSONEncoder()
@@ -21,7 +21,7 @@ actor JournalFile<M: Machine> {
     unsafe queue.asUnownedSerialExecutor()
   }
 
-  init(path: String, header: JournalHeader, limit: Int) {
+  init(path: String, header: JournalHeader<M>, limit: Int) {
     self.path = path
     self.header = header
     self.limit = limit

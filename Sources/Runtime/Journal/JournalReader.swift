@@ -1,33 +1,36 @@
 import Foundation
 public import LinkCore
 
-/// Reads a journal back, step by step, in the order of writing.
+/// A reader of one journal file, step by step in the order of writing.
 ///
-/// A last line that was torn by a crash, and a last step of which only the first line was written,
-/// are left out: nothing is known about them. Anything else that is not as written is an error.
-public struct JournalReader<M: Machine>: ~Copyable {
-  /// What the run began with.
-  public let header: JournalHeader
-  /// The line of the step read last, counted from 1.
+/// It leaves out a last line that was torn by a crash, and a last step of which only the first line
+/// was written. Any other damage is an error.
+public struct JournalReader<M: Journaled>: ~Copyable {
+  /// The first line.
+  public let header: JournalHeader<M>
+  /// The line of the last step returned, counted from 1.
   public private(set) var line = 1
   private var lines: LineReader
   private let decoder = JSONDecoder()
 
   /// Opens one file and reads its header.
   ///
-  /// - Throws: When the file cannot be read or does not begin with a header of this version.
+  /// - Throws: if the file cannot be read, or does not begin with a header of this version and of
+  ///   this machine.
   public init(path: String) throws(JournalError) {
     var lines = try LineReader(path: path)
-    guard let first = try lines.next() else {
-      throw JournalError(path: path, line: 1, .header("the file is empty"))
+    let first = try lines.next()
+    let machine = try JournalFormat.machine(of: first, in: path)
+    guard machine == M.journalName else {
+      throw JournalError(path: path, line: 1, .machine(machine, known: [M.journalName]))
     }
-    header = try Self.header(of: first.bytes, in: path, decoder)
+    header = try JournalError.header(JournalHeader<M>.self, from: first?.bytes ?? [], in: path)
     self.lines = lines
   }
 
-  /// The next whole step; `nil` at the end.
+  /// Returns the next whole step; `nil` at the end.
   ///
-  /// - Throws: When a line before the last is damaged or out of place.
+  /// - Throws: if a line before the last is damaged or out of order.
   public mutating func next() throws(JournalError) -> JournalStep<M>? {
     guard let (happened, number) = try read() else { return nil }
     let cause: JournalStep<M>.Cause
@@ -57,28 +60,4 @@ public struct JournalReader<M: Machine>: ~Copyable {
   private func error(at number: Int, _ problem: JournalError.Problem) -> JournalError {
     JournalError(path: lines.path, line: number, problem)
   }
-
-  private static func header(
-    of bytes: [UInt8], in path: String, _ decoder: JSONDecoder
-  ) throws(JournalError) -> JournalHeader {
-    let data = Data(bytes)
-    let header: JournalHeader
-    do {
-      let version = try decoder.decode(FormatVersion.self, from: data).journal
-      guard version == JournalHeader.version else {
-        throw JournalError(path: path, line: 1, .version(version))
-      }
-      header = try decoder.decode(JournalHeader.self, from: data)
-    } catch let error as JournalError {
-      throw error
-    } catch {
-      throw JournalError(path: path, line: 1, .header(JournalError.words(for: error)))
-    }
-    return header
-  }
-}
-
-/// All that may be asked of a header before its version is known.
-struct FormatVersion: Decodable {
-  var journal: Int
 }

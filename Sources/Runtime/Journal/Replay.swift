@@ -1,18 +1,20 @@
 public import LinkCore
 
-/// Tells a fresh machine what a recorded one was told, at the same instants, and compares.
-public enum Replay<M: Machine> {
-  /// A step whose effects were not those recorded.
+/// The replay of a journal: a new machine gets the recorded inputs at the recorded instants.
+///
+/// Its effects are compared with the recorded ones.
+public enum Replay<M: Journaled> {
+  /// A step whose effects differ from the recorded ones.
   public struct Divergence: Sendable, Equatable {
-    /// The file, one of the run's two.
+    /// The file; a run has up to two.
     public var path: String
-    /// The line of what happened, counted from 1.
+    /// The line of the cause, counted from 1.
     public var line: Int
-    /// What the machine was told.
+    /// The cause of the step.
     public var cause: JournalStep<M>.Cause
-    /// What was recorded.
+    /// The recorded effects.
     public var expected: [M.Effect]
-    /// What came out now.
+    /// The effects of the replay.
     public var got: [M.Effect]
 
     public init(
@@ -26,13 +28,13 @@ public enum Replay<M: Machine> {
     }
   }
 
-  /// What a replay found.
+  /// The result of a replay.
   public struct Result: Sendable {
     /// Steps replayed.
     public var steps: UInt64 = 0
     /// Steps that diverged.
     public var diverged: UInt64 = 0
-    /// The first of them, up to the limit; what follows one is usually its consequence.
+    /// The first of them, up to the limit; later ones usually follow from the first.
     public var divergences: [Divergence] = []
     /// The machine after the last step.
     public var machine: M
@@ -41,16 +43,15 @@ public enum Replay<M: Machine> {
   /// Replays a run: `path`.1 first if it holds the part before, then `path`.
   ///
   /// - Parameters:
-  ///   - limit: How many divergences are kept.
-  ///   - watch: Sees each recorded step, and the machine after it.
-  ///   - make: Makes the machine that the header describes.
-  /// - Throws: When a file cannot be read, the run's first part is gone, or `make` throws.
+  ///   - limit: the number of divergences that are kept.
+  ///   - begin: called with the new machine.
+  ///   - watch: called with each recorded step, and the machine after it.
+  /// - Throws: if a file cannot be read or is of another machine, or the run's first part is gone.
   public static func run(
-    journal path: String, limit: Int = 20, watch: (JournalStep<M>, M) -> Void = { _, _ in },
-    make: (JournalHeader) throws -> M
+    journal path: String, limit: Int = 20, begin: (M) -> Void = { _ in },
+    watch: (JournalStep<M>, M) -> Void = { _, _ in }
   ) throws(JournalError) -> Result {
-    let last = try JournalReader<M>(path: path)
-    let header = last.header
+    let header = try JournalReader<M>(path: path).header
     var paths = [path]
     if header.part == 2, let first = try? JournalReader<M>(path: path + ".1"),
       first.header.part == 1, first.header.startedAt == header.startedAt
@@ -59,13 +60,8 @@ public enum Replay<M: Machine> {
     } else if header.part != 1 {
       throw JournalError(path: path, .beginning(part: header.part))
     }
-    let machine: M
-    do {
-      machine = try make(header)
-    } catch {
-      throw JournalError(path: path, .machine("\(error)"))
-    }
-    var result = Result(machine: machine)
+    var result = Result(machine: M(header.birth, seed: header.seed))
+    begin(result.machine)
     for path in paths {
       try replay(path, limit: limit, watch, into: &result)
     }

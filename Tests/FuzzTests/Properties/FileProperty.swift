@@ -13,35 +13,32 @@ enum JournalProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
     let choice = choices.byte()
-    let whole = choice & 1 == 0 ? header + choices.rest : Array(choices.rest)
+    let isWhole = choice & 1 == 1
+    if choice & 2 == 0 {
+      try replays(choices.rest, isWhole: isWhole, as: Link.self)
+    } else {
+      try replays(choices.rest, isWhole: isWhole, as: StreamModel.self)
+    }
+  }
+
+  private static func replays<M: Journaled>(
+    _ bytes: ArraySlice<UInt8>, isWhole: Bool, as _: M.Type
+  ) throws(Broken) {
+    let text =
+      #"{"extra":{"shop":"s1"},"journal":1,"machine":"\#(M.journalName)","part":1,"#
+      + #""policy":{"preset":"message-stream"},"seed":1,"startedAt":0}"# + "\n"
+    let whole = isWhole ? Array(bytes) : Array(text.utf8) + bytes
     guard let scratch = try? Scratch(), (try? scratch.write(whole, to: "j")) != nil else {
       return
     }
-    if choice & 2 == 0 {
-      try replays(scratch("j")) { header in Link(policy: header.policy, seed: header.seed) }
-    } else {
-      try replays(scratch("j")) { header in
-        StreamModel(settings: StreamSettings(shop: Shop.id, policy: header.policy), seed: 1)
-      }
-    }
-  }
-
-  private static let header =
-    Array(
-      #"{"extra":{"shop":"s1"},"journal":1,"machine":"message-stream","part":1,"#.utf8)
-    + Array(#""policy":{"preset":"message-stream"},"seed":1,"startedAt":0}"#.utf8) + [0x0A]
-
-  private static func replays<M: Machine>(
-    _ path: String, _ make: (JournalHeader) -> M
-  ) throws(Broken) {
-    guard let first = try? Replay<M>.run(journal: path, make: make) else { return }
-    let again = try? Replay<M>.run(journal: path, make: make)
+    guard let first = try? Replay<M>.run(journal: scratch("j")) else { return }
+    let again = try? Replay<M>.run(journal: scratch("j"))
     try hold(again?.divergences == first.divergences, "the same journal is the same run")
     try hold(first.diverged <= first.steps, "no more steps diverge than there are")
-    try writesBack(path, as: M.self)
+    try writesBack(scratch("j"), as: M.self)
   }
 
-  private static func writesBack<M: Machine>(_ path: String, as _: M.Type) throws(Broken) {
+  private static func writesBack<M: Journaled>(_ path: String, as _: M.Type) throws(Broken) {
     guard var reader = try? JournalReader<M>(path: path) else { return }
     let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
     while let step = try? reader.next() {

@@ -1,19 +1,16 @@
 import CommandKit
-import HealthRelay
-import Holdfast
 import LinkCore
 import LinkRuntime
 import LinkSimulator
 import LinkWire
-import MessageStream
 
-/// `holdfast replay`: whether a recorded stream would decide the same again.
+/// `holdfast replay`: whether a recorded machine would decide the same again.
 enum ReplayCommand {
   private static let journal = Parameter.operand(
     .text("JOURNAL"), "a file that `stream --journal` or `relay --journal` wrote")
-  /// Divergences that are shown; what follows the first is usually its consequence.
+  /// The number of divergences that are shown; later ones usually follow from the first.
   private static let limit = 20
-  /// Letters of one side of a divergence that are shown.
+  /// The characters of one side of a divergence that are shown.
   private static let width = 300
 
   static var command: Command {
@@ -21,88 +18,58 @@ enum ReplayCommand {
       "replay", "run a journal through the engine again",
       details: [
         """
-        Tells a fresh engine what the recorded one was told, at the same instants, and compares \
-        what both asked for. Ends with 0 when every step was the same. With --json each divergence \
-        is one object (event "divergence", path, line, cause, expected, got), and the last line is \
-        event "replayed" with steps, diverged and findings.
+        Gives a new engine the recorded inputs at the recorded instants, and compares its \
+        effects with the recorded ones. Exits with 0 if every step is the same. With --json \
+        each divergence is one object (event "divergence", path, line, cause, expected, got), and \
+        the last line is event "replayed" with steps, diverged and findings.
         """,
         """
-        The judges of `simulate` watch a stream's as well, as far as a phone's own journal can \
-        tell: what the server accepted, and what passed between the two, is not in it.
+        The checkers of `simulate` check the run of a stream too, as far as a phone's own journal \
+        allows: it does not hold what the server accepted, or what was under way between the two.
         """,
       ],
-      examples: [.init("holdfast replay stream.journal", "says how many steps, and what differs")],
+      examples: [
+        .init("holdfast replay stream.journal", "prints the number of steps, and what differs")
+      ],
       takes: journal, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) throws(CommandFailure) {
-    // Of another machine too the head can be read.
-    let machine = (try? JournalReader<RelayModel>(path: call[journal]))?.header.machine
-    if machine == RelayModel.journalName { try relay(call) } else { try stream(call) }
-  }
-
-  private static func relay(_ call: Invocation) throws(CommandFailure) {
-    let result: Replay<RelayModel>.Result
-    do {
-      result = try Replay<RelayModel>.run(journal: call[journal], limit: limit) {
-        try RelayModel($0)
-      }
+    let outcome: ReplayOutcome
+    do throws(JournalError) {
+      outcome = try replay(call[journal])
     } catch {
       throw CommandFailure(.failed, cut(error.description, to: 1_000))
     }
-    for divergence in result.divergences { show(divergence, call) }
-    summarize(result, [], judged: false, call)
-    try conclude(result, [])
+    for divergence in outcome.divergences { show(divergence, call) }
+    summarize(outcome, call)
+    try conclude(outcome)
   }
 
-  private static func stream(_ call: Invocation) throws(CommandFailure) {
-    let result: Replay<StreamModel>.Result
-    var recorded: Recorded?
-    do {
-      result = try Replay<StreamModel>.run(
-        journal: call[journal], limit: limit,
-        watch: { step, model in
-          let input: StreamModel.Input? =
-            switch step.cause {
-            case .input(let input): input
-            case .tick: nil
-            }
-          recorded?.see(input, at: step.at, effects: step.effects, then: model)
-        },
-        make: { header in
-          let model = try StreamModel(header)
-          recorded = Recorded(model)
-          return model
-        })
-    } catch {
-      throw CommandFailure(.failed, cut(error.description, to: 1_000))
+  private static func replay(_ path: String) throws(JournalError) -> ReplayOutcome {
+    let name = try JournalFormat.machine(of: path)
+    guard let machine = JournaledMachines.all.first(where: { $0.name == name }) else {
+      throw JournalError(
+        path: path, line: 1, .machine(name, known: JournaledMachines.all.map(\.name)))
     }
-    for divergence in result.divergences { show(divergence, call) }
-    recorded?.conclude()
-    let findings = recorded?.findings ?? []
-    summarize(result, findings, judged: true, call)
-    try conclude(result, findings)
+    return try machine.replay(path, limit: limit)
   }
 
-  private static func conclude<M: Machine>(
-    _ result: Replay<M>.Result, _ findings: [Finding]
-  ) throws(CommandFailure) {
-    guard result.diverged == 0 else {
+  private static func conclude(_ outcome: ReplayOutcome) throws(CommandFailure) {
+    guard outcome.diverged == 0 else {
       throw CommandFailure(
-        .failed, "\(result.diverged) of \(result.steps) steps diverged",
+        .failed, "\(outcome.diverged) of \(outcome.steps) steps diverged",
         remedy: "replay it with the version that wrote it")
     }
-    guard findings.isEmpty else {
-      throw CommandFailure(
-        .failed, findings.count == 1 ? "1 finding" : "\(findings.count) findings")
+    let count = outcome.check?.findings.count ?? 0
+    guard count == 0 else {
+      throw CommandFailure(.failed, count == 1 ? "1 finding" : "\(count) findings")
     }
   }
 
-  private static func show<M: Machine>(_ divergence: Replay<M>.Divergence, _ call: Invocation) {
-    let same = zip(divergence.expected, divergence.got).prefix { $0 == $1 }.count
-    let cause = text(divergence.cause, of: M.self)
-    let expected = text(divergence.expected.dropFirst(same), of: M.self)
-    let got = text(divergence.got.dropFirst(same), of: M.self)
+  private static func show(_ divergence: ReplayOutcome.Divergence, _ call: Invocation) {
+    let cause = short(divergence.cause)
+    let (expected, got) = (text(divergence.expected), text(divergence.got))
     guard call[Shared.json] else {
       call.console.line("\(divergence.path):\(divergence.line): \(cause)")
       call.console.line("  expected \(expected)")
@@ -124,69 +91,55 @@ enum ReplayCommand {
     }
   }
 
-  private static func summarize<M: Machine>(
-    _ result: Replay<M>.Result, _ findings: [Finding], judged: Bool, _ call: Invocation
-  ) {
+  private static func summarize(_ outcome: ReplayOutcome, _ call: Invocation) {
     guard call[Shared.json] else {
-      let steps = result.steps == 1 ? "1 step" : "\(result.steps) steps"
-      let found = result.diverged == 0 ? "none diverged" : "\(result.diverged) diverged"
+      let steps = outcome.steps == 1 ? "1 step" : "\(outcome.steps) steps"
+      let found = outcome.diverged == 0 ? "none diverged" : "\(outcome.diverged) diverged"
       call.console.line("\(steps), \(found)")
-      return judged ? verdicts(on: findings, call.console) : ()
+      if let check = outcome.check { verdicts(check, call.console) }
+      return
     }
     call.console.object {
       $0.key("event")
       $0.string("replayed")
       $0.key("steps")
-      $0.int(result.steps)
+      $0.int(outcome.steps)
       $0.key("diverged")
-      $0.int(result.diverged)
+      $0.int(outcome.diverged)
       $0.key("findings")
-      SimulateText.write(findings, to: &$0)
+      SimulateText.write(outcome.check?.findings ?? [], to: &$0)
     }
   }
 
-  /// What each judge says, and which cannot say anything.
-  private static func verdicts(on findings: [Finding], _ console: Console) {
+  /// Prints what each checker found, and which cannot check a journal.
+  private static func verdicts(_ check: ReplayOutcome.Check, _ console: Console) {
     var table = Table("JUDGED", "FOUND")
-    for kind in Recorded.judged {
-      let count = findings.count { $0.kind == kind }
+    for kind in check.judged {
+      let count = check.findings.count { $0.kind == kind }
       table.row(kind.rawValue, count == 0 ? "nothing" : String(count))
     }
-    for kind in Finding.Kind.allCases where !Recorded.judged.contains(kind) {
+    for kind in Finding.Kind.allCases where !check.judged.contains(kind) {
       table.row(kind.rawValue, "not judged: a journal does not tell")
     }
     console.line("")
     for line in table.lines(console.style) { console.line(line) }
-    for finding in findings {
+    for finding in check.findings {
       let detail = cut(finding.detail.printable, to: width)
       console.line("\(finding.kind.rawValue) at \(finding.at.nanoseconds) ns: \(detail)")
     }
   }
 
-  private static func text<M: Machine>(
-    _ cause: JournalStep<M>.Cause, of machine: M.Type
-  ) -> String {
-    switch cause {
-    case .tick: "a deadline"
-    case .input(let input): short(input)
-    }
+  private static func text(_ effects: [String]) -> String {
+    effects.isEmpty ? "nothing" : cut(effects.map(short).joined(separator: ", "), to: width)
   }
 
-  /// From the first effect on that differs.
-  private static func text<M: Machine>(
-    _ effects: ArraySlice<M.Effect>, of machine: M.Type
-  ) -> String {
-    effects.isEmpty ? "nothing" : cut(effects.map { short($0) }.joined(separator: ", "), to: width)
-  }
-
-  /// Without the names of modules, which say nothing here.
-  private static func short(_ value: some Sendable) -> String {
-    let modules = [
+  /// Without the names of modules and machines, which say nothing here.
+  private static func short(_ text: String) -> String {
+    let types = [
       "MessageStream", "HealthRelay", "LinkCore", "LinkWire", "StreamModel", "RelayModel",
       "LinkRuntime",
     ]
-    let text = modules.reduce(String(describing: value)) { $0.replacing("\($1).", with: "") }
-    return cut(text.printable, to: width)
+    return cut(types.reduce(text) { $0.replacing("\($1).", with: "") }.printable, to: width)
   }
 
   private static func cut(_ text: String, to count: Int) -> String {

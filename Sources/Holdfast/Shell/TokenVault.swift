@@ -2,17 +2,17 @@ import LinkCore
 import LinkRuntime
 import LinkWire
 
-/// Gives tokens: the first one, and a new one each time the old one ends or is refused.
+/// A source of tokens: the first one, and a new one whenever the old one expires or is refused.
 public protocol TokenSource: Sendable {
-  /// A token that is not the one given before, unless that cannot be.
+  /// Returns a token; not the one returned before, if the source can get another.
   func token() async throws(TokenFailure) -> String
 }
 
-/// Why there is no token.
+/// The reason why a source has no token.
 public enum TokenFailure: Error, Sendable, Hashable {
-  /// Only the user can get one: sign in.
+  /// The user has to sign in again.
   case rejected
-  /// Not now; later it may work.
+  /// A later call may succeed.
   case unavailable
 }
 
@@ -27,70 +27,78 @@ public struct FixedToken: TokenSource {
   public func token() async throws(TokenFailure) -> String { text }
 }
 
-/// Keeps the present token in memory only, and knows when it ends.
+/// The present token, in memory only, and its renewal: one at a time, whatever asks for it.
 actor TokenVault {
+  /// Tells of a token's renewal, and the user whom the token names.
+  typealias Tell = @Sendable (Link.CredentialsEvent, _ user: String?) async -> Void
+
   private let source: any TokenSource
-  /// How long one renewal may take; an answer that comes later is ignored.
+  /// The time for one renewal; a later answer of the source is ignored.
   private let limit: Duration
   private let clock: any LinkClock
   private(set) var token: String?
-  /// Whom the present token names, where it says so.
-  private(set) var user: String?
+  /// The user whom the present token names, if it names one.
+  private var user: String?
   /// The server refused the present token.
   private var isRefused = false
   private var renewal: Renewal?
   private var renewals: UInt64 = 0
-  private var tell: (@Sendable (Link.CredentialsEvent) async -> Void)?
+  private let tell: Tell
+  private var isEnded = false
 
-  /// The source is asked, and these wait for what becomes of it.
+  /// A call of the source, and the continuations that wait for its outcome.
   private struct Renewal {
     let id: UInt64
     let tasks: [Task<Void, Never>]
     var waiting: [CheckedContinuation<Link.CredentialsEvent, Never>] = []
   }
 
-  init(_ source: any TokenSource, limit: Duration, clock: any LinkClock) {
+  /// - Parameters:
+  ///   - limit: the time for one renewal.
+  ///   - tell: called after a renewal, for the link to know of it.
+  init(
+    _ source: any TokenSource, limit: Duration, clock: any LinkClock, tell: @escaping Tell
+  ) {
     self.source = source
     self.limit = limit
     self.clock = clock
-  }
-
-  /// Says who must know of a token that was got without being asked for.
-  func connect(_ tell: @escaping @Sendable (Link.CredentialsEvent) async -> Void) {
     self.tell = tell
   }
 
-  /// Forgets the token, and whom to tell: the stream has ended.
+  /// Forgets the token; a token that a request gets later is not told of.
   func end() {
     token = nil
     user = nil
     isRefused = false
-    tell = nil
+    isEnded = true
     end(.refreshFailed)
   }
 
-  /// The server does not take this token; said of an older one it changes nothing.
+  /// Notes that the server refused a token; changes nothing if it is not the present one.
   func refused(_ token: String?) {
     if token == self.token { isRefused = true }
   }
 
-  /// The present token, or the first one: requests may come before a link ever wants to open.
+  /// Returns the present token, or gets the first one: a request may precede the link's own wish.
   func first() async throws(LinkFailure) -> String {
     if let token { return token }
     let event = await refresh()
     if let token {
-      await tell?(event)
+      if !isEnded { await tell(event, user) }
       return token
     }
-    // The link hears of this as of any refusal, and asks again before it gives up.
+    // The link handles this like any refusal, and refreshes once before it signs out.
     switch event {
     case .rejected, .cleared: throw .http(status: 401, retryAfter: nil, detail: "no token")
     case .refreshFailed, .available: throw .local(detail: "there is no token yet")
     }
   }
 
-  /// Gets a token and says what the link must know of it; one at a time, for all who ask.
-  func refresh() async -> Link.CredentialsEvent {
+  /// Gets a new token and tells of it.
+  func renew() async { await tell(await refresh(), user) }
+
+  /// Gets a new token; callers at the same time share one call of the source.
+  private func refresh() async -> Link.CredentialsEvent {
     await withCheckedContinuation { continuation in
       if renewal == nil { renewal = begin() }
       renewal?.waiting.append(continuation)
@@ -101,7 +109,7 @@ actor TokenVault {
     renewals += 1
     let id = renewals
     let deadline = clock.now.advanced(by: limit)
-    // A source that never answers must not hold this.
+    // Two tasks: a source may never answer.
     let asking = Task { [weak self, source] in
       do throws(TokenFailure) {
         let token = try await source.token()
@@ -134,8 +142,7 @@ actor TokenVault {
   }
 
   private func take(_ next: String) -> Link.CredentialsEvent {
-    // A source that has nothing but the token that was refused cannot help; one that was not
-    // refused yet still serves until it is.
+    // The same token again is of no use once it was refused; until then it still serves.
     if next == token { return isRefused ? .rejected : .refreshFailed }
     token = next
     isRefused = false
@@ -145,12 +152,13 @@ actor TokenVault {
   }
 }
 
-/// What a JWT says of itself, unverified: only its issuer and the server can check it, and nothing
-/// here is decided by it that they do not decide again. Empty for any other token.
+/// The claims of a JWT, unverified; empty for any other token.
+///
+/// Only its issuer and the server can verify it. They check again whatever depends on it here.
 struct TokenClaims: Sendable, Hashable {
-  /// When it ends (RFC 7519 section 4.1.4).
+  /// The time at which it expires (RFC 7519 section 4.1.4).
   private(set) var expiresAt: Timestamp?
-  /// Whom it names (RFC 7519 section 4.1.2).
+  /// The user that it names (RFC 7519 section 4.1.2).
   private(set) var user: String?
 
   init(_ token: String) {

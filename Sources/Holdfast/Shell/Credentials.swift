@@ -1,0 +1,61 @@
+import LinkCore
+import LinkRuntime
+
+/// The place of a token in a request.
+public enum TokenPlacement: String, Sendable, Hashable, CaseIterable {
+  /// `Authorization: Bearer …`
+  case header
+  /// `?token=…`, for libraries and proxies that drop the header.
+  case query
+}
+
+/// The token of requests: its source, and its place in a request.
+enum Credentials: Sendable {
+  /// Requests carry no token.
+  case none
+  /// One token that is not renewed, in the header.
+  case fixed(String)
+  /// Tokens that are renewed when they expire or are refused.
+  case vault(TokenVault, TokenPlacement)
+
+  typealias Fields = [(name: String, value: String)]
+
+  /// The present token, if there is one; asks no source.
+  var present: String? {
+    get async {
+      switch self {
+      case .none: nil
+      case .fixed(let token): token
+      case .vault(let vault, _): await vault.token
+      }
+    }
+  }
+
+  /// Returns the present token; gets the first one from its source.
+  ///
+  /// - Throws: `.http` with 401, or `.local`, if the source has none.
+  func first() async throws(LinkFailure) -> String? {
+    switch self {
+    case .none, .fixed: await present
+    case .vault(let vault, _): try await vault.first()
+    }
+  }
+
+  /// Notes that the server refused a token.
+  func refused(_ token: String?) async {
+    switch self {
+    case .none, .fixed: return
+    case .vault(let vault, _): await vault.refused(token)
+    }
+  }
+
+  /// Returns what carries a token.
+  func fields(_ token: String?) -> (headers: Fields, query: Fields) {
+    guard let token else { return ([], []) }
+    switch self {
+    case .none: return ([], [])
+    case .fixed, .vault(_, .header): return ([("Authorization", "Bearer \(token)")], [])
+    case .vault(_, .query): return ([], [("token", token)])
+    }
+  }
+}

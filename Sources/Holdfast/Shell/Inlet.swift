@@ -1,0 +1,25 @@
+import LinkCore
+import LinkRuntime
+import Synchronization
+
+/// Posts inputs to the driver. Closed on stop, which breaks the retain cycle of driver and shell.
+final class Inlet<M: Journaled>: Sendable {
+  private let driver = Mutex<Driver<M>?>(nil)
+
+  /// Names the driver; before that and after `close`, inputs are dropped.
+  func open(to driver: Driver<M>) {
+    self.driver.withLock { $0 = driver }
+  }
+
+  func close() {
+    driver.withLock { $0 = nil }
+  }
+
+  /// Posts inputs in order; waits for room in the driver's inbox.
+  ///
+  /// Do not await it where the driver waits for the caller: only the driver can make room.
+  func post(_ inputs: [M.Input]) async {
+    guard let driver = driver.withLock(\.self) else { return }
+    await driver.post(contentsOf: inputs)
+  }
+}

@@ -1,0 +1,75 @@
+import LinkCore
+import LinkRuntime
+
+/// HTTP exchanges of JSON with one backend: token, one retry with a newer token, login pages of
+/// networks, redaction of every text that is thrown.
+struct RestCaller: Sendable {
+  let http: any HTTPClient
+  let credentials: Credentials
+  /// Returns the server's words for a failure, out of the body of its answer.
+  var note: @Sendable ([UInt8]) -> String? = { _ in nil }
+
+  /// Makes one exchange and reads the body of its answer.
+  ///
+  /// - Parameters:
+  ///   - request: without the token and the media types.
+  ///   - statuses: the statuses that mean success.
+  ///   - name: names the body in a failure, such as "the page".
+  /// - Throws: `.captivePortal` for a login page (RFC 6585 section 6), `.http` for any other
+  ///   status, `.protocolError` if `read` throws.
+  func call<Value, Failure: Error>(
+    _ request: HTTPRequest, accepting statuses: ClosedRange<Int> = 200...299, _ name: String,
+    read: ([UInt8]) throws(Failure) -> Value
+  ) async throws(LinkFailure) -> Value {
+    let (response, redaction) = try await exchange(request)
+    let (status, type) = (response.status, response.headers["content-type"])
+    if LinkFailure.isLoginPage(status: status, contentType: type) { throw .captivePortal }
+    guard statuses.contains(status) else {
+      throw redaction.clean(
+        .http(
+          status: status, retryAfter: response.retryAfter, detail: note(response.body) ?? ""))
+    }
+    do throws(Failure) {
+      return try read(response.body)
+    } catch {
+      throw redaction.clean(.protocolError(detail: "\(name) could not be read: \(error)"))
+    }
+  }
+
+  /// Makes an exchange, and once more if the token was refused and there is a newer one.
+  ///
+  /// - Returns: also what removes the tokens from texts of the answer.
+  private func exchange(
+    _ request: HTTPRequest
+  ) async throws(LinkFailure) -> (HTTPResponse, Redaction) {
+    var token = try await credentials.first()
+    var seen = [token].compactMap(\.self)
+    while true {
+      let response = try await send(request, token, Redaction(seen))
+      guard response.status == 401 else { return (response, Redaction(seen)) }
+      await credentials.refused(token)
+      // The refusal of an older token says nothing about the present one.
+      guard seen.count == 1, let newer = await credentials.present, newer != token else {
+        return (response, Redaction(seen))
+      }
+      token = newer
+      seen.append(newer)
+    }
+  }
+
+  private func send(
+    _ request: HTTPRequest, _ token: String?, _ redaction: Redaction
+  ) async throws(LinkFailure) -> HTTPResponse {
+    let fields = credentials.fields(token)
+    var signed = request
+    signed.headers = [("Accept", "application/json")]
+    if !request.body.isEmpty { signed.headers.append(("Content-Type", "application/json")) }
+    signed.headers += request.headers + fields.headers
+    signed.query += fields.query
+    do throws(LinkFailure) {
+      return try await http.send(signed)
+    } catch {
+      throw redaction.clean(error)
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import LinkCore
+import LinkRuntime
+
+/// The actor that carries out the effects of one feature.
+///
+/// It maps effects to the pieces of this room and to ports, and what they report to inputs.
+protocol Shell: Actor {
+  associatedtype Model: Journaled
+  associatedtype Update: Sendable
+
+  /// Posts the inputs of the shell.
+  nonisolated var inlet: Inlet<Model> { get }
+  /// Takes the updates of the shell to the app.
+  nonisolated var updates: UpdateChannel<Update> { get }
+
+  /// Carries out one effect. It returns quickly: the driver waits for it.
+  func perform(_ effect: Model.Effect) async
+
+  /// Ends what is under way; may be called more than once.
+  func stop() async
+}
+
+extension Shell {
+  /// Stops, posts nothing any more, and ends the updates.
+  fileprivate nonisolated func end() async {
+    inlet.close()
+    await stop()
+    updates.end()
+  }
+}
+
+/// A feature at work, from its first input to its close: driver, shell, device, commands, updates.
+final class Running<S: Shell>: Sendable {
+  typealias Input = S.Model.Input
+
+  let shell: S
+  private let driver: Driver<S.Model>
+  private let commands: CommandLane<S.Model>
+  private let task: Task<Void, Never>
+
+  /// Starts the driver.
+  ///
+  /// - Parameters:
+  ///   - device: what the machine is told of the device; `nil` for nothing.
+  ///   - inputs: what the machine is told first.
+  ///   - onEnd: runs when everything has ended, the journal included.
+  init(
+    _ start: MachineStart<S.Model>, _ shell: S, clock: any LinkClock,
+    device: Device<Input>? = nil, first inputs: [Input] = [],
+    onEnd: @escaping @Sendable () async -> Void = {}
+  ) {
+    let driver = Driver(machine: start.machine, clock: clock, journal: start.journal) {
+      effect, _ in await shell.perform(effect)
+    }
+    shell.inlet.open(to: driver)
+    for input in inputs where !driver.tryPost(input) {
+      preconditionFailure("the inbox of a new driver has room for the first inputs")
+    }
+    (self.shell, self.driver) = (shell, driver)
+    commands = CommandLane(driver)
+    task = Task {
+      await Self.run(driver, device)
+      await shell.end()
+      await start.journal?.close()
+      await onEnd()
+    }
+  }
+
+  deinit {
+    task.cancel()
+    shell.updates.end()
+  }
+
+  /// Runs the driver and reports the device to it until the task is cancelled.
+  private static func run(_ driver: Driver<S.Model>, _ device: Device<Input>?) async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await driver.run() }
+      if let device {
+        group.addTask { await device.reportReachability { await driver.post($0) } }
+        group.addTask { await device.reportLifecycle { await driver.post($0) } }
+      }
+      await group.waitForAll()
+    }
+  }
+
+  /// Gives the machine a command; never waits, and keeps the order of the calls.
+  func command(_ input: Input) { commands.put(input) }
+
+  /// Posts an input after all commands given before; runs to completion even if the calling task is
+  /// cancelled.
+  func post(_ input: Input) async {
+    await Task { [driver, commands] in
+      await commands.drained()
+      await driver.post(input)
+    }.value
+  }
+
+  /// The machine between two steps.
+  var snapshot: S.Model {
+    get async { await driver.snapshot }
+  }
+
+  /// Returns when all commands given before were taken and `isSettled` holds, or the driver has
+  /// ended, or the task is cancelled.
+  func settled(_ isSettled: @escaping @Sendable (S.Model) -> Bool) async {
+    await commands.drained()
+    await driver.settle(isSettled)
+  }
+
+  /// Gives the machine its last input, waits until `isSettled` holds, and ends everything.
+  ///
+  /// Runs to completion even if the calling task is cancelled.
+  func close(_ last: Input, until isSettled: @escaping @Sendable (S.Model) -> Bool) async {
+    await Task { [driver, commands, shell] in
+      await commands.drained()
+      await driver.post(last)
+      await driver.settle(isSettled)
+      await shell.end()
+    }.value
+    await end()
+  }
+
+  /// Ends everything at once.
+  func end() async {
+    task.cancel()
+    await task.value
+  }
+}

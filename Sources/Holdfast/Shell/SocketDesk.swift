@@ -1,0 +1,139 @@
+import LinkCore
+import LinkRuntime
+import Synchronization
+
+/// The sockets of one shell by attempt, from the dial to the end of the closing handshake.
+final class SocketDesk: Sendable {
+  /// The outcome of giving a socket a message.
+  enum Sent: Sendable, Hashable {
+    /// The socket has queued the message.
+    case taken
+    /// The socket is not open, or its queue is full.
+    case refused
+    /// The attempt has no socket any more; the report of its loss is on its way.
+    case gone
+  }
+
+  fileprivate struct State {
+    /// Attempts whose handle has not been returned yet.
+    var opening: Set<AttemptID> = []
+    var open: [AttemptID: any SocketHandle] = [:]
+    /// Closing handshakes under way; `stop` waits for them.
+    var closing: [UInt64: Task<Void, Never>] = [:]
+    var lastClosing: UInt64 = 0
+    var isStopped = false
+  }
+
+  private let network: any SocketDialer & HTTPClient
+  private let policy: LinkPolicy
+  private let credentials: Credentials
+  private let state = Mutex(State())
+
+  /// - Parameter policy: says which failures mean that the token was refused.
+  init(
+    _ network: any SocketDialer & HTTPClient, policy: LinkPolicy, credentials: Credentials = .none
+  ) {
+    self.network = network
+    self.policy = policy
+    self.credentials = credentials
+  }
+
+  /// Opens a socket with the present token; does nothing once stopped.
+  ///
+  /// - Parameters:
+  ///   - request: the request without the token.
+  ///   - secrets: what must not appear in a failure, besides the token.
+  ///   - deliver: gets events as `SocketDialer` delivers them, failures redacted. The redaction is
+  ///     for the texts inside of messages.
+  func open(
+    _ attempt: AttemptID, _ request: SocketRequest, hiding secrets: [String] = [],
+    deliver: @escaping @Sendable ([SocketEvent], Redaction) async -> Void
+  ) async {
+    let token = await credentials.present
+    let redaction = Redaction([token].compactMap(\.self) + secrets)
+    let fields = credentials.fields(token)
+    var request = request
+    request.headers = fields.headers + request.headers
+    request.query = fields.query + request.query
+    let isStopped = state.withLock { state in
+      if !state.isStopped { state.opening.insert(attempt) }
+      return state.isStopped
+    }
+    guard !isStopped else { return }
+    let socket = await network.openInTurns(request) { [credentials, policy, weak self] events in
+      guard case .failed(let failure) = events.last else { return await deliver(events, redaction) }
+      if policy.verdict(on: failure) == .refresh { await credentials.refused(token) }
+      await deliver(Array(events.dropLast()) + [.failed(redaction.clean(failure))], redaction)
+      self?.forget(attempt)
+    }
+    state.withLock { state in
+      // It may have failed, or everything may have stopped, during the dial: then it is dropped.
+      if state.opening.remove(attempt) != nil { state.open[attempt] = socket }
+    }
+  }
+
+  /// Closes the socket of an attempt in a task of its own.
+  ///
+  /// After 1001 idle REST connections are forgotten too: the network path of the socket fell silent
+  /// or went away, and theirs is the same.
+  ///
+  /// - Parameter then: runs after the closing handshake, or at once if there is no socket.
+  func close(
+    _ attempt: AttemptID, code: UInt16, then: @escaping @Sendable () async -> Void = {}
+  ) {
+    state.withLock { state in
+      let socket = state.take(attempt)
+      state.lastClosing += 1
+      let id = state.lastClosing
+      state.closing[id] = Task { [network] in
+        if let socket {
+          if code == 1001 { await network.forgetConnections() }
+          await socket.close(code: code, reason: "")
+        }
+        await then()
+        self.state.withLock { $0.closing[id] = nil }
+      }
+    }
+  }
+
+  /// Sends a ping; does nothing if the socket is gone.
+  func ping(_ attempt: AttemptID, id: UInt64) async { await socket(attempt)?.ping(id: id) }
+
+  /// Sends a text message.
+  func send(text: [UInt8], on attempt: AttemptID) async -> Sent {
+    guard let socket = socket(attempt) else { return .gone }
+    return await socket.send(text: text) ? .taken : .refused
+  }
+
+  /// Sends a binary message.
+  func send(binary: [UInt8], on attempt: AttemptID) async -> Sent {
+    guard let socket = socket(attempt) else { return .gone }
+    return await socket.send(binary: binary) ? .taken : .refused
+  }
+
+  /// Closes all sockets with 1000 and waits for the closing handshakes; opens none any more.
+  func stop() async {
+    let open = state.withLock { state in
+      state.isStopped = true
+      state.opening = []
+      return state.open.keys.sorted()
+    }
+    for attempt in open { close(attempt, code: 1000) }
+    for task in state.withLock({ Array($0.closing.values) }) { await task.value }
+  }
+
+  private func socket(_ attempt: AttemptID) -> (any SocketHandle)? {
+    state.withLock { $0.open[attempt] }
+  }
+
+  private func forget(_ attempt: AttemptID) {
+    _ = state.withLock { $0.take(attempt) }
+  }
+}
+
+extension SocketDesk.State {
+  fileprivate mutating func take(_ attempt: AttemptID) -> (any SocketHandle)? {
+    opening.remove(attempt)
+    return open.removeValue(forKey: attempt)
+  }
+}

@@ -1,0 +1,88 @@
+import Foundation
+public import LinkCore
+
+/// The first line of a journal: what is needed to make the same machine again.
+///
+/// On disk it is one object of its own fields and those of the machine's birth.
+public struct JournalHeader<M: Journaled>: Sendable, Hashable, Codable {
+  /// The number of this file in the run, from 1; a full file is continued by the next part.
+  public var part = 1
+  /// What the machine is made from.
+  public var birth: M.Birth
+  /// The start of the machine's random numbers.
+  public var seed: UInt64
+  /// The wall clock when the run began; the same in all parts of a run.
+  public var startedAt: Timestamp
+
+  public init(birth: M.Birth, seed: UInt64, startedAt: Timestamp) {
+    self.birth = birth
+    self.seed = seed
+    self.startedAt = startedAt
+  }
+
+  private enum CodingKeys: CodingKey {
+    case journal, machine, part, seed, startedAt
+  }
+
+  public init(from decoder: any Decoder) throws {
+    birth = try M.Birth(from: decoder)
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    part = try fields.decode(Int.self, forKey: .part)
+    seed = try fields.decode(UInt64.self, forKey: .seed)
+    startedAt = try fields.decode(Timestamp.self, forKey: .startedAt)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    try birth.encode(to: encoder)
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(JournalFormat.version, forKey: .journal)
+    try fields.encode(M.journalName, forKey: .machine)
+    try fields.encode(part, forKey: .part)
+    try fields.encode(seed, forKey: .seed)
+    try fields.encode(startedAt, forKey: .startedAt)
+  }
+}
+
+/// The fields that any journal has, of any machine and in any version.
+public struct JournalFormat: Decodable {
+  /// The version of the format that this software writes.
+  public static let version = 1
+
+  let journal: Int
+  private let machine: String?
+
+  /// Returns the name of the machine of a journal.
+  ///
+  /// - Throws: if the file cannot be read, or does not begin with a header of this version.
+  public static func machine(of path: String) throws(JournalError) -> String {
+    var lines = try LineReader(path: path)
+    return try machine(of: try lines.next(), in: path)
+  }
+
+  static func machine(
+    of line: LineReader.Line?, in path: String
+  ) throws(JournalError) -> String {
+    guard let line else { throw JournalError(path: path, line: 1, .header("the file is empty")) }
+    let format = try JournalError.header(JournalFormat.self, from: line.bytes, in: path)
+    guard format.journal == version else {
+      throw JournalError(path: path, line: 1, .version(format.journal))
+    }
+    guard let machine = format.machine else {
+      throw JournalError(path: path, line: 1, .header("machine is missing"))
+    }
+    return machine
+  }
+}
+
+extension JournalError {
+  /// Decodes the first line of a journal.
+  static func header<Value: Decodable>(
+    _ type: Value.Type, from bytes: [UInt8], in path: String
+  ) throws(JournalError) -> Value {
+    do {
+      return try JSONDecoder().decode(type, from: Data(bytes))
+    } catch {
+      throw JournalError(path: path, line: 1, .header(words(for: error)))
+    }
+  }
+}

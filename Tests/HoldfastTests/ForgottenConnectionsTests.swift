@@ -1,0 +1,73 @@
+import Foundation
+import HealthRelay
+import Holdfast
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Synchronization
+import Testing
+
+/// Idle connections whose network path is gone: a socket that closes with 1001 tells of them.
+@Suite(.timeLimit(.minutes(1))) struct ForgottenConnectionsTests {
+  private let network = CountingNetwork()
+
+  @Test func `a relay forgets idle connections when it closes a socket with 1001`() async throws {
+    let configuration = RelayConfiguration(
+      server: "https://backend.example", device: UUID128(high: 1, low: 2), zone: .utc,
+      profile: .foreground)
+    let relay = try await Relay(
+      configuration, environment: RelayEnvironment(network: network, store: MemoryHealthStore()))
+    relay.start()
+    let socket = await network.fake.sockets.next()
+    await socket?.accept()
+    #expect(network.forgotten == 1)  // the first report of reachability
+    relay.turn(.background)
+    #expect(await socket?.actions.next() == .closed(code: 1001, reason: ""))
+    await relay.close()
+    #expect(network.forgotten == 2)
+  }
+
+  @Test func `a stream forgets idle connections when it closes a socket with 1001`() async throws {
+    let shop = try #require(ShopID("s1"))
+    network.fake.serve(requests: { _ in
+      .success(
+        HTTPResponse(
+          status: 200, headers: ["content-type": "application/json"],
+          body: Array(#"{"messages":[]}"#.utf8)))
+    })
+    let streams = ShopStreams(
+      StreamEnvironment(
+        network: network, store: Platform.memoryStore(), reachability: AlwaysReachable(),
+        lifecycle: AlwaysForeground(), tokens: FixedToken("SEKRIT.TOKEN.TEXT")))
+    let stream = try await streams.open(
+      StreamConfiguration(server: "https://shop.example", shop: shop))
+    let socket = await network.fake.sockets.next()
+    await socket?.accept()
+    #expect(network.forgotten == 1)
+    stream.turn(.background)
+    #expect(await socket?.actions.next() == .closed(code: 1001, reason: ""))
+    await stream.close()
+    #expect(network.forgotten == 2)
+  }
+}
+
+/// A fake network that counts how often its idle connections are forgotten.
+private final class CountingNetwork: SocketDialer, HTTPClient {
+  let fake = FakeNetwork(clock: BootClock())
+  private let count = Mutex(0)
+
+  var forgotten: Int { count.withLock(\.self) }
+
+  func open(
+    _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void
+  ) async -> any SocketHandle {
+    await fake.open(request, deliver: deliver)
+  }
+
+  func send(_ request: HTTPRequest) async throws(LinkFailure) -> HTTPResponse {
+    try await fake.send(request)
+  }
+
+  func forgetConnections() async { count.withLock { $0 += 1 } }
+}

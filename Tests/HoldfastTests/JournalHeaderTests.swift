@@ -1,0 +1,92 @@
+import Foundation
+import HealthRelay
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import MessageStream
+import Testing
+
+/// The first line of a journal, which later versions of the software must still read.
+struct JournalHeaderTests {
+  private let scratch: Scratch
+  /// Headers of the first software that wrote version 1 of the format; the policies abridged.
+  private let stream =
+    #"{"extra":{"shop":"s1"},"journal":1,"machine":"message-stream","part":1,"#
+    + #""policy":{"gate.settle":"3s","preset":"message-stream"},"seed":7,"startedAt":5}"#
+  private let relay =
+    #"{"extra":{"notification":"true"},"journal":1,"machine":"health-relay","part":1,"#
+    + #""policy":{"preset":"health-relay-service"},"seed":18446744073709551615,"startedAt":5}"#
+
+  init() throws {
+    scratch = try Scratch()
+  }
+
+  @Test func `a header of a stream is read and written as the first software did`()
+    async throws
+  {
+    let shop = try #require(ShopID("s1"))
+    let policy = try LinkPolicy.messageStream.setting([(key: "gate.settle", value: "3s")])
+    try await keeps(
+      JournalHeader<StreamModel>(
+        birth: StreamModel.Birth(shop: shop, policy: policy), seed: 7, startedAt: start), stream)
+  }
+
+  @Test func `a header of a relay is read and written as the first software did`()
+    async throws
+  {
+    try await keeps(
+      JournalHeader<RelayModel>(
+        birth: RelayModel.Birth(RelaySettings(.service)), seed: .max, startedAt: start), relay)
+  }
+
+  @Test func `a header of a pull has its numbers`() async throws {
+    let journal = try await Journal<PullModel>(
+      path: scratch("j"),
+      header: JournalHeader(birth: PullSettings(), seed: 7, startedAt: start)
+    ) { _ in }
+    await journal.close()
+    #expect(try JournalReader<PullModel>(path: scratch("j")).header.birth == PullSettings())
+    #expect(try JournalFormat.machine(of: scratch("j")) == "health-pull")
+  }
+
+  @Test func `a journal that is read as another machine's is told apart by both names`() throws {
+    try scratch.write((stream + "\n").utf8, to: "stream")
+    try scratch.write((relay + "\n").utf8, to: "relay")
+    let asRelay = #expect(throws: JournalError.self) {
+      try Replay<RelayModel>.run(journal: scratch("stream"))
+    }
+    #expect(asRelay?.problem == .machine("message-stream", known: ["health-relay"]))
+    #expect(asRelay?.description.contains(#"not of "health-relay""#) == true)
+    let asStream = #expect(throws: JournalError.self) {
+      try Replay<StreamModel>.run(journal: scratch("relay"))
+    }
+    #expect(asStream?.problem == .machine("health-relay", known: ["message-stream"]))
+  }
+
+  private let start = Timestamp(nanoseconds: 5)
+
+  /// The line is read as the header, and the header is written so that old software reads it.
+  private func keeps<M: Journaled>(_ header: JournalHeader<M>, _ line: String) async throws {
+    try scratch.write((line + "\n").utf8, to: "old")
+    #expect(try JournalReader<M>(path: scratch("old")).header == header)
+    #expect(try Replay<M>.run(journal: scratch("old")).steps == 0)
+    let journal = try await Journal<M>(path: scratch("new"), header: header) { _ in }
+    await journal.close()
+    let decoder = JSONDecoder()
+    #expect(
+      try decoder.decode(FirstHeader.self, from: Data(scratch.bytes(of: "new")))
+        == decoder.decode(FirstHeader.self, from: Data(line.utf8)))
+  }
+}
+
+/// A header as the first software decoded it.
+private struct FirstHeader: Decodable, Equatable {
+  var journal: Int
+  var part: Int
+  var machine: String
+  var policy: LinkPolicy
+  var seed: UInt64
+  var startedAt: Timestamp
+  var extra: [String: String]
+}

@@ -25,17 +25,20 @@ struct BackendRig {
 
   /// Runs `body` against a backend that is killed behind it; its directory goes too.
   static func run(
-    store: (any MessageLog)? = nil, pushes: (any PushSender)? = nil,
+    store: (any MessageLog)? = nil, relay: (any RelayStore)? = nil,
+    pushes: (any PushSender)? = nil,
     _ configure: (inout BackendConfiguration) -> Void = { _ in },
     _ body: (BackendRig) async throws -> Void
   ) async throws {
     let scratch = try Scratch()
-    try await run(in: scratch("data"), store: store, pushes: pushes, configure, body)
+    try await run(
+      in: scratch("data"), store: store, relay: relay, pushes: pushes, configure, body)
   }
 
   /// The same over a directory that stays.
   static func run(
-    in directory: String, store: (any MessageLog)? = nil, pushes: (any PushSender)? = nil,
+    in directory: String, store: (any MessageLog)? = nil, relay: (any RelayStore)? = nil,
+    pushes: (any PushSender)? = nil,
     _ configure: (inout BackendConfiguration) -> Void = { _ in },
     _ body: (BackendRig) async throws -> Void
   ) async throws {
@@ -43,7 +46,7 @@ struct BackendRig {
     var configuration = BackendConfiguration(dataDirectory: directory)
     configuration.log = { lines.append($0) }
     configure(&configuration)
-    let backend = Backend(configuration, store: store, pushes: pushes)
+    let backend = Backend(configuration, store: store, relay: relay, pushes: pushes)
     let address = try await backend.start()
     do {
       try await body(

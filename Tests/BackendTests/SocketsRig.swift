@@ -1,3 +1,4 @@
+import LinkCore
 import LinkProtocols
 import ServerSockets
 import Testing

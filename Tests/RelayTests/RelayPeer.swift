@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastTestKit
+import LinkCore
 import LinkProtocols
 import LinkWire
 import ServerSockets
@@ -108,7 +109,7 @@ final class RelayPeer: Sendable {
     let events: Mailbox<Event>
     var phone: ConnectionID?
 
-    mutating func handle(_ event: ServerSockets.SocketEvent, on hub: SocketHub) {
+    mutating func handle(_ event: SocketEvent, on hub: SocketHub) {
       switch event {
       case .upgrade(let id, let head):
         events.put(.came(device: head["holdfast-device"], resume: head["holdfast-resume"]))

@@ -21,9 +21,7 @@ struct CallReadingTests {
     #expect(
       Self.read("GET", "\(base)/bakery/messages/paginated")
         == .page(Stage.shop, .page(number: 1, limit: 20)))
-    #expect(Self.read("GET", "/healthz") == .health)
     #expect(Self.read("GET", "/api/v1/health/websocket") == .streamHealth)
-    #expect(Self.read("GET", "/metrics") == .metrics)
     #expect(
       Self.read("POST", "\(base)/messages", body: #"{"shop_id":"bakery","message":"hi"}"#)
         == .send(Stage.draft("hi")))
@@ -58,9 +56,7 @@ struct CallReadingTests {
     ("HEAD", "\(base)/bakery/messages/stream", .stream, 426, nil),
     ("POST", "\(base)/bakery/messages/stream", .stream, 405, "GET, HEAD"),
     ("GET", "\(base)/bakery/messages/stream", .stream, 426, nil),
-    ("POST", "/healthz", .health, 405, "GET, HEAD"),
     ("DELETE", "/api/v1/health/websocket", .streamHealth, 405, "GET, HEAD"),
-    ("PUT", "/metrics", .metrics, 405, "GET, HEAD"),
   ])
   func `refuses what is no route, and methods that a route does not take`(
     method: String, path: String, route: Route, status: Int, allow: String?

@@ -155,7 +155,7 @@ private struct Chaos {
   private mutating func request() {
     requests.insert(RequestID(lastID))
     let calls: [Call] = [
-      .send(Stage.draft("x", in: anyShop())), .all(anyShop()), .metrics, .health,
+      .send(Stage.draft("x", in: anyShop())), .all(anyShop()), .streamHealth,
       .page(anyShop(), .since(Stage.dawn, page: 1, limit: 5)),
     ]
     let call = calls[Int.random(in: 0..<calls.count, using: &chance)]

@@ -5,11 +5,9 @@ import Testing
 
 struct MetricsTests {
   /// The lines of the metrics page that are no comments.
-  private static func lines(of served: inout Served) -> [String] {
-    guard case .answer(_, let answer) = served.ask(.metrics).first,
-      case .metrics(let text) = answer.body
-    else { return [] }
-    return text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init)
+  private static func lines(of served: Served) -> [String] {
+    served.server.metricsText.split(separator: "\n").filter { !$0.hasPrefix("#") }
+      .map(String.init)
   }
 
   private static let smallDay = [
@@ -26,6 +24,11 @@ struct MetricsTests {
     #"holdfast_closes_total{code="1000"} 1"#,
     #"holdfast_closes_total{code="1006"} 1"#,
     #"holdfast_closes_total{code="1013"} 1"#,
+    "holdfast_slow_readers_total 1",
+    "holdfast_silent_total 1",
+    "holdfast_auth_failures_total 1",
+    "holdfast_store_failures_total 1",
+    "holdfast_pings_total 1",
     #"holdfast_requests_total{route="send",status="200"} 1"#,
     #"holdfast_requests_total{route="send",status="201"} 1"#,
     #"holdfast_requests_total{route="send",status="503"} 1"#,
@@ -37,11 +40,6 @@ struct MetricsTests {
     #"holdfast_request_seconds_bucket{le="+Inf"} 3"#,
     "holdfast_request_seconds_sum 0.050",
     "holdfast_request_seconds_count 3",
-    "holdfast_slow_readers_total 1",
-    "holdfast_silent_total 1",
-    "holdfast_auth_failures_total 1",
-    "holdfast_store_failures_total 1",
-    "holdfast_pings_total 1",
   ]
 
   @Test func `counts a small day`() throws {
@@ -65,7 +63,7 @@ struct MetricsTests {
     let lost = try served.post("lost")
     _ = served.take(.stored(lost.0, .failed(.full(detail: ""))))
     served.open(6, as: Stage.token("eve"))
-    #expect(Self.lines(of: &served) == Self.smallDay)
+    #expect(Self.lines(of: served) == Self.smallDay)
   }
 
   @Test func `close codes that a peer makes up share one counter`() {
@@ -74,14 +72,14 @@ struct MetricsTests {
       served.open(UInt64(code))
       _ = served.take(.gone(ConnectionID(UInt64(code)), code: code))
     }
-    let closes = Self.lines(of: &served).filter { $0.hasPrefix("holdfast_closes_total") }
+    let closes = Self.lines(of: served).filter { $0.hasPrefix("holdfast_closes_total") }
     #expect(closes.count == 18)
     #expect(closes.first == #"holdfast_closes_total{code="other"} 4983"#)
     #expect(closes.contains(#"holdfast_closes_total{code="4403"} 1"#))
   }
 
   @Test func `explains every family once, before its samples`() {
-    let text = Metrics().text(connections: 0, shops: 0, uptime: .zero)
+    let text = Served().server.metricsText
     var explained: [Substring] = []
     for line in text.split(separator: "\n") {
       let words = line.split(separator: " ")

@@ -17,11 +17,10 @@ struct RenderingTests {
   }
 
   @Test func `writes both kinds of health`() {
-    #expect(Self.text(Answer(200, .health(.ok)).bytes) == #"{"status":"ok"}"#)
+    #expect(Self.text(ServiceHealth.ok.bytes) == #"{"status":"ok"}"#)
+    #expect(Self.text(ServiceHealth.draining.bytes) == #"{"status":"draining"}"#)
     #expect(
-      Self.text(Answer(503, .health(.draining)).bytes) == #"{"status":"draining"}"#)
-    #expect(
-      Self.text(Answer(503, .health(.failing(reason: "full"))).bytes)
+      Self.text(ServiceHealth.failing(reason: "full").bytes)
         == #"{"status":"failing","reason":"full"}"#)
     let health = StreamHealth(
       isServing: true, connections: 3, shops: 2, uptime: .milliseconds(1_999))
@@ -79,8 +78,16 @@ struct RenderingTests {
         "Upgrade: websocket", "Sec-WebSocket-Version: 13",
       ])
     #expect(Self.fields(.error(405, "", allow: "GET")) == plain + ["Allow: GET"])
+  }
+
+  @Test func `the health of a backend states every service that fails`() {
+    let (shop, relay) = (
+      ServiceHealth.failing(reason: "the shop's"), ServiceHealth.failing(reason: "the relay's")
+    )
+    #expect(ServiceHealth.overall([.ok, .ok]) == .ok)
+    #expect(ServiceHealth.overall([.ok, relay]) == relay)
     #expect(
-      Self.fields(Answer(200, .metrics(""))).first
-        == "Content-Type: text/plain; version=0.0.4; charset=utf-8")
+      ServiceHealth.overall([shop, relay]) == .failing(reason: "the shop's; the relay's"))
+    #expect(ServiceHealth.overall([shop, .draining]) == .draining)
   }
 }

@@ -53,9 +53,6 @@ struct RequestTests {
         testDescription: "an unknown route without a token", call: .refused(unknown),
         credential: .missing, answer: .error(404, "no such route")),
       Row(
-        testDescription: "health without a token", call: .health, credential: .missing,
-        answer: Answer(200, .health(.ok))),
-      Row(
         testDescription: "stream health without a token", call: .streamHealth,
         credential: .missing,
         answer: Answer(

@@ -41,6 +41,15 @@ enum Stage {
   static let draining = Answer.error(503, "draining", retryAfter: .seconds(5))
 }
 
+extension ServerRules {
+  /// The metrics of this service alone.
+  var metricsText: String {
+    var page = MetricsPage()
+    report(to: &page)
+    return page.text
+  }
+}
+
 extension ShopServer.Effect {
   /// What the store is handed together; empty for every other effect.
   var appends: [ShopServer.Append] {

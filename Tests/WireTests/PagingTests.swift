@@ -118,7 +118,7 @@ import Testing
     (.all(Sample.shop), base + "/\(Sample.shop)/messages"),
     (.paginated(Sample.shop), base + "/\(Sample.shop)/messages/paginated"),
     (.stream(Sample.shop), base + "/\(Sample.shop)/messages/stream"),
-    (.health, "/healthz"), (.streamHealth, "/api/v1/health/websocket"), (.metrics, "/metrics"),
+    (.streamHealth, "/api/v1/health/websocket"),
   ])
   func `writes paths and reads them back`(route: ShopRoute, path: String) {
     #expect(route.path == path)

@@ -1,28 +1,5 @@
+public import LinkCore
 public import LinkProtocols
-
-/// Names one connection; never used again within one server.
-public struct ConnectionID: Hashable, Sendable, Comparable {
-  /// Which connection of the server it is, counted from 1.
-  let serial: UInt32
-  /// Where the hub keeps it while it lives.
-  let slot: UInt32
-
-  /// Both in one word, for the poller.
-  var token: UInt64 { UInt64(serial) << 32 | UInt64(slot) }
-
-  /// Orders by age: an older connection is less.
-  public static func < (left: ConnectionID, right: ConnectionID) -> Bool {
-    (left.serial, left.slot) < (right.serial, right.slot)
-  }
-}
-
-/// Names one request, so that a late or second answer cannot meet the request behind it.
-public struct RequestID: Hashable, Sendable {
-  /// The connection it came on; the WebSocket's name when it is an upgrade that is accepted.
-  public let connection: ConnectionID
-  /// Which request of the connection it is, counted from 1.
-  let number: UInt32
-}
 
 /// What a handler is told, in the order in which it happened.
 public enum SocketEvent: Sendable, Equatable {

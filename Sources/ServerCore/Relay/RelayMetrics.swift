@@ -1,9 +1,7 @@
 import LinkCore
 import LinkWire
 
-/// What the relay counted since its start.
-///
-/// A value: it is asked, never pushed. Names follow the Prometheus conventions.
+/// The counters of the relay since its start.
 struct RelayMetrics: Sendable, Hashable {
   /// By outcome of an assistant's call.
   var asked: [String: UInt64] = [:]
@@ -23,47 +21,28 @@ struct RelayMetrics: Sendable, Hashable {
   var storeFailures: UInt64 = 0
 }
 
-/// What `GET /relay/health` states.
-public struct RelayHealth: Sendable, Hashable {
-  /// False while it drains.
-  public var isServing: Bool
-  /// Connected phones.
-  public var phones: Int
-  /// Questions without an answer.
-  public var questions: Int
-  /// Why the last change was not stored; `nil` once one was.
-  public var storeFailure: String?
+extension RelayServer {
+  /// Whether it takes work, and whether the last change was stored.
+  public var serviceHealth: ServiceHealth {
+    ServiceHealth(
+      isServing: mode == .serving, storeFailure: storeFailure, of: "the relay's store")
+  }
 
-  /// The body of the answer.
-  public var bytes: [UInt8] {
+  /// The body of `GET /relay/health`: its health, the connected phones, the open questions.
+  public var healthBytes: [UInt8] {
     var writer = JSONWriter(capacity: 100)
     writer.beginObject()
-    writer.key("status")
-    writer.string(!isServing ? "draining" : storeFailure == nil ? "ok" : "failing")
-    if let storeFailure {
-      writer.key("reason")
-      writer.string(storeFailure)
-    }
+    serviceHealth.write(into: &writer)
     writer.key("phones")
-    writer.int(phones)
+    writer.int(present)
     writer.key("questions")
-    writer.int(questions)
+    writer.int(calls.count)
     writer.endObject()
     return writer.bytes
   }
-}
 
-extension RelayServer {
-  /// How the relay is.
-  public var health: RelayHealth {
-    RelayHealth(
-      isServing: mode == .serving, phones: present, questions: calls.count,
-      storeFailure: storeFailure.map { "\($0)" })
-  }
-
-  /// The counters and the present state in the Prometheus text format, version 0.0.4.
-  public var metricsText: String {
-    var page = MetricsPage()
+  /// Adds its metrics to the backend's.
+  public func report(to page: inout MetricsPage) {
     page.one("relay_phones", .gauge, "Connected phones.", UInt64(present))
     page.one("relay_phones_known", .gauge, "Phones, present or not.", UInt64(phones.count))
     page.one("relay_questions", .gauge, "Questions without an answer.", UInt64(calls.count))
@@ -87,7 +66,6 @@ extension RelayServer {
     page.one(
       "relay_store_failures_total", .counter, "Changes the store failed.",
       metrics.storeFailures)
-    return page.text
   }
 
   private static func rows(

@@ -40,7 +40,7 @@ extension RelayServer {
 
   /// Whose socket it is, while the phone is here on it.
   private func speaker(on connection: ConnectionID) -> RelayPhone? {
-    guard let socket = sockets[connection], case .open = socket.phase,
+    guard let socket = sockets[connection], socket.life.isOpen,
       let phone = socket.phone.flatMap({ phones[$0] }), phone.presence == .here(connection)
     else { return nil }
     return phone

@@ -66,7 +66,7 @@ extension RelayServer {
   /// A question that lost its asker in a restart is not asked: no data moves for nobody.
   mutating func advance(_ id: PhoneID) {
     guard let phone = phones[id], case .here(let connection) = phone.presence,
-      case .open = sockets[connection]?.phase,
+      isOpen(connection),
       phone.line.allSatisfy({ calls[$0]?.isWaiting ?? true }),
       let next = phone.line.first(where: { calls[$0]?.ask != nil }), var call = calls[next]
     else { return }
@@ -131,7 +131,7 @@ extension RelayServer {
       let excess = (phones[call.phone]?.settled.count ?? 0) - policy.maxSettled
       if excess > 0 { phones[call.phone]?.settled.removeFirst(excess) }
     case .asked(let connection):
-      guard !byPhone, case .open = sockets[connection]?.phase else { return }
+      guard !byPhone, isOpen(connection) else { return }
       if phones[call.phone]?.device == nil {
         // A plain phone answers what it does not know with an error that names no question.
         sockets[connection]?.owed += 1

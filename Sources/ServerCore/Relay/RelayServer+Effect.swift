@@ -7,7 +7,7 @@ extension RelayServer {
     /// Complete a phone's upgrade.
     case accept(ConnectionID)
     /// Answer a phone's upgrade with a plain HTTP response.
-    case refuse(ConnectionID, Answer)
+    case refuse(ConnectionID, HTTPRefusal)
     /// Send a message to a phone.
     case send(ConnectionID, BackendMessage)
     /// Send a ping frame (RFC 6455 section 5.5.2).

@@ -64,40 +64,52 @@ extension RelayServer {
     return true
   }
 
-  /// Begins to go away: new work is refused, what is open may still end well.
+  /// The input that begins a drain.
+  public static func drain(within window: Duration) -> Input { .drain(within: window) }
+
+  /// Whether the drain has ended.
+  public var isFinished: Bool { mode == .finished }
+
+  /// Refuses new work from now on; open questions may still be answered during the grace.
   mutating func drain(within window: Duration) {
-    guard mode == .serving else { return }
     let isIdle = calls.isEmpty && pending.isEmpty
-    mode = .draining(
-      within: window, closeAt: isIdle ? now : now.advanced(by: policy.drainGrace),
-      giveUpAt: now.advanced(by: policy.drainLimit))
+    _ = mode.drain(
+      within: window, at: now, grace: isIdle ? .zero : policy.drainGrace,
+      limit: policy.drainLimit)
   }
 
   mutating func advanceDrain() {
-    if case .draining(let window, let closeAt, let giveUpAt) = mode, now >= closeAt {
-      mode = .leaving(giveUpAt: giveUpAt)
-      let late = RelayRefusal.stopping(retryAfter: max(window, policy.busyRetry))
-      for id in calls.keys.sorted() { settle(id, .refused(late)) }
-      for id in pending.keys.sorted() {
-        pending[id] = nil
-        refuse(id, late)
-      }
-      for id in sockets.keys.sorted() { close(id, .draining(within: window)) }
+    if let window = mode.leave(at: now) { leave(within: window) }
+    if mode.givesUp(at: now) { giveUp() }
+    switch mode {
+    case .serving, .draining, .finished: return
+    case .leaving: break
     }
-    guard case .leaving(let giveUpAt) = mode else { return }
-    if now >= giveUpAt {
-      for id in sockets.keys.sorted() {
-        forget(id)
-        effects.append(.drop(id))
-      }
-      for token in waits.keys.sorted() {
-        guard case .push(let request, _) = waits[token]?.wait else { continue }
-        respond(request, .refused(.busy(retryAfter: policy.busyRetry)))
-      }
-      waits = [:]
-    }
-    guard sockets.isEmpty, waits.isEmpty else { return }
-    mode = .finished
+    guard sockets.isEmpty, waits.isEmpty, mode.finish() else { return }
     effects.append(.finished)
+  }
+
+  /// Ends all calls and begins to close all sockets.
+  private mutating func leave(within window: Duration) {
+    let late = RelayRefusal.stopping(retryAfter: max(window, policy.busyRetry))
+    for id in calls.keys.sorted() { settle(id, .refused(late)) }
+    for id in pending.keys.sorted() {
+      pending[id] = nil
+      refuse(id, late)
+    }
+    for id in sockets.keys.sorted() { close(id, .draining(within: window)) }
+  }
+
+  /// Drops what is left when the time of the drain is up.
+  private mutating func giveUp() {
+    for id in sockets.keys.sorted() {
+      forget(id)
+      effects.append(.drop(id))
+    }
+    for token in waits.keys.sorted() {
+      guard case .push(let request, _) = waits[token]?.wait else { continue }
+      respond(request, .refused(.busy(retryAfter: policy.busyRetry)))
+    }
+    waits = [:]
   }
 }

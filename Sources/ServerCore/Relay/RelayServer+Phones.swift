@@ -12,8 +12,7 @@ extension RelayServer {
     metrics.opened += 1
     addresses[arrival.address, default: 0] += 1
     sockets[id] = RelaySocket(
-      address: arrival.address,
-      phase: .open(lastHeard: now, nextPing: now.advanced(by: policy.pingInterval)))
+      address: arrival.address, life: SocketLife(at: now, policy.timing))
     arm(id)
     effects.append(.accept(id))
     if let known = resumable(arrival) {
@@ -24,29 +23,29 @@ extension RelayServer {
     }
   }
 
-  private func noRoom(for arrival: Arrival) -> Answer? {
+  private func noRoom(for arrival: Arrival) -> HTTPRefusal? {
     guard mode == .serving else {
-      return .error(503, "draining", retryAfter: policy.busyRetry)
+      return HTTPRefusal(503, "draining", retryAfter: policy.busyRetry)
     }
     guard !isBehind, sockets.count < policy.maxSockets else {
-      return .error(503, "too busy", retryAfter: policy.busyRetry)
+      return HTTPRefusal(503, "too busy", retryAfter: policy.busyRetry)
     }
     guard addresses[arrival.address, default: 0] < policy.socketsPerAddress else {
-      return .error(429, "too many sockets", retryAfter: policy.busyRetry)
+      return HTTPRefusal(429, "too many sockets", retryAfter: policy.busyRetry)
     }
     return nil
   }
 
   /// At the bound of phones the one goes that nobody is paired with and that is away the longest:
   /// who connects and leaves again and again shuts nobody out.
-  private mutating func noName(for arrival: Arrival) -> Answer? {
+  private mutating func noName(for arrival: Arrival) -> HTTPRefusal? {
     guard phones.count >= policy.maxPhones, resumable(arrival) == nil else { return nil }
     let strangers = phones.values.filter { phone in
       guard case .away = phone.presence else { return false }
       return phone.tokens.isEmpty
     }
     guard let first = strangers.min(by: { ($0.seenAt, $0.id) < ($1.seenAt, $1.id) }) else {
-      return .error(503, "too busy", retryAfter: policy.busyRetry)
+      return HTTPRefusal(503, "too busy", retryAfter: policy.busyRetry)
     }
     end(first.id, .lost)
     return nil
@@ -94,7 +93,7 @@ extension RelayServer {
     _ connection: ConnectionID, _ id: PhoneID, _ secret: RelaySecret, _ pair: RelayPair
   ) {
     guard let arrival = arrivals.removeValue(forKey: connection),
-      case .open = sockets[connection]?.phase, phones[id] == nil
+      isOpen(connection), phones[id] == nil
     else { return }
     guard pairs.owner(word: pair.word, code: pair.code) == nil else {
       arrivals[connection] = arrival

@@ -2,43 +2,37 @@ import LinkCore
 import LinkWire
 
 extension RelayServer {
+  func isOpen(_ id: ConnectionID) -> Bool { sockets[id]?.life.isOpen == true }
+
   mutating func heard(_ id: ConnectionID) {
-    guard case .open(_, let nextPing) = sockets[id]?.phase else { return }
-    // The alarm stays: it rings early, finds this, and is set anew.
-    sockets[id]?.phase = .open(lastHeard: now, nextPing: nextPing)
+    sockets[id]?.life.heard(at: now)
   }
 
   mutating func overflowed(_ id: ConnectionID) {
-    guard case .open = sockets[id]?.phase else { return }
+    guard isOpen(id) else { return }
     metrics.slowReaders += 1
     close(id, .slowReader)
   }
 
-  /// The alarm of a socket rang.
+  /// Handles the alarm of a socket.
+  ///
+  /// One that is dropped is forgotten by the input that follows, which carries the wall clock.
   mutating func wake(_ id: ConnectionID) {
-    switch sockets[id]?.phase {
+    switch sockets[id]?.life.alarm(at: now, policy.timing) {
     case nil: return
-    case .closing: effects.append(.drop(id))
-    case .open(let lastHeard, let nextPing):
-      if now >= lastHeard.advanced(by: policy.pongWait) {
-        metrics.silent += 1
-        // Told as gone by whoever drops it, with the wall clock that this needs.
-        effects.append(.drop(id))
-        return
-      }
-      if now >= nextPing {
-        effects.append(.ping(id))
-        sockets[id]?.phase = .open(
-          lastHeard: lastHeard, nextPing: now.advanced(by: policy.pingInterval))
-      }
-      arm(id)
+    case .unanswered: return effects.append(.drop(id))
+    case .silent:
+      metrics.silent += 1
+      return effects.append(.drop(id))
+    case .ping: effects.append(.ping(id))
+    case .early: break
     }
+    arm(id)
   }
 
-  /// Sends a close frame; from then on nothing the socket says counts.
+  /// Sends a close frame; from then on what the socket says is ignored.
   mutating func close(_ id: ConnectionID, _ closure: Closure) {
-    guard case .open = sockets[id]?.phase else { return }
-    sockets[id]?.phase = .closing(dropAt: now.advanced(by: policy.closeWait))
+    guard sockets[id]?.life.close(at: now, policy.timing) == true else { return }
     effects.append(.close(id, closure))
     arm(id)
   }
@@ -52,11 +46,7 @@ extension RelayServer {
   }
 
   mutating func arm(_ id: ConnectionID) {
-    switch sockets[id]?.phase {
-    case nil: return
-    case .closing(let dropAt): alarms.set(.socket(id), at: dropAt)
-    case .open(let lastHeard, let nextPing):
-      alarms.set(.socket(id), at: min(nextPing, lastHeard.advanced(by: policy.pongWait)))
-    }
+    guard let life = sockets[id]?.life else { return }
+    alarms.set(.socket(id), at: life.wake(policy.timing))
   }
 }

@@ -12,7 +12,7 @@ import LinkWire
 ///
 ///     ask ──► waiting ──► asked ──► ended       (the phone's socket ended: waiting again)
 ///                └──────► leased ─► ended       (the lease expired: waiting again)
-public struct RelayServer: Machine {
+public struct RelayServer: ServerRules {
   let policy: RelayServerPolicy
   let life: String
 
@@ -21,7 +21,7 @@ public struct RelayServer: Machine {
   /// What it asks for so far; empty between inputs.
   var effects: [Effect] = []
 
-  var mode = Mode.serving
+  var mode = ServerMode.serving
   var sockets: [ConnectionID: RelaySocket] = [:]
   var addresses: [String: Int] = [:]
   /// Who comes on sockets whose phone has no name yet.
@@ -54,18 +54,6 @@ public struct RelayServer: Machine {
   /// Why the last change was not stored; `nil` once one was.
   var storeFailure: StoreFailure?
   var metrics = RelayMetrics()
-
-  /// Whether it takes new work.
-  enum Mode: Sendable, Equatable {
-    /// Exits: draining.
-    case serving
-    /// Open questions may still be answered. Exits: leaving.
-    case draining(within: Duration, closeAt: Instant, giveUpAt: Instant)
-    /// The close frames were sent. Exits: finished.
-    case leaving(giveUpAt: Instant)
-    /// Nothing is left to wait for.
-    case finished
-  }
 
   /// An assistant's access to a phone.
   struct Access: Sendable {
@@ -157,13 +145,7 @@ public struct RelayServer: Machine {
 
   /// The next instant at which something may be due; early at most, never late.
   public var deadline: Instant? {
-    let drain: Instant? =
-      switch mode {
-      case .serving, .finished: nil
-      case .draining(_, let closeAt, let giveUpAt): min(closeAt, giveUpAt)
-      case .leaving(let giveUpAt): giveUpAt
-      }
-    return [alarms.first, drain].compactMap(\.self).min()
+    [alarms.first, mode.deadline].compactMap(\.self).min()
   }
 
   private mutating func takeEffects() -> [Effect] {

@@ -85,6 +85,11 @@ public struct RelayServerPolicy: Sendable, Hashable {
   /// The defaults that stand at each number.
   public init() {}
 
+  /// The intervals of its sockets.
+  var timing: SocketLife.Timing {
+    SocketLife.Timing(pingInterval: pingInterval, pongWait: pongWait, closeWait: closeWait)
+  }
+
   /// The policy without what would make the relay spin or stand still.
   var workable: RelayServerPolicy {
     var policy = self

@@ -101,7 +101,7 @@ extension RelayWorld {
     }
   }
 
-  private mutating func refuse(_ number: UInt64, _ answer: Answer) {
+  private mutating func refuse(_ number: UInt64, _ answer: HTTPRefusal) {
     if let index = index(number) { lines[index].backendHolds = false }
     let failure = LinkFailure.http(
       status: answer.status, retryAfter: answer.retryAfter, detail: "refused")

@@ -3,10 +3,8 @@ public import LinkRuntime
 public import LinkServerCore
 public import LinkWire
 import ServerSockets
-import StoreSQLite
 
-/// The backend as one process part: sockets, the rules of shop messages and of the relay, their
-/// stores, tokens, its files.
+/// A backend within the process: the sockets, the services with their stores, tokens, its files.
 ///
 /// Started once and stopped once; a second life is a second value over the same directory.
 public actor Backend {
@@ -19,27 +17,16 @@ public actor Backend {
 
   private struct Running {
     var sockets: SocketServer<BackendHandler>
-    var parts: Parts
-    var removed: Set<Membership>
-  }
-
-  /// What is opened before it listens.
-  private struct Parts {
     var tokens: Tokens
-    var store: any MessageLog
-    var relay: any RelayStore
-
-    func close() async {
-      await store.close()
-      await relay.close()
-    }
+    var services: [any Service]
+    var removed: Set<Membership>
   }
 
   private let configuration: BackendConfiguration
   private let removals: RemovalsFile
   private let log: BackendLog
-  private let givenStore: (any MessageLog)?
-  private let givenRelay: (any RelayStore)?
+  private let messages: (any MessageLog)?
+  private let relay: (any RelayStore)?
   private let pushes: (any PushSender)?
   private var state = State.made
 
@@ -54,8 +41,8 @@ public actor Backend {
     self.configuration = configuration
     removals = RemovalsFile(directory: configuration.dataDirectory)
     log = BackendLog(sink: configuration.log)
-    givenStore = store
-    givenRelay = relay
+    messages = store
+    self.relay = relay
     self.pushes = pushes
   }
 
@@ -78,7 +65,7 @@ public actor Backend {
   public func issueToken(
     user: String, name: String, shops: [ShopID], ttl: Duration
   ) throws(BackendError) -> String {
-    try running().parts.tokens.issue(user: user, name: name, shops: shops, ttl: ttl)
+    try running().tokens.issue(user: user, name: name, shops: shops, ttl: ttl)
   }
 
   /// Takes a user out of a shop, whatever the user's tokens say, and remembers it on disk.
@@ -120,14 +107,16 @@ public actor Backend {
     let sockets = try running().sockets
     return await withCheckedContinuation { caller in
       sockets.inject { handler, hub in
+        let question = RelayService.Question(
+          ask: ask, bearer: bearer.map(RelaySecrets.hash), address: address)
         handler.turn(on: hub) {
-          $0.ask(ask, bearer: bearer, from: address, on: hub) { caller.resume(returning: $0) }
+          $0.call(RelayService.self, question) { caller.resume(returning: $0) }
         }
       }
     }
   }
 
-  /// Goes away politely: warns, closes with 1001 after the grace, then stops.
+  /// Drains and stops: warns clients, closes with 1001 after the grace, then stops.
   ///
   /// Returns when nothing is open any more, after about 11 seconds at the latest.
   public func drainAndStop() async {
@@ -137,12 +126,7 @@ public actor Backend {
     let window = configuration.drainWindow
     await withCheckedContinuation { (finished: CheckedContinuation<Void, Never>) in
       running.sockets.inject { handler, hub in
-        handler.whenFinished = { finished.resume() }
-        handler.turn(on: hub) {
-          $0.shop.feed(.drain(within: window), on: hub)
-          $0.relay.feed(.drain(within: window), on: hub)
-          $0.assistants.feed(.drain, on: hub)
-        }
+        handler.drain(within: window, on: hub) { finished.resume() }
       }
     }
     await end(running, within: .seconds(1))
@@ -153,30 +137,38 @@ public actor Backend {
     guard case .running(let running) = state else { return }
     state = .stopped
     await running.sockets.run { handler, hub in
-      for id in handler.sockets { hub.drop(id.socket) }
+      handler.dropSockets(on: hub)
     }
     await end(running, within: .zero)
   }
 
   private func begin() async throws(BackendError) -> BoundAddress {
     let port = try takePort()
+    let number = port.number
     let tokens = try openTokens()
     let removed = Set(try removals.read())
-    let store = try await openStore()
-    let relay: any RelayStore
+    let setup = BackendSetup(
+      configuration: configuration, tokens: tokens, log: log, messages: messages, relay: relay,
+      pushes: pushes)
+    let services = try await setup.open()
     do throws(BackendError) {
-      relay = try await openRelay()
+      let sockets = try await openSockets(on: port, services, removed: removed)
+      let address = BoundAddress(
+        host: configuration.host, port: number, isSecure: configuration.certificate != nil)
+      state = .running(
+        Running(sockets: sockets, tokens: tokens, services: services, removed: removed))
+      var line = LogLine(.listening)
+      line.detail = address.url
+      log.note(line)
+      return address
     } catch {
-      await store.close()
+      await close(services)
       throw error
     }
-    let parts = Parts(tokens: tokens, store: store, relay: relay)
-    do throws(BackendError) {
-      return try await listen(on: port, parts, removed: removed)
-    } catch {
-      await parts.close()
-      throw error
-    }
+  }
+
+  private func close(_ services: [any Service]) async {
+    for service in services { await service.close() }
   }
 
   private func takePort() throws(BackendError) -> BoundPort {
@@ -197,55 +189,14 @@ public actor Backend {
     return tokens
   }
 
-  private func openStore() async throws(BackendError) -> any MessageLog {
-    if let givenStore { return givenStore }
-    let database =
-      configuration.database
-      ?? BackendConfiguration.Database(directory: configuration.dataDirectory, name: "messages")
-    do {
-      return try await SQLiteMessageLog.open(
-        in: database.directory, named: database.name, newEpoch: configuration.beginsNewEpoch)
-    } catch {
-      throw .store(error)
-    }
-  }
-
-  private func openRelay() async throws(BackendError) -> any RelayStore {
-    if let givenRelay { return givenRelay }
-    do {
-      return try await SQLiteRelayStore.open(in: configuration.dataDirectory)
-    } catch {
-      throw .store(error)
-    }
-  }
-
-  private func listen(
-    on port: consuming BoundPort, _ parts: Parts, removed: Set<Membership>
-  ) async throws(BackendError) -> BoundAddress {
-    let number = port.number
-    let sockets = try await openSockets(on: port, parts, removed: removed)
-    state = .running(Running(sockets: sockets, parts: parts, removed: removed))
-    let address = BoundAddress(
-      host: configuration.host, port: number, isSecure: configuration.certificate != nil)
-    var line = LogLine(.listening)
-    line.detail = address.url
-    log.note(line)
-    return address
-  }
-
   private func openSockets(
-    on port: consuming BoundPort, _ parts: Parts, removed: Set<Membership>
+    on port: consuming BoundPort, _ services: [any Service], removed: Set<Membership>
   ) async throws(BackendError) -> SocketServer<BackendHandler> {
-    let kept: RelayKept
-    do {
-      kept = try await parts.relay.kept()
-    } catch {
-      throw .store(error)
-    }
     do throws(SocketServerError) {
-      let sockets = try SocketServer(configuration.sockets, handler: handler(parts))
+      let sockets = try SocketServer(
+        configuration.sockets, handler: BackendHandler(services, log: log))
       await sockets.run { handler, hub in
-        handler.begin(with: kept, on: hub) { sockets.inject($0) }
+        handler.begin(on: hub) { sockets.inject($0) }
       }
       // Before it listens, so that no removed member slips in first.
       inject(.removals(removed.sorted()), into: sockets)
@@ -261,20 +212,10 @@ public actor Backend {
     }
   }
 
-  private func handler(_ parts: Parts) -> BackendHandler {
-    let assistants = configuration.assistantsHere
-    return BackendHandler(
-      shop: ShopHandler(
-        configuration.rules, tokens: parts.tokens, store: parts.store, log: log),
-      relay: RelayHandler(
-        configuration.relay, doors: assistants.doors, store: parts.relay, pushes: pushes, log: log),
-      assistants: MCPHandler(assistants, log: log))
-  }
-
   private func end(_ running: Running, within grace: Duration) async {
     await running.sockets.stop(within: grace)
     await running.sockets.run { handler, _ in handler.end() }
-    await running.parts.close()
+    await close(running.services)
     log.note(LogLine(.stopped))
     await log.finish()
   }
@@ -296,21 +237,13 @@ public actor Backend {
 
   private func inject(_ input: ShopServer.Input, into sockets: SocketServer<BackendHandler>) {
     sockets.inject { handler, hub in
-      handler.turn(on: hub) { $0.shop.feed(input, on: hub) }
+      handler.turn(on: hub) { $0.work(on: ShopService.self) { $0.feed(input) } }
     }
   }
 }
 
 extension BackendConfiguration {
-  /// The same for the rules: what goes to a socket in one go leaves room in its queue.
-  fileprivate var rules: ShopServerPolicy {
-    var rules = policy
-    rules.maxArrearsBytes = min(rules.maxArrearsBytes, maxQueuedBytes / 2)
-    rules.maxCommitBytes = min(rules.maxCommitBytes, maxQueuedBytes / 4)
-    return rules
-  }
-
-  /// The same for the sockets.
+  /// The configuration of the sockets.
   fileprivate var sockets: SocketServerConfiguration {
     var sockets = SocketServerConfiguration()
     sockets.host = host
@@ -319,10 +252,9 @@ extension BackendConfiguration {
       TLSFiles(certificatePath: $0.chainPath, keyPath: $0.keyPath)
     }
     sockets.webSocket.maxMessageBytes = maxClientMessageBytes
-    sockets.http.bodyBytesByPath = [RelayRoute.results.path: RelayRoute.maxResultBytes]
+    sockets.http.bodyBytesByPath = maxBodyBytes
     sockets.maxQueuedBytes = maxQueuedBytes
-    // One more than the rules allow, so that they can answer the next one.
-    sockets.maxConnections = policy.maxConnections + policy.maxRequests + relay.maxSockets
+    sockets.maxConnections = maxSockets
     sockets.maxConnectionsPerAddress = max(maxConnectionsPerAddress, 1)
     sockets.closeTimeout = policy.closeWait
     sockets.refusalBody = { status, detail in

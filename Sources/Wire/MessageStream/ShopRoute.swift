@@ -8,12 +8,8 @@ public enum ShopRoute: Sendable, Hashable {
   case paginated(ShopID)
   /// `GET /api/v1/auth/shops/{shop_id}/messages/stream`, the WebSocket upgrade
   case stream(ShopID)
-  /// `GET /healthz`
-  case health
   /// `GET /api/v1/health/websocket`
   case streamHealth
-  /// `GET /metrics`
-  case metrics
 
   /// Reads a percent-decoded path without its query; `nil` for a path that is no route.
   ///
@@ -21,8 +17,6 @@ public enum ShopRoute: Sendable, Hashable {
   public init?(path: String) {
     let segments = path.split(separator: "/", omittingEmptySubsequences: false)
     switch segments.count {
-    case 2 where path == Self.health.path: self = .health
-    case 2 where path == Self.metrics.path: self = .metrics
     case 5 where path == Self.streamHealth.path: self = .streamHealth
     case 6 where path == Self.send.path: self = .send
     case 7, 8:
@@ -46,9 +40,7 @@ public enum ShopRoute: Sendable, Hashable {
     case .all(let shop): "\(Self.base)/\(shop)/messages"
     case .paginated(let shop): "\(Self.base)/\(shop)/messages/paginated"
     case .stream(let shop): "\(Self.base)/\(shop)/messages/stream"
-    case .health: "/healthz"
     case .streamHealth: "/api/v1/health/websocket"
-    case .metrics: "/metrics"
     }
   }
 

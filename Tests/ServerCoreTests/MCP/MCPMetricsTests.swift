@@ -48,8 +48,8 @@ struct MCPMetricsTests {
     stage.request(.get, .toolList) { $0.fields.host = "evil.example" }
     stage.post("{}", session: session) { $0.fields.host = "evil.example" }
     let lines = stage.server.metricsText.split(separator: "\n").map(String.init)
-    #expect(lines.filter { !$0.hasPrefix("#") } == Self.smallDay)
-    let explained = lines.filter { $0.hasPrefix("# HELP") }
+    #expect(lines.filter { $0.hasPrefix("holdfast_mcp") } == Self.smallDay)
+    let explained = lines.filter { $0.hasPrefix("# HELP holdfast_mcp") }
     #expect(explained.count == 7)
   }
 }

@@ -151,7 +151,7 @@ struct RelayLifeTests {
     #expect(refused == [.answer(late, .refused(.stopping(retryAfter: .seconds(2))))])
     #expect(
       relay.open(2, device: 2)
-        == [.refuse(ConnectionID(2), Answer.error(503, "draining", retryAfter: .seconds(2)))])
+        == [.refuse(ConnectionID(2), HTTPRefusal(503, "draining", retryAfter: .seconds(2)))])
     let (pull, busy) = relay.pull(.lease(LeaseOrder(max: 1)))
     #expect(busy == [.respond(pull, .refused(.busy(retryAfter: .seconds(2))))])
     #expect(
@@ -179,7 +179,7 @@ struct RelayLifeTests {
   @Test func `nothing to do is finished at once`() {
     var relay = Relayed()
     #expect(relay.take(.drain(within: .zero)) == [.finished])
-    #expect(!relay.server.health.isServing)
+    #expect(relay.server.serviceHealth == .draining)
   }
 
   @Test func `metrics and health tell how it is, and no secret`() {
@@ -192,7 +192,7 @@ struct RelayLifeTests {
     #expect(text.contains("holdfast_relay_questions 1\n"))
     #expect(text.contains(#"holdfast_relay_calls_total{outcome="logged_in"} 1"#))
     #expect(!text.contains("token") && !text.contains("anchor"))
-    let health = String(decoding: relay.server.health.bytes, as: UTF8.self)
+    let health = String(decoding: relay.server.healthBytes, as: UTF8.self)
     #expect(health == #"{"status":"ok","phones":1,"questions":1}"#)
   }
 }

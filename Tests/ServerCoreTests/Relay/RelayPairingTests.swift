@@ -37,7 +37,7 @@ struct RelayPairingTests {
       .minted(.phone(one, phone, RelayStage.secret("resume-1"), RelayStage.pair(1))))
     let effects = relay.settle(minted, failure: .full(detail: "disk"))
     #expect(effects == [.close(one, .tryAgainLater)])
-    #expect(relay.server.health.storeFailure != nil)
+    #expect(relay.server.serviceHealth == .failing(reason: "the disk of the relay's store is full"))
   }
 
   @Test func `a pair is exchanged for a token, which is told once it is kept`() {

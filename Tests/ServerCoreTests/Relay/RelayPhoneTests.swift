@@ -220,15 +220,21 @@ struct RelayPhoneTests {
     }
     relay.phone(1)
     relay.phone(2)
-    let crowd = Answer.error(429, "too many sockets", retryAfter: .seconds(2))
+    let crowd = HTTPRefusal(429, "too many sockets", retryAfter: .seconds(2))
     #expect(relay.open(3, device: 3) == [.refuse(ConnectionID(3), crowd)])
     #expect(relay.open(4, device: 4, from: "b").first == .accept(ConnectionID(4)))
-    #expect(relay.open(5, device: 5, from: "c") == [.refuse(ConnectionID(5), Stage.busy)])
+    #expect(
+      relay.open(5, device: 5, from: "c") == [
+        .refuse(ConnectionID(5), HTTPRefusal(503, "too busy", retryAfter: .seconds(2)))
+      ])
     _ = relay.gone(1)
     #expect(relay.open(6, device: 6).first == .accept(ConnectionID(6)))
     var known = Relayed { $0.maxPhones = 1 }
     known.phone(1)
-    #expect(known.open(2, device: 2) == [.refuse(ConnectionID(2), Stage.busy)])
+    #expect(
+      known.open(2, device: 2) == [
+        .refuse(ConnectionID(2), HTTPRefusal(503, "too busy", retryAfter: .seconds(2)))
+      ])
     #expect(known.open(2, resume: "resume-1").first == .accept(ConnectionID(2)))
   }
 
@@ -261,6 +267,9 @@ struct RelayPhoneTests {
     relay.phone(1)
     relay.login(1)
     _ = relay.settle(relay.gone(1))
-    #expect(relay.open(2, device: 2) == [.refuse(ConnectionID(2), Stage.busy)])
+    #expect(
+      relay.open(2, device: 2) == [
+        .refuse(ConnectionID(2), HTTPRefusal(503, "too busy", retryAfter: .seconds(2)))
+      ])
   }
 }

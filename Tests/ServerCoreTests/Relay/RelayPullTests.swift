@@ -351,7 +351,7 @@ struct RelayPullTests {
     let wait = Duration.seconds(2)
     let upgrade = relay.open(2, device: 2)
     #expect(
-      upgrade.contains(.refuse(ConnectionID(2), .error(503, "too busy", retryAfter: wait)))
+      upgrade.contains(.refuse(ConnectionID(2), HTTPRefusal(503, "too busy", retryAfter: wait)))
         == isRefused)
     let (pull, polled) = relay.pull(result(9, "x", lease: 9))
     #expect(polled.contains(.respond(pull, .refused(.busy(retryAfter: wait)))) == isRefused)

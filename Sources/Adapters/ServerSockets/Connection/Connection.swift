@@ -138,8 +138,8 @@ final class Exchange {
 
   var reader: HTTPRequestReader
   var stage = Stage.reading(.head)
-  /// How many requests were handed over.
-  var number: UInt32 = 0
+  /// The last request that was handed over; `nil` before the first.
+  var request: RequestID?
 
   init(limits: HTTPLimits) {
     reader = HTTPRequestReader(limits: limits)

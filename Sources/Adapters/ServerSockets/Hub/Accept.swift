@@ -43,7 +43,7 @@ extension SocketHub {
     let id = nextID()
     let stream = tls?.makeStream(on: descriptor)
     guard tls == nil || stream != nil,
-      poller.add(descriptor, .read, token: id.token) == nil
+      poller.add(descriptor, .read, token: id.number) == nil
     else {
       if let peer { crowd.leave(peer.origin) }
       discard(id)

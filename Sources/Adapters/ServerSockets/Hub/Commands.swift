@@ -117,6 +117,12 @@ extension SocketHub {
     self.connection(connection).flatMap { SocketAddress.peer(of: $0.descriptor)?.origin.text }
   }
 
+  /// Returns the connection that a request came on, which is the WebSocket's if the request is an
+  /// upgrade that is accepted; `nil` once the request is answered.
+  public func connection(of request: RequestID) -> ConnectionID? {
+    exchange(of: request)?.0.id
+  }
+
   private func open(_ id: ConnectionID) -> (Connection, Session)? {
     guard let connection = connection(id), case .open(let session) = connection.phase else {
       return nil
@@ -125,10 +131,16 @@ extension SocketHub {
   }
 
   func unanswered(_ request: RequestID) -> (Connection, Exchange, Exchange.Question)? {
-    guard let connection = connection(request.connection),
-      case .exchange(let exchange) = connection.phase, exchange.number == request.number,
+    guard let (connection, exchange) = exchange(of: request),
       case .answering(let question) = exchange.stage
     else { return nil }
     return (connection, exchange, question)
+  }
+
+  func exchange(of request: RequestID) -> (Connection, Exchange)? {
+    guard let connection = connection(at: request.slot),
+      case .exchange(let exchange) = connection.phase, exchange.request == request
+    else { return nil }
+    return (connection, exchange)
   }
 }

@@ -32,14 +32,14 @@ extension SocketHub {
   private func hand(
     _ head: HTTPRequestHead, _ body: [UInt8], _ connection: Connection, _ exchange: Exchange
   ) {
-    exchange.number += 1
+    let request = nextRequest(on: connection.id)
+    exchange.request = request
     limit(connection, to: nil)
     let isUpgrade = head.asksForWebSocket
     exchange.stage = .answering(
       Exchange.Question(
         keepAlive: head.keepAlive && !isUpgrade, omitsBody: head.method == "HEAD",
         upgrade: isUpgrade ? head : nil, takesChunks: head.minorVersion >= 1))
-    let request = RequestID(connection: connection.id, number: exchange.number)
     guard isUpgrade else { return emit(.request(request, head, body: body)) }
     switch ServerHandshake.refusal(of: head) {
     case .upgrade, nil: emit(.upgrade(request, head))

@@ -30,6 +30,7 @@ import LinkProtocols
   private var slots: [Connection?] = []
   private var free: [UInt32] = []
   private var serial: UInt32 = 0
+  private var requestCount: UInt64 = 0
   private var events: [SocketEvent] = []
   private var touched: [Connection] = []
 
@@ -61,10 +62,13 @@ import LinkProtocols
   // MARK: Connections
 
   func connection(_ id: ConnectionID) -> Connection? {
-    guard id.slot < slots.count, let found = slots[Int(id.slot)], found.id == id else {
-      return nil
-    }
+    guard let found = connection(at: id.slot), found.id == id else { return nil }
     return found
+  }
+
+  /// Returns the connection that a slot holds now.
+  func connection(at slot: UInt32) -> Connection? {
+    slot < slots.count ? slots[Int(slot)] : nil
   }
 
   /// Every connection, by slot.
@@ -74,6 +78,12 @@ import LinkProtocols
   func nextID() -> ConnectionID {
     serial = serial == .max ? 1 : serial + 1
     return ConnectionID(serial: serial, slot: free.popLast() ?? UInt32(slots.count))
+  }
+
+  /// Returns a name for the next request; names count up over the connections of the server.
+  func nextRequest(on connection: ConnectionID) -> RequestID {
+    requestCount += 1
+    return RequestID(count: requestCount, slot: connection.slot)
   }
 
   func insert(_ connection: Connection) {
@@ -94,7 +104,7 @@ import LinkProtocols
     switch connection.phase {
     case .open(let session): end(connection, session, ending)
     case .exchange(let exchange):
-      if let request = exchange.unanswered(on: connection.id) { emit(.abandoned(request)) }
+      if let request = exchange.unanswered { emit(.abandoned(request)) }
     case .handshake, .leaving, .lingering: break
     }
     leaveCrowd(connection)

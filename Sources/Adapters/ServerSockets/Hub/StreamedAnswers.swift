@@ -1,3 +1,4 @@
+public import LinkCore
 import LinkProtocols
 
 /// Answers that are written piece by piece, and clients that leave while they wait for one.
@@ -58,8 +59,7 @@ extension SocketHub {
   private func streaming(
     _ request: RequestID
   ) -> (Connection, Exchange, Exchange.StreamedAnswer)? {
-    guard let connection = connection(request.connection),
-      case .exchange(let exchange) = connection.phase, exchange.number == request.number,
+    guard let (connection, exchange) = exchange(of: request),
       case .streaming(let stream) = exchange.stage
     else { return nil }
     return (connection, exchange, stream)

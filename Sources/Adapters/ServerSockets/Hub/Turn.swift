@@ -20,10 +20,9 @@ extension SocketHub {
 
   /// A token is a connection's serial and slot; serial 0 is a listener, or the loop's own wake-up.
   private func dispatch(_ readiness: Readiness) {
-    let slot = UInt32(truncatingIfNeeded: readiness.token)
-    let id = ConnectionID(serial: UInt32(readiness.token >> 32), slot: slot)
+    let id = ConnectionID(readiness.token)
     guard id.serial != 0 else {
-      if slot > 0, slot <= listeners.count { acceptAll(from: listeners[Int(slot) - 1]) }
+      if id.slot > 0, id.slot <= listeners.count { acceptAll(from: listeners[Int(id.slot) - 1]) }
       return
     }
     guard let connection = connection(id) else { return }
@@ -96,7 +95,7 @@ extension SocketHub {
     let wanted = connection.wanted
     guard wanted != connection.watched else { return }
     connection.watched = wanted
-    poller.change(connection.descriptor, wanted, token: connection.id.token)
+    poller.change(connection.descriptor, wanted, token: connection.id.number)
   }
 
   /// Writes as much as the socket takes; an empty queue moves the phase on.

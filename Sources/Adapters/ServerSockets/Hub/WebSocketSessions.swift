@@ -1,3 +1,4 @@
+import LinkCore
 import LinkProtocols
 
 /// Messages in, frames out.
@@ -98,9 +99,9 @@ extension Session {
 
 extension Exchange {
   /// The request that the handler has and has not answered to its end.
-  func unanswered(on connection: ConnectionID) -> RequestID? {
+  var unanswered: RequestID? {
     switch stage {
-    case .answering, .streaming: RequestID(connection: connection, number: number)
+    case .answering, .streaming: request
     case .reading, .sending: nil
     }
   }

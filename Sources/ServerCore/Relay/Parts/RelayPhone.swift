@@ -83,14 +83,7 @@ struct RelaySocket: Sendable {
   /// Questions of a plain phone that ended without its answer; those answers may still come, and
   /// its errors name no question.
   var owed = 0
-  var phase: Phase
-
-  enum Phase: Sendable {
-    /// Exits: closing, dropped, gone.
-    case open(lastHeard: Instant, nextPing: Instant)
-    /// Was sent a close frame. Exits: dropped, gone.
-    case closing(dropAt: Instant)
-  }
+  var life: SocketLife
 }
 
 /// Names an open question.

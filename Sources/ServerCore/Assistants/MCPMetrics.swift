@@ -1,0 +1,70 @@
+import LinkCore
+import LinkWire
+
+/// The counters of the assistants' side since its start.
+struct MCPMetrics: Sendable {
+  /// A call of a tool and what became of it.
+  struct Call: Hashable, Comparable {
+    /// `nil` for one that there is not: a client may make up any name.
+    var tool: MCPTool?
+    var outcome: String
+
+    static func < (left: Call, right: Call) -> Bool {
+      (left.word, left.outcome) < (right.word, right.outcome)
+    }
+
+    var word: String { tool?.rawValue ?? "unknown" }
+  }
+
+  var requests: [MCPRoute: UInt64] = [:]
+  /// By status; a stream counts when it begins.
+  var answers: [Int: UInt64] = [:]
+  private(set) var calls: [Call: UInt64] = [:]
+
+  mutating func called(_ tool: MCPTool?, _ outcome: String) {
+    calls[Call(tool: tool, outcome: outcome), default: 0] += 1
+  }
+
+  /// Counts what is told to clients.
+  mutating func told(_ effects: [MCPServer.Effect]) {
+    for effect in effects {
+      switch effect {
+      case .answer(_, let reply): answers[reply.status, default: 0] += 1
+      case .begin: answers[200, default: 0] += 1
+      case .watch, .write, .end, .ask, .abandon: break
+      }
+    }
+  }
+}
+
+extension MCPServer {
+  /// The input that begins a drain.
+  public static func drain(within window: Duration) -> Input { .drain }
+
+  /// Whether it drains: what it still waits for is ended by the relay.
+  public var isFinished: Bool { isDraining }
+
+  /// Whether it takes work; it has no store.
+  public var serviceHealth: ServiceHealth { isDraining ? .draining : .ok }
+
+  /// Adds its metrics to the backend's.
+  public func report(to page: inout MetricsPage) {
+    page.one("mcp_sessions", .gauge, "Sessions of assistants.", UInt64(sessions.count))
+    page.one(
+      "mcp_conversations", .gauge, "Conversations of the plain endpoints.",
+      UInt64(conversations.count))
+    page.one("mcp_waiting", .gauge, "Calls that wait for the relay.", UInt64(waiting.count))
+    page.one("mcp_streams", .gauge, "Open streams without a call.", UInt64(streams.count))
+    page.many(
+      "mcp_requests_total", .counter, "Requests of assistants.",
+      metrics.requests.map { ("route=\"\($0.key.word)\"", $0.value) }.sorted { $0.0 < $1.0 })
+    page.many(
+      "mcp_answers_total", .counter, "Requests answered, streams when they begin.",
+      metrics.answers.sorted { $0.key < $1.key }.map { ("status=\"\($0.key)\"", $0.value) })
+    page.many(
+      "mcp_tool_calls_total", .counter, "Calls of tools that ended.",
+      metrics.calls.sorted { $0.key < $1.key }.map {
+        ("tool=\"\($0.key.word)\",outcome=\"\($0.key.outcome)\"", $0.value)
+      })
+  }
+}

@@ -1,0 +1,221 @@
+import LinkCore
+import LinkWire
+
+/// `/mcp`: which era a request speaks, and what it wants.
+extension MCPServer {
+  mutating func takeMCP(_ id: RequestID, _ call: MCPCall, fresh: MCPSessionID) {
+    // By the header alone, as the SDKs do: what no handshake knows is of the stateless era.
+    let named = call.fields.version.map { MCPVersion(rawValue: $0) }
+    if let named, named?.hasSessions != true { return takeStateless(id, call) }
+    switch call.method {
+    case .post: post(id, call, fresh: fresh)
+    case .get: openStream(id, call)
+    case .delete: deleteSession(id, call)
+    case .other: refuseMethod(id, allow: "GET, POST, DELETE")
+    }
+  }
+
+  /// Reads a posted message, or answers why it cannot be read.
+  func message(in call: MCPCall) throws(Rejection) -> (RPCMessage, MediaTypes) {
+    let accepts = MediaTypes(accept: call.fields.accept)
+    guard accepts.json || accepts.events else {
+      throw Rejection(
+        406, RPCError(.invalidRequest, "Accept application/json and text/event-stream"))
+    }
+    guard MediaTypes.isJSON(call.fields.contentType) else {
+      throw Rejection(400, RPCError(.invalidRequest, "Invalid Content-Type header"))
+    }
+    do {
+      return (try RPCMessage.read(call.body), accepts)
+    } catch {
+      throw Rejection(400, error.error, to: error.id)
+    }
+  }
+
+  /// A JSON-RPC error with the HTTP status that goes with it.
+  struct Rejection: Error {
+    var status: Int
+    var error: RPCError
+    var id: RPCID?
+
+    init(_ status: Int, _ error: RPCError, to id: RPCID? = nil) {
+      self.status = status
+      self.error = error
+      self.id = id
+    }
+  }
+
+  mutating func reject(_ request: RequestID, _ rejection: Rejection) {
+    answer(request, MCPReply(rejection.status, rejection.error.response(to: rejection.id)))
+  }
+
+  /// Answers at once, as JSON or as a stream of one event.
+  mutating func respond(
+    _ request: RequestID, _ json: [UInt8], _ accepts: MediaTypes, session: MCPSessionID? = nil
+  ) {
+    guard !accepts.json else { return answer(request, MCPReply(200, json, session: session)) }
+    effects += [
+      .begin(request, session: session), .write(request, MCPEvents.message(json)), .end(request),
+    ]
+  }
+
+  // MARK: - With sessions
+
+  private mutating func post(_ request: RequestID, _ call: MCPCall, fresh: MCPSessionID) {
+    do throws(Rejection) {
+      let (message, accepts) = try message(in: call)
+      if case .request(let id, "initialize", let params) = message {
+        return try initialize(request, id, MCPParams(params), accepts, fresh)
+      }
+      var id: RPCID?
+      if case .request(let found, _, _) = message { id = found }
+      let session = try session(of: call, to: id)
+      switch message {
+      case .request(let id, let method, let params):
+        let form = RPCForm(
+          id: id, version: session.version, session: session.name,
+          progressToken: MCPParams(params).meta?.progressToken, accepts: accepts)
+        try serve(request, method, MCPParams(params), form, call)
+      case .notification("notifications/cancelled", let params):
+        cancel(MCPParams(params).requestID, in: session.name)
+        answer(request, MCPReply(202))
+      case .notification, .response: answer(request, MCPReply(202))
+      }
+    } catch {
+      reject(request, error)
+    }
+  }
+
+  /// The session that a request names; using it puts off its end.
+  func session(
+    of call: MCPCall, to id: RPCID? = nil
+  ) throws(Rejection) -> (name: String, version: MCPVersion) {
+    guard let name = call.fields.session else {
+      throw Rejection(400, RPCError(.invalidRequest, "Missing session: initialize first"), to: id)
+    }
+    guard let session = sessions[name] else {
+      throw Rejection(404, RPCError(.invalidRequest, "Session not found: initialize anew"), to: id)
+    }
+    return (name, session.version)
+  }
+
+  private mutating func initialize(
+    _ request: RequestID, _ id: RPCID, _ params: MCPParams, _ accepts: MediaTypes,
+    _ fresh: MCPSessionID
+  ) throws(Rejection) {
+    guard let offered = params.protocolVersion else {
+      throw Rejection(200, RPCError(.invalidParams, "protocolVersion is missing"), to: id)
+    }
+    let version = MCPVersion.agreed(on: offered)
+    guard !isDraining, sessions.insert(fresh.text, version, at: now) else {
+      return answer(
+        request,
+        MCPReply(
+          503, RPCError(.internalError, "No room for another session").response(to: id),
+          retryAfter: policy.busyRetry))
+    }
+    respond(
+      request, MCPResult.initialized(version).response(to: id, in: version), accepts,
+      session: fresh)
+  }
+
+  private mutating func serve(
+    _ request: RequestID, _ method: String, _ params: MCPParams, _ form: RPCForm, _ call: MCPCall
+  ) throws(Rejection) {
+    if let name = form.session { sessions.touch(name, at: now) }
+    let result: MCPResult
+    switch method {
+    case "ping" where form.version.hasSessions: result = .pong
+    case "server/discover" where !form.version.hasSessions: result = .discovered
+    case "tools/list": result = .tools
+    case "tools/call": return try callTool(request, params, form, call)
+    case _:
+      throw Rejection(
+        form.version.hasSessions ? 200 : 404,
+        RPCError(.methodNotFound, "Method not found: \(method)"), to: form.id)
+    }
+    respond(request, result.response(to: form.id, in: form.version), form.accepts)
+  }
+
+  private mutating func callTool(
+    _ request: RequestID, _ params: MCPParams, _ form: RPCForm, _ call: MCPCall
+  ) throws(Rejection) {
+    let status = form.version.hasSessions ? 200 : 400
+    guard let name = params.name else {
+      throw Rejection(status, RPCError(.invalidParams, "name is missing"), to: form.id)
+    }
+    guard let arguments = params.arguments else {
+      throw Rejection(status, RPCError(.invalidParams, "arguments must be an object"), to: form.id)
+    }
+    let session = form.session.flatMap { sessions[$0] }
+    guard session?.calls[form.id] == nil else {
+      throw Rejection(status, RPCError(.invalidRequest, "id is in use"), to: form.id)
+    }
+    guard let tool = MCPTool(rawValue: name) else {
+      metrics.called(nil, "unknown_tool")
+      return finish(
+        request, .rpc(form), MCPCallResult(text: "Unknown tool: \(name)", isError: true))
+    }
+    let bearer =
+      arguments.accessToken.map(Bearer.text)
+      ?? (call.fields.bearer ?? session?.bearer).map(Bearer.hash)
+    ask(request, tool, arguments, .rpc(form), bearer: bearer, from: call.address)
+  }
+
+  // MARK: - Without sessions
+
+  private mutating func takeStateless(_ request: RequestID, _ call: MCPCall) {
+    guard call.method == .post else { return refuseMethod(request, allow: "POST") }
+    do throws(Rejection) {
+      let (message, accepts) = try message(in: call)
+      switch message {
+      case .request(let id, let method, let params):
+        let params = MCPParams(params)
+        let version = try version(of: call, id, method, params)
+        let form = RPCForm(
+          id: id, version: version, session: nil, progressToken: params.meta?.progressToken,
+          accepts: accepts)
+        try serve(request, method, params, form, call)
+      case .notification:
+        // None means anything here: who cancels closes the connection.
+        _ = try supported(call.fields.version ?? "", to: nil)
+        answer(request, MCPReply(202))
+      case .response:
+        throw Rejection(400, RPCError(.invalidRequest, "A request or a notification is wanted"))
+      }
+    } catch {
+      reject(request, error)
+    }
+  }
+
+  /// Each request says what it speaks, and its headers say the same as its body.
+  private func version(
+    of call: MCPCall, _ id: RPCID, _ method: String, _ params: MCPParams
+  ) throws(Rejection) -> MCPVersion {
+    // First: what a later version wants of a message nobody here knows.
+    _ = try supported(call.fields.version ?? "", to: id)
+    guard let meta = params.meta, let version = meta.protocolVersion, meta.hasCapabilities else {
+      throw Rejection(
+        400, RPCError(.invalidParams, "_meta must hold protocolVersion and clientCapabilities"),
+        to: id)
+    }
+    let isNamed = method != "tools/call" || call.fields.rpcName == params.name
+    guard call.fields.version == version, call.fields.rpcMethod == method, isNamed else {
+      throw Rejection(
+        400, RPCError(.headerMismatch, "The headers say something else than the body"), to: id)
+    }
+    return try supported(version, to: id)
+  }
+
+  private func supported(_ text: String, to id: RPCID?) throws(Rejection) -> MCPVersion {
+    guard let version = MCPVersion(rawValue: text), !version.hasSessions else {
+      let known = MCPVersion.allCases.map(\.rawValue).joined(separator: ", ")
+      throw Rejection(
+        400,
+        RPCError(
+          .unsupportedVersion, "Unsupported protocol version; this server speaks \(known)",
+          requestedVersion: String(text.prefix(64))), to: id)
+    }
+    return version
+  }
+}

@@ -1,0 +1,32 @@
+import LinkCore
+
+/// Header fields that the answers of all services share.
+public enum HTTPFields {
+  /// The fields of an answer in JSON that no cache keeps.
+  public static let json = [("Content-Type", "application/json"), ("Cache-Control", "no-store")]
+
+  /// The fields of a 426, which name the protocol that the route wants (RFC 9110 section 15.5.22).
+  public static let upgradeRequired = [
+    ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"),
+  ]
+
+  /// The fields that a refusal needs: a 401 names its scheme (RFC 9110 section 11.6.1), a 405 the
+  /// methods of the route, and one that is to be tried again says when.
+  public static func of(
+    status: Int, retryAfter: Duration?, allow: String? = nil
+  ) -> [(String, String)] {
+    var fields = status == 401 ? [("WWW-Authenticate", "Bearer")] : []
+    if let allow { fields.append(("Allow", allow)) }
+    if let retryAfter { fields.append(("Retry-After", String(retryAfter.retrySeconds))) }
+    return fields
+  }
+}
+
+extension Duration {
+  /// The value of `Retry-After` (RFC 9110 section 10.2.3): whole seconds, rounded up, and at least
+  /// one, since a client told to wait no time would come back at once.
+  package var retrySeconds: Int64 {
+    let (seconds, rest) = components
+    return max(1, rest > 0 ? seconds + 1 : seconds)
+  }
+}

@@ -1,0 +1,16 @@
+public import LinkCore
+
+/// The rules of one service of a backend: a machine that can be drained, and asked how it is.
+public protocol ServerRules: Machine {
+  /// The input that begins a drain; clients are told to spread their return over `window`.
+  static func drain(within window: Duration) -> Input
+
+  /// Whether a drain has ended: nothing is open any more, or its time is up.
+  var isFinished: Bool { get }
+
+  /// Whether the service takes work, and whether its store does.
+  var serviceHealth: ServiceHealth { get }
+
+  /// Adds the counters and the present state of the service to the metrics of the backend.
+  func report(to page: inout MetricsPage)
+}

@@ -1,0 +1,81 @@
+import LinkCore
+
+/// The phases of a socket whose upgrade was accepted: pings, silence, the closing handshake.
+struct SocketLife: Sendable, Equatable {
+  /// The intervals that a service's policy gives its sockets.
+  struct Timing: Sendable {
+    /// The time between two pings.
+    var pingInterval: Duration
+    /// The silence after which a socket is dropped.
+    var pongWait: Duration
+    /// The time that a close frame may stay unanswered.
+    var closeWait: Duration
+  }
+
+  enum Phase: Sendable, Equatable {
+    /// Exits: closing, dropped, gone.
+    case open(lastHeard: Instant, nextPing: Instant)
+    /// A close frame was sent. Exits: dropped, gone.
+    case closing(dropAt: Instant)
+  }
+
+  /// The result of an alarm.
+  enum Alarm: Sendable, Equatable {
+    /// Nothing is due yet.
+    case early
+    /// A ping is due.
+    case ping
+    /// No byte came for the pong wait: the socket is to be dropped.
+    case silent
+    /// The close frame was not answered: the socket is to be dropped.
+    case unanswered
+  }
+
+  private(set) var phase: Phase
+
+  /// A socket that opens at `now`.
+  init(at now: Instant, _ timing: Timing) {
+    phase = .open(lastHeard: now, nextPing: now.advanced(by: timing.pingInterval))
+  }
+
+  var isOpen: Bool {
+    switch phase {
+    case .open: true
+    case .closing: false
+    }
+  }
+
+  /// Notes that a byte came. The alarm stays as it is: it rings early and is set again then.
+  mutating func heard(at now: Instant) {
+    guard case .open(_, let nextPing) = phase else { return }
+    phase = .open(lastHeard: now, nextPing: nextPing)
+  }
+
+  /// Begins to close; returns false if it has begun before.
+  mutating func close(at now: Instant, _ timing: Timing) -> Bool {
+    guard isOpen else { return false }
+    phase = .closing(dropAt: now.advanced(by: timing.closeWait))
+    return true
+  }
+
+  /// Handles the alarm that was set for `wake`.
+  mutating func alarm(at now: Instant, _ timing: Timing) -> Alarm {
+    switch phase {
+    case .closing(let dropAt): return now >= dropAt ? .unanswered : .early
+    case .open(let lastHeard, let nextPing):
+      guard now < lastHeard.advanced(by: timing.pongWait) else { return .silent }
+      guard now >= nextPing else { return .early }
+      phase = .open(lastHeard: lastHeard, nextPing: now.advanced(by: timing.pingInterval))
+      return .ping
+    }
+  }
+
+  /// The next instant at which something may be due.
+  func wake(_ timing: Timing) -> Instant {
+    switch phase {
+    case .open(let lastHeard, let nextPing):
+      min(nextPing, lastHeard.advanced(by: timing.pongWait))
+    case .closing(let dropAt): dropAt
+    }
+  }
+}

@@ -1,0 +1,107 @@
+public import LinkWire
+
+extension Call {
+  /// Reads a request: its method, percent-decoded path, decoded query, key header and body.
+  ///
+  /// Never fails: what cannot be served becomes `refused`, so that the rules still see it.
+  public static func read(
+    method: String, path: String, query: [(name: String, value: String)], key: String?,
+    body: [UInt8], limits: MessageLimits
+  ) -> Call {
+    do throws(Refusal) {
+      switch ShopRoute(path: path) {
+      case .none:
+        throw Refusal(route: .unknown, status: 404, message: "no such route")
+      case .send:
+        try require(["POST"], method, .send)
+        return .send(try draft(body, key: key, limits))
+      case .all(let shop):
+        try require(readMethods, method, .all)
+        try require([], in: query, .all)
+        return .all(shop)
+      case .paginated(let shop):
+        try require(readMethods, method, .page)
+        try require(PageQuery.parameterNames, in: query, .page)
+        return .page(shop, try pageQuery(query))
+      case .stream:
+        try require(readMethods, method, .stream)
+        throw Refusal(route: .stream, status: 426, message: "this route wants a WebSocket")
+      case .streamHealth:
+        try require(readMethods, method, .streamHealth)
+        return .streamHealth
+      }
+    } catch {
+      return .refused(error)
+    }
+  }
+
+  /// HEAD is answered as GET is; whoever writes the answer leaves out the body (RFC 9110 section
+  /// 9.3.2).
+  private static let readMethods = ["GET", "HEAD"]
+
+  private static func require(
+    _ allowed: [String], _ method: String, _ route: Route
+  ) throws(Refusal) {
+    guard !allowed.contains(method) else { return }
+    let names = allowed.joined(separator: ", ")
+    throw Refusal(route: route, status: 405, message: "this route takes \(names)", allow: names)
+  }
+
+  /// A parameter that has no effect would leave its sender believing that it has.
+  private static func require(
+    _ known: [String], in query: [(name: String, value: String)], _ route: Route
+  ) throws(Refusal) {
+    guard let other = query.first(where: { !known.contains($0.name) && $0.name != "token" })
+    else { return }
+    let names = known.isEmpty ? "none" : known.joined(separator: ", ")
+    throw Refusal(
+      route: route, status: 400,
+      message: "unknown parameter \(other.name); this route knows \(names)")
+  }
+
+  private static func draft(
+    _ body: [UInt8], key: String?, _ limits: MessageLimits
+  ) throws(Refusal) -> Draft {
+    let new: NewMessage
+    do {
+      new = try NewMessage.decode(body, limits: limits)
+    } catch {
+      throw Refusal(error)
+    }
+    guard let key else { return Draft(shop: new.shop, text: new.text, parent: new.parent) }
+    guard let key = UUID128(key) else {
+      throw Refusal(route: .send, status: 400, message: "Idempotency-Key: not a UUID")
+    }
+    return Draft(shop: new.shop, text: new.text, parent: new.parent, key: key)
+  }
+
+  private static func pageQuery(
+    _ query: [(name: String, value: String)]
+  ) throws(Refusal) -> PageQuery {
+    do {
+      return try PageQuery(parameters: query.filter { $0.name != "token" })
+    } catch {
+      throw Refusal(route: .page, status: 400, message: error.detail)
+    }
+  }
+}
+
+extension Refusal {
+  /// A post whose body is no message.
+  fileprivate init(_ error: MessageError) {
+    let status: Int
+    let message: String
+    switch error {
+    case .malformed(let detail): (status, message) = (400, "malformed: \(detail)")
+    case .missing(let field): (status, message) = (400, "\(field): missing")
+    case .wrongType(let field): (status, message) = (400, "\(field): wrong type")
+    case .badIdentifier(let field): (status, message) = (400, "\(field): not an id")
+    case .badDate(let field): (status, message) = (400, "\(field): not a time")
+    case .wrongShop: (status, message) = (400, "shop_id: another shop")
+    case .frameTooLong(let bytes): (status, message) = (413, "too long: \(bytes) bytes")
+    case .textTooLong(let characters):
+      (status, message) = (413, "message: too long, \(characters) characters")
+    }
+    self.init(route: .send, status: status, message: message)
+  }
+}

@@ -1,0 +1,51 @@
+import LinkCore
+import LinkWire
+
+extension Frame {
+  /// The text of the frame.
+  public var payload: [UInt8] {
+    switch self {
+    case .message(let message): StreamCodec.encode(message)
+    case .draining(let window): StreamCodec.encodeDraining(within: window)
+    }
+  }
+}
+
+extension Answer {
+  /// The body as bytes.
+  public var bytes: [UInt8] {
+    switch body {
+    case .error(let message): Envelope.error(status: status, message: message)
+    case .message(let message, let note):
+      Envelope.message(message, status: status, note: note)
+    case .messages(let messages): Envelope.messages(messages)
+    case .page(let page, let query, let total):
+      PageCodec.encode(page, query: query, total: total)
+    case .streamHealth(let health): health.bytes
+    }
+  }
+
+  /// The header fields that belong to it, without the length.
+  public var headers: [(String, String)] {
+    var fields = HTTPFields.json
+    if status == 426 { fields += HTTPFields.upgradeRequired }
+    return fields + HTTPFields.of(status: status, retryAfter: retryAfter, allow: allow)
+  }
+}
+
+extension StreamHealth {
+  fileprivate var bytes: [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.key("status")
+    writer.string(isServing ? "ok" : "draining")
+    writer.key("active_connections")
+    writer.int(connections)
+    writer.key("active_shops")
+    writer.int(shops)
+    writer.key("uptime_seconds")
+    writer.int(uptime.components.seconds)
+    writer.endObject()
+    return writer.bytes
+  }
+}

@@ -1,0 +1,123 @@
+import LinkProtocols
+import LinkServerCore
+import LinkWire
+
+/// The relay's routes, by the names that metrics and logs use.
+enum RelayRoute: String, CaseIterable, ServiceRoute {
+  case phone, lease, results, push, health
+
+  /// A result is at most a part of 200,000 bytes, and what is around it. A longer answer comes in
+  /// parts.
+  static let maxBodyBytes = [Self.results.path: 262_144]
+
+  /// The route of a decoded path.
+  init?(path: String) {
+    guard let route = Self.allCases.first(where: { $0.path == path }) else { return nil }
+    self = route
+  }
+
+  var name: String { rawValue }
+
+  var opensSocket: Bool { self == .phone }
+
+  /// A plain phone sends its answer whole, so many bytes with it.
+  var maxMessageBytes: Int? { PhoneMessage.maxBytes }
+
+  /// The path that the route answers.
+  var path: String {
+    switch self {
+    case .phone: "/ws/phone"
+    case .lease: "/relay/lease"
+    case .results: "/relay/results"
+    case .push: "/relay/push"
+    case .health: "/relay/health"
+    }
+  }
+
+  /// The only method that the route takes.
+  var method: String {
+    switch self {
+    case .phone, .health: "GET"
+    case .lease, .results, .push: "POST"
+    }
+  }
+
+  /// Reads what a phone pulls from the body of its request; `nil` on routes without pulls.
+  func pull(_ body: [UInt8]) throws(RelayWireError) -> RelayPull? {
+    switch self {
+    case .phone, .health: return nil
+    case .lease: return .lease(try LeaseOrder.read(body))
+    case .results: return .result(try LeasedResult.read(body))
+    case .push:
+      do {
+        return .push(try PushAddress.decode(body))
+      } catch {
+        throw RelayWireError(.malformed(detail: "no push address"))
+      }
+    }
+  }
+}
+
+extension RelayReply {
+  /// The status, header fields and body that say it.
+  var response: (status: Int, headers: [(String, String)], body: [UInt8]) {
+    let headers = HTTPFields.json
+    switch self {
+    case .leased(let questions): return (200, headers, questions.bytes)
+    case .taken: return (200, headers, Self.object { $0.accepted() })
+    case .registered: return (200, headers, Self.object { $0.accepted() })
+    case .refused(let refusal):
+      let fields = HTTPFields.of(status: refusal.status, retryAfter: refusal.retryAfter)
+      return (refusal.status, headers + fields, Self.error(refusal.word, refusal.text))
+    }
+  }
+
+  /// `success` false, a word for programs and a sentence for people.
+  static func error(_ word: String, _ text: String) -> [UInt8] {
+    object {
+      $0.key("success")
+      $0.bool(false)
+      $0.key("error")
+      $0.string(word)
+      $0.key("error_message")
+      $0.string(text)
+    }
+  }
+
+  private static func object(_ members: (inout JSONWriter) -> Void) -> [UInt8] {
+    var writer = JSONWriter(capacity: 100)
+    writer.beginObject()
+    members(&writer)
+    writer.endObject()
+    return writer.bytes
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func accepted() {
+    key("success")
+    bool(true)
+  }
+}
+
+extension PullRefusal {
+  fileprivate var retryAfter: Duration? {
+    switch self {
+    case .storeFailed(let wait), .busy(let wait): wait
+    case .notSignedIn, .unknownQuestion, .leaseExpired, .notWanted, .malformed, .tooLarge: nil
+    }
+  }
+
+  fileprivate var text: String {
+    switch self {
+    case .notSignedIn: "This resume token is not known any more; connect and pair again."
+    case .unknownQuestion: "No such question was asked of this phone."
+    case .leaseExpired: "The question is not leased under this name; lease again."
+    case .notWanted: "Nobody waits for this answer any more."
+    case .malformed(let reason): reason
+    case .tooLarge(let limit): "The answer is longer than \(limit) bytes."
+    case .storeFailed: "What must be kept cannot be stored now; try again."
+    case .busy: "The backend takes no more now; try again."
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import LinkCore
+import LinkProtocols
+import LinkServerCore
+import LinkWire
+import ServerSockets
+
+/// A service of the backend: routes, rules, a store, and what connects the three.
+///
+/// It translates only: `read` turns an event into an input of the rules, `perform` an effect into
+/// calls of the desk. Its runner does the rest, the same for every service: it keeps the requests
+/// and sockets, writes to the store, logs, sets alarms and drains.
+protocol Service: Sendable {
+  associatedtype Rules: ServerRules
+  associatedtype Route: ServiceRoute
+  /// The store, or what stands for it if there is none.
+  associatedtype Store: Sendable
+  /// One change for the store.
+  associatedtype Write: Sendable = Never
+  /// The answer to a question of another service, if it takes any.
+  associatedtype Outcome: Sendable = Never
+
+  /// The most sockets that it holds at once, by its configuration.
+  static func maxSockets(_ configuration: BackendConfiguration) -> Int
+
+  /// Opens the store and makes the rules; throws `.store` if that cannot be done.
+  static func open(_ setup: BackendSetup) async throws(BackendError) -> Self
+
+  /// Closes the store.
+  func close() async
+
+  var rules: Rules { get set }
+
+  var store: Store { get }
+
+  /// The first input of the rules, if there is one.
+  var first: Rules.Input? { get }
+
+  /// Turns an event into an input; `nil` if it means nothing, or was answered at the desk.
+  mutating func read(
+    _ event: ServiceEvent<Route>, _ desk: inout ServiceDesk<Self>
+  ) -> Rules.Input?
+
+  /// Carries out an effect.
+  mutating func perform(_ effect: Rules.Effect, _ desk: inout ServiceDesk<Self>)
+
+  /// Makes changes durable, in this order, and returns what became of each.
+  static func commit(_ writes: [Write], to store: Store) async -> [Stored<Rules.Input>]
+
+  /// Hands an input to the rules and carries out the effects.
+  ///
+  /// A requirement, so that each service has a copy that is specialised for its types.
+  mutating func feed(_ input: Rules.Input, _ desk: inout ServiceDesk<Self>)
+
+  /// Lets the rules do what is due.
+  mutating func tick(_ desk: inout ServiceDesk<Self>)
+}
+
+/// What became of a change or a question to a store, and the input that says so to the rules.
+struct Stored<Input: Sendable>: Sendable {
+  var input: Input
+  /// Logged if there is one.
+  var failure: StoreFailure?
+}
+
+/// A route of a service.
+protocol ServiceRoute: Sendable {
+  /// The route of a percent-decoded path; `nil` if the service has none there.
+  init?(path: String)
+  /// The name in logs and metrics.
+  var name: String { get }
+  /// Whether an upgrade opens a socket here; elsewhere it is handled as a plain request.
+  var opensSocket: Bool { get }
+  /// The longest message of a client on its socket, in bytes; `nil` is the backend's bound.
+  var maxMessageBytes: Int? { get }
+  /// The longest bodies in bytes, by path, where they differ from the backend's bound.
+  static var maxBodyBytes: [String: Int] { get }
+}
+
+extension ServiceRoute {
+  var opensSocket: Bool { false }
+  var maxMessageBytes: Int? { nil }
+  static var maxBodyBytes: [String: Int] { [:] }
+}
+
+/// What the sockets tell a service.
+enum ServiceEvent<Route: ServiceRoute> {
+  case request(RequestID, Route, HTTPRequestHead, body: [UInt8])
+  /// An upgrade on a route that opens sockets.
+  case upgrade(ConnectionID, Route, HTTPRequestHead)
+  /// The client left before its request was answered to the end.
+  case abandoned(RequestID)
+  /// Bytes came on a socket, ahead of what they mean.
+  case heard(ConnectionID)
+  case text(ConnectionID, [UInt8])
+  case binary(ConnectionID)
+  /// The send queue of a socket passed its bound.
+  case overflow(ConnectionID)
+  /// A socket, or an upgrade that was not answered, is gone, with its close code.
+  case closed(ConnectionID, code: UInt16)
+}
+
+extension Service {
+  var first: Rules.Input? { nil }
+
+  mutating func feed(_ input: Rules.Input, _ desk: inout ServiceDesk<Self>) {
+    carryOut(rules.handle(input, at: desk.now), &desk)
+  }
+
+  mutating func tick(_ desk: inout ServiceDesk<Self>) {
+    carryOut(rules.tick(at: desk.now), &desk)
+  }
+
+  private mutating func carryOut(
+    _ effects: [Rules.Effect], _ desk: inout ServiceDesk<Self>
+  ) {
+    for effect in effects { perform(effect, &desk) }
+    for input in desk.takeInputs() { feed(input, &desk) }
+  }
+}
+
+extension Service where Store == Void {
+  var store: Void { () }
+  func close() async {}
+}
+
+extension Service where Write == Never {
+  static func commit(_ writes: [Never], to store: Store) async -> [Stored<Rules.Input>] { [] }
+}

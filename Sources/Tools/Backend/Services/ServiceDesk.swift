@@ -1,0 +1,302 @@
+import LinkCore
+import LinkProtocols
+import LinkServerCore
+import LinkWire
+import ServerSockets
+
+/// What a service works with: its requests, its sockets, its store and the other services.
+///
+/// Lives on the loop of the sockets. Nothing here calls the rules: what follows comes as an input,
+/// later.
+struct ServiceDesk<S: Service> {
+  /// A request, an upgrade or a socket, as the log names it.
+  struct Exchange {
+    var request: RequestID
+    /// Connection, route, and what the service knows of the client.
+    var line: LogLine
+    var since: Instant
+    var maxMessageBytes: Int?
+  }
+
+  /// A question of another service, or of the process, that has no outcome yet.
+  struct Ask {
+    /// The kind of question, as the log names it.
+    var kind: String
+    var since: Instant
+    /// Brings the outcome to the caller.
+    var reply: (S.Outcome) -> Mailbox.Letter
+    /// Tells the caller that the backend has stopped.
+    var stop: () -> Void
+  }
+
+  /// The state of the store's lane.
+  private enum Lane {
+    case idle
+    /// The store makes changes durable; what comes meanwhile waits, and goes to it together.
+    ///
+    /// The rules bound what waits: they take nothing new while their store is far behind.
+    case busy(waiting: [S.Write])
+  }
+
+  typealias Inject =
+    @Sendable (@escaping @Sendable (ServiceRunner<S>) -> Void) -> Void
+
+  let hub: SocketHub
+  let log: BackendLog
+  let mailbox: Mailbox
+  private let store: S.Store
+  /// `nil` once the service has ended: late answers of the store are dropped.
+  private var inject: Inject?
+  private var lane = Lane.idle
+  private var inputs: [S.Rules.Input] = []
+  private var requests: [RequestID: Exchange] = [:]
+  private var upgrades: [ConnectionID: Exchange] = [:]
+  private var sockets: [ConnectionID: Exchange] = [:]
+  /// The open questions to this service.
+  var asks: [AskID: Ask] = [:]
+  var lastAsk: UInt64 = 0
+  /// The open questions of this service, by its own names, and what the asked service calls them.
+  var asked: [AskID: AskID] = [:]
+
+  init(
+    hub: SocketHub, log: BackendLog, mailbox: Mailbox, store: S.Store, inject: @escaping Inject
+  ) {
+    (self.hub, self.log, self.mailbox) = (hub, log, mailbox)
+    (self.store, self.inject) = (store, inject)
+  }
+
+  var now: Instant { hub.now }
+
+  /// Has the rules take an input once the present effects are carried out.
+  mutating func feed(_ input: S.Rules.Input) {
+    inputs.append(input)
+  }
+
+  mutating func takeInputs() -> [S.Rules.Input] {
+    guard !inputs.isEmpty else { return [] }
+    defer { inputs = [] }
+    return inputs
+  }
+
+  /// Drops what comes from now on; callers that wait are told that the backend has stopped.
+  mutating func end() {
+    inject = nil
+    for id in asks.keys.sorted() { asks.removeValue(forKey: id)?.stop() }
+  }
+}
+
+// MARK: - Requests
+
+extension ServiceDesk {
+  mutating func enter(_ request: RequestID, on connection: ConnectionID, _ route: S.Route) {
+    requests[request] = exchange(request, connection, route)
+  }
+
+  mutating func enter(upgrade request: RequestID, on connection: ConnectionID, _ route: S.Route) {
+    upgrades[connection] = exchange(request, connection, route)
+  }
+
+  private func exchange(
+    _ request: RequestID, _ connection: ConnectionID, _ route: S.Route
+  ) -> Exchange {
+    var line = LogLine(.request)
+    line.connection = connection.number
+    line.route = route.name
+    return Exchange(
+      request: request, line: line, since: now, maxMessageBytes: route.maxMessageBytes)
+  }
+
+  /// Names the client of a request for the log.
+  mutating func describe(_ id: RequestID, user: String?, shop: ShopID?) {
+    requests[id]?.line.user = user
+    requests[id]?.line.shop = shop
+  }
+
+  /// Names the client of an upgrade, and of its socket, for the log.
+  mutating func describe(_ id: ConnectionID, user: String?, shop: ShopID?) {
+    upgrades[id]?.line.user = user
+    upgrades[id]?.line.shop = shop
+  }
+
+  /// Answers a request; does nothing if its client has left.
+  mutating func respond(
+    _ id: RequestID, _ status: Int, _ headers: [(String, String)], _ body: [UInt8]
+  ) {
+    guard finish(id, status: status) else { return }
+    hub.respond(to: id, status: status, headers: headers, body: body)
+  }
+
+  /// Has the end of the client told while its request has no answer.
+  func watch(_ id: RequestID) {
+    if requests[id] != nil { hub.noticeEnd(of: id) }
+  }
+
+  /// Begins an answer that is written piece by piece.
+  func begin(_ id: RequestID, _ headers: [(String, String)]) {
+    if requests[id] != nil { hub.begin(id, status: 200, headers: headers) }
+  }
+
+  func write(_ id: RequestID, _ bytes: [UInt8]) {
+    if requests[id] != nil { hub.write(bytes, to: id) }
+  }
+
+  mutating func end(_ id: RequestID) {
+    if finish(id, status: 200) { hub.end(id) }
+  }
+
+  private mutating func finish(_ id: RequestID, status: Int) -> Bool {
+    guard let exchange = requests.removeValue(forKey: id) else { return false }
+    note(.request, exchange, status: status)
+    return true
+  }
+
+  /// Forgets a request whose client has left; returns the event that says so.
+  mutating func abandon(_ id: RequestID) -> ServiceEvent<S.Route>? {
+    if let exchange = requests.removeValue(forKey: id) {
+      note(.abandoned, exchange)
+      return .abandoned(id)
+    }
+    guard let (connection, exchange) = upgrades.first(where: { $0.value.request == id }) else {
+      return nil
+    }
+    upgrades[connection] = nil
+    note(.abandoned, exchange)
+    return .closed(connection, code: 1006)
+  }
+
+  private func note(_ event: LogLine.Event, _ exchange: Exchange, status: Int? = nil) {
+    var line = exchange.line
+    line.event = event
+    line.status = status
+    line.took = exchange.since.duration(to: now)
+    log.note(line)
+  }
+}
+
+// MARK: - Sockets
+
+extension ServiceDesk {
+  func owns(_ id: ConnectionID) -> Bool { sockets[id] != nil }
+
+  /// Completes an upgrade; the headers go into the answer.
+  mutating func accept(_ id: ConnectionID, _ headers: [(String, String)] = []) {
+    guard var exchange = upgrades.removeValue(forKey: id) else { return }
+    note(.opened, exchange, status: 101)
+    exchange.since = now
+    sockets[id] = exchange
+    hub.accept(exchange.request, headers: headers, maxMessageBytes: exchange.maxMessageBytes)
+  }
+
+  /// Answers an upgrade with a plain response.
+  mutating func refuse(
+    _ id: ConnectionID, _ status: Int, _ headers: [(String, String)], _ body: [UInt8]
+  ) {
+    guard let exchange = upgrades.removeValue(forKey: id) else { return }
+    note(.refused, exchange, status: status)
+    hub.respond(to: exchange.request, status: status, headers: headers, body: body)
+  }
+
+  /// Sends a close frame behind what is queued.
+  func close(_ id: ConnectionID, _ closure: Closure) {
+    var line = sockets[id]?.line ?? LogLine(.closing)
+    line.event = .closing
+    line.connection = id.number
+    (line.code, line.detail) = (closure.code, closure.reason)
+    log.note(line)
+    hub.close(id, code: closure.code, reason: closure.reason)
+  }
+
+  /// Forgets a socket that has ended; returns its close code.
+  mutating func closed(_ id: ConnectionID, _ ending: SocketEnding) -> UInt16 {
+    let exchange = sockets.removeValue(forKey: id)
+    var line = exchange?.line ?? LogLine(.closed)
+    line.event = .closed
+    line.connection = id.number
+    (line.code, line.detail) = (ending.code, ending.detail)
+    line.took = exchange?.since.duration(to: now)
+    log.note(line)
+    return ending.code
+  }
+}
+
+extension SocketEnding {
+  /// The close code of RFC 6455 section 7.1.5; 1006 where no close frame came.
+  fileprivate var code: UInt16 {
+    switch self {
+    case .peerClosed(let code, _), .closed(let code, _), .violation(let code, _): code
+    case .ended, .reset, .dropped: 1006
+    case .stopped: 1001
+    }
+  }
+
+  fileprivate var detail: String? {
+    switch self {
+    case .peerClosed: "by the client"
+    case .closed: nil
+    case .violation(_, let detail): detail
+    case .ended: "ended without a close frame"
+    case .reset(let detail): detail
+    case .dropped: "dropped"
+    case .stopped: "stopped"
+    }
+  }
+}
+
+// MARK: - The store, and other slow work
+
+extension ServiceDesk {
+  /// Gives changes to the store, at once or with all others that come while it is busy.
+  mutating func write(_ writes: [S.Write]) {
+    switch lane {
+    case .idle: commit(writes)
+    case .busy(var waiting):
+      lane = .idle
+      waiting += writes
+      lane = .busy(waiting: waiting)
+    }
+  }
+
+  private mutating func commit(_ writes: [S.Write]) {
+    lane = .busy(waiting: [])
+    let store = store
+    start {
+      await S.commit(writes, to: store)
+    } then: { runner, stored in
+      runner.committed(stored)
+    }
+  }
+
+  /// Gives the store what waited for it, before its last answers reach the rules: so the disk has
+  /// work meanwhile.
+  mutating func commitNext() {
+    guard case .busy(let waiting) = lane else { return }
+    lane = .idle
+    if !waiting.isEmpty { commit(waiting) }
+  }
+
+  /// Works away from the loop; the result comes back as an input.
+  func start(_ work: @escaping @Sendable () async -> Stored<S.Rules.Input>) {
+    start {
+      [await work()]
+    } then: { runner, stored in
+      runner.take(stored)
+    }
+  }
+
+  private func start(
+    _ work: @escaping @Sendable () async -> [Stored<S.Rules.Input>],
+    then: @escaping @Sendable (ServiceRunner<S>, [Stored<S.Rules.Input>]) -> Void
+  ) {
+    guard let inject else { return }
+    let log = log
+    Task.detached {
+      let stored = await work()
+      for failure in stored.compactMap(\.failure) {
+        var line = LogLine(.storeFailure)
+        line.detail = "\(failure)"
+        log.note(line)
+      }
+      inject { then($0, stored) }
+    }
+  }
+}

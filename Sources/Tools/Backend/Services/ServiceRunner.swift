@@ -1,0 +1,121 @@
+import LinkCore
+import LinkProtocols
+import LinkServerCore
+import ServerSockets
+
+/// A running service, whatever its types; lives on the loop of the sockets.
+protocol RunningService: AnyObject {
+  /// When its rules are to be woken.
+  var deadline: Instant? { get }
+  var health: ServiceHealth { get }
+  /// Whether its drain has ended.
+  var isFinished: Bool { get }
+
+  /// Gives the rules their first input; called once, before the first event.
+  func begin()
+  /// Lets go of the server.
+  func end()
+  func drain(within window: Duration)
+  func tick()
+  func report(to page: inout MetricsPage)
+
+  /// Takes a request or an upgrade; returns false if the path is no route of the service.
+  func take(_ request: RequestID, _ head: HTTPRequestHead, _ path: String, body: [UInt8]?) -> Bool
+  /// Forgets a request whose client has left; returns false if it is another service's.
+  func abandon(_ request: RequestID) -> Bool
+  /// Whether a socket is the service's.
+  func owns(_ socket: ConnectionID) -> Bool
+  /// Takes what happened on one of its sockets.
+  func handle(_ event: SocketEvent, on socket: ConnectionID)
+}
+
+/// Runs one service: brings events to it, and inputs to its rules.
+final class ServiceRunner<S: Service>: RunningService {
+  private var service: S
+  private var desk: ServiceDesk<S>
+
+  init(_ service: S, _ desk: ServiceDesk<S>) {
+    (self.service, self.desk) = (service, desk)
+  }
+
+  var deadline: Instant? { service.rules.deadline }
+  var health: ServiceHealth { service.rules.serviceHealth }
+  var isFinished: Bool { service.rules.isFinished }
+
+  func begin() {
+    if let first = service.first { feed(first) }
+  }
+
+  func end() {
+    desk.end()
+  }
+
+  func drain(within window: Duration) {
+    feed(S.Rules.drain(within: window))
+  }
+
+  func tick() {
+    service.tick(&desk)
+  }
+
+  func report(to page: inout MetricsPage) {
+    service.rules.report(to: &page)
+  }
+
+  func feed(_ input: S.Rules.Input) {
+    service.feed(input, &desk)
+  }
+
+  func take(
+    _ request: RequestID, _ head: HTTPRequestHead, _ path: String, body: [UInt8]?
+  ) -> Bool {
+    guard let route = S.Route(path: path) else { return false }
+    guard let connection = desk.hub.connection(of: request) else { return true }
+    if body == nil, route.opensSocket {
+      desk.enter(upgrade: request, on: connection, route)
+      read(.upgrade(connection, route, head))
+    } else {
+      desk.enter(request, on: connection, route)
+      read(.request(request, route, head, body: body ?? []))
+    }
+    return true
+  }
+
+  func abandon(_ request: RequestID) -> Bool {
+    guard let event = desk.abandon(request) else { return false }
+    read(event)
+    return true
+  }
+
+  func owns(_ socket: ConnectionID) -> Bool { desk.owns(socket) }
+
+  func handle(_ event: SocketEvent, on socket: ConnectionID) {
+    switch event {
+    case .heard: read(.heard(socket))
+    case .text(_, let bytes): read(.text(socket, bytes))
+    case .binary: read(.binary(socket))
+    case .overflow: read(.overflow(socket))
+    case .closed(_, let ending): read(.closed(socket, code: desk.closed(socket, ending)))
+    case .opened, .drained, .pong, .request, .upgrade, .abandoned, .starved, .crowded, .woke:
+      // The rules count a socket as open from `accept` on; `heard` has told of a pong's bytes.
+      break
+    }
+  }
+
+  private func read(_ event: ServiceEvent<S.Route>) {
+    if let input = service.read(event, &desk) { feed(input) }
+  }
+
+  /// Takes what became of the last commit.
+  func committed(_ stored: [Stored<S.Rules.Input>]) {
+    desk.commitNext()
+    take(stored)
+  }
+
+  func take(_ stored: [Stored<S.Rules.Input>]) {
+    for stored in stored { feed(stored.input) }
+  }
+
+  /// Lets `body` work at the desk.
+  func atDesk<Result>(_ body: (inout ServiceDesk<S>) -> Result) -> Result { body(&desk) }
+}

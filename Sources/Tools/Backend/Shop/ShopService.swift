@@ -1,0 +1,185 @@
+import LinkCore
+import LinkProtocols
+import LinkRuntime
+import LinkServerCore
+import LinkWire
+import ServerSockets
+import StoreSQLite
+
+/// Shop messages: posts, pages and streams.
+struct ShopService: Service {
+  var rules: ShopServer
+  let store: any MessageLog
+  let tokens: Tokens
+  let limits: MessageLimits
+
+  /// One more than the rules allow, so that they can answer the next one.
+  static func maxSockets(_ configuration: BackendConfiguration) -> Int {
+    configuration.policy.maxConnections + configuration.policy.maxRequests
+  }
+
+  static func open(_ setup: BackendSetup) async throws(BackendError) -> ShopService {
+    let configuration = setup.configuration
+    let store: any MessageLog
+    if let given = setup.messages {
+      store = given
+    } else {
+      let database =
+        configuration.database
+        ?? BackendConfiguration.Database(directory: configuration.dataDirectory, name: "messages")
+      do {
+        store = try await SQLiteMessageLog.open(
+          in: database.directory, named: database.name, newEpoch: configuration.beginsNewEpoch)
+      } catch {
+        throw .store(error)
+      }
+    }
+    let rules = ShopServer(
+      policy: configuration.rules, seed: .random(in: 0 ... .max), at: BootClock().now)
+    return ShopService(
+      rules: rules, store: store, tokens: setup.tokens, limits: configuration.policy.limits)
+  }
+
+  func close() async {
+    await store.close()
+  }
+
+  mutating func read(
+    _ event: ServiceEvent<ShopRoute>, _ desk: inout ServiceDesk<ShopService>
+  ) -> ShopServer.Input? {
+    switch event {
+    case .request(let id, _, let head, let body): return request(id, head, body, &desk)
+    case .upgrade(let id, let route, let head): return upgrade(id, route, head, &desk)
+    case .abandoned(let id): return .abandoned(id)
+    case .heard(let id): return .heard(id)
+    case .overflow(let id): return .overflowed(id)
+    case .closed(let id, let code): return .gone(id, code: code)
+    case .text, .binary:
+      // The stream is read-only; `heard` has told of the bytes.
+      return nil
+    }
+  }
+
+  private func request(
+    _ id: RequestID, _ head: HTTPRequestHead, _ body: [UInt8],
+    _ desk: inout ServiceDesk<ShopService>
+  ) -> ShopServer.Input {
+    let call = Call.read(
+      method: head.method, path: head.wholePath,
+      query: head.query.map { (name: $0.name, value: $0.value) },
+      key: head.first("idempotency-key"), body: body, limits: limits)
+    let credential = call.route.isGuarded ? tokens.credential(of: head) : .missing
+    desk.describe(id, user: credential.user, shop: call.shop)
+    return .request(id, call, credential, wall: BootClock().wall)
+  }
+
+  private func upgrade(
+    _ id: ConnectionID, _ route: ShopRoute, _ head: HTTPRequestHead,
+    _ desk: inout ServiceDesk<ShopService>
+  ) -> ShopServer.Input? {
+    guard case .stream(let shop) = route else { return nil }
+    let credential = tokens.credential(of: head)
+    desk.describe(id, user: credential.user, shop: shop)
+    let after = head.first(StreamHeader.after.lowercased()).flatMap { Position($0) }
+    return .upgrade(id, shop, after: after, credential, wall: BootClock().wall)
+  }
+
+  mutating func perform(
+    _ effect: ShopServer.Effect, _ desk: inout ServiceDesk<ShopService>
+  ) {
+    switch effect {
+    case .append(let appends): desk.write(appends)
+    case .page(let token, let shop, let query):
+      ask(token, desk) { store throws(StoreFailure) in
+        let page = try await store.page(query, of: shop)
+        return .page(page, total: try await store.count(query, of: shop))
+      }
+    case .head(let token, let shop):
+      ask(token, desk) { store throws(StoreFailure) in try await Self.head(of: shop, in: store) }
+    case .answer(let id, let answer):
+      desk.respond(id, answer.status, answer.headers, answer.bytes)
+    case .accept(let id, let head, let after):
+      let positions = [(StreamHeader.head, head), (StreamHeader.after, after)]
+      desk.accept(
+        id, positions.compactMap { name, position in position.map { (name, $0.description) } })
+    case .refuse(let id, let answer): desk.refuse(id, answer.status, answer.headers, answer.bytes)
+    case .send(let frame, let listeners):
+      desk.hub.send(frame: WebSocketFrame.text(frame.payload), to: listeners)
+    case .ping(let id): desk.hub.ping(id)
+    case .close(let id, let closure): desk.close(id, closure)
+    case .drop(let id): desk.hub.drop(id)
+    case .finished: break
+    }
+  }
+
+  /// Asks the store for the position and time of the newest message, in one answer so that both are
+  /// of one moment.
+  private static func head(
+    of shop: ShopID, in store: any MessageLog
+  ) async throws(StoreFailure) -> ShopServer.StoreAnswer {
+    let page = try await store.page(.page(number: 1, limit: 1), of: shop)
+    guard let head = page.head else { return .head(try await store.head(of: shop)) }
+    return .head(head, newest: page.messages.first?.createdAt)
+  }
+
+  private func ask(
+    _ token: StoreToken, _ desk: ServiceDesk<ShopService>,
+    _ question:
+      @escaping @Sendable (any MessageLog) async throws(StoreFailure) -> ShopServer.StoreAnswer
+  ) {
+    let store = store
+    desk.start {
+      do throws(StoreFailure) {
+        return Stored(input: .stored(token, try await question(store)))
+      } catch {
+        return Stored(input: .stored(token, .failed(error)), failure: error)
+      }
+    }
+  }
+
+  /// Posts of all shops share a commit.
+  static func commit(
+    _ writes: [ShopServer.Append], to store: any MessageLog
+  ) async -> [Stored<ShopServer.Input>] {
+    let results = await store.append(writes.map { LogEntry(message: $0.message, key: $0.key) })
+    return writes.enumerated().map { index, write in
+      switch results.indices.contains(index) ? results[index] : .failure(.unanswered) {
+      case .success(let appended):
+        Stored(input: .stored(write.token, .appended(appended.message, isNew: appended.isNew)))
+      case .failure(let failure):
+        Stored(input: .stored(write.token, .failed(failure)), failure: failure)
+      }
+    }
+  }
+}
+
+extension ShopRoute: ServiceRoute {
+  var name: String {
+    let route: Route =
+      switch self {
+      case .send: .send
+      case .all: .all
+      case .paginated: .page
+      case .stream: .stream
+      case .streamHealth: .streamHealth
+      }
+    return route.rawValue
+  }
+
+  var opensSocket: Bool {
+    switch self {
+    case .stream: true
+    case .send, .all, .paginated, .streamHealth: false
+    }
+  }
+}
+
+extension BackendConfiguration {
+  /// The policy of the rules: what goes to a socket in one go leaves room in its queue.
+  fileprivate var rules: ShopServerPolicy {
+    var rules = policy
+    rules.maxArrearsBytes = min(rules.maxArrearsBytes, maxQueuedBytes / 2)
+    rules.maxCommitBytes = min(rules.maxCommitBytes, maxQueuedBytes / 4)
+    return rules
+  }
+}

@@ -36,7 +36,7 @@ struct CallReadingTests {
     #expect(
       Self.read("POST", "\(Self.base)/messages", key: "soon", body: body)
         == .refused(
-          Refusal(route: .send, status: 400, message: "Idempotency-Key: not a UUID")))
+          ShopRefusal(route: .send, status: 400, message: "Idempotency-Key: not a UUID")))
   }
 
   @Test func `never counts a token in the query as a parameter`() {
@@ -47,7 +47,7 @@ struct CallReadingTests {
   }
 
   @Test(arguments: [
-    ("GET", "/nowhere", Route.unknown, 404, String?.none),
+    ("GET", "/nowhere", ShopCallRoute.unknown, 404, String?.none),
     ("GET", "\(base)/ba kery/messages", .unknown, 404, nil),
     ("GET", "\(base)/messages", .send, 405, "POST"),
     ("POST", "\(base)/bakery/messages", .all, 405, "GET, HEAD"),
@@ -59,7 +59,7 @@ struct CallReadingTests {
     ("DELETE", "/api/v1/health/websocket", .streamHealth, 405, "GET, HEAD"),
   ])
   func `refuses what is no route, and methods that a route does not take`(
-    method: String, path: String, route: Route, status: Int, allow: String?
+    method: String, path: String, route: ShopCallRoute, status: Int, allow: String?
   ) throws {
     let refusal = try #require(self.refusal(of: Self.read(method, path)))
     #expect(refusal.route == route)
@@ -95,19 +95,19 @@ struct CallReadingTests {
     #expect(
       Self.read("GET", "\(Self.base)/bakery/messages/paginated", query: query)
         == .refused(
-          Refusal(
+          ShopRefusal(
             route: .page, status: 400,
             message: "unknown parameter \(name); this route knows page, limit, since, after, before"
           )))
     #expect(
       Self.read("GET", "\(Self.base)/bakery/messages", query: [("token", "t"), query[1]])
         == .refused(
-          Refusal(
+          ShopRefusal(
             route: .all, status: 400,
             message: "unknown parameter \(name); this route knows none")))
   }
 
-  private func refusal(of call: Call) -> Refusal? {
+  private func refusal(of call: Call) -> ShopRefusal? {
     guard case .refused(let refusal) = call else { return nil }
     return refusal
   }

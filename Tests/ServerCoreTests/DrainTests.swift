@@ -40,7 +40,7 @@ struct DrainTests {
     #expect(
       served.ask(.send(Stage.draft("x"))) == [.answer(RequestID(1), Stage.draining)])
     #expect(served.ask(.all(Stage.shop)) == [.answer(RequestID(2), Stage.draining)])
-    let bad = Refusal(route: .page, status: 400, message: "limit")
+    let bad = ShopRefusal(route: .page, status: 400, message: "limit")
     #expect(served.ask(.refused(bad)) == [.answer(RequestID(3), Stage.draining)])
     #expect(served.server.serviceHealth == .draining)
   }

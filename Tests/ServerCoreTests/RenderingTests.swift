@@ -22,7 +22,7 @@ struct RenderingTests {
     #expect(
       Self.text(ServiceHealth.failing(reason: "full").bytes)
         == #"{"status":"failing","reason":"full"}"#)
-    let health = StreamHealth(
+    let health = ShopStreamHealth(
       isServing: true, connections: 3, shops: 2, uptime: .milliseconds(1_999))
     #expect(
       Self.text(Answer(200, .streamHealth(health)).bytes)

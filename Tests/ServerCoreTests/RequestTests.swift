@@ -13,8 +13,8 @@ struct RequestTests {
 
   static let rows: [Row] = {
     let read = Call.page(Stage.shop, .page(number: 1, limit: 20))
-    let wrong = Refusal(route: .page, status: 400, message: "limit")
-    let unknown = Refusal(route: .unknown, status: 404, message: "no such route")
+    let wrong = ShopRefusal(route: .page, status: 400, message: "limit")
+    let unknown = ShopRefusal(route: .unknown, status: 404, message: "no such route")
     let noToken = Answer.error(401, "no token")
     let expired = Answer.error(401, "the token has expired")
     return [
@@ -47,7 +47,7 @@ struct RequestTests {
       Row(
         testDescription: "a wrong method without a token",
         call: .refused(
-          Refusal(route: .page, status: 405, message: "this route takes GET", allow: "GET")),
+          ShopRefusal(route: .page, status: 405, message: "this route takes GET", allow: "GET")),
         credential: .missing, answer: .error(405, "this route takes GET", allow: "GET")),
       Row(
         testDescription: "an unknown route without a token", call: .refused(unknown),
@@ -58,7 +58,7 @@ struct RequestTests {
         answer: Answer(
           200,
           .streamHealth(
-            StreamHealth(isServing: true, connections: 0, shops: 0, uptime: .zero)))),
+            ShopStreamHealth(isServing: true, connections: 0, shops: 0, uptime: .zero)))),
     ]
   }()
 

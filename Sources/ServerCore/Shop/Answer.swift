@@ -6,14 +6,14 @@ public struct Answer: Sendable, Hashable, Codable {
   /// The HTTP status code (RFC 9110 section 15).
   public var status: Int
   /// What it says.
-  public var body: Body
+  public var body: ShopBody
   /// When to come back; sent as whole seconds, rounded up (RFC 9110 section 10.2.3).
   public var retryAfter: Duration?
   /// The methods that the route knows; with 405.
   public var allow: String?
 
   /// An answer from its parts.
-  public init(_ status: Int, _ body: Body, retryAfter: Duration? = nil, allow: String? = nil) {
+  public init(_ status: Int, _ body: ShopBody, retryAfter: Duration? = nil, allow: String? = nil) {
     self.status = status
     self.body = body
     self.retryAfter = retryAfter
@@ -29,7 +29,7 @@ public struct Answer: Sendable, Hashable, Codable {
 }
 
 /// The body of an answer before it is written as bytes.
-public enum Body: Sendable, Hashable, Codable {
+public enum ShopBody: Sendable, Hashable, Codable {
   /// A refusal, in a sentence for people.
   case error(String)
   case message(Message, note: String)
@@ -38,11 +38,11 @@ public enum Body: Sendable, Hashable, Codable {
   /// `total` counts the messages that the query covers, as far as that is known.
   case page(Page, PageQuery, total: UInt64)
   /// How the stream is.
-  case streamHealth(StreamHealth)
+  case streamHealth(ShopStreamHealth)
 }
 
 /// What `GET /api/v1/health/websocket` states.
-public struct StreamHealth: Sendable, Hashable, Codable {
+public struct ShopStreamHealth: Sendable, Hashable, Codable {
   /// False while the server drains.
   public var isServing: Bool
   /// Open sockets.

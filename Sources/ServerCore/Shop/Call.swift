@@ -11,10 +11,10 @@ public enum Call: Sendable, Hashable, Codable {
   /// How the stream is.
   case streamHealth
   /// Cannot be served, whoever asks.
-  case refused(Refusal)
+  case refused(ShopRefusal)
 
   /// The route, as metrics and logs name it.
-  public var route: Route {
+  public var route: ShopCallRoute {
     switch self {
     case .send: .send
     case .all: .all
@@ -26,7 +26,7 @@ public enum Call: Sendable, Hashable, Codable {
 }
 
 /// The routes, by the names that metrics and logs use.
-public enum Route: String, Sendable, Hashable, Codable, CaseIterable {
+public enum ShopCallRoute: String, Sendable, Hashable, Codable, CaseIterable {
   case send, all, page, stream, unknown
   /// How the stream is.
   case streamHealth = "stream_health"
@@ -61,9 +61,9 @@ public struct Draft: Sendable, Hashable, Codable {
 }
 
 /// Why a request cannot be served, found before any rule was asked.
-public struct Refusal: Error, Sendable, Hashable, Codable {
+public struct ShopRefusal: Error, Sendable, Hashable, Codable {
   /// Where the request went.
-  public var route: Route
+  public var route: ShopCallRoute
   /// 400, 404, 405, 413 or 426.
   public var status: Int
   /// Why, in a sentence for people.
@@ -72,7 +72,7 @@ public struct Refusal: Error, Sendable, Hashable, Codable {
   public var allow: String?
 
   /// A refusal from its parts.
-  public init(route: Route, status: Int, message: String, allow: String? = nil) {
+  public init(route: ShopCallRoute, status: Int, message: String, allow: String? = nil) {
     self.route = route
     self.status = status
     self.message = message

@@ -8,10 +8,10 @@ extension Call {
     method: String, path: String, query: [(name: String, value: String)], key: String?,
     body: [UInt8], limits: MessageLimits
   ) -> Call {
-    do throws(Refusal) {
+    do throws(ShopRefusal) {
       switch ShopRoute(path: path) {
       case .none:
-        throw Refusal(route: .unknown, status: 404, message: "no such route")
+        throw ShopRefusal(route: .unknown, status: 404, message: "no such route")
       case .send:
         try require(["POST"], method, .send)
         return .send(try draft(body, key: key, limits))
@@ -25,7 +25,7 @@ extension Call {
         return .page(shop, try pageQuery(query))
       case .stream:
         try require(readMethods, method, .stream)
-        throw Refusal(route: .stream, status: 426, message: "this route wants a WebSocket")
+        throw ShopRefusal(route: .stream, status: 426, message: "this route wants a WebSocket")
       case .streamHealth:
         try require(readMethods, method, .streamHealth)
         return .streamHealth
@@ -40,53 +40,53 @@ extension Call {
   private static let readMethods = ["GET", "HEAD"]
 
   private static func require(
-    _ allowed: [String], _ method: String, _ route: Route
-  ) throws(Refusal) {
+    _ allowed: [String], _ method: String, _ route: ShopCallRoute
+  ) throws(ShopRefusal) {
     guard !allowed.contains(method) else { return }
     let names = allowed.joined(separator: ", ")
-    throw Refusal(route: route, status: 405, message: "this route takes \(names)", allow: names)
+    throw ShopRefusal(route: route, status: 405, message: "this route takes \(names)", allow: names)
   }
 
   /// A parameter that has no effect would leave its sender believing that it has.
   private static func require(
-    _ known: [String], in query: [(name: String, value: String)], _ route: Route
-  ) throws(Refusal) {
+    _ known: [String], in query: [(name: String, value: String)], _ route: ShopCallRoute
+  ) throws(ShopRefusal) {
     guard let other = query.first(where: { !known.contains($0.name) && $0.name != "token" })
     else { return }
     let names = known.isEmpty ? "none" : known.joined(separator: ", ")
-    throw Refusal(
+    throw ShopRefusal(
       route: route, status: 400,
       message: "unknown parameter \(other.name); this route knows \(names)")
   }
 
   private static func draft(
     _ body: [UInt8], key: String?, _ limits: MessageLimits
-  ) throws(Refusal) -> Draft {
+  ) throws(ShopRefusal) -> Draft {
     let new: NewMessage
     do {
       new = try NewMessage.decode(body, limits: limits)
     } catch {
-      throw Refusal(error)
+      throw ShopRefusal(error)
     }
     guard let key else { return Draft(shop: new.shop, text: new.text, parent: new.parent) }
     guard let key = UUID128(key) else {
-      throw Refusal(route: .send, status: 400, message: "Idempotency-Key: not a UUID")
+      throw ShopRefusal(route: .send, status: 400, message: "Idempotency-Key: not a UUID")
     }
     return Draft(shop: new.shop, text: new.text, parent: new.parent, key: key)
   }
 
   private static func pageQuery(
     _ query: [(name: String, value: String)]
-  ) throws(Refusal) -> PageQuery {
+  ) throws(ShopRefusal) -> PageQuery {
     do {
       return try PageQuery(parameters: query.filter { $0.name != "token" })
     } catch {
-      throw Refusal(route: .page, status: 400, message: error.detail)
+      throw ShopRefusal(route: .page, status: 400, message: error.detail)
     }
   }
 }
 
-extension Refusal {
+extension ShopRefusal {
   /// A post whose body is no message.
   fileprivate init(_ error: MessageError) {
     let status: Int

@@ -33,7 +33,7 @@ extension Answer {
   }
 }
 
-extension StreamHealth {
+extension ShopStreamHealth {
   fileprivate var bytes: [UInt8] {
     var writer = JSONWriter()
     writer.beginObject()

@@ -1,7 +1,7 @@
 import LinkCore
 
 /// The counters of the shop's server since its start.
-public struct Metrics: Sendable, Hashable, Codable {
+struct ShopMetrics: Sendable, Hashable, Codable {
   var requests = RequestCounts()
   var refusedUpgrades: [Int: UInt64] = [:]
   /// By close code; under 0 stand the codes that a peer made up.
@@ -16,9 +16,6 @@ public struct Metrics: Sendable, Hashable, Codable {
   var authFailures: UInt64 = 0
   var storeFailures: UInt64 = 0
   var pings: UInt64 = 0
-
-  /// Nothing counted yet.
-  public init() {}
 
   mutating func refusedUpgrade(status: Int) {
     refusedUpgrades[status, default: 0] += 1

@@ -7,7 +7,7 @@ extension ShopServer {
   ///
   /// Whoever wants what cannot be had in one piece is not kept waiting: it sees by the answer that
   /// nothing is sent first, and asks for pages.
-  mutating func letIn(_ arrival: Room.Arrival, to shop: ShopID, head: Position) {
+  mutating func letIn(_ arrival: ShopRoom.Arrival, to shop: ShopID, head: Position) {
     guard let after = arrival.after, policy.dialect == .positions, after.epoch == head.epoch,
       after.offset < head.offset, head.offset - after.offset <= UInt64(policy.arrearsLimit),
       questions.count < policy.maxRequests

@@ -89,7 +89,7 @@ extension ShopServer {
   }
 
   private mutating func refuse(
-    _ refusal: Refusal, _ credential: Credential, wall: Timestamp
+    _ refusal: ShopRefusal, _ credential: Credential, wall: Timestamp
   ) -> Answer {
     // Which methods a route takes is no secret; all else is for those who may ask.
     if refusal.route.isGuarded, refusal.status != 405 {
@@ -125,8 +125,8 @@ extension ShopServer {
     ServiceHealth(isServing: mode == .serving, storeFailure: writeFailure, of: "the store")
   }
 
-  private var streamHealth: StreamHealth {
-    StreamHealth(
+  private var streamHealth: ShopStreamHealth {
+    ShopStreamHealth(
       isServing: mode == .serving, connections: openConnections, shops: activeShops,
       uptime: startedAt.duration(to: now))
   }

@@ -4,7 +4,7 @@ import LinkWire
 extension ShopServer {
   /// Puts a post at the end of its shop's queue.
   mutating func enqueue(_ draft: Draft, of author: Claims, _ id: RequestID, wall: Timestamp) {
-    guard rooms[draft.shop, default: Room()].posts.count < policy.maxPostsPerShop else {
+    guard rooms[draft.shop, default: ShopRoom()].posts.count < policy.maxPostsPerShop else {
       return answer(id, busy)
     }
     let message = Message(
@@ -15,7 +15,7 @@ extension ShopServer {
       case .positions: draft.key
       case .plain: nil
       }
-    enter(draft.shop) { $0.posts.append(Room.Post(request: id, message: message, key: key)) }
+    enter(draft.shop) { $0.posts.append(ShopRoom.Post(request: id, message: message, key: key)) }
     advance(draft.shop)
   }
 
@@ -182,7 +182,7 @@ extension ShopServer {
     return message
   }
 
-  private func body(_ page: Page, _ query: PageQuery, total: UInt64) -> Body {
+  private func body(_ page: Page, _ query: PageQuery, total: UInt64) -> ShopBody {
     var page = page
     page.messages = page.messages.map(written)
     switch policy.dialect {
@@ -201,11 +201,11 @@ extension ShopServer {
   }
 
   /// Changes a room, making it when it is new; the idle ones go first when they are too many.
-  mutating func enter<Result>(_ shop: ShopID, _ change: (inout Room) -> Result) -> Result {
+  mutating func enter<Result>(_ shop: ShopID, _ change: (inout ShopRoom) -> Result) -> Result {
     if rooms[shop] == nil, rooms.count >= policy.maxIdleRooms {
       rooms = rooms.filter { !$0.value.isIdle }
     }
-    return change(&rooms[shop, default: Room()])
+    return change(&rooms[shop, default: ShopRoom()])
   }
 }
 

@@ -15,7 +15,7 @@ extension ShopServer {
         membership: Membership(shop: shop, user: claims.user),
         expiresAt: now.advanced(by: wall.duration(to: claims.expiresAt)), phase: .waiting)
       sockets[claims.user, default: 0] += 1
-      enter(shop) { $0.arrivals.append(Room.Arrival(id: id, after: after)) }
+      enter(shop) { $0.arrivals.append(ShopRoom.Arrival(id: id, after: after)) }
       advance(shop)
     }
   }

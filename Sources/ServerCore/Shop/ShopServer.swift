@@ -23,7 +23,7 @@ public struct ShopServer: ServerRules {
   var mode = ServerMode.serving
   var connections: [ConnectionID: ShopSocket] = [:]
   var sockets: [String: Int] = [:]
-  var rooms: [ShopID: Room] = [:]
+  var rooms: [ShopID: ShopRoom] = [:]
   var removed: Set<Membership> = []
   var requests: [RequestID: Pending] = [:]
   var questions: [StoreToken: Question] = [:]
@@ -32,11 +32,11 @@ public struct ShopServer: ServerRules {
   var rate: PostRate
   /// Why the last message was not stored; `nil` once one was.
   var writeFailure: StoreFailure?
-  var metrics = Metrics()
+  var metrics = ShopMetrics()
 
   /// A request that has no answer yet.
   struct Pending: Sendable {
-    var route: Route
+    var route: ShopCallRoute
     var since: Instant
   }
 

@@ -155,7 +155,7 @@ struct ShopService: Service {
 
 extension ShopRoute: ServiceRoute {
   var name: String {
-    let route: Route =
+    let route: ShopCallRoute =
       switch self {
       case .send: .send
       case .all: .all

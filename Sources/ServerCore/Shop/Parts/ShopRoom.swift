@@ -6,7 +6,7 @@ import LinkWire
 /// Besides pages, the store is asked one thing about a shop at any time: its head, or to take the
 /// posts that came meanwhile. So appends keep their order and share a commit, and a subscription
 /// that begins at `head` misses nothing: whatever is larger is sent later.
-struct Room: Sendable {
+struct ShopRoom: Sendable {
   /// The newest position that was broadcast; `nil` until the store said it.
   var head: Position?
   /// The open sockets, in order of their ids.

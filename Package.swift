@@ -33,19 +33,22 @@ func tests(
 // 1. Pure: values only. No clock, no chance, no tasks, no Foundation.
 let pure: [Target] = [
   library("LinkCore", at: "Core"),
-  library("LinkWire", at: "Wire", uses: ["LinkCore"]),
+  library("LinkJSON", at: "JSON", uses: ["LinkCore"]),
+  library("LinkHealth", at: "Health", uses: ["LinkCore", "LinkJSON"]),
+  library("LinkWire", at: "Wire", uses: ["LinkCore", "LinkJSON", "LinkHealth"]),
   library("LinkProtocols", at: "Protocols", uses: ["CZlib"]),
   library("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
-  library("HealthRelay", at: "Features/HealthRelay", uses: ["LinkCore", "LinkWire"]),
-  library("LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkWire"]),
+  library("HealthRelay", at: "Features/HealthRelay", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
+  library(
+    "LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
   library(
     "LinkSimulator", at: "Simulator",
-    uses: ["LinkCore", "LinkWire", "MessageStream", "HealthRelay", "LinkServerCore"]),
+    uses: ["LinkCore", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay", "LinkServerCore"]),
 ]
 
 // 2. Runtime: the only place that owns tasks and time.
 let runtime: [Target] = [
-  library("LinkRuntime", at: "Runtime", uses: ["LinkCore", "LinkWire"])
+  library("LinkRuntime", at: "Runtime", uses: ["LinkCore", "LinkHealth", "LinkWire"])
 ]
 
 // 3. Adapters: one folder, one outside thing.
@@ -63,9 +66,9 @@ let adapters: [Target] = [
     uses: ["LinkCore", "LinkRuntime", "LinkProtocols", "CCurl", "CLinux"]),
   library(
     "StoreSQLite", at: "Adapters/StoreSQLite",
-    uses: ["LinkCore", "LinkWire", "LinkRuntime", "CSQLite"]),
+    uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "CSQLite"]),
   library("OwnerFiles", at: "Adapters/OwnerFiles"),
-  library("ExportFiles", at: "Adapters/ExportFiles", uses: ["LinkWire", "CArchive"]),
+  library("ExportFiles", at: "Adapters/ExportFiles", uses: ["LinkHealth", "LinkWire", "CArchive"]),
   library(
     "ReachabilityNetlink", at: "Adapters/ReachabilityNetlink",
     uses: ["LinkCore", "LinkRuntime", "CLinux", "LinuxEvents"]),
@@ -78,10 +81,10 @@ let adapters: [Target] = [
     uses: ["LinkRuntime", "CSystemd", "LinuxBus"]),
   library(
     "PushAPNs", at: "Adapters/PushAPNs",
-    uses: ["LinkCore", "LinkWire", "LinkRuntime", "OwnerFiles", "COpenSSL"]),
+    uses: ["LinkCore", "LinkJSON", "LinkWire", "LinkRuntime", "OwnerFiles", "COpenSSL"]),
   library(
     "PushHook", at: "Adapters/PushHook",
-    uses: ["LinkCore", "LinkWire", "LinkRuntime", "CLinux"]),
+    uses: ["LinkCore", "LinkJSON", "LinkWire", "LinkRuntime", "CLinux"]),
   library(
     "ServerSockets", at: "Adapters/ServerSockets",
     uses: ["LinkCore", "LinkProtocols", "CLinux", "COpenSSL"]),
@@ -92,32 +95,33 @@ let doors: [Target] = [
   library(
     "Holdfast", at: "Holdfast",
     uses: [
-      "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "HealthRelay", "CurlNetwork",
-      "StoreSQLite", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus", "ExportFiles",
-      "OwnerFiles",
+      "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream",
+      "HealthRelay", "CurlNetwork", "StoreSQLite", "ReachabilityNetlink", "LifecycleSystem",
+      "NotificationsDBus", "ExportFiles", "OwnerFiles",
     ]),
   library(
     "HoldfastTestKit", at: "TestKit",
-    uses: ["LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "LinkSimulator"]),
+    uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream", "LinkSimulator"]),
   library(
     "HoldfastBackend", at: "Tools/Backend",
     uses: [
-      "LinkCore", "LinkWire", "LinkRuntime", "LinkProtocols", "LinkServerCore", "ServerSockets",
-      "StoreSQLite", "COpenSSL", "CurlNetwork", "PushAPNs", "PushHook", "OwnerFiles",
+      "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "LinkProtocols",
+      "LinkServerCore", "ServerSockets", "StoreSQLite", "COpenSSL", "CurlNetwork", "PushAPNs",
+      "PushHook", "OwnerFiles",
     ]),
-  library("CommandKit", at: "Tools/CommandKit", uses: ["LinkCore", "LinkWire"]),
+  library("CommandKit", at: "Tools/CommandKit", uses: ["LinkCore", "LinkJSON", "LinkWire"]),
   library(
     "HoldfastDemo", at: "Tools/Demo",
     uses: [
-      "CommandKit", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore", "LinkWire",
-      "LinkRuntime", "LinkServerCore",
+      "CommandKit", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore", "LinkJSON",
+      "LinkHealth", "LinkWire", "LinkRuntime", "LinkServerCore",
     ]),
   .executableTarget(
     name: "HoldfastCommand",
     dependencies: [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
-      "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream", "HealthRelay", "LinkServerCore",
-      "LifecycleSystem", "CLinux",
+      "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream",
+      "HealthRelay", "LinkServerCore", "LifecycleSystem", "CLinux",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]
@@ -137,20 +141,25 @@ let measures: [Target] = [
   .executableTarget(
     name: "HoldfastBench",
     dependencies: [
-      "CommandKit", "LinkCore", "LinkWire", "LinkProtocols", "LinkRuntime", "MessageStream",
-      "CurlNetwork", "ServerSockets", "StoreSQLite", "CSQLite", "Holdfast", "HoldfastTestKit",
-      "HoldfastBackend", "LinkServerCore", "HoldfastEngineBench",
+      "CommandKit", "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkProtocols",
+      "LinkRuntime", "MessageStream", "CurlNetwork", "ServerSockets", "StoreSQLite", "CSQLite",
+      "Holdfast", "HoldfastTestKit", "HoldfastBackend", "LinkServerCore", "HoldfastEngineBench",
     ],
     path: "Benchmarks/Bench", swiftSettings: strict),
 ]
 
 let checks: [Target] = [
   tests("CoreTests", uses: ["LinkCore"]),
-  tests("WireTests", uses: ["LinkCore", "LinkWire"]),
+  tests("WireTests", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
+  tests(
+    "HealthTests", uses: ["LinkCore", "LinkJSON", "LinkHealth", "Holdfast", "HoldfastTestKit"]),
   tests("ProtocolsTests", uses: ["LinkProtocols"]),
   tests("MessageStreamTests", uses: ["LinkCore", "LinkWire", "MessageStream", "LinkSimulator"]),
-  tests("HealthRelayTests", uses: ["LinkCore", "LinkWire", "HealthRelay", "Holdfast"]),
-  tests("ServerCoreTests", uses: ["LinkCore", "LinkWire", "LinkServerCore"]),
+  tests(
+    "HealthRelayTests",
+    uses: ["LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "HealthRelay", "Holdfast"]),
+  tests(
+    "ServerCoreTests", uses: ["LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkServerCore"]),
   tests(
     "RuntimeTests",
     uses: ["LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "HoldfastTestKit"]),
@@ -162,14 +171,14 @@ let checks: [Target] = [
     ]),
   tests(
     "StoreSQLiteTests",
-    uses: ["LinkCore", "LinkWire", "LinkRuntime", "StoreSQLite", "HoldfastTestKit"]),
+    uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "StoreSQLite", "HoldfastTestKit"]),
   tests(
     "ExportFilesTests",
     uses: ["LinkCore", "LinkWire", "ExportFiles", "HoldfastTestKit"]),
   // Apart from HoldfastTests: an import works on all processors, and no clock waits there.
   tests(
     "HealthImportTests",
-    uses: ["LinkCore", "LinkWire", "LinkRuntime", "Holdfast", "HoldfastTestKit"]),
+    uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "Holdfast", "HoldfastTestKit"]),
   tests(
     "SystemTests",
     uses: [
@@ -185,28 +194,29 @@ let checks: [Target] = [
   tests(
     "BackendTests",
     uses: [
-      "LinkProtocols", "ServerSockets", "HoldfastBackend", "LinkServerCore", "LinkCore", "LinkWire",
-      "LinkRuntime", "CLinux", "HoldfastTestKit",
+      "LinkProtocols", "ServerSockets", "HoldfastBackend", "LinkServerCore", "LinkCore",
+      "LinkHealth", "LinkWire", "LinkRuntime", "CLinux", "HoldfastTestKit",
     ],
     besides: ["MCP/SDK"]),
   tests(
     "HoldfastTests",
     uses: [
-      "LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "HealthRelay", "Holdfast",
-      "HoldfastBackend", "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo",
+      "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream", "HealthRelay",
+      "Holdfast", "HoldfastBackend", "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo",
       "LinkServerCore", "LinkSimulator",
     ]),
   tests(
     "RelayTests",
     uses: [
-      "LinkCore", "LinkWire", "LinkRuntime", "LinkProtocols", "LinkServerCore", "HealthRelay",
-      "Holdfast", "HoldfastBackend", "HoldfastTestKit", "ServerSockets",
+      "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "LinkProtocols", "LinkServerCore",
+      "HealthRelay", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "ServerSockets",
     ]),
   tests(
     "FuzzTests",
     uses: [
-      "LinkCore", "LinkWire", "LinkProtocols", "LinkRuntime", "LinkServerCore", "MessageStream",
-      "StoreSQLite", "ReachabilityNetlink", "HoldfastBackend", "HoldfastTestKit",
+      "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkProtocols", "LinkRuntime",
+      "LinkServerCore", "MessageStream", "StoreSQLite", "ReachabilityNetlink", "HoldfastBackend",
+      "HoldfastTestKit",
     ],
     besides: ["Corpus", "Words"]),
   tests(

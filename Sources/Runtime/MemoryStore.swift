@@ -1,3 +1,4 @@
+public import LinkHealth
 public import LinkWire
 
 /// A store in memory: a value behind a lock. It fails if a test plans a failure.

@@ -2,6 +2,7 @@ import Foundation
 import Holdfast
 import HoldfastTestKit
 import LinkCore
+import LinkHealth
 import LinkRuntime
 import LinkWire
 import Synchronization

@@ -1,4 +1,5 @@
 import Holdfast
+import LinkHealth
 import Testing
 
 /// What an app writes, with no import but these: that it compiles is half of each test.

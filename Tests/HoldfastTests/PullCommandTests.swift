@@ -2,6 +2,7 @@ import Foundation
 import HoldfastBackend
 import HoldfastTestKit
 import LinkCore
+import LinkHealth
 import LinkServerCore
 import LinkWire
 import Testing

@@ -2,6 +2,7 @@ import Foundation
 import HealthRelay
 import Holdfast
 import HoldfastTestKit
+import LinkHealth
 import LinkRuntime
 import LinkWire
 import Testing

@@ -1,5 +1,6 @@
 import HoldfastTestKit
 import LinkCore
+import LinkHealth
 import LinkRuntime
 import LinkWire
 import Testing

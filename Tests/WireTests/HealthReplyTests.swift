@@ -1,4 +1,6 @@
 import LinkCore
+import LinkHealth
+import LinkJSON
 import LinkWire
 import Testing
 
@@ -40,7 +42,7 @@ import Testing
   }
 
   @Test func `an error is no reply`() {
-    #expect(throws: RelayWireError(.missing(field: "success"), kind: .healthData)) {
+    #expect(throws: FieldFault.missing(field: "success")) {
       try HealthReply.read(HealthObject.failure("x").bytes)
     }
   }

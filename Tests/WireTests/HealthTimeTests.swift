@@ -1,5 +1,5 @@
 import LinkCore
-import LinkWire
+import LinkHealth
 import Testing
 
 @Suite struct HealthTimeTests {

@@ -1,5 +1,5 @@
 import LinkCore
-import LinkWire
+import LinkJSON
 import Testing
 
 /// What the reader says of a whole text; `nil` when it is good.

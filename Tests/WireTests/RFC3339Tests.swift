@@ -1,5 +1,4 @@
 import LinkCore
-import LinkWire
 import Testing
 
 @Suite struct RFC3339Tests {

@@ -1,4 +1,6 @@
 import LinkCore
+import LinkHealth
+import LinkJSON
 import LinkWire
 import Testing
 
@@ -72,7 +74,7 @@ private func phoneFails(_ text: String) -> RelayWireError? {
     #expect(try BackendMessage.read(Array(text: empty)) == .cancel(RelaySample.requestID("c")))
   }
 
-  private static let faults: [(String, RelayWireError.Fault)] = [
+  private static let faults: [(String, FieldFault)] = [
     (#"{"value_type":"STEPS"}"#, .missing(field: "start_time")),
     (#"{\#(span)}"#, .missing(field: "value_type")),
     (#"{"value_type":7,\#(span)}"#, .wrongType(field: "value_type")),
@@ -93,7 +95,7 @@ private func phoneFails(_ text: String) -> RelayWireError? {
 
   @Test(arguments: faults)
   func `an error knows its request, wherever the id stands`(
-    payload: String, fault: RelayWireError.Fault
+    payload: String, fault: FieldFault
   ) {
     let error = RelayWireError(fault, id: RelaySample.id, kind: .healthData)
     let id = #""request_id":"0b7e-1""#
@@ -106,7 +108,7 @@ private func phoneFails(_ text: String) -> RelayWireError? {
 
   @Test func `an error in the text's grammar keeps the id that came before`() {
     let text = #"{"request_id":"0b7e-1","type":"summary_request","payload":{"a":}}"#
-    let fault = RelayWireError.Fault.malformed(detail: "no value at byte 63")
+    let fault = FieldFault.malformed(detail: "no value at byte 63")
     #expect(fails(text) == RelayWireError(fault, id: RelaySample.id, kind: .summary))
     #expect(
       PhoneMessage.refusing(RelayWireError(fault, id: RelaySample.id))

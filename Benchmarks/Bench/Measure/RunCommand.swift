@@ -1,5 +1,6 @@
 import CommandKit
 import Foundation
+import LinkJSON
 import LinkWire
 
 /// `holdfast-bench run`: every benchmark, or some, side by side with their peers.

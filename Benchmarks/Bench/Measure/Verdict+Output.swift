@@ -1,4 +1,5 @@
 import CommandKit
+import LinkJSON
 import LinkWire
 
 extension Verdict {

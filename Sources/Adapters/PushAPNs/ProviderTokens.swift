@@ -1,4 +1,5 @@
 import LinkCore
+import LinkJSON
 import LinkWire
 
 /// The token by which the push service knows a team, made anew before it grows too old.

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkJSON
 public import LinkRuntime
 public import LinkWire
 import Synchronization

@@ -1,3 +1,5 @@
+import LinkCore
+import LinkHealth
 import LinkWire
 
 extension SQLValue {

@@ -1,3 +1,4 @@
+public import LinkHealth
 public import LinkRuntime
 public import LinkWire
 

@@ -1,4 +1,5 @@
 public import LinkCore
+public import LinkHealth
 public import LinkWire
 
 extension RelayModel {

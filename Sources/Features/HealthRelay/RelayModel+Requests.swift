@@ -1,4 +1,5 @@
 import LinkCore
+import LinkHealth
 import LinkWire
 
 // What comes in over the socket, and how it is answered.

@@ -1,4 +1,4 @@
-import LinkCore
+public import LinkCore
 public import LinkWire
 
 /// What the user sent and the server has not confirmed: in order, one at a time, never forgotten.

@@ -1,4 +1,5 @@
 import ExportFiles
+public import LinkHealth
 public import LinkRuntime
 public import LinkWire
 

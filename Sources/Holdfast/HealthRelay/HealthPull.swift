@@ -1,5 +1,6 @@
 public import HealthRelay
 public import LinkCore
+public import LinkHealth
 public import LinkRuntime
 public import LinkWire
 

@@ -1,5 +1,6 @@
 import HealthRelay
 import LinkCore
+import LinkHealth
 import LinkRuntime
 import LinkWire
 

@@ -1,4 +1,6 @@
 import HealthRelay
+import LinkHealth
+import LinkJSON
 import LinkRuntime
 import LinkWire
 

@@ -1,5 +1,7 @@
 import HealthRelay
 import LinkCore
+import LinkHealth
+import LinkJSON
 import LinkRuntime
 import LinkWire
 

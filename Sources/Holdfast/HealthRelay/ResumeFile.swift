@@ -1,4 +1,4 @@
-public import HealthRelay
+public import LinkCore
 public import LinkWire
 import OwnerFiles
 

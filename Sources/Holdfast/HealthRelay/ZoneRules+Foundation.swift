@@ -1,6 +1,6 @@
 public import Foundation
-public import HealthRelay
 import LinkCore
+public import LinkHealth
 
 extension ZoneRules {
   /// The rules that the system knows of a zone, for the years 1970 to 2100.

@@ -1,3 +1,4 @@
+public import LinkHealth
 public import LinkWire
 
 /// A store of the health samples of a person.

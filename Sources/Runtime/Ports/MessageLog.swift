@@ -1,3 +1,4 @@
+public import LinkCore
 public import LinkWire
 
 /// A store of the backend's messages: one log for each shop, each message at the next offset.

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkHealth
 import LinkWire
 
 /// Calls of tools: to the relay, and back to the one request that wanted it.

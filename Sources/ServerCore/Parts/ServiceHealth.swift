@@ -1,3 +1,4 @@
+import LinkJSON
 import LinkWire
 
 /// The state of one service, or of a whole backend, as `GET /healthz` states it.

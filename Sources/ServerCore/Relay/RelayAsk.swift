@@ -1,4 +1,5 @@
 public import LinkCore
+public import LinkHealth
 public import LinkWire
 
 /// Names one call of an assistant from its arrival to its outcome; never used twice in one run.

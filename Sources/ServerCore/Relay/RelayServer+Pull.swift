@@ -1,4 +1,5 @@
 import LinkCore
+import LinkHealth
 import LinkWire
 
 extension RelayServer {

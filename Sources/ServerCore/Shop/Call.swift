@@ -1,3 +1,4 @@
+public import LinkCore
 public import LinkWire
 
 /// What a REST request asks for, read and checked as far as its text alone allows.

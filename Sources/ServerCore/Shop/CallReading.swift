@@ -1,3 +1,4 @@
+import LinkCore
 public import LinkWire
 
 extension Call {

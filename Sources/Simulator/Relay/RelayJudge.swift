@@ -1,4 +1,5 @@
 public import LinkCore
+import LinkHealth
 import LinkServerCore
 import LinkWire
 

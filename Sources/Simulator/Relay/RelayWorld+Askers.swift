@@ -1,5 +1,6 @@
 import HealthRelay
 import LinkCore
+import LinkHealth
 import LinkServerCore
 import LinkWire
 

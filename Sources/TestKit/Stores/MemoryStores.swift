@@ -1,3 +1,4 @@
+import LinkHealth
 public import LinkRuntime
 public import LinkWire
 

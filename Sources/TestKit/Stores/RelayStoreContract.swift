@@ -1,4 +1,5 @@
 import LinkCore
+import LinkHealth
 public import LinkRuntime
 import LinkWire
 

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkJSON
 import LinkRuntime
 import LinkServerCore
 import LinkWire

@@ -1,5 +1,6 @@
 import Dispatch
-public import LinkWire
+public import LinkJSON
+import LinkWire
 import Synchronization
 
 #if canImport(Glibc)

@@ -1,4 +1,5 @@
-public import LinkWire
+public import LinkJSON
+import LinkWire
 
 extension JSONWriter {
   /// Writes a member whose value is a string, or `null` for none.

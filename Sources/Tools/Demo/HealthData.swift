@@ -1,5 +1,7 @@
 import Foundation
 import Holdfast
+import HoldfastTestKit
+import LinkHealth
 import LinkRuntime
 import LinkWire
 

@@ -1,5 +1,6 @@
 import CommandKit
 import LinkCore
+import LinkJSON
 import LinkWire
 
 /// The end of the story in numbers.

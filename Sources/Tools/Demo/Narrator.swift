@@ -1,5 +1,6 @@
 public import CommandKit
 import LinkCore
+import LinkJSON
 import LinkWire
 
 /// Something that the story tells.

@@ -1,3 +1,5 @@
+import LinkCore
+import LinkJSON
 import LinkWire
 
 /// One line that the phone printed, as far as the story needs it.

@@ -1,3 +1,4 @@
+import LinkJSON
 import LinkWire
 
 /// What became of an assistant's questions.

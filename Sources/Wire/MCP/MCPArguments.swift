@@ -1,3 +1,6 @@
+public import LinkHealth
+import LinkJSON
+
 /// The arguments of a tool, or of a plain endpoint's query or form, before they are understood.
 ///
 /// `null` and an empty text count as left out: assistants fill in what they need not give.

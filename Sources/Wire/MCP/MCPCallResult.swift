@@ -1,3 +1,6 @@
+public import LinkHealth
+import LinkJSON
+
 /// What a tool gave, or why it gave nothing; both are for the assistant to read.
 public struct MCPCallResult: Sendable, Hashable, Codable {
   /// For assistants that read nothing else.
@@ -45,7 +48,7 @@ public struct MCPCallResult: Sendable, Hashable, Codable {
   /// What a phone answered to a tool's question.
   ///
   /// `health_data` becomes `healthData`, as the original's callers know it; the rest stays.
-  public init(_ answer: HealthObject, of kind: RelayQuestion.Kind) {
+  public init(_ answer: HealthObject, of kind: HealthQuestion.Kind) {
     guard let copy = HealthCopy(answer.bytes, of: kind) else {
       self = .refused("malformed", "The phone's answer cannot be read. Ask again.")
       return
@@ -77,7 +80,7 @@ private struct HealthCopy {
   private(set) var bytes: [UInt8] = []
   private(set) var hasResults = false
 
-  init?(_ object: [UInt8], of kind: RelayQuestion.Kind) {
+  init?(_ object: [UInt8], of kind: HealthQuestion.Kind) {
     do {
       try copy(object, kind)
     } catch {
@@ -86,7 +89,7 @@ private struct HealthCopy {
   }
 
   private mutating func copy(
-    _ object: [UInt8], _ kind: RelayQuestion.Kind
+    _ object: [UInt8], _ kind: HealthQuestion.Kind
   ) throws(JSONError) {
     var reader = JSONReader(object)
     var writer = JSONWriter(capacity: object.count + 16)

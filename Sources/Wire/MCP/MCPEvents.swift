@@ -1,3 +1,5 @@
+import LinkJSON
+
 /// Pieces of a `text/event-stream` (WHATWG HTML section 9.2).
 public enum MCPEvents {
   /// A JSON-RPC message as one event; line ends, which JSON has only between values, become spaces.

@@ -1,3 +1,5 @@
+import LinkJSON
+
 /// What the methods that this server knows may find among their parameters.
 public struct MCPParams: Sendable, Hashable {
   /// Of `initialize`: what the client would like to speak.

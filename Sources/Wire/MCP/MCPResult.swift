@@ -1,3 +1,5 @@
+import LinkJSON
+
 /// The result of a request, by the method that it answers.
 public enum MCPResult: Sendable, Hashable, Codable {
   /// Of `initialize`.

@@ -1,3 +1,5 @@
+import LinkJSON
+
 /// As much of JSON Schema (draft 2020-12) as describes arguments and results of the tools.
 indirect enum MCPSchema {
   case text(String)

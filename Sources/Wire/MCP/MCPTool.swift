@@ -1,3 +1,5 @@
+import LinkHealth
+
 /// The tools that an assistant finds here (contract 1.7).
 public enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
   case directLogin = "direct_login"

@@ -1,3 +1,5 @@
+import LinkJSON
+
 /// Body of the original's `POST /mcp/call` (contract 1.7), in either of its two shapes.
 public enum PlainToolCall: Sendable, Hashable {
   /// `{"method":"initialize"}`: a proxy asks whether its version will do.

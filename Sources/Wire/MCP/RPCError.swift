@@ -1,3 +1,5 @@
+import LinkJSON
+
 /// The error of a JSON-RPC response (JSON-RPC 2.0 section 5.1).
 public struct RPCError: Error, Sendable, Hashable, Codable {
   /// What kind of error it is; the numbers are JSON-RPC's and MCP's.

@@ -1,3 +1,5 @@
+import LinkJSON
+
 /// What ties a JSON-RPC response to its request, and progress to whom it is for.
 ///
 /// MCP allows strings and whole numbers, and never null (MCP 2025-11-25, base protocol).

@@ -1,3 +1,5 @@
+import LinkJSON
+
 /// One JSON-RPC 2.0 message that a client posts, its parameters not read yet.
 public enum RPCMessage: Sendable, Hashable {
   /// Wants a response.

@@ -1,3 +1,5 @@
+import LinkJSON
+
 /// The parameters of a message as JSON text, read once its method is known.
 public struct RPCParams: Sendable, Hashable, Codable {
   /// A whole JSON value whose grammar was checked.

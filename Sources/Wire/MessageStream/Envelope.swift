@@ -1,3 +1,5 @@
+import LinkJSON
+
 /// The envelope of REST answers: `{"status":int,"message":string,"data":any}`.
 public enum Envelope {
   /// Writes the answer to a request that failed; `message` is for people.

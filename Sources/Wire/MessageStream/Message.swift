@@ -1,5 +1,8 @@
 public import LinkCore
 
+/// Identifies one message; assigned by the server.
+public typealias MessageID = UUID128
+
 /// Names a shop: a room of messages. A UUID in production; any path-safe word is accepted.
 public struct ShopID: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
   /// The id as given, letter case kept.

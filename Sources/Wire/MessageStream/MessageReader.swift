@@ -1,4 +1,5 @@
 import LinkCore
+import LinkJSON
 
 /// What has been read of one message object so far.
 ///

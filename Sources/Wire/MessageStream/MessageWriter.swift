@@ -1,3 +1,6 @@
+import LinkCore
+import LinkJSON
+
 extension JSONWriter {
   /// Writes a message object, its members in the order of the contract.
   ///

@@ -1,3 +1,6 @@
+public import LinkCore
+import LinkJSON
+
 /// The body of `POST /shops/messages`.
 public struct NewMessage: Sendable, Hashable {
   /// Where it goes.

@@ -1,3 +1,5 @@
+import LinkJSON
+
 /// Answers of the paginated route <-> pages.
 public enum PageCodec {
   /// Reads an answer: the whole envelope, its `data` alone, or a bare array of messages as `data`.

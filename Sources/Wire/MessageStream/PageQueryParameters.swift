@@ -1,3 +1,5 @@
+import LinkCore
+
 /// Why the parameters of a request are no page query.
 public struct QueryError: Error, Sendable, Hashable {
   /// Names the parameter and what is wrong with it.

@@ -1,3 +1,5 @@
+import LinkJSON
+
 /// What one text frame of the stream says.
 public enum StreamFrame: Sendable, Hashable {
   /// A message of the shop.

@@ -1,3 +1,6 @@
+import LinkHealth
+import LinkJSON
+
 extension BackendMessage {
   /// The longest message in bytes; the largest summary needs a tenth of it, the bound is ours.
   public static let maxBytes = 65_536
@@ -8,18 +11,18 @@ extension BackendMessage {
   /// Throws with the id and the kind of question, wherever those could be read.
   public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> BackendMessage {
     guard bytes.count <= maxBytes else { throw RelayWireError(.tooLong(bytes: bytes.count)) }
-    let fields = RelayFields(bytes, keeping: ["type", "payload"] + codeNames + RelayFields.idNames)
+    let fields = JSONFields(bytes, keeping: ["type", "payload"] + codeNames + JSONFields.idNames)
     let type = try? fields.optionalString("type")
-    let kind = type.flatMap(RelayQuestion.Kind.init(requestType:))
-    let id = try RelayWireError.about(nil, kind) { () throws(RelayWireError.Fault) in
+    let kind = type.flatMap(HealthQuestion.Kind.init(requestType:))
+    let id = try RelayWireError.about(nil, kind) { () throws(FieldFault) in
       try fields.requestID()
     }
-    return try RelayWireError.about(id, kind) { () throws(RelayWireError.Fault) in
+    return try RelayWireError.about(id, kind) { () throws(FieldFault) in
       try fields.check()
       let type = try fields.string("type", atMost: maxTypeBytes)
       if let kind {
         guard let id else { throw .missing(field: "request_id") }
-        return .question(id, try RelayQuestion.read(kind, payload: fields.object("payload")))
+        return .question(id, try HealthQuestion.read(kind, payload: fields.object("payload")))
       }
       switch type {
       case connectionCodeType: return .connectionCode(try ConnectionCode(fields))
@@ -70,7 +73,7 @@ extension BackendMessage {
   ]
 }
 
-extension RelayQuestion.Kind {
+extension HealthQuestion.Kind {
   /// The type of message that asks.
   package var requestType: String {
     switch self {
@@ -88,32 +91,13 @@ extension RelayQuestion.Kind {
   }
 }
 
-extension RelayQuestion {
-  static func read(
-    _ kind: Kind, payload: [UInt8]
-  ) throws(RelayWireError.Fault) -> RelayQuestion {
-    switch kind {
-    case .healthData: .healthData(try HealthDataQuery.read(fields: payload))
-    case .summary: .summary(try SummaryQuery.read(fields: payload))
-    }
-  }
-
-  /// The member `payload` of the message that asks this.
-  public var payload: [UInt8] {
-    switch self {
-    case .healthData(let query): query.payload
-    case .summary(let query): query.payload
-    }
-  }
-}
-
 extension ConnectionCode {
   /// The longest code, word and token in bytes; the bounds are ours.
   private static let maxWordBytes = 64
   private static let maxMessageBytes = 4_096
   private static let maxTokenBytes = 512
 
-  fileprivate init(_ fields: RelayFields) throws(RelayWireError.Fault) {
+  fileprivate init(_ fields: JSONFields) throws(FieldFault) {
     let token =
       fields.has("resume_token")
       ? try fields.string("resume_token", atMost: Self.maxTokenBytes) : nil

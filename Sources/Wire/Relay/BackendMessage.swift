@@ -1,9 +1,11 @@
+public import LinkHealth
+
 /// What the backend says to a phone.
 public enum BackendMessage: Sendable, Hashable, Codable {
   /// The pair that a person tells the assistant; the phone counts as connected from here on.
   case connectionCode(ConnectionCode)
   /// A question; the answer carries the same id.
-  case question(RelayRequestID, RelayQuestion)
+  case question(RelayRequestID, HealthQuestion)
   /// Nobody waits for this answer any more; ours, a plain backend never says it.
   case cancel(RelayRequestID)
   /// A message of a `type` that this version does not know, to be answered if it has an id.

@@ -1,8 +1,11 @@
+public import LinkHealth
+import LinkJSON
+
 extension HealthPart {
   /// The longest frame in bytes that an answer is cut into; ours.
   public static let maxFrameBytes = 200_000
   /// The longest answer in bytes that its pieces may make; ours.
-  public static let maxObjectBytes = 8 << 20
+  public static let maxObjectBytes = HealthObject.maxBytes
   /// What a frame has around its piece: the longest id, escaped, and the other members.
   private static let around = 6 * RelayRequestID.maxBytes + 200
   /// No cut into pieces of at least one character makes more.
@@ -10,9 +13,9 @@ extension HealthPart {
 
   static let names = ["kind", "index", "count", "text"]
 
-  init(_ fields: RelayFields) throws(RelayWireError.Fault) {
+  init(_ fields: JSONFields) throws(FieldFault) {
     guard let word = try fields.optionalString("kind") else { throw .missing(field: "kind") }
-    let kinds = RelayQuestion.Kind.allCases
+    let kinds = HealthQuestion.Kind.allCases
     guard let kind = kinds.first(where: { $0.objectName == word }) else {
       throw .unknownWord(field: "kind", known: kinds.map(\.objectName))
     }
@@ -39,7 +42,7 @@ extension PhoneMessage {
   ///
   /// A limit below 1,024 counts as that: every frame must hold its own members.
   public static func frames(
-    answering kind: RelayQuestion.Kind, _ id: RelayRequestID, _ object: HealthObject,
+    answering kind: HealthQuestion.Kind, _ id: RelayRequestID, _ object: HealthObject,
     atMost limit: Int = HealthPart.maxFrameBytes
   ) -> [PhoneMessage] {
     let whole = answer(kind, id, object)
@@ -77,7 +80,7 @@ extension HealthPart {
 ///
 /// Holds at most `HealthPart.maxObjectBytes`; a piece beyond that is refused.
 public struct HealthAssembly: Sendable, Hashable, Codable {
-  private var kind: RelayQuestion.Kind?
+  private var kind: HealthQuestion.Kind?
   private var count = 0
   private var next = 0
   private var bytes: [UInt8] = []
@@ -102,7 +105,7 @@ public struct HealthAssembly: Sendable, Hashable, Codable {
     bytes.append(contentsOf: part.text.utf8)
     guard next == count else { return nil }
     let whole = bytes
-    return try RelayWireError.about(id, part.kind) { () throws(RelayWireError.Fault) in
+    return try RelayWireError.about(id, part.kind) { () throws(FieldFault) in
       try HealthObject(reading: whole)
     }
   }

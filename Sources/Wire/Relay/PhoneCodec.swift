@@ -1,3 +1,6 @@
+public import LinkHealth
+import LinkJSON
+
 extension PhoneMessage {
   /// The longest message in bytes: plain phones send a long answer whole, the bound is ours.
   public static let maxBytes = 8 << 20
@@ -10,20 +13,20 @@ extension PhoneMessage {
     _ bytes: [UInt8], maxBytes: Int = PhoneMessage.maxBytes
   ) throws(RelayWireError) -> PhoneMessage {
     guard bytes.count <= maxBytes else { throw RelayWireError(.tooLong(bytes: bytes.count)) }
-    let fields = RelayFields(bytes, keeping: names)
-    let kind = (try? fields.optionalString("type")).flatMap(RelayQuestion.Kind.init(replyType:))
-    let id = try RelayWireError.about(nil, kind) { () throws(RelayWireError.Fault) in
+    let fields = JSONFields(bytes, keeping: names)
+    let kind = (try? fields.optionalString("type")).flatMap(HealthQuestion.Kind.init(replyType:))
+    let id = try RelayWireError.about(nil, kind) { () throws(FieldFault) in
       try fields.requestID()
     }
-    return try RelayWireError.about(id, kind) { () throws(RelayWireError.Fault) in
+    return try RelayWireError.about(id, kind) { () throws(FieldFault) in
       try fields.check()
       return try read(fields, id: id, kind: kind)
     }
   }
 
   private static func read(
-    _ fields: RelayFields, id: RelayRequestID?, kind: RelayQuestion.Kind?
-  ) throws(RelayWireError.Fault) -> PhoneMessage {
+    _ fields: JSONFields, id: RelayRequestID?, kind: HealthQuestion.Kind?
+  ) throws(FieldFault) -> PhoneMessage {
     guard fields.has("type") else {
       if let reason = try fields.optionalString("error_message") {
         return .failure(id, reason: reason.bounded)
@@ -87,13 +90,13 @@ extension PhoneMessage {
   static let partType = "answer_part"
   private static let names =
     ["type", "success", "error_message", "health_data", "summary_data"] + HealthPart.names
-    + RelayFields.idNames
+    + JSONFields.idNames
 }
 
 extension PhoneMessage {
   /// The answer to a request, in the words of its kind.
   public static func answer(
-    _ kind: RelayQuestion.Kind, _ id: RelayRequestID, _ object: HealthObject
+    _ kind: HealthQuestion.Kind, _ id: RelayRequestID, _ object: HealthObject
   ) -> PhoneMessage {
     switch kind {
     case .healthData: .healthData(id, object)
@@ -110,34 +113,7 @@ extension PhoneMessage {
   }
 }
 
-extension HealthObject {
-  /// An object that says only that and why there is no answer.
-  public static func failure(_ reason: String) -> HealthObject {
-    var writer = JSONWriter(capacity: reason.utf8.count + 60)
-    writer.beginObject()
-    writer.failure(reason)
-    writer.endObject()
-    return HealthObject(succeeded: false, bytes: writer.bytes)
-  }
-
-  /// Why there is no answer, if the object says so; at most 1,000 characters of it.
-  public var reason: String? {
-    let fields = RelayFields(bytes, keeping: ["error_message"])
-    return (try? fields.optionalString("error_message")).flatMap(\.self)?.bounded
-  }
-
-  /// Takes an object; only its member `success` is looked at. Throws if that says nothing.
-  init(reading bytes: [UInt8]) throws(RelayWireError.Fault) {
-    let fields = RelayFields(bytes, keeping: ["success"])
-    try fields.check()
-    guard let succeeded = try fields.optionalBool("success") else {
-      throw .missing(field: "success")
-    }
-    self.init(succeeded: succeeded, bytes: bytes)
-  }
-}
-
-extension RelayQuestion.Kind {
+extension HealthQuestion.Kind {
   /// The type of message that answers.
   package var replyType: String {
     switch self {
@@ -174,25 +150,10 @@ extension JSONWriter {
   }
 
   fileprivate mutating func answer(
-    _ id: RelayRequestID, _ kind: RelayQuestion.Kind, _ object: HealthObject
+    _ id: RelayRequestID, _ kind: HealthQuestion.Kind, _ object: HealthObject
   ) {
     head(kind.replyType, id)
     key(kind.objectName)
     raw(object.bytes)
-  }
-
-  /// Writes the two members of every error.
-  mutating func failure(_ reason: String) {
-    key("success")
-    bool(false)
-    key("error_message")
-    string(reason)
-  }
-}
-
-extension String {
-  /// Its first 1,000 characters: what a peer says to people has a bound, and it is ours.
-  var bounded: String {
-    utf8.count <= 1_000 ? self : String(unicodeScalars.prefix(1_000))
   }
 }

@@ -1,3 +1,5 @@
+public import LinkHealth
+
 /// What a phone says to the backend.
 public enum PhoneMessage: Sendable, Hashable, Codable {
   /// The answer to a question for samples.
@@ -12,31 +14,10 @@ public enum PhoneMessage: Sendable, Hashable, Codable {
   case unknown(type: String, id: RelayRequestID?)
 }
 
-/// An answer's object as it travels: the backend carries it without understanding it.
-///
-/// Its description shows none of the health data.
-public struct HealthObject: Sendable, Hashable, Codable, CustomStringConvertible {
-  /// Its member `success`.
-  public var succeeded: Bool
-  /// The JSON object itself.
-  public var bytes: [UInt8]
-
-  /// An object; nothing is checked.
-  public init(succeeded: Bool, bytes: [UInt8]) {
-    self.succeeded = succeeded
-    self.bytes = bytes
-  }
-
-  /// Without the data.
-  public var description: String {
-    "\(succeeded ? "answer" : "error") of \(bytes.count) bytes"
-  }
-}
-
 /// One of the pieces of a health object, cut between any two of its characters.
 public struct HealthPart: Sendable, Hashable, Codable {
   /// The kind of answer that the pieces make.
-  public var kind: RelayQuestion.Kind
+  public var kind: HealthQuestion.Kind
   /// Counts from 0.
   public var index: Int
   /// How many pieces there are; at least 1.
@@ -45,7 +26,7 @@ public struct HealthPart: Sendable, Hashable, Codable {
   public var text: String
 
   /// A piece; nothing is checked.
-  public init(kind: RelayQuestion.Kind, index: Int, count: Int, text: String) {
+  public init(kind: HealthQuestion.Kind, index: Int, count: Int, text: String) {
     self.kind = kind
     self.index = index
     self.count = count

@@ -1,3 +1,5 @@
+public import LinkHealth
+
 /// Body of `POST /relay/lease`: how many questions the phone takes at most.
 public struct LeaseOrder: Sendable, Hashable, Codable {
   /// 1 to 100; the bound is ours.
@@ -14,12 +16,12 @@ public struct LeasedQuestion: Sendable, Hashable, Codable {
   /// The request.
   public var id: RelayRequestID
   /// What is asked.
-  public var question: RelayQuestion
+  public var question: HealthQuestion
   /// Goes back with the answer; 1 to 128 bytes.
   public var lease: String
 
   /// A leased question.
-  public init(id: RelayRequestID, question: RelayQuestion, lease: String) {
+  public init(id: RelayRequestID, question: HealthQuestion, lease: String) {
     self.id = id
     self.question = question
     self.lease = lease

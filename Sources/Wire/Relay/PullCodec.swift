@@ -1,11 +1,14 @@
+import LinkHealth
+import LinkJSON
+
 extension LeaseOrder {
   /// The most questions of one order; ours.
   public static let bounds = 1...100
 
   /// Reads the body; no `max` is one question. Throws if it is no JSON object or out of bounds.
   public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> LeaseOrder {
-    let fields = RelayFields(bytes, keeping: ["max"])
-    return try RelayWireError.about(nil) { () throws(RelayWireError.Fault) in
+    let fields = JSONFields(bytes, keeping: ["max"])
+    return try RelayWireError.about(nil) { () throws(FieldFault) in
       try fields.check()
       return LeaseOrder(max: try fields.optionalInt("max", in: bounds) ?? 1)
     }
@@ -27,8 +30,8 @@ extension LeasedQuestions {
   ///
   /// Throws if the body itself is not of the contract's form.
   public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> LeasedQuestions {
-    let fields = RelayFields(bytes, keeping: ["requests", "lease_expires_in"])
-    return try RelayWireError.about(nil) { () throws(RelayWireError.Fault) in
+    let fields = JSONFields(bytes, keeping: ["requests", "lease_expires_in"])
+    return try RelayWireError.about(nil) { () throws(FieldFault) in
       try fields.check()
       guard fields.has("requests") else { throw .missing(field: "requests") }
       let seconds = try fields.int("lease_expires_in", in: 0...86_400)
@@ -40,19 +43,19 @@ extension LeasedQuestions {
     }
   }
 
-  private mutating func take(_ element: [UInt8]) throws(RelayWireError.Fault) {
-    let fields = RelayFields(element, keeping: ["type", "payload", "lease"] + RelayFields.idNames)
+  private mutating func take(_ element: [UInt8]) throws(FieldFault) {
+    let fields = JSONFields(element, keeping: ["type", "payload", "lease"] + JSONFields.idNames)
     guard fields.fault == nil else { throw .wrongType(field: "requests") }
     let lease = try fields.string("lease", atMost: LeasedResult.maxLeaseBytes)
     guard let id = try fields.requestID() else { throw .missing(field: "request_id") }
     let type = try? fields.optionalString("type")
-    let kind = type.flatMap(RelayQuestion.Kind.init(requestType:))
-    do throws(RelayWireError.Fault) {
+    let kind = type.flatMap(HealthQuestion.Kind.init(requestType:))
+    do throws(FieldFault) {
       guard let kind else {
-        let known = RelayQuestion.Kind.allCases.map(\.requestType)
+        let known = HealthQuestion.Kind.allCases.map(\.requestType)
         throw .unknownWord(field: "type", known: known)
       }
-      let question = try RelayQuestion.read(kind, payload: fields.object("payload"))
+      let question = try HealthQuestion.read(kind, payload: fields.object("payload"))
       questions.append(LeasedQuestion(id: id, question: question, lease: lease))
     } catch {
       let error = RelayWireError(error, id: id, kind: kind)
@@ -97,8 +100,8 @@ extension LeasedResult {
     _ bytes: [UInt8], maxBytes: Int = PhoneMessage.maxBytes
   ) throws(RelayWireError) -> LeasedResult {
     let message = try PhoneMessage.read(bytes, maxBytes: maxBytes)
-    let fields = RelayFields(bytes, keeping: ["lease"])
-    let lease = try RelayWireError.about(message.id) { () throws(RelayWireError.Fault) in
+    let fields = JSONFields(bytes, keeping: ["lease"])
+    let lease = try RelayWireError.about(message.id) { () throws(FieldFault) in
       guard message.id != nil else { throw .missing(field: "request_id") }
       return try fields.string("lease", atMost: maxLeaseBytes)
     }

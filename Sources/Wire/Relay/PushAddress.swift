@@ -1,3 +1,6 @@
+import LinkCore
+import LinkJSON
+
 /// Where a phone in background is woken: what `POST /relay/push` registers.
 ///
 /// Whoever knows it can ring there, so it is kept like a secret: never in a log or an error.

@@ -1,4 +1,5 @@
 public import LinkCore
+public import LinkHealth
 
 // What the relay keeps of phones, assistants and waiting questions. The rules decide it, a store
 // writes it down: both speak these words. No answer, and no secret but as a hash, is among them.
@@ -89,13 +90,13 @@ public struct KeptQuestion: Sendable, Hashable, Codable {
   /// Who asks: the hash of the bearer token.
   public var asker: TokenHash
   /// What is asked.
-  public var question: RelayQuestion
+  public var question: HealthQuestion
   /// From then on nobody waits for the answer.
   public var deadline: Timestamp
 
   /// A question from its parts.
   public init(
-    id: RelayRequestID, phone: PhoneID, asker: TokenHash, question: RelayQuestion,
+    id: RelayRequestID, phone: PhoneID, asker: TokenHash, question: HealthQuestion,
     deadline: Timestamp
   ) {
     self.id = id

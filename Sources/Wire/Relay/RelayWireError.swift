@@ -1,48 +1,22 @@
+public import LinkHealth
+public import LinkJSON
+
 /// Why bytes of the relay are no message, with what of them is still needed to say so.
 public struct RelayWireError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
   /// The request that it belongs to, wherever it could be read.
   public var id: RelayRequestID?
   /// The kind of question it was meant to be, wherever that could be read.
-  public var kind: RelayQuestion.Kind?
+  public var kind: HealthQuestion.Kind?
   /// What is wrong.
-  public var fault: Fault
+  public var fault: FieldFault
 
   /// An error; nothing of the message could be read by default.
-  public init(_ fault: Fault, id: RelayRequestID? = nil, kind: RelayQuestion.Kind? = nil) {
+  public init(_ fault: FieldFault, id: RelayRequestID? = nil, kind: HealthQuestion.Kind? = nil) {
     self.id = id
     self.kind = kind
     self.fault = fault
   }
 
-  /// What is wrong with a message; fields are named as on the wire, never with their values.
-  public enum Fault: Error, Sendable, Hashable, Codable {
-    /// No JSON, or not of the expected form.
-    case malformed(detail: String)
-    /// A required member is absent, `null` or empty.
-    case missing(field: String)
-    /// A member holds another kind of JSON value than the contract says.
-    case wrongType(field: String)
-    /// None of the words that the contract has for this member.
-    case unknownWord(field: String, known: [String])
-    /// No ISO 8601 time, or one outside the years 1677 to 2262.
-    case badDate(field: String)
-    /// Beyond a bound of this member.
-    case outOfBounds(field: String)
-    /// The whole message is longer than allowed.
-    case tooLong(bytes: Int)
-  }
-
   /// The error in a few words for people.
-  public var description: String {
-    switch fault {
-    case .malformed(let detail): detail
-    case .missing(let field): "\(field) is missing"
-    case .wrongType(let field): "\(field) is of another type"
-    case .unknownWord(let field, let known):
-      "\(field) must be one of \(known.joined(separator: ", "))"
-    case .badDate(let field): "\(field) is no ISO 8601 date"
-    case .outOfBounds(let field): "\(field) is out of bounds"
-    case .tooLong(let bytes): "the message has \(bytes) bytes"
-    }
-  }
+  public var description: String { fault.description }
 }

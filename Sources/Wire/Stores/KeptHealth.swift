@@ -1,4 +1,5 @@
 package import LinkCore
+public import LinkHealth
 
 /// The health samples of a person, as a value.
 public struct KeptHealth: Sendable, Hashable {

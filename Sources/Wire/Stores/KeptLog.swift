@@ -1,4 +1,4 @@
-import LinkCore
+public import LinkCore
 
 /// A message to append to a log.
 public struct LogEntry: Sendable, Hashable {

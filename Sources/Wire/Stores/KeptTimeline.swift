@@ -1,4 +1,4 @@
-import LinkCore
+public import LinkCore
 
 /// Everything that a phone keeps of one shop, as a value.
 ///

@@ -1,4 +1,5 @@
 public import LinkCore
+import LinkJSON
 
 /// What a token says about its bearer.
 public struct Claims: Sendable, Hashable, Codable {

@@ -1,3 +1,5 @@
+import LinkJSON
+
 /// A JWT in its compact form (RFC 7515 section 7.1), split but not yet verified.
 public struct CompactToken: Sendable, Hashable {
   /// The bytes that the signature covers: header, dot, payload, as they came.

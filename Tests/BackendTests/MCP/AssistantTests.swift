@@ -1,4 +1,5 @@
 import HoldfastBackend
+import LinkHealth
 import LinkServerCore
 import LinkWire
 import Testing

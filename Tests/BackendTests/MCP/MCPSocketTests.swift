@@ -1,3 +1,4 @@
+import LinkHealth
 import LinkServerCore
 import LinkWire
 import Testing

@@ -1,4 +1,5 @@
 import HoldfastBackend
+import LinkHealth
 import LinkWire
 
 /// A phone that says what the test says, over the backend's real socket.

@@ -1,6 +1,7 @@
 import HoldfastBackend
 import HoldfastTestKit
 import LinkCore
+import LinkHealth
 import LinkRuntime
 import LinkServerCore
 import LinkWire

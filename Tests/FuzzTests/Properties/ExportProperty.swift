@@ -1,4 +1,5 @@
 import LinkCore
+import LinkHealth
 import LinkWire
 
 /// Exports of Apple Health, which hold anything and end anywhere.

@@ -1,3 +1,6 @@
+import LinkHealth
+import LinkJSON
+
 @testable import LinkWire
 
 /// What assistants post, and what phones answer them.

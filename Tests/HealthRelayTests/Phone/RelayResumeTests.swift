@@ -1,4 +1,5 @@
 import LinkCore
+import LinkJSON
 import LinkWire
 import Testing
 

@@ -1,4 +1,6 @@
 import LinkCore
+import LinkHealth
+import LinkJSON
 import LinkWire
 import Testing
 

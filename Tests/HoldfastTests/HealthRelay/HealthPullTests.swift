@@ -2,6 +2,7 @@ import HealthRelay
 import Holdfast
 import HoldfastTestKit
 import LinkCore
+import LinkHealth
 import LinkRuntime
 import LinkWire
 import Testing

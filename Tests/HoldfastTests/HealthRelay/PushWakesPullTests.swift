@@ -3,6 +3,7 @@ import Holdfast
 import HoldfastBackend
 import HoldfastTestKit
 import LinkCore
+import LinkHealth
 import LinkRuntime
 import LinkServerCore
 import LinkWire

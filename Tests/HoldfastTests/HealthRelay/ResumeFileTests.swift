@@ -1,6 +1,7 @@
 import HealthRelay
 import Holdfast
 import HoldfastTestKit
+import LinkCore
 import LinkWire
 import Testing
 

@@ -58,8 +58,10 @@ func isWord(_ byte: UInt8) -> Bool {
 
 extension Rules {
   /// Folders that hold values only.
-  static let pureFolders = ["Core", "Wire", "Protocols", "Features", "ServerCore", "Simulator"]
-    .map { "Sources/" + $0 }
+  static let pureFolders = [
+    "Core", "JSON", "Health", "Wire", "Protocols", "Features", "ServerCore", "Simulator",
+  ]
+  .map { "Sources/" + $0 }
 
   static let impure = [
     Ban("ContinuousClock", "take `at now: Instant`"),

@@ -2,10 +2,12 @@ extension Rules {
   /// What each pure folder may import. A longer path wins over a shorter one.
   static let pureImports: [(folder: String, allowed: [String])] = [
     ("Sources/Core", []),
-    ("Sources/Wire", ["LinkCore"]),
+    ("Sources/JSON", ["LinkCore"]),
+    ("Sources/Health", ["LinkCore", "LinkJSON"]),
+    ("Sources/Wire", ["LinkCore", "LinkJSON", "LinkHealth"]),
     ("Sources/Protocols", ["CZlib"]),
-    ("Sources/Features", ["LinkCore", "LinkWire"]),
-    ("Sources/ServerCore", ["LinkCore", "LinkWire"]),
+    ("Sources/Features", ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
+    ("Sources/ServerCore", ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
   ]
 
   /// Pure folders import what they stand on and nothing that could do anything.

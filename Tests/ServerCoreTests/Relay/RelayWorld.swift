@@ -1,4 +1,5 @@
 import LinkCore
+import LinkHealth
 import LinkServerCore
 import LinkWire
 

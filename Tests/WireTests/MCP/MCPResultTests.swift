@@ -1,3 +1,5 @@
+import LinkHealth
+import LinkJSON
 import Testing
 
 @testable import LinkWire

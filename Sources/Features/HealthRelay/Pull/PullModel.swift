@@ -1,4 +1,5 @@
 public import LinkCore
+import LinkHealth
 public import LinkWire
 
 /// A phone's short visit to the backend: take questions, answer them, be gone within the budget.

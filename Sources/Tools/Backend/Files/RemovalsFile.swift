@@ -1,3 +1,4 @@
+import LinkJSON
 import LinkServerCore
 import LinkWire
 

@@ -1,3 +1,4 @@
+import LinkJSON
 import LinkProtocols
 import LinkServerCore
 import LinkWire

@@ -1,4 +1,5 @@
 import COpenSSL
+import LinkCore
 import LinkServerCore
 import LinkWire
 

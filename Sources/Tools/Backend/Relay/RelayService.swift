@@ -1,4 +1,6 @@
 import LinkCore
+import LinkHealth
+import LinkJSON
 import LinkProtocols
 import LinkRuntime
 import LinkServerCore

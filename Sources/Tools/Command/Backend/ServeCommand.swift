@@ -1,6 +1,7 @@
 import CommandKit
 import HoldfastBackend
 import LinkCore
+import LinkJSON
 import LinkRuntime
 import LinkServerCore
 import LinkWire

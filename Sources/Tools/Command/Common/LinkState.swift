@@ -1,5 +1,6 @@
 import CommandKit
 import LinkCore
+import LinkJSON
 import LinkWire
 
 /// The state of a link as commands show it, with the feature's own word for it.

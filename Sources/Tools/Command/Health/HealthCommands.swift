@@ -1,5 +1,7 @@
 import CommandKit
 import LinkCore
+import LinkHealth
+import LinkJSON
 import LinkWire
 
 /// `holdfast health`: the stored health samples and their import.

@@ -1,4 +1,5 @@
 import CommandKit
+import HoldfastTestKit
 import LinkCore
 import LinkWire
 

@@ -1,5 +1,7 @@
 import CommandKit
 import Holdfast
+import LinkHealth
+import LinkJSON
 import LinkRuntime
 import LinkWire
 import Synchronization

@@ -1,6 +1,8 @@
 import CommandKit
 import Holdfast
 import LinkCore
+import LinkHealth
+import LinkJSON
 import LinkRuntime
 import LinkWire
 

@@ -3,6 +3,7 @@ import Foundation
 import HealthRelay
 import Holdfast
 import LinkCore
+import LinkHealth
 import LinkRuntime
 import LinkWire
 

@@ -1,6 +1,8 @@
 import CommandKit
 import HealthRelay
 import LinkCore
+import LinkHealth
+import LinkJSON
 import LinkRuntime
 import LinkWire
 import Synchronization

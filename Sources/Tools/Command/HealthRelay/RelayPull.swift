@@ -2,6 +2,7 @@ import CommandKit
 import HealthRelay
 import Holdfast
 import LinkCore
+import LinkJSON
 import LinkRuntime
 import LinkWire
 

@@ -1,6 +1,7 @@
 import CommandKit
 import HealthRelay
 import LinkCore
+import LinkHealth
 import LinkRuntime
 import LinkWire
 

@@ -1,5 +1,6 @@
 import CommandKit
 import Holdfast
+import LinkJSON
 import LinkRuntime
 import LinkWire
 import MessageStream

@@ -1,5 +1,6 @@
 import CommandKit
 import LinkCore
+import LinkJSON
 import LinkWire
 
 /// `holdfast policy check`: validates a policy in a file.

@@ -1,5 +1,6 @@
 import CommandKit
 import LinkCore
+import LinkJSON
 import LinkWire
 
 /// A policy as a file declares it: a preset and the values that differ; not yet validated.

@@ -1,5 +1,6 @@
 import CommandKit
 import LinkCore
+import LinkJSON
 import LinkWire
 
 /// The output of policies: tables for people and members of JSON objects.

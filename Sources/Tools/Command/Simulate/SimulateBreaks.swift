@@ -1,5 +1,6 @@
 import CommandKit
 import HoldfastTestKit
+import LinkJSON
 import LinkSimulator
 import LinkWire
 import MessageStream

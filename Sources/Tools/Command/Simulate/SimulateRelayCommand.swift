@@ -1,5 +1,6 @@
 import CommandKit
 import LinkCore
+import LinkJSON
 import LinkSimulator
 import LinkWire
 

@@ -1,6 +1,7 @@
 import CommandKit
 import HoldfastTestKit
 import LinkCore
+import LinkJSON
 import LinkSimulator
 import LinkWire
 import MessageStream

@@ -1,0 +1,88 @@
+/// A UUID as two words: compared, hashed and stored without text.
+///
+/// Order is the order of the lower-case text form (RFC 9562 section 4).
+public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
+  /// The first 16 hexadecimal digits.
+  public var high: UInt64
+  /// The last 16 hexadecimal digits.
+  public var low: UInt64
+
+  /// The UUID of these digits.
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// By the digits, first to last.
+  public static func < (left: UUID128, right: UUID128) -> Bool {
+    (left.high, left.low) < (right.high, right.low)
+  }
+
+  /// A random UUID (version 4, RFC 9562 section 5.4) from the caller's generator.
+  public static func random(using generator: inout some RandomNumberGenerator) -> UUID128 {
+    let high = generator.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
+    let low = generator.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+    return UUID128(high: high, low: low)
+  }
+
+  /// Reads the 36-character form, either letter case; `nil` for anything else.
+  public init?(_ text: some StringProtocol) {
+    self.init(digits: text.utf8)
+  }
+
+  /// Reads the same from the text's UTF-8.
+  package init?(utf8 bytes: ArraySlice<UInt8>) {
+    self.init(digits: bytes)
+  }
+
+  private init?(digits text: some Sequence<UInt8>) {
+    var words: (UInt64, UInt64) = (0, 0)
+    var digits = 0
+    var index = 0
+    for byte in text {
+      if index == 8 || index == 13 || index == 18 || index == 23 {
+        guard byte == UInt8(ascii: "-") else { return nil }
+      } else {
+        guard let value = Hex.value(of: byte), digits < 32 else { return nil }
+        let digit = UInt64(value)
+        if digits < 16 { words.0 = words.0 << 4 | digit } else { words.1 = words.1 << 4 | digit }
+        digits += 1
+      }
+      index += 1
+    }
+    guard index == 36, digits == 32 else { return nil }
+    (high, low) = words
+  }
+
+  /// The 36-character lower-case form.
+  public var description: String {
+    unsafe String(unsafeUninitializedCapacity: 36) { buffer in
+      var position = 0
+      for digit in 0..<32 {
+        if digit == 8 || digit == 12 || digit == 16 || digit == 20 {
+          unsafe buffer[position] = UInt8(ascii: "-")
+          position += 1
+        }
+        let word = digit < 16 ? high : low
+        let nibble = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (digit % 16)) & 0xF)
+        unsafe buffer[position] =
+          nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
+        position += 1
+      }
+      return 36
+    }
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let value = UUID128(try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a UUID")
+    }
+    self = value
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}

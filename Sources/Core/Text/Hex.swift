@@ -1,0 +1,12 @@
+/// Hexadecimal digits.
+package enum Hex {
+  /// Returns the value of a digit in either letter case, or `nil` for another byte.
+  package static func value(of byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    case _: nil
+    }
+  }
+}

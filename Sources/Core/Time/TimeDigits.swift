@@ -1,0 +1,58 @@
+/// A walk over the digits and signs of a date or a time.
+package struct TimeDigits {
+  private var rest: ArraySlice<UInt8>
+
+  /// Starts before the first byte.
+  package init(_ bytes: ArraySlice<UInt8>) {
+    rest = bytes
+  }
+
+  /// Whether no byte is left.
+  package var isAtEnd: Bool { rest.isEmpty }
+
+  /// Takes `sign` if it is the next byte.
+  package mutating func take(_ sign: Unicode.Scalar) -> Bool {
+    guard let byte = rest.first, byte == UInt8(ascii: sign) else { return false }
+    rest.removeFirst()
+    return true
+  }
+
+  /// Exactly `width` digits.
+  package mutating func number(_ width: Int) -> Int? {
+    guard rest.count >= width else { return nil }
+    var value = 0
+    for _ in 0..<width {
+      guard let digit = digit() else { return nil }
+      value = value * 10 + digit
+    }
+    return value
+  }
+
+  /// Days from 1970-01-01 of `yyyy-mm-dd`.
+  package mutating func day() -> Int? {
+    guard let year = number(4), year >= 1, take("-"), let month = number(2),
+      (1...12).contains(month), take("-"), let day = number(2), day >= 1,
+      day <= Gregorian.length(ofMonth: month, year: year)
+    else { return nil }
+    return Gregorian.days(year: year, month: month, day: day)
+  }
+
+  /// Nanoseconds, of a fraction's digits behind its point; those beyond the ninth are dropped.
+  package mutating func fraction() -> Int64? {
+    guard var value = digit() else { return nil }
+    var count = 1
+    while let digit = digit() {
+      guard count < 9 else { continue }
+      value = value * 10 + digit
+      count += 1
+    }
+    for _ in count..<9 { value *= 10 }
+    return Int64(value)
+  }
+
+  private mutating func digit() -> Int? {
+    guard let byte = rest.first, (0x30...0x39).contains(byte) else { return nil }
+    rest.removeFirst()
+    return Int(byte - 0x30)
+  }
+}

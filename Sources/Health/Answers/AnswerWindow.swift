@@ -1,0 +1,53 @@
+import LinkCore
+
+/// Which moments an answer is about.
+struct AnswerWindow: Sendable, Hashable {
+  /// What counts.
+  var from: Timestamp
+  var to: Timestamp
+  /// The end as it was asked for; no span is told to go beyond it.
+  var end: Timestamp
+  /// How much earlier than midnight the days of this answer begin.
+  var lead = Duration.zero
+
+  /// Checks what was asked. Throws where it makes no sense.
+  init(
+    _ query: HealthDataQuery, zone: ZoneRules, now: Timestamp
+  ) throws(AnswerRefusal) {
+    if query.groupBy != nil, query.statistic == nil { throw .statisticMissing }
+    from = zone.instant(of: query.start)
+    to = zone.instant(of: query.end)
+    end = to
+    guard Self.range.contains(from), Self.range.contains(to) else { throw .outOfRange }
+    guard from <= to else { throw .startAfterEnd }
+    guard from <= now else { throw .startInFuture }
+    if query.valueType == .sleep { widenToNights(in: zone) }
+  }
+
+  /// From 1900 up to 2200.
+  private static let range =
+    Timestamp(
+      nanoseconds: -2_208_988_800_000_000_000)..<Timestamp(nanoseconds: 7_258_118_400_000_000_000)
+
+  /// Whole days of sleep are the nights that belong to them: from 21:00 to 21:00.
+  ///
+  /// So the nights of neighbouring days neither overlap nor leave a hole between them.
+  private mutating func widenToNights(in zone: ZoneRules) {
+    guard let first = Self.midnight(near: zone.local(at: from)),
+      let last = Self.midnight(near: zone.local(at: to)), first < last
+    else { return }
+    lead = .seconds(3 * 3_600)
+    from = zone.first(showing: CivilTime(nanoseconds: first.nanoseconds - lead.nanoseconds))
+    to = zone.first(showing: CivilTime(nanoseconds: last.nanoseconds - lead.nanoseconds))
+  }
+
+  /// The midnight that a reading within 5 minutes of 00:00 or of 23:59 stands for.
+  private static func midnight(near reading: CivilTime) -> CivilTime? {
+    let minute: Int64 = 60_000_000_000
+    let day = CivilTime.nanosecondsPerDay
+    let (days, rest) = Gregorian.floorDivide(reading.nanoseconds, by: day)
+    if rest <= 5 * minute { return CivilTime(nanoseconds: days * day) }
+    if rest >= day - 6 * minute { return CivilTime(nanoseconds: (days + 1) * day) }
+    return nil
+  }
+}

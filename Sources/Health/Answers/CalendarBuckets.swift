@@ -1,0 +1,86 @@
+import LinkCore
+
+/// One span of the calendar.
+struct Bucket: Sendable, Hashable {
+  /// Where the calendar's span begins.
+  var start: Timestamp
+  /// Where the next one begins.
+  var end: Timestamp
+  /// What belongs to it: the span itself, or one that is shifted against it.
+  var members: Range<Timestamp>
+}
+
+/// The calendar of one zone, cut into hours, days, weeks from Monday, or months.
+///
+/// The spans follow each other without a hole, whatever the clocks do: a day can have 23 or 25
+/// hours, and an hour that is shown twice is two.
+struct CalendarBuckets: Sendable, Hashable {
+  private let zone: ZoneRules
+  private let grouping: HealthGrouping
+  /// How much earlier than midnight a day, week or month takes its members, in nanoseconds.
+  private let lead: Int64
+
+  init(zone: ZoneRules, grouping: HealthGrouping, lead: Duration = .zero) {
+    self.zone = zone
+    self.grouping = grouping
+    self.lead = lead.nanoseconds
+  }
+
+  /// The span to which a moment belongs.
+  func bucket(at time: Timestamp) -> Bucket {
+    if grouping == .hour { return hour(at: time) }
+    let reading = zone.local(at: time).nanoseconds + lead
+    let day = Int(Gregorian.floorDivide(reading, by: CivilTime.nanosecondsPerDay).0)
+    var first = firstDay(of: day)
+    var bucket = days(first, next(after: first))
+    // Clocks that go back over midnight show a day's end twice; its second showing is the next's.
+    while bucket.members.upperBound <= time {
+      first = next(after: first)
+      bucket = days(first, next(after: first))
+    }
+    return bucket
+  }
+
+  private static let hour: Int64 = 3_600_000_000_000
+
+  private func hour(at time: Timestamp) -> Bucket {
+    let stretch = zone.stretch(at: time)
+    let east = zone.nanosecondsEast(of: stretch)
+    let hour = Gregorian.floorDivide(time.nanoseconds + east, by: Self.hour).0 * Self.hour
+    var start = Timestamp(nanoseconds: hour - east)
+    var end = Timestamp(nanoseconds: hour - east + Self.hour)
+    if stretch > 0 { start = max(start, zone.transitions[stretch - 1].at) }
+    if stretch < zone.transitions.count { end = min(end, zone.transitions[stretch].at) }
+    return Bucket(start: start, end: end, members: start..<end)
+  }
+
+  private func days(_ first: Int, _ next: Int) -> Bucket {
+    let (start, end) = (midnight(first, lead: 0), midnight(next, lead: 0))
+    let members = lead == 0 ? start..<end : midnight(first, lead: lead)..<midnight(next, lead: lead)
+    return Bucket(start: start, end: end, members: members)
+  }
+
+  private func midnight(_ day: Int, lead: Int64) -> Timestamp {
+    let reading = Int64(day) * CivilTime.nanosecondsPerDay - lead
+    return zone.first(showing: CivilTime(nanoseconds: reading))
+  }
+
+  private func firstDay(of day: Int) -> Int {
+    switch grouping {
+    case .hour, .day: return day
+    // 1970-01-01 was a Thursday.
+    case .week: return day - Int(Gregorian.floorDivide(Int64(day) + 3, by: 7).1)
+    case .month: return day - Gregorian.civil(dayNumber: day).day + 1
+    }
+  }
+
+  private func next(after first: Int) -> Int {
+    switch grouping {
+    case .hour, .day: return first + 1
+    case .week: return first + 7
+    case .month:
+      let (year, month, _) = Gregorian.civil(dayNumber: first)
+      return first + Gregorian.length(ofMonth: month, year: year)
+    }
+  }
+}

@@ -1,0 +1,199 @@
+/// One type of sample in the store, and how answers tell it.
+///
+/// How samples are put together is a matter of their own type, never of the first sample's.
+struct HealthKind: Sendable, Hashable {
+  /// The type in the store.
+  var identifier: String
+  /// The type in an answer.
+  var type: String
+  var measure: Measure
+  var rule: Rule
+
+  /// What a sample's value is.
+  enum Measure: Sendable, Hashable {
+    case quantity(Dimension)
+    /// The sample's own length, in minutes.
+    case minutes
+    /// One of the four numbers of a meal.
+    case nutrient(Int)
+    case sleep
+    case workout
+  }
+
+  /// To which span of the calendar a sample belongs.
+  enum Rule: Sendable, Hashable {
+    /// In proportion to every span that it touches.
+    case spread
+    /// To the one in which it began.
+    case atStart
+    /// To the one in which it ended.
+    case atEnd
+    /// To the one of its middle: no other can hold more than half of it.
+    case atMiddle
+  }
+}
+
+extension HealthValueType {
+  /// What an answer for this word is made of, in the order in which it is told.
+  var kinds: [HealthKind] {
+    switch self {
+    case .steps: [.spread("StepCount", "STEPS", .count)]
+    case .heartRate:
+      [
+        .reading("HeartRate", "HEART_RATE", .beats),
+        .reading("RestingHeartRate", "RESTING_HEART_RATE", .beats),
+      ]
+    case .heartRateVariability:
+      [.reading("HeartRateVariabilitySDNN", "HEART_RATE_VARIABILITY_SDNN", .interval)]
+    case .calories: [.spread("ActiveEnergyBurned", "ACTIVE_ENERGY_BURNED", .energy)]
+    case .bloodOxygen: [.reading("OxygenSaturation", "BLOOD_OXYGEN", .share)]
+    case .bloodPressure:
+      [
+        .reading("BloodPressureSystolic", "BLOOD_PRESSURE_SYSTOLIC", .pressure),
+        .reading("BloodPressureDiastolic", "BLOOD_PRESSURE_DIASTOLIC", .pressure),
+      ]
+    case .bodyTemperature: [.reading("BodyTemperature", "BODY_TEMPERATURE", .temperature)]
+    case .bodyMetrics: HealthKind.body
+    case .glucose: [.reading("BloodGlucose", "BLOOD_GLUCOSE", .glucose)]
+    case .exerciseTime: [.spread("AppleExerciseTime", "EXERCISE_TIME", .time)]
+    case .respiratoryRate: [.reading("RespiratoryRate", "RESPIRATORY_RATE", .breaths)]
+    case .walkingSpeed: [.reading("WalkingSpeed", "WALKING_SPEED", .speed)]
+    case .distance:
+      [.spread("DistanceWalkingRunning", "DISTANCE_WALKING_RUNNING", .length)]
+    case .sleep:
+      [
+        HealthKind(
+          identifier: "HKCategoryTypeIdentifierSleepAnalysis", type: "SLEEP_SESSION",
+          measure: .sleep, rule: .atEnd)
+      ]
+    case .mindfulness:
+      [
+        HealthKind(
+          identifier: "HKCategoryTypeIdentifierMindfulSession", type: "MINDFULNESS",
+          measure: .minutes, rule: .atMiddle)
+      ]
+    case .workout:
+      [
+        HealthKind(
+          identifier: HealthSample.workoutType, type: "WORKOUT", measure: .workout, rule: .atMiddle)
+      ]
+    }
+  }
+}
+
+extension HealthKind {
+  fileprivate static let body: [HealthKind] = [
+    .reading("BodyMass", "WEIGHT", .mass),
+    .reading("Height", "HEIGHT", .length),
+    .reading("BodyFatPercentage", "BODY_FAT_PERCENTAGE", .share),
+    .spread("DietaryWater", "WATER", .volume),
+    .nutrient("DietaryEnergyConsumed", 0),
+    .nutrient("DietaryProtein", 1),
+    .nutrient("DietaryCarbohydrates", 2),
+    .nutrient("DietaryFatTotal", 3),
+  ]
+
+  /// A quantity that grows with time.
+  fileprivate static func spread(
+    _ name: String, _ type: String, _ dimension: Dimension
+  ) -> HealthKind {
+    HealthKind(
+      identifier: "HKQuantityTypeIdentifier" + name, type: type, measure: .quantity(dimension),
+      rule: .spread)
+  }
+
+  /// A quantity of a moment.
+  fileprivate static func reading(
+    _ name: String, _ type: String, _ dimension: Dimension
+  ) -> HealthKind {
+    HealthKind(
+      identifier: "HKQuantityTypeIdentifier" + name, type: type, measure: .quantity(dimension),
+      rule: .atStart)
+  }
+
+  fileprivate static func nutrient(_ name: String, _ place: Int) -> HealthKind {
+    HealthKind(
+      identifier: "HKQuantityTypeIdentifier" + name, type: "NUTRITION", measure: .nutrient(place),
+      rule: .spread)
+  }
+
+  /// The dimension of the numbers in the store; `nil` where there are none.
+  var dimension: Dimension? {
+    switch measure {
+    case .quantity(let dimension): dimension
+    case .nutrient: .nutrient
+    case .minutes, .sleep, .workout: nil
+    }
+  }
+
+  var rawUnit: String {
+    switch measure {
+    case .quantity(let dimension): dimension.rawUnit
+    case .minutes, .sleep: Dimension.time.rawUnit
+    case .nutrient, .workout: Dimension.nutrient.rawUnit
+    }
+  }
+
+  var unit: String {
+    switch measure {
+    case .quantity(let dimension): dimension.unit
+    case .minutes, .sleep: Dimension.time.unit
+    case .nutrient, .workout: Dimension.nutrient.unit
+    }
+  }
+}
+
+/// What somebody in bed does.
+enum SleepStage: String, Sendable, Hashable, CaseIterable {
+  case inBed = "InBed"
+  /// Before iOS 16.
+  case asleep = "Asleep"
+  case unspecified = "AsleepUnspecified"
+  case core = "AsleepCore"
+  case deep = "AsleepDeep"
+  case rem = "AsleepREM"
+  case awake = "Awake"
+
+  /// Reads HealthKit's name, with its long prefix or without.
+  init?(name: String) {
+    let prefix = "HKCategoryValueSleepAnalysis"
+    self.init(rawValue: name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : name)
+  }
+
+  /// The type in an answer.
+  var type: String {
+    switch self {
+    case .inBed: "SLEEP_IN_BED"
+    case .asleep, .unspecified: "SLEEP_ASLEEP"
+    case .core: "SLEEP_LIGHT"
+    case .deep: "SLEEP_DEEP"
+    case .rem: "SLEEP_REM"
+    case .awake: "SLEEP_AWAKE"
+    }
+  }
+
+  /// The type of what this version does not know.
+  static let unknownType = "SLEEP_UNKNOWN"
+}
+
+extension WorkoutValue {
+  /// Distance, energy and steps, 0 for what is not known; `nil` if one of them is no number.
+  var numbers: SIMD4<Double>? {
+    let numbers = SIMD4(distance ?? 0, energy ?? 0, steps ?? 0, 0)
+    // Only what is not finite leaves something of itself.
+    return numbers - numbers == .zero ? numbers : nil
+  }
+
+  /// The activity as answers name it: `HKWorkoutActivityTypeCrossTraining` is `CROSS_TRAINING`.
+  var answerType: String {
+    let prefix = "HKWorkoutActivityType"
+    let name = activity.hasPrefix(prefix) ? String(activity.dropFirst(prefix.count)) : activity
+    if name == "Cycling" { return "BIKING" }
+    var words = ""
+    for letter in name.unicodeScalars {
+      if ("A"..."Z").contains(letter), !words.isEmpty { words += "_" }
+      words.unicodeScalars.append(letter)
+    }
+    return words.isEmpty ? "OTHER" : words.uppercased()
+  }
+}

@@ -1,0 +1,243 @@
+public import LinkJSON
+
+extension HealthReply {
+  /// The reply as the object that travels.
+  public var object: HealthObject {
+    var writer = JSONWriter(capacity: 300 + 150 * points.count)
+    writer.beginObject()
+    writer.key("success")
+    writer.bool(true)
+    writer.key("count")
+    writer.int(points.count)
+    writer.key("health_data")
+    writer.beginArray()
+    for point in points { writer.point(point) }
+    writer.endArray()
+    writeTail(to: &writer)
+    writer.endObject()
+    return HealthObject(succeeded: true, bytes: writer.bytes)
+  }
+
+  private func writeTail(to writer: inout JSONWriter) {
+    writer.key("value_type")
+    writer.string(query.valueType.rawValue)
+    writer.span(from: query.start, to: query.end)
+    writer.key("group_by")
+    writer.string(query.groupBy?.rawValue.lowercased())
+    writer.key("is_aggregated")
+    writer.bool(query.groupBy != nil)
+    writer.key("statistic_type")
+    writer.string(query.groupBy == nil ? nil : query.statistic?.rawValue.lowercased())
+    if let nextStart {
+      writer.key("truncated")
+      writer.bool(true)
+      writer.key("next_start_time")
+      writer.string(nextStart.description)
+    }
+    if skipped > 0 {
+      writer.key("skipped")
+      writer.int(skipped)
+    }
+  }
+
+  /// Reads an object that succeeded; unknown members are ignored.
+  ///
+  /// A bare statistic without grouping does not come back. Throws for an object of an error, too.
+  public static func read(_ object: [UInt8]) throws(FieldFault) -> HealthReply {
+    let fields = JSONFields(object, keeping: names)
+    try fields.check()
+    guard try fields.optionalBool("success") == true else { throw .missing(field: "success") }
+    guard let valueType: HealthValueType = try fields.optionalWord("value_type") else {
+      throw .missing(field: "value_type")
+    }
+    let query = HealthDataQuery(
+      valueType: valueType, start: try fields.time("start_time"),
+      end: try fields.time("end_time"), groupBy: try fields.optionalWord("group_by"),
+      statistic: try fields.optionalWord("statistic_type"))
+    guard fields.has("health_data") else { throw .missing(field: "health_data") }
+    var reply = HealthReply(query: query, points: [])
+    for element in try fields.elements("health_data", atMost: maxPoints) {
+      reply.points.append(try HealthPoint(element))
+    }
+    if fields.has("next_start_time") { reply.nextStart = try fields.time("next_start_time") }
+    reply.skipped = try fields.optionalInt("skipped", in: 0...Int.max) ?? 0
+    return reply
+  }
+
+  /// More points do not fit an answer's bytes.
+  private static let maxPoints = HealthObject.maxBytes / 16
+  private static let names = [
+    "success", "health_data", "value_type", "start_time", "end_time", "group_by",
+    "statistic_type", "next_start_time", "skipped",
+  ]
+}
+
+extension SummaryReply {
+  /// The reply as the object that travels; it succeeded if all of its parts did.
+  public var object: HealthObject {
+    let failed = results.filter { !$0.data.succeeded }
+    var writer = JSONWriter(capacity: results.reduce(300) { $0 + $1.data.bytes.count + 80 })
+    writer.beginObject()
+    writer.key("success")
+    writer.bool(failed.isEmpty)
+    writer.span(from: start, to: end)
+    writer.key("results")
+    writer.beginArray()
+    for result in results { writer.result(result) }
+    writer.endArray()
+    if !failed.isEmpty {
+      writer.key("error_message")
+      writer.string("no answer for " + failed.map(\.valueType.rawValue).joined(separator: ", "))
+    }
+    writer.endObject()
+    return HealthObject(succeeded: failed.isEmpty, bytes: writer.bytes)
+  }
+
+  /// Reads an object, whether all of it succeeded or not; unknown members are ignored.
+  public static func read(_ object: [UInt8]) throws(FieldFault) -> SummaryReply {
+    let fields = JSONFields(object, keeping: ["start_time", "end_time", "results"])
+    try fields.check()
+    var reply = SummaryReply(
+      start: try fields.time("start_time"), end: try fields.time("end_time"), results: [])
+    guard fields.has("results") else { throw .missing(field: "results") }
+    for element in try fields.elements("results", atMost: SummaryQuery.maxMetrics) {
+      reply.results.append(try SummaryResult(element))
+    }
+    return reply
+  }
+}
+
+extension SummaryResult {
+  fileprivate init(_ element: [UInt8]) throws(FieldFault) {
+    let fields = JSONFields(element, keeping: ["value_type", "success", "data", "error_message"])
+    guard fields.fault == nil else { throw .wrongType(field: "results") }
+    guard let valueType: HealthValueType = try fields.optionalWord("value_type") else {
+      throw .missing(field: "value_type")
+    }
+    guard let succeeded = try fields.optionalBool("success") else {
+      throw .missing(field: "success")
+    }
+    let reason = try fields.optionalString("error_message") ?? ""
+    let data =
+      succeeded
+      ? HealthObject(succeeded: true, bytes: try fields.object("data")) : .failure(reason.bounded)
+    self.init(valueType: valueType, data: data)
+  }
+}
+
+extension HealthPoint {
+  /// How many bytes the point takes on the wire.
+  package var length: Int {
+    var writer = JSONWriter(capacity: 200)
+    writer.point(self)
+    return writer.bytes.count
+  }
+
+  fileprivate init(_ element: [UInt8]) throws(FieldFault) {
+    let names = ["type", "value", "unit", "date_from", "date_to", "source_id"]
+    let fields = JSONFields(element, keeping: names)
+    guard fields.fault == nil else { throw .wrongType(field: "health_data") }
+    self.init(
+      type: try fields.string("type", atMost: 256), value: try HealthPointValue(fields),
+      unit: try fields.optionalString("unit") ?? "", start: try fields.time("date_from"),
+      end: try fields.time("date_to"), source: try fields.optionalString("source_id"))
+  }
+}
+
+extension HealthPointValue {
+  fileprivate init(_ fields: JSONFields) throws(FieldFault) {
+    if let number = try? fields.optionalDouble("value") {
+      self = .number(number)
+    } else if let text = try? fields.optionalString("value") {
+      self = .text(text)
+    } else {
+      self = try HealthPointValue(object: fields.object("value"))
+    }
+  }
+
+  /// What fits whole numbers of both kinds; the bound is ours.
+  private static let mostSessions: Double = 0x1p53
+
+  private init(object: [UInt8]) throws(FieldFault) {
+    let nutrients = ["calories", "protein", "carbs", "fat"]
+    let totals = ["total_distance", "total_energy_burned", "total_steps", "session_count"]
+    let fields = JSONFields(object, keeping: ["workout_type"] + nutrients + totals)
+    func number(_ name: String) throws(FieldFault) -> Double {
+      try fields.optionalDouble(name) ?? 0
+    }
+    if let type = try fields.optionalString("workout_type") {
+      self = .workout(
+        WorkoutTotals(
+          type: type, distance: try number(totals[0]), energy: try number(totals[1]),
+          steps: try number(totals[2]),
+          sessions: Int(max(0, min(try number(totals[3]), Self.mostSessions)))))
+    } else {
+      self = .nutrition(
+        NutritionTotals(
+          calories: try number(nutrients[0]), protein: try number(nutrients[1]),
+          carbs: try number(nutrients[2]), fat: try number(nutrients[3])))
+    }
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func point(_ point: HealthPoint) {
+    beginObject()
+    key("type")
+    string(point.type)
+    key("value")
+    value(point.value)
+    key("unit")
+    string(point.unit)
+    key("date_from")
+    string(point.start.description)
+    key("date_to")
+    string(point.end.description)
+    key("source_id")
+    string(point.source)
+    endObject()
+  }
+
+  private mutating func value(_ value: HealthPointValue) {
+    switch value {
+    case .number(let number): return double(number)
+    case .text(let text): return string(text)
+    case .workout(let totals):
+      beginObject()
+      key("workout_type")
+      string(totals.type)
+      member("total_distance", totals.distance)
+      member("total_energy_burned", totals.energy)
+      member("total_steps", totals.steps)
+      key("session_count")
+      int(totals.sessions)
+    case .nutrition(let totals):
+      beginObject()
+      member("calories", totals.calories)
+      member("protein", totals.protein)
+      member("carbs", totals.carbs)
+      member("fat", totals.fat)
+    }
+    endObject()
+  }
+
+  private mutating func member(_ name: String, _ number: Double) {
+    key(name)
+    double(number)
+  }
+
+  fileprivate mutating func result(_ result: SummaryResult) {
+    beginObject()
+    key("value_type")
+    string(result.valueType.rawValue)
+    if result.data.succeeded {
+      key("success")
+      bool(true)
+      key("data")
+      raw(result.data.bytes)
+    } else {
+      failure(result.data.reason ?? "")
+    }
+    endObject()
+  }
+}

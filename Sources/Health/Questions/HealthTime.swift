@@ -1,0 +1,122 @@
+public import LinkCore
+package import LinkJSON
+
+/// A time as questions and answers write it: ISO 8601, with a zone or without.
+public enum HealthTime: Sendable, Hashable, Codable, CustomStringConvertible {
+  /// A moment, with the offset that it was or will be written in; `nil` is `Z`.
+  case instant(Timestamp, minutesEast: Int?)
+  /// A reading of the user's own wall clock.
+  case local(CivilTime)
+}
+
+extension HealthTime {
+  /// Reads a date, or a date and a time, in the extended form of ISO 8601.
+  ///
+  /// `T` or a space between them; seconds and their fraction may be missing, and so may the zone
+  /// (`Z`, `+hh:mm`, `+hhmm`, `+hh`). A date alone is its first moment, 24:00 the next day's.
+  /// `nil` for anything else and outside the years 1677 to 2262.
+  public init?(_ text: some StringProtocol) {
+    self.init(utf8: ArraySlice(text.utf8))
+  }
+
+  /// Reads the same from bytes.
+  package init?(utf8 bytes: ArraySlice<UInt8>) {
+    var digits = TimeDigits(bytes)
+    guard let day = digits.day() else { return nil }
+    if digits.isAtEnd {
+      guard let time = CivilTime(day: day, nanosecondOfDay: 0) else { return nil }
+      self = .local(time)
+      return
+    }
+    guard digits.take("T") || digits.take("t") || digits.take(" "), let clock = digits.clock(),
+      let time = CivilTime(day: day, nanosecondOfDay: clock)
+    else { return nil }
+    if digits.isAtEnd {
+      self = .local(time)
+    } else if digits.take("Z") || digits.take("z"), digits.isAtEnd {
+      self = .instant(Timestamp(nanoseconds: time.nanoseconds), minutesEast: nil)
+    } else {
+      guard let minutes = digits.offset(), digits.isAtEnd else { return nil }
+      let (utc, overflow) = time.nanoseconds.subtractingReportingOverflow(
+        Int64(minutes) * 60_000_000_000)
+      guard !overflow else { return nil }
+      self = .instant(Timestamp(nanoseconds: utc), minutesEast: minutes)
+    }
+  }
+
+  /// The time as ISO 8601, its fraction only as long as needed.
+  public var description: String {
+    switch self {
+    case .local(let time): return time.description
+    case .instant(let time, nil): return RFC3339.format(time)
+    case .instant(let time, let minutes?):
+      let shift = Duration.seconds(minutes * 60)
+      let local = CivilTime(nanoseconds: time.advanced(by: shift).nanoseconds)
+      let (hour, minute) = abs(minutes).quotientAndRemainder(dividingBy: 60)
+      let sign = minutes < 0 ? "-" : "+"
+      return "\(local)\(sign)\(hour < 10 ? "0" : "")\(hour):\(minute < 10 ? "0" : "")\(minute)"
+    }
+  }
+}
+
+extension CivilTime: CustomStringConvertible {
+  /// The reading as ISO 8601 without a zone, its fraction only as long as needed.
+  public var description: String {
+    String(RFC3339.format(Timestamp(nanoseconds: nanoseconds)).dropLast())
+  }
+
+  /// A reading from a day counted from 1970-01-01; `nil` outside the years 1677 to 2262.
+  package init?(day: Int, nanosecondOfDay: Int64) {
+    let (start, overflow) = Int64(day).multipliedReportingOverflow(by: Self.nanosecondsPerDay)
+    let (sum, carried) = start.addingReportingOverflow(nanosecondOfDay)
+    guard !overflow, !carried else { return nil }
+    self.init(nanoseconds: sum)
+  }
+
+  /// 86,400 s on a wall clock, whatever happens to the time underneath.
+  package static let nanosecondsPerDay: Int64 = 86_400_000_000_000
+}
+
+extension TimeDigits {
+  /// Nanoseconds since midnight of `hh:mm`, `hh:mm:ss` or `hh:mm:ss.f`.
+  fileprivate mutating func clock() -> Int64? {
+    guard let hour = number(2), take(":"), let minute = number(2), minute <= 59 else { return nil }
+    var second = 0
+    var fraction: Int64 = 0
+    if take(":") {
+      // A leap second is the first of the next minute.
+      guard let found = number(2), found <= 60, let part = part() else { return nil }
+      (second, fraction) = (found, part)
+    }
+    let seconds = hour * 3600 + minute * 60 + second
+    guard hour <= 23 || (seconds == 86_400 && hour == 24 && fraction == 0) else { return nil }
+    return Int64(seconds) * 1_000_000_000 + fraction
+  }
+
+  /// Minutes east of UTC, up to 18 hours.
+  fileprivate mutating func offset() -> Int? {
+    let isWest = take("-")
+    guard isWest || take("+"), let hours = number(2), hours <= 18 else { return nil }
+    var minutes = 0
+    if !isAtEnd {
+      _ = take(":")
+      guard let found = number(2), found <= 59 else { return nil }
+      minutes = found
+    }
+    return isWest ? -(hours * 60 + minutes) : hours * 60 + minutes
+  }
+
+  /// Nanoseconds of an optional fraction; `nil` for a point without digits.
+  private mutating func part() -> Int64? {
+    take(".") || take(",") ? fraction() : 0
+  }
+}
+
+extension JSONFields {
+  /// Reads a time in ISO 8601.
+  package func time(_ name: String) throws(FieldFault) -> HealthTime {
+    let text = try string(name, atMost: 64)
+    guard let time = HealthTime(text) else { throw .badDate(field: name) }
+    return time
+  }
+}

@@ -1,0 +1,31 @@
+/// What is wrong with a message; fields are named as on the wire, never with their values.
+public enum FieldFault: Error, Sendable, Hashable, Codable, CustomStringConvertible {
+  /// No JSON, or not of the expected form.
+  case malformed(detail: String)
+  /// A required member is absent, `null` or empty.
+  case missing(field: String)
+  /// A member holds another kind of JSON value than the contract says.
+  case wrongType(field: String)
+  /// None of the words that the contract has for this member.
+  case unknownWord(field: String, known: [String])
+  /// No ISO 8601 time, or one outside the years 1677 to 2262.
+  case badDate(field: String)
+  /// Beyond a bound of this member.
+  case outOfBounds(field: String)
+  /// The whole message is longer than allowed.
+  case tooLong(bytes: Int)
+
+  /// The fault in a few words for people.
+  public var description: String {
+    switch self {
+    case .malformed(let detail): detail
+    case .missing(let field): "\(field) is missing"
+    case .wrongType(let field): "\(field) is of another type"
+    case .unknownWord(let field, let known):
+      "\(field) must be one of \(known.joined(separator: ", "))"
+    case .badDate(let field): "\(field) is no ISO 8601 date"
+    case .outOfBounds(let field): "\(field) is out of bounds"
+    case .tooLong(let bytes): "the message has \(bytes) bytes"
+    }
+  }
+}

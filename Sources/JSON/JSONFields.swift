@@ -1,0 +1,142 @@
+/// The members of one JSON object, each by the bytes of its value.
+///
+/// Members come in any order, and what was read before a fault still says whom to tell of it.
+package struct JSONFields: Sendable {
+  private let bytes: [UInt8]
+  private var values: [String: Value] = [:]
+  /// Where the text stops being JSON, or an object at all.
+  package private(set) var fault: JSONError?
+
+  private struct Value {
+    var kind: JSONReader.Kind
+    var range: Range<Int>
+  }
+
+  /// Keeps the members of these names; of repeated ones the last counts.
+  package init(_ bytes: [UInt8], keeping names: [String]) {
+    self.bytes = bytes
+    var reader = JSONReader(bytes)
+    do throws(JSONError) {
+      try reader.beginObject()
+      while let key = try reader.nextKey() {
+        let name = names.first { reader.matches(key, $0) }
+        let kind = try reader.peek()
+        let start = reader.position
+        try reader.skipValue()
+        if let name { values[name] = Value(kind: kind, range: start..<reader.position) }
+      }
+      try reader.finish()
+    } catch {
+      fault = error
+    }
+  }
+
+  /// Throws what is wrong with the text itself.
+  package func check() throws(FieldFault) {
+    guard let fault else { return }
+    throw .malformed(detail: "\(fault.detail) at byte \(fault.offset)")
+  }
+
+  /// Whether the member is there and not `null`.
+  package func has(_ name: String) -> Bool {
+    values[name].map { $0.kind != .null } ?? false
+  }
+
+  /// The member's value; `nil` if it is absent or `null`.
+  private func value(
+    _ name: String, _ kind: JSONReader.Kind
+  ) throws(FieldFault) -> Value? {
+    guard let value = values[name], value.kind != .null else { return nil }
+    guard value.kind == kind else { throw .wrongType(field: name) }
+    return value
+  }
+
+  /// The member's value, as it was checked when the object was read.
+  private func read<Found>(
+    _ value: Value, _ body: (inout JSONReader) throws(JSONError) -> Found
+  ) throws(FieldFault) -> Found {
+    var reader = JSONReader(Array(bytes[value.range]))
+    do throws(JSONError) {
+      return try body(&reader)
+    } catch {
+      throw .malformed(detail: error.detail)
+    }
+  }
+
+  package func optionalString(_ name: String) throws(FieldFault) -> String? {
+    guard let value = try value(name, .string) else { return nil }
+    return try read(value) { (reader) throws(JSONError) in try reader.string() }
+  }
+
+  /// A string of at least one byte.
+  package func string(_ name: String, atMost limit: Int) throws(FieldFault) -> String {
+    guard let text = try optionalString(name), !text.isEmpty else { throw .missing(field: name) }
+    guard text.utf8.count <= limit else { throw .outOfBounds(field: name) }
+    return text
+  }
+
+  package func optionalBool(_ name: String) throws(FieldFault) -> Bool? {
+    guard let value = try value(name, .bool) else { return nil }
+    return try read(value) { (reader) throws(JSONError) in try reader.bool() }
+  }
+
+  /// A whole number within bounds.
+  package func optionalInt(
+    _ name: String, in bounds: ClosedRange<Int>
+  ) throws(FieldFault) -> Int? {
+    guard let value = try value(name, .number) else { return nil }
+    let found = try read(value) { (reader) throws(JSONError) in try reader.intIfWhole() }
+    guard let found else { throw .wrongType(field: name) }
+    guard let number = Int(exactly: found), bounds.contains(number) else {
+      throw .outOfBounds(field: name)
+    }
+    return number
+  }
+
+  package func int(_ name: String, in bounds: ClosedRange<Int>) throws(FieldFault) -> Int {
+    guard let number = try optionalInt(name, in: bounds) else { throw .missing(field: name) }
+    return number
+  }
+
+  package func optionalDouble(_ name: String) throws(FieldFault) -> Double? {
+    guard let value = try value(name, .number) else { return nil }
+    return try read(value) { (reader) throws(JSONError) in try reader.double() }
+  }
+
+  /// The bytes of an object.
+  package func object(_ name: String) throws(FieldFault) -> [UInt8] {
+    guard let value = try value(name, .object) else { throw .missing(field: name) }
+    return Array(bytes[value.range])
+  }
+
+  /// The bytes of each element of an array; none if it is absent.
+  package func elements(
+    _ name: String, atMost limit: Int
+  ) throws(FieldFault) -> [[UInt8]] {
+    guard let value = try value(name, .array) else { return [] }
+    let elements = try read(value) { (reader) throws(JSONError) in
+      var elements: [[UInt8]] = []
+      try reader.beginArray()
+      while try reader.nextElement() {
+        _ = try reader.peek()
+        let start = reader.position
+        try reader.skipValue()
+        if elements.count <= limit { elements.append(Array(reader.bytes[start..<reader.position])) }
+      }
+      return elements
+    }
+    guard elements.count <= limit else { throw .outOfBounds(field: name) }
+    return elements
+  }
+
+  /// A word of a closed list in either letter case; `nil` if it is absent or empty.
+  package func optionalWord<Word: RawRepresentable<String> & CaseIterable>(
+    _ name: String, of: Word.Type = Word.self
+  ) throws(FieldFault) -> Word? {
+    guard let text = try optionalString(name), !text.isEmpty else { return nil }
+    guard let word = Word(rawValue: text) ?? Word(rawValue: text.uppercased()) else {
+      throw .unknownWord(field: name, known: Word.allCases.map(\.rawValue))
+    }
+    return word
+  }
+}

@@ -1,0 +1,131 @@
+import LinkCore
+
+/// A string of the text under the reader, checked but not yet unescaped.
+public struct JSONString: Sendable, Hashable {
+  /// The bytes between the quotes.
+  var range: Range<Int>
+  var isEscaped: Bool
+}
+
+extension JSONReader {
+  /// Takes a string and checks it; `text(of:)` gives its characters.
+  public mutating func scanString() throws(JSONError) -> JSONString {
+    try take(UInt8(ascii: "\""))
+    let start = position
+    var isEscaped = false
+    while position < bytes.count {
+      let byte = bytes[position]
+      if byte >= 0x80 {
+        position = try endOfScalar(at: position)
+      } else if byte == UInt8(ascii: "\"") {
+        position += 1
+        return JSONString(range: start..<position - 1, isEscaped: isEscaped)
+      } else if byte == UInt8(ascii: "\\") {
+        isEscaped = true
+        _ = try scanEscape()
+      } else if byte < 0x20 {
+        throw JSONError("control character in a string", at: position)
+      } else {
+        position += 1
+      }
+    }
+    throw JSONError("the text ends inside a string", at: position)
+  }
+
+  /// The characters of a string that was scanned before.
+  public func text(of string: JSONString) -> String {
+    guard string.isEscaped else {
+      return String(decoding: bytes[string.range], as: UTF8.self)
+    }
+    var unescaped: [UInt8] = []
+    unescaped.reserveCapacity(string.range.count)
+    var reader = self
+    reader.position = string.range.lowerBound
+    while reader.position < string.range.upperBound {
+      if bytes[reader.position] != UInt8(ascii: "\\") {
+        unescaped.append(bytes[reader.position])
+        reader.position += 1
+      } else if let scalar = try? reader.scanEscape() {
+        unescaped.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+      }
+    }
+    return String(decoding: unescaped, as: UTF8.self)
+  }
+
+  /// Whether a string reads `name`.
+  public func matches(_ string: JSONString, _ name: String) -> Bool {
+    guard !string.isEscaped else { return text(of: string) == name }
+    return string.range.count == name.utf8.count
+      && bytes[string.range].elementsEqual(name.utf8)
+  }
+
+  /// The bytes of a string; its escapes resolved.
+  package func utf8(of string: JSONString) -> ArraySlice<UInt8> {
+    string.isEscaped ? ArraySlice(text(of: string).utf8) : bytes[string.range]
+  }
+
+  /// Takes an escape sequence, its two halves if it is a surrogate pair.
+  private mutating func scanEscape() throws(JSONError) -> Unicode.Scalar {
+    let start = position
+    position += 1
+    guard position < bytes.count else { throw JSONError("the text ends too early", at: position) }
+    let letter = bytes[position]
+    position += 1
+    switch letter {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(letter)
+    case UInt8(ascii: "b"): return "\u{8}"
+    case UInt8(ascii: "f"): return "\u{C}"
+    case UInt8(ascii: "n"): return "\n"
+    case UInt8(ascii: "r"): return "\r"
+    case UInt8(ascii: "t"): return "\t"
+    case UInt8(ascii: "u"): break
+    case _: throw JSONError("unknown escape", at: start)
+    }
+    let unit = try scanHex()
+    if let scalar = Unicode.Scalar(unit) { return scalar }
+    guard unit < 0xDC00, position + 2 <= bytes.count, bytes[position] == UInt8(ascii: "\\"),
+      bytes[position + 1] == UInt8(ascii: "u")
+    else { throw JSONError("lone surrogate", at: start) }
+    position += 2
+    let low = try scanHex()
+    guard (0xDC00...0xDFFF).contains(low),
+      let scalar = Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
+    else { throw JSONError("lone surrogate", at: start) }
+    return scalar
+  }
+
+  /// Takes four hexadecimal digits.
+  private mutating func scanHex() throws(JSONError) -> UInt32 {
+    var value: UInt32 = 0
+    for _ in 0..<4 {
+      guard position < bytes.count, let digit = Hex.value(of: bytes[position]) else {
+        throw JSONError("expected a hexadecimal digit", at: position)
+      }
+      value = value << 4 | UInt32(digit)
+      position += 1
+    }
+    return value
+  }
+
+  /// Where a scalar of more than one byte ends (RFC 3629 section 4: shortest forms, no surrogates).
+  private func endOfScalar(at start: Int) throws(JSONError) -> Int {
+    let (length, second): (Int, ClosedRange<UInt8>) =
+      switch bytes[start] {
+      case 0xC2...0xDF: (2, 0x80...0xBF)
+      case 0xE0: (3, 0xA0...0xBF)
+      case 0xED: (3, 0x80...0x9F)
+      case 0xE1...0xEF: (3, 0x80...0xBF)
+      case 0xF0: (4, 0x90...0xBF)
+      case 0xF1...0xF3: (4, 0x80...0xBF)
+      case 0xF4: (4, 0x80...0x8F)
+      case _: throw JSONError("invalid UTF-8", at: start)
+      }
+    guard start + length <= bytes.count, second.contains(bytes[start + 1]) else {
+      throw JSONError("invalid UTF-8", at: start)
+    }
+    for index in start + 2..<start + max(length, 2) where bytes[index] & 0xC0 != 0x80 {
+      throw JSONError("invalid UTF-8", at: start)
+    }
+    return start + length
+  }
+}

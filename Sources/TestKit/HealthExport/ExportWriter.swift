@@ -1,0 +1,147 @@
+import LinkCore
+
+/// Writes the markup of an export.
+struct ExportWriter {
+  /// A moment or two, a source and what it measured with: what records, workouts and correlations
+  /// have in common.
+  struct Frame {
+    var source: GeneratedSource
+    /// Seconds from 1970 on.
+    var start: Int
+    var end: Int
+  }
+
+  private(set) var bytes: [UInt8] = []
+  /// Seconds east of Greenwich: one for all dates of a file, that of the phone when it exported.
+  let offset: Int
+  /// What the exporting process called its device objects; another number in each export.
+  let pointer: UInt64
+  private var day = Int.min
+  private var dayText: [UInt8] = []
+
+  init(offset: Int, pointer: UInt64) {
+    self.offset = offset
+    self.pointer = pointer
+    bytes.reserveCapacity(128 << 10)
+  }
+
+  /// The bytes so far, which it forgets.
+  mutating func take() -> [UInt8] {
+    let taken = bytes
+    bytes.removeAll(keepingCapacity: true)
+    return taken
+  }
+
+  mutating func text(_ text: String) {
+    bytes.append(contentsOf: text.utf8)
+  }
+
+  /// A record; with a body it stays open for `close`.
+  mutating func record(
+    _ type: String, _ frame: Frame, unit: String? = nil, value: String?, isOpen: Bool = false,
+    indent: String = " "
+  ) {
+    text("\(indent)<Record type=\"\(type)\"")
+    self.frame(frame, unit: unit)
+    if let value { attribute("value", value) }
+    text(isOpen ? ">\n" : "/>\n")
+  }
+
+  mutating func metadata(_ key: String, _ value: String, indent: String = "  ") {
+    text("\(indent)<MetadataEntry")
+    attribute("key", key)
+    attribute("value", value)
+    text("/>\n")
+  }
+
+  mutating func close(_ element: String, indent: String = " ") {
+    text("\(indent)</\(element)>\n")
+  }
+
+  /// The attributes that follow the type, in the order in which phones write them.
+  mutating func frame(_ frame: Frame, unit: String? = nil) {
+    attribute("sourceName", frame.source.name)
+    attribute("sourceVersion", frame.source.version)
+    if !frame.source.device.isEmpty {
+      text(" device=\"&lt;&lt;HKDevice: 0x\(String(pointer, radix: 16))&gt;, ")
+      text(frame.source.device)
+      text("&gt;\"")
+    }
+    if let unit { attribute("unit", unit) }
+    date("creationDate", frame.end + 6)
+    date("startDate", frame.start)
+    date("endDate", frame.end)
+  }
+
+  mutating func attribute(_ name: String, _ value: String) {
+    text(" \(name)=\"")
+    for byte in value.utf8 {
+      switch byte {
+      case UInt8(ascii: "<"): text("&lt;")
+      case UInt8(ascii: ">"): text("&gt;")
+      case UInt8(ascii: "&"): text("&amp;")
+      case UInt8(ascii: "\""): text("&quot;")
+      case _: bytes.append(byte)
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  mutating func date(_ name: String, _ second: Int) {
+    text(" \(name)=\"")
+    date(second)
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  private mutating func date(_ second: Int) {
+    let local = second + offset
+    let number = local >= 0 ? local / 86_400 : (local - 86_399) / 86_400
+    if number != day {
+      day = number
+      dayText = Array("\(Self.day(number)) ".utf8)
+    }
+    let clock = local - number * 86_400
+    bytes.append(contentsOf: dayText)
+    for (index, part) in [clock / 3_600, clock / 60 % 60, clock % 60].enumerated() {
+      if index > 0 { bytes.append(UInt8(ascii: ":")) }
+      digits(part)
+    }
+    bytes.append(UInt8(ascii: " "))
+    bytes.append(offset < 0 ? UInt8(ascii: "-") : UInt8(ascii: "+"))
+    digits(abs(offset) / 3_600)
+    digits(abs(offset) / 60 % 60)
+  }
+
+  private mutating func digits(_ value: Int) {
+    bytes.append(UInt8(0x30 + value / 10 % 10))
+    bytes.append(UInt8(0x30 + value % 10))
+  }
+
+  /// A day as `2026-03-29`.
+  static func day(_ number: Int) -> String {
+    let (year, month, day) = Gregorian.civil(dayNumber: number)
+    func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
+    return "\(year)-\(two(month))-\(two(day))"
+  }
+}
+
+/// Who wrote a record.
+struct GeneratedSource {
+  var name: String
+  var version: String
+  /// Already escaped; empty for none.
+  var device: String
+
+  static let watch = GeneratedSource(
+    name: "Anna’s\u{A0}Apple\u{A0}Watch", version: "11.2",
+    device: "name:Apple Watch, manufacturer:Apple Inc., model:Watch, hardware:Watch6,2, "
+      + "software:11.2")
+  static let phone = GeneratedSource(
+    name: "Anna’s iPhone", version: "18.2.1",
+    device: "name:iPhone, manufacturer:Apple Inc., model:iPhone, hardware:iPhone15,2, "
+      + "software:18.2.1")
+  static let scale = GeneratedSource(name: "Balance & Scale", version: "412", device: "")
+  static let cuff = GeneratedSource(name: "PressureCuff", version: "3.0.4", device: "")
+  static let meals = GeneratedSource(name: "Meal \"Diary\"", version: "7", device: "")
+  static let calm = GeneratedSource(name: "Stillness", version: "2.1", device: "")
+}

@@ -1,0 +1,134 @@
+import Foundation
+import LinkCore
+import Testing
+
+@testable import LinkHealth
+
+@Suite struct CalendarBucketsTests {
+  /// Hours of the day that holds a moment.
+  private static func hours(_ zone: ZoneRules, _ moment: String) -> Double {
+    let day = CalendarBuckets(zone: zone, grouping: .day).bucket(at: at(moment))
+    return day.start.distance(to: day.end) / 3_600e9
+  }
+
+  @Test func `a day has 23, 24 or 25 hours`() {
+    #expect(Self.hours(Zones.berlin, "2026-03-29T10:00:00Z") == 23)
+    #expect(Self.hours(Zones.berlin, "2026-03-28T10:00:00Z") == 24)
+    #expect(Self.hours(Zones.berlin, "2026-10-25T10:00:00Z") == 25)
+    #expect(Self.hours(Zones.newYork, "2026-03-08T12:00:00Z") == 23)
+    #expect(Self.hours(Zones.newYork, "2026-11-01T12:00:00Z") == 25)
+    #expect(Self.hours(Zones.rules("Australia/Lord_Howe"), "2026-04-05T00:00:00Z") == 24.5)
+  }
+
+  @Test func `an hour that is shown twice is two`() {
+    let hours = CalendarBuckets(zone: Zones.berlin, grouping: .hour)
+    let first = hours.bucket(at: at("2026-10-25T00:30:00Z"))
+    let second = hours.bucket(at: at("2026-10-25T01:30:00Z"))
+    #expect(first.start == at("2026-10-25T00:00:00Z"))
+    #expect(first.end == at("2026-10-25T01:00:00Z"))
+    #expect(second.start == at("2026-10-25T01:00:00Z"))
+    #expect(second.end == at("2026-10-25T02:00:00Z"))
+  }
+
+  @Test(arguments: [
+    (HealthGrouping.week, "2026-01-01T12:00:00Z", "2025-12-29T00:00:00Z", "2026-01-05T00:00:00Z"),
+    (.week, "2026-01-05T00:00:00Z", "2026-01-05T00:00:00Z", "2026-01-12T00:00:00Z"),
+    (.week, "2026-01-04T23:59:59Z", "2025-12-29T00:00:00Z", "2026-01-05T00:00:00Z"),
+    (.month, "2024-02-29T23:59:59Z", "2024-02-01T00:00:00Z", "2024-03-01T00:00:00Z"),
+    (.month, "2026-02-28T23:59:59Z", "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"),
+    (.month, "2026-12-31T23:59:59Z", "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"),
+    (.day, "2026-12-31T23:59:59Z", "2026-12-31T00:00:00Z", "2027-01-01T00:00:00Z"),
+  ])
+  func `weeks begin on Monday and months end when they end`(
+    grouping: HealthGrouping, moment: String, start: String, end: String
+  ) {
+    let bucket = CalendarBuckets(zone: .utc, grouping: grouping).bucket(at: at(moment))
+    #expect(bucket.start == at(start))
+    #expect(bucket.end == at(end))
+    #expect(bucket.members == at(start)..<at(end))
+  }
+
+  private static let components: [(HealthGrouping, Calendar.Component)] = [
+    (.hour, .hour), (.day, .day), (.week, .weekOfYear), (.month, .month),
+  ]
+
+  @Test(arguments: Zones.names, components)
+  func `has the same edges as Foundation's calendar`(
+    name: String, pair: (grouping: HealthGrouping, component: Calendar.Component)
+  ) {
+    var calendar = Calendar(identifier: .iso8601)
+    calendar.timeZone = Zones.zone(name)
+    let rules = Zones.rules(name)
+    let buckets = CalendarBuckets(zone: rules, grouping: pair.grouping)
+    var chance = Chance(seed: 23)
+    var seconds = (0..<400).map { _ in Int.random(in: 0..<4_102_444_800, using: &chance) }
+    // Around each change, where calendars err.
+    for change in rules.transitions.prefix(150) {
+      let second = Int(change.at.nanoseconds / 1_000_000_000)
+      seconds += [-90_000, -3_601, -1, 0, 1, 1_800, 7_200, 90_000].map { second + $0 }
+    }
+    var compared = 0
+    for second in seconds {
+      let date = Date(timeIntervalSince1970: Double(second))
+      let moment = Timestamp(nanoseconds: Int64(second) * 1_000_000_000)
+      guard let expected = calendar.dateInterval(of: pair.component, for: date) else {
+        Issue.record("no interval")
+        continue
+      }
+      guard expected.contains(date), !Self.isOdd(moment, pair.grouping, rules) else { continue }
+      compared += 1
+      let bucket = buckets.bucket(at: moment)
+      let found = [bucket.start, bucket.end].map { Double($0.nanoseconds) / 1e9 }
+      let wanted = [expected.start, expected.end].map(\.timeIntervalSince1970)
+      #expect(found == wanted, "\(name) \(RFC3339.format(moment))")
+    }
+    #expect(compared > 300)
+  }
+
+  /// Whether Foundation's span of this moment is not to be had: around a change that does not leave
+  /// full hours full, its hours overlap, and its weeks with a day left out have holes after them.
+  private static func isOdd(
+    _ moment: Timestamp, _ grouping: HealthGrouping, _ rules: ZoneRules
+  ) -> Bool {
+    var before = rules.initialSecondsEast
+    for change in rules.transitions {
+      defer { before = change.secondsEast }
+      let apart = abs(change.at.distance(to: moment)) / 3_600e9
+      let step = abs(change.secondsEast - before)
+      let second = Int(change.at.nanoseconds / 1_000_000_000) + before
+      if grouping == .hour, step % 3_600 != 0 || second % 3_600 != 0, apart <= 3 { return true }
+      if step > 20 * 3_600, apart <= 8 * 24 { return true }
+    }
+    return false
+  }
+
+  @Test(arguments: Zones.names, HealthGrouping.allCases)
+  func `spans follow each other without a hole`(name: String, grouping: HealthGrouping) {
+    let rules = Zones.rules(name)
+    var chance = Chance(seed: 24)
+    for lead in [Duration.zero, .seconds(10_800)] where grouping != .hour || lead == .zero {
+      let buckets = CalendarBuckets(zone: rules, grouping: grouping, lead: lead)
+      for _ in 0..<20 {
+        let start = Int64.random(in: 0..<4_000_000_000, using: &chance) * 1_000_000_000
+        var bucket = buckets.bucket(at: Timestamp(nanoseconds: start))
+        for _ in 0..<400 {
+          let next = buckets.bucket(at: bucket.members.upperBound)
+          #expect(next.members.lowerBound == bucket.members.upperBound)
+          #expect(next.start == bucket.end)
+          let last = Timestamp(nanoseconds: next.members.upperBound.nanoseconds - 1)
+          #expect(buckets.bucket(at: last) == next)
+          bucket = next
+        }
+      }
+    }
+  }
+
+  @Test func `the nights of a day begin at nine in the evening before`() {
+    let buckets = CalendarBuckets(
+      zone: Zones.berlin, grouping: .day, lead: .seconds(3 * 3_600))
+    let bucket = buckets.bucket(at: at("2026-03-28T20:00:00Z"))
+    #expect(bucket.start == at("2026-03-28T23:00:00Z"))
+    #expect(bucket.end == at("2026-03-29T22:00:00Z"))
+    #expect(bucket.members == at("2026-03-28T20:00:00Z")..<at("2026-03-29T19:00:00Z"))
+  }
+}

@@ -1,0 +1,148 @@
+import LinkCore
+import Testing
+
+@testable import LinkHealth
+
+@Suite struct LongAnswerTests {
+  /// Samples of 2026 with readable sources; `count` of them, at whole seconds.
+  private static func samples(
+    _ count: Int, of kinds: [HealthKind], from chance: inout Chance
+  ) -> [HealthSample] {
+    let first = at("2026-01-01T00:00:00Z")
+    return (0..<count).map { _ in
+      let start = first.advanced(by: .seconds(Int.random(in: 0..<20_000_000, using: &chance)))
+      let length = [0, 60, 3_600, 200_000].randomElement(using: &chance) ?? 0
+      return HealthSample(
+        type: kinds.randomElement(using: &chance)?.identifier ?? "",
+        value: .quantity(Double(Int.random(in: 1...1_000, using: &chance))), start: start,
+        end: start.advanced(by: .seconds(length)),
+        source: ["Watch", "Phone", ""].randomElement(using: &chance) ?? "")
+    }
+  }
+
+  /// Asks on from where each answer was cut, until all was told.
+  private static func all(
+    _ query: HealthDataQuery, of shelf: Shelf, zone: ZoneRules, limits: AnswerLimits
+  ) throws -> [HealthPoint] {
+    var query = query
+    var points: [HealthPoint] = []
+    for _ in 0..<1_000 {
+      let object = shelf.answer(.healthData(query), zone: zone, limits: limits)
+      #expect(object.bytes.count <= limits.maxBytes)
+      let reply = try HealthReply.read(object.bytes)
+      points += reply.points
+      guard let next = reply.nextStart else { return points }
+      #expect(!reply.points.isEmpty)
+      query.start = next
+    }
+    Issue.record("it never ends")
+    return points
+  }
+
+  private static func order(_ left: HealthPoint, _ right: HealthPoint) -> Bool {
+    (left.type, left.source ?? "", "\(left.start)", "\(left.end)", "\(left.value)")
+      < (right.type, right.source ?? "", "\(right.start)", "\(right.end)", "\(right.value)")
+  }
+
+  @Test(arguments: [HealthValueType.heartRate, .bloodPressure, .bodyMetrics])
+  func `samples that do not fit are told where to ask on, and none is lost or repeated`(
+    valueType: HealthValueType
+  ) throws {
+    var chance = Chance(seed: 41)
+    let shelf = Shelf(Self.samples(400, of: valueType.kinds, from: &chance))
+    let query = ask(valueType, "2026-01-01T00:00:00Z", "2026-12-31T00:00:00Z")
+    let whole = try shelf.reply(query).points
+    for maxBytes in [1_500, 5_000, 20_000] {
+      let limits = AnswerLimits(maxBytes: maxBytes, pageLimit: 50)
+      let parts = try Self.all(query, of: shelf, zone: .utc, limits: limits)
+      #expect(parts.sorted(by: Self.order) == whole.sorted(by: Self.order))
+    }
+  }
+
+  @Test(arguments: [
+    (HealthValueType.steps, HealthGrouping.day), (.heartRate, .hour), (.bodyMetrics, .week),
+    (.calories, .month),
+  ])
+  func `statistics that do not fit are cut between two spans`(
+    valueType: HealthValueType, groupBy: HealthGrouping
+  ) throws {
+    var chance = Chance(seed: 42)
+    let shelf = Shelf(Self.samples(400, of: valueType.kinds, from: &chance))
+    let query = ask(valueType, "2026-01-01T00:00:00", "2026-12-31T00:00:00", groupBy, .sum)
+    let whole = try shelf.reply(query, zone: Zones.newYork).points
+    for maxBytes in [3_000, 8_000] {
+      let limits = AnswerLimits(maxBytes: maxBytes, pageLimit: 50)
+      let parts = try Self.all(query, of: shelf, zone: Zones.newYork, limits: limits)
+      #expect(parts.sorted(by: Self.order) == whole.sorted(by: Self.order))
+    }
+  }
+
+  @Test func `an answer of just the right size is whole, one byte less is cut`() throws {
+    let shelf = Shelf(
+      (0..<30).map { quantity("StepCount", 1, "count", "2026-01-05T09:00:\(10 + $0)Z") })
+    let query = ask(.steps, "2026-01-05T00:00:00", "2026-01-06T00:00:00")
+    let points = try shelf.reply(query).points
+    // Each with its comma, and 500 bytes for what stands around them.
+    let room = points.reduce(500) { $0 + $1.length + 1 }
+    func reply(_ maxBytes: Int) throws -> HealthReply {
+      try shelf.reply(query, limits: AnswerLimits(maxBytes: maxBytes))
+    }
+    #expect(try reply(room + 1) == HealthReply(query: query, points: points))
+    #expect(try reply(room) == HealthReply(query: query, points: points))
+    #expect(
+      try reply(room - 1)
+        == HealthReply(
+          query: query, points: points.dropLast(), nextStart: points.last?.start))
+  }
+
+  @Test func `more at one moment than an answer holds is an honest error`() throws {
+    let samples = (0..<40).map {
+      quantity("StepCount", Double($0), "count", "2026-01-05T09:00:00Z")
+    }
+    let limits = AnswerLimits(maxBytes: 2_000)
+    let shelf = Shelf(samples)
+    let day = ("2026-01-05T00:00:00", "2026-01-06T00:00:00")
+    let object = shelf.answer(.healthData(ask(.steps, day.0, day.1)), limits: limits)
+    #expect(object.reason == "more at one time than an answer can hold; ask with group_by")
+    // As it advises.
+    let sum = try shelf.reply(ask(.steps, day.0, day.1, .day, .sum), limits: limits)
+    #expect(sum.points.map(\.value) == [.number(40 * 39 / 2)])
+  }
+
+  @Test(arguments: Zones.names)
+  func `the spans add up to what was counted, in any zone`(name: String) throws {
+    let zone = Zones.rules(name)
+    var chance = Chance(seed: 43)
+    let first = at("2011-06-01T00:00:00Z")
+    for groupBy in HealthGrouping.allCases {
+      let span = groupBy == .hour ? 2_000_000 : 40_000_000
+      let shift = Int.random(in: 0..<400_000_000, using: &chance)
+      let from = first.advanced(by: .seconds(shift))
+      let to = from.advanced(by: .seconds(Int.random(in: 0..<span, using: &chance)))
+      var expected = 0.0
+      let samples = (0..<200).map { _ in
+        let start = from.advanced(
+          by: .seconds(Int.random(in: -100_000..<span + 100_000, using: &chance)))
+        let length = Int.random(in: 0..<150_000, using: &chance)
+        let end = start.advanced(by: .seconds(length))
+        let value = Double.random(in: 0..<1_000, using: &chance)
+        if length == 0 {
+          expected += start >= from && start < to ? value : 0
+        } else {
+          let shared = max(start, from).distance(to: min(end, to))
+          expected += value * max(0, shared) / start.distance(to: end)
+        }
+        return HealthSample(
+          type: "HKQuantityTypeIdentifierStepCount", value: .quantity(value), unit: "count",
+          start: start, end: end, source: "Watch")
+      }
+      let query = HealthDataQuery(
+        valueType: .steps, start: .instant(from, minutesEast: nil),
+        end: .instant(to, minutesEast: nil), groupBy: groupBy, statistic: .sum)
+      let sum = try Shelf(samples).reply(query, zone: zone).points.reduce(0.0) { sum, point in
+        if case .number(let value) = point.value { sum + value } else { sum }
+      }
+      #expect(abs(sum - expected) <= 1e-9 * max(1, expected))
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import LinkCore
+import Testing
+
+@testable import LinkHealth
+
+@Suite struct RawAnswerTests {
+  private static let day = ("2026-01-05T00:00:00", "2026-01-06T00:00:00")
+
+  @Test func `samples are told as they are, in the units of the original`() throws {
+    let shelf = Shelf([
+      quantity("HeartRate", 61, "count/min", "2026-01-05T09:00:00Z"),
+      quantity("RestingHeartRate", 52, "count/min", "2026-01-05T08:00:00Z"),
+      // Began before what was asked for, and at its end.
+      quantity("HeartRate", 1, "count/min", "2026-01-04T23:59:59Z", "2026-01-05T00:00:01Z"),
+      quantity("HeartRate", 2, "count/min", "2026-01-06T00:00:00Z"),
+    ])
+    let query = ask(.heartRate, Self.day.0, Self.day.1)
+    let unit = "BEATS_PER_MINUTE"
+    let points = [
+      point("HEART_RATE", 61, unit, "2026-01-05T09:00:00", "2026-01-05T09:00:00"),
+      point("RESTING_HEART_RATE", 52, unit, "2026-01-05T08:00:00", "2026-01-05T08:00:00"),
+    ]
+    #expect(try shelf.reply(query) == HealthReply(query: query, points: points))
+  }
+
+  private static let units: [(HealthValueType, String, Double, String, Double, String)] = [
+    (.steps, "StepCount", 12, "count", 12, "COUNT"),
+    (.heartRateVariability, "HeartRateVariabilitySDNN", 0.05, "s", 50, "MILLISECOND"),
+    (.calories, "ActiveEnergyBurned", 4.184, "kJ", 1, "KILOCALORIE"),
+    (.calories, "ActiveEnergyBurned", 3, "Cal", 3, "KILOCALORIE"),
+    (.bloodOxygen, "OxygenSaturation", 0.97, "%", 97, "PERCENT"),
+    (.bloodPressure, "BloodPressureSystolic", 120, "mmHg", 120, "MILLIMETER_OF_MERCURY"),
+    (.bodyTemperature, "BodyTemperature", 98.6, "degF", 37, "DEGREE_CELSIUS"),
+    (.bodyTemperature, "BodyTemperature", 310.15, "K", 37, "DEGREE_CELSIUS"),
+    (.bodyMetrics, "BodyMass", 100, "lb", 45.359237, "KILOGRAM"),
+    (.bodyMetrics, "Height", 6, "ft", 1.8288, "METER"),
+    (.bodyMetrics, "BodyFatPercentage", 0.2, "%", 20, "PERCENT"),
+    (.bodyMetrics, "DietaryWater", 250, "mL", 0.25, "LITER"),
+    (
+      .glucose, "BloodGlucose", 5, "mmol<180.1558800000541>/L", 90.07794000027,
+      "MILLIGRAM_PER_DECILITER"
+    ),
+    (.exerciseTime, "AppleExerciseTime", 90, "s", 1.5, "MINUTE"),
+    (.respiratoryRate, "RespiratoryRate", 14, "count/min", 14, "RESPIRATIONS_PER_MINUTE"),
+    (.walkingSpeed, "WalkingSpeed", 3.6, "km/hr", 1, "METER_PER_SECOND"),
+    (.distance, "DistanceWalkingRunning", 1, "mi", 1_609.344, "METER"),
+  ]
+
+  @Test(arguments: units)
+  func `values come in one unit, whatever unit they were kept in`(
+    valueType: HealthValueType, identifier: String, value: Double, unit: String, expected: Double,
+    name: String
+  ) throws {
+    let shelf = Shelf([quantity(identifier, value, unit, "2026-01-05T09:00:00Z")])
+    let point = try #require(try shelf.reply(ask(valueType, Self.day.0, Self.day.1)).points.first)
+    guard case .number(let number) = point.value else {
+      Issue.record("no number")
+      return
+    }
+    #expect(abs(number - expected) < 1e-9 * max(1, expected))
+    #expect(point.unit == name)
+  }
+
+  @Test func `what has an unknown unit is left out, and counted`() throws {
+    let shelf = Shelf([
+      quantity("StepCount", 5, "furlong", "2026-01-05T09:00:00Z"),
+      quantity("StepCount", 6, "count", "2026-01-05T10:00:00Z"),
+      quantity("StepCount", .infinity, "count", "2026-01-05T11:00:00Z"),
+      quantity("StepCount", 7, nil, "2026-01-05T12:00:00Z"),
+    ])
+    let raw = try shelf.reply(ask(.steps, Self.day.0, Self.day.1))
+    #expect(raw.points.map(\.value) == [.number(6), .number(7)])
+    #expect(raw.skipped == 2)
+    let sum = try shelf.reply(ask(.steps, Self.day.0, Self.day.1, .day, .sum))
+    #expect(sum.points.map(\.value) == [.number(13)])
+    #expect(sum.skipped == 2)
+  }
+
+  @Test func `what is no number in the unit that is told is left out, and counted`() throws {
+    let shelf = Shelf([
+      quantity("DistanceWalkingRunning", 1e305, "km", "2026-01-05T09:00:00Z"),
+      quantity("DistanceWalkingRunning", 1e306, "km", "2026-01-05T10:00:00Z"),
+    ])
+    let raw = try shelf.reply(ask(.distance, Self.day.0, Self.day.1))
+    #expect(raw.points.map(\.value) == [.number(1e308)])
+    #expect(raw.skipped == 1)
+    let workouts = Shelf([
+      workout("Yoga", "2026-01-05T09:00:00Z", "2026-01-05T10:00:00Z", distance: .infinity)
+    ])
+    for statistic in [nil, HealthStatistic.sum] {
+      let reply = try workouts.reply(
+        ask(.workout, Self.day.0, Self.day.1, statistic.map { _ in .day }, statistic))
+      #expect(reply.points.isEmpty && reply.skipped == 1)
+    }
+  }
+
+  @Test func `a unit of one type says nothing of the next type's`() throws {
+    let shelf = Shelf([
+      quantity("BodyMass", 80_000, "g", "2026-01-05T09:00:00Z"),
+      quantity("DietaryProtein", 30, "g", "2026-01-05T09:00:00Z"),
+    ])
+    let points = try shelf.reply(ask(.bodyMetrics, Self.day.0, Self.day.1)).points
+    #expect(
+      points.map(\.value) == [.number(80), .nutrition(NutritionTotals(protein: 30))])
+  }
+
+  @Test(arguments: [("CrossTraining", "CROSS_TRAINING"), ("Cycling", "BIKING"), ("", "OTHER")])
+  func `workouts are named as in the original`(activity: String, name: String) throws {
+    let shelf = Shelf([
+      workout(activity, "2026-01-05T09:00:00Z", "2026-01-05T10:00:00Z", distance: 1)
+    ])
+    let points = try shelf.reply(ask(.workout, Self.day.0, Self.day.1)).points
+    #expect(
+      points.map(\.value) == [.workout(WorkoutTotals(type: name, distance: 1, sessions: 1))])
+    #expect(points.map(\.unit) == ["NO_UNIT"])
+  }
+
+  @Test(arguments: HealthValueType.allCases)
+  func `every word has an answer, with samples and without`(valueType: HealthValueType) throws {
+    let samples = valueType.kinds.map { kind in
+      let value: HealthSampleValue =
+        switch kind.measure {
+        case .quantity, .nutrient: .quantity(1)
+        case .minutes: .category("0")
+        case .sleep: .category("HKCategoryValueSleepAnalysisAsleepCore")
+        case .workout: .workout(WorkoutValue(activity: "HKWorkoutActivityTypeYoga"))
+        }
+      return HealthSample(
+        type: kind.identifier, value: value, start: at("2026-01-05T09:00:00Z"),
+        end: at("2026-01-05T09:30:00Z"), source: "Watch")
+    }
+    for groupBy in HealthGrouping.allCases {
+      for statistic in HealthStatistic.allCases {
+        let query = ask(valueType, Self.day.0, Self.day.1, groupBy, statistic)
+        let types = try Shelf(samples).reply(query).points.map(\.type)
+        #expect(Set(types) == Set(valueType.kinds.map(\.type)))
+        #expect(try Shelf([]).reply(query) == HealthReply(query: query, points: []))
+      }
+    }
+    let raw = ask(valueType, Self.day.0, Self.day.1)
+    #expect(try Shelf(samples).reply(raw).points.count == samples.count)
+    #expect(try Shelf([]).reply(raw) == HealthReply(query: raw, points: []))
+  }
+}

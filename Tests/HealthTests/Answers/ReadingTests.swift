@@ -1,0 +1,125 @@
+import LinkCore
+import Testing
+
+@testable import LinkHealth
+
+@Suite struct ReadingTests {
+  private static let kinds = HealthValueType.bloodPressure.kinds
+
+  /// The spans that are read of the first type.
+  private static func spans(days: Int) -> [Range<Int>] {
+    let start = at("2026-01-01T00:00:00Z")
+    let end = start.advanced(by: .seconds(86_400 * days))
+    var reading = Reading(kinds, from: start, to: end, limits: AnswerLimits())
+    var spans: [Range<Int>] = []
+    while let query = reading.query, reading.place == 0 {
+      let days = [query.from, query.to].map { Int(start.distance(to: $0) / 86_400e9) }
+      spans.append(days[0]..<days[1])
+      if reading.isLastBatch { reading.finishType() } else { reading.advance(nil) }
+    }
+    return spans
+  }
+
+  @Test(arguments: [
+    (0, []), (1, [0..<1]), (74, [0..<74]), (75, [0..<75]), (76, [0..<75, 75..<76]),
+    (150, [0..<75, 75..<150]), (151, [0..<75, 75..<150, 150..<151]),
+  ])
+  func `reads at most 75 days at once`(days: Int, expected: [Range<Int>]) {
+    #expect(Self.spans(days: days) == expected)
+  }
+
+  @Test func `reads one type after the other, page by page`() {
+    let limits = AnswerLimits(pageLimit: 3)
+    let (start, end) = (at("2026-01-01T00:00:00Z"), at("2026-01-02T00:00:00Z"))
+    var reading = Reading(Self.kinds, from: start, to: end, limits: limits)
+    var query = HealthSampleQuery(
+      types: ["HKQuantityTypeIdentifierBloodPressureSystolic"], from: start, to: end, limit: 3)
+    #expect(reading.query == query)
+    let place = HealthSamplePlace(
+      type: query.types[0], start: start, key: HealthSampleKey(high: 1, low: 2))
+    reading.advance(place)
+    query.after = place
+    #expect(reading.query == query)
+    reading.finishType()
+    query.after = nil
+    query.types = ["HKQuantityTypeIdentifierBloodPressureDiastolic"]
+    #expect(reading.query == query)
+    reading.finishType()
+    #expect(reading.query == nil)
+  }
+
+  @Test(arguments: [false, true])
+  func `no sample counts twice where two batches meet`(isLoose: Bool) throws {
+    let start = at("2026-01-01T00:00:00Z")
+    let edge = start.advanced(by: .seconds(75 * 86_400))
+    let times: [(Int, Int)] = [(-60, 60), (0, 0), (0, 30), (-30, 0), (-1, 1)]
+    let samples = times.map { before, after in
+      HealthSample(
+        type: "HKQuantityTypeIdentifierStepCount", value: .quantity(10), unit: "count",
+        start: edge.advanced(by: .seconds(before)), end: edge.advanced(by: .seconds(after)),
+        source: "Watch")
+    }
+    let shelf = Shelf(samples, isLoose: isLoose)
+    let span = ("2026-01-01T00:00:00", "2026-12-31T00:00:00")
+    let sum = try shelf.reply(ask(.steps, span.0, span.1, .month, .sum))
+    #expect(sum.points.map(\.value) == [.number(50)])
+    #expect(try shelf.reply(ask(.steps, span.0, span.1)).points.count == 5)
+  }
+
+  private static let refusals: [(HealthDataQuery, String)] = [
+    (
+      ask(.steps, "2026-01-05", "2026-01-06", .day),
+      "statistic (SUM or AVERAGE) is needed with group_by"
+    ),
+    (ask(.steps, "2026-01-05T00:00:01", "2026-01-05"), "start_time is after end_time"),
+    (ask(.steps, "2026-06-01T00:00:01Z", "2026-07-01"), "start_time is in the future"),
+    (
+      ask(.steps, "1899-12-31T23:59:59Z", "2026-01-06"),
+      "start_time and end_time must be within the years 1900 to 2199"
+    ),
+    (
+      ask(.steps, "2026-01-06", "2200-01-01T00:00:00Z"),
+      "start_time and end_time must be within the years 1900 to 2199"
+    ),
+  ]
+
+  @Test(arguments: refusals)
+  func `what makes no sense is said, and nothing is read`(query: HealthDataQuery, reason: String) {
+    let answering = HealthAnswering(
+      .healthData(query), zone: .utc, now: at("2026-06-01T00:00:00Z"))
+    #expect(answering.step == .done(.failure(reason)))
+  }
+
+  @Test(arguments: [
+    ask(.steps, "2026-01-05", "2026-01-06", nil, .sum),
+    ask(.steps, "2026-01-05", "2026-01-05"),
+    ask(.steps, "2026-06-01T00:00:00Z", "2026-07-01"),
+    ask(.steps, "1900-01-01T00:00:00Z", "2199-12-31T23:59:59Z", .month, .sum),
+  ])
+  func `what makes just enough sense is answered`(query: HealthDataQuery) throws {
+    let object = Shelf([]).answer(.healthData(query), now: "2026-06-01T00:00:00Z")
+    #expect(object.succeeded)
+    #expect(try HealthReply.read(object.bytes).points.isEmpty)
+  }
+
+  @Test func `a store that cannot be read is said with its reason`() {
+    var answering = HealthAnswering(
+      .healthData(ask(.steps, "2026-01-05", "2026-01-06")), zone: .utc,
+      now: at("2026-06-01T00:00:00Z"))
+    answering.fail("the disk is gone")
+    #expect(
+      answering.step
+        == .done(.failure("the phone's health data cannot be read: the disk is gone")))
+  }
+
+  @Test func `a page that nobody asked for changes nothing`() {
+    var answering = HealthAnswering(
+      .healthData(ask(.steps, "2026-01-05", "2026-01-05")), zone: .utc,
+      now: at("2026-06-01T00:00:00Z"))
+    let done = answering.step
+    answering.take(
+      HealthSamplePage(samples: [steps(1, "2026-01-05T00:00:00Z", "2026-01-05T00:00:00Z")]))
+    answering.fail("late")
+    #expect(answering.step == done)
+  }
+}

@@ -1,0 +1,114 @@
+import LinkCore
+import LinkJSON
+
+@testable import LinkHealth
+
+/// Samples in memory that are read as a store is read.
+struct Shelf {
+  private var samples: [HealthSample]
+  /// Whether the edges of a span count on both sides, as those of the platforms do.
+  private let isLoose: Bool
+
+  init(_ samples: [HealthSample], isLoose: Bool = false) {
+    self.samples = samples.sorted { ($0.start, $0.key) < ($1.start, $1.key) }
+    self.isLoose = isLoose
+  }
+
+  func page(_ query: HealthSampleQuery) -> HealthSamplePage {
+    let found = samples.filter { sample in
+      let isInside =
+        isLoose
+        ? sample.start <= query.to && sample.end >= query.from
+        : query.covers(start: sample.start, end: sample.end)
+      guard isInside, query.types.contains(sample.type) else { return false }
+      guard let after = query.after else { return true }
+      return (sample.start, sample.key) > (after.start, after.key)
+    }
+    let page = Array(found.prefix(query.limit))
+    let next = page.last.map { HealthSamplePlace(type: $0.type, start: $0.start, key: $0.key) }
+    return HealthSamplePage(samples: page, next: found.count > page.count ? next : nil)
+  }
+
+  /// The object that answers a question.
+  func answer(
+    _ question: HealthQuestion, zone: ZoneRules = .utc, now: String = "2027-01-01T00:00:00Z",
+    limits: AnswerLimits = AnswerLimits(maxBytes: 8 << 20, pageLimit: 7)
+  ) -> HealthObject {
+    var answering = HealthAnswering(question, zone: zone, now: at(now), limits: limits)
+    while true {
+      switch answering.step {
+      case .read(let query): answering.take(page(query))
+      case .done(let object): return object
+      }
+    }
+  }
+
+  /// The reply to a question for samples.
+  func reply(
+    _ query: HealthDataQuery, zone: ZoneRules = .utc,
+    limits: AnswerLimits = AnswerLimits(maxBytes: 8 << 20, pageLimit: 7)
+  ) throws(FieldFault) -> HealthReply {
+    try HealthReply.read(answer(.healthData(query), zone: zone, limits: limits).bytes)
+  }
+}
+
+/// A question, in a few words.
+func ask(
+  _ valueType: HealthValueType, _ start: String, _ end: String, _ groupBy: HealthGrouping? = nil,
+  _ statistic: HealthStatistic? = nil
+) -> HealthDataQuery {
+  HealthDataQuery(
+    valueType: valueType, start: time(start), end: time(end), groupBy: groupBy,
+    statistic: statistic)
+}
+
+/// A quantity; `type` without HealthKit's prefix.
+func quantity(
+  _ type: String, _ value: Double, _ unit: String?, _ start: String, _ end: String? = nil,
+  source: String = "Watch"
+) -> HealthSample {
+  HealthSample(
+    type: "HKQuantityTypeIdentifier" + type, value: .quantity(value), unit: unit, start: at(start),
+    end: at(end ?? start), source: source)
+}
+
+/// Steps.
+func steps(_ value: Double, _ start: String, _ end: String, source: String = "Watch")
+  -> HealthSample
+{
+  quantity("StepCount", value, "count", start, end, source: source)
+}
+
+/// A stage of sleep.
+func stage(_ name: String, _ start: String, _ end: String, source: String = "Watch")
+  -> HealthSample
+{
+  HealthSample(
+    type: "HKCategoryTypeIdentifierSleepAnalysis",
+    value: .category("HKCategoryValueSleepAnalysis" + name), start: at(start), end: at(end),
+    source: source)
+}
+
+/// A training.
+func workout(
+  _ activity: String, _ start: String, _ end: String, distance: Double? = nil,
+  energy: Double? = nil, steps: Double? = nil
+) -> HealthSample {
+  HealthSample(
+    type: HealthSample.workoutType,
+    value: .workout(
+      WorkoutValue(
+        activity: "HKWorkoutActivityType" + activity, distance: distance, energy: energy,
+        steps: steps)),
+    start: at(start), end: at(end), source: "Watch")
+}
+
+/// A point with one number.
+func point(
+  _ type: String, _ value: Double, _ unit: String, _ start: String, _ end: String,
+  source: String? = "Watch"
+) -> HealthPoint {
+  HealthPoint(
+    type: type, value: .number(value), unit: unit, start: time(start), end: time(end),
+    source: source)
+}

@@ -1,0 +1,114 @@
+import LinkCore
+import Testing
+
+@testable import LinkHealth
+
+@Suite struct SummaryTests {
+  private static let shelf = Shelf([
+    steps(100, "2026-01-05T09:00:00Z", "2026-01-05T09:05:00Z"),
+    quantity("HeartRate", 60, "count/min", "2026-01-05T09:00:00Z"),
+    stage("Asleep", "2026-01-04T23:00:00Z", "2026-01-05T06:00:00Z"),
+  ])
+
+  private static func summary(
+    _ start: String, _ end: String, _ metrics: [SummaryMetric] = [], zone: ZoneRules = .utc,
+    limits: AnswerLimits = AnswerLimits(maxBytes: 8 << 20)
+  ) throws -> SummaryReply {
+    let query = SummaryQuery(start: time(start), end: time(end), metrics: metrics)
+    return try SummaryReply.read(shelf.answer(.summary(query), zone: zone, limits: limits).bytes)
+  }
+
+  @Test func `tells the usual five if nothing is named, each as if asked alone`() throws {
+    let (start, end) = ("2026-01-05T00:00:00", "2026-01-06T00:00:00")
+    let queries = [
+      ask(.steps, start, end, .day, .sum), ask(.calories, start, end, .day, .sum),
+      ask(.distance, start, end, .day, .sum), ask(.workout, start, end, .day, .sum),
+      ask(.sleep, start, end, .day, .average),
+    ]
+    let results = queries.map {
+      SummaryResult(valueType: $0.valueType, data: Self.shelf.answer(.healthData($0)))
+    }
+    #expect(
+      try Self.summary(start, end)
+        == SummaryReply(start: time(start), end: time(end), results: results))
+    #expect(results.map(\.data.succeeded) == [true, true, true, true, true])
+  }
+
+  @Test(arguments: [
+    ("2026-03-01T00:00:00", "2026-04-01T00:00:00", HealthGrouping.day),
+    ("2026-03-01T00:00:00", "2026-04-01T00:00:01", .week),
+    ("2026-03-01T00:00:00", "2026-06-02T00:00:00", .week),
+    ("2026-03-01T00:00:00", "2026-06-02T00:00:01", .month),
+    // 31 days of which one has 25 hours, and 31 of which one has 23.
+    ("2026-10-01T00:00:00", "2026-11-01T00:00:00", .day),
+    ("2026-10-01T00:00:00", "2026-11-01T00:00:01", .week),
+  ])
+  func `the span of a point follows from that of the question, by the calendar`(
+    start: String, end: String, expected: HealthGrouping
+  ) throws {
+    let reply = try Self.summary(
+      start, end, [SummaryMetric(valueType: .steps)], zone: Zones.berlin)
+    let data = try HealthReply.read(try #require(reply.results.first).data.bytes)
+    #expect(data.query.groupBy == expected)
+  }
+
+  @Test func `what is named is as it was asked, the rest is chosen`() throws {
+    let reply = try Self.summary(
+      "2026-01-05", "2026-01-06",
+      [
+        SummaryMetric(valueType: .heartRate), SummaryMetric(valueType: .heartRate, statistic: .sum),
+        SummaryMetric(valueType: .heartRateVariability, groupBy: .hour),
+        SummaryMetric(valueType: .glucose),
+      ])
+    let queries = try reply.results.map { try HealthReply.read($0.data.bytes).query }
+    #expect(queries.map(\.statistic) == [.average, .sum, .average, .sum])
+    #expect(queries.map(\.groupBy) == [.day, .day, .hour, .day])
+  }
+
+  @Test func `one metric that fails spoils no other`() throws {
+    let query = SummaryQuery(
+      start: time("2026-01-05"), end: time("2026-01-06"),
+      metrics: [SummaryMetric(valueType: .steps), SummaryMetric(valueType: .glucose)])
+    var answering = HealthAnswering(
+      .summary(query), zone: .utc, now: at("2026-06-01T00:00:00Z"))
+    answering.fail("locked")
+    while case .read(let wanted) = answering.step { answering.take(Self.shelf.page(wanted)) }
+    guard case .done(let object) = answering.step else {
+      Issue.record("not done")
+      return
+    }
+    #expect(!object.succeeded)
+    #expect(object.reason == "no answer for STEPS")
+    let results = try SummaryReply.read(object.bytes).results
+    #expect(results.map(\.data.succeeded) == [false, true])
+    #expect(results[0].data.reason == "the phone's health data cannot be read: locked")
+  }
+
+  @Test func `a summary that makes no sense says why at each metric`() throws {
+    let reply = try Self.summary("2026-01-06", "2026-01-05", [SummaryMetric(valueType: .steps)])
+    #expect(reply.results.map(\.data.reason) == ["start_time is after end_time"])
+  }
+
+  @Test(arguments: [10_000, 30_000])
+  func `a summary keeps its bytes, whatever it is made of`(maxBytes: Int) throws {
+    let first = at("2026-01-05T00:00:00Z")
+    let shelf = Shelf(
+      (0..<500).map { hour in
+        HealthSample(
+          type: "HKQuantityTypeIdentifierStepCount", value: .quantity(1), unit: "count",
+          start: first.advanced(by: .seconds(3_600 * hour)),
+          end: first.advanced(by: .seconds(3_600 * hour)), source: "Watch")
+      })
+    let metric = SummaryMetric(valueType: .steps, groupBy: .hour, statistic: .sum)
+    let query = SummaryQuery(
+      start: time("2026-01-01"), end: time("2026-03-01"), metrics: [metric, metric, metric])
+    let object = shelf.answer(.summary(query), limits: AnswerLimits(maxBytes: maxBytes))
+    #expect(object.succeeded)
+    #expect(object.bytes.count <= maxBytes)
+    for result in try SummaryReply.read(object.bytes).results {
+      let data = try HealthReply.read(result.data.bytes)
+      #expect(data.nextStart != nil)
+      #expect(!data.points.isEmpty)
+    }
+  }
+}

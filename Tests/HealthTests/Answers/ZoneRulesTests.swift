@@ -1,0 +1,72 @@
+import Foundation
+import LinkCore
+import Testing
+
+@testable import LinkHealth
+
+private func local(_ text: String) -> CivilTime {
+  guard case .local(let reading) = time(text) else { preconditionFailure("a zone: \(text)") }
+  return reading
+}
+
+@Suite struct ZoneRulesTests {
+  @Test func `reads what the clocks show on both sides of a change`() {
+    let zone = Zones.berlin
+    #expect(zone.local(at: at("2026-03-29T00:59:59Z")) == local("2026-03-29T01:59:59"))
+    #expect(zone.local(at: at("2026-03-29T01:00:00Z")) == local("2026-03-29T03:00:00"))
+    #expect(zone.local(at: at("2026-10-25T00:59:59Z")) == local("2026-10-25T02:59:59"))
+    #expect(zone.local(at: at("2026-10-25T01:00:00Z")) == local("2026-10-25T02:00:00"))
+    #expect(zone.secondsEast(at: at("2026-07-01T00:00:00Z")) == 7_200)
+  }
+
+  @Test(arguments: [
+    ("2026-03-29T01:59:59", "2026-03-29T00:59:59Z"),
+    // Left out: as far after the gap as it is into it.
+    ("2026-03-29T02:00:00", "2026-03-29T01:00:00Z"),
+    ("2026-03-29T02:30:00", "2026-03-29T01:30:00Z"),
+    ("2026-03-29T03:00:00", "2026-03-29T01:00:00Z"),
+    ("2026-10-25T01:59:59", "2026-10-24T23:59:59Z"),
+    // Shown twice: the first.
+    ("2026-10-25T02:30:00", "2026-10-25T00:30:00Z"),
+    ("2026-10-25T03:00:00", "2026-10-25T02:00:00Z"),
+  ])
+  func `finds the moment of a reading`(reading: String, moment: String) {
+    #expect(Zones.berlin.instant(of: local(reading)) == at(moment))
+  }
+
+  @Test(arguments: Zones.names)
+  func `knows what Foundation knows of a zone`(name: String) {
+    let zone = Zones.zone(name)
+    let rules = Zones.rules(name)
+    var chance = Chance(seed: 21)
+    for _ in 0..<5_000 {
+      let second = Int.random(in: 0..<4_102_444_800, using: &chance)
+      let date = Date(timeIntervalSince1970: Double(second))
+      let moment = Timestamp(nanoseconds: Int64(second) * 1_000_000_000)
+      #expect(rules.secondsEast(at: moment) == zone.secondsFromGMT(for: date))
+    }
+    for change in rules.transitions {
+      let second = Double(change.at.nanoseconds / 1_000_000_000)
+      let (before, after) = (
+        zone.secondsFromGMT(for: Date(timeIntervalSince1970: second - 1)),
+        zone.secondsFromGMT(for: Date(timeIntervalSince1970: second))
+      )
+      #expect(before != after)
+      #expect(after == change.secondsEast)
+    }
+  }
+
+  @Test(arguments: Zones.names)
+  func `a reading's moment shows it again, unless no clock ever did`(name: String) {
+    let rules = Zones.rules(name)
+    var chance = Chance(seed: 22)
+    for _ in 0..<5_000 {
+      let moment = Timestamp(
+        nanoseconds: Int64.random(in: 0..<4_102_444_800_000_000_000, using: &chance))
+      let reading = rules.local(at: moment)
+      let first = rules.instant(of: reading)
+      #expect(rules.local(at: first) == reading)
+      #expect(first <= moment)
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import HoldfastTestKit
+import LinkCore
+import LinkHealth
+
+/// What a reader made of an export.
+struct Export: Equatable {
+  var samples: [HealthSample] = []
+  var digests: [HealthSampleKey] = []
+  var tally: HealthExportTally
+
+  /// Reads bytes in pieces of this size.
+  init(_ bytes: some Collection<UInt8>, pieces: Int = 64 << 10) throws(HealthExportError) {
+    let bytes = Array(bytes)
+    var reader = HealthExportReader()
+    var place = 0
+    tally = reader.tally
+    while place < bytes.count {
+      let end = min(place + pieces, bytes.count)
+      reader.append(bytes.span.extracting(place..<end))
+      try take(&reader)
+      place = end
+    }
+    reader.finish()
+    try take(&reader)
+    tally = reader.tally
+  }
+
+  /// Reads what stands between the tags of the root.
+  init(body: String, pieces: Int = 64 << 10) throws(HealthExportError) {
+    try self.init(
+      "<?xml version=\"1.0\"?>\n<HealthData>\n\(body)\n</HealthData>\n".utf8, pieces: pieces)
+  }
+
+  private mutating func take(_ reader: inout HealthExportReader) throws(HealthExportError) {
+    while let batch = try reader.next() {
+      samples += batch.rows.map { batch[$0] }
+      digests += batch.spans.map(\.digest)
+    }
+  }
+
+  /// How much was left out, for each reason.
+  var skipped: [HealthExportSkip: Int] {
+    Dictionary(uniqueKeysWithValues: tally.skipped.map { ($0.reason, $0.count) })
+  }
+
+  static func time(_ text: String) -> Timestamp {
+    RFC3339.parse(text) ?? Timestamp(nanoseconds: .min)
+  }
+
+  /// A record with these attributes besides a usual type, source and dates.
+  static func record(_ more: String = "value=\"1\"", body: String? = nil) -> String {
+    let tag =
+      "<Record type=\"HKQuantityTypeIdentifierStepCount\" sourceName=\"Phone\" "
+      + "startDate=\"2026-01-05 08:00:00 +0100\" endDate=\"2026-01-05 08:10:00 +0100\" \(more)"
+    return body.map { "\(tag)>\($0)</Record>" } ?? "\(tag)/>"
+  }
+
+  /// What `record` is.
+  static func sample(_ value: Double = 1, unit: String? = nil) -> HealthSample {
+    HealthSample(
+      type: "HKQuantityTypeIdentifierStepCount", value: .quantity(value), unit: unit,
+      start: time("2026-01-05T07:00:00Z"), end: time("2026-01-05T07:10:00Z"), source: "Phone")
+  }
+
+  /// The bytes of a generated export.
+  static func generated(
+    seed: UInt64 = 1, firstDay: Int = 20_540, days: Int = 3, density: Double = 0.2
+  ) -> [UInt8] {
+    var generator = HealthExportGenerator(
+      .init(seed: seed, firstDay: firstDay, days: days, density: density))
+    var bytes: [UInt8] = []
+    while let chunk = generator.next() { bytes += chunk }
+    return bytes
+  }
+}
+
+/// A real export, where there is one: `HOLDFAST_EXPORT`, or the one beside the checkout.
+enum RealExport {
+  static let path: String? = {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let named = ProcessInfo.processInfo.environment["HOLDFAST_EXPORT"]
+    let path = named ?? root.path + "/../shared/data/apple-health/export.xml"
+    return FileManager.default.fileExists(atPath: path) ? path : nil
+  }()
+}

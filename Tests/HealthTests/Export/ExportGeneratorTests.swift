@@ -1,0 +1,63 @@
+import LinkCore
+import Testing
+
+@testable import HoldfastTestKit
+@testable import LinkHealth
+
+/// What generated exports are good for.
+@Suite struct ExportGeneratorTests {
+  @Test func `the same plan writes the same bytes, another seed does not`() {
+    #expect(Export.generated(seed: 4) == Export.generated(seed: 4))
+    #expect(Export.generated(seed: 4) != Export.generated(seed: 5))
+  }
+
+  @Test func `a newer export holds all samples of the older`() throws {
+    let older = try Export(Export.generated(days: 3))
+    let newer = try Export(Export.generated(days: 4))
+    let keys = Set(newer.samples.map(\.key))
+    #expect(older.samples.allSatisfy { keys.contains($0.key) })
+    #expect(newer.samples.count > older.samples.count)
+  }
+
+  @Test func `it holds what real exports hold`() throws {
+    let export = try Export(Export.generated(days: 30))
+    #expect(export.tally.isWhole)
+    #expect(export.tally.samples.count >= 22)
+    #expect(export.tally.samples[HealthSample.workoutType] ?? 0 > 5)
+    let reasons: Set<HealthExportSkip> = [
+      .correlation, .metadata, .heartbeat, .workoutDetail, .route, .activitySummary,
+    ]
+    #expect(Set(export.skipped.keys) == reasons)
+    let steps = export.samples.filter { $0.type == "HKQuantityTypeIdentifierStepCount" }
+    #expect(Set(steps.map(\.source)).count == 2)
+    let sleep = export.samples.filter { $0.type == "HKCategoryTypeIdentifierSleepAnalysis" }
+    #expect(Set(sleep.map(\.value)).count == 5)
+    #expect(sleep.allSatisfy { $0.zone == "Europe/Zurich" })
+    #expect(Set(export.samples.compactMap(\.unit)).contains("mmol<180.1558800000541>/L"))
+  }
+
+  @Test(arguments: [
+    ("2026-03-29T00:59:59Z", 3_600), ("2026-03-29T01:00:00Z", 7_200),
+    ("2026-10-25T00:59:59Z", 7_200), ("2026-10-25T01:00:00Z", 3_600),
+    ("2024-03-31T01:00:00Z", 7_200), ("2023-10-29T01:00:00Z", 3_600),
+  ])
+  func `summer time in Zurich begins and ends on the last Sundays`(_ text: String, _ offset: Int) {
+    let second = Int(Export.time(text).nanoseconds / 1_000_000_000)
+    #expect(GeneratedDay.offset(at: second) == offset)
+  }
+
+  @Test(arguments: [2_000_000, 8_000_000])
+  func `a size that is asked for is nearly met`(_ size: Int) {
+    let plan = HealthExportGenerator.Plan(seed: 1, firstDay: 20_000, days: 20).sized(size)
+    var generator = HealthExportGenerator(plan)
+    var count = 0
+    while let chunk = generator.next() { count += chunk.count }
+    #expect(abs(Double(count) / Double(size) - 1) < 0.25, "\(count)")
+  }
+
+  @Test func `no days make an export without samples`() throws {
+    let export = try Export(Export.generated(days: 0))
+    #expect(export.samples.isEmpty)
+    #expect(export.tally.isWhole)
+  }
+}

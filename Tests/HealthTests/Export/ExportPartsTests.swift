@@ -1,0 +1,84 @@
+import LinkCore
+import Testing
+
+@testable import HoldfastTestKit
+@testable import LinkHealth
+
+/// Dates and numbers, compared with slower readers of the same.
+@Suite struct ExportPartsTests {
+  private func date(_ text: String) -> Timestamp? {
+    let bytes = Array(text.utf8)
+    var time = ExportTime()
+    return time.read(bytes.span, 0..<bytes.count)
+  }
+
+  private func number(_ text: String) -> Double? {
+    let bytes = Array(text.utf8)
+    return ExportNumber.read(bytes.span, 0..<bytes.count)
+  }
+
+  @Test(arguments: [
+    ("2017-11-07 10:05:13 +0200", "2017-11-07T08:05:13Z"),
+    ("1970-01-01 00:00:00 +0000", "1970-01-01T00:00:00Z"),
+    ("1969-12-31 23:59:59 -0030", "1970-01-01T00:29:59Z"),
+    ("2024-02-29 12:00:00 -1200", "2024-03-01T00:00:00Z"),
+    ("2261-12-31 23:59:59 +0000", "2261-12-31T23:59:59Z"),
+    ("1678-01-01 00:00:00 +0000", "1678-01-01T00:00:00Z"),
+    ("20141013181700+0100", "2014-10-13T17:17:00Z"),
+    ("2014-10-13T18:17:00.25+01:00", "2014-10-13T17:17:00.25Z"),
+    ("2014-10-13T18:17:00Z", "2014-10-13T18:17:00Z"),
+    ("2014-10-13 18:17:60 +0000", "2014-10-13T18:18:00Z"),
+  ])
+  func `dates of all kinds are read`(_ text: String, _ wanted: String) {
+    #expect(date(text) == RFC3339.parse(wanted))
+  }
+
+  @Test(arguments: [
+    "", "2017-11-07", "2017-11-07 10:05:13", "2017-13-07 10:05:13 +0200",
+    "2017-00-07 10:05:13 +0200", "2017-11-31 10:05:13 +0200", "2017-11-00 10:05:13 +0200",
+    "2023-02-29 10:05:13 +0200", "2017-11-07 24:05:13 +0200", "2017-11-07 10:60:13 +0200",
+    "2017-11-07 10:05:61 +0200", "2017-11-07 10:05:13 +0260", "2017-11-07 10:05:13 +1900",
+    "2017-11-07 10:05:13 x0200", "2017-11-07 1O:05:13 +0200", "2017/11/07 10:05:13 +0200",
+    "1677-11-07 10:05:13 +0200", "2262-11-07 10:05:13 +0200", "0000-00-00 00:00:00 +0000",
+    "2017-11-07 10:05:13 +020", "-2017-11-07 10:05:13 +02", "2017-11-07 10:05:1: +0200",
+  ])
+  func `what is no date is none`(_ text: String) {
+    #expect(date(text) == nil)
+  }
+
+  @Test func `every day between 1900 and 2100 is where a slower reader has it`() {
+    var time = ExportTime()
+    for day in stride(from: -25_567, to: 47_482, by: 1) {
+      let text = ExportWriter.day(day)
+      let bytes = Array("\(text) 01:02:03 +0000".utf8)
+      let wanted = Timestamp(nanoseconds: (Int64(day) * 86_400 + 3_723) * 1_000_000_000)
+      #expect(time.read(bytes.span, 0..<25) == wanted, "\(text)")
+    }
+  }
+
+  @Test(arguments: [
+    "0", "1", "-1", "0.5", "72.0", "0.985", "4.314366666475932", "9007199254740992",
+    "9007199254740993", "0.1234567890123456789", "1e-05", "1E3", "-2.5e+10", "00012.500",
+    "123456789012345678901234567890", "0.00000000000000000000001", ".5", "5.",
+  ])
+  func `numbers are the nearest doubles`(_ text: String) {
+    #expect(number(text) == Double(text))
+  }
+
+  @Test(arguments: ["", "-", ".", "1.2.3", "1,5", "nan", "inf", "0x10", "1e999", "1 ", "--1", "e5"])
+  func `what is no number is none`(_ text: String) {
+    #expect(number(text) == nil)
+  }
+
+  @Test func `numbers of any length are the nearest doubles`() {
+    var chance = Chance(seed: 5)
+    for _ in 0..<20_000 {
+      let bits = Double(bitPattern: chance.next() >> 2 | 0x3000_0000_0000_0000)
+      let text = "\(bits)"
+      #expect(number(text) == Double(text), "\(text)")
+      let places =
+        "\(chance.next() >> (chance.next() % 60)).\(chance.next() >> (chance.next() % 60))"
+      #expect(number(places) == Double(places), "\(places)")
+    }
+  }
+}

@@ -1,0 +1,174 @@
+import Foundation
+import LinkCore
+import LinkHealth
+import Testing
+
+/// What sound exports come to.
+@Suite struct ExportReadingTests {
+  @Test func `a record becomes a sample with all that it says`() throws {
+    let export = try Export(
+      body: """
+        <Record type="HKQuantityTypeIdentifierHeartRate" sourceName="Anna&#x2019;s Watch" \
+        sourceVersion="11.2" device="&lt;&lt;HKDevice: 0x28&gt;, name:Apple Watch, \
+        model:Watch&gt;" \
+        unit="count/min" creationDate="2026-03-29 04:00:06 +0200" \
+        startDate="2026-03-29 00:30:00 +0200" endDate="2026-03-29 03:30:59 +0200" value="61.5">
+          <MetadataEntry key="HKTimeZone" value="Europe/Zurich"/>
+          <MetadataEntry key="HKWasUserEntered" value="0"/>
+         </Record>
+        """)
+    let sample = HealthSample(
+      type: "HKQuantityTypeIdentifierHeartRate", value: .quantity(61.5), unit: "count/min",
+      start: Export.time("2026-03-28T22:30:00Z"), end: Export.time("2026-03-29T01:30:59Z"),
+      source: "Anna’s Watch", device: "name:Apple Watch, model:Watch", zone: "Europe/Zurich")
+    #expect(export.samples == [sample])
+    #expect(export.skipped == [.metadata: 1])
+    #expect(export.tally.isWhole)
+  }
+
+  @Test func `categories keep their word, workouts their totals`() throws {
+    let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:30:00 +0000\""
+    let export = try Export(
+      body: """
+        <Record type="HKCategoryTypeIdentifierSleepAnalysis" sourceName="W" \(dates) \
+        value="HKCategoryValueSleepAnalysisAsleepREM"/>
+        <Record type="HKCategoryTypeIdentifierMindfulSession" sourceName="W" \(dates)/>
+        <Workout workoutActivityType="HKWorkoutActivityTypeRunning" duration="29.5" \
+        durationUnit="min" totalDistance="3.1" totalDistanceUnit="mi" totalEnergyBurned="1000" \
+        totalEnergyBurnedUnit="kJ" sourceName="Old" \(dates)/>
+        <Workout workoutActivityType="HKWorkoutActivityTypeWalking" sourceName="New" \(dates)>
+          <WorkoutActivity uuid="1"><WorkoutStatistics sum="7"
+            type="HKQuantityTypeIdentifierStepCount" unit="count"/></WorkoutActivity>
+          <WorkoutStatistics type="HKQuantityTypeIdentifierStepCount" sum="3000" unit="count"/>
+          <WorkoutStatistics type="HKQuantityTypeIdentifierActiveEnergyBurned"
+            sum="150.5" unit="Cal"/>
+          <WorkoutStatistics type="HKQuantityTypeIdentifierDistanceWalkingRunning"
+            sum="2.5" unit="km"/>
+          <WorkoutEvent type="HKWorkoutEventTypePause"/>
+        </Workout>
+        """)
+    let values: [HealthSampleValue] = [
+      .category("HKCategoryValueSleepAnalysisAsleepREM"), .category(""),
+      .workout(
+        WorkoutValue(
+          activity: "HKWorkoutActivityTypeRunning", duration: .seconds(1_770),
+          distance: 3.1 * 1_609.344, energy: 1_000 / 4.184)),
+      .workout(
+        WorkoutValue(
+          activity: "HKWorkoutActivityTypeWalking", distance: 2_500, energy: 150.5, steps: 3_000)),
+    ]
+    #expect(export.samples.map(\.value) == values)
+    #expect(export.samples.map(\.source) == ["W", "W", "Old", "New"])
+    #expect(export.skipped == [.workoutDetail: 2])
+  }
+
+  @Test func `it tells version, locale, day of export and counts by type`() throws {
+    let export = try Export(Export.generated())
+    #expect(export.tally.version == 14)
+    #expect(export.tally.locale == "en_CH")
+    #expect(export.tally.exported == Export.time("2026-03-31T08:20:00Z"))
+    #expect(export.tally.total == export.samples.count)
+    let types = Dictionary(grouping: export.samples, by: \.type).mapValues(\.count)
+    #expect(export.tally.samples == types)
+    #expect(export.tally.bytes == Export.generated().count)
+  }
+
+  @Test func `records within correlations have the keys of those outside`() throws {
+    let pair = Export.record() + "<Correlation type=\"c\">" + Export.record() + "</Correlation>"
+    let export = try Export(body: pair)
+    #expect(export.samples == [Export.sample(), Export.sample()])
+    #expect(export.samples[0].key == export.samples[1].key)
+    #expect(export.skipped == [.correlation: 1])
+  }
+
+  @Test func `the key is that of the content, not of the spelling`() throws {
+    let summer = try Export(
+      body: """
+        <Record value="61.50" unit="count" type="t" sourceName="a&amp;b" device="x" \
+        startDate="2026-01-05 09:00:00 +0200" endDate="2026-01-05 10:00:00 +0200"/>
+        """)
+    let winter = try Export(
+      body: """
+        <Record type='t' sourceName='a&#38;b' unit='count' value='61.5' \
+        startDate='2026-01-05 08:00:00 +0100' endDate='2026-01-05 09:00:00 +0100'/>
+        """)
+    #expect(summer.samples[0].key == winter.samples[0].key)
+    #expect(summer.digests == winter.digests)
+  }
+
+  @Test func `keys never change, since stores keep them`() {
+    #expect(
+      Export.sample().key
+        == HealthSampleKey(high: 13_672_763_444_206_537_925, low: 4_765_347_262_619_812_782))
+    var workout = Export.sample()
+    workout.value = .workout(WorkoutValue(activity: "HKWorkoutActivityTypeWalking"))
+    #expect(
+      workout.key
+        == HealthSampleKey(high: 15_199_382_341_972_639_724, low: 580_206_862_411_084_553))
+  }
+
+  @Test(arguments: [1, 2, 3, 7, 64, 1_000, 4_099])
+  func `pieces of any size come to the same`(_ size: Int) throws {
+    let bytes = Export.generated(days: 1, density: 0.05)
+    #expect(try Export(bytes, pieces: size) == (try Export(bytes)))
+  }
+
+  @Test func `more names than a batch has numbers for make more batches`() throws {
+    let records = (0..<40_000).map {
+      "<Record type=\"t\" sourceName=\"s\($0)\" unit=\"u\" value=\"\($0)\" "
+        + "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:00:00 +0000\"/>"
+    }
+    let export = try Export(body: records.joined(separator: "\n"))
+    #expect(export.samples.map(\.source) == (0..<40_000).map { "s\($0)" })
+    #expect(export.samples.allSatisfy { $0.type == "t" && $0.unit == "u" })
+    #expect(export.tally.samples == ["t": 40_000])
+  }
+
+  @Test func `names that no sample keeps do not fill it up`() throws {
+    let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:00:00 +0000\""
+    let unread = (0..<70_000).map { "<Record type=\"t\($0)\" sourceName=\"s\" value=\"1\"/>" }
+    let zones = (0..<70_000).map { "<MetadataEntry key=\"HKTimeZone\" value=\"z\($0)\"/>" }
+    let open = (0..<40_000).map {
+      "<Record type=\"HKCategoryTypeIdentifierX\" sourceName=\"s\($0)\" value=\"v\($0 % 7)\" "
+        + "device=\"d\" \(dates)><MetadataEntry key=\"HKTimeZone\" value=\"UTC\"/></Record>"
+    }
+    let export = try Export(
+      body: unread.joined() + Export.record(body: zones.joined()) + open.joined())
+    #expect(export.skipped == [.noDate: 70_000])
+    #expect(export.samples.count == 40_001)
+    #expect(export.samples.first?.zone == "z69999")
+    for (number, sample) in export.samples.dropFirst().enumerated() {
+      guard sample.source == "s\(number)", sample.value == .category("v\(number % 7)"),
+        sample.type == "HKCategoryTypeIdentifierX", sample.device == "d", sample.zone == "UTC"
+      else {
+        Issue.record("\(number): \(sample)")
+        break
+      }
+    }
+  }
+
+  @Test func `a newer export keeps nearly all stretches of the older`() throws {
+    let older = try Export(Export.generated(days: 12, density: 1))
+    let newer = try Export(Export.generated(days: 13, density: 1))
+    let known = Set(older.digests)
+    let kept = older.digests.count { newer.digests.contains($0) }
+    #expect(older.digests.count > 10)
+    // Each type has an end, and its last stretch goes on there; short types share one.
+    #expect(kept * 2 > older.digests.count, "\(kept) of \(older.digests.count)")
+    #expect(newer.digests.contains { !known.contains($0) })
+  }
+
+  @Test(.enabled(if: RealExport.path != nil, "no real export here; name one by HOLDFAST_EXPORT"))
+  func `a real export of iOS 11 is read whole`() throws {
+    let path = try #require(RealExport.path)
+    let export = try Export(Data(contentsOf: URL(filePath: path)))
+    #expect(export.tally.version == 3)
+    #expect(export.tally.isWhole)
+    #expect(export.samples.count == 11_101 + 61)
+    #expect(export.tally.samples["HKQuantityTypeIdentifierStepCount"] == 3_980)
+    #expect(export.tally.samples[HealthSample.workoutType] == 61)
+    #expect(export.skipped == [.correlation: 34, .metadata: 1_915, .workoutDetail: 4])
+    #expect(export.samples.count { $0.zone != nil } == 19)
+    #expect(export.tally.repaired == 0)
+  }
+}

@@ -1,0 +1,238 @@
+import LinkCore
+import LinkHealth
+import Testing
+
+/// What exports of the field do to those who read them, and what stays of them.
+@Suite struct ExportTroubleTests {
+  private static let root = "<HealthData locale=\"en_US\">"
+  private static let one = Export.record()
+
+  @Test(arguments: [
+    // iOS 16 forgot to end a declaration and left lines behind.
+    """
+    <!DOCTYPE HealthData [
+    <!-- HealthKit Export Version: 12 -->
+    <!ELEMENT VisionPrescription ((RightEye)*, Attachment*)>
+    <!ATTLIST VisionPrescription
+      type CDATA #REQUIRED
+      device           CDATA #IMPLIED
+    <!ELEMENT RightEye EMPTY>
+    identifier    CDATA #IMPLIED
+    >
+    ]>
+    """,
+    "<!DOCTYPE HealthData [\n<!-- HealthKit Export Version: 12 -->\n<!ATTLIST Record a CDATA\n",
+    "<!DOCTYPE HealthData [ <!-- ]> <HealthData> --> <!-- HealthKit Export Version: 12 --> ] >",
+    "<!DOCTYPE HealthData [ <!-- HealthKit Export Version: 12 --> <!ENTITY a 'x'> ]>",
+  ])
+  func `a type definition is skipped, whole or broken`(_ definition: String) throws {
+    let text = "<?xml version=\"1.0\"?>\n\(definition)\n\(Self.root)\(Self.one)</HealthData>"
+    for size in [1, 5, 1_000] {
+      let export = try Export(text.utf8, pieces: size)
+      #expect(export.samples == [Export.sample()])
+      #expect(export.tally.version == 12)
+      #expect(export.tally.locale == "en_US")
+      #expect(export.skipped == [:])
+    }
+  }
+
+  @Test func `a definition without a subset, comments and sections are skipped`() throws {
+    let text = """
+      \u{FEFF}<!DOCTYPE HealthData SYSTEM "x.dtd"><!-- <Record/> -->\(Self.root)\
+      <![CDATA[ <Record type="no"/> ]]><?pi <Record?>\(Self.one)<!-- - -- ></HealthData>-->\
+      </HealthData>
+      """
+    let export = try Export(text.utf8, pieces: 3)
+    #expect(export.samples == [Export.sample()])
+    #expect(export.tally.isWhole)
+  }
+
+  @Test func `control bytes and broken UTF-8 are taken out and counted`() throws {
+    let text = Array(
+      "\(Self.root)<Record type=\"t\" sourceName=\"A\u{0B}p\u{7F}p&#11;X\" value=\"1\" ".utf8)
+    let rest = Array(
+      "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:00:00 +0000\"/>".utf8)
+    let export = try Export(
+      text + Array("device=\"".utf8) + [0xFF, 0x41] + Array("\" ".utf8) + rest)
+    #expect(export.samples.map(\.source) == ["App&#11;X"])
+    #expect(export.samples.map(\.device) == ["\u{FFFD}A"])
+    #expect(export.tally.repaired == 2)
+    #expect(!export.tally.isWhole)
+  }
+
+  @Test func `references are resolved, and what is none stays`() throws {
+    let names = [
+      "&lt;&gt;&amp;&quot;&apos;": "<>&\"'", "&#65;&#x42;&#x1F600;": "AB😀",
+      "&nope; & &#xD800; &#; &amp": "&nope; & &#xD800; &#; &amp", "a>b": "a>b", "a<b": "a<b",
+    ]
+    for (raw, text) in names.sorted(by: { $0.key < $1.key }) {
+      let export = try Export(body: Export.record("unit=\"\(raw)\" value=\"1\""))
+      #expect(export.samples.map(\.unit) == [text])
+    }
+  }
+
+  @Test func `an export of iOS 8 has blanks in names and dates without`() throws {
+    let export = try Export(
+      body: """
+        <Record type="HKQuantityTypeIdentifierStepCount" source name="Phone" unit="count" \
+        start date="20260105080000+0100" end Date="20260105081000+0100" value="1"/>
+        <Record type="HKQuantityTypeIdentifierStepCount" source="Phone" unit="count" \
+        startDate = "20260105080000+0100" endDate= '20260105081000+0100' value="1" min="0"/>
+        """)
+    let sample = Export.sample(unit: "count")
+    #expect(export.samples == [sample, sample])
+    #expect(export.skipped == [:])
+  }
+
+  @Test func `each thing that is no sample has its reason`() throws {
+    let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:00:00 +0000\""
+    let cases: [(String, [HealthExportSkip: Int])] = [
+      ("<Record sourceName=\"s\" value=\"1\" \(dates)/>", [.noType: 1]),
+      ("<Record type=\"\" sourceName=\"s\" value=\"1\" \(dates)/>", [.noType: 1]),
+      ("<Record type=\"t\" value=\"1\" \(dates)/>", [.noType: 1]),
+      ("<Workout sourceName=\"s\" \(dates)/>", [.noType: 1]),
+      ("<Record type=\"t\" sourceName=\"s\" value=\"1\"/>", [.noDate: 1]),
+      ("<Record type=\"t\" sourceName=\"s\" \(dates)/>", [.noValue: 1]),
+      ("<Record type=\"t\" sourceName=\"s\" \(dates) value=\"one\"/>", [.noValue: 1]),
+      (
+        Export.record("value=\"1\" endDate=\"2026-01-05 07:59:59 +0100\""), [.endsEarly: 1]
+      ),
+      ("<Record type=\"t\" sourceName=\"s\" \(dates) value=\"1\"\"/>", [.malformed: 1]),
+      ("<Record type=t sourceName=\"s\"/>", [.malformed: 1]),
+      ("< >", [.malformed: 1]), ("<!nothing at all>", [.malformed: 1]),
+      ("<Me/><ActivitySummary/><ActivitySummary/>", [.activitySummary: 2]),
+      (
+        "<ClinicalRecord/><Audiogram><SensitivityPoint/></Audiogram>",
+        [
+          .clinicalRecord: 1, .audiogram: 1,
+        ]
+      ),
+      (
+        "<VisionPrescription><RightEye/></VisionPrescription><Thing/>",
+        [
+          .prescription: 1, .unknown: 1,
+        ]
+      ),
+      ("<WorkoutRoute><Location/></WorkoutRoute>", [.route: 2]),
+    ]
+    for (text, skipped) in cases {
+      let export = try Export(body: text + Self.one)
+      #expect(export.samples == [Export.sample()], "\(text)")
+      #expect(export.skipped == skipped, "\(text)")
+    }
+    for reason in HealthExportSkip.allCases { #expect(!reason.text.isEmpty) }
+  }
+
+  @Test func `a tag without an end is given up after 64 KiB, and what stands in it is read`() throws
+  {
+    for (length, isKept) in [(60_000, true), (70_000, false)] {
+      let unit = String(repeating: "u", count: length)
+      let export = try Export(
+        body: Export.record("unit=\"\(unit)\" value=\"1\"") + Self.one, pieces: 1_000)
+      #expect(export.samples.count == (isKept ? 2 : 1), "\(length)")
+      #expect(export.skipped == (isKept ? [:] : [.tooLong: 1]), "\(length)")
+    }
+    let export = try Export(
+      body: "<Record type=\"" + String(repeating: "x", count: 100_000) + "'" + Self.one)
+    #expect(export.tally.samples["HKQuantityTypeIdentifierStepCount"] ?? 0 <= 1)
+  }
+
+  @Test func `an export cut off anywhere keeps what came before`() throws {
+    let text = Array(
+      """
+      <?xml version="1.0"?><!DOCTYPE HealthData [<!-- c --> ]>\(Self.root)
+       \(Export.record("value=\"1\""))
+       \(Export.record("value=\"2\"", body: "<MetadataEntry key=\"HKTimeZone\" value=\"UTC\"/>"))
+       \(Export.record("value=\"3\""))
+      </HealthData>
+      """.utf8)
+    let whole = try Export(text)
+    #expect(whole.samples.count == 3)
+    let begin = try #require(text.indices.first { text[$0...].starts(with: Self.root.utf8) })
+    for length in 0..<text.count {
+      guard length >= begin + Self.root.utf8.count else {
+        #expect(throws: HealthExportError.empty) { try Export(text[..<length]) }
+        continue
+      }
+      let export = try Export(text[..<length], pieces: 11)
+      #expect(!export.tally.isWhole)
+      #expect(export.tally.bytes == length)
+      let values = export.samples.map(\.value)
+      #expect(values == Array(whole.samples.map(\.value).prefix(values.count)), "\(length)")
+    }
+  }
+
+  @Test func `what is no export says what it is`() {
+    #expect(throws: HealthExportError.empty) { try Export([]) }
+    #expect(throws: HealthExportError.empty) { try Export("just text".utf8) }
+    #expect(throws: HealthExportError.foreign(element: "ClinicalDocument")) {
+      try Export("<?xml version=\"1.0\"?><ClinicalDocument xmlns=\"urn:hl7-org:v3\">".utf8)
+    }
+    let error = HealthExportError.foreign(element: "gpx")
+    #expect(error.description == "it holds gpx, not HealthData")
+  }
+
+  @Test(
+    arguments: [
+      ([0x1F, 0x8B, 8, 0], .gzip), ([0x1F, 0x8B], .gzip), (Array("BZh9".utf8), .bzip2),
+      ([0xFD, 0x37, 0x7A, 0x58, 0x5A, 0], .xz), ([0x28, 0xB5, 0x2F, 0xFD, 0x24], .zstandard),
+      (Array("PK\u{3}\u{4}".utf8), .zip), (Array("PK\u{5}\u{6}".utf8), .zip),
+      ([0xFE, 0xFF, 0, 0x3C], .utf16), ([0xFF, 0xFE, 0x3C, 0], .utf16),
+      ([0, 0x3C, 0, 0x3F], .utf16), ([0x3C, 0, 0x3F, 0], .utf16),
+    ] as [([UInt8], ExportDisguise)])
+  func `what can be made an export says how, at its first bytes and for good`(
+    start: [UInt8], disguise: ExportDisguise
+  ) throws {
+    for pieces in [1, 3, 100] {
+      #expect(throws: HealthExportError.disguised(disguise)) {
+        try Export(start + Array("<HealthData></HealthData>".utf8), pieces: pieces)
+      }
+    }
+    var reader = HealthExportReader()
+    reader.append(start.span)
+    reader.finish()
+    for _ in 0..<2 {
+      #expect(throws: HealthExportError.disguised(disguise)) { try reader.next() }
+    }
+  }
+
+  @Test(arguments: ["\u{FEFF}<HealthData>", " <HealthData>", "<HealthData>"])
+  func `what begins in another way is read as it is`(start: String) throws {
+    let export = try Export((start + Export.record() + "</HealthData>").utf8, pieces: 1)
+    #expect(export.samples == [Export.sample()])
+  }
+
+  @Test func `whether a file is an export shows at its beginning`() {
+    func isExport(_ text: String) -> Bool { HealthExportReader.isExport(Array(text.utf8).span) }
+    #expect(isExport("<?xml version=\"1.0\"?>\n<!DOCTYPE HealthData ["))
+    #expect(isExport("<HealthData locale=\"ja\">"))
+    #expect(!isExport("<ClinicalDocument>"))
+    #expect(!isExport(""))
+  }
+
+  @Test(arguments: 0..<UInt64(60))
+  func `damage anywhere never fails but for what is no export`(_ seed: UInt64) throws {
+    var chance = Chance(seed: seed)
+    let sound = Export.generated(seed: seed, days: 1, density: 0.01)
+    let odd = Array("<>\"'/=&;!?[]-\u{0B}\u{00} 0".utf8)
+    for _ in 0..<4 {
+      var bytes = sound
+      for _ in 0..<(1 + chance.next() % 40) {
+        let place = Int(chance.next() % UInt64(bytes.count))
+        switch chance.next() % 4 {
+        case 0: bytes[place] = UInt8(truncatingIfNeeded: chance.next())
+        case 1: bytes[place] = odd[Int(chance.next() % UInt64(odd.count))]
+        case 2: bytes.removeSubrange(place..<min(bytes.count, place + 20))
+        case _: bytes.insert(contentsOf: bytes[place..<min(bytes.count, place + 50)], at: place)
+        }
+      }
+      do {
+        let export = try Export(bytes, pieces: 1 + Int(chance.next() % 5_000))
+        #expect(export.tally.bytes == bytes.count)
+        #expect(export.samples.allSatisfy { $0.start <= $0.end })
+      } catch {
+        // The root itself was hit.
+      }
+    }
+  }
+}

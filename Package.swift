@@ -63,8 +63,8 @@ let adapters: [Target] = [
     uses: ["LinkCore", "LinkRuntime", "LinkProtocols", "CCurl", "CLinux"]),
   library(
     "StoreSQLite", at: "Adapters/StoreSQLite",
-    uses: ["LinkCore", "LinkWire", "LinkRuntime", "CSQLite"]),
-  library("OwnerFiles", at: "Adapters/OwnerFiles"),
+    uses: ["LinkCore", "LinkWire", "LinkRuntime", "OwnerFiles", "CSQLite"]),
+  library("OwnerFiles", at: "Adapters/OwnerFiles", uses: ["LinkWire"]),
   library("ExportFiles", at: "Adapters/ExportFiles", uses: ["LinkWire", "CArchive"]),
   library(
     "ReachabilityNetlink", at: "Adapters/ReachabilityNetlink",
@@ -117,7 +117,7 @@ let doors: [Target] = [
     dependencies: [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
       "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream", "HealthRelay", "LinkServerCore",
-      "LifecycleSystem", "CLinux",
+      "LifecycleSystem", "OwnerFiles", "CLinux",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]
@@ -162,7 +162,9 @@ let checks: [Target] = [
     ]),
   tests(
     "StoreSQLiteTests",
-    uses: ["LinkCore", "LinkWire", "LinkRuntime", "StoreSQLite", "HoldfastTestKit"]),
+    uses: [
+      "LinkCore", "LinkWire", "LinkRuntime", "StoreSQLite", "OwnerFiles", "HoldfastTestKit",
+    ]),
   tests(
     "ExportFilesTests",
     uses: ["LinkCore", "LinkWire", "ExportFiles", "HoldfastTestKit"]),

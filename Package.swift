@@ -66,8 +66,8 @@ let adapters: [Target] = [
     uses: ["LinkCore", "LinkRuntime", "LinkProtocols", "CCurl", "CLinux"]),
   library(
     "StoreSQLite", at: "Adapters/StoreSQLite",
-    uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "CSQLite"]),
-  library("OwnerFiles", at: "Adapters/OwnerFiles"),
+    uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "OwnerFiles", "CSQLite"]),
+  library("OwnerFiles", at: "Adapters/OwnerFiles", uses: ["LinkWire"]),
   library("ExportFiles", at: "Adapters/ExportFiles", uses: ["LinkHealth", "LinkWire", "CArchive"]),
   library(
     "ReachabilityNetlink", at: "Adapters/ReachabilityNetlink",
@@ -121,7 +121,7 @@ let doors: [Target] = [
     dependencies: [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
       "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream",
-      "HealthRelay", "LinkServerCore", "LifecycleSystem", "CLinux",
+      "HealthRelay", "LinkServerCore", "LifecycleSystem", "OwnerFiles", "CLinux",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]
@@ -171,7 +171,10 @@ let checks: [Target] = [
     ]),
   tests(
     "StoreSQLiteTests",
-    uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "StoreSQLite", "HoldfastTestKit"]),
+    uses: [
+      "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "StoreSQLite", "OwnerFiles",
+      "HoldfastTestKit",
+    ]),
   tests(
     "ExportFilesTests",
     uses: ["LinkCore", "LinkWire", "ExportFiles", "HoldfastTestKit"]),

@@ -4,6 +4,7 @@ public import LinkWire
 import CurlNetwork
 import Foundation
 import LifecycleSystem
+import OwnerFiles
 import StoreSQLite
 
 #if os(Linux)
@@ -69,26 +70,23 @@ public enum Platform {
     }
   }
 
-  /// The name by which a backend knows the phone of a directory, which is made when missing.
+  /// The name by which a backend knows the phone of a directory, which is created if it is missing.
   ///
-  /// - Throws: `.denied` or `.full` when it cannot be kept, `.corrupt` when it is no name.
+  /// Processes that ask at once agree on one name.
+  ///
+  /// - Throws: `.denied` or `.full` if it cannot be kept, `.corrupt` if the file holds no name.
   public static func phoneName(in directory: String) throws(StoreFailure) -> UUID128 {
-    let path = directory + "/phone"
-    if let bytes = FileManager.default.contents(atPath: path) {
-      let text = String(decoding: bytes, as: UTF8.self)
-      guard let name = UUID128(text.prefix { !$0.isNewline }) else {
-        throw .corrupt(detail: "\(path) holds no name of a phone")
-      }
-      return name
-    }
-    try? FileManager.default.createDirectory(
-      atPath: directory, withIntermediateDirectories: true,
-      attributes: [.posixPermissions: 0o700])
+    // A name has 36 characters.
+    let file = OwnerFile(directory + "/phone", maxBytes: 1_024, isSecret: false)
     var generator = SystemRandomNumberGenerator()
-    let name = UUID128.random(using: &generator)
-    let isKept = FileManager.default.createFile(
-      atPath: path, contents: Data("\(name)\n".utf8), attributes: [.posixPermissions: 0o600])
-    guard isKept else { throw .denied(detail: "\(path) cannot be written") }
+    let bytes: [UInt8]
+    do throws(OwnerFileError) {
+      bytes = try file.readOrCreate(Array("\(UUID128.random(using: &generator))\n".utf8))
+    } catch {
+      throw StoreFailure(error, at: file.path)
+    }
+    guard let name = UUID128(String(decoding: bytes, as: UTF8.self).prefix { !$0.isNewline })
+    else { throw .corrupt(detail: "\(file.path) holds no name of a phone") }
     return name
   }
 

@@ -5,6 +5,7 @@ import HoldfastTestKit
 import LinkHealth
 import LinkRuntime
 import LinkWire
+import Synchronization
 import Testing
 
 /// The lines between the two marks stand in the README, word for word.
@@ -59,6 +60,19 @@ private func answer(
     #expect(mode == 0o600)
     try Data("no name".utf8).write(to: URL(fileURLWithPath: path))
     #expect(throws: (any Error).self) { try Platform.phoneName(in: scratch("phone")) }
+  }
+
+  @Test func `processes that name a phone at once agree on one name`() throws {
+    let scratch = try Scratch()
+    for round in 0..<50 {
+      let names = Mutex<Set<UUID128>>([])
+      DispatchQueue.concurrentPerform(iterations: 8) { _ in
+        let name = try? Platform.phoneName(in: scratch("\(round)"))
+        _ = names.withLock { $0.insert(name ?? UUID128(high: 0, low: 0)) }
+      }
+      let kept = try Platform.phoneName(in: scratch("\(round)"))
+      #expect(names.withLock(\.self) == [kept])
+    }
   }
 
   @Test func `the README shows exactly these lines of a relay`() throws {

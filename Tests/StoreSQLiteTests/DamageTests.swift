@@ -175,6 +175,7 @@ import Testing
     }
     #expect(try await failure { try await store.commit(change, to: shop) } == .denied)
     #expect(try await failure { try await store.load(shop, limit: 1) } == .denied)
+    #expect(try await failure { try await store.check() } == .denied)
     #expect(
       try await failure {
         try await log.append(Sample.message(1, in: shop), idempotencyKey: nil)

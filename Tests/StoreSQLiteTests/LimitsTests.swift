@@ -75,6 +75,7 @@ import Testing
     }
     #expect(kind == .full)
     #expect(try await log.head(of: shop).offset == stored)
+    #expect(try await failure { try await log.check() } == .full)
     await log.close()
     let again = try await SQLiteMessageLog.open(in: scratch.path)
     #expect(try await again.head(of: shop).offset == stored)
@@ -127,8 +128,11 @@ import Testing
       schema: TimelineTables.schema)
     try foreign.execute("BEGIN IMMEDIATE")
     let change = TimelineChange(messages: [Sample.message(1, in: shop)])
+    try await store.check()
     #expect(try await failure { try await store.commit(change, to: shop) } == .locked)
+    #expect(try await failure { try await store.check() } == .locked)
     try foreign.execute("ROLLBACK")
+    try await store.check()
     #expect(try await store.commit(change, to: shop).inserted.count == 1)
   }
 

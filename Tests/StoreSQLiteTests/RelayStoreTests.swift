@@ -3,8 +3,9 @@ import HoldfastTestKit
 import LinkCore
 import LinkRuntime
 import LinkWire
-import StoreSQLite
 import Testing
+
+@testable import StoreSQLite
 
 /// What the file of the relay's store adds to the contract: it lasts, it is private, it forgets.
 @Suite struct RelayStoreTests {
@@ -51,6 +52,52 @@ import Testing
     #expect(try !holds(secret, in: scratch.path))
     await store.close()
     #expect(try !holds(secret, in: scratch.path))
+  }
+
+  /// A login removes old tokens and stores new ones. The commit fits on the disk; emptying the
+  /// log into the file does not.
+  @Test(.enabled(if: geteuid() == 0, "needs root to mount a small disk"))
+  func `a login is not refused after its token became durable, even on a full disk`() async throws {
+    let scratch = try Scratch()
+    guard unsafe mount("tmpfs", scratch.path, "tmpfs", 0, "size=512k") == 0 else {
+      try Test.cancel("mounting is not allowed here")
+    }
+    defer { unsafe umount2(scratch.path, Int32(MNT_DETACH)) }
+    let store = try await SQLiteRelayStore.open(in: scratch.path)
+    let accesses = try (0..<500).map(access)
+    try await store.apply([.access(accesses[0])])
+    try await store.check()
+    try scratch.fillDisk(leaving: 90_000)
+    try await store.apply([.endAccess(accesses[0].token)] + accesses[1...].map { .access($0) })
+    #expect(try await store.kept().accesses == accesses[1...].sorted { $0.token < $1.token })
+    #expect(try await failure { try await store.check() } == .full)
+    try FileManager.default.removeItem(atPath: scratch("filler"))
+    try await store.check()
+    #expect(try scratch.bytes(of: "relay.sqlite-wal").isEmpty)
+    await store.close()
+  }
+
+  private func access(_ number: Int) throws -> KeptAccess {
+    let bytes = [UInt8](repeating: 7, count: 30) + [UInt8(number >> 8), UInt8(number & 255)]
+    return KeptAccess(
+      token: try #require(TokenHash(bytes)), phone: PhoneID(UUID128(high: 1, low: 1)),
+      expiresAt: Timestamp(nanoseconds: 9))
+  }
+
+  @Test func `what a foreign reader keeps in the log is told, until it ends`() async throws {
+    let scratch = try Scratch()
+    let store = try await SQLiteRelayStore.open(in: scratch.path, busyTimeout: .zero)
+    try await store.apply([.phone(try phone())])
+    let foreign = try Database(
+      path: scratch("relay.sqlite"), access: .read, busyTimeout: .zero, schema: RelayTables.schema)
+    try foreign.execute("BEGIN; SELECT count(*) FROM phones")
+    try await store.apply([.endPhone(try phone().id)])
+    #expect(try await store.kept() == RelayKept())
+    #expect(try await failure { try await store.check() } == .locked)
+    try foreign.execute("COMMIT")
+    try await store.check()
+    #expect(try !holds(secret, in: scratch.path))
+    await store.close()
   }
 
   @Test func `a foreign database is left alone`() async throws {

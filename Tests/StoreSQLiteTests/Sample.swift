@@ -1,3 +1,5 @@
+import Foundation
+import HoldfastTestKit
 import LinkCore
 import LinkWire
 import Testing
@@ -38,4 +40,14 @@ func failure<Value>(
     try await body()
   }
   return FailureKind(try #require(error, sourceLocation: location))
+}
+
+extension Scratch {
+  /// Fills the disk up to some bytes with a file `filler`.
+  func fillDisk(leaving left: Int) throws {
+    var disk = statvfs()
+    #expect(unsafe statvfs(path, &disk) == 0)
+    let free = Int(disk.f_bavail) * Int(disk.f_frsize)
+    try write([UInt8](repeating: 1, count: free - left), to: "filler")
+  }
 }

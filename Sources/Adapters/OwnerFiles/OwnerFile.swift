@@ -4,52 +4,145 @@
   import Darwin
 #endif
 
-/// A small file that may hold a secret.
-public enum OwnerFile {
-  /// What it holds; `nil` when there is none.
-  ///
-  /// - Parameters:
-  ///   - maxBytes: Larger ones are refused.
-  ///   - isSecret: Whether one that anybody but its owner can read or change is refused: it may be
-  ///     known.
-  public static func read(
-    _ path: String, maxBytes: Int, isSecret: Bool
-  ) throws(OwnerFileError) -> [UInt8]? {
-    // Not blocking, or a pipe in the file's place would hold up the start.
+/// A small file for its owner only (0600), which may hold a secret and is always seen whole.
+///
+/// New content is written to a draft beside the file, synced, and put in place in one step; then
+/// the directory is synced. A draft has a random name of 128 bits, so that no other process can
+/// expect it or take it for its own.
+public struct OwnerFile: Sendable, Hashable {
+  /// The file's path.
+  public let path: String
+  /// The most bytes that are read.
+  public let maxBytes: Int
+  /// Whether a file that others than its owner can read or change is refused: its content may be
+  /// known.
+  public let isSecret: Bool
+
+  /// Names a file, which need not exist.
+  public init(_ path: String, maxBytes: Int, isSecret: Bool) {
+    (self.path, self.maxBytes, self.isSecret) = (path, maxBytes, isSecret)
+  }
+
+  /// Returns the content; `nil` if there is no file.
+  public func read() throws(OwnerFileError) -> [UInt8]? {
+    // Without O_NONBLOCK a pipe in the file's place would block the caller.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       if errno == ENOENT { return nil }
-      throw OwnerFileError(failed: "open")
+      throw .refused("open")
     }
     defer { close(descriptor) }
     var status = stat()
-    guard unsafe fstat(descriptor, &status) == 0 else { throw OwnerFileError(failed: "look at") }
+    guard unsafe fstat(descriptor, &status) == 0 else { throw .refused("look at") }
     guard status.st_mode & S_IFMT == S_IFREG else { throw .noFile }
     guard !isSecret || status.st_mode & 0o077 == 0 else { throw .openToOthers }
     var content: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: min(maxBytes + 1, 65_536))
     while true {
-      let count = readSome(descriptor, &chunk)
-      guard count >= 0 else { throw OwnerFileError(failed: "read") }
+      let count = unsafe SystemCall.read(descriptor, &chunk, chunk.count)
+      guard count >= 0 else { throw .refused("read") }
       guard count > 0 else { return content }
       content += chunk[..<count]
       guard content.count <= maxBytes else { throw .tooLarge(limit: maxBytes) }
     }
   }
 
-  private static func readSome(_ descriptor: Int32, _ bytes: inout [UInt8]) -> Int {
-    while true {
-      #if canImport(Glibc)
-        let count = unsafe Glibc.read(descriptor, &bytes, bytes.count)
-      #else
-        let count = unsafe Darwin.read(descriptor, &bytes, bytes.count)
-      #endif
-      if count >= 0 || errno != EINTR { return count }
+  /// Replaces the content. Creates the file and its directory (0700) if they are missing.
+  ///
+  /// If only syncing the directory fails, the new content is in place but may not survive a power
+  /// cut.
+  public func replace(with content: [UInt8]) throws(OwnerFileError) {
+    try replace(with: content, sync: fsync)
+  }
+
+  /// Replaces the content, with another function than `fsync` for tests.
+  func replace(
+    with content: [UInt8], sync: (Int32) -> Int32
+  ) throws(OwnerFileError) {
+    let draft = try write(content, sync)
+    guard unsafe rename(draft, path) == 0 else { throw discard(draft, "replace") }
+    try syncDirectory(sync)
+  }
+
+  /// Creates the file with `content` unless it exists, and returns what it holds.
+  ///
+  /// Of several processes that do so at once, one creates the file and all return its content.
+  public func readOrCreate(_ content: [UInt8]) throws(OwnerFileError) -> [UInt8] {
+    if let found = try read() { return found }
+    let draft = try write(content, fsync)
+    let cause = unsafe link(draft, path) == 0 ? 0 : errno
+    unsafe unlink(draft)
+    if cause == 0 {
+      try syncDirectory(fsync)
+      return content
     }
+    guard cause == EEXIST, let found = try read() else {
+      throw .refused(action: "create", code: cause)
+    }
+    return found
+  }
+
+  /// Removes the file, if it exists.
+  public func remove() throws(OwnerFileError) {
+    guard unsafe unlink(path) == 0 else {
+      if errno == ENOENT { return }
+      throw .refused("remove")
+    }
+    try syncDirectory(fsync)
+  }
+
+  /// Creates what is missing of a directory, for its owner only (0700).
+  public static func makeDirectory(_ directory: String) throws(OwnerFileError) {
+    var prefix = directory.hasPrefix("/") ? "" : "."
+    for part in directory.split(separator: "/") {
+      prefix += "/\(part)"
+      guard unsafe mkdir(prefix, 0o700) != 0, errno != EEXIST else { continue }
+      let cause = errno
+      // A directory on the way may forbid writing and yet exist; only the last answer counts.
+      guard unsafe access(prefix, F_OK) != 0 else { continue }
+      throw .noDirectory(prefix, code: cause)
+    }
+  }
+
+  /// The directory of the file.
+  private var directory: String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// Writes and syncs a draft and returns its path.
+  private func write(
+    _ content: [UInt8], _ sync: (Int32) -> Int32
+  ) throws(OwnerFileError) -> String {
+    try Self.makeDirectory(directory)
+    let name = String(UInt128.random(in: 0 ... .max), radix: 36)
+    let draft = "\(path).\(name)"
+    let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    let descriptor = unsafe open(draft, flags, 0o600)
+    guard descriptor >= 0 else { throw .refused("create") }
+    defer { close(descriptor) }
+    guard SystemCall.writeAll(content, to: descriptor), sync(descriptor) == 0 else {
+      throw discard(draft, "write")
+    }
+    return draft
+  }
+
+  private func discard(_ draft: String, _ action: String) -> OwnerFileError {
+    let error = OwnerFileError.refused(action)
+    unsafe unlink(draft)
+    return error
+  }
+
+  private func syncDirectory(_ sync: (Int32) -> Int32) throws(OwnerFileError) {
+    let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .refused("sync the directory of") }
+    defer { close(descriptor) }
+    // Some file systems cannot sync a directory; there is nothing more to do on them.
+    guard sync(descriptor) == 0 || errno == EINVAL else { throw .refused("sync the directory of") }
   }
 }
 
-/// Why such a file does not give what it holds; never a part of that.
+/// The reason why a file cannot be used. It never holds the file's content.
 public enum OwnerFileError: Error, Sendable, Hashable, CustomStringConvertible {
   /// Others than its owner can read or change it.
   case openToOthers
@@ -57,20 +150,21 @@ public enum OwnerFileError: Error, Sendable, Hashable, CustomStringConvertible {
   case noFile
   /// Larger than this many bytes.
   case tooLarge(limit: Int)
-  /// The system refused what was to be done to it, for this reason.
-  case refused(action: String, reason: String)
+  /// The directory at this path does not exist and cannot be created, for this `errno`.
+  case noDirectory(String, code: Int32)
+  /// The system refused an action on the file, for this `errno`.
+  case refused(action: String, code: Int32)
 
-  init(failed action: String) {
-    self = .refused(action: action, reason: unsafe String(cString: strerror(errno)))
-  }
+  static func refused(_ action: String) -> Self { .refused(action: action, code: errno) }
 
-  /// The cause in words for people, to stand behind the path.
+  /// The cause in words for people, to follow the path.
   public var description: String {
     switch self {
     case .openToOthers: "others than its owner can read or change this secret"
     case .noFile: "is no file"
     case .tooLarge(let limit): "larger than \(limit) bytes"
-    case .refused(let action, let reason): "cannot \(action) it: \(reason)"
+    case .noDirectory(let path, let code): "cannot create \(path): \(SystemCall.reason(of: code))"
+    case .refused(let action, let code): "cannot \(action) it: \(SystemCall.reason(of: code))"
     }
   }
 }

@@ -80,12 +80,12 @@ public struct ProviderKey: Sendable {
   private static func content(of path: String) throws(ProviderKeyError) -> [UInt8] {
     let bytes: [UInt8]?
     do {
-      bytes = try OwnerFile.read(path, maxBytes: maxBytes, isSecret: true)
+      bytes = try OwnerFile(path, maxBytes: maxBytes, isSecret: true).read()
     } catch {
       switch error {
       case .openToOthers: throw .openToOthers(path: path)
       case .tooLarge: throw .unusable
-      case .noFile, .refused: throw .unreadable(path: path, detail: error.description)
+      case .noFile, .noDirectory, .refused: throw .unreadable(path: path, detail: error.description)
       }
     }
     guard let bytes else { throw .unreadable(path: path, detail: "No such file or directory") }

@@ -7,8 +7,8 @@ import LinkWire
   import Darwin
 #endif
 
-/// One connection to one SQLite file. Not for two threads at a time: a store owns it.
-@safe final class Database {
+/// A connection to one SQLite file. Only one thread may use it at a time: a store owns it.
+@safe package final class Database {
   /// What a commit survives once it returned.
   enum Durability: String {
     /// The end of the process. A power cut may undo the newest commits, each as a whole.
@@ -19,8 +19,12 @@ import LinkWire
 
   private let handle: OpaquePointer
   private let path: String
+  private let access: StoreAccess
   private let identity: FileIdentity?
   private var statements: [String: Statement] = [:]
+
+  /// Whether the newest write failed, so that only another one can tell whether the disk recovered.
+  private var mustProbe = false
 
   /// Set between transactions only.
   private(set) var durability = Durability.powerCut
@@ -29,7 +33,7 @@ import LinkWire
   init(
     path: String, access: StoreAccess, busyTimeout: Duration, schema: Schema
   ) throws(StoreFailure) {
-    self.path = path
+    (self.path, self.access) = (path, access)
     identity = FileIdentity(of: path)
     let mode = access == .write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
     var opened: OpaquePointer?
@@ -129,7 +133,7 @@ import LinkWire
     }
   }
 
-  /// Does `body` wholly or not at all.
+  /// Carries out `body` completely or not at all.
   ///
   /// - Parameter write: True takes the write lock at once, so that no later step can find it taken;
   ///   false reads one unchanging picture.
@@ -142,15 +146,40 @@ import LinkWire
         detail: "\(path) was moved, deleted or replaced while it was open. Put it back, or start "
           + "again with what is there.")
     }
-    try execute(write ? "BEGIN IMMEDIATE" : "BEGIN")
     do {
+      try execute(write ? "BEGIN IMMEDIATE" : "BEGIN")
       let value = try body()
       try execute("COMMIT")
+      if write { mustProbe = false }
       return value
     } catch {
+      if write { mustProbe = access == .write }
       // SQLite ends the transaction itself on some errors (a full disk among them).
       if unsafe sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
       throw error
+    }
+  }
+
+  /// The free space below which a writer is not healthy: 16 pages of 4 KiB, which one commit of
+  /// large messages may take.
+  private static let leastRoom: UInt64 = 65_536
+
+  /// Checks that the file is there and can be read. For a writer also that the disk has room and,
+  /// after a write that failed, that the file can be written.
+  func check() throws(StoreFailure) {
+    var disk = statvfs()
+    if access == .write, unsafe statvfs(path, &disk) == 0,
+      UInt64(disk.f_bavail) * UInt64(disk.f_frsize) < Self.leastRoom
+    {
+      throw storeFailure(code: SQLITE_FULL, system: 0, text: "almost no room is left", path: path)
+    }
+    try transaction(write: mustProbe) { () throws(StoreFailure) in
+      let version = try query("PRAGMA user_version") { row throws(StoreFailure) in
+        try row.integer(0)
+      }
+      // Writes the first page as it is.
+      guard mustProbe, let version = version.first else { return }
+      try execute("PRAGMA user_version = \(version)")
     }
   }
 

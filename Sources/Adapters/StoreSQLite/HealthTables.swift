@@ -1,13 +1,12 @@
 import LinkCore
 import LinkHealth
-import LinkRuntime
 import LinkWire
 
 /// The statements of the health store.
 ///
 /// Samples lie in the order in which they are asked for and in which exports bring them: by type
 /// and start. The key comes last, so that a sample known already is found where it would be put.
-final class HealthTables {
+package final class HealthTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_6865,  // "HFhe"
     steps: [
@@ -32,16 +31,20 @@ final class HealthTables {
   /// How many texts are remembered at once; more are looked up again.
   private static let mostTexts = 20_000
 
-  let database: Database
+  package static let kind = StoreKind(
+    name: "health", schema: schema, durability: .processEnd,
+    // 8 MiB hold the ends of many types at once.
+    settings: "PRAGMA cache_size = -8192")
+
+  package let database: Database
   private var numbers: [HealthSampleKey: Int64] = [:]
   private var texts: [Int64: String] = [:]
 
-  init(_ database: Database) {
+  package init(_ database: Database) {
     self.database = database
   }
 
-  /// Forgets what a transaction that failed may have named.
-  func forget() {
+  package func forget() {
     numbers = [:]
     texts = [:]
   }
@@ -89,11 +92,7 @@ final class HealthTables {
     _ row: HealthRow, of batch: HealthBatch, _ insertion: Statement, _ stored: inout StoredNames,
     _ changes: inout TypeChanges, _ addition: inout HealthAddition
   ) throws(StoreFailure) {
-    let (duration, overflow) = row.end.nanoseconds.subtractingReportingOverflow(
-      row.start.nanoseconds)
-    guard !overflow, duration >= 0 else {
-      throw .other(detail: "A sample ends before it begins, or lasts for centuries.")
-    }
+    let duration = try row.checkedDuration()
     let type = try number(row.type, batch, &stored)
     insertion.bind(type, at: 1)
     insertion.bind(row.start.nanoseconds, at: 2)
@@ -105,7 +104,6 @@ final class HealthTables {
     try bind(row.zone, at: 8, insertion, batch, &stored)
     switch row.value {
     case .quantity(let quantity):
-      guard quantity.isFinite else { throw .other(detail: "A quantity is not finite.") }
       insertion.bind(quantity, at: 9)
       insertion.bindNothing(at: 10)
     case .category(let name):
@@ -216,21 +214,26 @@ final class HealthTables {
     }
   }
 
+  /// One page over all types of a query, from its place on.
+  func page(_ query: HealthSampleQuery) throws(StoreFailure) -> HealthSamplePage {
+    try query.page { type, after, limit throws(StoreFailure) in
+      try samples(type, query, after: after, limit: limit)
+    }
+  }
+
   /// Up to `limit` samples of one type, each with its key.
-  func samples(
+  private func samples(
     _ type: String, _ query: HealthSampleQuery, after: HealthSamplePlace?, limit: Int
   ) throws(StoreFailure) -> [(key: HealthSampleKey, sample: HealthSample)] {
     let known = try database.query(
       "SELECT type, longest FROM types JOIN names ON id = type WHERE text = ?", [.text(type)]
     ) { row throws(StoreFailure) in (try row.integer(0), try row.integer(1)) }
     guard let (number, longest) = known.first else { return [] }
-    // Nothing that began earlier reaches into the span.
-    let (first, overflow) = query.from.nanoseconds.subtractingReportingOverflow(longest)
-    let begin = Timestamp(nanoseconds: overflow ? .min : first)
     let place =
       after
       ?? HealthSamplePlace(
-        type: type, start: begin, key: HealthSampleKey(high: 0, low: 0))
+        type: type, start: query.earliestStart(longest: longest),
+        key: HealthSampleKey(high: 0, low: 0))
     return try database.query(
       """
       SELECT start, key, duration, source, unit, device, zone, quantity, category FROM samples

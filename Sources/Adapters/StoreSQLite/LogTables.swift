@@ -1,9 +1,8 @@
 import LinkCore
-import LinkRuntime
-import LinkWire
+package import LinkWire
 
 /// The statements of the backend's log.
-struct LogTables {
+package final class LogTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_6D6C,  // "HFml"
     steps: [
@@ -18,24 +17,69 @@ struct LogTables {
       """
     ])
 
-  let database: Database
-  let epoch: String
+  package static let kind = StoreKind(name: "messages", schema: schema)
 
-  init(_ database: Database) throws(StoreFailure) {
+  /// Appends that wait for the next commit.
+  private struct Waiting {
+    let entries: [LogEntry]
+    let caller: CheckedContinuation<[Result<Appended, StoreFailure>], Never>
+  }
+
+  package let database: Database
+  private var epoch: String
+  private var waiting: [Waiting] = []
+
+  package init(_ database: Database) throws(StoreFailure) {
     self.database = database
+    epoch = try Self.epoch(database)
+  }
+
+  private static func epoch(_ database: Database) throws(StoreFailure) -> String {
     let found = try database.query("SELECT epoch FROM log") { row throws(StoreFailure) in
       try row.text(0)
     }
     guard let epoch = found.first, found.count == 1 else {
       throw .corrupt(detail: "The log names no epoch. The file was left as it is.")
     }
-    self.epoch = epoch
+    return epoch
   }
 
-  /// Begins a new epoch over the same messages: positions given out before mean nothing now.
-  static func beginEpoch(_ database: Database) throws(StoreFailure) {
+  /// Begins a new epoch over the same messages: earlier positions become unknown.
+  func beginEpoch() throws(StoreFailure) {
     try database.run("UPDATE log SET epoch = lower(hex(randomblob(8)))")
+    epoch = try Self.epoch(database)
   }
+
+  // MARK: Group commit
+
+  /// Lets appends wait for the next commit and returns how many callers wait.
+  func wait(
+    _ entries: [LogEntry],
+    _ caller: CheckedContinuation<[Result<Appended, StoreFailure>], Never>
+  ) -> Int {
+    waiting.append(Waiting(entries: entries, caller: caller))
+    return waiting.count
+  }
+
+  /// Stores everything that waits in one commit.
+  package func finish() {
+    let batch = waiting
+    waiting = []
+    guard !batch.isEmpty else { return }
+    let results: [[Result<Appended, StoreFailure>]]
+    do throws(StoreFailure) {
+      results = try database.transaction(write: true) { () throws(StoreFailure) in
+        var results: [[Result<Appended, StoreFailure>]] = []
+        for request in batch { results.append(try append(request.entries)) }
+        return results
+      }
+    } catch {
+      results = batch.map { $0.entries.map { _ in .failure(error) } }
+    }
+    for (request, result) in zip(batch, results) { request.caller.resume(returning: result) }
+  }
+
+  // MARK: Statements
 
   func head(of shop: ShopID) throws(StoreFailure) -> Position {
     let found = try database.query(
@@ -69,7 +113,7 @@ struct LogTables {
       if let stored = known.first { return .success(Appended(message: stored, isNew: false)) }
     }
     guard try select(message.shop, "id = ?2", [.uuid(message.id)]).isEmpty else {
-      return .failure(.other(detail: "The log holds a message \(message.id) already."))
+      return .failure(.known(message.id))
     }
     var stored = message
     let offset = try head(of: message.shop).offset + 1

@@ -1,9 +1,8 @@
 import LinkCore
-import LinkRuntime
-import LinkWire
+package import LinkWire
 
 /// The statements of the relay's store.
-struct RelayTables {
+package final class RelayTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_726C,  // "HFrl"
     steps: [
@@ -19,7 +18,41 @@ struct RelayTables {
       """
     ])
 
-  let database: Database
+  package static let kind = StoreKind(
+    name: "relay", schema: schema, settings: "PRAGMA secure_delete = ON")
+
+  package let database: Database
+  /// Why the write-ahead log still holds what was removed; `nil` if it does not.
+  private var uncleaned: StoreFailure?
+
+  package init(_ database: Database) {
+    self.database = database
+    clean()
+  }
+
+  /// Empties the write-ahead log, or remembers why it could not be.
+  func clean() {
+    do throws(StoreFailure) {
+      let emptied = try database.query("PRAGMA wal_checkpoint(TRUNCATE)") {
+        row throws(StoreFailure) in try row.integer(0) == 0
+      }
+      uncleaned =
+        emptied == [true]
+        ? nil
+        : .locked(
+          detail: "The relay's store still holds what was removed: another program reads it. End "
+            + "that program.")
+    } catch {
+      uncleaned = error
+    }
+  }
+
+  package func check() throws(StoreFailure) {
+    if uncleaned != nil { clean() }
+    if let uncleaned { throw uncleaned }
+  }
+
+  package func finish() { clean() }
 
   func kept() throws(StoreFailure) -> RelayKept {
     RelayKept(phones: try phones(), accesses: try accesses(), questions: try questions())

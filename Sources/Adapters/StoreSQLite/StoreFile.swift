@@ -1,4 +1,5 @@
 import LinkWire
+import OwnerFiles
 
 #if canImport(Glibc)
   import Glibc
@@ -6,7 +7,7 @@ import LinkWire
   import Darwin
 #endif
 
-/// Who else may use a store while it is open.
+/// Whether others may use a store while it is open.
 public enum StoreAccess: Sendable, Hashable {
   /// Alone: a second writer fails with `.locked`. Creates what is missing.
   case write
@@ -35,7 +36,11 @@ struct StoreFile {
       try expect()
       return nil
     case .write:
-      try makeDirectories()
+      do throws(OwnerFileError) {
+        try OwnerFile.makeDirectory(directory)
+      } catch {
+        throw StoreFailure(error, at: path)
+      }
       let lock = try FileLock(path: lockPath)
       try makePrivate()
       return lock
@@ -52,70 +57,45 @@ struct StoreFile {
       close(created)
       return
     }
-    guard errno == EEXIST else { throw Self.failure(of: "create", path, code: errno) }
+    guard errno == EEXIST else { throw StoreFailure("create", path, code: errno) }
     try demandFile()
     for file in [path, path + "-wal", path + "-shm"] {
       guard unsafe chmod(file, 0o600) != 0, errno != ENOENT else { continue }
-      throw Self.failure(of: "restrict", file, code: errno)
+      throw StoreFailure("restrict", file, code: errno)
     }
   }
 
-  /// Refuses where there is nothing to read.
+  /// Throws if there is nothing to read.
   private func expect() throws(StoreFailure) {
     guard unsafe access(path, R_OK) != 0 else { return try demandFile() }
     if errno == ENOENT {
       throw .denied(detail: "There is no store at \(path); check the directory.")
     }
-    throw Self.failure(of: "read", path, code: errno)
+    throw StoreFailure("read", path, code: errno)
   }
 
-  /// Refuses what is there and no file: to open a pipe could wait for ever.
+  /// Throws if the path names anything but a file: opening a pipe could wait for ever.
   private func demandFile() throws(StoreFailure) {
     var found = stat()
     guard unsafe stat(path, &found) == 0 else {
-      throw Self.failure(of: "read", path, code: errno)
+      throw StoreFailure("read", path, code: errno)
     }
     guard found.st_mode & S_IFMT != S_IFREG else { return }
     throw .denied(detail: "\(path) is no regular file; choose another directory.")
   }
-
-  /// Makes what is missing of the directory, for its owner only (0700).
-  private func makeDirectories() throws(StoreFailure) {
-    var prefix = directory.hasPrefix("/") ? "" : "."
-    for part in directory.split(separator: "/") {
-      prefix += "/\(part)"
-      guard unsafe mkdir(prefix, 0o700) != 0, errno != EEXIST else { continue }
-      let cause = errno
-      // A directory on the way may forbid writing yet exist; only the last answer counts.
-      guard unsafe access(prefix, F_OK) != 0 else { continue }
-      throw Self.failure(of: "create", prefix, code: cause)
-    }
-  }
-
-  /// Says what the operating system refused, and what a person can do about it.
-  static func failure(of action: String, _ path: String, code: Int32) -> StoreFailure {
-    let reason = unsafe String(cString: strerror(code))
-    let detail = "Cannot \(action) \(path): \(reason)."
-    return switch code {
-    case ENOSPC, EDQUOT, EFBIG: .full(detail: "\(detail) Free some space and try again.")
-    case EACCES, EPERM, EROFS, ENOTDIR, EISDIR:
-      .denied(detail: "\(detail) Check the owner and the permissions, or choose another directory.")
-    case _: .other(detail: detail)
-    }
-  }
 }
 
-/// An advisory lock on a file beside the database; given back when dropped or when the process
-/// dies.
+/// An advisory lock on a file beside the database. Released with the object, and when the process
+/// ends.
 final class FileLock {
   private let descriptor: Int32
 
   init(path: String) throws(StoreFailure) {
     descriptor = unsafe open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw StoreFile.failure(of: "open", path, code: errno) }
+    guard descriptor >= 0 else { throw StoreFailure("open", path, code: errno) }
     guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
     let code = errno
-    guard code == EWOULDBLOCK else { throw StoreFile.failure(of: "lock", path, code: code) }
+    guard code == EWOULDBLOCK else { throw StoreFailure("lock", path, code: code) }
     throw .locked(
       detail: "Another process holds \(path). End it, or use another data directory.")
   }

@@ -133,6 +133,18 @@ struct TimelineTables {
     try database.run("DELETE FROM new_ids")
   }
 
+  // MARK: Shops
+
+  /// The shops of which anything is kept, in order.
+  static func shops(_ database: Database) throws(StoreFailure) -> [ShopID] {
+    try database.query(
+      """
+      SELECT shop FROM shops UNION SELECT shop FROM cursors UNION SELECT shop FROM gaps
+      UNION SELECT shop FROM outbox ORDER BY shop
+      """
+    ) { row throws(StoreFailure) in try row.shop(0) }
+  }
+
   // MARK: Cursor
 
   func cursor() throws(StoreFailure) -> Cursor {

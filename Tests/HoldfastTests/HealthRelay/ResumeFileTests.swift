@@ -1,3 +1,4 @@
+import Foundation
 import HealthRelay
 import Holdfast
 import HoldfastTestKit
@@ -42,8 +43,20 @@ import Testing
     #expect((try? file.read()) == (isRead ? token : nil))
   }
 
-  @Test func `a directory that is not there is told`() throws {
-    let file = ResumeFile(in: "/nonexistent")
+  @Test func `what stands where a draft could be expected does not keep it from being written`()
+    throws
+  {
+    let scratch = try Scratch()
+    let file = ResumeFile(in: scratch.path)
+    let expected = "\(file.path).\(ProcessInfo.processInfo.processIdentifier)"
+    try FileManager.default.createDirectory(
+      atPath: expected, withIntermediateDirectories: false)
+    try file.write(Secret("token"))
+    #expect(try file.read() == Secret("token"))
+  }
+
+  @Test func `a directory that cannot be made is told`() throws {
+    let file = ResumeFile(in: "/proc/nonexistent")
     #expect(throws: StoreFailure.self) { try file.write(Secret("x")) }
   }
 }

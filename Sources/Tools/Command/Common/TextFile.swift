@@ -1,6 +1,7 @@
 import CommandKit
 import LinkCore
 import LinkRuntime
+import OwnerFiles
 
 #if canImport(Glibc)
   import Glibc
@@ -39,8 +40,8 @@ enum TextFile {
       var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       let wait = left.map { Int32(min($0 / .milliseconds(1), 60_000)) + 1 } ?? -1
       guard unsafe poll(&waiting, 1, wait) > 0 else { continue }
-      let count = unsafe systemRead(descriptor, &chunk, chunk.count)
-      if count < 0, errno == EINTR || errno == EAGAIN { continue }
+      let count = unsafe SystemCall.read(descriptor, &chunk, chunk.count)
+      if count < 0, errno == EAGAIN { continue }
       guard count >= 0 else { throw failure(name, errno) }
       guard count > 0 else { return content }
       content += chunk[..<count]
@@ -52,17 +53,11 @@ enum TextFile {
   }
 
   /// Replaces the content of a file, or creates it.
-  static func write(_ text: String, to path: String) throws(CommandFailure) {
+  static func write(_ text: some Sequence<UInt8>, to path: String) throws(CommandFailure) {
     let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw unwritten(path, errno) }
     defer { close(descriptor) }
-    var bytes = Array(text.utf8)[...]
-    while !bytes.isEmpty {
-      let count = unsafe bytes.withUnsafeBytes { unsafe systemWrite(descriptor, $0) }
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw unwritten(path, errno) }
-      bytes = bytes.dropFirst(count)
-    }
+    guard SystemCall.writeAll(Array(text), to: descriptor) else { throw unwritten(path, errno) }
   }
 
   private static func unwritten(_ path: String, _ code: Int32) -> CommandFailure {
@@ -75,23 +70,5 @@ enum TextFile {
     CommandFailure(
       .failed, "\(name) cannot be read: \(Console.reason(of: code))",
       remedy: "check its name and its permissions")
-  }
-
-  private static func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-    #if canImport(Glibc)
-      unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
-    #else
-      unsafe Darwin.write(descriptor, bytes.baseAddress, bytes.count)
-    #endif
-  }
-
-  private static func systemRead(
-    _ descriptor: Int32, _ bytes: UnsafeMutableRawPointer, _ count: Int
-  ) -> Int {
-    #if canImport(Glibc)
-      unsafe Glibc.read(descriptor, bytes, count)
-    #else
-      unsafe Darwin.read(descriptor, bytes, count)
-    #endif
   }
 }

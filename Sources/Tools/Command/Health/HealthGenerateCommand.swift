@@ -2,6 +2,7 @@ import CommandKit
 import HoldfastTestKit
 import LinkCore
 import LinkWire
+import OwnerFiles
 
 #if canImport(Glibc)
   import Glibc
@@ -55,28 +56,10 @@ enum HealthGenerateCommand {
     var generator = HealthExportGenerator(plan)
     var total = 0
     while let chunk = generator.next() {
-      try write(chunk, to: descriptor, path)
+      guard SystemCall.writeAll(chunk, to: descriptor) else { throw failure(path) }
       total += chunk.count
     }
     call.console.line("\(path): \(HealthCommands.size(Double(total))), \(plan.days) days")
-  }
-
-  private static func write(
-    _ chunk: [UInt8], to descriptor: Int32, _ path: String
-  ) throws(CommandFailure) {
-    var rest = chunk[...]
-    while !rest.isEmpty {
-      let count = unsafe rest.withUnsafeBytes {
-        #if canImport(Glibc)
-          unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
-        #else
-          unsafe Darwin.write(descriptor, $0.baseAddress, $0.count)
-        #endif
-      }
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw failure(path) }
-      rest = rest.dropFirst(count)
-    }
   }
 
   private static func failure(_ path: String) -> CommandFailure {

@@ -2,12 +2,6 @@ import CommandKit
 import Foundation
 import LinkSimulator
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// Plans in files, as the corpus of the tests keeps them.
 enum PlanFile {
   /// Reads a case of the corpus.
@@ -21,7 +15,7 @@ enum PlanFile {
     }
   }
 
-  /// Writes a case for everybody to read (0644), in place of what is there.
+  /// Writes a case that all users can read (0644), in place of what is there.
   static func write(_ kept: CorpusCase, to path: String) throws(CommandFailure) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -31,21 +25,6 @@ enum PlanFile {
     } catch {
       throw CommandFailure(.failed, "the plan cannot be written as JSON: \(error)")
     }
-    let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC
-    let descriptor = unsafe open(path, flags, 0o644)
-    guard descriptor >= 0 else { throw failure(path) }
-    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    do {
-      try file.write(contentsOf: bytes)
-      try file.close()
-    } catch {
-      throw failure(path)
-    }
-  }
-
-  private static func failure(_ path: String) -> CommandFailure {
-    CommandFailure(
-      .failed, "\(path) cannot be written: \(Console.reason(of: errno))",
-      remedy: "name another file with --corpus")
+    try TextFile.write(bytes, to: path)
   }
 }

@@ -73,7 +73,7 @@ enum SimulateHerdCommand {
     } else {
       for line in SimulateHerdText.lines(results, call.console.style) { call.console.line(line) }
     }
-    if let path = call[svg] { try TextFile.write(HerdChart(results).svg, to: path) }
+    if let path = call[svg] { try TextFile.write(HerdChart(results).svg.utf8, to: path) }
   }
 
   private static func plan(_ call: Invocation) -> HerdPlan {

@@ -1,0 +1,45 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// System calls that are retried when a signal interrupts them.
+package enum SystemCall {
+  /// Reads up to `count` bytes; returns -1 and sets `errno` on failure.
+  package static func read(
+    _ descriptor: Int32, _ bytes: UnsafeMutableRawPointer, _ count: Int
+  ) -> Int {
+    while true {
+      #if canImport(Glibc)
+        let done = unsafe Glibc.read(descriptor, bytes, count)
+      #else
+        let done = unsafe Darwin.read(descriptor, bytes, count)
+      #endif
+      if done >= 0 || errno != EINTR { return done }
+    }
+  }
+
+  /// Writes all bytes; returns false and sets `errno` on failure.
+  package static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes { bytes in
+        #if canImport(Glibc)
+          unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+        #else
+          unsafe Darwin.write(descriptor, bytes.baseAddress, bytes.count)
+        #endif
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return false }
+      rest = rest.dropFirst(count)
+    }
+    return true
+  }
+
+  /// The operating system's words for an `errno`.
+  package static func reason(of code: Int32) -> String {
+    unsafe String(cString: strerror(code))
+  }
+}

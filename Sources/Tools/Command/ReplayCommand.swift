@@ -27,7 +27,7 @@ enum ReplayCommand {
         event "replayed" with steps, diverged and findings.
         """,
         """
-        The judges of `simulate` watch a stream's as well, as far as a phone's own journal can \
+        The checkers of `simulate` watch a stream's as well, as far as a phone's own journal can \
         tell: what the server accepted, and what passed between the two, is not in it.
         """,
       ],
@@ -57,7 +57,7 @@ enum ReplayCommand {
 
   private static func stream(_ call: Invocation) throws(CommandFailure) {
     let result: Replay<StreamModel>.Result
-    var recorded: Recorded?
+    var recorded: Recorded<StreamFeature>?
     do {
       result = try Replay<StreamModel>.run(
         journal: call[journal], limit: limit,
@@ -71,7 +71,7 @@ enum ReplayCommand {
         },
         make: { header in
           let model = try StreamModel(header)
-          recorded = Recorded(model)
+          recorded = Recorded<StreamFeature>(model)
           return model
         })
     } catch {
@@ -141,19 +141,19 @@ enum ReplayCommand {
       $0.key("diverged")
       $0.int(result.diverged)
       $0.key("findings")
-      SimulateText.write(findings, to: &$0)
+      SimulateFormat.write(findings, to: &$0)
     }
   }
 
-  /// What each judge says, and which cannot say anything.
+  /// Prints what was found for each promise, and which ones a journal cannot show.
   private static func verdicts(on findings: [Finding], _ console: Console) {
-    var table = Table("JUDGED", "FOUND")
-    for kind in Recorded.judged {
+    var table = Table("CHECKED", "FOUND")
+    for kind in StreamFeature.checkedInJournals {
       let count = findings.count { $0.kind == kind }
       table.row(kind.rawValue, count == 0 ? "nothing" : String(count))
     }
-    for kind in Finding.Kind.allCases where !Recorded.judged.contains(kind) {
-      table.row(kind.rawValue, "not judged: a journal does not tell")
+    for kind in StreamFeature.kinds where !StreamFeature.checkedInJournals.contains(kind) {
+      table.row(kind.rawValue, "not checked: a journal does not tell")
     }
     console.line("")
     for line in table.lines(console.style) { console.line(line) }

@@ -3,6 +3,7 @@ import HealthRelay
 import Holdfast
 import HoldfastTestKit
 import LinkCore
+import LinkHealth
 import LinkRuntime
 import LinkWire
 import Synchronization

@@ -65,7 +65,7 @@ import Testing
     let rig: RelayRig
     let scratch: Scratch
 
-    static var question: RelayQuestion {
+    static var question: HealthQuestion {
       guard case .question(_, let question) = BackendMessage.steps("x") else {
         preconditionFailure("it is a question")
       }

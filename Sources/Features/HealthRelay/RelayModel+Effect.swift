@@ -11,15 +11,15 @@ extension RelayModel {
     case close(AttemptID, code: UInt16)
     case ping(AttemptID, UInt64)
     /// Read what answers a question, and hold the answer until it is sent or discarded.
-    case read(WorkID, RelayRequestID, RelayQuestion, inParts: Bool)
+    case read(WorkID, RelayRequestID, HealthQuestion, inParts: Bool)
     /// Send one message of an answer, counted from 0.
     case send(AttemptID, WorkID, part: Int)
     /// Stop reading, and let go of the answer.
     case discard(WorkID)
     /// Hold a failure in place of an answer.
-    case fail(WorkID, RelayRequestID, RelayQuestion.Kind, reason: String)
+    case fail(WorkID, RelayRequestID, HealthQuestion.Kind, reason: String)
     /// Send a failure at once; to what kind of question, where that is known.
-    case refuse(AttemptID, RelayRequestID?, RelayQuestion.Kind?, reason: String)
+    case refuse(AttemptID, RelayRequestID?, HealthQuestion.Kind?, reason: String)
     /// Show this as the notification, or change the one that is shown.
     case notify(RelayStatus)
     /// Take the notification away.

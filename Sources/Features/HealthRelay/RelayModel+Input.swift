@@ -1,4 +1,5 @@
 public import LinkCore
+public import LinkHealth
 public import LinkWire
 
 extension RelayModel {
@@ -37,7 +38,7 @@ extension RelayModel {
   /// What a message of the backend turned out to be.
   public enum Message: Sendable, Equatable, Codable {
     case paired(Welcome)
-    case asked(RelayRequestID, RelayQuestion)
+    case asked(RelayRequestID, HealthQuestion)
     case cancelled(RelayRequestID)
     case unknown(type: String, RelayRequestID?)
     case malformed(RelayWireError)

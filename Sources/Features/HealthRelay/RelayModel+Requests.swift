@@ -57,7 +57,7 @@ extension RelayModel {
   }
 
   private mutating func asked(
-    _ id: RelayRequestID, _ question: RelayQuestion, _ attempt: AttemptID, _ step: inout Step
+    _ id: RelayRequestID, _ question: HealthQuestion, _ attempt: AttemptID, _ step: inout Step
   ) {
     guard !line.knows(id) else {
       line.adopt(id, attempt)
@@ -75,7 +75,7 @@ extension RelayModel {
   }
 
   private mutating func refuse(
-    _ id: RelayRequestID?, _ kind: RelayQuestion.Kind?, _ reason: String, _ attempt: AttemptID,
+    _ id: RelayRequestID?, _ kind: HealthQuestion.Kind?, _ reason: String, _ attempt: AttemptID,
     _ step: inout Step
   ) {
     guard refusals.note(at: step.now, limit: RelaySettings.refusalsPerMinute) else { return }

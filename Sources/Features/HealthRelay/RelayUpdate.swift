@@ -1,4 +1,5 @@
 public import LinkCore
+public import LinkHealth
 public import LinkWire
 
 /// What the user of a relay sees happen, in order.
@@ -86,7 +87,7 @@ public struct RelayReceipt: Sendable, Hashable, Codable {
   /// The backend's name of it.
   public var id: RelayRequestID
   /// What was asked.
-  public var question: RelayQuestion
+  public var question: HealthQuestion
   /// How it ended.
   public var outcome: Outcome
   /// From its arrival to its end.

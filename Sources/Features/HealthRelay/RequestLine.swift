@@ -1,4 +1,5 @@
 import LinkCore
+import LinkHealth
 import LinkWire
 
 /// Questions in the order in which they came; only the first is worked on.
@@ -6,7 +7,7 @@ struct RequestLine: Sendable, Hashable {
   /// One question.
   struct Item: Sendable, Hashable {
     let id: RelayRequestID
-    let question: RelayQuestion
+    let question: HealthQuestion
     /// The connection on which somebody waits for the answer.
     var attempt: AttemptID
     let askedAt: Instant

@@ -15,7 +15,7 @@ public import LinkWire
 public struct HealthPull: Sendable {
   /// Answers one question with the object that goes to who asked; cancelled when time is up.
   public typealias Answering =
-    @Sendable (RelayRequestID, RelayQuestion) async -> HealthObject
+    @Sendable (RelayRequestID, HealthQuestion) async -> HealthObject
 
   /// As much as goes out within the budget at 100 KB a second; a longer answer says it was cut.
   private static let limits = AnswerLimits(maxBytes: 1 << 20)

@@ -45,7 +45,7 @@ struct RelayAnswer: Sendable {
 
   /// The messages that carry it, apart from the shell too: there may be megabytes.
   @concurrent func messages(
-    to id: RelayRequestID, _ kind: RelayQuestion.Kind, inParts: Bool
+    to id: RelayRequestID, _ kind: HealthQuestion.Kind, inParts: Bool
   ) async -> [[UInt8]] {
     PhoneMessage.frames(
       answering: kind, id, object, atMost: inParts ? HealthPart.maxFrameBytes : .max

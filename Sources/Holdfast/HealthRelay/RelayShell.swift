@@ -91,7 +91,7 @@ actor RelayShell: Shell {
   }
 
   private func read(
-    _ work: WorkID, _ id: RelayRequestID, _ question: RelayQuestion, inParts: Bool
+    _ work: WorkID, _ id: RelayRequestID, _ question: HealthQuestion, inParts: Bool
   ) {
     let answering = HealthAnswering(
       question, zone: configuration.zone, now: environment.clock.wall,
@@ -143,7 +143,7 @@ extension RelayModel.Message {
 extension PhoneMessage {
   /// A failure in the form in which a success would have come, so that any backend finds it.
   fileprivate static func refusal(
-    _ id: RelayRequestID?, _ kind: RelayQuestion.Kind?, _ reason: String
+    _ id: RelayRequestID?, _ kind: HealthQuestion.Kind?, _ reason: String
   ) -> PhoneMessage {
     guard let id, let kind else { return .failure(id, reason: reason) }
     switch kind {

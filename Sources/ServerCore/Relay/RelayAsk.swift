@@ -1,6 +1,6 @@
 public import LinkCore
 public import LinkHealth
-public import LinkWire
+import LinkWire
 
 /// Names one call of an assistant from its arrival to its outcome; never used twice in one run.
 public struct AskID: NumberedID {
@@ -18,7 +18,7 @@ public enum RelayAsk: Sendable, Hashable, Codable {
   /// Pair with the phone that shows this word and code.
   case login(word: String, code: String)
   /// Ask the phone that the bearer token is for.
-  case question(RelayQuestion)
+  case question(HealthQuestion)
   /// End the bearer token.
   case logout
 }

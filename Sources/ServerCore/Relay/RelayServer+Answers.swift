@@ -74,7 +74,7 @@ extension RelayServer {
   }
 
   private mutating func deliver(
-    _ object: HealthObject, as kind: RelayQuestion.Kind, to call: CallID?,
+    _ object: HealthObject, as kind: HealthQuestion.Kind, to call: CallID?,
     on connection: ConnectionID
   ) {
     guard let call else { return stray(on: connection) }
@@ -86,7 +86,7 @@ extension RelayServer {
 
   /// What is wrong with an answer, if anything.
   func fault(
-    in object: HealthObject, as kind: RelayQuestion.Kind, for call: CallID
+    in object: HealthObject, as kind: HealthQuestion.Kind, for call: CallID
   ) -> AnswerFault? {
     if kind != calls[call]?.question.kind { return .malformed("it answers another question") }
     if object.bytes.count > policy.maxAnswerBytes { return .tooLarge }

@@ -1,10 +1,11 @@
 import LinkCore
+import LinkHealth
 import LinkWire
 
 extension RelayServer {
   /// An assistant asks a phone.
   mutating func take(
-    _ ask: AskID, _ question: RelayQuestion, bearer: TokenHash?, wall: Timestamp
+    _ ask: AskID, _ question: HealthQuestion, bearer: TokenHash?, wall: Timestamp
   ) {
     guard let bearer, let access = accesses[bearer], let phone = phones[access.phone] else {
       return refuse(ask, .notSignedIn)
@@ -33,7 +34,7 @@ extension RelayServer {
   }
 
   /// Whether a question of before a restart waits for the one who asks this.
-  private func isOrphan(_ id: CallID, of asker: TokenHash, _ question: RelayQuestion) -> Bool {
+  private func isOrphan(_ id: CallID, of asker: TokenHash, _ question: HealthQuestion) -> Bool {
     guard let call = calls[id] else { return false }
     return call.ask == nil && call.asker == asker && call.question == question
   }

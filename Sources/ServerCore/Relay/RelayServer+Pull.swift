@@ -111,7 +111,7 @@ extension RelayServer {
   }
 
   private mutating func answer(
-    _ object: HealthObject, as kind: RelayQuestion.Kind, _ call: CallID
+    _ object: HealthObject, as kind: HealthQuestion.Kind, _ call: CallID
   ) -> Result<Void, AnswerFault> {
     if let fault = fault(in: object, as: kind, for: call) { return .failure(fault) }
     settle(call, .data(object), byPhone: true)

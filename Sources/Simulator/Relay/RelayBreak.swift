@@ -1,5 +1,6 @@
 import HealthRelay
 import LinkCore
+import LinkHealth
 import LinkServerCore
 import LinkWire
 
@@ -63,7 +64,7 @@ public enum RelayBreak: String, Sendable, Hashable, Codable, CaseIterable {
 struct RelaySeam {
   let defect: RelayBreak?
   private var newest: AskID?
-  private var last: RelayQuestion?
+  private var last: HealthQuestion?
 
   init(_ defect: RelayBreak?) {
     self.defect = defect
@@ -119,24 +120,8 @@ struct RelaySeam {
   }
 
   /// The question that a phone really reads for.
-  mutating func read(_ question: RelayQuestion) -> RelayQuestion {
+  mutating func read(_ question: HealthQuestion) -> HealthQuestion {
     defer { last = question }
     return defect == .answersLast ? last ?? question : question
-  }
-}
-
-extension LinkPolicy {
-  /// The same without a rule of silence.
-  fileprivate var withoutPings: LinkPolicy {
-    var liveness = liveness
-    liveness.ping = nil
-    liveness.silence = nil
-    do {
-      return try LinkPolicy(
-        name: name, retry: retry, gate: gate, liveness: liveness, establish: establish,
-        standby: standby, verdicts: verdicts)
-    } catch {
-      return self  // the policy has no such rule
-    }
   }
 }

@@ -191,7 +191,7 @@ extension RelayWorld {
   }
 
   mutating func finishReading(
-    _ index: Int, _ run: Int, _ work: WorkID, _ id: RelayRequestID, _ question: RelayQuestion
+    _ index: Int, _ run: Int, _ work: WorkID, _ id: RelayRequestID, _ question: HealthQuestion
   ) {
     guard phones[index].run == run, phones[index].process == .running else { return }
     let object = HealthObject.answer(of: index, to: question.number)
@@ -223,9 +223,9 @@ extension RelayWorld {
   }
 }
 
-extension RelayQuestion {
+extension HealthQuestion {
   /// A question of the world is known by its number.
-  static func numbered(_ number: Int) -> RelayQuestion {
+  static func numbered(_ number: Int) -> HealthQuestion {
     let start = Timestamp(nanoseconds: Int64(number) * 1_000_000_000)
     return .healthData(
       HealthDataQuery(

@@ -1,5 +1,6 @@
 import HealthRelay
 import LinkCore
+import LinkHealth
 import LinkServerCore
 import LinkWire
 
@@ -51,7 +52,7 @@ struct RelayWorld {
     case hungUp(UInt64, code: UInt16)
     case closed(phone: Int, run: Int, AttemptID)
     // Readings.
-    case read(phone: Int, run: Int, WorkID, RelayRequestID, RelayQuestion)
+    case read(phone: Int, run: Int, WorkID, RelayRequestID, HealthQuestion)
     case pullRead(phone: Int, pull: Int, StepID, LeasedQuestion)
     // Pulls.
     case pushArrives(phone: Int)

@@ -45,7 +45,7 @@ struct ScriptedPhone {
   }
 
   /// Waits for the next question.
-  func question() async throws -> (RelayRequestID, RelayQuestion) {
+  func question() async throws -> (RelayRequestID, HealthQuestion) {
     guard case .question(let id, let question) = try await message() else {
       throw Unexpected(what: "no question")
     }
@@ -54,7 +54,7 @@ struct ScriptedPhone {
 
   /// Waits for the next question and answers it.
   @discardableResult
-  func answer() async throws -> RelayQuestion {
+  func answer() async throws -> HealthQuestion {
     let (id, question) = try await question()
     try await say(Self.answer(id, question))
     return question
@@ -65,7 +65,7 @@ struct ScriptedPhone {
   }
 
   /// What this phone measures: 42 of whatever is asked for.
-  static func answer(_ id: RelayRequestID, _ question: RelayQuestion) -> PhoneMessage {
+  static func answer(_ id: RelayRequestID, _ question: HealthQuestion) -> PhoneMessage {
     switch question {
     case .healthData(let query):
       .healthData(id, HealthObject(succeeded: true, bytes: Array(data(query.valueType).utf8)))

@@ -31,7 +31,7 @@ struct RelayPhoneClient {
   }
 
   /// The next question; other messages are skipped.
-  func question() async throws -> (RelayRequestID, RelayQuestion) {
+  func question() async throws -> (RelayRequestID, HealthQuestion) {
     while true {
       if case .question(let id, let question) = try await message() { return (id, question) }
     }
@@ -70,7 +70,7 @@ extension BackendRig {
     var outcome: RelayOutcome
   }
 
-  static let question = RelayQuestion.summary(
+  static let question = HealthQuestion.summary(
     SummaryQuery(
       start: .instant(Timestamp(nanoseconds: 0), minutesEast: nil),
       end: .instant(Timestamp(nanoseconds: 86_400_000_000_000), minutesEast: nil)))

@@ -47,7 +47,7 @@ enum MCPProperty {
   }
 
   private static func answer(_ bytes: [UInt8]) throws(Broken) {
-    for kind in RelayQuestion.Kind.allCases {
+    for kind in HealthQuestion.Kind.allCases {
       let result = MCPCallResult(HealthObject(succeeded: true, bytes: bytes), of: kind)
       let response = MCPResult.called(result).response(to: .number(1), in: .november2025)
       try isWritten(response)

@@ -151,8 +151,8 @@ extension RelayRequestID {
   }
 }
 
-extension RelayQuestion {
-  static let steps: RelayQuestion = {
+extension HealthQuestion {
+  static let steps: HealthQuestion = {
     // Both are dates.
     guard let start = HealthTime("2026-11-01"), let end = HealthTime("2026-11-02") else {
       preconditionFailure("no dates")

@@ -29,7 +29,7 @@ enum RelayStage {
     return id
   }
 
-  static func question(_ day: Int = 1) -> RelayQuestion {
+  static func question(_ day: Int = 1) -> HealthQuestion {
     let moment = { (day: Int) in
       HealthTime.instant(dawn.advanced(by: .seconds(86_400 * day)), minutesEast: nil)
     }

@@ -9,7 +9,7 @@ struct RelayWorld {
     var resume: String?
     var connection: ConnectionID?
     var pair: RelayPair?
-    var asked: [(id: RelayRequestID, question: RelayQuestion)] = []
+    var asked: [(id: RelayRequestID, question: HealthQuestion)] = []
     var leased: [LeasedQuestion] = []
     var hasPush = false
   }
@@ -17,7 +17,7 @@ struct RelayWorld {
   /// What a call must bring, if it brings anything.
   private enum Wish {
     case login(phone: Int?)
-    case question(text: String, RelayQuestion, token: String)
+    case question(text: String, HealthQuestion, token: String)
     case logout
   }
 
@@ -34,7 +34,7 @@ struct RelayWorld {
   private var tokens: [(text: String, phone: Int)] = []
   private var wishes: [AskID: Wish] = [:]
   private var pulls: Set<RequestID> = []
-  private var lost: [(question: RelayQuestion, token: String, text: String)] = []
+  private var lost: [(question: HealthQuestion, token: String, text: String)] = []
   private var writes: [(token: StoreToken, changes: [RelayChange])] = []
   private var mints: [RelayServer.Mint] = []
   private(set) var kept = RelayKept()
@@ -185,12 +185,12 @@ struct RelayWorld {
   }
 
   private func message(
-    _ id: RelayRequestID, _ question: RelayQuestion, of index: Int
+    _ id: RelayRequestID, _ question: HealthQuestion, of index: Int
   ) -> PhoneMessage {
     .healthData(id, RelayStage.object("\(index)/\(Self.day(of: question))"))
   }
 
-  private static func day(of question: RelayQuestion) -> Int {
+  private static func day(of question: HealthQuestion) -> Int {
     guard case .healthData(let query) = question, case .instant(let end, _) = query.end else {
       return 0
     }

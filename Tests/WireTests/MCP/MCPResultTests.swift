@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct MCPResultTests {
   private func result(
-    _ object: String, _ kind: RelayQuestion.Kind = .healthData, succeeded: Bool = true
+    _ object: String, _ kind: HealthQuestion.Kind = .healthData, succeeded: Bool = true
   ) -> MCPCallResult {
     MCPCallResult(HealthObject(succeeded: succeeded, bytes: [UInt8](text: object)), of: kind)
   }

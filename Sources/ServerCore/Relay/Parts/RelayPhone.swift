@@ -1,4 +1,5 @@
 import LinkCore
+import LinkHealth
 import LinkWire
 
 /// One phone: from its first connection until nobody may ask it any more.
@@ -101,7 +102,7 @@ struct RelayCall: Sendable {
   let phone: PhoneID
   /// Whose question it is.
   let asker: TokenHash
-  let question: RelayQuestion
+  let question: HealthQuestion
   /// Who waits; nobody after a restart, until the same asker asks the same again.
   var ask: AskID?
   let since: Instant

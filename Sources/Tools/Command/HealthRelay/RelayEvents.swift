@@ -133,7 +133,7 @@ extension RelayReceipt {
   }
 }
 
-extension RelayQuestion {
+extension HealthQuestion {
   /// The types in question; none for a summary of the phone's own choice.
   var types: [String] {
     switch self {

@@ -7,7 +7,7 @@ import MessageStream
 /// The machines whose journals `holdfast replay` reads: one line each.
 enum JournaledMachines {
   static let all: [any ReplayableMachine] = [
-    Replayable<StreamModel> { Recorded($0) },
+    Replayable<StreamModel> { Recorded<StreamFeature>($0) },
     Replayable<RelayModel>(),
     Replayable<PullModel>(),
   ]
@@ -42,7 +42,9 @@ struct ReplayOutcome {
 
   struct Check {
     /// The promises that a journal can show to be broken.
-    var judged: [Finding.Kind]
+    var checked: [Finding.Kind]
+    /// The promises of which a journal shows too little.
+    var unchecked: [Finding.Kind]
     var findings: [Finding]
   }
 }
@@ -51,7 +53,9 @@ struct ReplayOutcome {
 protocol RunChecker<Model> {
   associatedtype Model: Journaled
   /// The promises that a journal can show to be broken.
-  static var judged: [Finding.Kind] { get }
+  static var checked: [Finding.Kind] { get }
+  /// All promises of the feature.
+  static var promised: [Finding.Kind] { get }
   var findings: [Finding] { get }
 
   /// Takes one step of the run, and the machine after it.
@@ -62,7 +66,10 @@ protocol RunChecker<Model> {
   mutating func conclude()
 }
 
-extension Recorded: RunChecker {}
+extension Recorded: RunChecker where Feature.Model: Journaled {
+  static var checked: [Finding.Kind] { Feature.checkedInJournals }
+  static var promised: [Finding.Kind] { Feature.kinds }
+}
 
 /// One machine of the list, with the checkers of its recorded runs if there are any.
 struct Replayable<M: Journaled>: ReplayableMachine {
@@ -87,8 +94,11 @@ struct Replayable<M: Journaled>: ReplayableMachine {
       divergences: result.divergences.map(Self.texts), check: checking.map { Self.check($0) })
   }
 
-  private static func check(_ checker: some RunChecker<M>) -> ReplayOutcome.Check {
-    ReplayOutcome.Check(judged: type(of: checker).judged, findings: checker.findings)
+  private static func check<Checker: RunChecker<M>>(_ checker: Checker) -> ReplayOutcome.Check {
+    let checked = Checker.checked
+    return ReplayOutcome.Check(
+      checked: checked, unchecked: Checker.promised.filter { !checked.contains($0) },
+      findings: checker.findings)
   }
 
   private static func texts(_ divergence: Replay<M>.Divergence) -> ReplayOutcome.Divergence {

@@ -1,4 +1,0 @@
-public import LinkHealth
-
-/// The former name of `HealthQuestion`.
-public typealias RelayQuestion = HealthQuestion

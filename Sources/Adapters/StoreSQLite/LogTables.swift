@@ -26,7 +26,7 @@ package final class LogTables: Tables {
   }
 
   package let database: Database
-  private var epoch: String
+  private(set) var epoch: String
   private var waiting: [Waiting] = []
 
   package init(_ database: Database) throws(StoreFailure) {

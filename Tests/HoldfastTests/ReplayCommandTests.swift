@@ -10,7 +10,7 @@ import Testing
       for judge in ["duplicated", "reordered", "stuck", "storm", "early", "late", "unbounded"] {
         #expect(outcome.output.contains { $0.hasPrefix(judge + " ") && $0.hasSuffix(" nothing") })
       }
-      #expect(outcome.output.contains { $0.hasPrefix("lost ") && $0.contains(" not judged") })
+      #expect(outcome.output.contains { $0.hasPrefix("lost ") && $0.contains(" not checked") })
       #expect(outcome.output.first?.hasSuffix(" steps, none diverged") == true)
       let json = try [String: Any].reading(
         try await CommandProcess.run("replay", path, "--json").output.last)

@@ -99,6 +99,27 @@ import Testing
     }
   }
 
+  @Test func `the last seeds there are play, and prove that a defect is caught`() async throws {
+    let last = "18446744073709551615"
+    let outcome = try await run("--seeds", "18446744073709551614..\(last)", "--json")
+    #expect(outcome.status == 0)
+    #expect(try [String: Any].reading(outcome.output.last)["runs"] as? Int == 4)
+    let proofs = try await run("--seeds", last, "--break", "all", "--json")
+    #expect(proofs.status == 0)
+    #expect(proofs.output.count == 22)
+  }
+
+  @Test func `every world is played by one command`() async throws {
+    let outcome = try await CommandProcess.run(
+      ["simulate", "all", "--preset", "all", "--seeds", "1..4", "--json"])
+    #expect(outcome.status == 0)
+    let events = try outcome.output.map { try [String: Any].reading($0) }
+    #expect(events.first?["name"] as? String == "message-stream")
+    #expect(events.count { $0["event"] as? String == "summary" } == events.count / 2)
+    let wrong = try await CommandProcess.run(["simulate", "all", "--break", "noOverlap"])
+    #expect(wrong.status == 2)
+  }
+
   @Test func `a signal ends it with what was played`() async throws {
     var outcome: CommandProcess.Outcome
     var wait = 0

@@ -19,7 +19,7 @@ struct Recording {
   /// The inputs that the client was given, with their times.
   var inputs: [(at: Instant, input: StreamModel.Input)] {
     happenings.compactMap {
-      if case .told(let input, _, _) = $0.what { ($0.at, input) } else { nil }
+      if case .told(_, let input, _, _) = $0.what { ($0.at, input) } else { nil }
     }
   }
 
@@ -27,9 +27,9 @@ struct Recording {
   var effects: [(at: Instant, effect: StreamModel.Effect)] {
     happenings.flatMap { entry -> [(at: Instant, effect: StreamModel.Effect)] in
       switch entry.what {
-      case .told(_, _, let effects), .ticked(let effects): effects.map { (entry.at, $0) }
-      case .launched, .killed, .suspended, .resumed, .stored, .accepted, .beganAnew, .upgraded,
-        .serverLost, .wentDead, .began, .ended, .calm:
+      case .told(_, _, _, let effects), .ticked(_, let effects): effects.map { (entry.at, $0) }
+      case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,
+        .ended, .calm, .fact:
         []
       }
     }
@@ -50,13 +50,13 @@ struct Recording {
 extension Plan {
   /// Ten minutes of good weather on a server with positions, unless a test says otherwise.
   static func short(
-    seed: UInt64 = 1, server: ServerKind = .positions, _ actions: [(Int, Action)],
-    change: (inout Weather) -> Void = { _ in }
+    seed: UInt64 = 1, server: ServerKind = .positions, _ acts: [(Int, Action)],
+    change: (inout Plan) -> Void = { _ in }
   ) -> Plan {
-    var weather = Weather()
-    change(&weather)
-    return Plan(
-      seed: seed, server: server, weather: weather,
-      actions: actions.map { Planned(at: .seconds($0.0), $0.1) }, length: .seconds(600))
+    var plan = Plan(
+      seed: seed, server: server, acts: acts.map { Planned(at: .seconds($0.0), $0.1) },
+      length: .seconds(600))
+    change(&plan)
+    return plan
   }
 }

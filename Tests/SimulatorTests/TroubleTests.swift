@@ -11,9 +11,9 @@ import Testing
   }
 
   @Test func `nothing passes on a half-open link, and silence finds it`() {
-    let recording = Recording(.short([(100, .halfOpen), (110, .others(messages: 3))]))
+    let recording = Recording(.short([(100, Action(.halfOpen)), (110, Action(.others, 3))]))
     clean(recording)
-    let dead = recording.times { $0 == .wentDead(AttemptID(1)) }
+    let dead = recording.times { $0 == .wentDead(.phone, AttemptID(1)) }
     #expect(dead == [.second(100)])
     #expect(recording.heard(of: 1).allSatisfy { $0.at <= .second(100) })
     let closes = recording.effects.filter { $0.effect == .close(AttemptID(1), code: 1001) }
@@ -25,7 +25,10 @@ import Testing
   @Test(arguments: [true, false])
   func `a login page answers in the server's place`(_ isKnown: Bool) {
     let recording = Recording(
-      .short([(100, .captivePortal(for: .seconds(200), isKnown: isKnown)), (120, .pullToRefresh)]))
+      .short([
+        (100, Action(.captivePortal, 0, isKnown ? "known" : "unknown", for: .seconds(200))),
+        (120, Action(.pullToRefresh)),
+      ]))
     clean(recording)
     let told = recording.inputs.contains { $0.input == .reachability(.captivePortal) }
     #expect(told == isKnown)
@@ -38,9 +41,9 @@ import Testing
   @Test(arguments: [(30, 0), (54, 0), (80, 1)])
   func `a mapping is forgotten after a minute without a byte`(_ ping: Int, _ dead: Int) {
     let recording = Recording(
-      .short([(75, .mappingExpired)]) { $0.ping = .seconds(ping) })
+      .short([(75, Action(.mappingExpired))]) { $0.numbers.ping = .seconds(ping) })
     clean(recording)
-    #expect(recording.times { $0 == .wentDead(AttemptID(1)) }.count == dead)
+    #expect(recording.times { $0 == .wentDead(.phone, AttemptID(1)) }.count == dead)
   }
 
   @Test func `answers come twice, and slow ones overtake each other`() {
@@ -48,11 +51,11 @@ import Testing
     for seed in UInt64(1)...20 {
       let plan = Plan.short(
         seed: seed,
-        (1...20).map { ($0 * 20, .pullToRefresh) }
-          + (1...20).map { ($0 * 25, .reset) }
+        (1...20).map { ($0 * 20, Action(.pullToRefresh)) }
+          + (1...20).map { ($0 * 25, Action(.reset)) }
       ) {
-        $0.twice = 1
-        $0.slow = 0.5
+        $0.weather.twice = 1
+        $0.weather.slow = 0.5
       }
       let recording = Recording(plan)
       clean(recording)
@@ -69,14 +72,14 @@ import Testing
     var between = 0
     for seed in UInt64(1)...60 {
       let plan = Plan.short(
-        seed: seed, [(20, .kill(relaunchAfter: .seconds(2))), (20, .send)])
+        seed: seed, [(20, Action(.kill, for: .seconds(2))), (20, Action(.send))])
       let recording = Recording(plan)
       clean(recording)
       var unheard = false
       for (_, happening) in recording.happenings {
         switch happening {
-        case .stored: unheard = true
-        case .told(.committed, _, _): unheard = false
+        case .fact(.stored): unheard = true
+        case .told(_, .committed, _, _): unheard = false
         case .killed: between += unheard ? 1 : 0
         case _: continue
         }
@@ -89,10 +92,10 @@ import Testing
 
   @Test func `a suspended process hears nothing and has no timers`() {
     let recording = Recording(
-      .short([(100, .suspend(for: .seconds(100))), (150, .others(messages: 3))]))
+      .short([(100, Action(.suspend, for: .seconds(100))), (150, Action(.others, 3))]))
     clean(recording)
-    #expect(recording.times { $0 == .suspended } == [.second(105)])
-    #expect(recording.times { $0 == .resumed } == [.second(200)])
+    #expect(recording.times { $0 == .suspended(.phone) } == [.second(105)])
+    #expect(recording.times { $0 == .resumed(.phone) } == [.second(200)])
     let meanwhile = recording.happenings.filter { $0.at > .second(105) && $0.at < .second(200) }
     let steps = meanwhile.filter {
       switch $0.what {
@@ -105,9 +108,9 @@ import Testing
   }
 
   @Test func `a handover kills what stood, and the device says so`() {
-    let recording = Recording(.short([(100, .handover)]))
+    let recording = Recording(.short([(100, Action(.handover))]))
     clean(recording)
-    #expect(recording.times { $0 == .wentDead(AttemptID(1)) } == [.second(100)])
+    #expect(recording.times { $0 == .wentDead(.phone, AttemptID(1)) } == [.second(100)])
     let path = StreamModel.Input.reachability(.reachable(path: PathID("path-2")))
     #expect(recording.inputs.contains { $0.input == path })
   }
@@ -115,9 +118,9 @@ import Testing
   @Test(arguments: [(10, false), (21, true)])
   func `sockets outlive a short black hole`(_ seconds: Int, _ isDead: Bool) {
     let recording = Recording(
-      .short([(100, .blackHole(for: .seconds(seconds))), (102, .others(messages: 3))]))
+      .short([(100, Action(.blackHole, for: .seconds(seconds))), (102, Action(.others, 3))]))
     clean(recording)
-    #expect(recording.times { $0 == .wentDead(AttemptID(1)) }.isEmpty != isDead)
+    #expect(recording.times { $0 == .wentDead(.phone, AttemptID(1)) }.isEmpty != isDead)
     let frames = recording.heard(of: 1).filter { $0.at > .second(100) }
     #expect(frames.allSatisfy { $0.at >= .second(100 + Double(seconds)) })
     #expect(frames.isEmpty == isDead)
@@ -126,7 +129,7 @@ import Testing
   @Test func `a narrow way takes its time`() {
     let recording = Recording(
       .short([
-        (99, .narrow(bytesPerSecond: 100, for: .seconds(100))), (100, .others(messages: 1)),
+        (99, Action(.narrow, 100, for: .seconds(100))), (100, Action(.others, 1)),
       ]))
     clean(recording)
     let frames = recording.inputs.filter {
@@ -136,14 +139,14 @@ import Testing
   }
 
   @Test func `a crash resets what stood and refuses what comes`() {
-    let recording = Recording(.short([(100, .crash(for: .seconds(60)))]))
+    let recording = Recording(.short([(100, Action(.crash, for: .seconds(60)))]))
     clean(recording)
     #expect(recording.losses.first.map { $0.failure } == .reset)
     #expect(recording.losses.contains { $0.failure == .refused })
   }
 
   @Test func `a deploy drains, and closes with 1001`() {
-    let recording = Recording(.short([(100, .deploy(for: .seconds(20)))]))
+    let recording = Recording(.short([(100, Action(.deploy, for: .seconds(20)))]))
     clean(recording)
     let frames = recording.inputs.filter {
       if case .frame(_, .draining) = $0.input { true } else { false }
@@ -159,16 +162,22 @@ import Testing
       let recording = Recording(
         .short(
           seed: seed, server: server,
-          [(100, .dieAfterNextPost(for: .seconds(20))), (110, .send), (111, .send)]))
+          [
+            (100, Action(.dieAfterNextPost, for: .seconds(20))), (110, Action(.send)),
+            (111, Action(.send)),
+          ]))
       clean(recording)
       #expect(recording.texts.filter { $0.hasPrefix("own") } == ["own 1", "own 2"])
     }
   }
 
-  @Test(arguments: Action.Refresh.allCases)
-  func `revoked tokens are refused and refreshed`(_ refresh: Action.Refresh) {
+  @Test(arguments: TokenRefresh.allCases)
+  func `revoked tokens are refused and refreshed`(_ refresh: TokenRefresh) {
     let recording = Recording(
-      .short([(100, .revokeTokens(refresh: refresh)), (101, .reset), (102, .send)]))
+      .short([
+        (100, Action(.revokeTokens, 0, refresh.rawValue)), (101, Action(.reset)),
+        (102, Action(.send)),
+      ]))
     clean(recording)
     #expect(recording.effects.contains { $0.effect == .refreshCredentials })
     let wasRejected = recording.inputs.contains { $0.input == .credentials(.rejected) }
@@ -177,7 +186,7 @@ import Testing
   }
 
   @Test func `a member who is removed is shown out and comes back`() {
-    let recording = Recording(.short([(100, .removeMember(for: .seconds(60)))]))
+    let recording = Recording(.short([(100, Action(.removeMember, for: .seconds(60)))]))
     clean(recording)
     let failure = recording.losses.first?.failure
     if case .closed(code: 4403, _) = failure {} else { Issue.record("lost by \(failure as Any)") }
@@ -185,12 +194,12 @@ import Testing
 
   @Test func `a full store refuses changes, and a locked one everything`() {
     let full = Recording(
-      .short([(100, .storeFull(for: .seconds(60))), (110, .others(messages: 2))]))
+      .short([(100, Action(.storeFull, for: .seconds(60))), (110, Action(.others, 2))]))
     clean(full)
     #expect(full.inputs.contains { if case .commitFailed = $0.input { true } else { false } })
     let locked = Recording(
       .short([
-        (100, .storeLocked(for: .seconds(60))), (101, .kill(relaunchAfter: .seconds(1))),
+        (100, Action(.storeLocked, for: .seconds(60))), (101, Action(.kill, for: .seconds(1))),
       ]))
     clean(locked)
     #expect(locked.inputs.contains { if case .loadFailed = $0.input { true } else { false } })
@@ -198,19 +207,19 @@ import Testing
 
   @Test(arguments: ServerKind.allCases)
   func `what is too large for a socket comes over REST`(_ server: ServerKind) {
-    let recording = Recording(.short(server: server, [(100, .oversizedFrame)]))
+    let recording = Recording(.short(server: server, [(100, Action(.oversizedFrame))]))
     clean(recording)
     #expect(recording.inputs.contains { if case .oversized = $0.input { true } else { false } })
     #expect(recording.texts.contains { $0.hasPrefix("large") })
-    #expect(recording.outcome.counts.shown == recording.outcome.counts.accepted)
+    #expect(recording.outcome.counts[.shown] == recording.outcome.counts[.accepted])
   }
 
   @Test func `a log that began anew says so`() {
     let recording = Recording(
-      .short([(100, .beginAnew(keeping: 10)), (110, .others(messages: 3))]))
+      .short([(100, Action(.beginAnew, 10)), (110, Action(.others, 3))]))
     clean(recording)
     let kept = recording.happenings.compactMap {
-      if case .beganAnew(_, let kept) = $0.what { kept.count } else { nil }
+      if case .fact(.beganAnew(_, let kept)) = $0.what { kept.count } else { nil }
     }
     #expect(kept == [10])
   }
@@ -218,7 +227,7 @@ import Testing
   @Test func `clocks jump as planned`() {
     let recording = Recording(
       .short([
-        (100, .wallClock(by: .seconds(-50))), (200, .background(for: .seconds(10))),
+        (100, Action(.wallClock, by: .seconds(-50))), (200, Action(.background, for: .seconds(10))),
       ]))
     clean(recording)
     let walls = recording.inputs.compactMap {

@@ -124,19 +124,3 @@ struct RelaySeam {
     return defect == .answersLast ? last ?? question : question
   }
 }
-
-extension LinkPolicy {
-  /// The same without a rule of silence.
-  fileprivate var withoutPings: LinkPolicy {
-    var liveness = liveness
-    liveness.ping = nil
-    liveness.silence = nil
-    do {
-      return try LinkPolicy(
-        name: name, retry: retry, gate: gate, liveness: liveness, establish: establish,
-        standby: standby, verdicts: verdicts)
-    } catch {
-      return self  // the policy has no such rule
-    }
-  }
-}

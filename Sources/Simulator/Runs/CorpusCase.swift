@@ -1,23 +1,23 @@
 public import LinkCore
 
 /// A plan that once failed, or shows a defect, and what must come of it from now on.
-public struct CorpusCase: Sendable, Hashable, Codable {
+public struct CorpusCase<Feature: SimulatedFeature>: Sendable, Hashable, Codable {
   /// What it shows, in a few words.
   public var name: String
   /// Everything that happens.
-  public var plan: Plan
+  public var plan: WorldPlan<Feature>
   /// The numbers it was found with; `nil` for the feature's own.
   public var policy: LinkPolicy?
   /// The defect that is switched on.
-  public var defect: Break?
+  public var defect: Feature.Defect?
   /// What must be found, each kind once, by name; nothing where the run must be clean.
   public var expected: [Finding.Kind]
   /// What was found when the case was made, for people.
   public var found: [String]
 
   public init(
-    name: String, plan: Plan, policy: LinkPolicy? = nil, defect: Break? = nil,
-    expected: [Finding.Kind] = [], found: [String] = []
+    name: String, plan: WorldPlan<Feature>, policy: LinkPolicy? = nil,
+    defect: Feature.Defect? = nil, expected: [Finding.Kind] = [], found: [String] = []
   ) {
     self.name = name
     self.plan = plan
@@ -28,12 +28,7 @@ public struct CorpusCase: Sendable, Hashable, Codable {
   }
 
   /// What its run is played with.
-  public var setup: Setup { Setup(policy: policy ?? .messageStream, defect: defect) }
-}
-
-extension Outcome {
-  /// The kinds of what was found, each once, in the order of their declaration.
-  public var kinds: [Finding.Kind] {
-    Finding.Kind.allCases.filter { kind in findings.contains { $0.kind == kind } }
+  public var setup: RunSetup<Feature> {
+    RunSetup(policy: policy ?? Feature.policy, defect: defect)
   }
 }

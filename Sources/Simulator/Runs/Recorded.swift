@@ -1,170 +1,141 @@
 public import LinkCore
-import LinkWire
-public import MessageStream
 
-/// A real run, told by its journal, before the judges of the simulator.
+/// A feature whose journals can be checked.
+public protocol ReplayedFeature: SimulatedFeature {
+  associatedtype Record: RunRecord where Record.Feature == Self
+
+  /// The promises that a journal can show to be broken.
+  static var checkedInJournals: [Finding.Kind] { get }
+  /// How a model stands at the beginning of its journal.
+  static func state(of model: Model) -> State
+}
+
+/// What a journal tells about the world around its model.
+public protocol RunRecord {
+  associatedtype Feature: SimulatedFeature
+
+  init()
+  /// Whether the user wants the link, as far as the inputs say.
+  var isWanted: Bool { get }
+  /// Takes what an input says about the world, before the model is told.
+  mutating func prepare(for input: Feature.Input, _ tape: inout RecordTape<Feature>)
+  /// Takes what an effect sets going.
+  mutating func note(_ effect: Feature.Effect, _ tape: inout RecordTape<Feature>)
+  /// Notes how the model stands.
+  func look(_ model: Feature.Model, _ state: inout Feature.State)
+}
+
+/// The checkers of a recorded run, and what they know.
+public struct RecordTape<Feature: SimulatedFeature> {
+  public var standing: Standing<Feature>
+  var bench = Bench<Feature>(phones: 1)
+  /// The only phone of a journal.
+  let phone = HostID.phone
+
+  init(_ standing: Standing<Feature>) {
+    self.standing = standing
+  }
+
+  mutating func see(_ seen: Observation<Feature>) {
+    bench.see(seen, standing, of: 0)
+    bench.seeOwn(seen, standing)
+  }
+
+  /// Something that was asked for is here.
+  mutating func answer() { standing.underWay = max(0, standing.underWay - 1) }
+}
+
+/// A real run, told by its journal, before the checkers of the simulator.
 ///
 /// A journal knows the phone's side only. What only the server or the network could tell is not
-/// judged, nor is a timer that came late, since a device may have slept.
-public struct Recorded {
-  /// The promises that a journal can show to be broken.
-  public static let judged: [Finding.Kind] = [
-    .duplicated, .reordered, .stuck, .storm, .early, .late, .unbounded,
-  ]
-
+/// checked, nor is a timer that came late, since a device may have slept.
+public struct Recorded<Feature: ReplayedFeature> {
   /// How late a timer of a real machine may come while it is awake.
-  private static let slack = Duration.seconds(1)
+  private static var slack: Duration { .seconds(1) }
 
-  private var bench = Bench()
-  private var facts: Facts
-  /// Changes that the store was given and has not answered.
-  private var changes: [CommitID: TimelineChange] = [:]
-  private var known: Set<MessageID> = []
-  private var isOpen = false
-  private var isInFront = true
-  private var isLive = true
+  private var tape: RecordTape<Feature>
+  private var record = Feature.Record()
   private var isLaunched = false
 
   /// A run that begins with this model.
-  public init(_ model: StreamModel) {
-    facts = Facts(
-      now: .zero, settings: model.settings, server: .plain, status: model.status,
-      isWhole: model.isWhole, backlog: model.backlog, deadline: nil, currentAttempt: nil,
-      isAwake: true, isWanted: false, isReachable: true, isSignedIn: false, underWay: 0,
-      storeFails: false, secrets: [], disk: Disk())
+  public init(_ model: Feature.Model) {
+    var standing = Standing<Feature>(
+      policy: model.link.policy, status: model.status, own: Feature.state(of: model))
+    standing.isAwake = true
+    standing.isSignedIn = false
+    tape = RecordTape(standing)
   }
 
   /// What was broken so far, as far as a journal can tell.
-  public var findings: [Finding] { bench.findings.filter { Self.judged.contains($0.kind) } }
+  public var findings: [Finding] {
+    tape.bench.findings.filter { Feature.checkedInJournals.contains($0.kind) }
+  }
 
-  /// The model was given an input, or its deadline had come where there is none.
+  /// The model was given an input, or its deadline had come if there is none.
   ///
   /// - Parameters:
   ///   - effects: What it asked for.
   ///   - model: The model after that.
   public mutating func see(
-    _ input: StreamModel.Input?, at now: Instant, effects: [StreamModel.Effect],
-    then model: StreamModel
+    _ input: Feature.Input?, at now: Instant, effects: [Feature.Effect], then model: Feature.Model
   ) {
     pass(to: now)
-    let isLate = input?.attempt.map { $0 != facts.currentAttempt } ?? false
-    if let input { prepare(for: input) }
-    for effect in effects { note(effect) }
-    facts.status = model.status
-    facts.isWhole = model.isWhole
-    facts.backlog = model.backlog
-    facts.deadline = model.deadline?.advanced(by: Self.slack)
-    facts.currentAttempt = model.currentAttempt
-    facts.isWanted = isOpen && isInFront && isLive
+    let attempt = input.flatMap { Feature.Model.role(of: $0).attempt }
+    let isLate = attempt.map { $0 != tape.standing.currentAttempt } ?? false
     if let input {
-      bench.see(.told(input, isLate: isLate, effects: effects), facts)
+      prepare(for: Feature.Model.role(of: input))
+      record.prepare(for: input, &tape)
+    }
+    for effect in effects {
+      let role = Feature.Model.role(of: effect)
+      if role == .request || role == .refreshCredentials { tape.standing.underWay += 1 }
+      record.note(effect, &tape)
+    }
+    tape.standing.status = model.status
+    tape.standing.deadline = model.deadline?.advanced(by: Self.slack)
+    tape.standing.currentAttempt = model.currentAttempt
+    tape.standing.isWanted = record.isWanted
+    record.look(model, &tape.standing.own)
+    if let input {
+      tape.see(.told(tape.phone, input, isLate: isLate, effects: effects))
     } else {
-      bench.see(.ticked(effects: effects), facts)
+      tape.see(.ticked(tape.phone, effects: effects))
     }
   }
 
   /// The journal ends here.
-  public mutating func conclude() { bench.conclude(facts) }
+  public mutating func conclude() { tape.bench.conclude([tape.standing]) }
 
   /// A deadline that passed long ago: the device slept.
   private mutating func pass(to now: Instant) {
     if !isLaunched {
       isLaunched = true
-      facts.now = now
-      bench.see(.launched(run: 1), facts)
-    } else if let deadline = facts.deadline, deadline < now {
-      facts.isAwake = false
-      bench.see(.suspended, facts)
-      facts.isAwake = true
-      facts.now = now
-      bench.see(.resumed, facts)
+      tape.standing.now = now
+      tape.see(.launched(tape.phone, run: 1))
+    } else if let deadline = tape.standing.deadline, deadline < now {
+      tape.standing.isAwake = false
+      tape.see(.suspended(tape.phone))
+      tape.standing.isAwake = true
+      tape.standing.now = now
+      tape.see(.resumed(tape.phone))
     }
-    facts.now = now
+    tape.standing.now = now
   }
 
-  /// What an input says about the world, before the model hears of it.
-  private mutating func prepare(for input: StreamModel.Input) {
-    switch input {
-    case .open: isOpen = true
-    case .close: isOpen = false
-    case .realtime(let isOn): isLive = isOn
-    case .lifecycle(let place, _): isInFront = place == .foreground
-    case .reachability(.reachable): facts.isReachable = true
-    case .reachability(.unreachable), .reachability(.captivePortal): facts.isReachable = false
-    case .credentials(let event): note(event)
-    case .opened(let attempt, _, _): bench.see(.upgraded(attempt, status: 101), facts)
-    case .frame(_, .message(let message)): accept([message])
-    case .fetched(_, let page): answer { $0.accept(page.messages) }
-    case .posted(_, let message): answer { $0.accept([message]) }
-    case .fetchFailed, .postFailed, .olderFailed: answer { _ in }
-    case .loaded(let kept):
-      answer {
-        $0.restore(
-          TimelineChange(
-            messages: kept.messages, cursor: kept.cursor, gaps: kept.gaps, outboxPut: kept.outbox))
+  /// What an input says of the device and the connection.
+  private mutating func prepare(for role: InputRole) {
+    switch role {
+    case .credentials(let event):
+      tape.answer()
+      switch event {
+      case .available: tape.standing.isSignedIn = true
+      case .refreshFailed: return
+      case .rejected, .cleared: tape.standing.isSignedIn = false
       }
-    case .older(let messages): answer { $0.restore(TimelineChange(messages: messages)) }
-    case .loadFailed: answer { $0.facts.storeFails = true }
-    case .committed(let id, let commit): answer { $0.store(id, commit) }
-    case .commitFailed(let id, _):
-      answer {
-        $0.facts.storeFails = true
-        $0.changes[id] = nil
-      }
-    case .refresh, .reader, .user, .loadOlder, .send, .retry, .discard, .woke, .frame, .ping, .pong,
-      .oversized,
-      .lost:
+    case .opened(let attempt): tape.see(.upgraded(tape.phone, attempt, status: 101))
+    case .answered, .refused: tape.answer()
+    case .wanted, .left, .changed, .lifecycle, .trigger, .data, .draining, .heard, .lost, .other:
       return
     }
-  }
-
-  /// An effect is carried out.
-  private mutating func note(_ effect: StreamModel.Effect) {
-    switch effect {
-    case .commit(let id, let change):
-      changes[id] = change
-      facts.underWay += 1
-    case .refreshCredentials, .fetch, .post, .load, .readOlder: facts.underWay += 1
-    case .open, .close, .ping, .update: return
-    }
-  }
-
-  private mutating func note(_ event: Link.CredentialsEvent) {
-    facts.underWay = max(0, facts.underWay - 1)
-    switch event {
-    case .available: facts.isSignedIn = true
-    case .refreshFailed: return
-    case .rejected, .cleared: facts.isSignedIn = false
-    }
-  }
-
-  /// Something that was asked for is here.
-  private mutating func answer(_ take: (inout Recorded) -> Void) {
-    facts.underWay = max(0, facts.underWay - 1)
-    take(&self)
-  }
-
-  /// The server must have accepted what it sends.
-  private mutating func accept(_ messages: [Message]) {
-    for message in messages where known.insert(message.id).inserted {
-      if message.position != nil { facts.server = .positions }
-      bench.see(.accepted(message, isNew: true), facts)
-    }
-  }
-
-  /// The store had this before.
-  private mutating func restore(_ change: TimelineChange) {
-    facts.storeFails = false
-    accept(change.messages)
-    _ = facts.disk.commit(change)
-  }
-
-  private mutating func store(_ id: CommitID, _ commit: TimelineCommit) {
-    facts.storeFails = false
-    guard var change = changes.removeValue(forKey: id) else { return }
-    _ = facts.disk.commit(change)
-    // Two real messages may have the same text, by which the ledger tells what the user wrote.
-    change.outboxPut = []
-    bench.see(.stored(change, commit), facts)
   }
 }

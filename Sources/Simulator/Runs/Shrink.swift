@@ -3,9 +3,11 @@ import LinkCore
 /// Finds a smaller plan that still fails in the same way: fewer troubles, shorter, in better
 /// weather.
 ///
-/// Delta debugging (Zeller, Hildebrandt 2002) over the plan's actions, then every number of it.
+/// Delta debugging (Zeller, Hildebrandt 2002) over the plan's acts, then every number of it.
 /// The same plan shrinks to the same plan.
-public struct Shrink {
+public struct Shrink<Feature: SimulatedFeature> {
+  public typealias Plan = WorldPlan<Feature>
+
   /// The smallest plan so far that fails.
   public private(set) var plan: Plan
   /// How many plans were tried.
@@ -22,16 +24,19 @@ public struct Shrink {
     self.fails = fails
   }
 
-  /// The smallest plan with which a client breaks a promise of the given kind; where a defect is
-  /// switched on, only because of it.
-  public static func shrunk<Client: StreamClient>(
-    _ plan: Plan, _ setup: Setup = Setup(), as client: Client.Type, keeping kind: Finding.Kind,
-    limit: Int = 1000, isCancelled: @escaping () -> Bool = { false }
+  /// The smallest plan that breaks a promise of the given kind; where a defect is switched on, only
+  /// because of it.
+  ///
+  /// - Parameter play: Plays a plan, as `Feature.play` does.
+  public static func shrunk(
+    _ plan: Plan, _ setup: RunSetup<Feature> = RunSetup(), keeping kind: Finding.Kind,
+    limit: Int = 1000, isCancelled: @escaping () -> Bool = { false },
+    play: @escaping (Plan, RunSetup<Feature>) -> RunOutcome<Feature> = { Feature.play($0, $1) }
   ) -> Plan {
     var shrink = Shrink(plan, limit: limit) { plan in
-      guard !isCancelled(), play(plan, setup, as: client).kinds.contains(kind) else { return false }
+      guard !isCancelled(), play(plan, setup).kinds.contains(kind) else { return false }
       guard setup.defect != nil else { return true }
-      return !play(plan, Setup(policy: setup.policy), as: client).kinds.contains(kind)
+      return !play(plan, RunSetup(policy: setup.policy)).kinds.contains(kind)
     }
     shrink.run()
     return shrink.plan
@@ -42,10 +47,10 @@ public struct Shrink {
     var before: Plan
     repeat {
       before = plan
-      removeActions()
+      removeActs()
       calm()
       shorten()
-      simplifyActions()
+      simplifyActs()
     } while plan != before && tries < limit
   }
 
@@ -60,88 +65,73 @@ public struct Shrink {
     return true
   }
 
-  /// Leaves out halves, then quarters, down to single actions.
-  private mutating func removeActions() {
-    var size = max(1, plan.actions.count / 2)
-    while !plan.actions.isEmpty {
+  /// Leaves out halves, then quarters, down to single acts.
+  private mutating func removeActs() {
+    var size = max(1, plan.acts.count / 2)
+    while !plan.acts.isEmpty {
       var start = 0
-      while start < plan.actions.count {
-        let piece = start..<min(start + size, plan.actions.count)
-        if !accept({ $0.actions.removeSubrange(piece) }) { start += size }
+      while start < plan.acts.count {
+        let piece = start..<min(start + size, plan.acts.count)
+        if !accept({ $0.acts.removeSubrange(piece) }) { start += size }
       }
       guard size > 1 else { return }
       size /= 2
     }
   }
 
-  /// One number of the weather after the other becomes what it is on a good day.
+  /// One number of the weather, and of the feature, after the other becomes what it is on a good
+  /// day.
   private mutating func calm() {
-    let good = Weather.calm
-    _ = accept { $0.weather = good }
-    _ = accept { $0.weather.jitter = good.jitter }
-    _ = accept { $0.weather.delay = good.delay }
-    _ = accept { $0.weather.bandwidth = good.bandwidth }
-    _ = accept { $0.weather.loss = good.loss }
-    _ = accept { $0.weather.twice = good.twice }
-    _ = accept { $0.weather.slow = good.slow }
-    _ = accept { $0.weather.patience = good.patience }
-    _ = accept { $0.weather.pages = good.pages }
-    _ = accept { $0.weather.ping = good.ping }
-    _ = accept { $0.weather.tokenLife = good.tokenLife }
-    _ = accept { $0.weather.lateStamps = good.lateStamps }
-    _ = accept { $0.weather.equalStamps = good.equalStamps }
-    _ = accept { $0.weather.wallDrift = good.wallDrift }
-    _ = accept { $0.weather.memory = good.memory }
-    _ = accept { $0.weather.historyPage = good.historyPage }
-    _ = accept { $0.weather.catchUpPage = good.catchUpPage }
-    for history in [0, 1, 10] where history < plan.weather.history {
-      if accept({ $0.weather.history = history }) { break }
+    _ = accept {
+      $0.weather = .calm
+      $0.numbers = .calm
+    }
+    for field in NetworkWeather.fields {
+      for simpler in field.simpler(plan.weather, .calm) where accept({ $0.weather = simpler }) {
+        break
+      }
+    }
+    for field in Feature.Numbers.fields {
+      for simpler in field.simpler(plan.numbers, .calm) where accept({ $0.numbers = simpler }) {
+        break
+      }
     }
   }
 
   /// Calm begins sooner, and what happens comes sooner.
   private mutating func shorten() {
-    let last = plan.actions.map { $0.at + $0.action.length }.max() ?? .zero
+    let last = plan.acts.map { $0.at + $0.act.length }.max() ?? .zero
     for rest in [Duration.seconds(1), .seconds(60), .seconds(600)] {
       let length = last + rest
       guard length < plan.length else { break }
       if accept({ $0.length = length }) { break }
     }
-    for index in plan.actions.indices {
-      let before = index > 0 ? plan.actions[index - 1].at : .zero
-      let idle = plan.actions[index].at - before
+    for index in plan.acts.indices {
+      let before = index > 0 ? plan.acts[index - 1].at : .zero
+      let idle = plan.acts[index].at - before
       guard idle > .seconds(1) else { continue }
       for kept in [Duration.seconds(1), (idle / 2).inMilliseconds] {
         let saved = idle - kept
         let isSooner = accept { plan in
-          for later in index..<plan.actions.count { plan.actions[later].at -= saved }
+          for later in index..<plan.acts.count { plan.acts[later].at -= saved }
           plan.length -= saved
         }
         if isSooner { break }
       }
     }
-    for index in plan.actions.indices {
-      let rounded = plan.actions[index].at.rounded
-      let least = index > 0 ? plan.actions[index - 1].at : .zero
-      if rounded >= least { _ = accept { $0.actions[index].at = rounded } }
+    for index in plan.acts.indices {
+      let rounded = plan.acts[index].at.rounded
+      let least = index > 0 ? plan.acts[index - 1].at : .zero
+      if rounded >= least { _ = accept { $0.acts[index].at = rounded } }
     }
   }
 
-  private mutating func simplifyActions() {
-    for index in plan.actions.indices {
-      for simpler in plan.actions[index].action.simpler {
-        if accept({ $0.actions[index].action = simpler }) { break }
+  private mutating func simplifyActs() {
+    for index in plan.acts.indices {
+      for simpler in plan.acts[index].act.simpler {
+        if accept({ $0.acts[index].act = simpler }) { break }
       }
     }
-  }
-}
-
-extension Weather {
-  /// A good day: nothing is lost, late or slow.
-  static var calm: Weather {
-    var weather = Weather()
-    weather.jitter = .zero
-    return weather
   }
 }
 

@@ -2,26 +2,35 @@ import Foundation
 public import LinkSimulator
 import Synchronization
 
-/// Puts a client into seeded worlds: the one of this package, or a model of your own.
+/// Puts a feature into seeded worlds.
 ///
 /// ```swift
-/// let summary = await Simulation(preset: .train).run(MyModel.self, seeds: 1...1000)
+/// let summary = await Simulation<StreamFeature>(preset: .train).run(seeds: 1...1000)
 /// #expect(summary.isClean)
 /// ```
-public struct Simulation: Sendable {
+///
+/// `player` replaces the model under test by one of your own.
+public struct Simulation<Feature: SimulatedFeature>: Sendable {
+  /// Plays one plan.
+  public typealias Player =
+    @Sendable (WorldPlan<Feature>, RunSetup<Feature>) ->
+    RunOutcome<Feature>
+
   /// The servers that each seed is played against.
-  public var servers: [ServerKind]
+  public var servers: [Feature.Server]
   /// Draws what happens in a run from its seed.
-  public var draw: @Sendable (UInt64, ServerKind) -> Plan
+  public var draw: @Sendable (UInt64, Feature.Server) -> WorldPlan<Feature>
   /// Policy and defect.
-  public var setup: Setup
+  public var setup: RunSetup<Feature>
   /// Runs that are played at the same time.
   public var jobs: Int
+  /// Plays one plan; `Feature.play` by default.
+  public var player: Player = { Feature.play($0, $1) }
 
-  /// Any kind of day against both kinds of server, on all cores, by default.
+  /// Any kind of day against every kind of server, on all cores, by default.
   public init(
-    servers: [ServerKind] = ServerKind.allCases, preset: Preset = .swarm, setup: Setup = Setup(),
-    jobs: Int = Simulation.cores
+    servers: [Feature.Server] = Array(Feature.Server.allCases), preset: DayPreset = .swarm,
+    setup: RunSetup<Feature> = RunSetup(), jobs: Int = SimulationCores.count
   ) {
     self.init(servers: servers, setup: setup, jobs: jobs) {
       .drawn(preset, seed: $0, server: $1)
@@ -30,8 +39,9 @@ public struct Simulation: Sendable {
 
   /// Days of your own.
   public init(
-    servers: [ServerKind] = ServerKind.allCases, setup: Setup = Setup(),
-    jobs: Int = Simulation.cores, draw: @escaping @Sendable (UInt64, ServerKind) -> Plan
+    servers: [Feature.Server] = Array(Feature.Server.allCases),
+    setup: RunSetup<Feature> = RunSetup(), jobs: Int = SimulationCores.count,
+    draw: @escaping @Sendable (UInt64, Feature.Server) -> WorldPlan<Feature>
   ) {
     self.servers = servers
     self.setup = setup
@@ -39,26 +49,28 @@ public struct Simulation: Sendable {
     self.draw = draw
   }
 
-  /// How many runs this machine can play at the same time.
-  public static var cores: Int { ProcessInfo.processInfo.activeProcessorCount }
+  /// How many runs seeds make, saturated.
+  public func runs(of seeds: ClosedRange<UInt64>) -> UInt64 {
+    SeedQueue.runs(seeds, servers.count)
+  }
 
-  /// Plays each seed against each server before all judges.
+  /// Plays each seed against each server before all checkers.
   ///
   /// The summary does not depend on the number of jobs. A cancelled task ends after the runs that
   /// are under way, with the summary of what was played.
   ///
   /// - Parameter each: Hears of each run as it ends, from any thread.
-  public func run<Client: StreamClient>(
-    _ client: Client.Type, seeds: ClosedRange<UInt64>,
-    each: @escaping @Sendable (Outcome) -> Void = { _ in }
-  ) async -> Summary {
-    let queue = Queue(seeds, servers)
-    return await withTaskGroup(of: Summary.self) { group in
+  public func run(
+    seeds: ClosedRange<UInt64>,
+    each: @escaping @Sendable (RunOutcome<Feature>) -> Void = { _ in }
+  ) async -> RunSummary<Feature> {
+    let queue = SeedQueue(seeds, servers.count)
+    return await withTaskGroup(of: RunSummary<Feature>.self) { group in
       for _ in 0..<jobs {
         group.addTask {
-          var summary = Summary()
+          var summary = RunSummary<Feature>()
           while !Task.isCancelled, let next = queue.next() {
-            let outcome = self.play(next.seed, next.server, as: client)
+            let outcome = self.play(next)
             summary.add(outcome)
             each(outcome)
             // A pool of threads that is full of runs hears of nothing else.
@@ -67,7 +79,7 @@ public struct Simulation: Sendable {
           return summary
         }
       }
-      return await group.reduce(into: Summary()) { $0.add($1) }
+      return await group.reduce(into: RunSummary()) { $0.add($1) }
     }
   }
 
@@ -76,16 +88,16 @@ public struct Simulation: Sendable {
   /// Which one that is does not depend on the number of jobs.
   ///
   /// - Parameter fails: Which outcome counts; any finding by default.
-  public func firstFailure<Client: StreamClient>(
-    of client: Client.Type, seeds: ClosedRange<UInt64>,
-    where fails: @escaping @Sendable (Outcome) -> Bool = { !$0.findings.isEmpty }
-  ) async -> Outcome? {
-    let queue = Queue(seeds, servers)
-    return await withTaskGroup(of: (index: UInt64, outcome: Outcome)?.self) { group in
+  public func firstFailure(
+    seeds: ClosedRange<UInt64>,
+    where fails: @escaping @Sendable (RunOutcome<Feature>) -> Bool = { !$0.findings.isEmpty }
+  ) async -> RunOutcome<Feature>? {
+    let queue = SeedQueue(seeds, servers.count)
+    return await withTaskGroup(of: (index: UInt64, outcome: RunOutcome<Feature>)?.self) { group in
       for _ in 0..<jobs {
         group.addTask {
           while !Task.isCancelled, let next = queue.next() {
-            let outcome = self.play(next.seed, next.server, as: client)
+            let outcome = self.play(next)
             await Task.yield()
             guard fails(outcome) else { continue }
             queue.end(before: next.index)
@@ -94,7 +106,7 @@ public struct Simulation: Sendable {
           return nil
         }
       }
-      var first: (index: UInt64, outcome: Outcome)?
+      var first: (index: UInt64, outcome: RunOutcome<Feature>)?
       for await found in group {
         guard let found else { continue }
         if found.index < first?.index ?? .max { first = found }
@@ -103,36 +115,84 @@ public struct Simulation: Sendable {
     }
   }
 
-  private func play<Client: StreamClient>(
-    _ seed: UInt64, _ server: ServerKind, as client: Client.Type
-  ) -> Outcome {
-    LinkSimulator.play(draw(seed, server), setup, as: client)
+  /// The first run from a seed on in which a defect breaks what it should, and which is clean
+  /// without it; `nil` when the defect is not caught within its number of seeds.
+  public func proof(
+    of defect: Feature.Defect, against server: Feature.Server, from first: UInt64
+  ) async -> RunOutcome<Feature>? {
+    var simulation = self
+    simulation.servers = [server]
+    simulation.setup.defect = defect
+    let (policy, draw, player) = (setup.policy, draw, player)
+    // Near the end of the range there are fewer seeds: the search goes on at its beginning.
+    let count = UInt64(max(1, defect.seeds))
+    for seeds in SeedQueue.ranges(from: first, count: count) {
+      let found = await simulation.firstFailure(seeds: seeds) { outcome in
+        guard outcome.kinds.contains(where: defect.kinds.contains) else { return false }
+        let control = player(draw(outcome.seed, outcome.server), RunSetup(policy: policy))
+        return control.kinds.allSatisfy { !defect.kinds.contains($0) }
+      }
+      if let found { return found }
+    }
+    return nil
+  }
+
+  private func play(_ next: SeedQueue.Next) -> RunOutcome<Feature> {
+    player(draw(next.seed, servers[next.server]), setup)
   }
 }
 
+extension Simulation<StreamFeature> {
+  /// Plays with a model of your own in place of `StreamModel`.
+  public func with<Client: StreamClient>(_ client: Client.Type) -> Simulation {
+    var changed = self
+    changed.player = { StreamFeature.play($0, $1, as: Client.self) }
+    return changed
+  }
+}
+
+/// The machine that simulations run on.
+public enum SimulationCores {
+  /// How many runs it can play at the same time.
+  public static var count: Int { ProcessInfo.processInfo.activeProcessorCount }
+}
+
 /// Hands runs out, each once, in order.
-private final class Queue: Sendable {
+final class SeedQueue: Sendable {
+  /// One run: its place in the order, its seed, and the index of its server.
+  typealias Next = (index: UInt64, seed: UInt64, server: Int)
+
   private let first: UInt64
-  private let servers: [ServerKind]
+  private let servers: UInt64
   private let state: Mutex<(next: UInt64, end: UInt64)>
 
-  init(_ seeds: ClosedRange<UInt64>, _ servers: [ServerKind]) {
+  init(_ seeds: ClosedRange<UInt64>, _ servers: Int) {
     first = seeds.lowerBound
-    self.servers = servers
-    let (seedCount, isAll) = (seeds.upperBound - seeds.lowerBound).addingReportingOverflow(1)
-    let (runs, isMore) = seedCount.multipliedReportingOverflow(by: UInt64(servers.count))
-    state = Mutex((0, isAll || isMore ? .max : runs))
+    self.servers = UInt64(max(1, servers))
+    state = Mutex((0, Self.runs(seeds, servers)))
   }
 
-  func next() -> (index: UInt64, seed: UInt64, server: ServerKind)? {
+  /// How many runs there are, saturated.
+  static func runs(_ seeds: ClosedRange<UInt64>, _ servers: Int) -> UInt64 {
+    let (seedCount, isAll) = (seeds.upperBound - seeds.lowerBound).addingReportingOverflow(1)
+    let (runs, isMore) = seedCount.multipliedReportingOverflow(by: UInt64(max(1, servers)))
+    return isAll || isMore ? .max : runs
+  }
+
+  /// So many seeds from one on; past the largest seed they go on from 0.
+  static func ranges(from first: UInt64, count: UInt64) -> [ClosedRange<UInt64>] {
+    let (last, isOver) = first.addingReportingOverflow(count - 1)
+    return isOver ? [first...UInt64.max, 0...last] : [first...last]
+  }
+
+  func next() -> Next? {
     let index = state.withLock { state -> UInt64? in
       guard state.next < state.end else { return nil }
       defer { state.next += 1 }
       return state.next
     }
     guard let index else { return nil }
-    let count = UInt64(servers.count)
-    return (index, first + index / count, servers[Int(index % count)])
+    return (index, first + index / servers, Int(index % servers))
   }
 
   /// What comes later is not needed any more.

@@ -5,17 +5,17 @@ import Testing
 @testable import LinkSimulator
 
 struct BreakTests {
-  static let cases = Break.allCases.flatMap { defect in
+  static let cases = StreamDefect.allCases.flatMap { defect in
     defect.catchable.map { Case(defect: defect, server: $0) }
   }
 
   struct Case: Sendable, CustomTestStringConvertible {
-    var defect: Break
+    var defect: StreamDefect
     var server: ServerKind
 
     var testDescription: String { "\(defect.rawValue), \(server.rawValue)" }
 
-    func finds(_ seed: UInt64, _ defect: Break?) -> Bool {
+    func finds(_ seed: UInt64, _ defect: StreamDefect?) -> Bool {
       let plan = Plan.drawn(.swarm, seed: seed, server: server)
       let outcome = play(plan, Setup(defect: defect), as: StreamModel.self)
       return outcome.findings.contains { self.defect.kinds.contains($0.kind) }
@@ -30,7 +30,7 @@ struct BreakTests {
   }
 
   @Test func `each defect shows with some server, within some seeds, as something`() {
-    for defect in Break.allCases {
+    for defect in StreamDefect.allCases {
       #expect(!defect.catchable.isEmpty)
       #expect(!defect.kinds.isEmpty)
       #expect(defect.seeds > 0)

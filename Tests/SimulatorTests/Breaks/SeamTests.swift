@@ -6,12 +6,11 @@ import Testing
 @testable import LinkSimulator
 
 struct SeamTests {
-  private let settings = Facts.connected.settings
-  private let status = LinkStatus(phase: .connected, mode: .live)
+  private let settings = Facts.connected.own.settings
   private let one = AttemptID(1)
 
-  private func pass(_ seam: inout Seam, _ input: StreamModel.Input) -> [StreamModel.Input] {
-    seam.inputs(input, current: AttemptID(2), status: status)
+  private func pass(_ seam: inout StreamSeam, _ input: StreamModel.Input) -> [StreamModel.Input] {
+    seam.inputs(input)
   }
 
   private static let since = StreamModel.Effect.fetch(
@@ -21,33 +20,22 @@ struct SeamTests {
   private static let page = Page(messages: [.number(1)], hasNext: true)
 
   @Test func `without a defect nothing changes`() {
-    var seam = Seam(nil)
+    var seam = StreamSeam(nil)
     let commit = TimelineCommit(inserted: [Message.number(1).id])
-    #expect(seam.isClean)
     #expect(seam.settings(settings) == settings)
     #expect(pass(&seam, .lost(one, .reset)) == [.lost(one, .reset)])
     #expect(seam.effects(Self.since) == [Self.since])
     #expect(seam.stored(commit, of: TimelineChange(messages: [.number(2)])) == commit)
-    #expect(!seam.acknowledgesEarly && !seam.timersStopAsleep)
+    #expect(!seam.acknowledgesEarly)
   }
 
-  @Test func `rules are taken out of the policy`() {
-    var seam = Seam(.noSpread)
-    #expect(seam.settings(settings).policy.retry.serverSpread == .nanoseconds(1))
-    #expect(pass(&seam, .frame(one, .draining(within: .seconds(5)))) == [])
-    seam = Seam(.noStability)
-    #expect(seam.settings(settings).policy.retry.stability.after == .nanoseconds(1))
-    seam = Seam(.countResetOnOpen)
-    let retry = seam.settings(settings).policy.retry
-    #expect(retry.first == .list(Array(repeating: .seconds(1), count: 1000)))
-    let shortest = Array(repeating: Duration.milliseconds(100), count: 999)
-    #expect(retry.reconnect == .list([.zero] + shortest))
-    seam = Seam(.noOverlap)
+  @Test func `no overlap is asked for`() {
+    var seam = StreamSeam(.noOverlap)
     #expect(seam.settings(settings).overlap == .zero)
   }
 
   @Test func `the fetch after a connect says nothing, others do`() {
-    var seam = Seam(.noSecondFetch)
+    var seam = StreamSeam(.noSecondFetch)
     _ = pass(&seam, .opened(one, head: nil))
     _ = seam.effects(Self.since)
     let answer = StreamModel.Input.fetched(FetchID(1), Self.page)
@@ -58,7 +46,7 @@ struct SeamTests {
   }
 
   @Test func `frames pass by while a connection is caught up`() {
-    var seam = Seam(.noBuffer)
+    var seam = StreamSeam(.noBuffer)
     let frame = StreamModel.Input.frame(one, .message(.number(1)))
     _ = seam.effects(Self.connected)
     #expect(pass(&seam, frame) == [frame])
@@ -69,7 +57,7 @@ struct SeamTests {
   }
 
   @Test func `the first page of a catch-up is the last, that of a reader is not`() {
-    var seam = Seam(.firstPageOnly)
+    var seam = StreamSeam(.firstPageOnly)
     _ = seam.effects(Self.since)
     let first = Page(messages: [.number(1)], hasNext: false)
     #expect(pass(&seam, .fetched(FetchID(1), Self.page)) == [.fetched(FetchID(1), first)])
@@ -79,9 +67,9 @@ struct SeamTests {
     #expect(pass(&seam, older) == [older])
   }
 
-  @Test(arguments: [Break.noSecondFetch, .noBuffer, .noOverlap, .firstPageOnly])
-  func `the newest page, seen after a catch-up by time, says nothing`(_ defect: Break) {
-    var seam = Seam(defect)
+  @Test(arguments: [StreamDefect.noSecondFetch, .noBuffer, .noOverlap, .firstPageOnly])
+  func `the newest page, seen after a catch-up by time, says nothing`(_ defect: StreamDefect) {
+    var seam = StreamSeam(defect)
     _ = seam.effects(Self.since)
     _ = pass(&seam, .fetched(FetchID(1), Page(messages: [], hasNext: false)))
     _ = seam.effects(.fetch(FetchID(2), .page(number: 1, limit: 50)))
@@ -94,15 +82,8 @@ struct SeamTests {
     #expect(pass(&seam, older) == [older])
   }
 
-  @Test func `late events come as those of the present attempt`() {
-    var seam = Seam(.takesLateEvents)
-    #expect(pass(&seam, .lost(one, .reset)) == [.lost(AttemptID(2), .reset)])
-    #expect(pass(&seam, .ping(one)) == [.ping(AttemptID(2))])
-    #expect(pass(&seam, .refresh) == [.refresh])
-  }
-
   @Test func `a launch shows its screen and remembers its top only`() {
-    var seam = Seam(.forgetsIDs)
+    var seam = StreamSeam(.forgetsIDs)
     _ = seam.settings(settings)
     let all = [Message.number(1), .number(2)]
     let top = TimelineSnapshot(messages: [all[0]])
@@ -115,7 +96,7 @@ struct SeamTests {
   }
 
   @Test func `each try has a key of its own, and its answer finds back`() {
-    var seam = Seam(.noIdempotencyKey)
+    var seam = StreamSeam(.noIdempotencyKey)
     let entry = OutboxEntry.number(1)
     let keys = (1...2).flatMap { _ in seam.effects(.post(entry)) }.compactMap { effect in
       if case .post(let sent) = effect { sent.id } else { nil }
@@ -126,20 +107,8 @@ struct SeamTests {
     }
   }
 
-  @Test func `who polled before the background is not told of the foreground`() {
-    var seam = Seam(.losesStandby)
-    let back = StreamModel.Input.lifecycle(.background, at: Message.start)
-    let front = StreamModel.Input.lifecycle(.foreground, at: Message.start)
-    #expect(pass(&seam, back) == [back])
-    #expect(pass(&seam, front) == [front])
-    _ = seam.inputs(back, current: nil, status: LinkStatus(phase: .standby, mode: .polling))
-    #expect(pass(&seam, front) == [])
-    seam.launched()
-    #expect(pass(&seam, front) == [front])
-  }
-
   @Test func `positions of a new log look like those of the old one`() {
-    var seam = Seam(.ignoresEpoch)
+    var seam = StreamSeam(.ignoresEpoch)
     let old = Position(epoch: "a", offset: 9)
     _ = pass(&seam, .opened(one, head: old))
     let new = Position(epoch: "b", offset: 3)
@@ -154,7 +123,6 @@ struct SeamTests {
   }
 
   @Test func `the world is told what only it can do`() {
-    #expect(Seam(.showsBeforeStored).acknowledgesEarly)
-    #expect(Seam(.timersStopAsleep).timersStopAsleep)
+    #expect(StreamSeam(.showsBeforeStored).acknowledgesEarly)
   }
 }

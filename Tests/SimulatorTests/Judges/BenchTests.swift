@@ -6,13 +6,13 @@ import Testing
 @testable import LinkSimulator
 
 struct HealingTests {
-  private var script = Script(Healing())
+  private var script = Script(Healing<StreamFeature>())
   private let limit = 900 * 1.1 + 60 + 90
 
   private mutating func findings(wholeAfter seconds: Double) -> [Finding] {
-    script.facts.isWhole = false
+    script.facts.own.isWhole = false
     script.see(.calm, at: 100)
-    script.facts.isWhole = true
+    script.facts.own.isWhole = true
     script.tick(at: 100 + seconds)
     return script.end(at: 100 + seconds)
   }
@@ -42,12 +42,12 @@ struct HealingTests {
 
 struct BenchTests {
   @Test func `a story that goes well satisfies all`() {
-    var script = Script(Bench())
+    var script = Script(WholeBench())
     script.facts.status.phase = .connecting
     script.accept([.number(1)])
-    script.see(.launched(run: 1))
+    script.see(.launched(.phone, run: 1))
     script.facts.status.phase = .connected
-    script.see(.upgraded(AttemptID(1), status: 101))
+    script.see(.upgraded(.phone, AttemptID(1), status: 101))
     script.store(TimelineChange(messages: [.number(1)]))
     script.show([.number(1)])
     script.see(.calm, at: 1)
@@ -56,10 +56,10 @@ struct BenchTests {
 
   /// One step in which as many promises are broken as one step can break.
   @Test func `each judge is on the bench`() {
-    var script = Script(Bench())
-    script.see(.launched(run: 1))
+    var script = Script(WholeBench())
+    script.see(.launched(.phone, run: 1))
     script.facts.secrets = ["abc.def"]
-    script.facts.backlog.shown = 1001
+    script.facts.own.backlog.shown = 1001
     script.tell(
       .lost(AttemptID(9), .reset), isLate: true, at: 1,
       [
@@ -67,12 +67,12 @@ struct BenchTests {
         .update(.notice(.unknownType("abc.def"))),
       ])
     script.accept([.number(2)], at: 2)
-    script.facts.isWhole = false
+    script.facts.own.isWhole = false
     script.see(.calm, at: 2)
     script.facts.deadline = .second(3)
     script.tick(at: 4)
     let kinds = script.end(at: 5).map(\.kind)
-    #expect(Set(kinds) == Set(Finding.Kind.allCases).subtracting([.reordered]))
+    #expect(Set(kinds) == Set(StreamFeature.kinds).subtracting([.reordered]))
   }
 
   @Test func `keeps 20 findings, by time`() {

@@ -6,17 +6,17 @@ import Testing
 @testable import LinkSimulator
 
 struct ConnectednessTests {
-  private var script = Script(Connectedness())
+  private var script = Script(Connectedness<StreamFeature>())
 
   @Test mutating func `a connection that the server took is well`() {
-    script.see(.upgraded(AttemptID(1), status: 101))
+    script.see(.upgraded(.phone, AttemptID(1), status: 101))
     script.tick(at: 500)
     #expect(script.findings == [])
   }
 
   @Test mutating func `a connection that the server refused is found`() {
     script.facts.status.phase = .connecting
-    script.see(.upgraded(AttemptID(1), status: 503))
+    script.see(.upgraded(.phone, AttemptID(1), status: 503))
     script.facts.status.phase = .connected
     script.tick(at: 1)
     script.tick(at: 2)
@@ -25,9 +25,9 @@ struct ConnectednessTests {
   }
 
   @Test mutating func `a new process knows nothing of what the server took before`() {
-    script.see(.upgraded(AttemptID(1), status: 101))
+    script.see(.upgraded(.phone, AttemptID(1), status: 101))
     script.facts.status.phase = .connecting
-    script.see(.launched(run: 2))
+    script.see(.launched(.phone, run: 2))
     script.facts.status.phase = .connected
     script.tick(at: 1)
     let detail = "connected, and the server never took it"
@@ -35,8 +35,8 @@ struct ConnectednessTests {
   }
 
   private mutating func die() {
-    script.see(.upgraded(AttemptID(1), status: 101))
-    script.see(.wentDead(AttemptID(1)), at: 10)
+    script.see(.upgraded(.phone, AttemptID(1), status: 101))
+    script.see(.wentDead(.phone, AttemptID(1)), at: 10)
   }
 
   @Test(arguments: [(99.0, false), (100, false), (101, true)])
@@ -51,9 +51,9 @@ struct ConnectednessTests {
   @Test mutating func `time asleep does not count`() {
     die()
     script.facts.isAwake = false
-    script.see(.suspended, at: 50)
+    script.see(.suspended(.phone), at: 50)
     script.facts.isAwake = true
-    script.see(.resumed, at: 1000)
+    script.see(.resumed(.phone), at: 1000)
     script.tick(at: 1050)
     #expect(script.findings == [])
     script.tick(at: 1051)
@@ -74,7 +74,7 @@ struct ConnectednessTests {
 
   @Test mutating func `another connection is not the dead one`() {
     die()
-    script.see(.upgraded(AttemptID(2), status: 101), at: 20)
+    script.see(.upgraded(.phone, AttemptID(2), status: 101), at: 20)
     script.facts.currentAttempt = AttemptID(2)
     script.tick(at: 500)
     #expect(script.findings == [])
@@ -82,7 +82,7 @@ struct ConnectednessTests {
 }
 
 struct LatenessTests {
-  private var script = Script(Lateness())
+  private var script = Script(Lateness<StreamFeature>())
   private let closed = StreamModel.Input.lost(AttemptID(1), .reset)
 
   @Test mutating func `a late event that only closes or tells is well`() {
@@ -120,7 +120,7 @@ struct LatenessTests {
 }
 
 struct SecrecyTests {
-  private var script = Script(Secrecy())
+  private var script = Script(Secrecy<StreamFeature>())
 
   private mutating func findings(_ effect: StreamModel.Effect) -> [Finding] {
     script.facts.secrets = ["abc.def"]
@@ -164,7 +164,7 @@ struct SecrecyTests {
 }
 
 struct BoundsTests {
-  private var script = Script(Bounds())
+  private var script = Script(Bounds<StreamFeature>())
 
   private static let bounds: [(any WritableKeyPath<Backlog, Int> & Sendable, String, Int)] = [
     (\.shown, "shown", 1000), (\.unsent, "unsent", 1000), (\.unstored, "unstored", 4200),
@@ -174,7 +174,7 @@ struct BoundsTests {
   @Test(arguments: 0..<4, [-1, 0, 1])
   mutating func `each bound is kept, and one more is found once`(which: Int, more: Int) {
     let (path, name, bound) = Self.bounds[which]
-    script.facts.backlog[keyPath: path] = bound + more
+    script.facts.own.backlog[keyPath: path] = bound + more
     script.tick(at: 1)
     script.tick(at: 2)
     let detail = "\(name): \(bound + 1), and the bound is \(bound)"

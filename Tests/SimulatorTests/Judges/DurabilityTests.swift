@@ -18,7 +18,7 @@ struct DurabilityTests {
     script.tick(at: 1, [.post(.number(1))])
     script.tick(at: 1, [.update(.outboxDone(OutboxEntry.number(1).id, message: all[0].id))])
     script.tick(at: 2, [.update(.outboxDone(OutboxEntry.number(2).id, message: nil))])
-    script.see(.killed, at: 3)
+    script.see(.killed(.phone), at: 3)
     #expect(script.end() == [])
   }
 
@@ -49,7 +49,7 @@ struct DurabilityTests {
       TimelineChange(
         messages: [all[1], all[4]], cursor: Cursor(position: all[cursor - 1].position),
         gaps: gaps))
-    script.see(.killed, at: 7)
+    script.see(.killed(.phone), at: 7)
     return script.findings
   }
 
@@ -96,7 +96,7 @@ struct DurabilityTests {
   @Test mutating func `a hole of a plain server is found, whatever came in before the first kept`()
   {
     let plain = (1...5).map { Message.number($0, isPlain: true) }
-    script.facts.server = .plain
+    script.facts.own.server = .plain
     // Stamped third and fourth, and first to come in.
     script.accept([plain[2], plain[3], plain[0], plain[1], plain[4]])
     let time = plain[4].createdAt.advanced(by: .seconds(200))
@@ -107,8 +107,8 @@ struct DurabilityTests {
   }
 
   @Test mutating func `a gap of a plain server speaks for all of the instant where it ends`() {
-    script.facts.server = .plain
-    script.facts.pages = .arrival
+    script.facts.own.server = .plain
+    script.facts.own.pages = .arrival
     var plain = (1...4).map { Message.number($0, isPlain: true) }
     // In one instant, and the one whose id comes first came in last.
     plain[1].createdAt = plain[2].createdAt
@@ -125,7 +125,7 @@ struct DurabilityTests {
   mutating func `a gap of a plain server begins before its edge by the overlap`(
     seconds: Int, found: Int
   ) {
-    script.facts.server = .plain
+    script.facts.own.server = .plain
     let first = Message.number(1, isPlain: true)
     let edge = Message.number(200, isPlain: true)
     let missing = Message.number(200 - seconds, isPlain: true)
@@ -143,7 +143,7 @@ struct DurabilityTests {
   mutating func `what is stamped far back says nothing of where the reader is`(
     seconds: Int, found: Int
   ) {
-    script.facts.server = .plain
+    script.facts.own.server = .plain
     let newest = Message.number(1000, isPlain: true)
     let older = Message.number(900, isPlain: true)
     var own = Message.number(2, isPlain: true)
@@ -156,7 +156,7 @@ struct DurabilityTests {
 
   @Test(arguments: [(120, 1), (121, 0)])
   mutating func `what is stamped before the overlap is not promised`(seconds: Int, found: Int) {
-    script.facts.server = .plain
+    script.facts.own.server = .plain
     let first = Message.number(1, isPlain: true)
     let newest = Message.number(1000, isPlain: true)
     var late = Message.number(2, isPlain: true)

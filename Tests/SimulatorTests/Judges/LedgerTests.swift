@@ -12,10 +12,10 @@ struct LedgerTests {
 
   @Test mutating func `everything accepted and shown once in order is well`() {
     script.accept([one, two])
-    script.see(.launched(run: 1))
+    script.see(.launched(.phone, run: 1))
     script.show([one, two])
-    script.see(.killed)
-    script.see(.launched(run: 2))
+    script.see(.killed(.phone))
+    script.see(.launched(.phone, run: 2))
     script.show([one])
     script.show([two])
     #expect(script.end() == [])
@@ -24,7 +24,7 @@ struct LedgerTests {
   @Test mutating func `what was accepted and not shown in the last run is lost`() {
     script.accept([one, two])
     script.show([one, two])
-    script.see(.launched(run: 2))
+    script.see(.launched(.phone, run: 2))
     script.show([two])
     #expect(script.end(at: 9) == [Finding(.lost, at: .second(9), "never shown: 1 (m1)")])
   }
@@ -75,7 +75,7 @@ struct LedgerTests {
     script.show([one])
     var kept = two
     kept.position = Position(epoch: "f", offset: 1)
-    script.see(.beganAnew(epoch: "f", kept: [kept]))
+    script.see(.fact(.beganAnew(epoch: "f", kept: [kept])))
     script.show([kept])
     #expect(script.end() == [])
   }
@@ -93,7 +93,7 @@ struct LedgerTests {
     promise(1, 2)
     script.accept([own(1, as: 1), own(2, as: 2)])
     script.show([own(1, as: 1), own(2, as: 2)])
-    script.see(.accepted(own(2, as: 2), isNew: false))
+    script.see(.fact(.accepted(own(2, as: 2), isNew: false)))
     #expect(script.end() == [])
   }
 
@@ -115,8 +115,8 @@ struct LedgerTests {
   mutating func `what a plain server stamped before the overlap is promised where it is on top`(
     pages: PageOrder, seconds: Int, lost: Int
   ) {
-    script.facts.server = .plain
-    script.facts.pages = pages
+    script.facts.own.server = .plain
+    script.facts.own.pages = pages
     let newest = Message.number(1000, isPlain: true)
     var late = Message.number(2, isPlain: true)
     late.createdAt = newest.createdAt.advanced(by: .seconds(-seconds))
@@ -128,9 +128,9 @@ struct LedgerTests {
   @Test mutating func `what a log forgot may be accepted again, what it kept may not`() {
     promise(1)
     script.accept([own(1, as: 1)])
-    script.see(.beganAnew(epoch: "f", kept: []))
+    script.see(.fact(.beganAnew(epoch: "f", kept: [])))
     script.accept([own(1, as: 2)], at: 1)
-    script.see(.beganAnew(epoch: "g", kept: [own(1, as: 2)]))
+    script.see(.fact(.beganAnew(epoch: "g", kept: [own(1, as: 2)])))
     script.accept([own(1, as: 3)], at: 2)
     script.show([own(1, as: 2), own(1, as: 3)])
     #expect(

@@ -13,7 +13,7 @@ struct LooksTests {
   private let nothing = StreamModel.Input.fetched(FetchID(1), Page(messages: [], hasNext: false))
 
   init() {
-    script.facts.server = .plain
+    script.facts.own.server = .plain
     script.store(TimelineChange(outboxPut: [entry]))
     script.tick(at: 1, [.post(entry)])
   }
@@ -63,7 +63,7 @@ struct LooksTests {
   }
 
   @Test mutating func `where there are keys nothing is excused`() {
-    script.facts.server = .positions
+    script.facts.own.server = .positions
     looks()
     script.accept([accepted(1)], at: 4)
     script.accept([accepted(2)], at: 5)

@@ -5,12 +5,12 @@ import Testing
 @testable import LinkSimulator
 
 struct OutstandingTests {
-  private var script = Script(Outstanding())
+  private var script = Script(Outstanding<StreamFeature>())
   private let idle = Finding(
     .stuck, at: .second(1), "is wanted, and nothing is outstanding")
 
   @Test mutating func `a deadline that is kept is well`() {
-    script.see(.launched(run: 1))
+    script.see(.launched(.phone, run: 1))
     script.facts.deadline = .second(5)
     script.tell(.refresh, at: 1)
     script.facts.deadline = .second(9)
@@ -63,10 +63,10 @@ struct OutstandingTests {
     script.facts.deadline = .second(5)
     script.tell(.refresh, at: 1)
     script.facts.isAwake = false
-    script.see(.suspended, at: 2)
+    script.see(.suspended(.phone), at: 2)
     script.see(.calm, at: 10)
     script.facts.isAwake = true
-    script.see(.resumed, at: 20)
+    script.see(.resumed(.phone), at: 20)
     #expect(script.findings == [])
     let detail = "its deadline passed, and it was not woken"
     #expect(script.end(at: 21) == [Finding(.stuck, at: .second(21), detail)])
@@ -74,9 +74,9 @@ struct OutstandingTests {
 
   @Test mutating func `a deadline that a suspension moves is found`() {
     script.facts.deadline = .second(5)
-    script.see(.suspended, at: 2)
+    script.see(.suspended(.phone), at: 2)
     script.facts.deadline = .second(23)
-    script.see(.resumed, at: 20)
+    script.see(.resumed(.phone), at: 20)
     let detail = "its deadline moved while it was suspended"
     #expect(script.end(at: 20) == [Finding(.stuck, at: .second(20), detail)])
   }

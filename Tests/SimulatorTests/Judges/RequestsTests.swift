@@ -88,7 +88,7 @@ extension RequestsTests {
 }
 
 struct RefreshesTests {
-  private var script = Script(Refreshes())
+  private var script = Script(Refreshes<StreamFeature>())
   private let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
 
   private mutating func refuse(_ times: Int) {

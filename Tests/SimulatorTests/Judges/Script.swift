@@ -4,8 +4,41 @@ import MessageStream
 
 @testable import LinkSimulator
 
-/// A story written by hand for one judge: what happens, when, and how things stand then.
-struct Script<Seeing: Judge> {
+/// What all checkers have.
+protocol Checker {
+  mutating func see(_ seen: Happening, _ facts: Facts)
+  mutating func conclude(_ facts: Facts)
+  var findings: [Finding] { get }
+}
+
+extension Ledger: Checker {}
+extension Durability: Checker {}
+extension Requests: Checker {}
+extension Outstanding: Checker where Feature == StreamFeature {}
+extension Windows: Checker where Feature == StreamFeature {}
+extension Tries: Checker where Feature == StreamFeature {}
+extension Refreshes: Checker where Feature == StreamFeature {}
+extension Connectedness: Checker where Feature == StreamFeature {}
+extension Lateness: Checker where Feature == StreamFeature {}
+extension Secrecy: Checker where Feature == StreamFeature {}
+extension Bounds: Checker where Feature == StreamFeature {}
+extension Healing: Checker where Feature == StreamFeature {}
+
+/// All checkers of a run.
+struct WholeBench: Checker {
+  private var bench = Bench<StreamFeature>(phones: 1)
+
+  mutating func see(_ seen: Happening, _ facts: Facts) {
+    bench.see(seen, facts, of: 0)
+    bench.seeOwn(seen, facts)
+  }
+
+  mutating func conclude(_ facts: Facts) { bench.conclude([facts]) }
+  var findings: [Finding] { bench.findings }
+}
+
+/// A story written by hand for one checker: what happens, when, and how things stand then.
+struct Script<Seeing: Checker> {
   var judge: Seeing
   var facts = Facts.connected
 
@@ -23,11 +56,11 @@ struct Script<Seeing: Judge> {
     _ input: StreamModel.Input, isLate: Bool = false, at second: Double = 0,
     _ effects: [StreamModel.Effect] = []
   ) {
-    see(.told(input, isLate: isLate, effects: effects), at: second)
+    see(.told(.phone, input, isLate: isLate, effects: effects), at: second)
   }
 
   mutating func tick(at second: Double, _ effects: [StreamModel.Effect] = []) {
-    see(.ticked(effects: effects), at: second)
+    see(.ticked(.phone, effects: effects), at: second)
   }
 
   mutating func show(_ messages: [Message], at second: Double = 0) {
@@ -35,13 +68,13 @@ struct Script<Seeing: Judge> {
   }
 
   mutating func accept(_ messages: [Message], at second: Double = 0) {
-    for message in messages { see(.accepted(message, isNew: true), at: second) }
+    for message in messages { see(.fact(.accepted(message, isNew: true)), at: second) }
   }
 
   /// A change becomes durable.
   mutating func store(_ change: TimelineChange, at second: Double = 0) {
-    let commit = facts.disk.commit(change)
-    see(.stored(change, commit), at: second)
+    let commit = facts.own.disk.commit(change)
+    see(.fact(.stored(change, commit)), at: second)
   }
 
   /// The run is over; answers with what was found.
@@ -62,12 +95,17 @@ extension Facts {
 
   /// A user who looks at a shop over a connection that stands.
   static var connected: Facts {
-    Facts(
-      now: .zero, settings: StreamSettings(shop: shop, policy: .messageStream, user: "me"),
-      server: .positions, status: LinkStatus(phase: .connected, mode: .live), isWhole: true,
-      backlog: Backlog(shown: 0, unsent: 0, unstored: 0, ahead: 0), deadline: .second(1_000_000),
-      currentAttempt: AttemptID(1), isAwake: true, isWanted: true, isReachable: true,
-      isSignedIn: true, underWay: 0, storeFails: false, secrets: [], disk: Disk())
+    let settings = StreamSettings(shop: shop, policy: .messageStream, user: "me")
+    var state = StreamState(
+      settings: settings, server: .positions,
+      backlog: Backlog(shown: 0, unsent: 0, unstored: 0, ahead: 0))
+    state.isWhole = true
+    var facts = Facts(
+      policy: .messageStream, status: LinkStatus(phase: .connected, mode: .live),
+      deadline: .second(1_000_000), currentAttempt: AttemptID(1), own: state)
+    facts.isAwake = true
+    facts.isWanted = true
+    return facts
   }
 }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import LinkSimulator
 
 struct WindowsTests {
-  private var script = Script(Windows())
+  private var script = Script(Windows<StreamFeature>())
 
   private mutating func open(_ number: UInt64, at second: Double) {
     script.tick(at: second, [.open(AttemptID(number))])
@@ -23,14 +23,14 @@ struct WindowsTests {
 
   @Test mutating func `a new process counts anew`() {
     for number in 0..<10 { open(UInt64(number), at: 0) }
-    script.see(.launched(run: 2))
+    script.see(.launched(.phone, run: 2))
     open(1, at: 1)
     #expect(script.findings == [])
   }
 }
 
 struct TriesTests {
-  private var script = Script(Tries())
+  private var script = Script(Tries<StreamFeature>())
   private var last: UInt64 = 0
   private let beyond = "try 8 of a series that ends after 7"
 

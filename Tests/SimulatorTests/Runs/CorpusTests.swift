@@ -18,17 +18,19 @@ struct CorpusTests {
 
   @Test(arguments: names) func `is judged as it was`(name: String) throws {
     let bytes = try Data(contentsOf: Self.folder.appending(path: name))
-    let kept = try JSONDecoder().decode(CorpusCase.self, from: bytes)
+    let kept = try JSONDecoder().decode(Case.self, from: bytes)
     let outcome = play(kept.plan, kept.setup, as: StreamModel.self)
     #expect(outcome.kinds == kept.expected, "\(kept.name): \(outcome.findings)")
     #expect(play(kept.plan, kept.setup, as: StreamModel.self) == outcome)
   }
 
-  @Test(arguments: Preset.allCases) func `a case reads as it was written`(preset: Preset) throws {
-    let kept = CorpusCase(
+  @Test(arguments: DayPreset.allCases) func `a case reads as it was written`(preset: DayPreset)
+    throws
+  {
+    let kept = Case(
       name: "a case", plan: .drawn(preset, seed: 3, server: .plain), policy: .messageStream,
       defect: .noOverlap, expected: [.lost], found: ["lost: one"])
     let bytes = try JSONEncoder().encode(kept)
-    #expect(try JSONDecoder().decode(CorpusCase.self, from: bytes) == kept)
+    #expect(try JSONDecoder().decode(Case.self, from: bytes) == kept)
   }
 }

@@ -39,8 +39,8 @@ struct RecordedTests {
   private static func findings(
     change: (StreamModel.Effect) -> [StreamModel.Effect] = { [$0] }
   ) -> [Finding] {
-    var model = StreamModel(settings: Facts.connected.settings, seed: 1)
-    var recorded = Recorded(model)
+    var model = StreamModel(settings: Facts.connected.own.settings, seed: 1)
+    var recorded = Recorded<StreamFeature>(model)
     var lastFetch: FetchID?
     func give(_ input: StreamModel.Input, at second: Double) {
       let effects = model.handle(input, at: .second(second))

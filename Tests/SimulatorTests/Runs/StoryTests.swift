@@ -8,13 +8,13 @@ struct StoryTests {
   private func lines(
     _ happenings: [Happening], findings: [Finding] = [], isVerbose: Bool = false
   ) throws -> [String] {
-    var story = Story(findings: findings, isVerbose: isVerbose)
+    var story = Story<StreamFeature>(findings: findings, isVerbose: isVerbose)
     let facts = try Facts.sample
-    var lines: [Story.Line] = []
+    var lines: [StoryLine] = []
     for (second, happening) in happenings.enumerated() {
       var now = facts
       now.now = .second(100 + Double(second) * 61.5)
-      lines += story.tell(happening, now)
+      lines += story.tell(happening, at: now.now)
     }
     return (lines + story.end()).map(\.text)
   }
@@ -22,19 +22,20 @@ struct StoryTests {
   @Test func `says who did what and when`() throws {
     let message = try Message.sample
     let told = try lines([
-      .launched(run: 1),
+      .launched(.phone, run: 1),
       .told(
-        .opened(AttemptID(3), head: message.position), isLate: false,
+        .phone, .opened(AttemptID(3), head: message.position), isLate: false,
         effects: [
           .update(.status(StreamStatus(LinkStatus(phase: .connected, mode: .live)))),
           .fetch(FetchID(4), .after(Position(epoch: "e", offset: 6), limit: 100)),
         ]),
-      .accepted(message, isNew: true),
-      .began(.crash(for: .seconds(90))),
-      .stored(
-        TimelineChange(messages: [message], cursor: Cursor(position: message.position)),
-        TimelineCommit(inserted: [message.id])),
-      .told(.frame(AttemptID(2), .message(message)), isLate: true, effects: []),
+      .fact(.accepted(message, isNew: true)),
+      .began(Action(.crash, for: .seconds(90))),
+      .fact(
+        .stored(
+          TimelineChange(messages: [message], cursor: Cursor(position: message.position)),
+          TimelineCommit(inserted: [message.id]))),
+      .told(.phone, .frame(AttemptID(2), .message(message)), isLate: true, effects: []),
       .calm,
     ])
     #expect(
@@ -54,7 +55,7 @@ struct StoryTests {
 
   @Test func `leaves noise out unless everything is asked for`() throws {
     let noise: [Happening] = [
-      .ticked(effects: []), .told(.ping(AttemptID(1)), isLate: false, effects: []),
+      .ticked(.phone, effects: []), .told(.phone, .ping(AttemptID(1)), isLate: false, effects: []),
     ]
     #expect(try lines(noise) == [])
     #expect(
@@ -66,7 +67,7 @@ struct StoryTests {
 
   @Test func `marks where a promise was broken`() throws {
     let told = try lines(
-      [.killed, .resumed],
+      [.killed(.phone), .resumed(.phone)],
       findings: [
         Finding(.stuck, at: .second(300), "at the end"), Finding(.lost, at: .second(100), "here"),
       ])
@@ -79,10 +80,10 @@ struct StoryTests {
       ])
   }
 
-  @Test(arguments: Preset.allCases) func `has words for every run`(preset: Preset) {
+  @Test(arguments: DayPreset.allCases) func `has words for every run`(preset: DayPreset) {
     for server in ServerKind.allCases {
-      var lines: [Story.Line] = []
-      _ = Story.tell(.drawn(preset, seed: 1, server: server), as: StreamModel.self) {
+      var lines: [StoryLine] = []
+      _ = Story<StreamFeature>.tell(.drawn(preset, seed: 1, server: server)) {
         lines.append($0)
       }
       #expect(lines.allSatisfy { !$0.what.isEmpty && !$0.what.contains("Optional") })
@@ -105,13 +106,15 @@ extension Message {
 extension Facts {
   static var sample: Facts {
     get throws {
-      Facts(
-        now: .zero,
-        settings: StreamSettings(shop: try #require(ShopID("bakery")), policy: .messageStream),
-        server: .positions, status: LinkStatus(phase: .disconnected), isWhole: true,
-        backlog: Backlog(shown: 0, unsent: 0, unstored: 0, ahead: 0), deadline: nil,
-        currentAttempt: nil, isAwake: true, isWanted: true, isReachable: true, isSignedIn: true,
-        underWay: 0, storeFails: false, secrets: [], disk: Disk())
+      let shop = try #require(ShopID("bakery"))
+      var facts = Facts(
+        policy: .messageStream, status: LinkStatus(phase: .disconnected),
+        own: StreamState(
+          settings: StreamSettings(shop: shop, policy: .messageStream), server: .positions,
+          backlog: Backlog(shown: 0, unsent: 0, unstored: 0, ahead: 0)))
+      facts.isAwake = true
+      facts.isWanted = true
+      return facts
     }
   }
 }

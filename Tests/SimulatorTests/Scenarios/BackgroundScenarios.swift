@@ -12,15 +12,16 @@ struct BackgroundScenarios {
   ) {
     let recording = whole(
       .short(
-        server: server, [(100, .suspend(for: .seconds(200))), (150, .others(messages: 30))]))
+        server: server, [(100, Action(.suspend, for: .seconds(200))), (150, Action(.others, 30))]))
     #expect(recording.shown("other 30").map { $0 >= .second(300) && $0 < .second(304) } == true)
   }
 
   @Test func `nothing is tried while the app is away, whatever happens then`() {
     let recording = whole(
       .short([
-        (100, .background(for: .seconds(200))), (120, .handover), (150, .crash(for: .seconds(20))),
-        (180, .unreachable(for: .seconds(20))), (220, .others(messages: 2)),
+        (100, Action(.background, for: .seconds(200))), (120, Action(.handover)),
+        (150, Action(.crash, for: .seconds(20))),
+        (180, Action(.unreachable, for: .seconds(20))), (220, Action(.others, 2)),
       ]))
     #expect(recording.opens.filter { $0 > .second(100) && $0 < .second(300) } == [])
     #expect(recording.opens(after: 300).map { $0 < .second(303) } == true)
@@ -28,7 +29,7 @@ struct BackgroundScenarios {
 
   @Test func `an app that is suspended again and again connects each time`() {
     let plan = Plan.short(
-      (0..<8).map { (60 + 60 * $0, Action.suspend(for: .seconds(30))) })
+      (0..<8).map { (60 + 60 * $0, Action(.suspend, for: .seconds(30))) })
     let recording = whole(plan)
     #expect(recording.opens.count >= 9)
     #expect(recording.mostAtOnce == 1)
@@ -37,10 +38,10 @@ struct BackgroundScenarios {
   @Test func `an app that is killed in background shows at once what it had`() {
     let recording = whole(
       .short([
-        (100, .background(for: .seconds(100))), (120, .kill(relaunchAfter: .seconds(10))),
-        (125, .unreachable(for: .seconds(300))),
+        (100, Action(.background, for: .seconds(100))), (120, Action(.kill, for: .seconds(10))),
+        (125, Action(.unreachable, for: .seconds(300))),
       ]))
-    let relaunch = recording.times { $0 == .launched(run: 2) }.first
+    let relaunch = recording.times { $0 == .launched(.phone, run: 2) }.first
     let shown = recording.effects.first { entry in
       guard let relaunch, entry.at >= relaunch,
         case .update(.messages(let messages, via: .history)) = entry.effect

@@ -12,23 +12,23 @@ struct LossScenarios {
   ) {
     for seed in UInt64(1)...10 {
       let rounds = (0..<8).flatMap { round -> [(Int, Action)] in
-        [(60 + 60 * round, Action.reset), (61 + 60 * round, .others(messages: 15))]
+        [(60 + 60 * round, Action(.reset)), (61 + 60 * round, Action(.others, 15))]
       }
       let recording = whole(
         .short(seed: seed, server: server, rounds) {
-          $0.slow = 0.7
-          $0.twice = 0.5
+          $0.weather.slow = 0.7
+          $0.weather.twice = 0.5
         })
-      #expect(recording.outcome.counts.shown == recording.outcome.counts.accepted)
+      #expect(recording.outcome.counts[.shown] == recording.outcome.counts[.accepted])
     }
   }
 
   @Test(arguments: ServerKind.allCases)
   func `what was written without a way out goes out in order and once`(_ server: ServerKind) {
-    let sends = (0..<5).map { (110 + 10 * $0, Action.send) }
+    let sends = (0..<5).map { (110 + 10 * $0, Action(.send)) }
     let recording = whole(
       .short(
-        server: server, [(100, .unreachable(for: .seconds(120)))] + sends))
+        server: server, [(100, Action(.unreachable, for: .seconds(120)))] + sends))
     #expect(recording.texts.filter { $0.hasPrefix("own") } == (1...5).map { "own \($0)" })
   }
 
@@ -38,7 +38,7 @@ struct LossScenarios {
   ) {
     var plan = Plan.short(
       server: server,
-      [(60, .unreachable(for: .seconds(9000))), (4000, .others(messages: 150))])
+      [(60, Action(.unreachable, for: .seconds(9000))), (4000, Action(.others, 150))])
     plan.length = .seconds(9200)
     let recording = whole(plan)
     let gaps = recording.effects.filter {
@@ -50,8 +50,8 @@ struct LossScenarios {
   @Test func `positions of a log that began anew are not taken for those of the old one`() {
     let recording = whole(
       .short([
-        (100, .unreachable(for: .seconds(100))), (110, .beginAnew(keeping: 20)),
-        (150, .others(messages: 60)),
+        (100, Action(.unreachable, for: .seconds(100))), (110, Action(.beginAnew, 20)),
+        (150, Action(.others, 60)),
       ]))
     #expect(recording.shown("other 60") != nil)
     #expect(recording.shown("other 1") != nil)
@@ -64,8 +64,8 @@ struct LossScenarios {
     for seed in UInt64(1)...20 {
       let rounds = (0..<6).flatMap { round -> [(Int, Action)] in
         [
-          (60 + 80 * round, Action.kill(relaunchAfter: .seconds(2))),
-          (60 + 80 * round, .others(messages: 5)), (60 + 80 * round, .send),
+          (60 + 80 * round, Action(.kill, for: .seconds(2))),
+          (60 + 80 * round, Action(.others, 5)), (60 + 80 * round, Action(.send)),
         ]
       }
       _ = whole(.short(seed: seed, server: server, rounds))
@@ -76,16 +76,16 @@ struct LossScenarios {
     for seed in UInt64(1)...10 {
       let rounds = (0..<8).flatMap { round -> [(Int, Action)] in
         [
-          (60 + 60 * round, Action.unreachable(for: .seconds(20))),
-          (65 + 60 * round, .others(messages: 12)), (84 + 60 * round, .others(messages: 12)),
+          (60 + 60 * round, Action(.unreachable, for: .seconds(20))),
+          (65 + 60 * round, Action(.others, 12)), (84 + 60 * round, Action(.others, 12)),
         ]
       }
       let recording = whole(
         .short(seed: seed, server: .plain, rounds) {
-          $0.lateStamps = 0.3
-          $0.equalStamps = 0.5
+          $0.numbers.lateStamps = 0.3
+          $0.numbers.equalStamps = 0.5
         })
-      #expect(recording.outcome.counts.shown == recording.outcome.counts.accepted)
+      #expect(recording.outcome.counts[.shown] == recording.outcome.counts[.accepted])
     }
   }
 
@@ -97,10 +97,11 @@ struct LossScenarios {
       .short(
         server: .plain,
         [
-          (100, .unreachable(for: .seconds(200))), (120, .serverClock(by: .seconds(-3600))),
-          (150, .others(messages: 20)),
+          (100, Action(.unreachable, for: .seconds(200))),
+          (120, Action(.serverClock, by: .seconds(-3600))),
+          (150, Action(.others, 20)),
         ]
-      ) { $0.pages = pages })
+      ) { $0.numbers.pages = pages })
     if pages == .arrival { #expect(recording.shown("other 20") != nil) }
   }
 
@@ -109,7 +110,10 @@ struct LossScenarios {
       let recording = whole(
         .short(
           server: server,
-          [(100, .slowReader(for: .seconds(100))), (120, .others(messages: 40)), (150, .reset)]))
+          [
+            (100, Action(.slowReader, for: .seconds(100))), (120, Action(.others, 40)),
+            (150, Action(.reset)),
+          ]))
       #expect(recording.shown("other 40").map { $0 >= .second(200) && $0 < .second(215) } == true)
     }
   }

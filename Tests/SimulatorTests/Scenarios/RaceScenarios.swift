@@ -12,13 +12,14 @@ struct RaceScenarios {
         .short(
           seed: seed,
           [
-            (98, .reset), (99, .pullToRefresh), (100, .leaveScreen(for: .seconds(200))),
-            (150, .handover),
+            (98, Action(.reset)), (99, Action(.pullToRefresh)),
+            (100, Action(.leaveScreen, for: .seconds(200))),
+            (150, Action(.handover)),
           ]
         ) {
-          $0.delay = .milliseconds(700)
-          $0.slow = 0.5
-          $0.twice = 0.5
+          $0.weather.delay = .milliseconds(700)
+          $0.weather.slow = 0.5
+          $0.weather.twice = 0.5
         })
       #expect(recording.opens.filter { $0 > .second(100) && $0 < .second(300) } == [])
     }
@@ -26,23 +27,27 @@ struct RaceScenarios {
 
   @Test func `leaving while it connects leaves nothing behind`() {
     for tenths in 0..<20 {
-      var plan = Plan.short([(100, .reset)]) { $0.delay = .milliseconds(300) }
-      plan.actions.append(
+      var plan = Plan.short([(100, Action(.reset))]) { $0.weather.delay = .milliseconds(300) }
+      plan.acts.append(
         Planned(
-          at: .seconds(100) + .milliseconds(100 * tenths), .leaveScreen(for: .milliseconds(150))))
+          at: .seconds(100) + .milliseconds(100 * tenths),
+          Action(.leaveScreen, for: .milliseconds(150))))
       #expect(whole(plan).mostAtOnce == 1)
     }
   }
 
   @Test func `more than one loss in a row does not park the link`() {
-    let losses = (0..<9).map { (60 + 30 * $0, Action.reset) }
-    let recording = whole(.short(losses + [(400, .others(messages: 1))]))
+    let losses = (0..<9).map { (60 + 30 * $0, Action(.reset)) }
+    let recording = whole(.short(losses + [(400, Action(.others, 1))]))
     #expect(recording.shown("other 1").map { $0 < .second(402) } == true)
   }
 
   @Test func `a refresh that never answers is given up, and made again`() {
     let recording = whole(
-      .short([(100, .revokeTokens(refresh: .hangs)), (101, .reset), (200, .others(messages: 1))]))
+      .short([
+        (100, Action(.revokeTokens, 0, TokenRefresh.hangs.rawValue)), (101, Action(.reset)),
+        (200, Action(.others, 1)),
+      ]))
     #expect(recording.refreshes >= 2)
     #expect(recording.shown("other 1") != nil)
   }
@@ -50,18 +55,21 @@ struct RaceScenarios {
   @Test(arguments: [3600.0, -3600.0])
   func `a phone's clock that is set does not move a wait`(_ jump: Double) {
     let recording = whole(
-      .short([(99, .wallClock(by: .seconds(jump))), (100, .reset), (110, .others(messages: 1))]))
+      .short([
+        (99, Action(.wallClock, by: .seconds(jump))), (100, Action(.reset)),
+        (110, Action(.others, 1)),
+      ]))
     #expect(recording.opens(after: 100).map { $0 < .second(102) } == true)
     #expect(recording.shown("other 1").map { $0 < .second(112) } == true)
   }
 
   @Test func `answers that come after they were given up change nothing`() {
     for seed in UInt64(1)...20 {
-      let pulls = (0..<12).map { (60 + 40 * $0, Action.pullToRefresh) }
+      let pulls = (0..<12).map { (60 + 40 * $0, Action(.pullToRefresh)) }
       let recording = whole(
-        .short(seed: seed, pulls + [(100, .send), (300, .send)]) {
-          $0.slow = 0.8
-          $0.patience = .seconds(60)
+        .short(seed: seed, pulls + [(100, Action(.send)), (300, Action(.send))]) {
+          $0.weather.slow = 0.8
+          $0.weather.patience = .seconds(60)
         })
       #expect(recording.texts.filter { $0.hasPrefix("own") } == ["own 1", "own 2"])
     }

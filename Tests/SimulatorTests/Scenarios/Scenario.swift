@@ -35,12 +35,12 @@ extension Recording {
     for (_, happening) in happenings {
       switch happening {
       case .launched: standing = []
-      case .told(let input, _, let effects):
+      case .told(_, let input, _, let effects):
         if case .lost(let attempt, _) = input { standing.remove(attempt) }
         follow(effects, &standing, &most)
-      case .ticked(let effects): follow(effects, &standing, &most)
-      case .killed, .suspended, .resumed, .stored, .accepted, .beganAnew, .upgraded, .serverLost,
-        .wentDead, .began, .ended, .calm:
+      case .ticked(_, let effects): follow(effects, &standing, &most)
+      case .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began, .ended,
+        .calm, .fact:
         continue
       }
     }

@@ -9,22 +9,22 @@ struct StormScenarios {
   func `a server that takes connections and drops them is met with patience`(
     _ server: ServerKind
   ) {
-    let resets = (0..<60).map { (100 + 3 * $0, Action.reset) }
+    let resets = (0..<60).map { (100 + 3 * $0, Action(.reset)) }
     let recording = whole(
-      .short(server: server, [(99, .restStatus(500, for: .seconds(190)))] + resets))
+      .short(server: server, [(99, Action(.restStatus, 500, for: .seconds(190)))] + resets))
     let tries = recording.opens.filter { $0 > .second(100) && $0 < .second(290) }
     #expect(tries.count <= 12)
   }
 
   @Test func `out of range and back again is noticed within seconds`() {
-    let recording = whole(.short([(60, .unreachable(for: .seconds(400)))]))
+    let recording = whole(.short([(60, Action(.unreachable, for: .seconds(400)))]))
     #expect(recording.opens.filter { $0 > .second(61) && $0 < .second(460) } == [])
     #expect(recording.opens(after: 460).map { $0 < .second(463) } == true)
   }
 
   @Test func `a deploy that closes everybody is answered at times of their own`() {
     let waits = (UInt64(1)...40).compactMap { seed -> Double? in
-      let recording = whole(.short(seed: seed, [(100, .close(code: 1012))]))
+      let recording = whole(.short(seed: seed, [(100, Action(.close, 1012))]))
       return recording.opens(after: 100).map { Double($0.nanoseconds) / 1e9 - 100 }
     }
     #expect(waits.count == 40)
@@ -38,24 +38,28 @@ struct StormScenarios {
   @Test func `many reasons to connect at once are one try`() {
     let recording = whole(
       .short([
-        (100, .unreachable(for: .seconds(60))), (110, .background(for: .seconds(50))),
-        (120, .leaveScreen(for: .seconds(40))), (160, .handover), (160, .pullToRefresh),
-        (161, .send),
+        (100, Action(.unreachable, for: .seconds(60))),
+        (110, Action(.background, for: .seconds(50))),
+        (120, Action(.leaveScreen, for: .seconds(40))), (160, Action(.handover)),
+        (160, Action(.pullToRefresh)),
+        (161, Action(.send)),
       ]))
     #expect(recording.mostAtOnce == 1)
     #expect(recording.opens.filter { $0 >= .second(160) && $0 < .second(170) }.count <= 2)
   }
 
   @Test func `a token that is refused again and again is refreshed a few times, not for ever`() {
-    let revoked = (0..<10).map { (100 + 20 * $0, Action.revokeTokens(refresh: .fails)) }
-    let recording = whole(.short(revoked + [(101, .reset)]))
+    let revoked = (0..<10).map {
+      (100 + 20 * $0, Action(.revokeTokens, 0, TokenRefresh.fails.rawValue))
+    }
+    let recording = whole(.short(revoked + [(101, Action(.reset))]))
     #expect(recording.refreshes <= 22)
   }
 
   @Test(arguments: [500, 502, 503, 504, 429, 404, 400, 401, 403, 408, 410, 426])
   func `a server that refuses each upgrade is not besieged`(_ status: Int) {
     let recording = whole(
-      .short([(99, .upgradeStatus(status, for: .seconds(300))), (100, .reset)]))
+      .short([(99, Action(.upgradeStatus, status, for: .seconds(300))), (100, Action(.reset))]))
     let tries = recording.opens.filter { $0 >= .second(100) && $0 < .second(399) }
     // A series of five, and a probe when a poll finds the server back, each half a minute.
     #expect((1...15).contains(tries.count))
@@ -64,16 +68,21 @@ struct StormScenarios {
   @Test(arguments: [500, 502, 503, 504, 429, 404, 400, 401, 403, 408, 410, 413])
   func `a server that refuses each request keeps what was written`(_ status: Int) {
     let recording = whole(
-      .short([(99, .restStatus(status, for: .seconds(200))), (100, .reset), (110, .send)]))
+      .short([
+        (99, Action(.restStatus, status, for: .seconds(200))), (100, Action(.reset)),
+        (110, Action(.send)),
+      ]))
     #expect(recording.texts.filter { $0 == "own 1" } == ["own 1"])
   }
 
-  @Test(arguments: Action.Obstacle.allCases)
+  @Test(arguments: DialObstacle.allCases)
   func `what is in the way of new connections ends the trying only where it must`(
-    _ obstacle: Action.Obstacle
+    _ obstacle: DialObstacle
   ) {
     let recording = whole(
-      .short([(99, .dialsFail(obstacle, for: .seconds(250))), (100, .reset)]))
+      .short([
+        (99, Action(.dialsFail, 0, obstacle.rawValue, for: .seconds(250))), (100, Action(.reset)),
+      ]))
     let tries = recording.opens.filter { $0 >= .second(100) && $0 < .second(349) }
     #expect(obstacle == .certificate ? tries.count == 1 : tries.count > 1)
   }

@@ -7,21 +7,21 @@ import Testing
 struct TokenScenarios {
   @Test func `refused at the upgrade: one refresh, then in`() {
     let recording = whole(
-      .short([(100, .revokeTokens(refresh: .works)), (101, .reset)]))
+      .short([(100, Action(.revokeTokens, 0, TokenRefresh.works.rawValue)), (101, Action(.reset))]))
     #expect(recording.refreshes == 1)
     #expect(recording.opens(after: 101).map { $0 < .second(103) } == true)
   }
 
   @Test func `closed with 4401 after it was open: one refresh, then in`() {
     let recording = whole(
-      .short([(100, .close(code: 4401)), (130, .others(messages: 1))]))
+      .short([(100, Action(.close, 4401)), (130, Action(.others, 1))]))
     #expect(recording.refreshes == 1)
     #expect(recording.shown("other 1").map { $0 < .second(132) } == true)
   }
 
-  @Test(arguments: [Action.upgradeStatus(403, for: .seconds(200)), .close(code: 4403)])
+  @Test(arguments: [Action(.upgradeStatus, 403, for: .seconds(200)), Action(.close, 4403)])
   func `who may not come in does not knock again`(_ refusal: Action) {
-    let recording = whole(.short([(100, refusal), (101, .reset)]))
+    let recording = whole(.short([(100, refusal), (101, Action(.reset))]))
     let tries = recording.opens.filter { $0 > .second(100) && $0 < .second(299) }
     #expect(tries.count <= 1)
     #expect(recording.refreshes == 0)
@@ -30,8 +30,9 @@ struct TokenScenarios {
   @Test func `a refused refresh asks the user, who signs in, and all goes on`() {
     let recording = whole(
       .short([
-        (100, .revokeTokens(refresh: .isRefused)), (101, .reset), (105, .send),
-        (150, .others(messages: 1)),
+        (100, Action(.revokeTokens, 0, TokenRefresh.isRefused.rawValue)), (101, Action(.reset)),
+        (105, Action(.send)),
+        (150, Action(.others, 1)),
       ]))
     let asked = recording.effects.contains { $0.effect == .update(.notice(.signIn)) }
     #expect(asked)
@@ -40,7 +41,9 @@ struct TokenScenarios {
   }
 
   @Test func `a token that ended while the phone slept is renewed before it is shown`() {
-    var plan = Plan.short([(100, .sleep(for: .seconds(900)))]) { $0.tokenLife = .seconds(300) }
+    var plan = Plan.short([(100, Action(.sleep, for: .seconds(900)))]) {
+      $0.numbers.tokenLife = .seconds(300)
+    }
     plan.length = .seconds(1200)
     let recording = whole(plan)
     let refused = recording.losses.filter {
@@ -50,7 +53,7 @@ struct TokenScenarios {
   }
 
   @Test func `short-lived tokens are renewed ahead, and no old one is shown`() {
-    let recording = whole(.short([]) { $0.tokenLife = .seconds(120) })
+    let recording = whole(.short([]) { $0.numbers.tokenLife = .seconds(120) })
     #expect((8...20).contains(recording.refreshes))
     let refused = recording.losses.filter {
       if case .http(status: 401, _, _) = $0.failure { true } else { false }

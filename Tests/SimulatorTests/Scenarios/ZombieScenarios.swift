@@ -6,8 +6,8 @@ import Testing
 /// Group A of what users of other clients suffer: connections that only look open.
 struct ZombieScenarios {
   @Test func `a dead link is found although the user goes on writing`() {
-    let sends = (0..<8).map { (110 + 10 * $0, Action.send) }
-    let recording = whole(.short([(100, .halfOpen)] + sends))
+    let sends = (0..<8).map { (110 + 10 * $0, Action(.send)) }
+    let recording = whole(.short([(100, Action(.halfOpen))] + sends))
     let closed = recording.effects.first { $0.effect == .close(AttemptID(1), code: 1001) }
     // The last byte came at 54 s or with the upgrade; silence is 90 s.
     #expect(closed.map { $0.at <= .second(145) } == true)
@@ -15,7 +15,7 @@ struct ZombieScenarios {
   }
 
   @Test func `a server that vanishes without a word is noticed, and its return too`() {
-    let recording = whole(.short([(100, .blackHole(for: .seconds(200)))]))
+    let recording = whole(.short([(100, Action(.blackHole, for: .seconds(200)))]))
     let tries = recording.opens.filter { $0 > .second(100) && $0 < .second(300) }
     #expect(!tries.isEmpty)
     #expect(tries.allSatisfy { $0 > .second(140) })
@@ -23,14 +23,14 @@ struct ZombieScenarios {
 
   @Test func `a switch of the network is noticed within seconds, not by silence`() {
     for seed in UInt64(1)...10 {
-      let recording = whole(.short(seed: seed, [(100, .handover)]))
+      let recording = whole(.short(seed: seed, [(100, Action(.handover))]))
       #expect(recording.opens(after: 100).map { $0 < .second(108) } == true)
     }
   }
 
   @Test func `who leaves and comes back at once has one connection and no deaf one`() {
-    let leaves = (0..<6).map { (100 + 2 * $0, Action.leaveScreen(for: .milliseconds(300))) }
-    let recording = whole(.short(leaves + [(120, .others(messages: 3))]))
+    let leaves = (0..<6).map { (100 + 2 * $0, Action(.leaveScreen, for: .milliseconds(300))) }
+    let recording = whole(.short(leaves + [(120, Action(.others, 3))]))
     #expect(recording.mostAtOnce == 1)
     #expect(recording.shown("other 3").map { $0 < .second(122) } == true)
   }
@@ -38,7 +38,7 @@ struct ZombieScenarios {
   @Test func `a phone that slept does not take its old socket for a living one`() {
     for seed in UInt64(1)...10 {
       let recording = whole(
-        .short(seed: seed, [(100, .sleep(for: .seconds(200))), (200, .others(messages: 2))]))
+        .short(seed: seed, [(100, Action(.sleep, for: .seconds(200))), (200, Action(.others, 2))]))
       #expect(recording.shown("other 2").map { $0 < .second(310) } == true)
     }
   }

@@ -7,7 +7,7 @@ import MessageStream
 /// The machines whose journals `holdfast replay` reads: one line each.
 enum JournaledMachines {
   static let all: [any ReplayableMachine] = [
-    Replayable<StreamModel> { Recorded($0) },
+    Replayable<StreamModel> { Recorded<StreamFeature>($0) },
     Replayable<RelayModel>(),
     Replayable<PullModel>(),
   ]
@@ -41,8 +41,8 @@ struct ReplayOutcome {
   var check: Check?
 
   struct Check {
-    /// The promises that a journal can show to be broken.
-    var judged: [Finding.Kind]
+    /// The promises that a journal can show to be broken, and those that it cannot.
+    var checked, unchecked: [Finding.Kind]
     var findings: [Finding]
   }
 }
@@ -50,8 +50,9 @@ struct ReplayOutcome {
 /// The checkers of recorded runs of one machine.
 protocol RunChecker<Model> {
   associatedtype Model: Journaled
-  /// The promises that a journal can show to be broken.
-  static var judged: [Finding.Kind] { get }
+  /// The promises that a journal can show to be broken, and those that it cannot.
+  static var checked: [Finding.Kind] { get }
+  static var unchecked: [Finding.Kind] { get }
   var findings: [Finding] { get }
 
   /// Takes one step of the run, and the machine after it.
@@ -62,7 +63,12 @@ protocol RunChecker<Model> {
   mutating func conclude()
 }
 
-extension Recorded: RunChecker {}
+extension Recorded: RunChecker where Feature.Model: Journaled {
+  static var checked: [Finding.Kind] { Feature.checkedInJournals }
+  static var unchecked: [Finding.Kind] {
+    Feature.kinds.filter { !Feature.checkedInJournals.contains($0) }
+  }
+}
 
 /// One machine of the list, with the checkers of its recorded runs if there are any.
 struct Replayable<M: Journaled>: ReplayableMachine {
@@ -88,7 +94,9 @@ struct Replayable<M: Journaled>: ReplayableMachine {
   }
 
   private static func check(_ checker: some RunChecker<M>) -> ReplayOutcome.Check {
-    ReplayOutcome.Check(judged: type(of: checker).judged, findings: checker.findings)
+    let kind = type(of: checker)
+    return ReplayOutcome.Check(
+      checked: kind.checked, unchecked: kind.unchecked, findings: checker.findings)
   }
 
   private static func texts(_ divergence: Replay<M>.Divergence) -> ReplayOutcome.Divergence {

@@ -108,19 +108,19 @@ enum ReplayCommand {
       $0.key("diverged")
       $0.int(outcome.diverged)
       $0.key("findings")
-      SimulateText.write(outcome.check?.findings ?? [], to: &$0)
+      SimulateFormat.write(outcome.check?.findings ?? [], to: &$0)
     }
   }
 
   /// Prints what each checker found, and which cannot check a journal.
   private static func verdicts(_ check: ReplayOutcome.Check, _ console: Console) {
-    var table = Table("JUDGED", "FOUND")
-    for kind in check.judged {
+    var table = Table("CHECKED", "FOUND")
+    for kind in check.checked {
       let count = check.findings.count { $0.kind == kind }
       table.row(kind.rawValue, count == 0 ? "nothing" : String(count))
     }
-    for kind in Finding.Kind.allCases where !check.judged.contains(kind) {
-      table.row(kind.rawValue, "not judged: a journal does not tell")
+    for kind in check.unchecked {
+      table.row(kind.rawValue, "not checked: a journal does not tell")
     }
     console.line("")
     for line in table.lines(console.style) { console.line(line) }

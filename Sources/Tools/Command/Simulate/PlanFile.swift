@@ -3,12 +3,12 @@ import Foundation
 import LinkSimulator
 
 /// Plans in files, as the corpus of the tests keeps them.
-enum PlanFile {
+enum PlanFile<Feature: SimulatedFeature> {
   /// Reads a case of the corpus.
-  static func read(_ path: String) throws(CommandFailure) -> CorpusCase {
+  static func read(_ path: String) throws(CommandFailure) -> CorpusCase<Feature> {
     let bytes = try TextFile.read(path)
     do {
-      return try JSONDecoder().decode(CorpusCase.self, from: Data(bytes))
+      return try JSONDecoder().decode(CorpusCase<Feature>.self, from: Data(bytes))
     } catch {
       throw CommandFailure(
         .failed, "\(path) holds no plan: \(error)", remedy: "give a file that --shrink wrote")
@@ -16,7 +16,7 @@ enum PlanFile {
   }
 
   /// Writes a case that all users can read (0644), in place of what is there.
-  static func write(_ kept: CorpusCase, to path: String) throws(CommandFailure) {
+  static func write(_ kept: CorpusCase<Feature>, to path: String) throws(CommandFailure) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     let bytes: Data

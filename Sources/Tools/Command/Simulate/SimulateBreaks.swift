@@ -2,19 +2,21 @@ import CommandKit
 import HoldfastTestKit
 import LinkJSON
 import LinkSimulator
-import LinkWire
-import MessageStream
 
 /// `--break all`: each deliberate defect must be caught.
-struct SimulateBreaks {
+struct SimulateBreaks<Feature: SimulatedFeature> {
   let call: Invocation
-  let request: SimulateRequest
+  let request: SimulateRequest<Feature>
 
-  /// What became of one defect.
+  /// The result for one defect.
   private struct Proof {
-    var defect: Break
-    var server: ServerKind
-    var caught: Outcome?
+    var defect: Feature.Defect
+    var server: Feature.Server
+    var caught: RunOutcome<Feature>?
+
+    var name: String {
+      Feature.Server.isChoice ? "\(defect.rawValue) (\(server.rawValue))" : defect.rawValue
+    }
   }
 
   /// Plays each defect until it is caught.
@@ -22,9 +24,10 @@ struct SimulateBreaks {
   /// - Throws: When one was not caught within its number of seeds.
   func run() async throws(CommandFailure) {
     var proofs: [Proof] = []
-    for defect in Break.allCases {
+    for defect in Feature.Defect.allCases {
       for server in request.simulation.servers where defect.catchable.contains(server) {
-        let caught = await caught(defect, server)
+        let caught = await request.simulation.proof(
+          of: defect, against: server, from: request.seeds.lowerBound)
         if Task.isCancelled { throw SimulateCommands.stopped }
         let proof = Proof(defect: defect, server: server, caught: caught)
         if call[Shared.json] { write(proof) }
@@ -37,34 +40,25 @@ struct SimulateBreaks {
       throw CommandFailure(
         .failed,
         "not caught: "
-          + missed.map { "\($0.defect.rawValue) (\($0.server.rawValue))" }.joined(separator: ", "))
-    }
-  }
-
-  /// The first run in which a defect breaks what it should, and which is clean without it.
-  private func caught(_ defect: Break, _ server: ServerKind) async -> Outcome? {
-    let first = request.seeds.lowerBound
-    var simulation = request.simulation
-    simulation.servers = [server]
-    simulation.setup.defect = defect
-    let (policy, draw) = (simulation.setup.policy, simulation.draw)
-    return await simulation.firstFailure(
-      of: StreamModel.self, seeds: first...(first + UInt64(defect.seeds) - 1)
-    ) { outcome in
-      guard outcome.kinds.contains(where: defect.kinds.contains) else { return false }
-      let plan = draw(outcome.seed, outcome.server)
-      let control = play(plan, Setup(policy: policy), as: StreamModel.self)
-      return control.kinds.allSatisfy { !defect.kinds.contains($0) }
+          + missed.map(\.name).joined(separator: ", "))
     }
   }
 
   private func show(_ proofs: [Proof]) {
-    var table = Table("DEFECT", "SERVER", "CAUGHT AS", "SEED", "ALLOWED")
+    let isChoice = Feature.Server.isChoice
+    var table =
+      isChoice
+      ? Table("DEFECT", "SERVER", "CAUGHT AS", "SEED", "ALLOWED")
+      : Table("DEFECT", "CAUGHT AS", "SEED", "ALLOWED")
     for proof in proofs {
-      let kinds = proof.caught?.kinds.map(\.rawValue).joined(separator: ", ")
-      table.row(
-        proof.defect.rawValue, proof.server.rawValue, kinds ?? "not caught",
-        proof.caught.map { "\($0.seed)" } ?? "-", "\(proof.defect.seeds) seeds")
+      let kinds = proof.caught?.kinds.map(\.rawValue).joined(separator: ", ") ?? "not caught"
+      let seed = proof.caught.map { "\($0.seed)" } ?? "-"
+      let (name, allowed) = (proof.defect.rawValue, "\(proof.defect.seeds) seeds")
+      if isChoice {
+        table.row(name, proof.server.rawValue, kinds, seed, allowed)
+      } else {
+        table.row(name, kinds, seed, allowed)
+      }
     }
     for line in table.lines(call.console.style) { call.console.line(line) }
   }
@@ -75,15 +69,17 @@ struct SimulateBreaks {
       writer.string("break")
       writer.key("name")
       writer.string(proof.defect.rawValue)
-      writer.key("server")
-      writer.string(proof.server.rawValue)
+      if Feature.Server.isChoice {
+        writer.key("server")
+        writer.string(proof.server.rawValue)
+      }
       writer.key("caught")
       writer.bool(proof.caught != nil)
       guard let outcome = proof.caught else { return }
       writer.key("seed")
       writer.int(outcome.seed)
       writer.key("findings")
-      SimulateText.write(outcome.findings, to: &writer)
+      SimulateFormat.write(outcome.findings, to: &writer)
     }
   }
 }

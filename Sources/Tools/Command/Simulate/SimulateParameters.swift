@@ -3,30 +3,40 @@ import HoldfastTestKit
 import LinkCore
 import LinkSimulator
 
-/// What `simulate message-stream` takes.
+/// What `simulate WORLD` takes.
 enum SimulateParameters {
-  static let server = Parameter.optional(
-    "server", Format<ServerKind>.word("SERVER"), usual: "both",
-    "the contract that the server speaks: with positions, or plain as its seed says")
+  static func server<Server: ServerChoice>(_ kind: Server.Type) -> Parameter<Server?> {
+    .optional(
+      "server", Format<Server>.word("SERVER"), usual: Server.allCases.count == 2 ? "both" : "all",
+      "the contract that the server speaks")
+  }
 
-  static let preset = Parameter.optional(
-    "preset", .days, usual: "swarm",
-    "what kind of days the seeds draw; swarm draws from everything, all gives every second seed to "
-      + "swarm and the others to the rest in turn")
+  static func preset(_ presets: [DayPreset]) -> Parameter<Days?> {
+    .optional(
+      "preset", .days(presets), usual: "swarm",
+      "what kind of days the seeds draw; swarm draws from everything, all gives every second seed "
+        + "to swarm and the others to the rest in turn")
+  }
 
   static let seeds = Parameter.option(
-    "seeds", .seeds, default: 1...1000, "the seeds to play, each against each server")
+    "seeds", .seeds, default: 1...1000, "the seeds to play, each against every server")
 
-  static let policy = Parameter.optional(
-    "policy", .text("NAME|FILE"), usual: "message-stream",
-    "a preset of `policy list`, or a file as `policy check` reads it")
+  static func policy(_ policy: LinkPolicy) -> Parameter<String?> {
+    .optional(
+      "policy", .text("NAME|FILE"), usual: policy.name,
+      "a preset of `policy list`, or a file as `policy check` reads it")
+  }
 
-  static let defect = Parameter.optional(
-    "break", Format<Defects<Break>>.defects(), usual: "none",
-    "switch a deliberate defect on; all proves that each one is caught")
+  static func defect<Defect: DeliberateDefect>(
+    _ kind: Defect.Type
+  ) -> Parameter<Defects<Defect>?> {
+    .optional(
+      "break", Format<Defects<Defect>>.defects(), usual: "none",
+      "switch a deliberate defect on; all proves that each one is caught")
+  }
 
   static let jobs = Parameter.option(
-    "jobs", .integer("N", 1...256), default: Simulation.cores,
+    "jobs", .integer("N", 1...256), default: SimulationCores.count,
     "play so many runs at the same time; the result is the same")
 
   static let trace = Parameter.flag("trace", "tell the story of one seed, line by line")
@@ -44,16 +54,17 @@ enum SimulateParameters {
 
 /// What kinds of days seeds draw.
 enum Days: Sendable, Hashable {
-  case one(Preset)
+  case one(DayPreset)
   /// Swarm's for even seeds, one of the others for odd ones.
   case all
 
-  func preset(of seed: UInt64) -> Preset {
+  func preset(of seed: UInt64, among presets: [DayPreset]) -> DayPreset {
     switch self {
     case .one(let preset): return preset
     case .all:
-      let others = Preset.allCases.filter { $0 != .swarm }
-      return seed % 2 == 0 ? .swarm : others[Int(seed / 2 % UInt64(others.count))]
+      let others = presets.filter { $0 != .swarm }
+      guard !others.isEmpty, seed % 2 == 1 else { return .swarm }
+      return others[Int(seed / 2 % UInt64(others.count))]
     }
   }
 
@@ -99,23 +110,24 @@ extension Format<ClosedRange<UInt64>> {
     else { return nil }
     return first...last
   } write: {
-    $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)..\($0.upperBound)"
+    $0.lowerBound == $0.upperBound
+      ? "\($0.lowerBound)" : "\($0.lowerBound)..\($0.upperBound)"
   }
 }
 
 extension Format<Days> {
   /// The name of a preset, or `all`.
-  static let days = {
-    let words = Preset.allCases.map(\.rawValue) + ["all"]
+  static func days(_ presets: [DayPreset]) -> Format {
+    let words = presets.map(\.rawValue) + ["all"]
     return Format(
       placeholder: "PRESET", expectation: "one of \(words.joined(separator: ", "))",
       note: "PRESET is one of \(words.joined(separator: ", ")).", words: words
-    ) {
-      $0 == "all" ? .all : Preset(rawValue: $0).map { .one($0) }
+    ) { word in
+      word == "all" ? .all : presets.first { $0.rawValue == word }.map { .one($0) }
     } write: {
       $0.name
     }
-  }()
+  }
 }
 
 extension Format {

@@ -1,5 +1,4 @@
 import CommandKit
-import LinkSimulator
 import Synchronization
 
 #if canImport(Glibc)
@@ -8,9 +7,9 @@ import Synchronization
   import Darwin
 #endif
 
-/// One line on the terminal that tells how far it is; nothing where nobody watches.
+/// A line on the terminal that shows the progress of runs; nothing on other outputs.
 final class SimulateProgress: Sendable {
-  private let total: Int
+  private let total: UInt64
   private let isShown: Bool
   private let start = ContinuousClock.now
   private let state = Mutex(State())
@@ -21,20 +20,20 @@ final class SimulateProgress: Sendable {
     var shown: ContinuousClock.Instant?
   }
 
-  /// - Parameter isWanted: False where even a terminal shall show nothing.
-  init(total: Int, isWanted: Bool) {
+  /// - Parameter isWanted: False if even a terminal shall show nothing.
+  init(total: UInt64, isWanted: Bool) {
     self.total = total
     isShown = isWanted && isatty(STDERR_FILENO) == 1
   }
 
-  /// How long it took so far.
+  /// The time since the start.
   var elapsed: Duration { start.duration(to: .now) }
 
-  /// A run is over.
-  func add(_ outcome: Outcome) {
+  /// Counts a run that is over, with its findings.
+  func add(_ findings: Int) {
     state.withLock { state in
       state.runs += 1
-      state.findings += outcome.findings.count
+      state.findings += findings
       let now = ContinuousClock.now
       guard isShown, state.shown.map({ $0.duration(to: now) > .milliseconds(200) }) ?? true
       else { return }
@@ -43,7 +42,7 @@ final class SimulateProgress: Sendable {
     }
   }
 
-  /// Takes the line away.
+  /// Removes the line.
   func end() {
     if isShown { put("\r\u{1B}[K") }
   }
@@ -51,7 +50,9 @@ final class SimulateProgress: Sendable {
   private func line(_ state: State) -> String {
     let seconds = elapsed / .seconds(1)
     let rate = Double(state.runs) / max(seconds, 0.001)
-    let left = Int((Double(total - state.runs) / max(rate, 0.001)).rounded(.up))
+    let left = Int(
+      clamping: Int64(
+        min(1e12, max(0, Double(total) - Double(state.runs)) / max(rate, 0.001)).rounded(.up)))
     return "\(state.runs) of \(total) runs, \(Int(rate)) a second, \(state.findings) findings, "
       + "\(left / 60) min \(left % 60) s left"
   }

@@ -61,7 +61,7 @@ enum SimulateRelayCommand {
     let start = clock.now
     let sum = await play(call[seeds], defect, jobs: call[SimulateParameters.jobs])
     report(sum, elapsed: start.duration(to: clock.now), call)
-    try SimulateCommands.judge(sum.found)
+    try SimulateCommands.conclude(sum.found)
     if Task.isCancelled { throw SimulateCommands.stopped }
   }
 
@@ -121,7 +121,7 @@ enum SimulateRelayCommand {
       let text = "FOUND \(finding.kind.rawValue): \(finding.detail)"
       tell(finding.at, text, console, isJSON: call[Shared.json])
     }
-    try SimulateCommands.judge(run.findings.count)
+    try SimulateCommands.conclude(run.findings.count)
   }
 
   private static func tell(_ at: Instant, _ text: String, _ console: Console, isJSON: Bool) {
@@ -181,8 +181,8 @@ enum SimulateRelayCommand {
     let wall = elapsed / .seconds(1)
     guard !call[Shared.json] else { return write(sum, numbers, wall, call.console) }
     var table = Table("IN ALL", "")
-    for (name, number) in numbers { table.row(name, SimulateText.grouped(number)) }
-    table.row("wall seconds", SimulateText.short(wall))
+    for (name, number) in numbers { table.row(name, SimulateFormat.grouped(number)) }
+    table.row("wall seconds", SimulateFormat.short(wall))
     table.row("digest", String(sum.digest, radix: 16))
     for line in table.lines(call.console.style) { call.console.line(line) }
     for run in sum.failures.prefix(mostFailures) {

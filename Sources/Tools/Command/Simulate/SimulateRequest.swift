@@ -3,65 +3,70 @@ import HoldfastTestKit
 import LinkCore
 import LinkSimulator
 
-/// What a call of `simulate message-stream` asks for, read and checked.
-struct SimulateRequest: Sendable {
-  var simulation: Simulation
+/// The arguments of a call of `simulate WORLD`, read and checked.
+struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
+  var simulation: Simulation<Feature>
   var seeds: ClosedRange<UInt64>
   /// Played instead of what seeds draw.
-  var only: Plan?
+  var only: WorldPlan<Feature>?
   /// How the call named the days and the policy, to say it again.
   private var words: [String] = []
 
   init(_ call: Invocation) throws(CommandFailure) {
-    let defect: Break? =
-      switch call[SimulateParameters.defect] {
+    let asked = call[SimulateParameters.defect(Feature.Defect.self)]
+    let defect: Feature.Defect? =
+      switch asked {
       case .one(let defect): defect
       case .all, nil: nil
       }
-    let preset = call[SimulateParameters.preset]
+    let preset = call[SimulateParameters.preset(Feature.presets)]
+    let server =
+      Feature.Server.isChoice ? call[SimulateParameters.server(Feature.Server.self)] : nil
     simulation = Simulation(
-      servers: call[SimulateParameters.server].map { [$0] } ?? ServerKind.allCases,
-      setup: Setup(policy: try Self.policy(call), defect: defect),
+      servers: server.map { [$0] } ?? Array(Feature.Server.allCases),
+      setup: RunSetup(policy: try Self.policy(call), defect: defect),
       jobs: call[SimulateParameters.jobs]
     ) { seed, server in
-      .drawn((preset ?? .one(.swarm)).preset(of: seed), seed: seed, server: server)
+      .drawn(
+        (preset ?? .one(.swarm)).preset(of: seed, among: Feature.presets), seed: seed,
+        server: server)
     }
     seeds = call[SimulateParameters.seeds]
     if let preset { words += ["--preset", preset.name] }
-    if let name = call[SimulateParameters.policy] { words += ["--policy", name] }
+    if let name = call[SimulateParameters.policy(Feature.policy)] { words += ["--policy", name] }
     for setting in call[Shared.settings] {
       words += ["--set", "\(setting.key)=\(setting.value)"]
     }
     guard let file = call[SimulateParameters.plan] else { return }
-    let kept = try PlanFile.read(file)
+    let kept = try PlanFile<Feature>.read(file)
     only = kept.plan
-    if call[SimulateParameters.defect] == nil { simulation.setup.defect = kept.defect }
+    if asked == nil { simulation.setup.defect = kept.defect }
     if words.isEmpty, let policy = kept.policy { simulation.setup.policy = policy }
   }
 
   /// The one plan that is asked for; wrong usage when there are several.
-  func onePlan(for option: String) throws(CommandFailure) -> Plan {
+  func onePlan(for option: String) throws(CommandFailure) -> WorldPlan<Feature> {
     if let only { return only }
-    guard seeds.count == 1, simulation.servers.count == 1 else {
+    guard seeds.lowerBound == seeds.upperBound, simulation.servers.count == 1 else {
       throw CommandFailure(
-        .usage, "\(option) is about one run", remedy: "add --seeds N and --server KIND")
+        .usage, "\(option) is about one run",
+        remedy: Feature.Server.isChoice ? "add --seeds N and --server KIND" : "add --seeds N")
     }
     return plan(seeds.lowerBound, simulation.servers[0])
   }
 
-  func plan(_ seed: UInt64, _ server: ServerKind) -> Plan {
+  func plan(_ seed: UInt64, _ server: Feature.Server) -> WorldPlan<Feature> {
     only ?? simulation.draw(seed, server)
   }
 
-  /// How many runs there are.
-  var runs: Int { only == nil ? seeds.count * simulation.servers.count : 1 }
+  /// How many runs there are, saturated.
+  var runs: UInt64 { only == nil ? simulation.runs(of: seeds) : 1 }
 
   /// The command that tells the story of a run.
-  func replay(_ outcome: Outcome) -> String {
-    var words = [
-      "holdfast", "simulate", "message-stream", "--server", outcome.server.rawValue, "--seeds",
-      "\(outcome.seed)",
-    ]
+  func replay(_ outcome: RunOutcome<Feature>) -> String {
+    var words = ["holdfast", "simulate", Feature.name]
+    if Feature.Server.isChoice { words += ["--server", outcome.server.rawValue] }
+    words += ["--seeds", "\(outcome.seed)"]
     words += self.words
     if let defect = simulation.setup.defect { words += ["--break", defect.rawValue] }
     return (words + ["--trace"]).map(Self.quoted).joined(separator: " ")
@@ -82,8 +87,8 @@ struct SimulateRequest: Sendable {
   }
 
   private static func policy(_ call: Invocation) throws(CommandFailure) -> LinkPolicy {
-    guard let name = call[SimulateParameters.policy] else {
-      return try LinkPolicy.messageStream.with(call[Shared.settings])
+    guard let name = call[SimulateParameters.policy(Feature.policy)] else {
+      return try Feature.policy.with(call[Shared.settings])
     }
     if let preset = LinkPolicy.preset(named: name) {
       return try preset.with(call[Shared.settings])

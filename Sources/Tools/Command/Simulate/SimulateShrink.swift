@@ -3,57 +3,55 @@ import HoldfastTestKit
 import LinkCore
 import LinkJSON
 import LinkSimulator
-import LinkWire
-import MessageStream
 
 /// `--shrink`: the smallest plan that fails in the same way, told and kept.
-struct SimulateShrink {
+struct SimulateShrink<Feature: SimulatedFeature> {
   let call: Invocation
-  let request: SimulateRequest
+  let request: SimulateRequest<Feature>
 
-  private var setup: Setup { request.simulation.setup }
+  private var setup: RunSetup<Feature> { request.simulation.setup }
 
   /// Shrinks the plan of an outcome that failed, tells it, and writes it down.
-  @concurrent func run(_ outcome: Outcome) async throws(CommandFailure) {
+  @concurrent func run(_ outcome: RunOutcome<Feature>) async throws(CommandFailure) {
     let wanted = outcome.kinds.first { setup.defect?.kinds.contains($0) ?? true }
     guard let kind = wanted ?? outcome.kinds.first else { return }
     let plan = request.plan(outcome.seed, outcome.server)
-    let smallest = Shrink.shrunk(
-      plan, setup, as: StreamModel.self, keeping: kind,
-      isCancelled: { Task.isCancelled })
+    let smallest = Shrink<Feature>.shrunk(
+      plan, setup, keeping: kind, isCancelled: { Task.isCancelled })
     let told = SimulateStory(call: call, setup: setup).tell(smallest)
     let path = call[SimulateParameters.corpus] ?? name(of: told, kind)
-    let policy = setup.policy == .messageStream ? nil : setup.policy
-    let kept = CorpusCase(
+    let policy = setup.policy == Feature.policy ? nil : setup.policy
+    let kept = CorpusCase<Feature>(
       name: title(of: told), plan: smallest, policy: policy, defect: setup.defect,
       expected: told.kinds, found: told.findings.map { "\($0.kind.rawValue): \($0.detail)" })
-    try PlanFile.write(kept, to: path)
+    try PlanFile<Feature>.write(kept, to: path)
     report(path, from: plan, to: smallest)
   }
 
-  private func name(of outcome: Outcome, _ kind: Finding.Kind) -> String {
-    "\(setup.defect?.rawValue ?? kind.rawValue)-\(outcome.server.rawValue)-\(outcome.seed).json"
+  private func name(of outcome: RunOutcome<Feature>, _ kind: Finding.Kind) -> String {
+    let middle = Feature.Server.isChoice ? outcome.server.rawValue : Feature.name
+    return "\(setup.defect?.rawValue ?? kind.rawValue)-\(middle)-\(outcome.seed).json"
   }
 
-  private func title(of outcome: Outcome) -> String {
+  private func title(of outcome: RunOutcome<Feature>) -> String {
     let kinds = outcome.kinds.map(\.rawValue).joined(separator: ", ")
     let cause = setup.defect.map { "\($0.rawValue): " } ?? ""
     return "\(cause)\(kinds) (seed \(outcome.seed))"
   }
 
-  private func report(_ path: String, from old: Plan, to new: Plan) {
+  private func report(_ path: String, from old: WorldPlan<Feature>, to new: WorldPlan<Feature>) {
     guard call[Shared.json] else {
       return call.console.line(
-        "\(old.actions.count) actions in \(old.length.rounded.text) became "
-          + "\(new.actions.count) in \(new.length.rounded.text); the plan is in \(path)")
+        "\(old.acts.count) actions in \(old.length.rounded.text) became "
+          + "\(new.acts.count) in \(new.length.rounded.text); the plan is in \(path)")
     }
     call.console.object { writer in
       writer.key("event")
       writer.string("shrunk")
       writer.key("actions")
-      writer.int(new.actions.count)
+      writer.int(new.acts.count)
       writer.key("before")
-      writer.int(old.actions.count)
+      writer.int(old.acts.count)
       writer.key("path")
       writer.string(path)
     }

@@ -2,23 +2,21 @@ import CommandKit
 import LinkCore
 import LinkJSON
 import LinkSimulator
-import LinkWire
-import MessageStream
 
 /// One run, told line by line.
-struct SimulateStory {
+struct SimulateStory<Feature: SimulatedFeature> {
   let call: Invocation
-  let setup: Setup
+  let setup: RunSetup<Feature>
 
   /// Tells it; returns what was found.
-  func tell(_ plan: Plan) -> Outcome {
+  func tell(_ plan: WorldPlan<Feature>) -> RunOutcome<Feature> {
     let (console, isJSON) = (call.console, call[Shared.json])
-    let outcome = Story.tell(
-      plan, setup, as: StreamModel.self, isVerbose: call[SimulateParameters.isVerbose]
+    let outcome = Story<Feature>.tell(
+      plan, setup, isVerbose: call[SimulateParameters.isVerbose]
     ) { line in
       guard isJSON else {
         let text = line.text.printable
-        return console.line(line.who == .judge ? console.style.alarm(text) : text)
+        return console.line(line.who == .checker ? console.style.alarm(text) : text)
       }
       console.object { writer in
         writer.key("event")
@@ -35,24 +33,19 @@ struct SimulateStory {
     return outcome
   }
 
-  private func end(_ outcome: Outcome) {
+  private func end(_ outcome: RunOutcome<Feature>) {
     guard call[Shared.json] else {
       let kinds = outcome.kinds.map(\.rawValue).joined(separator: ", ")
+      let counted = Feature.Tally.allCases.map { "\(outcome.counts[$0]) \($0.rawValue)" }
       call.console.line("")
       return call.console.line(
-        "seed \(outcome.seed), \(outcome.server.rawValue): "
-          + "\(outcome.counts.accepted) accepted, \(outcome.counts.shown) shown, "
+        SimulateFormat.title(outcome) + ": " + (counted.map { "\($0), " }).joined()
           + (kinds.isEmpty ? "nothing found" : "found: \(kinds)"))
     }
     call.console.object { writer in
       writer.key("event")
       writer.string("end")
-      writer.key("seed")
-      writer.int(outcome.seed)
-      writer.key("server")
-      writer.string(outcome.server.rawValue)
-      writer.key("findings")
-      SimulateText.write(outcome.findings, to: &writer)
+      SimulateFormat.write(outcome, to: &writer)
       writer.key("digest")
       writer.string(String(outcome.digest, radix: 16))
     }

@@ -1,0 +1,171 @@
+import LinkCore
+
+/// The checkers of one promise each that a feature adds to those of its link.
+public protocol FeatureCheckers: Sendable {
+  associatedtype Feature: SimulatedFeature
+
+  init()
+  /// Sees one thing that happened and how things stand right after it: for the phone that it is
+  /// about, or for the first one.
+  mutating func see(_ seen: Observation<Feature>, _ standing: Standing<Feature>)
+  /// The run is over.
+  mutating func conclude(_ standing: Standing<Feature>)
+  /// What was broken so far.
+  var findings: [Finding] { get }
+}
+
+/// All checkers of a run: those of each phone's link, and the feature's own.
+struct Bench<Feature: SimulatedFeature>: Sendable {
+  private var links: [LinkCheckers<Feature>]
+  private var own = Feature.Checkers()
+
+  init(phones: Int) {
+    links = Array(repeating: LinkCheckers(), count: phones)
+  }
+
+  /// Shows an observation to the checkers of a phone's link.
+  mutating func see(
+    _ seen: Observation<Feature>, _ standing: Standing<Feature>, of phone: Int
+  ) {
+    links[phone].see(seen, standing)
+  }
+
+  /// Shows an observation to the feature's checkers.
+  mutating func seeOwn(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+    own.see(seen, standing)
+  }
+
+  mutating func conclude(_ standings: [Standing<Feature>]) {
+    own.conclude(standings[0])
+    for phone in links.indices { links[phone].conclude(standings[phone]) }
+  }
+
+  /// What was broken so far, by time; at most 20.
+  var findings: [Finding] {
+    Array(
+      (own.findings + links.flatMap(\.findings)).enumerated()
+        .sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
+        .map(\.element).prefix(Findings.limit))
+  }
+}
+
+/// The checkers of one link: each promise of the link has one that can find it broken.
+struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
+  private var outstanding = Outstanding<Feature>()
+  private var windows = Windows<Feature>()
+  private var tries = Tries<Feature>()
+  private var refreshes = Refreshes<Feature>()
+  private var connectedness = Connectedness<Feature>()
+  private var lateness = Lateness<Feature>()
+  private var secrecy = Secrecy<Feature>()
+  private var bounds = Bounds<Feature>()
+  private var healing = Healing<Feature>()
+
+  var findings: [Finding] {
+    outstanding.findings + windows.findings + tries.findings + refreshes.findings
+      + connectedness.findings + lateness.findings + secrecy.findings + bounds.findings
+      + healing.findings
+  }
+
+  var found = Findings()
+
+  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
+    outstanding.told(role, isLate: isLate, standing)
+    tries.told(role, isLate: isLate, standing)
+    refreshes.told(role, isLate: isLate, standing)
+    connectedness.told(role, isLate: isLate, standing)
+    lateness.told(role, isLate: isLate, standing)
+    healing.told(role, isLate: isLate, standing)
+  }
+
+  mutating func ticked(_ standing: Standing<Feature>) {
+    outstanding.ticked(standing)
+    tries.ticked(standing)
+    refreshes.ticked(standing)
+    connectedness.ticked(standing)
+    lateness.ticked(standing)
+  }
+
+  mutating func asked(
+    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+  ) {
+    outstanding.asked(role, effect, standing)
+    windows.asked(role, effect, standing)
+    tries.asked(role, effect, standing)
+    refreshes.asked(role, effect, standing)
+    lateness.asked(role, effect, standing)
+    secrecy.asked(role, effect, standing)
+  }
+
+  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+    outstanding.met(seen, standing)
+    windows.met(seen, standing)
+    tries.met(seen, standing)
+    refreshes.met(seen, standing)
+    connectedness.met(seen, standing)
+    lateness.met(seen, standing)
+    bounds.met(seen, standing)
+    healing.met(seen, standing)
+  }
+
+  mutating func settled(_ standing: Standing<Feature>) {
+    outstanding.settled(standing)
+    connectedness.settled(standing)
+    lateness.settled(standing)
+    bounds.settled(standing)
+    healing.settled(standing)
+  }
+
+  mutating func conclude(_ standing: Standing<Feature>) {
+    outstanding.conclude(standing)
+    healing.conclude(standing)
+  }
+}
+
+/// A checker of one promise of a link: it is told what came in, each effect, and how things stand.
+protocol LinkChecker: Sendable {
+  associatedtype Feature: SimulatedFeature
+  var found: Findings { get }
+
+  /// The model was given an input; its effects follow.
+  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>)
+  /// The model's deadline came; its effects follow.
+  mutating func ticked(_ standing: Standing<Feature>)
+  mutating func asked(_ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>)
+  /// Anything else happened.
+  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>)
+  /// How things stand after all of it.
+  mutating func settled(_ standing: Standing<Feature>)
+  /// The run is over.
+  mutating func conclude(_ standing: Standing<Feature>)
+}
+
+extension LinkChecker {
+  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {}
+  mutating func ticked(_ standing: Standing<Feature>) {}
+  mutating func asked(
+    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+  ) {}
+  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {}
+  mutating func settled(_ standing: Standing<Feature>) {}
+  mutating func conclude(_ standing: Standing<Feature>) {}
+
+  /// What was broken so far.
+  var findings: [Finding] { found.all }
+
+  /// Takes an observation apart and sees its parts in order.
+  mutating func see(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+    switch seen {
+    case .told(_, let input, let isLate, let effects):
+      told(Feature.Model.role(of: input), isLate: isLate, standing)
+      for effect in effects { asked(Feature.Model.role(of: effect), effect, standing) }
+    case .ticked(_, let effects):
+      ticked(standing)
+      for effect in effects { asked(Feature.Model.role(of: effect), effect, standing) }
+    case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,
+      .ended, .calm, .fact:
+      met(seen, standing)
+    }
+    settled(standing)
+  }
+}

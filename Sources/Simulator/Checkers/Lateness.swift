@@ -1,0 +1,44 @@
+import LinkCore
+
+/// Finds events of an older attempt that change something.
+struct Lateness<Feature: SimulatedFeature>: LinkChecker {
+  private(set) var found = Findings()
+  private var isLate = false
+  /// How things stood before.
+  private var phase = LinkStatus.Phase.disconnected
+  private var deadline: Instant?
+
+  private static var name: String { "an event of an older attempt" }
+
+  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
+    // What is due anyway may be done with the next best input.
+    self.isLate = isLate && deadline.map { $0 > standing.now } ?? true
+  }
+
+  mutating func ticked(_ standing: Standing<Feature>) { isLate = false }
+
+  mutating func asked(
+    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+  ) {
+    guard isLate else { return }
+    switch role {
+    case .close, .notice, .signIn: return
+    case .open, .ping, .refreshCredentials, .request, .other:
+      let word = "\(effect)".prefix { $0 != "(" }
+      found.add(.late, at: standing.now, "\(Self.name) led to \(word)")
+    }
+  }
+
+  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+    isLate = false
+  }
+
+  mutating func settled(_ standing: Standing<Feature>) {
+    if isLate, standing.status.phase != phase {
+      found.add(.late, at: standing.now, "\(Self.name) made \(phase) \(standing.status.phase)")
+    }
+    isLate = false
+    phase = standing.status.phase
+    deadline = standing.deadline
+  }
+}

@@ -1,0 +1,118 @@
+public import LinkCore
+
+/// A model that drives a link, as far as a world must see it.
+public protocol LinkClient: Machine {
+  /// What its user is told about the link.
+  var status: LinkStatus { get }
+  /// The attempt or connection that counts now; events of every other one are late.
+  var currentAttempt: AttemptID? { get }
+}
+
+extension LinkClient {
+  /// How the model stands. It changes nothing; it is mutating so that an element of an array is
+  /// read in place and not copied.
+  mutating func glance() -> (status: LinkStatus, deadline: Instant?, current: AttemptID?) {
+    (status, deadline, currentAttempt)
+  }
+}
+
+/// A model whose link one set of checkers can check: it says what its inputs and effects mean to
+/// the link.
+public protocol LinkModel: LinkClient {
+  /// The link that it drives.
+  var link: Link { get }
+  static func role(of input: Input) -> InputRole
+  static func role(of effect: Effect) -> EffectRole
+
+  // Inputs that the world's devices make.
+  static func lifecycle(_ lifecycle: Lifecycle, at wall: Timestamp) -> Input
+  static func reachability(_ reachability: Reachability) -> Input
+  static func woke(at wall: Timestamp) -> Input
+  static func ping(_ attempt: AttemptID) -> Input
+  static func pong(_ attempt: AttemptID, _ id: UInt64) -> Input
+  static func oversized(_ attempt: AttemptID, bytes: UInt64) -> Input
+  static func lost(_ attempt: AttemptID, _ failure: LinkFailure) -> Input
+  /// The same input of another attempt, if it belongs to one.
+  static func renamed(_ input: Input, to attempt: AttemptID) -> Input
+}
+
+extension LinkModel {
+  /// What its user is told about the link.
+  public var status: LinkStatus { link.status }
+  /// The attempt or connection that counts now.
+  public var currentAttempt: AttemptID? { link.currentAttempt }
+}
+
+/// What an input means to a link.
+public enum InputRole: Sendable, Equatable {
+  /// The user wants the link.
+  case wanted
+  /// The user wants it no longer.
+  case left
+  /// Something about the device or the user's wishes changed.
+  case changed
+  case lifecycle(Lifecycle)
+  /// A reason to try again: a person asked, the device woke.
+  case trigger
+  case credentials(Link.CredentialsEvent)
+  case opened(AttemptID)
+  /// Valid data came over a socket.
+  case data(AttemptID)
+  /// The server announced that it will close all connections.
+  case draining(AttemptID)
+  /// Anything else came over a socket.
+  case heard(AttemptID)
+  case lost(AttemptID, LinkFailure)
+  /// A request beside the link was answered; `isTrigger` if that is a reason to try again.
+  case answered(isTrigger: Bool)
+  /// A request beside the link failed.
+  case refused(LinkFailure)
+  /// Nothing that concerns the link.
+  case other
+
+  /// The attempt that the input belongs to.
+  public var attempt: AttemptID? {
+    switch self {
+    case .opened(let attempt), .data(let attempt), .draining(let attempt), .heard(let attempt),
+      .lost(let attempt, _):
+      attempt
+    case .wanted, .left, .changed, .lifecycle, .trigger, .credentials, .answered, .refused, .other:
+      nil
+    }
+  }
+
+  /// Whether what was tried before does not count any more.
+  var isNewStart: Bool {
+    switch self {
+    case .wanted, .left, .changed, .lifecycle, .trigger: true
+    case .credentials(.available), .credentials(.cleared): true
+    case .credentials(.refreshFailed), .credentials(.rejected): false
+    case .answered(let isTrigger): isTrigger
+    case .opened, .data, .draining, .heard, .lost, .refused, .other: false
+    }
+  }
+}
+
+/// What an effect asks of a link's shell.
+public enum EffectRole: Sendable, Equatable {
+  case open(AttemptID)
+  case close(AttemptID)
+  case ping(AttemptID)
+  case refreshCredentials
+  /// Something that will be answered: a request, a call of the store.
+  case request
+  /// A notice to the user; an event of an older attempt may lead to one.
+  case notice
+  /// The notice that the user must sign in.
+  case signIn
+  /// What the user sees, and all else.
+  case other
+
+  /// Whether an answer is outstanding once it is carried out.
+  var asks: Bool {
+    switch self {
+    case .open, .refreshCredentials, .request: true
+    case .close, .ping, .notice, .signIn, .other: false
+    }
+  }
+}

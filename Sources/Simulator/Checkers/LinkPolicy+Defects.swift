@@ -1,0 +1,61 @@
+import LinkCore
+
+// The same policy without one of its rules.
+extension LinkPolicy {
+  /// As many tries as may be, each with the wait that the schedule has for its first.
+  var countingFromTheStart: LinkPolicy {
+    var retry = retry
+    retry.first = retry.first.repeatingItsStart
+    retry.reconnect = retry.reconnect.repeatingItsStart
+    return with(retry)
+  }
+
+  func stable(after time: Duration) -> LinkPolicy {
+    var retry = retry
+    retry.stability.after = time
+    return with(retry)
+  }
+
+  func spread(over time: Duration) -> LinkPolicy {
+    var retry = retry
+    retry.serverSpread = time
+    return with(retry)
+  }
+
+  /// The same without a rule of silence.
+  var withoutPings: LinkPolicy {
+    var liveness = liveness
+    liveness.ping = nil
+    liveness.silence = nil
+    return with(retry, liveness)
+  }
+
+  private func with(_ retry: RetryPolicy, _ liveness: LivenessPolicy? = nil) -> LinkPolicy {
+    do {
+      return try LinkPolicy(
+        name: name, retry: retry, gate: gate, liveness: liveness ?? self.liveness,
+        establish: establish, standby: standby, verdicts: verdicts)
+    } catch {
+      return self  // the policy has no such rule
+    }
+  }
+}
+
+extension Schedule {
+  /// The shortest wait that a policy may have behind the first of a list.
+  private static let shortest = Duration.milliseconds(100)
+  /// The longest list that a policy may hold.
+  private static let longest = 1000
+
+  fileprivate var repeatingItsStart: Schedule {
+    switch self {
+    case .list(let waits):
+      guard let start = waits.first else { return self }
+      let rest = Array(repeating: max(start, Self.shortest), count: Self.longest - 1)
+      return .list([start] + rest)
+    case .exponential(let first, _, let cap, let jitter, let floor, _):
+      return .exponential(
+        first: first, factor: 1, cap: cap, jitter: jitter, floor: floor, attempts: nil)
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import LinkCore
+
+/// Something is always outstanding while the link is wanted, and what falls due is done in time.
+struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
+  private(set) var found = Findings()
+  private var before: Moment?
+  private var awakeSince = Instant.zero
+  /// Since when it is held back by what is not so.
+  private var heldSince: Instant?
+  /// The deadline at which it was suspended.
+  private var sleeping: Instant??
+  /// What happens now asks for something, which is under way from now on.
+  private var asks = false
+  /// A finding tells of a state, not of every moment in it.
+  private var isTold = false
+
+  /// How things stood.
+  private struct Moment: Sendable {
+    var now: Instant
+    var deadline: Instant?
+    var isAwake: Bool
+    var isIdle: Bool
+  }
+
+  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
+    lapse(until: standing.now)
+  }
+
+  mutating func ticked(_ standing: Standing<Feature>) {
+    lapse(until: standing.now)
+    guard let deadline = standing.deadline, deadline <= standing.now else { return }
+    tell(standing.now, "was woken, and its deadline did not move")
+  }
+
+  mutating func asked(
+    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+  ) {
+    if role.asks { asks = true }
+  }
+
+  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+    switch seen {
+    case .launched, .killed:
+      before = nil
+      heldSince = nil
+      sleeping = nil
+      isTold = false
+      awakeSince = standing.now
+    case .suspended: sleeping = .some(standing.deadline)
+    case .resumed:
+      awakeSince = standing.now
+      if let sleeping, sleeping != standing.deadline {
+        tell(standing.now, "its deadline moved while it was suspended")
+      }
+      sleeping = nil
+    case .told, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
+      lapse(until: standing.now)
+    }
+  }
+
+  mutating func settled(_ standing: Standing<Feature>) {
+    let isIdle = standing.isIdle && !asks
+    asks = false
+    if !isIdle, before?.isIdle ?? false { isTold = false }
+    before = Moment(
+      now: standing.now, deadline: standing.deadline, isAwake: standing.isAwake, isIdle: isIdle)
+    guard standing.isHeldInVain else {
+      heldSince = nil
+      return
+    }
+    let since = heldSince ?? standing.now
+    heldSince = since
+    if since.advanced(by: standing.policy.gate.settle) < standing.now {
+      tell(standing.now, "is held back by what is not so: \(standing.status.words)")
+    }
+  }
+
+  /// The run is over.
+  mutating func conclude(_ standing: Standing<Feature>) { lapse(until: standing.now) }
+
+  /// Time passed since the last thing happened.
+  private mutating func lapse(until now: Instant) {
+    guard let before, before.isAwake, before.now < now else { return }
+    if before.isIdle { tell(before.now, "is wanted, and nothing is outstanding") }
+    if let deadline = before.deadline, max(deadline, awakeSince) < now {
+      tell(now, "its deadline passed, and it was not woken")
+    }
+  }
+
+  private mutating func tell(_ now: Instant, _ detail: @autoclosure () -> String) {
+    if !isTold { found.add(.stuck, at: now, detail()) }
+    isTold = true
+  }
+}
+
+extension Standing {
+  /// Wanted, and nothing would ever happen again, although nothing is in the way and no answer
+  /// ended it.
+  fileprivate var isIdle: Bool {
+    deadline == nil && mayWork && currentAttempt == nil && underWay == 0 && !storeFails
+      && status.phase != .failed
+  }
+
+  fileprivate var isHeldInVain: Bool { status.phase == .held && mayWork }
+
+  private var mayWork: Bool { isWanted && isAwake && isReachable && isSignedIn }
+}
+
+extension LinkStatus {
+  /// For people: where it stands and why.
+  var words: String {
+    guard let reason else { return phase.rawValue }
+    return "\(phase.rawValue), \(reason)"
+  }
+}

@@ -1,0 +1,97 @@
+import LinkCore
+
+/// A series of tries ends in standby: only a link that stood, valid data, or something new starts
+/// another one.
+struct Tries<Feature: SimulatedFeature>: LinkChecker {
+  private(set) var found = Findings()
+  /// Tries since a link last proved itself or something new came.
+  private var count = 0
+  private var last: Instant?
+  /// The connection that stands, and since when.
+  private var connection: (attempt: AttemptID, since: Instant)?
+  /// The loss that is just told asks for a spread retry.
+  private var isDropped = false
+  /// How often a try followed such a loss in the same instant.
+  private var prompt = 0
+
+  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
+    isDropped = false
+    if role.isNewStart { count = 0 }
+    guard !isLate else { return }
+    switch role {
+    case .opened(let attempt): connection = (attempt, standing.now)
+    case .data:
+      if standing.policy.retry.stability.provenByData { count = 0 }
+    case .lost(let attempt, let failure):
+      end(attempt, standing)
+      isDropped = standing.policy.verdict(on: failure) == .retrySpread
+    case .wanted, .left, .changed, .lifecycle, .trigger, .credentials, .draining, .heard, .answered,
+      .refused, .other:
+      return
+    }
+  }
+
+  mutating func ticked(_ standing: Standing<Feature>) { isDropped = false }
+
+  mutating func asked(
+    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+  ) {
+    switch role {
+    case .open: tryOnce(standing)
+    case .close(let attempt): end(attempt, standing)
+    case .ping, .refreshCredentials, .request, .notice, .signIn, .other: return
+    }
+  }
+
+  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+    guard case .launched = seen else { return }
+    count = 0
+    last = nil
+    connection = nil
+  }
+
+  private mutating func end(_ attempt: AttemptID, _ standing: Standing<Feature>) {
+    guard let stood = connection, stood.attempt == attempt else { return }
+    connection = nil
+    let time = stood.since.duration(to: standing.now)
+    if time >= standing.policy.retry.stability.after { count = 0 }
+  }
+
+  private mutating func tryOnce(_ standing: Standing<Feature>) {
+    if isDropped {
+      prompt += 1
+      if prompt > 1 {
+        found.add(
+          .storm, at: standing.now, "tried again at once when the server closed, not spread")
+      }
+    }
+    count += 1
+    defer { last = standing.now }
+    let policy = standing.policy
+    guard let allowed = policy.longestSeries, count > allowed, let last,
+      last.duration(to: standing.now) < policy.restOfStandby
+    else { return }
+    found.add(.storm, at: standing.now, "try \(count) of a series that ends after \(allowed)")
+    count = 0
+  }
+}
+
+extension LinkPolicy {
+  /// The most tries without a new reason: the free first one, its schedule, and one probe when the
+  /// standby finds the server back; `nil` without end.
+  fileprivate var longestSeries: Int? {
+    guard let first = retry.first.attempts, let reconnect = retry.reconnect.attempts else {
+      return nil
+    }
+    return max(first, reconnect) + 2
+  }
+
+  /// The least time between two tries out of standby: a poll must find the server back.
+  fileprivate var restOfStandby: Duration {
+    switch standby {
+    case .none: retry.longestWish
+    case .poll(let poll): min(poll.interval, poll.probe) * (1 - poll.jitter)
+    case .queuedConnect(let rearm): rearm
+    }
+  }
+}

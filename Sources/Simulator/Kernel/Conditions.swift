@@ -1,0 +1,59 @@
+/// The troubles that last for one host: a projection of the acts under way.
+struct Conditions: Equatable {
+  // The network.
+  var isHole = false
+  var isUnreachable = false
+  /// Each connection is reset some seconds after it opened.
+  var isFlapping = false
+  var portal: Portal?
+  /// Why dials fail.
+  var obstacle: DialObstacle?
+  var bandwidth: Int64
+  // A server.
+  var restStatus: Int?
+  var upgradeStatus: Int?
+  var storeDelay = Duration.zero
+  // A phone.
+  var isInBackground = false
+  var isKilled = false
+  var disk = Disk.works
+
+  /// A login page that answers in the server's place, and whether the device knows.
+  enum Portal {
+    case known, unknown
+  }
+
+  enum Disk {
+    case works, full, locked, slow
+  }
+
+  init(_ weather: NetworkWeather) {
+    bandwidth = weather.bandwidth
+  }
+
+  /// Adds the trouble of an act that is under way.
+  mutating func add<Own>(_ verb: CommonVerb, of act: Act<Own>) {
+    switch verb {
+    case .background, .suspend: isInBackground = true
+    case .kill: isKilled = true
+    case .blackHole: isHole = true
+    case .unreachable, .handover: isUnreachable = true
+    case .flap: isFlapping = true
+    case .captivePortal: portal = act.word == "known" ? .known : portal ?? .unknown
+    case .dialsFail: obstacle = DialObstacle(rawValue: act.word) ?? .dns
+    case .narrow:
+      let bytes = Int64(act.number)
+      bandwidth = bandwidth == 0 ? bytes : min(bandwidth, bytes)
+    case .restStatus: restStatus = act.number
+    case .upgradeStatus: upgradeStatus = act.number
+    case .slowStore: storeDelay = max(storeDelay, act.time)
+    case .storeFull: disk = .full
+    case .storeLocked: disk = .locked
+    case .storeSlow: disk = disk == .works ? .slow : disk
+    // A device that falls asleep may not find the time to say so.
+    case .sleep: return
+    case .reset, .halfOpen, .mappingExpired, .crash, .deploy, .close, .serverClock, .wallClock:
+      return
+    }
+  }
+}

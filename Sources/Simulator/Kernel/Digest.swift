@@ -1,0 +1,146 @@
+public import LinkCore
+
+/// A hash over everything that happened, in order: equal for equal runs, on every machine.
+///
+/// Each word is mixed with the two multiplications of MurmurHash3's 64-bit finaliser (Appleby
+/// 2011), so that every bit of it changes about half of the bits of the result.
+public struct Digest: Sendable {
+  private(set) var value: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+  public mutating func mix(_ word: UInt64) {
+    var mixed = value ^ word
+    mixed = (mixed ^ (mixed >> 33)) &* 0xFF51_AFD7_ED55_8CCD
+    mixed = (mixed ^ (mixed >> 33)) &* 0xC4CE_B9FE_1A85_EC53
+    value = (mixed ^ (mixed >> 33)) &+ 0x9E37_79B9_7F4A_7C15
+  }
+
+  /// Mixes a fact's kind and its numbers.
+  public mutating func mix(_ kind: UInt64, _ first: UInt64, _ second: UInt64 = 0) {
+    mix(kind)
+    mix(first)
+    if second != 0 { mix(second) }
+  }
+
+  public mutating func mix(_ time: Duration) { mix(UInt64(bitPattern: time.nanoseconds)) }
+  public mutating func mix(_ time: Timestamp) { mix(UInt64(bitPattern: time.nanoseconds)) }
+  public mutating func mix(_ flag: Bool) { mix(flag ? 1 : 2) }
+
+  public mutating func mix(_ text: String) {
+    mix(UInt64(text.utf8.count))
+    for byte in text.utf8 { mix(UInt64(byte)) }
+  }
+
+  mutating func note<Feature>(
+    _ seen: Observation<Feature>, of host: HostID?, at now: Instant
+  ) {
+    mix(UInt64(bitPattern: now.nanoseconds))
+    mix(UInt64(host?.place ?? 99))
+    switch seen {
+    case .launched(_, let run): mix(1, UInt64(run))
+    case .killed: mix(2)
+    case .suspended: mix(3)
+    case .resumed: mix(4)
+    case .told(_, let input, let isLate, let effects):
+      mix(5, isLate ? 1 : 2)
+      mix(Feature.Model.role(of: input))
+      Feature.mix(input, into: &self)
+      note(effects, of: Feature.self)
+    case .ticked(_, let effects):
+      mix(6)
+      note(effects, of: Feature.self)
+    case .upgraded(_, let attempt, let status): mix(7, attempt.number, UInt64(status))
+    case .serverLost(_, let attempt): mix(8, attempt.number)
+    case .wentDead(_, let attempt): mix(9, attempt.number)
+    case .began(let act):
+      mix(10)
+      mix(act.text)
+    case .ended(let act):
+      mix(11)
+      mix(act.text)
+    case .calm: mix(12)
+    case .fact(let fact):
+      mix(13)
+      Feature.mix(fact, into: &self)
+    }
+  }
+
+  private mutating func note<Feature: SimulatedFeature>(
+    _ effects: [Feature.Effect], of feature: Feature.Type
+  ) {
+    mix(UInt64(effects.count))
+    for effect in effects {
+      mix(Feature.Model.role(of: effect))
+      Feature.mix(effect, into: &self)
+    }
+  }
+
+  private mutating func mix(_ role: InputRole) {
+    switch role {
+    case .wanted: mix(20)
+    case .left: mix(21)
+    case .changed: mix(22)
+    case .lifecycle(.foreground): mix(23)
+    case .lifecycle(.background): mix(24)
+    case .trigger: mix(25)
+    case .credentials(let event): mix(26, event.word)
+    case .opened(let attempt): mix(27, attempt.number)
+    case .data(let attempt): mix(28, attempt.number)
+    case .draining(let attempt): mix(29, attempt.number)
+    case .heard(let attempt): mix(30, attempt.number)
+    case .lost(let attempt, let failure):
+      mix(31, attempt.number)
+      mix(failure)
+    case .answered(let isTrigger): mix(32, isTrigger ? 1 : 2)
+    case .refused(let failure):
+      mix(33)
+      mix(failure)
+    case .other: mix(34)
+    }
+  }
+
+  private mutating func mix(_ role: EffectRole) {
+    switch role {
+    case .open(let attempt): mix(40, attempt.number)
+    case .close(let attempt): mix(41, attempt.number)
+    case .ping(let attempt): mix(42, attempt.number)
+    case .refreshCredentials: mix(43)
+    case .request: mix(44)
+    case .notice: mix(45)
+    case .signIn: mix(46)
+    case .other: mix(47)
+    }
+  }
+}
+
+extension Digest {
+  /// Mixes the kind of a failure, and the status or code of one that has it.
+  fileprivate mutating func mix(_ failure: LinkFailure) {
+    switch failure {
+    case .unreachable: mix(1)
+    case .dns: mix(2)
+    case .refused: mix(3)
+    case .timeout: mix(4)
+    case .tls: mix(5)
+    case .reset: mix(6)
+    case .ended: mix(7)
+    case .closed(let code, _): mix(8, UInt64(code))
+    case .http(let status, _, _): mix(9, UInt64(bitPattern: Int64(status)))
+    case .protocolError: mix(10)
+    case .proxy: mix(11)
+    case .captivePortal: mix(12)
+    case .local: mix(13)
+    }
+  }
+}
+
+extension Link.CredentialsEvent {
+  /// A number for each kind.
+  fileprivate var word: UInt64 {
+    switch self {
+    case .available: 1
+    case .refreshFailed: 2
+    case .rejected: 3
+    case .cleared: 4
+    }
+  }
+}

@@ -1,0 +1,228 @@
+import LinkCore
+
+/// The state of a world that does not depend on the feature: virtual time, hosts, traffic, and what
+/// was noted.
+///
+/// Events are taken by time; between them models and servers are woken at their deadlines. All
+/// chance comes from the plan's seed. What the state does is in the extensions of `SimulatedWorld`.
+struct Kernel<Feature: SimulatedFeature> {
+  let plan: WorldPlan<Feature>
+  let setup: RunSetup<Feature>
+  var now = Instant.zero
+  var queue = EventQueue<KernelEvent<Feature>>()
+  /// The weather, which is good once calm has come.
+  var weather: NetworkWeather
+  /// Planned acts under way, in the order in which they began.
+  var active: [Int] = []
+  /// Phones first, each kind in order.
+  var hosts: [Host<Feature>]
+  /// The names of all hosts, and those of the phones.
+  let ids: [HostID]
+  let phones: [HostID]
+  var lines: [Line<Feature>] = []
+  var exchanges: [Exchange<Feature>] = []
+  var lastNumber: TrafficID = 0
+  var lastWrite: UInt64 = 0
+  /// The chance of the network, and that of late callbacks.
+  var chance: Chance
+  var callbacks: Chance
+  /// One for each phone.
+  var seams: [LinkSeam<Feature.Model>]
+  /// How each phone stands.
+  var standings: [Standing<Feature>] = []
+  var checkers: Bench<Feature>
+  var counts = RunCounts<Feature.Tally>()
+  var digest = Digest()
+  /// What the world itself found, beside its checkers.
+  var findings: [Finding] = []
+  /// Ticks at one instant: a deadline that does not move would be met for ever.
+  var spins = (at: Instant.zero, count: 0)
+  var isAborted = false
+  let watch: (Observation<Feature>, Standing<Feature>) -> Void
+
+  /// A world that has not begun.
+  ///
+  /// - Parameter kinds: The hosts, phones first.
+  init(
+    _ plan: WorldPlan<Feature>, _ setup: RunSetup<Feature>, hosts kinds: [HostKind],
+    watch: @escaping (Observation<Feature>, Standing<Feature>) -> Void
+  ) {
+    self.plan = plan
+    self.setup = setup
+    self.watch = watch
+    weather = plan.weather
+    var root = Chance(seed: plan.seed)
+    let phones = kinds.count { $0 == .phone }
+    hosts = []
+    chance = Chance(seed: 0)
+    for (place, kind) in kinds.enumerated() {
+      if place == phones { chance = Chance(seed: root.next()) }
+      let id = HostID(kind: kind, index: kinds[..<place].count { $0 == kind }, place: place)
+      hosts.append(Host(id, weather: plan.weather, chance: Chance(seed: root.next())))
+    }
+    callbacks = Chance(seed: root.next())
+    ids = hosts.map(\.id)
+    self.phones = Array(ids.prefix(phones))
+    let seam = LinkSeam<Feature.Model>(setup.defect?.link)
+    seams = Array(repeating: seam, count: phones)
+    checkers = Bench(phones: phones)
+  }
+
+  /// The policy that the models really follow.
+  var policy: LinkPolicy { seams.first?.policy(setup.policy) ?? setup.policy }
+  var isBroken: Bool { setup.defect != nil }
+
+  /// The only host of a kind, or the first.
+  func host(_ kind: HostKind, _ index: Int = 0) -> HostID {
+    guard let host = hosts.first(where: { $0.id.kind == kind && $0.id.index == index }) else {
+      preconditionFailure("the world has no \(kind.rawValue) \(index)")
+    }
+    return host.id
+  }
+
+  // Clocks.
+
+  /// The wall clocks of all hosts when a run begins.
+  static var wallBase: Timestamp { Timestamp(nanoseconds: 1_800_000_000_000_000_000) }
+
+  // Time. These are called for every event; they are mutating so that nothing of the kernel is
+  // copied.
+
+  mutating func advance(to time: Instant) {
+    for place in standings.indices where standings[place].isWanted && hosts[place].isRunning {
+      counts.wanted += now.duration(to: time)
+    }
+    now = time
+  }
+
+  mutating func nextEvent() -> Instant? { queue.next }
+
+  /// The earliest deadline of a model that runs.
+  mutating func nextModel() -> (at: Instant, host: HostID, isModel: Bool)? {
+    var first: (at: Instant, host: HostID, isModel: Bool)?
+    for place in standings.indices where hosts[place].isRunning {
+      guard let at = standings[place].deadline, at <= first?.at ?? .max else { continue }
+      first = (at, ids[place], true)
+    }
+    return first
+  }
+
+  /// Ends the run if deadlines come again and again at one instant.
+  mutating func countSpin() {
+    spins = spins.at == now ? (now, spins.count + 1) : (now, 0)
+    guard spins.count > 1000 else { return }
+    find(.stuck, "a deadline that has come and does not move")
+    isAborted = true
+  }
+
+  /// Refreshes how a phone stands.
+  mutating func stand(_ phone: HostID, isWanted: Bool) {
+    let place = phone.place
+    var underWay = hosts[place].calls
+    for line in lines where line.phoneHolds && !line.isOpen && !line.isDead && line.from == phone {
+      underWay += 1
+    }
+    for exchange in exchanges where !exchange.isAbandoned && exchange.from == phone {
+      underWay += 1
+    }
+    standings[place].now = now
+    standings[place].isAwake = hosts[place].isRunning
+    standings[place].isWanted = isWanted
+    standings[place].isSignedIn = hosts[place].isSignedIn
+    standings[place].isReachable = hosts[place].told.isReachable
+    standings[place].underWay = underWay
+    let disk = hosts[place].conditions.disk
+    standings[place].storeFails = disk == .full || disk == .locked
+  }
+
+  // The queue.
+
+  mutating func add(_ event: KernelEvent<Feature>, after wait: Duration) {
+    queue.add(event, at: now.advanced(by: wait))
+  }
+
+  /// Lets a cue come later, unless the run of the host ends before.
+  mutating func later(_ cue: Feature.Cue, on host: HostID, after wait: Duration) {
+    add(.cue(host, run: hosts[host.place].run, cue), after: wait)
+  }
+
+  /// Lets a cue come later, whatever becomes of any host.
+  mutating func later(_ cue: Feature.Cue, after wait: Duration) {
+    add(.cue(nil, run: 0, cue), after: wait)
+  }
+
+  /// Lets a cue come later as the answer to a call: held while the process is suspended, dropped
+  /// when its run ends.
+  mutating func answerLater(_ cue: Feature.Cue, to host: HostID, after wait: Duration) {
+    hosts[host.place].calls += 1
+    add(.answers(host, run: hosts[host.place].run, cue), after: wait)
+  }
+
+  // The network.
+
+  mutating func newNumber() -> TrafficID {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  /// How long something takes one way.
+  mutating func delay() -> Duration {
+    weather.delay + chance.duration(below: weather.jitter)
+  }
+
+  /// The time of a way there and back.
+  mutating func roundTrip() -> Duration { delay() + delay() }
+
+  mutating func happens(_ share: Double) -> Bool { share > 0 && chance.unit() < share }
+
+  /// When the last of these bytes has left, given what else has to be carried for a phone.
+  mutating func carry(_ bytes: Int, of host: HostID, down: Bool) -> Instant {
+    let bandwidth = hosts[host.place].conditions.bandwidth
+    guard bandwidth > 0 else { return now }
+    let time = Duration.nanoseconds(Int64(bytes) * 1_000_000_000 / bandwidth)
+    if down {
+      let free = max(hosts[host.place].network.downFree, now).advanced(by: time)
+      hosts[host.place].network.downFree = free
+      return free
+    } else {
+      let free = max(hosts[host.place].network.upFree, now).advanced(by: time)
+      hosts[host.place].network.upFree = free
+      return free
+    }
+  }
+
+  // What is noted.
+
+  mutating func find(_ kind: Finding.Kind, _ detail: String) {
+    findings.append(Finding(kind, at: now, detail))
+  }
+
+  /// Shows an observation to the tape, the checkers and the listener.
+  ///
+  /// - Parameter host: The phone that it is about; `nil` for the whole world.
+  mutating func note(_ seen: Observation<Feature>, of host: HostID?) {
+    digest.note(seen, of: host, at: now)
+    // Read in place: a copy of an element retains all that it holds.
+    let standings = standings
+    let all = standings.span
+    if let phone = host?.index {
+      checkers.see(seen, all[phone], of: phone)
+    } else {
+      for phone in all.indices { checkers.see(seen, all[phone], of: phone) }
+    }
+    checkers.seeOwn(seen, all[host?.index ?? 0])
+    watch(seen, all[host?.index ?? 0])
+  }
+
+  /// The result of the run.
+  func outcome() -> RunOutcome<Feature> {
+    RunOutcome(
+      seed: plan.seed, server: plan.server, findings: checkers.findings + findings,
+      counts: counts, digest: digest.value)
+  }
+}
+
+extension Instant {
+  /// The end of time.
+  static var max: Instant { Instant(nanoseconds: .max) }
+}

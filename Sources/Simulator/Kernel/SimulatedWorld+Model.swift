@@ -1,0 +1,69 @@
+import LinkCore
+
+// The model on a phone: what reaches it, and what leaves it.
+extension SimulatedWorld {
+  /// Gives a model an input, if its process runs.
+  mutating func give(_ input: Feature.Input, to phone: HostID) {
+    guard kernel.hosts[phone.place].isRunning else { return }
+    // What it stood at after its last step.
+    let current = kernel.standings[phone.index].currentAttempt
+    let isLate = Feature.Model.role(of: input).attempt.map { $0 != current } ?? false
+    guard kernel.setup.defect != nil else { return step(input, isLate: isLate, of: phone) }
+    let status = kernel.standings[phone.index].status
+    let passed = kernel.seams[phone.index].input(input, current: current, status: status)
+    guard let passed else { return }
+    for real in altered(passed, of: phone) {
+      guard kernel.hosts[phone.place].isRunning else { return }
+      step(real, isLate: isLate, of: phone)
+    }
+  }
+
+  private mutating func step(_ input: Feature.Input, isLate: Bool, of phone: HostID) {
+    let time = time(phone)
+    let effects = leaving(clients[phone.index].handle(input, at: time), phone)
+    carryOut(effects, of: phone, after: .told(phone, input, isLate: isLate, effects: effects))
+  }
+
+  mutating func tickModel(_ phone: HostID) {
+    let time = time(phone)
+    let effects = leaving(clients[phone.index].tick(at: time), phone)
+    carryOut(effects, of: phone, after: .ticked(phone, effects: effects))
+  }
+
+  /// What of the model's effects really leaves it.
+  private mutating func leaving(
+    _ effects: [Feature.Effect], _ phone: HostID
+  ) -> [Feature.Effect] {
+    guard kernel.setup.defect != nil else { return effects }
+    return effects.flatMap { altered($0, of: phone) }
+  }
+
+  /// Carries effects out, in order, then notes the step, so that checkers see what it set going.
+  ///
+  /// A process that is doomed to die between two effects does.
+  private mutating func carryOut(
+    _ effects: [Feature.Effect], of phone: HostID, after seen: Seen
+  ) {
+    kernel.counts.steps += 1
+    lookAt(phone)
+    let dies = kernel.hosts[phone.place].doom == .step && !effects.isEmpty
+    let count =
+      dies
+      ? Int.random(in: 0...effects.count, using: &kernel.hosts[phone.place].chance)
+      : effects.count
+    for effect in effects.prefix(count) { perform(effect, of: phone) }
+    note(seen)
+    if dies { die(phone) }
+  }
+
+  /// Notes how the model stands.
+  mutating func lookAt(_ phone: HostID) {
+    let slept = kernel.hosts[phone.place].slept
+    let glance = clients[phone.index].glance()
+    kernel.standings[phone.index].status = glance.status
+    kernel.standings[phone.index].deadline =
+      slept == .zero ? glance.deadline : glance.deadline.map { $0.advanced(by: slept) }
+    kernel.standings[phone.index].currentAttempt = glance.current
+    look(phone)
+  }
+}

@@ -1,0 +1,142 @@
+import LinkCore
+import LinkWire
+import MessageStream
+
+/// Nothing lost, nothing twice, in order: what the server accepted against what the user saw.
+struct Ledger: StreamChecker {
+  private(set) var found = Findings()
+  /// What the server's log holds, in the order in which it was accepted.
+  private var log: [Message] = []
+  /// Everything that was ever accepted.
+  private var known: Set<MessageID> = []
+  /// Shown in this run of the process.
+  private var shown: Set<MessageID> = []
+  /// What the user wrote, by its text.
+  private var own: [String: Own] = [:]
+  private var lastOwn = 0
+  private var looks = Looks()
+  private var lateness = Stamps()
+
+  /// What the phone promised to send: it was stored.
+  private struct Own: Sendable {
+    /// The place among all that was promised, from 1.
+    var place: Int
+    var entries: [UUID128]
+    /// How often it is in the server's log, and whether it ever was.
+    var accepted = 0
+    var wasAccepted = false
+    /// Given up once, so that others may have gone before it.
+    var hasFailed = false
+    /// It was stamped where nobody looks for it.
+    var isBeyond = false
+  }
+
+  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
+    looks.told(input)
+  }
+
+  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
+    looks.asked(effect, facts)
+    switch effect {
+    case .update(.messages(let messages, _)): show(messages, facts.now)
+    case .update(.edited(let messages)):
+      for message in messages where !shown.contains(message.id) {
+        found.add(.reordered, at: facts.now, "edited and never shown: \(message.text)")
+      }
+    case .open, .close, .ping, .refreshCredentials, .fetch, .post, .load, .commit, .readOlder,
+      .update:
+      return
+    }
+  }
+
+  mutating func met(_ seen: Seen, _ facts: Facts) {
+    switch seen {
+    case .launched:
+      shown.removeAll(keepingCapacity: true)
+      looks.launched()
+    case .fact(.stored(let change, _)): promise(change.outboxPut)
+    case .fact(.accepted(let message, isNew: true)): accept(message, facts)
+    case .fact(.accepted(_, isNew: false)): return
+    case .fact(.beganAnew(_, let kept)): beginAnew(with: kept)
+    case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began,
+      .ended, .calm:
+      return
+    }
+  }
+
+  private mutating func show(_ messages: [Message], _ now: Instant) {
+    var last: Message?
+    for message in messages {
+      if let last, last.key >= message.key {
+        found.add(.reordered, at: now, "\(message.text) was shown after \(last.text)")
+      }
+      last = message
+      if !known.contains(message.id) {
+        found.add(.duplicated, at: now, "shown and never accepted: \(message.text)")
+      }
+      if !shown.insert(message.id).inserted {
+        found.add(.duplicated, at: now, "shown twice: \(message.text)")
+      }
+    }
+  }
+
+  private mutating func promise(_ entries: [OutboxEntry]) {
+    for entry in entries {
+      var mine = own[entry.text] ?? Own(place: own.count + 1, entries: [])
+      if !mine.entries.contains(entry.id) { mine.entries.append(entry.id) }
+      if case .failed = entry.state { mine.hasFailed = true }
+      own[entry.text] = mine
+    }
+  }
+
+  private mutating func accept(_ message: Message, _ facts: Facts) {
+    log.append(message)
+    known.insert(message.id)
+    looks.accepted(message)
+    lateness.note(message, facts)
+    let now = facts.now
+    guard var mine = own[message.text] else { return }
+    if !mine.wasAccepted, mine.place < lastOwn, !mine.hasFailed {
+      found.add(.reordered, at: now, "\(message.text) went out after what was written later")
+    }
+    lastOwn = max(lastOwn, mine.place)
+    mine.accepted += 1
+    mine.wasAccepted = true
+    if mine.accepted > mine.entries.count + looks.excused(message.text), !mine.isBeyond {
+      found.add(.duplicated, at: now, "\(message.text) was accepted \(mine.accepted) times")
+    }
+    mine.isBeyond = mine.isBeyond || lateness.isBeyond(message.id)
+    own[message.text] = mine
+  }
+
+  /// What the log forgot may go out once more.
+  private mutating func beginAnew(with kept: [Message]) {
+    log = kept
+    known.formUnion(kept.map(\.id))
+    for text in own.keys.sorted() { own[text]?.accepted = 0 }
+    for message in kept { own[message.text]?.accepted += 1 }
+  }
+
+  /// The run is over: everything that the log holds was shown, or a gap says what was not.
+  mutating func conclude(_ facts: Facts) {
+    let missing = log.filter {
+      !shown.contains($0.id) && !facts.own.disk.hasGap(at: $0.key)
+        && !(facts.own.pages == .stamp && lateness.isBeyond($0.id))
+    }
+    if !missing.isEmpty {
+      let texts = missing.prefix(5).map(\.text).joined(separator: ", ")
+      found.add(.lost, at: facts.now, "never shown: \(missing.count) (\(texts))")
+    }
+    for (text, mine) in own.sorted(by: { $0.value.place < $1.value.place }) where !mine.wasAccepted
+    {
+      found.add(.lost, at: facts.now, "promised and never accepted: \(text)")
+    }
+  }
+}
+
+extension Disk {
+  /// Whether a hole that the reader sees may hold a message of this place.
+  func hasGap(at key: TimelineKey) -> Bool {
+    gaps.contains { gap in key < gap.before && gap.after.map { $0 < key } ?? true }
+  }
+}

@@ -1,0 +1,133 @@
+import LinkCore
+import LinkWire
+import MessageStream
+
+/// Requests beside the socket come of a cause or after a wait, and none follows a terminal answer.
+struct Requests: StreamChecker {
+  private(set) var found = Findings()
+  /// The first pages that were asked for, and are not answered.
+  private var questions: [FetchID] = []
+  /// Within the last minute: requests that failed or brought nothing, and causes to ask.
+  private var vain = Minute()
+  private var causes = Minute()
+  /// The user asked for older messages, and waits for what that leads to.
+  private var isReading = false
+  /// Whether the link had ended before what happens now, and nobody acted on it.
+  private var hasEnded = false
+
+  /// When something happened within the last minute.
+  private struct Minute: Sendable {
+    private var times: [Instant] = []
+    private var start = 0
+
+    mutating func note(_ now: Instant) { times.append(now) }
+
+    /// How many are left at `now`.
+    mutating func count(at now: Instant) -> Int {
+      while start < times.count, times[start].duration(to: now) >= .seconds(60) { start += 1 }
+      if start > 256 {
+        times.removeFirst(start)
+        start = 0
+      }
+      return times.count - start
+    }
+  }
+
+  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
+    if input.isCause {
+      causes.note(facts.now)
+      if StreamModel.role(of: input).attempt == nil { hasEnded = false }
+    }
+    if case .loadOlder = input { isReading = true }
+    switch input {
+    case .fetched(let id, let page):
+      guard forget(id) else { return }
+      let disk = facts.own.disk
+      let isOld = [page.messages.first, page.messages.last].allSatisfy { message in
+        message.map { disk.messages[$0.id] != nil } ?? true
+      }
+      if isOld { noteVain(facts) }
+    case .fetchFailed(let id, _):
+      if forget(id) { noteVain(facts) }
+    case .postFailed: noteVain(facts)
+    case .open, .close, .realtime, .refresh, .reader, .user, .loadOlder, .send, .retry, .discard,
+      .reachability,
+      .lifecycle, .woke, .credentials, .opened, .frame, .ping, .pong, .oversized, .lost, .posted,
+      .loaded, .loadFailed, .committed, .commitFailed, .older, .olderFailed:
+      return
+    }
+  }
+
+  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
+    switch effect {
+    case .fetch(let id, let query):
+      if query.isFirst { questions.append(id) }
+      if questions.count > 8 { questions.removeFirst() }
+      if !isReading { checkEnd("a page was asked for", facts) }
+    case .post: checkEnd("a message was sent", facts)
+    case .open: checkEnd("a connection was tried", facts)
+    case .refreshCredentials: checkEnd("credentials were refreshed", facts)
+    case .update(.history): isReading = false
+    case .close, .ping, .load, .commit, .readOlder, .update: return
+    }
+  }
+
+  mutating func met(_ seen: Seen, _ facts: Facts) {
+    guard case .launched = seen else { return }
+    questions = []
+    isReading = false
+    hasEnded = false
+  }
+
+  mutating func settled(_ facts: Facts) {
+    hasEnded = facts.isAwake && facts.status.phase == .failed
+  }
+
+  private mutating func forget(_ id: FetchID) -> Bool {
+    guard let index = questions.firstIndex(of: id) else { return false }
+    questions.remove(at: index)
+    return true
+  }
+
+  private mutating func noteVain(_ facts: Facts) {
+    vain.note(facts.now)
+    let bound = facts.own.settings.vainRequests + causes.count(at: facts.now)
+    guard vain.count(at: facts.now) == bound + 1 else { return }
+    found.add(.storm, at: facts.now, "more than \(bound) requests in vain within a minute")
+  }
+
+  private mutating func checkEnd(_ what: @autoclosure () -> String, _ facts: Facts) {
+    if hasEnded { found.add(.storm, at: facts.now, "\(what()) after an answer that ends it all") }
+  }
+}
+
+extension StreamModel.Input {
+  /// Whether it is a reason to act that the client did not make itself: a person, the device, new
+  /// credentials, or something that the server says unasked.
+  var isCause: Bool {
+    switch self {
+    case .open, .close, .realtime, .refresh, .reader, .loadOlder, .send, .retry, .discard,
+      .reachability, .lifecycle, .woke, .credentials, .user, .opened, .frame, .oversized, .lost:
+      true
+    case .ping, .pong, .fetched, .fetchFailed, .posted, .postFailed, .loaded, .loadFailed,
+      .committed, .commitFailed, .older, .olderFailed:
+      false
+    }
+  }
+}
+
+extension PageQuery {
+  /// Whether it begins something, rather than going on with it.
+  fileprivate var isFirst: Bool {
+    switch self {
+    case .page(let number, _), .since(_, let number, _): number == 1
+    case .after, .before: true
+    }
+  }
+}
+
+extension StreamSettings {
+  /// Requests that may fail or bring nothing within a minute without a cause: those of a catch-up,
+  /// of a reader and of the outbox, each after the shortest wait.
+  var vainRequests: Int { 3 * 60 / Int(max(1, sendRetries.min() ?? 1)) }
+}

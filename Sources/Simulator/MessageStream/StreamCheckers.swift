@@ -1,0 +1,70 @@
+import LinkCore
+import MessageStream
+
+/// The checkers of a message stream's own promises.
+public struct StreamCheckers: FeatureCheckers {
+  public typealias Feature = StreamFeature
+
+  private var ledger = Ledger()
+  private var durability = Durability()
+  private var requests = Requests()
+
+  public init() {}
+
+  public var findings: [Finding] {
+    ledger.findings + durability.findings + requests.findings
+  }
+
+  public mutating func see(
+    _ seen: Observation<StreamFeature>, _ standing: Standing<StreamFeature>
+  ) {
+    ledger.see(seen, standing)
+    durability.see(seen, standing)
+    requests.see(seen, standing)
+  }
+
+  public mutating func conclude(_ standing: Standing<StreamFeature>) {
+    ledger.conclude(standing)
+    durability.conclude(standing)
+  }
+}
+
+/// A checker of one promise: it is told what came in, each effect, and how things stand.
+protocol StreamChecker: Sendable {
+  typealias Seen = Observation<StreamFeature>
+  typealias Facts = Standing<StreamFeature>
+
+  var found: Findings { get }
+  /// The client was given an input; its effects follow.
+  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts)
+  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts)
+  /// Anything else happened.
+  mutating func met(_ seen: Seen, _ facts: Facts)
+  /// How things stand after all of it.
+  mutating func settled(_ facts: Facts)
+  /// The run is over.
+  mutating func conclude(_ facts: Facts)
+}
+
+extension StreamChecker {
+  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {}
+  mutating func settled(_ facts: Facts) {}
+  mutating func conclude(_ facts: Facts) {}
+
+  /// What was broken so far.
+  var findings: [Finding] { found.all }
+
+  mutating func see(_ seen: Seen, _ facts: Facts) {
+    switch seen {
+    case .told(_, let input, let isLate, let effects):
+      told(input, isLate: isLate, facts)
+      for effect in effects { asked(effect, facts) }
+    case .ticked(_, let effects):
+      for effect in effects { asked(effect, facts) }
+    case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,
+      .ended, .calm, .fact:
+      met(seen, facts)
+    }
+    settled(facts)
+  }
+}

@@ -1,0 +1,76 @@
+/// A deliberate defect of a message stream.
+public enum StreamDefect: String, DeliberateDefect {
+  /// Fetches, connects, and does not fetch again: what came between is lost.
+  case noSecondFetch
+  /// Connects, fetches, and lets live frames pass meanwhile.
+  case noBuffer
+  /// Asks `since` exactly the newest stamp.
+  case noOverlap
+  /// Believes that the first page is everything.
+  case firstPageOnly
+  /// Shows before the store has it.
+  case showsBeforeStored
+  case countResetOnOpen
+  case noStability
+  case takesLateEvents
+  /// Forgets at each launch which ids it has.
+  case forgetsIDs
+  /// Sends without an idempotency key.
+  case noIdempotencyKey
+  case losesStandby
+  case noSpread
+  /// Takes the positions of a new log for those of the old one.
+  case ignoresEpoch
+  case timersStopAsleep
+
+  public var link: LinkDefect? {
+    switch self {
+    case .countResetOnOpen: .countResetOnOpen
+    case .noStability: .noStability
+    case .takesLateEvents: .takesLateEvents
+    case .losesStandby: .losesStandby
+    case .noSpread: .noSpread
+    case .timersStopAsleep: .timersStopAsleep
+    case .noSecondFetch, .noBuffer, .noOverlap, .firstPageOnly, .showsBeforeStored, .forgetsIDs,
+      .noIdempotencyKey, .ignoresEpoch:
+      nil
+    }
+  }
+
+  public var catchable: [ServerKind] {
+    switch self {
+    // With positions the head and the offsets show the hole, whoever fetches or buffers.
+    case .noSecondFetch, .noBuffer: [.plain]
+    // Only a catch-up by time has an overlap, and only it fetches what is known already.
+    case .noOverlap, .forgetsIDs: [.plain]
+    // A plain server knows no keys, and no epochs.
+    case .noIdempotencyKey, .ignoresEpoch: [.positions]
+    case .firstPageOnly, .showsBeforeStored, .countResetOnOpen, .noStability, .takesLateEvents,
+      .losesStandby, .noSpread, .timersStopAsleep:
+      ServerKind.allCases
+    }
+  }
+
+  public var kinds: [Finding.Kind] {
+    switch self {
+    case .noSecondFetch, .noBuffer, .noOverlap, .firstPageOnly, .ignoresEpoch: [.lost, .early]
+    case .showsBeforeStored: [.early]
+    case .forgetsIDs, .noIdempotencyKey: [.duplicated]
+    case .countResetOnOpen, .noStability, .noSpread, .takesLateEvents, .losesStandby,
+      .timersStopAsleep:
+      link?.kinds ?? []
+    }
+  }
+
+  public var seeds: Int {
+    switch self {
+    // A log must begin anew while nobody looks; a server must close twice; a stamp must be late.
+    case .ignoresEpoch, .noSpread, .noOverlap: 50
+    // An answer must be so slow that frames overtake it, and the next catch-up must not reach back.
+    case .noBuffer: 100
+    case .noSecondFetch, .firstPageOnly, .showsBeforeStored, .countResetOnOpen, .noStability,
+      .takesLateEvents, .forgetsIDs, .noIdempotencyKey, .losesStandby, .timersStopAsleep:
+      20
+    }
+  }
+}

@@ -1,0 +1,181 @@
+public import LinkCore
+public import LinkWire
+public import MessageStream
+
+/// MessageStream in a world: one phone in one shop, a server of one of two contracts, and people.
+public enum StreamFeature: SimulatedFeature {
+  public typealias Record = StreamRecord
+  public typealias Model = StreamModel
+  public typealias Verb = StreamVerb
+  public typealias Numbers = StreamNumbers
+  public typealias Server = ServerKind
+  public typealias Defect = StreamDefect
+  public typealias Checkers = StreamCheckers
+  public typealias Tally = StreamTally
+  public typealias Fact = StreamFact
+  public typealias State = StreamState
+
+  public static var name: String { "message-stream" }
+  public static var summary: String { "play many lives of a phone in a shop" }
+  public static var details: [String] {
+    [
+      """
+      Each seed draws at least an hour of trouble for a phone, its network and a server: the \
+      real client and the real server's rules in a world without a clock. Checkers watch each \
+      promise: nothing lost, twice or out of order, something always outstanding, no storm, no \
+      false "connected". Then calm begins, and everything must become whole in a stated time.
+      """
+    ]
+  }
+  public static var policy: LinkPolicy { .messageStream }
+  public static var kinds: [Finding.Kind] {
+    [
+      .lost, .duplicated, .reordered, .stuck, .storm, .falselyConnected, .early, .late, .leaked,
+      .unbounded, .unhealed,
+    ]
+  }
+  public static var presets: [DayPreset] { DayPreset.allCases }
+
+  public static func play(
+    _ plan: Plan, _ setup: RunSetup<StreamFeature>,
+    watch: (Seen, Standing<StreamFeature>) -> Void
+  ) -> Outcome {
+    play(plan, setup, as: StreamModel.self, watch: watch)
+  }
+
+  /// Plays a plan with a client of the caller's own.
+  public static func play<Client: StreamClient>(
+    _ plan: Plan, _ setup: RunSetup<StreamFeature> = RunSetup(), as client: Client.Type,
+    watch: (Seen, Standing<StreamFeature>) -> Void = { _, _ in }
+  ) -> Outcome {
+    withoutActuallyEscaping(watch) { watch in
+      // Named here, so that the compiler specialises the world for the usual client.
+      if Client.self == StreamModel.self {
+        var world = StreamWorld<StreamModel>(plan, setup, watch: watch)
+        return world.play()
+      } else {
+        var world = StreamWorld<Client>(plan, setup, watch: watch)
+        return world.play()
+      }
+    }
+  }
+
+  public static func isHealed(_ standing: Standing<StreamFeature>) -> Bool {
+    standing.own.isWhole && standing.own.disk.outbox.isEmpty
+  }
+
+  public static func remains(_ standing: Standing<StreamFeature>) -> String {
+    ", \(standing.own.disk.outbox.count) to send"
+  }
+
+  public static func checkBounds(
+    _ standing: Standing<StreamFeature>, _ found: (String, Int, Int) -> Void
+  ) {
+    let (backlog, settings) = (standing.own.backlog, standing.own.settings)
+    func check(_ what: String, _ count: Int, _ bound: Int) {
+      if count > bound { found(what, count, bound) }
+    }
+    check("shown", backlog.shown, settings.memory)
+    check("unsent", backlog.unsent, settings.outboxLimit)
+    check("unstored", backlog.unstored, settings.mostUnstored)
+    check("ahead", backlog.ahead, StreamSettings.offsetsAhead)
+  }
+
+  public static func expose(_ effect: Effect, _ look: (String, String) -> Void) {
+    func expose(_ entry: OutboxEntry) {
+      look(entry.text, "the outbox")
+      if case .failed(let reason) = entry.state { look(reason, "the outbox") }
+    }
+    switch effect {
+    case .update(.status(let status)):
+      if let text = status.reason?.text { look(text, "a status") }
+    case .update(.notice(let notice)):
+      if let text = notice.text { look(text, "a notice") }
+    case .update(.outbox(let entry)): expose(entry)
+    case .post(let entry): expose(entry)
+    case .commit(_, let change):
+      for entry in change.outboxPut { expose(entry) }
+      for message in change.messages { look(message.text, "a message") }
+    case .open, .close, .ping, .refreshCredentials, .fetch, .load, .readOlder, .update: return
+    }
+  }
+}
+
+/// Which contract the server of a world speaks.
+public enum ServerKind: String, ServerChoice {
+  /// Ours: positions, heads, idempotency keys.
+  case positions
+  /// What seed 001 says and no more: times, page numbers, newest first.
+  case plain
+
+  public static var usual: ServerKind { .positions }
+}
+
+/// What the world counts.
+public enum StreamTally: String, RunTally {
+  /// Messages that the server took.
+  case accepted
+  /// Messages that the client showed, in each run of its process.
+  case shown
+
+  public var label: String { "messages \(rawValue)" }
+}
+
+/// What only this world knows to have happened.
+public enum StreamFact: Sendable, Equatable {
+  /// A change became durable on the phone.
+  case stored(TimelineChange, TimelineCommit)
+  /// A post became durable at the server; `isNew` is false if its key was known.
+  case accepted(Message, isNew: Bool)
+  /// The log began anew under another epoch; what is in it now, by position.
+  case beganAnew(epoch: String, kept: [Message])
+}
+
+/// What the checkers see of a phone beside its link.
+public struct StreamState: Sendable {
+  /// The numbers that the client is meant to use.
+  public var settings: StreamSettings
+  /// The contract that the server speaks.
+  public var server: ServerKind
+  /// What a plain server's pages are sorted by.
+  public var pages = PageOrder.stamp
+  public var isWhole = false
+  public var backlog: Backlog
+  /// What is durable on the phone.
+  public var disk = Disk()
+
+  public init(settings: StreamSettings, server: ServerKind, backlog: Backlog) {
+    self.settings = settings
+    self.server = server
+    self.backlog = backlog
+  }
+}
+
+extension Finding.Kind {
+  /// Accepted by the server and never shown, where no gap says so.
+  public static let lost = Finding.Kind(rawValue: "lost")
+  /// Shown, or accepted of the user, more than once.
+  public static let duplicated = Finding.Kind(rawValue: "duplicated")
+  public static let reordered = Finding.Kind(rawValue: "reordered")
+  /// Shown or acknowledged before it was durable, or a cursor beyond what is.
+  public static let early = Finding.Kind(rawValue: "early")
+}
+
+extension StreamSettings {
+  /// One batch is with the store and one waits behind it; a page that begins below the bound is
+  /// taken whole.
+  var mostUnstored: Int { 2 * (Self.unstored + max(catchUpPage, historyPage)) }
+}
+
+extension StreamNotice {
+  /// What it says for people.
+  fileprivate var text: String? {
+    switch self {
+    case .fetchFailed(let failure), .security(let failure): failure.text
+    case .unknownType(let type): type
+    case .malformed(let error): "\(error)"
+    case .store(let failure): "\(failure)"
+    case .rejected, .oversized, .storeRecovered, .draining, .newEpoch, .signIn, .forbidden: nil
+    }
+  }
+}

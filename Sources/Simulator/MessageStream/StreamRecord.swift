@@ -1,0 +1,107 @@
+import LinkCore
+import LinkWire
+public import MessageStream
+
+extension StreamFeature: ReplayedFeature {
+  public static var checkedInJournals: [Finding.Kind] {
+    [.duplicated, .reordered, .stuck, .storm, .early, .late, .unbounded]
+  }
+
+  public static func state(of model: StreamModel) -> StreamState {
+    var state = StreamState(settings: model.settings, server: .plain, backlog: model.backlog)
+    state.isWhole = model.isWhole
+    return state
+  }
+}
+
+/// What the journal of a stream tells about the server and the store.
+public struct StreamRecord: RunRecord {
+  public typealias Feature = StreamFeature
+
+  /// Changes that the store was given and has not answered.
+  private var changes: [CommitID: TimelineChange] = [:]
+  private var known: Set<MessageID> = []
+  private var isOpen = false
+  private var isInFront = true
+  private var isLive = true
+
+  public init() {}
+
+  public var isWanted: Bool { isOpen && isInFront && isLive }
+
+  public func look(_ model: StreamModel, _ state: inout StreamState) {
+    state.isWhole = model.isWhole
+    state.backlog = model.backlog
+  }
+
+  public mutating func prepare(
+    for input: StreamModel.Input, _ tape: inout RecordTape<StreamFeature>
+  ) {
+    switch input {
+    case .open: isOpen = true
+    case .close: isOpen = false
+    case .realtime(let isOn): isLive = isOn
+    case .lifecycle(let place, _): isInFront = place == .foreground
+    case .reachability(.reachable): tape.standing.isReachable = true
+    case .reachability(.unreachable), .reachability(.captivePortal):
+      tape.standing.isReachable = false
+    case .frame(_, .message(let message)): accept([message], &tape)
+    case .fetched(_, let page): accept(page.messages, &tape)
+    case .posted(_, let message): accept([message], &tape)
+    case .loaded(let kept):
+      restore(
+        TimelineChange(
+          messages: kept.messages, cursor: kept.cursor, gaps: kept.gaps, outboxPut: kept.outbox),
+        &tape)
+    case .older(let messages): restore(TimelineChange(messages: messages), &tape)
+    case .olderFailed: tape.answer()
+    case .loadFailed:
+      tape.answer()
+      tape.standing.storeFails = true
+    case .committed(let id, let commit): store(id, commit, &tape)
+    case .commitFailed(let id, _):
+      tape.answer()
+      tape.standing.storeFails = true
+      changes[id] = nil
+    case .refresh, .reader, .user, .loadOlder, .send, .retry, .discard, .woke, .credentials,
+      .opened, .frame, .ping, .pong, .oversized, .lost, .fetchFailed, .postFailed:
+      return
+    }
+  }
+
+  public mutating func note(
+    _ effect: StreamModel.Effect, _ tape: inout RecordTape<StreamFeature>
+  ) {
+    if case .commit(let id, let change) = effect { changes[id] = change }
+  }
+
+  /// The server must have accepted what it sends.
+  private mutating func accept(_ messages: [Message], _ tape: inout RecordTape<StreamFeature>) {
+    for message in messages where known.insert(message.id).inserted {
+      if message.position != nil { tape.standing.own.server = .positions }
+      tape.see(.fact(.accepted(message, isNew: true)))
+    }
+  }
+
+  /// The store had this before.
+  private mutating func restore(
+    _ change: TimelineChange, _ tape: inout RecordTape<StreamFeature>
+  ) {
+    tape.answer()
+    tape.standing.storeFails = false
+    accept(change.messages, &tape)
+    _ = tape.standing.own.disk.commit(change)
+  }
+
+  private mutating func store(
+    _ id: CommitID, _ commit: TimelineCommit, _ tape: inout RecordTape<StreamFeature>
+  ) {
+    tape.answer()
+    tape.standing.storeFails = false
+    guard var change = changes.removeValue(forKey: id) else { return }
+    _ = tape.standing.own.disk.commit(change)
+    // Two real messages may have the same text, by which the ledger tells what the user wrote.
+    change.outboxPut = []
+    tape.see(.fact(.stored(change, commit)))
+  }
+}

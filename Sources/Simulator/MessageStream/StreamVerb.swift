@@ -1,0 +1,82 @@
+/// What can happen in plans of message streams beside the kernel's troubles.
+public enum StreamVerb: String, PlanVerb {
+  // People.
+  /// Others post so many messages in a row.
+  case others
+  /// The user posts a message.
+  case send
+  case loadOlder
+  case pullToRefresh
+  case retryFailed
+  /// Leaves the shop's screen and comes back.
+  case leaveScreen
+  /// Switches real-time messages off and on again.
+  case realtimeOff
+  /// Leaves so many updates unread that the stream is told to take no more.
+  case slowReader
+
+  // The server.
+  /// It comes back with another epoch, keeping its newest messages only.
+  case beginAnew
+  /// Its log forgets offsets that are older than its newest so many.
+  case trim
+  /// The next post becomes durable, and the server dies before it answers.
+  case dieAfterNextPost
+  /// Every token that was given so far is refused from now on; the next refresh does this.
+  case revokeTokens
+  /// The user is no member for a while.
+  case removeMember
+  /// Sockets are sent something that is too large.
+  case oversizedFrame
+  /// Sockets are sent something that is no message.
+  case malformedFrames
+
+  public static let forms: [StreamVerb: VerbForm] = [
+    .others: VerbForm(.count(0...100_000), isOfPeople: true) {
+      "others post \(Words.count($0.number, "message"))"
+    },
+    .send: VerbForm(isOfPeople: true) { _ in "writes a message" },
+    .loadOlder: VerbForm(isOfPeople: true) { _ in "wants older messages" },
+    .pullToRefresh: VerbForm(isOfPeople: true) { _ in "wants to see what is new" },
+    .retryFailed: VerbForm(isOfPeople: true) { _ in "wants what failed to be sent again" },
+    .leaveScreen: VerbForm(.span, isOfPeople: true) { "looks at another screen for \(length($0))" },
+    .realtimeOff: VerbForm(.span, isOfPeople: true) {
+      "wants no real-time messages for \(length($0))"
+    },
+    .slowReader: VerbForm(.span, isOfPeople: true) {
+      "leaves so much unread that no more is taken for \(length($0))"
+    },
+    .beginAnew: VerbForm(.number(0...100_000), of: .backend, lasting: .exactly(.seconds(2))) {
+      "the server's log begins anew with its newest \($0.number)"
+    },
+    .trim: VerbForm(.number(0...100_000), of: .backend) {
+      "the server forgets all but its newest \($0.number)"
+    },
+    // It waits for a post so long.
+    .dieAfterNextPost: VerbForm(.span, of: .backend, lasting: .exactly(.seconds(600))) {
+      "the server dies after the next post, before it answers, for \(length($0))"
+    },
+    .revokeTokens: VerbForm(.word(TokenRefresh.allCases.map(\.rawValue)), of: .backend) {
+      "all tokens are void; a refresh \(TokenRefresh(rawValue: $0.word)?.words ?? $0.word)"
+    },
+    .removeMember: VerbForm(.span, of: .backend) { "the user is no member for \(length($0))" },
+    .oversizedFrame: VerbForm(of: .backend) { _ in "the server sends something too large" },
+    .malformedFrames: VerbForm(.count(0...1000), of: .backend) {
+      "the server sends \($0.number) things that are no message"
+    },
+  ]
+}
+
+/// What a refresh of the token brings.
+public enum TokenRefresh: String, Sendable, Hashable, CaseIterable {
+  case works, fails, isRefused, hangs
+
+  var words: String {
+    switch self {
+    case .works: "works"
+    case .fails: "fails once"
+    case .isRefused: "is refused"
+    case .hangs: "hangs"
+    }
+  }
+}

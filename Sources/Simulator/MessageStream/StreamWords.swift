@@ -1,0 +1,172 @@
+import LinkCore
+import LinkWire
+import MessageStream
+
+extension StreamFeature {
+  public static func words(_ input: Input) -> StoryPart { Words.cause(input) }
+
+  public static func isWorth(_ input: Input, _ consequences: [StoryPart]) -> Bool {
+    Words.isWorth(input, consequences)
+  }
+
+  public static func words(_ effect: Effect, isVerbose: Bool) -> StoryPart? {
+    Words.effect(effect, isVerbose: isVerbose)
+  }
+
+  public static func statusWords(_ effect: Effect) -> String? {
+    if case .update(.status(let status)) = effect { Words.status(status) } else { nil }
+  }
+
+  public static func words(_ fact: Fact) -> [StoryPart] {
+    switch fact {
+    case .stored(let change, let commit): [(.disk, Words.stored(change, commit))]
+    case .accepted(let message, let isNew):
+      [(.server, (isNew ? "accepts " : "knows already ") + Words.name(message))]
+    case .beganAnew(let epoch, let kept):
+      [(.server, "begins anew as epoch \(epoch) with \(Words.count(kept.count, "message"))")]
+    }
+  }
+}
+
+extension Words {
+  /// Whether an input is told although the story need not be complete: those that only confirm, or
+  /// that are told by what follows from them, are not.
+  static func isWorth(_ input: StreamModel.Input, _ consequences: [StoryPart]) -> Bool {
+    switch input {
+    case .ping, .pong, .committed: false
+    case .frame(_, .message), .older, .lifecycle, .user, .reader: !consequences.isEmpty
+    case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,
+      .woke, .credentials, .opened, .frame, .oversized, .lost, .fetched, .fetchFailed, .posted,
+      .postFailed, .loaded, .loadFailed, .commitFailed, .olderFailed:
+      true
+    }
+  }
+
+  /// What happened to the app.
+  static func cause(_ input: StreamModel.Input) -> StoryPart {
+    switch input {
+    case .open: (.user, "opens the shop")
+    case .close: (.user, "leaves the shop")
+    case .realtime(let isOn): (.user, "switches real-time messages \(isOn ? "on" : "off")")
+    case .refresh: (.user, "pulls to refresh")
+    case .reader(let isBehind):
+      (.user, isBehind ? "reads more slowly than messages come" : "reads on")
+    case .loadOlder: (.user, "scrolls up")
+    case .send(let text, _, _): (.user, "sends \(quoted(text))")
+    case .retry: (.user, "asks to send again")
+    case .discard: (.user, "gives a message up")
+    case .reachability(let way): (.phone, "says: \(words(for: way))")
+    case .lifecycle(.foreground, _): (.phone, "says: the app is in front")
+    case .lifecycle(.background, _): (.phone, "says: the app is in background")
+    case .woke: (.phone, "says: it was asleep")
+    case .credentials(let event): (.phone, words(for: event))
+    case .user(let name): (.phone, "is signed in as \(name)")
+    case .opened(let attempt, nil, _): connection(attempt, "is open")
+    case .opened(let attempt, let head?, nil):
+      connection(attempt, "is open, newest is \(head)")
+    case .opened(let attempt, let head?, let after?):
+      connection(attempt, "is open behind \(after), newest is \(head)")
+    case .frame(let attempt, let frame): connection(attempt, "brings \(words(for: frame))")
+    case .ping(let attempt): connection(attempt, "brings a ping")
+    case .pong(let attempt, _): connection(attempt, "brings a pong")
+    case .oversized(let attempt, let bytes): connection(attempt, "brings \(bytes) bytes: too many")
+    case .lost(let attempt, let cause): connection(attempt, "ends with \(failure(cause))")
+    case .fetched(let fetch, let page): answer(fetch, words(for: page))
+    case .fetchFailed(let fetch, let cause): answer(fetch, failure(cause))
+    case .posted(_, let message): (.network, "the post is accepted: \(name(message))")
+    case .postFailed(_, let cause): (.network, "the post is answered with \(failure(cause))")
+    case .loaded(let kept): (.disk, "gives back \(words(for: kept))")
+    case .loadFailed(let cause): (.disk, "cannot be read: \(failure(cause))")
+    case .committed: (.disk, "has it")
+    case .commitFailed(_, let cause): (.disk, "did not take it: \(failure(cause))")
+    case .older(let messages): (.disk, "gives back \(count(messages.count, "older message"))")
+    case .olderFailed(let cause): (.disk, "cannot read older messages: \(failure(cause))")
+    }
+  }
+
+  private static func answer(_ fetch: FetchID, _ what: String) -> StoryPart {
+    (.network, "answer \(fetch.number): \(what)")
+  }
+
+  private static func words(for page: Page) -> String {
+    count(page.messages.count, "message")
+      + (page.messages.isEmpty ? "" : ": \(names(page.messages))")
+      + (page.hasNext ? ", and there are more" : "")
+      + (page.recovered ? "" : ", what lies before is not known")
+  }
+
+  private static func words(for kept: TimelineSnapshot) -> String {
+    count(kept.messages.count, "message")
+      + (kept.outbox.isEmpty ? "" : ", \(kept.outbox.count) to be sent")
+  }
+
+  private static func words(for frame: StreamModel.Frame) -> String {
+    switch frame {
+    case .message(let message): name(message)
+    case .draining(let time): "a notice: all will be closed within \(length(time))"
+    case .unknown(let type): "something unknown (\(type))"
+    case .malformed: "something that is no message"
+    }
+  }
+
+  /// What the app asks for; `nil` for what the story tells elsewhere, or never.
+  static func effect(_ effect: StreamModel.Effect, isVerbose: Bool) -> StoryPart? {
+    switch effect {
+    case .open(let attempt, nil): (.app, "connects, as connection \(attempt.number)")
+    case .open(let attempt, let after?):
+      (.app, "connects behind \(after), as connection \(attempt.number)")
+    case .close(let attempt, let code):
+      (.app, "closes connection \(attempt.number) with \(code)")
+    case .ping(let attempt, _):
+      isVerbose ? (.app, "pings on connection \(attempt.number)") : nil
+    case .refreshCredentials: (.app, "asks for a new token")
+    case .fetch(let fetch, let query): (.app, "asks (\(fetch.number)) for \(Words.query(query))")
+    case .post(let entry): (.app, "posts \(quoted(entry.text))")
+    case .load: (.app, "reads what is kept")
+    case .commit(_, let change):
+      isVerbose ? (.app, "gives the disk \(count(change.messages.count, "message"))") : nil
+    case .readOlder(_, let limit): isVerbose ? (.app, "reads \(limit) older messages") : nil
+    case .update(let update): Words.update(update)
+    }
+  }
+
+  private static func update(_ update: StreamUpdate) -> StoryPart? {
+    switch update {
+    case .status(let status): (.screen, Words.status(status))
+    case .messages(let messages, let via): (.screen, "shows \(names(messages)), by \(via.rawValue)")
+    case .edited(let messages): (.screen, "changes \(names(messages))")
+    case .gap: (.screen, "shows a gap")
+    case .gapClosed: (.screen, "a gap is closed")
+    case .outbox(let entry): (.screen, outbox(entry))
+    case .outboxDone(_, let message):
+      (.screen, message == nil ? "forgets what was to be sent" : "shows it as sent")
+    case .history(let hasMore): (.screen, hasMore ? "there is more above" : "is at the beginning")
+    case .notice(let notice): (.screen, "notice: \(words(for: notice))")
+    }
+  }
+
+  private static func outbox(_ entry: OutboxEntry) -> String {
+    switch entry.state {
+    case .queued(0): "shows \(quoted(entry.text)) as waiting"
+    case .queued(let tries): "shows \(quoted(entry.text)) as waiting after \(count(tries, "try"))"
+    case .failed(let reason): "shows \(quoted(entry.text)) as not sent: \(reason)"
+    }
+  }
+
+  private static func words(for notice: StreamNotice) -> String {
+    switch notice {
+    case .malformed: "something was no message"
+    case .rejected(let count): "\(count) entries were no messages"
+    case .unknownType(let type): "something unknown came (\(type))"
+    case .oversized(let bytes): "\(bytes) bytes were too many"
+    case .fetchFailed(let cause): "a page could not be fetched: \(failure(cause))"
+    case .store(let cause): failure(cause)
+    case .storeRecovered: "the store works again"
+    case .draining(let time): "the server closes within \(length(time))"
+    case .newEpoch(let position): "the server's log began anew, newest is \(position)"
+    case .signIn: "the user must sign in"
+    case .forbidden: "the user is no member"
+    case .security: "somebody may be listening"
+    }
+  }
+}

@@ -1,0 +1,227 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import MessageStream
+
+// The server: the real rules, a log that is a value, and its other users.
+extension StreamWorld {
+  // Its process.
+
+  mutating func bootServer() {
+    backend.rules = ShopServer(
+      policy: Self.policy(kernel.plan),
+      seed: kernel.hosts[server.place].chance.next(), at: now)
+    if isUnderWay(.removeMember) { feed(.removals([membership])) }
+  }
+
+  private static func policy(_ plan: WorldPlan<StreamFeature>) -> ShopServerPolicy {
+    var policy = ShopServerPolicy()
+    switch plan.server {
+    case .positions: policy.dialect = .positions
+    case .plain: policy.dialect = .plain
+    }
+    policy.pingInterval = plan.numbers.ping
+    policy.pongWait = plan.numbers.ping + .seconds(6)
+    return policy
+  }
+
+  mutating func drain(_ server: HostID, within time: Duration) { feed(.drain(within: time)) }
+
+  mutating func feed(_ input: ShopServer.Input) {
+    perform(backend.rules.handle(input, at: now))
+  }
+
+  mutating func perform(_ effects: [ShopServer.Effect]) {
+    for effect in effects where isServerRunning { perform(effect) }
+  }
+
+  private mutating func perform(_ effect: ShopServer.Effect) {
+    switch effect {
+    case .append(let appends):
+      for append in appends { ask(append.token, .append(append.message, key: append.key)) }
+    case .page(let token, _, let query): ask(token, .page(query))
+    case .head(let token, _): ask(token, .head)
+    case .answer(let id, let said): answer(id.number, reply(said))
+    case .accept(let id, let head, let after):
+      accept(id.number, .opened(head: head, after: after))
+    case .refuse(let id, let said):
+      let detail = Envelope.decodeNote(said.bytes) ?? ""
+      refuse(id.number, status: said.status, retryAfter: said.retryAfter, detail: detail)
+    case .send(let frame, let listeners): send(frame, to: listeners)
+    case .ping(let id): send(.ping, bytes: 60, over: id.number)
+    case .close(let id, let closure):
+      serverCloses(id.number, code: closure.code, reason: closure.reason)
+    case .drop(let id): serverDrops(id.number, .ended)
+    case .finished: drained(server)
+    }
+  }
+
+  private mutating func send(_ frame: Frame, to listeners: [ConnectionID]) {
+    let payload = frame.payload
+    let isOversized = backend.isNextOversized
+    backend.isNextOversized = false
+    for id in listeners {
+      let down: Down<StreamFeature.Packet> =
+        isOversized ? .oversized(bytes: 20_000) : .packet(.text(payload))
+      send(down, bytes: payload.count, over: id.number)
+    }
+  }
+
+  // Lines.
+
+  mutating func upgradeArrived(
+    _ line: TrafficID, _ hello: StreamFeature.Hello, at server: HostID
+  ) {
+    feed(
+      .upgrade(
+        ConnectionID(line), shop, after: hello.after, credential(of: hello.token),
+        wall: serverWall))
+  }
+
+  mutating func arrived(
+    _ packet: StreamFeature.Packet?, on line: TrafficID, at server: HostID
+  ) {
+    feed(.heard(ConnectionID(line)))
+  }
+
+  mutating func ended(_ line: TrafficID, code: UInt16, at server: HostID) {
+    feed(.gone(ConnectionID(line), code: code))
+  }
+
+  func opened(_ attempt: AttemptID, _ packet: StreamFeature.Packet) -> StreamModel.Input {
+    switch packet {
+    case .opened(let head, let after):
+      .opened(
+        attempt, head: head.flatMap { Position($0.description) },
+        after: after.flatMap { Position($0.description) })
+    case .text: received(attempt, packet)
+    }
+  }
+
+  func received(_ attempt: AttemptID, _ packet: StreamFeature.Packet) -> StreamModel.Input {
+    switch packet {
+    case .opened: opened(attempt, packet)
+    case .text(let bytes): .frame(attempt, frame(bytes))
+    }
+  }
+
+  private func frame(_ bytes: [UInt8]) -> StreamModel.Frame {
+    do throws(MessageError) {
+      switch try StreamCodec.decode(bytes, shop: shop) {
+      case .message(let message): return .message(message)
+      case .draining(let window): return .draining(within: window)
+      case .unknown(let type): return .unknown(type: type)
+      }
+    } catch {
+      return .malformed(error)
+    }
+  }
+
+  // The log.
+
+  private mutating func ask(_ token: StoreToken, _ question: LogQuestion) {
+    let delay = kernel.hosts[server.place].conditions.storeDelay
+    kernel.later(.logAnswers(token, question), on: server, after: delay)
+  }
+
+  mutating func answer(_ token: StoreToken, _ question: LogQuestion) {
+    switch question {
+    case .head: feed(.stored(token, .head(backend.log.head, newest: backend.log.newest)))
+    case .page(let query): feed(.stored(token, backend.log.page(query)))
+    case .append(let draft, let key):
+      let (message, isNew) = backend.log.append(restamped(draft), key: key)
+      if isNew { kernel.counts[.accepted] += 1 }
+      note(.accepted(message, isNew: isNew))
+      if let index = backend.deadlyPost, message.user == "me" {
+        backend.deadlyPost = nil
+        stop(server, for: index)
+        kernel.add(.ends(index), after: kernel.plan.acts[index].act.span)
+      } else {
+        feed(.stored(token, .appended(message, isNew: isNew)))
+      }
+    }
+  }
+
+  /// A plain server may stamp messages out of order, and several alike.
+  private mutating func restamped(_ draft: Message) -> Message {
+    var message = draft
+    guard kernel.plan.server == .plain else { return message }
+    let (numbers, host) = (kernel.plan.numbers, server.place)
+    if numbers.lateStamps > 0, kernel.hosts[host].chance.unit() < numbers.lateStamps {
+      let late = kernel.hosts[host].chance.duration(below: .seconds(100))
+      message.createdAt = message.createdAt.advanced(by: .zero - late)
+    } else if numbers.equalStamps > 0, kernel.hosts[host].chance.unit() < numbers.equalStamps,
+      let last = backend.log.messages.last?.createdAt,
+      last.duration(to: message.createdAt) < .seconds(60)
+    {
+      message.createdAt = last
+    }
+    return message
+  }
+
+  var membership: Membership { Membership(shop: shop, user: "me") }
+
+  func credential(of token: StreamToken) -> Credential {
+    if token.number <= backend.revoked { return .invalid(reason: "revoked") }
+    return .valid(
+      Claims(user: "me", name: "Me", shops: [shop], expiresAt: token.expiresAt))
+  }
+
+  // Its other users.
+
+  mutating func othersPost(_ left: Int) {
+    // In calm only the last word is said.
+    guard left > 0, now < Instant.zero.advanced(by: kernel.plan.length) else { return }
+    post(text: "other \(backend.said + 1)")
+    let wait = kernel.hosts[server.place].chance.duration(below: .milliseconds(200))
+    kernel.later(.othersPost(left: left - 1), after: .milliseconds(30) + wait)
+  }
+
+  /// Another user posts, if the server is there.
+  mutating func post(text: String) {
+    backend.said += 1
+    guard isServerRunning else { return }
+    backend.lastRequest += 1
+    let user = "other-\(backend.said % 5)"
+    let claims = Claims(
+      user: user, name: user, shops: [shop], expiresAt: serverWall.advanced(by: .seconds(60)))
+    feed(
+      .request(
+        RequestID(backend.lastRequest), .send(Draft(shop: shop, text: text)), .valid(claims),
+        wall: serverWall))
+  }
+
+  /// Others post something that is too large for the phone's sockets.
+  mutating func postLarge() {
+    guard isServerRunning else { return }
+    backend.isNextOversized = true
+    post(text: "large \(backend.said + 1)")
+  }
+
+  mutating func sendMalformed(_ count: Int) {
+    let texts = ["{\"type\":", "no message", "{\"id\":5,\"shop_id\":\"x\"}", "[]"]
+    for number in 0..<max(0, count) {
+      for line in kernel.lines where line.serverHolds {
+        send(.packet(.text(Array(texts[number % 4].utf8))), bytes: 30, over: line.number)
+      }
+    }
+  }
+
+  /// Fills the log with what was said before the run.
+  mutating func prepare() {
+    let history = kernel.plan.numbers.history
+    var time = Kernel<StreamFeature>.wallBase.advanced(by: .seconds(-60 * (history + 2)))
+    for number in 0..<history {
+      let wait = kernel.hosts[server.place].chance.duration(below: .seconds(30))
+      time = time.advanced(by: .seconds(30) + wait)
+      let stamp = Timestamp(nanoseconds: time.nanoseconds - time.nanoseconds % 1_000)
+      let message = Message(
+        id: .random(using: &kernel.hosts[server.place].chance), shop: shop,
+        user: "other-\(number % 5)", username: "other-\(number % 5)", text: "old \(number)",
+        createdAt: stamp)
+      let (kept, isNew) = backend.log.append(message, key: nil)
+      kernel.counts[.accepted] += 1
+      note(.accepted(kept, isNew: isNew))
+    }
+  }
+}

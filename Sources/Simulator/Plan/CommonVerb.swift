@@ -1,0 +1,144 @@
+import LinkCore
+
+/// The troubles that the kernel knows: every feature's plans can use them.
+public enum CommonVerb: String, PlanVerb {
+  // A phone.
+  /// The user looks at another app for a while; this one stays in memory and its timers run.
+  case background
+  /// The user looks at another app, and the system suspends this one after 5 s.
+  case suspend
+  /// The whole device sleeps and wakes.
+  case sleep
+  /// The process dies between two effects and is launched again after a span.
+  case kill
+  case storeFull, storeLocked, storeSlow
+  /// The phone's wall clock is set.
+  case wallClock
+
+  // The network, as one phone sees it.
+  /// Every connection is reset.
+  case reset
+  /// Every connection is reset some seconds after it opened.
+  case flap
+  /// Connections look open at both ends and nothing passes any more.
+  case halfOpen
+  /// Nothing passes, on any connection, and neither end is told.
+  case blackHole
+  /// The device has no way out, and knows.
+  case unreachable
+  /// Another interface takes over; old connections are dead.
+  case handover
+  /// A mapping is forgotten: connections that were idle for a minute die silently.
+  case mappingExpired
+  /// A login page answers in the server's place; the device knows or does not.
+  case captivePortal
+  /// No new connection can be made, neither a socket nor a request's.
+  case dialsFail
+  /// So many bytes a second.
+  case narrow
+
+  // A server.
+  /// The process dies; connections are refused until it is back.
+  case crash
+  /// The process drains, closes with 1001, and comes back.
+  case deploy
+  /// Every request is answered with a status.
+  case restStatus
+  /// Every upgrade is answered with a status.
+  case upgradeStatus
+  /// Each call of the store takes so long.
+  case slowStore
+  /// Sockets are closed with a code of RFC 6455 section 7.4.
+  case close
+  /// The server's wall clock jumps.
+  case serverClock
+
+  public static let forms: [CommonVerb: VerbForm] = [
+    .background: VerbForm(.span, isOfPeople: true) { "looks at another app for \(length($0))" },
+    .suspend: VerbForm(.span, isOfPeople: true) {
+      "looks at another app for \(length($0)), and this one is suspended"
+    },
+    .sleep: VerbForm(.span) { "the phone sleeps for \(length($0))" },
+    // The longest time that a process takes to find its end comes before the span.
+    .kill: VerbForm(.span, lasting: .spanAnd(.seconds(1))) {
+      "the app dies, and is launched again after \(length($0))"
+    },
+    .storeFull: VerbForm(.span) { "the phone's disk is full for \(length($0))" },
+    .storeLocked: VerbForm(.span) { "the phone's store is locked for \(length($0))" },
+    .storeSlow: VerbForm(.span) { "the phone's store is slow for \(length($0))" },
+    .wallClock: VerbForm(.jump) { "the phone's wall clock jumps by \(Words.length($0.time))" },
+    .reset: VerbForm { _ in "every connection is reset" },
+    .flap: VerbForm(.span) {
+      "every connection is reset some seconds after it opens, for \(length($0))"
+    },
+    .halfOpen: VerbForm { _ in "every connection goes dead without a word" },
+    .blackHole: VerbForm(.span) { "nothing passes for \(length($0)), and nobody is told" },
+    .unreachable: VerbForm(.span) { "no way out for \(length($0))" },
+    .handover: VerbForm { _ in "another network takes over" },
+    .mappingExpired: VerbForm { _ in "idle connections are forgotten on the way" },
+    .captivePortal: VerbForm(.span, .word(["known", "unknown"])) {
+      "a login page is in the way for \(length($0))"
+        + ($0.word == "known" ? "" : ", unknown to the phone")
+    },
+    .dialsFail: VerbForm(.word(DialObstacle.allCases.map(\.rawValue)), .span) {
+      "\(DialObstacle(rawValue: $0.word)?.words ?? $0.word) for \(length($0))"
+    },
+    .narrow: VerbForm(.number(1...1_000_000_000), .span) {
+      "only \($0.number) bytes a second for \(length($0))"
+    },
+    .crash: VerbForm(.span, of: .backend) { "the server crashes, and is back after \(length($0))" },
+    // A drain takes 10 s at most.
+    .deploy: VerbForm(.span, of: .backend, lasting: .spanAnd(.seconds(11))) {
+      "the server closes all connections for a new version, back after \(length($0))"
+    },
+    .restStatus: VerbForm(.number(200...599), .span, of: .backend) {
+      "every request is answered with \($0.number) for \(length($0))"
+    },
+    .upgradeStatus: VerbForm(.number(200...599), .span, of: .backend) {
+      "every connection is refused with \($0.number) for \(length($0))"
+    },
+    .slowStore: VerbForm(.time, .span, of: .backend) {
+      "the server's store takes \(Words.length($0.time)) a call for \(length($0))"
+    },
+    .close: VerbForm(.number(1000...4999), of: .backend) {
+      "the server closes every connection with \($0.number)"
+    },
+    .serverClock: VerbForm(.jump, of: .backend) {
+      "the server's wall clock jumps by \(Words.length($0.time))"
+    },
+  ]
+}
+
+/// Why dials fail.
+public enum DialObstacle: String, Sendable, Hashable, CaseIterable {
+  /// The name does not resolve.
+  case dns
+  /// The proxy refuses.
+  case proxy
+  /// The certificate is another party's: a retry would only help an attacker.
+  case certificate
+  /// The phone has no descriptor left.
+  case local
+
+  var words: String {
+    switch self {
+    case .dns: "the server's name does not resolve"
+    case .proxy: "the proxy refuses"
+    case .certificate: "somebody else's certificate is shown"
+    case .local: "the phone can open no connection"
+    }
+  }
+
+  /// What a dial and a request report.
+  var failure: LinkFailure {
+    switch self {
+    case .dns: .dns(detail: "the name does not resolve")
+    case .proxy: .proxy(detail: "the proxy answered 407")
+    case .certificate: .tls(.unknownAuthority, detail: "nobody known vouches for it")
+    case .local: .local(detail: "no descriptor is left")
+    }
+  }
+}
+
+/// The span of an act in words.
+func length(_ values: ActValues) -> String { Words.length(values.span) }

@@ -1,0 +1,132 @@
+import LinkCore
+
+/// A set of named numbers that a plan fixes for a whole run, such as the weather.
+public protocol PlanNumbers: Sendable, Hashable {
+  /// What files may leave out.
+  init()
+  /// Every number, with its name in files, its range, and how shrinking simplifies it.
+  static var fields: [PlanField<Self>] { get }
+  /// A good day, which shrinking aims at.
+  static var calm: Self { get }
+}
+
+extension PlanNumbers {
+  /// What files may leave out is a good day.
+  public static var calm: Self { Self() }
+}
+
+/// Numbers of a feature that has none.
+public struct NoNumbers: PlanNumbers {
+  public init() {}
+  public static var fields: [PlanField<NoNumbers>] { [] }
+}
+
+/// The key of a field in a file.
+struct FieldKey: CodingKey {
+  let stringValue: String
+  var intValue: Int? { nil }
+
+  init(stringValue: String) { self.stringValue = stringValue }
+  init?(intValue: Int) { nil }
+}
+
+/// One number of a plan: the single declaration from which it is read, written and simplified.
+public struct PlanField<Root: Sendable>: Sendable {
+  let name: String
+  let read: @Sendable (inout Root, KeyedDecodingContainer<FieldKey>, FieldKey) throws -> Void
+  let write: @Sendable (Root, inout KeyedEncodingContainer<FieldKey>, FieldKey) throws -> Void
+  /// The same with simpler values of this number, the simplest first.
+  let simpler: @Sendable (_ now: Root, _ calm: Root) -> [Root]
+
+  /// A span such as `250ms`.
+  public static func span(
+    _ name: String, _ path: any WritableKeyPath<Root, Duration> & Sendable
+  ) -> PlanField {
+    make(name, path) { container, key in
+      try container.span(key)
+    } write: { value, container, key in
+      try container.encode(value.text, forKey: key)
+    }
+  }
+
+  /// A number within a range.
+  public static func number<Number: Comparable & Codable & Sendable>(
+    _ name: String, _ path: any WritableKeyPath<Root, Number> & Sendable,
+    _ range: ClosedRange<Number>,
+    steps: [Number] = []
+  ) -> PlanField {
+    make(name, path, steps: { now in steps.filter { $0 < now } }) { container, key in
+      let number = try container.decode(Number.self, forKey: key)
+      guard range.contains(number) else {
+        throw DecodingError.dataCorruptedError(
+          forKey: key, in: container,
+          debugDescription: "\(number) is not in \(range.lowerBound)...\(range.upperBound)")
+      }
+      return number
+    } write: { value, container, key in
+      try container.encode(value, forKey: key)
+    }
+  }
+
+  /// One of the words of an enumeration.
+  public static func word<Word: Codable & Sendable>(
+    _ name: String, _ path: any WritableKeyPath<Root, Word> & Sendable
+  ) -> PlanField {
+    make(name, path) { container, key in
+      try container.decode(Word.self, forKey: key)
+    } write: { value, container, key in
+      try container.encode(value, forKey: key)
+    }
+  }
+
+  private static func make<Value: Sendable>(
+    _ name: String, _ path: any WritableKeyPath<Root, Value> & Sendable,
+    steps: @escaping @Sendable (Value) -> [Value] = { _ in [] },
+    _ read: @escaping @Sendable (KeyedDecodingContainer<FieldKey>, FieldKey) throws -> Value,
+    write:
+      @escaping @Sendable (Value, inout KeyedEncodingContainer<FieldKey>, FieldKey) throws ->
+      Void
+  ) -> PlanField {
+    PlanField(name: name) { root, container, key in
+      root[keyPath: path] = try read(container, key)
+    } write: { root, container, key in
+      try write(root[keyPath: path], &container, key)
+    } simpler: { now, calm in
+      let steps = steps(now[keyPath: path])
+      return (steps.isEmpty ? [calm[keyPath: path]] : steps).map {
+        var changed = now
+        changed[keyPath: path] = $0
+        return changed
+      }
+    }
+  }
+}
+
+extension PlanNumbers {
+  /// Reads the fields that a container holds; the others are as in `init()`.
+  init(from container: KeyedDecodingContainer<FieldKey>) throws {
+    self.init()
+    for field in Self.fields {
+      let key = FieldKey(stringValue: field.name)
+      if container.contains(key) { try field.read(&self, container, key) }
+    }
+  }
+
+  func encode(to container: inout KeyedEncodingContainer<FieldKey>) throws {
+    for field in Self.fields {
+      try field.write(self, &container, FieldKey(stringValue: field.name))
+    }
+  }
+}
+
+extension KeyedDecodingContainer {
+  /// A span such as `250ms`.
+  func span(_ key: Key) throws -> Duration {
+    let text = try decode(String.self, forKey: key)
+    guard let span = VerbArgument.time(text) else {
+      throw DecodingError.dataCorruptedError(
+        forKey: key, in: self, debugDescription: "no span of time: \(text)")
+    }
+    return span
+  }
+}

@@ -1,0 +1,206 @@
+import LinkCore
+
+/// The source of chance of plans; each draw moves one generator on.
+public struct Draw: Sendable {
+  var chance: Chance
+
+  init(seed: UInt64) {
+    chance = Chance(seed: seed)
+  }
+
+  mutating func happens(_ share: Double) -> Bool { chance.unit() < share }
+
+  mutating func count(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &chance) }
+
+  /// Whole milliseconds, evenly from the first up to the second number of seconds.
+  mutating func seconds(_ low: Double, _ high: Double) -> Duration {
+    let milliseconds = (low + (high - low) * chance.unit()) * 1000
+    return .milliseconds(Int64(milliseconds))
+  }
+
+  /// One of these.
+  mutating func one<Element>(_ first: Element, _ others: Element...) -> Element {
+    let index = Int.random(in: 0...others.count, using: &chance)
+    return index == 0 ? first : others[index - 1]
+  }
+}
+
+/// A plan in the making: acts at times drawn over its length.
+public struct Sketch<Feature: SimulatedFeature> {
+  typealias Made = Act<Feature.Verb>
+
+  var draw: Draw
+  let server: Feature.Server
+  var weather = NetworkWeather()
+  var numbers = Feature.Numbers()
+  var acts: [PlannedAct<Feature.Verb>] = []
+  var length = Duration.seconds(3600)
+
+  init(seed: UInt64, server: Feature.Server) {
+    draw = Draw(seed: seed)
+    self.server = server
+  }
+
+  mutating func add(_ act: Made, at time: Duration) {
+    acts.append(PlannedAct(at: time, act))
+  }
+
+  /// Adds an act so many times, each at a time and with numbers of its own.
+  mutating func scatter(_ times: Int, _ make: (inout Draw) -> Made) {
+    for _ in 0..<times {
+      let time = draw.seconds(5, Double(length.components.seconds))
+      add(make(&draw), at: time)
+    }
+  }
+
+  /// Scatters troubles of several kinds; how much each kind counts is drawn for the run, and some
+  /// do not come at all.
+  ///
+  /// - Returns: Whether any kind came.
+  @discardableResult
+  mutating func swarm(_ troubles: [Trouble<Feature.Verb>], times: ClosedRange<Int>) -> Bool {
+    let weights = troubles.map { _ in draw.happens(0.45) ? 0 : draw.count(1...10) }
+    let sum = weights.reduce(0, +)
+    guard sum > 0 else { return false }
+    for _ in 0..<draw.count(times) {
+      let time = draw.seconds(5, Double(length.components.seconds))
+      var left = draw.count(1...sum)
+      for (trouble, weight) in zip(troubles, weights) {
+        left -= weight
+        guard left <= 0 else { continue }
+        add(trouble.make(&draw), at: time)
+        break
+      }
+    }
+    return true
+  }
+
+  /// By time; equal times as they were drawn.
+  func finished(seed: UInt64) -> WorldPlan<Feature> {
+    let sorted = acts.enumerated().sorted {
+      ($0.element.at, $0.offset) < ($1.element.at, $1.offset)
+    }
+    return WorldPlan(
+      seed: seed, server: server, weather: weather, numbers: numbers,
+      acts: sorted.map(\.element), length: length)
+  }
+}
+
+/// A kind of trouble in a swarm, with the numbers that it is drawn with.
+struct Trouble<Own: PlanVerb>: Sendable {
+  let make: @Sendable (inout Draw) -> Act<Own>
+
+  init(_ make: @escaping @Sendable (inout Draw) -> Act<Own>) {
+    self.make = make
+  }
+}
+
+// What befalls every phone and server.
+extension Trouble {
+  static var background: Trouble { Trouble { Act(.background, for: $0.seconds(1, 400)) } }
+  static var suspend: Trouble { Trouble { Act(.suspend, for: $0.seconds(6, 900)) } }
+  static var sleep: Trouble { Trouble { Act(.sleep, for: $0.seconds(5, 900)) } }
+  static var kill: Trouble {
+    Trouble { Act(.kill, for: $0.one(.zero, $0.seconds(0, 200))) }
+  }
+  static var cut: Trouble { Trouble { $0.one(Act(.reset), Act(.halfOpen), Act(.mappingExpired)) } }
+  static var hole: Trouble { Trouble { Act(.blackHole, for: $0.seconds(1, 150)) } }
+  static var unreachable: Trouble { Trouble { Act(.unreachable, for: $0.seconds(0.2, 300)) } }
+  static var handover: Trouble { Trouble { _ in Act(.handover) } }
+  static var portal: Trouble { Trouble { .portal($0.seconds(5, 300), $0.happens(0.5)) } }
+  static var narrow: Trouble {
+    Trouble { Act(.narrow, $0.count(200...20_000), for: $0.seconds(5, 300)) }
+  }
+  static var flap: Trouble { Trouble { Act(.flap, for: $0.seconds(30, 300)) } }
+  static var dials: Trouble {
+    Trouble {
+      .dialsFail($0.one(.dns, .proxy, .local, .certificate), $0.seconds(1, 200))
+    }
+  }
+  static var store: Trouble {
+    Trouble {
+      $0.one(
+        Act(.storeFull, for: $0.seconds(1, 200)), Act(.storeLocked, for: $0.seconds(1, 200)),
+        Act(.storeSlow, for: $0.seconds(1, 200)))
+    }
+  }
+  static var wall: Trouble { Trouble { Act(.wallClock, by: $0.seconds(-300, 300)) } }
+  static var down: Trouble {
+    Trouble {
+      $0.one(Act(.crash, for: $0.seconds(0.5, 120)), Act(.deploy, for: $0.seconds(0.5, 90)))
+    }
+  }
+  static var slowStore: Trouble {
+    Trouble { Act(.slowStore, by: $0.seconds(0.1, 12), for: $0.seconds(10, 120)) }
+  }
+  /// A status on every request, or on every upgrade.
+  static var status: Trouble {
+    Trouble {
+      $0.one(
+        Act(
+          .restStatus, $0.one(500, 502, 503, 504, 429, 404, 400, 401, 403, 408, 410, 413),
+          for: $0.seconds(2, 120)),
+        Act(
+          .upgradeStatus, $0.one(500, 502, 503, 504, 404, 429, 400, 401, 403, 408, 410, 426),
+          for: $0.seconds(2, 120)))
+    }
+  }
+  static var close: Trouble {
+    Trouble {
+      Act(.close, $0.one(1000, 1001, 1002, 1008, 1009, 1011, 1012, 1013, 4401, 4403, 4999))
+    }
+  }
+}
+
+extension Act {
+  /// A login page for a span, known to the device or not.
+  static func portal(_ span: Duration, _ isKnown: Bool) -> Act {
+    Act(.captivePortal, 0, isKnown ? "known" : "unknown", for: span)
+  }
+
+  static func dialsFail(_ obstacle: DialObstacle, _ span: Duration) -> Act {
+    Act(.dialsFail, 0, obstacle.rawValue, for: span)
+  }
+}
+
+/// A kind of day; each draws plans of its own.
+public enum DayPreset: String, Sendable, Hashable, Codable, CaseIterable {
+  /// No way out for short times, again and again; some rides make connections half-open instead.
+  case lift
+  /// Handovers, dead zones with and without a word, a narrow way, mappings that expire.
+  case train
+  /// A login page, then a slow network that loses much, on a phone that is put away and taken out.
+  case cafe
+  /// Hours without a way out, with the phone asleep for much of it.
+  case aeroplane
+  /// Login pages that come and go, known to the device or not, and tokens that end meanwhile.
+  case captivePortal
+  /// The server restarts, drains, refuses and forgets.
+  case deploy
+  /// Everything, with chances and weather of its own for each seed.
+  case swarm
+
+  /// Makes the same seed another day in each preset.
+  fileprivate var salt: UInt64 {
+    switch self {
+    case .lift: 0x1F << 40
+    case .train: 0x2E << 40
+    case .cafe: 0x3D << 40
+    case .aeroplane: 0x4C << 40
+    case .captivePortal: 0x5B << 40
+    case .deploy: 0x6A << 40
+    case .swarm: 0x79 << 40
+    }
+  }
+}
+
+extension WorldPlan {
+  /// The plan of a seed: at least an hour of trouble.
+  public static func drawn(
+    _ preset: DayPreset, seed: UInt64, server: Feature.Server = .usual
+  ) -> WorldPlan {
+    var sketch = Sketch<Feature>(seed: seed ^ preset.salt, server: server)
+    Feature.draw(preset, &sketch)
+    return sketch.finished(seed: seed)
+  }
+}

@@ -1,0 +1,151 @@
+import LinkCore
+
+/// What can happen in plans of a feature. Each verb is declared once, in `forms`.
+public protocol PlanVerb: RawRepresentable<String>, CaseIterable, Sendable, Hashable {
+  /// What each verb takes, concerns and says.
+  static var forms: [Self: VerbForm] { get }
+}
+
+extension PlanVerb {
+  /// The declaration of the verb; one that was forgotten takes nothing and says its name.
+  var form: VerbForm { Self.forms[self] ?? VerbForm { _ in rawValue } }
+}
+
+/// The declaration of a verb: its arguments, how long it lasts, and its words in stories.
+public struct VerbForm: Sendable {
+  /// In the order in which text writes them.
+  let arguments: [VerbArgument]
+  /// What kind of host it concerns.
+  let host: HostKind
+  /// Whether a person does it, as opposed to trouble.
+  let isOfPeople: Bool
+  let lasting: Lasting
+  let words: @Sendable (ActValues) -> String
+
+  /// How long an act is under way.
+  public enum Lasting: Sendable {
+    /// It is over at once.
+    case none
+    /// For the span that its text names.
+    case span
+    /// For that span and a time that the world needs.
+    case spanAnd(Duration)
+    case exactly(Duration)
+  }
+
+  /// A verb that lasts for its span if it takes one, unless `lasting` says otherwise.
+  public init(
+    _ arguments: VerbArgument..., of host: HostKind = .phone, isOfPeople: Bool = false,
+    lasting: Lasting? = nil, _ words: @escaping @Sendable (ActValues) -> String
+  ) {
+    self.arguments = arguments
+    self.host = host
+    self.isOfPeople = isOfPeople
+    self.lasting = lasting ?? (arguments.contains(.span) ? .span : .none)
+    self.words = words
+  }
+}
+
+/// One argument of a verb, and which values text may give it.
+public enum VerbArgument: Sendable, Hashable {
+  case span
+  /// A delay.
+  case time
+  /// How far a clock jumps; negative for back.
+  case jump
+  case number(ClosedRange<Int>)
+  /// A number that shrinking makes smaller.
+  case count(ClosedRange<Int>)
+  case word([String])
+
+  /// The longest time that a plan may name: 10,000 hours, far below the 292 years of a clock.
+  static let longest = Duration.seconds(36_000_000)
+
+  var isCount: Bool { if case .count = self { true } else { false } }
+
+  func text(_ values: ActValues) -> String {
+    switch self {
+    case .span: values.span.text
+    case .time: values.time.text
+    case .jump: values.time < .zero ? "-" + (.zero - values.time).text : values.time.text
+    case .number, .count: "\(values.number)"
+    case .word: values.word
+    }
+  }
+
+  /// Reads a word into the values; `false` where it is not allowed.
+  func read(_ word: String, into values: inout ActValues) -> Bool {
+    switch self {
+    case .span:
+      guard let span = Self.time(word) else { return false }
+      values.span = span
+    case .time:
+      guard let time = Self.time(word) else { return false }
+      values.time = time
+    case .jump:
+      let isBack = word.hasPrefix("-")
+      guard let time = Self.time(isBack ? word.dropFirst() : word[...]) else { return false }
+      values.time = isBack ? .zero - time : time
+    case .number(let range), .count(let range):
+      guard let number = Int(word), range.contains(number) else { return false }
+      values.number = number
+    case .word(let words):
+      guard words.contains(word) else { return false }
+      values.word = word
+    }
+    return true
+  }
+
+  static func time(_ word: some StringProtocol) -> Duration? {
+    Duration(text: word).flatMap { $0 <= longest ? $0 : nil }
+  }
+}
+
+// How acts are written in files: a name, then arguments, such as `restStatus 503 30s`. A world with
+// several phones writes which one is meant behind the name: `unreachable@1 30s`.
+extension Act {
+  /// The short form that `init(text:)` reads.
+  public var text: String {
+    let name = host.map { "\(self.name)@\($0)" } ?? self.name
+    return ([name] + form.arguments.map { $0.text(values) }).joined(separator: " ")
+  }
+
+  /// Reads what `text` writes; `nil` otherwise.
+  public init?(text: some StringProtocol) {
+    let words = text.split { $0 == " " }.map { String($0) }
+    guard let head = words.first?.split(separator: "@", omittingEmptySubsequences: false),
+      (1...2).contains(head.count), let verb = Verb<Own>(String(head[0]))
+    else { return nil }
+    var values = ActValues()
+    let arguments = verb.form.arguments
+    guard words.count == arguments.count + 1 else { return nil }
+    for (argument, word) in zip(arguments, words.dropFirst()) {
+      guard argument.read(word, into: &values) else { return nil }
+    }
+    self.verb = verb
+    self.values = values
+    guard head.count == 2 else { return }
+    guard let host = Int(head[1]), (0..<Self.mostHosts).contains(host) else { return nil }
+    self.host = host
+  }
+
+  /// Hosts of one kind that a plan can name.
+  static var mostHosts: Int { 100 }
+}
+
+extension Act: Codable {
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    let text = try container.decode(String.self)
+    guard let act = Act(text: text) else {
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "no action: \(text)")
+    }
+    self = act
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(text)
+  }
+}

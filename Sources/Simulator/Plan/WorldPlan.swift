@@ -1,0 +1,119 @@
+import LinkCore
+
+/// Everything that is decided before a run begins; the same plan makes the same run.
+public struct WorldPlan<Feature: SimulatedFeature>: Sendable, Hashable {
+  /// The start of all chance in the run.
+  public var seed: UInt64
+  /// Which server is played against.
+  public var server: Feature.Server
+  /// How the network is by itself.
+  public var weather: NetworkWeather
+  /// The feature's own numbers.
+  public var numbers: Feature.Numbers
+  /// What happens, by time.
+  public var acts: [PlannedAct<Feature.Verb>]
+  /// The time until calm begins, as the world counts it.
+  public var length: Duration
+
+  /// A plan on a good day, unless its weather says otherwise.
+  public init(
+    seed: UInt64, server: Feature.Server = .usual, weather: NetworkWeather = NetworkWeather(),
+    numbers: Feature.Numbers = Feature.Numbers(), acts: [PlannedAct<Feature.Verb>],
+    length: Duration
+  ) {
+    self.seed = seed
+    self.server = server
+    self.weather = weather
+    self.numbers = numbers
+    self.acts = acts
+    self.length = length
+  }
+}
+
+/// One act and its time from the beginning of the run.
+public struct PlannedAct<Own: PlanVerb>: Sendable, Hashable {
+  /// From the beginning of the run.
+  public var at: Duration
+  /// What happens then.
+  public var act: Act<Own>
+
+  public init(at: Duration, _ act: Act<Own>) {
+    self.at = at
+    self.act = act
+  }
+}
+
+/// The servers that a feature can be played against.
+public protocol ServerChoice: RawRepresentable<String>, CaseIterable, Codable, Sendable, Hashable {
+  /// The one that a plan means if it names none.
+  static var usual: Self { get }
+}
+
+/// The choice of a feature with one kind of server: neither files nor options name it.
+public enum OneServer: String, ServerChoice {
+  case only
+
+  public static var usual: OneServer { .only }
+}
+
+extension ServerChoice {
+  /// Whether there is something to choose.
+  public static var isChoice: Bool { allCases.count > 1 }
+}
+
+// How plans are written in files: spans as policies write theirs; what is usual may be left out.
+extension WorldPlan: Codable {
+  private enum Keys: String, CodingKey {
+    case seed, server, weather, actions, length
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Keys.self)
+    let server = try container.decodeIfPresent(Feature.Server.self, forKey: .server)
+    if server == nil, Feature.Server.isChoice {
+      throw DecodingError.keyNotFound(
+        Keys.server, .init(codingPath: decoder.codingPath, debugDescription: "no server"))
+    }
+    var weather = NetworkWeather()
+    var numbers = Feature.Numbers()
+    if container.contains(.weather) {
+      let fields = try container.nestedContainer(keyedBy: FieldKey.self, forKey: .weather)
+      weather = try NetworkWeather(from: fields)
+      numbers = try Feature.Numbers(from: fields)
+    }
+    self.init(
+      seed: try container.decode(UInt64.self, forKey: .seed), server: server ?? .usual,
+      weather: weather, numbers: numbers,
+      acts: try container.decode([PlannedAct<Feature.Verb>].self, forKey: .actions),
+      length: try container.span(.length))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Keys.self)
+    try container.encode(seed, forKey: .seed)
+    if Feature.Server.isChoice { try container.encode(server, forKey: .server) }
+    var fields = container.nestedContainer(keyedBy: FieldKey.self, forKey: .weather)
+    try weather.encode(to: &fields)
+    try numbers.encode(to: &fields)
+    try container.encode(acts, forKey: .actions)
+    try container.encode(length.text, forKey: .length)
+  }
+}
+
+extension PlannedAct: Codable {
+  private enum Keys: String, CodingKey {
+    case at, action
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Keys.self)
+    self.init(
+      at: try container.span(.at), try container.decode(Act<Own>.self, forKey: .action))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Keys.self)
+    try container.encode(at.text, forKey: .at)
+    try container.encode(act, forKey: .action)
+  }
+}

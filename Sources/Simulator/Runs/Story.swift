@@ -1,0 +1,144 @@
+public import LinkCore
+
+/// One part of a story: who did something, and what.
+public typealias StoryPart = (who: StoryActor, what: String)
+
+/// Whom or what a line of a story is about.
+public enum StoryActor: String, Sendable, Hashable, CaseIterable {
+  /// What is planned to go wrong, or to be all right again.
+  case plan
+  case user
+  /// What the app does.
+  case app
+  /// What the app shows.
+  case screen
+  case phone
+  case disk
+  case network
+  case server
+  /// A promise is broken here.
+  case checker
+}
+
+/// One line of a story.
+public struct StoryLine: Sendable, Hashable {
+  /// When it happened, from the beginning of the run.
+  public var at: Duration
+  /// Who did it, or with whom it happened.
+  public var who: StoryActor
+  /// What happened, without a full stop.
+  public var what: String
+
+  /// As `0:12:03.250  server   closes with 1001`.
+  public var text: String {
+    let name = who == .checker ? "FOUND" : who.rawValue
+    let pad = String(repeating: " ", count: max(0, 7 - name.count))
+    return "\(Words.clock(at))  \(name)\(pad)  \(what)"
+  }
+}
+
+/// Tells a run to people: who did what and when, in plain words.
+///
+/// Pings, timers without a consequence and repetitions are left out unless the story is verbose.
+public struct Story<Feature: SimulatedFeature> {
+  public typealias Line = StoryLine
+
+  let isVerbose: Bool
+  private let phones: Int
+  private var start: Instant?
+  private var findings: [Finding]
+  private var lastStatus: [Int: String] = [:]
+
+  /// - Parameters:
+  ///   - findings: What was found in the same run, to be marked where it happened.
+  ///   - phones: How many phones the world has: with several, lines name theirs.
+  ///   - isVerbose: Leaves nothing out.
+  public init(findings: [Finding] = [], phones: Int = 1, isVerbose: Bool = false) {
+    self.findings = findings.sorted { $0.at < $1.at }
+    self.phones = phones
+    self.isVerbose = isVerbose
+  }
+
+  /// Plays a plan before a listener, and once before that to know what will be found.
+  ///
+  /// - Parameter listen: Hears each line.
+  public static func tell(
+    _ plan: WorldPlan<Feature>, _ setup: RunSetup<Feature> = RunSetup(), isVerbose: Bool = false,
+    listen: (Line) -> Void
+  ) -> RunOutcome<Feature> {
+    var phones = 1
+    let outcome = Feature.play(plan, setup) { seen, _ in
+      phones = max(phones, (seen.host?.index ?? 0) + 1)
+    }
+    var story = Story(findings: outcome.findings, phones: phones, isVerbose: isVerbose)
+    _ = Feature.play(plan, setup) { seen, standing in
+      for line in story.tell(seen, at: standing.now) { listen(line) }
+    }
+    for line in story.end() { listen(line) }
+    return outcome
+  }
+
+  /// The lines for one thing that happened, in order.
+  public mutating func tell(_ seen: Observation<Feature>, at now: Instant) -> [Line] {
+    let start = self.start ?? now
+    self.start = start
+    let found = marks { $0.at < now }
+    let at = start.duration(to: now)
+    let name = seen.host.flatMap { phones > 1 ? " (\($0.kind.rawValue) \($0.index))" : nil } ?? ""
+    return found + parts(of: seen).map { Line(at: at, who: $0.who, what: $0.what + name) }
+  }
+
+  /// What was found and not marked yet.
+  public mutating func end() -> [Line] { marks { _ in true } }
+
+  private mutating func marks(_ isDue: (Finding) -> Bool) -> [Line] {
+    let due = findings.prefix(while: isDue)
+    findings.removeFirst(due.count)
+    return due.map { finding in
+      Line(
+        at: (start ?? finding.at).duration(to: finding.at), who: .checker,
+        what: "\(finding.kind.rawValue): \(finding.detail)")
+    }
+  }
+
+  private mutating func parts(of seen: Observation<Feature>) -> [StoryPart] {
+    switch seen {
+    case .launched(let host, let run):
+      lastStatus[host.index] = ""
+      return [(.phone, run == 1 ? "launches the app" : "launches the app again (run \(run))")]
+    case .killed: return [(.phone, "kills the app")]
+    case .suspended: return [(.phone, "suspends the app: its timers stop")]
+    case .resumed: return [(.phone, "lets the app go on")]
+    case .told(let host, let input, let isLate, let effects):
+      let late = isLate ? " (late: it belongs to an older attempt)" : ""
+      let lines = effects.compactMap { part(of: $0, host) }
+      guard isLate || isVerbose || Feature.isWorth(input, lines) else { return lines }
+      let cause = Feature.words(input)
+      return [(cause.who, cause.what + late)] + lines
+    case .ticked(let host, let effects):
+      let lines = effects.compactMap { part(of: $0, host) }
+      return isVerbose ? [(.app, "looks at the clock")] + lines : lines
+    case .upgraded(_, let attempt, 101): return [(.server, "takes connection \(attempt.number)")]
+    case .upgraded(_, let attempt, let status):
+      return [(.server, "refuses connection \(attempt.number) with status \(status)")]
+    case .serverLost(_, let attempt):
+      return [(.server, "has connection \(attempt.number) no longer")]
+    case .wentDead(_, let attempt):
+      return [(.network, "nothing will pass on connection \(attempt.number) any more")]
+    case .began(let act): return [(act.form.isOfPeople ? .user : .plan, act.words)]
+    case .ended(let act): return [(.plan, "over: \(act.words)")]
+    case .calm: return [(.plan, "calm: from now on nothing goes wrong any more")]
+    case .fact(let fact): return Feature.words(fact)
+    }
+  }
+
+  /// What the app does, or shows; `nil` for what says nothing new.
+  private mutating func part(of effect: Feature.Effect, _ host: HostID) -> StoryPart? {
+    guard let words = Feature.statusWords(effect) else {
+      return Feature.words(effect, isVerbose: isVerbose)
+    }
+    guard isVerbose || words != lastStatus[host.index] else { return nil }
+    lastStatus[host.index] = words
+    return (.screen, words)
+  }
+}

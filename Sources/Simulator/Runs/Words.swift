@@ -1,0 +1,102 @@
+import LinkCore
+
+/// How a story says things.
+enum Words {
+  /// As `0:12:03.250`.
+  static func clock(_ time: Duration) -> String {
+    let total = time.nanoseconds / 1_000_000
+    let (seconds, thousandths) = total.quotientAndRemainder(dividingBy: 1000)
+    let rest = [
+      padded(seconds / 60 % 60, to: 2),
+      padded(seconds % 60, to: 2) + "." + padded(thousandths, to: 3),
+    ]
+    return "\(seconds / 3600):" + rest.joined(separator: ":")
+  }
+
+  private static func padded(_ number: Int64, to width: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+  }
+
+  /// As `250 ms`, `12.3 s`, `5 min 3 s` or `2 h 5 min`; cut, not rounded.
+  static func length(_ time: Duration) -> String {
+    let thousandths = time.nanoseconds / 1_000_000
+    let seconds = thousandths / 1000
+    switch seconds {
+    case ..<0: return "-" + length(.zero - time)
+    case 0: return "\(thousandths) ms"
+    case ..<60:
+      let tenths = thousandths / 100 % 10
+      return tenths == 0 ? "\(seconds) s" : "\(seconds).\(tenths) s"
+    case ..<3600: return "\(seconds / 60) min" + (seconds % 60 == 0 ? "" : " \(seconds % 60) s")
+    case _:
+      let minutes = seconds / 60 % 60
+      return "\(seconds / 3600) h" + (minutes == 0 ? "" : " \(minutes) min")
+    }
+  }
+
+  /// As `1 message` or `3 messages`.
+  static func count(_ number: Int, _ noun: String) -> String {
+    number == 1 ? "1 \(noun)" : "\(number) \(noun)s"
+  }
+
+  static func quoted(_ text: String) -> String {
+    text.count > 30 ? "“\(text.prefix(30))…”" : "“\(text)”"
+  }
+
+  static func reason(_ reason: LinkStatus.Reason) -> String {
+    switch reason {
+    case .obstacle(.unreachable): "there is no way out"
+    case .obstacle(.captivePortal): "a login page is in the way"
+    case .obstacle(.background): "the app is in background"
+    case .failure(let failure): Words.failure(failure)
+    case .exhausted(let failure): "all tries failed, the last one with \(Words.failure(failure))"
+    case .signIn: "the user must sign in"
+    case .ended(let cause): "ended (\(cause.rawValue))"
+    case .settling: "the network settles"
+    }
+  }
+
+  static func failure(_ failure: LinkFailure) -> String {
+    switch failure {
+    case .unreachable: "no route"
+    case .dns: "an unknown name"
+    case .refused: "a refused connection"
+    case .timeout(let phase): "a time-out (\(phase.rawValue))"
+    case .tls: "a failure of TLS"
+    case .reset: "a reset"
+    case .ended: "an end without a word"
+    case .closed(let code, _): "close code \(code)"
+    case .http(let status, let wish, _):
+      "status \(status)" + (wish.map { ", wait \(length($0))" } ?? "")
+    case .protocolError: "a breach of the protocol"
+    case .proxy: "a failing proxy"
+    case .captivePortal: "a login page"
+    case .local: "a failure of the device"
+    }
+  }
+
+  /// What happened on a connection.
+  static func connection(_ attempt: AttemptID, _ what: String) -> StoryPart {
+    (.network, "connection \(attempt.number) \(what)")
+  }
+
+  /// What the device says about its way out.
+  static func words(for way: Reachability) -> String {
+    switch way {
+    case .unreachable: "no way out"
+    case .reachable(let path): "a way out by \(path.name)"
+    case .captivePortal: "a login page is in the way"
+    }
+  }
+
+  /// What became of credentials.
+  static func words(for event: Link.CredentialsEvent) -> String {
+    switch event {
+    case .available(let life): "has a token" + (life.map { " for \(length($0))" } ?? "")
+    case .refreshFailed: "got no new token this time"
+    case .rejected: "gets no token any more: the user must sign in"
+    case .cleared: "has no token any more: signed out"
+    }
+  }
+}

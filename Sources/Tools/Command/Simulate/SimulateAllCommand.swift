@@ -1,0 +1,72 @@
+import CommandKit
+import HoldfastTestKit
+import LinkSimulator
+import LinkJSON
+
+/// `holdfast simulate all`: every world of the list, one after the other.
+enum SimulateAllCommand {
+  private static let defect = Parameter.optional(
+    "break", Format<Defects<NoName>>.defects(), usual: "none",
+    "all proves that each deliberate defect of each world is caught")
+
+  /// The name of a defect that every world has: there is none.
+  private enum NoName: String, CaseIterable {
+    case none
+  }
+
+  static var command: Command {
+    Command(
+      "all", "play every world",
+      details: [
+        """
+        Plays the same seeds in every world, and ends with 0 when nothing was found in any. With \
+        --json the objects of a world follow one of event "world" with its name.
+        """
+      ],
+      examples: [
+        .init("holdfast simulate all --preset all --seeds 1..10000", "what make sim plays"),
+        .init("holdfast simulate all --break all", "proves that the checkers can see"),
+      ],
+      takes: SimulateParameters.preset([.swarm]), SimulateParameters.seeds, defect,
+      SimulateParameters.jobs, Shared.json, action: run)
+  }
+
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    if case .one? = call[defect] {
+      throw CommandFailure(.usage, "a defect belongs to one world", remedy: "say --break all")
+    }
+    var failures: [CommandFailure] = []
+    for world in Worlds.all {
+      do throws(CommandFailure) {
+        try await play(world, call)
+      } catch {
+        if error == SimulateCommands.stopped { throw error }
+        failures.append(error)
+      }
+    }
+    guard let first = failures.first else { return }
+    throw failures.count == 1
+      ? first : CommandFailure(.failed, failures.map(\.cause).joined(separator: "; "))
+  }
+
+  private static func play<Feature: SimulatedFeature>(
+    _ world: Feature.Type, _ call: Invocation
+  ) async throws(CommandFailure) {
+    if call[Shared.json] {
+      call.console.object { writer in
+        writer.key("event")
+        writer.string("world")
+        writer.key("name")
+        writer.string(Feature.name)
+      }
+    } else {
+      call.console.line(call.console.style.heading(Feature.name))
+    }
+    do throws(CommandFailure) {
+      try await SimulateWorldCommand<Feature>.run(call)
+    } catch {
+      if error == SimulateCommands.stopped { throw error }
+      throw CommandFailure(error.code, "\(Feature.name): \(error.cause)", remedy: error.remedy)
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import CommandKit
+import LinkCore
+import LinkSimulator
+import LinkJSON
+
+/// How numbers, runs and findings are written.
+enum SimulateFormat {
+  /// With a thin gap before each three digits.
+  static func grouped(_ number: Int) -> String {
+    let digits = Array(String(number.magnitude))
+    let grouped = digits.indices.map { index in
+      index > 0 && (digits.count - index).isMultiple(of: 3)
+        ? ",\(digits[index])" : "\(digits[index])"
+    }
+    return (number < 0 ? "-" : "") + grouped.joined()
+  }
+
+  /// With one digit behind the point.
+  static func short(_ number: Double) -> String {
+    let tenths = Int((number * 10).rounded())
+    return "\(tenths / 10).\(tenths % 10)"
+  }
+
+  /// The seed of a run, and its server where there is a choice.
+  static func title<Feature>(_ outcome: RunOutcome<Feature>) -> String {
+    Feature.Server.isChoice
+      ? "seed \(outcome.seed), \(outcome.server.rawValue)" : "seed \(outcome.seed)"
+  }
+
+  /// Writes the members that name a run, and its findings.
+  static func write<Feature>(_ outcome: RunOutcome<Feature>, to writer: inout JSONWriter) {
+    writer.key("seed")
+    writer.int(outcome.seed)
+    if Feature.Server.isChoice {
+      writer.key("server")
+      writer.string(outcome.server.rawValue)
+    }
+    writer.key("findings")
+    write(outcome.findings, to: &writer)
+  }
+
+  static func write(_ findings: [Finding], to writer: inout JSONWriter) {
+    writer.beginArray()
+    for finding in findings {
+      writer.beginObject()
+      writer.key("kind")
+      writer.string(finding.kind.rawValue)
+      writer.key("at")
+      writer.double(Double(finding.at.nanoseconds / 1_000_000) / 1000)
+      writer.key("detail")
+      writer.string(finding.detail)
+      writer.endObject()
+    }
+    writer.endArray()
+  }
+}

@@ -1,0 +1,22 @@
+import LinkSimulator
+import MessageStream
+
+// Short names for the world of message streams, which most of these tests play.
+typealias Plan = WorldPlan<StreamFeature>
+typealias Action = Act<StreamVerb>
+typealias Planned = PlannedAct<StreamVerb>
+typealias Facts = Standing<StreamFeature>
+typealias Happening = Observation<StreamFeature>
+typealias Setup = RunSetup<StreamFeature>
+typealias Outcome = RunOutcome<StreamFeature>
+typealias Counts = RunCounts<StreamTally>
+typealias Summary = RunSummary<StreamFeature>
+typealias Case = CorpusCase<StreamFeature>
+
+/// Plays a plan with a client, before all checkers.
+func play<Client: StreamClient>(
+  _ plan: Plan, _ setup: Setup = Setup(), as client: Client.Type,
+  watch: (Happening, Facts) -> Void = { _, _ in }
+) -> Outcome {
+  StreamFeature.play(plan, setup, as: client, watch: watch)
+}

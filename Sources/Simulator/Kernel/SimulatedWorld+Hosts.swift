@@ -52,7 +52,7 @@ extension SimulatedWorld {
     kernel.seams[phone.index].launched()
     boot(phone)
     lookAt(phone)
-    note(.launched(phone, run: kernel.hosts[host].run))
+    note(.launched(phone, run: kernel.hosts[host].run), of: phone)
     tellAll(phone)
   }
 
@@ -127,7 +127,7 @@ extension SimulatedWorld {
     kernel.hosts[host].calls = 0
     abandonRequests(of: phone)
     kernel.counts.kills += 1
-    kernel.standings[phone.index].deadline = nil
+    kernel.bench.views[phone.index].standing.deadline = nil
     ended(phone)
     // From the end, since a line that no host holds leaves the list.
     for index in kernel.lines.indices.reversed()
@@ -135,7 +135,7 @@ extension SimulatedWorld {
       kernel.lines[index].phoneHolds = false
       sendHangUp(index, code: 1006)
     }
-    note(.killed(phone))
+    note(.killed(phone), of: phone)
     // It is launched at once if no act says when it comes back.
     launchIfPossible(phone)
   }
@@ -154,7 +154,7 @@ extension SimulatedWorld {
     for index in kernel.lines.indices where kernel.lines[index].from == phone { kill(index) }
     abandonRequests(of: phone)
     kernel.hosts[host].network.poolIsDead = true
-    note(.suspended(phone))
+    note(.suspended(phone), of: phone)
   }
 
   mutating func resume(_ phone: HostID) {
@@ -167,7 +167,7 @@ extension SimulatedWorld {
       kernel.hosts[host].slept += kernel.hosts[host].suspendedAt.duration(to: now)
       lookAt(phone)
     }
-    note(.resumed(phone))
+    note(.resumed(phone), of: phone)
     let held = kernel.hosts[host].held
     kernel.hosts[host].held = []
     for cue in held { take(cue, on: phone) }

@@ -55,6 +55,7 @@ struct Kernel<Feature: SimulatedFeature> {
     hosts = []
     chance = Chance(seed: 0)
     for (place, kind) in kinds.enumerated() {
+      // Behind that of the phones; a world has a server.
       if place == phones { chance = Chance(seed: root.next()) }
       let id = HostID(kind: kind, index: kinds[..<place].count { $0 == kind }, place: place)
       hosts.append(Host(id, weather: plan.weather, chance: Chance(seed: root.next())))

@@ -46,12 +46,8 @@ extension SimulatedWorld {
   ) {
     kernel.counts.steps += 1
     lookAt(phone)
-    let dies = kernel.hosts[phone.place].doom == .step && !effects.isEmpty
-    let count =
-      dies
-      ? Int.random(in: 0...effects.count, using: &kernel.hosts[phone.place].chance)
-      : effects.count
-    for effect in effects.prefix(count) { perform(effect, of: phone) }
+    let (spared, dies) = spared(effects, of: phone)
+    for effect in spared { perform(effect, of: phone) }
     kernel.stand(phone, isWanted: isWanted(phone))
     kernel.noteStep(phone, input, isLate: isLate, effects)
     if dies { die(phone) }

@@ -1,4 +1,4 @@
-import LinkCore
+public import LinkCore
 public import LinkServerCore
 public import LinkWire
 public import MessageStream

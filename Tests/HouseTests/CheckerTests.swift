@@ -61,6 +61,8 @@ import Testing
       breaches(Rules.pureImports, "import LinkRuntime", at: "Sources/Features/A.swift") == [1])
     #expect(breaches(Rules.pureImports, "import CZlib", at: "Sources/Protocols/A.swift") == [])
     #expect(breaches(Rules.pureImports, "import CZlib", at: "Sources/Wire/A.swift") == [1])
+    #expect(
+      breaches(Rules.pureImports, "import Foundation", at: "Sources/Simulator/A.swift") == [1])
   }
 
   @Test func `finds a feature in an adapter`() {

@@ -16,7 +16,7 @@ typealias Case = CorpusCase<StreamFeature>
 /// Plays a plan with a client, before all checkers.
 func play<Client: StreamClient>(
   _ plan: Plan, _ setup: Setup = Setup(), as client: Client.Type,
-  watch: (Happening, Facts) -> Void = { _, _ in }
+  watch: RunWatch<StreamFeature>? = nil
 ) -> Outcome {
   StreamFeature.play(plan, setup, as: client, watch: watch)
 }

@@ -49,6 +49,8 @@ struct PlanTests {
     ("wallClock 1s", Action(.wallClock, by: .seconds(1))),
     ("flap 9s", Action(.flap, for: .seconds(9))),
     ("unreachable@1 2s", Action(.unreachable, for: .seconds(2), on: 1)),
+    ("storeFull@backend 2s", Action(.storeFull, for: .seconds(2), at: .backend)),
+    ("kill@backend0 2s", Action(.kill, for: .seconds(2), at: .backend, on: 0)),
   ]
 
   @Test(arguments: actions) func `an action is written in words`(_ text: String, _ action: Action) {
@@ -61,7 +63,8 @@ struct PlanTests {
     "captivePortal 2s", "captivePortal 2s maybe", "dialsFail rain 2s", "restStatus 503",
     "serverClock --1s", "narrow 1 2s 3s", "restStatus 99 1s", "restStatus 600 1s", "close 999",
     "close 5000", "narrow 0 1s", "narrow 1000000001 1s", "others -1", "others 100001",
-    "crash 10001h", "reset@", "reset@x", "reset@100", "reset@-1", "reset@0@1",
+    "crash 10001h", "reset@", "reset@x", "reset@100", "reset@-1", "reset@0@1", "reset@moon",
+    "reset@0backend",
   ])
   func `other words are no action`(_ text: String) {
     #expect(Action(text: text) == nil)

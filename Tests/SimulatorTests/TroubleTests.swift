@@ -145,6 +145,16 @@ import Testing
     #expect(recording.losses.contains { $0.failure == .refused })
   }
 
+  @Test(arguments: UInt64(1)...10)
+  func `a server dies between two effects, and comes back`(_ seed: UInt64) {
+    let kill = Action(.kill, for: .seconds(20), at: .backend)
+    let recording = Recording(
+      .short(seed: seed, [(100, kill), (100, Action(.send)), (130, Action(.send))]))
+    clean(recording)
+    #expect(recording.losses.contains { $0.failure == .reset })
+    #expect(recording.texts.filter { $0.hasPrefix("own") } == ["own 1", "own 2"])
+  }
+
   @Test func `a deploy drains, and closes with 1001`() {
     let recording = Recording(.short([(100, Action(.deploy, for: .seconds(20)))]))
     clean(recording)

@@ -5,45 +5,94 @@ public protocol FeatureCheckers: Sendable {
   associatedtype Feature: SimulatedFeature
 
   init()
-  /// Sees one thing that happened and how things stand right after it: for the phone that it is
-  /// about, or for the first one.
-  mutating func see(_ seen: Observation<Feature>, _ standing: Standing<Feature>)
+  /// Sees a step of a phone's model: an input, or a tick if there is none, and its effects.
+  mutating func stepped(
+    _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
+    _ standing: Standing<Feature>)
+  /// Sees anything else, and how things stand right after it: for the phone that it is about, or
+  /// for the first one.
+  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>)
   /// The run is over.
   mutating func conclude(_ standing: Standing<Feature>)
   /// What was broken so far.
   var findings: [Finding] { get }
 }
 
+/// How a phone stands, beside the checkers of its link: checkers read it in place, since a copy
+/// would retain all that it holds.
+struct PhoneView<Feature: SimulatedFeature>: Sendable {
+  var standing: Standing<Feature>
+  private(set) var checkers = LinkCheckers<Feature>()
+
+  init(_ standing: Standing<Feature>) {
+    self.standing = standing
+  }
+
+  fileprivate mutating func stepped(
+    _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
+    _ own: inout Feature.Checkers
+  ) {
+    checkers.stepped(input, isLate: isLate, effects, standing)
+    own.stepped(input, isLate: isLate, effects, standing)
+  }
+
+  fileprivate mutating func met(_ seen: Observation<Feature>) {
+    checkers.met(seen, standing)
+    checkers.settled(standing)
+  }
+
+  fileprivate mutating func met(_ seen: Observation<Feature>, _ own: inout Feature.Checkers) {
+    own.met(seen, standing)
+  }
+
+  fileprivate mutating func conclude() { checkers.conclude(standing) }
+}
+
 /// All checkers of a run: those of each phone's link, and the feature's own.
 struct Bench<Feature: SimulatedFeature>: Sendable {
-  private var links: [LinkCheckers<Feature>]
+  var views: [PhoneView<Feature>] = []
   private var own = Feature.Checkers()
 
-  init(phones: Int) {
-    links = Array(repeating: LinkCheckers(), count: phones)
-  }
-
-  /// Shows an observation to the checkers of a phone's link.
-  mutating func see(
-    _ seen: Observation<Feature>, _ standing: Standing<Feature>, of phone: Int
+  /// Shows a step of a phone's model.
+  mutating func stepped(
+    _ phone: HostID, _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect]
   ) {
-    links[phone].see(seen, standing)
+    views[phone.index].stepped(input, isLate: isLate, effects, &own)
   }
 
-  /// Shows an observation to the feature's checkers.
-  mutating func seeOwn(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
-    own.see(seen, standing)
+  /// Shows anything else.
+  ///
+  /// - Parameter phone: The phone that it is about; `nil` for all.
+  mutating func met(_ seen: Observation<Feature>, of phone: Int?) {
+    if let phone {
+      views[phone].met(seen)
+    } else {
+      for phone in views.indices { views[phone].met(seen) }
+    }
+    views[phone ?? 0].met(seen, &own)
   }
 
-  mutating func conclude(_ standings: [Standing<Feature>]) {
-    own.conclude(standings[0])
-    for phone in links.indices { links[phone].conclude(standings[phone]) }
+  /// Shows an observation of either kind.
+  mutating func see(_ seen: Observation<Feature>) {
+    switch seen {
+    case .told(let phone, let input, let isLate, let effects):
+      stepped(phone, input, isLate: isLate, effects)
+    case .ticked(let phone, let effects): stepped(phone, nil, isLate: false, effects)
+    case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,
+      .ended, .calm, .fact:
+      met(seen, of: seen.host?.index)
+    }
+  }
+
+  mutating func conclude() {
+    own.conclude(views[0].standing)
+    for phone in views.indices { views[phone].conclude() }
   }
 
   /// What was broken so far, by time; at most 20.
   var findings: [Finding] {
     Array(
-      (own.findings + links.flatMap(\.findings)).enumerated()
+      (own.findings + views.flatMap(\.checkers.findings)).enumerated()
         .sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
         .map(\.element).prefix(Findings.limit))
   }
@@ -153,19 +202,17 @@ extension LinkChecker {
   /// What was broken so far.
   var findings: [Finding] { found.all }
 
-  /// Takes an observation apart and sees its parts in order.
-  mutating func see(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
-    switch seen {
-    case .told(_, let input, let isLate, let effects):
+  /// Sees a step of the model in order: the input, the effects, and how things stand.
+  mutating func stepped(
+    _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
+    _ standing: Standing<Feature>
+  ) {
+    if let input {
       told(Feature.Model.role(of: input), isLate: isLate, standing)
-      for effect in effects { asked(Feature.Model.role(of: effect), effect, standing) }
-    case .ticked(_, let effects):
+    } else {
       ticked(standing)
-      for effect in effects { asked(Feature.Model.role(of: effect), effect, standing) }
-    case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,
-      .ended, .calm, .fact:
-      met(seen, standing)
     }
+    for effect in effects { asked(Feature.Model.role(of: effect), effect, standing) }
     settled(standing)
   }
 }

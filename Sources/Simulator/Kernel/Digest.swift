@@ -40,14 +40,7 @@ public struct Digest: Sendable {
     case .killed: mix(2)
     case .suspended: mix(3)
     case .resumed: mix(4)
-    case .told(_, let input, let isLate, let effects):
-      mix(5, isLate ? 1 : 2)
-      mix(Feature.Model.role(of: input))
-      Feature.mix(input, into: &self)
-      note(effects, of: Feature.self)
-    case .ticked(_, let effects):
-      mix(6)
-      note(effects, of: Feature.self)
+    case .told, .ticked: return  // noted as steps
     case .upgraded(_, let attempt, let status): mix(7, attempt.number, UInt64(status))
     case .serverLost(_, let attempt): mix(8, attempt.number)
     case .wentDead(_, let attempt): mix(9, attempt.number)
@@ -64,10 +57,17 @@ public struct Digest: Sendable {
     }
   }
 
-  private mutating func note<Feature: SimulatedFeature>(
-    _ effects: [Feature.Effect], of feature: Feature.Type
+  /// Mixes a step of a model: an input, or a tick if there is none, and its effects.
+  mutating func note<Feature: SimulatedFeature>(
+    _ phone: HostID, _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
+    of feature: Feature.Type, at now: Instant
   ) {
-    mix(UInt64(effects.count))
+    mix(UInt64(bitPattern: now.nanoseconds))
+    mix(UInt64(phone.place), isLate ? 1 : 2, UInt64(effects.count))
+    if let input {
+      mix(Feature.Model.role(of: input))
+      Feature.mix(input, into: &self)
+    }
     for effect in effects {
       mix(Feature.Model.role(of: effect))
       Feature.mix(effect, into: &self)

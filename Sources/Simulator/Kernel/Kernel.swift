@@ -28,9 +28,8 @@ struct Kernel<Feature: SimulatedFeature> {
   var callbacks: Chance
   /// One for each phone.
   var seams: [LinkSeam<Feature.Model>]
-  /// How each phone stands.
-  var standings: [Standing<Feature>] = []
-  var checkers: Bench<Feature>
+  /// How each phone stands, and the checkers.
+  var bench = Bench<Feature>()
   var counts = RunCounts<Feature.Tally>()
   var digest = Digest()
   /// What the world itself found, beside its checkers.
@@ -38,14 +37,14 @@ struct Kernel<Feature: SimulatedFeature> {
   /// Ticks at one instant: a deadline that does not move would be met for ever.
   var spins = (at: Instant.zero, count: 0)
   var isAborted = false
-  let watch: (Observation<Feature>, Standing<Feature>) -> Void
+  let watch: RunWatch<Feature>?
 
   /// A world that has not begun.
   ///
   /// - Parameter kinds: The hosts, phones first.
   init(
     _ plan: WorldPlan<Feature>, _ setup: RunSetup<Feature>, hosts kinds: [HostKind],
-    watch: @escaping (Observation<Feature>, Standing<Feature>) -> Void
+    watch: RunWatch<Feature>?
   ) {
     self.plan = plan
     self.setup = setup
@@ -56,6 +55,7 @@ struct Kernel<Feature: SimulatedFeature> {
     hosts = []
     chance = Chance(seed: 0)
     for (place, kind) in kinds.enumerated() {
+      // Behind that of the phones; a world has a server.
       if place == phones { chance = Chance(seed: root.next()) }
       let id = HostID(kind: kind, index: kinds[..<place].count { $0 == kind }, place: place)
       hosts.append(Host(id, weather: plan.weather, chance: Chance(seed: root.next())))
@@ -65,7 +65,6 @@ struct Kernel<Feature: SimulatedFeature> {
     self.phones = Array(ids.prefix(phones))
     let seam = LinkSeam<Feature.Model>(setup.defect?.link)
     seams = Array(repeating: seam, count: phones)
-    checkers = Bench(phones: phones)
   }
 
   /// The policy that the models really follow.
@@ -89,7 +88,8 @@ struct Kernel<Feature: SimulatedFeature> {
   // copied.
 
   mutating func advance(to time: Instant) {
-    for place in standings.indices where standings[place].isWanted && hosts[place].isRunning {
+    for place in bench.views.indices
+    where bench.views[place].standing.isWanted && hosts[place].isRunning {
       counts.wanted += now.duration(to: time)
     }
     now = time
@@ -100,8 +100,8 @@ struct Kernel<Feature: SimulatedFeature> {
   /// The earliest deadline of a model that runs.
   mutating func nextModel() -> (at: Instant, host: HostID, isModel: Bool)? {
     var first: (at: Instant, host: HostID, isModel: Bool)?
-    for place in standings.indices where hosts[place].isRunning {
-      guard let at = standings[place].deadline, at <= first?.at ?? .max else { continue }
+    for place in bench.views.indices where hosts[place].isRunning {
+      guard let at = bench.views[place].standing.deadline, at <= first?.at ?? .max else { continue }
       first = (at, ids[place], true)
     }
     return first
@@ -125,14 +125,14 @@ struct Kernel<Feature: SimulatedFeature> {
     for exchange in exchanges where !exchange.isAbandoned && exchange.from == phone {
       underWay += 1
     }
-    standings[place].now = now
-    standings[place].isAwake = hosts[place].isRunning
-    standings[place].isWanted = isWanted
-    standings[place].isSignedIn = hosts[place].isSignedIn
-    standings[place].isReachable = hosts[place].told.isReachable
-    standings[place].underWay = underWay
+    bench.views[place].standing.now = now
+    bench.views[place].standing.isAwake = hosts[place].isRunning
+    bench.views[place].standing.isWanted = isWanted
+    bench.views[place].standing.isSignedIn = hosts[place].isSignedIn
+    bench.views[place].standing.isReachable = hosts[place].told.isReachable
+    bench.views[place].standing.underWay = underWay
     let disk = hosts[place].conditions.disk
-    standings[place].storeFails = disk == .full || disk == .locked
+    bench.views[place].standing.storeFails = disk == .full || disk == .locked
   }
 
   // The queue.
@@ -197,27 +197,30 @@ struct Kernel<Feature: SimulatedFeature> {
     findings.append(Finding(kind, at: now, detail))
   }
 
-  /// Shows an observation to the tape, the checkers and the listener.
-  ///
-  /// - Parameter host: The phone that it is about; `nil` for the whole world.
-  mutating func note(_ seen: Observation<Feature>, of host: HostID?) {
-    digest.note(seen, of: host, at: now)
-    // Read in place: a copy of an element retains all that it holds.
-    let standings = standings
-    let all = standings.span
-    if let phone = host?.index {
-      checkers.see(seen, all[phone], of: phone)
-    } else {
-      for phone in all.indices { checkers.see(seen, all[phone], of: phone) }
-    }
-    checkers.seeOwn(seen, all[host?.index ?? 0])
-    watch(seen, all[host?.index ?? 0])
+  /// Shows a step of a model to the tape, the checkers and the listener.
+  mutating func noteStep(
+    _ phone: HostID, _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect]
+  ) {
+    digest.note(phone, input, isLate: isLate, effects, of: Feature.self, at: now)
+    bench.stepped(phone, input, isLate: isLate, effects)
+    guard let watch else { return }
+    let seen: Observation<Feature> =
+      input.map { .told(phone, $0, isLate: isLate, effects: effects) }
+      ?? .ticked(phone, effects: effects)
+    watch(seen, bench.views[phone.index].standing)
+  }
+
+  /// Shows anything else.
+  mutating func note(_ seen: Observation<Feature>, of phone: HostID?) {
+    digest.note(seen, of: phone, at: now)
+    bench.met(seen, of: phone?.index)
+    watch?(seen, bench.views[phone?.index ?? 0].standing)
   }
 
   /// The result of the run.
   func outcome() -> RunOutcome<Feature> {
     RunOutcome(
-      seed: plan.seed, server: plan.server, findings: checkers.findings + findings,
+      seed: plan.seed, server: plan.server, findings: bench.findings + findings,
       counts: counts, digest: digest.value)
   }
 }

@@ -65,9 +65,9 @@ public protocol SimulatedFeature: SendableMetatype {
   /// Draws the plan of a preset.
   static func draw(_ preset: DayPreset, _ sketch: inout Sketch<Self>)
   /// Plays a plan. Implement it with the concrete world, so that the compiler specialises it.
-  static func play(
-    _ plan: Plan, _ setup: RunSetup<Self>, watch: (Seen, Standing<Self>) -> Void
-  ) -> Outcome
+  ///
+  /// - Parameter watch: Sees everything that happens, with how things stand right after it.
+  static func play(_ plan: Plan, _ setup: RunSetup<Self>, watch: RunWatch<Self>?) -> Outcome
 
   // Promises of the link that need the feature's knowledge.
   /// Whether everything is as it must be in calm, beside a connected link.
@@ -100,7 +100,7 @@ public protocol SimulatedFeature: SendableMetatype {
 extension SimulatedFeature {
   /// Plays a plan before its checkers.
   public static func play(_ plan: Plan, _ setup: RunSetup<Self> = RunSetup()) -> Outcome {
-    play(plan, setup) { _, _ in }
+    play(plan, setup, watch: nil)
   }
 
   public static func isHealed(_ standing: Standing<Self>) -> Bool { true }
@@ -111,6 +111,10 @@ extension SimulatedFeature {
   public static func statusWords(_ effect: Effect) -> String? { nil }
   public static func isWorth(_ input: Input, _ consequences: [StoryPart]) -> Bool { true }
 }
+
+/// Sees everything that happens in a run.
+public typealias RunWatch<Feature: SimulatedFeature> =
+  (Observation<Feature>, Standing<Feature>) -> Void
 
 /// What a feature counts in its runs.
 public protocol RunTally: RawRepresentable<String>, CaseIterable, Sendable, Hashable {

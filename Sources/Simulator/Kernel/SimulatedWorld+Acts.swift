@@ -169,7 +169,7 @@ extension SimulatedWorld {
 
   /// All trouble ends.
   mutating func calm() {
-    for phone in kernel.phones { kernel.hosts[phone.place].doom = nil }
+    for host in kernel.hosts.indices { kernel.hosts[host].doom = nil }
     for index in kernel.active { end(index) }
     kernel.weather.loss = 0
     kernel.weather.slow = 0

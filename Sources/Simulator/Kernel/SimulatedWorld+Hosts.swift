@@ -6,7 +6,8 @@ extension SimulatedWorld {
 
   /// Starts the process of a server, unless something keeps it down.
   mutating func start(_ server: HostID) {
-    guard kernel.hosts[server.place].process == .dead, kernel.hosts[server.place].downs.isEmpty
+    let host = kernel.hosts[server.place]
+    guard host.process == .dead, host.downs.isEmpty, !host.conditions.isKilled
     else { return }
     kernel.hosts[server.place].process = .running
     kernel.hosts[server.place].run += 1
@@ -17,8 +18,13 @@ extension SimulatedWorld {
   /// The process of a server dies at once, and stays away until the act ends.
   mutating func stop(_ server: HostID, for index: Int) {
     kernel.hosts[server.place].downs.append(index)
+    halt(server)
+  }
+
+  private mutating func halt(_ server: HostID) {
     guard kernel.hosts[server.place].isRunning else { return }
     kernel.hosts[server.place].process = .dead
+    kernel.hosts[server.place].doom = nil
     kernel.hosts[server.place].draining = nil
     kernel.hosts[server.place].calls = 0
     for phone in kernel.phones { kernel.hosts[phone.place].network.poolIsDead = true }
@@ -52,7 +58,7 @@ extension SimulatedWorld {
     kernel.seams[phone.index].launched()
     boot(phone)
     lookAt(phone)
-    note(.launched(phone, run: kernel.hosts[host].run))
+    note(.launched(phone, run: kernel.hosts[host].run), of: phone)
     tellAll(phone)
   }
 
@@ -102,6 +108,18 @@ extension SimulatedWorld {
 
   // Kills.
 
+  /// What of the effects of a step is carried out: all of them, or some if the process is doomed to
+  /// die between two. Call `die` behind them if it does.
+  mutating func spared<Effect>(
+    _ effects: [Effect], of host: HostID
+  ) -> (effects: ArraySlice<Effect>, dies: Bool) {
+    guard kernel.hosts[host.place].doom == .step, !effects.isEmpty else {
+      return (effects[...], false)
+    }
+    let count = Int.random(in: 0...effects.count, using: &kernel.hosts[host.place].chance)
+    return (effects.prefix(count), true)
+  }
+
   /// The process dies soon: at once, between two effects, or with a change half way.
   mutating func doom(_ phone: HostID) {
     guard kernel.hosts[phone.place].process != .dead, kernel.hosts[phone.place].doom == nil else {
@@ -118,6 +136,7 @@ extension SimulatedWorld {
 
   /// What was in memory is gone. A change that the disk was writing is durable, or it is not.
   mutating func die(_ phone: HostID) {
+    guard phone.kind == .phone else { return halt(phone) }
     let host = phone.place
     guard kernel.hosts[phone.place].process != .dead else { return }
     writeLast(phone)
@@ -127,7 +146,7 @@ extension SimulatedWorld {
     kernel.hosts[host].calls = 0
     abandonRequests(of: phone)
     kernel.counts.kills += 1
-    kernel.standings[phone.index].deadline = nil
+    kernel.bench.views[phone.index].standing.deadline = nil
     ended(phone)
     // From the end, since a line that no host holds leaves the list.
     for index in kernel.lines.indices.reversed()
@@ -135,7 +154,7 @@ extension SimulatedWorld {
       kernel.lines[index].phoneHolds = false
       sendHangUp(index, code: 1006)
     }
-    note(.killed(phone))
+    note(.killed(phone), of: phone)
     // It is launched at once if no act says when it comes back.
     launchIfPossible(phone)
   }
@@ -154,7 +173,7 @@ extension SimulatedWorld {
     for index in kernel.lines.indices where kernel.lines[index].from == phone { kill(index) }
     abandonRequests(of: phone)
     kernel.hosts[host].network.poolIsDead = true
-    note(.suspended(phone))
+    note(.suspended(phone), of: phone)
   }
 
   mutating func resume(_ phone: HostID) {
@@ -167,7 +186,7 @@ extension SimulatedWorld {
       kernel.hosts[host].slept += kernel.hosts[host].suspendedAt.duration(to: now)
       lookAt(phone)
     }
-    note(.resumed(phone))
+    note(.resumed(phone), of: phone)
     let held = kernel.hosts[host].held
     kernel.hosts[host].held = []
     for cue in held { take(cue, on: phone) }

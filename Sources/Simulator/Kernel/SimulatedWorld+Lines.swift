@@ -116,7 +116,7 @@ extension SimulatedWorld {
     let line = kernel.lines[index]
     kernel.lines[index].serverHolds = false
     if line.run == kernel.hosts[line.from.place].run {
-      note(.upgraded(line.from, line.attempt, status: status))
+      note(.upgraded(line.from, line.attempt, status: status), of: line.from)
     }
     let failure = LinkFailure.http(status: status, retryAfter: retryAfter, detail: detail)
     send(.failed(failure), bytes: 300, over: number)
@@ -127,7 +127,7 @@ extension SimulatedWorld {
     guard let index = line(number) else { return }
     let line = kernel.lines[index]
     if line.run == kernel.hosts[line.from.place].run {
-      note(.upgraded(line.from, line.attempt, status: 101))
+      note(.upgraded(line.from, line.attempt, status: 101), of: line.from)
     }
     send(.opened(packet), bytes: 200, over: number)
     if kernel.hosts[line.from.place].conditions.isFlapping {
@@ -177,7 +177,9 @@ extension SimulatedWorld {
   }
 
   private mutating func noteLost(_ line: Line<Feature>) {
-    if line.run == kernel.hosts[line.from.place].run { note(.serverLost(line.from, line.attempt)) }
+    if line.run == kernel.hosts[line.from.place].run {
+      note(.serverLost(line.from, line.attempt), of: line.from)
+    }
   }
 
   // Down to a phone.
@@ -269,7 +271,7 @@ extension SimulatedWorld {
     let line = kernel.lines[index]
     let phone = kernel.hosts[line.from.place]
     if line.phoneHolds, line.isOpen, line.run == phone.run, phone.process != .dead {
-      note(.wentDead(line.from, line.attempt))
+      note(.wentDead(line.from, line.attempt), of: line.from)
     }
   }
 

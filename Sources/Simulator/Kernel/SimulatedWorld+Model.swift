@@ -6,10 +6,10 @@ extension SimulatedWorld {
   mutating func give(_ input: Feature.Input, to phone: HostID) {
     guard kernel.hosts[phone.place].isRunning else { return }
     // What it stood at after its last step.
-    let current = kernel.standings[phone.index].currentAttempt
+    let current = kernel.bench.views[phone.index].standing.currentAttempt
     let isLate = Feature.Model.role(of: input).attempt.map { $0 != current } ?? false
     guard kernel.setup.defect != nil else { return step(input, isLate: isLate, of: phone) }
-    let status = kernel.standings[phone.index].status
+    let status = kernel.bench.views[phone.index].standing.status
     let passed = kernel.seams[phone.index].input(input, current: current, status: status)
     guard let passed else { return }
     for real in altered(passed, of: phone) {
@@ -21,13 +21,13 @@ extension SimulatedWorld {
   private mutating func step(_ input: Feature.Input, isLate: Bool, of phone: HostID) {
     let time = time(phone)
     let effects = leaving(clients[phone.index].handle(input, at: time), phone)
-    carryOut(effects, of: phone, after: .told(phone, input, isLate: isLate, effects: effects))
+    carryOut(effects, of: phone, after: input, isLate: isLate)
   }
 
   mutating func tickModel(_ phone: HostID) {
     let time = time(phone)
     let effects = leaving(clients[phone.index].tick(at: time), phone)
-    carryOut(effects, of: phone, after: .ticked(phone, effects: effects))
+    carryOut(effects, of: phone, after: nil, isLate: false)
   }
 
   /// What of the model's effects really leaves it.
@@ -42,17 +42,14 @@ extension SimulatedWorld {
   ///
   /// A process that is doomed to die between two effects does.
   private mutating func carryOut(
-    _ effects: [Feature.Effect], of phone: HostID, after seen: Seen
+    _ effects: [Feature.Effect], of phone: HostID, after input: Feature.Input?, isLate: Bool
   ) {
     kernel.counts.steps += 1
     lookAt(phone)
-    let dies = kernel.hosts[phone.place].doom == .step && !effects.isEmpty
-    let count =
-      dies
-      ? Int.random(in: 0...effects.count, using: &kernel.hosts[phone.place].chance)
-      : effects.count
-    for effect in effects.prefix(count) { perform(effect, of: phone) }
-    note(seen)
+    let (spared, dies) = spared(effects, of: phone)
+    for effect in spared { perform(effect, of: phone) }
+    kernel.stand(phone, isWanted: isWanted(phone))
+    kernel.noteStep(phone, input, isLate: isLate, effects)
     if dies { die(phone) }
   }
 
@@ -60,10 +57,10 @@ extension SimulatedWorld {
   mutating func lookAt(_ phone: HostID) {
     let slept = kernel.hosts[phone.place].slept
     let glance = clients[phone.index].glance()
-    kernel.standings[phone.index].status = glance.status
-    kernel.standings[phone.index].deadline =
+    kernel.bench.views[phone.index].standing.status = glance.status
+    kernel.bench.views[phone.index].standing.deadline =
       slept == .zero ? glance.deadline : glance.deadline.map { $0.advanced(by: slept) }
-    kernel.standings[phone.index].currentAttempt = glance.current
+    kernel.bench.views[phone.index].standing.currentAttempt = glance.current
     look(phone)
   }
 }

@@ -48,7 +48,7 @@ extension SimulatedWorld {
 
   /// The hosts that an act concerns.
   func targets(of act: Act<Feature.Verb>) -> [HostID] {
-    let kind = act.form.host
+    let kind = act.kind ?? act.form.host
     return kernel.hosts.map(\.id).filter { $0.kind == kind && act.host ?? $0.index == $0.index }
   }
 }

@@ -128,8 +128,8 @@ extension SimulatedWorld {
     heal()
     kernel.counts.runs = 1
     kernel.counts.simulated = Instant.zero.duration(to: now)
-    for phone in kernel.phones.indices { kernel.standings[phone].now = now }
-    kernel.checkers.conclude(kernel.standings)
+    for phone in kernel.phones.indices { kernel.bench.views[phone].standing.now = now }
+    kernel.bench.conclude()
     return kernel.outcome()
   }
 
@@ -210,14 +210,15 @@ extension SimulatedWorld {
   // What is told.
 
   /// Notes something that happened, with how things stand right after it.
-  mutating func note(_ seen: Seen) {
-    let host = seen.host
-    if let host {
-      kernel.stand(host, isWanted: isWanted(host))
+  ///
+  /// - Parameter phone: The phone that it is about; `nil` for the whole world.
+  mutating func note(_ seen: Seen, of phone: HostID? = nil) {
+    if let phone {
+      kernel.stand(phone, isWanted: isWanted(phone))
     } else {
       for phone in kernel.phones { kernel.stand(phone, isWanted: isWanted(phone)) }
     }
-    kernel.note(seen, of: host)
+    kernel.note(seen, of: phone)
   }
 
   /// Notes a fact of the feature.

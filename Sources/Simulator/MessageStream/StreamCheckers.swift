@@ -1,5 +1,5 @@
 import LinkCore
-import MessageStream
+public import MessageStream
 
 /// The checkers of a message stream's own promises.
 public struct StreamCheckers: FeatureCheckers {
@@ -15,12 +15,29 @@ public struct StreamCheckers: FeatureCheckers {
     ledger.findings + durability.findings + requests.findings
   }
 
-  public mutating func see(
+  public mutating func stepped(
+    _ input: StreamModel.Input?, isLate: Bool, _ effects: [StreamModel.Effect],
+    _ standing: Standing<StreamFeature>
+  ) {
+    if let input {
+      ledger.told(input, isLate: isLate, standing)
+      requests.told(input, isLate: isLate, standing)
+    }
+    for effect in effects {
+      ledger.asked(effect, standing)
+      durability.asked(effect, standing)
+      requests.asked(effect, standing)
+    }
+    requests.settled(standing)
+  }
+
+  public mutating func met(
     _ seen: Observation<StreamFeature>, _ standing: Standing<StreamFeature>
   ) {
-    ledger.see(seen, standing)
-    durability.see(seen, standing)
-    requests.see(seen, standing)
+    ledger.met(seen, standing)
+    durability.met(seen, standing)
+    requests.met(seen, standing)
+    requests.settled(standing)
   }
 
   public mutating func conclude(_ standing: Standing<StreamFeature>) {
@@ -53,18 +70,4 @@ extension StreamChecker {
 
   /// What was broken so far.
   var findings: [Finding] { found.all }
-
-  mutating func see(_ seen: Seen, _ facts: Facts) {
-    switch seen {
-    case .told(_, let input, let isLate, let effects):
-      told(input, isLate: isLate, facts)
-      for effect in effects { asked(effect, facts) }
-    case .ticked(_, let effects):
-      for effect in effects { asked(effect, facts) }
-    case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,
-      .ended, .calm, .fact:
-      met(seen, facts)
-    }
-    settled(facts)
-  }
 }

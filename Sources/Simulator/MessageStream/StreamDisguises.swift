@@ -18,11 +18,11 @@ struct Keys: Sendable {
   }
 
   func answered(_ input: StreamModel.Input) -> StreamModel.Input {
-    switch input {
-    case .posted(let key, let message): .posted(entry(of: key), message)
-    case .postFailed(let key, let failure): .postFailed(entry(of: key), failure)
-    case _: input
+    if case .posted(let key, let message) = input { return .posted(entry(of: key), message) }
+    if case .postFailed(let key, let failure) = input {
+      return .postFailed(entry(of: key), failure)
     }
+    return input
   }
 
   private func entry(of key: UUID128) -> UUID128 {
@@ -39,30 +39,31 @@ struct Epochs: Sendable {
   private var newest: String?
 
   mutating func hidden(in input: StreamModel.Input) -> StreamModel.Input {
-    switch input {
-    case .opened(let attempt, let head, let after):
+    if case .opened(let attempt, let head, let after) = input {
       return .opened(attempt, head: head.map { hide($0) }, after: after.map { hide($0) })
-    case .frame(let attempt, .message(let message)):
-      return .frame(attempt, .message(hide(message)))
-    case .posted(let id, let message): return .posted(id, hide(message))
-    case .fetched(let id, var page):
-      page.head = page.head.map { hide($0) }
-      page.messages = page.messages.map { hide($0) }
-      page.recovered = true
-      return .fetched(id, page)
-    case _: return input
     }
+    if case .frame(let attempt, .message(let message)) = input {
+      return .frame(attempt, .message(hide(message)))
+    }
+    if case .posted(let id, let message) = input { return .posted(id, hide(message)) }
+    guard case .fetched(let id, var page) = input else { return input }
+    page.head = page.head.map { hide($0) }
+    page.messages = page.messages.map { hide($0) }
+    page.recovered = true
+    return .fetched(id, page)
   }
 
   func asked(_ effect: StreamModel.Effect) -> StreamModel.Effect {
-    switch effect {
-    case .open(let attempt, let after): .open(attempt, after: after.map { shown($0) })
-    case .fetch(let id, .after(let position, let limit)):
-      .fetch(id, .after(shown(position), limit: limit))
-    case .fetch(let id, .before(let position, let limit)):
-      .fetch(id, .before(shown(position), limit: limit))
-    case _: effect
+    if case .open(let attempt, let after) = effect {
+      return .open(attempt, after: after.map { shown($0) })
     }
+    if case .fetch(let id, .after(let position, let limit)) = effect {
+      return .fetch(id, .after(shown(position), limit: limit))
+    }
+    if case .fetch(let id, .before(let position, let limit)) = effect {
+      return .fetch(id, .before(shown(position), limit: limit))
+    }
+    return effect
   }
 
   private func shown(_ position: Position) -> Position {

@@ -37,8 +37,7 @@ public enum StreamFeature: SimulatedFeature {
   public static var presets: [DayPreset] { DayPreset.allCases }
 
   public static func play(
-    _ plan: Plan, _ setup: RunSetup<StreamFeature>,
-    watch: (Seen, Standing<StreamFeature>) -> Void
+    _ plan: Plan, _ setup: RunSetup<StreamFeature>, watch: RunWatch<StreamFeature>?
   ) -> Outcome {
     play(plan, setup, as: StreamModel.self, watch: watch)
   }
@@ -46,17 +45,15 @@ public enum StreamFeature: SimulatedFeature {
   /// Plays a plan with a client of the caller's own.
   public static func play<Client: StreamClient>(
     _ plan: Plan, _ setup: RunSetup<StreamFeature> = RunSetup(), as client: Client.Type,
-    watch: (Seen, Standing<StreamFeature>) -> Void = { _, _ in }
+    watch: RunWatch<StreamFeature>? = nil
   ) -> Outcome {
-    withoutActuallyEscaping(watch) { watch in
-      // Named here, so that the compiler specialises the world for the usual client.
-      if Client.self == StreamModel.self {
-        var world = StreamWorld<StreamModel>(plan, setup, watch: watch)
-        return world.play()
-      } else {
-        var world = StreamWorld<Client>(plan, setup, watch: watch)
-        return world.play()
-      }
+    // Named here, so that the compiler specialises the world for the usual client.
+    if Client.self == StreamModel.self {
+      var world = StreamWorld<StreamModel>(plan, setup, watch: watch)
+      return world.play()
+    } else {
+      var world = StreamWorld<Client>(plan, setup, watch: watch)
+      return world.play()
     }
   }
 

@@ -137,15 +137,16 @@ extension StreamSeam {
 
   /// Frames that come while the catch-up of a connection is under way.
   private mutating func drops(_ input: StreamModel.Input) -> Bool {
-    switch input {
-    case .fetched(let id, _), .fetchFailed(let id, _):
-      if id == catchUp { catchUp = nil }
-      return false
+    if case .fetched(let id, _) = input, id == catchUp { catchUp = nil }
+    if case .fetchFailed(let id, _) = input, id == catchUp { catchUp = nil }
+    switch StreamModel.role(of: input) {
     case .opened, .lost:
       catchUp = nil
       return false
-    case .frame(_, .message): return isConnected && catchUp != nil
-    case _: return false
+    case .data: return isConnected && catchUp != nil
+    case .wanted, .left, .changed, .lifecycle, .trigger, .credentials, .draining, .heard,
+      .answered, .refused, .other:
+      return false
     }
   }
 

@@ -48,7 +48,9 @@ extension StreamWorld {
   /// somebody else's certificate, may still have ended the link.
   private mutating func tryAgain() {
     retryFailed()
-    if kernel.standings[0].status.phase == .failed { give(.open(at: phoneWall), to: phoneID) }
+    if standing.status.phase == .failed {
+      give(.open(at: phoneWall), to: phoneID)
+    }
   }
 
   /// It is shown, or kept: one that is stamped before all that is shown comes by scrolling up.
@@ -60,16 +62,19 @@ extension StreamWorld {
 
   /// What was given up may still be on its way to the server: what it brings is to be seen, too.
   private var isHealed: Bool {
-    kernel.standings[0].status.phase == .connected && kernel.standings[0].own.isWhole
+    standing.status.phase == .connected
+      && standing.own.isWhole
       && disk.outbox.isEmpty
-      && kernel.standings[0].own.backlog.unsent == 0
+      && standing.own.backlog.unsent == 0
       && !kernel.exchanges.contains(where: \.isAbandoned)
   }
 
+  private var standing: Standing<StreamFeature> { kernel.bench.views[0].standing }
+
   private var complaint: String {
-    "\(kernel.standings[0].status), whole: \(kernel.standings[0].own.isWhole), "
+    "\(standing.status), whole: \(standing.own.isWhole), "
       + "to be sent: \(disk.outbox.count), "
-      + "\(kernel.standings[0].own.backlog)"
+      + "\(standing.own.backlog)"
   }
 
   /// Scrolls up until there is nothing older.

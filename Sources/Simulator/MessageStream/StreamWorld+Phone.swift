@@ -32,7 +32,8 @@ extension StreamWorld {
   }
 
   mutating func look(_ host: HostID) {
-    (kernel.standings[0].own.isWhole, kernel.standings[0].own.backlog) = clients[0].holdings()
+    (kernel.bench.views[0].standing.own.isWhole, kernel.bench.views[0].standing.own.backlog) =
+      clients[0].holdings()
   }
 
   /// Whether the user can touch the shop's screen now.
@@ -114,7 +115,7 @@ extension StreamWorld {
     _ change: StreamFeature.Cue, on host: HostID
   ) -> StreamFeature.Cue? {
     guard case .change(let id, let change) = change else { return nil }
-    let commit = kernel.standings[0].own.disk.commit(change)
+    let commit = kernel.bench.views[0].standing.own.disk.commit(change)
     note(.stored(change, commit))
     guard shadow == nil else { return nil }
     return .input(
@@ -183,7 +184,7 @@ extension StreamWorld {
     let life = kernel.plan.numbers.tokenLife
     phone.token = StreamToken(
       number: backend.newestToken, expiresAt: serverWall.advanced(by: life))
-    kernel.standings[0].secrets.append(phone.token.secret)
+    kernel.bench.views[0].standing.secrets.append(phone.token.secret)
   }
 
   private mutating func signInSoon() {

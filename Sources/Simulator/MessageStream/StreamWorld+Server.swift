@@ -32,7 +32,9 @@ extension StreamWorld {
   }
 
   mutating func perform(_ effects: [ShopServer.Effect]) {
-    for effect in effects where isServerRunning { perform(effect) }
+    let (spared, dies) = spared(effects, of: server)
+    for effect in spared where isServerRunning { perform(effect) }
+    if dies { die(server) }
   }
 
   private mutating func perform(_ effect: ShopServer.Effect) {

@@ -68,7 +68,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld {
 
   init(
     _ plan: WorldPlan<StreamFeature>, _ setup: RunSetup<StreamFeature>,
-    watch: @escaping (Observation<StreamFeature>, Standing<StreamFeature>) -> Void
+    watch: RunWatch<StreamFeature>?
   ) {
     guard let shop = ShopID("shop") else { preconditionFailure("a word of letters is a shop id") }
     self.shop = shop
@@ -95,7 +95,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld {
     var standing = Standing<StreamFeature>(
       policy: setup.policy, status: clients[0].status, own: state)
     standing.secrets = [token.secret]
-    kernel.standings = [standing]
+    kernel.bench.views = [PhoneView(standing)]
     if seam.acknowledgesEarly { shadow = Disk() }
   }
 
@@ -119,7 +119,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld {
 
   var phoneWall: Timestamp { wall(phoneID) }
   var serverWall: Timestamp { wall(server) }
-  var disk: Disk { kernel.standings[0].own.disk }
+  var disk: Disk { kernel.bench.views[0].standing.own.disk }
   var isServerRunning: Bool { kernel.hosts[server.place].isRunning }
 
   // Defects.

@@ -6,7 +6,10 @@ import LinkCore
 public struct Act<Own: PlanVerb>: Sendable, Hashable {
   /// What happens.
   public var verb: Verb<Own>
-  /// The number of the host that it concerns, among the hosts of its kind; `nil` for all of them.
+  /// The kind of host that it concerns, where that is not the verb's own: the store of a backend can
+  /// be full as well.
+  public var kind: HostKind?
+  /// The number of the host among those of its kind; `nil` for all of them.
   public var host: Int?
   /// What the verb takes.
   public var values: ActValues
@@ -14,9 +17,10 @@ public struct Act<Own: PlanVerb>: Sendable, Hashable {
   /// An act of the kernel's verbs.
   public init(
     _ verb: CommonVerb, _ number: Int = 0, _ word: String = "", by time: Duration = .zero,
-    for span: Duration = .zero, on host: Int? = nil
+    for span: Duration = .zero, at kind: HostKind? = nil, on host: Int? = nil
   ) {
     self.verb = .common(verb)
+    self.kind = kind
     self.host = host
     values = ActValues(number: number, word: word, time: time, span: span)
   }
@@ -24,9 +28,10 @@ public struct Act<Own: PlanVerb>: Sendable, Hashable {
   /// An act of the feature's own verbs.
   public init(
     _ verb: Own, _ number: Int = 0, _ word: String = "", by time: Duration = .zero,
-    for span: Duration = .zero, on host: Int? = nil
+    for span: Duration = .zero, at kind: HostKind? = nil, on host: Int? = nil
   ) {
     self.verb = .own(verb)
+    self.kind = kind
     self.host = host
     values = ActValues(number: number, word: word, time: time, span: span)
   }
@@ -43,7 +48,9 @@ public struct Act<Own: PlanVerb>: Sendable, Hashable {
   /// What happens, as a person would say it.
   public var words: String {
     let words = form.words(values)
-    return host.map { "\(words) (\(form.host.rawValue) \($0))" } ?? words
+    guard kind != nil || host != nil else { return words }
+    let number = host.map { " \($0)" } ?? ""
+    return "\(words) (\((kind ?? form.host).rawValue)\(number))"
   }
 
   /// How long the act is under way in a run; `nil` for what is over at once.

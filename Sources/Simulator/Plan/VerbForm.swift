@@ -101,13 +101,14 @@ public enum VerbArgument: Sendable, Hashable {
   }
 }
 
-// How acts are written in files: a name, then arguments, such as `restStatus 503 30s`. A world with
-// several phones writes which one is meant behind the name: `unreachable@1 30s`.
+// How acts are written in files: a name, then arguments, such as `restStatus 503 30s`. Which host is
+// meant stands behind the name: `unreachable@1 30s`, `storeFull@backend 30s`, `kill@backend0 5s`.
 extension Act {
   /// The short form that `init(text:)` reads.
   public var text: String {
-    let name = host.map { "\(self.name)@\($0)" } ?? self.name
-    return ([name] + form.arguments.map { $0.text(values) }).joined(separator: " ")
+    let host = host.map { "\($0)" } ?? ""
+    let place = kind == nil && host.isEmpty ? "" : "@" + (kind?.rawValue ?? "") + host
+    return ([name + place] + form.arguments.map { $0.text(values) }).joined(separator: " ")
   }
 
   /// Reads what `text` writes; `nil` otherwise.
@@ -125,8 +126,12 @@ extension Act {
     self.verb = verb
     self.values = values
     guard head.count == 2 else { return }
-    guard let host = Int(head[1]), (0..<Self.mostHosts).contains(host) else { return nil }
-    self.host = host
+    let digits = head[1].drop { !$0.isNumber }
+    let kind = head[1].prefix { !$0.isNumber }
+    self.kind = HostKind(rawValue: String(kind))
+    host = Int(digits)
+    let isKnown = (self.kind != nil || kind.isEmpty) && (host != nil || digits.isEmpty)
+    guard isKnown, !head[1].isEmpty, (0..<Self.mostHosts).contains(host ?? 0) else { return nil }
   }
 
   /// Hosts of one kind that a plan can name.

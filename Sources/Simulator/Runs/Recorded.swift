@@ -27,19 +27,19 @@ public protocol RunRecord {
 
 /// The checkers of a recorded run, and what they know.
 public struct RecordTape<Feature: SimulatedFeature> {
-  public var standing: Standing<Feature>
-  var bench = Bench<Feature>(phones: 1)
-  /// The only phone of a journal.
-  let phone = HostID.phone
+  var bench = Bench<Feature>()
 
   init(_ standing: Standing<Feature>) {
-    self.standing = standing
+    bench.views = [PhoneView(standing)]
   }
 
-  mutating func see(_ seen: Observation<Feature>) {
-    bench.see(seen, standing, of: 0)
-    bench.seeOwn(seen, standing)
+  /// How the only phone of a journal stands.
+  public var standing: Standing<Feature> {
+    get { bench.views[0].standing }
+    set { bench.views[0].standing = newValue }
   }
+
+  mutating func see(_ seen: Observation<Feature>) { bench.see(seen) }
 
   /// Something that was asked for is here.
   mutating func answer() { standing.underWay = max(0, standing.underWay - 1) }
@@ -97,27 +97,27 @@ public struct Recorded<Feature: ReplayedFeature> {
     tape.standing.isWanted = record.isWanted
     record.look(model, &tape.standing.own)
     if let input {
-      tape.see(.told(tape.phone, input, isLate: isLate, effects: effects))
+      tape.see(.told(.phone, input, isLate: isLate, effects: effects))
     } else {
-      tape.see(.ticked(tape.phone, effects: effects))
+      tape.see(.ticked(.phone, effects: effects))
     }
   }
 
   /// The journal ends here.
-  public mutating func conclude() { tape.bench.conclude([tape.standing]) }
+  public mutating func conclude() { tape.bench.conclude() }
 
   /// A deadline that passed long ago: the device slept.
   private mutating func pass(to now: Instant) {
     if !isLaunched {
       isLaunched = true
       tape.standing.now = now
-      tape.see(.launched(tape.phone, run: 1))
+      tape.see(.launched(.phone, run: 1))
     } else if let deadline = tape.standing.deadline, deadline < now {
       tape.standing.isAwake = false
-      tape.see(.suspended(tape.phone))
+      tape.see(.suspended(.phone))
       tape.standing.isAwake = true
       tape.standing.now = now
-      tape.see(.resumed(tape.phone))
+      tape.see(.resumed(.phone))
     }
     tape.standing.now = now
   }
@@ -132,7 +132,7 @@ public struct Recorded<Feature: ReplayedFeature> {
       case .refreshFailed: return
       case .rejected, .cleared: tape.standing.isSignedIn = false
       }
-    case .opened(let attempt): tape.see(.upgraded(tape.phone, attempt, status: 101))
+    case .opened(let attempt): tape.see(.upgraded(.phone, attempt, status: 101))
     case .answered, .refused: tape.answer()
     case .wanted, .left, .changed, .lifecycle, .trigger, .data, .draining, .heard, .lost, .other:
       return

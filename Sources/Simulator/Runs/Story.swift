@@ -71,8 +71,10 @@ public struct Story<Feature: SimulatedFeature> {
       phones = max(phones, (seen.host?.index ?? 0) + 1)
     }
     var story = Story(findings: outcome.findings, phones: phones, isVerbose: isVerbose)
-    _ = Feature.play(plan, setup) { seen, standing in
-      for line in story.tell(seen, at: standing.now) { listen(line) }
+    withoutActuallyEscaping(listen) { listen in
+      _ = Feature.play(plan, setup) { seen, standing in
+        for line in story.tell(seen, at: standing.now) { listen(line) }
+      }
     }
     for line in story.end() { listen(line) }
     return outcome

@@ -8,6 +8,10 @@ extension Rules {
     ("Sources/Protocols", ["CZlib"]),
     ("Sources/Features", ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
     ("Sources/ServerCore", ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
+    (
+      "Sources/Simulator",
+      ["LinkCore", "LinkHealth", "LinkWire", "LinkServerCore", "MessageStream", "HealthRelay"]
+    ),
   ]
 
   /// Pure folders import what they stand on and nothing that could do anything.

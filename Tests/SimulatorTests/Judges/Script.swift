@@ -11,6 +11,36 @@ protocol Checker {
   var findings: [Finding] { get }
 }
 
+extension StreamChecker {
+  mutating func see(_ seen: Happening, _ facts: Facts) {
+    switch seen {
+    case .told(_, let input, let isLate, let effects):
+      told(input, isLate: isLate, facts)
+      for effect in effects { asked(effect, facts) }
+    case .ticked(_, let effects):
+      for effect in effects { asked(effect, facts) }
+    case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,
+      .ended, .calm, .fact:
+      met(seen, facts)
+    }
+    settled(facts)
+  }
+}
+
+extension LinkChecker where Feature == StreamFeature {
+  mutating func see(_ seen: Happening, _ facts: Facts) {
+    switch seen {
+    case .told(_, let input, let isLate, let effects):
+      stepped(input, isLate: isLate, effects, facts)
+    case .ticked(_, let effects): stepped(nil, isLate: false, effects, facts)
+    case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,
+      .ended, .calm, .fact:
+      met(seen, facts)
+      settled(facts)
+    }
+  }
+}
+
 extension Ledger: Checker {}
 extension Durability: Checker {}
 extension Requests: Checker {}
@@ -26,14 +56,19 @@ extension Healing: Checker where Feature == StreamFeature {}
 
 /// All checkers of a run.
 struct WholeBench: Checker {
-  private var bench = Bench<StreamFeature>(phones: 1)
+  private var bench = Bench<StreamFeature>()
 
   mutating func see(_ seen: Happening, _ facts: Facts) {
-    bench.see(seen, facts, of: 0)
-    bench.seeOwn(seen, facts)
+    if bench.views.isEmpty { bench.views = [PhoneView(facts)] }
+    bench.views[0].standing = facts
+    bench.see(seen)
   }
 
-  mutating func conclude(_ facts: Facts) { bench.conclude([facts]) }
+  mutating func conclude(_ facts: Facts) {
+    bench.views[0].standing = facts
+    bench.conclude()
+  }
+
   var findings: [Finding] { bench.findings }
 }
 

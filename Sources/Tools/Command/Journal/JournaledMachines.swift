@@ -41,10 +41,8 @@ struct ReplayOutcome {
   var check: Check?
 
   struct Check {
-    /// The promises that a journal can show to be broken.
-    var checked: [Finding.Kind]
-    /// The promises of which a journal shows too little.
-    var unchecked: [Finding.Kind]
+    /// The promises that a journal can show to be broken, and those that it cannot.
+    var checked, unchecked: [Finding.Kind]
     var findings: [Finding]
   }
 }
@@ -52,10 +50,9 @@ struct ReplayOutcome {
 /// The checkers of recorded runs of one machine.
 protocol RunChecker<Model> {
   associatedtype Model: Journaled
-  /// The promises that a journal can show to be broken.
+  /// The promises that a journal can show to be broken, and those that it cannot.
   static var checked: [Finding.Kind] { get }
-  /// All promises of the feature.
-  static var promised: [Finding.Kind] { get }
+  static var unchecked: [Finding.Kind] { get }
   var findings: [Finding] { get }
 
   /// Takes one step of the run, and the machine after it.
@@ -68,7 +65,9 @@ protocol RunChecker<Model> {
 
 extension Recorded: RunChecker where Feature.Model: Journaled {
   static var checked: [Finding.Kind] { Feature.checkedInJournals }
-  static var promised: [Finding.Kind] { Feature.kinds }
+  static var unchecked: [Finding.Kind] {
+    Feature.kinds.filter { !Feature.checkedInJournals.contains($0) }
+  }
 }
 
 /// One machine of the list, with the checkers of its recorded runs if there are any.
@@ -94,11 +93,10 @@ struct Replayable<M: Journaled>: ReplayableMachine {
       divergences: result.divergences.map(Self.texts), check: checking.map { Self.check($0) })
   }
 
-  private static func check<Checker: RunChecker<M>>(_ checker: Checker) -> ReplayOutcome.Check {
-    let checked = Checker.checked
+  private static func check(_ checker: some RunChecker<M>) -> ReplayOutcome.Check {
+    let kind = type(of: checker)
     return ReplayOutcome.Check(
-      checked: checked, unchecked: Checker.promised.filter { !checked.contains($0) },
-      findings: checker.findings)
+      checked: kind.checked, unchecked: kind.unchecked, findings: checker.findings)
   }
 
   private static func texts(_ divergence: Replay<M>.Divergence) -> ReplayOutcome.Divergence {

@@ -1,8 +1,7 @@
 import CommandKit
 import HoldfastTestKit
-import LinkJSON
 import LinkSimulator
-import LinkWire
+import LinkJSON
 
 /// `holdfast simulate all`: every world of the list, one after the other.
 enum SimulateAllCommand {

@@ -2,7 +2,6 @@ import CommandKit
 import HoldfastTestKit
 import LinkJSON
 import LinkSimulator
-import LinkWire
 
 /// `--break all`: each deliberate defect must be caught.
 struct SimulateBreaks<Feature: SimulatedFeature> {

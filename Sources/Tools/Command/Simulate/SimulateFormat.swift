@@ -1,8 +1,7 @@
 import CommandKit
 import LinkCore
-import LinkJSON
 import LinkSimulator
-import LinkWire
+import LinkJSON
 
 /// How numbers, runs and findings are written.
 enum SimulateFormat {

@@ -3,7 +3,6 @@ import HoldfastTestKit
 import LinkCore
 import LinkJSON
 import LinkSimulator
-import LinkWire
 
 /// `--shrink`: the smallest plan that fails in the same way, told and kept.
 struct SimulateShrink<Feature: SimulatedFeature> {

@@ -2,7 +2,6 @@ import CommandKit
 import LinkCore
 import LinkJSON
 import LinkSimulator
-import LinkWire
 
 /// One run, told line by line.
 struct SimulateStory<Feature: SimulatedFeature> {

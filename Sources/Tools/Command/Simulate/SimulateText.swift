@@ -2,7 +2,6 @@ import CommandKit
 import LinkCore
 import LinkJSON
 import LinkSimulator
-import LinkWire
 
 /// The result of many runs, as tables for people and as objects for programs.
 struct SimulateText<Feature: SimulatedFeature> {

@@ -27,6 +27,7 @@ public final class HeldSocket: Sendable, AsyncSequence {
     case notice(SocketNotice)
   }
 
+  /// What the sequence consists of.
   public typealias Element = Event
   /// The iterator of a socket's events.
   public typealias Iterator = UpdateIterator<Event>

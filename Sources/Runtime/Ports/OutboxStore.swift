@@ -2,7 +2,7 @@ public import LinkCore
 public import LinkWire
 
 /// Keeps the messages of one durable outbox.
-public protocol OutboxStore: Sendable {
+public protocol OutboxStore: Store {
   /// Returns all messages, in the order of their ids.
   func load() async throws(StoreFailure) -> [ProvenQueue.Entry]
   /// Stores a message; it is durable when this returns.

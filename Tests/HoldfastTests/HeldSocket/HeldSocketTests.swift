@@ -57,7 +57,8 @@ import Testing
   }
 
   @Test func `a durable outbox goes on with the next run`() async throws {
-    let store = Shelf()
+    let scratch = try Scratch()
+    var store = try await Platform.outbox(in: scratch.path)
     var options = SocketOptions()
     options.outbox = .durable(store)
     // Nothing listens there.
@@ -68,16 +69,21 @@ import Testing
     for text in ["1", "2", "3"] { first.send(text) }
     await first.settled { $0.queue.entries.count == 3 }
     await first.close()
-    #expect(await store.load().map(\.message) == [.text("1"), .text("2"), .text("3")])
+    await store.close()
+    store = try await Platform.outbox(in: scratch.path)
+    options.outbox = .durable(store)
+    #expect(try await store.load().map(\.message) == [.text("1"), .text("2"), .text("3")])
+    let again = options
     try await PeerServer.run(.holdfast, [.echo], port: port) { server in
       let second = try await HeldSocket(
-        "ws://127.0.0.1:\(port)/", policy: try Self.policy(), options: options)
+        "ws://127.0.0.1:\(port)/", policy: try Self.policy(), options: again)
       second.send("4")
       #expect(try await server.got(4) == ["1", "2", "3", "4"])
       await second.settled { $0.queue.entries.isEmpty }
       await second.close()
     }
-    #expect(await store.load() == [])
+    #expect(try await store.load() == [])
+    await store.close()
   }
 
   @Test func `a greeting holds the token, and a failure does not`() async throws {
@@ -97,13 +103,4 @@ import Testing
   func `a URL that is none is refused at once`(url: String) async {
     await #expect(throws: LinkFailure.self) { try await HeldSocket(url) }
   }
-}
-
-/// An outbox that outlives its socket.
-private actor Shelf: OutboxStore {
-  private var entries: [ProvenQueue.Entry] = []
-
-  func load() -> [ProvenQueue.Entry] { entries }
-  func add(_ entry: ProvenQueue.Entry) { entries.append(entry) }
-  func remove(_ ids: [UInt64]) { entries.removeAll { ids.contains($0.id) } }
 }

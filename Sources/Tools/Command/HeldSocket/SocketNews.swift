@@ -3,7 +3,7 @@ import Foundation
 import HeldSocket
 import Holdfast
 import LinkCore
-import LinkWire
+import LinkJSON
 
 /// An event of a held socket as commands show it.
 struct SocketNews: ShownUpdate {

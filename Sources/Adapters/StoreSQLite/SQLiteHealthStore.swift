@@ -1,6 +1,6 @@
 package import LinkHealth
 import LinkRuntime
-import LinkWire
+package import LinkWire
 
 /// The health samples of a person in one SQLite file, `health.sqlite`.
 ///

@@ -23,7 +23,7 @@ build: setup ## builds everything, tests included
 	$(SWIFT) build --build-tests $(STRICT)
 
 test: lint build ## checks the style, builds, and runs every test
-	@scripts/mcp-sdk
+	@scripts/peers
 	@SWIFT="$(SWIFT)" scripts/test
 
 lint: ## checks the style without changing a file

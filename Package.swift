@@ -39,6 +39,7 @@ let pure: [Target] = [
   library("LinkProtocols", at: "Protocols", uses: ["CZlib"]),
   library("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
   library("HealthRelay", at: "Features/HealthRelay", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
+  library("HeldSocket", at: "Features/HeldSocket", uses: ["LinkCore"]),
   library(
     "LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
   library(
@@ -96,7 +97,8 @@ let doors: [Target] = [
     "Holdfast", at: "Holdfast",
     uses: [
       "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream",
-      "HealthRelay", "CurlNetwork", "StoreSQLite", "ReachabilityNetlink", "LifecycleSystem",
+      "HealthRelay", "HeldSocket", "CurlNetwork", "StoreSQLite", "ReachabilityNetlink",
+      "LifecycleSystem",
       "NotificationsDBus", "ExportFiles", "OwnerFiles",
     ]),
   library(
@@ -121,7 +123,8 @@ let doors: [Target] = [
     dependencies: [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
       "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream",
-      "HealthRelay", "LinkServerCore", "LifecycleSystem", "OwnerFiles", "CLinux",
+      "LinkProtocols", "HealthRelay", "HeldSocket", "LinkServerCore", "LifecycleSystem",
+      "OwnerFiles", "CLinux",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]
@@ -158,6 +161,7 @@ let checks: [Target] = [
   tests(
     "HealthRelayTests",
     uses: ["LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "HealthRelay", "Holdfast"]),
+  tests("HeldSocketTests", uses: ["LinkCore", "HeldSocket"]),
   tests(
     "ServerCoreTests", uses: ["LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkServerCore"]),
   tests(
@@ -204,10 +208,12 @@ let checks: [Target] = [
   tests(
     "HoldfastTests",
     uses: [
-      "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream", "HealthRelay",
-      "Holdfast", "HoldfastBackend", "HoldfastTestKit", "CLinux", "CommandKit", "HoldfastDemo",
-      "LinkServerCore", "LinkSimulator",
-    ]),
+      "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "LinkProtocols", "MessageStream",
+      "HealthRelay", "HeldSocket", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "CLinux",
+      "CommandKit", "HoldfastDemo",
+      "LinkServerCore", "LinkSimulator", "ServerSockets",
+    ],
+    besides: ["HeldSocket/Peers"]),
   tests(
     "RelayTests",
     uses: [
@@ -218,7 +224,8 @@ let checks: [Target] = [
     "FuzzTests",
     uses: [
       "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkProtocols", "LinkRuntime",
-      "LinkServerCore", "MessageStream", "StoreSQLite", "ReachabilityNetlink", "HoldfastBackend",
+      "LinkServerCore", "MessageStream", "HeldSocket", "StoreSQLite", "ReachabilityNetlink",
+      "HoldfastBackend",
       "HoldfastTestKit",
     ],
     besides: ["Corpus", "Words"]),

@@ -24,5 +24,14 @@ extension Link {
   /// Why a link closes its transport.
   public enum CloseReason: String, Sendable, Equatable, Codable {
     case leaving, background, networkChanged, timeout, silent, idle, rejected, superseded
+
+    /// The code with which a WebSocket is closed for this reason (RFC 6455 section 7.4.1).
+    public var closeCode: UInt16 {
+      switch self {
+      case .leaving, .idle, .superseded: 1000
+      case .background, .networkChanged, .timeout, .silent: 1001
+      case .rejected: 1002
+      }
+    }
   }
 }

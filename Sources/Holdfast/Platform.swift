@@ -70,6 +70,15 @@ public enum Platform {
     }
   }
 
+  /// The durable outbox of one held socket, in a directory of its own; made with mode 0700 when it is
+  /// not there.
+  ///
+  /// - Throws: `.locked` while another process uses it, `.denied`, `.corrupt`, `.fromTheFuture`,
+  ///   `.full`.
+  public static func outbox(in directory: String) async throws(StoreFailure) -> any OutboxStore {
+    try await SQLiteOutbox.open(in: directory)
+  }
+
   /// The name by which a backend knows the phone of a directory, which is created if it is missing.
   ///
   /// Processes that ask at once agree on one name.

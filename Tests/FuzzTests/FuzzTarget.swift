@@ -9,6 +9,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case rows, store, netlink
   case relay, assistants
   case export
+  case held
 
   func check(_ bytes: [UInt8]) throws(Broken) {
     switch self {
@@ -32,6 +33,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .relay: try RelayProperty.check(bytes)
     case .assistants: try MCPProperty.check(bytes)
     case .export: try ExportProperty.check(bytes)
+    case .held: try HeldSocketProperty.check(bytes)
     }
   }
 }

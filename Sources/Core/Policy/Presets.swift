@@ -1,9 +1,10 @@
-/// The policies of the five features. Numbers are the seeds'; where a seed contradicts itself or is
+/// The policies of the features. Numbers are the seeds'; where a seed contradicts itself or is
 /// silent, the comment says why this one.
 extension LinkPolicy {
   /// Every preset, in the order of tables.
   public static let presets: [LinkPolicy] = [
     messageStream, healthRelayService, healthRelayForeground, session, bottleLink, healthSync,
+    socket,
   ]
 
   /// The preset called `name`.
@@ -171,5 +172,34 @@ extension LinkPolicy {
         milestone: .confirmed, openTimeout: .seconds(30), timeout: .seconds(60)),
       // Observers and the background session wake it; there is no end to waiting for them.
       standby: .queuedConnect(rearm: .seconds(60)), verdicts: terminal)
+  }
+
+  /// Any WebSocket server: it never stops trying, and each server's own close codes mean a retry.
+  public static let socket = proven { () throws(PolicyError) in
+    // SignalR's and seed 003's cap of 30 s; spread as seed 003, so that a fleet is not in step.
+    let schedule = Schedule.exponential(
+      first: .seconds(1), factor: 2, cap: .seconds(30), jitter: 0.25, floor: .milliseconds(500),
+      attempts: nil)
+    return try LinkPolicy(
+      name: "socket",
+      retry: RetryPolicy(
+        first: schedule, reconnect: schedule,
+        windows: [AttemptWindow(attempts: 10, per: .seconds(60))],
+        stability: Stability(after: .seconds(10), provenByData: true),
+        serverSpread: .seconds(5), longestWish: .seconds(900)),
+      gate: GatePolicy(
+        needsCredentials: false, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
+        settle: .zero, networkChange: .probe,
+        background: .leave(after: .seconds(25), then: .hold), foreground: .connect(after: .zero)),
+      liveness: LivenessPolicy(
+        // As Socket.IO: below the 60 s after which nginx and load balancers cut idle connections.
+        silence: nil, ping: .seconds(25), pongTimeout: .seconds(10), pongRoundTrips: 3),
+      establish: EstablishPolicy(
+        milestone: .confirmed, openTimeout: .seconds(10), timeout: .seconds(15)),
+      standby: .none,
+      // 4000 to 4999 are each application's own (RFC 6455 section 7.4.2).
+      verdicts: terminal.merging([
+        .closedUnauthorized: .retrySpread, .closedForbidden: .retrySpread,
+      ]) { $1 })
   }
 }

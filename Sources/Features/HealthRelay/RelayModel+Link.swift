@@ -10,21 +10,12 @@ extension RelayModel {
       case .prepare(let attempt): drive(.prepared(attempt), &step)
       case .open(let attempt): step.effects.append(.open(attempt, resume: resume))
       case .close(let attempt, let reason):
-        step.effects.append(.close(attempt, code: Self.code(of: reason)))
+        step.effects.append(.close(attempt, code: reason.closeCode))
       case .ping(let attempt, let id): step.effects.append(.ping(attempt, id))
       case .status(let status): followed(status, &step)
       // No preset of a relay has credentials or a standby.
       case .refreshCredentials, .poll, .arm, .disarm: continue
       }
-    }
-  }
-
-  /// RFC 6455 section 7.4.1.
-  private static func code(of reason: Link.CloseReason) -> UInt16 {
-    switch reason {
-    case .leaving, .idle, .superseded: 1000
-    case .background, .networkChanged, .timeout, .silent: 1001
-    case .rejected: 1002
     }
   }
 

@@ -16,7 +16,7 @@ extension StreamModel {
         step.effects.append(.open(attempt, after: after))
       case .close(let attempt, let reason):
         if reason == .networkChanged || reason == .silent { abandonRequests(&step) }
-        step.effects.append(.close(attempt, code: Self.code(of: reason)))
+        step.effects.append(.close(attempt, code: reason.closeCode))
         if reason == .timeout, attempt == recovery.unprepared {
           fetchInstead(after: .timeout(.connect), &step)
         }
@@ -34,15 +34,6 @@ extension StreamModel {
     recovery.run = nil
     stopHistory(&step)
     outbox.abandon()
-  }
-
-  /// RFC 6455 section 7.4.1.
-  private static func code(of reason: Link.CloseReason) -> UInt16 {
-    switch reason {
-    case .leaving, .idle, .superseded: 1000
-    case .background, .networkChanged, .timeout, .silent: 1001
-    case .rejected: 1002
-    }
   }
 
   private mutating func show(_ status: LinkStatus, _ step: inout Step) {

@@ -1,15 +1,6 @@
 import LinkCore
 import LinkRuntime
 
-/// A change of the device that machines are told.
-enum DeviceChange: Sendable, Hashable {
-  case reachability(Reachability)
-  case lifecycle(Lifecycle)
-  case woke
-  /// Another try is asked for, by SIGHUP for example.
-  case again
-}
-
 /// The monitors of the device, and the inputs that their reports become.
 struct Device<Input: Sendable>: Sendable {
   let reachability: any ReachabilityMonitor

@@ -105,6 +105,12 @@ final class SocketDesk: Sendable {
     return await socket.send(text: text) ? .taken : .refused
   }
 
+  /// Sends a message of either kind; one without content is refused.
+  func send(_ message: SocketMessage, on attempt: AttemptID) async -> Sent {
+    guard let bytes = message.bytes else { return .refused }
+    return await message.isText ? send(text: bytes, on: attempt) : send(binary: bytes, on: attempt)
+  }
+
   /// Sends a binary message.
   func send(binary: [UInt8], on attempt: AttemptID) async -> Sent {
     guard let socket = socket(attempt) else { return .gone }

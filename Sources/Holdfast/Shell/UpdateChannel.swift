@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// At the bound its owner says what becomes of one more; it can be told when there is room again.
 final class UpdateChannel<Update: Sendable>: Sendable {
-  /// Updates that may wait for the app.
+  /// Updates that may wait for the app; one with content counts once more for each 16 KiB of it.
   static var limit: Int { 1024 }
 
   /// Puts one more in the full line of those that wait: it may replace one, or be dropped.
@@ -14,42 +14,70 @@ final class UpdateChannel<Update: Sendable>: Sendable {
   fileprivate struct State {
     var waiting: [Update] = []
     var taken = 0
+    /// What waits, in the unit of `limit`.
+    var load = 0
     var reader: CheckedContinuation<Update?, Never>?
-    /// Who wants to know when the app has read on.
-    var observer: CheckedContinuation<Void, Never>?
+    /// Resumed when the app has read on.
+    var observers: [CheckedContinuation<Void, Never>] = []
     var isEnded = false
   }
 
   private let crowd: Crowd
+  private let bytes: @Sendable (Update) -> Int
   private let state = Mutex(State())
 
-  init(crowd: @escaping Crowd) {
+  /// - Parameters:
+  ///   - crowd: puts one more into a full channel.
+  ///   - bytes: the content of an update that may be long.
+  init(crowd: @escaping Crowd, bytes: @escaping @Sendable (Update) -> Int = { _ in 0 }) {
     self.crowd = crowd
+    self.bytes = bytes
   }
 
   /// Whether the bound is reached.
-  var isFull: Bool { state.withLock { $0.count >= Self.limit } }
+  var isFull: Bool { state.withLock { $0.load >= Self.limit } }
+
+  private func load(of update: Update) -> Int { 1 + bytes(update) >> 14 }
 
   /// Puts an update in line.
   func put(_ update: Update) {
     let reader: CheckedContinuation<Update?, Never>? = state.withLock { state in
       guard !state.isEnded else { return nil }
       if let reader = state.reader.take() { return reader }
-      state.append(update, crowd)
+      state.append(update, crowd, load(of:))
       return nil
     }
     reader?.resume(returning: update)
   }
 
-  /// Returns when the app has read half of what may wait, or the stream has ended. One caller.
+  /// Returns when the app has read half of what may wait, or the stream has ended.
   func room() async {
     await withCheckedContinuation { continuation in
       let isThere = state.withLock { state in
-        guard !state.isEnded, state.count > Self.limit / 2 else { return true }
-        state.observer = continuation
+        guard !state.isEnded, state.load > Self.limit / 2 else { return true }
+        state.observers.append(continuation)
         return false
       }
       if isThere { continuation.resume() }
+    }
+  }
+
+  /// Hands over what a socket brought, some at a time; at the bound it waits until the app has read
+  /// half of what waits, so that the socket is not read either.
+  ///
+  /// - Parameter paused: called before and after such a wait.
+  func paced<Event>(
+    _ events: [Event], paused: (Bool) async -> Void, then: ([Event]) async -> Void
+  ) async {
+    var rest = events[...]
+    while !rest.isEmpty {
+      if isFull {
+        await paused(true)
+        await room()
+        await paused(false)
+      }
+      await then(Array(rest.prefix(64)))
+      rest = rest.dropFirst(64)
     }
   }
 
@@ -58,8 +86,10 @@ final class UpdateChannel<Update: Sendable>: Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isCancelled = Task.isCancelled
-        let (answer, observer) = state.withLock { $0.take(for: continuation, unless: isCancelled) }
-        observer?.resume()
+        let (answer, observers) = state.withLock {
+          $0.take(for: continuation, unless: isCancelled, load(of:))
+        }
+        for observer in observers { observer.resume() }
         if let answer { continuation.resume(returning: answer.update) }
       }
     } onCancel: {
@@ -69,44 +99,53 @@ final class UpdateChannel<Update: Sendable>: Sendable {
   }
 
   func end() {
-    let (reader, observer) = state.withLock { state in
+    let (reader, observers) = state.withLock { state in
       state.isEnded = true
-      return (state.reader.take(), state.observer.take())
+      return (state.reader.take(), state.takeObservers())
     }
     reader?.resume(returning: nil)
-    observer?.resume()
+    for observer in observers { observer.resume() }
   }
 }
 
 extension UpdateChannel.State {
-  var count: Int { waiting.count - taken }
-
-  mutating func append(_ update: Update, _ crowd: UpdateChannel<Update>.Crowd) {
-    guard count >= UpdateChannel<Update>.limit else {
+  mutating func append(
+    _ update: Update, _ crowd: UpdateChannel<Update>.Crowd, _ size: (Update) -> Int
+  ) {
+    guard load >= UpdateChannel<Update>.limit else {
       waiting.append(update)
+      load += size(update)
       return
     }
     waiting.removeFirst(taken)
     taken = 0
     crowd(&waiting, update)
+    load = waiting.reduce(0) { $0 + size($1) }
   }
 
-  /// An answer that is there at once, and who waits for room that now is there.
+  mutating func takeObservers() -> [CheckedContinuation<Void, Never>] {
+    defer { observers = [] }
+    return observers
+  }
+
+  /// An answer that is there at once, and what waits for room that now is there.
   fileprivate mutating func take(
-    for reader: CheckedContinuation<Update?, Never>, unless isCancelled: Bool
-  ) -> (answer: (update: Update?, Void)?, observer: CheckedContinuation<Void, Never>?) {
-    if isCancelled { return ((nil, ()), nil) }
+    for reader: CheckedContinuation<Update?, Never>, unless isCancelled: Bool,
+    _ size: (Update) -> Int
+  ) -> (answer: (update: Update?, Void)?, observers: [CheckedContinuation<Void, Never>]) {
+    if isCancelled { return ((nil, ()), []) }
     guard taken < waiting.count else {
-      if isEnded { return ((nil, ()), nil) }
+      if isEnded { return ((nil, ()), []) }
       self.reader = reader
-      return (nil, nil)
+      return (nil, [])
     }
     let update = waiting[taken]
     taken += 1
+    load -= size(update)
     if taken == waiting.count || taken >= 512 {
       waiting.removeFirst(taken)
       taken = 0
     }
-    return ((update, ()), count <= UpdateChannel<Update>.limit / 2 ? observer.take() : nil)
+    return ((update, ()), load <= UpdateChannel<Update>.limit / 2 ? takeObservers() : [])
   }
 }

@@ -48,6 +48,16 @@ public struct ClientHandshake: Sendable {
     requestBytes = request
   }
 
+  /// Reads `NAME: VALUE`, a field to be sent with a request.
+  ///
+  /// - Returns: `nil` if it is malformed, or one of those that the handshake sets itself.
+  public static func field(_ line: String) -> HTTPField? {
+    guard let field = try? FieldLines.parse(Array(line.utf8)[...]), !own.contains(field.name) else {
+      return nil
+    }
+    return field
+  }
+
   private static let own = [
     "host", "upgrade", "connection", "sec-websocket-key", "sec-websocket-version",
     "sec-websocket-extensions", "sec-websocket-protocol", "content-length", "transfer-encoding",

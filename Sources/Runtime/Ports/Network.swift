@@ -8,6 +8,11 @@ public struct SocketRequest: Sendable {
   public var headers: [(name: String, value: String)]
   /// Appended to the URL's query, percent-encoded by the adapter; may hold the token.
   public var query: [(name: String, value: String)]
+  /// Offered in this order (RFC 6455 section 4.1): tokens of RFC 9110, each once. A server that
+  /// chooses another one fails the upgrade; its choice stands in the headers of `.opened`.
+  public var subprotocols: [String]
+  /// Whether `permessage-deflate` (RFC 7692) may be offered, by an adapter that knows it.
+  public var allowsCompression = true
   /// Time for name, connection, TLS and upgrade together.
   public var openTimeout: Duration
   /// A frame or message over this many bytes is dropped unread and reported as `.oversized`.
@@ -15,11 +20,13 @@ public struct SocketRequest: Sendable {
 
   public init(
     url: String, headers: [(name: String, value: String)] = [],
-    query: [(name: String, value: String)] = [], openTimeout: Duration, maxMessageBytes: Int
+    query: [(name: String, value: String)] = [], subprotocols: [String] = [],
+    openTimeout: Duration, maxMessageBytes: Int
   ) {
     self.url = url
     self.headers = headers
     self.query = query
+    self.subprotocols = subprotocols
     self.openTimeout = openTimeout
     self.maxMessageBytes = maxMessageBytes
   }

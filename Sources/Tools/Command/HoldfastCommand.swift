@@ -17,7 +17,7 @@ struct HoldfastCommand {
     DemoCommand.command, ServeCommand.command, TokenCommand.command, StreamCommand.command,
     SendCommand.command, HistoryCommand.command, OutboxCommands.command, ReplayCommand.command,
     PolicyCommands.command, HealthCommands.command, RelayCommand.command,
-    SimulateCommands.command,
+    SocketCommand.command, SimulateCommands.command,
   ]
 
   private static let root = Command(

@@ -5,7 +5,7 @@ import Testing
 
 /// A client of the official Python SDK, in a process of its own, that does as the test says.
 actor Assistant {
-  /// The two lines of the SDK, each in an environment that `scripts/mcp-sdk` makes.
+  /// The two lines of the SDK, each in an environment that `scripts/peers` makes.
   enum SDK: Int, CaseIterable {
     case one = 1
     case two = 2

@@ -8,7 +8,7 @@ import Testing
 @Suite(
   .enabled(
     if: Assistant.SDK.areInstalled,
-    "needs the Python SDK of MCP: run scripts/mcp-sdk where there is a network"),
+    "needs the Python SDK of MCP: run scripts/peers where there is a network"),
   .offThePool, .serialized, .timeLimit(.minutes(5)))
 struct AssistantTests {
   private static let span = #""start_time":"2026-03-01T00:00:00","end_time":"2026-03-02T00:00:00""#

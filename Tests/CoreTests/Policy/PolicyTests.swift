@@ -7,7 +7,7 @@ struct PolicyTests {
     #expect(
       LinkPolicy.presets.map(\.name) == [
         "message-stream", "health-relay-service", "health-relay-foreground", "session",
-        "bottle-link", "health-sync",
+        "bottle-link", "health-sync", "socket",
       ])
   }
 

@@ -20,11 +20,16 @@ final class Dial {
     for (name, value) in request.headers where !name.isToken || !value.isFieldValue {
       throw .local(detail: "A header's name or value holds a character HTTP forbids.")
     }
+    for (index, name) in request.subprotocols.enumerated()
+    where !name.isToken || request.subprotocols[..<index].contains(name) {
+      throw .local(detail: "A subprotocol is no token of HTTP, or is offered twice.")
+    }
     handshake = ClientHandshake(
       host: address.authority, target: address.target,
       headers: request.headers.map { ($0.name, $0.value) },
       key: Self.freshKey(),
-      offersDeflate: configuration.offersDeflate)
+      offersDeflate: configuration.offersDeflate && request.allowsCompression,
+      subprotocols: request.subprotocols)
     guard let easy = Easy(), let transfers = place.transfers() else {
       throw .local(detail: "libcurl could not be set up.")
     }

@@ -29,6 +29,8 @@ struct InputSender: Sendable {
         refused += 1
         await view.note("too-long", "line \(line.number) was not sent: \(fault)")
       } else {
+        // Reading a line may have taken long.
+        guard await hasRoom() else { return refused }
         send(line.text)
       }
     }

@@ -35,27 +35,40 @@ protocol LinkView<Update>: Sendable {
 actor LineView<Update: ShownUpdate>: LinkView {
   private let console: Console
   private let clock = BootClock()
+  private let isMixed: Bool
   private var repeats = Repeats()
 
-  init(_ console: Console) {
+  /// - Parameter isMixed: whether states and notices go to standard output too, among the results;
+  ///   to standard error otherwise.
+  init(_ console: Console, isMixed: Bool = true) {
     self.console = console
+    self.isMixed = isMixed
   }
 
   func show(_ update: Update) {
-    let lines = update.state.map { ["-- \($0.text(at: clock.now))"] }
-    put(lines ?? update.lines(console.style), isNotice: update.isNotice)
+    if let state = update.state {
+      put(["-- \(state.text(at: clock.now))"], isNotice: false)
+    } else if isMixed || update.isNotice {
+      put(update.lines(console.style), isNotice: update.isNotice)
+    } else {
+      for line in update.lines(console.style) { console.line(line) }
+    }
   }
 
   func note(_ kind: String, _ detail: String?) {
     put([Notice.line(kind, detail)], isNotice: true)
   }
 
-  func end() {
-    for line in repeats.counted() { console.line(line) }
-  }
+  func end() { write(repeats.counted()) }
 
   private func put(_ lines: [String], isNotice: Bool) {
-    for line in repeats.lines(lines, isNotice: isNotice, at: clock.now) { console.line(line) }
+    write(repeats.lines(lines, isNotice: isNotice, at: clock.now))
+  }
+
+  private func write(_ lines: [String]) {
+    for line in lines {
+      if isMixed { console.line(line) } else { console.diagnostic(line) }
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 import HealthRelay
+import HeldSocket
 import LinkCore
 import LinkRuntime
 import LinkSimulator
@@ -10,6 +11,7 @@ enum JournaledMachines {
     Replayable<StreamModel> { Recorded<StreamFeature>($0) },
     Replayable<RelayModel>(),
     Replayable<PullModel>(),
+    Replayable<SocketModel>(),
   ]
 }
 

@@ -1,0 +1,62 @@
+import LinkCore
+import LinkRuntime
+package import LinkWire
+
+/// The statements of a durable outbox.
+package struct OutboxTables: Tables {
+  package static let kind = StoreKind(
+    name: "outbox",
+    schema: Schema(
+      applicationID: 0x4846_6F62,  // "HFob"
+      steps: [
+        """
+        CREATE TABLE messages(
+          id INTEGER PRIMARY KEY, is_text INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT;
+        """
+      ]),
+    settings: "PRAGMA secure_delete = ON")
+
+  package let database: Database
+
+  package init(_ database: Database) {
+    self.database = database
+  }
+}
+
+/// The outbox of one socket in a SQLite file, `outbox.sqlite`. A message that was stored survives a
+/// power cut; one that was removed is overwritten.
+package typealias SQLiteOutbox = SQLiteFile<OutboxTables>
+
+extension SQLiteFile: OutboxStore where T == OutboxTables {
+  package func load() throws(StoreFailure) -> [ProvenQueue.Entry] {
+    try read { tables throws(StoreFailure) in
+      try tables.database.query("SELECT id, is_text, bytes FROM messages ORDER BY id") {
+        row throws(StoreFailure) in
+        let bytes = try row.optionalBlob(2) ?? []
+        let message =
+          try row.integer(1) == 1 ? SocketMessage(text: bytes) : SocketMessage(binary: bytes)
+        return ProvenQueue.Entry(id: UInt64(bitPattern: try row.integer(0)), message: message)
+      }
+    }
+  }
+
+  package func add(_ entry: ProvenQueue.Entry) throws(StoreFailure) {
+    try write { tables throws(StoreFailure) in
+      try tables.database.run(
+        "INSERT OR REPLACE INTO messages(id, is_text, bytes) VALUES (?, ?, ?)",
+        [
+          .integer(Int64(bitPattern: entry.id)), .integer(entry.message.isText ? 1 : 0),
+          .blob(entry.message.bytes ?? []),
+        ])
+    }
+  }
+
+  package func remove(_ ids: [UInt64]) throws(StoreFailure) {
+    try write { tables throws(StoreFailure) in
+      for id in ids {
+        try tables.database.run(
+          "DELETE FROM messages WHERE id = ?", [.integer(Int64(bitPattern: id))])
+      }
+    }
+  }
+}

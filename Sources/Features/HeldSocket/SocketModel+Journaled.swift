@@ -1,0 +1,5 @@
+public import LinkCore
+
+extension SocketModel: Journaled {
+  public static var journalName: String { "held-socket" }
+}

@@ -1,0 +1,164 @@
+import HeldSocket
+import LinkCore
+import LinkRuntime
+
+/// The shell of a held socket: its sockets, the app's functions, its outbox's store, its events.
+actor HeldSocketShell: Shell {
+  let inlet: Inlet<SocketModel>
+  let updates: UpdateChannel<HeldSocket.Event>
+  private let url: String
+  private let options: SocketOptions
+  private let openTimeout: Duration
+  private let vault: TokenVault?
+  private let sockets: SocketDesk
+  private let jobs: Jobs<SocketModel, Never>
+  /// The change of the stored outbox that was asked for last.
+  private var keeping: Task<Void, Never>?
+
+  init(
+    _ url: String, _ settings: SocketSettings, _ options: SocketOptions,
+    _ network: any SocketDialer & HTTPClient
+  ) {
+    let inlet = Inlet<SocketModel>()
+    let policy = settings.policy
+    let vault = options.tokens.map { tokens in
+      TokenVault(tokens, limit: policy.gate.refreshTimeout, clock: options.clock) { event, _ in
+        await inlet.post([.credentials(event)])
+      }
+    }
+    sockets = SocketDesk(
+      network, policy: policy, credentials: vault.map { .vault($0, options.placement) } ?? .none)
+    jobs = Jobs(inlet)
+    updates = UpdateChannel(crowd: Self.crowd, bytes: \.bytes)
+    (self.url, self.options, self.inlet, self.vault) = (url, options, inlet, vault)
+    openTimeout = policy.establish.openTimeout
+  }
+
+  /// While an app reads nothing, a newer state replaces the one before it and notices are dropped.
+  /// Messages are kept: the socket is not read any more, so that few more can come.
+  @Sendable private static func crowd(
+    _ waiting: inout [HeldSocket.Event], _ next: HeldSocket.Event
+  ) {
+    switch (next, waiting.last) {
+    case (.notice, _): return
+    case (.status, .status), (.quality, .quality), (.sent, .sent): waiting.removeLast()
+    case (.status, _), (.quality, _), (.sent, _), (.text, _), (.binary, _): break
+    }
+    waiting.append(next)
+  }
+
+  func perform(_ effect: SocketModel.Effect) async {
+    let language = options.language
+    switch effect {
+    case .open(let attempt): await open(attempt)
+    case .close(let attempt, let code): sockets.close(attempt, code: code)
+    case .greet(let attempt, let subprotocol, let position):
+      let greeting = SocketGreeting(
+        token: await vault?.token, position: position?.text, subprotocol: subprotocol)
+      await send(language.hello?(greeting), on: attempt)
+    case .resume(let attempt, let position):
+      await send(language.resume?(position.text), on: attempt)
+    case .send(let attempt, let message): await send(message, on: attempt)
+    case .ping(let attempt, let id): await sockets.ping(attempt, id: id)
+    case .ask(let attempt): await send(language.ping, on: attempt)
+    case .refreshCredentials:
+      jobs.start { [vault] in
+        guard let vault else { return .credentials(.rejected) }
+        await vault.renew()
+        return nil
+      }
+    case .store, .remove: keep(effect)
+    case .update(let update):
+      if let event = HeldSocket.Event(update) { updates.put(event) }
+    }
+  }
+
+  func stop() async {
+    jobs.stop()
+    await keeping?.value
+    await sockets.stop()
+    await vault?.end()
+  }
+
+  private func open(_ attempt: AttemptID) async {
+    let headers = options.headers()
+    var request = SocketRequest(
+      url: url, headers: headers, subprotocols: options.subprotocols, openTimeout: openTimeout,
+      maxMessageBytes: options.maxMessageBytes)
+    request.allowsCompression = options.allowsCompression
+    let language = options.language
+    await sockets.open(attempt, request, hiding: headers.map(\.value)) {
+      [inlet, updates] events, _ in
+      await updates.paced(events) { isPaused in
+        await inlet.post([.socket(attempt, .reading(isPaused: isPaused))])
+      } then: { events in
+        await inlet.post(events.map { .socket(attempt, SocketModel.News($0, language)) })
+      }
+    }
+  }
+
+  private func send(_ message: SocketMessage?, on attempt: AttemptID) async {
+    guard let message, await sockets.send(message, on: attempt) == .refused else { return }
+    // Not awaited: only the driver, which waits for this, can make room in its inbox.
+    Task { [inlet] in await inlet.post([.socket(attempt, .unsent)]) }
+  }
+
+  /// Changes the stored outbox, one change after the other.
+  ///
+  /// A message that could not be removed is sent again by the next run.
+  private func keep(_ effect: SocketModel.Effect) {
+    guard case .durable(let store) = options.outbox else { return }
+    keeping = Task { [inlet, keeping] in
+      await keeping?.value
+      if case .remove(let ids) = effect { try? await store.remove(ids) }
+      guard case .store(let entry) = effect else { return }
+      do throws(StoreFailure) {
+        try await store.add(entry)
+        await inlet.post([.stored(entry.id)])
+      } catch {
+        await inlet.post([.storeFailed(entry.id, detail: error.description)])
+      }
+    }
+  }
+}
+
+extension SocketModel.News {
+  fileprivate init(_ event: SocketEvent, _ language: SocketProtocol) {
+    switch event {
+    case .opened(let headers): self = .opened(subprotocol: headers["sec-websocket-protocol"])
+    case .text(let bytes): self.init(SocketMessage(text: bytes), language)
+    case .binary(let bytes): self.init(SocketMessage(binary: bytes), language)
+    case .ping: self = .ping
+    case .pong(let id): self = .pong(id)
+    case .oversized(let bytes): self = .oversized(bytes: bytes)
+    case .failed(let failure): self = .lost(failure)
+    }
+  }
+
+  private init(_ message: SocketMessage, _ language: SocketProtocol) {
+    self = .message(message, language.marks(of: message))
+  }
+}
+
+extension HeldSocket.Event {
+  /// `nil` for a message whose content is not known.
+  fileprivate init?(_ update: SocketModel.Update) {
+    switch update {
+    case .status(let status): self = .status(status)
+    case .quality(let quality): self = .quality(quality)
+    case .sent(let count): self = .sent(count)
+    case .notice(let notice): self = .notice(notice)
+    case .message(let message):
+      guard let bytes = message.bytes else { return nil }
+      self = message.text.map { .text($0) } ?? .binary(bytes)
+    }
+  }
+
+  fileprivate var bytes: Int {
+    switch self {
+    case .text(let text): text.utf8.count
+    case .binary(let bytes): bytes.count
+    case .status, .quality, .sent, .notice: 0
+    }
+  }
+}

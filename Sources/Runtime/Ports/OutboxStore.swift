@@ -1,0 +1,12 @@
+public import LinkCore
+public import LinkWire
+
+/// Keeps the messages of one durable outbox.
+public protocol OutboxStore: Store {
+  /// Returns all messages, in the order of their ids.
+  func load() async throws(StoreFailure) -> [ProvenQueue.Entry]
+  /// Stores a message; it is durable when this returns.
+  func add(_ entry: ProvenQueue.Entry) async throws(StoreFailure)
+  /// Removes messages; unknown ids are ignored.
+  func remove(_ ids: [UInt64]) async throws(StoreFailure)
+}

@@ -1,0 +1,201 @@
+import CommandKit
+import HeldSocket
+import Holdfast
+import LinkCore
+import LinkProtocols
+import LinkRuntime
+
+/// `holdfast socket`: a WebSocket on the command line that survives.
+enum SocketCommand {
+  private static let url = Parameter.operand(
+    .text("URL"), "the server: wss://HOST[:PORT]/PATH, or ws:// to this machine")
+  private static let headers = Parameter.repeated(
+    "header", Format<HTTPField>.header, isSecret: true,
+    "send this header with every attempt; prefer HOLDFAST_SOCKET_HEADERS for secrets")
+  private static let subprotocols = Parameter.repeated(
+    "subprotocol", .text("NAME"), "offer this subprotocol; the first one is preferred")
+  private static let hello = Parameter.optional(
+    "hello", .text("TEXT"), "send this text as the first message of every connection")
+  private static let sendInput = Parameter.flag(
+    "send-stdin", "send each line of standard input while connected; usual on a terminal")
+  private static let once = Parameter.flag(
+    "once",
+    "make one connection: end with 0 when it ends, or with the status of the failure if it cannot "
+      + "be made")
+
+  static var command: Command {
+    Command(
+      "socket", "hold a WebSocket to any server",
+      details: [
+        """
+        Prints each text message as one line and goes on after every loss: after any close code, \
+        503, refused connections and silence. It ends with 3 after 401, unless the token \
+        command has another token, with 4 after 403, and with 5 if TLS fails. \
+        \(LinkRun.details(onHangup: "tries again at once"))
+        """,
+        """
+        Only messages go to standard output; states and notices go to standard error. In a line, \
+        line breaks and control characters other than tabs are escaped, as in \\n or \\u{1B}. \
+        Binary messages are reported, and printed only with --json.
+        """,
+        """
+        Lines are read from standard input while there is a connection, and sent once and in \
+        order; empty lines are skipped. If a connection is lost, a notice says how many of the \
+        last lines may not have arrived. The end of a pipe does not end the command. A line has \
+        at most 1,000,000 bytes, a received message 16 MiB; a longer one is dropped with a notice.
+        """,
+        """
+        HOLDFAST_SOCKET_HEADERS holds headers like --header, one a line; only processes of the \
+        same user can read it. The tokens of --token-command are sent as Authorization: Bearer.
+        """,
+        SocketNews.details,
+      ],
+      examples: [
+        .init("holdfast socket wss://example.com/feed", "follow a feed"),
+        .init(
+          "holdfast socket wss://example.com/feed --hello '{\"subscribe\":\"news\"}' --json | jq",
+          "subscribe on every connection"),
+        .init(
+          "make-lines | holdfast socket ws://127.0.0.1:9000 --send-stdin --set liveness.ping=10s",
+          "send lines, with another policy; `policy show socket` lists the keys"),
+      ],
+      signals: LinkRun.signals,
+      takes: url, headers, subprotocols, hello, Connection.tokenCommand, Connection.authorities,
+      Connection.plaintext, Connection.proxy,
+      Connection.policyFile, Shared.settings, Shared.journal, sendInput, once, Shared.json,
+      action: run)
+  }
+
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    let address = try ServerAddress(
+      call[url], schemes: ("wss", "ws"), option: "URL", allowsQuery: true,
+      allowsPlaintext: call[Connection.plaintext])
+    let policy = try Connection.policy(call, preset: .socket)
+    var options = try options(call, policy)
+    options.network = try Connection.network(call)
+    let run = LinkRun(call)
+    options.lifecycle = run.lifecycle
+    let socket: HeldSocket
+    do throws(LinkFailure) {
+      socket = try await HeldSocket(address.url, policy: policy, options: options) {
+        call.diagnostic($0.description)
+      }
+    } catch {
+      throw CommandFailure(.failed, LinkReason.text(error))
+    }
+    let failure = await follow(socket, call, run)
+    if let failure { throw failure }
+  }
+
+  private static func options(
+    _ call: Invocation, _ policy: LinkPolicy
+  ) throws(CommandFailure) -> SocketOptions {
+    var options = SocketOptions()
+    var headers = call[headers]
+    for line in call.environment("HOLDFAST_SOCKET_HEADERS")?.split(separator: "\n") ?? [] {
+      guard let header = ClientHandshake.field(String(line)) else {
+        throw CommandFailure(
+          .usage, "HOLDFAST_SOCKET_HEADERS is not valid", remedy: "write NAME: VALUE in each line")
+      }
+      headers.append(header)
+    }
+    options.headers = { [headers] in headers.map { ($0.name, $0.value) } }
+    options.subprotocols = call[subprotocols]
+    for (index, name) in options.subprotocols.enumerated()
+    where options.subprotocols[..<index].contains(name) || ClientHandshake.field("\(name):") == nil
+    {
+      throw CommandFailure(
+        .usage, "--subprotocol \(name.printable) is not valid",
+        remedy: "each is one word without separators, and is given once")
+    }
+    if let text = call[hello] { options.language.hello = { _ in .text(text) } }
+    options.tokens = call[Connection.tokenCommand].map {
+      ShellTokens(command: $0, limit: policy.gate.refreshTimeout, note: call.diagnostic)
+    }
+    options.journal = call[Shared.journal]
+    return options
+  }
+
+  /// Follows the socket to its end; returns `nil` if it was told to end.
+  private static func follow(
+    _ socket: HeldSocket, _ call: Invocation, _ run: LinkRun
+  ) async -> CommandFailure? {
+    let view: any LinkView<SocketNews> =
+      call[Shared.json] ? EventView(call.console) : LineView(call.console, isMixed: false)
+    let sender = Task {
+      Invocation.isTyped || call[sendInput] ? await input(to: socket).run(view, nil) : 0
+    }
+    let failure = await run.follow(sender: sender, close: { await socket.close() }) {
+      _, _ -> CommandFailure? in
+      var ending = SocketEnding(isOnce: call[once])
+      for await event in socket {
+        await view.show(SocketNews(event: event))
+        if case .status(let status) = event, let end = ending.end(after: status) {
+          return end.failure
+        }
+      }
+      return nil
+    }
+    // What came while it was being closed.
+    for await event in socket { await view.show(SocketNews(event: event)) }
+    await view.end()
+    return failure
+  }
+
+  private static func input(to socket: HeldSocket) -> InputSender {
+    InputSender(
+      longest: ProvenQueue.longest, fault: { _ in nil },
+      hasRoom: {
+        // As many lines wait as one round trip takes.
+        await socket.settled { $0.isConnected && $0.queue.entries.count < 256 || $0.isStopped }
+        return !Task.isCancelled
+      },
+      send: { socket.send($0) })
+  }
+}
+
+/// The conditions under which a held socket ends by itself.
+struct SocketEnding {
+  /// Whether it ends with the first connection.
+  let isOnce: Bool
+  private var wasConnected = false
+
+  init(isOnce: Bool) {
+    self.isOnce = isOnce
+  }
+
+  /// The end, and its failure if it has one.
+  struct End {
+    let failure: CommandFailure?
+  }
+
+  /// Returns `nil` while it goes on.
+  mutating func end(after status: LinkStatus) -> End? {
+    if status.phase == .failed { return End(failure: Self.failure(status.reason)) }
+    guard isOnce else { return nil }
+    if status.phase == .connected { wasConnected = true }
+    if wasConnected { return status.phase == .connected ? nil : End(failure: nil) }
+    return status.reason == nil ? nil : End(failure: Self.failure(status.reason))
+  }
+
+  private static func failure(_ reason: LinkStatus.Reason?) -> CommandFailure {
+    switch reason {
+    case .failure(let failure), .exhausted(let failure): CommandFailure(failure)
+    case .signIn: .signIn
+    case .obstacle(.captivePortal): CommandFailure(.captivePortal)
+    case .obstacle(.unreachable): CommandFailure(.unreachable(detail: "this device is offline"))
+    case .obstacle(.background), .ended, .settling, nil:
+      CommandFailure(.failed, "the connection has ended")
+    }
+  }
+}
+
+extension Format<HTTPField> {
+  /// A header of the upgrade request.
+  fileprivate static let header = Format(
+    placeholder: "'NAME: VALUE'",
+    expectation: "a header such as 'Origin: https://example.com' that the handshake does not set"
+  ) {
+    ClientHandshake.field($0)
+  }
+}

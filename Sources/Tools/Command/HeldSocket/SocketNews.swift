@@ -1,0 +1,101 @@
+import CommandKit
+import Foundation
+import HeldSocket
+import Holdfast
+import LinkCore
+import LinkJSON
+
+/// An event of a held socket as commands show it.
+struct SocketNews: ShownUpdate {
+  var event: HeldSocket.Event
+
+  /// The paragraph of a help text that describes the JSON events.
+  static let details =
+    JSONEvents.details + """
+      status (status DISCONNECTED|CONNECTING|CONNECTED|RECONNECTING|FAILED, attempt, of, retryIn \
+      in seconds, mode live|none, reason), message (text, or binary in base64), sent (count since \
+      the start), quality (quality good|degraded|poor), notice (kind, detail).
+      """
+
+  var state: LinkState? {
+    guard case .status(let status) = event else { return nil }
+    return LinkState(
+      word: status.phase.word, attempt: status.attempt, of: status.of, retryAt: status.retryAt,
+      mode: status.mode, reason: status.reason)
+  }
+
+  var isNotice: Bool {
+    switch event {
+    case .text: false
+    case .status, .binary, .quality, .sent, .notice: true
+    }
+  }
+
+  func lines(_ style: Style) -> [String] {
+    switch event {
+    case .text(let text):
+      [
+        text.split(separator: "\t", omittingEmptySubsequences: false)
+          .map { String($0).printable }.joined(separator: "\t")
+      ]
+    case .binary(let bytes):
+      [Notice.line("binary", "a message of \(bytes.count) bytes; --json shows its content")]
+    case .quality(let quality): [Notice.line("quality", quality.rawValue)]
+    case .notice(let notice): [Notice.line(notice.kind, notice.detail)]
+    case .status, .sent: []
+    }
+  }
+
+  func write(to events: JSONEvents) {
+    switch event {
+    case .status: return
+    case .text(let text): events.write("message") { $0.entry("text", text) }
+    case .binary(let bytes):
+      events.write("message") { $0.entry("binary", Data(bytes).base64EncodedString()) }
+    case .quality(let quality): events.write("quality") { $0.entry("quality", quality.rawValue) }
+    case .sent(let count): events.write("sent") { $0.entry("count", Int(clamping: count)) }
+    case .notice(let notice): events.note(notice.kind, notice.detail)
+    }
+  }
+}
+
+extension LinkStatus.Phase {
+  /// The word that a stream has for it too.
+  fileprivate var word: String {
+    switch self {
+    case .disconnected, .held: "DISCONNECTED"
+    case .connecting: "CONNECTING"
+    case .connected: "CONNECTED"
+    case .reconnecting: "RECONNECTING"
+    case .standby, .failed: "FAILED"
+    }
+  }
+}
+
+extension SocketNotice {
+  /// A stable word.
+  fileprivate var kind: String {
+    switch self {
+    case .notConnected: "not-connected"
+    case .refused(.full): "full"
+    case .refused(.tooLong): "too-long"
+    case .notStored: "not-stored"
+    case .unproven: "unproven"
+    case .oversized: "oversized"
+    }
+  }
+
+  /// What is known beyond it.
+  fileprivate var detail: String? {
+    switch self {
+    case .notConnected: "a message was not sent: there is no connection"
+    case .refused(.full): "a message was not sent: too many wait"
+    case .refused(.tooLong(let bytes)): "a message of \(bytes) bytes was not sent"
+    case .notStored(let detail): "a message was not sent: \(detail)"
+    case .unproven(let count, let isRepeated):
+      "\(count) sent before the loss may not have arrived"
+        + (isRepeated ? "; they are sent again" : "")
+    case .oversized(let bytes): "a message of \(bytes) bytes was dropped"
+    }
+  }
+}

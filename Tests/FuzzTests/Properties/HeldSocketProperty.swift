@@ -1,0 +1,73 @@
+import Foundation
+import HeldSocket
+import LinkCore
+import LinkProtocols
+
+/// Headers as people give them to a held socket, and what a held socket is told.
+enum HeldSocketProperty {
+  static func check(_ bytes: [UInt8]) throws(Broken) {
+    var choices = Choices(bytes)
+    let choice = choices.byte()
+    if choice & 1 == 0 {
+      try header(String(decoding: choices.rest, as: UTF8.self))
+    } else {
+      try run(Array(choices.rest), SocketSettings.Outbox.allCases[Int(choice >> 1) % 3])
+    }
+  }
+
+  /// A header that is taken is one line of the request, and replaces none of the handshake's own.
+  private static func header(_ line: String) throws(Broken) {
+    guard let field = ClientHandshake.field(line) else { return }
+    let (with, without) = (request([(field.name, field.value)]), request([]))
+    let text = Array("\(field.name):\(field.value.isEmpty ? "" : " ")\(field.value)\r\n".utf8)
+    let lines = Array("\(field.name): \(field.value)\r\n".utf8)
+    try hold(
+      with.count - without.count == text.count || with.count - without.count == lines.count,
+      "a header adds its own line only")
+    let name = field.name
+    try hold(!name.hasPrefix("sec-websocket-") && name != "host", "a header is not the handshake's")
+  }
+
+  private static func request(_ headers: [(String, String)]) -> [UInt8] {
+    ClientHandshake(
+      host: "h", target: "/", headers: headers, key: Array(repeating: 1, count: 16),
+      offersDeflate: false
+    ).requestBytes
+  }
+
+  /// Inputs as a journal holds them, one a line; a line that is no input is a text that came in.
+  private static func run(_ bytes: [UInt8], _ outbox: SocketSettings.Outbox) throws(Broken) {
+    var settings = SocketSettings(policy: .socket)
+    settings.outbox = outbox
+    var model = SocketModel(settings, seed: 1)
+    var now = Instant.zero
+    for line in bytes.split(separator: 0x0A).prefix(200) {
+      now = now.advanced(by: .seconds(1))
+      var effects = model.deadline.map { $0 <= now } == true ? model.tick(at: now) : []
+      let attempt = model.link.currentAttempt ?? AttemptID(1)
+      let input =
+        (try? JSONDecoder().decode(SocketModel.Input.self, from: Data(line)))
+        ?? .socket(attempt, .message(SocketMessage(text: Array(line)), SocketMarks()))
+      effects += model.handle(input, at: now)
+      try keepsPromises(model)
+      try writesBack(effects)
+    }
+  }
+
+  private static func keepsPromises(_ model: SocketModel) throws(Broken) {
+    let queue = model.queue
+    try hold(queue.handed <= queue.entries.count, "no more is handed over than there is")
+    try hold(queue.handed <= ProvenQueue.window, "what is on its way is bounded")
+    try hold(
+      queue.bytes == queue.entries.reduce(0) { $0 + $1.message.count }, "bytes are counted right")
+  }
+
+  private static func writesBack(_ effects: [SocketModel.Effect]) throws(Broken) {
+    guard let written = try? JSONEncoder().encode(effects) else {
+      throw Broken("effects can be written")
+    }
+    let read = try? JSONDecoder().decode([SocketModel.Effect].self, from: written)
+    let again = read.flatMap { try? JSONEncoder().encode($0) }
+    try hold(again?.count == written.count, "effects that were written can be read")
+  }
+}

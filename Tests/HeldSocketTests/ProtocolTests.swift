@@ -1,0 +1,107 @@
+import Foundation
+import LinkCore
+import Testing
+
+@testable import HeldSocket
+
+/// What the app's pure functions say reaches the model as data.
+struct ProtocolTests {
+  @Test func `notes positions, greets with the newest, and resumes once connected`() {
+    var bench = SocketBench(SocketSettings.confirmed)
+    bench.give(.start)
+    bench.give(.opened(bench.attempt, subprotocol: nil))
+    bench.say("41", SocketMarks.confirming(at: "41"))
+    bench.say("42", SocketMarks.at("42"))
+    bench.say("no position")
+    bench.log = []
+    bench.reconnect()
+    let two = AttemptID(2)
+    #expect(bench.log.last == .greet(two, subprotocol: nil, after: Secret("42")))
+    #expect(
+      bench.say("welcome", SocketMarks.confirming()) == [
+        .resume(two, after: Secret("42")), .update(.status(.connected)),
+        .update(.message(.text("welcome"))),
+      ])
+  }
+
+  @Test func `begins with the position of an earlier run`() {
+    var bench = SocketBench(SocketSettings.resuming("7"))
+    bench.give(.start)
+    #expect(
+      bench.give(.opened(bench.attempt, subprotocol: nil)).prefix(2) == [
+        .greet(AttemptID(1), subprotocol: nil, after: Secret("7")),
+        .resume(AttemptID(1), after: Secret("7")),
+      ])
+  }
+
+  @Test func `the app's own ping proves life, and WebSocket's does not`() {
+    var bench = SocketBench.connected(SocketSettings.withPing)
+    #expect(bench.pass(.seconds(25)) == [.ask(AttemptID(1))])
+    bench.pass(.seconds(9))
+    bench.give(.ping(bench.attempt))
+    bench.give(.pong(bench.attempt, 1))
+    #expect(bench.pass(.seconds(1)).contains(.close(AttemptID(1), code: 1001)))
+  }
+
+  @Test func `an answer to the app's own ping keeps the connection`() {
+    var bench = SocketBench.connected(SocketSettings.withPing)
+    for _ in 0..<10 {
+      #expect(bench.pass(.seconds(25)) == [.ask(AttemptID(1))])
+      bench.pass(.milliseconds(100))
+      #expect(
+        bench.say("pong", SocketMarks.answering) == [.update(.message(.text("pong")))])
+      bench.now = bench.now.advanced(by: .milliseconds(-100))
+    }
+  }
+
+  @Test func `messages that prove nothing do not keep a dead server`() {
+    var bench = SocketBench.connected()
+    bench.pass(.seconds(25))
+    for _ in 0..<9 {
+      bench.pass(.seconds(1))
+      bench.say("noise", SocketMarks.noise)
+    }
+    #expect(bench.pass(.seconds(1)).contains(.close(AttemptID(1), code: 1001)))
+  }
+
+  @Test func `while the app does not read, silence is no loss`() {
+    var bench = SocketBench.connected()
+    bench.give(.reading(bench.attempt, isPaused: true))
+    bench.pass(.seconds(3600))
+    #expect(bench.model.isConnected)
+    #expect(bench.opens == [])
+    bench.give(.reading(bench.attempt, isPaused: false))
+    #expect(bench.pass(.seconds(35)).contains(.close(AttemptID(1), code: 1001)))
+  }
+
+  @Test func `the quality of a connection is told apart from its status`() {
+    var bench = SocketBench.connected()
+    bench.pass(.seconds(25))
+    bench.pass(.seconds(3))
+    #expect(bench.give(.pong(bench.attempt, 1)) == [.update(.quality(.poor))])
+  }
+
+  @Test func `a journal holds no content and no position`() throws {
+    let inputs: [SocketModel.Input] = [
+      .start, .opened(AttemptID(1), subprotocol: nil),
+      .message(AttemptID(1), .text("password"), SocketMarks.at("secret-place")),
+      .send(.text("password")), .restored([ProvenQueue.Entry(id: 3, message: .text("password"))]),
+    ]
+    var live = SocketModel(.plain, seed: 1)
+    var replayed = live
+    for input in inputs {
+      let effects = live.handle(input, at: .zero)
+      let written = try JSONEncoder().encode(Step(input: input, effects: effects))
+      let text = String(decoding: written, as: UTF8.self)
+      #expect(!text.contains("password"))
+      #expect(!text.contains("secret-place"))
+      let read = try JSONDecoder().decode(Step.self, from: written)
+      #expect(replayed.handle(read.input, at: .zero) == read.effects)
+    }
+  }
+
+  private struct Step: Codable {
+    var input: SocketModel.Input
+    var effects: [SocketModel.Effect]
+  }
+}

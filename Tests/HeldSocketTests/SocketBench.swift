@@ -1,0 +1,157 @@
+import LinkCore
+
+@testable import HeldSocket
+
+/// A held socket with its clock and everything that it asked for.
+struct SocketBench {
+  var model: SocketModel
+  var now = Instant.zero
+  /// What it asked for, oldest first.
+  var log: [SocketModel.Effect] = []
+
+  init(_ settings: SocketSettings = .plain, seed: UInt64 = 7) {
+    model = SocketModel(settings, seed: seed)
+  }
+
+  /// One that is connected, with nothing in its log.
+  static func connected(_ settings: SocketSettings = .plain) -> SocketBench {
+    var bench = SocketBench(settings)
+    bench.give(.start)
+    bench.give(.opened(bench.attempt, subprotocol: nil))
+    if settings.awaitsConfirmation { bench.say("welcome", SocketMarks.confirming()) }
+    bench.log = []
+    return bench
+  }
+
+  /// The attempt that is under way, or 0.
+  var attempt: AttemptID { model.link.currentAttempt ?? AttemptID(0) }
+
+  /// Gives an input and answers with what it led to.
+  @discardableResult
+  mutating func give(_ input: SocketModel.Input) -> [SocketModel.Effect] {
+    let effects = model.handle(input, at: now)
+    log += effects
+    return effects
+  }
+
+  /// A text message comes in.
+  @discardableResult
+  mutating func say(_ text: String, _ marks: SocketMarks = SocketMarks()) -> [SocketModel.Effect] {
+    give(.message(attempt, .text(text), marks))
+  }
+
+  /// Lets time pass, waking the model whenever it asked to be woken; answers with what happened.
+  @discardableResult
+  mutating func pass(_ duration: Duration) -> [SocketModel.Effect] {
+    let end = now.advanced(by: duration)
+    let before = log.count
+    while let due = model.deadline, due <= end {
+      now = max(now, due)
+      log += model.tick(at: now)
+    }
+    now = end
+    return Array(log[before...])
+  }
+
+  /// Loses the connection and opens the next one, as soon as the policy allows.
+  mutating func reconnect(after failure: LinkFailure = .reset) {
+    give(.lost(attempt, failure))
+    pass(.seconds(10))
+    give(.opened(attempt, subprotocol: nil))
+  }
+
+  /// The statuses that were shown.
+  var statuses: [LinkStatus] {
+    log.compactMap { if case .update(.status(let status)) = $0 { status } else { nil } }
+  }
+
+  /// The instants at which sockets were opened.
+  var opens: [AttemptID] {
+    log.compactMap { if case .open(let attempt) = $0 { attempt } else { nil } }
+  }
+
+  /// The texts that were handed to sockets.
+  var handed: [String] {
+    log.compactMap { effect in
+      guard case .send(_, let message) = effect else { return nil }
+      return message.text
+    }
+  }
+}
+
+extension SocketSettings {
+  /// The preset, for a protocol that needs nothing.
+  static let plain = SocketSettings(policy: .socket)
+
+  /// For a protocol whose greeting is confirmed.
+  static let confirmed = change { $0.awaitsConfirmation = true }
+  /// For a protocol with a ping of its own.
+  static let withPing = change { $0.hasPing = true }
+
+  static func sending(_ outbox: Outbox) -> SocketSettings { change { $0.outbox = outbox } }
+
+  static func resuming(_ position: String) -> SocketSettings {
+    change { $0.position = Secret(position) }
+  }
+
+  private static func change(_ change: (inout SocketSettings) -> Void) -> SocketSettings {
+    var settings = plain
+    change(&settings)
+    return settings
+  }
+}
+
+extension SocketMarks {
+  static let answering = change { $0.answersPing = true }
+  static let noise = change { $0.provesLife = false }
+
+  static func confirming(at position: String? = nil) -> SocketMarks {
+    change {
+      $0.confirms = true
+      $0.position = position.map { Secret($0) }
+    }
+  }
+
+  static func at(_ position: String) -> SocketMarks { change { $0.position = Secret(position) } }
+
+  private static func change(_ change: (inout SocketMarks) -> Void) -> SocketMarks {
+    var marks = SocketMarks()
+    change(&marks)
+    return marks
+  }
+}
+
+extension LinkStatus {
+  /// Connected, with or without a measured round trip.
+  static let connected = LinkStatus(phase: .connected, mode: .live, quality: .good)
+}
+
+/// Inputs by their short names.
+extension SocketModel.Input {
+  static func opened(_ attempt: AttemptID, subprotocol: String?) -> Self {
+    .socket(attempt, .opened(subprotocol: subprotocol))
+  }
+
+  static func message(_ attempt: AttemptID, _ message: SocketMessage, _ marks: SocketMarks) -> Self
+  {
+    .socket(attempt, .message(message, marks))
+  }
+
+  static func ping(_ attempt: AttemptID) -> Self { .socket(attempt, .ping) }
+  static func pong(_ attempt: AttemptID, _ id: UInt64) -> Self { .socket(attempt, .pong(id)) }
+  static func unsent(_ attempt: AttemptID) -> Self { .socket(attempt, .unsent) }
+
+  static func oversized(_ attempt: AttemptID, bytes: UInt64) -> Self {
+    .socket(attempt, .oversized(bytes: bytes))
+  }
+
+  static func lost(_ attempt: AttemptID, _ failure: LinkFailure) -> Self {
+    .socket(attempt, .lost(failure))
+  }
+
+  static func reading(_ attempt: AttemptID, isPaused: Bool) -> Self {
+    .socket(attempt, .reading(isPaused: isPaused))
+  }
+
+  static func lifecycle(_ lifecycle: Lifecycle) -> Self { .device(.lifecycle(lifecycle)) }
+}

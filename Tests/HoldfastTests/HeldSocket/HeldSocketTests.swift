@@ -1,0 +1,106 @@
+import Foundation
+import Holdfast
+import HoldfastTestKit
+import Synchronization
+import Testing
+
+/// The front door of held sockets against real sockets.
+@Suite(.timeLimit(.minutes(2))) struct HeldSocketTests {
+  private static func policy(_ changes: (String, String)...) throws -> LinkPolicy {
+    let brisk = "50ms*1 max 50ms +-0.0 min 50ms xunlimited"
+    return try LinkPolicy.socket.setting(
+      [("retry.first", brisk), ("retry.reconnect", brisk), ("retry.spread", "10ms")] + changes)
+  }
+
+  @Test func `shows status, texts and bytes, and ends with 1000`() async throws {
+    let plan = [PlanEntry(expect: 1, send: [.text("a"), .binary(3)])]
+    try await PeerServer.run(.holdfast, plan) { server in
+      let socket = try await HeldSocket(server.url, policy: try Self.policy())
+      await socket.settled(\.isConnected)
+      socket.send("hello")
+      var events: [HeldSocket.Event] = []
+      for await event in socket {
+        events.append(event)
+        if case .binary = event { break }
+      }
+      #expect(
+        events == [
+          .status(LinkStatus(phase: .connecting, attempt: 1)),
+          .status(LinkStatus(phase: .connected, mode: .live, quality: .good)), .sent(1),
+          .text("a"), .binary([0, 1, 2]),
+        ])
+      await socket.close()
+      let code = try await server.next { $0.event == "ended" ? $0.code : nil }
+      #expect(code == 1000)
+    }
+  }
+
+  @Test func `an app that does not read loses nothing, and keeps its connection`() async throws {
+    // 120 messages of 500 kB are four times what may wait.
+    let plan = [PlanEntry(send: Array(repeating: .long(500_000), count: 120))]
+    try await PeerServer.run(.holdfast, plan) { server in
+      let policy = try Self.policy(("liveness.ping", "1s"), ("liveness.pongTimeout", "200ms"))
+      let socket = try await HeldSocket(server.url, policy: policy)
+      // Three silences after which a server that did not answer would be given up.
+      let clock = BootClock()
+      try await clock.wait(until: clock.now.advanced(by: .seconds(4)))
+      var (bytes, connections) = (0, 0)
+      for await event in socket {
+        if case .text(let text) = event { bytes += text.utf8.count }
+        if case .status(let status) = event, status.phase == .connected { connections += 1 }
+        if bytes == 60_000_000 { break }
+      }
+      #expect(bytes == 60_000_000)
+      #expect(connections == 1)
+      await socket.close()
+    }
+  }
+
+  @Test func `a durable outbox goes on with the next run`() async throws {
+    let scratch = try Scratch()
+    var store = try await Platform.outbox(in: scratch.path)
+    var options = SocketOptions()
+    options.outbox = .durable(store)
+    // Nothing listens there.
+    var port: UInt16 = 0
+    try await PeerServer.run(.holdfast, [.echo]) { port = $0.port }
+    let first = try await HeldSocket(
+      "ws://127.0.0.1:\(port)/", policy: try Self.policy(), options: options)
+    for text in ["1", "2", "3"] { first.send(text) }
+    await first.settled { $0.queue.entries.count == 3 }
+    await first.close()
+    await store.close()
+    store = try await Platform.outbox(in: scratch.path)
+    options.outbox = .durable(store)
+    #expect(try await store.load().map(\.message) == [.text("1"), .text("2"), .text("3")])
+    let again = options
+    try await PeerServer.run(.holdfast, [.echo], port: port) { server in
+      let second = try await HeldSocket(
+        "ws://127.0.0.1:\(port)/", policy: try Self.policy(), options: again)
+      second.send("4")
+      #expect(try await server.got(4) == ["1", "2", "3", "4"])
+      await second.settled { $0.queue.entries.isEmpty }
+      await second.close()
+    }
+    #expect(try await store.load() == [])
+    await store.close()
+  }
+
+  @Test func `a greeting holds the token, and a failure does not`() async throws {
+    var options = SocketOptions()
+    options.tokens = FixedToken("token-123456")
+    options.language.hello = { .text("login \($0.token ?? "without")") }
+    let sent = options
+    try await PeerServer.run(.holdfast, [.echo]) { server in
+      let socket = try await HeldSocket(server.url, policy: try Self.policy(), options: sent)
+      #expect(try await server.opened().headers?["authorization"] == "Bearer token-123456")
+      #expect(try await server.got(1) == ["login token-123456"])
+      await socket.close()
+    }
+  }
+
+  @Test(arguments: ["", "nonsense", "http://a/", "ws:///", "ws://user@host/", "wss://host/#part"])
+  func `a URL that is none is refused at once`(url: String) async {
+    await #expect(throws: LinkFailure.self) { try await HeldSocket(url) }
+  }
+}

@@ -1,0 +1,273 @@
+import Foundation
+import Glibc
+import HoldfastTestKit
+import LinkCore
+import LinkProtocols
+import ServerSockets
+
+/// The software that a test's WebSocket server is made of.
+enum Maker: String, CaseIterable, Sendable {
+  /// This package's own sockets, in the process of the tests.
+  case holdfast
+  /// Python's `websockets` and `aiohttp`, which `scripts/peers` installs.
+  case websockets, aiohttp
+
+  /// The interpreter with both, if they are installed.
+  static var python: String? {
+    let package = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../..").standardizedFileURL.path
+    return [package, FileManager.default.currentDirectoryPath]
+      .map { "\($0)/.build/socket-peers/bin/python" }
+      .first(where: FileManager.default.isExecutableFile)
+  }
+
+  static let foreign = python == nil ? [] : [Maker.websockets, .aiohttp]
+  static let installed = [Maker.holdfast] + foreign
+}
+
+/// What a server does with one connection; the last entry of a plan serves all further ones.
+struct PlanEntry: Codable, Sendable {
+  /// Answer the upgrade with this status.
+  var refuse: Int?
+  /// Wait for so many messages first.
+  var expect: Int?
+  var send: [Item]?
+  /// Close with this code; a connection without one says back what it hears.
+  var close: UInt16?
+
+  static let echo = PlanEntry()
+
+  static func refuse(_ status: Int) -> PlanEntry { PlanEntry(refuse: status) }
+
+  /// A message; long ones are described by their length.
+  enum Item: Codable, Sendable {
+    case text(String)
+    case long(Int)
+    case binary(Int)
+
+    private enum Keys: String, CodingKey { case text, binary }
+
+    init(from decoder: any Decoder) throws {
+      self = .text(try decoder.singleValueContainer().decode(String.self))
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      if case .text(let text) = self {
+        var container = encoder.singleValueContainer()
+        return try container.encode(text)
+      }
+      var container = encoder.container(keyedBy: Keys.self)
+      switch self {
+      case .text: return
+      case .long(let count): try container.encode(count, forKey: .text)
+      case .binary(let count): try container.encode(count, forKey: .binary)
+      }
+    }
+
+    /// The content, as the script makes it too.
+    var bytes: [UInt8] {
+      switch self {
+      case .text(let text): Array(text.utf8)
+      case .long(let count): Array(repeating: UInt8(ascii: "x"), count: count)
+      case .binary(let count): (0..<count).map { UInt8($0 % 251) }
+      }
+    }
+  }
+}
+
+/// What a server saw.
+struct PeerEvent: Decodable, Sendable, Equatable {
+  var event: String
+  var connection: Int?
+  var port: UInt16?
+  var subprotocol: String?
+  var headers: [String: String]?
+  var compressed: Bool?
+  var text: String?
+  var long: Int?
+  var binary: Int?
+  var code: Int?
+}
+
+/// A WebSocket server that follows a plan.
+final class PeerServer: Sendable {
+  let port: UInt16
+  let events: AsyncStream<PeerEvent>
+  private let process: LabProcess?
+  private let server: SocketServer<PlanHandler>?
+
+  var url: String { "ws://127.0.0.1:\(port)/feed" }
+
+  /// Runs `body` against a server that is stopped behind it.
+  static func run(
+    _ maker: Maker, _ plan: [PlanEntry], port: UInt16 = 0,
+    _ body: (PeerServer) async throws -> Void
+  ) async throws {
+    let server =
+      maker == .holdfast
+      ? try await PeerServer(plan, port: port) : try await PeerServer(maker, plan, port: port)
+    do {
+      try await body(server)
+    } catch {
+      await server.stop()
+      throw error
+    }
+    await server.stop()
+  }
+
+  private init(_ maker: Maker, _ plan: [PlanEntry], port: UInt16) async throws {
+    let script = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "Peers/server.py").path
+    let plan = String(decoding: try JSONEncoder().encode(plan), as: UTF8.self)
+    let process = try LabProcess(
+      [Maker.python ?? "python3", script, maker.rawValue, "\(port)", plan],
+      environment: ["PYTHONDONTWRITEBYTECODE": "1"])
+    let (events, sink) = AsyncStream.makeStream(of: PeerEvent.self)
+    let (ports, port) = AsyncStream.makeStream(of: UInt16.self)
+    Task {
+      for await line in process.lines {
+        guard let event = try? JSONDecoder().decode(PeerEvent.self, from: Data(line.utf8)) else {
+          continue
+        }
+        if let number = event.port { port.yield(number) } else { sink.yield(event) }
+      }
+      port.finish()
+      sink.finish()
+    }
+    guard let number = await ports.first(where: { _ in true }) else {
+      var errors: [String] = []
+      for await line in process.diagnostics { errors.append(line) }
+      throw PeerFailed(errors: errors)
+    }
+    (self.port, self.events, self.process, server) = (number, events, process, nil)
+  }
+
+  private init(_ plan: [PlanEntry], port: UInt16) async throws {
+    var configuration = SocketServerConfiguration()
+    configuration.port = port
+    configuration.allowsDeflate = true
+    configuration.webSocket = WebSocketLimits(maxMessageBytes: 32 << 20, oversize: .close)
+    configuration.maxQueuedBytes = 128 << 20
+    let (events, sink) = AsyncStream.makeStream(of: PeerEvent.self)
+    let server = try SocketServer(configuration, handler: PlanHandler(plan: plan, told: sink))
+    let bound = try BoundPort(configuration)
+    self.port = bound.number
+    try await server.start(on: bound)
+    (self.events, process, self.server) = (events, nil, server)
+  }
+
+  func stop() async {
+    process?.signal(SIGKILL)
+    _ = await process?.exit()
+    await server?.stop()
+  }
+
+  /// Sends a signal to a server in a process of its own.
+  func signal(_ number: Int32) { process?.signal(number) }
+
+  /// Returns the next event that `pick` accepts.
+  func next<Found>(_ pick: (PeerEvent) -> Found?) async throws -> Found {
+    for await event in events {
+      if let found = pick(event) { return found }
+    }
+    throw PeerFailed(errors: ["the server has ended"])
+  }
+
+  /// Returns the next connection that opened.
+  func opened() async throws -> PeerEvent { try await next { $0.event == "opened" ? $0 : nil } }
+
+  /// Returns the next so many texts that came in.
+  func got(_ count: Int) async throws -> [String] {
+    var texts: [String] = []
+    while texts.count < count {
+      texts.append(try await next { $0.event == "got" ? $0.text ?? "\($0.binary ?? 0)" : nil })
+    }
+    return texts
+  }
+}
+
+struct PeerFailed: Error {
+  var errors: [String]
+}
+
+/// Follows a plan on this package's own sockets.
+private struct PlanHandler: SocketHandler {
+  let plan: [PlanEntry]
+  let told: AsyncStream<PeerEvent>.Continuation
+  private var count = 0
+  private var open: [ConnectionID: (number: Int, entry: PlanEntry, left: Int)] = [:]
+
+  init(plan: [PlanEntry], told: AsyncStream<PeerEvent>.Continuation) {
+    (self.plan, self.told) = (plan, told)
+  }
+
+  mutating func handle(_ event: SocketEvent, on hub: SocketHub) {
+    switch event {
+    case .upgrade(let id, let head): upgrade(id, head, hub)
+    case .opened(let id): play(id, hub)
+    case .text(let id, let bytes): got(id, bytes, isText: true, hub)
+    case .binary(let id, let bytes): got(id, bytes, isText: false, hub)
+    case .closed(let id, let ending): ended(id, ending)
+    case .overflow(let id): hub.drop(id)
+    case .request, .abandoned, .heard, .pong, .drained, .starved, .crowded, .woke: break
+    }
+  }
+
+  private mutating func upgrade(_ id: RequestID, _ head: HTTPRequestHead, _ hub: SocketHub) {
+    count += 1
+    let entry = plan[min(count, plan.count) - 1]
+    var headers: [String: String] = [:]
+    for name in ["authorization", "x-test", "sec-websocket-extensions"] {
+      headers[name] = head.first(name)
+    }
+    if let status = entry.refuse {
+      told.yield(PeerEvent(event: "refused", connection: count, headers: headers))
+      return hub.respond(to: id, status: status, headers: [], body: [])
+    }
+    let offers = head.first("sec-websocket-protocol")?.split(separator: ", ") ?? []
+    let chosen = offers.first { $0 == "feed.v2" || $0 == "feed.v1" }.map { String($0) }
+    told.yield(
+      PeerEvent(
+        event: "opened", connection: count, subprotocol: chosen, headers: headers,
+        compressed: headers["sec-websocket-extensions"] != nil))
+    if let connection = hub.connection(of: id) {
+      open[connection] = (count, entry, entry.expect ?? 0)
+    }
+    hub.accept(id, headers: chosen.map { [("Sec-WebSocket-Protocol", $0)] } ?? [])
+  }
+
+  private func play(_ id: ConnectionID, _ hub: SocketHub) {
+    guard let (_, entry, left) = open[id], left == 0 else { return }
+    for item in entry.send ?? [] {
+      if case .binary = item {
+        hub.send(binary: item.bytes, to: id)
+      } else {
+        hub.send(text: item.bytes, to: id)
+      }
+    }
+    if let code = entry.close { hub.close(id, code: code, reason: "") }
+  }
+
+  private mutating func got(_ id: ConnectionID, _ bytes: [UInt8], isText: Bool, _ hub: SocketHub) {
+    guard let (number, entry, left) = open[id] else { return }
+    let text = isText && bytes.count < 200 ? String(decoding: bytes, as: UTF8.self) : nil
+    told.yield(
+      PeerEvent(
+        event: "got", connection: number, text: text,
+        long: isText && text == nil ? bytes.count : nil, binary: isText ? nil : bytes.count))
+    open[id] = (number, entry, left - 1)
+    if left == 1 { play(id, hub) }
+    guard left <= 0, entry.close == nil else { return }
+    if isText { hub.send(text: bytes, to: id) } else { hub.send(binary: bytes, to: id) }
+  }
+
+  private mutating func ended(_ id: ConnectionID, _ ending: SocketEnding) {
+    let number = open.removeValue(forKey: id)?.number
+    let code: UInt16 =
+      switch ending {
+      case .peerClosed(let code, _), .closed(let code, _), .violation(let code, _): code
+      case .ended, .reset, .dropped, .stopped: 1006
+      }
+    told.yield(PeerEvent(event: "ended", connection: number, code: Int(code)))
+  }
+}

@@ -1,0 +1,204 @@
+import Foundation
+import Glibc
+import HoldfastTestKit
+import Testing
+
+/// `holdfast socket` against servers of this package and of other makers.
+@Suite(.timeLimit(.minutes(3))) struct SocketCommandTests {
+  @Test(arguments: Maker.installed)
+  func `greets first on every connection and comes back after any end`(maker: Maker) async throws {
+    let codes: [UInt16] = [1000, 1001, 1011, 1012, 4000]
+    let closing = codes.map { PlanEntry(expect: 1, send: [.text("a"), .text("b")], close: $0) }
+    let plan = closing + [.refuse(503), PlanEntry(expect: 1, send: [.text("end")])]
+    try await PeerServer.run(maker, plan) { server in
+      let run = try SocketRun(server.url, ["--hello", "HI"])
+      #expect(try await run.texts(11) == codes.flatMap { _ in ["a", "b"] } + ["end"])
+      #expect(try await server.got(6) == Array(repeating: "HI", count: 6))
+      #expect(await run.interrupt() == 0)
+      let code = try await server.next { $0.event == "ended" && $0.connection == 7 ? $0.code : nil }
+      #expect(code == 1000)
+    }
+  }
+
+  @Test(arguments: Maker.installed)
+  func `sends lines once and in order, over connections`(maker: Maker) async throws {
+    let plan = [PlanEntry(expect: 4, close: 1012), PlanEntry(expect: 4)]
+    try await PeerServer.run(maker, plan) { server in
+      let run = try SocketRun(server.url, ["--hello", "HI", "--send-stdin"])
+      try await run.status("CONNECTED")
+      for line in ["1", "2", "3"] { run.process.send(line) }
+      #expect(try await server.got(4) == ["HI", "1", "2", "3"])
+      try await run.status("RECONNECTING")
+      for line in ["4", "5", "6"] { run.process.send(line) }
+      #expect(try await server.got(4) == ["HI", "4", "5", "6"])
+      _ = try await run.next { $0["count"] as? Int == 6 ? () : nil }
+      #expect(await run.interrupt() == 0)
+    }
+  }
+
+  @Test(arguments: Maker.installed)
+  func `ends with 3 after 401 and with 4 after 403`(maker: Maker) async throws {
+    for (status, code) in [(401, Int32(3)), (403, 4)] {
+      try await PeerServer.run(maker, [.refuse(status)]) { server in
+        let run = try SocketRun(server.url)
+        #expect(await run.process.exit() == code)
+      }
+    }
+  }
+
+  @Test(arguments: Maker.installed)
+  func `401 asks the token command once more for each cause`(maker: Maker) async throws {
+    let plan: [PlanEntry] = [.refuse(401), .echo]
+    try await PeerServer.run(maker, plan) { server in
+      let run = try SocketRun(server.url, ["--token-command", "date +t%N"])
+      let refused = try await server.next { $0.event == "refused" ? $0.headers : nil }
+      let opened = try await server.opened().headers
+      let tokens = [refused["authorization"], opened?["authorization"]].compactMap(\.self)
+      #expect(tokens.count == 2 && Set(tokens).count == 2)
+      #expect(tokens.allSatisfy { $0.hasPrefix("Bearer t") })
+      #expect(await run.interrupt() == 0)
+    }
+    try await PeerServer.run(maker, [.refuse(401)]) { server in
+      let run = try SocketRun(server.url, ["--token-command", "date +t%N"])
+      #expect(await run.process.exit() == 3)
+      let count = try await server.next { $0.connection }
+      #expect(count == 1)
+      let second = try await server.next { $0.connection }
+      #expect(second == 2)
+    }
+  }
+
+  @Test(arguments: Maker.installed)
+  func `agrees on a subprotocol, sends headers and takes compressed messages`(
+    maker: Maker
+  ) async throws {
+    let plan = [PlanEntry(send: [.long(3_000_000), .binary(300_000)])]
+    try await PeerServer.run(maker, plan) { server in
+      let run = try SocketRun(
+        server.url,
+        ["--subprotocol", "feed.v1", "--subprotocol", "other", "--header", "X-Test: seen"],
+        environment: ["HOLDFAST_SOCKET_HEADERS": "Authorization: Bearer hidden"])
+      let opened = try await server.opened()
+      #expect(opened.subprotocol == "feed.v1")
+      #expect(opened.headers?["x-test"] == "seen")
+      #expect(opened.headers?["authorization"] == "Bearer hidden")
+      #expect(opened.compressed == true)
+      #expect(try await run.texts(1).map(\.utf8.count) == [3_000_000])
+      let binary = try await run.next { $0["binary"] as? String }
+      #expect(Data(base64Encoded: binary) == Data(PlanEntry.Item.binary(300_000).bytes))
+      #expect(await run.interrupt() == 0)
+    }
+  }
+
+  @Test func `a message over 16 MiB is a notice, and the next one comes`() async throws {
+    let plan = [PlanEntry(send: [.long(16 << 20 + 1), .text("next")])]
+    try await PeerServer.run(.holdfast, plan) { server in
+      let run = try SocketRun(server.url)
+      let kind = try await run.next { $0["kind"] as? String }
+      #expect(kind == "oversized")
+      #expect(try await run.texts(1) == ["next"])
+      #expect(await run.interrupt() == 0)
+    }
+  }
+
+  @Test(arguments: Maker.installed)
+  func `comes back when a server that was gone is there again`(maker: Maker) async throws {
+    var port: UInt16 = 0
+    var started: SocketRun?
+    try await PeerServer.run(maker, [PlanEntry(send: [.text("one")])]) { server in
+      port = server.port
+      let run = try SocketRun(server.url)
+      #expect(try await run.texts(1) == ["one"])
+      started = run
+    }
+    let run = try #require(started)
+    let reason = try await run.next { $0["reason"] as? String == "refused" ? "refused" : nil }
+    #expect(reason == "refused")
+    try await PeerServer.run(maker, [PlanEntry(send: [.text("two")])], port: port) { _ in
+      let texts = try await run.texts(1)
+      #expect(texts == ["two"])
+      #expect(await run.interrupt() == 0)
+    }
+  }
+
+  @Test(arguments: Maker.foreign)
+  func `comes back from a server that falls silent`(maker: Maker) async throws {
+    let plan = [PlanEntry(send: [.text("one")]), PlanEntry(send: [.text("two")])]
+    try await PeerServer.run(maker, plan) { server in
+      let run = try SocketRun(
+        server.url, ["--set", "liveness.ping=1s", "--set", "liveness.pongTimeout=500ms"])
+      #expect(try await run.texts(1) == ["one"])
+      server.signal(SIGSTOP)
+      let reason = try await run.next { $0["reason"] as? String }
+      #expect(reason == "silent")
+      server.signal(SIGCONT)
+      #expect(try await run.texts(1) == ["two"])
+      #expect(await run.interrupt() == 0)
+    }
+  }
+
+  @Test func `with --once it ends with the first connection`() async throws {
+    try await PeerServer.run(.holdfast, [PlanEntry(send: [.text("a")], close: 1011)]) { server in
+      let outcome = try await CommandProcess.run("socket", server.url, "--once")
+      #expect(outcome.status == 0)
+      #expect(outcome.output == ["a"])
+      let events = try SocketRun(server.url, ["--once"])
+      #expect(await events.process.exit() == 0)
+    }
+    let gone = try await CommandProcess.run("socket", "ws://127.0.0.1:9/", "--once")
+    #expect(gone.status == 6)
+  }
+
+  @Test func `a text is one line, and cannot act on a terminal`() async throws {
+    let text = "one\ntwo\u{1B}[2J\tthree"
+    try await PeerServer.run(.holdfast, [PlanEntry(send: [.text(text)], close: 1000)]) { server in
+      let outcome = try await CommandProcess.run("socket", server.url, "--once")
+      #expect(outcome.output == ["one\\ntwo\\u{1B}[2J\tthree"])
+    }
+  }
+
+  @Test(arguments: [
+    ["socket", "http://127.0.0.1:9/"], ["socket", "ws://example.com/"],
+    ["socket", "ws://127.0.0.1:9/", "--header", "no colon"],
+    ["socket", "ws://127.0.0.1:9/", "--header", "Host: other"],
+    ["socket", "ws://127.0.0.1:9/", "--subprotocol", "a b"],
+    ["socket", "ws://127.0.0.1:9/", "--set", "retry.nothing=1"],
+  ])
+  func `refuses what cannot work before it connects`(words: [String]) async throws {
+    let outcome = try await CommandProcess.run(words)
+    #expect(outcome.status == 2)
+    #expect(outcome.output == [])
+    #expect(!outcome.errors.isEmpty)
+  }
+
+  @Test func `a journal replays, and holds no content`() async throws {
+    try await CommandProcess.scratch { directory in
+      let journal = directory + "/journal"
+      try await PeerServer.run(.holdfast, [PlanEntry(expect: 2, send: [.text("pass-1")])]) {
+        server in
+        let run = try SocketRun(
+          server.url,
+          ["--hello", "pass-2", "--send-stdin", "--journal", journal, "--header", "X-Test: pass-3"])
+        try await run.status("CONNECTED")
+        run.process.send("pass-4")
+        #expect(try await run.texts(1) == ["pass-1"])
+        #expect(await run.interrupt() == 0)
+      }
+      let written = try String(contentsOfFile: journal, encoding: .utf8)
+      #expect(!written.contains("pass-"))
+      let replay = try await CommandProcess.run("replay", journal)
+      #expect(replay.status == 0)
+    }
+  }
+
+  @Test func `a header leaves no trace among the processes`() async throws {
+    try await PeerServer.run(.holdfast, [.echo]) { server in
+      let run = try SocketRun(server.url, ["--header", "Authorization: Bearer hidden-1"])
+      try await run.status("CONNECTED")
+      let words = try String(
+        contentsOfFile: "/proc/\(run.process.identifier)/cmdline", encoding: .utf8)
+      #expect(!words.contains("hidden-1"))
+      #expect(await run.interrupt() == 0)
+    }
+  }
+}

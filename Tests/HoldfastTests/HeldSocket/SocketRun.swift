@@ -1,0 +1,52 @@
+import Foundation
+import Glibc
+import HoldfastTestKit
+import Testing
+
+/// `holdfast socket --json` as a child, and the events that it prints.
+struct SocketRun {
+  let process: LabProcess
+  private let lines: LineReader
+
+  /// Waits are short, so that tests are.
+  static let brisk = [
+    "--set", "retry.first=100ms*1 max 100ms +-0.0 min 100ms xunlimited",
+    "--set", "retry.reconnect=100ms*1 max 100ms +-0.0 min 100ms xunlimited",
+    "--set", "retry.spread=10ms", "--set", "retry.windows=100/1m",
+  ]
+
+  init(
+    _ url: String, _ words: [String] = [], environment: [String: String] = [:]
+  ) throws {
+    process = try CommandProcess.start(
+      ["socket", url, "--json"] + Self.brisk + words, environment: environment)
+    lines = LineReader(process.lines)
+  }
+
+  /// Returns the next event that `pick` accepts; fails if the output ends first.
+  func next<Found>(_ pick: ([String: Any]) -> Found?) async throws -> Found {
+    while true {
+      let line = await lines.next()
+      guard !line.isEmpty else { throw PeerFailed(errors: ["the command has ended"]) }
+      if let found = pick(try .reading(line)) { return found }
+    }
+  }
+
+  /// Waits for a status.
+  func status(_ word: String) async throws {
+    try await next { $0["status"] as? String == word ? () : nil }
+  }
+
+  /// Returns the next so many texts.
+  func texts(_ count: Int) async throws -> [String] {
+    var texts: [String] = []
+    while texts.count < count { texts.append(try await next { $0["text"] as? String }) }
+    return texts
+  }
+
+  /// Ends it like Ctrl-C; returns its exit status.
+  func interrupt() async -> Int32 {
+    process.signal(SIGINT)
+    return await process.exit()
+  }
+}

@@ -1,4 +1,4 @@
-import LinkCore
+package import LinkCore
 import LinkRuntime
 package import LinkWire
 
@@ -42,7 +42,7 @@ extension SQLiteFile: OutboxStore where T == OutboxTables {
 
   package func add(_ entry: ProvenQueue.Entry) throws(StoreFailure) {
     try write { tables throws(StoreFailure) in
-      try tables.database.run(
+      _ = try tables.database.run(
         "INSERT OR REPLACE INTO messages(id, is_text, bytes) VALUES (?, ?, ?)",
         [
           .integer(Int64(bitPattern: entry.id)), .integer(entry.message.isText ? 1 : 0),

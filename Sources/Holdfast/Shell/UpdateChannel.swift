@@ -1,21 +1,20 @@
 import Synchronization
 
-/// Carries updates to the app in order, without making the machine wait: its clock and its pings go
-/// on while the app does not read.
+/// A queue of updates for the app, which never makes the machine wait for the app.
 ///
-/// At the bound its owner says what becomes of one more; it can be told when there is room again.
+/// At the bound its owner decides what happens to one more update, and can wait for room.
 final class UpdateChannel<Update: Sendable>: Sendable {
-  /// Updates that may wait for the app.
+  /// The number of updates that may wait for the app; ours.
   static var limit: Int { 1024 }
 
-  /// Puts one more in the full line of those that wait: it may replace one, or be dropped.
+  /// Adds an update to a full queue: it may replace another one, or be dropped.
   typealias Crowd = @Sendable (_ waiting: inout [Update], _ next: Update) -> Void
 
   fileprivate struct State {
     var waiting: [Update] = []
     var taken = 0
     var reader: CheckedContinuation<Update?, Never>?
-    /// Who wants to know when the app has read on.
+    /// The caller of `room`.
     var observer: CheckedContinuation<Void, Never>?
     var isEnded = false
   }
@@ -30,7 +29,7 @@ final class UpdateChannel<Update: Sendable>: Sendable {
   /// Whether the bound is reached.
   var isFull: Bool { state.withLock { $0.count >= Self.limit } }
 
-  /// Puts an update in line.
+  /// Queues an update.
   func put(_ update: Update) {
     let reader: CheckedContinuation<Update?, Never>? = state.withLock { state in
       guard !state.isEnded else { return nil }
@@ -41,7 +40,7 @@ final class UpdateChannel<Update: Sendable>: Sendable {
     reader?.resume(returning: update)
   }
 
-  /// Returns when the app has read half of what may wait, or the stream has ended. One caller.
+  /// Returns when at most half of the bound waits, or the queue has ended. One caller.
   func room() async {
     await withCheckedContinuation { continuation in
       let isThere = state.withLock { state in
@@ -53,7 +52,7 @@ final class UpdateChannel<Update: Sendable>: Sendable {
     }
   }
 
-  /// The next update; `nil` when the stream has ended or the reader was cancelled. One reader.
+  /// Returns the next update; `nil` if the queue has ended or the reader was cancelled. One reader.
   func next() async -> Update? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -91,7 +90,7 @@ extension UpdateChannel.State {
     crowd(&waiting, update)
   }
 
-  /// An answer that is there at once, and who waits for room that now is there.
+  /// Returns the answer for the reader, if there is one, and the observer to resume, if any.
   fileprivate mutating func take(
     for reader: CheckedContinuation<Update?, Never>, unless isCancelled: Bool
   ) -> (answer: (update: Update?, Void)?, observer: CheckedContinuation<Void, Never>?) {

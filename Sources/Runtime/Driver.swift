@@ -1,23 +1,23 @@
 public import LinkCore
 
-/// Runs one machine: waits for the next input or the deadline, asks the machine, carries out.
+/// The loop of one machine: waits for an input or the deadline, and performs the effects.
 ///
 ///     loop:  deadline due? ─▶ tick ─┐
 ///            input in line? ─▶ handle ─▶ journal ─▶ effects, one after another ─▶ loop
 ///            neither? ─▶ wait for an input or the deadline, whichever comes first
 ///
-/// The deadline is looked at before every input, so a stream of inputs delays no tick; at most one
-/// tick goes before each input, so ticks delay no input.
+/// The deadline is checked before every input, so a stream of inputs delays no tick; at most one
+/// tick precedes each input, so ticks delay no input.
 public actor Driver<M: Journaled> {
-  /// Carries out one effect; the next one waits until it returns.
+  /// Performs one effect; the next one waits until it returns.
   ///
-  /// It must return quickly: long work is started here and posts an input when it is done. It must
-  /// not await `post`, which could wait for room that only this driver can make; use `tryPost`, or
+  /// It must return quickly: it starts long work, which posts an input when it is done. It must not
+  /// await `post`, which waits for room that only this driver can make; it may use `tryPost`, or
   /// post from the work that it started.
   public typealias Perform = @Sendable (M.Effect, Instant) async -> Void
 
   private var machine: M
-  /// The machine's, as of the last step: asked for once, since generic code copies what it asks.
+  /// The machine's deadline after the last step; read once, since generic code copies the machine.
   private var deadline: Instant?
   private let clock: any LinkClock
   private let inbox: Inbox<M.Input>
@@ -25,7 +25,7 @@ public actor Driver<M: Journaled> {
   private let perform: Perform
   private var phase = Phase.new
   private var last: Instant
-  /// Inputs whose effects were all carried out.
+  /// The number of inputs whose effects were all performed.
   private var handled: UInt64 = 0
   private var settling: [Settling] = []
   private var lastTicket: UInt64 = 0
@@ -40,8 +40,8 @@ public actor Driver<M: Journaled> {
   private enum Phase { case new, running, ended }
 
   /// - Parameters:
-  ///   - inboxLimit: How many inputs may stand in line before `post` waits.
-  ///   - journal: Gets every step before its effects are carried out.
+  ///   - inboxLimit: The number of queued inputs at which `post` waits.
+  ///   - journal: Records every step before its effects are performed.
   public init(
     machine: M, clock: any LinkClock, inboxLimit: Int = 256, journal: Journal<M>? = nil,
     perform: @escaping Perform
@@ -55,35 +55,35 @@ public actor Driver<M: Journaled> {
     last = clock.now
   }
 
-  /// The machine as it is between two steps; for status.
+  /// The machine between two steps.
   public var snapshot: M { machine }
 
-  /// What came through the inbox so far.
+  /// The counts of inputs so far.
   public nonisolated var counters: InboxCounters { inbox.counters }
 
-  /// Puts an input in line, when there is room for it; inputs may come before `run`.
+  /// Queues an input when there is room for it; also before `run`.
   ///
-  /// - Returns: False when it was not taken: the driver has ended, or the task was cancelled.
+  /// - Returns: False if it was not taken: the driver has ended, or the task was cancelled.
   @discardableResult
   public nonisolated func post(_ input: M.Input) async -> Bool {
     await inbox.post(input)
   }
 
-  /// Puts inputs in line, one behind the other, as room comes for them.
+  /// Queues inputs in order, each when there is room for it.
   ///
-  /// - Returns: False when not all were taken: the driver has ended, or the task was cancelled.
+  /// - Returns: False if not all were taken: the driver has ended, or the task was cancelled.
   @discardableResult
   public nonisolated func post(contentsOf inputs: [M.Input]) async -> Bool {
     await inbox.post(contentsOf: inputs)
   }
 
-  /// Puts an input in line if there is room now; false when it was not taken.
+  /// Queues an input if there is room now; returns false otherwise.
   public nonisolated func tryPost(_ input: M.Input) -> Bool {
     inbox.tryPost(input)
   }
 
-  /// Returns when all inputs posted before were handled and the machine is as `isSettled` says, or
-  /// the driver has ended, or the task is cancelled. It must run, now or soon.
+  /// Returns when all inputs posted before were handled and `isSettled` holds, or the driver has
+  /// ended, or the task is cancelled. The driver must run, now or soon.
   public func settle(_ isSettled: @escaping @Sendable (M) -> Bool) async {
     let target = inbox.counters.accepted
     guard phase != .ended, handled < target || !isSettled(machine) else { return }
@@ -91,7 +91,7 @@ public actor Driver<M: Journaled> {
     let ticket = lastTicket
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        // Cancelled before: the handler below has found nobody to wake.
+        // Cancelled before: the handler below has run already and found nothing to wake.
         guard !Task.isCancelled else { return continuation.resume() }
         settling.append(
           Settling(
@@ -102,12 +102,12 @@ public actor Driver<M: Journaled> {
     }
   }
 
-  /// Drives the machine until the task is cancelled; then the step under way is finished, and
-  /// nothing more is taken. Call it once.
+  /// Drives the machine until the task is cancelled; then it finishes the step under way and takes
+  /// no further input. Call it once.
   public func run() async {
     precondition(phase == .new, "a driver runs once")
     phase = .running
-    /// A deadline that its own tick left in place; it does not count again.
+    /// A deadline that its own tick left in place; it is not used again.
     var spent: Instant?
     while !Task.isCancelled {
       let now = moment()
@@ -142,7 +142,7 @@ public actor Driver<M: Journaled> {
     return due <= moment()
   }
 
-  /// The clock's time, held to never go back.
+  /// Returns the clock's time, or the last one if the clock went back.
   private func moment() -> Instant {
     last = max(last, clock.now)
     return last

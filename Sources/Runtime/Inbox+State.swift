@@ -1,20 +1,20 @@
 extension Inbox {
-  /// Called when the lock is free again.
+  /// Called after the lock was released.
   typealias Wake = () -> Void
 
-  /// Who waits for room.
+  /// A call of `post` that waits for room.
   struct Waiting {
     let ticket: UInt64
     var inputs: ArraySlice<Input>
     let continuation: CheckedContinuation<Bool, Never>
   }
 
-  /// Someone waits for room only while the line is full, so nobody can overtake.
+  /// The queue. Calls wait for room only while it is full, so none can overtake another.
   struct State {
     let limit: Int
     var counters = InboxCounters()
     private var arriving: [Input] = []
-    /// Oldest last. Refilled from `arriving`, so that both ends of the line cost nothing.
+    /// Oldest last. Refilled from `arriving`, so that both ends of the queue are cheap.
     private var leaving: [Input] = []
     private var waiting: [Waiting] = []
     private var reader: CheckedContinuation<Void, Never>?
@@ -37,7 +37,7 @@ extension Inbox {
         counters.refused += UInt64(poster.inputs.count)
         return { poster.continuation.resume(returning: false) }
       }
-      // Behind those that wait nothing fits: the line is full.
+      // Nothing fits while others wait: the queue is full.
       let fitting = poster.inputs.prefix(limit - count)
       let wake = append(fitting)
       guard fitting.count < poster.inputs.count else {
@@ -70,7 +70,7 @@ extension Inbox {
 
     mutating func take() -> (Input?, Wake) {
       if leaving.isEmpty {
-        // Swapped and turned in place, so that no input is copied.
+        // Swapped and reversed in place, so that no input is copied.
         swap(&leaving, &arriving)
         leaving.reverse()
       }

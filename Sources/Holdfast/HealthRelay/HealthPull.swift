@@ -4,29 +4,29 @@ public import LinkHealth
 public import LinkRuntime
 public import LinkWire
 
-/// Answers, in one short visit, the questions that wait at the backend for a phone in background.
+/// A short exchange with the backend that answers the questions queued for a phone in background.
 ///
 ///     let pull = HealthPull(configuration, token: token, environment: environment)
 ///     let report = await pull.run()       // from a push or a background task
 ///
-/// The token is the resume token of the last connection. A run is over within its budget, whatever
-/// the network does, and at once when its task is cancelled. Runs may be repeated at any time: the
-/// backend knows again what it was told before.
+/// The token is the resume token of the last connection. A run ends within its budget, whatever the
+/// network does, and at once when its task is cancelled. Runs may be repeated at any time: the
+/// backend recognises repeated answers.
 public struct HealthPull: Sendable {
-  /// Answers one question with the object that goes to who asked; cancelled when time is up.
+  /// Returns the answer to one question; its task is cancelled when the time is up.
   public typealias Answering =
     @Sendable (RelayRequestID, HealthQuestion) async -> HealthObject
 
-  /// As much as goes out within the budget at 100 KB a second; a longer answer says it was cut.
+  /// What can be sent within the budget at 100 KB a second; a longer answer is marked as cut.
   private static let limits = AnswerLimits(maxBytes: 1 << 20)
 
   private let api: PullAPI
   private let clock: any LinkClock
   private let answer: Answering
 
-  /// Answers from the health store, in the same words as a relay of this configuration.
+  /// Makes a pull that answers from the health store, like a relay of this configuration.
   ///
-  /// - Parameter token: `resume` of the relay's model while it runs, or what was kept of it.
+  /// - Parameter token: `resume` of the relay's model while it runs, or the one in a `ResumeFile`.
   public init(_ configuration: RelayConfiguration, token: Secret, environment: RelayEnvironment) {
     let (zone, watch) = (configuration.zone, configuration.watch)
     let (store, clock) = (environment.store, environment.clock)
@@ -40,7 +40,7 @@ public struct HealthPull: Sendable {
     }
   }
 
-  /// Answers by a function of the app's own.
+  /// Makes a pull that answers by a function of the app.
   ///
   /// - Parameters:
   ///   - server: `http` or `https`, host and port; a path is kept as a prefix.
@@ -54,7 +54,7 @@ public struct HealthPull: Sendable {
     self.answer = answer
   }
 
-  /// Takes questions, answers them, and tells what came of it.
+  /// Leases questions and answers them.
   ///
   /// - Parameter budget: 25 s by seed 000; a push gives an app about 30 s.
   public func run(budget: Duration = .seconds(25)) async -> PullReport {
@@ -74,9 +74,9 @@ public struct HealthPull: Sendable {
     }
   }
 
-  /// Tells the backend where a push reaches this phone from now on.
+  /// Registers the address at which a push reaches this phone.
   ///
-  /// - Throws: what kept it from it; `.http` with 401 when the token is worth nothing any more.
+  /// - Throws: the failure of the exchange; `.http` with 401 if the token has expired.
   public func register(_ address: PushAddress) async throws(LinkFailure) {
     try await api.send("/relay/push", address.encode(), within: .seconds(10))
   }

@@ -1,6 +1,6 @@
 import LinkRuntime
 
-/// Brings notifications to the desktop without waiting for it: of those in line the newest counts.
+/// A queue of one in front of a notifier; a newer notification replaces one that waits.
 final class Notices: Sendable {
   private let continuation: AsyncStream<HostNotification?>.Continuation
   private let work: Task<Void, Never>
@@ -23,10 +23,10 @@ final class Notices: Sendable {
     }
   }
 
-  /// Shows this, or nothing.
+  /// Shows a notification; `nil` removes it.
   func put(_ notification: HostNotification?) { continuation.yield(notification) }
 
-  /// Takes away what is shown; returns when that is done.
+  /// Removes what is shown, and returns when that is done.
   func end() async {
     continuation.finish()
     await work.value

@@ -2,7 +2,7 @@ public import HealthRelay
 public import LinkCore
 public import LinkRuntime
 
-/// A phone that an assistant may ask for health data: iterate it for what happens.
+/// A phone whose health data a paired assistant may ask for; an asynchronous sequence of updates.
 ///
 ///     let relay = try await Relay(configuration, environment: environment)
 ///     relay.start()
@@ -10,13 +10,13 @@ public import LinkRuntime
 ///       if case .pair(let pair) = update { show(pair.word.text, pair.code.text) }
 ///     }
 ///
-/// Commands never wait and never fail; what becomes of them comes as updates. One loop reads it.
-/// End it with `close()`; dropping it closes the socket too.
+/// Commands never wait and never fail; their results are updates. One loop may read it. End it with
+/// `close()`; deinitialization closes the socket too.
 public final class Relay: Sendable, AsyncSequence {
-  /// What happens, one thing at a time.
+  /// One update.
   public typealias Element = RelayUpdate
 
-  /// What it was made with.
+  /// The options that it was made with.
   public let configuration: RelayConfiguration
   private let running: Running<RelayShell>
 

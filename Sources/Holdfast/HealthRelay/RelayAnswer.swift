@@ -4,12 +4,12 @@ import LinkJSON
 import LinkRuntime
 import LinkWire
 
-/// What came of a question: the object that is told, and what is known of it.
+/// The answer to a question: the object that is sent, and what the model must know of it.
 struct RelayAnswer: Sendable {
   let object: HealthObject
   let content: RelayModel.Prepared.Content
 
-  /// Reads as many pages as the answer needs, apart from the shell: it must go on meanwhile.
+  /// Reads as many pages as the answer needs, off the shell's actor, which stays free meanwhile.
   @concurrent static func make(
     _ question: HealthAnswering, from store: any HealthStore
   ) async -> RelayAnswer {
@@ -24,7 +24,7 @@ struct RelayAnswer: Sendable {
           failure = error
           answering.fail(error.description)
         }
-        // Nobody waits any more.
+        // The question was cancelled.
         if Task.isCancelled { return RelayAnswer(.failure("cancelled"), of: answering, nil) }
       case .done(let object):
         return RelayAnswer(object, of: answering, failure)
@@ -43,7 +43,7 @@ struct RelayAnswer: Sendable {
     }
   }
 
-  /// The messages that carry it, apart from the shell too: there may be megabytes.
+  /// Returns the messages that carry the answer; off the shell's actor: there may be megabytes.
   @concurrent func messages(
     to id: RelayRequestID, _ kind: HealthQuestion.Kind, inParts: Bool
   ) async -> [[UInt8]] {
@@ -54,7 +54,7 @@ struct RelayAnswer: Sendable {
 }
 
 extension HealthObject {
-  /// Why it is a failure, where it says so.
+  /// The reason for a failure, if it has one.
   fileprivate var reason: String? {
     var reader = JSONReader(bytes)
     return try? reader.errorMessage()

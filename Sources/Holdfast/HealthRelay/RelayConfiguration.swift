@@ -4,25 +4,25 @@ public import LinkHealth
 public import LinkRuntime
 public import LinkWire
 
-/// Which backend an assistant reaches this phone by, and how this app hosts it.
+/// The options of a relay.
 public struct RelayConfiguration: Sendable {
   /// `https://host[:port]`, or `http://` to loopback; a path is kept as a prefix.
   public var server: String
-  /// Names this phone to the backend: of two connections with one name the newer one stays.
+  /// The name of this phone at the backend, which keeps the newer of two connections of one name.
   public var device: UUID128
   /// The time zone in which days begin.
   public var zone: ZoneRules
-  /// When to connect, what to do when that fails, and whether a notification stands meanwhile.
+  /// The policy of the link, and whether a notification is shown while it is wanted.
   public var settings: RelaySettings
   /// A file that records every decision for `holdfast replay`; `nil` for none. It holds questions,
   /// never answers, codes or tokens. An earlier journal there is kept as FILE.old1, and so on.
   public var journal: String?
-  /// What the notification says; the English words unless the app has its own.
+  /// The text of the notification; English by default.
   public var words: @Sendable (RelayStatus) -> HostNotification
-  /// Is shown each answer before it leaves, for an app that lets people see what is told.
+  /// Called with each answer before it is sent, for an app that shows what is sent.
   public var watch: (@Sendable (RelayRequestID, HealthObject) -> Void)?
 
-  /// The path at which the backend takes phones.
+  /// The backend's path for phones.
   static let path = "/ws/phone"
 
   /// A configuration with the seed's numbers for a profile.
@@ -40,7 +40,7 @@ public struct RelayConfiguration: Sendable {
 }
 
 extension HostNotification {
-  /// What a person must know of a service that works behind their back.
+  /// The notification of a service that works in background.
   init(_ status: RelayStatus) {
     let body =
       switch status.state {
@@ -53,22 +53,22 @@ extension HostNotification {
   }
 }
 
-/// What a relay stands on: the ports, each a real adapter or one of the test kit.
+/// The ports of a relay, each a real adapter or one of the test kit.
 public struct RelayEnvironment: Sendable {
   /// Opens sockets.
   public var network: any SocketDialer & HTTPClient
-  /// Keeps the person's health data.
+  /// Stores the person's health data.
   public var store: any HealthStore
-  /// Shows that the service is up.
+  /// Shows the notification of a running service.
   public var notifier: any Notifier
-  /// Tells whether and which way the server can be reached.
+  /// Reports whether, and over which network path, the server can be reached.
   public var reachability: any ReachabilityMonitor
-  /// Tells whether a person looks, and when the device sleeps.
+  /// Reports whether the app is in front, and when the device sleeps.
   public var lifecycle: any LifecycleMonitor
-  /// The time.
+  /// Time and waiting.
   public var clock: any LinkClock
 
-  /// The ports of a relay; without more, those of an app in front that shows no notification.
+  /// The ports of a relay; by default those of an app in front that shows no notification.
   public init(
     network: any SocketDialer & HTTPClient, store: any HealthStore,
     notifier: any Notifier = TextNotifier { _ in },

@@ -28,8 +28,7 @@ actor RelayShell: Shell {
     readings = Jobs(inlet)
   }
 
-  /// While an app reads nothing the newest status and the newest pair stand for those before them,
-  /// and nothing else is kept.
+  /// Keeps the newest status and the newest pair, and drops everything else.
   @Sendable private static func crowd(_ waiting: inout [RelayUpdate], _ next: RelayUpdate) {
     switch next {
     case .ended, .problem: return
@@ -130,7 +129,7 @@ actor RelayShell: Shell {
 }
 
 extension RelayModel.Message {
-  /// What the bytes of the backend say.
+  /// Decodes a message of the backend.
   init(_ bytes: [UInt8]) {
     do throws(RelayWireError) {
       self.init(try BackendMessage.read(bytes))
@@ -141,7 +140,7 @@ extension RelayModel.Message {
 }
 
 extension PhoneMessage {
-  /// A failure in the form in which a success would have come, so that any backend finds it.
+  /// Returns a failure in the form of a success, so that any backend can match it.
   fileprivate static func refusal(
     _ id: RelayRequestID?, _ kind: HealthQuestion.Kind?, _ reason: String
   ) -> PhoneMessage {

@@ -3,20 +3,20 @@ public import LinkRuntime
 public import LinkWire
 public import MessageStream
 
-/// The messages of one shop: iterate it for what happens, tell it what the user does.
+/// The messages of one shop: an asynchronous sequence of updates that takes the user's commands.
 ///
 ///     let stream = try await holdfast.open(configuration, tokens: tokens)
 ///     for await update in stream {
 ///       if case .messages(let new, via: _) = update { show(new) }
 ///     }
 ///
-/// Commands never wait and never fail; what becomes of them comes as updates. One loop reads a
-/// stream. End it with `close()`; dropping it closes the socket too.
+/// Commands never wait and never fail; their results are updates. One loop may read a stream. End
+/// it with `close()`; deinitialization closes the socket too.
 public final class ShopStream: Sendable, AsyncSequence {
-  /// What happens, one thing at a time.
+  /// One update.
   public typealias Element = StreamUpdate
 
-  /// What it was opened with.
+  /// The options that it was opened with.
   public let configuration: StreamConfiguration
   private let running: Running<StreamShell>
   private let clock: any LinkClock
@@ -59,19 +59,19 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// Tries a failed message again.
   public func retry(_ id: UUID128) { running.command(.retry(id)) }
 
-  /// Gives a message up that was not sent.
+  /// Discards a message that was not sent.
   public func discard(_ id: UUID128) { running.command(.discard(id)) }
 
-  /// Pulled to refresh.
+  /// Fetches what is new, as for pull to refresh.
   public func refresh() { running.command(.refresh) }
 
-  /// Shows the next page of older messages, ended by a history update.
+  /// Loads the next page of older messages; a history update follows it.
   public func loadOlder() { running.command(.loadOlder) }
 
   /// Switches real-time messaging on, or off to polling.
   public func setRealtime(_ isOn: Bool) { running.command(.realtime(isOn)) }
 
-  /// Tells it whether a person looks, where no lifecycle monitor does.
+  /// Reports whether the app is in front, where there is no lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) {
     running.command(.lifecycle(lifecycle, at: clock.wall))
   }

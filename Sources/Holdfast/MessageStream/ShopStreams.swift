@@ -3,12 +3,12 @@ public import LinkRuntime
 public import LinkWire
 import MessageStream
 
-/// Opens shop streams, at most five at a time (seed 001: five connections a user).
+/// The open shop streams of one user, at most five at a time (seed 001: five connections a user).
 ///
-/// An app has one of these for each user: it counts its own streams only. Who makes two may open
-/// ten; the server's own limit of five sockets a user then answers 429, and the link waits.
+/// An app has one of these for each user, since it counts its own streams only. With two of them an
+/// app may open ten; then the server answers 429 to the sixth socket, and the link waits.
 public actor ShopStreams {
-  /// Shops that may be open at once.
+  /// The number of shops that may be open at once.
   public static let limit = 5
 
   private let environment: StreamEnvironment
@@ -18,10 +18,10 @@ public actor ShopStreams {
     self.environment = environment
   }
 
-  /// Opens a shop's stream: it shows what is kept, then connects.
+  /// Opens a shop's stream: it shows what is stored, then connects.
   ///
-  /// - Parameter notice: told once if the journal has to be given up.
-  /// - Throws: `OpenError` when the shop is open already, five are, or the journal cannot be made.
+  /// - Parameter notice: called once if journaling is turned off later, with the reason.
+  /// - Throws: if the shop is open already, five are, or the journal cannot be made.
   public func open(
     _ configuration: StreamConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
@@ -45,7 +45,7 @@ public actor ShopStreams {
   private func closed(_ shop: ShopID) { open.remove(shop) }
 }
 
-/// Why a stream could not be opened.
+/// The reason why a stream could not be opened.
 public enum OpenError: Error, Sendable, Hashable, CustomStringConvertible {
   case alreadyOpen(ShopID)
   case tooMany(limit: Int)

@@ -2,26 +2,25 @@ import LinkCore
 import LinkRuntime
 import Synchronization
 
-/// Slows what the network brings to what the store takes, so that little is left to a catch-up.
+/// The backpressure of the store on the network, so that a catch-up has little left to fetch.
 ///
-/// Closed while a commit is under way: then so many messages more may pass, and the rest waits
-/// outside the driver, whose clock goes on. Since pings come in behind messages, the wait ends
-/// after two seconds even if the store has not answered; what the model cannot hold then is fetched
-/// again later.
+/// While a commit is under way, 1,000 more messages may pass; the others wait outside the driver,
+/// whose clock continues. Pings queue behind messages, so the wait ends after two seconds even if
+/// the store has not answered; what the model cannot hold then is fetched again later.
 final class Sluice: Sendable {
-  /// Messages that pass a closed sluice; with those in the driver's inbox they fit into the writer.
+  /// The messages that may pass during a commit; they fit into the writer with those in the inbox.
   static let limit = 1000
-  /// Far below the silence after which either end takes a link for dead (seed 001: 90 s).
+  /// The longest wait; far below the silence that ends a link (seed 001: 90 s).
   static let patience = Duration.seconds(2)
 
   fileprivate struct State {
     var isClosed = false
-    /// Counts commits, so that the end of an old patience opens no new sluice.
+    /// Counts commits, so that a timeout of an old one does not end the wait of a new one.
     var commit: UInt64 = 0
     /// Messages since the sluice was closed.
     var passed = 0
     var waiting: [CheckedContinuation<Void, Never>] = []
-    /// Ends the wait of those who wait.
+    /// The timeout of the wait.
     var patience: Task<Void, Never>?
   }
 
@@ -32,7 +31,7 @@ final class Sluice: Sendable {
     self.clock = clock
   }
 
-  /// A commit begins, with everything that waited for it.
+  /// Notes that a commit has begun.
   func close() {
     state.withLock { state in
       state.isClosed = true
@@ -41,10 +40,10 @@ final class Sluice: Sendable {
     }
   }
 
-  /// The store has answered.
+  /// Notes that the store has answered.
   func open() { open(nil) }
 
-  /// Returns when so many messages may be handed to the driver.
+  /// Returns when this many messages may be posted.
   func pass(_ count: Int) async {
     await withCheckedContinuation { continuation in
       let isFree = state.withLock { state in
@@ -74,7 +73,7 @@ final class Sluice: Sendable {
 }
 
 extension Sluice.State {
-  /// Opens it, unless another commit than this one is under way; says who may pass now.
+  /// Opens it, unless another commit than this one is under way; returns what may pass now.
   fileprivate mutating func open(
     _ commit: UInt64?
   ) -> (waiting: [CheckedContinuation<Void, Never>], patience: Task<Void, Never>?) {

@@ -7,11 +7,11 @@ public struct StreamConfiguration: Sendable {
   public var server: String
   /// The shop whose messages are wanted.
   public var shop: ShopID
-  /// When to connect, and what to do when that fails.
+  /// The policy of the link.
   public var policy: LinkPolicy
-  /// Where the token goes.
+  /// The place of the token in requests.
   public var authentication: Authentication
-  /// Whether the socket is wanted, or only polling.
+  /// Whether to use the socket, or polling alone.
   public var realtime: Bool
   /// A file that records every decision for `holdfast replay`; `nil` for none. It holds messages,
   /// never tokens. An earlier journal there is kept as FILE.old1, and so on.
@@ -20,7 +20,7 @@ public struct StreamConfiguration: Sendable {
   /// The place of the token in a request.
   public typealias Authentication = TokenPlacement
 
-  /// A configuration with the seed's policy.
+  /// A configuration; by default with the policy of seed 001.
   public init(
     server: String, shop: ShopID, policy: LinkPolicy = .messageStream,
     authentication: Authentication = .header, realtime: Bool = true, journal: String? = nil

@@ -35,8 +35,8 @@ actor StreamShell: Shell {
     sluice = Sluice(clock: clock)
   }
 
-  /// While an app reads nothing a status replaces the one before it, and notices are dropped;
-  /// messages do not come, since the model is told.
+  /// Drops notices, and replaces a status by the next one; the rest has no bound here, since the
+  /// model, which knows that the reader is behind, sends no messages.
   @Sendable private static func crowd(_ waiting: inout [StreamUpdate], _ next: StreamUpdate) {
     switch (next, waiting.last) {
     case (.notice, _): return

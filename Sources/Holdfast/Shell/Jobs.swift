@@ -9,13 +9,9 @@ import Synchronization
 final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
   typealias Work = @Sendable () async -> M.Input?
 
-  private enum Key: Hashable, Sendable {
-    case name(Name)
-    case number(UInt64)
-  }
-
-  private struct State {
-    var tasks: [Key: Task<Void, Never>] = [:]
+  fileprivate struct State {
+    var tasks: [UInt64: Task<Void, Never>] = [:]
+    var names: [Name: UInt64] = [:]
     var last: UInt64 = 0
   }
 
@@ -26,63 +22,52 @@ final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
     self.inlet = inlet
   }
 
-  /// Starts work that can be cancelled by its name; a name is used once.
-  func start(_ name: Name, _ work: @escaping Work) {
-    state.withLock { $0.tasks[.name(name)] = task(.name(name), work) }
-  }
-
-  /// Starts work that runs until it is done or everything stops.
-  func start(_ work: @escaping Work) {
+  /// Starts work; with a name it can be cancelled alone.
+  func start(_ name: Name? = nil, _ work: @escaping Work) {
     state.withLock { state in
       state.last += 1
-      state.tasks[.number(state.last)] = task(.number(state.last), work)
+      let id = state.last
+      if let name { state.names[name] = id }
+      state.tasks[id] = Task { [inlet] in
+        if let input = await work(), !Task.isCancelled { await inlet.post([input]) }
+        _ = self.state.withLock { $0.forget(id, name) }
+      }
     }
   }
 
   /// Starts work that posts one input if it succeeds, and another one if it throws.
   func start<Failure: Error>(
-    _ work: @escaping @Sendable () async throws(Failure) -> M.Input,
+    _ name: Name? = nil, _ work: @escaping @Sendable () async throws(Failure) -> M.Input,
     failing: @escaping @Sendable (Failure) -> M.Input
   ) {
-    start { await Self.outcome(work, failing) }
-  }
-
-  /// Starts work with a name that posts one input if it succeeds, and another one if it throws.
-  func start<Failure: Error>(
-    _ name: Name, _ work: @escaping @Sendable () async throws(Failure) -> M.Input,
-    failing: @escaping @Sendable (Failure) -> M.Input
-  ) {
-    start(name) { await Self.outcome(work, failing) }
+    start(name) {
+      do throws(Failure) {
+        return try await work()
+      } catch {
+        return failing(error)
+      }
+    }
   }
 
   /// Cancels work; nothing of it is posted.
   func cancel(_ name: Name) {
-    state.withLock { $0.tasks.removeValue(forKey: .name(name)) }?.cancel()
+    state.withLock { state in
+      state.names[name].flatMap { state.forget($0, name) }?.cancel()
+    }
   }
 
   /// Cancels all work under way.
   func stop() {
-    let tasks = state.withLock { state in
-      defer { state.tasks = [:] }
-      return state.tasks.values
-    }
-    for task in tasks { task.cancel() }
-  }
-
-  private func task(_ key: Key, _ work: @escaping Work) -> Task<Void, Never> {
-    Task { [inlet] in
-      if let input = await work(), !Task.isCancelled { await inlet.post([input]) }
-      self.state.withLock { $0.tasks[key] = nil }
+    state.withLock { state in
+      for task in state.tasks.values { task.cancel() }
+      (state.tasks, state.names) = ([:], [:])
     }
   }
+}
 
-  private static func outcome<Failure: Error>(
-    _ work: @Sendable () async throws(Failure) -> M.Input, _ failing: (Failure) -> M.Input
-  ) async -> M.Input {
-    do throws(Failure) {
-      return try await work()
-    } catch {
-      return failing(error)
-    }
+extension Jobs.State {
+  fileprivate mutating func forget(_ id: UInt64, _ name: Name?) -> Task<Void, Never>? {
+    if let name, names[name] == id { names[name] = nil }
+    return tasks.removeValue(forKey: id)
   }
 }

@@ -1,10 +1,10 @@
 import LinkCore
 
-/// Takes tokens out of what servers say: a note goes to screens, logs and journals.
+/// The removal of tokens from texts of servers, which are shown, logged and journaled.
 struct Redaction: Sendable {
-  /// Characters that a note may have; the same bound that the codec of error bodies keeps.
+  /// The characters that are kept; the bound of the codec of error bodies too.
   private static let limit = 300
-  /// Shorter beginnings of a token at the end of a text say nothing; cut texts may end in longer.
+  /// A text may be cut within a token. Prefixes of fewer bytes than this reveal nothing.
   private static let shortest = 8
   private static let mark = Array("[token]".utf8)
 
@@ -14,9 +14,9 @@ struct Redaction: Sendable {
     secrets = tokens.filter { !$0.isEmpty }.map { Array($0.utf8) }
   }
 
-  /// One line of at most 300 characters, without any of the tokens, percent-encoded or not.
+  /// Returns one line of at most 300 characters without the tokens, percent-encoded or not.
   func clean(_ text: String) -> String {
-    // Control characters go first: they could stand in the middle of a token.
+    // Control characters are removed first: one could be in the middle of a token.
     let visible = String(String.UnicodeScalarView(text.unicodeScalars.filter(Self.isVisible)))
     let bytes = Array(visible.utf8)
     var kept: [UInt8] = []
@@ -33,12 +33,12 @@ struct Redaction: Sendable {
     return String(String(decoding: kept, as: UTF8.self).unicodeScalars.prefix(Self.limit))
   }
 
-  /// The same failure with a clean text.
+  /// Returns the same failure with a clean text.
   func clean(_ failure: LinkFailure) -> LinkFailure {
     failure.mapText { clean($0) }
   }
 
-  /// Where a secret ends that `bytes` begin with; a text's end may cut it.
+  /// Returns the end of a secret that `bytes` begin with; the text may be cut within it.
   private static func end(of secret: [UInt8], in bytes: ArraySlice<UInt8>) -> Int? {
     var index = bytes.startIndex
     for (count, byte) in secret.enumerated() {

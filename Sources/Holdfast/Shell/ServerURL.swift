@@ -1,13 +1,13 @@
-/// A backend's address, put together with the paths of its interface.
+/// URLs of a backend: its address and the paths of its interface.
 enum ServerURL {
-  /// The address of a path; a path that the server's own address has stays in front.
+  /// Returns the URL of a path; a path of the server's address is kept as a prefix.
   static func http(_ server: String, _ path: String) -> String {
     var base = server
     while base.hasSuffix("/") { base.removeLast() }
     return base + path
   }
 
-  /// The same for a WebSocket.
+  /// Returns the WebSocket URL of a path.
   static func socket(_ server: String, _ path: String) -> String {
     let url = http(server, path)
     if url.hasPrefix("https:") { return "wss:" + url.dropFirst("https:".count) }

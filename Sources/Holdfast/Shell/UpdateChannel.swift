@@ -1,14 +1,13 @@
 import Synchronization
 
-/// Carries updates to the app in order, without making the machine wait: its clock and its pings go
-/// on while the app does not read.
+/// A queue of updates for the app, which never makes the machine wait for the app.
 ///
-/// At the bound its owner says what becomes of one more; it can be told when there is room again.
+/// At the bound its owner decides what happens to one more update, and can wait for room.
 final class UpdateChannel<Update: Sendable>: Sendable {
   /// Updates that may wait for the app; one with content counts once more for each 16 KiB of it.
   static var limit: Int { 1024 }
 
-  /// Puts one more in the full line of those that wait: it may replace one, or be dropped.
+  /// Adds an update to a full queue: it may replace another one, or be dropped.
   typealias Crowd = @Sendable (_ waiting: inout [Update], _ next: Update) -> Void
 
   fileprivate struct State {
@@ -39,7 +38,7 @@ final class UpdateChannel<Update: Sendable>: Sendable {
 
   private func load(of update: Update) -> Int { 1 + bytes(update) >> 14 }
 
-  /// Puts an update in line.
+  /// Queues an update.
   func put(_ update: Update) {
     let reader: CheckedContinuation<Update?, Never>? = state.withLock { state in
       guard !state.isEnded else { return nil }

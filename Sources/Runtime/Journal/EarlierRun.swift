@@ -6,16 +6,16 @@ import Foundation
   import Darwin
 #endif
 
-/// The files of an earlier run, NAME and NAME.1, which a new run moves out of its way.
+/// The files of an earlier run, NAME and NAME.1, which a new run renames.
 struct EarlierRun {
   let path: String
 
-  /// Runs that are kept beside the newest; a thousandth is refused.
+  /// The number of earlier runs that are kept; ours. One more is refused with an error.
   static let bound = 999
 
   /// Renames them to NAME.old1 and NAME.old1.1, or to the next number of which both are free.
   ///
-  /// Throws, and moves nothing, when either holds something that is no journal.
+  /// - Throws: if either file is no journal; then nothing is renamed.
   func makeWay() throws(JournalError) {
     var parts: [String] = []
     for part in ["", ".1"] {
@@ -39,7 +39,9 @@ struct EarlierRun {
     }
   }
 
-  /// False where there is nothing, or an empty file; throws for whatever else is no journal.
+  /// Returns whether a journal is there; false for no file or an empty one.
+  ///
+  /// - Throws: for any other file.
   private func holdsJournal(_ path: String) throws(JournalError) -> Bool {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else {

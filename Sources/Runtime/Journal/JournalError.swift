@@ -4,13 +4,13 @@
   import Darwin
 #endif
 
-/// Why a journal cannot be written, read or replayed, where, and what to do.
+/// A journal that cannot be written, read or replayed: the place, the problem, the remedy.
 public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What is wrong; strings hold the detail for people.
+  /// The problem; its strings are details for people.
   public enum Problem: Sendable, Hashable {
     /// The file cannot be opened, read or written.
     case file(String)
-    /// The file where a journal shall be written holds something else.
+    /// The file at the journal's path is no journal.
     case taken
     /// The first line is not a header.
     case header(String)
@@ -20,9 +20,9 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
     case tooLong
     /// The line is not JSON of this machine.
     case line(String)
-    /// The line is fine, but not in this place.
+    /// The line can be read, but is out of order.
     case order(String)
-    /// The first part of the run is gone, so the machine's start is unknown.
+    /// The first part of the run is missing, so the machine's start is unknown.
     case beginning(part: Int)
     /// The journal is of another machine than the known ones.
     case machine(String, known: [String])
@@ -30,19 +30,19 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// The journal's file.
   public var path: String
-  /// Counted from 1; `nil` when the whole file is meant.
+  /// The line, counted from 1; `nil` for the whole file.
   public var line: Int?
-  /// What is wrong with it.
+  /// The problem.
   public var problem: Problem
 
-  /// Takes the place and the problem; the remedy follows from the problem.
+  /// An error at a place; the remedy follows from the problem.
   public init(path: String, line: Int? = nil, _ problem: Problem) {
     self.path = path
     self.line = line
     self.problem = problem
   }
 
-  /// What the system refused just now, in its own words for `errno`.
+  /// Returns the error of the last system call, with its text for `errno`.
   static func cannot(_ action: String, _ path: String) -> JournalError {
     let reason = unsafe String(cString: strerror(errno))
     return JournalError(path: path, .file("cannot \(action) it: \(reason)"))
@@ -87,7 +87,7 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension JournalError {
-  /// What is wrong with a line, without the names of Swift's types.
+  /// Returns the problem of a line without the names of Swift's types.
   static func words(for error: any Error) -> String {
     switch error as? DecodingError {
     case .dataCorrupted(let context)? where context.codingPath.isEmpty: return "it is no JSON"
@@ -99,7 +99,7 @@ extension JournalError {
     }
   }
 
-  /// Such as `input.send._0[2]`; the line itself has no name.
+  /// Returns a path such as `input.send._0[2]`; the line itself has no name.
   private static func place(
     _ context: DecodingError.Context, _ last: (any CodingKey)? = nil
   ) -> String {

@@ -7,7 +7,7 @@ import LinkCore
   import Darwin
 #endif
 
-/// The files of one journal; all its I/O happens on one queue of its own.
+/// The files of one journal; their I/O runs on a queue of its own.
 actor JournalFile<M: Journaled> {
   nonisolated let path: String
   private let limit: Int
@@ -39,7 +39,7 @@ actor JournalFile<M: Journaled> {
     try put(line(of: header))
   }
 
-  /// Writes what `next` gives until it gives nothing.
+  /// Writes what `next` returns until it returns nothing.
   func write(next: @Sendable () -> [JournalStep<M>]) throws(JournalError) {
     while true {
       let steps = next()
@@ -77,7 +77,7 @@ actor JournalFile<M: Journaled> {
     try put(line(of: header))
   }
 
-  /// Makes the file with mode 0600, or narrows the empty one that is there.
+  /// Makes the file with mode 0600, or gives an empty one that is there this mode.
   private func create() throws(JournalError) {
     let flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
     descriptor = unsafe open(path, flags | O_CREAT | O_EXCL, 0o600)
@@ -119,7 +119,7 @@ actor JournalFile<M: Journaled> {
     size += bytes.count
   }
 
-  // The names of the system's calls are taken by the actor's own.
+  // Static and qualified: the actor has methods of the same names.
   private static func put(_ bytes: UnsafeRawBufferPointer, into descriptor: CInt) -> Int {
     #if canImport(Glibc)
       unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)

@@ -7,6 +7,14 @@ public struct JournalStep<M: Machine>: Sendable, Equatable {
     case input(M.Input)
     /// The deadline of the machine was reached.
     case tick
+
+    /// The input; `nil` for a deadline.
+    public var input: M.Input? {
+      switch self {
+      case .input(let input): input
+      case .tick: nil
+      }
+    }
   }
 
   /// The instant that the machine was given.
@@ -15,14 +23,6 @@ public struct JournalStep<M: Machine>: Sendable, Equatable {
   public var cause: Cause
   /// The effects that the machine returned, in order.
   public var effects: [M.Effect]
-
-  /// The input that caused the step; `nil` for a deadline.
-  public var input: M.Input? {
-    switch cause {
-    case .input(let input): input
-    case .tick: nil
-    }
-  }
 
   public init(at: Instant, cause: Cause, effects: [M.Effect]) {
     self.at = at
@@ -46,11 +46,7 @@ struct JournalLine<M: Machine>: Codable {
 
 extension JournalStep {
   var lines: [JournalLine<M>] {
-    var first = JournalLine<M>(at: at)
-    switch cause {
-    case .input(let input): first.input = input
-    case .tick: first.tick = true
-    }
+    let first = JournalLine<M>(at: at, input: cause.input, tick: cause == .tick ? true : nil)
     return [first, JournalLine(at: at, out: effects)]
   }
 }

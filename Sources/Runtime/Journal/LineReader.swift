@@ -4,17 +4,17 @@
   import Darwin
 #endif
 
-/// Reads a file line by line, in pieces, so that its size does not matter.
+/// A reader of lines; it reads the file in pieces, so its size does not matter.
 struct LineReader: ~Copyable {
   /// A line of a file.
   struct Line: Equatable {
     var bytes: [UInt8]
     var number: Int
-    /// False for what follows the last newline.
+    /// False for text after the last newline.
     var isWhole: Bool
   }
 
-  /// Longer lines are not read: 16 MiB, a few times what a step with the most effects needs.
+  /// The longest line that is read; ours: a few times what a step with the most effects needs.
   let longest: Int
 
   let path: String
@@ -35,7 +35,7 @@ struct LineReader: ~Copyable {
     close(descriptor)
   }
 
-  /// The next line; `nil` at the end. An empty rest after the last newline is no line.
+  /// Returns the next line; `nil` at the end, also after a final newline.
   mutating func next() throws(JournalError) -> Line? {
     var searched = start
     while true {
@@ -61,7 +61,7 @@ struct LineReader: ~Copyable {
     return Line(bytes: Array(buffer[start..<end]), number: number, isWhole: isWhole)
   }
 
-  /// Reads on, and says by how much what was there moved towards the front.
+  /// Reads more bytes; returns how far the unread bytes moved towards the front.
   private mutating func fill() throws(JournalError) -> Int {
     let moved = start
     buffer.removeFirst(moved)

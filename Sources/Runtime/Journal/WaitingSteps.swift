@@ -1,12 +1,12 @@
 import LinkCore
 
-/// The steps that a journal has still to write.
+/// The steps that a journal has not written yet.
 struct WaitingSteps<M: Machine> {
-  /// What adding a step leads to.
+  /// What to do after a step was added.
   enum Next { case nothing, write, giveUp }
 
-  /// A disk that is this far behind turns journalling off, because a journal with a hole cannot be
-  /// replayed, and a driver must not wait for it.
+  /// The steps that may wait for the disk; ours. One more turns journaling off, since a journal
+  /// with a hole cannot be replayed, and a driver must not wait for it.
   static var bound: Int { 16_384 }
 
   private(set) var isOn = true
@@ -24,13 +24,13 @@ struct WaitingSteps<M: Machine> {
     return isWriting ? .nothing : .write
   }
 
-  /// Gives the steps to the writer; none when it can rest until the next is added.
+  /// Returns the steps to write; none if the writer can stop until the next one is added.
   mutating func takeAll() -> [JournalStep<M>] {
     defer { (steps, isWriting) = ([], !steps.isEmpty) }
     return steps
   }
 
-  /// Drops what waits; says whether it was on.
+  /// Drops the waiting steps; returns whether it was on.
   mutating func turnOff() -> Bool {
     defer { (isOn, steps) = (false, []) }
     return isOn

@@ -5,56 +5,45 @@ import LinkRuntime
 import LinkSimulator
 import MessageStream
 
-/// The machines whose journals `holdfast replay` reads: one line each.
-enum JournaledMachines {
-  static let all: [any ReplayableMachine] = [
-    Replayable<StreamModel> { Recorded<StreamFeature>($0) },
-    Replayable<RelayModel>(),
-    Replayable<PullModel>(),
-    Replayable<SocketModel>(),
+/// A machine whose journals `holdfast replay` reads.
+struct JournaledMachine: Sendable {
+  /// All of them: one line each, with the checker of recorded runs if there is one.
+  static let all = [
+    JournaledMachine(StreamModel.self) { Recorded<StreamFeature>($0) },
+    JournaledMachine(RelayModel.self),
+    JournaledMachine(PullModel.self),
+    JournaledMachine(SocketModel.self),
   ]
-}
 
-/// A machine that can be replayed, whatever its inputs and effects are.
-protocol ReplayableMachine: Sendable {
   /// The machine's name in journals.
-  var name: String { get }
+  let name: String
+  /// Replays a journal of this machine; keeps so many of the first divergences.
+  let replay: @Sendable (_ path: String, _ limit: Int) throws(JournalError) -> ReplayOutcome
 
-  /// Replays a journal of this machine; keeps the first `limit` divergences.
-  func replay(_ path: String, limit: Int) throws(JournalError) -> ReplayOutcome
-}
-
-/// The result of a replay, as it is shown.
-struct ReplayOutcome {
-  /// A step whose effects differ from the recorded ones; texts of its values.
-  struct Divergence {
-    var path: String
-    var line: Int
-    var cause: String
-    /// From the first effect on that differs; one text for each.
-    var expected: [String]
-    var got: [String]
-  }
-
-  var steps: UInt64
-  var diverged: UInt64
-  var divergences: [Divergence]
-  /// What the machine's checkers found; `nil` if it has none.
-  var check: Check?
-
-  struct Check {
-    /// The promises that a journal can show to be broken, and those that it cannot.
-    var checked, unchecked: [Finding.Kind]
-    var findings: [Finding]
+  private init<M: Journaled>(
+    _: M.Type, checker: (@Sendable (M) -> any RunChecker<M>)? = nil
+  ) {
+    name = M.journalName
+    replay = { path, limit throws(JournalError) in
+      var checking: (any RunChecker<M>)?
+      let result = try Replay<M>.run(journal: path, limit: limit) {
+        checking = checker?($0)
+      } watch: { step, machine in
+        checking?.see(step.cause.input, at: step.at, effects: step.effects, then: machine)
+      }
+      checking?.conclude()
+      return ReplayOutcome(result, checking)
+    }
   }
 }
 
-/// The checkers of recorded runs of one machine.
+/// A checker of recorded runs of one machine.
 protocol RunChecker<Model> {
   associatedtype Model: Journaled
   /// The promises that a journal can show to be broken, and those that it cannot.
   static var checked: [Finding.Kind] { get }
   static var unchecked: [Finding.Kind] { get }
+  /// Those that were broken so far.
   var findings: [Finding] { get }
 
   /// Takes one step of the run, and the machine after it.
@@ -72,45 +61,36 @@ extension Recorded: RunChecker where Feature.Model: Journaled {
   }
 }
 
-/// One machine of the list, with the checkers of its recorded runs if there are any.
-struct Replayable<M: Journaled>: ReplayableMachine {
-  private let checker: (@Sendable (M) -> any RunChecker<M>)?
-
-  init(checker: (@Sendable (M) -> any RunChecker<M>)? = nil) {
-    self.checker = checker
+/// The result of a replay as texts, of any machine.
+struct ReplayOutcome {
+  /// A step whose effects differ from the recorded ones, from the first effect on that differs.
+  struct Divergence {
+    var path: String
+    var line: Int
+    var cause: String
+    var expected: [String]
+    var got: [String]
   }
 
-  var name: String { M.journalName }
+  let steps: UInt64
+  let diverged: UInt64
+  let divergences: [Divergence]
+  /// The promises that were checked, and those of which a journal shows too little; `nil` if the
+  /// machine has no checker.
+  let promises: (checked: [Finding.Kind], unchecked: [Finding.Kind])?
+  let findings: [Finding]
 
-  func replay(_ path: String, limit: Int) throws(JournalError) -> ReplayOutcome {
-    var checking: (any RunChecker<M>)?
-    let result = try Replay<M>.run(journal: path, limit: limit) {
-      checking = checker?($0)
-    } watch: { step, machine in
-      checking?.see(step.input, at: step.at, effects: step.effects, then: machine)
+  init<M: Journaled>(_ result: Replay<M>.Result, _ checker: (any RunChecker<M>)?) {
+    steps = result.steps
+    diverged = result.diverged
+    promises = checker.map { (type(of: $0).checked, type(of: $0).unchecked) }
+    findings = checker?.findings ?? []
+    divergences = result.divergences.map {
+      let same = zip($0.expected, $0.got).prefix { $0 == $1 }.count
+      return Divergence(
+        path: $0.path, line: $0.line, cause: $0.cause.input.map { "\($0)" } ?? "a deadline",
+        expected: $0.expected.dropFirst(same).map { "\($0)" },
+        got: $0.got.dropFirst(same).map { "\($0)" })
     }
-    checking?.conclude()
-    return ReplayOutcome(
-      steps: result.steps, diverged: result.diverged,
-      divergences: result.divergences.map(Self.texts), check: checking.map { Self.check($0) })
-  }
-
-  private static func check(_ checker: some RunChecker<M>) -> ReplayOutcome.Check {
-    let kind = type(of: checker)
-    return ReplayOutcome.Check(
-      checked: kind.checked, unchecked: kind.unchecked, findings: checker.findings)
-  }
-
-  private static func texts(_ divergence: Replay<M>.Divergence) -> ReplayOutcome.Divergence {
-    let same = zip(divergence.expected, divergence.got).prefix { $0 == $1 }.count
-    let cause =
-      switch divergence.cause {
-      case .tick: "a deadline"
-      case .input(let input): String(describing: input)
-      }
-    return ReplayOutcome.Divergence(
-      path: divergence.path, line: divergence.line, cause: cause,
-      expected: divergence.expected.dropFirst(same).map { String(describing: $0) },
-      got: divergence.got.dropFirst(same).map { String(describing: $0) })
   }
 }

@@ -5,10 +5,10 @@ import LinkRuntime
 import LinkSimulator
 import LinkWire
 
-/// `holdfast replay`: whether a recorded machine would decide the same again.
+/// `holdfast replay`: checks that recorded machines would return the same effects again.
 enum ReplayCommand {
   private static let journal = Parameter.operand(
-    .text("JOURNAL"), "a file that `stream --journal` or `relay --journal` wrote")
+    .text("JOURNAL"), "a file that `--journal` wrote")
   /// The number of divergences that are shown; later ones usually follow from the first.
   private static let limit = 20
   /// The characters of one side of a divergence that are shown.
@@ -49,11 +49,11 @@ enum ReplayCommand {
 
   private static func replay(_ path: String) throws(JournalError) -> ReplayOutcome {
     let name = try JournalFormat.machine(of: path)
-    guard let machine = JournaledMachines.all.first(where: { $0.name == name }) else {
+    guard let machine = JournaledMachine.all.first(where: { $0.name == name }) else {
       throw JournalError(
-        path: path, line: 1, .machine(name, known: JournaledMachines.all.map(\.name)))
+        path: path, line: 1, .machine(name, known: JournaledMachine.all.map(\.name)))
     }
-    return try machine.replay(path, limit: limit)
+    return try machine.replay(path, limit)
   }
 
   private static func conclude(_ outcome: ReplayOutcome) throws(CommandFailure) {
@@ -62,7 +62,7 @@ enum ReplayCommand {
         .failed, "\(outcome.diverged) of \(outcome.steps) steps diverged",
         remedy: "replay it with the version that wrote it")
     }
-    let count = outcome.check?.findings.count ?? 0
+    let count = outcome.findings.count
     guard count == 0 else {
       throw CommandFailure(.failed, count == 1 ? "1 finding" : "\(count) findings")
     }
@@ -97,7 +97,7 @@ enum ReplayCommand {
       let steps = outcome.steps == 1 ? "1 step" : "\(outcome.steps) steps"
       let found = outcome.diverged == 0 ? "none diverged" : "\(outcome.diverged) diverged"
       call.console.line("\(steps), \(found)")
-      if let check = outcome.check { verdicts(check, call.console) }
+      if let judged = outcome.promises { verdicts(judged, outcome.findings, call.console) }
       return
     }
     call.console.object {
@@ -108,23 +108,26 @@ enum ReplayCommand {
       $0.key("diverged")
       $0.int(outcome.diverged)
       $0.key("findings")
-      SimulateFormat.write(outcome.check?.findings ?? [], to: &$0)
+      SimulateFormat.write(outcome.findings, to: &$0)
     }
   }
 
   /// Prints what each checker found, and which cannot check a journal.
-  private static func verdicts(_ check: ReplayOutcome.Check, _ console: Console) {
+  private static func verdicts(
+    _ promises: (checked: [Finding.Kind], unchecked: [Finding.Kind]), _ findings: [Finding],
+    _ console: Console
+  ) {
     var table = Table("CHECKED", "FOUND")
-    for kind in check.checked {
-      let count = check.findings.count { $0.kind == kind }
+    for kind in promises.checked {
+      let count = findings.count { $0.kind == kind }
       table.row(kind.rawValue, count == 0 ? "nothing" : String(count))
     }
-    for kind in check.unchecked {
+    for kind in promises.unchecked {
       table.row(kind.rawValue, "not checked: a journal does not tell")
     }
     console.line("")
     for line in table.lines(console.style) { console.line(line) }
-    for finding in check.findings {
+    for finding in findings {
       let detail = cut(finding.detail.printable, to: width)
       console.line("\(finding.kind.rawValue) at \(finding.at.nanoseconds) ns: \(detail)")
     }

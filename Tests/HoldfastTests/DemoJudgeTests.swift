@@ -171,11 +171,11 @@ import Testing
   }
 
   @Test func `is clean only with every trouble and without other faults`() {
-    let outcomes = Trouble.allCases.map {
+    let outcomes = Trouble.all.map {
       Outcome(trouble: $0, noticed: .zero, whole: .zero, bounds: Self.bounds)
     }
     let ledger = Ledger(
-      counts: Counts(sent: 1, shown: 1), outcomes: outcomes, questions: Self.answered)
+      counts: Counts(sent: 1, shown: 1), outcomes: outcomes, sections: [Self.answered.section])
     #expect(ledger.isClean)
     var short = ledger
     short.outcomes.removeLast()
@@ -187,8 +187,11 @@ import Testing
     lossy.counts.lost = 1
     #expect(!lossy.isClean)
     var silent = ledger
-    silent.questions.unanswered = 1
+    silent.sections[0].rows[2].isGood = false
     #expect(!silent.isClean)
+    var empty = ledger
+    empty.sections[0].rows = []
+    #expect(!empty.isClean)
     var late = ledger
     late.outcomes[0].whole = .seconds(5)
     #expect(!late.isClean)
@@ -211,7 +214,7 @@ import Testing
   @Test func `counts one right answer as answered once`() {
     let questions = Self.judged(.told([Self.day(7)]))
     #expect(questions == Questions(asked: 1, answeredOnce: 1))
-    #expect(questions.isClean)
+    #expect(questions.section.isClean)
   }
 
   @Test func `finds what was not answered, twice, or wrongly`() {
@@ -221,12 +224,12 @@ import Testing
     #expect(twice == Questions(asked: 1))
     let wrong = Self.judged(.told([Self.day(8)]))
     #expect(wrong == Questions(asked: 1, answeredOnce: 1, wrong: 1))
-    for questions in [refused, twice, wrong] { #expect(!questions.isClean) }
+    for questions in [refused, twice, wrong] { #expect(!questions.section.isClean) }
   }
 
   @Test func `takes an answer about nothing for no proof`() {
     #expect(Self.judged(.told([[]]), expecting: []).wrong == 1)
-    #expect(!Questions().isClean)
+    #expect(!Questions().section.isClean)
   }
 
   @Test func `adds up an export by day and source, by its text alone`() {

@@ -33,7 +33,7 @@ import Testing
       let questions = try #require(ledger["questions"] as? [String: Int])
       #expect(questions == ["asked": 3, "answeredOnce": 3, "unanswered": 0, "wrong": 0])
       let troubles = try #require(ledger["troubles"] as? [[String: Any]])
-      #expect(troubles.compactMap { $0["trouble"] as? String } == Trouble.allCases.map(\.rawValue))
+      #expect(troubles.compactMap { $0["trouble"] as? String } == Trouble.all.map(\.name))
       #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
     }
   }

@@ -15,7 +15,7 @@ import Testing
       Outcome(
         trouble: .kill, noticed: nil, whole: nil,
         bounds: .init(noticed: nil, whole: .seconds(3))),
-    ], questions: Questions(asked: 3, answeredOnce: 2, unanswered: 1),
+    ], sections: [Questions(asked: 3, answeredOnce: 2, unanswered: 1).section],
     faults: ["the timeline has 1 holes"])
 
   private static let story: [StoryEvent] = [
@@ -134,7 +134,7 @@ import Testing
 
   @Test func `bounds each trouble by the policy and the work`() throws {
     let policy = try DemoPolicy.policy()
-    let bounds = Trouble.allCases.map { $0.bounds(policy) }
+    let bounds = Trouble.all.map { $0.bounds(policy) }
     let expected: [(noticed: Duration?, whole: Duration)] = [
       (.seconds(2), .milliseconds(3800)), (.seconds(5), .milliseconds(4800)),
       (.seconds(2), .milliseconds(4300)), (.seconds(2), .seconds(3)),

@@ -1,11 +1,11 @@
-/// Why a story could not be told to its end.
+/// The reason for which the demo could not be played to its end.
 public enum DemoFailure: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The user wanted it to end.
+  /// The user ended it.
   case interrupted
-  /// Something that it stands on did not work.
+  /// A party could not be set up.
   case setup(String)
 
-  /// The cause in words.
+  /// The reason as text.
   public var description: String {
     switch self {
     case .interrupted: "interrupted before its end"
@@ -14,14 +14,15 @@ public enum DemoFailure: Error, Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// The story of a phone that follows a shop while everything under it breaks, on real sockets.
+/// The demo: a phone follows a shop over real sockets while faults are injected.
 public struct Demo: Sendable {
   private let program: String
   private let seed: UInt64
   private let narrator: Narrator
   private let tell: @Sendable (String) -> Void
 
-  /// A story with the phone at `program`, told line by line; `seed` decides what customers write.
+  /// A demo with `program` as the phone; `tell` receives the output line by line, and `seed`
+  /// determines what the customers write.
   public init(
     program: String, seed: UInt64, narrator: Narrator, tell: @escaping @Sendable (String) -> Void
   ) {
@@ -31,9 +32,9 @@ public struct Demo: Sendable {
     self.tell = tell
   }
 
-  /// Plays the whole story, which takes less than a minute; true when the ledger is clean.
+  /// Plays all chapters in less than a minute; returns whether the ledger is clean.
   ///
-  /// Cancel its task to end it early. Nothing stays behind: no process, no file.
+  /// Cancel its task to end it early. It leaves no process and no file behind.
   public func run() async throws(DemoFailure) -> Bool {
     let scratch = try Scratch()
     defer { scratch.remove() }

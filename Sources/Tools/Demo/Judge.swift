@@ -1,36 +1,35 @@
-public import LinkWire
+import LinkWire
 
-/// Compares what the server accepted with what the phone showed and kept.
-public struct Judge: Sendable {
+/// A checker that compares the messages that the server accepted with those that the phone showed
+/// and stored.
+struct Judge: Sendable {
   /// A message and its text.
-  public struct Entry: Sendable, Hashable {
+  struct Entry: Sendable, Hashable {
     /// Its place in the order of creation.
-    public var key: TimelineKey
-    /// As it was written, or as it was shown.
-    public var text: String
-    /// Its place in the server's log, where that is known.
-    public var offset: UInt64?
+    var key: TimelineKey
+    /// The text as it was written, or as it was shown.
+    var text: String
+    /// Its place in the server's log, if it is known.
+    var offset: UInt64?
   }
 
   /// A message as a run of the phone printed it.
-  public struct Shown: Sendable, Hashable {
-    /// Which message.
-    public var id: MessageID
-    /// Its text.
-    public var text: String
-    /// How it came, in the phone's word.
-    public var via: String
+  struct Shown: Sendable, Hashable {
+    var id: MessageID
+    var text: String
+    /// How it arrived, in the phone's word.
+    var via: String
   }
 
-  /// What the server accepted, in any order.
-  public var accepted: [Entry] = []
-  /// What each run of the phone showed, in its order.
-  public var runs: [[Shown]] = []
-  /// What the phone kept at the end.
-  public var timeline: [Entry] = []
+  /// The messages that the server accepted, in any order.
+  var accepted: [Entry] = []
+  /// The messages that each run of the phone showed, in order.
+  var runs: [[Shown]] = []
+  /// The messages that the phone stored at the end.
+  var timeline: [Entry] = []
 
-  /// The comparison in numbers.
-  public var counts: Counts {
+  /// The result of the comparison.
+  var counts: Counts {
     let sent = Dictionary(accepted.map { ($0.key.id, $0.text) }) { first, _ in first }
     let shown = Set(runs.joined().map(\.id))
     let kept = Set(timeline.map(\.key.id))
@@ -38,7 +37,7 @@ public struct Judge: Sendable {
     counts.sent = sent.count
     counts.shown = shown.count
     counts.lost = sent.keys.count { !shown.contains($0) || !kept.contains($0) }
-    // A launch shows again what was kept; only within one run twice is once too often.
+    // Each launch shows the stored messages again; only repetitions within one run count.
     counts.duplicated =
       runs.map { $0.count - Set($0.map(\.id)).count }.reduce(0, +) + timeline.count - kept.count
     counts.outOfOrder = runs.map(misplaced).reduce(0, +)
@@ -49,10 +48,10 @@ public struct Judge: Sendable {
     return counts
   }
 
-  /// How many messages a run showed behind one that they should have come before.
+  /// Returns how many messages a run showed after one that they should have preceded.
   ///
-  /// What came together stands in the order of creation. What came later by another way may belong
-  /// above it; but what is live comes in order for as long as the phone runs.
+  /// Messages that arrived in the same way are in order of creation. Those that arrived in another
+  /// way later may belong before them; live messages are in order throughout the run.
   private func misplaced(_ run: [Shown]) -> Int {
     let sent = Dictionary(accepted.map { ($0.key.id, $0) }) { first, _ in first }
     var seen: Set<MessageID> = []
@@ -70,8 +69,8 @@ public struct Judge: Sendable {
     return count
   }
 
-  /// A server whose clock went back stamps later messages with earlier times; live they still come
-  /// as they were logged.
+  /// Whether two messages are in the wrong order. If the server's clock was set back, later messages
+  /// have earlier times; live messages then follow the order of the log.
   private func isWrong(_ first: Entry, _ second: Entry, isLive: Bool) -> Bool {
     guard first.key > second.key else { return false }
     guard isLive, let before = first.offset, let after = second.offset else { return true }
@@ -81,25 +80,25 @@ public struct Judge: Sendable {
   private static let live = "live"
 }
 
-/// How many messages came through, and how.
-public struct Counts: Sendable, Hashable {
+/// The number of messages by outcome.
+struct Counts: Sendable, Hashable {
   /// Accepted by the server.
-  public var sent = 0
+  var sent = 0
   /// Shown by the phone, each counted once.
-  public var shown = 0
-  /// Accepted, and not shown or not kept.
-  public var lost = 0
-  /// Shown again within one run, or kept twice.
-  public var duplicated = 0
-  /// Shown by a run behind a message that they should have come before.
-  public var outOfOrder = 0
-  /// Shown or kept with another text.
-  public var altered = 0
-  /// Shown or kept, and never accepted.
-  public var unknown = 0
+  var shown = 0
+  /// Accepted, but not shown or not stored.
+  var lost = 0
+  /// Shown again within one run, or stored twice.
+  var duplicated = 0
+  /// Shown after a message that they should have preceded.
+  var outOfOrder = 0
+  /// Shown or stored with another text.
+  var altered = 0
+  /// Shown or stored, but never accepted.
+  var unknown = 0
 
-  /// Something was sent, and all of it came through once, whole and in order.
-  public var isClean: Bool {
+  /// Whether messages were sent, and all were shown and stored once, unaltered and in order.
+  var isClean: Bool {
     sent > 0 && shown == sent
       && [lost, duplicated, outOfOrder, altered, unknown] == [0, 0, 0, 0, 0]
   }

@@ -3,24 +3,24 @@ import LinkCore
 import LinkJSON
 import LinkWire
 
-/// The end of the story in numbers.
-public struct Ledger: Sendable, Hashable {
-  /// What became of the messages.
-  public var counts: Counts
-  /// What became of each trouble that was played, in order.
-  public var outcomes: [Outcome]
-  /// What became of the assistant's questions.
-  public var questions: Questions
-  /// What else went wrong, in words.
-  public var faults: [String] = []
+/// The results of the demo in numbers.
+struct Ledger: Sendable, Hashable {
+  /// The outcome of the messages.
+  var counts: Counts
+  /// The outcome of each trouble, in order.
+  var outcomes: [Outcome]
+  /// The sections that chapters add, in order.
+  var sections: [LedgerSection]
+  /// Other faults, as text.
+  var faults: [String] = []
 
-  /// Whether every promise was kept through every trouble.
-  public var isClean: Bool {
-    counts.isClean && questions.isClean && faults.isEmpty
-      && outcomes.map(\.trouble) == Trouble.allCases && outcomes.allSatisfy(\.isHeld)
+  /// Whether every promise was kept in every trouble.
+  var isClean: Bool {
+    counts.isClean && sections.allSatisfy(\.isClean) && faults.isEmpty
+      && outcomes.map(\.trouble) == Trouble.all && outcomes.allSatisfy(\.isHeld)
   }
 
-  /// The table for people, with one verdict at its end.
+  /// Returns the tables for people, and the verdict.
   func lines(_ style: Style) -> [String] {
     var troubles = Table("", "trouble", "noticed after", "at most", "whole after", "at most")
     for outcome in outcomes {
@@ -34,11 +34,12 @@ public struct Ledger: Sendable, Hashable {
     for (name, count, isGood) in rows {
       messages.row(Self.mark(isGood), name, String(count))
     }
-    var asked = Table("", "questions", "")
-    for (name, count, isGood) in questions.rows {
-      asked.row(Self.mark(isGood), name, String(count))
+    let added = sections.map { section in
+      var table = Table("", section.name, "")
+      for row in section.rows { table.row(Self.mark(row.isGood), row.name, String(row.count)) }
+      return table
     }
-    let all = [troubles, messages, asked].flatMap { $0.lines(style) + [""] }
+    let all = ([troubles, messages] + added).flatMap { $0.lines(style) + [""] }
     let marked = all.map { $0.hasPrefix("\u{2717}") ? style.alarm($0) : $0 }
     return marked + faults.map { style.alarm("\u{2717}  \($0)") } + [verdict(style)]
   }
@@ -69,57 +70,69 @@ public struct Ledger: Sendable, Hashable {
     duration.map(\.told) ?? none
   }
 
-  /// Members of the JSON object of the ledger.
+  /// Writes the members of the JSON event.
   func write(to writer: inout JSONWriter) {
-    writer.key("clean")
-    writer.bool(isClean)
+    writer.entry("clean", isClean)
     for (name, count) in [
       ("sent", counts.sent), ("shown", counts.shown), ("lost", counts.lost),
       ("duplicated", counts.duplicated), ("outOfOrder", counts.outOfOrder),
       ("altered", counts.altered), ("unknown", counts.unknown),
     ] {
-      writer.key(name)
-      writer.int(count)
+      writer.entry(name, count)
     }
-    writer.key("questions")
-    questions.write(to: &writer)
-    writer.key("troubles")
-    writer.beginArray()
-    for outcome in outcomes { outcome.write(to: &writer) }
-    writer.endArray()
-    writer.key("faults")
-    writer.beginArray()
-    for fault in faults { writer.string(fault) }
-    writer.endArray()
+    for section in sections {
+      writer.object(section.name) { for row in section.rows { $0.entry(row.key, row.count) } }
+    }
+    writer.array("troubles") { for outcome in outcomes { $0.object(outcome.write) } }
+    writer.entry("faults", faults)
   }
+}
+
+/// The part of the ledger that a chapter adds.
+struct LedgerSection: Sendable, Hashable {
+  /// A count, and whether it is the right one.
+  struct Row: Sendable, Hashable {
+    var name: String
+    var key: String
+    var count: Int
+    var isGood: Bool
+
+    /// - Parameter key: its name in JSON if that differs.
+    init(_ name: String, key: String? = nil, _ count: Int, isGood: Bool) {
+      (self.name, self.key, self.count, self.isGood) = (name, key ?? name, count, isGood)
+    }
+  }
+
+  var name: String
+  var rows: [Row]
+
+  init(_ name: String, _ rows: [Row]) {
+    self.name = name
+    self.rows = rows
+  }
+
+  var isClean: Bool { !rows.isEmpty && rows.allSatisfy(\.isGood) }
 }
 
 extension Outcome {
   fileprivate func write(to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.key("trouble")
-    writer.string(trouble.rawValue)
-    for (name, value) in [
-      ("noticedAfter", noticed), ("noticedAtMost", bounds.noticed), ("wholeAfter", whole),
-      ("wholeAtMost", bounds.whole),
-    ] {
-      writer.key(name)
-      if let value { writer.double(value.wholeMilliseconds) } else { writer.null() }
-    }
-    writer.key("held")
-    writer.bool(isHeld)
-    writer.endObject()
+    writer.entry("trouble", trouble.name)
+    writer.entry("noticedAfter", noticed?.wholeMilliseconds)
+    writer.entry("noticedAtMost", bounds.noticed?.wholeMilliseconds)
+    writer.entry("wholeAfter", whole?.wholeMilliseconds)
+    writer.entry("wholeAtMost", bounds.whole.wholeMilliseconds)
+    writer.entry("held", isHeld)
   }
 }
 
 extension Duration {
-  /// Seconds, cut to whole milliseconds.
+  /// Seconds, truncated to whole milliseconds.
   var wholeMilliseconds: Double { Double(nanoseconds / 1_000_000) / 1000 }
 
-  /// As the story tells it: hundredths of a second.
+  /// Seconds with two decimals, as the demo prints them.
   var told: String { self < .milliseconds(10) ? "< 0.01 s" : "\(seconds(2)) s" }
 
-  /// Seconds with `places` decimals, rounded.
+  /// Returns seconds with `places` decimals, rounded.
   func seconds(_ places: Int) -> String {
     var scale: Int64 = 1
     for _ in 0..<places { scale *= 10 }

@@ -3,9 +3,9 @@ import LinkCore
 import LinkJSON
 import LinkWire
 
-/// Something that the story tells.
+/// A line of the demo.
 struct StoryEvent: Sendable, Hashable {
-  /// Who did it, or whom it happened to.
+  /// The party that the line is about.
   enum Who: String, Sendable, Hashable {
     case server, network, phone, assistant, story
   }
@@ -17,25 +17,25 @@ struct StoryEvent: Sendable, Hashable {
     case ledger(Ledger)
   }
 
-  /// Since the story began.
+  /// The time since the demo began.
   var at: Duration
   var what: What
 }
 
-/// Puts the story into lines.
+/// The output of the demo.
 public struct Narrator: Sendable, Hashable {
-  /// For whom the lines are.
+  /// The form of the output.
   public enum Form: Sendable, Hashable {
-    /// Short sentences with a clock in seconds.
+    /// Short sentences with the time in seconds.
     case people(Style)
-    /// One JSON object a line.
+    /// One JSON object per line.
     case json
   }
 
-  /// For whom the lines are.
+  /// The form of the output.
   public var form: Form
 
-  /// A narrator for people or programs.
+  /// An output in the given form.
   public init(_ form: Form) {
     self.form = form
   }
@@ -64,7 +64,7 @@ public struct Narrator: Sendable, Hashable {
     }
   }
 
-  /// Fills up with spaces, on the left for a negative width.
+  /// Returns the text padded with spaces, on the left for a negative width.
   private static func pad(_ text: String, to width: Int) -> String {
     let space = String(repeating: " ", count: max(0, abs(width) - text.count))
     return width < 0 ? space + text : text + space
@@ -72,32 +72,25 @@ public struct Narrator: Sendable, Hashable {
 
   private func object(for event: StoryEvent) -> String {
     var writer = JSONWriter(capacity: 256)
-    writer.beginObject()
-    writer.key("seconds")
-    writer.double(event.at.wholeMilliseconds)
-    writer.key("event")
-    switch event.what {
-    case .title(let title):
-      writer.string("title")
-      writer.key("text")
-      writer.string(title)
-    case .chapter(let number, let title):
-      writer.string("chapter")
-      writer.key("number")
-      writer.int(number)
-      writer.key("title")
-      writer.string(title)
-    case .told(let who, let text):
-      writer.string("told")
-      writer.key("who")
-      writer.string(who.rawValue)
-      writer.key("text")
-      writer.string(text)
-    case .ledger(let ledger):
-      writer.string("ledger")
-      ledger.write(to: &writer)
+    writer.object { writer in
+      writer.entry("seconds", event.at.wholeMilliseconds)
+      switch event.what {
+      case .title(let title):
+        writer.entry("event", "title")
+        writer.entry("text", title)
+      case .chapter(let number, let title):
+        writer.entry("event", "chapter")
+        writer.entry("number", number)
+        writer.entry("title", title)
+      case .told(let who, let text):
+        writer.entry("event", "told")
+        writer.entry("who", who.rawValue)
+        writer.entry("text", text)
+      case .ledger(let ledger):
+        writer.entry("event", "ledger")
+        ledger.write(to: &writer)
+      }
     }
-    writer.endObject()
     return String(decoding: writer.bytes, as: UTF8.self)
   }
 }

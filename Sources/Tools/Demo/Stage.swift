@@ -5,9 +5,9 @@ import LinkCore
 import LinkRuntime
 import LinkWire
 
-/// Everything that plays, and what the chapters do with it.
+/// The parties of the demo, and the actions and measurements that chapters share.
 actor Stage {
-  /// How long anything may take before it counts as not recovered.
+  /// How long a recovery may take before it counts as failed.
   static let patience = Duration.seconds(12)
 
   let scene = Scene()
@@ -25,11 +25,16 @@ actor Stage {
   private let tell: @Sendable (String) -> Void
   private let began = Scene.Moment.now
   private var outcomes: [Outcome] = []
-  private var questions = Questions()
+  var questions = Questions()
   private var faults: [String] = []
-  /// Missed in a chapter whose time ran out; later chapters do not wait for them again.
+  /// Messages that a chapter did not receive in time; later chapters do not wait for them.
   private var givenUp: Set<MessageID> = []
   private var chapters = 0
+  /// When the phone's first token expires: after the first four chapters.
+  let tokenEnd: Timestamp
+
+  /// From the launch to the end of the phone's first token.
+  private static let tokenLife = Duration.seconds(20)
 
   init(
     scratch: Scratch, seed: UInt64, program: String, narrator: Narrator,
@@ -40,6 +45,9 @@ actor Stage {
     self.shop = shop
     self.narrator = narrator
     self.tell = tell
+    // A token counts whole seconds.
+    let wall = BootClock().wall.advanced(by: Self.tokenLife).nanoseconds
+    tokenEnd = Timestamp(nanoseconds: wall - wall % 1_000_000_000)
     policy = try Self.checked { () throws(PolicyError) in try DemoPolicy.policy() }
     server = Server(directory: "\(scratch.path)/server")
     try await server.start()
@@ -73,7 +81,7 @@ actor Stage {
     }
   }
 
-  /// Ends whatever still runs.
+  /// Ends all parties that still run.
   func clear() async {
     await customers.leave()
     await relay.quit()
@@ -83,14 +91,21 @@ actor Stage {
 
   // MARK: - Telling
 
-  func chapter(_ title: String) throws(DemoFailure) {
-    guard !Task.isCancelled else { throw .interrupted }
-    chapters += 1
-    say(.chapter(chapters, title))
-  }
-
-  func title(_ text: String) {
-    say(.title(text))
+  /// Plays all chapters; returns whether the ledger is clean.
+  func play() async throws(DemoFailure) -> Bool {
+    say(.title("A phone follows a shop's messages while everything under it breaks."))
+    say(
+      .story, "Waits are cut to fit a minute: the phone takes 3 s of silence for a dead link where")
+    say(
+      .story,
+      "it would take 90 s, polls every 1.5 s instead of 30 s, and retries ten times as fast.")
+    for chapter in Demo.chapters {
+      guard !Task.isCancelled else { throw .interrupted }
+      chapters += 1
+      say(.chapter(chapters, chapter.title))
+      try await chapter.play(on: self)
+    }
+    return await settle()
   }
 
   func say(_ who: StoryEvent.Who, _ text: String) {
@@ -113,7 +128,7 @@ actor Stage {
     await customers.start(tokens: tokens)
   }
 
-  /// Puts a token where the phone looks for one.
+  /// Writes a new token where the phone reads it.
   func giveToken(until expiry: Timestamp) async throws(DemoFailure) {
     try scratch.write(try await server.token(of: "phone", for: shop, until: expiry), to: "token")
   }
@@ -126,22 +141,54 @@ actor Stage {
     }
   }
 
-  /// Lets time pass, less when the story is interrupted.
+  /// Waits, less if the demo is interrupted.
   func pause(_ time: Duration) async throws(DemoFailure) {
     _ = await scene.wait(atMost: time) { _ in false }
     guard !Task.isCancelled else { throw .interrupted }
   }
 
-  /// Fills the phone with health data.
+  /// Generates health data and imports it into the phone.
   func makeHealthData() async throws(DemoFailure) -> HealthData {
     try await HealthData(seed: seed, in: scratch.path, phone: "\(scratch.path)/phone")
   }
 
   // MARK: - Measuring
 
-  /// Waits for the phone's first word that it is not connected; answers how long that took.
+  /// Plays a trouble between `begin` and `end`, and measures how the phone recovers.
   ///
-  /// `early` is how far a clock may be off that the trouble goes by.
+  /// - Parameter time: how long the trouble lasts after the phone has noticed it.
+  func play(
+    _ trouble: Trouble, lasting time: Duration,
+    begin: (isolated Stage) async throws(DemoFailure) -> Void,
+    end: (isolated Stage) async throws(DemoFailure) -> Void
+  ) async throws(DemoFailure) {
+    let before = await caughtUp()
+    let start = Scene.Moment.now
+    try await begin(self)
+    let isNoticeable = trouble.bounds(policy).noticed != nil
+    let noticed = isNoticeable ? try await notice(since: start) : nil
+    try await pause(time)
+    try await end(self)
+    let over = Scene.Moment.now
+    let whole = try await heal(since: over, \.isConnected)
+    await tellWhole(trouble, noticed: noticed, whole: whole, before: before)
+  }
+
+  /// Records a trouble's outcome and tells the phone's recovery.
+  func tellWhole(
+    _ trouble: Trouble, noticed: Duration?, whole: Duration?, before: Int,
+    how: String = "connected and whole again"
+  ) async {
+    note(trouble, noticed: noticed, whole: whole)
+    guard let whole else { return }
+    let fetched = await caughtUp() - before
+    let what = fetched == 0 ? "nothing was missed" : "\(fetched) missed messages are there"
+    say(.phone, "\(how) after \(whole.told); \(what)")
+  }
+
+  /// Waits for the phone's first status that is not connected; returns how long that took.
+  ///
+  /// - Parameter early: how much earlier the clock that the trouble depends on may be.
   func notice(
     since start: Scene.Moment, early: Duration = .zero
   ) async throws(DemoFailure) -> Duration? {
@@ -161,7 +208,7 @@ actor Stage {
     return time
   }
 
-  /// Waits until all that was accepted by now is shown, and the link is as `condition` wants it.
+  /// Waits until all messages accepted by now are shown and the status fulfils `condition`.
   func heal(
     since end: Scene.Moment, _ condition: @escaping @Sendable (PhoneLine.Status) -> Bool
   ) async throws(DemoFailure) -> Duration? {
@@ -193,20 +240,16 @@ actor Stage {
         trouble: trouble, noticed: noticed, whole: whole, bounds: trouble.bounds(policy)))
   }
 
-  func note(_ answer: Assistant.Answer, expecting right: Set<DaySteps>) {
-    questions.note(answer, expecting: right)
-  }
-
-  /// Messages shown so far that did not come over the socket.
+  /// Returns how many messages arrived otherwise than live so far.
   func caughtUp() async -> Int {
     let via = await scene.facts.via
     return via["catchUp", default: 0] + via["poll", default: 0]
   }
 
-  // MARK: - Judging
+  // MARK: - Checking
 
-  /// Closes the books; the phone must have ended.
-  func settle() async -> Bool {
+  /// Compares all messages and prints the ledger; the phone must have ended.
+  private func settle() async -> Bool {
     let facts = await scene.facts
     var judge = Judge(accepted: facts.accepted, runs: facts.runs)
     do throws(StoreFailure) {
@@ -225,7 +268,8 @@ actor Stage {
     }
     if let strange = await customers.strangeAnswer { faults.append(strange) }
     let ledger = Ledger(
-      counts: judge.counts, outcomes: outcomes, questions: questions, faults: faults)
+      counts: judge.counts, outcomes: outcomes,
+      sections: Demo.chapters.compactMap { $0.ledgerRows(of: self) }, faults: faults)
     say(.ledger(ledger))
     return ledger.isClean
   }

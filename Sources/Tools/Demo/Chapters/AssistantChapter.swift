@@ -1,10 +1,26 @@
 import HoldfastTestKit
 
-// The chapter of the relay.
+/// An assistant pairs with the phone, asks, asks again while the link is cut, and once more.
+struct AssistantQuestions: Chapter {
+  let title = "An assistant asks the phone"
+  let troubles = [Trouble.openQuestion]
+
+  func ledgerRows(of stage: isolated Stage) -> LedgerSection? { stage.questions.section }
+
+  func play(on stage: isolated Stage) async throws(DemoFailure) {
+    try await stage.questionPhone()
+  }
+}
+
+extension Trouble {
+  /// Every connection ends while a question is open.
+  static let openQuestion = Trouble("openQuestion", "cut while asked") { _ in
+    .init(noticed: DemoPolicy.work, whole: DemoPolicy.relayWait + DemoPolicy.work)
+  }
+}
+
 extension Stage {
-  /// An assistant pairs, asks, asks again over a link that is cut meanwhile, and once more.
-  func ask() async throws(DemoFailure) {
-    try chapter("An assistant asks the phone")
+  fileprivate func questionPhone() async throws(DemoFailure) {
     let data = try await makeHealthData()
     say(.phone, "holds \(data.samples) health samples of two weeks, imported from an export")
     try await pair()
@@ -38,7 +54,7 @@ extension Stage {
     let start = Scene.Moment.now
     let answer = await assistant.steps(from: week.start, to: week.end)
     guard !Task.isCancelled else { throw .interrupted }
-    note(answer, expecting: data.steps(of: week))
+    questions.note(answer, expecting: data.steps(of: week))
     tell(answer, after: .now - start)
   }
 
@@ -60,7 +76,7 @@ extension Stage {
     say(.network, "works again")
     let (answer, at) = await asking
     guard !Task.isCancelled else { throw .interrupted }
-    note(answer, expecting: data.steps(of: week))
+    questions.note(answer, expecting: data.steps(of: week))
     switch answer {
     case .told:
       note(.openQuestion, noticed: noticed, whole: max(at - end, .zero))
@@ -70,7 +86,7 @@ extension Stage {
     tell(answer, after: at - end)
   }
 
-  /// Waits for the relay's first word that it is not running; answers how long that took.
+  /// Waits for the relay's first status that is not running; returns how long that took.
   private func noticeByRelay(since start: Scene.Moment) async throws(DemoFailure) -> Duration? {
     let isWord = { @Sendable (at: Scene.Moment, word: String) in at >= start && word != "running" }
     _ = await scene.wait(atMost: Self.patience) {

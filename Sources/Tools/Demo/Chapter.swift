@@ -1,0 +1,77 @@
+import LinkCore
+
+/// One chapter of the demo: the faults that it plays, how it plays them, and its part of the ledger.
+protocol Chapter: Sendable {
+  var title: String { get }
+  /// The troubles that it plays, in order; each gets a row of the ledger.
+  var troubles: [Trouble] { get }
+  func play(on stage: isolated Stage) async throws(DemoFailure)
+  /// Returns the section that it adds to the ledger; `nil` for none.
+  func ledgerRows(of stage: isolated Stage) -> LedgerSection?
+}
+
+extension Chapter {
+  var troubles: [Trouble] { [] }
+
+  func ledgerRows(of stage: isolated Stage) -> LedgerSection? { nil }
+}
+
+extension Demo {
+  /// The chapters in the order in which they are played. `Calm` comes last: it ends the traffic.
+  static let chapters: [any Chapter] = [
+    SteadyTraffic(), LinkCut(), HalfOpenLink(), ServerRestart(), TokenExpiry(), ServerRefusal(),
+    PhoneKill(), AssistantQuestions(), Calm(),
+  ]
+}
+
+/// A fault of the demo.
+struct Trouble: Sendable, Hashable {
+  /// Its stable name in JSON.
+  let name: String
+  /// A few words for the ledger.
+  let title: String
+  /// Returns the longest times that a policy allows, plus the work.
+  let bounds: @Sendable (LinkPolicy) -> Outcome.Bounds
+
+  init(
+    _ name: String, _ title: String, bounds: @escaping @Sendable (LinkPolicy) -> Outcome.Bounds
+  ) {
+    self.name = name
+    self.title = title
+    self.bounds = bounds
+  }
+
+  static func == (left: Trouble, right: Trouble) -> Bool { left.name == right.name }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(name) }
+
+  /// The troubles of all chapters, in order.
+  static var all: [Trouble] { Demo.chapters.flatMap(\.troubles) }
+}
+
+/// The outcome of one trouble.
+struct Outcome: Sendable, Hashable {
+  /// The longest times that the policy and the work of this machine allow.
+  struct Bounds: Sendable, Hashable {
+    /// Until the phone notices; `nil` for a trouble that it cannot notice.
+    var noticed: Duration?
+    /// Until everything is complete again.
+    var whole: Duration
+  }
+
+  var trouble: Trouble
+  /// From the beginning of the trouble to the phone's first status that is not connected; `nil` if
+  /// there was none.
+  var noticed: Duration?
+  /// From the end of the trouble until every message accepted so far is shown, or the question is
+  /// answered; `nil` if that did not happen.
+  var whole: Duration?
+  var bounds: Bounds
+
+  /// Whether both times are within their bounds.
+  var isHeld: Bool {
+    guard let whole, whole <= bounds.whole else { return false }
+    guard let bound = bounds.noticed else { return true }
+    return noticed.map { $0 <= bound } ?? false
+  }
+}

@@ -1,0 +1,112 @@
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+
+/// The phone connects, and messages arrive.
+struct SteadyTraffic: Chapter {
+  let title = "Steady traffic"
+
+  func play(on stage: isolated Stage) async throws(DemoFailure) {
+    try await stage.giveToken(until: stage.tokenEnd)
+    try await stage.startCustomers()
+    stage.say(.server, "runs; two customers write about 20 messages a second, whatever happens")
+    try await stage.phone.launch()
+    _ = await stage.scene.wait(atMost: Stage.patience) {
+      $0.ending != nil || $0.status.isConnected
+    }
+    guard !Task.isCancelled else { throw .interrupted }
+    let facts = await stage.scene.facts
+    guard facts.status.isConnected else {
+      throw .setup("the phone did not connect (\(facts.ending ?? "no word from it"))")
+    }
+    stage.say(.phone, "connected, through a proxy that plays the network")
+    try await stage.giveToken(until: stage.tokenEnd.advanced(by: .seconds(3600)))
+    try await stage.pause(.seconds(3))
+    stage.say(.phone, "has shown \(await stage.scene.facts.runs.joined().count) messages")
+  }
+}
+
+/// Every connection ends at once.
+struct LinkCut: Chapter {
+  let title = "The link is cut"
+  let troubles = [Trouble.cut]
+
+  func play(on stage: isolated Stage) async throws(DemoFailure) {
+    try await stage.play(.cut, lasting: .seconds(0.6)) { stage throws(DemoFailure) in
+      try await stage.set(.reset)
+      stage.say(.network, "resets every connection, old and new")
+    } end: { stage throws(DemoFailure) in
+      try await stage.set(.pass)
+      stage.say(.network, "works again")
+    }
+    try await stage.pause(.seconds(2))
+  }
+}
+
+/// Nothing arrives any more, and nothing closes.
+struct HalfOpenLink: Chapter {
+  let title = "Half-open: nothing arrives, nothing closes"
+  let troubles = [Trouble.halfOpen]
+
+  func play(on stage: isolated Stage) async throws(DemoFailure) {
+    try await stage.play(.halfOpen, lasting: .seconds(1)) { stage throws(DemoFailure) in
+      try await stage.set(.blackhole(Blackhole(reach: .both, fate: .held, connects: .hang)))
+      stage.say(.network, "falls silent; every connection still looks open")
+    } end: { stage throws(DemoFailure) in
+      try await stage.set(.pass)
+      stage.say(.network, "works again")
+    }
+    try await stage.pause(.seconds(1.5))
+  }
+}
+
+/// The phone's process is killed and launched again.
+struct PhoneKill: Chapter {
+  let title = "The phone is killed"
+  let troubles = [Trouble.kill]
+
+  func play(on stage: isolated Stage) async throws(DemoFailure) {
+    try await stage.play(.kill, lasting: .seconds(2)) { stage throws(DemoFailure) in
+      await stage.phone.kill()
+      stage.say(.phone, "dies by kill -9, in the middle of it all")
+    } end: { stage throws(DemoFailure) in
+      try await stage.phone.launch()
+      stage.say(.phone, "is launched again over what it had kept")
+    }
+    try await stage.pause(.seconds(2))
+  }
+}
+
+/// The traffic ends, so that everything can be counted.
+struct Calm: Chapter {
+  let title = "Calm"
+
+  func play(on stage: isolated Stage) async throws(DemoFailure) {
+    await stage.customers.stop()
+    let last = Scene.Moment.now
+    let count = await stage.scene.facts.accepted.count
+    stage.say(.server, "has accepted \(count) messages; nobody writes now")
+    if try await stage.heal(since: last, \.isConnected) != nil {
+      stage.say(.phone, "has shown them all")
+    }
+    await stage.phone.quit()
+    guard !Task.isCancelled else { throw .interrupted }
+  }
+}
+
+extension Trouble {
+  static let cut = Trouble("cut", "link cut") {
+    .init(noticed: DemoPolicy.work, whole: $0.longestRetry + DemoPolicy.work)
+  }
+
+  static let halfOpen = Trouble("halfOpen", "half-open link") {
+    // An attempt that hangs when the path returns ends by its own timeout, and the next one works.
+    .init(
+      noticed: ($0.liveness.silence ?? .zero) + DemoPolicy.work,
+      whole: $0.establish.timeout + $0.longestRetry + DemoPolicy.work)
+  }
+
+  static let kill = Trouble("kill", "phone killed") {
+    .init(noticed: nil, whole: $0.establish.timeout + DemoPolicy.work)
+  }
+}

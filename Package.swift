@@ -152,8 +152,9 @@ let measures: [Target] = [
 ]
 
 let checks: [Target] = [
-  tests("CoreTests", uses: ["LinkCore"]),
-  tests("WireTests", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
+  tests("CoreTests", uses: ["LinkCore", "HoldfastTestKit"]),
+  tests("WireTests", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "HoldfastTestKit"]),
+  tests("JSONTests", uses: ["LinkCore", "LinkJSON", "HoldfastTestKit"]),
   tests(
     "HealthTests", uses: ["LinkCore", "LinkJSON", "LinkHealth", "Holdfast", "HoldfastTestKit"]),
   tests("ProtocolsTests", uses: ["LinkProtocols"]),

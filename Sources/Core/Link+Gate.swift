@@ -38,7 +38,7 @@ extension Link {
     let before = gate.reachability
     gate.reachability = reachability
     guard before != reachability else { return }
-    if let obstacle = gate.obstacle(policy.gate), obstacle != .background {
+    if let obstacle = gate.obstacle, obstacle != .background {
       hold(by: obstacle, &step)
     } else if case .reachable? = before {
       pathChanged(&step)
@@ -82,7 +82,7 @@ extension Link {
   private mutating func pathReturned(_ step: inout Step) {
     switch state {
     case .held(let held):
-      if gate.obstacle(policy.gate) == .background {
+      if gate.obstacle == .background {
         state = .held(Held(obstacle: .background, series: held.series))
       } else {
         settle(held.series.fresh, for: policy.gate.settle, &step)
@@ -167,7 +167,7 @@ extension Link {
     closeCurrent(.background, &step)
     switch then {
     case .hold:
-      state = .held(Held(obstacle: gate.obstacle(policy.gate) ?? .background, series: .reconnect))
+      state = .held(Held(obstacle: gate.obstacle ?? .background, series: .reconnect))
     case .standby: proceed(.reconnect, after: nil, &step)
     case .idle:
       gate.wish = .none
@@ -187,7 +187,7 @@ extension Link {
     guard case .connect(let after) = policy.gate.foreground else { return }
     switch state {
     case .held, .resting, .failed(.exhausted):
-      if let obstacle = gate.obstacle(policy.gate) {
+      if let obstacle = gate.obstacle {
         state = .held(Held(obstacle: obstacle, series: .first))
         return
       }

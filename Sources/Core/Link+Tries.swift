@@ -30,7 +30,7 @@ extension Link {
   private mutating func mayTry(
     _ series: Series, after failure: LinkFailure?, _ step: inout Step
   ) -> Bool {
-    if let obstacle = gate.obstacle(policy.gate) {
+    if let obstacle = gate.obstacle {
       state = .held(Held(obstacle: obstacle, series: series))
       return false
     }
@@ -153,7 +153,7 @@ extension Link {
   ) {
     var series = failed
     series.spread = nil
-    retry.noteFailure(at: step.now, wish: policy.obeyed(failure.serverWish))
+    retry.noteFailure(at: step.now, wish: failure.serverWish)
     switch policy.verdict(on: failure) {
     case .refresh:
       refreshAndRetry(series, failure, generation: generation, &step)

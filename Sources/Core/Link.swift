@@ -42,8 +42,8 @@ public struct Link: Machine, Hashable {
   public init(policy: LinkPolicy, seed: UInt64) {
     self.policy = policy
     chance = Chance(seed: seed)
-    gate = Gate(policy)
-    retry = Retry(policy)
+    gate = Gate(policy.gate)
+    retry = Retry(policy.retry)
     standby = Standby(policy)
   }
 

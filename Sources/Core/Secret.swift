@@ -1,17 +1,17 @@
-/// A text that only its owner may see: it is coded and described as nothing.
+/// A text that must not reach a journal or a log: it is encoded and described as nothing.
 ///
-/// A journal holds what a machine was told; this keeps codes and tokens out of it. A replay meets
-/// the empty text on both sides, so it compares equal.
+/// A journal holds the inputs of a machine; this type keeps codes and tokens out of it. A replay reads
+/// the empty text on both sides, so the values compare equal.
 public struct Secret: Sendable, Hashable, Codable, CustomStringConvertible {
   /// The text itself.
   public let text: String
 
-  /// Hides a text.
+  /// Creates a secret.
   public init(_ text: String) {
     self.text = text
   }
 
-  /// The empty text, whatever was written.
+  /// Reads any text as the empty one.
   public init(from decoder: any Decoder) throws {
     _ = try decoder.singleValueContainer().decode(String.self)
     text = ""

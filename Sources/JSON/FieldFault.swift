@@ -1,4 +1,4 @@
-/// What is wrong with a message; fields are named as on the wire, never with their values.
+/// A fault in a member of a message; members are named as on the wire, without their values.
 public enum FieldFault: Error, Sendable, Hashable, Codable, CustomStringConvertible {
   /// No JSON, or not of the expected form.
   case malformed(detail: String)

@@ -1,8 +1,8 @@
-/// Why bytes are no JSON text (RFC 8259), and where.
+/// A fault in a JSON text (RFC 8259) and its place.
 public struct JSONError: Error, Sendable, Hashable {
-  /// For people; never a part of the text.
+  /// The fault in a few words for people, without a part of the text.
   public var detail: String
-  /// Counts bytes from 0.
+  /// The place in bytes, from 0.
   public var offset: Int
 
   /// A fault at `offset`.

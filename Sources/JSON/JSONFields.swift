@@ -1,10 +1,11 @@
 /// The members of one JSON object, each by the bytes of its value.
 ///
-/// Members come in any order, and what was read before a fault still says whom to tell of it.
+/// Members come in any order. Members read before a fault stay readable, so that an error can name
+/// its request.
 package struct JSONFields: Sendable {
   private let bytes: [UInt8]
   private var values: [String: Value] = [:]
-  /// Where the text stops being JSON, or an object at all.
+  /// Why and where the text is not a JSON object.
   package private(set) var fault: JSONError?
 
   private struct Value {
@@ -12,7 +13,7 @@ package struct JSONFields: Sendable {
     var range: Range<Int>
   }
 
-  /// Keeps the members of these names; of repeated ones the last counts.
+  /// Reads an object and keeps the members of these names; of repeated ones the last counts.
   package init(_ bytes: [UInt8], keeping names: [String]) {
     self.bytes = bytes
     var reader = JSONReader(bytes)
@@ -31,13 +32,13 @@ package struct JSONFields: Sendable {
     }
   }
 
-  /// Throws what is wrong with the text itself.
+  /// Throws if the text is not a JSON object.
   package func check() throws(FieldFault) {
     guard let fault else { return }
     throw .malformed(detail: "\(fault.detail) at byte \(fault.offset)")
   }
 
-  /// Whether the member is there and not `null`.
+  /// Whether the member is present and not `null`.
   package func has(_ name: String) -> Bool {
     values[name].map { $0.kind != .null } ?? false
   }

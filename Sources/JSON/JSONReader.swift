@@ -1,7 +1,7 @@
-/// Reads one JSON text (RFC 8259) piece by piece, in the order of its bytes, without a tree.
+/// A reader of one JSON text (RFC 8259) that reads piece by piece and builds no tree.
 ///
 /// Strict: no byte order mark, no trailing bytes, valid UTF-8, escaped surrogates in pairs, at most
-/// 64 levels deep. Repeated keys are handed over as they come: the caller decides which one counts.
+/// 64 levels deep. Repeated keys are passed on; the caller decides which one counts.
 public struct JSONReader: Sendable {
   /// Deepest nesting of objects and arrays; the contracts need five, the bound is ours.
   public static let maxDepth = 64
@@ -14,17 +14,17 @@ public struct JSONReader: Sendable {
   /// Whether the innermost container has shown no member yet.
   private var isFirst = false
 
-  /// Stands before the text's one value.
+  /// Creates a reader before the one value of a text.
   public init(_ bytes: [UInt8]) {
     self.bytes = bytes
   }
 
-  /// What the next value is, as far as its first byte tells.
+  /// The kind of a value, as its first byte tells it.
   public enum Kind: Sendable, Hashable {
     case object, array, string, number, bool, null
   }
 
-  /// Looks at the next value without taking it; throws where none can begin.
+  /// Returns the kind of the next value without taking it; throws if none can begin here.
   public mutating func peek() throws(JSONError) -> Kind {
     switch try nextByte() {
     case UInt8(ascii: "\""): return .string

@@ -1,8 +1,9 @@
-/// Writes one JSON text (RFC 8259), members in the order of the calls, without white space.
+/// A writer of one JSON text (RFC 8259), members in the order of the calls, without white space.
 ///
-/// The caller keeps the grammar: a key before each member's value, every `begin` with its `end`.
+/// The caller is responsible for the grammar: a key before each member's value, an `end` for every
+/// `begin`.
 public struct JSONWriter: Sendable {
-  /// What was written so far.
+  /// The bytes written so far.
   public private(set) var bytes: [UInt8] = []
   /// Whether the next key or value is the first of its container or belongs to a key.
   private var isFirst = true

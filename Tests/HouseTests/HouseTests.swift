@@ -13,8 +13,36 @@ import Testing
     #expect(tree.swift.flatMap(Rules.purity) == [])
   }
 
-  @Test func `pure folders import only what they stand on`() {
-    #expect(tree.swift.flatMap(Rules.pureImports) == [])
+  @Test func `pure folders import only what they stand on`() throws {
+    let manifest = try #require(tree.file("Package.swift"))
+    let features = Rules.features(in: manifest)
+    #expect(tree.swift.flatMap { Rules.pureImports($0, features: features) } == [])
+    let rooms = Rules.pureRooms(in: manifest)
+    #expect(rooms.contains("Sources/Core") && rooms.contains("Sources/Simulator"))
+    #expect(
+      rooms.filter { room in !Rules.pureFolders.contains { (room + "/").hasPrefix($0 + "/") } }
+        == [])
+  }
+
+  @Test func `no enum of ours is matched with a wildcard`() {
+    let enums = Rules.enums(in: tree.swift)
+    #expect(enums.contains(["foreground", "background"]))
+    let found = tree.swift.flatMap { Rules.wildcards($0, enums: enums) }
+    #expect(found.filter { !Rules.mayMatchLoosely($0.path) } == [])
+  }
+
+  @Test func `shared rooms name no feature`() {
+    let found = tree.swift.flatMap(Rules.featuresNamed)
+    #expect(found.filter { !Rules.isMoving($0.path) } == [])
+  }
+
+  @Test func `no exception outlives its reason`() {
+    let named = tree.swift.flatMap(Rules.featuresNamed).map(\.path)
+    #expect(
+      Rules.moving.filter { rule in !named.contains { $0.hasPrefix(rule.path) } }.map(\.path) == [])
+    let enums = Rules.enums(in: tree.swift)
+    let loose = tree.swift.flatMap { Rules.wildcards($0, enums: enums) }.map(\.path)
+    #expect(Rules.looselyMatched.filter { !loose.contains($0) } == [])
   }
 
   @Test func `adapters import no feature`() throws {

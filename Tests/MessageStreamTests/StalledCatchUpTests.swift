@@ -63,6 +63,6 @@ struct StalledCatchUpTests {
     #expect(hand.model.recovery.retryAt == hand.now.advanced(by: longest))
     hand.send("ok")
     hand.give(.postFailed(hand.posts[0].id, failure))
-    #expect(hand.model.outbox.notBefore == hand.now.advanced(by: longest))
+    #expect(hand.model.outbox.queue.deadline == hand.now.advanced(by: longest))
   }
 }

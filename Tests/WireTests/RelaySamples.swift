@@ -41,25 +41,6 @@ enum RelaySample {
       LeasedQuestion(id: requestID("2"), question: .summary(summary), lease: "l2"),
     ], expiresIn: .seconds(25))
 
-  static let reply = HealthReply(
-    query: query,
-    points: [
-      HealthPoint(
-        type: "HEART_RATE", value: .number(61.5), unit: "beatsPerMinute", start: local, end: utc,
-        source: "Ada's Watch"),
-      HealthPoint(
-        type: "WORKOUT",
-        value: .workout(
-          WorkoutTotals(type: "RUNNING", distance: 5_000, energy: 300, steps: 6_200, sessions: 1)),
-        unit: "noUnit", start: local, end: zoned, source: nil),
-      HealthPoint(
-        type: "NUTRITION",
-        value: .nutrition(NutritionTotals(calories: 1, protein: 2, carbs: 3, fat: 4)),
-        unit: "noUnit", start: local, end: local, source: "x"),
-      HealthPoint(
-        type: "SLEEP_REM", value: .text("?"), unit: "", start: utc, end: utc, source: "x"),
-    ], nextStart: local, skipped: 2)
-
   static func requestID(_ text: String) -> RelayRequestID {
     // A literal of 1 to 64 bytes.
     RelayRequestID(text) ?? { preconditionFailure("no request id: \(text)") }()

@@ -1,3 +1,4 @@
+import HoldfastTestKit
 import LinkCore
 import LinkWire
 
@@ -54,26 +55,7 @@ enum Sample {
   }
 }
 
-/// The words that random texts are made of: each of them troubled a codec once.
-private let fragments: [String] = [
-  "a", "Hello", " ", "\"", "\\", "/", "\u{0}", "\u{1}", "\u{8}", "\t", "\n", "\u{C}", "\r",
-  "\u{1F}", "\u{7F}", "é", "e\u{301}", "שלום", "مرحبا", "\u{200F}", "\u{202E}", "\u{2028}", "🚚",
-  "👩‍👩‍👧", "\u{FFFD}", "\u{FFFF}", "\u{10FFFF}", "\u{FEFF}", "\\u0041", "\r\n", "日本",
-]
-
 extension Chance {
-  mutating func text(upTo count: Int) -> String {
-    (0..<Int.random(in: 0...count, using: &self)).reduce(into: "") { text, _ in
-      text += fragments.randomElement(using: &self) ?? ""
-    }
-  }
-
-  mutating func timestamp() -> Timestamp {
-    let unit: Int64 = [1, 1_000, 1_000_000, 1_000_000_000].randomElement(using: &self) ?? 1
-    let nanoseconds = Int64.random(in: .min ... .max, using: &self)
-    return Timestamp(nanoseconds: nanoseconds / unit * unit)
-  }
-
   mutating func message() -> Message {
     let createdAt = timestamp()
     let isEdited = Bool.random(using: &self)
@@ -85,30 +67,4 @@ extension Chance {
       parent: Bool.random(using: &self) ? .random(using: &self) : nil,
       position: Bool.random(using: &self) ? Position(epoch: "a-Z_9", offset: next() >> 1) : nil)
   }
-
-  /// The bytes with one to four small damages.
-  mutating func damaged(_ bytes: [UInt8]) -> [UInt8] {
-    var bytes = bytes
-    let tokens = Array(#"{}[]",:\u0tnf-+.eE19"#.utf8) + [0x00, 0x1F, 0x80, 0xC0, 0xED, 0xF5, 0xFF]
-    for _ in 0..<Int.random(in: 1...4, using: &self) where !bytes.isEmpty {
-      let index = Int.random(in: 0..<bytes.count, using: &self)
-      switch Int.random(in: 0..<6, using: &self) {
-      case 0: bytes[index] = tokens.randomElement(using: &self) ?? 0
-      case 1: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &self)
-      case 2: bytes.remove(at: index)
-      case 3: bytes.insert(tokens.randomElement(using: &self) ?? 0, at: index)
-      case 4: bytes.removeSubrange(index...)
-      case _: bytes.insert(contentsOf: bytes[index..<min(index + 20, bytes.count)], at: index)
-      }
-    }
-    return bytes
-  }
-}
-
-extension Array where Element == UInt8 {
-  init(text: String) {
-    self = Array(text.utf8)
-  }
-
-  var text: String { String(decoding: self, as: UTF8.self) }
 }

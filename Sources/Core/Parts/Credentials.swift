@@ -1,82 +1,96 @@
-/// Keeps track of whether credentials are there, when they expire, and whether they are refreshed.
-struct Credentials: Sendable, Hashable {
-  private let policy: LinkPolicy
-  private(set) var state = State.missing
-  /// Counts renewals, so that a refusal of older credentials does not cause another refresh.
-  private(set) var generation: UInt64 = 0
-  /// When to refresh before they expire.
-  private(set) var refreshAt: Instant?
-  /// Until when a running refresh is waited for.
-  private(set) var refreshBy: Instant?
-  /// Refreshed because REST refused them, and nothing succeeded since.
-  private(set) var isUnproven = false
+/// A record of credentials: whether they are there, when they expire, and whether a refresh runs.
+///
+/// `refresh(at:)` starts a refresh; the caller carries it out and reports `renewed`, `refreshFailed`
+/// or `refreshRejected`. At `deadline` it is time for the next refresh, or a refresh timed out.
+public struct Credentials: Sendable, Hashable {
+  private let policy: GatePolicy
+  /// Whether there are credentials to try with.
+  public private(set) var state = State.missing
+  /// The number of renewals. A refusal of older credentials does not cause another refresh.
+  public private(set) var generation: UInt64 = 0
+  /// When to refresh the credentials before they expire.
+  public private(set) var refreshAt: Instant?
+  /// When the refresh under way times out.
+  public private(set) var refreshBy: Instant?
+  /// Whether a REST refusal caused the last refresh, and nothing succeeded since.
+  public private(set) var isUnproven = false
 
-  /// Refreshes that failed in a row.
+  /// The number of refreshes that failed in a row.
   private var refusals = 0
 
-  /// Between two refreshes that failed; short beside the hour that tokens usually live.
+  /// The longest pause between two refreshes that failed; ours: short beside the hour that tokens
+  /// usually live.
   private static let longestPause = Duration.seconds(300)
 
-  enum State: Sendable, Hashable {
+  /// Whether there are credentials.
+  public enum State: Sendable, Hashable {
     case missing
     case available
   }
 
-  init(_ policy: LinkPolicy) {
+  /// Creates a record without credentials; they count as available if the policy needs none.
+  public init(_ policy: GatePolicy) {
     self.policy = policy
-    if !policy.gate.needsCredentials { state = .available }
+    if !policy.needsCredentials { state = .available }
   }
 
-  var isRefreshing: Bool { refreshBy != nil }
+  /// Whether a refresh is under way.
+  public var isRefreshing: Bool { refreshBy != nil }
 
-  /// Starts a refresh unless one runs; true when the effect must go out.
-  mutating func refresh(at now: Instant) -> Bool {
+  /// Starts a refresh unless one runs; true if the caller must carry it out.
+  public mutating func refresh(at now: Instant) -> Bool {
     refreshAt = nil
     guard refreshBy == nil else { return false }
-    refreshBy = now.advanced(by: policy.gate.refreshTimeout)
+    refreshBy = now.advanced(by: policy.refreshTimeout)
     return true
   }
 
-  /// There are new ones. A life that is not positive says nothing but that the clocks of phone and
-  /// server differ: then the server's refusal is what renews them.
-  mutating func renewed(expiresIn: Duration?, at now: Instant) {
+  /// Notes new credentials.
+  ///
+  /// A life of zero or less only shows that the clocks of phone and server differ: then the server's
+  /// refusal causes the next refresh.
+  public mutating func renewed(expiresIn: Duration?, at now: Instant) {
     state = .available
     generation += 1
     refusals = 0
     refreshBy = nil
     refreshAt = nil
     guard let life = expiresIn, life > .zero else { return }
-    let lead = min(policy.gate.refreshLead, life / 2)
+    let lead = min(policy.refreshLead, life / 2)
     // A clock that is ahead makes every life short; after a success it waits as after a failure.
-    refreshAt = now.advanced(by: max(life - lead, policy.gate.refreshTimeout))
+    refreshAt = now.advanced(by: max(life - lead, policy.refreshTimeout))
   }
 
-  /// The refresh failed for now; the old credentials stay until the server refuses them.
+  /// Notes that the refresh failed for now; the old credentials stay until the server refuses them.
   ///
-  /// The next one waits twice as long as the one before, up to `longestPause`.
-  mutating func refreshFailed(at now: Instant) {
+  /// Each pause is twice as long as the one before, up to 300 s.
+  public mutating func refreshFailed(at now: Instant) {
     refreshBy = nil
-    let pause = min(policy.gate.refreshTimeout * (1 << min(refusals, 5)), Self.longestPause)
+    let pause = min(policy.refreshTimeout * (1 << min(refusals, 5)), Self.longestPause)
     refusals += 1
     refreshAt = state == .available ? now.advanced(by: pause) : nil
   }
 
-  /// Their issuer has no others: what there is serves until the server refuses it.
-  mutating func refreshRejected() {
+  /// Notes that the issuer has no other credentials; the old ones stay until the server refuses them.
+  public mutating func refreshRejected() {
     refreshBy = nil
     refreshAt = nil
   }
 
-  mutating func forget() {
+  /// Forgets the credentials.
+  public mutating func forget() {
     state = .missing
     refreshBy = nil
     refreshAt = nil
   }
 
-  mutating func noteRefusedByREST() { isUnproven = true }
-  mutating func noteAccepted() { isUnproven = false }
+  /// Notes that a REST answer refused the credentials.
+  public mutating func noteRefusedByREST() { isUnproven = true }
+  /// Notes that the server accepted the credentials.
+  public mutating func noteAccepted() { isUnproven = false }
 
-  var deadline: Instant? {
+  /// When the next refresh is due or the one under way times out.
+  public var deadline: Instant? {
     Instant.earlier(refreshAt, refreshBy)
   }
 }

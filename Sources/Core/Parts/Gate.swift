@@ -1,19 +1,32 @@
-/// May we try now? Reachability, the app's lifecycle, credentials, and the user's wish together.
-struct Gate: Sendable, Hashable {
-  var wish = Wish.none
-  /// `nil` until the device said anything: then trying is allowed.
-  var reachability: Reachability?
-  var lifecycle = Lifecycle.foreground
-  /// Set while the link is leaving for the background: it closes at this instant.
-  var leavesAt: Instant?
-  var credentials: Credentials
+/// A gate for tries: reachability, the app's lifecycle, credentials and the user's wish together.
+///
+/// A link sets these and decides what follows. Work that holds no link sets them as its inputs say
+/// and asks `isOpen` before each try.
+public struct Gate: Sendable, Hashable {
+  /// The numbers and rules.
+  public let policy: GatePolicy
+  /// What the user wants.
+  public var wish = Wish.none
+  /// `nil` until the device reported anything; tries are allowed until then.
+  public var reachability: Reachability?
+  /// Whether a person looks at the app.
+  public var lifecycle = Lifecycle.foreground
+  /// When the work stops because the app left for the background; `nil` if it is not leaving.
+  public var leavesAt: Instant?
+  /// The credentials and their refresh.
+  public var credentials: Credentials
 
-  init(_ policy: LinkPolicy) {
+  /// Creates a gate that nothing was reported to.
+  public init(_ policy: GatePolicy) {
+    self.policy = policy
     credentials = Credentials(policy)
   }
 
-  /// What closes the gate; `nil` when trying is allowed. The most telling reason wins.
-  func obstacle(_ policy: GatePolicy) -> Obstacle? {
+  /// Whether a try is allowed now: it is wanted, nothing is in the way, and credentials are there.
+  public var isOpen: Bool { wish == .live && obstacle == nil && credentials.state == .available }
+
+  /// What is in the way of tries, the network before the app; `nil` if nothing is.
+  public var obstacle: Obstacle? {
     switch reachability {
     case .unreachable: return .unreachable
     case .captivePortal: return .captivePortal
@@ -36,7 +49,7 @@ public enum Wish: String, Sendable, Hashable, Codable {
   case live
 }
 
-/// Why trying waits although the link is wanted; shown to the user.
+/// Why a link that is wanted waits; shown to the user.
 public enum Obstacle: String, Sendable, Hashable, Codable {
   case unreachable
   case captivePortal

@@ -1,43 +1,52 @@
-/// Decides when the next try may be made: schedule, windows, breaker and the server's wish.
-struct Retry: Sendable, Hashable {
-  private let link: LinkPolicy
+/// A plan for the next try: a schedule, windows, a breaker and the server's wishes together.
+///
+/// A link uses it for its attempts. Work that holds no link uses it alone: call `noteAttempt` before
+/// each try, `noteFailure` or `noteStable` after it, and `plan` for the instant of the next one.
+public struct Retry: Sendable, Hashable {
+  private let shared: Shared<RetryPolicy>
   private var attempts: Windows
   /// When tries failed, oldest first; as many as the breaker needs.
-  private(set) var failures: [Instant] = []
-  /// No try before this: the server asked for it.
-  private(set) var notBefore: Instant?
+  public private(set) var failures: [Instant] = []
+  /// The server asked for no try before this.
+  public private(set) var notBefore: Instant?
 
-  init(_ link: LinkPolicy) {
-    self.link = link
-    attempts = Windows(link)
+  /// Creates a plan for work that was never tried.
+  public init(_ policy: RetryPolicy) {
+    shared = Shared(policy)
+    attempts = Windows(policy.windows)
   }
 
-  private var policy: RetryPolicy { link.retry }
+  /// The numbers.
+  public var policy: RetryPolicy { shared.value }
 
-  mutating func noteAttempt(at now: Instant) {
+  /// Counts a try that begins now.
+  public mutating func noteAttempt(at now: Instant) {
     attempts.note(at: now)
   }
 
-  /// - Parameter wish: how long the server asked to be left alone, as far as it is obeyed.
-  mutating func noteFailure(at now: Instant, wish: Duration?) {
+  /// Counts a try that failed.
+  ///
+  /// - Parameter wish: How long the server asked to be left alone; obeyed up to
+  ///   `RetryPolicy.longestWish`.
+  public mutating func noteFailure(at now: Instant, wish: Duration?) {
     if let breaker = policy.breaker {
       failures.append(now)
       if failures.count > breaker.failures { failures.removeFirst() }
     }
-    if let wish {
+    if let wish = policy.obeyed(wish) {
       let until = now.advanced(by: wish)
       notBefore = max(notBefore ?? until, until)
     }
   }
 
-  /// A stable link forgives failures and wishes, never the windows.
-  mutating func noteStable() {
+  /// Forgets failures and wishes because the work succeeded; the windows still count its tries.
+  public mutating func noteStable() {
     failures = []
     notBefore = nil
   }
 
   /// The earliest instant that every window, the breaker and the server's wish allow.
-  func earliest(at now: Instant) -> Instant {
+  public func earliest(at now: Instant) -> Instant {
     var earliest = attempts.earliest(at: max(now, notBefore ?? now))
     if let breaker = policy.breaker, failures.count >= breaker.failures,
       let first = failures.first, let last = failures.last,
@@ -48,25 +57,42 @@ struct Retry: Sendable, Hashable {
     return earliest
   }
 
-  /// When the next try of `series` is due; `nil` when its schedule is exhausted.
+  /// The instant of the next try; `nil` if the schedule is exhausted.
   ///
-  /// The spread comes on top of the wait and of the server's wish: at its end all would come.
-  func plan(_ series: Series, at now: Instant, chance: inout Chance) -> Instant? {
+  /// - Parameters:
+  ///   - schedule: The waits between tries.
+  ///   - index: The place of the next try in the schedule, from 0; `nil` for a try without a wait.
+  ///   - spread: The window over which the try is spread, because the server may have failed for
+  ///     many clients at once. It comes on top of the wait and of the server's wish.
+  public func plan(
+    _ schedule: Schedule, before index: Int?, spread: Duration? = nil, at now: Instant,
+    chance: inout Chance
+  ) -> Instant? {
     var wait = Duration.zero
-    if let index = series.scheduleIndex {
-      let schedule = series.origin == .first ? policy.first : policy.reconnect
+    if let index {
       guard let scheduled = schedule.wait(before: index, chance: &chance) else { return nil }
       wait = scheduled
     }
     let due = now.advanced(by: wait)
-    guard let spread = series.spread else { return earliest(at: due) }
+    guard let spread else { return earliest(at: due) }
     return earliest(
       at: max(due, notBefore ?? due).advanced(
         by: chance.duration(below: min(spread, policy.longestWish))))
   }
+}
+
+extension Retry {
+  /// The instant of the next try of a link's series; `nil` if its schedule is exhausted.
+  func plan(_ series: Series, at now: Instant, chance: inout Chance) -> Instant? {
+    plan(
+      schedule(of: series), before: series.scheduleIndex, spread: series.spread, at: now,
+      chance: &chance)
+  }
 
   /// How many tries a series has before standby; `nil` without end.
-  func limit(of series: Series) -> Int? {
-    (series.origin == .first ? policy.first : policy.reconnect).attempts
+  func limit(of series: Series) -> Int? { schedule(of: series).attempts }
+
+  private func schedule(of series: Series) -> Schedule {
+    series.origin == .first ? policy.first : policy.reconnect
   }
 }

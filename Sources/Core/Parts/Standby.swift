@@ -41,7 +41,7 @@ struct Standby: Sendable, Hashable {
 
   init(_ policy: LinkPolicy) {
     self.policy = policy
-    polls = Windows(policy)
+    polls = Windows(policy.retry.windows)
   }
 
   var isArmed: Bool { state != .off }
@@ -108,7 +108,7 @@ struct Standby: Sendable, Hashable {
   private func obeying(
     _ failure: LinkFailure?, _ wait: Duration, _ poll: PollPolicy, _ chance: inout Chance
   ) -> Duration {
-    guard let wish = policy.obeyed(failure?.serverWish), wish > .zero else { return wait }
+    guard let wish = policy.retry.obeyed(failure?.serverWish), wish > .zero else { return wait }
     return max(wait, wish + chance.duration(below: spread(poll)))
   }
 

@@ -1,23 +1,31 @@
-/// Counts what was done lately, so that no stretch of time holds too much of it.
-struct Windows: Sendable, Hashable {
-  private let policy: LinkPolicy
-  /// When it was done, oldest first; as often as the largest window needs.
+/// A count of recent events that lets no stretch of time hold more of them than allowed.
+public struct Windows: Sendable, Hashable {
+  /// Each of these must allow an event; none allows all.
+  public let limits: [AttemptWindow]
+  /// When the events happened, oldest first; as many as the largest window needs.
   private var times: [Instant] = []
 
-  init(_ policy: LinkPolicy) {
-    self.policy = policy
+  /// Creates a count without events.
+  public init(_ limits: [AttemptWindow]) {
+    self.limits = limits
   }
 
-  private var limits: [AttemptWindow] { policy.retry.windows }
-
-  mutating func note(at now: Instant) {
+  /// Counts an event, whether the windows allow it or not.
+  public mutating func note(at now: Instant) {
     times.append(now)
     let kept = limits.map(\.attempts).max() ?? 0
     if times.count > kept { times.removeFirst(times.count - kept) }
   }
 
+  /// Counts an event if all windows allow it now; returns whether they do.
+  public mutating func pass(at now: Instant) -> Bool {
+    guard earliest(at: now) <= now else { return false }
+    note(at: now)
+    return true
+  }
+
   /// The earliest instant from `now` that every window allows.
-  func earliest(at now: Instant) -> Instant {
+  public func earliest(at now: Instant) -> Instant {
     var earliest = now
     for window in limits where times.count >= window.attempts {
       let blocking = times[times.count - window.attempts]

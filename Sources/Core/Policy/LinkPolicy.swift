@@ -50,11 +50,6 @@ public struct LinkPolicy: Sendable, Hashable {
     guard problems.isEmpty else { throw PolicyError(problems: problems) }
   }
 
-  /// How much of a server's wish to be left alone is obeyed.
-  public func obeyed(_ wish: Duration?) -> Duration? {
-    wish.map { min(max($0, .zero), retry.longestWish) }
-  }
-
   /// What this policy does about `failure`.
   public func verdict(on failure: LinkFailure) -> Verdict {
     let verdict = verdicts[failure.failureClass] ?? .retry
@@ -64,7 +59,7 @@ public struct LinkPolicy: Sendable, Hashable {
 }
 
 /// A value that many hold: copies of it are copies of a reference.
-private final class Shared<Value: Sendable & Hashable>: Sendable, Hashable {
+final class Shared<Value: Sendable & Hashable>: Sendable, Hashable {
   let value: Value
 
   init(_ value: Value) {

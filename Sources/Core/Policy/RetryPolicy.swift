@@ -27,6 +27,12 @@ public struct RetryPolicy: Sendable, Hashable {
     self.serverSpread = serverSpread
     self.longestWish = longestWish
   }
+
+  /// The part of a server's wish to be left alone that is obeyed: none below zero or above
+  /// `longestWish`.
+  public func obeyed(_ wish: Duration?) -> Duration? {
+    wish.map { min(max($0, .zero), longestWish) }
+  }
 }
 
 /// At most `attempts` tries within any stretch of `per`.

@@ -1,5 +1,5 @@
 /// How long to wait before each try of a series.
-public enum Schedule: Sendable, Hashable {
+public enum Schedule: Sendable, Hashable, Codable {
   /// These waits, then no more.
   case list([Duration])
   /// `first · factor^n`, at most `cap`, spread by ±`jitter` of itself, never under `floor`: drawn
@@ -27,6 +27,21 @@ public enum Schedule: Sendable, Hashable {
       guard jitter > 0 else { return bounds.lowerBound }
       return bounds.lowerBound + chance.duration(below: bounds.upperBound - bounds.lowerBound)
     }
+  }
+
+  /// The same, and at least as long as the server asked for.
+  ///
+  /// - Parameter wish: How long the server asked to be left alone, as far as it is obeyed.
+  public func wait(
+    before index: Int, atLeast wish: Duration?, chance: inout Chance
+  ) -> Duration? {
+    wait(before: index, chance: &chance).map { max($0, wish ?? .zero) }
+  }
+
+  /// The shortest wait before try `index` that is at least as long as the server asked for; the only
+  /// one without jitter.
+  public func shortestWait(before index: Int, atLeast wish: Duration?) -> Duration? {
+    bounds(before: index).map { max($0.lowerBound, wish ?? .zero) }
   }
 
   /// The shortest and the longest wait that chance can make before try `index`.

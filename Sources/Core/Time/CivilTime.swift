@@ -1,4 +1,4 @@
-/// A reading of a calendar and a clock on a wall; which moment it is, only a time zone can say.
+/// A date and time without a time zone.
 public struct CivilTime: Sendable, Hashable, Comparable, Codable {
   /// Nanoseconds since 1970-01-01T00:00:00 of the same wall.
   public var nanoseconds: Int64

@@ -1,4 +1,4 @@
-/// A walk over the digits and signs of a date or a time.
+/// A reader of the digits and signs of a date or a time.
 package struct TimeDigits {
   private var rest: ArraySlice<UInt8>
 

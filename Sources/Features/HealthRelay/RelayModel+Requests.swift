@@ -78,7 +78,7 @@ extension RelayModel {
     _ id: RelayRequestID?, _ kind: HealthQuestion.Kind?, _ reason: String, _ attempt: AttemptID,
     _ step: inout Step
   ) {
-    guard refusals.note(at: step.now, limit: RelaySettings.refusalsPerMinute) else { return }
+    guard refusals.pass(at: step.now) else { return }
     step.effects.append(.refuse(attempt, id, kind, reason: reason))
   }
 

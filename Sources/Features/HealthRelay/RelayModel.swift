@@ -30,7 +30,7 @@ public struct RelayModel: Machine {
   var line = RequestLine()
   var problems: Throttle
   /// Replies to what was not understood: two ends that refuse each other's must come to rest.
-  var refusals = SlidingCount()
+  var refusals = Windows([RelaySettings.refusals])
   /// Where the user is, as far as it was told.
   var lifecycle = Lifecycle.foreground
   /// When the backend was heard of last: its newest message, or the start.

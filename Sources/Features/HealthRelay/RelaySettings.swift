@@ -18,8 +18,8 @@ public struct RelaySettings: Sendable, Hashable, Codable {
   public static let lineLimit = 32
   /// Ids of answered questions that are remembered while a connection lasts.
   public static let answeredLimit = 256
-  /// Replies a minute to what is not understood; beyond, nothing is said.
-  public static let refusalsPerMinute = 20
+  /// At most 20 replies a minute to messages that are not understood; others get no reply. Ours.
+  public static let refusals = AttemptWindow(attempts: 20, per: .seconds(60))
 
   /// Settings with a policy of one's own.
   public init(policy: LinkPolicy, hasNotification: Bool) {

@@ -21,16 +21,3 @@ struct Throttle: Sendable, Hashable {
     return withheld
   }
 }
-
-/// Counts what happened within the last minute, up to a limit.
-struct SlidingCount: Sendable, Hashable {
-  private var times: [Instant] = []
-
-  /// Notes one more, unless there were as many as `limit` within a minute.
-  mutating func note(at now: Instant, limit: Int) -> Bool {
-    times.removeAll { $0.duration(to: now) >= .seconds(60) }
-    guard times.count < limit else { return false }
-    times.append(now)
-    return true
-  }
-}

@@ -26,7 +26,7 @@ extension StreamModel {
       settings, at: wall(at: step.now), own: outbox.oldestUnsure, gap: gaps.last)
     let run = Recovery.Run(
       fetch: newFetch(), query: query, kind: kind, purposes: [purpose],
-      until: step.now.advanced(by: settings.fetchTimeout), unsure: outbox.unsure,
+      until: step.now.advanced(by: settings.fetchTimeout), unsure: outbox.queue.unsure,
       own: outbox.oldestUnsure,
       credentials: credentialsCount)
     recovery.run = run
@@ -357,7 +357,8 @@ extension StreamModel {
       }
     }
     let wait = Writer.wait(after: recovery.failures + 1)
-    let at = askAgainLater(wish: max(wait, settings.obeyed(failure.serverWish)), &step)
+    let at = askAgainLater(
+      wish: max(wait, settings.policy.retry.obeyed(failure.serverWish) ?? .zero), &step)
     outbox.postponeUnsure(until: max(at, step.now.advanced(by: .seconds(5))))
   }
 

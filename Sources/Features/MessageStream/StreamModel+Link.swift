@@ -33,7 +33,7 @@ extension StreamModel {
   private mutating func abandonRequests(_ step: inout Step) {
     recovery.run = nil
     stopHistory(&step)
-    outbox.abandon()
+    outbox.queue.abandon()
   }
 
   private mutating func show(_ status: LinkStatus, _ step: inout Step) {
@@ -48,7 +48,11 @@ extension StreamModel {
       switch failure.failureClass {
       case .forbidden, .closedForbidden: step.show(.notice(.forbidden))
       case .tls: step.show(.notice(.security(failure)))
-      case _: return  // the status says it all
+      case .unreachable, .dns, .refused, .timeout, .silent, .reset, .ended, .proxy, .captivePortal,
+        .local, .badRequest, .unauthorized, .notFound, .tooManyRequests, .serverError, .unavailable,
+        .otherStatus, .protocolError, .closedNormally, .closedRestart, .closedPolicy,
+        .closedUnauthorized, .closedReplaced, .closedOther:
+        return  // the status says it all
       }
     case .obstacle, .exhausted, .ended, .settling, nil: return
     }
@@ -66,7 +70,7 @@ extension StreamModel {
   mutating func close(_ step: inout Step) {
     noteWhole(at: step.now)
     stopFetching(&step)
-    outbox.abandon()
+    outbox.queue.abandon()
     switch phase {
     case .loading, .broken: phase = .closed
     case .closed, .open: break
@@ -80,7 +84,7 @@ extension StreamModel {
       return
     }
     guard phase == .open, link.isWanted else { return }
-    outbox.hurry()
+    outbox.queue.hurry()
     catchUp(.refresh, &step)
     drive(.trigger(.userRefresh), &step)
   }
@@ -92,7 +96,7 @@ extension StreamModel {
       recovery.fetchesFirst = true
       drive(.lifecycle(.background), &step)
     case .foreground:
-      outbox.hurry()
+      outbox.queue.hurry()
       if case .broken = phase { load(&step) }
       drive(.lifecycle(.foreground), &step)
     }
@@ -102,7 +106,7 @@ extension StreamModel {
     switch event {
     case .available:
       credentialsCount += 1
-      outbox.credentialsRenewed()
+      outbox.queue.credentialsRenewed()
       if recovery.run == nil, recovery.retryAt != nil { recovery.retryAt = step.now }
     case .cleared: author = settings.user
     case .rejected, .refreshFailed: break
@@ -122,7 +126,7 @@ extension StreamModel {
   ) {
     drive(.opened(attempt), &step)
     guard link.currentAttempt == attempt, link.status.phase == .connected else { return }
-    outbox.hurry()
+    outbox.queue.hurry()
     recovery.unprepared = nil
     recovery.arrears = nil
     if let head {

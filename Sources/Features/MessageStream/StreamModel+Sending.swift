@@ -10,26 +10,25 @@ extension StreamModel {
     let entry = OutboxEntry(
       id: .random(using: &chance), shop: settings.shop, text: text, parent: parent,
       createdAt: wall)
-    guard outbox.entries.count < settings.outboxLimit else {
+    // Shown as soon as the store has it: what is told to wait must outlive this process.
+    guard outbox.queue.add(entry) else {
       // Not kept: the words stay with whoever wrote them, and the reason stands beside them.
       var refused = entry
       refused.state = .failed(reason: "too many messages wait to be sent")
       step.show(.outbox(refused))
       return
     }
-    // Shown as soon as the store has it: what is told to wait must outlive this process.
-    outbox.add(entry)
     writer.put(entry)
   }
 
   mutating func retry(_ id: UUID128, _ step: inout Step) {
-    guard let entry = outbox.retry(id) else { return }
+    guard let entry = outbox.queue.retry(id) else { return }
     writer.put(entry)
     step.show(.outbox(entry))
   }
 
   mutating func discard(_ id: UUID128, _ step: inout Step) {
-    guard outbox[id] != nil else { return }
+    guard outbox.queue[id] != nil else { return }
     outbox.remove(id)
     writer.remove(id)
     step.show(.outboxDone(id, message: nil))
@@ -44,19 +43,24 @@ extension StreamModel {
 
   var sendDeadline: Instant? {
     guard maySend else { return nil }
-    if outbox.sending == nil, let next = outbox.nextQueued, outbox.unsure.contains(next.id),
+    if let next = outbox.queue.oldestQueued, !outbox.queue.isSending(next.lane),
+      outbox.queue.unsure.contains(next.id),
       recovery.hasPositions != true, recovery.run != nil
     {
       return nil  // the catch-up under way tells, and has a limit of its own
     }
-    return outbox.deadline
+    return outbox.queue.deadline
   }
 
   mutating func sendNext(_ step: inout Step) {
-    guard maySend, let next = outbox.nextQueued, outbox.sending == nil else { return }
-    if outbox.unsure.contains(next.id), recovery.hasPositions != true {
+    guard maySend, let next = outbox.queue.oldestQueued, !outbox.queue.isSending(next.lane) else {
+      return
+    }
+    if outbox.queue.unsure.contains(next.id), recovery.hasPositions != true {
       // A plain server knows no idempotency keys: look whether the last try got through.
-      if recovery.run == nil, outbox.mayTry(at: step.now) { catchUp(.refresh, &step) }
+      if recovery.run == nil, outbox.queue.mayTry(next.lane, at: step.now) {
+        catchUp(.refresh, &step)
+      }
       return
     }
     let timeout = settings.fetchTimeout * 2
@@ -77,7 +81,7 @@ extension StreamModel {
     guard message.position == nil, let author, author == message.user,
       let entry = outbox.claimed(by: message, overlap: settings.overlap)
     else { return false }
-    if outbox.sending?.id == entry { return outbox.keepBack(message, for: entry) }
+    if outbox.queue.sending(entry) != nil { return outbox.keepBack(message, for: entry) }
     gotThrough(entry, as: message.id, &step)
     return false
   }
@@ -97,7 +101,7 @@ extension StreamModel {
 
   mutating func posted(_ id: UUID128, _ message: Message, _ step: inout Step) {
     drive(.requested(nil), &step)
-    guard outbox[id] != nil else { return }  // late
+    guard outbox.queue[id] != nil else { return }  // late
     author = message.user
     outbox.remove(id)
     writer.remove(id)
@@ -107,16 +111,16 @@ extension StreamModel {
   }
 
   mutating func postFailed(_ id: UUID128, _ failure: LinkFailure, _ step: inout Step) {
-    if outbox.isAnswered(id) { sendFailed(id, failure, &step) }
+    if outbox.queue.isAnswered(id) { sendFailed(id, failure, &step) }
   }
 
   private mutating func sendFailed(
     _ id: UUID128, _ failure: LinkFailure, _ step: inout Step
   ) {
-    guard let sending = outbox.sending, sending.id == id else { return }  // late
+    guard let sending = outbox.queue.sending(id) else { return }  // late
     switch failure.failureClass {
     case .unauthorized:
-      outbox.waitForCredentials(newerThan: credentialsCount)
+      outbox.queue.waitForCredentials(id, newerThan: credentialsCount)
       if !isStale(failure, asked: sending.credentials) { drive(.requested(failure), &step) }
     case .unreachable, .dns, .refused, .proxy, .captivePortal, .local:
       retryLater(id, isUnsure: false, failure, &step)
@@ -146,28 +150,29 @@ extension StreamModel {
     _ id: UUID128, isUnsure: Bool, _ failure: LinkFailure, _ step: inout Step
   ) {
     guard
-      let entry = outbox.retryLater(
-        id, isUnsure: isUnsure, wish: failure.serverWish, at: step.now, settings: settings)
+      let entry = outbox.queue.retryLater(
+        id, isUnsure: isUnsure, wish: settings.policy.retry.obeyed(failure.serverWish),
+        at: step.now, schedule: settings.sendRetries, chance: &chance)
     else { return }
     writer.put(entry)
     step.show(.outbox(entry))
   }
 
   private mutating func failSend(_ id: UUID128, _ reason: String, _ step: inout Step) {
-    guard let entry = outbox.fail(id, reason) else { return }
+    guard let entry = outbox.queue.fail(id, reason) else { return }
     writer.put(entry)
     step.show(.outbox(entry))
   }
 
   /// Nothing more can be sent: every waiting entry shows why.
   mutating func failSends(_ reason: String, _ step: inout Step) {
-    outbox.abandon()  // the try under way may get through all the same
+    outbox.queue.abandon()  // the try under way may get through all the same
     for entry in outbox.entries {
       if case .queued = entry.state { failSend(entry.id, reason, &step) }
     }
   }
 
   mutating func expireOutbox(_ step: inout Step) {
-    if let id = outbox.expire(at: step.now) { sendFailed(id, .timeout(.response), &step) }
+    if let id = outbox.queue.expire(at: step.now) { sendFailed(id, .timeout(.response), &step) }
   }
 }

@@ -29,7 +29,7 @@ extension StreamModel {
     if let gap = gaps.last { screen.removeAll { $0.key < gap.before } }
     show(screen, via: .history, &step)
     for gap in gaps { step.show(.gap(gap)) }
-    for entry in outbox.entries where outbox.isStored(entry.id) { step.show(.outbox(entry)) }
+    for entry in outbox.entries where outbox.queue.isStored(entry.id) { step.show(.outbox(entry)) }
     drive(.want(wish), &step)
   }
 
@@ -50,7 +50,7 @@ extension StreamModel {
     let wasRefused = writer.failures > 0
     guard let batch = writer.committed(id) else { return }  // late
     if wasRefused { step.show(.notice(.storeRecovered)) }
-    for entry in batch.change.outboxPut.compactMap({ outbox.stored($0.id) }) {
+    for entry in batch.change.outboxPut.compactMap({ outbox.queue.stored($0.id) }) {
       step.show(.outbox(entry))
     }
     showInserted(Set(commit.inserted), of: batch, &step)

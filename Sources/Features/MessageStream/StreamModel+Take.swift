@@ -49,7 +49,7 @@ extension StreamModel {
   }
 
   private mutating func change(to reachability: Reachability, _ step: inout Step) {
-    if case .reachable = reachability { outbox.hurry() }
+    if case .reachable = reachability { outbox.queue.hurry() }
     noteWhole(at: step.now)
     drive(.reachability(reachability), &step)
   }

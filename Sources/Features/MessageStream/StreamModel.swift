@@ -22,7 +22,7 @@ public struct StreamModel: Machine {
   /// What is shown.
   public internal(set) var timeline: Timeline
   /// What waits to be sent.
-  public internal(set) var outbox = Outbox()
+  public internal(set) var outbox: Outbox
   /// Holes that the reader sees, oldest first.
   public internal(set) var gaps: [Gap] = []
   var recovery = Recovery()
@@ -58,6 +58,7 @@ public struct StreamModel: Machine {
 
   /// - Parameter seed: the start of its chance: idempotency keys and jitter.
   public init(settings: StreamSettings, seed: UInt64) {
+    outbox = Outbox(limit: settings.outboxLimit)
     self.settings = settings
     author = settings.user
     timeline = Timeline(limit: settings.memory)
@@ -78,7 +79,7 @@ public struct StreamModel: Machine {
     if let due = link.deadline, due <= now { follow(link.tick(at: now), &step) }
     if let due = recovery.deadline, due <= now { expireRecovery(&step) }
     if let due = history.deadline, due <= now { expireHistory(&step) }
-    if let due = outbox.deadline, due <= now { expireOutbox(&step) }
+    if let due = outbox.queue.deadline, due <= now { expireOutbox(&step) }
     finish(&step)
     return step.effects
   }

@@ -25,12 +25,11 @@ public struct StreamSettings: Sendable, Hashable, Codable {
   public var malformedLimit = 5
   /// Pages that one catch-up fetches at most; beyond, the reader sees a gap.
   public var catchUpPages = 1000
-  /// Waits between tries to send, the last one for ever.
-  public var sendRetries: [Int64] = [1, 2, 4, 8, 16, 30]
+  /// Waits between tries to send: 1, 2, 4, 8 and 16 s, then 30 s; after ten tries the user is asked.
+  public var sendRetries = Schedule.exponential(
+    first: .seconds(1), factor: 2, cap: .seconds(30), jitter: 0, floor: .zero, attempts: 9)
   /// Messages that may wait to be sent; one more is refused at once.
   public var outboxLimit = 1000
-  /// Tries to send before the user is asked.
-  public var sendAttempts = 10
 
   /// Messages that may wait for the store; beyond, they are left to a later catch-up.
   public static let unstored = 2000
@@ -43,6 +42,4 @@ public struct StreamSettings: Sendable, Hashable, Codable {
     self.user = user
   }
 
-  /// As much of a server's wish to be left alone as the policy obeys.
-  func obeyed(_ wish: Duration?) -> Duration { min(wish ?? .zero, policy.retry.longestWish) }
 }

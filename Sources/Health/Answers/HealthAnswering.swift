@@ -1,17 +1,17 @@
 public import LinkCore
 
-/// Answers a question about a person's health from samples that it asks for, page by page.
+/// A state machine that answers a question about health from pages of samples.
 ///
 ///     question ──▶ read(query) ──take(page)──▶ read(query) … ──▶ done(object)
 ///          └────────── what makes no sense ────────────────────────▲
 ///
-/// It holds what the answer needs, not the samples that it was made from.
+/// It keeps what the answer needs, not the samples.
 public struct HealthAnswering: Sendable {
   /// What to do next.
   public enum Step: Sendable, Hashable {
     /// Read these samples and give them to `take`.
     case read(HealthSampleQuery)
-    /// Send this to who asked.
+    /// Send this answer.
     case done(HealthObject)
   }
 

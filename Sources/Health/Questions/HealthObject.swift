@@ -1,6 +1,6 @@
 package import LinkJSON
 
-/// An answer's object as it travels: the backend carries it without understanding it.
+/// The JSON object of an answer; the backend forwards it unread.
 ///
 /// Its description shows none of the health data.
 public struct HealthObject: Sendable, Hashable, Codable, CustomStringConvertible {
@@ -15,14 +15,14 @@ public struct HealthObject: Sendable, Hashable, Codable, CustomStringConvertible
     self.bytes = bytes
   }
 
-  /// Without the data.
+  /// The kind and the length, without the data.
   public var description: String {
     "\(succeeded ? "answer" : "error") of \(bytes.count) bytes"
   }
 }
 
 extension HealthObject {
-  /// An object that says only that and why there is no answer.
+  /// Returns an object that holds only the reason why there is no answer.
   public static func failure(_ reason: String) -> HealthObject {
     var writer = JSONWriter(capacity: reason.utf8.count + 60)
     writer.beginObject()
@@ -31,7 +31,7 @@ extension HealthObject {
     return HealthObject(succeeded: false, bytes: writer.bytes)
   }
 
-  /// Why there is no answer, if the object says so; at most 1,000 characters of it.
+  /// The reason why there is no answer, if the object has one; at most 1,000 characters.
   public var reason: String? {
     let fields = JSONFields(bytes, keeping: ["error_message"])
     return (try? fields.optionalString("error_message")).flatMap(\.self)?.bounded
@@ -40,7 +40,7 @@ extension HealthObject {
   /// The longest object in bytes; the bound is ours.
   public static let maxBytes = 8 << 20
 
-  /// Takes an object; only its member `success` is looked at. Throws if that says nothing.
+  /// Reads an object; throws if its member `success` is missing. Other members are not read.
   package init(reading bytes: [UInt8]) throws(FieldFault) {
     let fields = JSONFields(bytes, keeping: ["success"])
     try fields.check()
@@ -62,7 +62,7 @@ extension JSONWriter {
 }
 
 extension String {
-  /// Its first 1,000 characters: what a peer says to people has a bound, and it is ours.
+  /// The first 1,000 characters; the bound of texts for people that a peer sends, ours.
   package var bounded: String {
     utf8.count <= 1_000 ? self : String(unicodeScalars.prefix(1_000))
   }

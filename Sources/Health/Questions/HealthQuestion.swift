@@ -1,16 +1,16 @@
 package import LinkJSON
 
-/// What an assistant wants to know of a phone.
+/// A question of an assistant to a phone.
 public enum HealthQuestion: Sendable, Hashable, Codable {
   case healthData(HealthDataQuery)
   case summary(SummaryQuery)
 
-  /// The two kinds, which differ in the words around them.
+  /// The kind of a question; messages name it in their types.
   public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
     case healthData, summary
   }
 
-  /// Which kind it is.
+  /// The kind of this question.
   public var kind: Kind {
     switch self {
     case .healthData: .healthData
@@ -30,7 +30,7 @@ extension HealthQuestion {
     }
   }
 
-  /// The member `payload` of the message that asks this.
+  /// The question as the payload of a message.
   public var payload: [UInt8] {
     switch self {
     case .healthData(let query): query.payload

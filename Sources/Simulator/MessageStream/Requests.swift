@@ -129,5 +129,8 @@ extension PageQuery {
 extension StreamSettings {
   /// Requests that may fail or bring nothing within a minute without a cause: those of a catch-up,
   /// of a reader and of the outbox, each after the shortest wait.
-  var vainRequests: Int { 3 * 60 / Int(max(1, sendRetries.min() ?? 1)) }
+  var vainRequests: Int {
+    let shortest = sendRetries.shortestWait(before: 0, atLeast: .seconds(1)) ?? .seconds(1)
+    return 3 * 60 / Int(shortest.components.seconds)
+  }
 }

@@ -49,13 +49,8 @@ public struct OutboxEntry: Sendable, Hashable, Codable {
   /// Whether it is still tried.
   public var state: State
 
-  /// What became of it so far.
-  public enum State: Sendable, Hashable, Codable {
-    /// Waits for its turn or for the next try; `tries` were made.
-    case queued(tries: Int)
-    /// Given up for the stated reason; the user can retry or discard it.
-    case failed(reason: String)
-  }
+  /// Whether the entry is still tried; the user can retry or discard one that failed.
+  public typealias State = SendState
 
   /// An entry that was not tried yet, by default.
   public init(

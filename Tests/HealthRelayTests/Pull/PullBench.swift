@@ -6,6 +6,9 @@ import LinkWire
 
 /// A pull with its clock, and everything it asked for since the last `take`.
 struct PullBench {
+  /// The waits between tries of one exchange.
+  static let waits: [Duration] = [.milliseconds(500), .seconds(1), .seconds(2), .seconds(4)]
+
   var pull: PullModel
   var now = Instant.second(100)
   private(set) var log: [PullModel.Effect] = []

@@ -193,7 +193,7 @@ import Testing
   ) {
     var bench = PullBench()
     bench.give(.begin)
-    for wait in PullSettings().retries {
+    for wait in PullBench.waits {
       bench.fail(failure)
       let tries = bench.log.count
       bench.pass(wait - .nanoseconds(1))
@@ -211,7 +211,7 @@ import Testing
     bench.read(parts: 2)
     bench.succeed()
     let work = StepID(2)
-    for wait in PullSettings().retries {
+    for wait in PullBench.waits {
       #expect(
         bench.take().last
           == .post(bench.newest, of: work, part: 1, lease: "lease1", within: .seconds(8)))
@@ -228,7 +228,7 @@ import Testing
     var bench = PullBench.leased(2)
     for _ in 0..<2 {
       bench.read()
-      for wait in PullSettings().retries {
+      for wait in PullBench.waits {
         bench.fail(.reset)
         bench.pass(wait)
       }

@@ -58,12 +58,14 @@ func isWord(_ byte: UInt8) -> Bool {
 
 extension Rules {
   /// Folders that hold values only.
-  static let pureFolders = [
-    "Core", "JSON", "Health", "Wire", "Protocols", "Features", "ServerCore", "Simulator",
-  ]
-  .map { "Sources/" + $0 }
+  static let pureFolders = pureImports.map(\.folder)
 
   static let impure = [
+    Ban("Foundation", "take what it would answer as a value"),
+    Ban("FoundationEssentials", "take what it would answer as a value"),
+    Ban("Dispatch", "return an effect"),
+    Ban("Synchronization", "hold values only"),
+    Ban("Glibc", "return an effect"),
     Ban("ContinuousClock", "take `at now: Instant`"),
     Ban("SuspendingClock", "take `at now: Instant`"),
     Ban("Date(", "take a `Timestamp`"),
@@ -78,7 +80,6 @@ extension Rules {
     Ban(".randomElement()", "draw from the generator in the state"),
     Ban(".shuffled()", "draw from the generator in the state"),
     Ban("SystemRandomNumberGenerator", "draw from the generator in the state"),
-    Ban("default:", "name each case; `case _:` only over open sets", unless: .argument),
     Ban("print(", "return an effect, or let the journal tell it"),
   ]
 

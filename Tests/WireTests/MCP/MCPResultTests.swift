@@ -1,3 +1,4 @@
+import HoldfastTestKit
 import LinkHealth
 import LinkJSON
 import Testing

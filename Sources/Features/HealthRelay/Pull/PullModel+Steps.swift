@@ -121,8 +121,9 @@ extension PullModel {
   private mutating func repeats(
     _ pending: Pending, _ tries: Int, _ failure: LinkFailure, until limit: Instant, at now: Instant
   ) -> Bool {
-    guard failure.mayPass, settings.retries.indices.contains(tries) else { return false }
-    let wait = max(settings.retries[tries], failure.serverWish ?? .zero)
+    guard failure.mayPass,
+      let wait = settings.retries.shortestWait(before: tries, atLeast: failure.serverWish)
+    else { return false }
     let due = now.advanced(by: wait)
     guard due.duration(to: limit) >= settings.leastTime else { return false }
     phase = .pausing(until: due, pending, tries: tries + 1)

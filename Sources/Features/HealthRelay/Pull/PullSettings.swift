@@ -1,3 +1,5 @@
+public import LinkCore
+
 /// The numbers of a pull.
 public struct PullSettings: Sendable, Hashable, Codable {
   /// The whole pull, from its first step to its last (seed 000: a push gives an app some 30 s).
@@ -11,13 +13,13 @@ public struct PullSettings: Sendable, Hashable, Codable {
   /// Kept free behind reading, for sending what was read; ours.
   public var sendTime: Duration
   /// Waits before an exchange is tried again; ours, all of them fit the budget.
-  public var retries: [Duration]
+  public var retries: Schedule
 
   /// The seed's budget and our numbers.
   public init(
     budget: Duration = .seconds(25), leaseLimit: Int = 4, exchangeLimit: Duration = .seconds(8),
     leastTime: Duration = .seconds(1), sendTime: Duration = .seconds(4),
-    retries: [Duration] = [.milliseconds(500), .seconds(1), .seconds(2), .seconds(4)]
+    retries: Schedule = .list([.milliseconds(500), .seconds(1), .seconds(2), .seconds(4)])
   ) {
     self.budget = budget
     self.leaseLimit = leaseLimit

@@ -1,19 +1,19 @@
+import HoldfastTestKit
 import LinkCore
 import LinkHealth
 import LinkJSON
-import LinkWire
 import Testing
 
 @Suite struct HealthReplyTests {
   private static let summary = SummaryReply(
-    start: RelaySample.local, end: RelaySample.utc,
+    start: ReplySample.local, end: ReplySample.utc,
     results: [
-      SummaryResult(valueType: .heartRate, data: RelaySample.reply.object),
+      SummaryResult(valueType: .heartRate, data: ReplySample.reply.object),
       SummaryResult(valueType: .sleep, data: .failure("asleep")),
     ])
 
   @Test func `writes the members of the contract`() {
-    var reply = RelaySample.reply
+    var reply = ReplySample.reply
     reply.points.removeSubrange(2...)
     let span = #""start_time":"2026-01-03T15:30:00","end_time":"2026-01-03T15:30:00Z""#
     let dates = #""date_from":"2026-01-03T15:30:00","date_to":"#
@@ -27,7 +27,7 @@ import Testing
         + #"\#(span),"group_by":"week","is_aggregated":true,"statistic_type":"average","#
         + #""truncated":true,"next_start_time":"2026-01-03T15:30:00","skipped":2}"#)
     let raw = HealthReply(
-      query: HealthDataQuery(valueType: .steps, start: RelaySample.local, end: RelaySample.utc),
+      query: HealthDataQuery(valueType: .steps, start: ReplySample.local, end: ReplySample.utc),
       points: [])
     #expect(
       raw.object.bytes.text == #"{"success":true,"count":0,"health_data":[],"value_type":"STEPS","#
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func `reads what it writes`() throws {
-    #expect(try HealthReply.read(RelaySample.reply.object.bytes) == RelaySample.reply)
+    #expect(try HealthReply.read(ReplySample.reply.object.bytes) == ReplySample.reply)
     #expect(try SummaryReply.read(Self.summary.object.bytes) == Self.summary)
     #expect(!Self.summary.object.succeeded)
     #expect(Self.summary.object.reason == "no answer for SLEEP")
@@ -62,7 +62,7 @@ import Testing
 
   @Test func `no damage makes it crash`() {
     var chance = Chance(seed: 16)
-    let seeds = [RelaySample.reply.object.bytes, Self.summary.object.bytes]
+    let seeds = [ReplySample.reply.object.bytes, Self.summary.object.bytes]
     for _ in 0..<10_000 {
       let bytes = chance.damaged(seeds.randomElement(using: &chance) ?? [])
       if let reply = try? HealthReply.read(bytes) {

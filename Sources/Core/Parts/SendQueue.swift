@@ -1,0 +1,254 @@
+/// An item that waits in a `SendQueue`.
+public protocol QueuedItem: Sendable, Hashable {
+  /// Names items that must arrive in order.
+  associatedtype Lane: Hashable, Sendable
+
+  /// The idempotency key: the same for all tries, so that the server takes the item once.
+  var id: UUID128 { get }
+  /// Items of one lane are sent in order, one at a time; lanes do not wait for each other.
+  ///
+  /// One constant for all items makes a strict queue, the item's own id sends everything at once.
+  var lane: Lane { get }
+  /// Where the item stands; a store keeps it with the item.
+  var state: SendState { get set }
+}
+
+/// Where an item of a `SendQueue` stands.
+public enum SendState: Sendable, Hashable, Codable {
+  /// Waits for its turn or its next try; `tries` have failed so far.
+  case queued(tries: Int)
+  /// Is not tried again by itself; `reason` is for people.
+  case failed(reason: String)
+}
+
+/// A queue of what the user sent and the server has not confirmed.
+///
+///     add ─▶ unstored ─stored─▶ queued ─take─▶ under way ─remove─▶ gone
+///                                 ▲                │
+///                                 ├── retryLater, abandon, waitForCredentials
+///                                 └─retry─ failed ◀┴─ fail, the schedule's end
+///
+/// An item is stored before its first try. It leaves only on the server's word or the user's.
+/// Answers name the item, not the try, so the queue counts the answers that may still come late.
+public struct SendQueue<Item: QueuedItem>: Sendable, Hashable {
+  /// The items, oldest first.
+  public private(set) var items: [Item] = []
+  /// The most items that `add` accepts; items restored from a store are always kept.
+  public let limit: Int
+  /// Items whose last try may have reached the server although no answer came.
+  public private(set) var unsure: Set<UUID128> = []
+  /// Whether credentials were refused: nothing is tried until new ones are there.
+  public private(set) var awaitsCredentials = false
+  /// Items that the store does not hold yet, which must not be sent.
+  private var unstored: Set<UUID128> = []
+  private var tries: [Try] = []
+  /// How many answers to abandoned tries may still come.
+  private var overdue: [UUID128: Int] = [:]
+  /// The instants before which a lane makes no try.
+  private var pauses: [Item.Lane: Instant] = [:]
+
+  /// A try whose answer is awaited.
+  public struct Try: Sendable, Hashable {
+    /// The item.
+    public var id: UUID128
+    /// The item's lane.
+    public var lane: Item.Lane
+    /// When the try counts as unanswered.
+    public var until: Instant
+    /// Which credentials the try went out with.
+    public var credentials: UInt64
+  }
+
+  /// Creates an empty queue of at most `limit` items.
+  public init(limit: Int) {
+    self.limit = limit
+  }
+}
+
+// Items.
+extension SendQueue {
+  /// The item of this id.
+  public subscript(id: UUID128) -> Item? { items.first { $0.id == id } }
+
+  /// How many items the store does not hold; they end with the process.
+  public var unstoredCount: Int { unstored.count }
+
+  /// Whether the store holds the item.
+  public func isStored(_ id: UUID128) -> Bool { !unstored.contains(id) }
+
+  /// Adds an item that is to be stored now; false if the queue is full.
+  public mutating func add(_ item: Item) -> Bool {
+    guard items.count < limit else { return false }
+    items.append(item)
+    unstored.insert(item.id)
+    return true
+  }
+
+  /// Notes that the store holds an item; returns the item if it waits to be sent since then.
+  public mutating func stored(_ id: UUID128) -> Item? {
+    guard unstored.remove(id) != nil, let item = self[id], case .queued = item.state else {
+      return nil
+    }
+    return item
+  }
+
+  /// Puts the items of an earlier run before those of this one.
+  ///
+  /// Each of them is unsure: the earlier run may have sent it and ended before the answer came.
+  public mutating func restore(_ kept: [Item]) {
+    let known = Set(kept.map(\.id))
+    items = kept + items.filter { !known.contains($0.id) }
+    unsure.formUnion(known)
+  }
+
+  /// Removes an item that the server confirmed or the user discarded.
+  public mutating func remove(_ id: UUID128) {
+    items.removeAll { $0.id == id }
+    unstored.remove(id)
+    unsure.remove(id)
+    overdue[id] = nil
+    endTry(of: id)
+  }
+
+  /// Marks items as not received by the server; returns those that were unsure.
+  public mutating func makeSure(_ ids: Set<UUID128>) -> Set<UUID128> {
+    defer { unsure.subtract(ids) }
+    return unsure.intersection(ids)
+  }
+
+  /// Whether the server may have an item although it has not said so.
+  public func mayHaveArrived(_ id: UUID128) -> Bool { unsure.contains(id) || sending(id) != nil }
+}
+
+// Tries.
+extension SendQueue {
+  /// The try of an item that is under way.
+  public func sending(_ id: UUID128) -> Try? { tries.first { $0.id == id } }
+
+  /// When a try times out or the next one is due; `nil` if nothing waits for time to pass.
+  public var deadline: Instant? {
+    var due = tries.lazy.map(\.until).min()
+    guard !awaitsCredentials else { return due }
+    for (lane, instant) in pauses where !isSending(lane) {
+      guard items.contains(where: { $0.lane == lane && waits($0) }) else { continue }
+      due = min(due ?? instant, instant)
+    }
+    return due
+  }
+
+  /// The oldest item that the store holds and that has not failed; it may be under way.
+  public var oldestQueued: Item? { items.first(where: waits) }
+
+  /// Whether a lane may make a try now.
+  public func mayTry(_ lane: Item.Lane, at now: Instant) -> Bool {
+    !awaitsCredentials && !isSending(lane) && (pauses[lane] ?? now) <= now
+  }
+
+  /// Returns the item to send now, marked as under way; `nil` if none may be sent.
+  public mutating func take(at now: Instant, timeout: Duration, credentials: UInt64 = 0) -> Item? {
+    guard let next = items.first(where: { waits($0) && mayTry($0.lane, at: now) }) else {
+      return nil
+    }
+    pauses[next.lane] = nil
+    tries.append(
+      Try(
+        id: next.id, lane: next.lane, until: now.advanced(by: timeout), credentials: credentials))
+    return next
+  }
+
+  /// Whether an answer belongs to the try under way, not to an abandoned one.
+  public mutating func isAnswered(_ id: UUID128) -> Bool {
+    if let late = overdue[id], late > 0 {
+      overdue[id] = late - 1
+      return false
+    }
+    return sending(id) != nil
+  }
+
+  /// Ends the tries under way because their connection is gone: each becomes unsure.
+  public mutating func abandon() {
+    for sending in tries {
+      unsure.insert(sending.id)
+      overdue[sending.id, default: 0] += 1
+    }
+    tries = []
+  }
+
+  /// Returns an item whose try timed out; the caller then says what follows for it.
+  public mutating func expire(at now: Instant) -> UUID128? {
+    guard let late = tries.first(where: { $0.until <= now }) else { return nil }
+    overdue[late.id, default: 0] += 1
+    return late.id
+  }
+
+  /// Ends a try that failed in a way that may pass.
+  ///
+  /// - Parameters:
+  ///   - isUnsure: Whether the server may have received the item.
+  ///   - wish: How long the server asked to be left alone, as far as it is obeyed.
+  ///   - schedule: The waits between tries; at its end the item fails.
+  /// - Returns: The item with its new state; `nil` if it is gone or has failed already.
+  public mutating func retryLater(
+    _ id: UUID128, isUnsure: Bool, wish: Duration?, at now: Instant, schedule: Schedule,
+    chance: inout Chance
+  ) -> Item? {
+    endTry(of: id)
+    guard let index = items.firstIndex(where: { $0.id == id }),
+      case .queued(let tries) = items[index].state
+    else { return nil }
+    if isUnsure { unsure.insert(id) }
+    guard let wait = schedule.wait(before: tries, atLeast: wish, chance: &chance) else {
+      return fail(id, "no answer from the server")
+    }
+    items[index].state = .queued(tries: tries + 1)
+    pauses[items[index].lane] = now.advanced(by: wait)
+    return items[index]
+  }
+
+  /// Ends a try whose credentials were refused, and waits for new ones unless they came meanwhile.
+  public mutating func waitForCredentials(_ id: UUID128, newerThan present: UInt64) {
+    awaitsCredentials = sending(id)?.credentials == present
+    endTry(of: id)
+  }
+
+  /// Allows tries again with new credentials.
+  public mutating func credentialsRenewed() { awaitsCredentials = false }
+
+  /// Ends an item that is not tried again by itself; returns it with its new state.
+  public mutating func fail(_ id: UUID128, _ reason: String) -> Item? {
+    endTry(of: id)
+    guard let index = items.firstIndex(where: { $0.id == id }) else { return nil }
+    items[index].state = .failed(reason: reason)
+    return items[index]
+  }
+
+  /// Queues a failed item again because the user asked for it; returns it with its new state.
+  public mutating func retry(_ id: UUID128) -> Item? {
+    guard let index = items.firstIndex(where: { $0.id == id }),
+      case .failed = items[index].state
+    else { return nil }
+    items[index].state = .queued(tries: 0)
+    pauses[items[index].lane] = nil
+    return items[index]
+  }
+
+  /// Makes a lane wait until `instant` at least.
+  public mutating func pause(_ lane: Item.Lane, until instant: Instant) {
+    pauses[lane] = max(pauses[lane] ?? instant, instant)
+  }
+
+  /// Ends all pauses: the network is back, or the app is in front.
+  public mutating func hurry() { pauses = [:] }
+
+  private func waits(_ item: Item) -> Bool {
+    guard case .queued = item.state else { return false }
+    return !unstored.contains(item.id)
+  }
+
+  /// Whether a try of a lane is under way.
+  public func isSending(_ lane: Item.Lane) -> Bool {
+    tries.contains { $0.lane == lane }
+  }
+
+  private mutating func endTry(of id: UUID128) { tries.removeAll { $0.id == id } }
+}

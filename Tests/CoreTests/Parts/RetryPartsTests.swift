@@ -1,0 +1,93 @@
+import LinkCore
+import Testing
+
+private func at(_ milliseconds: Int) -> Instant { .zero.advanced(by: .milliseconds(milliseconds)) }
+
+/// The parts of a link, used without one.
+@Suite struct RetryPartsTests {
+  private static func policy(breaker: Breaker? = nil) -> RetryPolicy {
+    RetryPolicy(
+      first: .list([.seconds(1)]), reconnect: .list([.zero, .seconds(1)]),
+      windows: [AttemptWindow(attempts: 2, per: .seconds(10))], breaker: breaker,
+      stability: Stability(after: .seconds(5), provenByData: true), serverSpread: .seconds(2),
+      longestWish: .seconds(60))
+  }
+
+  @Test func `a window lets as many pass as it says, and the next one at its end`() {
+    var windows = Windows([AttemptWindow(attempts: 2, per: .seconds(10))])
+    #expect(windows.pass(at: at(0)))
+    #expect(windows.pass(at: at(1_000)))
+    #expect(windows.earliest(at: at(1_000)) == at(10_000))
+    #expect(!windows.pass(at: at(9_999)))
+    #expect(windows.pass(at: at(10_000)))
+    #expect(!windows.pass(at: at(10_999)))
+    #expect(windows.pass(at: at(11_000)))
+  }
+
+  @Test func `no window lets everything pass`() {
+    var windows = Windows([])
+    for _ in 0..<100 { #expect(windows.pass(at: at(0))) }
+  }
+
+  @Test(arguments: [(-1, 0), (0, 0), (59_999, 59_999), (60_000, 60_000), (60_001, 60_000)])
+  func `a wish is obeyed up to its bound`(wish: Int, obeyed: Int) {
+    let policy = Self.policy()
+    #expect(policy.obeyed(.milliseconds(wish)) == .milliseconds(obeyed))
+    #expect(policy.obeyed(nil) == nil)
+    var retry = Retry(policy)
+    retry.noteFailure(at: at(0), wish: .milliseconds(wish))
+    #expect(retry.earliest(at: at(0)) == at(obeyed))
+    retry.noteStable()
+    #expect(retry.earliest(at: at(0)) == at(0))
+  }
+
+  @Test func `a plan ends with its schedule, and keeps to the windows`() {
+    var chance = Chance(seed: 1)
+    var retry = Retry(Self.policy())
+    let schedule = retry.policy.reconnect
+    #expect(retry.plan(schedule, before: nil, at: at(0), chance: &chance) == at(0))
+    #expect(retry.plan(schedule, before: 1, at: at(0), chance: &chance) == at(1_000))
+    #expect(retry.plan(schedule, before: 2, at: at(0), chance: &chance) == nil)
+    retry.noteAttempt(at: at(0))
+    retry.noteAttempt(at: at(0))
+    #expect(retry.plan(schedule, before: 1, at: at(0), chance: &chance) == at(10_000))
+  }
+
+  @Test func `a breaker pauses after its last failure, not before`() {
+    let breaker = Breaker(failures: 2, within: .seconds(5), pause: .seconds(30))
+    var retry = Retry(Self.policy(breaker: breaker))
+    retry.noteFailure(at: at(0), wish: nil)
+    #expect(retry.earliest(at: at(0)) == at(0))
+    retry.noteFailure(at: at(5_000), wish: nil)
+    #expect(retry.earliest(at: at(5_000)) == at(35_000))
+    retry.noteFailure(at: at(10_001), wish: nil)
+    #expect(retry.earliest(at: at(10_001)) == at(10_001))
+  }
+
+  @Test func `a schedule waits at least as long as the server asked`() {
+    var chance = Chance(seed: 1)
+    let schedule = Schedule.list([.seconds(1), .seconds(3)])
+    #expect(schedule.wait(before: 0, atLeast: nil, chance: &chance) == .seconds(1))
+    #expect(schedule.wait(before: 0, atLeast: .seconds(2), chance: &chance) == .seconds(2))
+    #expect(schedule.wait(before: 1, atLeast: .seconds(2), chance: &chance) == .seconds(3))
+    #expect(schedule.wait(before: 2, atLeast: .seconds(2), chance: &chance) == nil)
+    #expect(schedule.shortestWait(before: 1, atLeast: .seconds(4)) == .seconds(4))
+    #expect(schedule.shortestWait(before: 2, atLeast: nil) == nil)
+    #expect(chance == Chance(seed: 1))
+  }
+
+  @Test func `a gate is open if the work is wanted, possible and signed in`() {
+    var gate = Gate(LinkPolicy.healthSync.gate)
+    #expect(!gate.isOpen)
+    gate.wish = .live
+    gate.credentials.renewed(expiresIn: nil, at: at(0))
+    #expect(gate.isOpen)
+    gate.reachability = .unreachable
+    #expect(gate.obstacle == .unreachable)
+    #expect(!gate.isOpen)
+    gate.reachability = .reachable(path: PathID("a"))
+    #expect(gate.isOpen)
+    gate.credentials.forget()
+    #expect(gate.isOpen == !gate.policy.needsCredentials)
+  }
+}

@@ -1,0 +1,145 @@
+import LinkCore
+import Testing
+
+private struct Parcel: QueuedItem {
+  var id: UUID128
+  var lane: String
+  var state = SendState.queued(tries: 0)
+
+  init(_ number: UInt64, _ lane: String = "a") {
+    id = UUID128(high: 0, low: number)
+    self.lane = lane
+  }
+}
+
+@Suite struct SendQueueTests {
+  private static let start = Instant.zero
+  private var queue = SendQueue<Parcel>(limit: 3)
+  private var chance = Chance(seed: 1)
+  private let schedule = Schedule.list([.seconds(1), .seconds(2)])
+
+  private mutating func addStored(_ parcels: Parcel...) {
+    for parcel in parcels {
+      #expect(queue.add(parcel))
+      #expect(queue.stored(parcel.id) == parcel)
+    }
+  }
+
+  private mutating func take(at second: Int = 0, credentials: UInt64 = 0) -> UInt64? {
+    queue.take(
+      at: Self.start.advanced(by: .seconds(second)), timeout: .seconds(10), credentials: credentials
+    )?.id.low
+  }
+
+  private mutating func retry(
+    _ number: UInt64, isUnsure: Bool = false, wish: Duration? = nil, at second: Int = 0
+  ) -> Parcel? {
+    queue.retryLater(
+      UUID128(high: 0, low: number), isUnsure: isUnsure, wish: wish,
+      at: Self.start.advanced(by: .seconds(second)), schedule: schedule, chance: &chance)
+  }
+
+  @Test mutating func `an item is sent once the store holds it`() {
+    #expect(queue.add(Parcel(1)))
+    #expect(queue.unstoredCount == 1)
+    #expect(take() == nil)
+    #expect(queue.stored(Parcel(1).id) == Parcel(1))
+    #expect(queue.stored(Parcel(1).id) == nil)
+    #expect(take() == 1)
+    queue.remove(Parcel(1).id)
+    #expect(queue == SendQueue(limit: 3))
+  }
+
+  @Test mutating func `three items fit a queue of three, a fourth is refused`() {
+    addStored(Parcel(1), Parcel(2))
+    #expect(queue.add(Parcel(3)))
+    #expect(!queue.add(Parcel(4)))
+    #expect(queue.items == [Parcel(1), Parcel(2), Parcel(3)])
+    #expect(queue.isStored(Parcel(4).id))
+    queue.restore([Parcel(5)])
+    #expect(queue.items == [Parcel(5), Parcel(1), Parcel(2), Parcel(3)])
+  }
+
+  @Test mutating func `items of one lane go one at a time, lanes do not wait for each other`() {
+    addStored(Parcel(1), Parcel(2), Parcel(3, "b"))
+    #expect([take(), take(), take()] == [1, 3, nil])
+    queue.remove(Parcel(1).id)
+    #expect([take(), take()] == [2, nil])
+  }
+
+  @Test mutating func `tries wait as the schedule says, then the item fails until it is retried`() {
+    addStored(Parcel(1))
+    #expect(take() == 1)
+    #expect(retry(1)?.state == .queued(tries: 1))
+    #expect(queue.deadline == .zero.advanced(by: .seconds(1)))
+    #expect([take(), take(at: 1)] == [nil, 1])
+    #expect(retry(1, at: 1)?.state == .queued(tries: 2))
+    #expect([take(at: 2), take(at: 3)] == [nil, 1])
+    #expect(retry(1, at: 3)?.state == .failed(reason: "no answer from the server"))
+    #expect(take(at: 100) == nil)
+    #expect(queue.deadline == nil)
+    #expect(queue.retry(Parcel(1).id) == Parcel(1))
+    #expect(take(at: 100) == 1)
+  }
+
+  @Test mutating func `an item that failed does not hold up those behind it`() {
+    addStored(Parcel(1), Parcel(2))
+    #expect(queue.fail(Parcel(1).id, "no")?.state == .failed(reason: "no"))
+    #expect(take() == 2)
+  }
+
+  @Test(arguments: [(999, 1_000), (1_000, 1_000), (1_001, 1_001)])
+  mutating func `a wish of the server lengthens the wait`(wish: Int, wait: Int) {
+    addStored(Parcel(1))
+    #expect(take() == 1)
+    _ = retry(1, wish: .milliseconds(wish))
+    #expect(queue.deadline == .zero.advanced(by: .milliseconds(wait)))
+    queue.hurry()
+    #expect(take() == 1)
+  }
+
+  @Test mutating func `a try times out at its deadline, and its late answer is told apart`() {
+    addStored(Parcel(1))
+    #expect(take() == 1)
+    #expect(queue.deadline == .zero.advanced(by: .seconds(10)))
+    #expect(queue.expire(at: .zero.advanced(by: .milliseconds(9_999))) == nil)
+    #expect(queue.expire(at: .zero.advanced(by: .seconds(10))) == Parcel(1).id)
+    #expect(retry(1, isUnsure: true, at: 10)?.state == .queued(tries: 1))
+    #expect(queue.mayHaveArrived(Parcel(1).id))
+    #expect(take(at: 11) == 1)
+    #expect(!queue.isAnswered(Parcel(1).id))
+    #expect(queue.isAnswered(Parcel(1).id))
+  }
+
+  @Test mutating func `tries without a connection are unsure until it is known`() {
+    addStored(Parcel(1), Parcel(2, "b"))
+    #expect([take(), take()] == [1, 2])
+    queue.abandon()
+    #expect(queue.unsure == [Parcel(1).id, Parcel(2).id])
+    #expect(queue.makeSure([Parcel(2).id, Parcel(3).id]) == [Parcel(2).id])
+    #expect(queue.unsure == [Parcel(1).id])
+    #expect(!queue.isAnswered(Parcel(1).id))
+    #expect(take() == 1)
+  }
+
+  @Test mutating func `items of an earlier run are stored, unsure and first`() {
+    addStored(Parcel(2))
+    queue.restore([Parcel(1), Parcel(2)])
+    #expect(queue.items == [Parcel(1), Parcel(2)])
+    #expect(queue.unsure == [Parcel(1).id, Parcel(2).id])
+    #expect(take() == 1)
+  }
+
+  @Test(arguments: [(1 as UInt64, true), (2, false)])
+  mutating func `refused credentials stop all tries unless newer ones are there`(
+    present: UInt64, stops: Bool
+  ) {
+    addStored(Parcel(1), Parcel(2, "b"))
+    #expect(take(credentials: 1) == 1)
+    queue.waitForCredentials(Parcel(1).id, newerThan: present)
+    #expect(queue.awaitsCredentials == stops)
+    #expect(take() == (stops ? nil : 1))
+    queue.credentialsRenewed()
+    #expect(take() == (stops ? 1 : 2))
+  }
+}

@@ -1,0 +1,33 @@
+import LinkCore
+import LinkHealth
+
+/// A reply with points of every kind, and the times of its question.
+enum ReplySample {
+  /// 2026-01-03T15:30:00Z, as a question of the user's own clock and of a server's.
+  static let local = HealthTime.local(CivilTime(nanoseconds: time.nanoseconds))
+  static let utc = HealthTime.instant(time, minutesEast: nil)
+  static let zoned = HealthTime.instant(time, minutesEast: -210)
+  private static let time = Timestamp(nanoseconds: 1_767_454_200_000_000_000)
+
+  static let query = HealthDataQuery(
+    valueType: .heartRate, start: local, end: utc, groupBy: .week, statistic: .average)
+
+  static let reply = HealthReply(
+    query: query,
+    points: [
+      HealthPoint(
+        type: "HEART_RATE", value: .number(61.5), unit: "beatsPerMinute", start: local, end: utc,
+        source: "Ada's Watch"),
+      HealthPoint(
+        type: "WORKOUT",
+        value: .workout(
+          WorkoutTotals(type: "RUNNING", distance: 5_000, energy: 300, steps: 6_200, sessions: 1)),
+        unit: "noUnit", start: local, end: zoned, source: nil),
+      HealthPoint(
+        type: "NUTRITION",
+        value: .nutrition(NutritionTotals(calories: 1, protein: 2, carbs: 3, fat: 4)),
+        unit: "noUnit", start: local, end: local, source: "x"),
+      HealthPoint(
+        type: "SLEEP_REM", value: .text("?"), unit: "", start: utc, end: utc, source: "x"),
+    ], nextStart: local, skipped: 2)
+}

@@ -1,0 +1,68 @@
+/// Which rooms belong to a feature, and which may not know any.
+extension Rules {
+  /// The beginnings of names that belong to one feature.
+  static let featureNames = [
+    "MessageStream", "ShopStream", "Shop", "HealthRelay", "Relay", "HeldSocket", "SessionModel",
+    "SessionServer", "SessionPolicy", "BottleLink", "HealthSync",
+  ]
+
+  /// The folders whose files belong to one feature, wherever they stand under `Sources`.
+  static let featureFolders: Set<Substring> = [
+    "MessageStream", "HealthRelay", "HeldSocket", "Session", "BottleLink", "HealthSync", "Shop",
+    "Relay", "Assistants",
+  ]
+
+  /// The files that hold one line for each feature; CONTRIBUTING lists the same.
+  ///
+  /// The manifest and the fuzz targets are lists as well, and are not under `Sources`.
+  static let lists = [
+    "Sources/Core/Policy/Presets.swift",
+    "Sources/Simulator/Kernel/SimulatedFeature.swift",
+    "Sources/Tools/Backend/Backend.swift",
+    "Sources/Tools/Command/Journal/JournaledMachines.swift",
+    "Sources/Tools/Command/HoldfastCommand.swift",
+    "Sources/Tools/Demo/Chapter.swift",
+    "Sources/Holdfast/Exports.swift",
+  ]
+
+  /// Rooms that still name features (2026-11-20), each with the reason.
+  ///
+  /// A path is a folder with its final slash, or a file. The list only shrinks: a path that names no
+  /// feature any more is a breach of its own.
+  static let moving: [(path: String, reason: String)] = [
+    ("Sources/Adapters/StoreSQLite/", "the tables of all stores stand side by side"),
+    ("Sources/Runtime/MemoryStore.swift", "the kept values of two features stand side by side"),
+    ("Sources/Runtime/Ports/", "the ports of stores belong to their features"),
+    ("Sources/Simulator/", "the kernel with features as plug-ins replaces the worlds"),
+    ("Sources/TestKit/Stores/", "the contracts of stores belong to their features"),
+    ("Sources/Tools/Backend/", "configuration, files and log still know the shop"),
+    ("Sources/Tools/Command/", "the simulate commands iterate one list of worlds"),
+    ("Sources/Tools/Demo/", "chapters replace the one story"),
+    ("Sources/Wire/Stores/", "the kept values belong to their features"),
+    ("Sources/Wire/Token/", "claims name the shops of their bearer"),
+  ]
+
+  /// A shared room names no feature, except in the lists and where something is still moving.
+  static func featuresNamed(_ file: SourceFile) -> [Breach] {
+    guard file.isSwift, file.isUnder("Sources"), !lists.contains(file.path),
+      featureFolders.isDisjoint(with: file.path.split(separator: "/").dropLast())
+    else { return [] }
+    return file.code.indices.compactMap { line in
+      let words = file.code[line].split { !($0.isLetter || $0.isNumber || $0 == "_") }
+      guard let name = words.first(where: isFeatures) else { return nil }
+      return Breach(file, line, "a shared room names `\(name)`; only \(lists.count) lists may")
+    }
+  }
+
+  /// Whether a name begins with a feature's, as a word of its own: `Relay` and `RelayModel`, not
+  /// `Relayed`.
+  private static func isFeatures(_ word: Substring) -> Bool {
+    featureNames.contains { name in
+      guard word.hasPrefix(name) else { return false }
+      return word.dropFirst(name.count).first.map { !$0.isLowercase } ?? true
+    }
+  }
+
+  /// Whether a file stands where something is still moving.
+  static func isMoving(_ path: String) -> Bool { moving.contains { path.hasPrefix($0.path) } }
+}

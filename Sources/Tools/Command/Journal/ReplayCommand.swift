@@ -97,7 +97,7 @@ enum ReplayCommand {
       let steps = outcome.steps == 1 ? "1 step" : "\(outcome.steps) steps"
       let found = outcome.diverged == 0 ? "none diverged" : "\(outcome.diverged) diverged"
       call.console.line("\(steps), \(found)")
-      if let judged = outcome.promises { verdicts(judged, outcome.findings, call.console) }
+      if let promises = outcome.promises { verdicts(promises, outcome.findings, call.console) }
       return
     }
     call.console.object {

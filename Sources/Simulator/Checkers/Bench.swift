@@ -101,7 +101,7 @@ struct Bench<Feature: SimulatedFeature>: Sendable {
 /// The checkers of one link: each promise of the link has one that can find it broken.
 struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
   private var outstanding = Outstanding<Feature>()
-  private var windows = Windows<Feature>()
+  private var windows = AttemptWindows<Feature>()
   private var tries = Tries<Feature>()
   private var refreshes = Refreshes<Feature>()
   private var connectedness = Connectedness<Feature>()

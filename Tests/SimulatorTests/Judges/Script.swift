@@ -45,7 +45,7 @@ extension Ledger: Checker {}
 extension Durability: Checker {}
 extension Requests: Checker {}
 extension Outstanding: Checker where Feature == StreamFeature {}
-extension Windows: Checker where Feature == StreamFeature {}
+extension AttemptWindows: Checker where Feature == StreamFeature {}
 extension Tries: Checker where Feature == StreamFeature {}
 extension Refreshes: Checker where Feature == StreamFeature {}
 extension Connectedness: Checker where Feature == StreamFeature {}

@@ -6,7 +6,7 @@ import Testing
 @testable import LinkSimulator
 
 struct WindowsTests {
-  private var script = Script(Windows<StreamFeature>())
+  private var script = Script(AttemptWindows<StreamFeature>())
 
   private mutating func open(_ number: UInt64, at second: Double) {
     script.tick(at: second, [.open(AttemptID(number))])

@@ -1,7 +1,7 @@
 import LinkCore
 
 /// Finds tries to connect outside the windows of the policy.
-struct Windows<Feature: SimulatedFeature>: LinkChecker {
+struct AttemptWindows<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   /// When this run of the process tried, oldest first; as many as the largest window needs.
   private var tries: [Instant] = []

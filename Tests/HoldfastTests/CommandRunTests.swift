@@ -13,7 +13,8 @@ import Testing
     ["outbox", "list"], ["outbox", "retry"], ["outbox", "discard"], ["replay"], ["policy"],
     ["policy", "list"], ["policy", "show"], ["policy", "check"], ["health"], ["health", "import"],
     ["health", "generate"], ["health", "show"], ["relay"], ["simulate"],
-    ["simulate", "message-stream"], ["simulate", "relay"], ["simulate", "herd"],
+    ["simulate", "message-stream"], ["simulate", "relay"], ["simulate", "all"],
+    ["simulate", "herd"],
   ])
   func `explains every command`(words: [String]) async throws {
     let help = try await CommandProcess.run(words + ["--help"])

@@ -4,6 +4,7 @@ public import LinkCore
 public struct Finding: Sendable, Hashable, Codable {
   /// The promise: what tables, `--json` and the corpus call it. A feature adds its own.
   public struct Kind: RawRepresentable, Sendable, Hashable, Codable {
+    /// Its name.
     public let rawValue: String
 
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -33,6 +34,7 @@ public struct Finding: Sendable, Hashable, Codable {
     }
   }
 
+  /// The promise.
   public var kind: Kind
   /// On the clock of the world.
   public var at: Instant

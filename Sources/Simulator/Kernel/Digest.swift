@@ -7,6 +7,7 @@ public import LinkCore
 public struct Digest: Sendable {
   private(set) var value: UInt64 = 0x9E37_79B9_7F4A_7C15
 
+  /// Mixes a word.
   public mutating func mix(_ word: UInt64) {
     var mixed = value ^ word
     mixed = (mixed ^ (mixed >> 33)) &* 0xFF51_AFD7_ED55_8CCD
@@ -21,10 +22,14 @@ public struct Digest: Sendable {
     if second != 0 { mix(second) }
   }
 
+  /// Mixes a time.
   public mutating func mix(_ time: Duration) { mix(UInt64(bitPattern: time.nanoseconds)) }
+  /// Mixes the time of a wall clock.
   public mutating func mix(_ time: Timestamp) { mix(UInt64(bitPattern: time.nanoseconds)) }
+  /// Mixes a flag.
   public mutating func mix(_ flag: Bool) { mix(flag ? 1 : 2) }
 
+  /// Mixes the bytes of a text.
   public mutating func mix(_ text: String) {
     mix(UInt64(text.utf8.count))
     for byte in text.utf8 { mix(UInt64(byte)) }

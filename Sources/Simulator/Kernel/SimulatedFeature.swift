@@ -55,11 +55,13 @@ public protocol SimulatedFeature: SendableMetatype {
   static var name: String { get }
   /// What the command line says about the world: a line, and paragraphs.
   static var summary: String { get }
+  /// Paragraphs of its help.
   static var details: [String] { get }
   /// The policy of the feature's link.
   static var policy: LinkPolicy { get }
   /// The promises that the checkers of this feature check, in the order of tables.
   static var kinds: [Finding.Kind] { get }
+  /// The kinds of days that it can draw.
   static var presets: [DayPreset] { get }
 
   /// Draws the plan of a preset.
@@ -81,6 +83,7 @@ public protocol SimulatedFeature: SendableMetatype {
   static func expose(_ effect: Effect, _ look: (_ text: String, _ place: String) -> Void)
 
   // The tape: what of a value tells runs apart, beside its role.
+  /// Mixes what tells a value from others of its kind.
   static func mix(_ input: Input, into digest: inout Digest)
   static func mix(_ effect: Effect, into digest: inout Digest)
   static func mix(_ fact: Fact, into digest: inout Digest)
@@ -124,5 +127,6 @@ public protocol RunTally: RawRepresentable<String>, CaseIterable, Sendable, Hash
 
 /// The list of all worlds; the command line, `make sim` and `make nightly` iterate it.
 public enum Worlds {
+  /// One line for each world.
   public static let all: [any SimulatedFeature.Type] = [StreamFeature.self]
 }

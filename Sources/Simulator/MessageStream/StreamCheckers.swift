@@ -3,6 +3,7 @@ public import MessageStream
 
 /// The checkers of a message stream's own promises.
 public struct StreamCheckers: FeatureCheckers {
+  /// The feature that they check.
   public typealias Feature = StreamFeature
 
   private var ledger = Ledger()

@@ -4,15 +4,25 @@ public import MessageStream
 
 /// MessageStream in a world: one phone in one shop, a server of one of two contracts, and people.
 public enum StreamFeature: SimulatedFeature {
+  /// What its journals tell.
   public typealias Record = StreamRecord
+  /// The client of one shop.
   public typealias Model = StreamModel
+  /// What can happen beside the verbs of the kernel.
   public typealias Verb = StreamVerb
+  /// What its plans fix for a run.
   public typealias Numbers = StreamNumbers
+  /// The two contracts.
   public typealias Server = ServerKind
+  /// Its deliberate defects.
   public typealias Defect = StreamDefect
+  /// The checkers of its own promises.
   public typealias Checkers = StreamCheckers
+  /// What it counts.
   public typealias Tally = StreamTally
+  /// What only it knows to have happened.
   public typealias Fact = StreamFact
+  /// What its checkers see of the phone.
   public typealias State = StreamState
 
   public static var name: String { "message-stream" }
@@ -153,6 +163,7 @@ extension Finding.Kind {
   public static let lost = Finding.Kind(rawValue: "lost")
   /// Shown, or accepted of the user, more than once.
   public static let duplicated = Finding.Kind(rawValue: "duplicated")
+  /// Shown out of order, or sent in another order than written.
   public static let reordered = Finding.Kind(rawValue: "reordered")
   /// Shown or acknowledged before it was durable, or a cursor beyond what is.
   public static let early = Finding.Kind(rawValue: "early")

@@ -16,6 +16,7 @@ extension StreamFeature: ReplayedFeature {
 
 /// What the journal of a stream tells about the server and the store.
 public struct StreamRecord: RunRecord {
+  /// The feature whose journals it reads.
   public typealias Feature = StreamFeature
 
   /// Changes that the store was given and has not answered.

@@ -12,12 +12,14 @@ extension StreamFeature {
     var token: StreamToken
   }
 
+  /// A message on a socket.
   public enum Packet: Sendable {
     /// The head of the log when the server began to send, and the place it goes on from.
     case opened(head: Position?, after: Position?)
     case text([UInt8])
   }
 
+  /// A request, with the token that it is sent with.
   public struct Question: Sendable {
     var request: StreamRequest
     var token: StreamToken

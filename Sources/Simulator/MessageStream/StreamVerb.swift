@@ -31,6 +31,7 @@ public enum StreamVerb: String, PlanVerb {
   /// Sockets are sent something that is no message.
   case malformedFrames
 
+  /// The declarations of all verbs.
   public static let forms: [StreamVerb: VerbForm] = [
     .others: VerbForm(.count(0...100_000), isOfPeople: true) {
       "others post \(Words.count($0.number, "message"))"

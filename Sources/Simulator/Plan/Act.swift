@@ -6,8 +6,8 @@ import LinkCore
 public struct Act<Own: PlanVerb>: Sendable, Hashable {
   /// What happens.
   public var verb: Verb<Own>
-  /// The kind of host that it concerns, where that is not the verb's own: the store of a backend can
-  /// be full as well.
+  /// The kind of host that it concerns, where that is not the verb's own: the store of a backend
+  /// can be full as well.
   public var kind: HostKind?
   /// The number of the host among those of its kind; `nil` for all of them.
   public var host: Int?
@@ -36,9 +36,13 @@ public struct Act<Own: PlanVerb>: Sendable, Hashable {
     values = ActValues(number: number, word: word, time: time, span: span)
   }
 
+  /// Its number; see `ActValues`.
   public var number: Int { values.number }
+  /// Its word.
   public var word: String { values.word }
+  /// Its delay, or how far a clock jumps.
   public var time: Duration { values.time }
+  /// How long it lasts.
   public var span: Duration { values.span }
   var form: VerbForm { verb.form }
 

@@ -53,6 +53,7 @@ public enum CommonVerb: String, PlanVerb {
   /// The server's wall clock jumps.
   case serverClock
 
+  /// The declarations of all verbs.
   public static let forms: [CommonVerb: VerbForm] = [
     .background: VerbForm(.span, isOfPeople: true) { "looks at another app for \(length($0))" },
     .suspend: VerbForm(.span, isOfPeople: true) {

@@ -101,8 +101,8 @@ public enum VerbArgument: Sendable, Hashable {
   }
 }
 
-// How acts are written in files: a name, then arguments, such as `restStatus 503 30s`. Which host is
-// meant stands behind the name: `unreachable@1 30s`, `storeFull@backend 30s`, `kill@backend0 5s`.
+// How acts are written in files: a name, then arguments, such as `restStatus 503 30s`. Which host
+// is meant stands behind the name: `unreachable@1 30s`, `storeFull@backend 30s`, `kill@backend0 5s`
 extension Act {
   /// The short form that `init(text:)` reads.
   public var text: String {

@@ -22,6 +22,7 @@ public struct RunOutcome<Feature: SimulatedFeature>: Sendable, Hashable {
   public var server: Feature.Server
   /// Every promise that was broken, in the order of the checkers.
   public var findings: [Finding]
+  /// What the run amounted to.
   public var counts: RunCounts<Feature.Tally>
   /// A hash over everything that happened: equal for equal runs.
   public var digest: UInt64
@@ -53,6 +54,7 @@ public struct RunCounts<Tally: RunTally>: Sendable, Hashable {
   public var wanted = Duration.zero
   /// Tries to connect.
   public var attempts = 0
+  /// Requests beside the sockets.
   public var requests = 0
   /// Ends of processes on phones.
   public var kills = 0

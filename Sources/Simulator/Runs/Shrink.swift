@@ -6,6 +6,7 @@ import LinkCore
 /// Delta debugging (Zeller, Hildebrandt 2002) over the plan's acts, then every number of it.
 /// The same plan shrinks to the same plan.
 public struct Shrink<Feature: SimulatedFeature> {
+  /// The plans that it makes smaller.
   public typealias Plan = WorldPlan<Feature>
 
   /// The smallest plan so far that fails.

@@ -41,6 +41,7 @@ public struct StoryLine: Sendable, Hashable {
 ///
 /// Pings, timers without a consequence and repetitions are left out unless the story is verbose.
 public struct Story<Feature: SimulatedFeature> {
+  /// One line of it.
   public typealias Line = StoryLine
 
   let isVerbose: Bool

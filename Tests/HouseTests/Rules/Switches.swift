@@ -42,8 +42,6 @@ extension Rules {
 
   /// Files that still match loosely: the simulator's kernel replaces them (2026-11-20).
   static let looselyMatched = [
-    "Sources/Simulator/Breaks/Disguise.swift",
-    "Sources/Simulator/Breaks/Seam.swift",
     "Sources/Simulator/Relay/RelayBreak.swift",
     "Sources/Simulator/Relay/RelayWorld+Backend.swift",
     "Sources/Simulator/Relay/RelayWorld+Plan.swift",

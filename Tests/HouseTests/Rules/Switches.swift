@@ -18,8 +18,8 @@ extension Rules {
 
   /// No enum of ours is matched with a wildcard: a new case is an error wherever it matters.
   ///
-  /// A switch breaks the rule if it has `default:`, or if it has `case _:` (or `case let x:`) beside
-  /// cases that one enum of ours names all. Switches over bytes, numbers, characters, strings and
+  /// A switch breaks the rule if it has `default:`, or `case _:` (or `case let x:`) beside cases
+  /// that one enum of ours names all. Switches over bytes, numbers, characters, strings and
   /// foreign enums pass, because no enum of ours has the names. In a tuple each place counts by
   /// itself, and a row with a wildcard passes if it also names a case of an enum whose cases the
   /// switch names all. A switch over names that one of ours has by chance says so in a comment on

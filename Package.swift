@@ -69,7 +69,7 @@ let adapters: [Target] = [
     "StoreSQLite", at: "Adapters/StoreSQLite",
     uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "OwnerFiles", "CSQLite"]),
   library("OwnerFiles", at: "Adapters/OwnerFiles", uses: ["LinkWire"]),
-  library("ExportFiles", at: "Adapters/ExportFiles", uses: ["LinkHealth", "LinkWire", "CArchive"]),
+  library("ExportFiles", at: "Adapters/ExportFiles", uses: ["LinkHealth", "CArchive"]),
   library(
     "ReachabilityNetlink", at: "Adapters/ReachabilityNetlink",
     uses: ["LinkCore", "LinkRuntime", "CLinux", "LinuxEvents"]),
@@ -182,7 +182,7 @@ let checks: [Target] = [
     ]),
   tests(
     "ExportFilesTests",
-    uses: ["LinkCore", "LinkWire", "ExportFiles", "HoldfastTestKit"]),
+    uses: ["ExportFiles", "HoldfastTestKit"]),
   // Apart from HoldfastTests: an import works on all processors, and no clock waits there.
   tests(
     "HealthImportTests",

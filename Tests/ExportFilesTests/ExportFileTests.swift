@@ -1,7 +1,6 @@
 import ExportFiles
 import Foundation
 import HoldfastTestKit
-import LinkWire
 import Testing
 
 /// Plain files and zips as phones make them, and as they break.

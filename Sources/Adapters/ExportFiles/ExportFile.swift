@@ -1,5 +1,3 @@
-import LinkWire
-
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Darwin)

@@ -1,6 +1,5 @@
 import CArchive
 import LinkHealth
-import LinkWire
 
 /// The export within a zip, found by what it holds, inflated piece by piece.
 ///

@@ -1,7 +1,6 @@
 import LinkCore
 import LinkJSON
 import LinkRuntime
-import LinkWire
 
 /// What an answer of Apple's push service means for the address, the token and the next push.
 enum APNsAnswer: Equatable {

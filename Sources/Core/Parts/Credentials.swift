@@ -1,7 +1,7 @@
 /// A record of credentials: whether they are there, when they expire, and whether a refresh runs.
 ///
-/// `refresh(at:)` starts a refresh; the caller carries it out and reports `renewed`, `refreshFailed`
-/// or `refreshRejected`. At `deadline` it is time for the next refresh, or a refresh timed out.
+/// `refresh(at:)` starts a refresh; the caller carries it out and reports `renewed`,
+/// `refreshFailed` or `refreshRejected`. At `deadline` the next refresh is due, or one timed out.
 public struct Credentials: Sendable, Hashable {
   private let policy: GatePolicy
   /// Whether there are credentials to try with.
@@ -47,8 +47,8 @@ public struct Credentials: Sendable, Hashable {
 
   /// Notes new credentials.
   ///
-  /// A life of zero or less only shows that the clocks of phone and server differ: then the server's
-  /// refusal causes the next refresh.
+  /// A life of zero or less only shows that the clocks of phone and server differ: then the
+  /// server's refusal causes the next refresh.
   public mutating func renewed(expiresIn: Duration?, at now: Instant) {
     state = .available
     generation += 1
@@ -71,7 +71,7 @@ public struct Credentials: Sendable, Hashable {
     refreshAt = state == .available ? now.advanced(by: pause) : nil
   }
 
-  /// Notes that the issuer has no other credentials; the old ones stay until the server refuses them.
+  /// Notes that the issuer has no others; the old ones stay until the server refuses them.
   public mutating func refreshRejected() {
     refreshBy = nil
     refreshAt = nil

@@ -1,7 +1,7 @@
 /// A plan for the next try: a schedule, windows, a breaker and the server's wishes together.
 ///
-/// A link uses it for its attempts. Work that holds no link uses it alone: call `noteAttempt` before
-/// each try, `noteFailure` or `noteStable` after it, and `plan` for the instant of the next one.
+/// A link uses it for its attempts. Work that holds no link uses it alone: call `noteAttempt`
+/// before each try, `noteFailure` or `noteStable` after it, and `plan` for the next instant.
 public struct Retry: Sendable, Hashable {
   private let shared: Shared<RetryPolicy>
   private var attempts: Windows

@@ -38,8 +38,9 @@ public enum Schedule: Sendable, Hashable, Codable {
     wait(before: index, chance: &chance).map { max($0, wish ?? .zero) }
   }
 
-  /// The shortest wait before try `index` that is at least as long as the server asked for; the only
-  /// one without jitter.
+  /// The shortest wait before try `index` that is at least as long as the server asked for.
+  ///
+  /// Without jitter it is the only one.
   public func shortestWait(before index: Int, atLeast wish: Duration?) -> Duration? {
     bounds(before: index).map { max($0.lowerBound, wish ?? .zero) }
   }

@@ -108,7 +108,7 @@ public struct Outbox: Sendable, Hashable {
 extension Cursor {
   /// The earliest time that a server can give to an entry that is tried now.
   ///
-  /// The phone's clock may be wrong by any span, so it counts only if no time of the server is known.
+  /// The phone's clock may be wrong by any span: it counts only if no time of the server is known.
   fileprivate func floor(of entry: OutboxEntry) -> Timestamp {
     if let time { return time }
     return wholeAt == nil ? entry.createdAt : Timestamp(nanoseconds: 0)

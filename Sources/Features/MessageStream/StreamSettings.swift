@@ -25,7 +25,7 @@ public struct StreamSettings: Sendable, Hashable, Codable {
   public var malformedLimit = 5
   /// Pages that one catch-up fetches at most; beyond, the reader sees a gap.
   public var catchUpPages = 1000
-  /// Waits between tries to send: 1, 2, 4, 8 and 16 s, then 30 s; after ten tries the user is asked.
+  /// Waits between tries to send: 1, 2, 4, 8, 16 s, then 30 s; ten tries, then the user is asked.
   public var sendRetries = Schedule.exponential(
     first: .seconds(1), factor: 2, cap: .seconds(30), jitter: 0, floor: .zero, attempts: 9)
   /// Messages that may wait to be sent; one more is refused at once.

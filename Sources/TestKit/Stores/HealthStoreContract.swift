@@ -1,7 +1,6 @@
 import LinkCore
 import LinkHealth
 public import LinkRuntime
-import LinkWire
 
 /// Checks what `HealthStore` promises; works with any implementation and any test library.
 ///

@@ -51,7 +51,7 @@ struct ExplorationTests {
   @Test func `a machine that forgets its windows is caught`() async throws {
     var explorer = Explorer(try #require(Self.narrow)) { link, event, now in
       let effects = Explorer.honest(&link, event, now)
-      link.retry = Retry(link.policy)
+      link.retry = Retry(link.policy.retry)
       return effects
     }
     await explorer.run(stopAtFirst: true)

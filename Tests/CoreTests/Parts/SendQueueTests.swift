@@ -20,7 +20,7 @@ private struct Parcel: QueuedItem {
 
   private mutating func addStored(_ parcels: Parcel...) {
     for parcel in parcels {
-      #expect(queue.add(parcel))
+      #expect(queue.add(parcel) == true)
       #expect(queue.stored(parcel.id) == parcel)
     }
   }
@@ -40,7 +40,7 @@ private struct Parcel: QueuedItem {
   }
 
   @Test mutating func `an item is sent once the store holds it`() {
-    #expect(queue.add(Parcel(1)))
+    #expect(queue.add(Parcel(1)) == true)
     #expect(queue.unstoredCount == 1)
     #expect(take() == nil)
     #expect(queue.stored(Parcel(1).id) == Parcel(1))
@@ -52,8 +52,8 @@ private struct Parcel: QueuedItem {
 
   @Test mutating func `three items fit a queue of three, a fourth is refused`() {
     addStored(Parcel(1), Parcel(2))
-    #expect(queue.add(Parcel(3)))
-    #expect(!queue.add(Parcel(4)))
+    #expect(queue.add(Parcel(3)) == true)
+    #expect(queue.add(Parcel(4)) == false)
     #expect(queue.items == [Parcel(1), Parcel(2), Parcel(3)])
     #expect(queue.isStored(Parcel(4).id))
     queue.restore([Parcel(5)])
@@ -107,8 +107,8 @@ private struct Parcel: QueuedItem {
     #expect(retry(1, isUnsure: true, at: 10)?.state == .queued(tries: 1))
     #expect(queue.mayHaveArrived(Parcel(1).id))
     #expect(take(at: 11) == 1)
-    #expect(!queue.isAnswered(Parcel(1).id))
-    #expect(queue.isAnswered(Parcel(1).id))
+    #expect(queue.isAnswered(Parcel(1).id) == false)
+    #expect(queue.isAnswered(Parcel(1).id) == true)
   }
 
   @Test mutating func `tries without a connection are unsure until it is known`() {
@@ -118,7 +118,7 @@ private struct Parcel: QueuedItem {
     #expect(queue.unsure == [Parcel(1).id, Parcel(2).id])
     #expect(queue.makeSure([Parcel(2).id, Parcel(3).id]) == [Parcel(2).id])
     #expect(queue.unsure == [Parcel(1).id])
-    #expect(!queue.isAnswered(Parcel(1).id))
+    #expect(queue.isAnswered(Parcel(1).id) == false)
     #expect(take() == 1)
   }
 

@@ -16,14 +16,14 @@ extension Rules {
     }
   }
 
-  /// No enum of ours is matched with a wildcard, so that a new case is an error wherever it matters.
+  /// No enum of ours is matched with a wildcard: a new case is an error wherever it matters.
   ///
-  /// A switch breaks the rule if it has `default:`, or if it has `case _:` (or `case let x:`) next to
-  /// cases that are all named by one enum of ours. Switches over bytes, numbers, characters, strings
-  /// and foreign enums pass, because no enum of ours has the names. In a tuple each place counts by
+  /// A switch breaks the rule if it has `default:`, or `case _:` (or `case let x:`) beside cases
+  /// that one enum of ours names all. Switches over bytes, numbers, characters, strings and
+  /// foreign enums pass, because no enum of ours has the names. In a tuple each place counts by
   /// itself, and a row with a wildcard passes if it also names a case of an enum whose cases the
-  /// switch names all. A switch over names that one of ours has by chance says so in a comment on the
-  /// line of its wildcard: `// open set: why`.
+  /// switch names all. A switch over names that one of ours has by chance says so in a comment on
+  /// the line of its wildcard: `// open set: why`.
   static func wildcards(_ file: SourceFile, enums: [Set<String>]) -> [Breach] {
     guard file.isUnder("Sources") else { return [] }
     let code = Array(file.named.joined(separator: "\n").utf8)
@@ -40,7 +40,7 @@ extension Rules {
     }
   }
 
-  /// Files that still match loosely: the simulator's kernel replaces them (2026-11-20).
+  /// Files that still match loosely; the relay's world on the kernel replaces them (2026-11-20).
   static let looselyMatched = [
     "Sources/Simulator/Relay/RelayBreak.swift",
     "Sources/Simulator/Relay/RelayWorld+Backend.swift",

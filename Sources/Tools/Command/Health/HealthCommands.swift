@@ -2,7 +2,6 @@ import CommandKit
 import LinkCore
 import LinkHealth
 import LinkJSON
-import LinkWire
 
 /// `holdfast health`: the stored health samples and their import.
 enum HealthCommands {

@@ -1,7 +1,6 @@
 import CommandKit
 import HoldfastTestKit
 import LinkCore
-import LinkWire
 import OwnerFiles
 
 #if canImport(Glibc)

@@ -3,7 +3,6 @@ import Holdfast
 import LinkHealth
 import LinkJSON
 import LinkRuntime
-import LinkWire
 import Synchronization
 
 #if canImport(Glibc)

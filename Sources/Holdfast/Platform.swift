@@ -70,8 +70,8 @@ public enum Platform {
     }
   }
 
-  /// The durable outbox of one held socket, in a directory of its own; made with mode 0700 when it is
-  /// not there.
+  /// The durable outbox of one held socket, in a directory of its own, which is created with mode
+  /// 0700 if it is missing.
   ///
   /// - Throws: `.locked` while another process uses it, `.denied`, `.corrupt`, `.fromTheFuture`,
   ///   `.full`.

@@ -7,7 +7,7 @@ import Testing
 /// The front door of held sockets against real sockets.
 @Suite(.timeLimit(.minutes(2))) struct HeldSocketTests {
   private static func policy(_ changes: (String, String)...) throws -> LinkPolicy {
-    let brisk = "50ms*1 max 50ms +-0.0 min 50ms xunlimited"
+    let brisk = "100ms*1 max 100ms +-0.0 min 100ms xunlimited"
     return try LinkPolicy.socket.setting(
       [("retry.first", brisk), ("retry.reconnect", brisk), ("retry.spread", "10ms")] + changes)
   }

@@ -13,10 +13,10 @@ final class Nginx: Sendable {
   let port: UInt16
   private let process: LabProcess
 
-  /// Starts one that cuts connections on which nothing comes for `idle`, and waits until it listens.
+  /// Starts one that cuts connections on which nothing comes for `idle`.
   ///
   /// - Parameter port: where to listen; the caller knows a free one.
-  init(_ upstream: UInt16, idle: String, port: UInt16, in directory: String) async throws {
+  init(_ upstream: UInt16, idle: String, port: UInt16, in directory: String) throws {
     self.port = port
     let text = """
       daemon off; master_process off; worker_processes 1; pid \(directory)/pid;
@@ -94,10 +94,10 @@ struct NginxTests {
         // A port that was free a moment ago.
         var port: UInt16 = 0
         try await PeerServer.run(.holdfast, [.echo]) { port = $0.port }
-        var nginx = try await Nginx(server.port, idle: idle, port: port, in: directory)
+        var nginx = try Nginx(server.port, idle: idle, port: port, in: directory)
         try await body("ws://127.0.0.1:\(port)/feed", server) {
           await nginx.stop()
-          nginx = try await Nginx(server.port, idle: idle, port: port, in: directory)
+          nginx = try Nginx(server.port, idle: idle, port: port, in: directory)
         }
         await nginx.stop()
       }

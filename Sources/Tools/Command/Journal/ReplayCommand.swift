@@ -140,8 +140,8 @@ enum ReplayCommand {
   /// Without the names of modules and machines, which say nothing here.
   private static func short(_ text: String) -> String {
     let types = [
-      "MessageStream", "HealthRelay", "HeldSocket", "LinkCore", "LinkWire", "StreamModel", "RelayModel",
-      "SocketModel", "LinkRuntime",
+      "MessageStream", "HealthRelay", "HeldSocket", "LinkCore", "LinkWire", "StreamModel",
+      "RelayModel", "SocketModel", "LinkRuntime",
     ]
     return cut(types.reduce(text) { $0.replacing("\($1).", with: "") }.printable, to: width)
   }

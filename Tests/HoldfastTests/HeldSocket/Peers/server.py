@@ -70,6 +70,10 @@ async def with_websockets():
 
     entries = {}
 
+    def select(connection, offered):
+        # Its own choice refuses clients that offer none.
+        return next((name for name in SUBPROTOCOLS if name in offered), None)
+
     def decide(connection, request):
         number, entry = next_entry()
         entries[connection] = number, entry
@@ -100,7 +104,7 @@ async def with_websockets():
         say(event="ended", connection=number, code=connection.close_code)
 
     async with listen(handle, "127.0.0.1", port, process_request=decide, max_size=None,
-                      subprotocols=SUBPROTOCOLS, ping_interval=None) as server:
+                      select_subprotocol=select, ping_interval=None) as server:
         say(event="listening", port=server.sockets[0].getsockname()[1])
         await asyncio.get_running_loop().create_future()
 

@@ -1,6 +1,6 @@
 import LinkCore
 
-/// One chapter of the demo: the faults that it plays, how it plays them, and its part of the ledger.
+/// One chapter of the demo: its faults, how it plays them, and its rows of the ledger.
 protocol Chapter: Sendable {
   var title: String { get }
   /// The troubles that it plays, in order; each gets a row of the ledger.

@@ -69,8 +69,8 @@ struct Judge: Sendable {
     return count
   }
 
-  /// Whether two messages are in the wrong order. If the server's clock was set back, later messages
-  /// have earlier times; live messages then follow the order of the log.
+  /// Whether two messages are in the wrong order. If the server's clock was set back, later
+  /// messages have earlier times; live messages then follow the order of the log.
   private func isWrong(_ first: Entry, _ second: Entry, isLive: Bool) -> Bool {
     guard first.key > second.key else { return false }
     guard isLive, let before = first.offset, let after = second.offset else { return true }

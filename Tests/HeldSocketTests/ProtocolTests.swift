@@ -71,6 +71,8 @@ struct ProtocolTests {
     #expect(bench.model.isConnected)
     #expect(bench.opens == [])
     bench.give(.reading(bench.attempt, isPaused: false))
+    bench.pass(.seconds(9))
+    #expect(bench.model.isConnected)
     #expect(bench.pass(.seconds(35)).contains(.close(AttemptID(1), code: 1001)))
   }
 

@@ -36,7 +36,10 @@ extension SocketModel {
       drive(.heard(attempt), &step)
       step.show(.notice(.oversized(bytes: bytes)))
     case .lost(let failure): drive(.lost(attempt, failure), &step)
-    case .reading(let isPaused): paused = isPaused ? attempt : nil
+    case .reading(let isPaused):
+      paused = isPaused ? attempt : nil
+      // Silence counts from here on again.
+      drive(.heard(attempt), &step)
     case .unsent:
       drive(.reject(attempt, .local(detail: "the socket takes no more")), &step)
     }

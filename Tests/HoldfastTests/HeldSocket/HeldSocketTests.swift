@@ -39,11 +39,11 @@ import Testing
     // 120 messages of 500 kB are four times what may wait.
     let plan = [PlanEntry(send: Array(repeating: .long(500_000), count: 120))]
     try await PeerServer.run(.holdfast, plan) { server in
-      let policy = try Self.policy(("liveness.ping", "1s"), ("liveness.pongTimeout", "200ms"))
+      let policy = try Self.policy(("liveness.ping", "1s"), ("liveness.pongTimeout", "1s"))
       let socket = try await HeldSocket(server.url, policy: policy)
-      // Three silences after which a server that did not answer would be given up.
+      // Two silences after which a server that did not answer would be given up.
       let clock = BootClock()
-      try await clock.wait(until: clock.now.advanced(by: .seconds(4)))
+      try await clock.wait(until: clock.now.advanced(by: .seconds(5)))
       var (bytes, connections) = (0, 0)
       for await event in socket {
         if case .text(let text) = event { bytes += text.utf8.count }

@@ -44,7 +44,10 @@ let pure: [Target] = [
     "LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
   library(
     "LinkSimulator", at: "Simulator",
-    uses: ["LinkCore", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay", "LinkServerCore"]),
+    uses: [
+      "LinkCore", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay", "HeldSocket",
+      "LinkServerCore",
+    ]),
 ]
 
 // 2. Runtime: the only place that owns tasks and time.

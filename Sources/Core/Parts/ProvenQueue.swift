@@ -136,8 +136,8 @@ public struct ProvenQueue: Sendable, Hashable {
     proof?.ping == ping ? removeAsked() : []
   }
 
-  /// Removes what an overdue pong should have proven.
-  public mutating func expire() { _ = removeAsked() }
+  /// Removes what an overdue pong should have proven, and returns how many messages that were.
+  public mutating func expire() -> Int { removeAsked().count }
 
   private mutating func removeAsked() -> [UInt64] {
     defer { proof = nil }

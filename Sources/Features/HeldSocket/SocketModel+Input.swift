@@ -80,8 +80,8 @@ public enum SocketNotice: Sendable, Hashable, Codable {
   case refused(ProvenQueue.Refusal)
   /// A message was not accepted: it could not be stored.
   case notStored(detail: String)
-  /// A connection was lost with messages handed to it; whether they arrived is unknown. They are
-  /// sent again if `isRepeated`.
+  /// A connection was lost with messages handed to it, or their pong did not come in time; whether
+  /// they arrived is unknown. They are sent again if `isRepeated`.
   case unproven(count: Int, isRepeated: Bool)
   /// A message over the limit came in and was dropped unread.
   case oversized(bytes: UInt64)

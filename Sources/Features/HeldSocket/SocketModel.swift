@@ -54,7 +54,9 @@ public struct SocketModel: Machine {
       if let paused { drive(.heard(paused), &step) }
       follow(link.tick(at: now), &step)
     }
-    if let due = proofDeadline, due <= now { queue.expire() }
+    if let due = proofDeadline, due <= now {
+      step.show(.notice(.unproven(count: queue.expire(), isRepeated: false)))
+    }
     if let due = stopsAt, due <= now { end(&step) }
     finish(&step)
     return step.effects

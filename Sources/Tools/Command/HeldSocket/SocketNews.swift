@@ -93,7 +93,7 @@ extension SocketNotice {
     case .refused(.tooLong(let bytes)): "a message of \(bytes) bytes was not sent"
     case .notStored(let detail): "a message was not sent: \(detail)"
     case .unproven(let count, let isRepeated):
-      "\(count) sent before the loss may not have arrived"
+      "\(count) that were sent may not have arrived"
         + (isRepeated ? "; they are sent again" : "")
     case .oversized(let bytes): "a message of \(bytes) bytes was dropped"
     }

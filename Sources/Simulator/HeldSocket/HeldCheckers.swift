@@ -3,6 +3,7 @@ public import LinkCore
 
 /// The checkers of a held socket's own promises.
 public struct HeldCheckers: FeatureCheckers {
+  /// The feature that they check.
   public typealias Feature = HeldFeature
 
   private var found = Findings()

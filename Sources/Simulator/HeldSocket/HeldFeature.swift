@@ -6,17 +6,29 @@ public import LinkCore
 /// The server confirms a greeting, then sends numbered messages from behind the position that the
 /// phone resumes at, and takes what the user says.
 public enum HeldFeature: SimulatedFeature {
+  /// The model of a held socket.
   public typealias Model = SocketModel
+  /// What can happen beside the verbs of the kernel.
   public typealias Verb = HeldVerb
+  /// Its plans fix nothing but the weather.
   public typealias Numbers = NoNumbers
+  /// There is one kind of server.
   public typealias Server = OneServer
+  /// Its deliberate defects.
   public typealias Defect = HeldDefect
+  /// The checkers of its own promises.
   public typealias Checkers = HeldCheckers
+  /// What it counts.
   public typealias Tally = HeldTally
+  /// What the phone says with its upgrade request.
   public typealias Hello = HeldHello
+  /// There are no exchanges.
   public typealias Question = Int
+  /// There are no exchanges.
   public typealias Reply = Int
+  /// What only it knows to have happened.
   public typealias Fact = HeldFact
+  /// What its checkers see of the phone.
   public typealias State = HeldState
 
   /// A message in either direction, in the words of the server's protocol.
@@ -132,6 +144,7 @@ public enum HeldVerb: String, PlanVerb {
   /// The user says something.
   case say
 
+  /// The declarations of all verbs.
   public static let forms: [HeldVerb: VerbForm] = [
     .feed: VerbForm(.count(0...10_000), of: .backend) {
       "the server has \(Words.count($0.number, "new message"))"

@@ -119,7 +119,7 @@ let doors: [Target] = [
     "HoldfastDemo", at: "Tools/Demo",
     uses: [
       "CommandKit", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore", "LinkJSON",
-      "LinkHealth", "LinkWire", "LinkRuntime", "LinkServerCore",
+      "LinkHealth", "LinkWire", "LinkRuntime", "LinkServerCore", "LinkProtocols", "ServerSockets",
     ]),
   .executableTarget(
     name: "HoldfastCommand",

@@ -12,7 +12,7 @@ import Testing
     [], ["demo"], ["serve"], ["token"], ["stream"], ["send"], ["history"], ["outbox"],
     ["outbox", "list"], ["outbox", "retry"], ["outbox", "discard"], ["replay"], ["policy"],
     ["policy", "list"], ["policy", "show"], ["policy", "check"], ["health"], ["health", "import"],
-    ["health", "generate"], ["health", "show"], ["relay"], ["simulate"],
+    ["health", "generate"], ["health", "show"], ["relay"], ["socket"], ["simulate"],
     ["simulate", "message-stream"], ["simulate", "relay"], ["simulate", "all"],
     ["simulate", "herd"],
   ])
@@ -40,7 +40,7 @@ import Testing
     (
       [],
       "holdfast: a command is missing; one of demo, serve, token, stream, send, history, outbox, "
-        + "replay, policy, health, relay, simulate"
+        + "replay, policy, health, relay, socket, simulate"
     ),
     (["serv"], "holdfast: unknown command serv; did you mean serve?"),
     (["serve", "--prot", "1"], "holdfast serve: unknown option --prot; did you mean --port?"),

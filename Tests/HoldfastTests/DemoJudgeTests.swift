@@ -198,6 +198,23 @@ import Testing
   }
 }
 
+@Suite struct DemoFeedTests {
+  @Test(arguments: [
+    ([1, 2, 3], ["order 1", "order 2"], true), ([1, 3], ["order 1", "order 2"], false),
+    ([1, 2, 2, 3], ["order 1", "order 2"], false), ([2, 1, 3], ["order 1", "order 2"], false),
+    ([1, 2, 3], ["order 1"], false), ([1, 2, 3], ["order 1", "order 2", "order 2"], false),
+    ([], [], false),
+  ])
+  func `is clean only with every line once in order, and every order once`(
+    lines: [Int], orders: [String], isClean: Bool
+  ) {
+    var counts = FeedCounts(sent: 2)
+    counts.count(lines: lines, of: 3, orders)
+    #expect(counts.section.isClean == isClean)
+    #expect(!FeedCounts().section.isClean)
+  }
+}
+
 @Suite struct DemoQuestionsTests {
   private static func day(_ steps: Double) -> Set<DaySteps> {
     [DaySteps(day: "2025-10-26", source: "watch", steps: steps)]

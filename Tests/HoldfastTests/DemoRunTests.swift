@@ -20,7 +20,7 @@ import Testing
         titles == [
           "Steady traffic", "The link is cut", "Half-open: nothing arrives, nothing closes",
           "The server restarts", "The token expires", "Refused, polling, and back up",
-          "The phone is killed", "An assistant asks the phone", "Calm",
+          "The phone is killed", "An assistant asks the phone", "Any WebSocket, held", "Calm",
         ])
       let ledger = try #require(events.last)
       #expect(ledger["event"] as? String == "ledger")
@@ -32,6 +32,10 @@ import Testing
       }
       let questions = try #require(ledger["questions"] as? [String: Int])
       #expect(questions == ["asked": 3, "answeredOnce": 3, "unanswered": 0, "wrong": 0])
+      let feed = try #require(ledger["feed"] as? [String: Int])
+      #expect(feed["lines"] ?? 0 > 60 && feed["shown"] == feed["lines"], "\(story)")
+      #expect(feed["sent"] == 3 && feed["arrivedOnce"] == 3, "\(story)")
+      #expect(feed["repeated"] == 0 && feed["outOfOrder"] == 0, "\(story)")
       let troubles = try #require(ledger["troubles"] as? [[String: Any]])
       #expect(troubles.compactMap { $0["trouble"] as? String } == Trouble.all.map(\.name))
       #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])

@@ -19,8 +19,9 @@ extension Chapter {
 extension Demo {
   /// The chapters in the order in which they are played. `Calm` comes last: it ends the traffic.
   static let chapters: [any Chapter] = [
-    SteadyTraffic(), LinkCut(), HalfOpenLink(), ServerRestart(), TokenExpiry(), ServerRefusal(),
-    PhoneKill(), AssistantQuestions(), Calm(),
+    SteadyTraffic(), PhoneTrouble.linkCut, PhoneTrouble.halfOpenLink, PhoneTrouble.serverRestart,
+    TokenExpiry(), ServerRefusal(), PhoneTrouble.phoneKill, AssistantQuestions(), HeldFeed(),
+    Calm(),
   ]
 }
 

@@ -1,22 +1,25 @@
+import Holdfast
+import LinkCore
 import LinkWire
 
-/// What happened so far, and whoever waits for more of it.
+/// The events of the demo so far, and the tasks that wait for further ones.
 actor Scene {
   typealias Moment = ContinuousClock.Instant
 
-  /// Everything that the story looks at.
+  /// The events that chapters look at.
   struct Facts: Sendable {
     var accepted: [Judge.Entry] = []
-    /// What each run of the phone showed.
+    /// The messages that each run of the phone showed.
     var runs: [[Judge.Shown]] = []
-    /// How messages came to be shown, each counted when it was shown first.
+    /// How many messages arrived in each way; each is counted when it is shown first.
     var via: [String: Int] = [:]
-    /// Accepted, and not shown yet.
+    /// The messages that were accepted and not shown yet.
     var unseen: Set<MessageID> = []
     var statuses: [(at: Moment, status: PhoneLine.Status)] = []
-    /// How the present run of the phone ended.
+    /// How the current run of the phone ended.
     var ending: String?
     var relay = Relay()
+    var feed = Feed()
     fileprivate var seen: Set<MessageID> = []
 
     var status: PhoneLine.Status { statuses.last?.status ?? PhoneLine.Status() }
@@ -29,13 +32,22 @@ actor Scene {
     }
   }
 
-  /// What the phone's relay told.
+  /// What the phone's relay reported.
   struct Relay: Sendable {
     var statuses: [(at: Moment, word: String)] = []
-    /// What it shows now.
+    /// The pair that it shows.
     var pair: RelayLine.Pair?
     /// How it ended.
     var ending: String?
+  }
+
+  /// What the app's held socket reported.
+  struct Feed: Sendable {
+    var statuses: [(at: Moment, isConnected: Bool)] = []
+    /// The numbers of the lines that it showed, in order.
+    var lines: [Int] = []
+
+    var isConnected: Bool { statuses.last?.isConnected ?? false }
   }
 
   private struct Waiting {
@@ -84,6 +96,19 @@ actor Scene {
     look()
   }
 
+  func appHeard(_ event: HeldSocket.Event) {
+    switch event {
+    case .status(let status):
+      facts.feed.statuses.append((.now, status.phase == .connected))
+    case .text(let text):
+      if let number = text.split(separator: " ").first.flatMap({ Int($0) }) {
+        facts.feed.lines.append(number)
+      }
+    case .binary, .quality, .sent, .notice: return
+    }
+    look()
+  }
+
   // MARK: - By app
 
   func launched(_ app: App) {
@@ -109,7 +134,7 @@ actor Scene {
     }
   }
 
-  /// Waits until `condition` holds, and answers when it did; `nil` when it did not in time.
+  /// Waits until `condition` holds, and returns the time; `nil` if it did not within `limit`.
   func wait(
     atMost limit: Duration, until condition: @escaping @Sendable (Facts) -> Bool
   ) async -> Moment? {

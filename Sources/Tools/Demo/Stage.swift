@@ -26,6 +26,7 @@ actor Stage {
   private let began = Scene.Moment.now
   private var outcomes: [Outcome] = []
   var questions = Questions()
+  var feed = FeedCounts()
   private var faults: [String] = []
   /// Messages that a chapter did not receive in time; later chapters do not wait for them.
   private var givenUp: Set<MessageID> = []

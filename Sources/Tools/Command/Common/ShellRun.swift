@@ -22,12 +22,6 @@ final class ShellRun: Sendable {
     case failed(Int32)
   }
 
-  /// A reason for which the output is not read to its end.
-  private enum Trouble {
-    case late
-    case talkative
-  }
-
   private enum State {
     case new
     case running(pid_t)
@@ -49,13 +43,19 @@ final class ShellRun: Sendable {
     let (child, code) = start(command, writingTo: ends[1])
     close(ends[1])
     guard code == 0 else { return .failed(code) }
-    let (output, trouble) = Self.read(ends[0], until: end)
-    let word = trouble == nil ? reap(child, until: end) : nil
+    let (output, outputEnding) = DescriptorInput.read(ends[0], atMost: Self.maxBytes, until: end)
+    let word: Int32?
+    var isTalkative = false
+    switch outputEnding {
+    case .end, .failed: word = reap(child, until: end)
+    case .late: word = nil
+    case .tooLong: (word, isTalkative) = (nil, true)
+    }
     guard let word else {
       // Kills its children too; only a process that is blocked in the kernel survives this.
       kill()
       _ = reap(child, until: ContinuousClock.now + .seconds(1))
-      return trouble == .talkative ? .talkative : .late(after: begin.duration(to: .now))
+      return isTalkative ? .talkative : .late(after: begin.duration(to: .now))
     }
     if isCancelled { return .late(after: begin.duration(to: .now)) }
     // The low seven bits name a signal, zero after an exit; the status stands in the next byte.
@@ -111,31 +111,6 @@ final class ShellRun: Sendable {
       // No portable event reports a child's end; its output has ended, so this wait is short.
       _ = poll(nil, 0, 5)
     }
-  }
-
-  /// Returns the output, with the reason if it was not read to its end.
-  private static func read(
-    _ descriptor: Int32, until end: ContinuousClock.Instant
-  ) -> (output: [UInt8], trouble: Trouble?) {
-    var output: [UInt8] = []
-    var piece = [UInt8](repeating: 0, count: 4_096)
-    while output.count <= maxBytes {
-      let left = ContinuousClock.now.duration(to: end)
-      guard left > .zero else { return (output, .late) }
-      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      let ready = unsafe poll(&waiting, 1, Int32(min(left / .milliseconds(1), 60_000)) + 1)
-      guard ready > 0 else { continue }
-      let count = unsafe piece.withUnsafeMutableBytes {
-        #if canImport(Glibc)
-          unsafe Glibc.read(descriptor, $0.baseAddress, $0.count)
-        #else
-          unsafe Darwin.read(descriptor, $0.baseAddress, $0.count)
-        #endif
-      }
-      if count == 0 { return (output, nil) }
-      if count > 0 { output += piece[..<count] }
-    }
-    return (output, .talkative)
   }
 
   /// Starts the shell with empty standard input, the standard error of this process, and default

@@ -1,4 +1,5 @@
 import Dispatch
+import OwnerFiles
 
 #if canImport(Glibc)
   import Glibc
@@ -94,21 +95,12 @@ struct InputKeys: IteratorProtocol, Sendable {
   mutating func next() -> ArraySlice<UInt8>? {
     var piece = [UInt8](repeating: 0, count: 4_096)
     while true {
-      let count = unsafe piece.withUnsafeMutableBytes {
-        #if canImport(Glibc)
-          unsafe Glibc.read(STDIN_FILENO, $0.baseAddress, $0.count)
-        #else
-          unsafe Darwin.read(STDIN_FILENO, $0.baseAddress, $0.count)
-        #endif
-      }
+      let count = unsafe SystemCall.read(STDIN_FILENO, &piece, piece.count)
       if count > 0 { return piece[..<count] }
-      if count < 0, errno == EAGAIN {
-        // Another process that shares the terminal or pipe has made it non-blocking.
-        var waiting = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-        _ = unsafe poll(&waiting, 1, -1)
-      } else if count == 0 || errno != EINTR {
-        return nil
-      }
+      guard count < 0, errno == EAGAIN else { return nil }
+      // Another process that shares the terminal or pipe has made it non-blocking.
+      var waiting = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+      _ = unsafe poll(&waiting, 1, -1)
     }
   }
 }

@@ -1,6 +1,5 @@
 import CommandKit
 import LinkCore
-import LinkRuntime
 import OwnerFiles
 
 #if canImport(Glibc)
@@ -8,6 +7,37 @@ import OwnerFiles
 #elseif canImport(Darwin)
   import Darwin
 #endif
+
+/// The reading of a file or a pipe to its end, within a time limit and a size limit.
+enum DescriptorInput {
+  enum Ending {
+    case end
+    case late
+    case tooLong
+    case failed(Int32)
+  }
+
+  /// Returns the bytes up to the end, or up to the reason for which the rest was not read.
+  static func read(
+    _ descriptor: Int32, atMost maxBytes: Int, until end: ContinuousClock.Instant?
+  ) -> (bytes: [UInt8], ending: Ending) {
+    var content: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 4_096)
+    while content.count <= maxBytes {
+      let left = end.map { ContinuousClock.now.duration(to: $0) }
+      if let left, left <= .zero { return (content, .late) }
+      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      let wait = left.map { Int32(min($0 / .milliseconds(1), 60_000)) + 1 } ?? -1
+      guard unsafe poll(&waiting, 1, wait) > 0 else { continue }
+      let count = unsafe SystemCall.read(descriptor, &piece, piece.count)
+      if count < 0, errno == EAGAIN { continue }
+      guard count >= 0 else { return (content, .failed(errno)) }
+      guard count > 0 else { return (content, .end) }
+      content += piece[..<count]
+    }
+    return (content, .tooLong)
+  }
+}
 
 /// Small files that people write by hand, such as policies and tokens.
 enum TextFile {
@@ -26,29 +56,18 @@ enum TextFile {
     let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, flags)
     guard descriptor >= 0 else { throw failure(name, errno) }
     defer { if descriptor != STDIN_FILENO { close(descriptor) } }
-    let clock = BootClock()
-    let end = limit.map { clock.now.advanced(by: $0) }
-    var content: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 4_096)
-    while true {
-      let left = end.map { clock.now.duration(to: $0) }
-      guard left.map({ $0 > .zero }) ?? true else {
-        throw CommandFailure(
-          .failed, "\(name) did not end within \(limit?.text ?? "")",
-          remedy: "its writer must close it")
-      }
-      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      let wait = left.map { Int32(min($0 / .milliseconds(1), 60_000)) + 1 } ?? -1
-      guard unsafe poll(&waiting, 1, wait) > 0 else { continue }
-      let count = unsafe SystemCall.read(descriptor, &chunk, chunk.count)
-      if count < 0, errno == EAGAIN { continue }
-      guard count >= 0 else { throw failure(name, errno) }
-      guard count > 0 else { return content }
-      content += chunk[..<count]
-      guard content.count <= maxBytes else {
-        throw CommandFailure(
-          .failed, "\(name) has more than \(maxBytes) bytes", remedy: "use a smaller file")
-      }
+    let end = limit.map { ContinuousClock.now + $0 }
+    let (content, ending) = DescriptorInput.read(descriptor, atMost: maxBytes, until: end)
+    switch ending {
+    case .end: return content
+    case .late:
+      throw CommandFailure(
+        .failed, "\(name) did not end within \(limit?.text ?? "")",
+        remedy: "its writer must close it")
+    case .tooLong:
+      throw CommandFailure(
+        .failed, "\(name) has more than \(maxBytes) bytes", remedy: "use a smaller file")
+    case .failed(let code): throw failure(name, code)
     }
   }
 

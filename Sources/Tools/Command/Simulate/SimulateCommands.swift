@@ -30,22 +30,7 @@ enum SimulateCommands {
   static func untilStopped(
     _ work: @escaping @Sendable () async throws(CommandFailure) -> Void
   ) async throws(CommandFailure) {
-    let signals = CommandSignals()
-    let working = Task { () -> Result<Void, CommandFailure> in
-      do throws(CommandFailure) {
-        return .success(try await work())
-      } catch {
-        return .failure(error)
-      }
-    }
-    let listening = Task {
-      for await signal in signals.stream where signal == .stop { working.cancel() }
-    }
-    defer {
-      signals.finish()
-      listening.cancel()
-    }
-    try await working.value.get()
+    try await CommandSignals.cancelling(work)
   }
 
   /// Fails if something was found.

@@ -1,4 +1,5 @@
 import CommandKit
+import OwnerFiles
 import Synchronization
 
 #if canImport(Glibc)
@@ -58,13 +59,6 @@ final class SimulateProgress: Sendable {
   }
 
   private func put(_ text: String) {
-    let bytes = Array(text.utf8)
-    _ = unsafe bytes.withUnsafeBytes {
-      #if canImport(Glibc)
-        unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count)
-      #else
-        unsafe Darwin.write(STDERR_FILENO, $0.baseAddress, $0.count)
-      #endif
-    }
+    _ = SystemCall.writeAll(Array(text.utf8), to: STDERR_FILENO)
   }
 }

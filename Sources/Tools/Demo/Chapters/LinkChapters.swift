@@ -26,54 +26,65 @@ struct SteadyTraffic: Chapter {
   }
 }
 
-/// Every connection ends at once.
-struct LinkCut: Chapter {
-  let title = "The link is cut"
-  let troubles = [Trouble.cut]
+/// One trouble that the phone recovers from by itself.
+struct PhoneTrouble: Chapter {
+  typealias Part = @Sendable (isolated Stage) async throws(DemoFailure) -> Void
+
+  let title: String
+  let trouble: Trouble
+  /// How long the trouble lasts after the phone has noticed it.
+  let time: Duration
+  /// How long the chapter continues after the recovery.
+  let rest: Duration
+  let begin: Part
+  let end: Part
+
+  var troubles: [Trouble] { [trouble] }
 
   func play(on stage: isolated Stage) async throws(DemoFailure) {
-    try await stage.play(.cut, lasting: .seconds(0.6)) { stage throws(DemoFailure) in
-      try await stage.set(.reset)
-      stage.say(.network, "resets every connection, old and new")
-    } end: { stage throws(DemoFailure) in
-      try await stage.set(.pass)
-      stage.say(.network, "works again")
-    }
-    try await stage.pause(.seconds(2))
+    try await stage.play(trouble, lasting: time, begin: begin, end: end)
+    try await stage.pause(rest)
   }
-}
 
-/// Nothing arrives any more, and nothing closes.
-struct HalfOpenLink: Chapter {
-  let title = "Half-open: nothing arrives, nothing closes"
-  let troubles = [Trouble.halfOpen]
-
-  func play(on stage: isolated Stage) async throws(DemoFailure) {
-    try await stage.play(.halfOpen, lasting: .seconds(1)) { stage throws(DemoFailure) in
-      try await stage.set(.blackhole(Blackhole(reach: .both, fate: .held, connects: .hang)))
-      stage.say(.network, "falls silent; every connection still looks open")
-    } end: { stage throws(DemoFailure) in
-      try await stage.set(.pass)
-      stage.say(.network, "works again")
-    }
-    try await stage.pause(.seconds(1.5))
+  static let linkCut = PhoneTrouble(
+    title: "The link is cut", trouble: .cut, time: .seconds(0.6), rest: .seconds(2)
+  ) { stage throws(DemoFailure) in
+    try await stage.set(.reset)
+    stage.say(.network, "resets every connection, old and new")
+  } end: { stage throws(DemoFailure) in
+    try await stage.set(.pass)
+    stage.say(.network, "works again")
   }
-}
 
-/// The phone's process is killed and launched again.
-struct PhoneKill: Chapter {
-  let title = "The phone is killed"
-  let troubles = [Trouble.kill]
+  static let halfOpenLink = PhoneTrouble(
+    title: "Half-open: nothing arrives, nothing closes", trouble: .halfOpen, time: .seconds(1),
+    rest: .seconds(1.5)
+  ) { stage throws(DemoFailure) in
+    try await stage.set(.blackhole(Blackhole(reach: .both, fate: .held, connects: .hang)))
+    stage.say(.network, "falls silent; every connection still looks open")
+  } end: { stage throws(DemoFailure) in
+    try await stage.set(.pass)
+    stage.say(.network, "works again")
+  }
 
-  func play(on stage: isolated Stage) async throws(DemoFailure) {
-    try await stage.play(.kill, lasting: .seconds(2)) { stage throws(DemoFailure) in
-      await stage.phone.kill()
-      stage.say(.phone, "dies by kill -9, in the middle of it all")
-    } end: { stage throws(DemoFailure) in
-      try await stage.phone.launch()
-      stage.say(.phone, "is launched again over what it had kept")
-    }
-    try await stage.pause(.seconds(2))
+  static let serverRestart = PhoneTrouble(
+    title: "The server restarts", trouble: .restart, time: .seconds(0.8), rest: .seconds(1)
+  ) { stage throws(DemoFailure) in
+    await stage.server.crash()
+    stage.say(.server, "crashes; customers try again by themselves")
+  } end: { stage throws(DemoFailure) in
+    try await stage.server.start()
+    stage.say(.server, "is back with its data")
+  }
+
+  static let phoneKill = PhoneTrouble(
+    title: "The phone is killed", trouble: .kill, time: .seconds(2), rest: .seconds(2)
+  ) { stage throws(DemoFailure) in
+    await stage.phone.kill()
+    stage.say(.phone, "dies by kill -9, in the middle of it all")
+  } end: { stage throws(DemoFailure) in
+    try await stage.phone.launch()
+    stage.say(.phone, "is launched again over what it had kept")
   }
 }
 

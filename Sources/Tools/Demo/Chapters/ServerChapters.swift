@@ -2,23 +2,6 @@ import HoldfastTestKit
 import LinkCore
 import LinkRuntime
 
-/// The server crashes and comes back.
-struct ServerRestart: Chapter {
-  let title = "The server restarts"
-  let troubles = [Trouble.restart]
-
-  func play(on stage: isolated Stage) async throws(DemoFailure) {
-    try await stage.play(.restart, lasting: .seconds(0.8)) { stage throws(DemoFailure) in
-      await stage.server.crash()
-      stage.say(.server, "crashes; customers try again by themselves")
-    } end: { stage throws(DemoFailure) in
-      try await stage.server.start()
-      stage.say(.server, "is back with its data")
-    }
-    try await stage.pause(.seconds(1))
-  }
-}
-
 /// The token expires while the phone is connected.
 struct TokenExpiry: Chapter {
   let title = "The token expires"

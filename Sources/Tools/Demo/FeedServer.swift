@@ -1,0 +1,103 @@
+import LinkCore
+import LinkProtocols
+import ServerSockets
+import Synchronization
+
+/// A WebSocket server with a protocol of its own: a feed of numbered lines, one every 50 ms.
+///
+/// A client begins with `after N` and receives the lines behind N. Every other text of a client is
+/// an order, which the server only records.
+actor FeedServer {
+  private static let pause = Duration.milliseconds(50)
+
+  private(set) var port: UInt16 = 0
+  /// The number of the last line.
+  private(set) var count = 0
+  private let received = Mutex<[String]>([])
+  private var server: SocketServer<FeedHandler>?
+  private var writing: Task<Void, Never>?
+
+  /// The orders that arrived, in order.
+  nonisolated var orders: [String] { received.withLock { $0 } }
+
+  /// Starts the server, on the same port as before, and the first time also the feed.
+  func start() async throws(DemoFailure) {
+    do throws(SocketServerError) {
+      var configuration = SocketServerConfiguration()
+      configuration.port = port
+      let handler = FeedHandler(count: count) { order in
+        self.received.withLock { $0.append(order) }
+      }
+      let bound = try BoundPort(configuration)
+      port = bound.number
+      let next = try SocketServer(configuration, handler: handler)
+      server = next
+      try await next.start(on: bound)
+    } catch {
+      throw .setup("the feed's server did not start: \(error)")
+    }
+    if writing == nil { writing = Task { await self.write() } }
+  }
+
+  /// Ends the server; the feed goes on without it.
+  func stop() async {
+    let last = server
+    server = nil
+    await last?.stop()
+  }
+
+  /// Ends the feed; returns the number of its last line.
+  func end() async -> Int {
+    writing?.cancel()
+    await writing?.value
+    return count
+  }
+
+  private func write() async {
+    while (try? await Task.sleep(for: Self.pause)) != nil {
+      count += 1
+      server?.inject { handler, hub in handler.publish(on: hub) }
+    }
+  }
+}
+
+/// The server's side of each connection.
+private struct FeedHandler: SocketHandler {
+  /// The number of the last line.
+  private var count: Int
+  private var readers: Set<ConnectionID> = []
+  private let order: @Sendable (String) -> Void
+
+  init(count: Int, order: @escaping @Sendable (String) -> Void) {
+    self.count = count
+    self.order = order
+  }
+
+  mutating func publish(on hub: SocketHub) {
+    count += 1
+    for reader in readers { Self.send(count, to: reader, on: hub) }
+  }
+
+  mutating func handle(_ event: ServerSockets.SocketEvent, on hub: SocketHub) {
+    switch event {
+    case .upgrade(let id, _): hub.accept(id)
+    case .text(let id, let bytes):
+      let words = String(decoding: bytes, as: UTF8.self).split(separator: " ")
+      guard words.first == "after", let last = words.last.flatMap({ Int($0) }) else {
+        return order(words.joined(separator: " "))
+      }
+      readers.insert(id)
+      for number in stride(from: last + 1, through: count, by: 1) {
+        Self.send(number, to: id, on: hub)
+      }
+    case .closed(let id, _): readers.remove(id)
+    case .request, .binary, .overflow, .abandoned, .opened, .heard, .pong, .drained, .starved,
+      .crowded, .woke:
+      break
+    }
+  }
+
+  private static func send(_ number: Int, to reader: ConnectionID, on hub: SocketHub) {
+    hub.send(text: Array("\(number) line".utf8), to: reader)
+  }
+}

@@ -40,12 +40,13 @@ public struct SendQueue<Item: QueuedItem>: Sendable, Hashable {
   /// Whether credentials were refused: nothing is tried until new ones are there.
   public private(set) var awaitsCredentials = false
   /// Items that the store does not hold yet, which must not be sent.
-  private var unstored: Set<UUID128> = []
-  private var tries: [Try] = []
+  @usableFromInline private(set) var unstored: Set<UUID128> = []
+  /// The tries under way, oldest first.
+  @usableFromInline private(set) var tries: [Try] = []
   /// How many answers to abandoned tries may still come.
   private var overdue: [UUID128: Int] = [:]
   /// The instants before which a lane makes no try.
-  private var pauses: [Item.Lane: Instant] = [:]
+  @usableFromInline private(set) var pauses: [Item.Lane: Instant] = [:]
 
   /// A try whose answer is awaited.
   public struct Try: Sendable, Hashable {
@@ -117,18 +118,22 @@ extension SendQueue {
   }
 
   /// Whether the server may have an item although it has not said so.
+  @inlinable
   public func mayHaveArrived(_ id: UUID128) -> Bool { unsure.contains(id) || sending(id) != nil }
 }
 
-// Tries.
+// Tries. What every step of a machine asks is inlinable, so that it is specialised for the item.
 extension SendQueue {
   /// The try of an item that is under way.
+  @inlinable
   public func sending(_ id: UUID128) -> Try? { tries.first { $0.id == id } }
 
   /// When a try times out or the next one is due; `nil` if nothing waits for time to pass.
+  @inlinable
   public var deadline: Instant? {
-    var due = tries.lazy.map(\.until).min()
-    guard !awaitsCredentials else { return due }
+    var due: Instant?
+    for sending in tries { due = min(due ?? sending.until, sending.until) }
+    guard !awaitsCredentials, !pauses.isEmpty else { return due }
     for (lane, instant) in pauses where !isSending(lane) {
       guard items.contains(where: { $0.lane == lane && waits($0) }) else { continue }
       due = min(due ?? instant, instant)
@@ -137,9 +142,11 @@ extension SendQueue {
   }
 
   /// The oldest item that the store holds and that has not failed; it may be under way.
+  @inlinable
   public var oldestQueued: Item? { items.first(where: waits) }
 
   /// Whether a lane may make a try now.
+  @inlinable
   public func mayTry(_ lane: Item.Lane, at now: Instant) -> Bool {
     !awaitsCredentials && !isSending(lane) && (pauses[lane] ?? now) <= now
   }
@@ -240,12 +247,14 @@ extension SendQueue {
   /// Ends all pauses: the network is back, or the app is in front.
   public mutating func hurry() { pauses = [:] }
 
-  private func waits(_ item: Item) -> Bool {
+  @inlinable
+  func waits(_ item: Item) -> Bool {
     guard case .queued = item.state else { return false }
     return !unstored.contains(item.id)
   }
 
   /// Whether a try of a lane is under way.
+  @inlinable
   public func isSending(_ lane: Item.Lane) -> Bool {
     tries.contains { $0.lane == lane }
   }

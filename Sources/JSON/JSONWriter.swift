@@ -90,12 +90,18 @@ public struct JSONWriter: Sendable {
 
   private mutating func quote(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
-    if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C }) {
-      bytes.append(contentsOf: text.utf8)
-    } else {
+    let start = bytes.count
+    // Copying first and looking at the array is quicker than looking at the string's view.
+    bytes.append(contentsOf: text.utf8)
+    if bytes[start...].contains(where: Self.isEscaped) {
+      bytes.removeSubrange(start...)
       for byte in text.utf8 { append(escaping: byte) }
     }
     bytes.append(UInt8(ascii: "\""))
+  }
+
+  private static func isEscaped(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
   }
 
   /// The short escapes of RFC 8259 section 7, `\u00xx` for the other control characters.

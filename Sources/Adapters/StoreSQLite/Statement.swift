@@ -212,11 +212,6 @@ struct Row {
     return value
   }
 
-  func shop(_ column: Int32) throws(StoreFailure) -> ShopID {
-    guard let shop = ShopID(try text(column)) else { throw garbage(column, expected: "a shop id") }
-    return shop
-  }
-
   private func type(of column: Int32) -> Int32 {
     unsafe sqlite3_column_type(statement.pointer, column)
   }

@@ -30,3 +30,21 @@ extension HealthStore {
     return done
   }
 }
+
+/// A health store in memory.
+public typealias MemoryHealthStore = MemoryStore<KeptHealth>
+
+extension MemoryStore: HealthStore where Value == KeptHealth {
+  /// An empty store.
+  public init() { self.init(KeptHealth()) }
+
+  public func add(_ batch: HealthBatch) throws(StoreFailure) -> HealthAddition {
+    try use { samples throws(StoreFailure) in try samples.add(batch) }
+  }
+
+  public func samples(_ query: HealthSampleQuery) throws(StoreFailure) -> HealthSamplePage {
+    try use { $0.samples(query) }
+  }
+
+  public func summary() throws(StoreFailure) -> [HealthTypeSummary] { try use { $0.summary } }
+}

@@ -72,7 +72,7 @@ struct Durability: StreamChecker {
   }
 }
 
-extension Disk {
+extension KeptTimeline {
   /// Whether the reader of a plain server's pages may find it in a hole: ids do not tell the order
   /// within its last instant, and where it begins stamps may be late by the overlap.
   fileprivate func hasGap(near time: Timestamp, within overlap: Duration) -> Bool {

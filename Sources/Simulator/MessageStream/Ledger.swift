@@ -134,7 +134,7 @@ struct Ledger: StreamChecker {
   }
 }
 
-extension Disk {
+extension KeptTimeline {
   /// Whether a hole that the reader sees may hold a message of this place.
   func hasGap(at key: TimelineKey) -> Bool {
     gaps.contains { gap in key < gap.before && gap.after.map { $0 < key } ?? true }

@@ -149,7 +149,7 @@ public struct StreamState: Sendable {
   public var isWhole = false
   public var backlog: Backlog
   /// What is durable on the phone.
-  public var disk = Disk()
+  public var disk = KeptTimeline()
 
   public init(settings: StreamSettings, server: ServerKind, backlog: Backlog) {
     self.settings = settings

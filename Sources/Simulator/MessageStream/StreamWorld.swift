@@ -17,7 +17,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld {
   var backend: Backend
   var screen = Screen()
   /// How the store looks to a client that is answered before anything is durable.
-  var shadow: Disk?
+  var shadow: KeptTimeline?
 
   let phoneID: HostID
   let server: HostID
@@ -96,7 +96,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld {
       policy: setup.policy, status: clients[0].status, own: state)
     standing.secrets = [token.secret]
     kernel.bench.views = [PhoneView(standing)]
-    if seam.acknowledgesEarly { shadow = Disk() }
+    if seam.acknowledgesEarly { shadow = KeptTimeline() }
   }
 
   // Processes.
@@ -119,7 +119,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld {
 
   var phoneWall: Timestamp { wall(phoneID) }
   var serverWall: Timestamp { wall(server) }
-  var disk: Disk { kernel.bench.views[0].standing.own.disk }
+  var disk: KeptTimeline { kernel.bench.views[0].standing.own.disk }
   var isServerRunning: Bool { kernel.hosts[server.place].isRunning }
 
   // Defects.

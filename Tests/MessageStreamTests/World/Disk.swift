@@ -5,7 +5,7 @@ import LinkWire
 
 /// What survives a kill: the simulator's disk, which can also fail and be slow.
 struct Disk {
-  private var kept = LinkSimulator.Disk()
+  private var kept = KeptTimeline()
   /// Texts of all entries that ever were in the outbox.
   private(set) var promised: Set<String> = []
   /// Every call fails so while it is set.

@@ -22,3 +22,29 @@ public protocol TimelineStore: Store {
   /// Returns the shops of which anything is kept, in order.
   func shops() async throws(StoreFailure) -> [ShopID]
 }
+
+/// The timelines of a phone in memory.
+public typealias MemoryTimelineStore = MemoryStore<KeptTimelines>
+
+extension MemoryStore: TimelineStore where Value == KeptTimelines {
+  /// An empty store.
+  public init() { self.init(KeptTimelines()) }
+
+  public func load(_ shop: ShopID, limit: Int) throws(StoreFailure) -> TimelineSnapshot {
+    try use { $0[shop].load(limit: limit) }
+  }
+
+  public func commit(
+    _ change: TimelineChange, to shop: ShopID
+  ) throws(StoreFailure) -> TimelineCommit {
+    try use { timelines throws(StoreFailure) in try timelines.commit(change, to: shop) }
+  }
+
+  public func older(
+    than key: TimelineKey, in shop: ShopID, limit: Int
+  ) throws(StoreFailure) -> [Message] {
+    try use { $0[shop].older(than: key, limit: limit) }
+  }
+
+  public func shops() throws(StoreFailure) -> [ShopID] { try use { $0.shops } }
+}

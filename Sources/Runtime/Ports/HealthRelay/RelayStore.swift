@@ -13,3 +13,19 @@ public protocol RelayStore: Store {
   /// Makes changes in this order. Removing what is not there changes nothing.
   func apply(_ changes: [RelayChange]) async throws(StoreFailure)
 }
+
+/// A relay store in memory.
+public typealias MemoryRelayStore = MemoryStore<RelayKept>
+
+extension MemoryStore: RelayStore where Value == RelayKept {
+  /// An empty store.
+  public init() { self.init(RelayKept()) }
+
+  public func kept() throws(StoreFailure) -> RelayKept { try use { $0 } }
+
+  public func apply(_ changes: [RelayChange]) throws(StoreFailure) {
+    try use { kept in
+      for change in changes { kept.apply(change) }
+    }
+  }
+}

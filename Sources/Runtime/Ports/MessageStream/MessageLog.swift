@@ -39,3 +39,31 @@ extension StoreFailure {
   /// The failure of an entry for which a log returned no result.
   public static let unanswered = StoreFailure.other(detail: "The log gave no answer.")
 }
+
+/// A message log in memory.
+public typealias MemoryMessageLog = MemoryStore<KeptLogs>
+
+extension MemoryStore: MessageLog where Value == KeptLogs {
+  /// An empty log, whose positions carry `epoch`.
+  public init(epoch: String = "memory") { self.init(KeptLogs(epoch: epoch)) }
+
+  public func append(_ entries: [LogEntry]) -> [Result<Appended, StoreFailure>] {
+    do throws(StoreFailure) {
+      return try use { logs in entries.map { logs.append($0) } }
+    } catch {
+      return entries.map { _ in .failure(error) }
+    }
+  }
+
+  public func page(_ query: PageQuery, of shop: ShopID) throws(StoreFailure) -> Page {
+    try use { $0[shop].page(query) }
+  }
+
+  public func count(_ query: PageQuery, of shop: ShopID) throws(StoreFailure) -> UInt64 {
+    try use { $0[shop].count(query) }
+  }
+
+  public func head(of shop: ShopID) throws(StoreFailure) -> Position {
+    try use { $0[shop].head }
+  }
+}

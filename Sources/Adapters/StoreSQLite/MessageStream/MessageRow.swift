@@ -28,6 +28,13 @@ extension Message {
   }
 }
 
+extension Row {
+  func shop(_ column: Int32) throws(StoreFailure) -> ShopID {
+    guard let shop = ShopID(try text(column)) else { throw garbage(column, expected: "a shop id") }
+    return shop
+  }
+}
+
 extension Int {
   /// What a caller asks for, made fit for `LIMIT`: at least 0, and one more still counts.
   var asLimit: Int { Swift.min(Swift.max(self, 0), Int(Int32.max) - 1) }

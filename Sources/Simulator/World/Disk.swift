@@ -1,4 +1,0 @@
-public import LinkWire
-
-/// The part of a phone that survives a kill: the timeline of its shop.
-public typealias Disk = KeptTimeline

@@ -42,9 +42,14 @@ public struct JSONWriter: Sendable {
   }
 
   /// Writes a whole number in decimal.
-  public mutating func int(_ number: some BinaryInteger) {
+  public mutating func int(_ number: some BinaryInteger) { self.number(String(number)) }
+  // The generic one is not specialised outside of this module.
+  /// Writes a whole number in decimal.
+  public mutating func int(_ number: Int) { self.number(String(number)) }
+
+  private mutating func number(_ text: String) {
     separate()
-    bytes.append(contentsOf: String(number).utf8)
+    bytes.append(contentsOf: text.utf8)
   }
 
   /// Writes `true` or `false`.
@@ -62,8 +67,15 @@ public struct JSONWriter: Sendable {
   /// Writes the shortest decimal that reads back as the same number; `null` if it is not finite.
   public mutating func double(_ number: Double) {
     guard number.isFinite else { return null() }
+    self.number(number.description)
+  }
+
+  /// Writes a string of ASCII characters that need no escapes.
+  package mutating func plain(_ text: [UInt8]) {
     separate()
-    bytes.append(contentsOf: number.description.utf8)
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(contentsOf: text)
+    bytes.append(UInt8(ascii: "\""))
   }
 
   /// Writes a value that is JSON already.

@@ -1,9 +1,8 @@
 public import LinkWire
 
-/// A store in memory: a value behind a lock. It fails if a test plans a failure.
+/// A store in memory: an actor around a value. A test can plan failures.
 ///
-/// What it holds is told beside each port. Streams that shall leave no trace keep their timelines in
-/// one.
+/// Its conformances are beside the ports. Streams that must leave no trace use one for timelines.
 public actor MemoryStore<Value: Sendable>: Store {
   private var value: Value
   private var isClosed = false

@@ -37,20 +37,20 @@ public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConv
 
   private init?(digits text: some Sequence<UInt8>) {
     var words: (UInt64, UInt64) = (0, 0)
-    var digits = 0
     var index = 0
     for byte in text {
-      if index == 8 || index == 13 || index == 18 || index == 23 {
-        guard byte == UInt8(ascii: "-") else { return nil }
-      } else {
-        guard let value = Hex.value(of: byte), digits < 32 else { return nil }
-        let digit = UInt64(value)
-        if digits < 16 { words.0 = words.0 << 4 | digit } else { words.1 = words.1 << 4 | digit }
-        digits += 1
+      switch index {
+      case 8, 13, 18, 23: guard byte == UInt8(ascii: "-") else { return nil }
+      case 36...: return nil
+      case _:
+        guard let digit = Hex.value(of: byte) else { return nil }
+        // All digits move up; the 16 last ones stay in the second word.
+        words.0 = words.0 << 4 | words.1 >> 60
+        words.1 = words.1 << 4 | UInt64(digit)
       }
       index += 1
     }
-    guard index == 36, digits == 32 else { return nil }
+    guard index == 36 else { return nil }
     (high, low) = words
   }
 

@@ -1,6 +1,7 @@
 /// Hexadecimal digits.
 package enum Hex {
   /// Returns the value of a digit in either letter case, or `nil` for another byte.
+  @inline(__always)
   package static func value(of byte: UInt8) -> UInt8? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")

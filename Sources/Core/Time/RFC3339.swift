@@ -35,34 +35,34 @@ public enum RFC3339 {
     let (year, month, day) = Gregorian.civil(dayNumber: Int(dayNumber))
     var text: [UInt8] = []
     text.reserveCapacity(30)
-    append(year, width: 4, to: &text)
+    append(year, unit: 1000, to: &text)
     text.append(UInt8(ascii: "-"))
-    append(month, width: 2, to: &text)
+    append(month, unit: 10, to: &text)
     text.append(UInt8(ascii: "-"))
-    append(day, width: 2, to: &text)
+    append(day, unit: 10, to: &text)
     text.append(UInt8(ascii: "T"))
-    append(Int(secondOfDay) / 3600, width: 2, to: &text)
+    append(Int(secondOfDay) / 3600, unit: 10, to: &text)
     text.append(UInt8(ascii: ":"))
-    append(Int(secondOfDay) / 60 % 60, width: 2, to: &text)
+    append(Int(secondOfDay) / 60 % 60, unit: 10, to: &text)
     text.append(UInt8(ascii: ":"))
-    append(Int(secondOfDay) % 60, width: 2, to: &text)
+    append(Int(secondOfDay) % 60, unit: 10, to: &text)
     if nanoseconds != 0 {
       text.append(UInt8(ascii: "."))
-      append(Int(nanoseconds), width: 9, to: &text)
+      append(Int(nanoseconds), unit: 100_000_000, to: &text)
       while text.last == UInt8(ascii: "0") { text.removeLast() }
     }
     text.append(UInt8(ascii: "Z"))
     return text
   }
 
-  private static func append(_ number: Int, width: Int, to text: inout [UInt8]) {
-    let start = text.count
-    var rest = number
-    for _ in 0..<width {
-      text.append(UInt8(ascii: "0") + UInt8(rest % 10))
-      rest /= 10
+  /// Appends decimal digits down from that of `unit`, a power of ten.
+  private static func append(_ number: Int, unit: Int, to text: inout [UInt8]) {
+    var (rest, unit) = (UInt32(number), UInt32(unit))
+    while unit > 0 {
+      text.append(UInt8(ascii: "0") + UInt8(rest / unit))
+      rest %= unit
+      unit /= 10
     }
-    text[start...].reverse()
   }
 }
 

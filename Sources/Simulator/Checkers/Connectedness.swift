@@ -6,6 +6,8 @@ struct Connectedness<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   /// Attempts of this run of the process that the server took.
   private var taken: Set<AttemptID> = []
+  /// The one of them that was looked up last.
+  private var known: AttemptID?
   /// The present connection, once nothing passes on it any more.
   private var dead: Dead?
   private var clock = Awake()
@@ -25,11 +27,15 @@ struct Connectedness<Feature: SimulatedFeature>: LinkChecker {
 
   mutating func ticked(_ standing: Standing<Feature>) { clock.pass(standing) }
 
+  /// Something happened that says nothing about the link.
+  mutating func passed(_ standing: Standing<Feature>) { clock.pass(standing) }
+
   mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
-    clock.pass(standing)
+    passed(standing)
     switch seen {
     case .launched:
       taken = []
+      known = nil
       dead = nil
       toldOf = nil
     case .upgraded(_, let attempt, status: 101): taken.insert(attempt)
@@ -46,7 +52,8 @@ struct Connectedness<Feature: SimulatedFeature>: LinkChecker {
       let attempt = standing.currentAttempt,
       attempt != toldOf
     else { return }
-    if !taken.contains(attempt) {
+    if attempt != known, taken.contains(attempt) { known = attempt }
+    if attempt != known {
       tell(attempt, "connected, and the server never took it", standing.now)
     }
     guard let dead, dead.attempt == attempt, let bound = standing.policy.liveness.bound,

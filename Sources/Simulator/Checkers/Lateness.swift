@@ -29,9 +29,10 @@ struct Lateness<Feature: SimulatedFeature>: LinkChecker {
     }
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
-    isLate = false
-  }
+  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) { passed() }
+
+  /// Something happened that is no step of the model.
+  mutating func passed() { isLate = false }
 
   mutating func settled(_ standing: Standing<Feature>) {
     if isLate, standing.status.phase != phase {

@@ -54,9 +54,12 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
       }
       sleeping = nil
     case .told, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
-      lapse(until: standing.now)
+      passed(standing)
     }
   }
+
+  /// Something happened that says nothing about the link.
+  mutating func passed(_ standing: Standing<Feature>) { lapse(until: standing.now) }
 
   mutating func settled(_ standing: Standing<Feature>) {
     let isIdle = standing.isIdle && !asks

@@ -2,7 +2,7 @@ import HeldSocket
 import LinkCore
 
 /// One phone, its user, and a server of a protocol that is none of ours.
-struct HeldWorld: SimulatedWorld {
+struct HeldWorld: SimulatedWorld, ~Copyable {
   typealias Feature = HeldFeature
 
   var kernel: Kernel<HeldFeature>

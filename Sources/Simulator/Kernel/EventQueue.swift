@@ -22,7 +22,7 @@ struct EventQueue<Event> {
   /// The time of the earliest event.
   var next: Instant? { heap.first.map { Instant(nanoseconds: $0.at) } }
 
-  mutating func add(_ event: Event, at time: Instant) {
+  mutating func add(_ event: consuming Event, at time: Instant) {
     order += 1
     let slot: Int
     if let reused = free.popLast() {

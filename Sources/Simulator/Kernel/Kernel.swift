@@ -5,7 +5,8 @@ import LinkCore
 ///
 /// Events are taken by time; between them models and servers are woken at their deadlines. All
 /// chance comes from the plan's seed. What the state does is in the extensions of `SimulatedWorld`.
-struct Kernel<Feature: SimulatedFeature> {
+/// It cannot be copied, since a copy would retain everything that it holds.
+struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   let plan: WorldPlan<Feature>
   let setup: RunSetup<Feature>
   var now = Instant.zero
@@ -137,7 +138,7 @@ struct Kernel<Feature: SimulatedFeature> {
 
   // The queue.
 
-  mutating func add(_ event: KernelEvent<Feature>, after wait: Duration) {
+  mutating func add(_ event: consuming KernelEvent<Feature>, after wait: Duration) {
     queue.add(event, at: now.advanced(by: wait))
   }
 

@@ -1,7 +1,7 @@
 import LinkCore
 
 // The plan: what begins, what ends, and what each verb of the kernel does.
-extension SimulatedWorld {
+extension SimulatedWorld where Self: ~Copyable {
   mutating func begin(_ index: Int) {
     let act = kernel.plan.acts[index].act
     kernel.counts.acts[act.name, default: 0] += 1

@@ -2,7 +2,7 @@ import LinkCore
 
 // Exchanges: each request for itself, so that answers overtake each other, come late, twice, or
 // never.
-extension SimulatedWorld {
+extension SimulatedWorld where Self: ~Copyable {
   /// Asks a server something.
   ///
   /// - Parameter patience: How long the asking end waits; as the weather says by default.

@@ -1,7 +1,7 @@
 import LinkCore
 
 // Processes: launches, kills, suspension, servers that stop and start, and what an app is told.
-extension SimulatedWorld {
+extension SimulatedWorld where Self: ~Copyable {
   // Servers.
 
   /// Starts the process of a server, unless something keeps it down.

@@ -1,7 +1,7 @@
 import LinkCore
 
 // Lines: what is sent on one arrives in order, late, or not at all.
-extension SimulatedWorld {
+extension SimulatedWorld where Self: ~Copyable {
   // From a phone.
 
   /// Dials a server.

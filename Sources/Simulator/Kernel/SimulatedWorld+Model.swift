@@ -1,7 +1,7 @@
 import LinkCore
 
 // The model on a phone: what reaches it, and what leaves it.
-extension SimulatedWorld {
+extension SimulatedWorld where Self: ~Copyable {
   /// Gives a model an input, if its process runs.
   mutating func give(_ input: Feature.Input, to phone: HostID) {
     guard kernel.hosts[phone.place].isRunning else { return }

@@ -2,7 +2,7 @@ import LinkCore
 
 // What a world asks of its kernel. These are methods of the world and not of the kernel, since a
 // call on the kernel would copy it.
-extension SimulatedWorld {
+extension SimulatedWorld where Self: ~Copyable {
   // Clocks.
 
   /// What the wall clock of a host shows. A phone's runs a little wrong.

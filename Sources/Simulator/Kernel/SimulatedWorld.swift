@@ -5,7 +5,7 @@ import LinkCore
 /// The requirements are what the kernel reports; the extensions are what it offers. A world is
 /// played by `play()`: servers boot, `prepare()` fills them, phones are launched, the plan happens,
 /// then calm begins and `heal()` waits until everything is whole.
-protocol SimulatedWorld {
+protocol SimulatedWorld: ~Copyable {
   associatedtype Feature: SimulatedFeature
   associatedtype Client: LinkClient
   where Client.Input == Feature.Model.Input, Client.Effect == Feature.Model.Effect
@@ -93,7 +93,7 @@ protocol SimulatedWorld {
   mutating func heal()
 }
 
-extension SimulatedWorld {
+extension SimulatedWorld where Self: ~Copyable {
   typealias Seen = Observation<Feature>
 
   mutating func ended(_ host: HostID) {}
@@ -114,7 +114,7 @@ extension SimulatedWorld {
 }
 
 // The run.
-extension SimulatedWorld {
+extension SimulatedWorld where Self: ~Copyable {
   /// Plays the plan and the calm after it.
   mutating func play() -> RunOutcome<Feature> {
     for host in kernel.hosts where host.id.kind != .phone { start(host.id) }
@@ -175,8 +175,8 @@ extension SimulatedWorld {
     if isModel { tickModel(host) } else { tick(host) }
   }
 
-  private mutating func take(_ event: KernelEvent<Feature>) {
-    switch event {
+  private mutating func take(_ event: consuming KernelEvent<Feature>) {
+    switch consume event {
     case .begins(let index): begin(index)
     case .ends(let index): end(index)
     case .suspends(let index, let host): suspend(host, for: index)

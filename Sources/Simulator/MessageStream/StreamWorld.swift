@@ -4,7 +4,7 @@ import LinkWire
 import MessageStream
 
 /// One phone, its user, a server and its other users.
-struct StreamWorld<Client: StreamClient>: SimulatedWorld {
+struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
   typealias Feature = StreamFeature
 
   var kernel: Kernel<StreamFeature>

@@ -18,9 +18,9 @@ extension JSONWriter {
     key("message")
     string(message.text)
     key("created_at")
-    string(RFC3339.format(message.createdAt))
+    plain(RFC3339.bytes(of: message.createdAt))
     key("updated_at")
-    string(message.updatedAt.map(RFC3339.format))
+    if let time = message.updatedAt { plain(RFC3339.bytes(of: time)) } else { null() }
     key("is_edited")
     bool(message.isEdited)
     key("parent_id")

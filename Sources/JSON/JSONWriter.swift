@@ -30,6 +30,16 @@ public struct JSONWriter: Sendable {
     isFirst = true
   }
 
+  /// Writes the name of a member of the caller's own, which needs no escapes; its value follows.
+  package mutating func member(_ name: StaticString) {
+    separate()
+    bytes.append(UInt8(ascii: "\""))
+    name.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(UInt8(ascii: ":"))
+    isFirst = true
+  }
+
   /// Writes a string; only what must be escaped is.
   public mutating func string(_ text: String) {
     separate()

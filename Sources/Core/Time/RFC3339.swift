@@ -33,36 +33,34 @@ public enum RFC3339 {
     let (second, nanoseconds) = Gregorian.floorDivide(time.nanoseconds, by: 1_000_000_000)
     let (dayNumber, secondOfDay) = Gregorian.floorDivide(second, by: 86_400)
     let (year, month, day) = Gregorian.civil(dayNumber: Int(dayNumber))
-    var text: [UInt8] = []
-    text.reserveCapacity(30)
-    append(year, unit: 1000, to: &text)
-    text.append(UInt8(ascii: "-"))
-    append(month, unit: 10, to: &text)
-    text.append(UInt8(ascii: "-"))
-    append(day, unit: 10, to: &text)
-    text.append(UInt8(ascii: "T"))
-    append(Int(secondOfDay) / 3600, unit: 10, to: &text)
-    text.append(UInt8(ascii: ":"))
-    append(Int(secondOfDay) / 60 % 60, unit: 10, to: &text)
-    text.append(UInt8(ascii: ":"))
-    append(Int(secondOfDay) % 60, unit: 10, to: &text)
-    if nanoseconds != 0 {
-      text.append(UInt8(ascii: "."))
-      append(Int(nanoseconds), unit: 100_000_000, to: &text)
-      while text.last == UInt8(ascii: "0") { text.removeLast() }
+    let time = Int(secondOfDay)
+    // 2027-01-15T08:00:00.123456789Z
+    return unsafe [UInt8](unsafeUninitializedCapacity: 30) { text, count in
+      unsafe write(year, 4, to: text, &count, then: "-")
+      unsafe write(month, 2, to: text, &count, then: "-")
+      unsafe write(day, 2, to: text, &count, then: "T")
+      unsafe write(time / 3600, 2, to: text, &count, then: ":")
+      unsafe write(time / 60 % 60, 2, to: text, &count, then: ":")
+      unsafe write(time % 60, 2, to: text, &count, then: nanoseconds == 0 ? "Z" : ".")
+      guard nanoseconds != 0 else { return }
+      var (fraction, width) = (Int(nanoseconds), 9)
+      while fraction % 10 == 0 { (fraction, width) = (fraction / 10, width - 1) }
+      unsafe write(fraction, width, to: text, &count, then: "Z")
     }
-    text.append(UInt8(ascii: "Z"))
-    return text
   }
 
-  /// Appends decimal digits down from that of `unit`, a power of ten.
-  private static func append(_ number: Int, unit: Int, to text: inout [UInt8]) {
-    var (rest, unit) = (UInt32(number), UInt32(unit))
-    while unit > 0 {
-      text.append(UInt8(ascii: "0") + UInt8(rest / unit))
-      rest %= unit
-      unit /= 10
+  /// Writes so many decimal digits and a character behind `count` bytes.
+  private static func write(
+    _ number: Int, _ width: Int, to text: UnsafeMutableBufferPointer<UInt8>, _ count: inout Int,
+    then end: Unicode.Scalar
+  ) {
+    var rest = UInt32(number)
+    for place in (count..<count + width).reversed() {
+      unsafe text[place] = UInt8(ascii: "0") + UInt8(rest % 10)
+      rest /= 10
     }
+    unsafe text[count + width] = UInt8(ascii: end)
+    count += width + 1
   }
 }
 

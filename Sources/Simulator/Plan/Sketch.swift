@@ -77,12 +77,10 @@ public struct Sketch<Feature: SimulatedFeature> {
 
   /// By time; equal times as they were drawn.
   func finished(seed: UInt64) -> WorldPlan<Feature> {
-    let sorted = acts.enumerated().sorted {
-      ($0.element.at, $0.offset) < ($1.element.at, $1.offset)
-    }
+    let order = acts.indices.sorted { (acts[$0].at, $0) < (acts[$1].at, $1) }
     return WorldPlan(
       seed: seed, server: server, weather: weather, numbers: numbers,
-      acts: sorted.map(\.element), length: length)
+      acts: order.map { acts[$0] }, length: length)
   }
 }
 

@@ -110,6 +110,7 @@ public struct Message: Sendable, Hashable, Codable {
   }
 
   /// Its place in the timeline: by time of creation, equal times by id.
+  @inlinable
   public var key: TimelineKey { TimelineKey(createdAt: createdAt, id: id) }
 }
 

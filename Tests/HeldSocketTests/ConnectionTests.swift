@@ -149,7 +149,7 @@ struct ConnectionTests {
     #expect(bench.give(.lifecycle(.foreground)).first == .open(AttemptID(2)))
   }
 
-  @Test(arguments: [SocketModel.Input.start, .device(.again)])
+  @Test(arguments: [SocketModel.Input.start, .link(.device(.again))])
   func `a start does not wait for the next try`(start: SocketModel.Input) {
     var bench = SocketBench.connected()
     bench.give(.lost(bench.attempt, .reset))

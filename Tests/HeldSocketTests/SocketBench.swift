@@ -137,21 +137,21 @@ extension SocketModel.Input {
     .socket(attempt, .message(message, marks))
   }
 
-  static func ping(_ attempt: AttemptID) -> Self { .socket(attempt, .ping) }
-  static func pong(_ attempt: AttemptID, _ id: UInt64) -> Self { .socket(attempt, .pong(id)) }
+  static func ping(_ attempt: AttemptID) -> Self { .link(.ping(attempt)) }
+  static func pong(_ attempt: AttemptID, _ id: UInt64) -> Self { .link(.pong(attempt, id)) }
   static func unsent(_ attempt: AttemptID) -> Self { .socket(attempt, .unsent) }
 
   static func oversized(_ attempt: AttemptID, bytes: UInt64) -> Self {
-    .socket(attempt, .oversized(bytes: bytes))
+    .link(.oversized(attempt, bytes: bytes))
   }
 
   static func lost(_ attempt: AttemptID, _ failure: LinkFailure) -> Self {
-    .socket(attempt, .lost(failure))
+    .link(.lost(attempt, failure))
   }
 
   static func reading(_ attempt: AttemptID, isPaused: Bool) -> Self {
     .socket(attempt, .reading(isPaused: isPaused))
   }
 
-  static func lifecycle(_ lifecycle: Lifecycle) -> Self { .device(.lifecycle(lifecycle)) }
+  static func lifecycle(_ lifecycle: Lifecycle) -> Self { .link(.device(.lifecycle(lifecycle))) }
 }

@@ -12,8 +12,8 @@ import Testing
     }
   }
 
-  @Test(arguments: HeldDefect.allCases)
-  func `each deliberate defect of a held socket is caught`(defect: HeldDefect) {
+  @Test(arguments: HeldFeature.Defect.allCases)
+  func `each deliberate defect of a held socket is caught`(defect: HeldFeature.Defect) {
     let caught = (1...UInt64(defect.seeds)).contains { seed in
       HeldFeature.play(.drawn(.swarm, seed: seed), RunSetup(defect: defect)).findings
         .contains { defect.kinds.contains($0.kind) }

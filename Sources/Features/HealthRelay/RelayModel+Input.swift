@@ -147,3 +147,18 @@ public struct WorkID: NumberedID {
   /// The name that stands for a number.
   public init(_ number: UInt64) { self.number = number }
 }
+
+extension RelayModel.Input: LinkInput {
+  public init(_ event: LinkEvent, at wall: Timestamp) {
+    switch event {
+    case .device(.reachability(let change)): self = .reachability(change)
+    case .device(.lifecycle(let lifecycle)): self = .lifecycle(lifecycle)
+    case .device(.woke): self = .woke
+    case .device(.again): self = .start
+    case .ping(let attempt): self = .ping(attempt)
+    case .pong(let attempt, let id): self = .pong(attempt, id)
+    case .oversized(let attempt, let bytes): self = .oversized(attempt, bytes: bytes)
+    case .lost(let attempt, let failure): self = .lost(attempt, failure)
+    }
+  }
+}

@@ -1,5 +1,9 @@
 public import LinkCore
 
+extension SocketModel.Input: LinkInput {
+  public init(_ event: LinkEvent, at wall: Timestamp) { self = .link(event) }
+}
+
 extension SocketModel {
   /// Everything that can happen to a held socket.
   public enum Input: Sendable, Equatable, Codable {
@@ -10,9 +14,9 @@ extension SocketModel {
     case stop
     case send(SocketMessage)
 
-    case device(DeviceChange)
+    case link(LinkEvent)
     case credentials(Link.CredentialsEvent)
-    /// What the socket of an attempt said.
+    /// What the socket of an attempt said beside.
     case socket(AttemptID, News)
 
     // The durable outbox.
@@ -22,16 +26,10 @@ extension SocketModel {
     case storeFailed(UInt64, detail: String)
   }
 
-  /// What a socket can say.
+  /// What a socket can say beside the events of any link.
   public enum News: Sendable, Equatable, Codable {
     case opened(subprotocol: String?)
     case message(SocketMessage, SocketMarks)
-    /// A WebSocket ping of the server.
-    case ping
-    case pong(UInt64)
-    /// A message over the limit was dropped unread.
-    case oversized(bytes: UInt64)
-    case lost(LinkFailure)
     /// The socket is not read while the app leaves too much unread; or is read again.
     case reading(isPaused: Bool)
     /// The socket did not take what was to be sent.

@@ -4,13 +4,14 @@ import LinkCore
 extension SocketModel {
   mutating func take(_ input: Input, _ step: inout Step) {
     switch input {
-    case .start, .device(.again):
+    case .start, .link(.device(.again)):
       stopsAt = nil
       drive(.want(.live), &step)
       drive(.trigger(.userRefresh), &step)
     case .stop: stopsAt = stopsAt ?? step.now.advanced(by: SocketSettings.flushTimeout)
     case .send(let message): send(message, &step)
-    case .device(let change): drive(Link.Input(change), &step)
+    case .link(let event):
+      if event.attempt == nil || event.attempt == link.currentAttempt { hear(event, &step) }
     case .credentials(let event): drive(.credentials(event), &step)
     case .socket(let attempt, let news):
       if link.currentAttempt == attempt { hear(news, attempt, &step) }
@@ -30,12 +31,6 @@ extension SocketModel {
       drive(.opened(attempt), &step)
       if !settings.awaitsConfirmation { drive(.established(attempt), &step) }
     case .message(let message, let marks): received(message, marks, attempt, &step)
-    case .ping: heardControl(attempt, &step)
-    case .pong(let id): pong(id, attempt, &step)
-    case .oversized(let bytes):
-      drive(.heard(attempt), &step)
-      step.show(.notice(.oversized(bytes: bytes)))
-    case .lost(let failure): drive(.lost(attempt, failure), &step)
     case .reading(let isPaused):
       paused = isPaused ? attempt : nil
       // Silence counts from here on again.
@@ -55,14 +50,15 @@ extension SocketModel {
     step.show(.message(message))
   }
 
-  /// A control frame; where the app has its own ping, it says nothing about the server's program.
-  private mutating func heardControl(_ attempt: AttemptID, _ step: inout Step) {
-    if !settings.hasPing { drive(.heard(attempt), &step) }
-  }
-
-  private mutating func pong(_ id: UInt64, _ attempt: AttemptID, _ step: inout Step) {
-    heardControl(attempt, &step)
-    if !settings.hasPing, !ProvenQueue.asked(id) { drive(.pong(attempt, id), &step) }
+  /// Takes what any link can be told. Where the app has a ping of its own, control frames say
+  /// nothing about the server's program.
+  private mutating func hear(_ event: LinkEvent, _ step: inout Step) {
+    switch event {
+    case .ping, .pong: if !settings.hasPing { drive(Link.Input(event), &step) }
+    case .device, .oversized, .lost: drive(Link.Input(event), &step)
+    }
+    if case .oversized(_, let bytes) = event { step.show(.notice(.oversized(bytes: bytes))) }
+    guard case .pong(_, let id) = event else { return }
     let arrived = queue.proven(by: id)
     if settings.outbox == .durable, !arrived.isEmpty { step.effects.append(.remove(arrived)) }
   }

@@ -83,3 +83,18 @@ public struct CommitID: NumberedID {
 
   public init(_ number: UInt64) { self.number = number }
 }
+
+extension StreamModel.Input: LinkInput {
+  public init(_ event: LinkEvent, at wall: Timestamp) {
+    switch event {
+    case .device(.reachability(let change)): self = .reachability(change)
+    case .device(.lifecycle(let lifecycle)): self = .lifecycle(lifecycle, at: wall)
+    case .device(.woke): self = .woke(at: wall)
+    case .device(.again): self = .refresh
+    case .ping(let attempt): self = .ping(attempt)
+    case .pong(let attempt, let id): self = .pong(attempt, id)
+    case .oversized(let attempt, let bytes): self = .oversized(attempt, bytes: bytes)
+    case .lost(let attempt, let failure): self = .lost(attempt, failure)
+    }
+  }
+}

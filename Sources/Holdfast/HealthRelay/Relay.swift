@@ -31,20 +31,12 @@ public final class Relay: Sendable, AsyncSequence {
     let start = try await MachineStart<RelayModel>(
       RelayModel.Birth(configuration.settings), journal: configuration.journal,
       at: environment.clock.wall, notice: notice)
-    let device = Device<RelayModel.Input>(
-      reachability: environment.reachability, lifecycle: environment.lifecycle,
-      network: environment.network,
-      input: {
-        switch $0 {
-        case .reachability(let change): .reachability(change)
-        case .lifecycle(let lifecycle): .lifecycle(lifecycle)
-        case .woke: .woke
-        case .again: .start
-        }
-      })
     self.configuration = configuration
     running = Running(
-      start, RelayShell(configuration, environment), clock: environment.clock, device: device)
+      start, RelayShell(configuration, environment), clock: environment.clock,
+      device: Device(
+        reachability: environment.reachability, lifecycle: environment.lifecycle,
+        network: environment.network, clock: environment.clock))
   }
 
   /// The iterator of a relay's updates.

@@ -111,26 +111,24 @@ actor RelayShell: Shell {
   }
 
   private static func input(
-    _ attempt: AttemptID, _ event: SocketEvent
+    _ attempt: AttemptID, _ heard: Heard
   ) -> RelayModel.Input {
-    switch event {
+    switch heard {
     case .opened: .opened(attempt)
-    case .text(let bytes): .message(attempt, RelayModel.Message(bytes))
-    case .binary:
-      .message(
-        attempt,
-        .malformed(RelayWireError(.malformed(detail: "a binary frame where text is spoken"))))
-    case .ping: .ping(attempt)
-    case .pong(let id): .pong(attempt, id)
-    case .oversized(let bytes): .oversized(attempt, bytes: bytes)
-    case .failed(let failure): .lost(attempt, failure)
+    case .message(let message): .message(attempt, RelayModel.Message(message))
+    // None of these events is told with a time.
+    case .event(let event): RelayModel.Input(event, at: Timestamp(nanoseconds: 0))
     }
   }
 }
 
 extension RelayModel.Message {
   /// Decodes a message of the backend.
-  init(_ bytes: [UInt8]) {
+  fileprivate init(_ message: SocketMessage) {
+    guard message.isText, let bytes = message.bytes else {
+      self = .malformed(RelayWireError(.malformed(detail: "a binary frame where text is spoken")))
+      return
+    }
     do throws(RelayWireError) {
       self.init(try BackendMessage.read(bytes))
     } catch {

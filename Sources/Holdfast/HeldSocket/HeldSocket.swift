@@ -59,7 +59,7 @@ public final class HeldSocket: Sendable, AsyncSequence {
       start, HeldSocketShell(url, start.birth, options, network), clock: options.clock,
       device: Device(
         reachability: options.reachability ?? Platform.reachability(of: host),
-        lifecycle: options.lifecycle, network: network, input: { .device($0) }),
+        lifecycle: options.lifecycle, network: network, clock: options.clock),
       first: [.restored(kept), .start])
   }
 
@@ -76,7 +76,9 @@ public final class HeldSocket: Sendable, AsyncSequence {
   public func start() { running.command(.start) }
 
   /// Reports whether the app is in front, where there is no lifecycle monitor.
-  public func turn(_ lifecycle: Lifecycle) { running.command(.device(.lifecycle(lifecycle))) }
+  public func turn(_ lifecycle: Lifecycle) {
+    running.command(.link(.device(.lifecycle(lifecycle))))
+  }
 
   /// The model between two steps.
   public var snapshot: SocketModel {

@@ -92,7 +92,7 @@ actor HeldSocketShell: Shell {
       await updates.paced(events) { isPaused in
         await inlet.post([.socket(attempt, .reading(isPaused: isPaused))])
       } then: { events in
-        await inlet.post(events.map { .socket(attempt, SocketModel.News($0, language)) })
+        await inlet.post(events.map { SocketModel.Input($0, attempt, language) })
       }
     }
   }
@@ -122,21 +122,15 @@ actor HeldSocketShell: Shell {
   }
 }
 
-extension SocketModel.News {
-  fileprivate init(_ event: SocketEvent, _ language: SocketProtocol) {
-    switch event {
-    case .opened(let headers): self = .opened(subprotocol: headers["sec-websocket-protocol"])
-    case .text(let bytes): self.init(SocketMessage(text: bytes), language)
-    case .binary(let bytes): self.init(SocketMessage(binary: bytes), language)
-    case .ping: self = .ping
-    case .pong(let id): self = .pong(id)
-    case .oversized(let bytes): self = .oversized(bytes: bytes)
-    case .failed(let failure): self = .lost(failure)
+extension SocketModel.Input {
+  fileprivate init(_ heard: Heard, _ attempt: AttemptID, _ language: SocketProtocol) {
+    switch heard {
+    case .opened(let headers):
+      self = .socket(attempt, .opened(subprotocol: headers["sec-websocket-protocol"]))
+    case .message(let message):
+      self = .socket(attempt, .message(message, language.marks(of: message)))
+    case .event(let event): self = .link(event)
     }
-  }
-
-  private init(_ message: SocketMessage, _ language: SocketProtocol) {
-    self = .message(message, language.marks(of: message))
   }
 }
 

@@ -26,21 +26,13 @@ public final class ShopStream: Sendable, AsyncSequence {
     start: MachineStart<StreamModel>, onEnd: @escaping @Sendable () async -> Void
   ) {
     let clock = environment.clock
-    let device = Device<StreamModel.Input>(
-      reachability: environment.reachability, lifecycle: environment.lifecycle,
-      network: environment.network,
-      input: {
-        switch $0 {
-        case .reachability(let change): .reachability(change)
-        case .lifecycle(let lifecycle): .lifecycle(lifecycle, at: clock.wall)
-        case .woke: .woke(at: clock.wall)
-        case .again: .refresh
-        }
-      })
     self.configuration = configuration
     self.clock = clock
     running = Running(
-      start, StreamShell(configuration, environment), clock: clock, device: device,
+      start, StreamShell(configuration, environment), clock: clock,
+      device: Device(
+        reachability: environment.reachability, lifecycle: environment.lifecycle,
+        network: environment.network, clock: clock),
       first: [.realtime(configuration.realtime), .open(at: clock.wall)], onEnd: onEnd)
   }
 

@@ -149,20 +149,16 @@ actor StreamShell: Shell {
   }
 
   private static func input(
-    _ attempt: AttemptID, _ event: SocketEvent, shop: ShopID, _ redaction: Redaction
+    _ attempt: AttemptID, _ heard: Heard, shop: ShopID, _ redaction: Redaction
   ) -> StreamModel.Input {
-    switch event {
+    switch heard {
     case .opened(let headers):
       .opened(
         attempt, head: position(StreamHeader.head, in: headers),
         after: position(StreamHeader.after, in: headers))
-    case .text(let bytes): .frame(attempt, frame(bytes, shop: shop, redaction))
-    case .binary:
-      .frame(attempt, .malformed(.malformed(detail: "a binary frame where text is spoken")))
-    case .ping: .ping(attempt)
-    case .pong(let id): .pong(attempt, id)
-    case .oversized(let bytes): .oversized(attempt, bytes: bytes)
-    case .failed(let failure): .lost(attempt, failure)
+    case .message(let message): .frame(attempt, frame(message, shop: shop, redaction))
+    // None of these events is told with a time.
+    case .event(let event): StreamModel.Input(event, at: Timestamp(nanoseconds: 0))
     }
   }
 
@@ -171,8 +167,11 @@ actor StreamShell: Shell {
   }
 
   private static func frame(
-    _ bytes: [UInt8], shop: ShopID, _ redaction: Redaction
+    _ message: SocketMessage, shop: ShopID, _ redaction: Redaction
   ) -> StreamModel.Frame {
+    guard message.isText, let bytes = message.bytes else {
+      return .malformed(.malformed(detail: "a binary frame where text is spoken"))
+    }
     do throws(MessageError) {
       switch try StreamCodec.decode(bytes, shop: shop) {
       case .message(let message): return .message(message)

@@ -25,6 +25,17 @@ struct Device<Input: Sendable>: Sendable {
   }
 }
 
+extension Device where Input: LinkInput {
+  init(
+    reachability: any ReachabilityMonitor, lifecycle: any LifecycleMonitor,
+    network: any HTTPClient, clock: any LinkClock
+  ) {
+    self.init(reachability: reachability, lifecycle: lifecycle, network: network) {
+      Input(.device($0), at: clock.wall)
+    }
+  }
+}
+
 /// The state that tells an app in background from a device that is asleep.
 struct DeviceLife {
   private var isInBackground = false

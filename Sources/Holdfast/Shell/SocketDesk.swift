@@ -2,6 +2,26 @@ import LinkCore
 import LinkRuntime
 import Synchronization
 
+/// What a socket brought: something for its feature, or an event that any link can have.
+enum Heard: Sendable {
+  /// The upgrade succeeded with these headers.
+  case opened([String: String])
+  case message(SocketMessage)
+  case event(LinkEvent)
+
+  fileprivate init(_ event: SocketEvent, _ attempt: AttemptID) {
+    switch event {
+    case .opened(let headers): self = .opened(headers)
+    case .text(let bytes): self = .message(SocketMessage(text: bytes))
+    case .binary(let bytes): self = .message(SocketMessage(binary: bytes))
+    case .ping: self = .event(.ping(attempt))
+    case .pong(let id): self = .event(.pong(attempt, id))
+    case .oversized(let bytes): self = .event(.oversized(attempt, bytes: bytes))
+    case .failed(let failure): self = .event(.lost(attempt, failure))
+    }
+  }
+}
+
 /// The sockets of one shell by attempt, from the dial to the end of the closing handshake.
 final class SocketDesk: Sendable {
   /// The outcome of giving a socket a message.
@@ -43,11 +63,11 @@ final class SocketDesk: Sendable {
   /// - Parameters:
   ///   - request: the request without the token.
   ///   - secrets: what must not appear in a failure, besides the token.
-  ///   - deliver: gets events as `SocketDialer` delivers them, failures redacted. The redaction is
+  ///   - deliver: gets what `SocketDialer` delivers, failures redacted. The redaction is
   ///     for the texts inside of messages.
   func open(
     _ attempt: AttemptID, _ request: SocketRequest, hiding secrets: [String] = [],
-    deliver: @escaping @Sendable ([SocketEvent], Redaction) async -> Void
+    deliver: @escaping @Sendable ([Heard], Redaction) async -> Void
   ) async {
     let token = await credentials.present
     let redaction = Redaction([token].compactMap(\.self) + secrets)
@@ -61,9 +81,12 @@ final class SocketDesk: Sendable {
     }
     guard !isStopped else { return }
     let socket = await network.openInTurns(request) { [credentials, policy, weak self] events in
-      guard case .failed(let failure) = events.last else { return await deliver(events, redaction) }
+      guard case .failed(let failure) = events.last else {
+        return await deliver(events.map { Heard($0, attempt) }, redaction)
+      }
       if policy.verdict(on: failure) == .refresh { await credentials.refused(token) }
-      await deliver(Array(events.dropLast()) + [.failed(redaction.clean(failure))], redaction)
+      let last = LinkEvent.lost(attempt, redaction.clean(failure))
+      await deliver(events.dropLast().map { Heard($0, attempt) } + [.event(last)], redaction)
       self?.forget(attempt)
     }
     state.withLock { state in

@@ -9,13 +9,50 @@ public protocol FeatureCheckers: Sendable {
   mutating func stepped(
     _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
     _ standing: Standing<Feature>)
+  /// Sees an input of a step, with its effects.
+  mutating func told(
+    _ input: Feature.Input, isLate: Bool, _ effects: [Feature.Effect],
+    _ standing: Standing<Feature>)
+  /// Sees one effect of a step.
+  mutating func asked(_ effect: Feature.Effect, _ standing: Standing<Feature>)
   /// Sees anything else, and how things stand right after it: for the phone that it is about, or
   /// for the first one.
   mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>)
+  /// Sees that a run of a phone's process began.
+  mutating func launched(_ standing: Standing<Feature>)
+  /// Sees what only the feature knows.
+  mutating func noted(_ fact: Feature.Fact, _ standing: Standing<Feature>)
   /// The run is over.
   mutating func conclude(_ standing: Standing<Feature>)
   /// What was broken so far.
   var findings: [Finding] { get }
+}
+
+extension FeatureCheckers {
+  public mutating func stepped(
+    _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
+    _ standing: Standing<Feature>
+  ) {
+    if let input { told(input, isLate: isLate, effects, standing) }
+    for effect in effects { asked(effect, standing) }
+  }
+  public mutating func told(
+    _ input: Feature.Input, isLate: Bool, _ effects: [Feature.Effect],
+    _ standing: Standing<Feature>
+  ) {}
+  public mutating func asked(_ effect: Feature.Effect, _ standing: Standing<Feature>) {}
+  public mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+    switch seen {
+    case .launched: launched(standing)
+    case .fact(let fact): noted(fact, standing)
+    case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began,
+      .ended, .calm:
+      return
+    }
+  }
+  public mutating func launched(_ standing: Standing<Feature>) {}
+  public mutating func noted(_ fact: Feature.Fact, _ standing: Standing<Feature>) {}
+  public mutating func conclude(_ standing: Standing<Feature>) {}
 }
 
 /// How a phone stands, beside the checkers of its link: checkers read it in place, since a copy

@@ -17,6 +17,13 @@ public protocol DeliberateDefect: RawRepresentable<String>, CaseIterable, Codabl
   var seeds: Int { get }
 }
 
+extension DeliberateDefect {
+  /// The defect of the link that has the same name.
+  public var link: LinkDefect? { LinkDefect(rawValue: rawValue) }
+  public var catchable: [Server] { Array(Server.allCases) }
+  public var seeds: Int { 20 }
+}
+
 /// A deliberate defect that every model with a link can have, made at the seam between the model
 /// and its world.
 public enum LinkDefect: String, Sendable, Hashable, CaseIterable {

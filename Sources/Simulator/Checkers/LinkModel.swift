@@ -18,29 +18,13 @@ extension LinkClient {
 
 /// A model whose link one set of checkers can check: it says what its inputs and effects mean to
 /// the link.
-public protocol LinkModel: LinkClient {
+public protocol LinkModel: LinkClient where Input: LinkInput {
   /// The link that it drives.
   var link: Link { get }
   /// What an input means to the link.
   static func role(of input: Input) -> InputRole
   /// What an effect asks for the link.
   static func role(of effect: Effect) -> EffectRole
-
-  // Inputs that the world's devices make.
-  /// The app went to the front or to the background.
-  static func lifecycle(_ lifecycle: Lifecycle, at wall: Timestamp) -> Input
-  /// The device's way out changed.
-  static func reachability(_ reachability: Reachability) -> Input
-  /// The device woke from sleep.
-  static func woke(at wall: Timestamp) -> Input
-  /// A ping of the server came.
-  static func ping(_ attempt: AttemptID) -> Input
-  /// A pong came.
-  static func pong(_ attempt: AttemptID, _ id: UInt64) -> Input
-  /// A message over the limit was dropped unread.
-  static func oversized(_ attempt: AttemptID, bytes: UInt64) -> Input
-  /// An attempt failed, or its connection ended.
-  static func lost(_ attempt: AttemptID, _ failure: LinkFailure) -> Input
   /// The same input of another attempt, if it belongs to one.
   static func renamed(_ input: Input, to attempt: AttemptID) -> Input
 }
@@ -122,6 +106,19 @@ public enum EffectRole: Sendable, Equatable {
     switch self {
     case .open, .refreshCredentials, .request: true
     case .close, .ping, .notice, .signIn, .other: false
+    }
+  }
+}
+
+extension LinkEvent {
+  /// What it means to any link.
+  public var role: InputRole {
+    switch self {
+    case .device(.reachability): .changed
+    case .device(.lifecycle(let lifecycle)): .lifecycle(lifecycle)
+    case .device(.woke), .device(.again): .trigger
+    case .ping(let attempt), .pong(let attempt, _), .oversized(let attempt, _): .heard(attempt)
+    case .lost(let attempt, let failure): .lost(attempt, failure)
     }
   }
 }

@@ -1,141 +1,107 @@
-public import HeldSocket
-public import LinkCore
+import HeldSocket
+import LinkCore
 
-/// The checkers of a held socket's own promises.
-public struct HeldCheckers: FeatureCheckers {
-  /// The feature that they check.
-  public typealias Feature = HeldFeature
+extension HeldFeature {
+  /// The checkers of a held socket's own promises.
+  public struct Checkers: FeatureCheckers {
+    /// The feature that they check.
+    public typealias Feature = HeldFeature
 
-  private var found = Findings()
-  /// The newest message that was shown.
-  private var shown = 0
-  /// The newest thing that the user said and the server heard.
-  private var heard = 0
-  /// Things that were handed to sockets and not heard, beyond those of unknown fate.
-  private var owed = 0
-  /// The lines on which the server was greeted.
-  private var greeted: Set<TrafficID> = []
-  private var confirmed: Set<AttemptID> = []
+    private var found = Findings()
+    /// The newest message that was shown.
+    private var shown = 0
+    /// The newest message of the user that was handed to a socket, and that the server heard.
+    private var (handed, heard) = (0, 0)
+    /// Up to this one messages may have arrived and are sent again.
+    private var unsure = 0
+    /// Messages of the user that must arrive.
+    private var owed: Set<Int> = []
+    /// Messages that the store was given.
+    private var storing: [UInt64: Int] = [:]
+    /// The newest message that came over each line on which the server was greeted.
+    private var lines: [TrafficID: Int] = [:]
+    private var confirmed: AttemptID?
 
-  public init() {}
+    public init() {}
 
-  public var findings: [Finding] { found.all }
+    public var findings: [Finding] { found.all }
 
-  public mutating func stepped(
-    _ input: SocketModel.Input?, isLate: Bool, _ effects: [SocketModel.Effect],
-    _ standing: Standing<HeldFeature>
-  ) {
-    var isDelivered = true
-    if case .socket(let attempt, .message(let message, let marks))? = input, !isLate {
-      if marks.confirms { confirmed.insert(attempt) }
-      isDelivered = effects.contains(.update(.message(message)))
-    }
-    if !isDelivered { found.add(.lost, at: standing.now, "a message came and was not delivered") }
-    for effect in effects { check(effect, standing) }
-  }
-
-  private mutating func check(
-    _ effect: SocketModel.Effect, _ standing: Standing<HeldFeature>
-  ) {
-    switch effect {
-    case .update(.message(let message)):
-      guard let number = message.text.flatMap({ Int($0) }) else { return }
-      if number <= shown { found.add(.duplicated, at: standing.now, "\(number) was shown twice") }
-      if number > shown + 1 {
-        found.add(.lost, at: standing.now, "\(number) was shown after \(shown)")
+    public mutating func told(
+      _ input: Input, isLate: Bool, _ effects: [Effect], _ standing: Standing<HeldFeature>
+    ) {
+      switch input {
+      case .socket(let attempt, .message(let message, let marks)):
+        if isLate { return }
+        if marks.confirms { confirmed = attempt }
+        if effects.contains(.update(.message(message))) { return }
+        found.add(.lost, at: standing.now, "a message came and was not delivered")
+      case .send(let message):
+        let isAccepted = standing.own.outbox == .memory && !effects.contains { $0.isNotice }
+        if isAccepted, let number = message.number { owed.insert(number) }
+      case .stored(let id): if let number = storing[id] { owed.insert(number) }
+      case .start, .stop, .link, .credentials, .socket, .restored, .storeFailed: return
       }
-      shown = max(shown, number)
-    case .update(.status(let status)) where status.phase == .connected:
-      if let attempt = standing.currentAttempt, !confirmed.contains(attempt) {
+    }
+
+    public mutating func asked(_ effect: Effect, _ standing: Standing<HeldFeature>) {
+      switch effect {
+      case .update(.message(let message)): show(message.number, standing.now)
+      case .update(.status(let status)) where status.phase == .connected:
+        if standing.currentAttempt == confirmed { return }
         found.add(.falselyConnected, at: standing.now, "connected without a confirmation")
+      case .send(_, let message):
+        handed = max(handed, message.number ?? 0)
+        if standing.own.outbox == .off, let number = message.number { owed.insert(number) }
+      case .store(let entry): storing[entry.id] = entry.message.number
+      case .update(.notice(.unproven(_, let isRepeated))):
+        if isRepeated { unsure = handed } else { owed = [] }
+      case .open, .close, .greet, .resume, .ping, .ask, .refreshCredentials, .remove, .update:
+        return
       }
-    case .send: owed += 1
-    case .update(.notice(.unproven(let count, _))): owed -= count
-    case .open, .close, .greet, .resume, .ping, .ask, .refreshCredentials, .store, .remove,
-      .update:
-      return
     }
-  }
 
-  public mutating func met(
-    _ seen: Observation<HeldFeature>, _ standing: Standing<HeldFeature>
-  ) {
-    switch seen {
-    case .fact(.heard(let line, let packet)): hear(packet, line, standing.now)
-    // The attempts of a new run are counted anew; what the old one handed over is of unknown fate.
-    case .launched: (confirmed, owed, shown) = ([], 0, standing.own.shown)
-    case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began,
-      .ended, .calm:
-      return
+    private mutating func show(_ number: Int?, _ now: Instant) {
+      guard let number else { return }
+      if number <= shown { found.add(.duplicated, at: now, "\(number) was shown twice") }
+      if number > shown + 1 { found.add(.lost, at: now, "\(number) was shown after \(shown)") }
+      shown = max(shown, number)
     }
-  }
 
-  private mutating func hear(_ packet: HeldFeature.Packet, _ line: TrafficID, _ now: Instant) {
-    if packet == .hello { greeted.insert(line) }
-    if !greeted.contains(line) {
-      found.add(.unannounced, at: now, "something went out before the greeting")
+    /// What the process before had in memory only is of unknown fate.
+    public mutating func launched(_ standing: Standing<HeldFeature>) {
+      (shown, confirmed, storing) = (standing.own.shown, nil, [:])
+      if standing.own.outbox == .durable { unsure = handed } else { owed = [] }
     }
-    guard case .said(let number) = packet else { return }
-    owed -= 1
-    if number == heard { found.add(.duplicated, at: now, "\(number) was sent twice") }
-    if number < heard { found.add(.reordered, at: now, "\(number) was sent after \(heard)") }
-    heard = max(heard, number)
-  }
 
-  public mutating func conclude(_ standing: Standing<HeldFeature>) {
-    if owed > 0 {
-      found.add(.lost, at: standing.now, "\(owed) sent messages were lost without a notice")
+    public mutating func noted(_ fact: Fact, _ standing: Standing<HeldFeature>) {
+      guard case .heard(let line, let packet) = fact else { return }
+      if packet == .hello { lines[line] = 0 }
+      guard let last = lines[line] else {
+        return found.add(.unannounced, at: standing.now, "something went out before the greeting")
+      }
+      guard case .said(let number) = packet else { return }
+      let newest = number <= unsure ? last : heard
+      if number == newest {
+        found.add(.duplicated, at: standing.now, "\(number) was sent twice")
+      } else if number < newest {
+        found.add(.reordered, at: standing.now, "\(number) was sent after \(newest)")
+      }
+      (lines[line], heard) = (number, max(heard, number))
+      owed.remove(number)
+    }
+
+    public mutating func conclude(_ standing: Standing<HeldFeature>) {
+      if owed.isEmpty { return }
+      found.add(.lost, at: standing.now, "\(owed.sorted()) did not arrive, and no notice said so")
     }
   }
 }
 
-extension SocketModel: LinkModel {
-  public static func role(of input: Input) -> InputRole {
-    switch input {
-    case .start: .wanted
-    case .stop: .left
-    case .device(.reachability): .changed
-    case .device(.lifecycle(let lifecycle)): .lifecycle(lifecycle)
-    case .device(.woke), .device(.again): .trigger
-    case .credentials(let event): .credentials(event)
-    case .socket(let attempt, .opened): .opened(attempt)
-    case .socket(let attempt, .message): .data(attempt)
-    case .socket(let attempt, .lost(let failure)): .lost(attempt, failure)
-    case .socket(let attempt, _): .heard(attempt)
-    case .send, .restored, .stored, .storeFailed: .other
-    }
-  }
+extension SocketModel.Effect {
+  fileprivate var isNotice: Bool { if case .update(.notice) = self { true } else { false } }
+}
 
-  public static func role(of effect: Effect) -> EffectRole {
-    switch effect {
-    case .open(let attempt): .open(attempt)
-    case .close(let attempt, _): .close(attempt)
-    case .ping(let attempt, _): .ping(attempt)
-    case .refreshCredentials: .refreshCredentials
-    case .update(.notice): .notice
-    case .greet, .resume, .send, .ask, .store, .remove, .update: .other
-    }
-  }
-
-  public static func lifecycle(_ lifecycle: Lifecycle, at wall: Timestamp) -> Input {
-    .device(.lifecycle(lifecycle))
-  }
-  public static func reachability(_ reachability: Reachability) -> Input {
-    .device(.reachability(reachability))
-  }
-  public static func woke(at wall: Timestamp) -> Input { .device(.woke) }
-  public static func ping(_ attempt: AttemptID) -> Input { .socket(attempt, .ping) }
-  public static func pong(_ attempt: AttemptID, _ id: UInt64) -> Input {
-    .socket(attempt, .pong(id))
-  }
-  public static func oversized(_ attempt: AttemptID, bytes: UInt64) -> Input {
-    .socket(attempt, .oversized(bytes: bytes))
-  }
-  public static func lost(_ attempt: AttemptID, _ failure: LinkFailure) -> Input {
-    .socket(attempt, .lost(failure))
-  }
-  public static func renamed(_ input: Input, to attempt: AttemptID) -> Input {
-    guard case .socket(_, let news) = input else { return input }
-    return .socket(attempt, news)
-  }
+extension Finding.Kind {
+  /// A connection on which something went out before the greeting.
+  public static let unannounced = Finding.Kind(rawValue: "unannounced")
 }

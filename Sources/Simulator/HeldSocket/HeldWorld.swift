@@ -6,110 +6,85 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
   typealias Feature = HeldFeature
 
   var kernel: Kernel<HeldFeature>
-  var clients: [SocketModel]
-  private let phoneID: HostID
-  private let server: HostID
+  var clients: [SocketModel] = []
   /// The lines whose phone has resumed.
   private var listeners: [TrafficID] = []
+  /// The outbox on the phone's disk.
+  private var disk: [ProvenQueue.Entry] = []
   private var said = 0
 
   init(
     _ plan: WorldPlan<HeldFeature>, _ setup: RunSetup<HeldFeature>, watch: RunWatch<HeldFeature>?
   ) {
     kernel = Kernel(plan, setup, hosts: [.phone, .backend], watch: watch)
-    phoneID = kernel.host(.phone)
-    server = kernel.host(.backend)
-    clients = [SocketModel(Self.settings(kernel.policy, at: 0), seed: 0)]
-    kernel.bench.views = [
-      PhoneView(Standing(policy: setup.policy, status: clients[0].status, own: HeldState()))
-    ]
+    var state = HeldFeature.State()
+    state.outbox = plan.numbers.outbox
+    clients = [client(seed: 0, state)]
+    let standing = Standing<HeldFeature>(
+      policy: setup.policy, status: clients[0].status, own: state)
+    kernel.bench.views = [PhoneView(standing)]
   }
 
-  private static func settings(_ policy: LinkPolicy, at position: Int) -> SocketSettings {
-    var settings = SocketSettings(policy: policy)
+  private func client(seed: UInt64, _ state: HeldFeature.State) -> SocketModel {
+    var settings = SocketSettings(policy: kernel.policy)
     settings.awaitsConfirmation = true
-    settings.position = Secret("\(position)")
-    return settings
+    settings.outbox = state.outbox
+    settings.position = Secret("\(state.shown)")
+    return SocketModel(settings, seed: seed)
   }
 
-  private var state: HeldState {
-    get { kernel.bench.views[0].standing.own }
-    set { kernel.bench.views[0].standing.own = newValue }
-  }
-
-  // Processes.
+  // The phone.
 
   mutating func boot(_ host: HostID) {
     listeners = []
-    guard host == phoneID else { return }
-    clients[0] = SocketModel(
-      Self.settings(kernel.policy, at: state.shown), seed: kernel.hosts[host.place].chance.next())
+    if host == .phone { clients[0] = client(seed: newSeed(host), own) }
   }
-
-  mutating func drain(_ host: HostID, within time: Duration) {
-    for line in kernel.lines where line.serverHolds {
-      serverCloses(line.number, code: 1001, reason: "")
-    }
-    drained(host)
-  }
-
-  func deadline(of host: HostID) -> Instant? { nil }
-  mutating func tick(_ host: HostID) {}
-
-  // The app.
 
   mutating func tellApp(_ phone: HostID, isFirst: Bool) {
-    if isFirst { give(.start, to: phone) }
-  }
-
-  func isWanted(_ phone: HostID) -> Bool {
-    kernel.hosts[phone.place].told.lifecycle == .foreground && clients[0].link.isWanted
+    guard isFirst else { return }
+    give(.restored(disk), to: phone)
+    give(.start, to: phone)
   }
 
   mutating func look(_ phone: HostID) {
-    state.queued = clients[0].queue.entries.count
-    state.handed = clients[0].queue.handed
+    own.queued = clients[0].queue.entries.count
+    own.handed = clients[0].queue.handed
   }
 
   mutating func perform(_ effect: SocketModel.Effect, of phone: HostID) {
     switch effect {
-    case .open(let attempt): dial(phone, attempt, to: server, hello: HeldHello())
+    case .open(let attempt): dial(phone, attempt, to: server, hello: Nothing())
     case .close(let attempt, let code): hangUp(phone, attempt, code: code)
     case .greet(let attempt, _, _): send(phone, attempt, .hello)
-    case .resume(let attempt, let position):
-      send(phone, attempt, .after(Int(position.text) ?? 0))
-    case .send(let attempt, let message):
-      send(phone, attempt, .said(message.text.flatMap { Int($0) } ?? 0))
+    case .resume(let attempt, let place): send(phone, attempt, .after(Int(place.text) ?? 0))
+    case .send(let attempt, let message): send(phone, attempt, .said(message.number ?? 0))
     case .ping(let attempt, let id): send(phone, attempt, ping: id)
     case .refreshCredentials: give(.credentials(.rejected), to: phone)
+    case .store(let entry): write(.stores(entry), on: phone)
+    case .remove(let ids): write(.removes(ids), on: phone)
     case .update(.message(let message)):
-      guard let number = message.text.flatMap({ Int($0) }) else { return }
-      state.shown = number
+      guard let number = message.number else { return }
+      own.shown = number
       kernel.counts[.shown] += 1
-    case .update, .ask, .store, .remove: return
+    case .update, .ask: return
     }
   }
 
-  // Defects.
-
-  mutating func altered(_ effect: SocketModel.Effect, of phone: HostID) -> [SocketModel.Effect] {
-    switch (kernel.setup.defect, effect) {
-    case (.noGreeting, .greet): return []
-    case (.greetsLate, .greet(let attempt, _, _)):
-      return [.resume(attempt, after: Secret("\(state.shown)")), effect]
-    case (.forgetsPosition, .resume(let attempt, _)):
-      return [.resume(attempt, after: Secret("0"))]
-    case (.dropsMessages, .update(.message(let message))):
-      let number = message.text.flatMap { Int($0) } ?? 1
-      return number % 7 == 0 ? [] : [effect]
-    case (.sendsTwice, .send): return [effect, effect]
-    case (_, _): return [effect]
-    }
+  mutating func makeDurable(_ change: HeldFeature.Cue, on host: HostID) -> HeldFeature.Cue? {
+    if case .removes(let ids) = change { disk.removeAll { ids.contains($0.id) } }
+    guard case .stores(let entry) = change else { return nil }
+    disk.append(entry)
+    return .input(.stored(entry.id))
   }
 
-  // Lines.
+  func refusedChange(_ change: HeldFeature.Cue, isFull: Bool) -> HeldFeature.Cue {
+    guard case .stores(let entry) = change else { return change }
+    return .input(.storeFailed(entry.id, detail: "no space left"))
+  }
 
-  mutating func upgradeArrived(_ line: TrafficID, _ hello: HeldHello, at server: HostID) {
+  // The server.
+
+  mutating func upgradeArrived(_ line: TrafficID, _ hello: Nothing, at server: HostID) {
     accept(line, .opened)
   }
 
@@ -122,7 +97,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
     case .hello: send(.packet(.welcome), bytes: 60, over: line)
     case .after(let position):
       listeners.append(line)
-      for number in (position + 1)..<max(position + 1, state.fed + 1) {
+      for number in (position + 1)..<max(position + 1, own.fed + 1) {
         send(.packet(.numbered(number)), bytes: 100, over: line)
       }
     case .said: kernel.counts[.said] += 1
@@ -140,72 +115,50 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
 
   func received(_ attempt: AttemptID, _ packet: HeldFeature.Packet) -> SocketModel.Input {
     var marks = SocketMarks()
+    marks.confirms = packet == .welcome
     guard case .numbered(let number) = packet else {
-      marks.confirms = packet == .welcome
       return .socket(attempt, .message(.text("welcome"), marks))
     }
     marks.position = Secret("\(number)")
     return .socket(attempt, .message(.text("\(number)"), marks))
   }
 
-  // There are no exchanges and no disks in this world.
+  // What happens.
 
-  mutating func requestArrived(_ id: TrafficID, _ question: Int, at server: HostID) {}
-  func refusal(_ status: Int) -> Int { status }
-  func bytes(of question: Int) -> Int { question }
-  mutating func answered(
-    _ question: Int, _ result: Result<Int, LinkFailure>, to host: HostID
-  ) {}
-  mutating func makeDurable(_ change: HeldFeature.Cue, on host: HostID) -> HeldFeature.Cue? { nil }
-  func refusedChange(_ change: HeldFeature.Cue, isFull: Bool) -> HeldFeature.Cue { change }
-
-  // The plan.
-
-  mutating func take(_ cue: HeldFeature.Cue, on host: HostID?) {
-    switch cue {
-    case .feeds(let left): feed(left)
-    }
-  }
-
-  mutating func begin(_ verb: HeldVerb, _ act: Act<HeldVerb>, _ index: Int) {
+  mutating func begin(_ verb: HeldFeature.Verb, _ act: Act<HeldFeature.Verb>, _ index: Int) {
     switch verb {
     case .feed: feed(act.number)
     case .say:
       said += 1
-      give(.send(.text("\(said)")), to: phoneID)
+      give(.send(.text("\(said)")), to: .phone)
+    }
+  }
+
+  mutating func take(_ cue: HeldFeature.Cue, on host: HostID?) {
+    switch cue {
+    case .feeds(let left): feed(left)
+    case .input(let input): give(input, to: .phone)
+    // The disk refused to remove something, which the next run then sends again.
+    case .stores, .removes: return
     }
   }
 
   private mutating func feed(_ count: Int) {
     guard count > 0 else { return }
-    state.fed += 1
+    own.fed += 1
     kernel.counts[.fed] += 1
-    for line in listeners { send(.packet(.numbered(state.fed)), bytes: 100, over: line) }
+    for line in listeners { send(.packet(.numbered(own.fed)), bytes: 100, over: line) }
     kernel.later(.feeds(left: count - 1), after: .milliseconds(200))
   }
 
   // Calm.
 
-  mutating func becomeCalm() { give(.start, to: phoneID) }
-
-  mutating func heal() {
-    let limit = now.advanced(by: kernel.setup.policy.calmLimit)
-    var isWhole = false
-    while !isWhole, now < limit, !kernel.isAborted {
-      isWhole = run(until: min(limit, now.advanced(by: .seconds(30)))) { $0.isWhole }
-      // What was on its way when calm began may still have ended the link.
-      if !isWhole { give(.start, to: phoneID) }
-    }
-    guard isWhole else { return }  // a checker says so
-    feed(1)
-    if !run(until: now.advanced(by: .seconds(120)), { $0.isWhole }) {
-      kernel.find(.unhealed, "the last message was not shown: \(clients[0].link.status.words)")
-    }
-    give(.stop, to: phoneID)
-    run(until: now.advanced(by: .seconds(60)))
+  var isComplete: Bool {
+    clients[0].isConnected && HeldFeature.isHealed(kernel.bench.views[0].standing)
   }
-
-  private var isWhole: Bool {
-    clients[0].isConnected && state.shown == state.fed
-  }
+  mutating func becomeCalm() { give(.start, to: .phone) }
+  /// What was on its way when calm began may still have ended the link.
+  mutating func tryAgain() { give(.start, to: .phone) }
+  mutating func happenLast() { feed(1) }
+  mutating func leave() { give(.stop, to: .phone) }
 }

@@ -15,29 +15,30 @@ public import LinkCore
 /// 4. Deliberate defects (`Defect`). Those of a link are made by the kernel: see `LinkDefect`.
 ///
 /// Time, kills, suspension, disks, lines, exchanges, weather, plans, stories, shrinking, corpus and
-/// command line are the kernel's.
+/// command line are the kernel's. What most features have in common need not be said: see the
+/// defaults of this protocol and of `SimulatedWorld`.
 public protocol SimulatedFeature: SendableMetatype {
   /// The model whose link is under test.
   associatedtype Model: LinkModel
   /// What can happen in plans beside the kernel's `CommonVerb`.
   associatedtype Verb: PlanVerb
   /// What plans fix for a whole run beside the weather.
-  associatedtype Numbers: PlanNumbers
+  associatedtype Numbers: PlanNumbers = NoNumbers
   /// The servers that the feature can be played against; `OneServer` where there is no choice.
-  associatedtype Server: ServerChoice
+  associatedtype Server: ServerChoice = OneServer
   associatedtype Defect: DeliberateDefect where Defect.Server == Server
   /// What a phone says with its upgrade request.
-  associatedtype Hello: Sendable
+  associatedtype Hello: Sendable = Nothing
   /// A message on a line, in either direction.
   associatedtype Packet: Sendable
   /// A request of an exchange.
-  associatedtype Question: Sendable
+  associatedtype Question: Sendable = Nothing
   /// The answer of an exchange.
-  associatedtype Reply: Sendable
+  associatedtype Reply: Sendable = Nothing
   /// A future event of the feature's own.
-  associatedtype Cue: Sendable
+  associatedtype Cue: Sendable = Never
   /// Something that happened and that only this feature knows.
-  associatedtype Fact: Sendable, Equatable
+  associatedtype Fact: Sendable, Equatable = Never
   /// What the feature's checkers see of a phone beside its link.
   associatedtype State: Sendable
   associatedtype Checkers: FeatureCheckers where Checkers.Feature == Self
@@ -105,14 +106,6 @@ extension SimulatedFeature {
   public static func play(_ plan: Plan, _ setup: RunSetup<Self> = RunSetup()) -> Outcome {
     play(plan, setup, watch: nil)
   }
-
-  public static func isHealed(_ standing: Standing<Self>) -> Bool { true }
-  public static func remains(_ standing: Standing<Self>) -> String { "" }
-  public static func checkBounds(
-    _ standing: Standing<Self>, _ found: (_ what: String, _ count: Int, _ bound: Int) -> Void
-  ) {}
-  public static func statusWords(_ effect: Effect) -> String? { nil }
-  public static func isWorth(_ input: Input, _ consequences: [StoryPart]) -> Bool { true }
 }
 
 /// Sees everything that happens in a run.

@@ -83,13 +83,13 @@ extension SimulatedWorld where Self: ~Copyable {
     if kernel.hosts[host].told.lifecycle != lifecycle {
       kernel.hosts[host].told.lifecycle = lifecycle
       kernel.hosts[host].network.poolIsDead = false
-      give(Feature.Model.lifecycle(lifecycle, at: wall(phone)), to: phone)
+      inform(phone, of: .device(.lifecycle(lifecycle)))
     }
     let reachability = reachability(of: phone)
     if kernel.hosts[host].told.reachability != reachability {
       kernel.hosts[host].told.reachability = reachability
       kernel.hosts[host].network.poolIsDead = false
-      give(Feature.Model.reachability(reachability), to: phone)
+      inform(phone, of: .device(.reachability(reachability)))
     }
     tellApp(phone, isFirst: isFirst)
   }
@@ -192,7 +192,7 @@ extension SimulatedWorld where Self: ~Copyable {
     for cue in held { take(cue, on: phone) }
     tellAll(phone)
     kernel.hosts[host].network.poolIsDead = false
-    give(Feature.Model.woke(at: wall(phone)), to: phone)
+    inform(phone, of: .device(.woke))
     // Of some sockets the system says that they are gone; others just stay silent.
     let run = kernel.hosts[host].run
     for line in kernel.lines where line.phoneHolds && line.from == phone && line.run == run {

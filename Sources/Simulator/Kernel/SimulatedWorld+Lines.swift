@@ -222,17 +222,14 @@ extension SimulatedWorld where Self: ~Copyable {
       forget(index)
     case .packet, .pong, .oversized: break
     }
-    give(input(line.attempt, down), to: line.from)
-  }
-
-  private func input(_ attempt: AttemptID, _ down: Down<Feature.Packet>) -> Feature.Input {
+    let (phone, attempt) = (line.from, line.attempt)
     switch down {
-    case .opened(let packet): opened(attempt, packet)
-    case .packet(let packet): received(attempt, packet)
-    case .ping: Feature.Model.ping(attempt)
-    case .pong(let id): Feature.Model.pong(attempt, id)
-    case .oversized(let bytes): Feature.Model.oversized(attempt, bytes: bytes)
-    case .failed(let failure): Feature.Model.lost(attempt, failure)
+    case .opened(let packet): give(opened(attempt, packet), to: phone)
+    case .packet(let packet): give(received(attempt, packet), to: phone)
+    case .ping: inform(phone, of: .ping(attempt))
+    case .pong(let id): inform(phone, of: .pong(attempt, id))
+    case .oversized(let bytes): inform(phone, of: .oversized(attempt, bytes: bytes))
+    case .failed(let failure): inform(phone, of: .lost(attempt, failure))
     }
   }
 
@@ -245,7 +242,7 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.lines[index].phoneHolds = false
     kernel.lines[index].deadSince = line.deadSince ?? now
     forget(index)
-    give(Feature.Model.lost(line.attempt, failure), to: line.from)
+    inform(line.from, of: .lost(line.attempt, failure))
   }
 
   // The life of lines.

@@ -2,6 +2,11 @@ import LinkCore
 
 // The model on a phone: what reaches it, and what leaves it.
 extension SimulatedWorld where Self: ~Copyable {
+  /// Tells a model of an event that any link can have, if its process runs.
+  mutating func inform(_ phone: HostID, of event: LinkEvent) {
+    give(Feature.Input(event, at: wall(phone)), to: phone)
+  }
+
   /// Gives a model an input, if its process runs.
   mutating func give(_ input: Feature.Input, to phone: HostID) {
     guard kernel.hosts[phone.place].isRunning else { return }

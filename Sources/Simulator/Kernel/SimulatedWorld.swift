@@ -91,6 +91,16 @@ protocol SimulatedWorld: ~Copyable {
   mutating func becomeCalm()
   /// Waits until everything is whole.
   mutating func heal()
+  /// Whether the user has everything and nothing is left to be sent.
+  var isComplete: Bool { get }
+  /// How things stand, for a finding.
+  var complaint: String { get }
+  /// What a user does who sees after a while that something failed.
+  mutating func tryAgain()
+  /// One last thing happens, which must come through as well.
+  mutating func happenLast()
+  /// The user leaves.
+  mutating func leave()
 }
 
 extension SimulatedWorld where Self: ~Copyable {
@@ -189,7 +199,7 @@ extension SimulatedWorld where Self: ~Copyable {
     case .breaks(let number, let failure): breaks(number, failure)
     case .echoes(let host, let run, let attempt, let failure):
       if run == kernel.hosts[host.place].run {
-        give(Feature.Model.lost(attempt, failure), to: host)
+        inform(host, of: .lost(attempt, failure))
       }
     case .requestArrives(let number): requestArrives(number)
     case .answerArrives(let arrival, let isCopy): arrive(arrival, isCopy: isCopy)

@@ -23,20 +23,6 @@ public enum StreamDefect: String, DeliberateDefect {
   case ignoresEpoch
   case timersStopAsleep
 
-  public var link: LinkDefect? {
-    switch self {
-    case .countResetOnOpen: .countResetOnOpen
-    case .noStability: .noStability
-    case .takesLateEvents: .takesLateEvents
-    case .losesStandby: .losesStandby
-    case .noSpread: .noSpread
-    case .timersStopAsleep: .timersStopAsleep
-    case .noSecondFetch, .noBuffer, .noOverlap, .firstPageOnly, .showsBeforeStored, .forgetsIDs,
-      .noIdempotencyKey, .ignoresEpoch:
-      nil
-    }
-  }
-
   public var catchable: [ServerKind] {
     switch self {
     // With positions the head and the offsets show the hole, whoever fetches or buffers.

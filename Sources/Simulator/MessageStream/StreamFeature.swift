@@ -44,8 +44,6 @@ public enum StreamFeature: SimulatedFeature {
       .unbounded, .unhealed,
     ]
   }
-  public static var presets: [DayPreset] { DayPreset.allCases }
-
   public static func play(
     _ plan: Plan, _ setup: RunSetup<StreamFeature>, watch: RunWatch<StreamFeature>?
   ) -> Outcome {

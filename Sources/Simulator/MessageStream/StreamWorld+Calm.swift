@@ -23,30 +23,20 @@ extension StreamWorld {
     kernel.hosts[server.place].wallOffset += serverWall.duration(to: newest)
   }
 
-  /// Waits until everything is whole, as the user who retries what failed sees it.
   mutating func heal() {
     becomeWhole()
     scroll()
-    leave()
+    finish()
   }
 
-  private mutating func becomeWhole() {
-    let limit = now.advanced(by: kernel.setup.policy.calmLimit)
-    var isWhole = false
-    while !isWhole, now < limit, !kernel.isAborted {
-      isWhole = run(until: min(limit, now.advanced(by: .seconds(30)))) { $0.isHealed }
-      if !isWhole { tryAgain() }
-    }
-    guard isWhole else { return }  // a checker says so
+  mutating func happenLast() {
     screen.awaited = "the last word"
     post(text: "the last word")
-    let isThere = run(until: now.advanced(by: .seconds(120))) { $0.isHealed && $0.hasLast }
-    if !isThere { blame("the last message was not shown: \(complaint)") }
   }
 
   /// What a user does who sees that something failed. What was on its way when calm began, such as
   /// somebody else's certificate, may still have ended the link.
-  private mutating func tryAgain() {
+  mutating func tryAgain() {
     retryFailed()
     if standing.status.phase == .failed {
       give(.open(at: phoneWall), to: phoneID)
@@ -61,17 +51,18 @@ extension StreamWorld {
   }
 
   /// What was given up may still be on its way to the server: what it brings is to be seen, too.
-  private var isHealed: Bool {
+  var isComplete: Bool {
     standing.status.phase == .connected
       && standing.own.isWhole
       && disk.outbox.isEmpty
       && standing.own.backlog.unsent == 0
       && !kernel.exchanges.contains(where: \.isAbandoned)
+      && hasLast
   }
 
   private var standing: Standing<StreamFeature> { kernel.bench.views[0].standing }
 
-  private var complaint: String {
+  var complaint: String {
     "\(standing.status), whole: \(standing.own.isWhole), "
       + "to be sent: \(disk.outbox.count), "
       + "\(standing.own.backlog)"
@@ -94,11 +85,9 @@ extension StreamWorld {
     if !kernel.isAborted { blame("scrolling up never ends") }
   }
 
-  /// The user leaves; nothing may be left to wait for.
-  private mutating func leave() {
+  mutating func leave() {
     phone.told.isOpen = false
     give(.close, to: phoneID)
-    run(until: now.advanced(by: .seconds(60)))
   }
 
   mutating func blame(_ detail: String) {

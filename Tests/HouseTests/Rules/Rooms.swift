@@ -18,7 +18,7 @@ extension Rules {
   static let lists = [
     "Sources/Core/Policy/Presets.swift",
     "Sources/Simulator/Kernel/SimulatedFeature.swift",
-    "Sources/Tools/Backend/Backend.swift",
+    "Sources/Tools/Backend/BackendConfiguration.swift",
     "Sources/Tools/Command/Journal/JournaledMachines.swift",
     "Sources/Tools/Command/HoldfastCommand.swift",
     "Sources/Tools/Demo/Chapter.swift",
@@ -35,10 +35,7 @@ extension Rules {
     ("Sources/Runtime/Ports/", "the ports of stores belong to their features"),
     ("Sources/Simulator/World/ShopLog.swift", "it belongs beside the shop's parties"),
     ("Sources/TestKit/Stores/", "the contracts of stores belong to their features"),
-    ("Sources/Tools/Backend/", "configuration, files and log still know the shop"),
-    ("Sources/Tools/Command/Backend/ServeCommand.swift", "the shop's policy has options here"),
     ("Sources/Tools/Command/Simulate/", "the simulate commands iterate one list of worlds"),
-    ("Sources/Tools/Demo/", "chapters replace the one story"),
     ("Sources/Wire/Stores/", "the kept values belong to their features"),
     ("Sources/Wire/Token/", "claims name the shops of their bearer"),
   ]

@@ -71,7 +71,7 @@ let adapters: [Target] = [
   library(
     "StoreSQLite", at: "Adapters/StoreSQLite",
     uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "OwnerFiles", "CSQLite"]),
-  library("OwnerFiles", at: "Adapters/OwnerFiles", uses: ["LinkWire"]),
+  library("OwnerFiles", at: "Adapters/OwnerFiles", uses: ["LinkWire", "CLinux"]),
   library("ExportFiles", at: "Adapters/ExportFiles", uses: ["LinkHealth", "CArchive"]),
   library(
     "ReachabilityNetlink", at: "Adapters/ReachabilityNetlink",
@@ -88,7 +88,7 @@ let adapters: [Target] = [
     uses: ["LinkCore", "LinkJSON", "LinkWire", "LinkRuntime", "OwnerFiles", "COpenSSL"]),
   library(
     "PushHook", at: "Adapters/PushHook",
-    uses: ["LinkCore", "LinkJSON", "LinkWire", "LinkRuntime", "CLinux"]),
+    uses: ["LinkCore", "LinkJSON", "LinkWire", "LinkRuntime", "OwnerFiles"]),
   library(
     "ServerSockets", at: "Adapters/ServerSockets",
     uses: ["LinkCore", "LinkProtocols", "CLinux", "COpenSSL"]),
@@ -114,12 +114,13 @@ let doors: [Target] = [
       "LinkServerCore", "ServerSockets", "StoreSQLite", "COpenSSL", "CurlNetwork", "PushAPNs",
       "PushHook", "OwnerFiles",
     ]),
-  library("CommandKit", at: "Tools/CommandKit", uses: ["LinkCore", "LinkJSON", "LinkWire"]),
+  library("CommandKit", at: "Tools/CommandKit", uses: ["LinkCore", "LinkJSON", "OwnerFiles"]),
   library(
     "HoldfastDemo", at: "Tools/Demo",
     uses: [
       "CommandKit", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore", "LinkJSON",
       "LinkHealth", "LinkWire", "LinkRuntime", "LinkServerCore", "LinkProtocols", "ServerSockets",
+      "OwnerFiles",
     ]),
   .executableTarget(
     name: "HoldfastCommand",

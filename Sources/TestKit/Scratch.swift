@@ -14,9 +14,10 @@ public final class Scratch: Sendable {
     path = directory.path
   }
 
-  deinit {
-    try? FileManager.default.removeItem(atPath: path)
-  }
+  deinit { remove() }
+
+  /// Removes the directory and everything in it.
+  public func remove() { try? FileManager.default.removeItem(atPath: path) }
 
   /// The path of something in it.
   public func callAsFunction(_ name: String) -> String { "\(path)/\(name)" }

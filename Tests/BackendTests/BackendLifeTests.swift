@@ -71,7 +71,7 @@ import Testing
       let third = Backend(
         BackendConfiguration(dataDirectory: rig.configuration.dataDirectory))
       let locked = await #expect(throws: BackendError.self) { try await third.start() }
-      #expect(locked?.description.hasPrefix("cannot open the message log:") == true)
+      #expect(locked?.description.hasPrefix("cannot open the store:") == true)
     }
   }
 

@@ -1,5 +1,6 @@
 import Dispatch
 import LinkCore
+import LinkWire
 import Testing
 
 @testable import HoldfastBackend
@@ -42,8 +43,7 @@ import Testing
   @Test func `writes its members in one order and escapes them`() {
     var line = LogLine(.closed)
     line.connection = 7
-    line.user = "a\"b"
-    line.shop = BackendRig.shop
+    line.names = [("user", "a\"b"), ("shop", BackendRig.shop.text)]
     line.code = 1001
     line.detail = "x\n"
     line.took = .milliseconds(12)

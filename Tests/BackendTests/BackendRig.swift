@@ -46,7 +46,8 @@ struct BackendRig {
     var configuration = BackendConfiguration(dataDirectory: directory)
     configuration.log = { lines.append($0) }
     configure(&configuration)
-    let backend = Backend(configuration, store: store, relay: relay, pushes: pushes)
+    let stores: [(any Store)?] = [store, relay]
+    let backend = Backend(configuration, stores: stores.compactMap(\.self), pushes: pushes)
     let address = try await backend.start()
     do {
       try await body(

@@ -36,6 +36,27 @@ import Testing
     }
   }
 
+  @Test(arguments: ["the store", "the relay's store"])
+  func `a store that is broken shows in the health, also when nothing is stored`(name: String)
+    async throws
+  {
+    let (log, relay) = (MemoryMessageLog(), MemoryRelayStore())
+    try await BackendRig.run(store: log, relay: relay) { rig in
+      let client = try rig.client()
+      #expect(try await client.ask("GET", "/healthz").body == #"{"status":"ok"}"#)
+      let failure = StoreFailure.corrupt(detail: "/srv/secret.sqlite")
+      if name == ShopServer.storeName {
+        await log.failNext(1, with: failure)
+      } else {
+        await relay.failNext(1, with: failure)
+      }
+      let failing = try await client.ask("GET", "/healthz")
+      #expect(failing.status == 503)
+      #expect(failing.body == #"{"status":"failing","reason":"\#(name) is damaged"}"#)
+      #expect(try await client.ask("GET", "/healthz").status == 200)
+    }
+  }
+
   @Test func `counts requests of its own routes, and metrics of every service`() async throws {
     try await BackendRig.run { rig in
       let client = try rig.client()
@@ -163,7 +184,7 @@ extension Probe {
     return Self(rules: ProbeRules(counts: store), store: store)
   }
 
-  func close() async {}
+  var port: (any LinkRuntime.Store)? { nil }
 
   mutating func read(
     _ event: ServiceEvent<Route>, _ desk: inout ServiceDesk<Self>

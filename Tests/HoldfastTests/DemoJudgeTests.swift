@@ -108,12 +108,12 @@ import Testing
 
   @Test func `finds a phone that prints two messages swapped`() async {
     let scene = Scene()
-    await scene.phoneLaunched()
+    await scene.launched(.messages)
     for number: UInt64 in [1, 2, 4, 3, 5] {
-      await scene.accepted(Self.entry(number))
+      await scene.note { $0.accept(Self.entry(number)) }
       let id = Self.entry(number).key.id
       let line = #"{"event":"message","id":"\#(id)","text":"message \#(number)","via":"live"}"#
-      if let said = PhoneLine(line) { await scene.phoneSaid(said) }
+      await scene.heard(AppLine(line), from: .messages)
     }
     let facts = await scene.facts
     let judge = Judge(accepted: facts.accepted, runs: facts.runs, timeline: facts.accepted)

@@ -18,9 +18,10 @@ import Testing
       let titles = events.compactMap { $0["title"] as? String }
       #expect(
         titles == [
-          "Steady traffic", "The link is cut", "Half-open: nothing arrives, nothing closes",
-          "The server restarts", "The token expires", "Refused, polling, and back up",
-          "The phone is killed", "An assistant asks the phone", "Any WebSocket, held", "Calm",
+          "Steady traffic", "The link is cut", "The token expires",
+          "Half-open: nothing arrives, nothing closes", "The server restarts",
+          "Refused, polling, and back up", "The phone is killed", "An assistant asks the phone",
+          "Any WebSocket, held", "Calm",
         ])
       let ledger = try #require(events.last)
       #expect(ledger["event"] as? String == "ledger")
@@ -56,6 +57,13 @@ import Testing
       #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
       #expect(Self.processes(naming: directory) == [])
     }
+  }
+
+  @Test func `its help names every chapter`() async throws {
+    let outcome = try await CommandProcess.run("demo", "--help")
+    let words = outcome.output.joined(separator: " ").split(separator: " ")
+    let text = words.joined(separator: " ")
+    for title in Demo.titles { #expect(text.contains(title), "\(title)") }
   }
 
   @Test func `says why when the phone cannot follow`() async throws {

@@ -95,7 +95,7 @@ import Testing
 
   @Test func `reads what the phone prints`() {
     let id = UUID128(high: 1, low: 2)
-    let cases: [(String, PhoneLine?)] = [
+    let cases: [(String, AppLine?)] = [
       (
         #"{"at":"t","event":"status","status":"RECONNECTING","attempt":1,"of":5,"retryIn":0.1,"#
           + #""mode":"polling","reason":"refused"}"#,
@@ -111,17 +111,20 @@ import Testing
       ),
       (
         #"{"event":"notice","kind":"store","detail":"full"}"#,
-        .other(event: "notice", detail: "full")
+        .other
       ),
       (#"{"event":"message","id":"none","text":"","via":"live"}"#, nil),
       (#"{"status":"CONNECTED"}"#, nil), ("", nil), ("{", nil), ("{} {}", nil),
     ]
-    for (line, read) in cases { #expect(PhoneLine(line) == read, "\(line)") }
+    for (line, read) in cases { #expect(AppLine(line) == read, "\(line)") }
   }
 
   @Test func `reads what the relay prints`() {
-    let cases: [(String, RelayLine?)] = [
-      (#"{"event":"status","status":"running","attempt":0,"of":null}"#, .status("running")),
+    let cases: [(String, AppLine?)] = [
+      (
+        #"{"event":"status","status":"running","attempt":0,"of":null}"#,
+        .status(.init(status: "running"))
+      ),
       (
         #"{"event":"pair","word":"harbour","code":"012345","expiresIn":600}"#,
         .pair(.init(word: "harbour", code: "012345"))
@@ -129,15 +132,15 @@ import Testing
       (#"{"event":"question","id":"a","outcome":"answered","points":7}"#, .other),
       (#"{"word":"harbour"}"#, nil), ("", nil),
     ]
-    for (line, read) in cases { #expect(RelayLine(line) == read, "\(line)") }
+    for (line, read) in cases { #expect(AppLine(line) == read, "\(line)") }
   }
 
   @Test func `bounds each trouble by the policy and the work`() throws {
     let policy = try DemoPolicy.policy()
     let bounds = Trouble.all.map { $0.bounds(policy) }
     let expected: [(noticed: Duration?, whole: Duration)] = [
-      (.seconds(2), .milliseconds(3800)), (.seconds(5), .milliseconds(4800)),
-      (.seconds(2), .milliseconds(4300)), (.seconds(2), .seconds(3)),
+      (.seconds(2), .milliseconds(3800)), (.seconds(2), .seconds(3)),
+      (.seconds(5), .milliseconds(4800)), (.seconds(2), .milliseconds(4300)),
       (.seconds(2), .milliseconds(3650)), (nil, .milliseconds(7400)), (nil, .seconds(3)),
       (.seconds(2), .seconds(4)), (.seconds(2), .milliseconds(4100)),
       (.milliseconds(3500), .milliseconds(4100)), (.seconds(2), .milliseconds(4100)),

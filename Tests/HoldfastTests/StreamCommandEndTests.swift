@@ -214,7 +214,7 @@ import Testing
   {
     try await CommandProcess.scratch { directory in
       let backend = Backend(
-        BackendConfiguration(dataDirectory: directory + "/server"), store: UnreadablePages())
+        BackendConfiguration(dataDirectory: directory + "/server"), stores: [UnreadablePages()])
       let address = try await backend.start()
       let shop = try #require(ShopID("bakery"))
       let token = try await backend.issueToken(

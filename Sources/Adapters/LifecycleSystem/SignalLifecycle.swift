@@ -1,6 +1,5 @@
 import Dispatch
 public import LinkRuntime
-import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -15,14 +14,14 @@ import Synchronization
 /// another try. From the first stream on these signals have no other effect, even after the last
 /// stream ended: libdispatch keeps them.
 public struct SignalLifecycle: LifecycleMonitor {
-  private static let meanings: [(signal: Int32, event: LifecycleEvent)] = [
+  private static let meanings: [(signal: Int32, meaning: LifecycleEvent)] = [
     (SIGUSR1, .background), (SIGUSR2, .foreground), (SIGTERM, .terminate), (SIGINT, .terminate),
     (SIGCONT, .didWake), (SIGHUP, .again),
   ]
   /// Signals that wait together have no order in the kernel: a wish to try again waits until those
   /// are told that came with it, so that it finds who was brought to the front there.
   private static let patience = DispatchTimeInterval.milliseconds(10)
-  private let meanings: [(signal: Int32, event: LifecycleEvent)]
+  private let meanings: [(signal: Int32, meaning: LifecycleEvent)]
 
   /// Takes no signal yet; the first stream does.
   ///
@@ -37,51 +36,13 @@ public struct SignalLifecycle: LifecycleMonitor {
   public func changes() -> AsyncStream<LifecycleEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: LifecycleEvent.self, bufferingPolicy: .bufferingNewest(64))
-    let sources = SignalSources()
+    let queue = DispatchQueue(label: "holdfast.signals")
+    let sources = SignalSources(meanings, on: queue) { event in
+      let tell: @Sendable () -> Void = { continuation.yield(event) }
+      guard event == .again else { return tell() }
+      queue.asyncAfter(deadline: .now() + Self.patience, execute: tell)
+    }
     continuation.onTermination = { _ in sources.cancel() }
-    let registered = DispatchGroup()
-    for (signal, event) in meanings {
-      registered.enter()
-      sources.add(
-        signal, after: event == .again ? Self.patience : nil, registered: { registered.leave() },
-        handle: { continuation.yield(event) })
-    }
-    // From the return on no signal may have its usual effect, which is to end the process.
-    registered.wait()
     return stream
-  }
-}
-
-/// The signals of one stream.
-private final class SignalSources: Sendable {
-  private let queue = DispatchQueue(label: "holdfast.signals")
-  private let sources = Mutex<[any DispatchSourceSignal]>([])
-
-  func add(
-    _ signal: Int32, after patience: DispatchTimeInterval?,
-    registered: @escaping @Sendable () -> Void,
-    handle: @escaping @Sendable () -> Void
-  ) {
-    #if canImport(Darwin)
-      // A kqueue sees a signal without taking it; its usual effect must be switched off.
-      _ = Darwin.signal(signal, SIG_IGN)
-    #endif
-    sources.withLock { sources in
-      let source = DispatchSource.makeSignalSource(signal: signal, queue: queue)
-      source.setEventHandler { [queue] in
-        guard let patience else { return handle() }
-        queue.asyncAfter(deadline: .now() + patience, execute: handle)
-      }
-      source.setRegistrationHandler(handler: registered)
-      source.activate()
-      sources.append(source)
-    }
-  }
-
-  func cancel() {
-    sources.withLock { sources in
-      for source in sources { source.cancel() }
-      sources = []
-    }
   }
 }

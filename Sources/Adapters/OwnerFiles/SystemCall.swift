@@ -4,7 +4,7 @@
   import Darwin
 #endif
 
-/// System calls that are retried when a signal interrupts them.
+/// System calls that are retried if a signal interrupts them.
 package enum SystemCall {
   /// Reads up to `count` bytes; returns -1 and sets `errno` on failure.
   package static func read(
@@ -20,7 +20,16 @@ package enum SystemCall {
     }
   }
 
+  /// Waits until a descriptor is ready for `events`.
+  package static func wait(for events: Int32, on descriptor: Int32) {
+    var waiting = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+    _ = unsafe poll(&waiting, 1, -1)
+  }
+
   /// Writes all bytes; returns false and sets `errno` on failure.
+  ///
+  /// Waits if the descriptor is non-blocking: another process that shares a terminal or a pipe may
+  /// have made it so.
   package static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -32,6 +41,10 @@ package enum SystemCall {
         #endif
       }
       if count < 0, errno == EINTR { continue }
+      if count < 0, errno == EAGAIN {
+        wait(for: Int32(POLLOUT), on: descriptor)
+        continue
+      }
       guard count > 0 else { return false }
       rest = rest.dropFirst(count)
     }

@@ -1,7 +1,7 @@
+import OwnerFiles
 import Synchronization
 
 #if canImport(Glibc)
-  import CLinux
   import Glibc
 #elseif canImport(Darwin)
   import Darwin
@@ -55,7 +55,9 @@ final class HookProcess: Sendable {
     close(ends[1])
     guard count == input.count else { return .failure(Failure(EIO)) }
     var identifier: pid_t = 0
-    let code = Spawn.start(&identifier, program, input: ends[0])
+    var spawn = Spawn(program, [program], environment: environment, isClosed: true)
+    spawn.streams.input = ends[0]
+    let code = spawn.start(&identifier)
     guard code == 0 else { return .failure(Failure(code)) }
     let process = HookProcess(identifier)
     if !process.watch() {
@@ -145,57 +147,13 @@ final class HookProcess: Sendable {
   }
 }
 
-/// How the program is started: apart from this process in all but what it must have.
-private enum Spawn {
-  /// What it may know of our environment; anything else may hold a secret.
+extension HookProcess {
+  /// What the program may know of our environment; anything else may hold a secret.
   private static let inherited = ["HOME", "LANG", "PATH", "TZ"]
 
-  static func start(_ identifier: inout pid_t, _ program: String, input: Int32) -> Int32 {
-    #if canImport(Darwin)
-      var actions: posix_spawn_file_actions_t? = nil
-      var attributes: posix_spawnattr_t? = nil
-    #else
-      var actions = unsafe posix_spawn_file_actions_t()
-      var attributes = posix_spawnattr_t()
-    #endif
-    unsafe posix_spawn_file_actions_init(&actions)
-    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-    unsafe posix_spawnattr_init(&attributes)
-    defer { unsafe posix_spawnattr_destroy(&attributes) }
-    unsafe posix_spawn_file_actions_adddup2(&actions, input, 0)
-    for stream: Int32 in [1, 2] {
-      unsafe posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_WRONLY, 0)
-    }
-    var flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
-    #if canImport(Darwin)
-      flags |= POSIX_SPAWN_CLOEXEC_DEFAULT
-    #else
-      unsafe posix_spawn_file_actions_addclosefrom_np(&actions, 3)
-    #endif
-    var signals = sigset_t()
-    unsafe sigemptyset(&signals)
-    unsafe posix_spawnattr_setsigmask(&attributes, &signals)
-    unsafe sigaddset(&signals, SIGPIPE)
-    unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
-    unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
-    return unsafe withCStrings([program]) { words in
-      unsafe withCStrings(environment()) { environment in
-        unsafe posix_spawn(&identifier, program, &actions, &attributes, words, environment)
-      }
-    }
-  }
-
-  private static func environment() -> [String] {
+  private static var environment: [String] {
     inherited.compactMap { name in
       unsafe getenv(name).map { unsafe "\(name)=\(String(cString: $0))" }
     }
-  }
-
-  private static func withCStrings<R>(
-    _ texts: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> R
-  ) -> R {
-    let copies = unsafe texts.map { unsafe strdup($0) } + [nil]
-    defer { unsafe copies.forEach { unsafe free($0) } }
-    return unsafe body(copies)
   }
 }

@@ -86,8 +86,7 @@ public final class HookSender: PushSender {
       ("event", "wake"), ("address", word), ("expires_at", RFC3339.format(push.expiresAt)),
       ("collapse_id", push.collapseID),
     ] {
-      writer.key(name)
-      writer.string(value)
+      writer.entry(name, value)
     }
     writer.endObject()
     return writer.bytes + [UInt8(ascii: "\n")]

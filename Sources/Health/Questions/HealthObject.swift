@@ -54,10 +54,8 @@ extension HealthObject {
 extension JSONWriter {
   /// Writes the two members of every error.
   package mutating func failure(_ reason: String) {
-    key("success")
-    bool(false)
-    key("error_message")
-    string(reason)
+    entry("success", false)
+    entry("error_message", reason)
   }
 }
 

@@ -18,8 +18,7 @@ extension HealthDataQuery {
   public var payload: [UInt8] {
     var writer = JSONWriter(capacity: 200)
     writer.beginObject()
-    writer.key("value_type")
-    writer.string(valueType.rawValue)
+    writer.entry("value_type", valueType.rawValue)
     writer.span(from: start, to: end)
     writer.manner(groupBy, statistic)
     writer.endObject()
@@ -62,8 +61,7 @@ extension SummaryQuery {
       writer.beginArray()
       for metric in metrics {
         writer.beginObject()
-        writer.key("value_type")
-        writer.string(metric.valueType.rawValue)
+        writer.entry("value_type", metric.valueType.rawValue)
         writer.manner(metric.groupBy, metric.statistic)
         writer.endObject()
       }
@@ -77,21 +75,17 @@ extension SummaryQuery {
 extension JSONWriter {
   /// Writes the members that say from when to when.
   package mutating func span(from start: HealthTime, to end: HealthTime) {
-    key("start_time")
-    string(start.description)
-    key("end_time")
-    string(end.description)
+    entry("start_time", start.description)
+    entry("end_time", end.description)
   }
 
   /// Writes the members that say how samples are put together, where that was asked.
   mutating func manner(_ groupBy: HealthGrouping?, _ statistic: HealthStatistic?) {
     if let groupBy {
-      key("group_by")
-      string(groupBy.rawValue)
+      entry("group_by", groupBy.rawValue)
     }
     if let statistic {
-      key("statistic")
-      string(statistic.rawValue)
+      entry("statistic", statistic.rawValue)
     }
   }
 }

@@ -5,10 +5,8 @@ extension HealthReply {
   public var object: HealthObject {
     var writer = JSONWriter(capacity: 300 + 150 * points.count)
     writer.beginObject()
-    writer.key("success")
-    writer.bool(true)
-    writer.key("count")
-    writer.int(points.count)
+    writer.entry("success", true)
+    writer.entry("count", points.count)
     writer.key("health_data")
     writer.beginArray()
     for point in points { writer.point(point) }
@@ -19,24 +17,18 @@ extension HealthReply {
   }
 
   private func writeTail(to writer: inout JSONWriter) {
-    writer.key("value_type")
-    writer.string(query.valueType.rawValue)
+    writer.entry("value_type", query.valueType.rawValue)
     writer.span(from: query.start, to: query.end)
-    writer.key("group_by")
-    writer.string(query.groupBy?.rawValue.lowercased())
-    writer.key("is_aggregated")
-    writer.bool(query.groupBy != nil)
+    writer.entry("group_by", query.groupBy?.rawValue.lowercased())
+    writer.entry("is_aggregated", query.groupBy != nil)
     writer.key("statistic_type")
     writer.string(query.groupBy == nil ? nil : query.statistic?.rawValue.lowercased())
     if let nextStart {
-      writer.key("truncated")
-      writer.bool(true)
-      writer.key("next_start_time")
-      writer.string(nextStart.description)
+      writer.entry("truncated", true)
+      writer.entry("next_start_time", nextStart.description)
     }
     if skipped > 0 {
-      writer.key("skipped")
-      writer.int(skipped)
+      writer.entry("skipped", skipped)
     }
   }
 
@@ -78,8 +70,7 @@ extension SummaryReply {
     let failed = results.filter { !$0.data.succeeded }
     var writer = JSONWriter(capacity: results.reduce(300) { $0 + $1.data.bytes.count + 80 })
     writer.beginObject()
-    writer.key("success")
-    writer.bool(failed.isEmpty)
+    writer.entry("success", failed.isEmpty)
     writer.span(from: start, to: end)
     writer.key("results")
     writer.beginArray()
@@ -183,18 +174,13 @@ extension HealthPointValue {
 extension JSONWriter {
   fileprivate mutating func point(_ point: HealthPoint) {
     beginObject()
-    key("type")
-    string(point.type)
+    entry("type", point.type)
     key("value")
     value(point.value)
-    key("unit")
-    string(point.unit)
-    key("date_from")
-    string(point.start.description)
-    key("date_to")
-    string(point.end.description)
-    key("source_id")
-    string(point.source)
+    entry("unit", point.unit)
+    entry("date_from", point.start.description)
+    entry("date_to", point.end.description)
+    entry("source_id", point.source)
     endObject()
   }
 
@@ -204,13 +190,11 @@ extension JSONWriter {
     case .text(let text): return string(text)
     case .workout(let totals):
       beginObject()
-      key("workout_type")
-      string(totals.type)
+      entry("workout_type", totals.type)
       member("total_distance", totals.distance)
       member("total_energy_burned", totals.energy)
       member("total_steps", totals.steps)
-      key("session_count")
-      int(totals.sessions)
+      entry("session_count", totals.sessions)
     case .nutrition(let totals):
       beginObject()
       member("calories", totals.calories)
@@ -222,17 +206,14 @@ extension JSONWriter {
   }
 
   private mutating func member(_ name: String, _ number: Double) {
-    key(name)
-    double(number)
+    entry(name, number)
   }
 
   fileprivate mutating func result(_ result: SummaryResult) {
     beginObject()
-    key("value_type")
-    string(result.valueType.rawValue)
+    entry("value_type", result.valueType.rawValue)
     if result.data.succeeded {
-      key("success")
-      bool(true)
+      entry("success", true)
       key("data")
       raw(result.data.bytes)
     } else {

@@ -21,10 +21,8 @@ extension MCPCallResult {
   private static func said(_ message: String) -> [UInt8] {
     var writer = JSONWriter(capacity: 60)
     writer.beginObject()
-    writer.key("success")
-    writer.bool(true)
-    writer.key("message")
-    writer.string(message)
+    writer.entry("success", true)
+    writer.entry("message", message)
     writer.endObject()
     return writer.bytes
   }
@@ -35,18 +33,12 @@ extension RelayGrant {
   fileprivate var object: [UInt8] {
     var writer = JSONWriter(capacity: 200)
     writer.beginObject()
-    writer.key("success")
-    writer.bool(true)
-    writer.key("access_token")
-    writer.string(accessToken)
-    writer.key("token_type")
-    writer.string("Bearer")
-    writer.key("expires_in")
-    writer.int(expiresIn.components.seconds)
-    writer.key("user_id")
-    writer.string(user)
-    writer.key("message")
-    writer.string("Paired with the phone.")
+    writer.entry("success", true)
+    writer.entry("access_token", accessToken)
+    writer.entry("token_type", "Bearer")
+    writer.entry("expires_in", expiresIn.components.seconds)
+    writer.entry("user_id", user)
+    writer.entry("message", "Paired with the phone.")
     writer.endObject()
     return writer.bytes
   }

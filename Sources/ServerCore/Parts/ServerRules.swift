@@ -11,6 +11,13 @@ public protocol ServerRules: Machine {
   /// Whether the service takes work, and whether its store does.
   var serviceHealth: ServiceHealth { get }
 
+  /// The name of its store in the reasons of its health.
+  static var storeName: String { get }
+
   /// Adds the counters and the present state of the service to the metrics of the backend.
   func report(to page: inout MetricsPage)
+}
+
+extension ServerRules {
+  public static var storeName: String { "the store" }
 }

@@ -1,5 +1,5 @@
 import LinkJSON
-import LinkWire
+public import LinkWire
 
 /// The state of one service, or of a whole backend, as `GET /healthz` states it.
 public enum ServiceHealth: Sendable, Hashable, Codable {
@@ -15,6 +15,12 @@ public enum ServiceHealth: Sendable, Hashable, Codable {
   init(isServing: Bool, storeFailure: StoreFailure?, of store: String) {
     guard isServing else { self = .draining; return }
     self = storeFailure.map { .failing(reason: $0.publicReason(of: store)) } ?? .ok
+  }
+
+  /// Returns this health, or that of a service whose store failed a check.
+  public func checked(_ failure: StoreFailure?, of store: String) -> ServiceHealth {
+    guard self == .ok, let failure else { return self }
+    return .failing(reason: failure.publicReason(of: store))
   }
 
   /// The health of a backend, from that of each of its services.
@@ -47,8 +53,7 @@ public enum ServiceHealth: Sendable, Hashable, Codable {
     case .failing: writer.string("failing")
     }
     guard let reason else { return }
-    writer.key("reason")
-    writer.string(reason)
+    writer.entry("reason", reason)
   }
 
   private var reason: String? {

@@ -27,18 +27,18 @@ extension RelayServer {
   /// Whether it takes work, and whether the last change was stored.
   public var serviceHealth: ServiceHealth {
     ServiceHealth(
-      isServing: mode == .serving, storeFailure: storeFailure, of: "the relay's store")
+      isServing: mode == .serving, storeFailure: storeFailure, of: Self.storeName)
   }
+
+  public static var storeName: String { "the relay's store" }
 
   /// The body of `GET /relay/health`: its health, the connected phones, the open questions.
   public var healthBytes: [UInt8] {
     var writer = JSONWriter(capacity: 100)
     writer.beginObject()
     serviceHealth.write(into: &writer)
-    writer.key("phones")
-    writer.int(present)
-    writer.key("questions")
-    writer.int(calls.count)
+    writer.entry("phones", present)
+    writer.entry("questions", calls.count)
     writer.endObject()
     return writer.bytes
   }

@@ -122,7 +122,7 @@ extension ShopServer {
 
   /// Whether it takes work, and whether the last message was stored.
   public var serviceHealth: ServiceHealth {
-    ServiceHealth(isServing: mode == .serving, storeFailure: writeFailure, of: "the store")
+    ServiceHealth(isServing: mode == .serving, storeFailure: writeFailure, of: Self.storeName)
   }
 
   private var streamHealth: ShopStreamHealth {

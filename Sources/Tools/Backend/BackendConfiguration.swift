@@ -1,6 +1,13 @@
 public import LinkServerCore
 
-/// Where a backend listens, where it keeps its data and by which numbers it works.
+/// The services of a backend, in the order in which their routes are tried.
+let backendServices: [any Service.Type] = [
+  ShopService.self,
+  RelayService.self,
+  AssistantService.self,
+]
+
+/// The address, the data directory and the policies of a backend.
 public struct BackendConfiguration: Sendable {
   /// A name or an address; `localhost` means both loopback families, `::` every address.
   public var host = "127.0.0.1"
@@ -35,11 +42,6 @@ public struct BackendConfiguration: Sendable {
   ///
   /// Called from one task, in order. Lines beyond 1,024 that wait for it are dropped and counted.
   public var log: (@Sendable (String) -> Void)?
-
-  /// A log that goes to standard error, one line a write.
-  public static let standardErrorLog: @Sendable (String) -> Void = { line in
-    PrivateFile.writeToStandardError([UInt8]((line + "\n").utf8))
-  }
 
   /// Plain TCP on a port of 127.0.0.1 that the kernel picks.
   public init(dataDirectory: String) {

@@ -6,7 +6,7 @@ public enum BackendError: Error, Sendable, Hashable, CustomStringConvertible {
   case listen(detail: String)
   /// The certificate or its key cannot be used.
   case certificate(detail: String)
-  /// The message log cannot be opened.
+  /// A store cannot be opened.
   case store(StoreFailure)
   /// A file of the data directory cannot be read or written.
   case file(path: String, detail: String)
@@ -24,7 +24,7 @@ public enum BackendError: Error, Sendable, Hashable, CustomStringConvertible {
     switch self {
     case .listen(let detail): "cannot listen: \(detail)"
     case .certificate(let detail): "the certificate cannot be used: \(detail)"
-    case .store(let failure): "cannot open the message log: \(failure)"
+    case .store(let failure): "cannot open the store: \(failure)"
     case .file(let path, let detail): "\(path): \(detail)"
     case .openToOthers(let path): "\(path): others than its owner can read or change this secret"
     case .hook(let path, let detail): "the push hook \(path) cannot be run: \(detail)"

@@ -2,6 +2,7 @@ import LinkCore
 import LinkProtocols
 import LinkServerCore
 import LinkWire
+import OwnerFiles
 import ServerSockets
 
 /// Owns the services, gives each event to the one that it belongs to, and sets the one alarm of the
@@ -20,8 +21,19 @@ struct BackendHandler: SocketHandler {
   private var owners: [ConnectionID: Int] = [:]
   /// The requests on its own routes.
   private var requests = RequestCounts()
+  /// The requests that wait for the check of the stores.
+  private var checking: [Asked] = []
+  /// Runs work on the loop; `nil` before the start and after the end.
+  private var inject: Inject?
   /// Called once when all services have drained.
   private var whenFinished: (@Sendable () -> Void)?
+
+  /// A request on one of its own routes.
+  private struct Asked {
+    var request: RequestID
+    var route: OwnRoute
+    var since: Instant
+  }
 
   /// A handler of services to which nothing has happened yet.
   ///
@@ -32,6 +44,7 @@ struct BackendHandler: SocketHandler {
 
   /// Starts the services; called once, before the first event.
   mutating func begin(on hub: SocketHub, inject: @escaping Inject) {
+    self.inject = inject
     runners = services.map { runner(of: $0, on: hub, inject) }
     deadlines = runners.map { _ in nil }
     for index in runners.indices { work(on: index) { $0.begin() } }
@@ -51,6 +64,7 @@ struct BackendHandler: SocketHandler {
 
   /// Lets go of the server; late answers of stores are dropped.
   mutating func end() {
+    inject = nil
     for runner in runners { runner.end() }
   }
 
@@ -127,8 +141,8 @@ struct BackendHandler: SocketHandler {
     case .closed(let id, _):
       guard let owner = owners.removeValue(forKey: id) else { return }
       work(on: owner) { $0.handle(event, on: id) }
-    case .starved(let cause): note(.starved, PrivateFile.reason(of: cause))
-    case .crowded(let address): note(.crowded, address)
+    case .starved(let cause): log.note(.starved, SystemCall.reason(of: cause))
+    case .crowded(let address): log.note(.crowded, address)
     case .woke:
       for (index, deadline) in deadlines.enumerated() {
         guard let deadline, deadline <= hub.now else { continue }
@@ -142,13 +156,51 @@ struct BackendHandler: SocketHandler {
   ) {
     let path = head.wholePath
     guard !first({ $0.take(request, head, path, body: body) }) else { return }
-    let answer = OwnRoute(path: path).answer(head, self)
-    requests.answered(answer.route, status: answer.status, after: .zero)
+    let route = OwnRoute(path: path)
+    let asked = Asked(request: request, route: route, since: hub.now)
+    if let refusal = route.refusal(of: head) {
+      answer(asked, refusal.status, refusal.headers, refusal.bytes, on: hub)
+    } else if route == .metrics {
+      answer(asked, 200, MetricsPage.headers, [UInt8](metrics.utf8), on: hub)
+    } else {
+      checkStores(for: asked)
+    }
+  }
+
+  private mutating func answer(
+    _ asked: Asked, _ status: Int, _ headers: [(String, String)], _ body: [UInt8],
+    on hub: SocketHub
+  ) {
+    let took = asked.since.duration(to: hub.now)
+    requests.answered(asked.route.rawValue, status: status, after: took)
     var line = LogLine(.request)
-    line.connection = hub.connection(of: request)?.number
-    (line.route, line.status, line.took) = (answer.route, answer.status, .zero)
+    line.connection = hub.connection(of: asked.request)?.number
+    (line.route, line.status, line.took) = (asked.route.rawValue, status, took)
     log.note(line)
-    hub.respond(to: request, status: answer.status, headers: answer.headers, body: answer.body)
+    hub.respond(to: asked.request, status: status, headers: headers, body: body)
+  }
+
+  /// Answers with the health of all services once every store is checked.
+  ///
+  /// Requests that come during a check are answered with its result, so that one check at most
+  /// is under way.
+  private mutating func checkStores(for asked: Asked) {
+    checking.append(asked)
+    guard checking.count == 1, let inject else { return }
+    let services = services
+    Task.detached {
+      var failures: [StoreFailure?] = []
+      for service in services { failures.append(await service.storeFailure()) }
+      inject { [failures] handler, hub in handler.checked(failures, on: hub) }
+    }
+  }
+
+  private mutating func checked(_ failures: [StoreFailure?], on hub: SocketHub) {
+    let health = ServiceHealth.overall(zip(runners, failures).map { $0.health($1) })
+    for asked in checking {
+      answer(asked, health.status, HTTPFields.json, health.bytes, on: hub)
+    }
+    checking = []
   }
 
   /// Asks the services in turn until one does the work; returns whether one did.
@@ -160,18 +212,7 @@ struct BackendHandler: SocketHandler {
     return false
   }
 
-  private func note(_ event: LogLine.Event, _ detail: String) {
-    var line = LogLine(event)
-    line.detail = detail
-    log.note(line)
-  }
-
   // MARK: - Its own routes
-
-  /// The health of all services.
-  var health: ServiceHealth {
-    .overall(runners.map(\.health))
-  }
 
   /// The metrics of all services.
   var metrics: String {
@@ -182,16 +223,15 @@ struct BackendHandler: SocketHandler {
   }
 }
 
+extension MetricsPage {
+  fileprivate static let headers = [
+    ("Content-Type", "text/plain; version=0.0.4; charset=utf-8"), ("Cache-Control", "no-store"),
+  ]
+}
+
 /// The routes that belong to the backend as a whole.
 private enum OwnRoute: String {
   case health, metrics, unknown
-
-  struct Answer {
-    var route: String
-    var status: Int
-    var headers: [(String, String)]
-    var body: [UInt8]
-  }
 
   init(path: String) {
     switch path {
@@ -201,29 +241,13 @@ private enum OwnRoute: String {
     }
   }
 
-  func answer(_ head: HTTPRequestHead, _ handler: BackendHandler) -> Answer {
-    switch self {
-    case .unknown: return refused(HTTPRefusal(404, "no such route"))
-    case .health, .metrics:
-      let methods = "GET, HEAD"
-      guard ["GET", "HEAD"].contains(head.method) else {
-        return refused(HTTPRefusal(405, "this route takes \(methods)", allow: methods))
-      }
+  /// Returns the refusal of a request that has no answer here.
+  func refusal(of head: HTTPRequestHead) -> HTTPRefusal? {
+    guard self != .unknown else { return HTTPRefusal(404, "no such route") }
+    let methods = "GET, HEAD"
+    guard ["GET", "HEAD"].contains(head.method) else {
+      return HTTPRefusal(405, "this route takes \(methods)", allow: methods)
     }
-    guard self == .metrics else {
-      let health = handler.health
-      return Answer(
-        route: rawValue, status: health.status, headers: HTTPFields.json, body: health.bytes)
-    }
-    let headers = [
-      ("Content-Type", "text/plain; version=0.0.4; charset=utf-8"), ("Cache-Control", "no-store"),
-    ]
-    return Answer(
-      route: rawValue, status: 200, headers: headers, body: [UInt8](handler.metrics.utf8))
-  }
-
-  private func refused(_ refusal: HTTPRefusal) -> Answer {
-    Answer(
-      route: rawValue, status: refusal.status, headers: refusal.headers, body: refusal.bytes)
+    return nil
   }
 }

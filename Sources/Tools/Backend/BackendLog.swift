@@ -5,8 +5,11 @@ import LinkServerCore
 import LinkWire
 import Synchronization
 
-/// One line of the log: what happened, to whom. Never a token, a query or a message's text.
+/// One line of the log: an event and its client. Never a token, a query or a message's text.
 struct LogLine: Sendable {
+  /// What a service knows of a client, such as its user; written in this order.
+  typealias Names = [(key: String, text: String?)]
+
   enum Event: String, Sendable, CaseIterable {
     case listening, request, abandoned, opened, refused, closing, closed, removed, draining, stopped
     case starved, crowded, storeFailure = "store_failure", reloadFailed = "reload_failed"
@@ -18,8 +21,8 @@ struct LogLine: Sendable {
   var connection: UInt64?
   /// The route's name.
   var route: String?
-  var user: String?
-  var shop: ShopID?
+  /// What the service knows of the client.
+  var names: Names = []
   /// What became of an assistant's call or a push.
   var outcome: String?
   var status: Int?
@@ -42,36 +45,21 @@ struct LogLine: Sendable {
   /// The line as a JSON object whose members keep one order.
   func text(at time: Timestamp) -> String {
     var writer = JSONWriter(capacity: 200)
-    writer.beginObject()
-    writer.key("at")
-    writer.string(RFC3339.format(time))
-    writer.key("event")
-    writer.string(event.rawValue)
-    if let connection { writer.member("connection", connection) }
-    if let route { writer.member("route", route) }
-    if let user { writer.member("user", user) }
-    if let shop { writer.member("shop", shop.text) }
-    if let outcome { writer.member("outcome", outcome) }
-    if let status { writer.member("status", status) }
-    if let code { writer.member("code", code) }
-    if let detail { writer.member("detail", detail) }
-    if let took { writer.member("ms", took.nanoseconds / 1_000_000) }
-    if let kind { writer.member("kind", kind.rawValue) }
-    if let count { writer.member("count", count) }
-    writer.endObject()
+    writer.object {
+      $0.entry("at", RFC3339.format(time))
+      $0.entry("event", event.rawValue)
+      if let connection { $0.entry("connection", connection) }
+      if let route { $0.entry("route", route) }
+      for case (let name, let text?) in names { $0.entry(name, text) }
+      if let outcome { $0.entry("outcome", outcome) }
+      if let status { $0.entry("status", status) }
+      if let code { $0.entry("code", code) }
+      if let detail { $0.entry("detail", detail) }
+      if let took { $0.entry("ms", took.nanoseconds / 1_000_000) }
+      if let kind { $0.entry("kind", kind.rawValue) }
+      if let count { $0.entry("count", count) }
+    }
     return String(decoding: writer.bytes, as: UTF8.self)
-  }
-}
-
-extension JSONWriter {
-  fileprivate mutating func member(_ name: String, _ value: some BinaryInteger) {
-    key(name)
-    int(value)
-  }
-
-  fileprivate mutating func member(_ name: String, _ value: String) {
-    key(name)
-    string(value)
   }
 }
 
@@ -100,6 +88,13 @@ final class BackendLog: Sendable {
     writing = Task.detached {
       for await line in stream { sink(line) }
     }
+  }
+
+  /// Logs an event about no client.
+  func note(_ event: LogLine.Event, _ detail: String? = nil, count: UInt64? = nil) {
+    var line = LogLine(event)
+    (line.detail, line.count) = (detail, count)
+    note(line)
   }
 
   func note(_ line: LogLine) {

@@ -36,18 +36,21 @@ public struct Command: Sendable {
 
   /// A command with its parameters; operands are declared in the order in which they are typed.
   ///
-  /// - Parameter signals: the signals that it handles besides SIGINT and SIGTERM. They do not end
-  ///   the process before the command begins to handle them.
+  /// - Parameters:
+  ///   - signals: the signals that it handles besides SIGINT and SIGTERM. They do not end the
+  ///     process before the command begins to handle them.
+  ///   - assigned: the parameters of the assignments that it makes.
   public init<each Value: Sendable>(
     _ name: String, _ summary: String, details: [String] = [], examples: [Example],
-    signals: [Int32] = [], takes parameters: repeat Parameter<each Value>, action: @escaping Action
+    signals: [Int32] = [], sets assigned: [Declaration] = [],
+    takes parameters: repeat Parameter<each Value>, action: @escaping Action
   ) {
     self.name = name
     self.summary = summary
     self.details = details
     self.examples = examples
     self.signals = signals
-    var declarations: [Declaration] = []
+    var declarations = assigned
     for declaration in repeat (each parameters).declaration { declarations.append(declaration) }
     body = .leaf(declarations, action)
   }

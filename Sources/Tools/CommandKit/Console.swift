@@ -1,6 +1,6 @@
 import Dispatch
 public import LinkJSON
-import LinkWire
+import OwnerFiles
 import Synchronization
 
 #if canImport(Glibc)
@@ -39,7 +39,8 @@ public struct Console: Sendable {
     guard failure != 0, !isOptional else { return }
     if failure == EPIPE { _exit(ExitCode.done.rawValue) }
     let rest = done.map { "; \($0)" } ?? ""
-    diagnostic("holdfast: standard output cannot be written: \(Self.reason(of: failure))\(rest)")
+    diagnostic(
+      "holdfast: standard output cannot be written: \(SystemCall.reason(of: failure))\(rest)")
     _exit(ExitCode.failed.rawValue)
   }
 
@@ -98,11 +99,6 @@ public struct Console: Sendable {
     diagnostic(diagnosticStyle.alarm("\(command):") + " \(failure.line)")
   }
 
-  /// The operating system's text for an error number.
-  public static func reason(of code: Int32) -> String {
-    unsafe String(cString: strerror(code))
-  }
-
   /// Returns the error number, 0 for success.
   private static func write(_ text: String, to descriptor: Int32) -> Int32 {
     writes.withLock {
@@ -110,35 +106,6 @@ public struct Console: Sendable {
       $0.underWay += 1
     }
     defer { writes.withLock { $0.underWay -= 1 } }
-    let bytes = Array(text.utf8)
-    return unsafe bytes.withUnsafeBytes { bytes in
-      var offset = 0
-      while offset < bytes.count {
-        let left = unsafe UnsafeRawBufferPointer(rebasing: bytes[offset...])
-        let count = unsafe systemWrite(descriptor, left)
-        if count >= 0 {
-          offset += count
-        } else if errno == EAGAIN {
-          waitUntilWritable(descriptor)
-        } else if errno != EINTR {
-          return errno
-        }
-      }
-      return 0
-    }
-  }
-
-  /// Another process that shares the terminal or pipe may have made it non-blocking.
-  private static func waitUntilWritable(_ descriptor: Int32) {
-    var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    _ = unsafe poll(&waiting, 1, -1)
-  }
-
-  private static func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-    #if canImport(Glibc)
-      unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
-    #else
-      unsafe Darwin.write(descriptor, bytes.baseAddress, bytes.count)
-    #endif
+    return SystemCall.writeAll(Array(text.utf8), to: descriptor) ? 0 : errno
   }
 }

@@ -1,27 +1,25 @@
 import LinkCore
 
-/// One chapter of the demo: its faults, how it plays them, and its rows of the ledger.
+/// One chapter of the demo: its faults, and how it plays them and fills the ledger.
 protocol Chapter: Sendable {
   var title: String { get }
   /// The troubles that it plays, in order; each gets a row of the ledger.
   var troubles: [Trouble] { get }
   func play(on stage: isolated Stage) async throws(DemoFailure)
-  /// Returns the section that it adds to the ledger; `nil` for none.
-  func ledgerRows(of stage: isolated Stage) -> LedgerSection?
 }
 
 extension Chapter {
   var troubles: [Trouble] { [] }
-
-  func ledgerRows(of stage: isolated Stage) -> LedgerSection? { nil }
 }
 
 extension Demo {
   /// The chapters in the order in which they are played. `Calm` comes last: it ends the traffic.
+  ///
+  /// The token expires early: the phone's first token must live until then.
   static let chapters: [any Chapter] = [
-    SteadyTraffic(), PhoneTrouble.linkCut, PhoneTrouble.halfOpenLink, PhoneTrouble.serverRestart,
-    TokenExpiry(), ServerRefusal(), PhoneTrouble.phoneKill, AssistantQuestions(), HeldFeed(),
-    Calm(),
+    SteadyTraffic(), PhoneTrouble.linkCut, TokenExpiry(), PhoneTrouble.halfOpenLink,
+    PhoneTrouble.serverRestart, ServerRefusal(), PhoneTrouble.phoneKill, AssistantQuestions(),
+    HeldFeed(), Calm(),
   ]
 }
 

@@ -1,3 +1,6 @@
+import Foundation
+import HoldfastTestKit
+
 /// The reason for which the demo could not be played to its end.
 public enum DemoFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// The user ended it.
@@ -36,7 +39,7 @@ public struct Demo: Sendable {
   ///
   /// Cancel its task to end it early. It leaves no process and no file behind.
   public func run() async throws(DemoFailure) -> Bool {
-    let scratch = try Scratch()
+    let scratch = try Stage.checked { () throws(any Error) in try Scratch() }
     defer { scratch.remove() }
     let stage = try await Stage(
       scratch: scratch, seed: seed, program: program, narrator: narrator, tell: tell)
@@ -49,4 +52,16 @@ public struct Demo: Sendable {
       throw error
     }
   }
+
+  /// The file of the running program; `nil` if it is not known.
+  public static var ownProgram: String? {
+    #if os(Linux)
+      try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    #else
+      Bundle.main.executablePath
+    #endif
+  }
+
+  /// The titles of the chapters, in order.
+  public static var titles: [String] { chapters.map(\.title) }
 }

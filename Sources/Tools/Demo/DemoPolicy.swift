@@ -1,5 +1,4 @@
 import LinkCore
-import LinkServerCore
 
 /// The policy of the demo: that of message streams with shorter waits.
 enum DemoPolicy {
@@ -31,15 +30,6 @@ enum DemoPolicy {
   /// The arguments for the phone.
   static var arguments: [String] {
     settings.flatMap { ["--set", "\($0.key)=\($0.value)"] }
-  }
-
-  /// The policy of the server: it pings every second instead of every 54 s.
-  static func server(offersStream: Bool) -> ShopServerPolicy {
-    var policy = ShopServerPolicy()
-    policy.pingInterval = .seconds(1)
-    policy.pongWait = .seconds(4)
-    policy.offersStream = offersStream
-    return policy
   }
 
   static func policy() throws(PolicyError) -> LinkPolicy {

@@ -30,32 +30,16 @@ struct Ledger: Sendable, Hashable {
         Self.text(outcome.bounds.noticed, or: "-"), Self.text(outcome.whole, or: "never"),
         Self.text(outcome.bounds.whole, or: "-"))
     }
-    var messages = Table("", "messages", "")
-    for (name, count, isGood) in rows {
-      messages.row(Self.mark(isGood), name, String(count))
-    }
-    let added = sections.map { section in
+    let counted = ([counts.section] + sections).map { section in
       var table = Table("", section.name, "")
-      for row in section.rows { table.row(Self.mark(row.isGood), row.name, String(row.count)) }
+      for row in section.rows where !row.isRare || !row.isGood {
+        table.row(Self.mark(row.isGood), row.name, String(row.count))
+      }
       return table
     }
-    let all = ([troubles, messages] + added).flatMap { $0.lines(style) + [""] }
+    let all = ([troubles] + counted).flatMap { $0.lines(style) + [""] }
     let marked = all.map { $0.hasPrefix("\u{2717}") ? style.alarm($0) : $0 }
     return marked + faults.map { style.alarm("\u{2717}  \($0)") } + [verdict(style)]
-  }
-
-  private var rows: [(name: String, count: Int, isGood: Bool)] {
-    let counts = counts
-    let rare = [("altered", counts.altered), ("unknown", counts.unknown)]
-    return [
-      ("sent", counts.sent, counts.sent > 0),
-      ("shown", counts.shown, counts.shown == counts.sent),
-    ]
-      + [
-        ("lost", counts.lost), ("duplicated", counts.duplicated),
-        ("out of order", counts.outOfOrder),
-      ].map { ($0.0, $0.1, $0.1 == 0) }
-      + rare.filter { $0.1 != 0 }.map { ($0.0, $0.1, false) }
   }
 
   private func verdict(_ style: Style) -> String {
@@ -73,13 +57,7 @@ struct Ledger: Sendable, Hashable {
   /// Writes the members of the JSON event.
   func write(to writer: inout JSONWriter) {
     writer.entry("clean", isClean)
-    for (name, count) in [
-      ("sent", counts.sent), ("shown", counts.shown), ("lost", counts.lost),
-      ("duplicated", counts.duplicated), ("outOfOrder", counts.outOfOrder),
-      ("altered", counts.altered), ("unknown", counts.unknown),
-    ] {
-      writer.entry(name, count)
-    }
+    for row in counts.section.rows { writer.entry(row.key, row.count) }
     for section in sections {
       writer.object(section.name) { for row in section.rows { $0.entry(row.key, row.count) } }
     }
@@ -96,10 +74,13 @@ struct LedgerSection: Sendable, Hashable {
     var key: String
     var count: Int
     var isGood: Bool
+    /// Whether people see it only if it is wrong.
+    var isRare: Bool
 
     /// - Parameter key: its name in JSON if that differs.
-    init(_ name: String, key: String? = nil, _ count: Int, isGood: Bool) {
-      (self.name, self.key, self.count, self.isGood) = (name, key ?? name, count, isGood)
+    init(_ name: String, key: String? = nil, _ count: Int, isGood: Bool, isRare: Bool = false) {
+      (self.name, self.key, self.count) = (name, key ?? name, count)
+      (self.isGood, self.isRare) = (isGood, isRare)
     }
   }
 

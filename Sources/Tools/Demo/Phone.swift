@@ -8,14 +8,6 @@ import HoldfastTestKit
   import Darwin
 #endif
 
-/// What runs on the phone.
-enum App: Sendable, Hashable {
-  /// Follows the shop's messages.
-  case messages
-  /// Answers assistants from the health data.
-  case relay
-}
-
 /// An app on the phone: a process of its own, killed and launched again over the same data.
 actor Phone {
   private let app: App
@@ -24,11 +16,9 @@ actor Phone {
   private var process: LabProcess?
   private var listening: Task<Void, Never>?
 
-  /// An app that is launched by `words`.
+  /// An app that `words` launch.
   init(_ app: App, words: [String], scene: Scene) {
-    self.app = app
-    self.words = words
-    self.scene = scene
+    (self.app, self.words, self.scene) = (app, words, scene)
   }
 
   func launch() async throws(DemoFailure) {
@@ -45,7 +35,7 @@ actor Phone {
         return last
       }
       for await line in process.lines {
-        await scene.heard(line, from: app)
+        await scene.heard(AppLine(line), from: app)
       }
       let (status, words) = (await process.exit(), await complaint.value)
       let ending = words.isEmpty ? "status \(status)" : "status \(status): \(words)"
@@ -53,24 +43,24 @@ actor Phone {
     }
   }
 
-  /// A proxy of the environment has no business on the loopback, and no desktop is to be disturbed.
+  /// Bypasses a proxy of the environment, and the notifications of the desktop.
   private static let environment = [
     "no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/none",
   ]
 
-  /// Ends it without a chance to say anything.
+  /// Kills it.
   func kill() async {
     process?.signal(SIGKILL)
     await listening?.value
     process = nil
   }
 
-  /// Asks it to end; kills it when it does not within two seconds.
+  /// Asks it to end; kills it if it does not within two seconds.
   func quit() async {
     guard let process else { return }
     process.signal(SIGTERM)
     let app = app
-    if await scene.wait(atMost: .seconds(2), until: { $0.hasEnded(app) }) == nil {
+    if await scene.wait(atMost: .seconds(2), until: { $0[app].ending != nil }) == nil {
       process.signal(SIGKILL)
     }
     await listening?.value

@@ -1,10 +1,10 @@
-import Holdfast
 import LinkCore
 import LinkWire
 
 /// The events of the demo so far, and the tasks that wait for further ones.
 actor Scene {
   typealias Moment = ContinuousClock.Instant
+  typealias Condition = @Sendable (Facts) -> Bool
 
   /// The events that chapters look at.
   struct Facts: Sendable {
@@ -15,43 +15,43 @@ actor Scene {
     var via: [String: Int] = [:]
     /// The messages that were accepted and not shown yet.
     var unseen: Set<MessageID> = []
-    var statuses: [(at: Moment, status: PhoneLine.Status)] = []
-    /// How the current run of the phone ended.
-    var ending: String?
-    var relay = Relay()
-    var feed = Feed()
-    fileprivate var seen: Set<MessageID> = []
+    /// The pair that the phone's relay shows.
+    var pair: AppLine.Pair?
+    /// The last answer that the assistant got.
+    var answer: Assistant.Answer?
+    /// The numbers of the lines of the feed that the app showed, in order.
+    var feed: [Int] = []
+    private var seen: Set<MessageID> = []
+    private var apps: [App: AppFacts] = [:]
 
-    var status: PhoneLine.Status { statuses.last?.status ?? PhoneLine.Status() }
+    subscript(app: App) -> AppFacts {
+      get { apps[app] ?? AppFacts() }
+      set { apps[app] = newValue }
+    }
 
-    func hasEnded(_ app: App) -> Bool {
-      switch app {
-      case .messages: ending != nil
-      case .relay: relay.ending != nil
-      }
+    mutating func accept(_ entry: Judge.Entry) {
+      accepted.append(entry)
+      if !seen.contains(entry.key.id) { unseen.insert(entry.key.id) }
+    }
+
+    fileprivate mutating func show(_ shown: Judge.Shown) {
+      if !runs.isEmpty { runs[runs.count - 1].append(shown) }
+      unseen.remove(shown.id)
+      if seen.insert(shown.id).inserted { via[shown.via, default: 0] += 1 }
     }
   }
 
-  /// What the phone's relay reported.
-  struct Relay: Sendable {
-    var statuses: [(at: Moment, word: String)] = []
-    /// The pair that it shows.
-    var pair: RelayLine.Pair?
-    /// How it ended.
+  /// What one app reported.
+  struct AppFacts: Sendable {
+    var statuses: [(at: Moment, status: AppLine.Status)] = []
+    /// How its current run ended.
     var ending: String?
-  }
 
-  /// What the app's held socket reported.
-  struct Feed: Sendable {
-    var statuses: [(at: Moment, isConnected: Bool)] = []
-    /// The numbers of the lines that it showed, in order.
-    var lines: [Int] = []
-
-    var isConnected: Bool { statuses.last?.isConnected ?? false }
+    var status: AppLine.Status { statuses.last?.status ?? AppLine.Status() }
   }
 
   private struct Waiting {
-    var condition: @Sendable (Facts) -> Bool
+    var condition: Condition
     var continuation: CheckedContinuation<Moment?, Never>
   }
 
@@ -59,85 +59,38 @@ actor Scene {
   private var waiting: [Int: Waiting] = [:]
   private var lastWaiting = 0
 
-  func accepted(_ entry: Judge.Entry) {
-    facts.accepted.append(entry)
-    if !facts.seen.contains(entry.key.id) { facts.unseen.insert(entry.key.id) }
-  }
-
-  func phoneLaunched() {
-    facts.runs.append([])
-    facts.ending = nil
-    facts.statuses.append((.now, PhoneLine.Status()))
-  }
-
-  func phoneSaid(_ line: PhoneLine) {
-    switch line {
-    case .status(let status): facts.statuses.append((.now, status))
-    case .message(let shown):
-      if !facts.runs.isEmpty { facts.runs[facts.runs.count - 1].append(shown) }
-      facts.unseen.remove(shown.id)
-      if facts.seen.insert(shown.id).inserted { facts.via[shown.via, default: 0] += 1 }
-    case .other: return
+  /// Changes the facts, and resumes the tasks whose condition now holds.
+  func note(_ change: (inout Facts) -> Void) {
+    change(&facts)
+    let now = Moment.now
+    for number in waiting.keys.sorted() where waiting[number]?.condition(facts) == true {
+      waiting.removeValue(forKey: number)?.continuation.resume(returning: now)
     }
-    look()
   }
-
-  func phoneEnded(_ ending: String) {
-    facts.ending = ending
-    look()
-  }
-
-  func relaySaid(_ line: RelayLine) {
-    switch line {
-    case .status(let word): facts.relay.statuses.append((.now, word))
-    case .pair(let pair): facts.relay.pair = pair
-    case .other: return
-    }
-    look()
-  }
-
-  func appHeard(_ event: HeldSocket.Event) {
-    switch event {
-    case .status(let status):
-      facts.feed.statuses.append((.now, status.phase == .connected))
-    case .text(let text):
-      if let number = text.split(separator: " ").first.flatMap({ Int($0) }) {
-        facts.feed.lines.append(number)
-      }
-    case .binary, .quality, .sent, .notice: return
-    }
-    look()
-  }
-
-  // MARK: - By app
 
   func launched(_ app: App) {
-    switch app {
-    case .messages: phoneLaunched()
-    case .relay: facts.relay = Relay()
+    note {
+      if app == .messages { $0.runs.append([]) }
+      $0[app].ending = nil
+      $0[app].statuses.append((.now, AppLine.Status()))
     }
   }
 
-  func heard(_ line: String, from app: App) {
-    switch app {
-    case .messages: if let line = PhoneLine(line) { phoneSaid(line) }
-    case .relay: if let line = RelayLine(line) { relaySaid(line) }
+  func heard(_ line: AppLine?, from app: App) {
+    switch line {
+    case .status(let status): note { $0[app].statuses.append((.now, status)) }
+    case .message(let shown): note { $0.show(shown) }
+    case .pair(let pair): note { $0.pair = pair }
+    case .other, nil: return
     }
   }
 
   func ended(_ app: App, _ ending: String) {
-    switch app {
-    case .messages: phoneEnded(ending)
-    case .relay:
-      facts.relay.ending = ending
-      look()
-    }
+    note { $0[app].ending = ending }
   }
 
   /// Waits until `condition` holds, and returns the time; `nil` if it did not within `limit`.
-  func wait(
-    atMost limit: Duration, until condition: @escaping @Sendable (Facts) -> Bool
-  ) async -> Moment? {
+  func wait(atMost limit: Duration, until condition: @escaping Condition) async -> Moment? {
     if condition(facts) { return .now }
     lastWaiting += 1
     let number = lastWaiting
@@ -152,13 +105,6 @@ actor Scene {
       }
     } onCancel: {
       timer.cancel()
-    }
-  }
-
-  private func look() {
-    let now = Moment.now
-    for number in waiting.keys.sorted() where waiting[number]?.condition(facts) == true {
-      waiting.removeValue(forKey: number)?.continuation.resume(returning: now)
     }
   }
 }

@@ -1,10 +1,8 @@
 import HoldfastBackend
-import LinkCore
-import LinkWire
 
 /// The backend through all its lives: the same port, the same data.
 actor Server {
-  private let directory: String
+  nonisolated let directory: String
   private var backend: Backend?
   private(set) var port: UInt16 = 0
 
@@ -31,17 +29,5 @@ actor Server {
   func crash() async {
     await backend?.kill()
     backend = nil
-  }
-
-  /// Signs a token; also while the server is down.
-  func token(
-    of user: String, for shop: ShopID, until expiry: Timestamp
-  ) throws(DemoFailure) -> String {
-    do throws(BackendError) {
-      return try Tokens.open(in: directory)
-        .issue(user: user, name: user, shops: [shop], until: expiry)
-    } catch {
-      throw .setup("no token could be signed: \(error)")
-    }
   }
 }

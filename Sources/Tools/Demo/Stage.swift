@@ -1,5 +1,4 @@
 import Holdfast
-import HoldfastBackend
 import HoldfastTestKit
 import LinkCore
 import LinkRuntime
@@ -14,65 +13,59 @@ actor Stage {
   let server: Server
   let proxy: FaultProxy
   let phone: Phone
-  let relay: Phone
-  let assistant: Assistant
   let customers: Customers
+  let http: any HTTPClient
   let policy: LinkPolicy
-  private let scratch: Scratch
-  private let seed: UInt64
-  private let shop: ShopID
+  let scratch: Scratch
+  let seed: UInt64
+  /// When the phone's first token expires: after the first two chapters.
+  let tokenEnd: Timestamp
+  var ledger = Ledger(counts: Counts(), outcomes: [], sections: [])
+  /// The messages that chapters have waited for; later chapters do not wait for them again.
+  var awaited: Set<MessageID> = []
+  private let program: String
   private let narrator: Narrator
   private let tell: @Sendable (String) -> Void
   private let began = Scene.Moment.now
-  private var outcomes: [Outcome] = []
-  var questions = Questions()
-  var feed = FeedCounts()
-  private var faults: [String] = []
-  /// Messages that a chapter did not receive in time; later chapters do not wait for them.
-  private var givenUp: Set<MessageID> = []
-  private var chapters = 0
-  /// When the phone's first token expires: after the first four chapters.
-  let tokenEnd: Timestamp
+  private var endings: [@Sendable () async -> Void] = []
 
   /// From the launch to the end of the phone's first token.
-  private static let tokenLife = Duration.seconds(20)
+  private static let tokenLife = Duration.seconds(10)
 
   init(
     scratch: Scratch, seed: UInt64, program: String, narrator: Narrator,
     tell: @escaping @Sendable (String) -> Void
   ) async throws(DemoFailure) {
-    guard let shop = ShopID("bakery") else { throw .setup("the shop has no valid name") }
-    (self.scratch, self.seed) = (scratch, seed)
-    self.shop = shop
-    self.narrator = narrator
-    self.tell = tell
+    (self.scratch, self.seed, self.program) = (scratch, seed, program)
+    (self.narrator, self.tell) = (narrator, tell)
     // A token counts whole seconds.
     let wall = BootClock().wall.advanced(by: Self.tokenLife).nanoseconds
     tokenEnd = Timestamp(nanoseconds: wall - wall % 1_000_000_000)
     policy = try Self.checked { () throws(PolicyError) in try DemoPolicy.policy() }
-    server = Server(directory: "\(scratch.path)/server")
+    server = Server(directory: scratch("server"))
     try await server.start()
     let port = await server.port
     proxy = try Self.checked { () throws(FaultProxyError) in try FaultProxy(upstream: port) }
-    let link = ["--json", "--server", "http://127.0.0.1:\(proxy.port)"]
+    http = try Self.checked { () throws(LinkFailure) in try Platform.network(proxy: "") }
+    customers = try Customers(http: http, scene: scene, server: await server.url, seed: seed)
     phone = Phone(
       .messages,
-      words: [program, "stream"] + link + [
-        "--shop", shop.text, "--data", "\(scratch.path)/phone", "--token-command",
-        "cat \(scratch.path)/token",
+      words: Self.words(program, .messages, proxy, scratch) + [
+        "--shop", Customers.shop, "--token-command", "cat \(scratch("token"))",
       ] + DemoPolicy.arguments, scene: scene)
-    relay = Phone(
-      .relay,
-      words: [program, "relay"] + link + [
-        "--data", "\(scratch.path)/phone", "--time-zone", HealthData.zone,
-      ], scene: scene)
-    let http = try Self.checked { () throws(LinkFailure) in try Platform.network(proxy: "") }
-    assistant = Assistant(http: http, server: await server.url)
-    customers = Customers(
-      http: http, scene: scene, server: await server.url, shop: shop, seed: seed)
   }
 
-  private static func checked<Value, Failure>(
+  private static func words(
+    _ program: String, _ app: App, _ proxy: FaultProxy, _ scratch: Scratch
+  ) -> [String] {
+    [
+      program, app.rawValue, "--json", "--server", "http://127.0.0.1:\(proxy.port)", "--data",
+      scratch("phone"),
+    ]
+  }
+
+  /// Returns the result of `make`; its failure is that of the demo.
+  static func checked<Value, Failure>(
     _ make: () throws(Failure) -> Value
   ) throws(DemoFailure) -> Value {
     do throws(Failure) {
@@ -82,10 +75,21 @@ actor Stage {
     }
   }
 
+  /// Returns an app of the phone that `words` tell more, behind the proxy.
+  func app(_ app: App, _ words: [String]) -> Phone {
+    let phone = Phone(
+      app, words: Self.words(program, app, proxy, scratch) + words, scene: scene)
+    atEnd { await phone.quit() }
+    return phone
+  }
+
+  /// Registers work for the end of the demo, also of one that fails.
+  func atEnd(_ work: @escaping @Sendable () async -> Void) { endings.append(work) }
+
   /// Ends all parties that still run.
   func clear() async {
     await customers.leave()
-    await relay.quit()
+    for ending in endings.reversed() { await ending() }
     await phone.quit()
     await server.crash()
   }
@@ -100,13 +104,13 @@ actor Stage {
     say(
       .story,
       "it would take 90 s, polls every 1.5 s instead of 30 s, and retries ten times as fast.")
-    for chapter in Demo.chapters {
-      guard !Task.isCancelled else { throw .interrupted }
-      chapters += 1
-      say(.chapter(chapters, chapter.title))
+    for (index, chapter) in Demo.chapters.enumerated() {
+      try checkWanted()
+      say(.chapter(index + 1, chapter.title))
       try await chapter.play(on: self)
     }
-    return await settle()
+    say(.ledger(ledger))
+    return ledger.isClean
   }
 
   func say(_ who: StoryEvent.Who, _ text: String) {
@@ -120,23 +124,9 @@ actor Stage {
 
   // MARK: - Acting
 
-  func startCustomers() async throws(DemoFailure) {
-    let end = BootClock().wall.advanced(by: .seconds(3600))
-    var tokens: [String] = []
-    for name in Customers.names {
-      tokens.append(try await server.token(of: name, for: shop, until: end))
-    }
-    await customers.start(tokens: tokens)
-  }
-
-  /// Writes a new token where the phone reads it.
-  func giveToken(until expiry: Timestamp) async throws(DemoFailure) {
-    try scratch.write(try await server.token(of: "phone", for: shop, until: expiry), to: "token")
-  }
-
-  func set(_ fault: Fault) async throws(DemoFailure) {
+  func set(_ fault: Fault, on proxy: FaultProxy? = nil) async throws(DemoFailure) {
     do throws(FaultProxyError) {
-      try await proxy.set(fault)
+      try await (proxy ?? self.proxy).set(fault)
     } catch {
       throw .setup("the proxy failed: \(error)")
     }
@@ -144,134 +134,99 @@ actor Stage {
 
   /// Waits, less if the demo is interrupted.
   func pause(_ time: Duration) async throws(DemoFailure) {
-    _ = await scene.wait(atMost: time) { _ in false }
-    guard !Task.isCancelled else { throw .interrupted }
+    _ = try await wait(atMost: time) { _ in false }
   }
 
-  /// Generates health data and imports it into the phone.
-  func makeHealthData() async throws(DemoFailure) -> HealthData {
-    try await HealthData(seed: seed, in: scratch.path, phone: "\(scratch.path)/phone")
+  /// Waits until `condition` holds, and returns the time; `nil` if it did not within `limit`.
+  @discardableResult
+  func wait(
+    atMost limit: Duration = Stage.patience, until condition: @escaping Scene.Condition
+  ) async throws(DemoFailure) -> Scene.Moment? {
+    let met = await scene.wait(atMost: limit, until: condition)
+    try checkWanted()
+    return met
+  }
+
+  /// Throws `.interrupted` if the user ended the demo.
+  func checkWanted() throws(DemoFailure) {
+    guard !Task.isCancelled else { throw .interrupted }
   }
 
   // MARK: - Measuring
 
-  /// Plays a trouble between `begin` and `end`, and measures how the phone recovers.
+  /// Plays a trouble between `begin` and `end`, and measures how an app recovers.
   ///
-  /// - Parameter time: how long the trouble lasts after the phone has noticed it.
+  /// - Parameters:
+  ///   - moment: when the trouble begins and ends if that is not what `begin` and `end` do.
+  ///   - time: how long the trouble lasts after the app has noticed it.
+  ///   - recovered: what the app has done by then, as text.
+  ///   - end: ends the trouble, and returns the condition for the app to be whole again.
   func play(
-    _ trouble: Trouble, lasting time: Duration,
+    _ trouble: Trouble, of app: App = .messages, at moment: Scene.Moment? = nil,
+    lasting time: Duration, recovered: String = "is connected and whole again",
     begin: (isolated Stage) async throws(DemoFailure) -> Void,
-    end: (isolated Stage) async throws(DemoFailure) -> Void
+    end: (isolated Stage) async throws(DemoFailure) -> Scene.Condition
   ) async throws(DemoFailure) {
     let before = await caughtUp()
-    let start = Scene.Moment.now
+    let start = moment ?? Scene.Moment.now
     try await begin(self)
     let isNoticeable = trouble.bounds(policy).noticed != nil
-    let noticed = isNoticeable ? try await notice(since: start) : nil
+    let noticed = isNoticeable ? try await notice(by: app, since: start) : nil
     try await pause(time)
-    try await end(self)
-    let over = Scene.Moment.now
-    let whole = try await heal(since: over, \.isConnected)
-    await tellWhole(trouble, noticed: noticed, whole: whole, before: before)
-  }
-
-  /// Records a trouble's outcome and tells the phone's recovery.
-  func tellWhole(
-    _ trouble: Trouble, noticed: Duration?, whole: Duration?, before: Int,
-    how: String = "connected and whole again"
-  ) async {
+    let isWhole = try await end(self)
+    let whole = try await heal(app, since: moment ?? .now, isWhole)
     note(trouble, noticed: noticed, whole: whole)
     guard let whole else { return }
-    let fetched = await caughtUp() - before
-    let what = fetched == 0 ? "nothing was missed" : "\(fetched) missed messages are there"
-    say(.phone, "\(how) after \(whole.told); \(what)")
+    var text = "\(recovered) after \(whole.told)"
+    if app == .messages {
+      let fetched = await caughtUp() - before
+      text += fetched == 0 ? "; nothing was missed" : "; \(fetched) missed messages are there"
+    }
+    say(app.who, text)
   }
 
-  /// Waits for the phone's first status that is not connected; returns how long that took.
+  /// Waits for the first status of an app that is not connected; returns how long that took.
   ///
-  /// - Parameter early: how much earlier the clock that the trouble depends on may be.
-  func notice(
-    since start: Scene.Moment, early: Duration = .zero
+  /// A status up to 0.5 s earlier counts: another clock may have begun the trouble.
+  private func notice(
+    by app: App, since start: Scene.Moment
   ) async throws(DemoFailure) -> Duration? {
-    let limit = max(start - .now, .zero) + Self.patience
-    let isWord = { @Sendable (at: Scene.Moment, status: PhoneLine.Status) in
+    let early: Duration = start > .now ? .milliseconds(500) : .zero
+    let isLoss = { @Sendable (at: Scene.Moment, status: AppLine.Status) in
       at >= start - early && !status.isConnected
     }
-    _ = await scene.wait(atMost: limit) { $0.ending != nil || $0.statuses.contains(where: isWord) }
-    guard !Task.isCancelled else { throw .interrupted }
-    guard let word = await scene.facts.statuses.first(where: isWord) else {
-      say(.phone, "has not noticed after \(Self.patience.seconds(0)) s")
+    try await wait(atMost: max(start - .now, .zero) + Self.patience) {
+      $0[app].ending != nil || $0[app].statuses.contains(where: isLoss)
+    }
+    guard let loss = await scene.facts[app].statuses.first(where: isLoss) else {
+      say(app.who, "has not noticed after \(Self.patience.seconds(0)) s")
       return nil
     }
-    let time = max(word.at - start, .zero)
-    let reason = word.status.reason.isEmpty ? "" : " (\(word.status.reason))"
-    say(.phone, "notices after \(time.told): \(word.status.status)\(reason)")
+    let time = max(loss.at - start, .zero)
+    let reason = loss.status.reason.isEmpty ? "" : " (\(loss.status.reason))"
+    say(app.who, "notices after \(time.told): \(loss.status.status)\(reason)")
     return time
   }
 
-  /// Waits until all messages accepted by now are shown and the status fulfils `condition`.
+  /// Waits until `isWhole` holds; returns how long that took.
   func heal(
-    since end: Scene.Moment, _ condition: @escaping @Sendable (PhoneLine.Status) -> Bool
+    _ app: App, since end: Scene.Moment, _ isWhole: @escaping Scene.Condition
   ) async throws(DemoFailure) -> Duration? {
-    let missing = await scene.facts.unseen.subtracting(givenUp)
-    let met = await scene.wait(atMost: Self.patience) { facts in
-      facts.ending != nil || condition(facts.status) && facts.unseen.isDisjoint(with: missing)
-    }
-    guard !Task.isCancelled else { throw .interrupted }
-    let facts = await scene.facts
-    if let ending = facts.ending {
-      faults.append("the phone's process ended by itself with \(ending)")
+    let met = try await wait { $0[app].ending != nil || isWhole($0) }
+    if let ending = await scene.facts[app].ending {
+      ledger.faults.append("the phone's process ended by itself with \(ending)")
       return nil
     }
     guard let met else {
-      let left = facts.unseen.intersection(missing)
-      givenUp.formUnion(left)
-      say(
-        .phone,
-        "is not whole again after \(Self.patience.seconds(0)) s: \(left.count) messages are missing"
-      )
+      say(app.who, "is not whole again after \(Self.patience.seconds(0)) s")
       return nil
     }
     return max(met - end, .zero)
   }
 
   func note(_ trouble: Trouble, noticed: Duration?, whole: Duration?) {
-    outcomes.append(
+    ledger.outcomes.append(
       Outcome(
         trouble: trouble, noticed: noticed, whole: whole, bounds: trouble.bounds(policy)))
-  }
-
-  /// Returns how many messages arrived otherwise than live so far.
-  func caughtUp() async -> Int {
-    let via = await scene.facts.via
-    return via["catchUp", default: 0] + via["poll", default: 0]
-  }
-
-  // MARK: - Checking
-
-  /// Compares all messages and prints the ledger; the phone must have ended.
-  private func settle() async -> Bool {
-    let facts = await scene.facts
-    var judge = Judge(accepted: facts.accepted, runs: facts.runs)
-    do throws(StoreFailure) {
-      let store = try await Platform.store(in: "\(scratch.path)/phone", forReading: true)
-      let kept = try await store.load(shop, limit: facts.accepted.count * 2 + 1)
-      await store.close()
-      judge.timeline = kept.messages.map { Judge.Entry(key: $0.key, text: $0.text) }
-      if !kept.gaps.isEmpty { faults.append("the timeline has \(kept.gaps.count) holes") }
-    } catch {
-      faults.append("the phone's store cannot be read: \(error)")
-    }
-    let count = await customers.countInLog()
-    if count != UInt64(judge.accepted.count) {
-      faults.append(
-        "the server's log holds \(count.map(String.init) ?? "an unknown number of") messages")
-    }
-    if let strange = await customers.strangeAnswer { faults.append(strange) }
-    let ledger = Ledger(
-      counts: judge.counts, outcomes: outcomes,
-      sections: Demo.chapters.compactMap { $0.ledgerRows(of: self) }, faults: faults)
-    say(.ledger(ledger))
-    return ledger.isClean
   }
 }

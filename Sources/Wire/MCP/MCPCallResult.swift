@@ -37,10 +37,9 @@ public struct MCPCallResult: Sendable, Hashable, Codable {
   public static func refused(_ word: String, _ sentence: String) -> MCPCallResult {
     var writer = JSONWriter(capacity: 200)
     writer.beginObject()
-    writer.key("success")
-    writer.bool(false)
-    writer.member("error", word)
-    writer.member("message", sentence)
+    writer.entry("success", false)
+    writer.entry("error", word)
+    writer.entry("message", sentence)
     writer.endObject()
     return MCPCallResult(text: sentence, structured: writer.bytes, isError: true)
   }
@@ -62,16 +61,15 @@ public struct MCPCallResult: Sendable, Hashable, Codable {
     writer.key("content")
     writer.beginArray()
     writer.beginObject()
-    writer.member("type", "text")
-    writer.member("text", text)
+    writer.entry("type", "text")
+    writer.entry("text", text)
     writer.endObject()
     writer.endArray()
     if let structured {
       writer.key("structuredContent")
       writer.raw(structured)
     }
-    writer.key("isError")
-    writer.bool(isError)
+    writer.entry("isError", isError)
   }
 }
 

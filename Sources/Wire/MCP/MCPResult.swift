@@ -23,7 +23,7 @@ public enum MCPResult: Sendable, Hashable, Codable {
   public func response(to id: RPCID, in version: MCPVersion) -> [UInt8] {
     var writer = JSONWriter(capacity: 1_024)
     writer.beginObject()
-    writer.member("jsonrpc", "2.0")
+    writer.entry("jsonrpc", "2.0")
     writer.key("id")
     id.write(to: &writer)
     writer.key("result")
@@ -38,7 +38,7 @@ public enum MCPResult: Sendable, Hashable, Codable {
   private func write(to writer: inout JSONWriter) {
     switch self {
     case .initialized(let version):
-      writer.member("protocolVersion", version.rawValue)
+      writer.entry("protocolVersion", version.rawValue)
       Self.writeSelf(to: &writer)
       writer.key("serverInfo")
       Self.writeInfo(to: &writer)
@@ -64,12 +64,11 @@ public enum MCPResult: Sendable, Hashable, Codable {
   private func writeStateless(to writer: inout JSONWriter) {
     switch self {
     case .discovered, .tools:
-      writer.key("ttlMs")
-      writer.int(0)
-      writer.member("cacheScope", "private")
+      writer.entry("ttlMs", 0)
+      writer.entry("cacheScope", "private")
     case .initialized, .pong, .called: break
     }
-    writer.member("resultType", "complete")
+    writer.entry("resultType", "complete")
     writer.key("_meta")
     writer.beginObject()
     writer.key("io.modelcontextprotocol/serverInfo")
@@ -82,17 +81,16 @@ public enum MCPResult: Sendable, Hashable, Codable {
     writer.beginObject()
     writer.key("tools")
     writer.beginObject()
-    writer.key("listChanged")
-    writer.bool(false)
+    writer.entry("listChanged", false)
     writer.endObject()
     writer.endObject()
-    writer.member("instructions", instructions)
+    writer.entry("instructions", instructions)
   }
 
   private static func writeInfo(to writer: inout JSONWriter) {
     writer.beginObject()
-    writer.member("name", serverName)
-    writer.member("version", serverVersion)
+    writer.entry("name", serverName)
+    writer.entry("version", serverVersion)
     writer.endObject()
   }
 }
@@ -100,18 +98,15 @@ public enum MCPResult: Sendable, Hashable, Codable {
 extension MCPTool {
   fileprivate func write(to writer: inout JSONWriter) {
     writer.beginObject()
-    writer.member("name", rawValue)
-    writer.member("title", title)
-    writer.member("description", summary)
+    writer.entry("name", rawValue)
+    writer.entry("title", title)
+    writer.entry("description", summary)
     writeSchemas(to: &writer)
     writer.key("annotations")
     writer.beginObject()
-    writer.key("readOnlyHint")
-    writer.bool(self == .getHealthMetrics || self == .getSummary)
-    writer.key("destructiveHint")
-    writer.bool(false)
-    writer.key("openWorldHint")
-    writer.bool(false)
+    writer.entry("readOnlyHint", self == .getHealthMetrics || self == .getSummary)
+    writer.entry("destructiveHint", false)
+    writer.entry("openWorldHint", false)
     writer.endObject()
     writer.endObject()
   }
@@ -129,15 +124,15 @@ extension MCPTool {
     writer.beginObject()
     writer.key("metadata")
     writer.beginObject()
-    writer.member("description", MCPResult.instructions)
+    writer.entry("description", MCPResult.instructions)
     writer.endObject()
     writer.key("tools")
     writer.beginArray()
     for tool in allCases {
       writer.beginObject()
-      writer.member("name", tool.rawValue)
-      writer.member("summary", tool.title)
-      writer.member("description", tool.summary)
+      writer.entry("name", tool.rawValue)
+      writer.entry("summary", tool.title)
+      writer.entry("description", tool.summary)
       tool.writeSchemas(to: &writer)
       writer.endObject()
     }

@@ -44,11 +44,11 @@ indirect enum MCPSchema {
       writer.beginArray()
       for word in allowed { writer.string(word) }
       writer.endArray()
-    case .number: writer.member("type", "number")
-    case .count: writer.member("type", "integer")
-    case .truth: writer.member("type", "boolean")
+    case .number: writer.entry("type", "number")
+    case .count: writer.entry("type", "integer")
+    case .truth: writer.entry("type", "boolean")
     case .list(let element):
-      writer.member("type", "array")
+      writer.entry("type", "array")
       writer.key("items")
       element.write(to: &writer)
     case .object(let members, let isOpen):
@@ -58,20 +58,20 @@ indirect enum MCPSchema {
       writer.beginArray()
       schema.write(to: &writer)
       writer.beginObject()
-      writer.member("type", "null")
+      writer.entry("type", "null")
       writer.endObject()
       writer.endArray()
-    case .any(let words): writer.member("description", words)
+    case .any(let words): writer.entry("description", words)
     }
   }
 
   private static func write(_ type: String, _ words: String, to writer: inout JSONWriter) {
-    writer.member("type", type)
-    if !words.isEmpty { writer.member("description", words) }
+    writer.entry("type", type)
+    if !words.isEmpty { writer.entry("description", words) }
   }
 
   private static func write(_ members: [Member], isOpen: Bool, to writer: inout JSONWriter) {
-    writer.member("type", "object")
+    writer.entry("type", "object")
     writer.key("properties")
     writer.beginObject()
     for member in members {
@@ -87,8 +87,7 @@ indirect enum MCPSchema {
       writer.endArray()
     }
     if !isOpen {
-      writer.key("additionalProperties")
-      writer.bool(false)
+      writer.entry("additionalProperties", false)
     }
   }
 }

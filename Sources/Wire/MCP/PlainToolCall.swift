@@ -56,11 +56,9 @@ public enum PlainToolCall: Sendable, Hashable {
   public static func welcome() -> [UInt8] {
     var writer = JSONWriter(capacity: 120)
     writer.beginObject()
-    writer.key("success")
-    writer.bool(true)
-    writer.key("isOutdated")
-    writer.bool(false)
-    writer.member("message", MCPResult.instructions)
+    writer.entry("success", true)
+    writer.entry("isOutdated", false)
+    writer.entry("message", MCPResult.instructions)
     writer.endObject()
     return writer.bytes
   }
@@ -71,9 +69,8 @@ public enum PlainToolCall: Sendable, Hashable {
     writer.beginObject()
     result.write(to: &writer)
     if let word {
-      writer.key("success")
-      writer.bool(false)
-      writer.member("error", word)
+      writer.entry("success", false)
+      writer.entry("error", word)
     }
     writer.endObject()
     return writer.bytes
@@ -85,8 +82,8 @@ public enum PlainToolCall: Sendable, Hashable {
     writer.beginObject()
     writer.key("detail")
     writer.beginObject()
-    writer.member("error", word)
-    writer.member("message", sentence)
+    writer.entry("error", word)
+    writer.entry("message", sentence)
     writer.endObject()
     writer.endObject()
     return writer.bytes

@@ -40,14 +40,13 @@ public struct RPCError: Error, Sendable, Hashable, Codable {
   public func response(to id: RPCID?) -> [UInt8] {
     var writer = JSONWriter(capacity: 160)
     writer.beginObject()
-    writer.member("jsonrpc", "2.0")
+    writer.entry("jsonrpc", "2.0")
     writer.key("id")
     if let id { id.write(to: &writer) } else { writer.null() }
     writer.key("error")
     writer.beginObject()
-    writer.key("code")
-    writer.int(code.rawValue)
-    writer.member("message", message)
+    writer.entry("code", code.rawValue)
+    writer.entry("message", message)
     if let requestedVersion {
       writer.key("data")
       writer.beginObject()
@@ -55,7 +54,7 @@ public struct RPCError: Error, Sendable, Hashable, Codable {
       writer.beginArray()
       for version in MCPVersion.allCases { writer.string(version.rawValue) }
       writer.endArray()
-      writer.member("requested", requestedVersion)
+      writer.entry("requested", requestedVersion)
       writer.endObject()
     }
     writer.endObject()

@@ -35,10 +35,3 @@ extension JSONReader {
     return try string()
   }
 }
-
-extension JSONWriter {
-  mutating func member(_ name: String, _ text: String) {
-    key(name)
-    string(text)
-  }
-}

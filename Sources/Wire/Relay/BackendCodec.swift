@@ -45,19 +45,16 @@ extension BackendMessage {
       code.write(to: &writer)
     case .question(let id, let question):
       writer.string(question.kind.requestType)
-      writer.key("request_id")
-      writer.string(id.text)
+      writer.entry("request_id", id.text)
       writer.key("payload")
       writer.raw(question.payload)
     case .cancel(let id):
       writer.string(Self.cancelType)
-      writer.key("request_id")
-      writer.string(id.text)
+      writer.entry("request_id", id.text)
     case .unknown(let type, let id):
       writer.string(type)
       if let id {
-        writer.key("request_id")
-        writer.string(id.text)
+        writer.entry("request_id", id.text)
       }
     }
     writer.endObject()
@@ -117,27 +114,20 @@ extension ConnectionCode {
   private static let longest = 31_536_000
 
   fileprivate func write(to writer: inout JSONWriter) {
-    writer.key("code")
-    writer.string(code)
-    writer.key("word")
-    writer.string(word)
-    writer.key("message")
-    writer.string(message)
+    writer.entry("code", code)
+    writer.entry("word", word)
+    writer.entry("message", message)
     if let expiresIn {
-      writer.key("expires_in")
-      writer.int(max(0, expiresIn.components.seconds))
+      writer.entry("expires_in", max(0, expiresIn.components.seconds))
     }
     if let resumeToken {
-      writer.key("resume_token")
-      writer.string(resumeToken)
+      writer.entry("resume_token", resumeToken)
     }
     if resumed {
-      writer.key("resumed")
-      writer.bool(true)
+      writer.entry("resumed", true)
     }
     if acceptsParts {
-      writer.key("accepts_parts")
-      writer.bool(true)
+      writer.entry("accepts_parts", true)
     }
   }
 }

@@ -26,14 +26,10 @@ extension HealthPart {
   }
 
   func writeMembers(to writer: inout JSONWriter) {
-    writer.key("kind")
-    writer.string(kind.objectName)
-    writer.key("index")
-    writer.int(index)
-    writer.key("count")
-    writer.int(count)
-    writer.key("text")
-    writer.string(text)
+    writer.entry("kind", kind.objectName)
+    writer.entry("index", index)
+    writer.entry("count", count)
+    writer.entry("text", text)
   }
 }
 

@@ -140,12 +140,10 @@ extension HealthQuestion.Kind {
 extension JSONWriter {
   fileprivate mutating func head(_ type: String?, _ id: RelayRequestID?) {
     if let type {
-      key("type")
-      string(type)
+      entry("type", type)
     }
     if let id {
-      key("id")
-      string(id.text)
+      entry("id", id.text)
     }
   }
 

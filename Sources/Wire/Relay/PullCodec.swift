@@ -18,8 +18,7 @@ extension LeaseOrder {
   public var bytes: [UInt8] {
     var writer = JSONWriter(capacity: 20)
     writer.beginObject()
-    writer.key("max")
-    writer.int(max)
+    writer.entry("max", max)
     writer.endObject()
     return writer.bytes
   }
@@ -71,19 +70,15 @@ extension LeasedQuestions {
     writer.beginArray()
     for leased in questions {
       writer.beginObject()
-      writer.key("request_id")
-      writer.string(leased.id.text)
-      writer.key("type")
-      writer.string(leased.question.kind.requestType)
+      writer.entry("request_id", leased.id.text)
+      writer.entry("type", leased.question.kind.requestType)
       writer.key("payload")
       writer.raw(leased.question.payload)
-      writer.key("lease")
-      writer.string(leased.lease)
+      writer.entry("lease", leased.lease)
       writer.endObject()
     }
     writer.endArray()
-    writer.key("lease_expires_in")
-    writer.int(max(0, expiresIn.components.seconds))
+    writer.entry("lease_expires_in", max(0, expiresIn.components.seconds))
     writer.endObject()
     return writer.bytes
   }
@@ -113,11 +108,9 @@ extension LeasedResult {
     var writer = JSONWriter(capacity: 500)
     writer.beginObject()
     if let id = message.id {
-      writer.key("request_id")
-      writer.string(id.text)
+      writer.entry("request_id", id.text)
     }
-    writer.key("lease")
-    writer.string(lease)
+    writer.entry("lease", lease)
     message.writeMembers(to: &writer)
     writer.endObject()
     return writer.bytes

@@ -62,18 +62,14 @@ extension PushAddress {
     switch self {
     case .apns(let apns):
       writer.string("apns")
-      writer.key("address")
-      writer.string(apns.token)
-      writer.key("environment")
-      writer.string(apns.environment.rawValue)
+      writer.entry("address", apns.token)
+      writer.entry("environment", apns.environment.rawValue)
       if let topic = apns.topic {
-        writer.key("topic")
-        writer.string(topic)
+        writer.entry("topic", topic)
       }
     case .hook(let word):
       writer.string("hook")
-      writer.key("address")
-      writer.string(word)
+      writer.entry("address", word)
     }
     writer.endObject()
     return writer.bytes

@@ -37,10 +37,8 @@ public struct Claims: Sendable, Hashable, Codable {
   public func encode() -> [UInt8] {
     var writer = JSONWriter(capacity: 256)
     writer.beginObject()
-    writer.key("sub")
-    writer.string(user)
-    writer.key("name")
-    writer.string(name)
+    writer.entry("sub", user)
+    writer.entry("name", name)
     writer.key("shops")
     writer.beginArray()
     for shop in shops { writer.string(shop.text) }

@@ -24,10 +24,7 @@ struct AssistantService: Service {
     case .request(let id, let route, let head, let body):
       let address = desk.hub.connection(of: id).flatMap { desk.hub.peerOrigin(of: $0) } ?? ""
       let call = MCPCall(head, route, body: body, address: address)
-      // The kernel's generator (getrandom), fit for secrets.
-      var source = SystemRandomNumberGenerator()
-      let bytes = (0..<16).map { _ in UInt8.random(in: 0 ... .max, using: &source) }
-      return .request(id, call, fresh: MCPSessionID(random: bytes))
+      return .request(id, call, fresh: MCPSessionID(random: .random(16)))
     case .abandoned(let id): return .abandoned(id)
     case .upgrade, .heard, .text, .binary, .overflow, .closed: return nil
     }

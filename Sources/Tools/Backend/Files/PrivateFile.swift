@@ -1,11 +1,5 @@
 import OwnerFiles
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// A small file of the backend's data directory, for its owner only (0600).
 struct PrivateFile {
   let directory: String
@@ -43,12 +37,12 @@ struct PrivateFile {
       throw .file(path: path, detail: error.description)
     }
   }
+}
 
-  /// Writes to standard error. A failure is ignored, since it could not be reported.
-  static func writeToStandardError(_ bytes: [UInt8]) {
-    _ = SystemCall.writeAll(bytes, to: STDERR_FILENO)
+extension [UInt8] {
+  /// Returns random bytes of the kernel's generator (getrandom), fit for secrets.
+  static func random(_ count: Int) -> [UInt8] {
+    var source = SystemRandomNumberGenerator()
+    return (0..<count).map { _ in UInt8.random(in: 0 ... .max, using: &source) }
   }
-
-  /// The operating system's words for an `errno`.
-  static func reason(of code: Int32) -> String { SystemCall.reason(of: code) }
 }

@@ -65,8 +65,7 @@ extension RelayReply {
     let headers = HTTPFields.json
     switch self {
     case .leased(let questions): return (200, headers, questions.bytes)
-    case .taken: return (200, headers, Self.object { $0.accepted() })
-    case .registered: return (200, headers, Self.object { $0.accepted() })
+    case .taken, .registered: return (200, headers, Self.object { $0.entry("success", true) })
     case .refused(let refusal):
       let fields = HTTPFields.of(status: refusal.status, retryAfter: refusal.retryAfter)
       return (refusal.status, headers + fields, Self.error(refusal.word, refusal.text))
@@ -76,28 +75,16 @@ extension RelayReply {
   /// `success` false, a word for programs and a sentence for people.
   static func error(_ word: String, _ text: String) -> [UInt8] {
     object {
-      $0.key("success")
-      $0.bool(false)
-      $0.key("error")
-      $0.string(word)
-      $0.key("error_message")
-      $0.string(text)
+      $0.entry("success", false)
+      $0.entry("error", word)
+      $0.entry("error_message", text)
     }
   }
 
   private static func object(_ members: (inout JSONWriter) -> Void) -> [UInt8] {
     var writer = JSONWriter(capacity: 100)
-    writer.beginObject()
-    members(&writer)
-    writer.endObject()
+    writer.object(members)
     return writer.bytes
-  }
-}
-
-extension JSONWriter {
-  fileprivate mutating func accepted() {
-    key("success")
-    bool(true)
   }
 }
 

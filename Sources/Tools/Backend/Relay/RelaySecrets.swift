@@ -11,10 +11,10 @@ enum RelaySecrets {
     return switch mint {
     case .phone(let connection):
       .phone(
-        connection, PhoneID(.random(using: &source)), secret(using: &source),
+        connection, PhoneID(.random(using: &source)), secret(),
         RelayPair(using: &source))
     case .pair(let phone): .pair(phone, RelayPair(using: &source))
-    case .access(let ask): .access(ask, secret(using: &source))
+    case .access(let ask): .access(ask, secret())
     }
   }
 
@@ -36,9 +36,8 @@ enum RelaySecrets {
   }
 
   /// 256 random bits as 43 letters and digits.
-  private static func secret(using source: inout KernelRandom) -> RelaySecret {
-    let bytes = (0..<32).map { _ in UInt8.random(in: 0 ... .max, using: &source) }
-    let text = Base64URL.encode(bytes)
+  private static func secret() -> RelaySecret {
+    let text = Base64URL.encode(.random(32))
     return RelaySecret(text: text, hash: hash(text))
   }
 }

@@ -43,35 +43,22 @@ struct RelayService: AnsweringService {
 
   static func open(_ setup: BackendSetup) async throws(BackendError) -> RelayService {
     let configuration = setup.configuration
-    do {
-      let store: any RelayStore
-      if let given = setup.relay {
-        store = given
-      } else {
-        store = try await SQLiteRelayStore.open(in: configuration.dataDirectory)
-      }
+    let store = try await setup.store((any RelayStore).self) { () throws(StoreFailure) in
+      try await SQLiteRelayStore.open(in: configuration.dataDirectory)
+    }
+    do throws(StoreFailure) {
       return RelayService(
         rules: RelayServer(
           policy: configuration.relay, life: RelaySecrets.life(), at: BootClock().now),
-        store: store, kept: try await kept(in: store), doors: configuration.assistantsHere.doors,
+        store: store, kept: try await store.kept(), doors: configuration.assistantsHere.doors,
         pushes: setup.pushes, log: setup.log)
     } catch {
+      await store.close()
       throw .store(error)
     }
   }
 
-  private static func kept(in store: any RelayStore) async throws(StoreFailure) -> RelayKept {
-    do {
-      return try await store.kept()
-    } catch {
-      await store.close()
-      throw error
-    }
-  }
-
-  func close() async {
-    await store.close()
-  }
+  var port: (any LinkRuntime.Store)? { store }
 
   var first: RelayServer.Input? { .restored(kept, wall: BootClock().wall) }
 

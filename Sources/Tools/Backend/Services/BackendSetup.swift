@@ -1,25 +1,28 @@
 import LinkRuntime
-
-/// The services of a backend, in the order in which their routes are tried.
-let backendServices: [any Service.Type] = [
-  ShopService.self,
-  RelayService.self,
-  AssistantService.self,
-]
+import LinkWire
 
 /// What services are opened with.
 struct BackendSetup: Sendable {
   var configuration: BackendConfiguration
-  var tokens: Tokens
   var log: BackendLog
-  /// Takes the place of the SQLite file of the messages.
-  var messages: (any MessageLog)?
-  /// Takes the place of the SQLite file of the relay.
-  var relay: (any RelayStore)?
-  /// Wakes phones in background.
+  /// Replace the SQLite files of the services whose ports they implement.
+  var stores: [any Store]
+  /// Wakes phones in the background.
   var pushes: (any PushSender)?
 
-  /// Opens the stores and makes the rules of all services; if one fails, the others are closed.
+  /// Returns the given store of this port, or the one that `open` opens.
+  func store<Port>(
+    _ port: Port.Type, orOpen open: () async throws(StoreFailure) -> Port
+  ) async throws(BackendError) -> Port {
+    if let given = stores.lazy.compactMap({ $0 as? Port }).first { return given }
+    do {
+      return try await open()
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// Opens all services; if one fails, the others are closed.
   func open() async throws(BackendError) -> [any Service] {
     var opened: [any Service] = []
     do throws(BackendError) {

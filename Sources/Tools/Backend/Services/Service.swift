@@ -1,5 +1,6 @@
 import LinkCore
 import LinkProtocols
+import LinkRuntime
 import LinkServerCore
 import LinkWire
 import ServerSockets
@@ -25,8 +26,8 @@ protocol Service: Sendable {
   /// Opens the store and makes the rules; throws `.store` if that cannot be done.
   static func open(_ setup: BackendSetup) async throws(BackendError) -> Self
 
-  /// Closes the store.
-  func close() async
+  /// The port of the store, for its check and its end; `nil` if there is none.
+  var port: (any LinkRuntime.Store)? { get }
 
   var rules: Rules { get set }
 
@@ -118,9 +119,24 @@ extension Service {
   }
 }
 
+extension Service {
+  /// Closes the store.
+  func close() async { await port?.close() }
+
+  /// Returns the reason for which the store cannot serve now; `nil` if it can.
+  func storeFailure() async -> StoreFailure? {
+    do throws(StoreFailure) {
+      try await port?.check()
+      return nil
+    } catch {
+      return error
+    }
+  }
+}
+
 extension Service where Store == Void {
   var store: Void { () }
-  func close() async {}
+  var port: (any LinkRuntime.Store)? { nil }
 }
 
 extension Service where Write == Never {

@@ -107,15 +107,13 @@ extension ServiceDesk {
   }
 
   /// Names the client of a request for the log.
-  mutating func describe(_ id: RequestID, user: String?, shop: ShopID?) {
-    requests[id]?.line.user = user
-    requests[id]?.line.shop = shop
+  mutating func describe(_ id: RequestID, _ names: LogLine.Names) {
+    requests[id]?.line.names = names
   }
 
   /// Names the client of an upgrade, and of its socket, for the log.
-  mutating func describe(_ id: ConnectionID, user: String?, shop: ShopID?) {
-    upgrades[id]?.line.user = user
-    upgrades[id]?.line.shop = shop
+  mutating func describe(_ id: ConnectionID, _ names: LogLine.Names) {
+    upgrades[id]?.line.names = names
   }
 
   /// Answers a request; does nothing if its client has left.
@@ -291,11 +289,7 @@ extension ServiceDesk {
     let log = log
     Task.detached {
       let stored = await work()
-      for failure in stored.compactMap(\.failure) {
-        var line = LogLine(.storeFailure)
-        line.detail = "\(failure)"
-        log.note(line)
-      }
+      for failure in stored.compactMap(\.failure) { log.note(.storeFailure, "\(failure)") }
       inject { then($0, stored) }
     }
   }

@@ -1,13 +1,15 @@
 import LinkCore
 import LinkProtocols
 import LinkServerCore
+import LinkWire
 import ServerSockets
 
 /// A running service, whatever its types; lives on the loop of the sockets.
 protocol RunningService: AnyObject {
   /// When its rules are to be woken.
   var deadline: Instant? { get }
-  var health: ServiceHealth { get }
+  /// Returns the health by the rules and by a check of the store.
+  func health(_ storeFailure: StoreFailure?) -> ServiceHealth
   /// Whether its drain has ended.
   var isFinished: Bool { get }
 
@@ -39,8 +41,11 @@ final class ServiceRunner<S: Service>: RunningService {
   }
 
   var deadline: Instant? { service.rules.deadline }
-  var health: ServiceHealth { service.rules.serviceHealth }
   var isFinished: Bool { service.rules.isFinished }
+
+  func health(_ storeFailure: StoreFailure?) -> ServiceHealth {
+    service.rules.serviceHealth.checked(storeFailure, of: S.Rules.storeName)
+  }
 
   func begin() {
     if let first = service.first { feed(first) }

@@ -10,6 +10,8 @@ import StoreSQLite
 struct ShopService: Service {
   var rules: ShopServer
   let store: any MessageLog
+  /// The members that were removed before the start.
+  let removed: [Membership]
   let tokens: Tokens
   let limits: MessageLimits
 
@@ -20,29 +22,25 @@ struct ShopService: Service {
 
   static func open(_ setup: BackendSetup) async throws(BackendError) -> ShopService {
     let configuration = setup.configuration
-    let store: any MessageLog
-    if let given = setup.messages {
-      store = given
-    } else {
-      let database =
-        configuration.database
-        ?? BackendConfiguration.Database(directory: configuration.dataDirectory, name: "messages")
-      do {
-        store = try await SQLiteMessageLog.open(
-          in: database.directory, named: database.name, newEpoch: configuration.beginsNewEpoch)
-      } catch {
-        throw .store(error)
-      }
+    let tokens = try Tokens.open(for: configuration)
+    let removed = Set(try RemovalsFile(directory: configuration.dataDirectory).read())
+    let database =
+      configuration.database
+      ?? BackendConfiguration.Database(directory: configuration.dataDirectory, name: "messages")
+    let store = try await setup.store((any MessageLog).self) { () throws(StoreFailure) in
+      try await SQLiteMessageLog.open(
+        in: database.directory, named: database.name, newEpoch: configuration.beginsNewEpoch)
     }
     let rules = ShopServer(
       policy: configuration.rules, seed: .random(in: 0 ... .max), at: BootClock().now)
     return ShopService(
-      rules: rules, store: store, tokens: setup.tokens, limits: configuration.policy.limits)
+      rules: rules, store: store, removed: removed.sorted(), tokens: tokens,
+      limits: configuration.policy.limits)
   }
 
-  func close() async {
-    await store.close()
-  }
+  var port: (any LinkRuntime.Store)? { store }
+
+  var first: ShopServer.Input? { .removals(removed) }
 
   mutating func read(
     _ event: ServiceEvent<ShopRoute>, _ desk: inout ServiceDesk<ShopService>
@@ -69,7 +67,7 @@ struct ShopService: Service {
       query: head.query.map { (name: $0.name, value: $0.value) },
       key: head.first("idempotency-key"), body: body, limits: limits)
     let credential = call.route.isGuarded ? tokens.credential(of: head) : .missing
-    desk.describe(id, user: credential.user, shop: call.shop)
+    desk.describe(id, names(credential.user, call.shop))
     return .request(id, call, credential, wall: BootClock().wall)
   }
 
@@ -79,9 +77,14 @@ struct ShopService: Service {
   ) -> ShopServer.Input? {
     guard case .stream(let shop) = route else { return nil }
     let credential = tokens.credential(of: head)
-    desk.describe(id, user: credential.user, shop: shop)
+    desk.describe(id, names(credential.user, shop))
     let after = head.first(StreamHeader.after.lowercased()).flatMap { Position($0) }
     return .upgrade(id, shop, after: after, credential, wall: BootClock().wall)
+  }
+
+  /// The names of a client for the log.
+  private func names(_ user: String?, _ shop: ShopID?) -> LogLine.Names {
+    [("user", user), ("shop", shop?.text)]
   }
 
   mutating func perform(

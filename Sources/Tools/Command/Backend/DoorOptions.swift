@@ -1,24 +1,23 @@
 import CommandKit
+import HoldfastBackend
 import LinkServerCore
 
 /// The options of `serve` for the hosts and the web origins that it accepts.
 enum DoorOptions {
-  static let host = Parameter.repeated(
-    "allow-host", .host,
-    "also accept assistants that address the server by this host, such as that of a proxy in front "
-      + "of it; with this option, or on a loopback address, other hosts are rejected")
-  static let origin = Parameter.repeated(
-    "allow-origin", .origin,
-    "also accept assistants and phones that are web pages of this origin; pages of this machine "
-      + "are always accepted")
-
-  /// Reads the options.
-  static func read(_ call: Invocation) -> WebDoors {
-    var doors = WebDoors()
-    doors.hosts = call[host]
-    doors.origins = call[origin]
-    return doors
-  }
+  static let all: [Assignment<BackendConfiguration>] = [
+    .init(
+      .repeated(
+        "allow-host", .host,
+        "also accept assistants that address the server by this host, such as that of a proxy in "
+          + "front of it; with this option, or on a loopback address, other hosts are rejected")
+    ) { $0.assistants.doors.hosts = $1 },
+    .init(
+      .repeated(
+        "allow-origin", .origin,
+        "also accept assistants and phones that are web pages of this origin; pages of this "
+          + "machine are always accepted")
+    ) { $0.assistants.doors.origins = $1 },
+  ]
 }
 
 extension Format<String> {

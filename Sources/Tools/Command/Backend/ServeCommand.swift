@@ -3,7 +3,6 @@ import HoldfastBackend
 import LinkCore
 import LinkJSON
 import LinkRuntime
-import LinkServerCore
 import LinkWire
 
 #if canImport(Glibc)
@@ -14,10 +13,7 @@ import LinkWire
 
 /// `holdfast serve`: runs the backend until a signal ends it.
 enum ServeCommand {
-  private static let host = Parameter.option(
-    "host", .text("HOST"), default: "127.0.0.1", "the name or address to listen on")
-  private static let port = Parameter.option(
-    "port", .port, default: 8787, "the TCP port; 0 uses a free one")
+  private static let usual = BackendConfiguration(dataDirectory: "")
   private static let database = Parameter.optional(
     "database", .text("URL"), usual: "messages.sqlite in the data directory",
     "store messages in this SQLite file, such as sqlite:/srv/shop.sqlite")
@@ -25,36 +21,29 @@ enum ServeCommand {
     "tls-cert", .text("FILE"), "use TLS with this PEM certificate chain")
   private static let key = Parameter.optional(
     "tls-key", .text("FILE"), "the private key of the certificate, in PEM")
-  private static let pingInterval = Parameter.option(
-    "ping-interval", .duration(.milliseconds(10) ... .seconds(3600)),
-    default: ShopServerPolicy().pingInterval, "the time between pings on an open socket")
-  private static let pongTimeout = Parameter.option(
-    "pong-timeout", .duration(.milliseconds(20) ... .seconds(7200)),
-    default: ShopServerPolicy().pongWait,
-    "close a socket that has received nothing for this long; must be longer than the ping interval")
-  /// Up to the largest request body that is accepted.
-  private static let maxMessageBytes = Parameter.option(
-    "max-message-bytes", .integer("N", 1_024...65_536),
-    default: MessageLimits().maxFrameBytes, "the largest message, in bytes of its frame")
-  private static let maxPerAddress = Parameter.option(
-    "max-per-address", .integer("N", 1...1_000_000), default: 256,
-    "the most connections of one address that are not open sockets; allow more for a proxy, which "
-      + "connects for many clients")
-  private static let drainWindow = Parameter.option(
-    "drain-window", .duration(.zero ... .seconds(600)), default: .seconds(5),
-    "at the end, tell clients to spread their reconnects over this time")
-  private static let plain = Parameter.flag(
-    "plain", "act as a server without positions, heads and idempotency keys")
-  private static let noStream = Parameter.flag(
-    "no-stream", "reject every socket with status 503, so that clients must poll")
 
-  private static let newEpoch = Parameter.flag(
-    "new-epoch",
-    "start a new epoch over the same messages: use it once after restoring a backup, so that "
-      + "clients with newer messages catch up")
-  private static let postsPerSecond = Parameter.option(
-    "posts-per-second", .integer("N", 1...1_000), default: 20,
-    "the most messages per second of a user, with bursts of twice as many")
+  /// The options that set one value each.
+  private static let settings: [Assignment<BackendConfiguration>] =
+    [
+      .init(
+        .option("host", .text("HOST"), default: usual.host, "the name or address to listen on")
+      ) { $0.host = $1 },
+      .init(.option("port", .port, default: 8787, "the TCP port; 0 uses a free one")) {
+        $0.port = $1
+      },
+      .init(
+        .option(
+          "max-per-address", .integer("N", 1...1_000_000),
+          default: usual.maxConnectionsPerAddress,
+          "the most connections of one address that are not open sockets; allow more for a proxy, "
+            + "which connects for many clients")
+      ) { $0.maxConnectionsPerAddress = $1 },
+      .init(
+        .option(
+          "drain-window", .duration(.zero ... .seconds(600)), default: usual.drainWindow,
+          "at the end, tell clients to spread their reconnects over this time")
+      ) { $0.drainWindow = $1 },
+    ] + MessageOptions.all + DoorOptions.all
 
   static var command: Command {
     Command(
@@ -81,12 +70,10 @@ enum ServeCommand {
           "holdfast serve --host :: --tls-cert chain.pem --tls-key key.pem",
           "on every address, with TLS"),
       ],
-      signals: [SIGHUP],
-      takes: host, port, Shared.data, database, certificate, key, pingInterval, pongTimeout,
-      maxMessageBytes, maxPerAddress, postsPerSecond, drainWindow, newEpoch, plain, noStream,
-      DoorOptions.host, DoorOptions.origin, PushOptions.key, PushOptions.keyID, PushOptions.team,
-      PushOptions.topic,
-      PushOptions.service, PushOptions.authority, PushOptions.hook, Shared.json, action: run)
+      signals: [SIGHUP], sets: settings.map(\.declaration),
+      takes: Shared.data, database, certificate, key, PushOptions.key, PushOptions.keyID,
+      PushOptions.team, PushOptions.topic, PushOptions.service, PushOptions.authority,
+      PushOptions.hook, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
@@ -156,26 +143,10 @@ enum ServeCommand {
     _ call: Invocation
   ) throws(CommandFailure) -> BackendConfiguration {
     var configuration = BackendConfiguration(dataDirectory: try call.dataDirectory())
-    configuration.host = call[host]
-    configuration.port = call[port]
+    call.assign(settings, to: &configuration)
     configuration.certificate = try certificate(call)
     if let url = call[database] { configuration.database = try .read(url) }
-    configuration.maxConnectionsPerAddress = call[maxPerAddress]
-    configuration.drainWindow = call[drainWindow]
-    configuration.policy.pingInterval = call[pingInterval]
-    configuration.policy.pongWait = call[pongTimeout]
-    configuration.policy.limits.maxFrameBytes = call[maxMessageBytes]
-    configuration.policy.postInterval = .seconds(1) / call[postsPerSecond]
-    configuration.policy.postBurst = call[postsPerSecond] * 2
-    configuration.assistants.doors = DoorOptions.read(call)
-    configuration.beginsNewEpoch = call[newEpoch]
-    configuration.policy.dialect = call[plain] ? .plain : .positions
-    configuration.policy.offersStream = !call[noStream]
-    guard call[pongTimeout] > call[pingInterval] else {
-      throw CommandFailure(
-        .usage, "--pong-timeout must be longer than --ping-interval",
-        remedy: "otherwise every socket is closed before its first ping")
-    }
+    try MessageOptions.check(configuration)
     let console = call.console
     configuration.log = { console.diagnostic($0) }
     return configuration

@@ -1,5 +1,6 @@
 import CommandKit
 import Dispatch
+import LifecycleSystem
 import Synchronization
 
 #if canImport(Glibc)
@@ -38,10 +39,9 @@ struct CommandSignals: Sendable {
   ) {
     let (stream, continuation) = AsyncStream.makeStream(
       of: CommandSignal.self, bufferingPolicy: .bufferingNewest(16))
-    let queue = DispatchQueue(label: "holdfast.command.signals")
-    let registered = DispatchGroup()
     let isStopping = Mutex(false)
-    let note: @Sendable (CommandSignal) -> Void = { meaning in
+    let queue = DispatchQueue(label: "holdfast.command.signals")
+    let sources = SignalSources(Self.meanings, on: queue) { meaning in
       if meaning == .stop {
         let isSecond = isStopping.withLock { isStopping in
           defer { isStopping = true }
@@ -51,25 +51,7 @@ struct CommandSignals: Sendable {
       }
       continuation.yield(meaning)
     }
-    let sources = Self.meanings.map { signal, meaning in
-      #if canImport(Darwin)
-        // A kqueue observes a signal without consuming it; its default action must be disabled.
-        _ = Darwin.signal(signal, SIG_IGN)
-      #endif
-      let source = DispatchSource.makeSignalSource(signal: signal, queue: queue)
-      source.setEventHandler { note(meaning) }
-      registered.enter()
-      source.setRegistrationHandler { registered.leave() }
-      source.activate()
-      return source
-    }
-    let kept = Mutex(sources)
-    continuation.onTermination = { _ in
-      kept.withLock { sources in
-        for source in sources { source.cancel() }
-      }
-    }
-    registered.wait()
+    continuation.onTermination = { _ in sources.cancel() }
     self.stream = stream
     self.continuation = continuation
   }

@@ -1,3 +1,4 @@
+import OwnerFiles
 import Synchronization
 
 #if canImport(Glibc)
@@ -91,7 +92,9 @@ final class ShellRun: Sendable {
     state.withLock { state in
       guard case .new = state else { return (0, ECANCELED) }
       var child: pid_t = 0
-      let code = Self.spawn(command, writingTo: output, &child)
+      var spawn = Spawn("/bin/sh", ["sh", "-c", command])
+      (spawn.streams.output, spawn.streams.error) = (output, STDERR_FILENO)
+      let code = spawn.start(&child)
       if code == 0 { state = .running(child) }
       return (child, code)
     }
@@ -111,41 +114,5 @@ final class ShellRun: Sendable {
       // No portable event reports a child's end; its output has ended, so this wait is short.
       _ = poll(nil, 0, 5)
     }
-  }
-
-  /// Starts the shell with empty standard input, the standard error of this process, and default
-  /// signal handling.
-  private static func spawn(
-    _ command: String, writingTo output: Int32, _ child: inout pid_t
-  ) -> Int32 {
-    #if canImport(Darwin)
-      var actions: posix_spawn_file_actions_t? = nil
-      var attributes: posix_spawnattr_t? = nil
-    #else
-      var actions = unsafe posix_spawn_file_actions_t()
-      var attributes = posix_spawnattr_t()
-    #endif
-    unsafe posix_spawn_file_actions_init(&actions)
-    unsafe posix_spawnattr_init(&attributes)
-    defer {
-      unsafe posix_spawn_file_actions_destroy(&actions)
-      unsafe posix_spawnattr_destroy(&attributes)
-    }
-    unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-    unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-    var signals = sigset_t()
-    unsafe sigemptyset(&signals)
-    unsafe posix_spawnattr_setsigmask(&attributes, &signals)
-    unsafe sigfillset(&signals)
-    unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
-    unsafe posix_spawnattr_setflags(
-      &attributes,
-      Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETPGROUP))
-    // A process group of its own, which can be killed as a whole.
-    unsafe posix_spawnattr_setpgroup(&attributes, 0)
-    let texts = ["sh", "-c", command]
-    let words = unsafe texts.map { unsafe strdup($0) } + [nil]
-    defer { unsafe words.forEach { unsafe free($0) } }
-    return unsafe posix_spawn(&child, "/bin/sh", &actions, &attributes, words, environ)
   }
 }

@@ -99,8 +99,7 @@ struct InputKeys: IteratorProtocol, Sendable {
       if count > 0 { return piece[..<count] }
       guard count < 0, errno == EAGAIN else { return nil }
       // Another process that shares the terminal or pipe has made it non-blocking.
-      var waiting = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-      _ = unsafe poll(&waiting, 1, -1)
+      SystemCall.wait(for: Int32(POLLIN), on: STDIN_FILENO)
     }
   }
 }

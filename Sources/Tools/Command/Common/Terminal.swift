@@ -1,4 +1,5 @@
 import Dispatch
+import LifecycleSystem
 import Synchronization
 
 #if canImport(Glibc)
@@ -48,18 +49,8 @@ enum Terminal {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let queue = DispatchQueue(label: "holdfast.command.terminal")
-    let sources = [SIGCONT, SIGWINCH].map { signal in
-      let source = DispatchSource.makeSignalSource(signal: signal, queue: queue)
-      source.setEventHandler { continuation.yield() }
-      source.activate()
-      return source
-    }
-    let kept = Mutex(sources)
-    continuation.onTermination = { _ in
-      kept.withLock { sources in
-        for source in sources { source.cancel() }
-      }
-    }
+    let sources = SignalSources([(SIGCONT, ()), (SIGWINCH, ())], on: queue) { continuation.yield() }
+    continuation.onTermination = { _ in sources.cancel() }
     return stream
   }
 }

@@ -73,21 +73,30 @@ enum TextFile {
 
   /// Replaces the content of a file, or creates it.
   static func write(_ text: some Sequence<UInt8>, to path: String) throws(CommandFailure) {
-    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw unwritten(path, errno) }
-    defer { close(descriptor) }
-    guard SystemCall.writeAll(Array(text), to: descriptor) else { throw unwritten(path, errno) }
+    var text: [UInt8]? = Array(text)
+    _ = try write(to: path) { text.take() }
   }
 
-  private static func unwritten(_ path: String, _ code: Int32) -> CommandFailure {
-    CommandFailure(
-      .failed, "\(path) cannot be written: \(Console.reason(of: code))",
-      remedy: "use another file")
+  /// Replaces the content of a file, or creates it, piece by piece; returns the number of bytes.
+  static func write(
+    to path: String, _ next: () -> [UInt8]?
+  ) throws(CommandFailure) -> Int {
+    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    defer { if descriptor >= 0 { close(descriptor) } }
+    var (total, isWritten) = (0, descriptor >= 0)
+    while isWritten, let piece = next() {
+      isWritten = SystemCall.writeAll(piece, to: descriptor)
+      total += piece.count
+    }
+    guard !isWritten else { return total }
+    throw CommandFailure(
+      .failed, "\(path) cannot be written: \(SystemCall.reason(of: errno))",
+      remedy: "check the directory and the free space")
   }
 
   private static func failure(_ name: String, _ code: Int32) -> CommandFailure {
     CommandFailure(
-      .failed, "\(name) cannot be read: \(Console.reason(of: code))",
+      .failed, "\(name) cannot be read: \(SystemCall.reason(of: code))",
       remedy: "check its name and its permissions")
   }
 }

@@ -2,6 +2,7 @@ import CommandKit
 import Dispatch
 import Holdfast
 import LinkCore
+import OwnerFiles
 
 /// The form of a token.
 enum TokenText {
@@ -101,7 +102,7 @@ actor ShellTokens: TokenSource {
     case .talkative:
       note("the token command printed more than \(ShellRun.maxBytes) bytes, and was killed")
     case .failed(let code):
-      note("the token command cannot be started: \(Console.reason(of: code))")
+      note("the token command cannot be started: \(SystemCall.reason(of: code))")
     }
     throw .unavailable
   }

@@ -19,11 +19,11 @@ enum DemoCommand {
       details: [
         """
         Runs the backend, a proxy that injects network faults and a phone, which is a process of \
-        its own, on real sockets. It cuts the link, silences it, crashes the server, lets the \
-        token expire, refuses connections and kills the phone. Then an assistant pairs with the \
-        phone and asks over MCP, and the link is cut before the answer. It ends with a ledger; the \
-        exit status is 0 only if the ledger is clean.
-        """
+        its own, on real sockets. In the last chapters an assistant asks the phone over MCP while \
+        the link is cut, and an app holds a WebSocket to a server that knows nothing of Holdfast. \
+        It ends with a ledger; the exit status is 0 only if the ledger is clean.
+        """,
+        "The chapters: " + Demo.titles.joined(separator: "; ") + ".",
       ],
       examples: [
         .init("holdfast demo", "watch it"),

@@ -1,13 +1,6 @@
 import CommandKit
 import HoldfastTestKit
 import LinkCore
-import OwnerFiles
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// `holdfast health generate`: writes a synthetic export.
 enum HealthGenerateCommand {
@@ -49,21 +42,8 @@ enum HealthGenerateCommand {
       seed: UInt64(call[seed]), years: call[years], until: call[until])
     if let size = call[size] { plan = plan.sized(size) }
     let path = call[file]
-    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw failure(path) }
-    defer { close(descriptor) }
     var generator = HealthExportGenerator(plan)
-    var total = 0
-    while let chunk = generator.next() {
-      guard SystemCall.writeAll(chunk, to: descriptor) else { throw failure(path) }
-      total += chunk.count
-    }
+    let total = try TextFile.write(to: path) { generator.next() }
     call.console.line("\(path): \(HealthCommands.size(Double(total))), \(plan.days) days")
-  }
-
-  private static func failure(_ path: String) -> CommandFailure {
-    CommandFailure(
-      .failed, "\(path) cannot be written: \(Console.reason(of: errno))",
-      remedy: "check the directory and the free space")
   }
 }

@@ -62,11 +62,6 @@ enum RelayText {
     let others = withheld == 0 ? "" : " (\(withheld) others since the last one)"
     return Notice.line(problem.kind, problem.detail) + others
   }
-
-  static func notification(_ notification: HostNotification?) -> String {
-    guard let notification else { return "notification: none" }
-    return "notification: \(notification.title): \(notification.body)"
-  }
 }
 
 /// Large digits of five rows, drawn with number signs.

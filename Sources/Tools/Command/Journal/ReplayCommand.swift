@@ -77,18 +77,12 @@ enum ReplayCommand {
       return call.console.line("  got      \(got)")
     }
     call.console.object {
-      $0.key("event")
-      $0.string("divergence")
-      $0.key("path")
-      $0.string(divergence.path)
-      $0.key("line")
-      $0.int(divergence.line)
-      $0.key("cause")
-      $0.string(cause)
-      $0.key("expected")
-      $0.string(expected)
-      $0.key("got")
-      $0.string(got)
+      $0.entry("event", "divergence")
+      $0.entry("path", divergence.path)
+      $0.entry("line", divergence.line)
+      $0.entry("cause", cause)
+      $0.entry("expected", expected)
+      $0.entry("got", got)
     }
   }
 
@@ -101,12 +95,9 @@ enum ReplayCommand {
       return
     }
     call.console.object {
-      $0.key("event")
-      $0.string("replayed")
-      $0.key("steps")
-      $0.int(outcome.steps)
-      $0.key("diverged")
-      $0.int(outcome.diverged)
+      $0.entry("event", "replayed")
+      $0.entry("steps", outcome.steps)
+      $0.entry("diverged", outcome.diverged)
       $0.key("findings")
       SimulateFormat.write(outcome.findings, to: &$0)
     }

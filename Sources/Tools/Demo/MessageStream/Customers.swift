@@ -10,23 +10,25 @@ actor Customers {
   /// Two of them, ten messages a second each.
   static let pause = Duration.milliseconds(100)
   static let names = ["ann", "ben"]
+  /// The name of the shop.
+  static let shop = "bakery"
   private static let timeout = Duration.seconds(5)
 
   private let http: any HTTPClient
   private let scene: Scene
   private let server: String
-  private let shop: ShopID
+  nonisolated let shop: ShopID
   private var chance: Chance
   private var isOpen = true
   private var tokens: [String] = []
   private var writing: [Task<Void, Never>] = []
   private(set) var strangeAnswer: String?
 
-  init(http: any HTTPClient, scene: Scene, server: String, shop: ShopID, seed: UInt64) {
-    self.http = http
-    self.scene = scene
-    self.server = server
-    self.shop = shop
+  init(
+    http: any HTTPClient, scene: Scene, server: String, seed: UInt64
+  ) throws(DemoFailure) {
+    guard let shop = ShopID(Self.shop) else { throw .setup("the shop has no valid name") }
+    (self.http, self.scene, self.server, self.shop) = (http, scene, server, shop)
     chance = Chance(seed: seed)
   }
 
@@ -50,14 +52,24 @@ actor Customers {
   /// How many messages the server's log holds by its own word; `nil` without an answer.
   func countInLog() async -> UInt64? {
     guard let token = tokens.first else { return nil }
-    let request = HTTPRequest(
-      method: "GET", url: server + ShopRoute.paginated(shop).path,
-      headers: [("Authorization", "Bearer \(token)")],
-      query: PageQuery.page(number: 1, limit: 1).parameters, timeout: Self.timeout,
-      maxBodyBytes: 1 << 20)
-    guard let answer = try? await http.send(request), answer.status == 200 else { return nil }
+    let answer = await ask(
+      "GET", ShopRoute.paginated(shop).path, token: token,
+      query: PageQuery.page(number: 1, limit: 1).parameters)
+    guard let answer, answer.status == 200 else { return nil }
     // Offsets count from 1 without holes.
     return (try? PageCodec.decode(answer.body, shop: shop))?.head?.offset
+  }
+
+  private func ask(
+    _ method: String, _ path: String, token: String,
+    headers: [(name: String, value: String)] = [], query: [(name: String, value: String)] = [],
+    body: [UInt8] = []
+  ) async -> HTTPResponse? {
+    let headers = [(name: "Authorization", value: "Bearer \(token)")] + headers
+    return try? await http.send(
+      HTTPRequest(
+        method: method, url: server + path, headers: headers, query: query, body: body,
+        timeout: Self.timeout, maxBodyBytes: 1 << 20))
   }
 
   private func write(with token: String) async {
@@ -66,8 +78,9 @@ actor Customers {
       let key = UUID128.random(using: &chance)
       while !Task.isCancelled {
         if let message = await post(text, key: key, token: token) {
-          await scene.accepted(
-            Judge.Entry(key: message.key, text: text, offset: message.position?.offset))
+          let entry = Judge.Entry(
+            key: message.key, text: text, offset: message.position?.offset)
+          await scene.note { $0.accept(entry) }
           break
         }
         try? await Task.sleep(for: Self.pause)
@@ -78,14 +91,11 @@ actor Customers {
   }
 
   private func post(_ text: String, key: UUID128, token: String) async -> Message? {
-    let request = HTTPRequest(
-      method: "POST", url: server + ShopRoute.send.path,
-      headers: [
-        ("Content-Type", "application/json"), ("Authorization", "Bearer \(token)"),
-        ("Idempotency-Key", key.description),
-      ], body: NewMessage(shop: shop, text: text).encode(), timeout: Self.timeout,
-      maxBodyBytes: 1 << 20)
-    guard let answer = try? await http.send(request) else { return nil }
+    let answer = await ask(
+      "POST", ShopRoute.send.path, token: token,
+      headers: [("Content-Type", "application/json"), ("Idempotency-Key", key.description)],
+      body: NewMessage(shop: shop, text: text).encode())
+    guard let answer else { return nil }
     guard answer.status == 201 || answer.status == 200 else {
       // A server that starts or is busy says 503 or 429; anything else is a fault of the story.
       if ![429, 503].contains(answer.status) {

@@ -24,9 +24,18 @@ public struct Tokens: Sendable {
   /// its mode lets others in.
   public static func open(in directory: String) throws(BackendError) -> Tokens {
     let file = secretFile(in: directory)
-    var source = SystemRandomNumberGenerator()
-    let fresh = (0..<leastSecretBytes).map { _ in UInt8.random(in: 0 ... .max, using: &source) }
-    return try Tokens(file.readOrCreate(fresh), of: file)
+    return try Tokens(file.readOrCreate(.random(leastSecretBytes)), of: file)
+  }
+
+  /// Takes the key that the configuration gives, or that of its data directory.
+  static func open(for configuration: BackendConfiguration) throws(BackendError) -> Tokens {
+    guard let secret = configuration.secret else {
+      return try open(in: configuration.dataDirectory)
+    }
+    guard let tokens = Tokens(secret: secret) else {
+      throw .file(path: "the given secret", detail: "has less than 32 bytes")
+    }
+    return tokens
   }
 
   /// Takes the key that a backend made in the directory; `nil` when none has.

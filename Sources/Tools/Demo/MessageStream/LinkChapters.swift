@@ -7,21 +7,18 @@ struct SteadyTraffic: Chapter {
   let title = "Steady traffic"
 
   func play(on stage: isolated Stage) async throws(DemoFailure) {
-    try await stage.giveToken(until: stage.tokenEnd)
+    try stage.giveToken(until: stage.tokenEnd)
     try await stage.startCustomers()
     stage.say(.server, "runs; two customers write about 20 messages a second, whatever happens")
     try await stage.phone.launch()
-    _ = await stage.scene.wait(atMost: Stage.patience) {
-      $0.ending != nil || $0.status.isConnected
-    }
-    guard !Task.isCancelled else { throw .interrupted }
-    let facts = await stage.scene.facts
+    try await stage.wait { $0[.messages].ending != nil || $0[.messages].status.isConnected }
+    let facts = await stage.scene.facts[.messages]
     guard facts.status.isConnected else {
       throw .setup("the phone did not connect (\(facts.ending ?? "no word from it"))")
     }
     stage.say(.phone, "connected, through a proxy that plays the network")
-    try await stage.giveToken(until: stage.tokenEnd.advanced(by: .seconds(3600)))
-    try await stage.pause(.seconds(3))
+    try stage.giveToken(until: stage.tokenEnd.advanced(by: .seconds(3600)))
+    try await stage.pause(.seconds(1.5))
     stage.say(.phone, "has shown \(await stage.scene.facts.runs.joined().count) messages")
   }
 }
@@ -34,20 +31,21 @@ struct PhoneTrouble: Chapter {
   let trouble: Trouble
   /// How long the trouble lasts after the phone has noticed it.
   let time: Duration
-  /// How long the chapter continues after the recovery.
-  let rest: Duration
   let begin: Part
   let end: Part
 
   var troubles: [Trouble] { [trouble] }
 
   func play(on stage: isolated Stage) async throws(DemoFailure) {
-    try await stage.play(trouble, lasting: time, begin: begin, end: end)
-    try await stage.pause(rest)
+    try await stage.play(trouble, lasting: time, begin: begin) { stage throws(DemoFailure) in
+      try await end(stage)
+      return await stage.allShown()
+    }
+    try await stage.pause(.seconds(0.5))
   }
 
   static let linkCut = PhoneTrouble(
-    title: "The link is cut", trouble: .cut, time: .seconds(0.6), rest: .seconds(2)
+    title: "The link is cut", trouble: .cut, time: .seconds(0.6)
   ) { stage throws(DemoFailure) in
     try await stage.set(.reset)
     stage.say(.network, "resets every connection, old and new")
@@ -57,8 +55,7 @@ struct PhoneTrouble: Chapter {
   }
 
   static let halfOpenLink = PhoneTrouble(
-    title: "Half-open: nothing arrives, nothing closes", trouble: .halfOpen, time: .seconds(1),
-    rest: .seconds(1.5)
+    title: "Half-open: nothing arrives, nothing closes", trouble: .halfOpen, time: .seconds(0.6)
   ) { stage throws(DemoFailure) in
     try await stage.set(.blackhole(Blackhole(reach: .both, fate: .held, connects: .hang)))
     stage.say(.network, "falls silent; every connection still looks open")
@@ -68,7 +65,7 @@ struct PhoneTrouble: Chapter {
   }
 
   static let serverRestart = PhoneTrouble(
-    title: "The server restarts", trouble: .restart, time: .seconds(0.8), rest: .seconds(1)
+    title: "The server restarts", trouble: .restart, time: .seconds(0.6)
   ) { stage throws(DemoFailure) in
     await stage.server.crash()
     stage.say(.server, "crashes; customers try again by themselves")
@@ -78,7 +75,7 @@ struct PhoneTrouble: Chapter {
   }
 
   static let phoneKill = PhoneTrouble(
-    title: "The phone is killed", trouble: .kill, time: .seconds(2), rest: .seconds(2)
+    title: "The phone is killed", trouble: .kill, time: .seconds(1)
   ) { stage throws(DemoFailure) in
     await stage.phone.kill()
     stage.say(.phone, "dies by kill -9, in the middle of it all")
@@ -88,7 +85,7 @@ struct PhoneTrouble: Chapter {
   }
 }
 
-/// The traffic ends, so that everything can be counted.
+/// The traffic ends, and the messages are counted.
 struct Calm: Chapter {
   let title = "Calm"
 
@@ -96,12 +93,13 @@ struct Calm: Chapter {
     await stage.customers.stop()
     let last = Scene.Moment.now
     let count = await stage.scene.facts.accepted.count
-    stage.say(.server, "has accepted \(count) messages; nobody writes now")
-    if try await stage.heal(since: last, \.isConnected) != nil {
+    stage.say(.server, "has accepted \(count) messages; the customers have stopped")
+    if try await stage.heal(.messages, since: last, await stage.allShown()) != nil {
       stage.say(.phone, "has shown them all")
     }
     await stage.phone.quit()
-    guard !Task.isCancelled else { throw .interrupted }
+    try stage.checkWanted()
+    await stage.judge()
   }
 }
 

@@ -65,19 +65,16 @@ struct RemovalsFile {
 
   static func encode(_ removed: [Membership]) -> [UInt8] {
     var writer = JSONWriter()
-    writer.beginObject()
-    writer.key("removed")
-    writer.beginArray()
-    for membership in removed {
-      writer.beginObject()
-      writer.key("shop")
-      writer.string(membership.shop.text)
-      writer.key("user")
-      writer.string(membership.user)
-      writer.endObject()
+    writer.object {
+      $0.array("removed") {
+        for membership in removed {
+          $0.object {
+            $0.entry("shop", membership.shop.text)
+            $0.entry("user", membership.user)
+          }
+        }
+      }
     }
-    writer.endArray()
-    writer.endObject()
     return writer.bytes
   }
 }

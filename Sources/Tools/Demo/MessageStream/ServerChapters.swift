@@ -13,16 +13,15 @@ struct TokenExpiry: Chapter {
       stage.note(.expiry, noticed: nil, whole: nil)
       return stage.say(.story, "The token ran out in an earlier chapter, which took too long.")
     }
-    let before = await stage.caughtUp()
-    let start = Scene.Moment.now.advanced(by: left)
     stage.say(.phone, "stays connected; its token has \(left.seconds(1)) s left")
-    let noticed = try await stage.notice(since: start, early: .milliseconds(500))
-    let whole = try await stage.heal(since: start, \.isConnected)
-    if whole != nil {
-      stage.say(.phone, "has got a new token by itself; nobody had to sign in")
+    try await stage.play(
+      .expiry, at: .now + left, lasting: .zero,
+      recovered: "has got a new token by itself, and is connected and whole again"
+    ) { _ in
+    } end: { stage in
+      await stage.allShown()
     }
-    await stage.tellWhole(.expiry, noticed: noticed, whole: whole, before: before)
-    try await stage.pause(.seconds(1.5))
+    try await stage.pause(.seconds(0.5))
   }
 }
 
@@ -32,41 +31,39 @@ struct ServerRefusal: Chapter {
   let troubles = [Trouble.refusal, .noStream]
 
   func play(on stage: isolated Stage) async throws(DemoFailure) {
-    let before = await stage.caughtUp()
-    let start = Scene.Moment.now
+    try await stage.play(
+      .refusal, lasting: .zero, recovered: "is whole by polling",
+      begin: refuse
+    ) { stage throws(DemoFailure) in
+      let polls = try await stage.wait {
+        $0[.messages].ending != nil || $0[.messages].status.isPolling
+      }
+      if polls != nil {
+        stage.say(.phone, "asks over REST instead, every 1.5 s, for as long as it takes")
+      }
+      try await stage.pause(.seconds(1))
+      try await stage.set(.pass)
+      stage.say(.network, "lets connects through; the server answers, but offers no stream yet")
+      return await stage.allShown { _ in true }
+    }
+    try await stage.pause(.seconds(1))
+    try await stage.play(.noStream, lasting: .zero) { stage in
+      await stage.server.crash()
+    } end: { stage throws(DemoFailure) in
+      try await stage.server.start()
+      stage.say(.server, "offers its stream again; the phone's next probe will find it")
+      return await stage.allShown()
+    }
+    try await stage.pause(.seconds(0.5))
+  }
+
+  private func refuse(on stage: isolated Stage) async throws(DemoFailure) {
     try await stage.set(.reset)
     try await stage.set(.refuse)
     stage.say(.network, "refuses every connect")
     // Meanwhile the server restarts as one that offers no stream.
     await stage.server.crash()
     try await stage.server.start(offersStream: false)
-    let noticed = try await stage.notice(since: start)
-    let polls = await stage.scene.wait(atMost: Stage.patience) {
-      $0.ending != nil || $0.status.isPolling
-    }
-    if polls != nil {
-      stage.say(.phone, "asks over REST instead, every 1.5 s, for as long as it takes")
-    }
-    try await stage.pause(.seconds(2))
-    try await stage.set(.pass)
-    let end = Scene.Moment.now
-    stage.say(.network, "lets connects through; the server answers, but offers no stream yet")
-    let whole = try await stage.heal(since: end) { _ in true }
-    await stage.tellWhole(
-      .refusal, noticed: noticed, whole: whole, before: before, how: "whole by polling")
-    try await stage.pause(.seconds(2.5))
-    try await offerStream(on: stage)
-  }
-
-  private func offerStream(on stage: isolated Stage) async throws(DemoFailure) {
-    let before = await stage.caughtUp()
-    await stage.server.crash()
-    try await stage.server.start()
-    let end = Scene.Moment.now
-    stage.say(.server, "offers its stream again; the phone's next probe will find it")
-    let whole = try await stage.heal(since: end, \.isConnected)
-    await stage.tellWhole(.noStream, noticed: nil, whole: whole, before: before)
-    try await stage.pause(.seconds(1.5))
   }
 }
 

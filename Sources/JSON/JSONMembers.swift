@@ -1,6 +1,3 @@
-public import LinkJSON
-import LinkWire
-
 extension JSONWriter {
   /// Writes a member whose value is a string, or `null` for none.
   public mutating func entry(_ name: String, _ text: String?) {

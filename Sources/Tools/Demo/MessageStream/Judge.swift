@@ -98,8 +98,20 @@ struct Counts: Sendable, Hashable {
   var unknown = 0
 
   /// Whether messages were sent, and all were shown and stored once, unaltered and in order.
-  var isClean: Bool {
-    sent > 0 && shown == sent
-      && [lost, duplicated, outOfOrder, altered, unknown] == [0, 0, 0, 0, 0]
+  var isClean: Bool { section.isClean }
+
+  /// Its section of the ledger.
+  var section: LedgerSection {
+    LedgerSection(
+      "messages",
+      [
+        .init("sent", sent, isGood: sent > 0),
+        .init("shown", shown, isGood: shown == sent),
+        .init("lost", lost, isGood: lost == 0),
+        .init("duplicated", duplicated, isGood: duplicated == 0),
+        .init("out of order", key: "outOfOrder", outOfOrder, isGood: outOfOrder == 0),
+        .init("altered", altered, isGood: altered == 0, isRare: true),
+        .init("unknown", unknown, isGood: unknown == 0, isRare: true),
+      ])
   }
 }

@@ -2,21 +2,41 @@ import LinkCore
 import LinkJSON
 import LinkWire
 
-/// One line that the phone printed, as far as the story needs it.
-enum PhoneLine: Sendable, Hashable {
+/// An app on the phone, with the command that runs it.
+enum App: String, Sendable {
+  /// Follows the shop's messages.
+  case messages = "stream"
+  /// Answers assistants from the health data.
+  case relay
+  /// Holds a WebSocket, within the process of the demo.
+  case feed = "socket"
+
+  /// The party that the narrator names for it.
+  var who: StoryEvent.Who { self == .feed ? .app : .phone }
+}
+
+/// One line that an app printed, as far as the story needs it.
+enum AppLine: Sendable, Hashable {
   case status(Status)
   case message(Judge.Shown)
+  case pair(Pair)
   /// Anything else, such as a notice or a gap.
-  case other(event: String, detail: String)
+  case other
 
-  /// What the phone says of its link.
+  /// What an app says of its link.
   struct Status: Sendable, Hashable {
     var status = ""
     var mode = ""
     var reason = ""
 
-    var isConnected: Bool { status == "CONNECTED" }
+    var isConnected: Bool { status == "CONNECTED" || status == "running" }
     var isPolling: Bool { mode == "polling" }
+  }
+
+  /// What a person reads to an assistant.
+  struct Pair: Sendable, Hashable {
+    var word: String
+    var code: String
   }
 
   /// Reads a line; `nil` for one that is no event.
@@ -34,13 +54,13 @@ enum PhoneLine: Sendable, Hashable {
       guard let id = members["id"].flatMap({ UUID128($0) }) else { return nil }
       self = .message(
         Judge.Shown(id: id, text: members["text"] ?? "", via: members["via"] ?? ""))
-    case _:
-      self = .other(event: event, detail: members["detail"] ?? members["kind"] ?? "")
+    case "pair": self = .pair(Pair(word: members["word"] ?? "", code: members["code"] ?? ""))
+    case _: self = .other
     }
   }
 
   /// The members whose values are strings.
-  static func members(of line: String) throws(JSONError) -> [String: String] {
+  private static func members(of line: String) throws(JSONError) -> [String: String] {
     var reader = JSONReader(Array(line.utf8))
     var members: [String: String] = [:]
     try reader.beginObject()

@@ -1,0 +1,53 @@
+import LinkServerCore
+public import LinkWire
+import ServerSockets
+
+extension Backend {
+  /// Signs a token for this backend; throws `.notRunning` before `start`.
+  public func issueToken(
+    user: String, name: String, shops: [ShopID], ttl: Duration
+  ) throws(BackendError) -> String {
+    _ = try sockets()
+    return try Tokens.open(for: configuration).issue(user: user, name: name, shops: shops, ttl: ttl)
+  }
+
+  /// Removes a user from a shop, regardless of the user's tokens, and stores this on disk.
+  public func removeMember(_ user: String, of shop: ShopID) throws(BackendError) {
+    try change { $0.insert(Membership(shop: shop, user: user)) }
+  }
+
+  /// Admits a removed user again.
+  public func readmitMember(_ user: String, to shop: ShopID) throws(BackendError) {
+    try change { $0.remove(Membership(shop: shop, user: user)) }
+  }
+
+  /// Reads the list of removed members again.
+  ///
+  /// Throws `.file` if it is invalid. The old list then stays in force, and the log says so.
+  public func reload() throws(BackendError) {
+    _ = try sockets()
+    do {
+      try adopt(Set(removals.read()).sorted())
+    } catch {
+      log.note(.reloadFailed, error.description)
+      throw error
+    }
+  }
+
+  private var removals: RemovalsFile { RemovalsFile(directory: configuration.dataDirectory) }
+
+  private func change(_ body: (inout Set<Membership>) -> Void) throws(BackendError) {
+    _ = try sockets()
+    var removed = Set(try removals.read())
+    body(&removed)
+    try removals.write(removed.sorted())
+    try adopt(removed.sorted())
+  }
+
+  private func adopt(_ removed: [Membership]) throws(BackendError) {
+    log.note(.removed, count: UInt64(removed.count))
+    try sockets().inject { handler, hub in
+      handler.turn(on: hub) { $0.work(on: ShopService.self) { $0.feed(.removals(removed)) } }
+    }
+  }
+}

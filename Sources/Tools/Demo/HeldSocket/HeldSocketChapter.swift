@@ -1,0 +1,184 @@
+import Holdfast
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+
+/// An app holds a WebSocket to a server that knows nothing of Holdfast.
+struct HeldFeed: Chapter {
+  private typealias Act = (trouble: Trouble, begin: PhoneTrouble.Part, repair: PhoneTrouble.Part)
+
+  let title = "Any WebSocket, held"
+  let troubles = [Trouble.feedCut, .feedHalfOpen, .feedRestart]
+
+  func play(on stage: isolated Stage) async throws(DemoFailure) {
+    let server = FeedServer()
+    try await server.start()
+    stage.atEnd { await server.stop() }
+    let port = await server.port
+    let proxy = try Stage.checked { () throws(FaultProxyError) in try FaultProxy(upstream: port) }
+    let socket = try await Self.socket(to: proxy, stage.scene)
+    stage.atEnd { await socket.close() }
+    stage.say(.app, "holds a WebSocket to a feed of 20 lines a second, with a protocol of its own")
+    try await stage.pause(.seconds(0.5))
+    let acts = Self.acts(server, proxy)
+    for (index, act) in acts.enumerated() {
+      try await stage.play(
+        act.trouble, of: .feed, lasting: .seconds(0.3),
+        recovered: "is connected, and has every line,", begin: act.begin
+      ) { stage throws(DemoFailure) in
+        socket.send("order \(index + 1)")
+        try await act.repair(stage)
+        let last = await server.count
+        return { $0[.feed].status.isConnected && $0.feed.contains(last) }
+      }
+      // Until a pong has proved that the order arrived; then no later loss repeats it.
+      for _ in 0..<50 where await !socket.snapshot.queue.entries.isEmpty {
+        try await stage.pause(.seconds(0.1))
+      }
+    }
+    let count = await server.end()
+    try await stage.wait { $0.feed.contains(count) }
+    var counts = FeedCounts(sent: acts.count)
+    counts.count(lines: await stage.scene.facts.feed, of: count, server.orders)
+    stage.say(.app, "has shown \(count) lines; its orders, sent while offline, arrived once each")
+    stage.ledger.sections.append(counts.section)
+  }
+
+  private static func acts(_ server: FeedServer, _ proxy: FaultProxy) -> [Act] {
+    [
+      (
+        .feedCut,
+        { stage throws(DemoFailure) in
+          try await stage.set(.reset, on: proxy)
+          stage.say(.network, "resets every connection to the feed")
+        }, { stage throws(DemoFailure) in try await stage.set(.pass, on: proxy) }
+      ),
+      (
+        .feedHalfOpen,
+        { stage throws(DemoFailure) in
+          try await stage.set(
+            .blackhole(Blackhole(reach: .both, fate: .held, connects: .hang)), on: proxy)
+          stage.say(.network, "falls silent; the app pings once a second")
+        }, { stage throws(DemoFailure) in try await stage.set(.pass, on: proxy) }
+      ),
+      (
+        .feedRestart,
+        { stage throws(DemoFailure) in
+          await server.stop()
+          stage.say(.server, "of the feed closes with 1001; lines are written all the same")
+        }, { _ throws(DemoFailure) in try await server.start() }
+      ),
+    ]
+  }
+
+  /// Returns the app's socket, whose events the scene hears.
+  private static func socket(
+    to proxy: FaultProxy, _ scene: Scene
+  ) async throws(DemoFailure) -> HeldSocket {
+    do {
+      var options = SocketOptions()
+      options.network = try Platform.network(proxy: "")
+      options.outbox = .memory
+      options.language.position = {
+        $0.text.flatMap { $0.split(separator: " ").first.map(String.init) }
+      }
+      options.language.hello = { .text("after \($0.position ?? "0")") }
+      let socket = try await HeldSocket(
+        "ws://127.0.0.1:\(proxy.port)/", policy: FeedPolicy.policy(), options: options)
+      Task { for await event in socket { await scene.heard(event) } }
+      return socket
+    } catch {
+      throw .setup("the app's socket could not be set up: \(error)")
+    }
+  }
+}
+
+extension Scene {
+  fileprivate func heard(_ event: HeldSocket.Event) {
+    switch event {
+    case .status(let status):
+      let isConnected = status.phase == .connected
+      heard(
+        .status(AppLine.Status(status: isConnected ? "CONNECTED" : "RECONNECTING")), from: .feed)
+    case .text(let text):
+      guard let number = text.split(separator: " ").first.flatMap({ Int($0) }) else { return }
+      note { $0.feed.append(number) }
+    case .binary, .quality, .sent, .notice: return
+    }
+  }
+}
+
+/// The policy of held sockets with its waits cut down.
+private enum FeedPolicy {
+  static let retry = Duration.milliseconds(100)
+  static let ping = Duration.seconds(1)
+  static let pong = Duration.milliseconds(500)
+  static let open = Duration.seconds(1)
+
+  static func policy() throws(PolicyError) -> LinkPolicy {
+    let schedule = "100ms*1 max 100ms +-0.0 min 100ms xunlimited"
+    return try LinkPolicy.socket.setting([
+      ("retry.first", schedule), ("retry.reconnect", schedule), ("retry.windows", "10/6s"),
+      ("retry.spread", "100ms"), ("retry.stability", "1s"), ("liveness.ping", ping.text),
+      ("liveness.pongTimeout", pong.text), ("establish.openTimeout", open.text),
+      ("establish.timeout", open.text),
+    ])
+  }
+
+  /// The longest time from the repair until an attempt has connected: one may hang.
+  static let recovery = open + retry + open + DemoPolicy.work
+}
+
+/// The outcome of the feed.
+struct FeedCounts: Sendable, Hashable {
+  /// Lines that the server wrote.
+  var lines = 0
+  /// Lines that the app showed, each counted once.
+  var shown = 0
+  var repeated = 0
+  var outOfOrder = 0
+  /// Orders that the app sent.
+  var sent = 0
+  /// Orders that arrived exactly once.
+  var arrivedOnce = 0
+
+  mutating func count(lines shown: [Int], of written: Int, _ orders: [String]) {
+    lines = written
+    let known = Set(shown)
+    self.shown = known.intersection(1...max(1, written)).count
+    repeated = shown.count - known.count
+    outOfOrder = zip(shown, shown.dropFirst()).count { $0 > $1 }
+    arrivedOnce = (1...max(1, sent)).count { number in
+      orders.count { $0 == "order \(number)" } == 1
+    }
+  }
+
+  /// Its section of the ledger.
+  var section: LedgerSection {
+    LedgerSection(
+      "feed",
+      [
+        .init("lines", lines, isGood: lines > 0),
+        .init("shown", shown, isGood: shown == lines),
+        .init("repeated", repeated, isGood: repeated == 0),
+        .init("out of order", key: "outOfOrder", outOfOrder, isGood: outOfOrder == 0),
+        .init("orders sent", key: "sent", sent, isGood: sent > 0),
+        .init("arrived once", key: "arrivedOnce", arrivedOnce, isGood: arrivedOnce == sent),
+      ])
+  }
+}
+
+extension Trouble {
+  static let feedCut = Trouble("feedCut", "feed cut") { _ in
+    .init(noticed: DemoPolicy.work, whole: FeedPolicy.recovery)
+  }
+
+  static let feedHalfOpen = Trouble("feedHalfOpen", "feed half-open") { _ in
+    .init(
+      noticed: FeedPolicy.ping + FeedPolicy.pong + DemoPolicy.work, whole: FeedPolicy.recovery)
+  }
+
+  static let feedRestart = Trouble("feedRestart", "feed restart") { _ in
+    .init(noticed: DemoPolicy.work, whole: FeedPolicy.recovery)
+  }
+}

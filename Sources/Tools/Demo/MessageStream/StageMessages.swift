@@ -1,0 +1,82 @@
+import Holdfast
+import HoldfastBackend
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkServerCore
+import LinkWire
+import OwnerFiles
+
+extension DemoPolicy {
+  /// The policy of the server: it pings every second instead of every 54 s.
+  static func server(offersStream: Bool) -> ShopServerPolicy {
+    var policy = ShopServerPolicy()
+    policy.pingInterval = .seconds(1)
+    policy.pongWait = .seconds(4)
+    policy.offersStream = offersStream
+    return policy
+  }
+}
+
+extension Stage {
+  func startCustomers() async throws(DemoFailure) {
+    let end = BootClock().wall.advanced(by: .seconds(3600))
+    var tokens: [String] = []
+    for name in Customers.names { tokens.append(try token(of: name, until: end)) }
+    await customers.start(tokens: tokens)
+  }
+
+  /// Writes a new token where the phone reads it.
+  func giveToken(until expiry: Timestamp) throws(DemoFailure) {
+    let file = OwnerFile(scratch("token"), maxBytes: 8_192, isSecret: true)
+    let token = try token(of: "phone", until: expiry)
+    try Self.checked { () throws(OwnerFileError) in try file.replace(with: Array(token.utf8)) }
+  }
+
+  /// Signs a token; also while the server is down.
+  private func token(of user: String, until expiry: Timestamp) throws(DemoFailure) -> String {
+    let tokens = try Self.checked { () throws(BackendError) in
+      try Tokens.open(in: server.directory)
+    }
+    return tokens.issue(user: user, name: user, shops: [customers.shop], until: expiry)
+  }
+
+  /// Returns how many messages arrived otherwise than live so far.
+  func caughtUp() async -> Int {
+    let via = await scene.facts.via
+    return via["catchUp", default: 0] + via["poll", default: 0]
+  }
+
+  /// Returns the condition that all messages accepted by now are shown, and the status fits.
+  ///
+  /// Messages that an earlier chapter has waited for in vain are not waited for again.
+  func allShown(
+    while isFit: @escaping @Sendable (AppLine.Status) -> Bool = \.isConnected
+  ) async -> Scene.Condition {
+    let missing = await scene.facts.unseen.subtracting(awaited)
+    awaited.formUnion(missing)
+    return { isFit($0[.messages].status) && $0.unseen.isDisjoint(with: missing) }
+  }
+
+  /// Compares all messages; the phone must have ended.
+  func judge() async {
+    let facts = await scene.facts
+    var judge = Judge(accepted: facts.accepted, runs: facts.runs)
+    do throws(StoreFailure) {
+      let store = try await Platform.store(in: scratch("phone"), forReading: true)
+      let kept = try await store.load(customers.shop, limit: facts.accepted.count * 2 + 1)
+      await store.close()
+      judge.timeline = kept.messages.map { Judge.Entry(key: $0.key, text: $0.text) }
+      if !kept.gaps.isEmpty { ledger.faults.append("the timeline has \(kept.gaps.count) holes") }
+    } catch {
+      ledger.faults.append("the phone's store cannot be read: \(error)")
+    }
+    let count = await customers.countInLog()
+    if count != UInt64(judge.accepted.count) {
+      ledger.faults.append(
+        "the server's log holds \(count.map(String.init) ?? "an unknown number of") messages")
+    }
+    if let strange = await customers.strangeAnswer { ledger.faults.append(strange) }
+    ledger.counts = judge.counts
+  }
+}

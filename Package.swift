@@ -236,7 +236,7 @@ let checks: [Target] = [
   tests(
     "SimulatorTests",
     uses: [
-      "LinkCore", "LinkWire", "MessageStream", "LinkServerCore", "LinkSimulator",
+      "LinkCore", "LinkWire", "MessageStream", "HealthRelay", "LinkServerCore", "LinkSimulator",
       "HoldfastTestKit",
     ],
     besides: ["Corpus"]),

@@ -128,5 +128,7 @@ public protocol RunTally: RawRepresentable<String>, CaseIterable, Sendable, Hash
 /// The list of all worlds; the command line, `make sim` and `make nightly` iterate it.
 public enum Worlds {
   /// One line for each world.
-  public static let all: [any SimulatedFeature.Type] = [StreamFeature.self, HeldFeature.self]
+  public static let all: [any SimulatedFeature.Type] = [
+    StreamFeature.self, RelayFeature.self, HeldFeature.self,
+  ]
 }

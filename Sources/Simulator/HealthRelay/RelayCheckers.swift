@@ -65,10 +65,14 @@ public struct RelayCheckers: FeatureCheckers {
       if facts.isLogout, let token = facts.token { grants[token]?.isEnding = true }
     case .told(let ask, let outcome): told(ask, outcome, standing)
     case .left(let ask):
-      open[ask] = nil
+      if let (since, _) = open.removeValue(forKey: ask) { checkTime(ask, since, standing.now) }
       left.insert(ask)
     // Waiting assistants hear that the connection broke.
-    case .backendEnded: open = [:]
+    case .backendEnded:
+      for (ask, call) in open.sorted(by: { $0.key < $1.key }) {
+        checkTime(ask, call.at, standing.now)
+      }
+      open = [:]
     case .greeted(let phone, let attempt, _): greeted[phone, default: []].insert(attempt)
     case .unpaired(let phone): unpairedAt[phone] = standing.now
     case .kept(let questions, let wall):
@@ -103,10 +107,7 @@ public struct RelayCheckers: FeatureCheckers {
     guard let (since, facts) = open.removeValue(forKey: ask) else {
       return found.add(.doubled, at: now, "\(ask) was told a second outcome")
     }
-    let time = since.duration(to: now)
-    if time > Self.limit {
-      found.add(.unanswered, at: now, "\(ask) was answered after \(Words.length(time))")
-    }
+    checkTime(ask, since, now)
     switch outcome {
     case .loggedIn(let grant): grants[grant.accessToken] = Grant(phone: facts.phone, since: now)
     case .loggedOut: if let token = facts.token { grants[token]?.isOver = true }
@@ -120,6 +121,13 @@ public struct RelayCheckers: FeatureCheckers {
       case .refused: true
       }
     if !isFit { found.add(.wrongAnswer, at: now, "\(ask) asked no such thing") }
+  }
+
+  /// A call has its outcome within the limit, whatever ended it.
+  private mutating func checkTime(_ ask: AskID, _ since: Instant, _ now: Instant) {
+    let time = since.duration(to: now)
+    guard time > Self.limit else { return }
+    found.add(.unanswered, at: now, "\(ask) had no outcome for \(Words.length(time))")
   }
 
   private static var limit: Duration { RelayServerPolicy().callLimit + slack }
@@ -162,9 +170,8 @@ public struct RelayCheckers: FeatureCheckers {
   }
 
   public mutating func conclude(_ standing: Standing<RelayFeature>) {
-    for (ask, call) in open.sorted(by: { $0.key < $1.key })
-    where call.at.advanced(by: Self.limit) < standing.now {
-      found.add(.unanswered, at: standing.now, "\(ask) never had an outcome")
+    for (ask, call) in open.sorted(by: { $0.key < $1.key }) {
+      checkTime(ask, call.at, standing.now)
     }
   }
 }

@@ -19,7 +19,7 @@ public enum RelayFeature: SimulatedFeature {
   /// The phones, and the assistants; the last two assistants ask the same phone.
   static let phones = 2, askers = 3
 
-  public static var name: String { "health-relay" }
+  public static var name: String { "relay" }
   public static var summary: String { "play phones, a backend and the assistants that ask them" }
   public static var details: [String] {
     [

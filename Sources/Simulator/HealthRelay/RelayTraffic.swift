@@ -13,9 +13,8 @@ extension RelayFeature {
 
   public enum Packet: Sendable {
     case opened
-    case down(BackendMessage)
-    /// A message of the backend that a phone cannot use.
-    case strange(RelayModel.Message)
+    /// A message of the backend, as the shell of a phone reads it.
+    case down(RelayModel.Message, phone: Int)
     case up(PhoneMessage)
   }
 

@@ -176,28 +176,27 @@ extension RelayWorld {
   }
 
   private mutating func send(_ message: BackendMessage, over number: TrafficID) {
-    if let index = line(number) { phones[kernel.lines[index].from.index].lastMessage = now }
-    if case .connectionCode(let code) = message, let index = line(number) {
+    guard let index = line(number) else { return }
+    let line = kernel.lines[index]
+    if case .connectionCode(let code) = message {
       checkLog("\(message)")
-      let line = kernel.lines[index]
       if line.run == kernel.hosts[line.from.place].run {
         note(.greeted(phone: line.from.index, line.attempt, isResumed: code.resumed))
       }
       if !code.resumed { phones[line.from.index].isStranger = false }
     }
-    send(.packet(.down(message)), bytes: message.bytes.count, over: number)
+    send(
+      .packet(.down(RelayModel.Message(message), phone: line.from.index)),
+      bytes: message.bytes.count, over: number)
   }
 
   mutating func sendStrange(_ word: String) {
     for line in kernel.lines where line.serverHolds && line.isOpen {
-      phones[line.from.index].lastMessage = now
-      let down: Down<RelayFeature.Packet> =
-        switch word {
-        case "oversized": .oversized(bytes: 70_000)
-        case "malformed": .packet(.strange(Self.read("{\"type\":")))
-        case _: .packet(.strange(Self.read("{\"type\":\"news\"}")))
-        }
-      send(down, bytes: 100, over: line.number)
+      let text = word == "malformed" ? #"{"type":"# : #"{"type":"news"}"#
+      let down = RelayFeature.Packet.down(Self.read(text), phone: line.from.index)
+      send(
+        word == "oversized" ? .oversized(bytes: 70_000) : .packet(down), bytes: 100,
+        over: line.number)
     }
   }
 
@@ -214,12 +213,12 @@ extension RelayWorld {
     .opened(attempt)
   }
 
-  func received(_ attempt: AttemptID, _ packet: RelayFeature.Packet) -> RelayModel.Input {
-    switch packet {
-    case .down(let message): .message(attempt, RelayModel.Message(message))
-    case .strange(let message): .message(attempt, message)
-    case .opened, .up: .opened(attempt)
-    }
+  mutating func received(
+    _ attempt: AttemptID, _ packet: RelayFeature.Packet
+  ) -> RelayModel.Input {
+    guard case .down(let message, let phone) = packet else { return .opened(attempt) }
+    if clients[phone].link.currentAttempt == attempt { phones[phone].lastMessage = now }
+    return .message(attempt, message)
   }
 
   // Exchanges.

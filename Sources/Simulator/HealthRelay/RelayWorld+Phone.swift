@@ -16,7 +16,7 @@ extension RelayWorld {
     var told = Told()
     /// A rule of the policy ended the relay, until the user starts it again.
     var isOver = false
-    /// When the backend last sent it a message, or its user started it.
+    /// When a message of the backend last reached it, or its user started it.
     var lastMessage = Instant.zero
     /// The next code that it is told is a stranger's.
     var isStranger = true
@@ -109,7 +109,11 @@ extension RelayWorld {
 
   mutating func start(_ host: HostID) {
     phones[host.index].isOver = isInBackground(host) && phones[host.index].leavesInBackground
-    phones[host.index].lastMessage = now
+    // A second start changes nothing.
+    switch clients[host.index].status.state {
+    case .idle, .error, .stopping: phones[host.index].lastMessage = now
+    case .starting, .running, .reconnecting: break
+    }
     give(.start, to: host)
   }
 

@@ -73,7 +73,6 @@ struct RelayWorld: SimulatedWorld {
 
   mutating func tick(_ host: HostID) {
     if host == server {
-      kernel.countSpin()
       perform(backend.rules.tick(at: now))
     } else {
       let now = now

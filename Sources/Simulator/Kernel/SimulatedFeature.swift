@@ -51,7 +51,7 @@ public protocol SimulatedFeature: SendableMetatype {
   typealias Outcome = RunOutcome<Self>
   typealias Seen = Observation<Self>
 
-  /// The name of the world on the command line and of its policy's preset.
+  /// The name of the world on the command line.
   static var name: String { get }
   /// What the command line says about the world: a line, and paragraphs.
   static var summary: String { get }

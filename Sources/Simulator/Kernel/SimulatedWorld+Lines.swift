@@ -225,7 +225,7 @@ extension SimulatedWorld {
     give(input(line.attempt, down), to: line.from)
   }
 
-  private func input(_ attempt: AttemptID, _ down: Down<Feature.Packet>) -> Feature.Input {
+  private mutating func input(_ attempt: AttemptID, _ down: Down<Feature.Packet>) -> Feature.Input {
     switch down {
     case .opened(let packet): opened(attempt, packet)
     case .packet(let packet): received(attempt, packet)

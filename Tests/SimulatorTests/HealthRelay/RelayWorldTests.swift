@@ -123,7 +123,7 @@ struct RelayRecordTests {
 
 /// Plans of relays that once failed, or show a defect.
 struct RelayCorpusTests {
-  static let folder = CorpusTests.folder.appending(path: "health-relay")
+  static let folder = CorpusTests.folder.appending(path: "relay")
   static let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [])
     .filter { $0.hasSuffix(".json") }.sorted()
 

@@ -144,6 +144,11 @@ extension RelayWorld {
     }
   }
 
+  /// Every assistant has data, and every phone runs.
+  private var isWhole: Bool {
+    askers.allSatisfy { !$0.isWaiting } && clients.allSatisfy { $0.status.state == .running }
+  }
+
   /// Every assistant gets an answer with data; then users stop their relays.
   mutating func heal() {
     for index in askers.indices {
@@ -151,13 +156,13 @@ extension RelayWorld {
       signInSoon(index, after: .seconds(5))
     }
     // An address that gave wrong pairs is locked out for 15 minutes.
-    for _ in 0..<50 where askers.contains(where: \.isWaiting) && !kernel.isAborted {
+    for _ in 0..<50 where !isWhole && !kernel.isAborted {
       for asker in askers where asker.isWaiting && asker.token != nil {
         ask(asker.index, patience: .seconds(60))
       }
       // What was on its way when calm began may still have ended a link.
       for phone in kernel.phones { startAgain(phone) }
-      run(until: now.advanced(by: .seconds(30))) { !$0.askers.contains(where: \.isWaiting) }
+      run(until: now.advanced(by: .seconds(30))) { $0.isWhole }
     }
     for asker in askers where asker.isWaiting {
       let state = clients[asker.phone].status.state

@@ -35,8 +35,10 @@ extension RelayWorld {
   mutating func endBackend() {
     backend.asks = [:]
     note(.backendEnded)
-    // A plain phone cannot be known again.
-    for phone in phones where phone.isPlain { unpair(phone.index) }
+    // What the store refused until the end is not kept, and a plain phone cannot be known again.
+    let limit = backend.policy.storeRetry + .seconds(5)
+    let isBehind = backend.failedAt.map { $0.duration(to: now) < limit } ?? false
+    for phone in phones where phone.isPlain || isBehind { unpair(phone.index) }
   }
 
   mutating func feed(_ input: RelayServer.Input) {

@@ -6,6 +6,7 @@ import LinkWire
 
 /// The checkers of a relay's own promises: they know what each assistant asked and may know.
 public struct RelayCheckers: FeatureCheckers {
+  /// The feature that they check.
   public typealias Feature = RelayFeature
 
   private var found = Findings()

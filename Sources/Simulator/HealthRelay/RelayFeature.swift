@@ -5,15 +5,25 @@ public import LinkWire
 
 /// HealthRelay in a world: two phones, a backend, and three assistants that ask.
 public enum RelayFeature: SimulatedFeature {
+  /// What a journal tells about its user and its shell.
   public typealias Record = RelayRecord
+  /// The model of a relay on a phone.
   public typealias Model = RelayModel
+  /// What can happen beside the verbs of the kernel.
   public typealias Verb = RelayVerb
+  /// What its plans fix beside the weather.
   public typealias Numbers = RelayNumbers
+  /// There is one kind of server.
   public typealias Server = OneServer
+  /// Its deliberate defects.
   public typealias Defect = RelayDefect
+  /// The checkers of its own promises.
   public typealias Checkers = RelayCheckers
+  /// What it counts.
   public typealias Tally = RelayTally
+  /// What only it knows to have happened.
   public typealias Fact = RelayFact
+  /// What its checkers see of a phone.
   public typealias State = RelayState
 
   /// The phones, and the assistants; the last two assistants ask the same phone.
@@ -101,11 +111,13 @@ public enum RelayFact: Sendable, Equatable {
 
 /// A call of an assistant.
 public struct RelayCallFacts: Sendable, Hashable {
+  /// The number of the assistant.
   public var asker: Int
   /// The bearer token.
   public var token: String?
   /// The number of the question; `nil` for logins and logouts.
   public var question: Int?
+  /// Whether it ends its own token.
   public var isLogout = false
 
   /// The phone that the assistant asks.

@@ -9,6 +9,7 @@ extension RelayFeature: ReplayedFeature {
 
 /// What the journal of a relay tells about its user and its shell.
 public struct RelayRecord: RunRecord {
+  /// The feature whose journals it reads.
   public typealias Feature = RelayFeature
 
   private var isOn = false

@@ -11,6 +11,7 @@ extension RelayFeature {
     var resume: String?
   }
 
+  /// A message on a line.
   public enum Packet: Sendable {
     case opened
     /// A message of the backend, as the shell of a phone reads it.
@@ -18,6 +19,7 @@ extension RelayFeature {
     case up(PhoneMessage)
   }
 
+  /// A request of an assistant or of a phone without a socket.
   public enum Question: Sendable {
     /// Of an assistant.
     case ask(AskID, RelayAsk, token: String?)
@@ -25,6 +27,7 @@ extension RelayFeature {
     case pull(RelayPull, resume: String?, pull: Int, StepID?)
   }
 
+  /// What the backend answers to a request.
   public enum Reply: Sendable {
     case told(RelayOutcome)
     case pulled(RelayReply)

@@ -21,6 +21,7 @@ public enum RelayVerb: String, PlanVerb {
   /// It sends phones something that they cannot use.
   case strangeMessage
 
+  /// The declarations of all verbs.
   public static let forms: [RelayVerb: VerbForm] = [
     .asks: VerbForm(.time, of: .client, isOfPeople: true) {
       "an assistant asks, and waits \(Words.length($0.time))"

@@ -152,31 +152,14 @@ extension RelayFeature {
   }
 }
 
-// The tape of a run, beside the roles of inputs and effects.
+// The tape of a run, beside the roles of inputs and effects: the words of a story tell them apart.
 extension RelayFeature {
   public static func mix(_ input: Input, into digest: inout Digest) {
-    switch input {
-    case .message(_, let message): digest.mix(words(message))
-    case .pong(_, let id): digest.mix(id)
-    case .oversized(_, let bytes): digest.mix(bytes)
-    case .prepared(let work, let prepared): digest.mix(1, work.number, UInt64(prepared.parts))
-    case .closed(let attempt), .unsent(let attempt): digest.mix(2, attempt.number)
-    case .start, .stop, .reachability, .lifecycle, .woke, .opened, .ping, .lost: return
-    }
+    digest.mix(words(input).what)
   }
 
   public static func mix(_ effect: Effect, into digest: inout Digest) {
-    switch effect {
-    case .open(_, let resume): digest.mix(resume != nil)
-    case .close(_, let code): digest.mix(UInt64(code))
-    case .ping(_, let id): digest.mix(id)
-    case .read(let work, _, let question, _):
-      digest.mix(1, work.number, UInt64(bitPattern: Int64(question.number)))
-    case .send(_, let work, let part): digest.mix(2, work.number, UInt64(part))
-    case .discard(let work): digest.mix(3, work.number)
-    case .fail(_, _, _, let reason), .refuse(_, _, _, let reason): digest.mix(reason)
-    case .notify, .unnotify, .update: digest.mix(statusWords(effect) ?? "")
-    }
+    digest.mix(words(effect, isVerbose: true)?.what ?? statusWords(effect) ?? "")
   }
 
   public static func mix(_ fact: Fact, into digest: inout Digest) {

@@ -37,7 +37,6 @@ extension Rules {
     ("Sources/TestKit/Stores/", "the contracts of stores belong to their features"),
     ("Sources/Tools/Backend/", "configuration, files and log still know the shop"),
     ("Sources/Tools/Command/Backend/ServeCommand.swift", "the shop's policy has options here"),
-    ("Sources/Tools/Command/Simulate/", "the simulate commands iterate one list of worlds"),
     ("Sources/Tools/Demo/", "chapters replace the one story"),
     ("Sources/Wire/Stores/", "the kept values belong to their features"),
     ("Sources/Wire/Token/", "claims name the shops of their bearer"),

@@ -39,13 +39,10 @@ sim: setup ## plays 10,000 seeds of every world, and every deliberate defect
 	$(SWIFT) build -c release --product holdfast $(STRICT)
 	$(SIMULATE) all --break all
 	$(SIMULATE) all --preset all --seeds 1..10000
-	$(SIMULATE) relay --break all
-	$(SIMULATE) relay --seeds 1..10000
 
 nightly: setup ## plays 1,000,000 seeds of every world
 	$(SWIFT) build -c release --product holdfast $(STRICT)
 	$(SIMULATE) all --preset all --seeds 1..1000000
-	$(SIMULATE) relay --seeds 1..1000000
 
 docs: setup ## builds the reference of the public modules into .build/docs
 	@SWIFT="$(SWIFT)" scripts/docs

@@ -237,8 +237,8 @@ let checks: [Target] = [
   tests(
     "SimulatorTests",
     uses: [
-      "LinkCore", "LinkWire", "MessageStream", "LinkServerCore", "LinkSimulator",
-      "HoldfastTestKit",
+      "LinkCore", "LinkWire", "MessageStream", "HealthRelay", "HeldSocket", "LinkServerCore",
+      "LinkSimulator", "HoldfastTestKit",
     ],
     besides: ["Corpus"]),
   tests("HouseTests", uses: []),

@@ -120,16 +120,25 @@ extension RelayServer {
     }
   }
 
-  /// What could not be ended is ended later.
+  /// What could not be ended is ended later, and phones are kept as they are then.
   private mutating func owe(_ changes: [RelayChange]) {
     metrics.storeFailures += 1
-    owedEnds += changes.filter(\.isEnd)
-    if !owedEnds.isEmpty { alarms.set(.store, at: now.advanced(by: policy.storeRetry)) }
+    for change in changes {
+      switch change {
+      case .phone(let phone): owedPhones.insert(phone.id)
+      case .endPhone, .endAccess, .endQuestion: owedEnds.append(change)
+      case .access, .question: continue
+      }
+    }
+    guard !owedEnds.isEmpty || !owedPhones.isEmpty else { return }
+    alarms.set(.store, at: now.advanced(by: policy.storeRetry))
   }
 
-  mutating func endOwed() {
-    defer { owedEnds = [] }
-    store(owedEnds)
+  mutating func storeOwed() {
+    let owed = owedPhones.sorted().compactMap { phones[$0] }.filter { !$0.isOver }
+    let changes = owedEnds + owed.compactMap(\.kept).map { RelayChange.phone($0) }
+    (owedEnds, owedPhones) = ([], [])
+    store(changes)
   }
 
   mutating func refuse(_ ask: AskID, _ refusal: RelayRefusal) {
@@ -147,15 +156,5 @@ extension RelayServer {
     guard let id = callsByAsk.removeValue(forKey: ask) else { return }
     calls[id]?.ask = nil
     settle(id, .refused(.cancelled))
-  }
-}
-
-extension RelayChange {
-  /// Whether it forgets something.
-  fileprivate var isEnd: Bool {
-    switch self {
-    case .phone, .access, .question: false
-    case .endPhone, .endAccess, .endQuestion: true
-    }
   }
 }

@@ -47,6 +47,9 @@ public struct RelayServer: ServerRules {
   /// Ends that the store failed: said again until they are durable, since what is over must not
   /// stay at rest. Each is of something that was kept, so what bounds that bounds these.
   var owedEnds: [RelayChange] = []
+  /// Phones that the store failed to keep as they are: after a restart they would count as away
+  /// since they left before, and lose their pairings.
+  var owedPhones: Set<PhoneID> = []
   var lastStore: UInt64 = 0
   var lastCall: UInt64 = 0
   var lastLease: UInt64 = 0
@@ -136,7 +139,7 @@ public struct RelayServer: ServerRules {
       case .grace(let id): endGrace(id)
       case .knock(let id): knock(id)
       case .access(let token): forget(token)
-      case .store: endOwed()
+      case .store: storeOwed()
       }
     }
     advanceDrain()

@@ -52,7 +52,7 @@ public protocol SimulatedFeature: SendableMetatype {
   typealias Outcome = RunOutcome<Self>
   typealias Seen = Observation<Self>
 
-  /// The name of the world on the command line and of its policy's preset.
+  /// The name of the world on the command line.
   static var name: String { get }
   /// What the command line says about the world: a line, and paragraphs.
   static var summary: String { get }
@@ -121,5 +121,7 @@ public protocol RunTally: RawRepresentable<String>, CaseIterable, Sendable, Hash
 /// The list of all worlds; the command line, `make sim` and `make nightly` iterate it.
 public enum Worlds {
   /// One line for each world.
-  public static let all: [any SimulatedFeature.Type] = [StreamFeature.self, HeldFeature.self]
+  public static let all: [any SimulatedFeature.Type] = [
+    StreamFeature.self, RelayFeature.self, HeldFeature.self,
+  ]
 }

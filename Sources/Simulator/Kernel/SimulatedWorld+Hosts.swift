@@ -218,8 +218,7 @@ extension SimulatedWorld where Self: ~Copyable {
       let number = kernel.lastWrite
       kernel.hosts[host.place].calls += 1
       kernel.hosts[host.place].writing.append((number, change))
-      let run = kernel.hosts[host.place].run
-      kernel.add(.durable(host, run: run, number: number, change), after: delay ?? time)
+      kernel.add(.durable(host, number), after: delay ?? time)
     }
   }
 
@@ -231,9 +230,13 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  mutating func becomeDurable(_ change: Feature.Cue, _ number: UInt64, on host: HostID) {
+  /// A change that is still being written becomes durable; when the process ended, it was settled
+  /// what becomes of it.
+  mutating func becomeDurable(_ number: UInt64, on host: HostID) {
+    let writing = kernel.hosts[host.place].writing
+    guard let place = writing.firstIndex(where: { $0.number == number }) else { return }
+    let change = kernel.hosts[host.place].writing.remove(at: place).cue
     kernel.hosts[host.place].calls -= 1
-    kernel.hosts[host.place].writing.removeAll { $0.number == number }
     let answer = makeDurable(change, on: host)
     if kernel.hosts[host.place].doom == .durable {
       die(host)

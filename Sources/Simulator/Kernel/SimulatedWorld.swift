@@ -50,7 +50,7 @@ protocol SimulatedWorld: ~Copyable {
   /// What a phone's model is told when the packet that opened a line arrives.
   func opened(_ attempt: AttemptID, _ packet: Feature.Packet) -> Feature.Input
   /// What a phone's model is told of a packet.
-  func received(_ attempt: AttemptID, _ packet: Feature.Packet) -> Feature.Input
+  mutating func received(_ attempt: AttemptID, _ packet: Feature.Packet) -> Feature.Input
 
   // Exchanges.
   /// A request is at a server: answer it, now or later.
@@ -180,7 +180,6 @@ extension SimulatedWorld where Self: ~Copyable {
   }
 
   private mutating func wake(_ host: HostID, isModel: Bool) {
-    guard isModel || host.kind == .phone else { return tick(host) }
     kernel.countSpin()
     if isModel { tickModel(host) } else { tick(host) }
   }
@@ -204,8 +203,7 @@ extension SimulatedWorld where Self: ~Copyable {
     case .requestArrives(let number): requestArrives(number)
     case .answerArrives(let arrival, let isCopy): arrive(arrival, isCopy: isCopy)
     case .requestExpires(let number): expire(number)
-    case .durable(let host, let run, let number, let change):
-      if run == kernel.hosts[host.place].run { becomeDurable(change, number, on: host) }
+    case .durable(let host, let number): becomeDurable(number, on: host)
     case .answers(let host, let run, let cue):
       if run == kernel.hosts[host.place].run { answer(cue, to: host) }
     case .cue(let host, let run, let cue):

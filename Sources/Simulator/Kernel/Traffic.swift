@@ -91,8 +91,8 @@ enum KernelEvent<Feature: SimulatedFeature> {
   case requestExpires(TrafficID)
 
   // Disks and cues.
-  /// A change becomes durable, whether or not the process that wrote it still runs.
-  case durable(HostID, run: Int, number: UInt64, Feature.Cue)
+  /// A change becomes durable, unless the process that wrote it has ended.
+  case durable(HostID, UInt64)
   /// An answer for a process; held while it is suspended, dropped when its run is over.
   case answers(HostID, run: Int, Feature.Cue)
   /// A cue for a run of a host, or for the world where there is none.

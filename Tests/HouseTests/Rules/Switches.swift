@@ -40,15 +40,6 @@ extension Rules {
     }
   }
 
-  /// Files that still match loosely; the relay's world on the kernel replaces them (2026-11-20).
-  static let looselyMatched = [
-    "Sources/Simulator/Relay/RelayBreak.swift",
-    "Sources/Simulator/Relay/RelayWorld+Backend.swift",
-    "Sources/Simulator/Relay/RelayWorld+Plan.swift",
-  ]
-
-  static func mayMatchLoosely(_ path: String) -> Bool { looselyMatched.contains(path) }
-
   private static func swallows(
     _ label: Scan.Label, _ labels: [Scan.Label], _ enums: [Set<String>]
   ) -> Bool {

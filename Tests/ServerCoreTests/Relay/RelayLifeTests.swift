@@ -128,6 +128,40 @@ struct RelayLifeTests {
     #expect(relay.server.deadline == nil)
   }
 
+  @Test func `a phone that the store fails to keep is kept later, as it is then`() {
+    var relay = Relayed()
+    relay.phone(1)
+    relay.login(1)
+    _ = relay.settle(relay.gone(1))
+    relay.pass(.seconds(100))
+    let back = relay.open(2, device: 1, resume: "resume-1")
+    let isHere = RelayChange.phone(
+      KeptPhone(
+        id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume-1")))
+    #expect(back.changes == [isHere])
+    _ = relay.settle(back, failure: .locked(detail: "another process has it"))
+    let again = relay.tick(at: .second(105))
+    #expect(again.changes == [isHere])
+    _ = relay.settle(again)
+    #expect(relay.tick(at: .second(110)).changes == [])
+  }
+
+  @Test func `a phone that is over is not kept again`() {
+    var relay = Relayed()
+    relay.phone(1)
+    relay.login(1)
+    _ = relay.settle(relay.gone(1), failure: .full(detail: "disk"))
+    relay.pass(.seconds(1))
+    _ = relay.settle(relay.open(2, device: 1))
+    let met = relay.take(
+      .minted(
+        .phone(
+          ConnectionID(2), RelayStage.phone(2), RelayStage.secret("resume-2"), RelayStage.pair(2))))
+    #expect(met.changes.contains(.endPhone(phone)))
+    _ = relay.settle(met)
+    #expect(relay.tick(at: .second(5)).changes == [])
+  }
+
   // MARK: The end
 
   @Test func `an idle relay closes its phones at once and is finished when they have gone`() {

@@ -10,7 +10,7 @@ struct JournaledMachine: Sendable {
   /// All of them: one line each, with the checker of recorded runs if there is one.
   static let all = [
     JournaledMachine(StreamModel.self) { Recorded<StreamFeature>($0) },
-    JournaledMachine(RelayModel.self),
+    JournaledMachine(RelayModel.self) { Recorded<RelayFeature>($0) },
     JournaledMachine(PullModel.self),
     JournaledMachine(SocketModel.self),
   ]

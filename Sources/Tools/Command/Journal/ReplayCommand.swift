@@ -25,8 +25,9 @@ enum ReplayCommand {
         the last line is event "replayed" with steps, diverged and findings.
         """,
         """
-        The checkers of `simulate` check the run of a stream too, as far as a phone's own journal \
-        allows: it does not hold what the server accepted, or what was under way between the two.
+        The checkers of `simulate` check the run of a stream or a relay too, as far as a phone's \
+        own journal allows: it does not hold what the server accepted, or what was under way \
+        between the two.
         """,
       ],
       examples: [

@@ -13,7 +13,6 @@ enum SimulateCommands {
         """
       ],
       commands: Worlds.all.map { command(of: $0) } + [
-        SimulateRelayCommand.command,
         SimulateAllCommand.command,
         SimulateHerdCommand.command,
       ])

@@ -1,0 +1,90 @@
+import LinkCore
+
+/// What a plan of relays fixes for a run beside the weather.
+public struct RelayNumbers: PlanNumbers {
+  /// How long a call of the backend's store takes.
+  public var storeDelay = Duration.milliseconds(2)
+  /// How long a phone reads for an answer at the most.
+  public var reading = Duration.milliseconds(100)
+  /// How many bytes are added to each answer; above 2,000 it travels in parts.
+  public var answerBytes = 0
+  /// Whether phones can be woken by a push: 1 if they can.
+  public var push = 0
+  /// The phones that name no device, as bits.
+  public var plain = 0
+  /// The phones with a foreground service, as bits.
+  public var services = 3
+
+  public init() {}
+
+  public static var fields: [PlanField<RelayNumbers>] {
+    [
+      .span("storeDelay", \.storeDelay), .span("reading", \.reading),
+      .number("answerBytes", \.answerBytes, 0...1_000_000), .number("push", \.push, 0...1),
+      .number("plain", \.plain, 0...3), .number("services", \.services, 0...3),
+    ]
+  }
+}
+
+extension RelayFeature {
+  public static func draw(_ preset: DayPreset, _ sketch: inout Sketch<RelayFeature>) {
+    sketch.day(preset)
+    sketch.life()
+    let isRough = preset == .swarm || preset == .deploy
+    sketch.swarm(Sketch<RelayFeature>.troubles, times: isRough ? 8...20 : 0...4)
+    sketch.chooseHosts()
+  }
+}
+
+extension Sketch<RelayFeature> {
+  /// What people do on any day, and how the phones and the backend are made.
+  fileprivate mutating func life() {
+    weather.slow = draw.one(0, 0, 0.02, 0.1)
+    weather.twice = draw.one(0, 0, 0.05, 0.2)
+    numbers.storeDelay = draw.one(.milliseconds(2), .milliseconds(20), .milliseconds(300))
+    numbers.reading = draw.one(.milliseconds(100), .seconds(2), .seconds(12))
+    numbers.answerBytes = draw.one(0, 0, 5_000, 9_000)
+    numbers.push = draw.count(0...1)
+    numbers.plain = draw.one(0, 0, 0, 1, 2)
+    numbers.services = draw.count(0...3)
+    scatter(draw.count(20...60)) {
+      let patience = $0.one(.seconds(60), .seconds(60), .seconds(60), $0.seconds(0.01, 30))
+      return Act(.asks, by: patience)
+    }
+    scatter(draw.count(0...4)) { $0.one(Act(.leaves), Act(.logsOut)) }
+  }
+
+  /// Lets most acts concern one phone, and each act of an assistant one assistant.
+  fileprivate mutating func chooseHosts() {
+    for index in acts.indices {
+      switch acts[index].act.kind ?? acts[index].act.form.host {
+      case .phone:
+        if draw.happens(0.75) { acts[index].act.host = draw.count(0...RelayFeature.phones - 1) }
+      case .client: acts[index].act.host = draw.count(0...RelayFeature.askers - 1)
+      case .backend, .peripheral, .system: continue
+      }
+    }
+  }
+
+  /// Troubles of relays beside those of every day; their order is part of every seed.
+  fileprivate static var troubles: [Trouble<RelayVerb>] {
+    [
+      Trouble { Act(.stop, for: $0.seconds(0.1, 60)) },
+      Trouble { Act(.slowReading, for: $0.seconds(5, 200)) },
+      Trouble { _ in Act(.unsent) },
+      Trouble { .store($0.one(.storeFull, .storeLocked, .storeSlow), $0.seconds(1, 100)) },
+      Trouble { Act(.kill, for: $0.seconds(0.5, 60), at: .backend) },
+      Trouble { Act(.strangeMessage, 0, $0.one("oversized", "malformed", "unknown")) },
+      Trouble { Act(.slowStore, by: $0.seconds(0.1, 4), for: $0.seconds(5, 100)) },
+      Trouble { $0.one(Act(.logsOut), Act(.leaves)) },
+      Trouble { Act(.serverClock, by: $0.seconds(-120, 120)) },
+    ]
+  }
+}
+
+extension Act<RelayVerb> {
+  /// The store of the backend fails, or is slow.
+  fileprivate static func store(_ verb: CommonVerb, _ span: Duration) -> Act {
+    Act(verb, for: span, at: .backend)
+  }
+}

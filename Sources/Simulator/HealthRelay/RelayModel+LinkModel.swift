@@ -1,0 +1,79 @@
+public import HealthRelay
+public import LinkCore
+
+extension RelayModel: LinkModel {
+  public static func role(of input: Input) -> InputRole {
+    switch input {
+    case .start: .wanted
+    case .stop: .left
+    case .reachability: .changed
+    case .lifecycle(let lifecycle): .lifecycle(lifecycle)
+    case .woke: .trigger
+    case .opened(let attempt): .opened(attempt)
+    case .message(let attempt, _): .data(attempt)
+    case .ping(let attempt), .pong(let attempt, _), .oversized(let attempt, _): .heard(attempt)
+    case .lost(let attempt, let failure): .lost(attempt, failure)
+    case .unsent(let attempt): .lost(attempt, .local(detail: "unsent"))
+    case .prepared: .answered(isTrigger: false)
+    // It is about an attempt that does not count any more, and ends the stop.
+    case .closed: .other
+    }
+  }
+
+  public static func role(of effect: Effect) -> EffectRole {
+    switch effect {
+    case .open(let attempt, _): .open(attempt)
+    case .close(let attempt, _): .close(attempt)
+    case .ping(let attempt, _): .ping(attempt)
+    case .read: .request
+    case .update(.problem): .notice
+    case .send, .discard, .fail, .refuse, .notify, .unnotify, .update: .other
+    }
+  }
+
+  public static func lifecycle(_ lifecycle: Lifecycle, at wall: Timestamp) -> Input {
+    .lifecycle(lifecycle)
+  }
+  public static func reachability(_ reachability: Reachability) -> Input {
+    .reachability(reachability)
+  }
+  public static func woke(at wall: Timestamp) -> Input { .woke }
+  public static func ping(_ attempt: AttemptID) -> Input { .ping(attempt) }
+  public static func pong(_ attempt: AttemptID, _ id: UInt64) -> Input { .pong(attempt, id) }
+  public static func oversized(_ attempt: AttemptID, bytes: UInt64) -> Input {
+    .oversized(attempt, bytes: bytes)
+  }
+  public static func lost(_ attempt: AttemptID, _ failure: LinkFailure) -> Input {
+    .lost(attempt, failure)
+  }
+
+  public static func renamed(_ input: Input, to attempt: AttemptID) -> Input {
+    switch input {
+    case .opened: .opened(attempt)
+    case .message(_, let message): .message(attempt, message)
+    case .ping: .ping(attempt)
+    case .pong(_, let id): .pong(attempt, id)
+    case .oversized(_, let bytes): .oversized(attempt, bytes: bytes)
+    case .lost(_, let failure): .lost(attempt, failure)
+    case .unsent: .unsent(attempt)
+    case .start, .stop, .reachability, .lifecycle, .woke, .closed, .prepared: input
+    }
+  }
+}
+
+extension LinkPolicy {
+  /// The same for an app without a service: the background ends its link at once.
+  var withoutService: LinkPolicy {
+    var gate = gate
+    gate.background = .leave(after: .zero, then: .idle)
+    var liveness = liveness
+    liveness.idle = nil
+    do {
+      return try LinkPolicy(
+        name: name, retry: retry, gate: gate, liveness: liveness, establish: establish,
+        standby: standby, verdicts: verdicts)
+    } catch {
+      return self  // the policy excludes it
+    }
+  }
+}

@@ -1,0 +1,65 @@
+public import HealthRelay
+import LinkCore
+
+extension RelayFeature: ReplayedFeature {
+  public static var checkedInJournals: [Finding.Kind] { [.stuck, .storm, .late, .unbounded] }
+
+  public static func state(of model: RelayModel) -> RelayState { RelayState() }
+}
+
+/// What the journal of a relay tells about its user and its shell.
+public struct RelayRecord: RunRecord {
+  /// The feature whose journals it reads.
+  public typealias Feature = RelayFeature
+
+  private var isOn = false
+  /// The relay ended; whether it had to cannot be told from its journal.
+  private var isOver = false
+  private var reading: Set<WorkID> = []
+  private var held: Set<WorkID> = []
+
+  public init() {}
+
+  public var isWanted: Bool { isOn && !isOver }
+
+  public func look(_ model: RelayModel, _ state: inout RelayState) { state.held = held.count }
+
+  public mutating func prepare(
+    for input: RelayModel.Input, _ tape: inout RecordTape<RelayFeature>
+  ) {
+    tape.standing.isSignedIn = true
+    switch input {
+    case .start: (isOn, isOver) = (true, false)
+    case .stop: isOn = false
+    case .reachability(.reachable): tape.standing.isReachable = true
+    case .reachability(.unreachable), .reachability(.captivePortal):
+      tape.standing.isReachable = false
+    case .prepared(let work, _):
+      reading.remove(work)
+      held.insert(work)
+    case .lifecycle, .woke, .opened, .message, .ping, .pong, .oversized, .lost, .unsent, .closed:
+      return
+    }
+  }
+
+  public mutating func note(
+    _ effect: RelayModel.Effect, _ tape: inout RecordTape<RelayFeature>
+  ) {
+    switch effect {
+    case .read(let work, _, _, _): reading.insert(work)
+    case .fail(let work, _, _, _): held.insert(work)
+    case .discard(let work):
+      held.remove(work)
+      // What is read no longer is not answered.
+      if reading.remove(work) != nil { tape.answer() }
+    case .update(.status(let status)):
+      switch status.state {
+      case .idle, .error: isOver = true
+      case .starting, .running, .reconnecting, .stopping: return
+      }
+    // It was not started.
+    case .update(.problem(.inBackground, _)): isOver = true
+    case .open, .close, .ping, .send, .refuse, .notify, .unnotify, .update: return
+    }
+  }
+}

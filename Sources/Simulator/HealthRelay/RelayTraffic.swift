@@ -1,0 +1,98 @@
+public import HealthRelay
+import LinkCore
+public import LinkHealth
+public import LinkServerCore
+public import LinkWire
+
+// What passes between the hosts of the world.
+extension RelayFeature {
+  /// What a phone says with its upgrade request.
+  public struct Hello: Sendable {
+    var resume: String?
+  }
+
+  /// A message on a line.
+  public enum Packet: Sendable {
+    case opened
+    /// A message of the backend, as the shell of a phone reads it.
+    case down(RelayModel.Message, phone: Int)
+    case up(PhoneMessage)
+  }
+
+  /// A request of an assistant or of a phone without a socket.
+  public enum Question: Sendable {
+    /// Of an assistant.
+    case ask(AskID, RelayAsk, token: String?)
+    /// Of a phone without a socket; the step that waits, if one does.
+    case pull(RelayPull, resume: String?, pull: Int, StepID?)
+  }
+
+  /// What the backend answers to a request.
+  public enum Reply: Sendable {
+    case told(RelayOutcome)
+    case pulled(RelayReply)
+    /// An answer with an HTTP status and nothing else.
+    case status(Int)
+  }
+
+  /// A future event of the world's own.
+  public enum Cue: Sendable {
+    // Phones.
+    case input(RelayModel.Input)
+    case read(WorkID, RelayRequestID, HealthQuestion, inParts: Bool)
+    case pullRead(pull: Int, StepID, LeasedQuestion)
+    /// A push arrives at a phone.
+    case wakes(phone: Int)
+    /// A user looks whether the relay runs.
+    case looksAtPhone
+    // Assistants.
+    case signsIn
+    case abandons(AskID)
+    // The backend.
+    case minted(RelayServer.Minted)
+    case pushed(PhoneID, to: PushAddress, PushOutcome)
+    case changes(StoreToken, [RelayChange])
+    case stored(StoreToken, StoreFailure?)
+    /// Looks at what no event shows.
+    case looks
+  }
+}
+
+extension TokenHash {
+  /// The hash of a secret of a world: its text, at most 32 bytes.
+  static func of(_ secret: String) -> TokenHash {
+    let bytes = Array((Array(secret.utf8) + [UInt8](repeating: 0, count: 32)).prefix(32))
+    guard let hash = TokenHash(bytes) else { preconditionFailure("it has 32 bytes") }
+    return hash
+  }
+}
+
+extension HealthQuestion {
+  /// The question with a number.
+  static func numbered(_ number: Int) -> HealthQuestion {
+    let start = Timestamp(nanoseconds: Int64(number) * 1_000_000_000)
+    return .healthData(
+      HealthDataQuery(
+        valueType: .steps, start: .instant(start, minutesEast: nil),
+        end: .instant(start.advanced(by: .seconds(86_400)), minutesEast: nil)))
+  }
+
+  /// The number of a question of the world.
+  var number: Int {
+    guard case .healthData(let query) = self, case .instant(let start, _) = query.start else {
+      return -1
+    }
+    return Int(start.nanoseconds / 1_000_000_000)
+  }
+}
+
+extension HealthObject {
+  /// The answer of a phone to a question; it names both, and is about `bytes` long.
+  static func answer(of phone: Int, to number: Int, bytes: Int) -> HealthObject {
+    let rest = String(repeating: "0", count: max(0, bytes))
+    return HealthObject(
+      succeeded: true,
+      bytes: Array(
+        #"{"success":true,"phone":\#(phone),"question":\#(number),"rest":"\#(rest)"}"#.utf8))
+  }
+}

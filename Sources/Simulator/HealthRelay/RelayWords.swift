@@ -1,0 +1,169 @@
+import HealthRelay
+import LinkCore
+import LinkHealth
+import LinkServerCore
+import LinkWire
+
+// The story of a run, and its tape.
+extension RelayFeature {
+  public static func words(_ input: Input) -> StoryPart {
+    switch input {
+    case .start: (.user, "starts the relay")
+    case .stop: (.user, "stops the relay")
+    case .reachability(let way): (.phone, "says: \(Words.words(for: way))")
+    case .lifecycle(.foreground): (.phone, "says: the app is in front")
+    case .lifecycle(.background): (.phone, "says: the app is in background")
+    case .woke: (.phone, "says: it was asleep")
+    case .opened(let attempt): Words.connection(attempt, "is open")
+    case .message(let attempt, let message):
+      Words.connection(attempt, "brings \(words(message))")
+    case .ping(let attempt): Words.connection(attempt, "brings a ping")
+    case .pong(let attempt, _): Words.connection(attempt, "brings a pong")
+    case .oversized(let attempt, let bytes):
+      Words.connection(attempt, "brings \(bytes) bytes: too many")
+    case .lost(let attempt, let cause):
+      Words.connection(attempt, "ends with \(Words.failure(cause))")
+    case .unsent(let attempt): Words.connection(attempt, "takes no more")
+    case .closed(let attempt): Words.connection(attempt, "has said goodbye")
+    case .prepared(let work, let prepared):
+      (.disk, "has answer \(work.number), \(Words.count(prepared.parts, "message"))")
+    }
+  }
+
+  private static func words(_ message: RelayModel.Message) -> String {
+    switch message {
+    case .paired(let welcome):
+      "a code" + (welcome.isResumed ? ": the backend knows the phone again" : "")
+    case .asked(let id, let question): "question \(question.number) (\(id))"
+    case .cancelled(let id): "the end of question \(id): its assistant left"
+    case .unknown(let type, _): "something unknown (\(type))"
+    case .malformed: "something that is no message"
+    }
+  }
+
+  public static func isWorth(_ input: Input, _ consequences: [StoryPart]) -> Bool {
+    switch input {
+    case .ping, .pong, .closed: false
+    case .lifecycle: !consequences.isEmpty
+    case .start, .stop, .reachability, .woke, .opened, .message, .oversized, .lost, .unsent,
+      .prepared:
+      true
+    }
+  }
+
+  public static func words(_ effect: Effect, isVerbose: Bool) -> StoryPart? {
+    switch effect {
+    case .open(let attempt, let resume):
+      (
+        .app,
+        "connects" + (resume == nil ? "" : " as the phone it was")
+          + ", as connection \(attempt.number)"
+      )
+    case .close(let attempt, let code):
+      (.app, "closes connection \(attempt.number) with \(code)")
+    case .ping(let attempt, _):
+      isVerbose ? (.app, "pings on connection \(attempt.number)") : nil
+    case .read(let work, _, let question, _):
+      (.app, "reads for question \(question.number), as answer \(work.number)")
+    case .send(_, let work, let part): (.app, "sends message \(part + 1) of answer \(work.number)")
+    case .discard(let work): isVerbose ? (.app, "lets go of answer \(work.number)") : nil
+    case .fail(_, _, _, let reason), .refuse(_, _, _, let reason):
+      (.app, "answers with an error: \(reason)")
+    case .notify, .unnotify: nil
+    case .update(.status): nil
+    case .update(.pair): (.screen, "shows a word and a code")
+    case .update(.ended(let receipt)):
+      (.screen, "question \(receipt.question.number) is \(words(receipt.outcome))")
+    case .update(.problem(let problem, _)): (.screen, "problem: \(words(problem))")
+    }
+  }
+
+  private static func words(_ outcome: RelayReceipt.Outcome) -> String {
+    switch outcome {
+    case .answered: "answered"
+    case .refused(let reason): "refused: \(reason)"
+    case .cancelled: "taken back"
+    case .dropped: "dropped with its session"
+    }
+  }
+
+  private static func words(_ problem: RelayProblem) -> String {
+    switch problem {
+    case .connection(let cause): "all tries failed, the last one with \(Words.failure(cause))"
+    case .inBackground: "the app is in background"
+    case .malformed: "something was no message"
+    case .unknownType(let type): "something unknown came (\(type))"
+    case .oversized(let bytes): "\(bytes) bytes were too many"
+    case .unreadable(let reason): reason
+    case .busy: "too many questions"
+    }
+  }
+
+  public static func statusWords(_ effect: Effect) -> String? {
+    guard case .update(.status(let status)) = effect else { return nil }
+    var words = status.state.rawValue
+    if status.attempt > 0 { words += " try \(status.attempt)" }
+    if status.attempt > 0, let all = status.of { words += " of \(all)" }
+    return words + (status.reason.map { ": \(Words.reason($0))" } ?? "")
+  }
+
+  public static func words(_ fact: Fact) -> [StoryPart] {
+    switch fact {
+    case .backendStarted: [(.server, "starts with what it kept")]
+    case .backendEnded: [(.server, "its process ends")]
+    case .asked(_, let facts): [(.user, "assistant \(facts.asker) \(words(facts))")]
+    case .told(let ask, let outcome): [(.server, "tells call \(ask.number): \(words(outcome))")]
+    case .left(let ask): [(.user, "the assistant of call \(ask.number) is gone")]
+    case .greeted(let phone, let attempt, let isResumed):
+      [
+        (
+          .server,
+          "sends phone \(phone) a code on connection \(attempt.number)"
+            + (isResumed ? ", and knows it again" : "")
+        )
+      ]
+    case .unpaired(let phone): [(.phone, "phone \(phone) may have lost its pairings")]
+    case .kept: []
+    case .pushed(let phone): [(.server, "pushes, to wake phone \(phone)")]
+    case .woken(let phone): [(.phone, "phone \(phone) is woken by a push")]
+    case .slept(let phone, let report):
+      [
+        (
+          .phone,
+          "phone \(phone) sleeps again, \(Words.count(report.answered, "question")) answered"
+        )
+      ]
+    case .leaked: [(.server, "logs a secret")]
+    }
+  }
+
+  private static func words(_ facts: RelayCallFacts) -> String {
+    if let question = facts.question { return "asks question \(question) of phone \(facts.phone)" }
+    return facts.isLogout ? "logs out" : "logs in at phone \(facts.phone)"
+  }
+
+  private static func words(_ outcome: RelayOutcome) -> String {
+    switch outcome {
+    case .loggedIn: "it is logged in"
+    case .loggedOut: "it is logged out"
+    case .data(let object): object.succeeded ? "data" : "the phone's error"
+    case .refused(let reason): "\(reason)"
+    }
+  }
+}
+
+// The tape of a run, beside the roles of inputs and effects: the words of a story tell them apart.
+extension RelayFeature {
+  public static func mix(_ input: Input, into digest: inout Digest) {
+    digest.mix(words(input).what)
+  }
+
+  public static func mix(_ effect: Effect, into digest: inout Digest) {
+    digest.mix(words(effect, isVerbose: true)?.what ?? statusWords(effect) ?? "")
+  }
+
+  public static func mix(_ fact: Fact, into digest: inout Digest) {
+    for part in words(fact) { digest.mix(part.what) }
+    if case .kept(let questions, _) = fact { digest.mix(UInt64(questions.count)) }
+  }
+}

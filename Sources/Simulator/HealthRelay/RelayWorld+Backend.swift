@@ -1,0 +1,259 @@
+import HealthRelay
+import LinkCore
+import LinkHealth
+import LinkServerCore
+import LinkWire
+
+// The backend: the real rules over a store that is a value.
+extension RelayWorld {
+  struct Backend {
+    let policy: RelayServerPolicy
+    var rules: RelayServer
+    /// What is durable.
+    var kept = RelayKept()
+    /// When the last of the changes under way is written: one after the other.
+    var storeFree = Instant.zero
+    /// When the store last refused a change.
+    var failedAt: Instant?
+    /// The exchanges of waiting assistants.
+    var asks: [AskID: TrafficID] = [:]
+
+    init(policy: RelayServerPolicy) {
+      self.policy = policy
+      rules = RelayServer(policy: policy, life: "a", at: .zero)
+    }
+  }
+
+  mutating func bootBackend() {
+    let run = kernel.hosts[server.place].run
+    backend.rules = RelayServer(policy: backend.policy, life: "life\(run)", at: now)
+    backend.storeFree = now
+    note(.backendStarted)
+    feed(.restored(seam.restored(backend.kept), wall: wall(server)))
+  }
+
+  mutating func endBackend() {
+    backend.asks = [:]
+    note(.backendEnded)
+    // What the store refused until the end is not kept, and a plain phone cannot be known again.
+    let limit = backend.policy.storeRetry + .seconds(5)
+    let isBehind = backend.failedAt.map { $0.duration(to: now) < limit } ?? false
+    for phone in phones where phone.isPlain || isBehind { unpair(phone.index) }
+  }
+
+  mutating func feed(_ input: RelayServer.Input) {
+    guard kernel.hosts[server.place].isRunning else { return }
+    for real in seam.toBackend(input) { perform(backend.rules.handle(real, at: now)) }
+  }
+
+  /// Carries effects out, in order; a process that is doomed to die between two of them does.
+  mutating func perform(_ effects: [RelayServer.Effect]) {
+    let (spared, dies) = spared(effects, of: server)
+    for effect in spared where kernel.hosts[server.place].isRunning {
+      for real in seam.fromBackend(effect) { perform(real) }
+    }
+    if dies { die(server) }
+  }
+
+  private mutating func perform(_ effect: RelayServer.Effect) {
+    switch effect {
+    case .accept(let id): accept(id.number, .opened)
+    case .refuse(let id, let answer):
+      refuse(
+        id.number, status: answer.status, retryAfter: answer.retryAfter, detail: "refused")
+    case .send(let id, let message): send(message, over: id.number)
+    case .ping(let id): send(.ping, bytes: 60, over: id.number)
+    case .close(let id, let closure):
+      serverCloses(id.number, code: closure.code, reason: closure.reason)
+    case .drop(let id):
+      send(.failed(.reset), bytes: 60, over: id.number)
+      kernel.add(.hungUp(id.number, code: 1006), after: .zero)
+    case .answer(let ask, let outcome):
+      checkLog("\(effect)")
+      tell(ask, outcome)
+    case .respond(let request, let reply): answer(request.number, .pulled(reply))
+    case .mint(let mint): draw(mint)
+    case .store(let token, let changes): store(token, changes)
+    case .push(let id, let address, _): push(id, address)
+    case .finished: drained(server)
+    }
+  }
+
+  /// No secret may stand in what the backend logs of an effect.
+  private mutating func checkLog(_ text: String) {
+    if kernel.bench.views[0].standing.secrets.contains(where: { text.contains($0) }) {
+      note(.leaked(text))
+    }
+  }
+
+  private mutating func draw(_ mint: RelayServer.Mint) {
+    let secret = newSecret("token")
+    // Letters and digits that no text has by chance.
+    let pair = LinkServerCore.RelayPair(code: "k\(lastSecret)q", word: "zq\(lastSecret)x")
+    for text in [secret, pair.code, pair.word] { hide(text) }
+    if case .phone(let id) = mint, let line = line(id.number) {
+      let phone = kernel.lines[line].from.index
+      if phones[phone].isStranger || phones[phone].isPlain { unpair(phone) }
+    }
+    let drawn = RelaySecret(text: secret, hash: .of(secret))
+    let minted: RelayServer.Minted =
+      switch mint {
+      case .phone(let id):
+        .phone(id, PhoneID(UUID128(high: 0xF, low: UInt64(lastSecret))), drawn, pair)
+      case .pair(let id): .pair(id, pair)
+      case .access(let ask): .access(ask, drawn)
+      }
+    kernel.later(.minted(minted), on: server, after: .zero)
+  }
+
+  private mutating func push(_ id: PhoneID, _ address: PushAddress) {
+    guard case .hook(let word) = address, let phone = Int(word) else { return }
+    kernel.counts[.pushes] += 1
+    note(.pushed(phone: phone))
+    let chance = kernel.chance.next()
+    if chance % 8 > 0 {
+      let wait = Duration.milliseconds(200) + kernel.chance.duration(below: .seconds(5))
+      kernel.later(.wakes(phone: phone), after: wait)
+    }
+    let outcome: PushOutcome = chance % 8 == 1 ? .failed(cause: "no answer") : .delivered
+    kernel.later(.pushed(id, to: address, outcome), on: server, after: kernel.roundTrip())
+  }
+
+  // The store.
+
+  private mutating func store(_ token: StoreToken, _ changes: [RelayChange]) {
+    let conditions = kernel.hosts[server.place].conditions
+    var delay = max(kernel.plan.numbers.storeDelay, conditions.storeDelay)
+    switch conditions.disk {
+    case .works: break
+    case .slow: delay = max(delay, diskDelay(server))
+    case .full, .locked: backend.failedAt = now
+    }
+    backend.storeFree = max(backend.storeFree, now).advanced(by: delay)
+    write(.changes(token, changes), on: server, after: now.duration(to: backend.storeFree))
+  }
+
+  mutating func makeDurable(
+    _ change: RelayFeature.Cue, on host: HostID
+  ) -> RelayFeature.Cue? {
+    guard case .changes(let token, let changes) = change else { return nil }
+    for change in changes { backend.kept.apply(change) }
+    return .stored(token, nil)
+  }
+
+  func refusedChange(_ change: RelayFeature.Cue, isFull: Bool) -> RelayFeature.Cue {
+    guard case .changes(let token, _) = change else { return change }
+    return .stored(
+      token, isFull ? .full(detail: "no space left") : .locked(detail: "another process has it"))
+  }
+
+  // Lines.
+
+  mutating func upgradeArrived(
+    _ line: TrafficID, _ hello: RelayFeature.Hello, at server: HostID
+  ) {
+    guard let index = self.line(line) else { return }
+    let phone = kernel.lines[index].from.index
+    let arrival = RelayServer.Arrival(
+      device: phones[phone].device, resume: hello.resume.map { TokenHash.of($0) },
+      address: "phone-\(phone)")
+    feed(.phoneOpened(ConnectionID(line), arrival, wall: wall(server)))
+  }
+
+  mutating func arrived(
+    _ packet: RelayFeature.Packet?, on line: TrafficID, at server: HostID
+  ) {
+    guard let index = self.line(line) else { return }
+    phones[kernel.lines[index].from.index].lastHere = now
+    feed(.heard(ConnectionID(line)))
+    if case .up(let message) = packet { feed(.phoneSaid(ConnectionID(line), message)) }
+  }
+
+  mutating func ended(_ line: TrafficID, code: UInt16, at server: HostID) {
+    if let index = self.line(line) {
+      let phone = kernel.lines[index].from.index
+      if phones[phone].isPlain { unpair(phone) }
+    }
+    feed(.phoneGone(ConnectionID(line), code: code, wall: wall(server)))
+  }
+
+  private mutating func send(_ message: BackendMessage, over number: TrafficID) {
+    guard let index = line(number) else { return }
+    let line = kernel.lines[index]
+    if case .connectionCode(let code) = message {
+      checkLog("\(message)")
+      if line.run == kernel.hosts[line.from.place].run {
+        note(.greeted(phone: line.from.index, line.attempt, isResumed: code.resumed))
+      }
+      if !code.resumed { phones[line.from.index].isStranger = false }
+    }
+    send(
+      .packet(.down(RelayModel.Message(message), phone: line.from.index)),
+      bytes: message.bytes.count, over: number)
+  }
+
+  mutating func sendStrange(_ word: String) {
+    for line in kernel.lines where line.serverHolds && line.isOpen {
+      let text = word == "malformed" ? #"{"type":"# : #"{"type":"news"}"#
+      let down = RelayFeature.Packet.down(Self.read(text), phone: line.from.index)
+      send(
+        word == "oversized" ? .oversized(bytes: 70_000) : .packet(down), bytes: 100,
+        over: line.number)
+    }
+  }
+
+  /// A text as a phone's shell reads it.
+  private static func read(_ text: String) -> RelayModel.Message {
+    do throws(RelayWireError) {
+      return RelayModel.Message(try BackendMessage.read(Array(text.utf8)))
+    } catch {
+      return .malformed(error)
+    }
+  }
+
+  func opened(_ attempt: AttemptID, _ packet: RelayFeature.Packet) -> RelayModel.Input {
+    .opened(attempt)
+  }
+
+  mutating func received(
+    _ attempt: AttemptID, _ packet: RelayFeature.Packet
+  ) -> RelayModel.Input {
+    guard case .down(let message, let phone) = packet else { return .opened(attempt) }
+    if clients[phone].link.currentAttempt == attempt { phones[phone].lastMessage = now }
+    return .message(attempt, message)
+  }
+
+  // Exchanges.
+
+  mutating func requestArrived(
+    _ id: TrafficID, _ question: RelayFeature.Question, at server: HostID
+  ) {
+    switch question {
+    case .ask(let ask, let what, let token): asked(ask, what, token: token, id)
+    case .pull(let pull, let resume, _, _):
+      feed(
+        .pull(
+          RequestID(id), pull, bearer: resume.map { TokenHash.of($0) }, wall: wall(server)))
+    }
+  }
+
+  mutating func answered(
+    _ question: RelayFeature.Question, _ result: Result<RelayFeature.Reply, LinkFailure>,
+    to host: HostID
+  ) {
+    switch question {
+    case .ask(let ask, _, _): heard(ask, result, host.index)
+    case .pull(_, _, let pull, let step): pulled(pull, step, result, to: host)
+    }
+  }
+
+  func refusal(_ status: Int) -> RelayFeature.Reply { .status(status) }
+
+  func bytes(of question: RelayFeature.Question) -> Int {
+    if case .pull(.result(let result), _, _, _) = question { result.bytes.count + 300 } else { 400 }
+  }
+
+  func bytes(of reply: RelayFeature.Reply) -> Int {
+    if case .told(.data(let object)) = reply { object.bytes.count + 300 } else { 400 }
+  }
+}

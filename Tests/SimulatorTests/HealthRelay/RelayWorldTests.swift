@@ -1,0 +1,137 @@
+import Foundation
+import HealthRelay
+import LinkCore
+import LinkSimulator
+import Testing
+
+/// Phones, a backend and assistants in one world.
+struct RelayWorldTests {
+  @Test(.timeLimit(.minutes(2)), arguments: DayPreset.allCases)
+  func `every question has one answer or one honest error`(preset: DayPreset) {
+    for seed in UInt64(1)...5 {
+      let outcome = RelayFeature.play(.drawn(preset, seed: seed))
+      #expect(outcome.findings == [], "\(preset) \(seed)")
+      #expect(outcome.counts[.questions] > 10)
+    }
+  }
+
+  @Test(.timeLimit(.minutes(2)), arguments: RelayDefect.allCases)
+  func `each defect is caught within its seeds, where nothing is found without it`(
+    defect: RelayDefect
+  ) {
+    let caught = (1...UInt64(defect.seeds)).first { seed in
+      let plan = WorldPlan<RelayFeature>.drawn(.swarm, seed: seed)
+      let found = RelayFeature.play(plan, RunSetup(defect: defect)).kinds
+      return found.contains(where: defect.kinds.contains) && RelayFeature.play(plan).kinds == []
+    }
+    #expect(caught != nil)
+  }
+
+  @Test func `the same plan makes the same run, and two plans two tapes`() {
+    let digests = (UInt64(1)...5).map { seed in
+      let plan = WorldPlan<RelayFeature>.drawn(.swarm, seed: seed)
+      let outcome = RelayFeature.play(plan)
+      #expect(RelayFeature.play(plan) == outcome)
+      return outcome.digest
+    }
+    #expect(Set(digests).count == digests.count)
+  }
+
+  @Test func `one answer of another length makes another tape`() {
+    var plan = WorldPlan<RelayFeature>.drawn(.lift, seed: 3)
+    plan.numbers.answerBytes = 5_000
+    let first = RelayFeature.play(plan).digest
+    plan.numbers.answerBytes = 9_000
+    #expect(RelayFeature.play(plan).digest != first)
+  }
+
+  @Test func `much happens in twelve runs`() {
+    var counts = RunCounts<RelayTally>()
+    for seed in UInt64(1)...12 {
+      counts.add(RelayFeature.play(.drawn(.swarm, seed: seed)).counts)
+    }
+    #expect(counts[.answered] > counts[.questions] / 2)
+    #expect(counts[.refused] > 12)
+    #expect(counts[.pulls] > 3)
+    #expect(counts[.pushes] >= counts[.pulls])
+    #expect(counts.kills > 10)
+  }
+
+  @Test func `no code, word or token stands in what is journaled of a run`() throws {
+    var lines: [Data] = []
+    var secrets: [String] = []
+    let encoder = JSONEncoder()
+    _ = RelayFeature.play(.drawn(.swarm, seed: 4), RunSetup()) { seen, standing in
+      if standing.secrets.count > secrets.count { secrets = standing.secrets }
+      switch seen {
+      case .told(_, let input, _, let effects):
+        if let line = try? encoder.encode(input) { lines.append(line) }
+        lines += effects.compactMap { try? encoder.encode($0) }
+      case .ticked(_, let effects): lines += effects.compactMap { try? encoder.encode($0) }
+      case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,
+        .ended, .calm, .fact:
+        return
+      }
+    }
+    let journal = String(decoding: Data(lines.joined(separator: [10])), as: UTF8.self)
+    #expect(lines.count > 100 && secrets.count > 10)
+    #expect(secrets.filter { journal.contains($0) } == [])
+  }
+
+  @Test func `a story tells who asked what, and what came of it`() {
+    var story: [String] = []
+    _ = Story<RelayFeature>.tell(.drawn(.lift, seed: 1)) { story.append($0.text) }
+    #expect(story.contains { $0.contains("asks question 1 of phone") })
+    #expect(story.contains { $0.hasSuffix("shows a word and a code (phone 0)") })
+    #expect(story.contains { $0.contains("tells call 1: it is logged in") })
+  }
+}
+
+/// A journal of a relay before the checkers of its link.
+struct RelayRecordTests {
+  @Test func `a run that went well satisfies the checkers, and more tries than allowed do not`() {
+    #expect(Self.findings() == [])
+    let found = Self.findings { effect in
+      if case .open = effect { Array(repeating: effect, count: 11) } else { [effect] }
+    }
+    #expect(found.map(\.kind).contains(.storm))
+  }
+
+  private static func findings(
+    change: (RelayModel.Effect) -> [RelayModel.Effect] = { [$0] }
+  ) -> [Finding] {
+    var model = RelayModel(settings: RelaySettings(.service), seed: 1)
+    var recorded = Recorded<RelayFeature>(model)
+    func give(_ input: RelayModel.Input, at second: Int64) {
+      let now = Instant.zero.advanced(by: .seconds(second))
+      let effects = model.handle(input, at: now)
+      recorded.see(input, at: now, effects: effects.flatMap(change), then: model)
+    }
+    give(.reachability(.reachable(path: PathID("wifi"))), at: 0)
+    give(.start, at: 1)
+    if let attempt = model.link.currentAttempt {
+      give(.opened(attempt), at: 2)
+      let pair = RelayPair(code: Secret("123456"), word: Secret("tree"))
+      give(.message(attempt, .paired(RelayModel.Welcome(pair: pair))), at: 3)
+      give(.lost(attempt, .reset), at: 4)
+    }
+    give(.stop, at: 5)
+    recorded.conclude()
+    return recorded.findings
+  }
+}
+
+/// Plans of relays that once failed, or show a defect.
+struct RelayCorpusTests {
+  static let folder = CorpusTests.folder.appending(path: "relay")
+  static let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [])
+    .filter { $0.hasSuffix(".json") }.sorted()
+
+  @Test(arguments: names) func `is judged as it was`(name: String) throws {
+    let bytes = try Data(contentsOf: Self.folder.appending(path: name))
+    let kept = try JSONDecoder().decode(CorpusCase<RelayFeature>.self, from: bytes)
+    let outcome = RelayFeature.play(kept.plan, kept.setup)
+    #expect(outcome.kinds == kept.expected, "\(kept.name): \(outcome.findings)")
+    #expect(RelayFeature.play(kept.plan, kept.setup) == outcome)
+  }
+}

@@ -4,7 +4,7 @@ import LinkServerCore
 import LinkWire
 
 /// Phones, a backend with its store, and assistants.
-struct RelayWorld: SimulatedWorld {
+struct RelayWorld: SimulatedWorld, ~Copyable {
   typealias Feature = RelayFeature
 
   var kernel: Kernel<RelayFeature>

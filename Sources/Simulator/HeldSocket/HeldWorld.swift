@@ -47,8 +47,8 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
   }
 
   mutating func look(_ phone: HostID) {
-    own.queued = clients[0].queue.entries.count
-    own.handed = clients[0].queue.handed
+    kernel.own.queued = clients[0].queue.entries.count
+    kernel.own.handed = clients[0].queue.handed
   }
 
   mutating func perform(_ effect: SocketModel.Effect, of phone: HostID) {
@@ -64,7 +64,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
     case .remove(let ids): write(.removes(ids), on: phone)
     case .update(.message(let message)):
       guard let number = message.number else { return }
-      own.shown = number
+      kernel.own.shown = number
       kernel.counts[.shown] += 1
     case .update, .ask: return
     }
@@ -145,7 +145,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
 
   private mutating func feed(_ count: Int) {
     guard count > 0 else { return }
-    own.fed += 1
+    kernel.own.fed += 1
     kernel.counts[.fed] += 1
     for line in listeners { send(.packet(.numbered(own.fed)), bytes: 100, over: line) }
     kernel.later(.feeds(left: count - 1), after: .milliseconds(200))

@@ -68,6 +68,12 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     seams = Array(repeating: seam, count: phones)
   }
 
+  /// What the checkers see of the first phone.
+  var own: Feature.State {
+    get { bench.views[0].standing.own }
+    set { bench.views[0].standing.own = newValue }
+  }
+
   /// The policy that the models really follow.
   var policy: LinkPolicy { seams.first?.policy(setup.policy) ?? setup.policy }
   var isBroken: Bool { setup.defect != nil }

@@ -6,10 +6,7 @@ extension SimulatedWorld where Self: ~Copyable {
   var server: HostID { kernel.host(.backend) }
 
   /// What the checkers see of the first phone.
-  var own: Feature.State {
-    get { kernel.bench.views[0].standing.own }
-    set { kernel.bench.views[0].standing.own = newValue }
-  }
+  var own: Feature.State { kernel.own }
 
   /// The start of chance for a process that begins on a host.
   mutating func newSeed(_ host: HostID) -> UInt64 { kernel.hosts[host.place].chance.next() }

@@ -21,8 +21,9 @@ struct BackendHandler: SocketHandler {
   private var owners: [ConnectionID: Int] = [:]
   /// The requests on its own routes.
   private var requests = RequestCounts()
-  /// The requests that wait for the check of the stores.
-  private var checking: [Asked] = []
+  /// The requests that wait for the check of the stores, at most one of each connection; `nil` if
+  /// none is under way.
+  private var checking: [Asked]?
   /// Runs work on the loop; `nil` before the start and after the end.
   private var inject: Inject?
   /// Called once when all services have drained.
@@ -131,6 +132,7 @@ struct BackendHandler: SocketHandler {
     case .request(let id, let head, let body): take(id, head, body: body, on: hub)
     case .upgrade(let id, let head): take(id, head, body: nil, on: hub)
     case .abandoned(let id):
+      checking?.removeAll { $0.request == id }
       _ = first { $0.abandon(id) }
     case .opened(let id):
       owners[id] = runners.firstIndex { $0.owns(id) }
@@ -185,8 +187,11 @@ struct BackendHandler: SocketHandler {
   /// Requests that come during a check are answered with its result, so that one check at most
   /// is under way.
   private mutating func checkStores(for asked: Asked) {
-    checking.append(asked)
-    guard checking.count == 1, let inject else { return }
+    guard checking == nil, let inject else {
+      checking?.append(asked)
+      return
+    }
+    checking = [asked]
     let services = services
     Task.detached {
       var failures: [StoreFailure?] = []
@@ -197,10 +202,9 @@ struct BackendHandler: SocketHandler {
 
   private mutating func checked(_ failures: [StoreFailure?], on hub: SocketHub) {
     let health = ServiceHealth.overall(zip(runners, failures).map { $0.health($1) })
-    for asked in checking {
+    for asked in checking.take() ?? [] {
       answer(asked, health.status, HTTPFields.json, health.bytes, on: hub)
     }
-    checking = []
   }
 
   /// Asks the services in turn until one does the work; returns whether one did.

@@ -31,22 +31,6 @@ extension RelayModel: LinkModel {
     }
   }
 
-  public static func lifecycle(_ lifecycle: Lifecycle, at wall: Timestamp) -> Input {
-    .lifecycle(lifecycle)
-  }
-  public static func reachability(_ reachability: Reachability) -> Input {
-    .reachability(reachability)
-  }
-  public static func woke(at wall: Timestamp) -> Input { .woke }
-  public static func ping(_ attempt: AttemptID) -> Input { .ping(attempt) }
-  public static func pong(_ attempt: AttemptID, _ id: UInt64) -> Input { .pong(attempt, id) }
-  public static func oversized(_ attempt: AttemptID, bytes: UInt64) -> Input {
-    .oversized(attempt, bytes: bytes)
-  }
-  public static func lost(_ attempt: AttemptID, _ failure: LinkFailure) -> Input {
-    .lost(attempt, failure)
-  }
-
   public static func renamed(_ input: Input, to attempt: AttemptID) -> Input {
     switch input {
     case .opened: .opened(attempt)

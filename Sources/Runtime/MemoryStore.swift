@@ -1,3 +1,4 @@
+public import LinkCore
 public import LinkHealth
 public import LinkWire
 
@@ -57,6 +58,17 @@ extension MemoryStore: TimelineStore where Value == KeptTimelines {
   }
 
   public func shops() throws(StoreFailure) -> [ShopID] { try use { $0.shops } }
+}
+
+extension MemoryStore: OutboxStore where Value == KeptOutbox {
+  /// An empty outbox.
+  public init() { self.init(KeptOutbox()) }
+
+  public func load() throws(StoreFailure) -> [ProvenQueue.Entry] { try use { $0.all } }
+
+  public func add(_ entry: ProvenQueue.Entry) throws(StoreFailure) { try use { $0.add(entry) } }
+
+  public func remove(_ ids: [UInt64]) throws(StoreFailure) { try use { $0.remove(ids) } }
 }
 
 extension MemoryStore: MessageLog where Value == KeptLogs {

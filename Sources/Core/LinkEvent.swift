@@ -37,6 +37,12 @@ public protocol LinkInput: Sendable {
   ///
   /// - Parameter wall: the device's wall clock.
   init(_ event: LinkEvent, at wall: Timestamp)
+  /// The event that the input holds as it is; `nil` for another input.
+  var event: LinkEvent? { get }
+}
+
+extension LinkInput {
+  public var event: LinkEvent? { nil }
 }
 
 extension Link.Input {

@@ -32,6 +32,19 @@ import Testing
     }
   }
 
+  @Test func `the outbox in memory keeps its contract`() async throws {
+    try await outboxStoreContract { MemoryStore<KeptOutbox>() }
+  }
+
+  @Test func `the outbox in SQLite keeps its contract`() async throws {
+    let scratch = try Scratch()
+    var number = 0
+    try await outboxStoreContract {
+      number += 1
+      return try await SQLiteOutbox.open(in: "\(scratch.path)/\(number)")
+    }
+  }
+
   @Test func `the health store in memory keeps its contract`() async throws {
     try await healthStoreContract { MemoryHealthStore() }
   }

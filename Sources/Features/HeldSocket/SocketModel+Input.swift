@@ -2,6 +2,7 @@ public import LinkCore
 
 extension SocketModel.Input: LinkInput {
   public init(_ event: LinkEvent, at wall: Timestamp) { self = .link(event) }
+  public var event: LinkEvent? { if case .link(let event) = self { event } else { nil } }
 }
 
 extension SocketModel {

@@ -11,7 +11,8 @@ public import LinkCore
 /// means confirmed, within the policy's `establish.timeout`; otherwise it means open. All messages
 /// of the present connection are delivered, in order, up to its close frame. What a message means
 /// is data here (`SocketMarks`): the app's functions run outside.
-public struct SocketModel: Machine {
+public struct SocketModel: Journaled {
+  public static var journalName: String { "held-socket" }
   /// The numbers and rules of this socket.
   public let settings: SocketSettings
   /// When, whether and how to connect.

@@ -84,9 +84,9 @@ actor RelayShell: Shell {
   }
 
   private func send(_ bytes: [UInt8], on attempt: AttemptID) async {
-    guard await sockets.send(text: bytes, on: attempt) == .refused else { return }
-    // Not awaited: only the driver, which waits for this, can make room in its inbox.
-    Task { [inlet] in await inlet.post([.unsent(attempt)]) }
+    await sockets.send(SocketMessage(text: bytes), on: attempt) { [inlet] in
+      await inlet.post([.unsent(attempt)])
+    }
   }
 
   private func read(

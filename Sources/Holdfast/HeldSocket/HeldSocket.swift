@@ -1,7 +1,6 @@
 public import HeldSocket
 public import LinkCore
 public import LinkRuntime
-import Foundation
 
 /// Any WebSocket server, kept alive by a policy: iterate it for what happens.
 ///
@@ -45,7 +44,7 @@ public final class HeldSocket: Sendable, AsyncSequence {
     _ url: String, policy: LinkPolicy = .socket, options: SocketOptions = SocketOptions(),
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
   ) async throws(LinkFailure) {
-    let host = try Self.host(of: url)
+    let host = try ServerURL.webSocketHost(url)
     let network = if let own = options.network { own } else { try Platform.network() }
     let start = try await LinkFailure.local { () throws(JournalError) in
       try await MachineStart<SocketModel>(
@@ -94,27 +93,4 @@ public final class HeldSocket: Sendable, AsyncSequence {
   /// Waits until accepted messages have arrived, 2 s at most, closes with 1000, and ends the
   /// sequence. Runs to completion even if the calling task is cancelled.
   public func close() async { await running.close(.stop) { $0.isStopped } }
-
-  private static func host(of url: String) throws(LinkFailure) -> String {
-    guard let parts = URLComponents(string: url), let scheme = parts.scheme?.lowercased(),
-      scheme == "ws" || scheme == "wss", let host = parts.host, !host.isEmpty, parts.user == nil,
-      parts.fragment == nil
-    else {
-      throw .local(detail: "the URL is not like wss://host/path, without a user or a fragment")
-    }
-    return host
-  }
-}
-
-extension LinkFailure {
-  /// Runs `work`; a failure of its own kind becomes one of this device.
-  fileprivate static func local<Value, Failure: Error & CustomStringConvertible>(
-    _ work: () async throws(Failure) -> Value
-  ) async throws(LinkFailure) -> Value {
-    do throws(Failure) {
-      return try await work()
-    } catch {
-      throw .local(detail: error.description)
-    }
-  }
 }

@@ -62,11 +62,7 @@ actor HeldSocketShell: Shell {
     case .ping(let attempt, let id): await sockets.ping(attempt, id: id)
     case .ask(let attempt): await send(language.ping, on: attempt)
     case .refreshCredentials:
-      jobs.start { [vault] in
-        guard let vault else { return .credentials(.rejected) }
-        await vault.renew()
-        return nil
-      }
+      if let vault { jobs.renew(vault) } else { jobs.start { .credentials(.rejected) } }
     case .store, .remove: keep(effect)
     case .update(let update):
       if let event = HeldSocket.Event(update) { updates.put(event) }
@@ -98,9 +94,10 @@ actor HeldSocketShell: Shell {
   }
 
   private func send(_ message: SocketMessage?, on attempt: AttemptID) async {
-    guard let message, await sockets.send(message, on: attempt) == .refused else { return }
-    // Not awaited: only the driver, which waits for this, can make room in its inbox.
-    Task { [inlet] in await inlet.post([.socket(attempt, .unsent)]) }
+    guard let message else { return }
+    await sockets.send(message, on: attempt) { [inlet] in
+      await inlet.post([.socket(attempt, .unsent)])
+    }
   }
 
   /// Changes the stored outbox, one change after the other.

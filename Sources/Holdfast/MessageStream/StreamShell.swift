@@ -53,11 +53,7 @@ actor StreamShell: Shell {
     case .open(let attempt, let after): await open(attempt, after: after)
     case .close(let attempt, let code): sockets.close(attempt, code: code)
     case .ping(let attempt, let id): await sockets.ping(attempt, id: id)
-    case .refreshCredentials:
-      jobs.start { [vault] in
-        await vault.renew()
-        return nil
-      }
+    case .refreshCredentials: jobs.renew(vault)
     case .fetch(let id, let query):
       jobs.start { [api, sluice] () throws(LinkFailure) in
         let page = try await api.page(query)

@@ -49,6 +49,14 @@ final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
     }
   }
 
+  /// Renews the token; the vault tells the machine of it.
+  func renew(_ vault: TokenVault) {
+    start {
+      await vault.renew()
+      return nil
+    }
+  }
+
   /// Cancels work; nothing of it is posted.
   func cancel(_ name: Name) {
     state.withLock { state in

@@ -1,3 +1,6 @@
+import Foundation
+import LinkCore
+
 /// URLs of a backend: its address and the paths of its interface.
 enum ServerURL {
   /// Returns the URL of a path; a path of the server's address is kept as a prefix.
@@ -13,5 +16,31 @@ enum ServerURL {
     if url.hasPrefix("https:") { return "wss:" + url.dropFirst("https:".count) }
     if url.hasPrefix("http:") { return "ws:" + url.dropFirst("http:".count) }
     return url
+  }
+
+  /// Returns the host of a WebSocket URL that an app gave.
+  ///
+  /// - Throws: `.local` if it is none.
+  static func webSocketHost(_ url: String) throws(LinkFailure) -> String {
+    guard let parts = URLComponents(string: url), let scheme = parts.scheme?.lowercased(),
+      scheme == "ws" || scheme == "wss", let host = parts.host, !host.isEmpty, parts.user == nil,
+      parts.fragment == nil
+    else {
+      throw .local(detail: "the URL is not like wss://host/path, without a user or a fragment")
+    }
+    return host
+  }
+}
+
+extension LinkFailure {
+  /// Runs `work`; a failure of its own kind becomes one of this device.
+  static func local<Value, Failure: Error & CustomStringConvertible>(
+    _ work: () async throws(Failure) -> Value
+  ) async throws(LinkFailure) -> Value {
+    do throws(Failure) {
+      return try await work()
+    } catch {
+      throw .local(detail: error.description)
+    }
   }
 }

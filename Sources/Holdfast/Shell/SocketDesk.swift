@@ -24,16 +24,6 @@ enum Heard: Sendable {
 
 /// The sockets of one shell by attempt, from the dial to the end of the closing handshake.
 final class SocketDesk: Sendable {
-  /// The outcome of giving a socket a message.
-  enum Sent: Sendable, Hashable {
-    /// The socket has queued the message.
-    case taken
-    /// The socket is not open, or its queue is full.
-    case refused
-    /// The attempt has no socket any more; the report of its loss is on its way.
-    case gone
-  }
-
   fileprivate struct State {
     /// Attempts whose handle has not been returned yet.
     var opening: Set<AttemptID> = []
@@ -122,22 +112,22 @@ final class SocketDesk: Sendable {
   /// Sends a ping; does nothing if the socket is gone.
   func ping(_ attempt: AttemptID, id: UInt64) async { await socket(attempt)?.ping(id: id) }
 
-  /// Sends a text message.
-  func send(text: [UInt8], on attempt: AttemptID) async -> Sent {
-    guard let socket = socket(attempt) else { return .gone }
-    return await socket.send(text: text) ? .taken : .refused
-  }
-
-  /// Sends a message of either kind; one without content is refused.
-  func send(_ message: SocketMessage, on attempt: AttemptID) async -> Sent {
-    guard let bytes = message.bytes else { return .refused }
-    return await message.isText ? send(text: bytes, on: attempt) : send(binary: bytes, on: attempt)
-  }
-
-  /// Sends a binary message.
-  func send(binary: [UInt8], on attempt: AttemptID) async -> Sent {
-    guard let socket = socket(attempt) else { return .gone }
-    return await socket.send(binary: binary) ? .taken : .refused
+  /// Sends a message; does nothing if the socket is gone, since the report of its loss is on its
+  /// way.
+  ///
+  /// - Parameter refused: runs if the socket takes no more, or the message has no content. The
+  ///   caller does not wait for it: only the driver, which waits for the caller, can make room in
+  ///   its inbox.
+  func send(
+    _ message: SocketMessage, on attempt: AttemptID,
+    refused: @escaping @Sendable () async -> Void
+  ) async {
+    guard let socket = socket(attempt) else { return }
+    var isTaken = false
+    if let bytes = message.bytes {
+      isTaken = await message.isText ? socket.send(text: bytes) : socket.send(binary: bytes)
+    }
+    if !isTaken { Task { await refused() } }
   }
 
   /// Closes all sockets with 1000 and waits for the closing handshakes; opens none any more.

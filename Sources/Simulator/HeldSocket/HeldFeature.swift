@@ -128,8 +128,7 @@ public enum HeldFeature: SimulatedFeature {
     case .send(let message): (.user, "says \(Words.quoted(message.text ?? ""))")
     case .socket(let attempt, .message(let message, _)):
       Words.connection(attempt, "brings \(Words.quoted(message.text ?? ""))")
-    case .link(let event): Words.cause(event)
-    case .start, .stop, .credentials, .socket, .restored, .stored, .storeFailed:
+    case .start, .stop, .link, .credentials, .socket, .restored, .stored, .storeFailed:
       Words.cause(input, of: Model.self)
     }
   }

@@ -10,7 +10,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
   /// The lines whose phone has resumed.
   private var listeners: [TrafficID] = []
   /// The outbox on the phone's disk.
-  private var disk: [ProvenQueue.Entry] = []
+  private var disk = KeptOutbox()
   private var said = 0
 
   init(
@@ -42,7 +42,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
 
   mutating func tellApp(_ phone: HostID, isFirst: Bool) {
     guard isFirst else { return }
-    give(.restored(disk), to: phone)
+    give(.restored(disk.all), to: phone)
     give(.start, to: phone)
   }
 
@@ -71,9 +71,9 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
   }
 
   mutating func makeDurable(_ change: HeldFeature.Cue, on host: HostID) -> HeldFeature.Cue? {
-    if case .removes(let ids) = change { disk.removeAll { ids.contains($0.id) } }
+    if case .removes(let ids) = change { disk.remove(ids) }
     guard case .stores(let entry) = change else { return nil }
-    disk.append(entry)
+    disk.add(entry)
     return .input(.stored(entry.id))
   }
 

@@ -4,7 +4,8 @@ import LinkCore
 extension Words {
   /// What happened to a model, as far as its role says.
   static func cause<Model: LinkModel>(_ input: Model.Input, of model: Model.Type) -> StoryPart {
-    switch Model.role(of: input) {
+    if let event = input.event { return cause(event) }
+    return switch Model.role(of: input) {
     case .wanted: (.user, "wants the link")
     case .left: (.user, "wants the link no longer")
     case .lifecycle(let lifecycle): cause(.device(.lifecycle(lifecycle)))

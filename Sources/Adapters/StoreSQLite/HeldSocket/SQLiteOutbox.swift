@@ -29,8 +29,9 @@ package typealias SQLiteOutbox = SQLiteFile<OutboxTables>
 
 extension SQLiteFile: OutboxStore where T == OutboxTables {
   package func load() throws(StoreFailure) -> [ProvenQueue.Entry] {
+    // An id of 2^63 or more is a negative integer to SQLite.
     try read { tables throws(StoreFailure) in
-      try tables.database.query("SELECT id, is_text, bytes FROM messages ORDER BY id") {
+      try tables.database.query("SELECT id, is_text, bytes FROM messages ORDER BY id < 0, id") {
         row throws(StoreFailure) in
         let bytes = try row.optionalBlob(2) ?? []
         let message =

@@ -10,3 +10,17 @@ public protocol OutboxStore: Store {
   /// Removes messages; unknown ids are ignored.
   func remove(_ ids: [UInt64]) async throws(StoreFailure)
 }
+
+/// An outbox in memory.
+public typealias MemoryOutbox = MemoryStore<KeptOutbox>
+
+extension MemoryStore: OutboxStore where Value == KeptOutbox {
+  /// An empty outbox.
+  public init() { self.init(KeptOutbox()) }
+
+  public func load() throws(StoreFailure) -> [ProvenQueue.Entry] { try use { $0.all } }
+
+  public func add(_ entry: ProvenQueue.Entry) throws(StoreFailure) { try use { $0.add(entry) } }
+
+  public func remove(_ ids: [UInt64]) throws(StoreFailure) { try use { $0.remove(ids) } }
+}

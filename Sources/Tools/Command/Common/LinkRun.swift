@@ -103,6 +103,29 @@ struct LinkRun: Sendable {
     }
   }
 
+  /// Shows what a link reports until one of its updates ends the command, and then what comes while
+  /// it is closed; returns `nil` if it was told to end.
+  ///
+  /// - Parameters:
+  ///   - input: sends standard input to the link; `nil` if that is not read.
+  ///   - end: returns the end that an update means; `nil` to go on.
+  func show<Updates: AsyncSequence & Sendable>(
+    _ updates: Updates, in view: any LinkView<Updates.Element>, input: InputSender?,
+    close: @escaping @Sendable () async -> Void, until end: (Updates.Element) -> LinkEnding.End?
+  ) async -> CommandFailure? where Updates.Element: ShownUpdate, Updates.Failure == Never {
+    let sender = input.map { input in Task { await input.run(view, nil) } }
+    let failure = await follow(sender: sender, close: close) { _, _ -> CommandFailure? in
+      for await update in updates {
+        await view.show(update)
+        if let end = end(update) { return end.failure }
+      }
+      return nil
+    }
+    for await update in updates { await view.show(update) }
+    await view.end()
+    return failure
+  }
+
   private func wait(_ limit: Duration, _ late: @Sendable () -> Void) async {
     let clock = BootClock()
     guard (try? await clock.wait(until: clock.now.advanced(by: limit))) != nil else { return }

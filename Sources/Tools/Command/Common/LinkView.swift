@@ -111,7 +111,11 @@ extension Invocation {
   }
 
   /// Returns the view for JSON events or plain lines, as `--json` selects.
-  func view<Update: ShownUpdate>(of type: Update.Type) -> any LinkView<Update> {
-    self[Shared.json] ? EventView<Update>(console) : LineView<Update>(console)
+  ///
+  /// - Parameter isMixed: whether plain lines of states and notices go to standard output too.
+  func view<Update: ShownUpdate>(
+    of type: Update.Type, isMixed: Bool = true
+  ) -> any LinkView<Update> {
+    self[Shared.json] ? EventView<Update>(console) : LineView<Update>(console, isMixed: isMixed)
   }
 }

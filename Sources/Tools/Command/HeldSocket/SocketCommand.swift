@@ -48,7 +48,7 @@ enum SocketCommand {
         HOLDFAST_SOCKET_HEADERS holds headers like --header, one a line; only processes of the \
         same user can read it. The tokens of --token-command are sent as Authorization: Bearer.
         """,
-        SocketNews.details,
+        HeldSocket.Event.details,
       ],
       examples: [
         .init("holdfast socket wss://example.com/feed", "follow a feed"),
@@ -83,7 +83,15 @@ enum SocketCommand {
     } catch {
       throw CommandFailure(.failed, LinkReason.text(error))
     }
-    let failure = await follow(socket, call, run)
+    var ending = LinkEnding(isOnce: call[once])
+    let failure = await run.show(
+      socket, in: call.view(of: HeldSocket.Event.self, isMixed: false),
+      input: Invocation.isTyped || call[sendInput] ? input(to: socket) : nil,
+      close: { await socket.close() }
+    ) {
+      guard case .status(let status) = $0 else { return nil }
+      return ending.end(after: status)
+    }
     if let failure { throw failure }
   }
 
@@ -116,32 +124,6 @@ enum SocketCommand {
     return options
   }
 
-  /// Follows the socket to its end; returns `nil` if it was told to end.
-  private static func follow(
-    _ socket: HeldSocket, _ call: Invocation, _ run: LinkRun
-  ) async -> CommandFailure? {
-    let view: any LinkView<SocketNews> =
-      call[Shared.json] ? EventView(call.console) : LineView(call.console, isMixed: false)
-    let sender = Task {
-      Invocation.isTyped || call[sendInput] ? await input(to: socket).run(view, nil) : 0
-    }
-    let failure = await run.follow(sender: sender, close: { await socket.close() }) {
-      _, _ -> CommandFailure? in
-      var ending = SocketEnding(isOnce: call[once])
-      for await event in socket {
-        await view.show(SocketNews(event: event))
-        if case .status(let status) = event, let end = ending.end(after: status) {
-          return end.failure
-        }
-      }
-      return nil
-    }
-    // What came while it was being closed.
-    for await event in socket { await view.show(SocketNews(event: event)) }
-    await view.end()
-    return failure
-  }
-
   private static func input(to socket: HeldSocket) -> InputSender {
     InputSender(
       longest: ProvenQueue.longest, fault: { _ in nil },
@@ -151,42 +133,6 @@ enum SocketCommand {
         return !Task.isCancelled
       },
       send: { socket.send($0) })
-  }
-}
-
-/// The conditions under which a held socket ends by itself.
-struct SocketEnding {
-  /// Whether it ends with the first connection.
-  let isOnce: Bool
-  private var wasConnected = false
-
-  init(isOnce: Bool) {
-    self.isOnce = isOnce
-  }
-
-  /// The end, and its failure if it has one.
-  struct End {
-    let failure: CommandFailure?
-  }
-
-  /// Returns `nil` while it goes on.
-  mutating func end(after status: LinkStatus) -> End? {
-    if status.phase == .failed { return End(failure: Self.failure(status.reason)) }
-    guard isOnce else { return nil }
-    if status.phase == .connected { wasConnected = true }
-    if wasConnected { return status.phase == .connected ? nil : End(failure: nil) }
-    return status.reason == nil ? nil : End(failure: Self.failure(status.reason))
-  }
-
-  private static func failure(_ reason: LinkStatus.Reason?) -> CommandFailure {
-    switch reason {
-    case .failure(let failure), .exhausted(let failure): CommandFailure(failure)
-    case .signIn: .signIn
-    case .obstacle(.captivePortal): CommandFailure(.captivePortal)
-    case .obstacle(.unreachable): CommandFailure(.unreachable(detail: "this device is offline"))
-    case .obstacle(.background), .ended, .settling, nil:
-      CommandFailure(.failed, "the connection has ended")
-    }
   }
 }
 

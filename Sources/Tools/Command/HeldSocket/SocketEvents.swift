@@ -5,10 +5,7 @@ import Holdfast
 import LinkCore
 import LinkJSON
 
-/// An event of a held socket as commands show it.
-struct SocketNews: ShownUpdate {
-  var event: HeldSocket.Event
-
+extension HeldSocket.Event: ShownUpdate {
   /// The paragraph of a help text that describes the JSON events.
   static let details =
     JSONEvents.details + """
@@ -18,21 +15,15 @@ struct SocketNews: ShownUpdate {
       """
 
   var state: LinkState? {
-    guard case .status(let status) = event else { return nil }
-    return LinkState(
-      word: status.phase.word, attempt: status.attempt, of: status.of, retryAt: status.retryAt,
-      mode: status.mode, reason: status.reason)
+    if case .status(let status) = self { LinkState(status) } else { nil }
   }
 
   var isNotice: Bool {
-    switch event {
-    case .text: false
-    case .status, .binary, .quality, .sent, .notice: true
-    }
+    if case .text = self { false } else { true }
   }
 
   func lines(_ style: Style) -> [String] {
-    switch event {
+    switch self {
     case .text(let text):
       [
         text.split(separator: "\t", omittingEmptySubsequences: false)
@@ -47,7 +38,7 @@ struct SocketNews: ShownUpdate {
   }
 
   func write(to events: JSONEvents) {
-    switch event {
+    switch self {
     case .status: return
     case .text(let text): events.write("message") { $0.entry("text", text) }
     case .binary(let bytes):
@@ -55,19 +46,6 @@ struct SocketNews: ShownUpdate {
     case .quality(let quality): events.write("quality") { $0.entry("quality", quality.rawValue) }
     case .sent(let count): events.write("sent") { $0.entry("count", Int(clamping: count)) }
     case .notice(let notice): events.note(notice.kind, notice.detail)
-    }
-  }
-}
-
-extension LinkStatus.Phase {
-  /// The word that a stream has for it too.
-  fileprivate var word: String {
-    switch self {
-    case .disconnected, .held: "DISCONNECTED"
-    case .connecting: "CONNECTING"
-    case .connected: "CONNECTED"
-    case .reconnecting: "RECONNECTING"
-    case .standby, .failed: "FAILED"
     }
   }
 }

@@ -1,5 +1,0 @@
-public import LinkCore
-
-extension SocketModel: Journaled {
-  public static var journalName: String { "held-socket" }
-}

@@ -55,6 +55,9 @@ public actor Driver<M: Journaled> {
     last = clock.now
   }
 
+  /// How many calls of `settle` wait.
+  package var settlingCount: Int { settling.count }
+
   /// The machine between two steps.
   public var snapshot: M { machine }
 
@@ -114,13 +117,14 @@ public actor Driver<M: Journaled> {
       if let due = deadline, due <= now, due != spent {
         await step(.tick, at: now)
         spent = deadline.flatMap { $0 <= now ? $0 : nil }
+        wakeSettled()
         guard !Task.isCancelled else { break }
       }
       if let input = inbox.take() {
         await step(.input(input), at: moment())
         spent = nil
         handled += 1
-        if !settling.isEmpty { wakeSettled { handled >= $0.target && $0.isSettled(machine) } }
+        wakeSettled()
       } else if !isDue(unless: spent) {
         await waitForInput(or: deadline == spent ? nil : deadline)
       }
@@ -129,6 +133,11 @@ public actor Driver<M: Journaled> {
     wakeSettled { _ in true }
     inbox.close()
     await journal?.flush()
+  }
+
+  private func wakeSettled() {
+    guard !settling.isEmpty else { return }
+    wakeSettled { handled >= $0.target && $0.isSettled(machine) }
   }
 
   private func wakeSettled(_ isReady: (Settling) -> Bool) {

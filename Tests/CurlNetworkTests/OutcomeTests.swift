@@ -85,6 +85,20 @@ import Testing
     #expect(Self.outcome(CURLE_RECV_ERROR, ECONNRESET, tunnel: 200) == .reset)
   }
 
+  @Test(arguments: ["::1", "[::1]"])
+  func `an address in brackets is no proxy`(host: String) {
+    let text = "Failed to connect to ::1 port 1 after 0 ms: Couldn't connect to server"
+    let outcome = Outcome(
+      code: CURLE_COULDNT_CONNECT, systemError: ECONNREFUSED, text: text, phase: .connect,
+      host: host)
+    #expect(outcome.failure == .refused)
+  }
+
+  @Test func `authorities that cannot be read are a failure of TLS`() {
+    #expect(Self.outcome(CURLE_SSL_CACERT_BADFILE) == .tls(.other, detail: "t"))
+    #expect(Self.outcome(CURLE_SSL_CERTPROBLEM) == .tls(.other, detail: "t"))
+  }
+
   @Test func `names, protocol and device`() {
     #expect(Self.outcome(CURLE_COULDNT_RESOLVE_HOST) == .dns(detail: "t"))
     #expect(Self.outcome(CURLE_GOT_NOTHING) == .ended)

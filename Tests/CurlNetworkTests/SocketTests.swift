@@ -31,7 +31,7 @@ struct SocketTests {
     #expect((headers["sec-websocket-extensions"] != nil) == deflate)
     let long = String(repeating: "hello ", count: 50_000)
     for text in ["", "a", "äöü", long] {
-      #expect(await socket.handle.send(text: Array(text.utf8)))
+      #expect(await socket.handle.send(text: Array(text.utf8)) == .queued)
       #expect(await socket.next() == .text(Array(text.utf8)))
     }
   }
@@ -87,7 +87,7 @@ struct SocketTests {
       #expect(event == .closed(code: 4002, reason: "done"))
       break
     }
-    #expect(await handle.send(text: [0x61]) == false)
+    #expect(await handle.send(text: [0x61]) == .closed)
     #expect(await log.count == 1)
   }
 
@@ -105,7 +105,7 @@ struct SocketTests {
     let handles = Mailbox<any SocketHandle>()
     let handle = try await CurlNetwork().open(.to(server.socketURL)) { event in
       guard case .text(let text) = event, let handle = await handles.next() else { return }
-      #expect(await handle.send(text: text))
+      #expect(await handle.send(text: text) == .queued)
     }
     handles.put(handle)
     var events: [WebSocketEvent] = []

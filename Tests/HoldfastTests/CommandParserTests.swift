@@ -142,6 +142,17 @@ extension Format<String> {
     #expect(CommandPath(Toy.root).tree.allSatisfy { $0.command.signals.isEmpty })
   }
 
+  @Test func `an invalid secret is not repeated`() {
+    let key = Parameter.optional("key", .integer("KEY", 0...9), isSecret: true, "a key")
+    let command = Command("open", "open a toy", examples: [], takes: key) { _ in }
+    do {
+      _ = try Parser(command).parse(["--key", "hush"])
+      Issue.record("the value is not valid")
+    } catch {
+      #expect(error.failure.line == "the value of --key is not valid; it must be 0 to 9")
+    }
+  }
+
   @Test func `writes help from the declarations`() throws {
     let play = try #require(CommandPath(Toy.root).child("play"))
     let text = Help().text(for: play)

@@ -137,7 +137,7 @@ import Testing
     ),
     (
       ["--server", "https://example.com?token=secret"],
-      "--server is not a valid URL; it must not contain a user name"
+      "--server is not a valid URL; it must not contain a query"
     ),
     (
       ["--server", "http://example.com"],

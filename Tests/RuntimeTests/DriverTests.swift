@@ -63,6 +63,20 @@ struct DriverTests {
   }
 
   @Test
+  func `settles when time alone made the machine ready`() async throws {
+    let work = Work(Bell(), clock: clock)
+    try await work.run {
+      await work.driver.post(.ring(at: .second(3)))
+      await clock.someoneWaits(for: .second(3))
+      async let isSilent: Void = work.driver.settle { $0.ring == nil }
+      while await work.driver.settlingCount == 0 { await Task.yield() }
+      clock.advance(to: .second(3))
+      await isSilent
+      #expect(await work.driver.snapshot.ring == nil)
+    }
+  }
+
+  @Test
   func `follows a deadline that moves`() async throws {
     let work = Work(Bell(), clock: clock)
     try await work.run {

@@ -94,9 +94,9 @@ struct FakeNetworkTests {
     let request = SocketRequest(url: "ws://a", openTimeout: .seconds(1), maxMessageBytes: 10)
     let handle = await network.open(request) { events.put($0) }
     #expect(await events.next() == .opened(headers: [:]))
-    #expect(await handle.send(text: [1]))
-    #expect(await handle.send(text: [2]))
-    #expect(await handle.send(text: [3]) == false)
+    #expect(await handle.send(text: [1]) == .queued)
+    #expect(await handle.send(text: [2]) == .queued)
+    #expect(await handle.send(text: [3]) == .full)
   }
 
   @Test

@@ -74,11 +74,11 @@ private final class Handle: SocketHandle {
     Task { [lifetime, id] in await lifetime.loop.abandon(id) }
   }
 
-  func send(text: [UInt8]) async -> Bool {
+  func send(text: [UInt8]) async -> SocketSending {
     await lifetime.loop.send(id, text: text)
   }
 
-  func send(binary: [UInt8]) async -> Bool {
+  func send(binary: [UInt8]) async -> SocketSending {
     await lifetime.loop.send(id, binary: binary)
   }
 

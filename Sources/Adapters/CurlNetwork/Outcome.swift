@@ -33,6 +33,7 @@ struct Outcome: Equatable {
     case CURLE_OPERATION_TIMEDOUT: return .timeout(phase)
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
       return .tls(verificationReason, detail: text)
+    case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM: return .tls(.other, detail: text)
     case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_USE_SSL_FAILED: return handshakeFailure
     case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE: return streamFailure ?? .ended
     case CURLE_SEND_ERROR, CURLE_RECV_ERROR: return streamFailure ?? .reset
@@ -48,7 +49,7 @@ struct Outcome: Equatable {
   static let unwatched = LinkFailure.local(detail: "The system watches no more descriptors.")
 
   private var connectFailure: LinkFailure {
-    if let proxy = wayPoint, proxy != host { return .proxy(detail: text) }
+    if let peer = wayPoint, peer != Self.unbracketed(host) { return .proxy(detail: text) }
     switch systemError {
     case ECONNREFUSED: return .refused
     case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL: return .unreachable(detail: text)
@@ -65,7 +66,12 @@ struct Outcome: Equatable {
     guard let place = words.firstIndex(of: "port"), place >= 2, words[place - 2] == "to" else {
       return nil
     }
-    return String(words[place - 1])
+    return Self.unbracketed(String(words[place - 1]))
+  }
+
+  /// URLs write IPv6 addresses in brackets; libcurl's texts do not.
+  private static func unbracketed(_ host: String) -> String {
+    host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
   }
 
   /// OpenSSL's numbers (x509_vfy.h); a wrong name is found by libcurl itself, in words only.

@@ -112,10 +112,10 @@ final class SocketDesk: Sendable {
   /// Sends a ping; does nothing if the socket is gone.
   func ping(_ attempt: AttemptID, id: UInt64) async { await socket(attempt)?.ping(id: id) }
 
-  /// Sends a message; does nothing if the socket is gone, since the report of its loss is on its
-  /// way.
+  /// Sends a message; does nothing if the socket is closed, since the report of its loss follows
+  /// what arrived before.
   ///
-  /// - Parameter refused: runs if the socket takes no more, or the message has no content. The
+  /// - Parameter refused: runs if the socket's queue is full, or the message has no content. The
   ///   caller does not wait for it: only the driver, which waits for the caller, can make room in
   ///   its inbox.
   func send(
@@ -123,11 +123,11 @@ final class SocketDesk: Sendable {
     refused: @escaping @Sendable () async -> Void
   ) async {
     guard let socket = socket(attempt) else { return }
-    var isTaken = false
+    var outcome = SocketSending.full
     if let bytes = message.bytes {
-      isTaken = await message.isText ? socket.send(text: bytes) : socket.send(binary: bytes)
+      outcome = await message.isText ? socket.send(text: bytes) : socket.send(binary: bytes)
     }
-    if !isTaken { Task { await refused() } }
+    if outcome == .full { Task { await refused() } }
   }
 
   /// Closes all sockets with 1000 and waits for the closing handshakes; opens none any more.

@@ -50,12 +50,23 @@ public enum SocketEvent: Sendable, Equatable {
   case failed(LinkFailure)
 }
 
+/// The outcome of giving a socket a message.
+public enum SocketSending: Sendable, Hashable {
+  /// The socket has queued the message, which is sent unless the connection ends before.
+  case queued
+  /// The queue of the socket is full, and nothing was queued.
+  case full
+  /// The socket is not open. If it failed, what arrived before its failure may not have been
+  /// delivered yet, and the failure follows.
+  case closed
+}
+
 /// A socket that was asked for. Dropping it closes it.
 public protocol SocketHandle: Sendable {
-  /// Sends a text message; false when the socket is no longer open or its queue is full.
-  @discardableResult func send(text: [UInt8]) async -> Bool
-  /// Sends a binary message; false when the socket is no longer open or its queue is full.
-  @discardableResult func send(binary: [UInt8]) async -> Bool
+  /// Sends a text message.
+  @discardableResult func send(text: [UInt8]) async -> SocketSending
+  /// Sends a binary message.
+  @discardableResult func send(binary: [UInt8]) async -> SocketSending
   /// Sends a ping whose pong comes back as `.pong(id:)`.
   func ping(id: UInt64) async
   /// Sends a close frame with `code`, waits for the peer's at most a second, then ends.

@@ -126,10 +126,12 @@ public final class FakeSocket: FarSocket {
 
 /// What the client's handle does.
 extension FakeSocket {
-  func take(_ message: ClientAction) -> Bool {
-    let limit = state.withLock { $0.phase == .open ? $0.unreadLimit : 0 }
-    guard actions.count < limit else { return false }
-    return actions.put(message)
+  func take(_ message: ClientAction) -> SocketSending {
+    guard let limit = state.withLock({ $0.phase == .open ? $0.unreadLimit : nil }) else {
+      return .closed
+    }
+    guard actions.count < limit else { return .full }
+    return actions.put(message) ? .queued : .closed
   }
 
   func take(ping id: UInt64) {
@@ -160,11 +162,11 @@ final class FakeSocketHandle: SocketHandle {
     socket.leave(.dropped)
   }
 
-  func send(text: [UInt8]) async -> Bool {
+  func send(text: [UInt8]) async -> SocketSending {
     socket.take(.text(text))
   }
 
-  func send(binary: [UInt8]) async -> Bool {
+  func send(binary: [UInt8]) async -> SocketSending {
     socket.take(.binary(binary))
   }
 

@@ -10,7 +10,7 @@ func tellsTheCloseCode(_ check: DialerCheck) async throws {
   try ContractViolation.unless(
     found, is: .closed(code: 4_001, reason: "go away"), "the code and the reason are told")
   try ContractViolation.unless(
-    await open.handle.send(text: [1]), is: false, "a closed socket refuses messages")
+    await open.handle.send(text: [1]), is: .closed, "a closed socket refuses messages")
   try ContractViolation.unless(open.events.count, is: 0, "nothing follows a failure")
 }
 
@@ -30,7 +30,7 @@ func closesWithACode(_ check: DialerCheck) async throws {
     await open.far.received(), is: .closed(code: 4_002, reason: "done"),
     "the server gets the code and the reason")
   try ContractViolation.unless(
-    await open.handle.send(text: [1]), is: false, "a socket that was closed refuses messages")
+    await open.handle.send(text: [1]), is: .closed, "a socket that was closed refuses messages")
 }
 
 func staysSilentAfterClose(_ check: DialerCheck) async throws {

@@ -101,7 +101,7 @@ private func reportsARefusal(_ check: DialerCheck) async throws {
   let found = try await check.failure(in: events, "a closed port is a failure")
   try ContractViolation.unless(found, is: .refused, "a closed port is told as refused")
   try ContractViolation.unless(
-    await handle.send(text: [1]), is: false, "a failed socket refuses messages")
+    await handle.send(text: [1]), is: .closed, "a failed socket refuses messages")
 }
 
 private func reportsARefusedUpgrade(_ check: DialerCheck) async throws {
@@ -137,11 +137,11 @@ private func carriesText(_ check: DialerCheck) async throws {
     try ContractViolation.unless(
       await open.events.next(), is: .text(text), "a text message arrives whole")
     try ContractViolation.unless(
-      await open.handle.send(text: text), is: true, "an open socket takes messages")
+      await open.handle.send(text: text), is: .queued, "an open socket takes messages")
     try ContractViolation.unless(
       await open.far.received(), is: .text(text), "a sent text message arrives whole")
     try ContractViolation.unless(
-      await open.handle.send(binary: text), is: true, "an open socket takes binary messages")
+      await open.handle.send(binary: text), is: .queued, "an open socket takes binary messages")
     try ContractViolation.unless(
       await open.far.received(), is: .binary(text), "a sent binary message arrives whole")
   }

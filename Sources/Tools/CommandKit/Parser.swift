@@ -166,7 +166,10 @@ private struct Scan {
     let remedy =
       Spelling.nearest(to: word, among: parameter.words).map { "did you mean \($0)?" }
       ?? "it must be \(parameter.expectation)"
-    throw fault("\(parameter.label) cannot be \"\(word)\"", remedy)
+    let cause =
+      parameter.isSecret
+      ? "the value of \(parameter.label) is not valid" : "\(parameter.label) cannot be \"\(word)\""
+    throw fault(cause, remedy)
   }
 
   /// Returns the arguments after checking that nothing is missing.

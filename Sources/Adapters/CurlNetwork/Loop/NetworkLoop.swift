@@ -89,12 +89,12 @@ extension NetworkLoop {
     return dials
   }
 
-  func send(_ id: UInt64, text: [UInt8]) -> Bool {
-    change(id) { $0.send(text: text) } ?? false
+  func send(_ id: UInt64, text: [UInt8]) -> SocketSending {
+    change(id) { $0.send(text: text) } ?? .closed
   }
 
-  func send(_ id: UInt64, binary: [UInt8]) -> Bool {
-    change(id) { $0.send(binary: binary) } ?? false
+  func send(_ id: UInt64, binary: [UInt8]) -> SocketSending {
+    change(id) { $0.send(binary: binary) } ?? .closed
   }
 
   func ping(_ id: UInt64, _ ping: UInt64) {

@@ -127,17 +127,20 @@ extension SocketConnection {
 // MARK: What the app asks
 
 extension SocketConnection {
-  func send(text: [UInt8]) -> Bool {
-    mayQueue(text.count) && webSocket?.send(text: text, into: &outgoing) ?? false
+  func send(text: [UInt8]) -> SocketSending {
+    if let obstacle = obstacle(to: text.count) { return obstacle }
+    return webSocket?.send(text: text, into: &outgoing) ?? false ? .queued : .closed
   }
 
-  func send(binary: [UInt8]) -> Bool {
-    mayQueue(binary.count) && webSocket?.send(binary: binary, into: &outgoing) ?? false
+  func send(binary: [UInt8]) -> SocketSending {
+    if let obstacle = obstacle(to: binary.count) { return obstacle }
+    return webSocket?.send(binary: binary, into: &outgoing) ?? false ? .queued : .closed
   }
 
-  private func mayQueue(_ count: Int) -> Bool {
-    guard case .open = stage, writeFailure == nil else { return false }
-    return queuedBytes + count <= maxQueuedBytes
+  /// Why a message of so many bytes cannot be queued; `nil` if it can.
+  private func obstacle(to count: Int) -> SocketSending? {
+    guard case .open = stage, writeFailure == nil else { return .closed }
+    return queuedBytes + count <= maxQueuedBytes ? nil : .full
   }
 
   func ping(_ id: UInt64) {

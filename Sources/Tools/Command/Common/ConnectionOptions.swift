@@ -42,14 +42,22 @@ enum Connection {
     _ call: Invocation
   ) throws(CommandFailure) -> any SocketDialer & HTTPClient {
     let path = call[authorities]
-    // Reports an unreadable file with its reason.
-    if let path { _ = try TextFile.read(path) }
+    if let path { try requireCertificates(path) }
     do throws(LinkFailure) {
       return try Platform.network(
         authorities: path, proxy: call[proxy], allowsPlaintext: call[plaintext])
     } catch {
       throw CommandFailure(.failed, "the network cannot be set up: \(LinkReason.text(error))")
     }
+  }
+
+  /// Throws for a file that cannot be read or holds no certificate, with its reason.
+  private static func requireCertificates(_ path: String) throws(CommandFailure) {
+    let text = String(decoding: try TextFile.read(path), as: UTF8.self)
+    guard !text.contains("-----BEGIN ") else { return }
+    throw CommandFailure(
+      .security, "\(path) holds no certificate in PEM form",
+      remedy: "give --ca a file that contains -----BEGIN CERTIFICATE-----")
   }
 
   /// Returns the preset with the changes of `--policy` and `--set`.

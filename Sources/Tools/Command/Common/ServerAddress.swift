@@ -22,15 +22,19 @@ struct ServerAddress: Equatable {
     guard parts.count == 2, scheme == schemes.secure || scheme == schemes.plain else {
       throw fault("it must begin with \(schemes.secure):// or \(schemes.plain)://")
     }
-    guard !parts[1].contains(where: { (allowsQuery ? "#@ " : "?#@ ").contains($0) }) else {
-      throw fault("it must not contain a user name\(allowsQuery ? "" : ", a query") or a fragment")
-    }
-    let authority = parts[1].prefix { $0 != "/" && $0 != "?" }
+    let authority = parts[1].prefix { !"/?#".contains($0) }
+    guard !authority.contains("@") else { throw fault("it must not contain a user name") }
+    guard !parts[1].contains("#") else { throw fault("it must not contain a fragment") }
+    guard allowsQuery || !parts[1].contains("?") else { throw fault("it must not contain a query") }
+    guard !parts[1].contains(where: \.isWhitespace) else { throw fault("it must not contain spaces") }
+    let isLiteral = authority.first == "["
     let host =
-      authority.first == "["
-      ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" }
+      isLiteral ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" }
     guard !host.isEmpty else { throw fault("it must contain a host") }
-    let rest = authority.dropFirst(host.count + (authority.first == "[" ? 2 : 0))
+    guard !isLiteral || authority.contains("]") else {
+      throw fault("an IPv6 address must be written in brackets")
+    }
+    let rest = authority.dropFirst(host.count + (isLiteral ? 2 : 0))
     guard rest.isEmpty || Self.isPort(rest) else {
       throw fault("its port must be a number from 1 to 65535")
     }

@@ -4,10 +4,10 @@ import LinkCore
 extension SocketModel {
   mutating func take(_ input: Input, _ step: inout Step) {
     switch input {
-    case .start, .link(.device(.again)):
-      stopsAt = nil
-      drive(.want(.live), &step)
-      drive(.trigger(.userRefresh), &step)
+    case .start: begin(&step)
+    case .link(.device(.again)):
+      // Asks for another attempt; what was told to stop stays stopped.
+      if stopsAt == nil, link.isWanted || link.status.phase == .failed { begin(&step) }
     case .stop: stopsAt = stopsAt ?? step.now.advanced(by: SocketSettings.flushTimeout)
     case .send(let message): send(message, &step)
     case .link(let event):
@@ -21,6 +21,12 @@ extension SocketModel {
       queue.drop(id)
       step.show(.notice(.notStored(detail: detail)))
     }
+  }
+
+  private mutating func begin(_ step: inout Step) {
+    stopsAt = nil
+    drive(.want(.live), &step)
+    drive(.trigger(.userRefresh), &step)
   }
 
   /// Takes what the socket of the present attempt said.
@@ -65,7 +71,9 @@ extension SocketModel {
 
   private mutating func send(_ message: SocketMessage, _ step: inout Step) {
     if let refusal = queue.refusal(of: message) { return step.show(.notice(.refused(refusal))) }
-    guard repeats || isConnected && stopsAt == nil else { return step.show(.notice(.notConnected)) }
+    guard settings.outbox != .off || isConnected && stopsAt == nil else {
+      return step.show(.notice(.notConnected))
+    }
     let isDurable = settings.outbox == .durable
     let entry = queue.add(message, isStored: !isDurable)
     if isDurable { step.effects.append(.store(entry)) }

@@ -76,7 +76,7 @@ public struct SocketModel: Journaled {
   /// Whether messages that may not have arrived are sent again.
   var repeats: Bool {
     switch settings.outbox {
-    case .off: false
+    case .off, .waiting: false
     case .memory, .durable: true
     }
   }

@@ -18,6 +18,8 @@ public struct SocketSettings: Sendable, Hashable, Codable {
     /// A message is accepted while connected and handed to a socket at most once. If that socket is
     /// lost before a pong behind it, whether it arrived is unknown, and a notice says so.
     case off
+    /// As `off`, but a message that is given without a connection waits for one.
+    case waiting
     /// A message is kept until a pong behind it proves that the server's WebSocket took it. After a
     /// loss it is sent again, so it may arrive twice. What is left ends with the process.
     case memory

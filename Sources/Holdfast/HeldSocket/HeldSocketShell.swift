@@ -83,7 +83,9 @@ actor HeldSocketShell: Shell {
       maxMessageBytes: options.maxMessageBytes)
     request.allowsCompression = options.allowsCompression
     let language = options.language
-    await sockets.open(attempt, request, hiding: headers.map(\.value)) {
+    // Some servers take a token in the query.
+    let query = url.split(separator: "?", maxSplits: 1).dropFirst().map(String.init)
+    await sockets.open(attempt, request, hiding: headers.map(\.value) + query) {
       [inlet, updates] events, _ in
       await updates.paced(events) { isPaused in
         await inlet.post([.socket(attempt, .reading(isPaused: isPaused))])

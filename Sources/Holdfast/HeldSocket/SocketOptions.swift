@@ -45,6 +45,8 @@ public struct SocketOptions: Sendable {
   public enum Outbox: Sendable {
     /// Accepted while connected only; sent at most once.
     case off
+    /// Kept until there is a connection; sent at most once.
+    case waiting
     /// Kept until a pong proves arrival; sent at least once, while the process lives.
     case memory
     /// The same, stored before it is sent.
@@ -62,6 +64,7 @@ public struct SocketOptions: Sendable {
     settings.position = position.map { Secret($0) }
     switch outbox {
     case .off: settings.outbox = .off
+    case .waiting: settings.outbox = .waiting
     case .memory: settings.outbox = .memory
     case .durable: settings.outbox = .durable
     }

@@ -20,21 +20,26 @@ struct InputSender: Sendable {
   private func piped<Update: ShownUpdate>(_ view: any LinkView<Update>) async -> Int {
     var refused = 0
     var lines = StandardInput(InputLines(longest: longest)).makeAsyncIterator()
-    while await hasRoom(), let line = await lines.next() {
+    while let line = await lines.next() {
       guard line.bytes > 0 else { continue }
-      let fault =
-        line.bytes > longest
-        ? "it has \(line.bytes) bytes; the limit is \(longest)" : fault(line.text)
-      if let fault {
+      if let (kind, fault) = fault(in: line) {
         refused += 1
-        await view.note("too-long", "line \(line.number) was not sent: \(fault)")
-      } else {
-        // Reading a line may have taken long.
+        await view.note(kind, "line \(line.number) was not sent: \(fault)")
+      } else if let text = line.text {
+        // The next line is read when this one has been sent; the rest stays in the pipe.
         guard await hasRoom() else { return refused }
-        send(line.text)
+        send(text)
       }
     }
     return refused
+  }
+
+  private func fault(in line: InputLine) -> (kind: String, detail: String)? {
+    if line.bytes > longest {
+      return ("too-long", "it has \(line.bytes) bytes; the limit is \(longest)")
+    }
+    guard let text = line.text else { return ("not-utf-8", "it is not valid UTF-8") }
+    return fault(text).map { ("too-long", $0) }
   }
 
   private func typed<Update: ShownUpdate>(on screen: Screen<Update>) async -> Int {

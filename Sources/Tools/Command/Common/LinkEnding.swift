@@ -5,10 +5,12 @@ import LinkCore
 struct LinkEnding {
   /// Whether it ends with the first connection.
   let isOnce: Bool
+  private let policy: LinkPolicy
   private var wasConnected = false
 
-  init(isOnce: Bool) {
-    self.isOnce = isOnce
+  /// - Parameter policy: says which failures ask for another token, and are no end yet.
+  init(isOnce: Bool, policy: LinkPolicy) {
+    (self.isOnce, self.policy) = (isOnce, policy)
   }
 
   /// The end, and its failure if it has one.
@@ -22,6 +24,9 @@ struct LinkEnding {
     guard isOnce else { return nil }
     if status.phase == .connected { wasConnected = true }
     if wasConnected { return status.phase == .connected ? nil : End(failure: nil) }
+    if case .failure(let failure) = status.reason, policy.verdict(on: failure) == .refresh {
+      return nil
+    }
     return status.reason.map { End(failure: CommandFailure($0)) }
   }
 }

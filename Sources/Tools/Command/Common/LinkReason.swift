@@ -52,15 +52,36 @@ enum LinkReason {
     }
   }
 
-  /// Returns the word and the details of a failure.
+  /// Returns the word and the detail of a failure.
   static func text(_ failure: LinkFailure) -> String {
+    guard let detail = detail(failure) else { return word(failure) }
+    return "\(word(failure)): \(detail)"
+  }
+
+  /// Returns the word of a reason, and the detail that tells causes with this word apart.
+  static func text(_ reason: LinkStatus.Reason) -> String {
+    guard let detail = detail(reason) else { return word(reason) }
+    return "\(word(reason)) (\(detail))"
+  }
+
+  /// What is known of a reason beyond its word, for people, at most 200 characters; `nil` if the
+  /// word says it all.
+  static func detail(_ reason: LinkStatus.Reason) -> String? {
+    switch reason {
+    case .failure(let failure), .exhausted(let failure):
+      detail(failure).map { String($0.printable.prefix(200)) }
+    case .obstacle, .signIn, .ended, .settling: nil
+    }
+  }
+
+  private static func detail(_ failure: LinkFailure) -> String? {
     switch failure {
     case .unreachable(let detail), .dns(let detail), .tls(_, let detail),
       .protocolError(let detail), .proxy(let detail), .local(let detail),
       .closed(_, let detail), .http(_, _, let detail):
-      detail.isEmpty ? word(failure) : "\(word(failure)): \(detail)"
-    case .timeout(let phase): "\(word(failure)): \(phase.rawValue)"
-    case .refused, .reset, .ended, .captivePortal: word(failure)
+      detail.isEmpty ? nil : detail
+    case .timeout(let phase): phase.rawValue
+    case .refused, .reset, .ended, .captivePortal: nil
     }
   }
 }

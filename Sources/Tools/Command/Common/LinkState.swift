@@ -21,7 +21,7 @@ struct LinkState: Sendable {
     if let mode, mode != .none { text += " (\(mode.rawValue))" }
     if attempt > 0 { text += " \(attempt)" + (of.map { " of \($0)" } ?? "") }
     if let retryAt { text += " in \(Int(retryAt.seconds(from: now).rounded(.up)))s" }
-    return text + (reason.map { ": \(LinkReason.word($0))" } ?? "")
+    return text + (reason.map { ": \(LinkReason.text($0))" } ?? "")
   }
 
   /// Writes the members of a JSON event.
@@ -32,5 +32,6 @@ struct LinkState: Sendable {
     writer.entry("retryIn", retryAt?.seconds(from: now))
     if let mode { writer.entry("mode", mode.rawValue) }
     writer.entry("reason", reason.map(LinkReason.word))
+    if let detail = reason.flatMap(LinkReason.detail) { writer.entry("detail", detail) }
   }
 }

@@ -26,7 +26,9 @@ struct ServerAddress: Equatable {
     guard !authority.contains("@") else { throw fault("it must not contain a user name") }
     guard !parts[1].contains("#") else { throw fault("it must not contain a fragment") }
     guard allowsQuery || !parts[1].contains("?") else { throw fault("it must not contain a query") }
-    guard !parts[1].contains(where: \.isWhitespace) else { throw fault("it must not contain spaces") }
+    guard !parts[1].contains(where: \.isWhitespace) else {
+      throw fault("it must not contain spaces")
+    }
     let isLiteral = authority.first == "["
     let host =
       isLiteral ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" }

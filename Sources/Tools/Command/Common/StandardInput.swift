@@ -52,8 +52,8 @@ struct InputLine: Sendable {
   var number: Int
   /// Its length without the line break.
   var bytes: Int
-  /// Its text; empty for a line that is too long.
-  var text: String
+  /// Its text; empty for a line that is too long, `nil` for one that is not UTF-8.
+  var text: String?
 }
 
 /// The lines of standard input; the last one may lack a line break.
@@ -72,6 +72,7 @@ struct InputLines: IteratorProtocol, Sendable {
     var kept: [UInt8] = []
     var bytes = 0
     var isWhole = false
+    var wasReturn = false
     while !isWhole {
       if piece.isEmpty {
         guard let next = keys.next() else { break }
@@ -80,13 +81,17 @@ struct InputLines: IteratorProtocol, Sendable {
       let end = piece.firstIndex(of: UInt8(ascii: "\n"))
       let part = piece[..<(end ?? piece.endIndex)]
       bytes += part.count
-      kept = bytes > longest ? [] : kept + part
+      wasReturn = part.last.map { $0 == UInt8(ascii: "\r") } ?? wasReturn
+      kept = bytes > longest + 1 ? [] : kept + part
       piece = end.map { piece[($0 + 1)...] } ?? []
       isWhole = end != nil
     }
     guard isWhole || bytes > 0 else { return nil }
     number += 1
-    return InputLine(number: number, bytes: bytes, text: String(decoding: kept, as: UTF8.self))
+    // The line breaks of some systems and protocols are CR LF.
+    if isWhole, bytes > 0, wasReturn { bytes -= 1 }
+    if kept.count > bytes { kept.removeLast() }
+    return InputLine(number: number, bytes: bytes, text: String(validating: kept, as: UTF8.self))
   }
 }
 

@@ -15,7 +15,8 @@ enum SocketCommand {
   private static let subprotocols = Parameter.repeated(
     "subprotocol", .text("NAME"), "offer this subprotocol; the first one is preferred")
   private static let hello = Parameter.optional(
-    "hello", .text("TEXT"), "send this text as the first message of every connection")
+    "hello", .text("TEXT"), isSecret: true,
+    "send this text as the first message of every connection")
   private static let sendInput = Parameter.flag(
     "send-stdin", "send each line of standard input while connected; usual on a terminal")
   private static let once = Parameter.flag(
@@ -30,19 +31,21 @@ enum SocketCommand {
         """
         Prints each text message as one line and goes on after every loss: after any close code, \
         503, refused connections and silence. It ends with 3 after 401, unless the token \
-        command has another token, with 4 after 403, and with 5 if TLS fails. \
+        command has another token, with 4 after 403, with 1 after 400, and with 5 if TLS fails. \
         \(LinkRun.details(onHangup: "tries again at once"))
         """,
         """
         Only messages go to standard output; states and notices go to standard error. In a line, \
         line breaks and control characters other than tabs are escaped, as in \\n or \\u{1B}. \
-        Binary messages are reported, and printed only with --json.
+        Binary messages are reported, and printed only with --json, which also tells an \
+        escape from the same characters in a message.
         """,
         """
-        Lines are read from standard input while there is a connection, and sent once and in \
-        order; empty lines are skipped. If a connection is lost, a notice says how many of the \
-        last lines may not have arrived. The end of a pipe does not end the command. A line has \
-        at most 1,000,000 bytes, a received message 16 MiB; a longer one is dropped with a notice.
+        With --send-stdin, and on a terminal, lines are read from standard input while there is a \
+        connection, and sent once and in order; empty lines are skipped. If a connection is lost, \
+        a notice says how many of the last lines may not have arrived. The end of a pipe does not \
+        end the command. A line has at most 1,000,000 bytes of UTF-8, a received message 16 MiB; \
+        another one is dropped with a notice.
         """,
         """
         HOLDFAST_SOCKET_HEADERS holds headers like --header, one a line; only processes of the \
@@ -83,7 +86,7 @@ enum SocketCommand {
     } catch {
       throw CommandFailure(.failed, LinkReason.text(error))
     }
-    var ending = LinkEnding(isOnce: call[once])
+    var ending = LinkEnding(isOnce: call[once], policy: policy)
     let failure = await run.show(
       socket, in: call.view(of: HeldSocket.Event.self, isMixed: false),
       input: Invocation.isTyped || call[sendInput] ? input(to: socket) : nil,
@@ -107,6 +110,14 @@ enum SocketCommand {
       }
       headers.append(header)
     }
+    guard
+      call[Connection.tokenCommand] == nil
+        || !headers.contains(where: { $0.name.lowercased() == "authorization" })
+    else {
+      throw CommandFailure(
+        .usage, "--token-command and a header Authorization exclude each other",
+        remedy: "remove one")
+    }
     options.headers = { [headers] in headers.map { ($0.name, $0.value) } }
     options.subprotocols = call[subprotocols]
     for (index, name) in options.subprotocols.enumerated()
@@ -120,6 +131,8 @@ enum SocketCommand {
     options.tokens = call[Connection.tokenCommand].map {
       ShellTokens(command: $0, limit: policy.gate.refreshTimeout, note: call.diagnostic)
     }
+    // A line that was read just before a loss waits for the next connection.
+    options.outbox = .waiting
     options.journal = call[Shared.journal]
     return options
   }
@@ -128,8 +141,11 @@ enum SocketCommand {
     InputSender(
       longest: ProvenQueue.longest, fault: { _ in nil },
       hasRoom: {
-        // As many lines wait as one round trip takes.
-        await socket.settled { $0.isConnected && $0.queue.entries.count < 256 || $0.isStopped }
+        // As many lines wait as one round trip takes, and at most half of the bytes that may.
+        await socket.settled {
+          $0.isConnected && $0.queue.entries.count < 256
+            && $0.queue.bytes < ProvenQueue.byteLimit / 2 || $0.isStopped
+        }
         return !Task.isCancelled
       },
       send: { socket.send($0) })

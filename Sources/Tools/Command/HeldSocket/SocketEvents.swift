@@ -71,9 +71,9 @@ extension SocketNotice {
     case .refused(.tooLong(let bytes)): "a message of \(bytes) bytes was not sent"
     case .notStored(let detail): "a message was not sent: \(detail)"
     case .unproven(let count, let isRepeated):
-      "\(count) that were sent may not have arrived"
+      "\(count) \(count == 1 ? "message that was" : "messages that were") sent may not have arrived"
         + (isRepeated ? "; they are sent again" : "")
-    case .oversized(let bytes): "a message of \(bytes) bytes was dropped"
+    case .oversized(let bytes): "a message over the limit was dropped (\(bytes) bytes as sent)"
     }
   }
 }

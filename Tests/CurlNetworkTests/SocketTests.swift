@@ -238,7 +238,7 @@ struct SocketTests {
     _ = await socket.next()
     let text = [UInt8](repeating: 0x61, count: 50_000)
     var accepted = 0
-    while await socket.handle.send(text: text), accepted < 10_000 { accepted += 1 }
+    while await socket.handle.send(text: text) == .queued, accepted < 10_000 { accepted += 1 }
     #expect(accepted > 0)
     #expect(accepted < 10_000)
   }

@@ -46,7 +46,7 @@ struct KernelTests {
 }
 
 /// A phone that does nothing and a server, one of which never moves its deadline.
-private struct SpinningWorld: SimulatedWorld {
+private struct SpinningWorld: SimulatedWorld, ~Copyable {
   typealias Feature = HeldFeature
 
   var kernel: Kernel<HeldFeature>
@@ -60,7 +60,7 @@ private struct SpinningWorld: SimulatedWorld {
       watch: nil)
     clients = [SocketModel(SocketSettings(policy: .socket), seed: 1)]
     kernel.bench.views = [
-      PhoneView(Standing(policy: .socket, status: clients[0].status, own: HeldState()))
+      PhoneView(Standing(policy: .socket, status: clients[0].status, own: HeldFeature.State()))
     ]
   }
 
@@ -68,24 +68,14 @@ private struct SpinningWorld: SimulatedWorld {
   func tick(_ host: HostID) {}
 
   func boot(_ host: HostID) {}
-  func drain(_ server: HostID, within time: Duration) {}
-  func tellApp(_ phone: HostID, isFirst: Bool) {}
   func isWanted(_ phone: HostID) -> Bool { false }
-  func look(_ phone: HostID) {}
   func perform(_ effect: SocketModel.Effect, of phone: HostID) {}
-  func upgradeArrived(_ line: TrafficID, _ hello: HeldHello, at server: HostID) {}
+  func upgradeArrived(_ line: TrafficID, _ hello: Nothing, at server: HostID) {}
   func arrived(_ packet: HeldFeature.Packet?, on line: TrafficID, at server: HostID) {}
-  func ended(_ line: TrafficID, code: UInt16, at server: HostID) {}
   func opened(_ attempt: AttemptID, _ packet: HeldFeature.Packet) -> SocketModel.Input { .start }
   func received(_ attempt: AttemptID, _ packet: HeldFeature.Packet) -> SocketModel.Input { .start }
-  func requestArrived(_ id: TrafficID, _ question: Int, at server: HostID) {}
-  func refusal(_ status: Int) -> Int { status }
-  func bytes(of question: Int) -> Int { question }
-  func answered(_ question: Int, _ result: Result<Int, LinkFailure>, to host: HostID) {}
   func take(_ cue: HeldFeature.Cue, on host: HostID?) {}
-  func makeDurable(_ change: HeldFeature.Cue, on host: HostID) -> HeldFeature.Cue? { nil }
-  func refusedChange(_ change: HeldFeature.Cue, isFull: Bool) -> HeldFeature.Cue { change }
-  func begin(_ verb: HeldVerb, _ act: Act<HeldVerb>, _ index: Int) {}
+  func begin(_ verb: HeldFeature.Verb, _ act: Act<HeldFeature.Verb>, _ index: Int) {}
   func becomeCalm() {}
   func heal() {}
 }

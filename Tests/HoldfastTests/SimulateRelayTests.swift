@@ -4,7 +4,7 @@ import LinkSimulator
 import Testing
 
 /// `simulate relay`, with the options of every world.
-@Suite(.timeLimit(.minutes(2))) struct SimulateRelayTests {
+@Suite(.timeLimit(.minutes(5))) struct SimulateRelayTests {
   private func run(_ words: String...) async throws -> CommandProcess.Outcome {
     try await CommandProcess.run(["simulate", "relay"] + words)
   }

@@ -65,6 +65,7 @@ let adapters: [Target] = [
   system("CSystemd", "libsystemd", apt: "libsystemd-dev", brew: "systemd"),
   .target(name: "CLinux", path: "Sources/Adapters/System/CLinux"),
   library("LinuxEvents", at: "Adapters/LinuxEvents", uses: ["CLinux"]),
+  library("ChildProcesses", at: "Adapters/ChildProcesses", uses: ["LinkCore", "CLinux"]),
   library(
     "CurlNetwork", at: "Adapters/CurlNetwork",
     uses: ["LinkCore", "LinkRuntime", "LinkProtocols", "CCurl", "CLinux"]),
@@ -88,7 +89,7 @@ let adapters: [Target] = [
     uses: ["LinkCore", "LinkJSON", "LinkWire", "LinkRuntime", "OwnerFiles", "COpenSSL"]),
   library(
     "PushHook", at: "Adapters/PushHook",
-    uses: ["LinkCore", "LinkJSON", "LinkWire", "LinkRuntime", "OwnerFiles"]),
+    uses: ["LinkCore", "LinkJSON", "LinkWire", "LinkRuntime", "ChildProcesses"]),
   library(
     "ServerSockets", at: "Adapters/ServerSockets",
     uses: ["LinkCore", "LinkProtocols", "CLinux", "COpenSSL"]),
@@ -106,7 +107,10 @@ let doors: [Target] = [
     ]),
   library(
     "HoldfastTestKit", at: "TestKit",
-    uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream", "LinkSimulator"]),
+    uses: [
+      "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream", "LinkSimulator",
+      "ChildProcesses",
+    ]),
   library(
     "HoldfastBackend", at: "Tools/Backend",
     uses: [
@@ -128,7 +132,7 @@ let doors: [Target] = [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
       "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream",
       "LinkProtocols", "HealthRelay", "HeldSocket", "LinkServerCore", "LifecycleSystem",
-      "OwnerFiles", "CLinux",
+      "OwnerFiles", "ChildProcesses", "CLinux",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]

@@ -31,20 +31,14 @@ public final class Inbox<Input: Sendable>: Sendable {
   @discardableResult
   public func post(contentsOf inputs: [Input]) async -> Bool {
     let ticket = state.withLock { $0.ticket() }
-    return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let wake = state.withLock { state in
-          // Cancelled before: the handler below has run already and found nothing to remove.
-          let cancelled = Task.isCancelled
-          return state.post(
-            .init(ticket: ticket, inputs: inputs[...], continuation: continuation),
-            unless: cancelled)
-        }
-        wake()
+    return await suspended { continuation in
+      state.withLock {
+        $0.post(
+          .init(ticket: ticket, inputs: inputs[...], continuation: continuation),
+          unless: Task.isCancelled)
       }
     } onCancel: {
-      let wake = state.withLock { $0.withdraw(ticket) }
-      wake()
+      state.withLock { $0.withdraw(ticket) }
     }
   }
 
@@ -68,17 +62,10 @@ public final class Inbox<Input: Sendable>: Sendable {
   ///
   /// One caller at a time: the driver.
   func waitForInput() async {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let wake = state.withLock { state in
-          let cancelled = Task.isCancelled
-          return state.read(continuation, unless: cancelled)
-        }
-        wake()
-      }
+    await suspended { continuation in
+      state.withLock { $0.read(continuation, unless: Task.isCancelled) }
     } onCancel: {
-      let wake = state.withLock { $0.wakeReader() }
-      wake()
+      state.withLock { $0.wakeReader() }
     }
   }
 

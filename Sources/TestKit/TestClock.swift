@@ -22,20 +22,14 @@ public final class TestClock: LinkClock {
 
   public func wait(until deadline: Instant) async throws(CancellationError) {
     let ticket = state.withLock { $0.ticket() }
-    let isOver = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let wake = state.withLock { state in
-          // Cancelled before: the handler below has run already and found nothing to remove.
-          let cancelled = Task.isCancelled
-          return state.wait(
-            .init(ticket: ticket, deadline: deadline, continuation: continuation),
-            unless: cancelled)
-        }
-        wake()
+    let isOver = await suspended { continuation in
+      state.withLock {
+        $0.wait(
+          .init(ticket: ticket, deadline: deadline, continuation: continuation),
+          unless: Task.isCancelled)
       }
     } onCancel: {
-      let wake = state.withLock { $0.cancel(ticket) }
-      wake()
+      state.withLock { $0.cancel(ticket) }
     }
     guard isOver else { throw CancellationError() }
   }
@@ -73,19 +67,14 @@ public final class TestClock: LinkClock {
 
   private func watch(for deadline: Instant?) async -> Instant? {
     let ticket = state.withLock { $0.ticket() }
-    return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let wake = state.withLock { state in
-          let cancelled = Task.isCancelled
-          return state.watch(
-            .init(ticket: ticket, deadline: deadline, continuation: continuation),
-            unless: cancelled)
-        }
-        wake()
+    return await suspended { continuation in
+      state.withLock {
+        $0.watch(
+          .init(ticket: ticket, deadline: deadline, continuation: continuation),
+          unless: Task.isCancelled)
       }
     } onCancel: {
-      let wake = state.withLock { $0.cancel(ticket) }
-      wake()
+      state.withLock { $0.cancel(ticket) }
     }
   }
 }

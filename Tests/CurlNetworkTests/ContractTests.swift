@@ -33,7 +33,7 @@ struct ContractTests {
     defer { asked.withLock(\.self).forEach { $0.drop() } }
     try await httpClientContract(
       try CurlNetwork(),
-      server: ContractHTTPServer(
+      server: ContractServer(
         url: server.url, refusingURL: "http://127.0.0.1:\(closed.port)/",
         next: {
           let request = try #require(await requests.next())

@@ -1,8 +1,9 @@
 import HoldfastTestKit
 import LinkCore
-import LinkHealth
 import LinkJSON
 import Testing
+
+@testable import LinkHealth
 
 @Suite struct HealthReplyTests {
   private static let summary = SummaryReply(

@@ -1,5 +1,6 @@
 import LinkCore
-import LinkHealth
+
+@testable import LinkHealth
 
 /// A reply with points of every kind, and the times of its question.
 enum ReplySample {

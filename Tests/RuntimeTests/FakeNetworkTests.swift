@@ -123,8 +123,8 @@ struct FakeNetworkTests {
     HTTPRequest(method: "GET", url: "http://a/b", timeout: .seconds(10), maxBodyBytes: 100)
   }
 
-  private func httpServer(of network: FakeNetwork) -> ContractHTTPServer {
-    ContractHTTPServer(
+  private func httpServer(of network: FakeNetwork) -> ContractServer<any FarExchange> {
+    ContractServer(
       url: "http://fake", refusingURL: Refusing.url,
       next: {
         guard let exchange = await network.exchanges.next() else {
@@ -135,7 +135,7 @@ struct FakeNetworkTests {
       pass: { [clock] time in clock.advance(by: time) })
   }
 
-  private func server(of network: FakeNetwork) -> ContractServer {
+  private func server(of network: FakeNetwork) -> ContractServer<any FarSocket> {
     ContractServer(
       url: "ws://fake", refusingURL: Refusing.url,
       next: {

@@ -1,7 +1,8 @@
 import HoldfastTestKit
 import LinkCore
-import LinkWire
 import Testing
+
+@testable import LinkWire
 
 @Suite struct Base64URLTests {
   // The vectors of RFC 4648 section 10 without their padding, and the two letters that differ.

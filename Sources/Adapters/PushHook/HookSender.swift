@@ -1,8 +1,15 @@
+import ChildProcesses
 import LinkCore
 import LinkJSON
 public import LinkRuntime
 public import LinkWire
 import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
 
 /// Wakes a phone by a program of the operator's: one run a push, told on its standard input.
 ///
@@ -34,7 +41,12 @@ public final class HookSender: PushSender {
   }
 
   /// Why the program cannot be run as it is now, in the system's words; `nil` when it can.
-  public var obstacle: String? { HookProcess.obstacle(to: program)?.reason }
+  public var obstacle: String? {
+    var status = stat()
+    guard unsafe stat(program, &status) == 0 else { return ChildFailure(code: errno).reason }
+    if status.st_mode & S_IFMT == S_IFDIR { return ChildFailure(code: EISDIR).reason }
+    return unsafe access(program, X_OK) == 0 ? nil : ChildFailure(code: errno).reason
+  }
 
   /// Runs the program once.
   public func send(_ push: Push) async -> PushOutcome {
@@ -43,10 +55,10 @@ public final class HookSender: PushSender {
     }
     guard enter() else { return .tooMany(retryAfter: .seconds(1)) }
     defer { running.withLock { $0 -= 1 } }
-    switch HookProcess.start(program, input: Self.line(push, word)) {
-    case .failure(let failure):
-      return .failed(cause: "the hook could not be started: \(failure.reason)")
-    case .success(let process): return await outcome(of: process)
+    do {
+      return await outcome(of: try start(input: Self.line(push, word)))
+    } catch {
+      return .failed(cause: "the hook could not be started: \(error.reason)")
     }
   }
 
@@ -58,23 +70,43 @@ public final class HookSender: PushSender {
     }
   }
 
-  private func outcome(of process: HookProcess) async -> PushOutcome {
+  /// What the program may know of our environment; anything else may hold a secret.
+  private static let inherited = ["HOME", "LANG", "PATH", "TZ"]
+
+  /// Starts the program with all of `input`, at most a few KiB, waiting on its standard input.
+  private func start(input: [UInt8]) throws(ChildFailure) -> ChildProcess {
+    let pipe = try Pipe()
+    defer { close(pipe.reading) }
+    // A pipe holds at least 16 KiB, so all of it goes in before anybody reads.
+    let count = unsafe write(pipe.writing, input, input.count)
+    close(pipe.writing)
+    guard count == input.count else { throw ChildFailure(code: EIO) }
+    var launch = ChildLaunch(program, [program])
+    launch.environment = Self.inherited.compactMap { name in
+      unsafe getenv(name).map { unsafe "\(name)=\(String(cString: $0))" }
+    }
+    launch.input = pipe.reading
+    launch.leadsGroup = true
+    launch.closesOthers = true
+    return try ChildProcess(launch)
+  }
+
+  private func outcome(of process: ChildProcess) async -> PushOutcome {
     let deadline = clock.now.advanced(by: timeLimit)
-    let ending = await withTaskGroup(of: Void.self) { [clock] group in
+    let (ending, isLate) = await withTaskGroup(of: Bool.self) { [clock] group in
       group.addTask {
-        guard (try? await clock.wait(until: deadline)) != nil else { return }
-        process.stop()
+        (try? await clock.wait(until: deadline)) != nil && process.signal(SIGKILL)
       }
       let ending = await process.ended()
       group.cancelAll()
-      return ending
+      return (ending, await group.next() == true)
     }
+    if isLate { return .failed(cause: "the hook took over \(timeLimit.text)") }
     switch ending {
     case .exited(0): return .delivered
     case .exited(67), .exited(68): return .gone
     case .exited(75): return .tooMany(retryAfter: Self.patience)
     case .exited(let code): return .failed(cause: "the hook exited with \(code)")
-    case .stopped: return .failed(cause: "the hook took over \(timeLimit.text)")
     case .signalled(let number): return .failed(cause: "the hook was ended by signal \(number)")
     }
   }

@@ -12,19 +12,6 @@ public struct HealthPoint: Sendable, Hashable, Codable {
   public var end: HealthTime
   /// Who measured it.
   public var source: String?
-
-  /// A point.
-  public init(
-    type: String, value: HealthPointValue, unit: String, start: HealthTime, end: HealthTime,
-    source: String?
-  ) {
-    self.type = type
-    self.value = value
-    self.unit = unit
-    self.start = start
-    self.end = end
-    self.source = source
-  }
 }
 
 /// What a point measured.
@@ -40,42 +27,23 @@ public struct WorkoutTotals: Sendable, Hashable, Codable {
   /// Such as `RUNNING`; a span with several has their names in order, between commas.
   public var type: String
   /// Metres.
-  public var distance: Double
+  public var distance = 0.0
   /// Kilocalories.
-  public var energy: Double
+  public var energy = 0.0
   /// Steps taken.
-  public var steps: Double
+  public var steps = 0.0
   /// How many trainings there were.
-  public var sessions: Int
-
-  /// The totals of nothing, by default.
-  public init(
-    type: String, distance: Double = 0, energy: Double = 0, steps: Double = 0, sessions: Int = 0
-  ) {
-    self.type = type
-    self.distance = distance
-    self.energy = energy
-    self.steps = steps
-    self.sessions = sessions
-  }
+  public var sessions = 0
 }
 
 /// What somebody ate and drank.
 public struct NutritionTotals: Sendable, Hashable, Codable {
   /// Kilocalories.
-  public var calories: Double
+  public var calories = 0.0
   /// Grams.
-  public var protein: Double
+  public var protein = 0.0
   /// Grams.
-  public var carbs: Double
+  public var carbs = 0.0
   /// Grams.
-  public var fat: Double
-
-  /// The totals of nothing, by default.
-  public init(calories: Double = 0, protein: Double = 0, carbs: Double = 0, fat: Double = 0) {
-    self.calories = calories
-    self.protein = protein
-    self.carbs = carbs
-    self.fat = fat
-  }
+  public var fat = 0.0
 }

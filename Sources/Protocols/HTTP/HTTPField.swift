@@ -18,12 +18,6 @@ public struct HTTPQueryItem: Equatable, Sendable {
   public var name: String
   /// What stands behind it; empty when there is no `=`.
   public var value: String
-
-  /// An item as given.
-  public init(name: String, value: String) {
-    self.name = name
-    self.value = value
-  }
 }
 
 extension [HTTPField] {

@@ -25,12 +25,6 @@ public struct WebSocketError: Error, Equatable, Sendable {
   /// What was wrong, for people; never holds payload bytes.
   public var detail: String
 
-  /// An error with the close code that is sent for it.
-  public init(code: UInt16, detail: String) {
-    self.code = code
-    self.detail = detail
-  }
-
   static func violation(_ detail: String) -> WebSocketError {
     WebSocketError(code: 1002, detail: detail)
   }

@@ -40,13 +40,6 @@ extension ShopServer {
     public var message: Message
     /// What makes a repetition of the same post known.
     public var key: UUID128?
-
-    /// A message to be answered by `token`.
-    public init(token: StoreToken, message: Message, key: UUID128?) {
-      self.token = token
-      self.message = message
-      self.key = key
-    }
   }
 }
 

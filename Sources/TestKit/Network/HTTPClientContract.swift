@@ -11,34 +11,11 @@ public protocol FarExchange: Sendable {
   func drop() async
 }
 
-/// The servers that an HTTP client is checked against.
-public struct ContractHTTPServer: Sendable {
-  /// Leads to `next`.
-  public var url: String
-  /// Nothing listens there.
-  public var refusingURL: String
-  /// The next exchange that a client asked `url` for.
-  public var next: @Sendable () async throws -> any FarExchange
-  /// Lets time pass: moves a test clock, or does nothing where time passes by itself.
-  public var pass: @Sendable (Duration) async -> Void
-
-  /// Takes what differs between servers.
-  public init(
-    url: String, refusingURL: String, next: @escaping @Sendable () async throws -> any FarExchange,
-    pass: @escaping @Sendable (Duration) async -> Void = { _ in }
-  ) {
-    self.url = url
-    self.refusingURL = refusingURL
-    self.next = next
-    self.pass = pass
-  }
-}
-
 /// Checks what `HTTPClient` promises; works with any implementation and any test library.
 ///
 /// - Throws: `ContractViolation` at the first promise that is broken, and what the server throws.
 public func httpClientContract(
-  _ client: any HTTPClient, server: ContractHTTPServer
+  _ client: any HTTPClient, server: ContractServer<any FarExchange>
 ) async throws {
   let checks: [@Sendable (ClientCheck) async throws -> Void] = [
     carriesTheRequest, givesAnyAnswer, limitsTheBody, reportsAClosedPort, reportsALostAnswer,
@@ -54,7 +31,7 @@ private struct ClientCheck: Sendable {
   /// Only what must time out is short: a busy machine is no broken promise.
   static let patience = Duration.seconds(120)
   let client: any HTTPClient
-  let server: ContractHTTPServer
+  let server: ContractServer<any FarExchange>
 
   func request(
     _ method: String = "GET", url: String? = nil, body: [UInt8] = [],

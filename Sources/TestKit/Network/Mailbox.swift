@@ -1,3 +1,4 @@
+import LinkRuntime
 import Synchronization
 
 /// Hands values from what is tested to the test, in order; who takes waits for the next one.
@@ -22,19 +23,12 @@ public final class Mailbox<Element: Sendable>: Sendable {
   /// The next value; `nil` when the mailbox is closed and empty, or the task is cancelled.
   public func next() async -> Element? {
     let ticket = state.withLock { $0.ticket() }
-    return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let wake = state.withLock { state in
-          // Cancelled before: the handler below has run already and found nothing to remove.
-          let cancelled = Task.isCancelled
-          return state.next(
-            .init(ticket: ticket, continuation: continuation), unless: cancelled)
-        }
-        wake()
+    return await suspended { continuation in
+      state.withLock {
+        $0.next(.init(ticket: ticket, continuation: continuation), unless: Task.isCancelled)
       }
     } onCancel: {
-      let wake = state.withLock { $0.withdraw(ticket) }
-      wake()
+      state.withLock { $0.withdraw(ticket) }
     }
   }
 

@@ -1,19 +1,20 @@
 import LinkCore
 public import LinkRuntime
 
-/// The servers that a dialer is checked against.
-public struct ContractServer: Sendable {
+/// The servers that a dialer or an HTTP client is checked against.
+public struct ContractServer<Far: Sendable>: Sendable {
   /// Leads to `next`.
   public var url: String
   /// Nothing listens there.
   public var refusingURL: String
-  /// The next socket that a client asked `url` for, its upgrade still open.
-  public var next: @Sendable () async throws -> any FarSocket
+  /// The next socket, its upgrade still open, or exchange that a client asked `url` for.
+  public var next: @Sendable () async throws -> Far
   /// Lets time pass: moves a test clock, or does nothing where time passes by itself.
   public var pass: @Sendable (Duration) async -> Void
 
+  /// Takes what differs between servers.
   public init(
-    url: String, refusingURL: String, next: @escaping @Sendable () async throws -> any FarSocket,
+    url: String, refusingURL: String, next: @escaping @Sendable () async throws -> Far,
     pass: @escaping @Sendable (Duration) async -> Void = { _ in }
   ) {
     self.url = url
@@ -27,7 +28,7 @@ public struct ContractServer: Sendable {
 ///
 /// - Throws: `ContractViolation` at the first promise that is broken, and what the server throws.
 public func socketDialerContract(
-  _ dialer: any SocketDialer, server: ContractServer
+  _ dialer: any SocketDialer, server: ContractServer<any FarSocket>
 ) async throws {
   let checks: [@Sendable (DialerCheck) async throws -> Void] = [
     opensWithHeaders, reportsARefusal, reportsARefusedUpgrade, timesOut, carriesText,
@@ -54,7 +55,7 @@ struct DialerCheck: Sendable {
   /// Only what must time out is short: a busy machine is no broken promise.
   static let patience = Duration.seconds(120)
   let dialer: any SocketDialer
-  let server: ContractServer
+  let server: ContractServer<any FarSocket>
 
   func request(_ url: String? = nil, openTimeout: Duration = patience) -> SocketRequest {
     SocketRequest(

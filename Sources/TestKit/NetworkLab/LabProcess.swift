@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 
 #if canImport(Glibc)
@@ -18,7 +19,7 @@ public final class LabProcess: Sendable {
   /// What it prints on standard error, line by line; ends when it closes it.
   public let diagnostics: AsyncStream<String>
 
-  private let child: Child
+  private let child: ChildProcess
   private let input: Int32
 
   /// Starts a program by its words; `environment` adds to this process's own.
@@ -26,12 +27,14 @@ public final class LabProcess: Sendable {
   /// Throws `NetworkLabError` when it cannot be started.
   public init(_ words: [String], environment: [String: String] = [:]) throws {
     let (input, output, error) = (try Channel.pair(), try Channel.pair(), try Channel.pair())
-    let theirs = Child.Streams(input: input.theirs, output: output.theirs, error: error.theirs)
     self.input = input.ours
     lines = Self.lines(of: output.ours)
     diagnostics = Self.lines(of: error.ours)
-    defer { for end in [theirs.input, theirs.output, theirs.error] { TCP.close(end) } }
-    child = try Child(words, environment: environment, streams: theirs)
+    defer { for end in [input.theirs, output.theirs, error.theirs] { TCP.close(end) } }
+    child = try Shell.start(
+      words, environment: environment, input: input.theirs, output: output.theirs,
+      error: error.theirs)
+    child.whenEnded { _ in }
   }
 
   deinit {
@@ -54,7 +57,7 @@ public final class LabProcess: Sendable {
 
   /// Waits for its end; returns the exit status, or the signal that ended it.
   public func exit() async -> Int32 {
-    await child.exit()
+    await child.ended().number
   }
 
   /// Reads on a thread of its own, so that a program that talks much is never blocked for long.

@@ -1,13 +1,5 @@
+import ChildProcesses
 import Foundation
-import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// A command of the system that failed.
 public struct NetworkLabError: Error, Equatable, CustomStringConvertible {
@@ -53,8 +45,9 @@ public enum Shell {
   @discardableResult
   public static func wait(for words: [String], input: String = "") throws -> String {
     let (stdin, stdout) = (try Channel.pair(), try Channel.pair())
-    let theirs = Child.Streams(input: stdin.theirs, output: stdout.theirs, error: stdout.theirs)
-    let started = Result { try Child(words, streams: theirs) }
+    let started = Result {
+      try start(words, input: stdin.theirs, output: stdout.theirs, error: stdout.theirs)
+    }
     TCP.close(stdin.theirs)
     TCP.close(stdout.theirs)
     Channel.write(input, to: stdin.ours)
@@ -62,25 +55,42 @@ public enum Shell {
     var bytes: [UInt8] = []
     while case let more = Channel.read(stdout.ours), !more.isEmpty { bytes += more }
     TCP.close(stdout.ours)
-    let status = try started.get().wait()
+    let status = try started.get().wait()?.number ?? 127
     guard status == 0 else {
       throw NetworkLabError(
         command: words, status: status, output: String(decoding: bytes, as: UTF8.self))
     }
     return String(decoding: bytes, as: UTF8.self)
   }
+
+  /// Starts a command by its words: it inherits its three streams and little else.
+  ///
+  /// Foundation's `Process` keeps descriptors and memory of ended programs, and may miss an end.
+  static func start(
+    _ words: [String], environment: [String: String] = [:], input: Int32, output: Int32,
+    error: Int32
+  ) throws(NetworkLabError) -> ChildProcess {
+    guard let name = words.first, let tool = find(name) else {
+      throw NetworkLabError(command: words, status: 127, output: "not found")
+    }
+    var launch = ChildLaunch(tool.path, words)
+    launch.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+      .map { "\($0)=\($1)" }
+    (launch.input, launch.output, launch.error) = (input, output, error)
+    do {
+      return try ChildProcess(launch)
+    } catch {
+      throw NetworkLabError(
+        command: words, status: 127, output: "not started: errno \(error.code)")
+    }
+  }
 }
 
-extension Child {
-  /// Waits for its end on the calling thread.
-  fileprivate func wait() -> Int32 {
-    let ended = DispatchSemaphore(value: 0)
-    let status = Mutex<Int32>(0)
-    whenEnded { word in
-      status.withLock { $0 = word }
-      ended.signal()
+extension ChildProcess.Ending {
+  /// The exit status, or the number of the signal.
+  var number: Int32 {
+    switch self {
+    case .exited(let number), .signalled(let number): number
     }
-    ended.wait()
-    return status.withLock(\.self)
   }
 }

@@ -9,13 +9,6 @@ public struct CompactToken: Sendable, Hashable {
   /// HMAC with SHA-256: 32 bytes.
   public var signature: [UInt8]
 
-  /// The parts of a token; nothing is checked.
-  public init(signingInput: [UInt8], payload: [UInt8], signature: [UInt8]) {
-    self.signingInput = signingInput
-    self.payload = payload
-    self.signature = signature
-  }
-
   /// Longest token in bytes; what fits a header field of a common server, the bound is ours.
   public static let maxBytes = 8192
 

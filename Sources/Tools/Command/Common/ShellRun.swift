@@ -1,4 +1,4 @@
-import OwnerFiles
+import ChildProcesses
 import Synchronization
 
 #if canImport(Glibc)
@@ -25,94 +25,86 @@ final class ShellRun: Sendable {
 
   private enum State {
     case new
-    case running(pid_t)
+    case running(ChildProcess)
     case over
     case cancelled
   }
 
-  /// Held while signalling or reaping the child, so that a reaped child is never signalled.
   private let state = Mutex(State.new)
 
   /// Runs `command` and returns when it has ended; blocks the calling thread.
   func ending(of command: String, within limit: Duration) -> Ending {
-    var ends: [Int32] = [-1, -1]
-    guard unsafe pipe(&ends) == 0 else { return .failed(errno) }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    defer { close(ends[0]) }
-    let begin = ContinuousClock.now
-    let end = begin + limit
-    let (child, code) = start(command, writingTo: ends[1])
-    close(ends[1])
-    guard code == 0 else { return .failed(code) }
-    let (output, outputEnding) = DescriptorInput.read(ends[0], atMost: Self.maxBytes, until: end)
-    let word: Int32?
-    var isTalkative = false
-    switch outputEnding {
-    case .end, .failed: word = reap(child, until: end)
-    case .late: word = nil
-    case .tooLong: (word, isTalkative) = (nil, true)
+    do {
+      let pipe = try Pipe()
+      defer { close(pipe.reading) }
+      let begin = ContinuousClock.now
+      let started = Result { () throws(ChildFailure) in
+        try start(command, writingTo: pipe.writing)
+      }
+      close(pipe.writing)
+      return ending(of: try started.get(), reading: pipe.reading, since: begin, within: limit)
+    } catch {
+      return .failed(error.code)
     }
-    guard let word else {
-      // Kills its children too; only a process that is blocked in the kernel survives this.
-      kill()
-      _ = reap(child, until: ContinuousClock.now + .seconds(1))
-      return isTalkative ? .talkative : .late(after: begin.duration(to: .now))
-    }
-    if isCancelled { return .late(after: begin.duration(to: .now)) }
-    // The low seven bits name a signal, zero after an exit; the status stands in the next byte.
-    guard word & 0x7F == 0 else { return .killed(signal: word & 0x7F) }
-    return .exited((word >> 8) & 0xFF, output: output)
   }
 
   /// Kills the run, or prevents it from starting.
   func cancel() {
-    kill()
     state.withLock { state in
-      if case .over = state { return }
+      switch state {
+      case .running(let child): child.signal(SIGKILL)
+      case .new, .cancelled: break
+      case .over: return
+      }
       state = .cancelled
     }
   }
 
-  private var isCancelled: Bool {
-    state.withLock { if case .cancelled = $0 { true } else { false } }
-  }
-
-  private func kill() {
-    state.withLock { state in
-      guard case .running(let child) = state else { return }
-      #if canImport(Glibc)
-        _ = Glibc.kill(-child, SIGKILL)
-      #else
-        _ = Darwin.kill(-child, SIGKILL)
-      #endif
+  /// Starts the shell with empty standard input and the standard error of this process.
+  private func start(
+    _ command: String, writingTo output: Int32
+  ) throws(ChildFailure) -> ChildProcess {
+    var launch = ChildLaunch("/bin/sh", ["sh", "-c", command])
+    launch.output = output
+    launch.error = STDERR_FILENO
+    launch.leadsGroup = true
+    return try state.withLock { state throws(ChildFailure) in
+      guard case .new = state else { throw ChildFailure(code: ECANCELED) }
+      let child = try ChildProcess(launch)
+      state = .running(child)
+      return child
     }
   }
 
-  private func start(_ command: String, writingTo output: Int32) -> (child: pid_t, code: Int32) {
-    state.withLock { state in
-      guard case .new = state else { return (0, ECANCELED) }
-      var child: pid_t = 0
-      var spawn = Spawn("/bin/sh", ["sh", "-c", command])
-      (spawn.streams.output, spawn.streams.error) = (output, STDERR_FILENO)
-      let code = spawn.start(&child)
-      if code == 0 { state = .running(child) }
-      return (child, code)
+  private func ending(
+    of child: ChildProcess, reading descriptor: Int32, since begin: ContinuousClock.Instant,
+    within limit: Duration
+  ) -> Ending {
+    let end = begin + limit
+    let (output, outputEnding) = DescriptorInput.read(
+      descriptor, atMost: Self.maxBytes, until: end)
+    var ending: ChildProcess.Ending?
+    var isTalkative = false
+    switch outputEnding {
+    case .end, .failed: ending = child.wait(atMost: ContinuousClock.now.duration(to: end))
+    case .late: break
+    case .tooLong: isTalkative = true
     }
-  }
-
-  /// Returns how the child ended; `nil` if it has not ended by `end`.
-  private func reap(_ child: pid_t, until end: ContinuousClock.Instant) -> Int32? {
-    while true {
-      let (ended, word) = state.withLock { state in
-        var word: Int32 = 0
-        let ended = unsafe waitpid(child, &word, WNOHANG)
-        if ended == child, case .running = state { state = .over }
-        return (ended, word)
-      }
-      if ended == child { return word }
-      guard ended == 0, ContinuousClock.now < end else { return nil }
-      // No portable event reports a child's end; its output has ended, so this wait is short.
-      _ = poll(nil, 0, 5)
+    guard let ending else {
+      // Kills its children too; only a process that is blocked in the kernel survives this.
+      child.signal(SIGKILL)
+      child.wait(atMost: .seconds(1))
+      return isTalkative ? .talkative : .late(after: begin.duration(to: .now))
+    }
+    let isCancelled = state.withLock { state in
+      if case .cancelled = state { return true }
+      state = .over
+      return false
+    }
+    if isCancelled { return .late(after: begin.duration(to: .now)) }
+    switch ending {
+    case .exited(let status): return .exited(status, output: output)
+    case .signalled(let signal): return .killed(signal: signal)
     }
   }
 }

@@ -1,0 +1,98 @@
+#if canImport(Glibc)
+  import CLinux
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A program to start, and what it gets of this process.
+package struct ChildLaunch: Sendable {
+  /// The file of the program.
+  var path: String
+  /// Its arguments, the first of which is its name.
+  var words: [String]
+  /// Its environment as `NAME=VALUE`; `nil` gives it that of this process.
+  package var environment: [String]?
+  /// The descriptor that becomes its standard input; `nil` is an empty file.
+  package var input: Int32?
+  /// The descriptor that becomes its standard output; `nil` discards what it prints.
+  package var output: Int32?
+  /// The descriptor that becomes its standard error; `nil` discards what it prints.
+  package var error: Int32?
+  /// Whether it leads a process group of its own, with default signal handling.
+  package var leadsGroup = false
+  /// Whether it gets the standard streams only, and no other open descriptor.
+  package var closesOthers = false
+
+  /// A program with its arguments, the first of which is its name.
+  package init(_ path: String, _ words: [String]) {
+    self.path = path
+    self.words = words
+  }
+
+  /// Starts the program and returns its number.
+  func spawn() throws(ChildFailure) -> Int32 {
+    #if canImport(Darwin)
+      var actions: posix_spawn_file_actions_t? = nil
+      var attributes: posix_spawnattr_t? = nil
+    #else
+      var actions = unsafe posix_spawn_file_actions_t()
+      var attributes = posix_spawnattr_t()
+    #endif
+    unsafe posix_spawn_file_actions_init(&actions)
+    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+    unsafe posix_spawnattr_init(&attributes)
+    defer { unsafe posix_spawnattr_destroy(&attributes) }
+    for (number, stream) in zip(Int32(0)..., [input, output, error]) {
+      if let stream {
+        unsafe posix_spawn_file_actions_adddup2(&actions, stream, number)
+      } else {
+        let mode = number == STDIN_FILENO ? O_RDONLY : O_WRONLY
+        unsafe posix_spawn_file_actions_addopen(&actions, number, "/dev/null", mode, 0)
+      }
+    }
+    #if canImport(Glibc)
+      if closesOthers { unsafe posix_spawn_file_actions_addclosefrom_np(&actions, 3) }
+    #endif
+    var signals = sigset_t()
+    unsafe sigemptyset(&signals)
+    unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+    unsafe sigfillset(&signals)
+    unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+    unsafe posix_spawnattr_setflags(&attributes, flags)
+    var child: pid_t = 0
+    let code = unsafe withArguments { words, environment in
+      unsafe posix_spawn(&child, path, &actions, &attributes, words, environment)
+    }
+    guard code == 0 else { throw ChildFailure(code: code) }
+    return child
+  }
+
+  /// Says which of the attributes count.
+  private var flags: Int16 {
+    var flags: Int32 = 0
+    if leadsGroup {
+      flags |= Int32(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)
+    }
+    #if canImport(Darwin)
+      if closesOthers { flags |= Int32(POSIX_SPAWN_CLOEXEC_DEFAULT) }
+    #endif
+    return Int16(flags)
+  }
+
+  /// Calls `body` with the arguments and the environment as C reads them.
+  private func withArguments(
+    _ body: (
+      _ words: [UnsafeMutablePointer<CChar>?],
+      _ environment: UnsafePointer<UnsafeMutablePointer<CChar>?>
+    ) -> Int32
+  ) -> Int32 {
+    let words = unsafe words.map { unsafe strdup($0) } + [nil]
+    let own = unsafe (environment ?? []).map { unsafe strdup($0) } + [nil]
+    defer { unsafe (words + own).forEach { unsafe free($0) } }
+    guard environment == nil else { return unsafe body(words, own) }
+    return unsafe body(words, environ)
+  }
+}

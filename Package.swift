@@ -72,7 +72,7 @@ let adapters: [Target] = [
   library(
     "StoreSQLite", at: "Adapters/StoreSQLite",
     uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "OwnerFiles", "CSQLite"]),
-  library("OwnerFiles", at: "Adapters/OwnerFiles", uses: ["LinkWire", "CLinux"]),
+  library("OwnerFiles", at: "Adapters/OwnerFiles", uses: ["LinkWire"]),
   library("ExportFiles", at: "Adapters/ExportFiles", uses: ["LinkHealth", "CArchive"]),
   library(
     "ReachabilityNetlink", at: "Adapters/ReachabilityNetlink",

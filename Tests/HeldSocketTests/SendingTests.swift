@@ -26,6 +26,33 @@ struct SendingTests {
     #expect(bench.handed == [])
   }
 
+  @Test func `a message can wait for a connection, and is sent at most once`() {
+    var bench = SocketBench(SocketSettings.sending(.waiting))
+    bench.give(.start)
+    #expect(bench.give(.send(.text("a"))) == [])
+    bench.give(.opened(bench.attempt, subprotocol: nil))
+    #expect(bench.handed == ["a"])
+    bench.give(.send(.text("b")))
+    let effects = bench.give(.lost(bench.attempt, .reset))
+    #expect(effects.contains(.update(.notice(.unproven(count: 2, isRepeated: false)))))
+    bench.give(.send(.text("c")))
+    bench.pass(.seconds(2))
+    bench.give(.opened(bench.attempt, subprotocol: nil))
+    #expect(bench.handed == ["a", "b", "c"])
+  }
+
+  @Test func `what was told to stop is not begun anew by a wish to try again`() {
+    var bench = SocketBench.connected()
+    bench.give(.send(.text("a")))
+    bench.give(.stop)
+    bench.give(.link(.device(.again)))
+    bench.pass(.seconds(2))
+    #expect(bench.model.isStopped)
+    bench.give(.link(.device(.again)))
+    #expect(bench.model.isStopped)
+    #expect(bench.opens == [])
+  }
+
   @Test func `what a lost connection was handed is unknown, and is not sent again`() {
     var bench = SocketBench.connected()
     bench.give(.send(.text("a")))

@@ -137,6 +137,37 @@ import Testing
     }
   }
 
+  @Test(arguments: Maker.foreign)
+  func `Ctrl-C ends it although the server does not answer any more`(maker: Maker) async throws {
+    try await PeerServer.run(maker, [PlanEntry(expect: 1)]) { server in
+      let run = try SocketRun(server.url, ["--send-stdin"])
+      try await run.status("CONNECTED")
+      server.signal(SIGSTOP)
+      run.process.send("into the void")
+      _ = try await run.next { $0["count"] as? Int == 1 ? () : nil }
+      #expect(await run.interrupt() == 0)
+      server.signal(SIGCONT)
+    }
+  }
+
+  @Test func `with --once a refused token is renewed before it ends`() async throws {
+    let plan: [PlanEntry] = [.refuse(401), PlanEntry(send: [.text("a")], close: 1000)]
+    try await PeerServer.run(.holdfast, plan) { server in
+      let outcome = try await CommandProcess.run(
+        "socket", server.url, "--once", "--token-command", "date +t%N")
+      #expect(outcome.status == 0)
+      #expect(outcome.output == ["a"])
+    }
+  }
+
+  @Test func `an @ in path and query is no user name`() async throws {
+    try await PeerServer.run(.holdfast, [PlanEntry(send: [.text("a")], close: 1000)]) { server in
+      let url = server.url + "@trade?of=a@b"
+      let outcome = try await CommandProcess.run("socket", url, "--once")
+      #expect(outcome.output == ["a"])
+    }
+  }
+
   @Test func `with --once it ends with the first connection`() async throws {
     try await PeerServer.run(.holdfast, [PlanEntry(send: [.text("a")], close: 1011)]) { server in
       let outcome = try await CommandProcess.run("socket", server.url, "--once")
@@ -159,6 +190,12 @@ import Testing
 
   @Test(arguments: [
     ["socket", "http://127.0.0.1:9/"], ["socket", "ws://example.com/"],
+    ["socket", "ws://ann:pass@127.0.0.1:9/"], ["socket", "ws://127.0.0.1:9/?a=b c"],
+    ["socket", "ws://[::1/"], ["socket", "ws://127.0.0.1:9/#part"],
+    [
+      "socket", "ws://127.0.0.1:9/", "--token-command", "true", "--header",
+      "Authorization: Basic x",
+    ],
     ["socket", "ws://127.0.0.1:9/", "--header", "no colon"],
     ["socket", "ws://127.0.0.1:9/", "--header", "Host: other"],
     ["socket", "ws://127.0.0.1:9/", "--subprotocol", "a b"],
@@ -191,13 +228,15 @@ import Testing
     }
   }
 
-  @Test func `a header leaves no trace among the processes`() async throws {
+  @Test func `headers and greetings leave no trace among the processes`() async throws {
     try await PeerServer.run(.holdfast, [.echo]) { server in
-      let run = try SocketRun(server.url, ["--header", "Authorization: Bearer hidden-1"])
+      let run = try SocketRun(
+        server.url,
+        ["--header", "Authorization: Bearer hidden-1", "--hello", "hidden-2"])
       try await run.status("CONNECTED")
       let words = try String(
         contentsOfFile: "/proc/\(run.process.identifier)/cmdline", encoding: .utf8)
-      #expect(!words.contains("hidden-1"))
+      #expect(!words.contains("hidden-"))
       #expect(await run.interrupt() == 0)
     }
   }

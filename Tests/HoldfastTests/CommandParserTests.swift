@@ -149,7 +149,8 @@ extension Format<String> {
       _ = try Parser(command).parse(["--key", "hush"])
       Issue.record("the value is not valid")
     } catch {
-      #expect(error.failure.line == "the value of --key is not valid; it must be a whole number from 0 to 9")
+      let line = "the value of --key is not valid; it must be a whole number from 0 to 9"
+      #expect(error.failure.line == line)
     }
   }
 

@@ -15,7 +15,7 @@ import Testing
       #expect(
         outcome.errors == [
           "holdfast \(command): the server rejected the token; "
-            + "sign in again, or create a token with `holdfast token`"
+            + "sign in again, or provide a token that this server accepts"
         ])
     }
   }
@@ -124,7 +124,8 @@ import Testing
       #expect(outcome.status == 6)
       #expect(
         outcome.errors == [
-          "holdfast stream: the server cannot be reached (refused); check --server and the network"
+          "holdfast stream: the server cannot be reached (refused); "
+            + "check the URL of the server and the network"
         ])
     }
   }

@@ -9,23 +9,10 @@ struct Secrecy<Feature: SimulatedFeature>: LinkChecker {
   ) {
     var leak: String?
     Feature.expose(effect) { text, place in
-      if leak == nil, standing.secrets.contains(where: text.holds) { leak = place }
+      if leak == nil, standing.secrets.appear(in: text) { leak = place }
     }
     guard let leak else { return }
     found.add(.leaked, at: standing.now, "a token stands in \(leak)")
-  }
-}
-
-extension String {
-  /// Whether another text stands in it; an empty one does not.
-  fileprivate func holds(_ other: String) -> Bool {
-    guard let first = other.utf8.first, utf8.count >= other.utf8.count else { return false }
-    var rest = utf8[...]
-    while let index = rest.firstIndex(of: first), rest[index...].count >= other.utf8.count {
-      if rest[index...].starts(with: other.utf8) { return true }
-      rest = rest[utf8.index(after: index)...]
-    }
-    return false
   }
 }
 

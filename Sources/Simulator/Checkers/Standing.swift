@@ -24,7 +24,7 @@ public struct Standing<Feature: SimulatedFeature>: Sendable {
   /// The store refuses now.
   public var storeFails = false
   /// Every token that exists; none may appear in what the model asks to write or show.
-  public var secrets: [String] = []
+  public var secrets: SecretTexts = []
   /// What only the feature knows.
   public var own: Feature.State
 

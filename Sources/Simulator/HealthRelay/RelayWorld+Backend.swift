@@ -81,9 +81,7 @@ extension RelayWorld {
 
   /// No secret may stand in what the backend logs of an effect.
   private mutating func checkLog(_ text: String) {
-    if kernel.bench.views[0].standing.secrets.contains(where: { text.contains($0) }) {
-      note(.leaked(text))
-    }
+    if kernel.bench.views[0].standing.secrets.appear(in: text) { note(.leaked(text)) }
   }
 
   private mutating func draw(_ mint: RelayServer.Mint) {

@@ -160,7 +160,7 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
   /// Makes a text a secret that no phone may show.
   mutating func hide(_ secret: String) {
     for phone in kernel.bench.views.indices {
-      kernel.bench.views[phone].standing.secrets.append(secret)
+      kernel.bench.views[phone].standing.secrets.insert(secret)
     }
   }
 }

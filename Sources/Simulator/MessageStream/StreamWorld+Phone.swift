@@ -184,7 +184,7 @@ extension StreamWorld {
     let life = kernel.plan.numbers.tokenLife
     phone.token = StreamToken(
       number: backend.newestToken, expiresAt: serverWall.advanced(by: life))
-    kernel.bench.views[0].standing.secrets.append(phone.token.secret)
+    kernel.bench.views[0].standing.secrets.insert(phone.token.secret)
   }
 
   private mutating func signInSoon() {

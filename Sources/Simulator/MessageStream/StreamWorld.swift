@@ -94,7 +94,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     state.pages = plan.numbers.pages
     var standing = Standing<StreamFeature>(
       policy: setup.policy, status: clients[0].status, own: state)
-    standing.secrets = [token.secret]
+    standing.secrets.insert(token.secret)
     kernel.bench.views = [PhoneView(standing)]
     if seam.acknowledgesEarly { shadow = KeptTimeline() }
   }

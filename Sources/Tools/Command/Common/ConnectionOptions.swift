@@ -23,7 +23,7 @@ enum Connection {
     "ca", .text("FILE"), "trust the authorities in this PEM file besides the system's")
   static let plaintext = Parameter.flag(
     "allow-plaintext",
-    "allow unencrypted http:// to other hosts (everyone on the network path can read it)")
+    "allow unencrypted http:// and ws:// to other hosts (everyone on the network path can read it)")
   static let proxy = Parameter.optional(
     "proxy", .text("URL"), usual: "$http_proxy and related variables", isSecret: true,
     "connect through this proxy")

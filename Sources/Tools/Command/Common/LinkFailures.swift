@@ -10,11 +10,11 @@ extension CommandFailure {
     case .security:
       self.init(
         code, "the server's certificate was not accepted (\(reason))",
-        remedy: "check --server, or trust its authority with --ca FILE")
+        remedy: "check the URL of the server, or trust its authority with --ca FILE")
     case .unreachable:
       self.init(
         code, "the server cannot be reached (\(reason))",
-        remedy: "check --server and the network")
+        remedy: "check the URL of the server and the network")
     case .done, .failed, .usage, .signInNeeded, .forbidden:
       self.init(code, "the server refused: \(reason)")
     }
@@ -23,5 +23,5 @@ extension CommandFailure {
   /// A server that rejected the token.
   static let signIn = CommandFailure(
     .signInNeeded, "the server rejected the token",
-    remedy: "sign in again, or create a token with `holdfast token`")
+    remedy: "sign in again, or provide a token that this server accepts")
 }

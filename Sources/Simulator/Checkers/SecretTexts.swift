@@ -1,0 +1,40 @@
+/// Texts that must appear nowhere, such as tokens; looking for all of them costs one pass.
+public struct SecretTexts: Sendable, Hashable, ExpressibleByArrayLiteral {
+  /// The texts by their first three bytes.
+  private var texts: [UInt32: [[UInt8]]] = [:]
+  /// Whether a text begins with a byte.
+  private var isFirst: [Bool] = []
+
+  /// A list of texts.
+  public init(arrayLiteral texts: String...) {
+    for text in texts { insert(text) }
+  }
+
+  /// How many texts there are.
+  public var count: Int { texts.values.reduce(0) { $0 + $1.count } }
+
+  /// Adds a text; one of fewer than three bytes would appear by chance, and is not added.
+  public mutating func insert(_ text: String) {
+    let bytes = Array(text.utf8)
+    guard bytes.count > 2 else { return }
+    if isFirst.isEmpty { isFirst = Array(repeating: false, count: 256) }
+    isFirst[Int(bytes[0])] = true
+    texts[Self.start(bytes, 0), default: []].append(bytes)
+  }
+
+  /// Returns whether one of the texts stands in another text.
+  public func appear(in text: String) -> Bool {
+    guard !isFirst.isEmpty else { return false }
+    let bytes = Array(text.utf8)
+    for place in bytes.indices.dropLast(2) where isFirst[Int(bytes[place])] {
+      for secret in texts[Self.start(bytes, place)] ?? [] {
+        if bytes[place...].starts(with: secret) { return true }
+      }
+    }
+    return false
+  }
+
+  private static func start(_ bytes: [UInt8], _ place: Int) -> UInt32 {
+    UInt32(bytes[place]) << 16 | UInt32(bytes[place + 1]) << 8 | UInt32(bytes[place + 2])
+  }
+}

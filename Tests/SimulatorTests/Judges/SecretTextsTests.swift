@@ -1,0 +1,24 @@
+import Testing
+
+@testable import LinkSimulator
+
+struct SecretTextsTests {
+  @Test(arguments: ["abc.def", "x abc.def", "abc.def y", "ababc.def", "zzz", "\u{1F9A2}é-zzz"])
+  func `finds a secret anywhere in a text`(text: String) {
+    let secrets: SecretTexts = ["abc.def", "zzz"]
+    #expect(secrets.appear(in: text))
+  }
+
+  @Test(arguments: ["", "ab", "abc.de", "abc.deg", "zz", "z-zz"])
+  func `finds nothing else`(text: String) {
+    let secrets: SecretTexts = ["abc.def", "zzz"]
+    #expect(!secrets.appear(in: text))
+  }
+
+  @Test func `a text of two bytes is no secret, and one of three is`() {
+    let (short, long): (SecretTexts, SecretTexts) = (["ab"], ["abc"])
+    #expect(!short.appear(in: "ab abc"))
+    #expect(long.appear(in: "ab abc"))
+    #expect(!([] as SecretTexts).appear(in: "abc"))
+  }
+}

@@ -55,7 +55,7 @@ public enum Platform {
     try await SQLiteHealthStore.open(in: directory, access: forReading ? .read : .write)
   }
 
-  /// The same, to be read beside whoever adds to it; made when missing.
+  /// Opens the same store for reading beside a writer; creates it if it is missing.
   ///
   /// - Throws: `.denied`, `.corrupt`, `.fromTheFuture`, `.full`.
   public static func readableHealthStore(

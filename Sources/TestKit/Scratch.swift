@@ -37,7 +37,7 @@ public final class Scratch: Sendable {
     try Data(bytes).write(to: URL(filePath: self(name)))
   }
 
-  /// Who may do what with a file or directory, as chmod(2) counts it.
+  /// The permissions of a file or directory, as in chmod(2).
   public func mode(of name: String) throws -> Int? {
     try FileManager.default.attributesOfItem(atPath: self(name))[.posixPermissions] as? Int
   }

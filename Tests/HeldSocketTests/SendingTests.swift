@@ -41,6 +41,19 @@ struct SendingTests {
     #expect(bench.handed == ["a", "b", "c"])
   }
 
+  @Test(arguments: [SocketSettings.Outbox.waiting, .memory])
+  func `a stop waits 2 s for a connection, and says what was not sent`(
+    outbox: SocketSettings.Outbox
+  ) {
+    var bench = SocketBench(SocketSettings.sending(outbox))
+    bench.give(.start)
+    bench.give(.send(.text("a")))
+    #expect(bench.give(.stop) == [])
+    #expect(bench.pass(.milliseconds(1999)) == [])
+    #expect(bench.pass(.milliseconds(1)).contains(.update(.notice(.unsent(count: 1)))))
+    #expect(bench.model.isStopped)
+  }
+
   @Test func `what was told to stop is not begun anew by a wish to try again`() {
     var bench = SocketBench.connected()
     bench.give(.send(.text("a")))

@@ -58,6 +58,9 @@ import Testing
       #expect(run.status == 0)
       let svg = try String(contentsOf: URL(filePath: chart), encoding: .utf8)
       #expect(svg.contains("<title id=\"title\">session: 50 clients after an outage of 5s"))
+      let socket = try await CommandProcess.run(
+        herd + ["--clients", "50", "--outage", "5s", "--policy", "socket"])
+      #expect(socket.status == 0)
       let lost = try await CommandProcess.run(
         herd + ["--clients", "1", "--alone", "--svg", directory + "/none/herd.svg"])
       #expect(lost.status == 1)

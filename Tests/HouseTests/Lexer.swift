@@ -35,8 +35,9 @@ struct Lexer {
         depth += 1
         at += 1
       case UInt8(ascii: ")"):
+        // The end of an interpolation belongs to the string, as its beginning does.
+        if depth == 0, endsAtParenthesis { return take(.string) }
         at += 1
-        if depth == 0, endsAtParenthesis { return }
         depth -= 1
       case _: at += 1
       }

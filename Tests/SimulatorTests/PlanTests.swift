@@ -64,7 +64,7 @@ struct PlanTests {
     "serverClock --1s", "narrow 1 2s 3s", "restStatus 99 1s", "restStatus 600 1s", "close 999",
     "close 5000", "narrow 0 1s", "narrow 1000000001 1s", "others -1", "others 100001",
     "crash 10001h", "reset@", "reset@x", "reset@100", "reset@-1", "reset@0@1", "reset@moon",
-    "reset@0backend",
+    "reset@0backend", "sleep@backend 1s", "suspend@backend 1s", "kill@client 1s", "crash@phone 1s",
   ])
   func `other words are no action`(_ text: String) {
     #expect(Action(text: text) == nil)

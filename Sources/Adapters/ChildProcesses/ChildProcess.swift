@@ -3,6 +3,7 @@ import LinkCore
 import Synchronization
 
 #if canImport(Glibc)
+  import CLinux
   import Glibc
 #elseif canImport(Musl)
   import Musl
@@ -108,7 +109,8 @@ package final class ChildProcess: Sendable {
     var word: Int32 = 0
     var waiting: [@Sendable (Ending) -> Void] = []
     state.withLock {
-      _ = unsafe waitpid(identifier, &word, 0)
+      // Where SIGCHLD is ignored the status is lost, which must not count as success.
+      if unsafe waitpid(identifier, &word, 0) != identifier { word = 127 << 8 }
       if case .attended(let bodies) = $0 { waiting = bodies }
       $0 = .ended(Ending(word: word))
     }
@@ -140,8 +142,13 @@ package struct Pipe: Sendable {
   /// Opens a pipe; the caller closes both ends.
   package init() throws(ChildFailure) {
     var ends: [Int32] = [-1, -1]
-    guard unsafe pipe(&ends) == 0 else { throw ChildFailure(code: errno) }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    #if canImport(Glibc)
+      // In one step, since another thread may start a program between two.
+      guard unsafe pipe2(&ends, O_CLOEXEC) == 0 else { throw ChildFailure(code: errno) }
+    #else
+      guard unsafe pipe(&ends) == 0 else { throw ChildFailure(code: errno) }
+      for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    #endif
     (reading, writing) = (ends[0], ends[1])
   }
 }

@@ -49,7 +49,7 @@ public final class CurlNetwork: SocketDialer, HTTPClient {
   }
 }
 
-/// Keeps the thread alive for whoever may still need it.
+/// Keeps the thread alive as long as a handle exists.
 private final class Lifetime: Sendable {
   let loop: NetworkLoop
 

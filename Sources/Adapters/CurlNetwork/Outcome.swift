@@ -60,7 +60,7 @@ struct Outcome: Equatable {
     }
   }
 
-  /// Whom libcurl says it could not connect to: the proxy, when there is one.
+  /// The host in libcurl's text on a failed connect: the proxy, if there is one.
   private var wayPoint: String? {
     let words = text.split(separator: " ")
     guard let place = words.firstIndex(of: "port"), place >= 2, words[place - 2] == "to" else {

@@ -53,7 +53,7 @@ public struct LinkPolicy: Sendable, Hashable {
   /// What this policy does about `failure`.
   public func verdict(on failure: LinkFailure) -> Verdict {
     let verdict = verdicts[failure.failureClass] ?? .retry
-    // Who says when to come back offers the link: later is not never.
+    // A server that names a time for a retry still offers the link.
     return verdict == .standbySlow && failure.serverWish != nil ? .retrySpread : verdict
   }
 }

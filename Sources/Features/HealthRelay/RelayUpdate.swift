@@ -99,9 +99,9 @@ public struct RelayReceipt: Sendable, Hashable, Codable {
     case answered(points: Int, isTruncated: Bool)
     /// The backend has a failure, and why.
     case refused(reason: String)
-    /// Whoever asked went away.
+    /// The assistant has left.
     case cancelled
-    /// The session that it was asked on is over; the backend has told whoever asked.
+    /// The session that it was asked on is over; the backend has told the assistant.
     case dropped
   }
 

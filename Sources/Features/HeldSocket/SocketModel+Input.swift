@@ -82,6 +82,10 @@ public enum SocketNotice: Sendable, Hashable, Codable {
   /// A connection was lost with messages handed to it, or their pong did not come in time; whether
   /// they arrived is unknown. They are sent again if `isRepeated`.
   case unproven(count: Int, isRepeated: Bool)
+  /// The socket was stopped before so many accepted messages were sent and proven.
+  ///
+  /// A durable outbox keeps them for the next run, others until the socket is started again.
+  case unsent(count: Int)
   /// A message over the limit came in and was dropped unread.
   case oversized(bytes: UInt64)
 }

@@ -82,6 +82,8 @@ extension SocketModel {
   mutating func end(_ step: inout Step) {
     stopsAt = nil
     drive(.want(.none), &step)
+    let count = queue.entries.count
+    if count > 0 { step.show(.notice(.unsent(count: count))) }
   }
 
   /// Translates what the link asks for.

@@ -74,12 +74,7 @@ public struct SocketModel: Journaled {
   public var isStopped: Bool { !link.isWanted && stopsAt == nil }
 
   /// Whether messages that may not have arrived are sent again.
-  var repeats: Bool {
-    switch settings.outbox {
-    case .off, .waiting: false
-    case .memory, .durable: true
-    }
-  }
+  var repeats: Bool { settings.outbox.repeats }
 
   /// A server that answers no ping does not hold up messages that are sent once.
   private var proofDeadline: Instant? { repeats ? nil : queue.deadline }
@@ -98,7 +93,9 @@ public struct SocketModel: Journaled {
         step.show(.sent(sent))
       }
     }
-    if stopsAt != nil, !isConnected || queue.entries.isEmpty { end(&step) }
+    // Without an outbox nothing waits for the next connection.
+    let mayArrive = isConnected || settings.outbox != .off
+    if stopsAt != nil, !mayArrive || queue.entries.isEmpty { end(&step) }
   }
 
   /// One call: its time, and what it asks for so far.

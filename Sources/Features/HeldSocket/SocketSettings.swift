@@ -25,6 +25,14 @@ public struct SocketSettings: Sendable, Hashable, Codable {
     case memory
     /// As `memory`, and stored before it is sent, so that it survives the process.
     case durable
+
+    /// Whether messages that may not have arrived are sent again.
+    public var repeats: Bool {
+      switch self {
+      case .off, .waiting: false
+      case .memory, .durable: true
+      }
+    }
   }
 
   /// Settings for a protocol that needs nothing.

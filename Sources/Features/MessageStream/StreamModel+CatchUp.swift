@@ -282,7 +282,7 @@ extension StreamModel {
     }
   }
 
-  /// Whoever waited for a run goes on.
+  /// Continues what waited for a run.
   private mutating func release(_ purposes: [Recovery.Purpose], _ step: inout Step) {
     for purpose in purposes {
       switch purpose {

@@ -28,7 +28,7 @@ extension StreamModel {
     case lifecycle(Lifecycle, at: Timestamp)
     case woke(at: Timestamp)
     case credentials(Link.CredentialsEvent)
-    /// Whom the credentials name: the author of what is sent here.
+    /// The user that the credentials name, who is the author of sent messages.
     case user(String)
 
     // The socket.

@@ -19,7 +19,7 @@ extension StreamModel {
     if failedLoads > 0 { step.show(.notice(.storeRecovered)) }
     failedLoads = 0
     recovery.cursor = snapshot.cursor
-    // Who once gave a position knows keys: nothing need be looked for before it is sent again.
+    // A server that gave a position knows keys, so nothing is looked for before a retry.
     if snapshot.cursor.position != nil { recovery.hasPositions = true }
     gaps = snapshot.gaps
     outbox.restore(snapshot.outbox, after: snapshot.cursor)

@@ -10,7 +10,7 @@ public struct HealthPoint: Sendable, Hashable, Codable {
   public var start: HealthTime
   /// Its end.
   public var end: HealthTime
-  /// Who measured it.
+  /// The source that measured it.
   public var source: String?
 }
 

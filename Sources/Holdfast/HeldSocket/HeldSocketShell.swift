@@ -1,3 +1,4 @@
+import Foundation
 import HeldSocket
 import LinkCore
 import LinkRuntime
@@ -83,9 +84,7 @@ actor HeldSocketShell: Shell {
       maxMessageBytes: options.maxMessageBytes)
     request.allowsCompression = options.allowsCompression
     let language = options.language
-    // Some servers take a token in the query.
-    let query = url.split(separator: "?", maxSplits: 1).dropFirst().map(String.init)
-    await sockets.open(attempt, request, hiding: headers.map(\.value) + query) {
+    await sockets.open(attempt, request, hiding: Self.secrets(url, headers.map(\.value))) {
       [inlet, updates] events, _ in
       await updates.paced(events) { isPaused in
         await inlet.post([.socket(attempt, .reading(isPaused: isPaused))])
@@ -93,6 +92,15 @@ actor HeldSocketShell: Shell {
         await inlet.post(events.map { SocketModel.Input($0, attempt, language) })
       }
     }
+  }
+
+  /// Everything that a server could repeat of a request's secrets: header values and the query,
+  /// whole and in parts, as written and decoded. Shorter ones than 8 bytes are ordinary words.
+  private static func secrets(_ url: String, _ values: [String]) -> [String] {
+    let query = url.split(separator: "?", maxSplits: 1).dropFirst().map(String.init)
+    let parts = (values + query).flatMap { $0.split { " ;,=&".contains($0) }.map(String.init) }
+    let decoded = parts.compactMap(\.removingPercentEncoding)
+    return (values + query + parts + decoded).filter { $0.utf8.count >= 8 }
   }
 
   private func send(_ message: SocketMessage?, on attempt: AttemptID) async {

@@ -84,9 +84,9 @@ final class UpdateChannel<Update: Sendable>: Sendable {
   func next() async -> Update? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let isCancelled = Task.isCancelled
+        // Read under the lock: a cancellation before finds it, one after finds the reader.
         let (answer, observers) = state.withLock {
-          $0.take(for: continuation, unless: isCancelled, load(of:))
+          $0.take(for: continuation, unless: Task.isCancelled, load(of:))
         }
         for observer in observers { observer.resume() }
         if let answer { continuation.resume(returning: answer.update) }

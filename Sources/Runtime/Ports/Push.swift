@@ -3,7 +3,7 @@ public import LinkWire
 
 /// A knock at a phone's door: it wakes the app and carries no data.
 public struct Push: Sendable, Hashable {
-  /// Who is woken.
+  /// The address of the phone.
   public var address: PushAddress
   /// From then on it is worth nothing: a service that could not deliver it drops it.
   public var expiresAt: Timestamp

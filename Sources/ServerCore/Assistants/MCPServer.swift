@@ -55,7 +55,7 @@ public struct MCPServer: ServerRules {
     case end(RequestID)
     /// Hand a call to the relay, which answers with an `outcome`, now or later.
     case ask(AskID, RelayAsk, bearer: Bearer?, from: String)
-    /// Nobody waits for this outcome any more.
+    /// No request waits for this outcome any more.
     case abandon(AskID)
   }
 

@@ -1,7 +1,7 @@
 import LinkCore
 import LinkWire
 
-/// Who comes again, by a name that only they know; bounded, and forgotten when nobody comes.
+/// Sessions by an identifier that only their clients know; bounded, and removed when unused.
 struct SessionTable: Sendable {
   struct Session: Sendable {
     /// What was agreed on; without meaning for a conversation of the plain endpoints.
@@ -43,7 +43,7 @@ struct SessionTable: Sendable {
   /// Remembers somebody new; false when everybody known is busy or signed in, and there is no room.
   mutating func insert(_ name: String, _ version: MCPVersion, at now: Instant) -> Bool {
     if sessions.count >= bound {
-      // Whoever signed in would have to ask the user again: only others make room.
+      // A signed-in client would have to ask the user again, so only others make room.
       let idlers = sessions.filter { $0.value.bearer == nil && !$0.value.isBusy }
       let oldest = idlers.min { ($0.value.lastUsed, $0.key) < ($1.value.lastUsed, $1.key) }
       guard let oldest else { return false }

@@ -1,4 +1,4 @@
-/// Who may come in from a browser: by which names of this server, and from which pages.
+/// The names of this server and the origins that browsers may use.
 public struct WebDoors: Sendable, Hashable {
   /// Whether the server listens on this machine alone; then a foreign Host is refused.
   ///

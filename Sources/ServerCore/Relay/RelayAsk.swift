@@ -4,7 +4,7 @@ import LinkWire
 
 /// Names one call of an assistant from its arrival to its outcome; never used twice in one run.
 public struct AskID: NumberedID {
-  /// Given by whoever hands the call in; counts from 1 in each run.
+  /// Assigned by the caller of the relay; counts from 1 in each run.
   public var number: UInt64
 
   /// The name that stands for a number.

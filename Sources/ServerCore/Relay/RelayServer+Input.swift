@@ -40,7 +40,7 @@ extension RelayServer {
     case drain(within: Duration)
   }
 
-  /// Who comes with an upgrade.
+  /// The client of an upgrade request.
   public struct Arrival: Sendable, Hashable, Codable {
     /// The header `Holdfast-Device`; a phone without it is a plain one, which cannot resume.
     public var device: UUID128?
@@ -115,7 +115,7 @@ public enum PullRefusal: Error, Sendable, Hashable, Codable {
   case unknownQuestion
   /// The question was asked, but not under this lease, or its lease expired: lease again.
   case leaseExpired
-  /// Nobody waits for the answer any more.
+  /// No client waits for the answer any more.
   case notWanted
   /// It is no answer to the question.
   case malformed(reason: String)

@@ -24,7 +24,7 @@ public struct RelayServer: ServerRules {
   var mode = ServerMode.serving
   var sockets: [ConnectionID: RelaySocket] = [:]
   var addresses: [String: Int] = [:]
-  /// Who comes on sockets whose phone has no name yet.
+  /// The clients of sockets whose phone has no name yet.
   var arrivals: [ConnectionID: Arrival] = [:]
   var phones: [PhoneID: RelayPhone] = [:]
   var devices: [UUID128: PhoneID] = [:]

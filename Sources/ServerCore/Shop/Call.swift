@@ -11,7 +11,7 @@ public enum Call: Sendable, Hashable, Codable {
   case page(ShopID, PageQuery)
   /// How the stream is.
   case streamHealth
-  /// Cannot be served, whoever asks.
+  /// Cannot be served to any user.
   case refused(ShopRefusal)
 
   /// The route, as metrics and logs name it.
@@ -95,7 +95,7 @@ public enum Credential: Sendable, Hashable, Codable {
 public struct Membership: Sendable, Hashable, Comparable, Codable {
   /// The shop it is about.
   public var shop: ShopID
-  /// Who it is, as `sub` of the token names it.
+  /// The user, as `sub` of the token names it.
   public var user: String
 
   /// The place of a user in a shop.

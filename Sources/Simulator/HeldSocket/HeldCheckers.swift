@@ -51,10 +51,15 @@ extension HeldFeature {
         found.add(.falselyConnected, at: standing.now, "connected without a confirmation")
       case .send(_, let message):
         handed = max(handed, message.number ?? 0)
-        if standing.own.outbox == .off, let number = message.number { owed.insert(number) }
+        if !standing.own.outbox.repeats, let number = message.number { owed.insert(number) }
       case .store(let entry): storing[entry.id] = entry.message.number
-      case .update(.notice(.unproven(_, let isRepeated))):
-        if isRepeated { unsure = handed } else { owed = [] }
+      case .update(.notice(.unproven(let count, let isRepeated))):
+        if isRepeated { return unsure = handed }
+        // Those that were heard may be among them, those that were not must be.
+        if owed.count > count {
+          found.add(.lost, at: standing.now, "\(owed.count) did not arrive, a notice says \(count)")
+        }
+        owed = []
       case .open, .close, .greet, .resume, .ping, .ask, .refreshCredentials, .remove, .update:
         return
       }

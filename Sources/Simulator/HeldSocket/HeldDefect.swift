@@ -21,6 +21,8 @@ extension HeldFeature {
     case forgetsOutbox
     /// Does not tell what may not have arrived.
     case hidesUnproven
+    /// Tells of one message less than may not have arrived.
+    case countsTooFew
     case takesLateEvents
     case timersStopAsleep
 
@@ -30,7 +32,7 @@ extension HeldFeature {
       case .greetsLate: [.unannounced]
       case .forgetsPosition, .sendsTwice: [.duplicated]
       case .dropsMessages, .forgetsOutbox: [.lost]
-      case .hidesUnproven: [.lost, .duplicated]
+      case .hidesUnproven, .countsTooFew: [.lost, .duplicated]
       case .takesLateEvents, .timersStopAsleep: link?.kinds ?? []
       }
     }
@@ -46,15 +48,23 @@ extension HeldWorld {
   }
 
   func altered(_ effect: SocketModel.Effect, of phone: HostID) -> [SocketModel.Effect] {
-    switch (kernel.setup.defect, effect) {
-    case (.noGreeting, .greet), (.hidesUnproven, .update(.notice(.unproven))): []
-    case (.greetsLate, .greet(let attempt, _, _)):
-      [.resume(attempt, after: Secret("\(own.shown)")), effect]
-    case (.forgetsPosition, .resume(let attempt, _)): [.resume(attempt, after: Secret("0"))]
-    case (.dropsMessages, .update(.message(let message))):
-      (message.number ?? 1) % 7 == 0 ? [] : [effect]
-    case (.sendsTwice, .send): [effect, effect]
-    case (_, _): [effect]
+    let defect = kernel.setup.defect
+    switch effect {
+    case .greet where defect == .noGreeting,
+      .update(.notice(.unproven)) where defect == .hidesUnproven:
+      return []
+    case .greet(let attempt, _, _) where defect == .greetsLate:
+      return [.resume(attempt, after: Secret("\(own.shown)")), effect]
+    case .resume(let attempt, _) where defect == .forgetsPosition:
+      return [.resume(attempt, after: Secret("0"))]
+    case .update(.message(let message)) where defect == .dropsMessages:
+      return (message.number ?? 1) % 7 == 0 ? [] : [effect]
+    case .update(.notice(.unproven(let count, let isRepeated))) where defect == .countsTooFew:
+      return [.update(.notice(.unproven(count: count - 1, isRepeated: isRepeated)))]
+    case .send where defect == .sendsTwice: return [effect, effect]
+    case .open, .close, .greet, .resume, .send, .ping, .ask, .refreshCredentials, .store, .remove,
+      .update:
+      return [effect]
     }
   }
 }

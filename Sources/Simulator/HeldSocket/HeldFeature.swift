@@ -99,7 +99,7 @@ public enum HeldFeature: SimulatedFeature {
   }
 
   public static func draw(_ preset: DayPreset, _ sketch: inout Sketch<HeldFeature>) {
-    sketch.numbers.outbox = sketch.draw.one(.off, .memory, .durable)
+    sketch.numbers.outbox = sketch.draw.one(.off, .waiting, .memory, .durable)
     sketch.day(preset)
     sketch.scatter(sketch.draw.count(8...16)) { Act(.feed, $0.count(1...20)) }
     sketch.scatter(sketch.draw.count(4...10)) { _ in Act(.say) }

@@ -184,7 +184,9 @@ extension SimulatedWorld where Self: ~Copyable {
     }
     prepareCalm()
     recompute()
-    for phone in kernel.phones where kernel.hosts[phone.place].process == .dead { launch(phone) }
+    for host in kernel.ids where kernel.hosts[host.place].process == .dead {
+      if host.kind == .phone { launch(host) } else { start(host) }
+    }
     note(.calm)
     tellAll()
     becomeCalm()

@@ -195,7 +195,11 @@ extension SimulatedWorld where Self: ~Copyable {
     }
     let start = kernel.carry(bytes, of: phone, down: true)
     var time = max(start.advanced(by: wait), kernel.lines[index].downFree)
-    if isHole(phone) { time = max(time, kernel.hosts[phone.place].network.holeUntil) }
+    if isHole(phone) {
+      // Behind what was on its way when the hole began, which arrives when the hole ends.
+      let end = kernel.hosts[phone.place].network.holeUntil
+      time = max(time, end.advanced(by: .nanoseconds(1)))
+    }
     kernel.lines[index].downFree = time
     kernel.queue.add(.down(number, down), at: time)
   }

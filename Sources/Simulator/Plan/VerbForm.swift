@@ -17,6 +17,8 @@ public struct VerbForm: Sendable {
   let arguments: [VerbArgument]
   /// What kind of host it concerns.
   let host: HostKind
+  /// Kinds of hosts that it can concern as well, if an act names them.
+  let others: [HostKind]
   /// Whether a person does it, as opposed to trouble.
   let isOfPeople: Bool
   let lasting: Lasting
@@ -35,11 +37,13 @@ public struct VerbForm: Sendable {
 
   /// A verb that lasts for its span if it takes one, unless `lasting` says otherwise.
   public init(
-    _ arguments: VerbArgument..., of host: HostKind = .phone, isOfPeople: Bool = false,
-    lasting: Lasting? = nil, _ words: @escaping @Sendable (ActValues) -> String
+    _ arguments: VerbArgument..., of host: HostKind = .phone, or others: [HostKind] = [],
+    isOfPeople: Bool = false, lasting: Lasting? = nil,
+    _ words: @escaping @Sendable (ActValues) -> String
   ) {
     self.arguments = arguments
     self.host = host
+    self.others = others
     self.isOfPeople = isOfPeople
     self.lasting = lasting ?? (arguments.contains(.span) ? .span : .none)
     self.words = words
@@ -131,7 +135,9 @@ extension Act {
     self.kind = HostKind(rawValue: String(kind))
     host = Int(digits)
     let isKnown = (self.kind != nil || kind.isEmpty) && (host != nil || digits.isEmpty)
-    guard isKnown, !head[1].isEmpty, (0..<Self.mostHosts).contains(host ?? 0) else { return nil }
+    guard isKnown, !head[1].isEmpty, (0..<Self.mostHosts).contains(host ?? 0),
+      ([form.host] + form.others).contains(self.kind ?? form.host)
+    else { return nil }
   }
 
   /// Hosts of one kind that a plan can name.

@@ -3,7 +3,7 @@ public import LinkCore
 /// One part of a story: who did something, and what.
 public typealias StoryPart = (who: StoryActor, what: String)
 
-/// Whom or what a line of a story is about.
+/// The subject of a line of a story.
 public enum StoryActor: String, Sendable, Hashable, CaseIterable {
   /// What is planned to go wrong, or to be all right again.
   case plan
@@ -24,7 +24,7 @@ public enum StoryActor: String, Sendable, Hashable, CaseIterable {
 public struct StoryLine: Sendable, Hashable {
   /// When it happened, from the beginning of the run.
   public var at: Duration
-  /// Who did it, or with whom it happened.
+  /// The part of the world that acted, or to which it happened.
   public var who: StoryActor
   /// What happened, without a full stop.
   public var what: String

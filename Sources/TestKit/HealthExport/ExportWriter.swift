@@ -125,7 +125,7 @@ struct ExportWriter {
   }
 }
 
-/// Who wrote a record.
+/// The source of a record.
 struct GeneratedSource {
   var name: String
   var version: String

@@ -45,7 +45,7 @@ public func lifecycleMonitorContract(
   try await endsWhenCancelled(monitor.changes())
 }
 
-/// Whoever waits for an element that does not come gets none once its task is cancelled.
+/// A task that waits for an element receives `nil` when it is cancelled.
 private func endsWhenCancelled<Element: Sendable>(_ stream: AsyncStream<Element>) async throws {
   let listening = Task { for await _ in stream {} }
   listening.cancel()

@@ -33,7 +33,7 @@ struct HoldfastCommand {
       .init("holdfast serve", "run the backend for shop messages on port 8787"),
       .init("holdfast token --user ann --shops bakery", "create a token for it"),
       .init("holdfast policy show message-stream", "show every value of a policy"),
-      .init("holdfast simulate message-stream", "simulate 10,000 phones for an hour each"),
+      .init("holdfast simulate message-stream", "simulate 2,000 phones, for an hour or more each"),
     ],
     commands: commands)
 

@@ -13,7 +13,7 @@ public enum MCPResult: Sendable, Hashable, Codable {
   /// Of `tools/call`.
   case called(MCPCallResult)
 
-  /// For whoever asks what this is; the version is that of the wire.
+  /// Names this server; the version is that of the wire format.
   static let serverName = "holdfast"
   static let serverVersion = "1"
   static let instructions =

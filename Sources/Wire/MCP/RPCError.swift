@@ -8,7 +8,7 @@ public struct RPCError: Error, Sendable, Hashable, Codable {
     case parse = -32700
     /// The JSON is no request, or not one that fits here.
     case invalidRequest = -32600
-    /// Nobody knows the method.
+    /// The method is unknown.
     case methodNotFound = -32601
     /// The method does not take these parameters.
     case invalidParams = -32602

@@ -41,7 +41,7 @@ public enum RPCMessage: Sendable, Hashable {
   public struct Fault: Error, Sendable, Hashable {
     /// What to answer.
     public var error: RPCError
-    /// Whom to answer, if that could be read.
+    /// The id to answer, if it could be read.
     public var id: RPCID?
   }
 }

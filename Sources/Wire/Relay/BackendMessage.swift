@@ -6,7 +6,7 @@ public enum BackendMessage: Sendable, Hashable, Codable {
   case connectionCode(ConnectionCode)
   /// A question; the answer carries the same id.
   case question(RelayRequestID, HealthQuestion)
-  /// Nobody waits for this answer any more; ours, a plain backend never says it.
+  /// The question was withdrawn. Only our backend sends this.
   case cancel(RelayRequestID)
   /// A message of a `type` that this version does not know, to be answered if it has an id.
   case unknown(type: String, id: RelayRequestID?)

@@ -125,7 +125,7 @@ extension PushAddress {
 public enum PushOutcome: Sendable, Hashable, Codable {
   /// The service took it; whether the phone wakes is its affair.
   case delivered
-  /// Nobody is at that address any more: forget it.
+  /// The address is no longer valid and must be removed.
   case gone
   /// Too many, or the service is busy: not before this long; the sender keeps to it by itself.
   case tooMany(retryAfter: Duration)

@@ -85,9 +85,9 @@ public struct KeptAccess: Sendable, Hashable, Codable {
 public struct KeptQuestion: Sendable, Hashable, Codable {
   /// As the phone is told it, also after a restart of the backend.
   public var id: RelayRequestID
-  /// Who is asked.
+  /// The phone that is asked.
   public var phone: PhoneID
-  /// Who asks: the hash of the bearer token.
+  /// The hash of the bearer token of the assistant that asks.
   public var asker: TokenHash
   /// What is asked.
   public var question: HealthQuestion

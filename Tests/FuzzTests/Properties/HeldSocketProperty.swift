@@ -11,7 +11,8 @@ enum HeldSocketProperty {
     if choice & 1 == 0 {
       try header(String(decoding: choices.rest, as: UTF8.self))
     } else {
-      try run(Array(choices.rest), SocketSettings.Outbox.allCases[Int(choice >> 1) % 3])
+      let kinds = SocketSettings.Outbox.allCases
+      try run(Array(choices.rest), kinds[Int(choice >> 1) % kinds.count])
     }
   }
 

@@ -4,7 +4,7 @@ import CCurl
 @safe final class Transfers {
   private let multi: UnsafeMutableRawPointer
   private let poller: Poller
-  /// Who is in it, by `Easy.key`.
+  /// The transfers in progress, by `Easy.key`.
   private var numbers: [UInt: UInt64] = [:]
   /// Those of which the system refused to watch a descriptor: they would wait for ever.
   private var unwatched: [UInt] = []

@@ -7,7 +7,7 @@
 
 /// Tells which descriptors are ready; what it costs does not grow with those that are not.
 @safe final class Poller {
-  /// Whom a descriptor is watched for.
+  /// The owner of a watched descriptor.
   enum Owner {
     case wake
     case transfers(Transfers)
@@ -39,7 +39,7 @@
     _ = close(queue)
   }
 
-  /// Whom a descriptor that was found ready belongs to; nobody when it was forgotten since.
+  /// Returns the owner of a descriptor that is ready; `nil` if it is not watched any more.
   subscript(descriptor: Int32) -> Owner? { owners[descriptor] }
 
   /// Tells about a descriptor as long as it is ready for this; false when the system refuses to

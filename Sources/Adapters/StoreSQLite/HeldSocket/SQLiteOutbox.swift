@@ -24,7 +24,7 @@ package struct OutboxTables: Tables {
 }
 
 /// The outbox of one socket in a SQLite file, `outbox.sqlite`. A message that was stored survives a
-/// power cut; one that was removed is overwritten.
+/// power cut; one that was removed is overwritten, in the write-ahead log at its next checkpoint.
 package typealias SQLiteOutbox = SQLiteFile<OutboxTables>
 
 extension SQLiteFile: OutboxStore where T == OutboxTables {

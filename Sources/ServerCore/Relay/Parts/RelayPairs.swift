@@ -43,7 +43,7 @@ struct RelayPairs: Sendable {
   }
 }
 
-/// Who gave too many wrong pairs, address by address and in all.
+/// Limits wrong pairs, per address and in total.
 struct LockOut: Sendable {
   /// What is known of an address.
   private enum Mark {

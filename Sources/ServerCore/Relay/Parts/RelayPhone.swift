@@ -14,7 +14,7 @@ struct RelayPhone: Sendable {
   var push: PushAddress?
   /// Open questions, in order of their arrival; at most one is under way on its socket.
   var line: [CallID] = []
-  /// Who may ask it, the oldest first.
+  /// The accesses that may ask it, oldest first.
   var tokens: [TokenHash] = []
   /// Leased questions that ended, the oldest first.
   var settled: [Settled] = []
@@ -103,7 +103,7 @@ struct RelayCall: Sendable {
   /// Whose question it is.
   let asker: TokenHash
   let question: HealthQuestion
-  /// Who waits; nobody after a restart, until the same asker asks the same again.
+  /// The ask that waits; `nil` after a restart, until the same client asks the same again.
   var ask: AskID?
   let since: Instant
   var deadline: Instant

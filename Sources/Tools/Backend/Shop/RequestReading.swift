@@ -16,7 +16,7 @@ extension Tokens {
 }
 
 extension Credential {
-  /// Who a signed token says it is for; for the log.
+  /// The user of a signed token, for the log.
   var user: String? {
     switch self {
     case .valid(let claims): claims.user

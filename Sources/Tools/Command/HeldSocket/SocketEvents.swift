@@ -59,6 +59,7 @@ extension SocketNotice {
     case .refused(.tooLong): "too-long"
     case .notStored: "not-stored"
     case .unproven: "unproven"
+    case .unsent: "unsent"
     case .oversized: "oversized"
     }
   }
@@ -73,6 +74,7 @@ extension SocketNotice {
     case .unproven(let count, let isRepeated):
       "\(count) \(count == 1 ? "message that was" : "messages that were") sent may not have arrived"
         + (isRepeated ? "; they are sent again" : "")
+    case .unsent(let count): "\(count) \(count == 1 ? "message was" : "messages were") not sent"
     case .oversized(let bytes): "a message over the limit was dropped (\(bytes) bytes as sent)"
     }
   }

@@ -15,6 +15,7 @@
 
 // Declared by the C library for _GNU_SOURCE only.
 int setns(int descriptor, int kind);
+int pipe2(int ends[2], int flags);
 int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
 #endif

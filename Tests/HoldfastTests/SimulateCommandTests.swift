@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct SimulateCommandTests {
+@Suite(.timeLimit(.minutes(4))) struct SimulateCommandTests {
   private func run(
     _ words: String..., environment: [String: String] = [:]
   ) async throws -> CommandProcess.Outcome {

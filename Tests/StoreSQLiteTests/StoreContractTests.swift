@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func `the outbox in memory keeps its contract`() async throws {
-    try await outboxStoreContract { MemoryStore<KeptOutbox>() }
+    try await outboxStoreContract { MemoryOutbox() }
   }
 
   @Test func `the outbox in SQLite keeps its contract`() async throws {

@@ -37,8 +37,8 @@ public enum RelayDefect: String, DeliberateDefect {
   case timersStopAsleep
   // A relay has no standby to lose, and no wait that a spread alone makes.
 
-  public var link: LinkDefect? { LinkDefect(rawValue: rawValue) }
-  public var catchable: [OneServer] { OneServer.allCases }
+  /// There is one kind of server.
+  public typealias Server = OneServer
 
   public var kinds: [Finding.Kind] {
     switch self {
@@ -55,8 +55,6 @@ public enum RelayDefect: String, DeliberateDefect {
       link?.kinds ?? []
     }
   }
-
-  public var seeds: Int { 20 }
 }
 
 /// The seam between the rules and their world: clean, or as a defect of the relay would have it.

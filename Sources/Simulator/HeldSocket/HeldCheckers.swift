@@ -16,6 +16,8 @@ extension HeldFeature {
     private var unsure = 0
     /// Messages of the user that must arrive.
     private var owed: Set<Int> = []
+    /// How many messages may not have arrived, as notices said.
+    private var told = 0
     /// Messages that the store was given.
     private var storing: [UInt64: Int] = [:]
     /// The newest message that came over each line on which the server was greeted.
@@ -54,12 +56,7 @@ extension HeldFeature {
         if !standing.own.outbox.repeats, let number = message.number { owed.insert(number) }
       case .store(let entry): storing[entry.id] = entry.message.number
       case .update(.notice(.unproven(let count, let isRepeated))):
-        if isRepeated { return unsure = handed }
-        // Those that were heard may be among them, those that were not must be.
-        if owed.count > count {
-          found.add(.lost, at: standing.now, "\(owed.count) did not arrive, a notice says \(count)")
-        }
-        owed = []
+        if isRepeated { unsure = handed } else { told += count }
       case .open, .close, .greet, .resume, .ping, .ask, .refreshCredentials, .remove, .update:
         return
       }
@@ -75,7 +72,7 @@ extension HeldFeature {
     /// What the process before had in memory only is of unknown fate.
     public mutating func launched(_ standing: Standing<HeldFeature>) {
       (shown, confirmed, storing) = (standing.own.shown, nil, [:])
-      if standing.own.outbox == .durable { unsure = handed } else { owed = [] }
+      if standing.own.outbox == .durable { unsure = handed } else { (owed, told) = ([], 0) }
     }
 
     public mutating func noted(_ fact: Fact, _ standing: Standing<HeldFeature>) {
@@ -96,8 +93,8 @@ extension HeldFeature {
     }
 
     public mutating func conclude(_ standing: Standing<HeldFeature>) {
-      if owed.isEmpty { return }
-      found.add(.lost, at: standing.now, "\(owed.sorted()) did not arrive, and no notice said so")
+      if owed.count <= told { return }
+      found.add(.lost, at: standing.now, "\(owed.sorted()) did not arrive, notices say \(told)")
     }
   }
 }

@@ -2,7 +2,8 @@
 extension Rules {
   /// The beginnings of names that belong to one feature.
   static let featureNames = [
-    "MessageStream", "ShopStream", "Shop", "HealthRelay", "Relay", "HeldSocket", "SessionModel",
+    "MessageStream", "ShopStream", "Shop", "StreamModel", "StreamFeature", "StreamSettings",
+    "HealthRelay", "Relay", "HeldSocket", "SocketModel", "HeldFeature", "SessionModel",
     "SessionServer", "SessionPolicy", "BottleLink", "HealthSync",
   ]
 

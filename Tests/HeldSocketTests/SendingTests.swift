@@ -191,6 +191,16 @@ struct SendingTests {
     #expect(bench.model.queue.bytes == ProvenQueue.byteLimit)
   }
 
+  @Test func `a second wish to stop does not delay the end`() {
+    var bench = SocketBench.connected()
+    bench.give(.send(.text("last")))
+    bench.give(.stop)
+    bench.pass(.seconds(1))
+    #expect(bench.give(.stop) == [])
+    #expect(bench.pass(.milliseconds(999)) == [])
+    #expect(bench.pass(.milliseconds(1)).first == .close(AttemptID(1), code: 1000))
+  }
+
   @Test func `a socket that takes no more is closed and followed by another`() {
     var bench = SocketBench.connected()
     bench.give(.unsent(bench.attempt))

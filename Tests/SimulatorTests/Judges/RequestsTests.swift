@@ -122,6 +122,13 @@ struct RefreshesTests {
     #expect(script.findings == [])
   }
 
+  @Test mutating func `what an earlier run of the process refreshed is over`() {
+    script.tell(.lost(AttemptID(1), refused), at: 0, [.refreshCredentials])
+    script.see(.launched(.phone, run: 2), at: 1)
+    script.tick(at: 2, [.refreshCredentials])
+    #expect(script.findings == [])
+  }
+
   @Test mutating func `before they expire is no refusal`() {
     for number in 0..<5 {
       script.tick(at: Double(number) * 20, [.refreshCredentials])

@@ -35,6 +35,24 @@ struct RecordedTests {
     #expect(found.map(\.kind).contains(.storm))
   }
 
+  @Test(arguments: [(Link.CredentialsEvent.refreshFailed, true), (.rejected, false)])
+  func `a refresh that failed leaves the user signed in, and a refusal does not`(
+    event: Link.CredentialsEvent, isSignedIn: Bool
+  ) {
+    // A model that does nothing is stuck if the user is signed in.
+    let model = StreamModel(settings: Facts.connected.own.settings, seed: 1)
+    var recorded = Recorded<StreamFeature>(model)
+    let inputs: [StreamModel.Input] = [
+      .credentials(.available(expiresIn: nil)), .credentials(event), .open(at: Message.start),
+      .refresh,
+    ]
+    for (second, input) in inputs.enumerated() {
+      recorded.see(input, at: .second(Double(second)), effects: [], then: model)
+    }
+    let stuck = Finding(.stuck, at: .second(2), "is wanted, and nothing is outstanding")
+    #expect(recorded.findings == (isSignedIn ? [stuck] : []))
+  }
+
   /// The findings in the journal of a short stream, with its effects as `change` has them.
   private static func findings(
     change: (StreamModel.Effect) -> [StreamModel.Effect] = { [$0] }

@@ -1,0 +1,24 @@
+import LinkCore
+import Testing
+
+@Suite struct ProvenQueueTests {
+  private var queue = ProvenQueue()
+
+  @Test mutating func `a pong proves what was handed over, and nothing behind it`() {
+    let entries = (1...66).map { queue.add(.text("\($0)"), isStored: true) }
+    #expect(queue.take() == entries.prefix(64).map(\.message))
+    let ping = queue.ask(until: .zero) ?? 0
+    #expect(queue.proven(by: ping) == Array(1...64))
+    #expect(queue.entries == Array(entries.suffix(2)))
+    #expect(queue.take() == entries.suffix(2).map(\.message))
+  }
+
+  @Test mutating func `a message that could not be stored leaves its room to others`() {
+    let kept = queue.add(.text("kept"), isStored: true)
+    let dropped = queue.add(.text("dropped"), isStored: false)
+    queue.drop(dropped.id)
+    queue.drop(kept.id)
+    #expect(queue.entries == [kept])
+    #expect(queue.bytes == 4)
+  }
+}

@@ -1,0 +1,69 @@
+import HoldfastTestKit
+import LinkCore
+import Testing
+
+@testable import Holdfast
+
+/// What the vault of a feature tells its link of tokens.
+@Suite(.timeLimit(.minutes(1))) struct TokenVaultTests {
+  private let told = Mailbox<Link.CredentialsEvent>()
+
+  @Test func `a refusal of an older token says nothing about the present one`() async {
+    let vault = vault("one", "two", "two")
+    await vault.renew()
+    await vault.renew()
+    await vault.refused("one")
+    await vault.renew()
+    #expect(
+      told.takeAll() == [
+        .available(expiresIn: nil), .available(expiresIn: nil), .refreshFailed,
+      ])
+  }
+
+  @Test func `the same token again is of no use once it was refused`() async {
+    let vault = vault("one", "one")
+    await vault.renew()
+    await vault.refused("one")
+    await vault.renew()
+    #expect(told.takeAll() == [.available(expiresIn: nil), .rejected])
+  }
+
+  @Test func `a new token is not refused because the one before it was`() async {
+    let vault = vault("one", "two", "two")
+    await vault.renew()
+    await vault.refused("one")
+    await vault.renew()
+    await vault.renew()
+    #expect(
+      told.takeAll() == [
+        .available(expiresIn: nil), .available(expiresIn: nil), .refreshFailed,
+      ])
+  }
+
+  @Test func `a token that a request gets after the end is not told of`() async throws {
+    let vault = vault("one")
+    await vault.end()
+    #expect(try await vault.first() == "one")
+    #expect(told.takeAll() == [])
+  }
+
+  private func vault(_ texts: String...) -> TokenVault {
+    TokenVault(ListedTokens(texts), limit: .seconds(10), clock: TestClock()) { [told] event, _ in
+      told.put(event)
+    }
+  }
+}
+
+/// Tokens in the order of a list.
+private actor ListedTokens: TokenSource {
+  private var texts: [String]
+
+  init(_ texts: [String]) {
+    self.texts = texts
+  }
+
+  func token() async throws(TokenFailure) -> String {
+    guard !texts.isEmpty else { throw .unavailable }
+    return texts.removeFirst()
+  }
+}

@@ -93,8 +93,8 @@ public struct SocketModel: Journaled {
         step.show(.sent(sent))
       }
     }
-    // Without an outbox nothing waits for the next connection.
-    let mayArrive = isConnected || settings.outbox != .off
+    // What a durable outbox holds waits for the next run, what is in memory for a connection.
+    let mayArrive = isConnected || settings.outbox == .waiting || settings.outbox == .memory
     if stopsAt != nil, !mayArrive || queue.entries.isEmpty { end(&step) }
   }
 

@@ -32,29 +32,6 @@ import Testing
     await socket.close()
   }
 
-  @Test func `changes of a stored outbox are made one after the other, before the end`()
-    async throws
-  {
-    let store = LedOutbox()
-    var options = options
-    options.outbox = .durable(store)
-    let socket = try await HeldSocket("ws://127.0.0.1:1/feed", options: options)
-    let far = await network.sockets.next()
-    socket.send("a")
-    socket.send("b")
-    _ = await store.asked.next()
-    let closing = Task {
-      await socket.close()
-      store.log.put("closed")
-    }
-    #expect(await far?.actions.next() == .closed(code: 1000, reason: ""))
-    // Whatever does not wait for the store has the time to overtake it.
-    for _ in 0..<1_000 { await Task.yield() }
-    for _ in 0..<2 { store.answers.put(()) }
-    await closing.value
-    #expect(store.log.takeAll() == ["begins 1", "stored 1", "begins 2", "stored 2", "closed"])
-  }
-
   @Test func `a socket that failed during its dial is not kept`() async {
     let dialer = FailingDialer()
     let desk = SocketDesk(dialer, policy: .socket)
@@ -65,26 +42,6 @@ import Testing
     await desk.stop()
     #expect(dialer.closes.takeAll() == [])
   }
-}
-
-/// An outbox whose changes wait for the test.
-private final class LedOutbox: OutboxStore {
-  let asked = Mailbox<Void>()
-  let answers = Mailbox<Void>()
-  let log = Mailbox<String>()
-
-  func load() async throws(StoreFailure) -> [ProvenQueue.Entry] { [] }
-
-  func add(_ entry: ProvenQueue.Entry) async throws(StoreFailure) {
-    log.put("begins \(entry.id)")
-    asked.put(())
-    _ = await answers.next()
-    log.put("stored \(entry.id)")
-  }
-
-  func remove(_ ids: [UInt64]) async throws(StoreFailure) {}
-  func check() async throws(StoreFailure) {}
-  func close() async {}
 }
 
 /// Sockets that fail before their dial returns.

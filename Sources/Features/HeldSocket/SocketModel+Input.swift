@@ -11,7 +11,8 @@ extension SocketModel {
     // The app.
     /// Connect; also after an error, and without waiting for the next try.
     case start
-    /// Close with 1000 when all accepted messages have arrived, or after 2 s.
+    /// Close with 1000 when all accepted messages have arrived, or after 2 s. Without a connection
+    /// only messages in memory are waited for.
     case stop
     case send(SocketMessage)
 

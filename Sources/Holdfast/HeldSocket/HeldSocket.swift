@@ -90,7 +90,8 @@ public final class HeldSocket: Sendable, AsyncSequence {
     await running.settled(isSettled)
   }
 
-  /// Waits until accepted messages have arrived, 2 s at most, closes with 1000, and ends the
+  /// Waits until accepted messages have arrived, 2 s at most (without a connection only for those
+  /// in memory; `SocketNotice.unsent` counts what is left), closes with 1000, and ends the
   /// sequence. Runs to completion even if the calling task is cancelled.
   public func close() async { await running.close(.stop) { $0.isStopped } }
 }

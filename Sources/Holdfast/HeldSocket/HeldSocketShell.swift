@@ -95,12 +95,12 @@ actor HeldSocketShell: Shell {
   }
 
   /// Everything that a server could repeat of a request's secrets: header values and the query,
-  /// whole and in parts, as written and decoded. Shorter ones than 8 bytes are ordinary words.
+  /// and their parts, as written and decoded. Parts of fewer than 8 bytes are ordinary words.
   private static func secrets(_ url: String, _ values: [String]) -> [String] {
-    let query = url.split(separator: "?", maxSplits: 1).dropFirst().map(String.init)
-    let parts = (values + query).flatMap { $0.split { " ;,=&".contains($0) }.map(String.init) }
+    let texts = values + url.split(separator: "?", maxSplits: 1).dropFirst().map(String.init)
+    let parts = texts.flatMap { $0.split { " ;,=&".contains($0) }.map(String.init) }
     let decoded = parts.compactMap(\.removingPercentEncoding)
-    return (values + query + parts + decoded).filter { $0.utf8.count >= 8 }
+    return texts + (parts + decoded).filter { $0.utf8.count >= 8 }
   }
 
   private func send(_ message: SocketMessage?, on attempt: AttemptID) async {

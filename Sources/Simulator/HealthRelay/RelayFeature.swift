@@ -48,7 +48,6 @@ public enum RelayFeature: SimulatedFeature {
       .stuck, .storm, .falselyConnected, .late, .leaked, .unbounded, .unhealed,
     ]
   }
-  public static var presets: [DayPreset] { DayPreset.allCases }
 
   public static func play(
     _ plan: Plan, _ setup: RunSetup<RelayFeature>, watch: RunWatch<RelayFeature>?

@@ -38,7 +38,8 @@ func follow(
     case .text("welcome"), .text("pong"): continue
     case .text(let line):
       if await show(line) { continue }
-      await socket.close()
+      // Lines may come while it closes.
+      return await socket.close()
     case .status(let status) where status.phase == .failed:
       await socket.close()  // an answer such as 403, which no retry changes
     case .status, .quality, .sent, .notice, .binary: continue

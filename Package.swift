@@ -223,6 +223,10 @@ let checks: [Target] = [
       "LinkServerCore", "LinkSimulator", "ServerSockets",
     ],
     besides: ["HeldSocket/Peers"]),
+  // Apart from HoldfastTests: simulations work on all processors, and no clock waits there.
+  tests(
+    "SimulateTests",
+    uses: ["LinkCore", "LinkSimulator", "HoldfastTestKit"]),
   tests(
     "RelayTests",
     uses: [

@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastTestKit
 import LinkCore
 import LinkWire
 import Testing

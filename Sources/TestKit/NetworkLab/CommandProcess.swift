@@ -1,45 +1,50 @@
 import Foundation
-import HoldfastTestKit
 
 /// The built `holdfast` as a child.
-enum CommandProcess {
+package enum CommandProcess {
   /// What a finished run left behind.
-  struct Outcome: Equatable {
-    var status: Int32
-    var output: [String]
-    var errors: [String]
+  package struct Outcome: Equatable {
+    package var status: Int32
+    package var output: [String]
+    package var errors: [String]
 
-    static func failure(_ status: Int32, _ line: String) -> Outcome {
+    package init(status: Int32, output: [String], errors: [String]) {
+      self.status = status
+      self.output = output
+      self.errors = errors
+    }
+
+    package static func failure(_ status: Int32, _ line: String) -> Outcome {
       Outcome(status: status, output: [], errors: [line])
     }
   }
 
   /// The binary beside the tests.
-  static var path: String {
+  package static var path: String {
     let tests = Bundle.main.executableURL ?? URL(filePath: CommandLine.arguments[0])
     return tests.resolvingSymlinksInPath().deletingLastPathComponent()
       .appending(path: "holdfast").path
   }
 
-  static func start(
+  package static func start(
     _ words: [String], environment: [String: String] = [:]
   ) throws -> LabProcess {
     try LabProcess([path] + words, environment: environment)
   }
 
-  static func run(
+  package static func run(
     _ words: String..., environment: [String: String] = [:]
   ) async throws -> Outcome {
     try await run(words, environment: environment)
   }
 
-  static func run(
+  package static func run(
     _ words: [String], environment: [String: String] = [:]
   ) async throws -> Outcome {
     try await outcome(of: start(words, environment: environment))
   }
 
-  static func outcome(of process: LabProcess) async -> Outcome {
+  package static func outcome(of process: LabProcess) async -> Outcome {
     var outcome = Outcome(status: 0, output: [], errors: [])
     for await line in process.lines { outcome.output.append(line) }
     for await line in process.diagnostics { outcome.errors.append(line) }
@@ -48,7 +53,7 @@ enum CommandProcess {
   }
 
   /// A directory of its own for `body`.
-  static func scratch<R>(_ body: (String) async throws -> R) async throws -> R {
+  package static func scratch<R>(_ body: (String) async throws -> R) async throws -> R {
     let directory = NSTemporaryDirectory() + "holdfast-command-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -58,13 +63,16 @@ enum CommandProcess {
 
 extension [String: Any] {
   /// The members of one JSON line.
-  static func reading(_ line: String?) throws -> [String: Any] {
+  package static func reading(_ line: String?) throws -> [String: Any] {
     let value = try JSONSerialization.jsonObject(with: Data((line ?? "").utf8))
     guard let object = value as? Self else { throw NoJSONObject(line: line) }
     return object
   }
 }
 
-struct NoJSONObject: Error {
-  var line: String?
+/// A line that is not a JSON object.
+package struct NoJSONObject: Error {
+  package var line: String?
+
+  package init(line: String?) { self.line = line }
 }

@@ -78,9 +78,9 @@ import Testing
       let json = try await CommandProcess.run("history", "--data", directory, "--json")
       #expect(
         json.output.map(normal) == [
-          StreamCommandTests.message("one", via: "history", by: "Ann"),
+          StreamCommandTests.message("one", via: "history", by: "Ann", position: "null"),
           #"{"at":"MS","event":"gap","from":"TIME","to":"TIME"}"#,
-          StreamCommandTests.message("two", via: "history", by: "Ann"),
+          StreamCommandTests.message("two", via: "history", by: "Ann", position: "null"),
           #"{"at":"MS","event":"outbox","key":"ID","text":"three","state":"failed","#
             + #""reason":"no member of this shop"}"#,
         ])

@@ -160,5 +160,6 @@ func normal(_ line: String) -> String {
   line.replacing(/"at":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/, with: #""at":"MS""#)
     .replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.0-9]*Z/, with: "TIME")
     .replacing(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/, with: "LOCAL")
+    .replacing(/"position":"[0-9a-f]{16}:\d+"/, with: #""position":"EPOCH:N""#)
     .replacing(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/, with: "ID")
 }

@@ -18,9 +18,11 @@ import Testing
     #"{"at":"MS","event":"status","status":"DISCONNECTED","#
     + #""attempt":0,"of":null,"retryIn":null,"mode":"none","reason":null}"#
 
-  static func message(_ text: String, via: String, by user: String = "WRITER") -> String {
+  static func message(
+    _ text: String, via: String, by user: String = "WRITER", position: String = #""EPOCH:N""#
+  ) -> String {
     #"{"at":"MS","event":"message","id":"ID","createdAt":"TIME","username":"\#(user)","#
-      + #""text":"\#(text)","via":"\#(via)"}"#
+      + #""text":"\#(text)","via":"\#(via)","position":\#(position)}"#
   }
 
   @Test func `prints the events that scripts depend on`() async throws {

@@ -110,7 +110,7 @@ import Testing
       let kind = try await failure {
         try await SQLiteTimelineStore.open(in: scratch.path, access: access)
       }
-      #expect(kind == .fromTheFuture(3, 2))
+      #expect(kind == .fromTheFuture(4, 3))
     }
     #expect(try scratch.bytes(of: "timeline.sqlite") == bytes)
   }

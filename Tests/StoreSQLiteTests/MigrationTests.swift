@@ -32,7 +32,7 @@ import Testing
     #expect(
       error
         == .other(
-          detail: "\(scratch.path)/timeline.sqlite has tables of version 1, not 2. Run "
+          detail: "\(scratch.path)/timeline.sqlite has tables of version 1, not 3. Run "
             + "`holdfast stream` once, which brings them up to date."))
     let store = try await SQLiteTimelineStore.open(in: scratch.path)
     #expect(

@@ -89,6 +89,19 @@ public final class ShopStream: Sendable, AsyncSequence {
     await running.settled(isSettled)
   }
 
+  /// Returns the durable consumer of this name, which is added to the store if it is not there.
+  ///
+  /// - Parameter start: what a new consumer gets first; one that is known goes on where it was.
+  /// - Throws: `.other` for a start behind a position of an epoch that no stored message has; the
+  ///   store's failure.
+  public func consumer(
+    _ name: ConsumerName, from start: ConsumerStart = .usual
+  ) async throws(StoreFailure) -> ShopConsumer {
+    let shell = running.shell
+    return try await ShopConsumer(
+      name, of: configuration.shop, in: shell.store, from: start, bell: shell.bells.add())
+  }
+
   /// Closes the socket with 1000 and ends the sequence; what was accepted is stored.
   ///
   /// Runs to completion even if the calling task is cancelled.

@@ -8,7 +8,8 @@ actor StreamShell: Shell {
   let inlet = Inlet<StreamModel>()
   let updates: UpdateChannel<StreamUpdate>
   private let configuration: StreamConfiguration
-  private let store: any TimelineStore
+  let store: any TimelineStore
+  let bells = Bells()
   private let vault: TokenVault
   private let api: ShopAPI
   private let sockets: SocketDesk
@@ -98,6 +99,7 @@ actor StreamShell: Shell {
   func stop() async {
     sluice.open()
     jobs.stop()
+    bells.close()
     await sockets.stop()
     await vault.end()
   }
@@ -128,9 +130,11 @@ actor StreamShell: Shell {
 
   private func commit(_ id: CommitID, _ change: TimelineChange) {
     sluice.close()
-    jobs.start { [store, sluice, shop = configuration.shop] () throws(StoreFailure) in
+    jobs.start { [store, sluice, bells, shop = configuration.shop] () throws(StoreFailure) in
       defer { sluice.open() }
-      return .committed(id, try await store.commit(change, to: shop))
+      let commit = try await store.commit(change, to: shop)
+      if !commit.inserted.isEmpty || !commit.edited.isEmpty { bells.ring() }
+      return .committed(id, commit)
     } failing: {
       .commitFailed(id, $0)
     }

@@ -43,6 +43,9 @@ enum Channel {
     }
   }
 
+  /// Lets the other end read to the end of what was written.
+  static func end(_ socket: Int32) { _ = shutdown(socket, Int32(SHUT_WR)) }
+
   /// Waits for bytes; empty at the end.
   static func read(_ descriptor: Int32) -> ArraySlice<UInt8> {
     var buffer = [UInt8](repeating: 0, count: 65_536)

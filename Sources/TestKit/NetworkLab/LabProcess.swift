@@ -50,6 +50,9 @@ public final class LabProcess: Sendable {
     Channel.write(line + "\n", to: input)
   }
 
+  /// Ends its standard input.
+  public func endInput() { Channel.end(input) }
+
   /// Sends it a signal; `SIGTERM` asks it to end.
   public func signal(_ number: Int32) {
     child.signal(number)

@@ -15,7 +15,8 @@ struct HoldfastCommand {
   /// Every command, each declared in a file of its own.
   private static let commands = [
     DemoCommand.command, ServeCommand.command, TokenCommand.command, StreamCommand.command,
-    SendCommand.command, HistoryCommand.command, OutboxCommands.command, ReplayCommand.command,
+    SendCommand.command, HistoryCommand.command, OutboxCommands.command,
+    ConsumerCommands.command, ReplayCommand.command,
     PolicyCommands.command, HealthCommands.command, RelayCommand.command,
     SocketCommand.command, SimulateCommands.command,
   ]

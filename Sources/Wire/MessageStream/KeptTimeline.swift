@@ -13,6 +13,7 @@ public struct KeptTimeline: Sendable, Hashable {
   /// The outbox in the order in which its entries were added.
   public private(set) var outbox: [OutboxEntry] = []
   private var written: Cursor?
+  var readers: [ConsumerName: KeptConsumer] = [:]
 
   /// An empty timeline.
   public init() {}
@@ -22,7 +23,7 @@ public struct KeptTimeline: Sendable, Hashable {
 
   /// Whether nothing is kept. A cursor that was written counts, even one that says nothing.
   public var isEmpty: Bool {
-    ordered.isEmpty && written == nil && gaps.isEmpty && outbox.isEmpty
+    ordered.isEmpty && written == nil && gaps.isEmpty && outbox.isEmpty && readers.isEmpty
   }
 
   /// Returns the newest `limit` messages and everything that is kept beside them.
@@ -55,7 +56,9 @@ public struct KeptTimeline: Sendable, Hashable {
     if !change.outboxRemove.isEmpty {
       outbox.removeAll { change.outboxRemove.contains($0.id) }
     }
-    return tally.commit
+    let commit = tally.commit
+    for name in readers.keys { readers[name]?.add(commit) }
+    return commit
   }
 
   private func messages(_ keys: ArraySlice<TimelineKey>) -> [Message] {
@@ -93,6 +96,16 @@ public struct KeptTimelines: Sendable, Hashable {
 
   /// What is kept of a shop.
   public subscript(shop: ShopID) -> KeptTimeline { timelines[shop] ?? KeptTimeline() }
+
+  /// Changes what is kept of a shop, or does nothing.
+  public mutating func change<Result>(
+    _ shop: ShopID, _ body: (inout KeptTimeline) throws(StoreFailure) -> Result
+  ) throws(StoreFailure) -> Result {
+    var timeline = self[shop]
+    let result = try body(&timeline)
+    timelines[shop] = timeline.isEmpty ? nil : timeline
+    return result
+  }
 
   /// Stores a change of one shop and returns which messages were new or edited.
   ///

@@ -5,6 +5,11 @@ extension Message {
   /// What both stores keep of a message, in the order that `init(_:shop:)` reads.
   static let columns = "id, user, username, text, created_at, updated_at, is_edited, parent"
 
+  /// The same columns of a table that a statement names otherwise.
+  static func columns(of name: String) -> String {
+    columns.split(separator: ", ").map { "\(name).\($0)" }.joined(separator: ", ")
+  }
+
   /// The same columns for `CREATE TABLE`.
   static let columnTypes = """
     id BLOB NOT NULL, user TEXT NOT NULL, username TEXT, text TEXT NOT NULL,
@@ -29,6 +34,12 @@ extension Message {
 }
 
 extension Row {
+  /// Reads an epoch and, in the next column, an offset.
+  func position(_ column: Int32) throws(StoreFailure) -> Position? {
+    guard let epoch = try optionalText(column) else { return nil }
+    return Position(epoch: epoch, offset: UInt64(bitPattern: try integer(column + 1)))
+  }
+
   func shop(_ column: Int32) throws(StoreFailure) -> ShopID {
     guard let shop = ShopID(try text(column)) else { throw garbage(column, expected: "a shop id") }
     return shop

@@ -26,12 +26,17 @@ package final class TimelineFile: Tables {
   func commit(_ change: TimelineChange, to shop: ShopID) throws(StoreFailure) -> TimelineCommit {
     let tables = TimelineTables(database: database, shop: shop)
     let commit = try store(change.messages, in: tables)
+    try consumers(of: shop).add(commit)
     try settle(adding: commit.inserted.count)
     if let cursor = change.cursor { try tables.set(cursor) }
     if let gaps = change.gaps { try tables.set(gaps) }
     for entry in change.outboxPut { try tables.put(entry) }
     for entry in change.outboxRemove { try tables.remove(entry) }
     return commit
+  }
+
+  func consumers(of shop: ShopID) -> ConsumerTables {
+    ConsumerTables(database: database, shop: shop)
   }
 
   private func store(
@@ -100,5 +105,39 @@ extension SQLiteFile: TimelineStore where T == TimelineFile {
 
   package func shops() throws(StoreFailure) -> [ShopID] {
     try read { file throws(StoreFailure) in try TimelineTables.shops(file.database) }
+  }
+
+  package func consumers(of shop: ShopID) throws(StoreFailure) -> [ConsumerState] {
+    try read { file throws(StoreFailure) in try file.consumers(of: shop).consumers() }
+  }
+
+  package func addConsumer(
+    _ name: ConsumerName, of shop: ShopID, from start: ConsumerStart
+  ) throws(StoreFailure) {
+    try write { file throws(StoreFailure) in
+      try file.consumers(of: shop).add(name, from: start)
+    }
+  }
+
+  package func deliveries(
+    to name: ConsumerName, of shop: ShopID, after number: UInt64, limit: Int
+  ) throws(StoreFailure) -> [Delivery] {
+    try read { file throws(StoreFailure) in
+      try file.consumers(of: shop).deliveries(to: name, after: number, limit: limit)
+    }
+  }
+
+  package func acknowledge(
+    _ name: ConsumerName, of shop: ShopID, through number: UInt64
+  ) throws(StoreFailure) {
+    try write { file throws(StoreFailure) in
+      try file.consumers(of: shop).acknowledge(name, through: number)
+    }
+  }
+
+  package func removeConsumer(
+    _ name: ConsumerName, of shop: ShopID
+  ) throws(StoreFailure) -> Bool {
+    try write { file throws(StoreFailure) in try file.consumers(of: shop).remove(name) }
   }
 }

@@ -51,6 +51,7 @@ struct TimelineTables {
         shop INTEGER NOT NULL, id BLOB NOT NULL, created_at INTEGER NOT NULL,
         PRIMARY KEY (shop, id)) STRICT, WITHOUT ROWID;
       """,
+      ConsumerTables.schema,
     ], writer: "`holdfast stream`")
 
   let database: Database
@@ -71,7 +72,7 @@ struct TimelineTables {
         + (key.map { [.time($0.createdAt), .uuid($0.id)] } ?? [])
     ) { row throws(StoreFailure) in
       var message = try Message(row, shop: shop)
-      message.position = try position(row, at: 8)
+      message.position = try row.position(8)
       return message
     }
   }
@@ -140,7 +141,7 @@ struct TimelineTables {
     try database.query(
       """
       SELECT shop FROM shops UNION SELECT shop FROM cursors UNION SELECT shop FROM gaps
-      UNION SELECT shop FROM outbox ORDER BY shop
+      UNION SELECT shop FROM outbox UNION SELECT shop FROM consumers ORDER BY shop
       """
     ) { row throws(StoreFailure) in try row.shop(0) }
   }
@@ -152,7 +153,7 @@ struct TimelineTables {
       "SELECT epoch, offset, time, whole_at FROM cursors WHERE shop = ?", [.text(shop.text)]
     ) { row throws(StoreFailure) in
       Cursor(
-        position: try position(row, at: 0), time: try row.optionalTime(2),
+        position: try row.position(0), time: try row.optionalTime(2),
         wholeAt: try row.optionalTime(3))
     }
     return found.first ?? Cursor()
@@ -247,10 +248,5 @@ struct TimelineTables {
   private func values(_ position: Position?) -> [SQLValue] {
     guard let position else { return [.null, .null] }
     return [.text(position.epoch), .integer(Int64(bitPattern: position.offset))]
-  }
-
-  private func position(_ row: Row, at column: Int32) throws(StoreFailure) -> Position? {
-    guard let epoch = try row.optionalText(column) else { return nil }
-    return Position(epoch: epoch, offset: UInt64(bitPattern: try row.integer(column + 1)))
   }
 }

@@ -21,6 +21,32 @@ public protocol TimelineStore: Store {
 
   /// Returns the shops of which anything is kept, in order.
   func shops() async throws(StoreFailure) -> [ShopID]
+
+  /// Returns the consumers of a shop, by name.
+  func consumers(of shop: ShopID) async throws(StoreFailure) -> [ConsumerState]
+
+  /// Adds a consumer of a shop; one that is there already stays as it is.
+  ///
+  /// From then on each commit adds a delivery for each new message, in timeline order, and one for
+  /// each edit, until the consumer is removed.
+  func addConsumer(
+    _ name: ConsumerName, of shop: ShopID, from start: ConsumerStart
+  ) async throws(StoreFailure)
+
+  /// Returns the first `limit` deliveries to a consumer after a number; none if it is not there.
+  func deliveries(
+    to name: ConsumerName, of shop: ShopID, after number: UInt64, limit: Int
+  ) async throws(StoreFailure) -> [Delivery]
+
+  /// Forgets the deliveries up to a number. A lower number than before does nothing.
+  ///
+  /// - Throws: `.other` for a number above that of the last delivery.
+  func acknowledge(
+    _ name: ConsumerName, of shop: ShopID, through number: UInt64
+  ) async throws(StoreFailure)
+
+  /// Removes a consumer and its deliveries; returns false if there is none.
+  func removeConsumer(_ name: ConsumerName, of shop: ShopID) async throws(StoreFailure) -> Bool
 }
 
 /// The timelines of a phone in memory.
@@ -47,4 +73,42 @@ extension MemoryStore: TimelineStore where Value == KeptTimelines {
   }
 
   public func shops() throws(StoreFailure) -> [ShopID] { try use { $0.shops } }
+
+  public func consumers(of shop: ShopID) throws(StoreFailure) -> [ConsumerState] {
+    try use { $0[shop].consumers }
+  }
+
+  public func addConsumer(
+    _ name: ConsumerName, of shop: ShopID, from start: ConsumerStart
+  ) throws(StoreFailure) {
+    try change(shop) { timeline throws(StoreFailure) in
+      try timeline.addConsumer(name, from: start)
+    }
+  }
+
+  public func deliveries(
+    to name: ConsumerName, of shop: ShopID, after number: UInt64, limit: Int
+  ) throws(StoreFailure) -> [Delivery] {
+    try use { $0[shop].deliveries(to: name, after: number, limit: limit) }
+  }
+
+  public func acknowledge(
+    _ name: ConsumerName, of shop: ShopID, through number: UInt64
+  ) throws(StoreFailure) {
+    try change(shop) { timeline throws(StoreFailure) in
+      try timeline.acknowledge(name, through: number)
+    }
+  }
+
+  public func removeConsumer(
+    _ name: ConsumerName, of shop: ShopID
+  ) throws(StoreFailure) -> Bool {
+    try change(shop) { $0.removeConsumer(name) }
+  }
+
+  private func change<Result>(
+    _ shop: ShopID, _ body: (inout KeptTimeline) throws(StoreFailure) -> Result
+  ) throws(StoreFailure) -> Result {
+    try use { timelines throws(StoreFailure) in try timelines.change(shop, body) }
+  }
 }

@@ -27,6 +27,34 @@ extension ForwardingTimelineStore {
 
   package func shops() async throws(StoreFailure) -> [ShopID] { try await store.shops() }
 
+  package func consumers(of shop: ShopID) async throws(StoreFailure) -> [ConsumerState] {
+    try await store.consumers(of: shop)
+  }
+
+  package func addConsumer(
+    _ name: ConsumerName, of shop: ShopID, from start: ConsumerStart
+  ) async throws(StoreFailure) {
+    try await store.addConsumer(name, of: shop, from: start)
+  }
+
+  package func deliveries(
+    to name: ConsumerName, of shop: ShopID, after number: UInt64, limit: Int
+  ) async throws(StoreFailure) -> [Delivery] {
+    try await store.deliveries(to: name, of: shop, after: number, limit: limit)
+  }
+
+  package func acknowledge(
+    _ name: ConsumerName, of shop: ShopID, through number: UInt64
+  ) async throws(StoreFailure) {
+    try await store.acknowledge(name, of: shop, through: number)
+  }
+
+  package func removeConsumer(
+    _ name: ConsumerName, of shop: ShopID
+  ) async throws(StoreFailure) -> Bool {
+    try await store.removeConsumer(name, of: shop)
+  }
+
   package func check() async throws(StoreFailure) { try await store.check() }
 
   package func close() async { await store.close() }

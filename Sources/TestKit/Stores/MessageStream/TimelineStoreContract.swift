@@ -14,7 +14,7 @@ public func timelineStoreContract(
     editsTheTextOnly, pagesBackwards, replacesCursorAndGaps, keepsTheOutboxInOrder,
     keepsShopsApart, listsShopsThatKeepAnything, refusesForeignMessages, failsWhenClosed,
   ]
-  for check in checks {
+  for check in checks + consumerChecks {
     let store = try await make()
     try await check(store)
     await store.close()

@@ -39,7 +39,7 @@ enum StreamCommand {
         wait. A line over 10,000 characters is refused with a notice. If lines cannot be stored, \
         for instance on a full disk, the exit status is 1.
         """,
-        StreamUpdate.details, Connection.tokenDetails,
+        StreamDeliveries.details, StreamUpdate.details, Connection.tokenDetails,
       ],
       examples: [
         .init(
@@ -52,15 +52,20 @@ enum StreamCommand {
         .init(
           "holdfast stream --server https://shop.example --shop bakery --set retry.first=1s,5s",
           "with another retry schedule; `policy show message-stream` lists the keys"),
+        .init(
+          "holdfast stream --server https://shop.example --shop bakery --json --consumer indexer "
+            + "| indexer", "every message reaches the indexer, across restarts of both"),
       ],
       signals: LinkRun.signals,
       takes: Connection.server, StreamConnection.shop, Connection.token, Connection.tokenFile,
       Connection.tokenCommand, StreamConnection.auth, Shared.data, Connection.authorities,
       Connection.plaintext, Connection.proxy, Connection.policyFile, Shared.settings,
-      Shared.journal, noRealtime, older, sendInput, once, duration, Shared.json, action: run)
+      Shared.journal, noRealtime, older, StreamDeliveries.consumer, StreamDeliveries.from,
+      StreamDeliveries.confirm, sendInput, once, duration, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
+    try StreamDeliveries.check(call, sendsInput: call[sendInput])
     var connection = try StreamConnection(call)
     connection.configuration.journal = call[Shared.journal]
     connection.configuration.realtime = !call[noRealtime]
@@ -92,26 +97,55 @@ enum StreamCommand {
     let run = LinkRun(call)
     let environment = connection.environment(store: store, lifecycle: run.lifecycle)
     let stream = try await open(connection, environment, call)
-    let sender = Task {
-      Invocation.isTyped || call[sendInput] ? await input(of: stream).run(view, screen) : 0
+    let deliveries: StreamDeliveries?
+    do {
+      deliveries = try await StreamDeliveries(call, of: stream, in: store, to: view)
+    } catch {
+      await stream.close()
+      throw CommandFailure(error)
     }
+    let failure = await follow(call, stream, run, deliveries, view, screen)
+    await deliveries?.end(in: store, of: stream.configuration.shop)
+    return failure
+  }
+
+  private static func follow(
+    _ call: Invocation, _ stream: ShopStream, _ run: LinkRun, _ deliveries: StreamDeliveries?,
+    _ view: any LinkView<StreamUpdate>, _ screen: Screen<StreamUpdate>?
+  ) async -> CommandFailure? {
+    let isTyped = Invocation.isTyped && !call[StreamDeliveries.confirm]
+    let sender = Task {
+      isTyped || call[sendInput] ? await input(of: stream).run(view, screen) : 0
+    }
+    let printing = deliveries.map { deliveries in Task { await deliveries.run() } }
+    let shown = deliveries == nil ? view : ViewBesideDeliveries(view: view)
     let work = OnceWork(isDone: !call[once])
     let (failure, ending) = await run.follow(
       for: call[duration], late: { work.end(.late) }, sender: sender, drawing: screen?.run,
-      close: { await stream.close() }
+      close: {
+        await stream.close()
+        deliveries?.stop()
+      }
     ) { group, end in
       let (scrolled, scrolling) = AsyncStream.makeStream(of: Void.self)
       group.addTask {
-        await lookBack(stream, call[older], view, until: scrolled)
+        await lookBack(stream, call[older], deliveries == nil ? view : nil, until: scrolled)
         guard call[once] else { return }
-        if !Invocation.isTyped { _ = await sender.value }
+        if !isTyped { _ = await sender.value }
         await stream.settled { $0.isWhole && !$0.hasQueued }
+        deliveries?.finish()
+        _ = await printing?.value
         work.end(.done)
         await end()
       }
-      return await read(stream, call, view, scrolling)
+      if let deliveries, let printing {
+        deliveries.watch(printing, isOnce: call[once], in: &group, end: end)
+      }
+      return await read(stream, call, shown, scrolling)
     }
-    return await verdict(failure, ending, work, stream, call, await sender.value)
+    let delivered = await printing?.value.told(isOnce: call[once])
+    let verdict = await verdict(failure, ending, work, stream, call, await sender.value)
+    return verdict ?? delivered
   }
 
   private static func open(
@@ -138,8 +172,10 @@ enum StreamCommand {
   }
 
   /// Requests older messages after it has caught up, and notes if there are more.
+  ///
+  /// - Parameter view: `nil` where it does not matter what was shown.
   private static func lookBack(
-    _ stream: ShopStream, _ count: Int, _ view: any LinkView<StreamUpdate>,
+    _ stream: ShopStream, _ count: Int, _ view: (any LinkView<StreamUpdate>)?,
     until scrolled: AsyncStream<Void>
   ) async {
     await stream.whole()
@@ -149,7 +185,7 @@ enum StreamCommand {
     }
     let model = await stream.snapshot
     guard model.isWhole, model.hasOlder else { return }
-    await view.note("older-messages", StreamText.hasOlder)
+    await view?.note("older-messages", StreamText.hasOlder)
   }
 
   private static func read(

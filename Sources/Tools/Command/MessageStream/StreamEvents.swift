@@ -9,9 +9,10 @@ extension StreamUpdate: ShownUpdate {
   static let details =
     JSONEvents.details + """
       status (status, attempt, of, retryIn in seconds, mode live|polling|none, reason), message \
-      (id, createdAt, username, text, via live|catchUp|poll|history; each id once), edited (id, \
-      username, text, updatedAt), gap and gapClosed (from, to), outbox (key, text, state \
-      queued|failed, tries, reason), sent (key, id), discarded (key), notice (kind, detail).
+      (id, createdAt, username, text, via live|catchUp|poll|history, position; each id once), \
+      edited (id, username, text, updatedAt), both with delivery (a number) for a consumer, gap \
+      and gapClosed (from, to), outbox (key, text, state queued|failed, tries, reason), sent \
+      (key, id), discarded (key), notice (kind, detail).
       """
 
   var state: LinkState? {
@@ -47,13 +48,24 @@ extension StreamUpdate: ShownUpdate {
   }
 }
 
+extension Delivery {
+  /// Writes the event of a message, or of an edit, with the delivery's number.
+  func write(to events: JSONEvents) {
+    events.write(isEdit ? "edited" : "message") {
+      $0.entry("delivery", number)
+      if isEdit { message.writeEdit(to: &$0) } else { message.write(to: &$0, via: nil) }
+    }
+  }
+}
+
 extension Message {
-  fileprivate func write(to writer: inout JSONWriter, via: Via) {
+  fileprivate func write(to writer: inout JSONWriter, via: Via?) {
     writer.entry("id", id.description)
     writer.entry("createdAt", RFC3339.format(createdAt))
     writer.entry("username", username)
     writer.entry("text", text)
-    writer.entry("via", via.rawValue)
+    writer.entry("via", via?.rawValue)
+    writer.entry("position", position?.description)
   }
 
   fileprivate func writeEdit(to writer: inout JSONWriter) {

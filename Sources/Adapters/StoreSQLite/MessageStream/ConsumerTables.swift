@@ -1,0 +1,165 @@
+import LinkCore
+import LinkWire
+
+/// The statements for the consumers of a shop.
+///
+/// Each consumer has a queue of its own, since each may start elsewhere. A delivery names its
+/// message; text and edits are read where it stands in the timeline.
+struct ConsumerTables {
+  static let schema = """
+    CREATE TABLE consumers(
+      number INTEGER PRIMARY KEY, shop TEXT NOT NULL, name TEXT NOT NULL,
+      acknowledged INTEGER NOT NULL, last INTEGER NOT NULL, UNIQUE (shop, name)) STRICT;
+    CREATE TABLE deliveries(
+      consumer INTEGER NOT NULL REFERENCES consumers ON DELETE CASCADE, number INTEGER NOT NULL,
+      created_at INTEGER NOT NULL, id BLOB NOT NULL, is_edit INTEGER NOT NULL,
+      PRIMARY KEY (consumer, number)) STRICT, WITHOUT ROWID;
+    """
+
+  private static let number = "(SELECT number FROM shops WHERE shop = ?1)"
+
+  let database: Database
+  let shop: ShopID
+
+  private struct Row {
+    var number: Int64
+    var state: ConsumerState
+  }
+
+  /// The consumers, by name.
+  func consumers() throws(StoreFailure) -> [ConsumerState] { try rows().map(\.state) }
+
+  private func rows() throws(StoreFailure) -> [Row] {
+    try database.query(
+      "SELECT number, name, acknowledged, last FROM consumers WHERE shop = ? ORDER BY name",
+      [.text(shop.text)]
+    ) { row throws(StoreFailure) in
+      guard let name = ConsumerName(try row.text(1)) else {
+        throw .corrupt(detail: "A consumer of the shop \(shop) has a name that is not one.")
+      }
+      return Row(
+        number: try row.integer(0),
+        state: ConsumerState(
+          name: name, acknowledged: try row.unsigned(2), last: try row.unsigned(3)))
+    }
+  }
+
+  private func row(_ name: ConsumerName) throws(StoreFailure) -> Row? {
+    try rows().first { $0.state.name == name }
+  }
+
+  // MARK: Adding and removing
+
+  /// Adds a consumer with the deliveries that it starts with, unless it is there.
+  func add(_ name: ConsumerName, from start: ConsumerStart) throws(StoreFailure) {
+    guard try row(name) == nil else { return }
+    try requireEpoch(of: start)
+    try database.run(
+      "INSERT INTO consumers(shop, name, acknowledged, last) VALUES (?, ?, 0, 0)",
+      [.text(shop.text), .text(name.text)])
+    guard let added = try row(name) else { return }
+    let (condition, values) = Self.condition(start)
+    let count = try database.run(
+      """
+      INSERT INTO deliveries
+      SELECT ?2, row_number() OVER (ORDER BY created_at, id), created_at, id, 0 FROM (
+        SELECT created_at, id FROM messages WHERE shop = \(Self.number) \(condition))
+      """, [.text(shop.text), .integer(added.number)] + values)
+    try set(last: count, of: added)
+  }
+
+  private static func condition(_ start: ConsumerStart) -> (String, [SQLValue]) {
+    switch start {
+    case .newest(let count):
+      ("ORDER BY created_at DESC, id DESC LIMIT ?3", [.integer(count.asLimit)])
+    case .all: ("", [])
+    case .since(let time): ("AND created_at >= ?3", [.time(time)])
+    case .after(let position):
+      // The bits of an offset above Int64.max are negative.
+      (
+        "AND epoch = ?3 AND (offset < 0, offset) > (?4 < 0, ?4)",
+        [.text(position.epoch), .integer(Int64(bitPattern: position.offset))]
+      )
+    }
+  }
+
+  private func requireEpoch(of start: ConsumerStart) throws(StoreFailure) {
+    guard case .after(let position) = start else { return }
+    let found = try database.query(
+      "SELECT 1 FROM messages WHERE shop = \(Self.number) AND epoch = ?2 LIMIT 1",
+      [.text(shop.text), .text(position.epoch)]
+    ) { row throws(StoreFailure) in try row.integer(0) }
+    guard !found.isEmpty else { throw .noEpoch(of: position) }
+  }
+
+  /// Removes a consumer and its deliveries; false if there is none.
+  func remove(_ name: ConsumerName) throws(StoreFailure) -> Bool {
+    try database.run(
+      "DELETE FROM consumers WHERE shop = ? AND name = ?", [.text(shop.text), .text(name.text)])
+      == 1
+  }
+
+  private func set(last: Int, of row: Row) throws(StoreFailure) {
+    try database.run(
+      "UPDATE consumers SET last = ? WHERE number = ?", [.integer(last), .integer(row.number)])
+  }
+
+  // MARK: Deliveries
+
+  /// Adds a delivery to each consumer for each message that a commit inserted or edited.
+  func add(_ commit: TimelineCommit) throws(StoreFailure) {
+    guard !commit.inserted.isEmpty || !commit.edited.isEmpty else { return }
+    for row in try rows() {
+      var last = Int64(row.state.last)
+      for (ids, isEdit) in [(commit.inserted, Int64(0)), (commit.edited, 1)] {
+        for id in ids {
+          last += 1
+          try database.run(
+            """
+            INSERT INTO deliveries SELECT ?2, ?3, created_at, id, ?5 FROM (
+              SELECT created_at, id FROM new_ids WHERE shop = \(Self.number) AND id = ?4 UNION ALL
+              SELECT created_at, id FROM ids WHERE shop = \(Self.number) AND id = ?4)
+            """,
+            [
+              .text(shop.text), .integer(row.number), .integer(last), .uuid(id), .integer(isEdit),
+            ])
+        }
+      }
+      try set(last: Int(last), of: row)
+    }
+  }
+
+  func deliveries(
+    to name: ConsumerName, after number: UInt64, limit: Int
+  ) throws(StoreFailure) -> [Delivery] {
+    guard let row = try row(name) else { return [] }
+    return try database.query(
+      """
+      SELECT \(Message.columns(of: "m")), m.epoch, m.offset, d.number, d.is_edit
+      FROM deliveries AS d JOIN messages AS m
+        ON m.shop = \(Self.number) AND m.created_at = d.created_at AND m.id = d.id
+      WHERE d.consumer = ?2 AND d.number > ?3 ORDER BY d.number LIMIT ?4
+      """,
+      [
+        .text(shop.text), .integer(row.number), .integer(Int64(clamping: number)),
+        .integer(limit.asLimit),
+      ]
+    ) { row throws(StoreFailure) in
+      var message = try Message(row, shop: shop)
+      message.position = try row.position(8)
+      return Delivery(
+        number: try row.unsigned(10), message: message, isEdit: try row.flag(11))
+    }
+  }
+
+  func acknowledge(_ name: ConsumerName, through number: UInt64) throws(StoreFailure) {
+    guard let row = try row(name) else { return }
+    guard number <= row.state.last else {
+      throw .noDelivery(number, last: row.state.last)
+    }
+    guard number > row.state.acknowledged else { return }
+    let values: [SQLValue] = [.integer(row.number), .integer(Int64(number))]
+    try database.run("DELETE FROM deliveries WHERE consumer = ?1 AND number <= ?2", values)
+    try database.run("UPDATE consumers SET acknowledged = ?2 WHERE number = ?1", values)
+  }
+}

@@ -1,0 +1,158 @@
+import LinkRuntime
+public import LinkWire
+import Synchronization
+
+/// The stored messages of a shop for one program that must read each of them, across restarts.
+///
+///     let consumer = try await stream.consumer(ConsumerName("indexer")!)
+///     for try await batch in consumer {
+///       index(batch.map(\.message))
+///       try await consumer.acknowledge(through: batch)
+///     }
+///
+/// The store remembers what was acknowledged. The next life of the program continues behind it: a
+/// delivery is repeated if the program ended before its acknowledgement, and none is left out. Each
+/// batch has 1 to 256 deliveries. The sequence ends when the stream is closed, or after `finish()`
+/// when everything that is stored has been delivered.
+///
+/// One loop may read a consumer, and a stream may have several consumers.
+public final class ShopConsumer: Sendable, AsyncSequence {
+  /// The deliveries of one batch, by number.
+  public typealias Element = [Delivery]
+
+  /// The largest batch.
+  public static let limit = 256
+
+  /// The consumer's name.
+  public let name: ConsumerName
+  private let shop: ShopID
+  private let store: any TimelineStore
+  private let bell: Bell
+  private let first: UInt64
+
+  init(
+    _ name: ConsumerName, of shop: ShopID, in store: any TimelineStore, from start: ConsumerStart,
+    bell: Bell
+  ) async throws(StoreFailure) {
+    (self.name, self.shop, self.store, self.bell) = (name, shop, store, bell)
+    try await store.addConsumer(name, of: shop, from: start)
+    let state = try await store.consumers(of: shop).first { $0.name == name }
+    first = state?.acknowledged ?? 0
+  }
+
+  /// How far it has come.
+  public var state: ConsumerState {
+    get async throws(StoreFailure) {
+      let states = try await store.consumers(of: shop)
+      return states.first { $0.name == name } ?? ConsumerState(name: name)
+    }
+  }
+
+  /// The deliveries after the last acknowledged one.
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(consumer: self, rings: bell.rings.makeAsyncIterator(), number: first)
+  }
+
+  /// Notes durably that the program is done with every delivery up to a number.
+  ///
+  /// - Throws: `.other` for a number that was not delivered; the store's failure.
+  public func acknowledge(through number: UInt64) async throws(StoreFailure) {
+    try await store.acknowledge(name, of: shop, through: number)
+  }
+
+  /// Notes durably that the program is done with a batch and with all before it.
+  public func acknowledge(through batch: [Delivery]) async throws(StoreFailure) {
+    guard let last = batch.last else { return }
+    try await acknowledge(through: last.number)
+  }
+
+  /// Ends the sequence once everything that is stored has been delivered.
+  public func finish() { bell.finish() }
+
+  /// The iterator of a consumer.
+  public struct Iterator: AsyncIteratorProtocol {
+    fileprivate let consumer: ShopConsumer
+    fileprivate var rings: AsyncStream<Void>.Iterator
+    fileprivate var number: UInt64
+    fileprivate var isLast = false
+
+    /// Returns the next batch; `nil` at the end.
+    public mutating func next() async throws(StoreFailure) -> [Delivery]? {
+      try await next(isolation: nil)
+    }
+
+    /// Returns the next batch; `nil` at the end.
+    public mutating func next(
+      isolation actor: isolated (any Actor)?
+    ) async throws(StoreFailure) -> [Delivery]? {
+      while !Task.isCancelled, !consumer.bell.isClosed {
+        let batch = try await consumer.store.deliveries(
+          to: consumer.name, of: consumer.shop, after: number, limit: ShopConsumer.limit)
+        if let last = batch.last {
+          number = last.number
+          return batch
+        }
+        // After the last ring the queue is read once more.
+        guard !isLast else { return nil }
+        isLast = await rings.next(isolation: actor) == nil
+      }
+      return nil
+    }
+  }
+}
+
+/// Tells a consumer that its queue may have grown; several rings may be heard as one.
+final class Bell: Sendable {
+  let rings: AsyncStream<Void>
+  private let continuation: AsyncStream<Void>.Continuation
+  private let isShut = Mutex(false)
+
+  init() {
+    (rings, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+  }
+
+  /// Whether the stream was closed.
+  var isClosed: Bool { isShut.withLock { $0 } }
+
+  func ring() { continuation.yield() }
+
+  /// Ends the rings; what is queued is still delivered.
+  func finish() { continuation.finish() }
+
+  /// Ends the rings and the deliveries.
+  func close() {
+    isShut.withLock { $0 = true }
+    continuation.finish()
+  }
+}
+
+/// The bells of a stream's consumers.
+final class Bells: Sendable {
+  private struct State {
+    var bells: [Bell] = []
+    var isClosed = false
+  }
+
+  private let state = Mutex(State())
+
+  /// Returns a new bell, which is closed if the stream is.
+  func add() -> Bell {
+    let bell = Bell()
+    let isClosed = state.withLock { state in
+      if !state.isClosed { state.bells.append(bell) }
+      return state.isClosed
+    }
+    if isClosed { bell.close() }
+    return bell
+  }
+
+  func ring() { for bell in state.withLock({ $0.bells }) { bell.ring() } }
+
+  func close() {
+    let bells = state.withLock { state in
+      state.isClosed = true
+      return state.bells
+    }
+    for bell in bells { bell.close() }
+  }
+}

@@ -1,0 +1,199 @@
+import CommandKit
+import Holdfast
+import LinkCore
+import LinkRuntime
+import LinkWire
+
+/// The options of `stream` that select a durable consumer, and the printing of its deliveries.
+struct StreamDeliveries: Sendable {
+  static let consumer = Parameter.optional(
+    "consumer", .consumer, usual: "none, and what was not read is not repeated",
+    "continue after the last message that the consumer NAME acknowledged, across restarts; a "
+      + "message counts as acknowledged once it is written to standard output")
+  static let from = Parameter.optional(
+    "from", .start, usual: "the newest 50",
+    "first print the stored messages from START on; for a consumer that is known, where it was "
+      + "counts instead")
+  static let confirm = Parameter.flag(
+    "confirm",
+    "with --consumer and --json: a message counts as acknowledged once its delivery number comes "
+      + "back as a line of standard input; at most 1,000 wait for that")
+
+  /// The paragraph of a help text that describes consumers.
+  static let details = """
+    With --consumer NAME a program that reads the output misses no message, whatever is killed \
+    and when: each message and each edit is delivered again until it is acknowledged. `consumer \
+    list` shows the consumers and `consumer remove` ends one, which otherwise keeps its queue for \
+    ever.
+    """
+
+  /// How many deliveries may wait for their confirmation.
+  static let window: UInt64 = 1_000
+
+  /// The consumer of a run with `--from` alone. Users cannot name it, and it ends with the run.
+  private static let ownName = "-"
+
+  private let consumer: ShopConsumer
+  private let confirmations: Confirmations?
+  private let isKept: Bool
+  private let output: any LinkView<StreamUpdate>
+  private let events: JSONEvents?
+
+  /// Checks that the options fit together.
+  static func check(_ call: Invocation, sendsInput: Bool) throws(CommandFailure) {
+    guard call[confirm] else { return }
+    if call[consumer] == nil || !call[Shared.json] {
+      throw CommandFailure(.usage, "--confirm needs --consumer and --json")
+    }
+    if sendsInput {
+      throw CommandFailure(
+        .usage, "--confirm and --send-stdin both read standard input", remedy: "choose one")
+    }
+  }
+
+  /// Opens the consumer that the options select; `nil` if they select none.
+  init?(
+    _ call: Invocation, of stream: ShopStream, in store: any TimelineStore,
+    to view: any LinkView<StreamUpdate>
+  ) async throws(StoreFailure) {
+    let shop = stream.configuration.shop
+    guard let own = ConsumerName(Self.ownName) else { return nil }
+    // A run that was killed has left it there.
+    _ = try await store.removeConsumer(own, of: shop)
+    guard call[Self.consumer] != nil || call[Self.from] != nil else { return nil }
+    consumer = try await stream.consumer(
+      call[Self.consumer] ?? own, from: call[Self.from] ?? .usual)
+    isKept = call[Self.consumer] != nil
+    confirmations = call[Self.confirm] ? Confirmations(after: try await consumer.state) : nil
+    output = view
+    events = call[Shared.json] ? JSONEvents(call.console) : nil
+  }
+
+  /// How the printing of deliveries ended.
+  struct Ending: Sendable {
+    /// How many were printed and not confirmed.
+    var unconfirmed: UInt64 = 0
+    /// Why the store could not give or acknowledge any more.
+    var failure: StoreFailure?
+
+    /// The failure to report.
+    func told(isOnce: Bool) -> CommandFailure? {
+      if let failure { return CommandFailure(failure) }
+      guard isOnce, unconfirmed > 0 else { return nil }
+      return CommandFailure(
+        .failed,
+        unconfirmed == 1
+          ? "1 message was not confirmed before standard input ended"
+          : "\(unconfirmed) messages were not confirmed before standard input ended",
+        remedy: unconfirmed == 1 ? "it is delivered again" : "they are delivered again")
+    }
+  }
+
+  /// Prints deliveries until the stream is closed, or to the last one after `finish()`.
+  func run() async -> Ending {
+    var last: UInt64 = 0
+    do throws(StoreFailure) {
+      var batches = consumer.makeAsyncIterator()
+      while let batch = try await batches.next() {
+        for delivery in batch { await show(delivery) }
+        last = batch.last?.number ?? last
+        if let confirmations {
+          await confirmations.wait(for: last - min(last, Self.window - UInt64(ShopConsumer.limit)))
+        } else {
+          try await consumer.acknowledge(through: batch)
+        }
+      }
+    } catch {
+      return Ending(failure: error)
+    }
+    await confirmations?.wait(for: last)
+    return Ending(unconfirmed: confirmations.map { last - min(last, $0.last) } ?? 0)
+  }
+
+  /// Ends the run of a stream when the printing failed, and when no confirmation can come any more.
+  func watch(
+    _ printing: Task<Ending, Never>, isOnce: Bool, in group: inout TaskGroup<Void>,
+    end: @escaping @Sendable () async -> Void
+  ) {
+    group.addTask { if await printing.value.failure != nil { await end() } }
+    guard confirmations != nil else { return }
+    group.addTask {
+      await confirm()
+      if !isOnce { await end() }
+    }
+  }
+
+  /// Acknowledges what standard input confirms until it ends; notes the lines that are no number.
+  private func confirm() async {
+    guard let confirmations else { return }
+    var lines = StandardInput(InputLines(longest: 20)).makeAsyncIterator()
+    while let line = await lines.next() {
+      guard let number = line.text.flatMap({ UInt64($0) }) else {
+        await output.note("confirm", "line \(line.number) is not the number of a delivery")
+        continue
+      }
+      do throws(StoreFailure) {
+        try await consumer.acknowledge(through: number)
+        confirmations.note(number)
+      } catch {
+        await output.note("confirm", error.description)
+      }
+    }
+    confirmations.end()
+  }
+
+  /// Lets `run()` return after the last delivery that is stored.
+  func finish() { consumer.finish() }
+
+  /// Lets `run()` return without waiting for confirmations.
+  func stop() { confirmations?.end() }
+
+  /// Forgets a consumer of this run alone.
+  func end(in store: any TimelineStore, of shop: ShopID) async {
+    if !isKept { _ = try? await store.removeConsumer(consumer.name, of: shop) }
+  }
+
+  private func show(_ delivery: Delivery) async {
+    if let events { return delivery.write(to: events) }
+    await output.show(
+      delivery.isEdit ? .edited([delivery.message]) : .messages([delivery.message], via: .history))
+  }
+}
+
+/// A view without the messages, which are shown as deliveries.
+struct ViewBesideDeliveries: LinkView {
+  let view: any LinkView<StreamUpdate>
+
+  func show(_ update: StreamUpdate) async {
+    switch update {
+    case .messages, .edited, .history: return
+    case .status, .gap, .gapClosed, .outbox, .outboxDone, .notice: await view.show(update)
+    }
+  }
+
+  func note(_ kind: String, _ detail: String?) async { await view.note(kind, detail) }
+
+  func end() async { await view.end() }
+}
+
+extension Format<ConsumerName> {
+  /// A consumer's name.
+  static let consumer = Format(
+    placeholder: "NAME",
+    expectation: "1 to 128 letters, digits, dots, dashes or underscores, and not - alone"
+  ) {
+    $0 == "-" ? nil : ConsumerName($0)
+  }
+}
+
+extension Format<ConsumerStart> {
+  /// Where a consumer begins.
+  static let start = Format(
+    placeholder: "START", expectation: "all, a time such as 2026-11-20T08:00:00Z, or a position",
+    note: "START is all, a time (RFC 3339), or the position of a message event, EPOCH:OFFSET."
+  ) {
+    if $0 == "all" { return .all }
+    if let time = RFC3339.parse($0) { return .since(time) }
+    return Position($0).map { .after($0) }
+  }
+}

@@ -8,7 +8,7 @@ STAMP = .build/setup.stamp
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build test lint demo sim nightly docs sanitize fuzz bench bench-full \
-  conformance clean
+  conformance install uninstall clean
 
 help: ## lists the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -32,6 +32,27 @@ lint: ## checks the style without changing a file
 demo: setup ## shows on this machine that a link holds
 	$(SWIFT) build -c release --product holdfast $(STRICT)
 	.build/release/holdfast demo
+
+PREFIX ?= /usr/local
+PLACE = $(DESTDIR)$(PREFIX)
+
+install: setup ## installs the program, manual pages and completions; PREFIX=DIR (/usr/local)
+	$(SWIFT) build -c release --product holdfast $(STRICT)
+	install -d $(PLACE)/bin $(PLACE)/share/man/man1 $(PLACE)/share/zsh/site-functions \
+	  $(PLACE)/share/bash-completion/completions $(PLACE)/share/fish/vendor_completions.d
+	install -m 755 .build/release/holdfast $(PLACE)/bin/holdfast
+	$(PLACE)/bin/holdfast manual $(PLACE)/share/man/man1
+	$(PLACE)/bin/holdfast completions bash > $(PLACE)/share/bash-completion/completions/holdfast
+	$(PLACE)/bin/holdfast completions zsh > $(PLACE)/share/zsh/site-functions/_holdfast
+	$(PLACE)/bin/holdfast completions fish > $(PLACE)/share/fish/vendor_completions.d/holdfast.fish
+	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "add $(PREFIX)/bin to PATH" ;; esac
+
+uninstall: ## removes what install put below PREFIX
+	rm -f $(PLACE)/bin/holdfast $(PLACE)/share/man/man1/holdfast.1 \
+	  $(PLACE)/share/man/man1/holdfast-*.1 \
+	  $(PLACE)/share/bash-completion/completions/holdfast \
+	  $(PLACE)/share/zsh/site-functions/_holdfast \
+	  $(PLACE)/share/fish/vendor_completions.d/holdfast.fish
 
 SIMULATE = .build/release/holdfast simulate
 

@@ -48,8 +48,37 @@ import Testing
     line.detail = "x\n"
     line.took = .milliseconds(12)
     #expect(
-      line.text(at: .init(nanoseconds: 0))
+      line.text(at: .init(nanoseconds: 0), as: .json)
         == #"{"at":"1970-01-01T00:00:00Z","event":"closed","connection":7,"user":"a\"b","#
         + #""shop":"bakery","code":1001,"detail":"x\n","ms":12}"#)
+  }
+  @Test func `writes words for people that cannot control a terminal`() {
+    var line = LogLine(.closed)
+    line.connection = 7
+    line.names = [("user", "ann"), ("shop", nil)]
+    line.detail = "the peer said \u{1B}[2J"
+    #expect(
+      line.text(at: .init(nanoseconds: 0), as: .text)
+        == #"1970-01-01T00:00:00Z closed connection=7 user=ann detail="the peer said \u001b[2J""#)
+    var failure = LogLine(.storeFailure)
+    failure.detail = ""
+    #expect(
+      failure.text(at: .init(nanoseconds: 0), as: .text)
+        == #"1970-01-01T00:00:00Z error: store failure detail="""#)
+  }
+
+  @Test(arguments: [
+    (LogLevel.error, ["store_failure"]), (.warning, ["store_failure", "refused"]),
+    (.info, ["store_failure", "refused", "opened"]),
+    (.debug, ["store_failure", "refused", "opened", "request"]),
+  ])
+  func `a level keeps less important events out`(level: LogLevel, events: [String]) async {
+    let lines = LineLog()
+    let log = BackendLog(level: level) { lines.append($0) }
+    for event in [LogLine.Event.storeFailure, .refused, .opened, .request] { log.note(event) }
+    await log.finish()
+    #expect(
+      lines.all.map { $0.split(separator: #""event":""#).last.map(String.init) }
+        == events.map { $0 + #""}"# })
   }
 }

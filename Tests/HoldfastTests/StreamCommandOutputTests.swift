@@ -50,7 +50,10 @@ import Testing
       let token = ["HOLDFAST_TOKEN": "any.good.token"]
       let plain = try await CommandProcess.run(words, environment: token)
       let notice = "-- fetch-failed: refused"
-      #expect(plain.output.contains { $0.wholeMatch(of: /-- \d+ more times/) != nil })
+      #expect(
+        plain.output.contains {
+          $0.wholeMatch(of: /-- the last notice came \d+ more times/) != nil
+        })
       #expect(
         !zip(plain.output, plain.output.dropFirst()).contains { $0 == notice && $1 == notice })
       let json = try await CommandProcess.run(words + ["--json"], environment: token)
@@ -65,17 +68,19 @@ import Testing
     }
     #expect(lines("a", 0) == ["a"])
     #expect(lines("a", 30) == [])
-    #expect(lines("b", 60) == ["-- 1 more time", "b"])
+    #expect(lines("b", 60) == ["-- the last notice came 1 more time", "b"])
     #expect(lines("b", 659) == [])
-    #expect(lines("b", 660) == ["-- 2 more times"])
+    #expect(lines("b", 660) == ["-- the last notice came 2 more times"])
     #expect(lines("b", 1_259) == [])
-    #expect(lines("message", 1_259, isNotice: false) == ["-- 1 more time", "message"])
+    #expect(
+      lines("message", 1_259, isNotice: false)
+        == ["-- the last notice came 1 more time", "message"])
     #expect(lines("message", 1_259, isNotice: false) == ["message"])
     #expect(lines("b", 1_260) == ["b"])
     #expect(repeats.counted() == [])
     #expect(lines("b", 1_261) == [])
     #expect(repeats.lines([], isNotice: false, at: .zero) == [])
-    #expect(repeats.counted() == ["-- 1 more time"])
+    #expect(repeats.counted() == ["-- the last notice came 1 more time"])
   }
 
   @Test func `says that there is more, and scrolls back as far as it is told`() async throws {

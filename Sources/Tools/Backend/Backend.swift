@@ -37,7 +37,8 @@ public actor Backend {
     pushes: (any PushSender)? = nil
   ) {
     self.configuration = configuration
-    log = BackendLog(sink: configuration.log)
+    log = BackendLog(
+      format: configuration.logFormat, level: configuration.logLevel, sink: configuration.log)
     (self.stores, self.pushes) = (stores, pushes)
   }
 

@@ -38,7 +38,11 @@ public struct BackendConfiguration: Sendable {
   public var drainWindow = Duration.seconds(5)
   /// The key that signs tokens, at least 32 bytes; `nil` takes it from the data directory.
   public var secret: [UInt8]?
-  /// Takes each line of the log, a JSON object without its line end; `nil` logs nothing.
+  /// The form of the log's lines.
+  public var logFormat = LogFormat.json
+  /// The events that are logged.
+  public var logLevel = LogLevel.debug
+  /// Takes each line of the log without its line end; `nil` logs nothing.
   ///
   /// Called from one task, in order. Lines beyond 1,024 that wait for it are dropped and counted.
   public var log: (@Sendable (String) -> Void)?

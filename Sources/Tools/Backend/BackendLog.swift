@@ -15,6 +15,17 @@ struct LogLine: Sendable {
     case starved, crowded, storeFailure = "store_failure", reloadFailed = "reload_failed"
     case asked, pushed
     case linesDropped = "lines_dropped", linesLeftOut = "lines_left_out"
+
+    /// How much the event matters.
+    var level: LogLevel {
+      switch self {
+      case .storeFailure, .reloadFailed: .error
+      case .abandoned, .refused, .starved, .crowded, .linesDropped, .linesLeftOut: .warning
+      case .listening, .opened, .closing, .closed, .removed, .draining, .stopped, .asked, .pushed:
+        .info
+      case .request: .debug
+      }
+    }
   }
 
   var event: Event
@@ -42,24 +53,104 @@ struct LogLine: Sendable {
     (kind, count) = (left.event, left.count)
   }
 
-  /// The line as a JSON object whose members keep one order.
-  func text(at time: Timestamp) -> String {
+  /// A member of the line after time and event.
+  private enum Value {
+    case number(Int64)
+    case text(String)
+  }
+
+  /// The members that are known, always in this order.
+  private var members: [(name: String, value: Value)] {
+    let named = names.map { ($0.key, $0.text.map { Value.text($0) }) }
+    let all: [(String, Value?)] =
+      [
+        ("connection", connection.map { .number(Int64(clamping: $0)) }),
+        ("route", route.map { .text($0) }),
+      ] + named + [
+        ("outcome", outcome.map { .text($0) }),
+        ("status", status.map { .number(Int64($0)) }), ("code", code.map { .number(Int64($0)) }),
+        ("detail", detail.map { .text($0) }),
+        ("ms", took.map { .number($0.nanoseconds / 1_000_000) }),
+        ("kind", kind.map { .text($0.rawValue) }),
+        ("count", count.map { .number(Int64(clamping: $0)) }),
+      ]
+    return all.compactMap { name, value in value.map { (name, $0) } }
+  }
+
+  /// The line in a format.
+  func text(at time: Timestamp, as format: LogFormat) -> String {
+    switch format {
+    case .json: json(at: time)
+    case .text: plain(at: time)
+    }
+  }
+
+  private func json(at time: Timestamp) -> String {
     var writer = JSONWriter(capacity: 200)
     writer.object {
       $0.entry("at", RFC3339.format(time))
       $0.entry("event", event.rawValue)
-      if let connection { $0.entry("connection", connection) }
-      if let route { $0.entry("route", route) }
-      for case (let name, let text?) in names { $0.entry(name, text) }
-      if let outcome { $0.entry("outcome", outcome) }
-      if let status { $0.entry("status", status) }
-      if let code { $0.entry("code", code) }
-      if let detail { $0.entry("detail", detail) }
-      if let took { $0.entry("ms", took.nanoseconds / 1_000_000) }
-      if let kind { $0.entry("kind", kind.rawValue) }
-      if let count { $0.entry("count", count) }
+      for (name, value) in members {
+        switch value {
+        case .number(let number): $0.entry(name, number)
+        case .text(let text): $0.entry(name, text)
+        }
+      }
     }
     return String(decoding: writer.bytes, as: UTF8.self)
+  }
+
+  /// Time, level unless it is information, event, and the members with their names.
+  private func plain(at time: Timestamp) -> String {
+    var words = [RFC3339.format(Timestamp(nanoseconds: time.nanoseconds / 1_000_000 * 1_000_000))]
+    switch event.level {
+    case .error, .warning: words.append(event.level.rawValue + ":")
+    case .info, .debug: break
+    }
+    words.append(event.rawValue.replacing("_", with: " "))
+    for (name, value) in members {
+      switch value {
+      case .number(let number): words.append("\(name)=\(number)")
+      case .text(let text): words.append("\(name)=\(Self.word(text))")
+      }
+    }
+    return words.joined(separator: " ")
+  }
+
+  /// Returns a text as one word: as a JSON string if it is not one, or could control a terminal.
+  private static func word(_ text: String) -> String {
+    let isWord =
+      !text.isEmpty && text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value < 0x7F }
+    guard !isWord || text.contains("\"") else { return text }
+    var writer = JSONWriter(capacity: text.utf8.count + 2)
+    writer.string(text)
+    return String(decoding: writer.bytes, as: UTF8.self)
+  }
+}
+
+/// The form of the log's lines.
+public enum LogFormat: String, Sendable, CaseIterable {
+  /// One JSON object for each line.
+  case json
+  /// Words for people: time, event and NAME=VALUE.
+  case text
+}
+
+/// How much an event of the log matters; a level includes those before it.
+public enum LogLevel: String, Sendable, CaseIterable, Comparable {
+  /// Something that the operator must mend: a disk, a file.
+  case error
+  /// Clients that were refused or given up, lines that are missing.
+  case warning
+  /// Connections, questions and pushes.
+  case info
+  /// Every request.
+  case debug
+
+  public static func < (left: LogLevel, right: LogLevel) -> Bool {
+    guard let left = allCases.firstIndex(of: left), let right = allCases.firstIndex(of: right)
+    else { return false }
+    return left < right
   }
 }
 
@@ -75,9 +166,15 @@ final class BackendLog: Sendable {
   private let writing: Task<Void, Never>?
   private let dropped = Atomic<UInt64>(0)
   private let rate: Mutex<LogRate>
+  private let format: LogFormat
+  private let level: LogLevel
 
-  init(rate: LogRate = LogRate(), sink: (@Sendable (String) -> Void)?) {
+  init(
+    rate: LogRate = LogRate(), format: LogFormat = .json, level: LogLevel = .debug,
+    sink: (@Sendable (String) -> Void)?
+  ) {
     self.rate = Mutex(rate)
+    (self.format, self.level) = (format, level)
     guard let sink else {
       (lines, writing) = (nil, nil)
       return
@@ -98,6 +195,7 @@ final class BackendLog: Sendable {
   }
 
   func note(_ line: LogLine) {
+    guard line.event.level <= level else { return }
     let now = BootClock().now
     let (leftOut, isTaken) = rate.withLock {
       ($0.ended(by: now), $0.takes(line.event, at: now))
@@ -113,12 +211,12 @@ final class BackendLog: Sendable {
     if lost > 0 {
       var notice = LogLine(.linesDropped)
       notice.count = lost
-      guard yield(notice.text(at: now), to: lines) else {
+      guard yield(notice.text(at: now, as: format), to: lines) else {
         dropped.add(lost + 1, ordering: .relaxed)
         return
       }
     }
-    if !yield(line.text(at: now), to: lines) { dropped.add(1, ordering: .relaxed) }
+    if !yield(line.text(at: now, as: format), to: lines) { dropped.add(1, ordering: .relaxed) }
   }
 
   /// Waits until every line is with the sink; later ones are not taken.

@@ -10,18 +10,21 @@ import CommandKit
 @main
 struct HoldfastCommand {
   /// Raised with every release; scripts may compare it.
-  private static let version = "0.1.0"
+  static let version = "0.1.0"
+  /// The day of that version.
+  static let date = "2026-11-21"
 
   /// Every command, each declared in a file of its own.
-  private static let commands = [
-    DemoCommand.command, ServeCommand.command, TokenCommand.command, StreamCommand.command,
-    SendCommand.command, HistoryCommand.command, OutboxCommands.command,
-    ConsumerCommands.command, ReplayCommand.command,
-    PolicyCommands.command, HealthCommands.command, RelayCommand.command,
-    SocketCommand.command, SimulateCommands.command,
-  ]
+  private static let commands =
+    [
+      DemoCommand.command, ServeCommand.command, TokenCommand.command, StreamCommand.command,
+      SendCommand.command, HistoryCommand.command, OutboxCommands.command,
+      ConsumerCommands.command, ReplayCommand.command,
+      PolicyCommands.command, HealthCommands.command, RelayCommand.command,
+      SocketCommand.command, SimulateCommands.command,
+    ] + ProgramCommands.all
 
-  private static let root = Command(
+  static let root = Command(
     "holdfast", "links that stay up: a backend, its clients and their policies",
     details: [
       """

@@ -91,21 +91,26 @@ public struct CommandPath: Sendable {
   public let text: String
   /// The command.
   public let command: Command
+  private let parents: [CommandPath]
 
   /// The path of the root.
   public init(_ root: Command) {
-    self.init(text: root.name, command: root)
+    self.init(text: root.name, command: root, parents: [])
   }
 
-  private init(text: String, command: Command) {
+  private init(text: String, command: Command, parents: [CommandPath]) {
     self.text = text
     self.command = command
+    self.parents = parents
   }
+
+  /// The path of the group that it belongs to; `nil` for the root.
+  var parent: CommandPath? { parents.last }
 
   /// The path of a command of this group; `nil` if none has that name.
   public func child(_ name: String) -> CommandPath? {
     command.commands.first { $0.name == name }.map {
-      CommandPath(text: "\(text) \(name)", command: $0)
+      CommandPath(text: "\(text) \(name)", command: $0, parents: parents + [self])
     }
   }
 

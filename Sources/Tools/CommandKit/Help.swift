@@ -21,7 +21,7 @@ public struct Help: Sendable {
     let operands = command.parameters.filter { $0.place == .operand }
     blocks += section("Operands", operands.map { ($0.name, $0.meaning) })
     blocks += section("Commands", command.commands.map { ($0.name, $0.summary) })
-    blocks += section("Options", options(of: path))
+    blocks += section("Options", Self.options(of: path))
     let notes = command.parameters.map(\.note).filter { !$0.isEmpty }
     blocks += Set(notes).sorted().map { wrap($0) }
     blocks += examples(command.examples)
@@ -50,9 +50,10 @@ public struct Help: Sendable {
     return words.joined(separator: " ")
   }
 
-  private func options(of path: CommandPath) -> [(String, String)] {
+  /// Returns the options of a command with their descriptions.
+  static func options(of path: CommandPath) -> [(term: String, meaning: String)] {
     var rows = path.command.parameters.filter { $0.place != .operand }.map {
-      (Self.term(of: $0), Self.meaning(of: $0))
+      (term: term(of: $0), meaning: meaning(of: $0))
     }
     rows.append(("--help, -h", "show this text"))
     if !path.command.commands.isEmpty { rows.append(("--version", "show the version")) }
@@ -66,7 +67,8 @@ public struct Help: Sendable {
   private static func meaning(of option: Declaration) -> String {
     var facts: [String] = []
     switch option.count {
-    case .required: facts.append("required")
+    case .required:
+      facts.append(option.variable.map { "required unless $\($0) is set" } ?? "required")
     case .optional: break
     case .repeated: facts.append("repeatable")
     }

@@ -18,10 +18,14 @@ public struct Parameter<Value: Sendable>: Sendable {
   }
 
   /// `--name VALUE`, which is required.
+  ///
+  /// - Parameter variable: the environment variable that provides the value if the option is not
+  ///   given.
   public static func required(
-    _ name: String, _ format: Format<Value>, _ meaning: String
+    _ name: String, _ format: Format<Value>, variable: String? = nil, _ meaning: String
   ) -> Parameter {
-    let declaration = Declaration(.option, .required, name, format, meaning)
+    var declaration = Declaration(.option, .required, name, format, meaning)
+    declaration.variable = variable
     let read = format.read
     return Parameter(declaration: declaration) { $0.last.flatMap { read($0) } }
   }
@@ -119,6 +123,8 @@ public struct Declaration: Sendable {
   let isReadable: @Sendable (String) -> Bool
   /// The default as help shows it.
   var fallback: String?
+  /// The environment variable that provides the value if it is not given.
+  var variable: String?
   /// Whether other users of the machine must not see its value.
   public internal(set) var isSecret = false
 

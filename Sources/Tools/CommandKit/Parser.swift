@@ -11,10 +11,14 @@ public struct Parser: Sendable {
   }
 
   private let root: CommandPath
+  private let environment: @Sendable (String) -> String?
 
-  /// A parser for the commands of `root`.
-  public init(_ root: Command) {
+  /// A parser for the commands of `root`; `environment` returns the value of a variable.
+  public init(
+    _ root: Command, environment: @escaping @Sendable (String) -> String? = { _ in nil }
+  ) {
     self.root = CommandPath(root)
+    self.environment = environment
   }
 
   /// Returns the meaning of the words after the program's name.
@@ -40,6 +44,7 @@ public struct Parser: Sendable {
     if asksForHelp || options.contains("--help") || options.contains("-h") { return .help(path) }
     var scan = Scan(path: path, rest: rest)
     try scan.readAll()
+    try scan.readVariables(environment)
     return .run(path, try scan.arguments())
   }
 
@@ -101,6 +106,17 @@ private struct Scan {
     try placeOperands()
   }
 
+  /// Takes what was not given from the environment; an empty variable counts as not set.
+  mutating func readVariables(_ environment: (String) -> String?) throws(ParseFailure) {
+    for parameter in parameters where words[parameter.label] == nil {
+      guard let name = parameter.variable, let word = environment(name), !word.isEmpty else {
+        continue
+      }
+      try check(word, of: parameter, as: "$\(name)")
+      words[parameter.label] = [word]
+    }
+  }
+
   private mutating func readOption(_ word: String) throws(ParseFailure) {
     let split = word.firstIndex(of: "=")
     let label = String(word[..<(split ?? word.endIndex)])
@@ -157,18 +173,20 @@ private struct Scan {
       }
     case .repeated: break
     }
-    try check(word, of: parameter)
+    try check(word, of: parameter, as: parameter.label)
     words[parameter.label, default: []].append(word)
   }
 
-  private func check(_ word: String, of parameter: Declaration) throws(ParseFailure) {
+  private func check(
+    _ word: String, of parameter: Declaration, as name: String
+  ) throws(ParseFailure) {
     guard parameter.place != .flag, !parameter.isReadable(word) else { return }
     let remedy =
       Spelling.nearest(to: word, among: parameter.words).map { "did you mean \($0)?" }
       ?? "it must be \(parameter.expectation)"
     let cause =
       parameter.isSecret
-      ? "the value of \(parameter.label) is not valid" : "\(parameter.label) cannot be \"\(word)\""
+      ? "the value of \(name) is not valid" : "\(name) cannot be \"\(word)\""
     throw fault(cause, remedy)
   }
 
@@ -187,7 +205,8 @@ private struct Scan {
 
   private func missing(_ parameter: Declaration) -> ParseFailure {
     let value = parameter.place == .operand ? "" : " \(parameter.placeholder)"
-    let remedy = "add \(parameter.label)\(value), \(parameter.meaning)"
+    let variable = parameter.variable.map { "; or set \($0)" } ?? ""
+    let remedy = "add \(parameter.label)\(value), \(parameter.meaning)\(variable)"
     return fault("\(parameter.label) is missing", remedy)
   }
 

@@ -19,7 +19,7 @@ public struct Program: Sendable {
   public func run(_ words: [String]) async -> ExitCode {
     let console = Console(environment: Self.variable)
     do throws(ParseFailure) {
-      switch try Parser(root).parse(words) {
+      switch try Parser(root, environment: Self.variable).parse(words) {
       case .help(let path): console.line(Help(style: console.style).text(for: path))
       case .version: console.line("\(root.name) \(version)")
       case .run(let path, let arguments):

@@ -31,6 +31,7 @@ public struct Repeats: Sendable {
   /// Returns the count of the lines omitted so far, and resets it.
   public mutating func counted() -> [String] {
     defer { count = 0 }
-    return count == 0 ? [] : ["-- \(count) more \(count == 1 ? "time" : "times")"]
+    return count == 0
+      ? [] : ["-- the last notice came \(count) more \(count == 1 ? "time" : "times")"]
   }
 }

@@ -22,6 +22,13 @@ enum ServeCommand {
   private static let key = Parameter.optional(
     "tls-key", .text("FILE"), "the private key of the certificate, in PEM")
 
+  private static let logFormat = Parameter.optional(
+    "log-format", Format<LogFormat>.choice, usual: "text on a terminal, json otherwise",
+    "the form of the log on standard error")
+  private static let logLevel = Parameter.optional(
+    "log-level", Format<LogLevel>.choice, usual: "info as text, debug as json",
+    "the least important events to log; debug has every request")
+
   /// The options that set one value each.
   private static let settings: [Assignment<BackendConfiguration>] =
     [
@@ -50,7 +57,7 @@ enum ServeCommand {
       "serve", "run the backend for shop messages and the relay",
       details: [
         """
-        Writes its log to standard error as JSON, one object per line. SIGTERM and SIGINT (Ctrl-C) \
+        Writes its log to standard error, one event per line. SIGTERM and SIGINT (Ctrl-C) \
         end it in an orderly way: clients are warned, and their sockets closed with code 1001; a \
         second signal ends it immediately with status 1.
         """,
@@ -73,7 +80,7 @@ enum ServeCommand {
       signals: [SIGHUP], sets: settings.map(\.declaration),
       takes: Shared.data, database, certificate, key, PushOptions.key, PushOptions.keyID,
       PushOptions.team, PushOptions.topic, PushOptions.service, PushOptions.authority,
-      PushOptions.hook, Shared.json, action: run)
+      PushOptions.hook, logFormat, logLevel, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
@@ -147,9 +154,21 @@ enum ServeCommand {
     configuration.certificate = try certificate(call)
     if let url = call[database] { configuration.database = try .read(url) }
     try MessageOptions.check(configuration)
-    let console = call.console
-    configuration.log = { console.diagnostic($0) }
+    log(call, in: &configuration)
     return configuration
+  }
+
+  /// Selects the log's form and its sink.
+  private static func log(_ call: Invocation, in configuration: inout BackendConfiguration) {
+    let isTerminal = isatty(STDERR_FILENO) == 1
+    configuration.logFormat = call[logFormat] ?? (isTerminal ? .text : .json)
+    configuration.logLevel =
+      call[logLevel] ?? (configuration.logFormat == .text ? .info : .debug)
+    // Clears the line that another program may show at the cursor (ECMA-48 section 8.3.41, EL);
+    // `stream` draws it again.
+    let start = isTerminal ? "\r\u{1B}[K" : ""
+    let console = call.console
+    configuration.log = { console.diagnostic(start + $0) }
   }
 
   private static func certificate(

@@ -5,6 +5,12 @@ import LinkJSON
 import LinkRuntime
 import LinkWire
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// `holdfast token`: signs a development token with the secret of a data directory.
 enum TokenCommand {
   private static let user = Parameter.required("user", Format.user, "the user's id")
@@ -49,7 +55,14 @@ enum TokenCommand {
         .usage, "the token would be longer than \(CompactToken.maxBytes) bytes",
         remedy: "use fewer --shops")
     }
-    guard call[Shared.json] else { return call.console.line(token) }
+    guard call[Shared.json] else {
+      call.console.line(token)
+      // For people; a script that reads standard error is not told.
+      if isatty(STDERR_FILENO) == 1 {
+        call.diagnostic("the token is valid for \(call[ttl].text); --ttl changes that")
+      }
+      return
+    }
     show(token, of: claims, on: call.console)
   }
 

@@ -7,7 +7,8 @@ import LinkWire
 /// The options of every command that connects to a server, and what they select.
 enum Connection {
   static let server = Parameter.required(
-    "server", .text("URL"), "the backend: https://HOST[:PORT], or http:// to this machine")
+    "server", .text("URL"), variable: "HOLDFAST_SERVER",
+    "the backend: https://HOST[:PORT], or http:// to this machine")
   static let token = Parameter.optional(
     "token", .text("TOKEN"), usual: "$HOLDFAST_TOKEN", isSecret: true,
     "the token, or @FILE to read it once from a file; prefer HOLDFAST_TOKEN or --token-file, since "

@@ -61,7 +61,8 @@ actor Screen<Update: ShownUpdate>: LinkView {
     }
   }
 
-  /// Updates the countdown every second and redraws after changes of the terminal, until cancelled.
+  /// Redraws after changes of the terminal and every second, since other programs may write to it,
+  /// until cancelled.
   func run() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.count() }
@@ -74,7 +75,8 @@ actor Screen<Update: ShownUpdate>: LinkView {
   private func count() async {
     while !Task.isCancelled {
       try? await clock.wait(until: clock.now.advanced(by: .seconds(1)))
-      if state?.retryAt != nil { put([]) }
+      bottom = ""
+      put([])
     }
   }
 
@@ -102,6 +104,9 @@ actor Screen<Update: ShownUpdate>: LinkView {
     let head = Self.fit(text, width)
     guard reads, head.count + 4 < width else { return style.heading(head) }
     let draft = editor.draft.printable
+    guard !draft.isEmpty else {
+      return style.heading(head) + Self.fit(" > (Enter sends what you type)", width - head.count)
+    }
     let tail = String(Self.fit(String(draft.reversed()), width - head.count - 3).reversed())
     return style.heading(head) + " > " + tail
   }

@@ -7,7 +7,8 @@ import LinkWire
 /// The connection of `stream` and `send` to a shop: the options that only these two share, and what
 /// all their options select.
 struct StreamConnection {
-  static let shop = Parameter.required("shop", Format.shop, "the shop's id")
+  static let shop = Parameter.required(
+    "shop", Format.shop, variable: "HOLDFAST_SHOP", "the shop's id")
   static let auth = Parameter.option(
     "auth", Format<StreamConfiguration.Authentication>.choice, default: .header,
     "where requests carry the token")

@@ -1,0 +1,197 @@
+/// The completion script of a shell, written from the declarations that parsing uses.
+///
+/// Each script finds the command by the words before the cursor, as the parser does.
+public struct Completion: Sendable {
+  /// The shells for which there are scripts.
+  public enum Shell: String, Sendable, CaseIterable {
+    case bash, zsh, fish
+  }
+
+  private let paths: [CommandPath]
+  private let program: String
+
+  /// The completion of a program with the name of its root command.
+  public init(_ root: Command) {
+    paths = CommandPath(root).tree
+    program = root.name
+  }
+
+  /// Returns the script for a shell, without a final line break.
+  public func script(for shell: Shell) -> String {
+    switch shell {
+    case .bash: bash
+    case .zsh: zsh
+    case .fish: fish
+    }
+  }
+
+  /// What follows a command: a word, and what it means.
+  private struct Word {
+    var text: String
+    var meaning: String
+    /// What its value is, for an option that takes one.
+    var value: Value?
+  }
+
+  private enum Value {
+    case file
+    case words([String])
+    case other
+  }
+
+  private static func words(of path: CommandPath) -> [Word] {
+    let command = path.command
+    var words = command.commands.map { Word(text: $0.name, meaning: $0.summary) }
+    for parameter in command.parameters where parameter.place != .operand {
+      words.append(
+        Word(
+          text: parameter.label, meaning: parameter.meaning,
+          value: parameter.place == .flag ? nil : value(of: parameter)))
+    }
+    words.append(Word(text: "--help", meaning: "show the help text"))
+    for operand in command.parameters where operand.place == .operand {
+      words += operand.words.map { Word(text: $0, meaning: operand.meaning) }
+    }
+    return words
+  }
+
+  private static func value(of parameter: Declaration) -> Value {
+    if !parameter.words.isEmpty { return .words(parameter.words) }
+    return isFile(parameter) ? .file : .other
+  }
+
+  private static func isFile(_ parameter: Declaration) -> Bool {
+    ["FILE", "DIR", "PATH"].contains { parameter.placeholder.contains($0) }
+  }
+
+  private static func takesFiles(_ path: CommandPath) -> Bool {
+    path.command.parameters.contains { $0.place == .operand && isFile($0) }
+  }
+
+  /// The paths of all commands but the root, as a pattern of `case`.
+  private var commands: String {
+    paths.dropFirst().map { Self.quoted($0.text) }.joined(separator: "|")
+  }
+
+  /// The branches for the values of options, for bash and zsh.
+  private func values(files: String, words: (String) -> String) -> [String] {
+    paths.flatMap { path in
+      Self.words(of: path).compactMap { word in
+        guard let value = word.value else { return nil }
+        let action =
+          switch value {
+          case .file: files
+          case .words(let list): words(list.joined(separator: " "))
+          case .other: ":"
+          }
+        return "    \(Self.quoted("\(path.text) \(word.text)"))) \(action); return ;;"
+      }
+    }
+  }
+
+  private var bash: String {
+    let branches = paths.map { path in
+      let words = Self.words(of: path).map(\.text).joined(separator: " ")
+      let files = Self.takesFiles(path) ? " -f" : ""
+      return "    \(Self.quoted(path.text))) "
+        + "COMPREPLY=($(compgen\(files) -W \(Self.quoted(words)) -- \"$cur\")) ;;"
+    }
+    let values = values(files: "COMPREPLY=($(compgen -f -- \"$cur\"))") {
+      "COMPREPLY=($(compgen -W \(Self.quoted($0)) -- \"$cur\"))"
+    }
+    return """
+      # bash completion for \(program)
+      _\(program)() {
+        local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} at=\(program) word
+        COMPREPLY=()
+        for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+          case "$at $word" in
+            \(commands)) at="$at $word" ;;
+          esac
+        done
+        case "$at $prev" in
+      \(values.joined(separator: "\n"))
+        esac
+        case "$at" in
+      \(branches.joined(separator: "\n"))
+        esac
+      }
+      complete -o filenames -F _\(program) \(program)
+      """
+  }
+
+  private var zsh: String {
+    let branches = paths.map { path in
+      let words = Self.words(of: path).map {
+        Self.quoted("\($0.text):\($0.meaning.replacing(":", with: "\\:"))")
+      }
+      let files = Self.takesFiles(path) ? "; _files" : ""
+      return "    \(Self.quoted(path.text))) items=(\(words.joined(separator: " ")))\(files) ;;"
+    }
+    return """
+      #compdef \(program)
+      local at=\(program) word
+      local -a items
+      for word in ${words[2,CURRENT-1]}; do
+        case "$at $word" in
+          \(commands)) at="$at $word" ;;
+        esac
+      done
+      case "$at ${words[CURRENT-1]}" in
+      \(values(files: "_files") { "compadd -- \($0)" }.joined(separator: "\n"))
+      esac
+      case "$at" in
+      \(branches.joined(separator: "\n"))
+      esac
+      _describe -t commands \(program) items
+      """
+  }
+
+  private var fish: String {
+    let at = "__\(program)_at"
+    let lines = paths.flatMap { path in
+      let condition = "-n \(Self.quotedForFish("\(at) \(Self.quoted(path.text))"))"
+      var lines = Self.words(of: path).map { word in
+        let start =
+          word.text.hasPrefix("--")
+          ? "complete -c \(program) \(condition) -l \(word.text.dropFirst(2))"
+          : "complete -c \(program) \(condition) -a \(word.text)"
+        let value =
+          switch word.value {
+          case nil: ""
+          case .file: " -r -F"
+          case .words(let list): " -x -a \(Self.quotedForFish(list.joined(separator: " ")))"
+          case .other: " -x"
+          }
+        return "\(start)\(value) -d \(Self.quotedForFish(word.meaning))"
+      }
+      if Self.takesFiles(path) { lines.append("complete -c \(program) \(condition) -F") }
+      return lines
+    }
+    let known = paths.dropFirst().map { Self.quotedForFish($0.text) }.joined(separator: " ")
+    return """
+      # fish completion for \(program)
+      function \(at)
+        set -l at \(program)
+        for word in (commandline -opc)[2..-1]
+          if contains -- "$at $word" \(known)
+            set at "$at $word"
+          end
+        end
+        test "$at" = "$argv[1]"
+      end
+      complete -c \(program) -f
+      \(lines.joined(separator: "\n"))
+      """
+  }
+
+  /// Returns a word in single quotes, for bash and zsh.
+  private static func quoted(_ text: String) -> String {
+    "'" + text.replacing("'", with: "'\\''") + "'"
+  }
+
+  /// Returns a word in single quotes, for fish.
+  private static func quotedForFish(_ text: String) -> String {
+    "'" + text.replacing("\\", with: "\\\\").replacing("'", with: "\\'") + "'"
+  }
+}

@@ -1,0 +1,80 @@
+/// The manual pages (man 7 man), written from the declarations that parsing uses.
+public struct ManualPage: Sendable {
+  /// The page's name: the words of its command, joined by dashes.
+  public let name: String
+  /// The page as the formatter reads it.
+  public let text: String
+
+  /// The pages of a command and of all commands below it.
+  ///
+  /// - Parameters:
+  ///   - version: the version of the program, for the footer.
+  ///   - date: the day of that version, as YYYY-MM-DD.
+  public static func all(_ root: Command, version: String, date: String) -> [ManualPage] {
+    CommandPath(root).tree.map {
+      ManualPage($0, version: "\(root.name) \(version)", date: date)
+    }
+  }
+
+  init(_ path: CommandPath, version: String, date: String) {
+    name = Self.name(of: path)
+    let command = path.command
+    var lines = [
+      ".TH \(Self.plain(name.uppercased())) 1 \"\(date)\" \"\(Self.plain(version))\"",
+      ".SH NAME", "\(Self.plain(name)) \\- \(Self.plain(command.summary))",
+      ".SH SYNOPSIS", "\\fB\(Self.plain(Help.synopsis(of: path)))\\fR",
+    ]
+    if !command.details.isEmpty { lines.append(".SH DESCRIPTION") }
+    for (index, paragraph) in command.details.enumerated() {
+      if index > 0 { lines.append(".PP") }
+      lines.append(Self.body(paragraph))
+    }
+    lines += Self.section(
+      "OPERANDS",
+      command.parameters.filter { $0.place == .operand }.map { ($0.name, $0.meaning) })
+    lines += Self.section("COMMANDS", command.commands.map { ($0.name, $0.summary) })
+    lines += Self.section("OPTIONS", Help.options(of: path))
+    lines += Self.section(
+      "EXIT STATUS", ExitCode.allCases.map { (String($0.rawValue), $0.meaning) })
+    lines += Self.section("EXAMPLES", command.examples.map { ($0.line, $0.effect) })
+    lines += Self.related(to: path)
+    text = lines.joined(separator: "\n") + "\n"
+  }
+
+  private static func name(of path: CommandPath) -> String {
+    path.text.split(separator: " ").joined(separator: "-")
+  }
+
+  private static func section(_ title: String, _ rows: [(term: String, meaning: String)])
+    -> [String]
+  {
+    guard !rows.isEmpty else { return [] }
+    return [".SH \(title)"]
+      + rows.flatMap { [".TP", "\\fB\(plain($0.term))\\fR", body($0.meaning)] }
+  }
+
+  private static func related(to path: CommandPath) -> [String] {
+    var names = path.command.commands.compactMap { path.child($0.name) }.map(name)
+    if let parent = path.parent { names.insert(name(of: parent), at: 0) }
+    guard !names.isEmpty else { return [] }
+    return [".SH SEE ALSO", names.map { "\\fB\(plain($0))\\fR(1)" }.joined(separator: ",\n")]
+  }
+
+  /// Escapes a text of a line that begins with a letter or a font.
+  private static func plain(_ text: String) -> String {
+    text.map {
+      switch $0 {
+      case "\\": "\\e"
+      case "-": "\\-"
+      case "\"": "\\(dq"
+      case _: String($0)
+      }
+    }.joined()
+  }
+
+  /// Escapes a text that may begin with a control character.
+  private static func body(_ text: String) -> String {
+    let text = plain(text)
+    return text.hasPrefix(".") || text.hasPrefix("'") ? "\\&" + text : text
+  }
+}

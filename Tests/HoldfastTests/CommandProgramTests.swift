@@ -1,0 +1,154 @@
+import CommandKit
+import Foundation
+import HoldfastTestKit
+import Testing
+
+/// What the program tells of itself: version, manual pages, completions, variables.
+@Suite(.timeLimit(.minutes(2))) struct CommandProgramTests {
+  @Test func `the version is a command too`() async throws {
+    let option = try await CommandProcess.run("--version")
+    #expect(try await CommandProcess.run("version") == option)
+    let version = option.output.first?.split(separator: " ").last.map(String.init)
+    let json = try await CommandProcess.run("version", "--json")
+    #expect(try [String: Any].reading(json.output.first)["version"] as? String == version)
+  }
+
+  @Test func `server and shop come from the environment where they are not given`() async throws {
+    try await CommandShop.run { shop in
+      let token = try await shop.token()
+      let variables = [
+        "HOLDFAST_TOKEN": token, "HOLDFAST_SERVER": shop.url, "HOLDFAST_SHOP": CommandShop.name,
+      ]
+      let sent = try await CommandProcess.run(
+        "send", "--data", shop.directory, "hello", environment: variables)
+      #expect(sent.status == 0)
+      let given = try await CommandProcess.run(
+        "send", "--shop", "elsewhere", "--data", shop.directory, "hello", environment: variables)
+      #expect(given.status == 4)
+    }
+    let bad = try await CommandProcess.run(
+      "send", "hello", environment: ["HOLDFAST_SERVER": "http://127.0.0.1:1", "HOLDFAST_SHOP": "/"])
+    #expect(
+      bad
+        == .failure(
+          2,
+          "holdfast send: $HOLDFAST_SHOP cannot be \"/\"; it must be 1 to 128 letters, digits, "
+            + "dots, dashes or underscores"))
+    let none = try await CommandProcess.run(
+      "send", "hello", environment: ["HOLDFAST_SERVER": "", "HOLDFAST_SHOP": "a"])
+    #expect(
+      none.errors.first?.hasPrefix("holdfast send: --server is missing; add --server") == true)
+    #expect(none.errors.first?.hasSuffix("; or set HOLDFAST_SERVER") == true)
+  }
+
+  @Test func `every command has a manual page without faults`() async throws {
+    try await CommandProcess.scratch { directory in
+      #expect(try await CommandProcess.run("manual", directory).status == 0)
+      let names = try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
+      #expect(names.contains("holdfast.1") && names.contains("holdfast-policy-show.1"))
+      let page = try String(
+        contentsOfFile: directory + "/holdfast-stream.1", encoding: .utf8)
+      #expect(page.hasPrefix(".TH HOLDFAST\\-STREAM 1 "))
+      #expect(page.contains("\n\\fB\\-\\-consumer NAME\\fR\n"))
+      guard let mandoc = Self.program("mandoc") else { return }
+      let pages = names.map { "\(directory)/\($0)" }
+      let lint = await CommandProcess.outcome(
+        of: try LabProcess([mandoc, "-Tlint", "-Wwarning"] + pages))
+      #expect(lint.output == [])
+      #expect(lint.status == 0)
+    }
+    let nowhere = try await CommandProcess.run("manual", "/nowhere")
+    #expect(nowhere.status == 1)
+  }
+
+  @Test(arguments: [
+    (["st"], ["stream"]), (["policy", ""], ["list", "show", "check", "--help"]),
+    (["stream", "--conf"], ["--confirm"]), (["stream", "--json", "--cons"], ["--consumer"]),
+    (["stream", "--auth", "h"], ["header"]), (["stream", "--server", ""], []),
+    (["completions", "fi"], ["fish"]),
+  ])
+  func `bash completes commands, options and values`(
+    words: [String], wanted: [String]
+  ) async throws {
+    #expect(Set(try await completions(Self.bash, words)) == Set(wanted))
+  }
+
+  private static let bash = """
+    source <("$0" completions bash)
+    COMP_WORDS=(holdfast "$@"); COMP_CWORD=$#
+    _holdfast
+    printf '%s\\n' "${COMPREPLY[@]}"
+    """
+
+  @Test func `bash completes the names of files where one is wanted`() async throws {
+    let found = try await completions(Self.bash, ["stream", "--data", "/us"])
+    #expect(found == ["/usr"])
+  }
+
+  @Test(
+    .enabled(if: CommandProgramTests.program("fish") != nil, "fish is not installed"),
+    arguments: [
+      (["st"], ["stream"]), (["policy", ""], ["list", "show", "check"]),
+      (["stream", "--conf"], ["--confirm"]), (["stream", "--json", "--cons"], ["--consumer"]),
+      (["stream", "--auth", "h"], ["header"]), (["stream", "--server", ""], []),
+      (["completions", "fi"], ["fish"]),
+    ])
+  func `fish completes commands, options and values`(
+    words: [String], wanted: [String]
+  ) async throws {
+    let script = """
+      "$0" completions fish > "$HOME/c.fish"
+      exec fish --no-config -c 'source $argv[1]; complete -C$argv[2]' "$HOME/c.fish" "holdfast $*"
+      """
+    let found = try await completions(script, words)
+    #expect(Set(found.map { $0.split(separator: "\t")[0] }) == Set(wanted.map { $0[...] }))
+  }
+
+  @Test(
+    .enabled(if: CommandProgramTests.program("zsh") != nil, "zsh is not installed"),
+    arguments: [
+      (["st"], ["stream"]), (["policy", ""], ["list", "show", "check", "--help"]),
+      (["stream", "--auth", ""], ["header", "query"]), (["stream", "--server", ""], []),
+      (["stream", "--data", ""], ["FILES"]),
+      (["completions", ""], ["bash", "zsh", "fish", "--help"]),
+    ])
+  func `zsh completes commands, options and values`(
+    words: [String], wanted: [String]
+  ) async throws {
+    // The completion system needs a terminal; its builtins are stood in for.
+    let script = """
+      "$0" completions zsh > "$HOME/_holdfast"
+      exec zsh -f -c '
+        compadd() { shift; print -l -- "$@" }
+        _files() { print FILES }
+        _describe() { print -l -- "${(@)items%%:*}" }
+        complete() { source $file }
+        file=$1; shift
+        words=(holdfast "$@"); CURRENT=${#words}
+        complete
+      ' zsh "$HOME/_holdfast" "$@"
+      """
+    let prefix = words.last ?? ""
+    let found = try await completions(script, words).filter {
+      prefix.isEmpty || $0.hasPrefix(prefix)
+    }
+    #expect(Set(found) == Set(wanted))
+  }
+
+  /// Runs a script of bash with the program as `$0` and a home of its own.
+  private func completions(_ script: String, _ words: [String]) async throws -> [String] {
+    try await CommandProcess.scratch { directory in
+      let outcome = await CommandProcess.outcome(
+        of: try LabProcess(
+          ["bash", "-c", script, CommandProcess.path] + words, environment: ["HOME": directory]))
+      #expect(outcome.errors == [])
+      return outcome.output.filter { !$0.isEmpty }
+    }
+  }
+
+  /// Where a program of this machine is; `nil` if it is not installed.
+  private static func program(_ name: String) -> String? {
+    ["/usr/bin/", "/bin/", "/usr/local/bin/"].map { $0 + name }
+      .first { FileManager.default.isExecutableFile(atPath: $0) }
+  }
+}

@@ -8,7 +8,7 @@ STAMP = .build/setup.stamp
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build test lint demo sim nightly docs sanitize fuzz bench bench-full \
-  conformance install uninstall clean
+  conformance torture install uninstall clean
 
 help: ## lists the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -64,6 +64,10 @@ sim: setup ## plays 10,000 seeds of every world, and every deliberate defect
 nightly: setup ## plays 1,000,000 seeds of every world
 	$(SWIFT) build -c release --product holdfast $(STRICT)
 	$(SIMULATE) all --preset all --seeds 1..1000000
+
+torture: setup ## kills, freezes and fills disks of real processes; ROUNDS=N (60), SEED=N
+	$(SWIFT) build -c release --product holdfast $(STRICT)
+	scripts/torture .build/release/holdfast --rounds $(or $(ROUNDS),60) --seed $(or $(SEED),1)
 
 docs: setup ## builds the reference of the public modules into .build/docs
 	@SWIFT="$(SWIFT)" scripts/docs

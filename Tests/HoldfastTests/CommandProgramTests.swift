@@ -41,6 +41,22 @@ import Testing
     #expect(none.errors.first?.hasSuffix("; or set HOLDFAST_SERVER") == true)
   }
 
+  @Test(.enabled(if: CommandProgramTests.faketime != nil, "libfaketime is not installed"))
+  func `a preloaded library that changes the environment loses no argument`() async throws {
+    let preload = ["LD_PRELOAD": try #require(Self.faketime)]
+    let outcome = try await CommandProcess.run(
+      ["version", "--json", "extra"], environment: preload)
+    #expect(
+      outcome.errors == [
+        #"holdfast version: unexpected operand "extra"; remove it, or quote words with spaces"#
+      ])
+  }
+
+  /// A library whose constructor sets variables.
+  private static let faketime = ["x86_64", "aarch64"]
+    .map { "/usr/lib/\($0)-linux-gnu/faketime/libfaketimeMT.so.1" }
+    .first { FileManager.default.fileExists(atPath: $0) }
+
   @Test func `every command has a manual page without faults`() async throws {
     try await CommandProcess.scratch { directory in
       #expect(try await CommandProcess.run("manual", directory).status == 0)

@@ -42,26 +42,18 @@ struct HoldfastCommand {
     commands: commands)
 
   static func main() async {
-    let words = Array(CommandLine.arguments.dropFirst())
+    let given = ProgramWords.read()
+    let words = given.compactMap { $0 }
     let path = CommandPath(root)
     // Until the command handles its signals they must not end the process. A handler, since
     // libdispatch creates threads that do not inherit a mask.
     for number in path.resolve(words).command.signals { _ = signal(number) { _ in } }
-    let isText = areTexts()
     // First of all: until here other users of this machine can read tokens among the arguments.
     ArgumentSecrets(of: path).hide()
     Console.ignoreBrokenPipes()
-    guard isText else {
+    guard words.count == given.count else {
       Console.abandon("holdfast: an argument is not valid UTF-8", with: .usage)
     }
     Console.end(with: await Program(root, version: version).run(words))
-  }
-
-  /// Whether all arguments are UTF-8; Swift replaces invalid bytes without an error.
-  private static func areTexts() -> Bool {
-    (1..<max(1, Int(CommandLine.argc))).allSatisfy { index in
-      guard let word = unsafe CommandLine.unsafeArgv[index] else { return true }
-      return unsafe String(validatingCString: word) != nil
-    }
   }
 }

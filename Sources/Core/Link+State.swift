@@ -62,6 +62,8 @@ extension Link {
     let attempt: AttemptID
     let generation: UInt64
     var liveness: Liveness
+    /// When it became ready.
+    let since: Instant
     /// When it counts as recovered; `nil` once it does.
     var stableAt: Instant?
     /// The series that it ended; goes on when it is lost before it is stable.
@@ -73,6 +75,7 @@ extension Link {
       attempt = trying.attempt
       generation = trying.generation
       liveness = Liveness(policy, at: now)
+      since = now
       stableAt = now.advanced(by: policy.retry.stability.after)
       series = trying.series
     }

@@ -120,6 +120,7 @@ extension Link {
       step.effects.append(.disarm(queued))
     }
     standby.pause()
+    gate.credentials.noteAccepted()
     state = .ready(Ready(trying, policy: policy, at: step.now))
   }
 
@@ -138,9 +139,12 @@ extension Link {
       fail(trying.series, failure, window: nil, generation: trying.generation, counts: true, &step)
     case .ready(let ready):
       let isStable = ready.stableAt == nil
+      var series = isStable ? .reconnect : ready.series
+      // Credentials that a link has stood with have worked: their end is a cause of its own.
+      if ready.since.duration(to: step.now) >= Credentials.proof { series.refreshed = false }
       fail(
-        isStable ? .reconnect : ready.series, failure, window: ready.drainWindow,
-        generation: ready.generation, counts: !isStable, &step)
+        series, failure, window: ready.drainWindow, generation: ready.generation,
+        counts: !isStable, &step)
     case .idle, .held, .settling, .waiting, .refreshing, .resting, .failed:
       return  // no attempt is under way
     }

@@ -104,4 +104,26 @@ struct BackendFilesTests {
   func `states a URL that can be dialled`(host: String, isSecure: Bool, url: String) {
     #expect(BoundAddress(host: host, port: 80, isSecure: isSecure).url == url)
   }
+
+  @Test(arguments: [
+    ("127.0.0.1", false, "http://127.0.0.1:80", nil, false),
+    ("127.9.9.9", false, "http://127.9.9.9:80", nil, false),
+    ("LocalHost", false, "http://LocalHost:80", nil, false),
+    ("::1", false, "http://[::1]:80", nil, false),
+    ("0:0::1", false, "http://[0:0::1]:80", nil, false),
+    ("0.0.0.0", false, "http://0.0.0.0:80", "every IPv4 address of this machine", true),
+    ("0.0.0.0", true, "https://0.0.0.0:80", "every IPv4 address of this machine", false),
+    ("::", false, "http://[::]:80", "every address of this machine", true),
+    ("0::0", false, "http://[0::0]:80", "every address of this machine", true),
+    ("192.0.2.1", false, "http://192.0.2.1:80", nil, true),
+    ("127.example", false, "http://127.example:80", nil, true),
+  ])
+  func `states what is listened on, and whether others can read it`(
+    host: String, isSecure: Bool, listensOn: String, reach: String?, isExposed: Bool
+  ) {
+    let address = BoundAddress(host: host, port: 80, isSecure: isSecure)
+    #expect(address.listensOn == listensOn)
+    #expect(address.reach == reach)
+    #expect(address.isExposed == isExposed)
+  }
 }

@@ -19,6 +19,17 @@ struct LogRateTests {
     #expect(rate.ended(by: Self.second) == [])
   }
 
+  @Test(arguments: [(9, 0), (10, 0), (11, 1), (100_000, 99_990)])
+  func `takes ten store failures a minute, and counts the others`(noted: Int, leftOut: UInt64) {
+    var rate = LogRate()
+    let minute = Instant.zero.advanced(by: .seconds(60))
+    let taken = (0..<noted).filter { _ in rate.takes(.storeFailure, at: .zero) }.count
+    #expect(taken == min(noted, 10))
+    #expect(rate.ended(by: minute.advanced(by: .nanoseconds(-1))) == [])
+    let told = leftOut > 0 ? [LogRate.LeftOut(event: .storeFailure, count: leftOut)] : []
+    #expect(rate.ended(by: minute) == told)
+  }
+
   @Test func `takes more once the second is over, and other events at any time`() {
     var rate = LogRate(limit: 1)
     let first = (0..<3).map { _ in rate.takes(.refused, at: .zero) }

@@ -260,6 +260,31 @@ private struct Served {
     }
   }
 
+  @Test(arguments: [
+    ("0.0.0.0", "http://0.0.0.0:", " (every IPv4 address of this machine; on this machine "),
+    ("::", "http://[::]:", " (every address of this machine; on this machine http://[::1]:"),
+  ])
+  func `names every address when it listens on all, and warns without TLS`(
+    host: String, address: String, reach: String
+  ) async throws {
+    try await CommandProcess.scratch { directory in
+      let process = try CommandProcess.start(
+        ["serve", "--port", "0", "--host", host, "--data", directory])
+      let lines = LineReader(process.lines)
+      let first = await lines.next()
+      #expect(first.hasPrefix("holdfast serves shop messages at \(address)"))
+      #expect(first.contains(reach))
+      #expect(await lines.next().hasPrefix("  warning other machines can connect, and everyone"))
+      process.signal(SIGTERM)
+      #expect(await process.exit() == 0)
+      var events: [String] = []
+      for await line in process.diagnostics {
+        events += [try [String: Any].reading(line)["event"] as? String ?? ""]
+      }
+      #expect(events.prefix(2) == ["listening", "exposed"])
+    }
+  }
+
   @Test func `hosts and web pages that were named are let in`() async throws {
     try await CommandProcess.scratch { directory in
       let served = try await Served(

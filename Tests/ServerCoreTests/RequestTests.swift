@@ -74,6 +74,24 @@ struct RequestTests {
     #expect(effects == [.page(StoreToken(1), Stage.shop, page)])
   }
 
+  /// The clock of a server may be 5 s late.
+  @Test(arguments: [
+    (Duration.seconds(-1), true), (.zero, true), (.milliseconds(4_999), true), (.seconds(5), true),
+    (.milliseconds(5_001), false), (.seconds(3_600), false),
+  ])
+  func `takes a token from the time on at which it begins`(begin: Duration, isTaken: Bool) {
+    var served = Served()
+    var claims = Stage.claims()
+    claims.notBefore = Stage.dawn.advanced(by: begin)
+    let page = PageQuery.page(number: 1, limit: 20)
+    let effects = served.ask(.page(Stage.shop, page), as: .valid(claims))
+    let refused = Answer.error(401, "the token is not valid yet")
+    #expect(
+      effects == [
+        isTaken ? .page(StoreToken(1), Stage.shop, page) : .answer(RequestID(1), refused)
+      ])
+  }
+
   @Test func `answers a page with what the store said and how much there is`() {
     var served = Served()
     let query = PageQuery.after(Stage.position(3), limit: 20)

@@ -74,6 +74,25 @@ struct RoomTests {
       ])
   }
 
+  @Test(arguments: [
+    ("another", MessageID?.none), ("again", UUID128(high: 3, low: 3)), ("Again", nil),
+  ])
+  func `answers 409 when the key was used for another message`(
+    text: String, parent: MessageID?
+  ) throws {
+    var served = Served()
+    served.open(1, head: 3)
+    let key = UUID128(high: 1, low: 1)
+    let draft = Draft(shop: Stage.shop, text: "again", key: key)
+    let append = try #require(served.ask(.send(draft)).first?.appends.first)
+    var known = append.message
+    (known.text, known.parent) = (text, parent)
+    let (_, answered) = served.store((append.token, known), at: 2, isNew: false)
+    let detail = "the idempotency key was used for another message; use a new key for each message"
+    #expect(answered == [.answer(RequestID(1), .error(409, detail))])
+    #expect(try !served.post("next").1.text.isEmpty)
+  }
+
   @Test func `broadcasts a known message that no one was sent yet`() throws {
     var served = Served()
     served.open(1, head: 3)

@@ -20,6 +20,46 @@ import Testing
     #expect(try scratch.bytes(of: "messages.sqlite") == text)
   }
 
+  @Test(arguments: [StoreAccess.write, .read])
+  func `a file that was cut off is damaged, is not begun anew and keeps its log`(
+    access: StoreAccess
+  ) async throws {
+    let scratch = try Scratch()
+    let shop = try Sample.shop()
+    let store = try await SQLiteTimelineStore.open(in: scratch.path)
+    _ = try await store.commit(TimelineChange(messages: [Sample.message(1, in: shop)]), to: shop)
+    let log = try scratch.bytes(of: "timeline.sqlite-wal")
+    await store.close()
+    let whole = try scratch.bytes(of: "timeline.sqlite")
+    for length in [0, 1, 99, 100, 4_095, 4_096, 8_192] {
+      try scratch.write(Array(whole[..<length]), to: "timeline.sqlite")
+      let kind = try await failure {
+        let damaged = try await SQLiteTimelineStore.open(in: scratch.path, access: access)
+        _ = try await damaged.load(shop, limit: 5)
+      }
+      #expect(kind == .corrupt, "\(length)")
+      #expect(try scratch.bytes(of: "timeline.sqlite") == Array(whole[..<length]), "\(length)")
+    }
+    // Also of a process that was killed: the lock file of older versions is empty.
+    try scratch.write([], to: "timeline.sqlite")
+    try scratch.write([], to: "timeline.lock")
+    try scratch.write(log, to: "timeline.sqlite-wal")
+    #expect(
+      try await failure {
+        try await SQLiteTimelineStore.open(in: scratch.path, access: access)
+      } == .corrupt)
+    #expect(try scratch.bytes(of: "timeline.sqlite-wal") == log)
+  }
+
+  @Test func `a new file may take the place of one that was moved away`() async throws {
+    let scratch = try Scratch()
+    await (try SQLiteTimelineStore.open(in: scratch.path)).close()
+    try FileManager.default.removeItem(atPath: "\(scratch.path)/timeline.sqlite")
+    await (try SQLiteTimelineStore.open(in: scratch.path)).close()
+    let reader = try await SQLiteTimelineStore.open(in: scratch.path, access: .read)
+    #expect(try await reader.shops() == [])
+  }
+
   @Test func `a damaged page is corrupt and stays as it is`() async throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()

@@ -81,6 +81,56 @@ import Testing
     #expect(try await again.head(of: shop).offset == stored)
   }
 
+  /// A log that is not copied into its file in time fills the disk, and then never can be.
+  @Test(
+    .enabled(if: geteuid() == 0, "needs root to mount a small disk"),
+    arguments: ["1m", "6m"])
+  func `a small disk is filled with messages, and works again once there is room`(
+    size: String
+  ) async throws {
+    let scratch = try Scratch()
+    let shop = try Sample.shop()
+    guard unsafe mount("tmpfs", scratch.path, "tmpfs", 0, "size=\(size)") == 0 else {
+      try Test.cancel("mounting is not allowed here")
+    }
+    defer { unsafe umount2(scratch.path, Int32(MNT_DETACH)) }
+    // What somebody else put there, and takes away again.
+    try scratch.write([UInt8](repeating: 1, count: 200_000), to: "ballast")
+    let text = String(repeating: "x", count: 5_000)
+    var stored: UInt64 = 0
+    func fill(_ log: SQLiteMessageLog) async throws {
+      let kind = try await failure {
+        while stored < 10_000 {
+          _ = try await log.append(
+            Sample.message(stored + 1, in: shop, text: text), idempotencyKey: nil)
+          stored += 1
+        }
+      }
+      #expect(kind == .full)
+    }
+    let log = try await SQLiteMessageLog.open(in: scratch.path)
+    try await fill(log)
+    // Most of the disk holds messages: each takes 8 KiB, a page and one that the rest overflows to.
+    let bytes: UInt64 = size == "1m" ? 1 << 20 : 6 << 20
+    #expect(stored * 8_192 > (bytes - 400_000) / 2, "\(stored) messages")
+    await log.close()
+    let again = try await SQLiteMessageLog.open(in: scratch.path)
+    #expect(try await again.head(of: shop).offset == stored)
+    #expect(
+      try await failure {
+        for number in 1...100 {
+          _ = try await again.append(
+            Sample.message(90_000 + UInt64(number), in: shop, text: text), idempotencyKey: nil)
+          stored += 1
+        }
+      } == .full)
+    try FileManager.default.removeItem(atPath: "\(scratch.path)/ballast")
+    let before = stored
+    try await fill(again)
+    #expect(stored >= before + 10)
+    #expect(try await again.head(of: shop).offset == stored)
+  }
+
   @Test func `a second writer is locked out and told why, a reader is not`() async throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()

@@ -57,6 +57,23 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    (#","nbf":7"#, Int64(7_000_000_000)), (#","nbf":6.5"#, 7_000_000_000), ("", nil),
+    (#","nbf":1e300"#, .max),
+  ])
+  func `a token may say from when on it is valid`(member: String, nanoseconds: Int64?) throws {
+    let claims = try decode(#"{"sub":"u","shops":[],"exp":9\#(member)}"#)
+    #expect(claims.notBefore == nanoseconds.map { Timestamp(nanoseconds: $0) })
+    guard nanoseconds != .max else { return }
+    #expect(try decode(claims.encode().text) == claims)
+  }
+
+  @Test func `a time of validity that is no number is refused`() {
+    #expect(throws: MessageError.wrongType(field: "nbf")) {
+      try decode(#"{"sub":"u","shops":[],"exp":9,"nbf":"soon"}"#)
+    }
+  }
+
   private static let expiries: [(String, Int64)] = [
     ("1767454200.9", 1_767_454_200_000_000_000), ("1.767454200e9", 1_767_454_200_000_000_000),
     ("0", 0), ("9223372036", 9_223_372_036_000_000_000), ("9223372037", .max),

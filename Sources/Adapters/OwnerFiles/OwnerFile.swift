@@ -104,6 +104,13 @@ public struct OwnerFile: Sendable, Hashable {
     }
   }
 
+  /// Returns whether all users of the machine can put files into a directory, and so in the place
+  /// of those that are missing there or, without the sticky bit, of any file.
+  public static func isOpenToAll(_ directory: String) -> Bool {
+    var found = stat()
+    return unsafe stat(directory, &found) == 0 && found.st_mode & 0o002 != 0
+  }
+
   /// The directory of the file.
   private var directory: String {
     guard let slash = path.lastIndex(of: "/") else { return "." }

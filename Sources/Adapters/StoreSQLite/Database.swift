@@ -21,6 +21,7 @@ import LinkWire
   private let path: String
   private let access: StoreAccess
   private let identity: FileIdentity?
+  private let room: LogRoom
   private var statements: [String: Statement] = [:]
 
   /// Whether the newest write failed, so that only another one can tell whether the disk recovered.
@@ -35,6 +36,7 @@ import LinkWire
   ) throws(StoreFailure) {
     (self.path, self.access) = (path, access)
     identity = FileIdentity(of: path)
+    room = LogRoom(path: path)
     let mode = access == .write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
     var opened: OpaquePointer?
     let code = unsafe sqlite3_open_v2(
@@ -54,7 +56,8 @@ import LinkWire
     case .read: try schema.requireCurrent(version, path: path)
     case .write:
       // A write-ahead log lets `history` read while `stream` writes. It is copied into the file,
-      // which waits for the disk, at 4,000 pages (16 MiB), and cut back to 4 MiB when emptied.
+      // which waits for the disk, at 4,000 pages (16 MiB), and cut back to 4 MiB when emptied; on a
+      // small disk earlier, see `LogRoom`.
       try execute(
         """
         PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 4000;
@@ -150,7 +153,10 @@ import LinkWire
       try execute(write ? "BEGIN IMMEDIATE" : "BEGIN")
       let value = try body()
       try execute("COMMIT")
-      if write { mustProbe = false }
+      if write {
+        mustProbe = false
+        room.keep { _ = shortenLog() }
+      }
       return value
     } catch {
       if write { mustProbe = access == .write }
@@ -158,6 +164,15 @@ import LinkWire
       if unsafe sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
       throw error
     }
+  }
+
+  /// Copies the write-ahead log into the file and cuts it off; false while that is not possible.
+  func shortenLog() -> Bool {
+    guard access == .write else { return false }
+    let isBusy = try? query("PRAGMA wal_checkpoint(TRUNCATE)") { row throws(StoreFailure) in
+      try row.integer(0)
+    }
+    return isBusy == [0]
   }
 
   /// The free space below which a writer is not healthy: 16 pages of 4 KiB, which one commit of

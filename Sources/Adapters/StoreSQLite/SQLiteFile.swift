@@ -38,6 +38,30 @@ extension Tables {
   package func check() throws(StoreFailure) {}
 
   package func finish() {}
+
+  /// Carries out `body` completely or not at all. On a full disk it is carried out a second time if
+  /// the write-ahead log could be made shorter.
+  func change<Value>(
+    _ body: (Self) throws(StoreFailure) -> Value
+  ) throws(StoreFailure) -> Value {
+    do {
+      return try changeOnce(body)
+    } catch {
+      guard case .full = error, database.shortenLog() else { throw error }
+      return try changeOnce(body)
+    }
+  }
+
+  private func changeOnce<Value>(
+    _ body: (Self) throws(StoreFailure) -> Value
+  ) throws(StoreFailure) -> Value {
+    do {
+      return try database.transaction(write: true) { () throws(StoreFailure) in try body(self) }
+    } catch {
+      forget()
+      throw error
+    }
+  }
 }
 
 /// A store in one SQLite file, with an advisory lock and a queue of its own.
@@ -86,6 +110,7 @@ package actor SQLiteFile<T: Tables>: Store {
     let database = try Database(
       path: file.path, access: access, busyTimeout: busyTimeout, schema: kind.schema)
     if access == .write {
+      lock?.noteMade(true)
       try database.setDurability(kind.durability)
       try database.execute(kind.settings)
     }
@@ -106,15 +131,7 @@ package actor SQLiteFile<T: Tables>: Store {
   func write<Value>(
     _ body: (T) throws(StoreFailure) -> Value
   ) throws(StoreFailure) -> Value {
-    let tables = try opened()
-    do {
-      return try tables.database.transaction(write: true) { () throws(StoreFailure) in
-        try body(tables)
-      }
-    } catch {
-      tables.forget()
-      throw error
-    }
+    try opened().change(body)
   }
 
   package func check() throws(StoreFailure) {

@@ -31,6 +31,7 @@ struct Schema {
   /// Refuses tables that only a writer could bring up to date.
   func requireCurrent(_ found: Int, path: String) throws(StoreFailure) {
     guard found != version else { return }
+    guard found > 0 else { throw .denied(detail: "\(path) is empty: nothing was stored yet.") }
     throw .other(
       detail: "\(path) has tables of version \(found), not \(version). Run \(writer) once, which "
         + "brings them up to date.")

@@ -34,6 +34,7 @@ struct StoreFile {
     switch access {
     case .read:
       try expect()
+      try demandContent()
       return nil
     case .write:
       do throws(OwnerFileError) {
@@ -42,20 +43,20 @@ struct StoreFile {
         throw StoreFailure(error, at: path)
       }
       let lock = try FileLock(path: lockPath)
-      try makePrivate()
+      if try makePrivate() { lock.noteMade(false) } else { try demandContent() }
       return lock
     }
   }
 
-  /// Makes an empty file (0600), or narrows a file that others can read.
+  /// Makes an empty file (0600), or narrows one that others can read; returns whether it made one.
   ///
   /// An existing file is never opened here: closing it would drop the POSIX locks that SQLite
   /// holds on it in this process. SQLite gives `-wal` and `-shm` the mode of the database.
-  private func makePrivate() throws(StoreFailure) {
+  private func makePrivate() throws(StoreFailure) -> Bool {
     let created = unsafe open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
     if created >= 0 {
       close(created)
-      return
+      return true
     }
     guard errno == EEXIST else { throw StoreFailure("create", path, code: errno) }
     try demandFile()
@@ -63,6 +64,21 @@ struct StoreFile {
       guard unsafe chmod(file, 0o600) != 0, errno != ENOENT else { continue }
       throw StoreFailure("restrict", file, code: errno)
     }
+    return false
+  }
+
+  /// Throws for an empty file that was not empty before: the lock file notes that tables were made,
+  /// and a write-ahead log has something to write into it. SQLite would begin anew, and delete the
+  /// log.
+  private func demandContent() throws(StoreFailure) {
+    func size(_ path: String) -> Int {
+      var found = stat()
+      return unsafe stat(path, &found) == 0 ? Int(found.st_size) : 0
+    }
+    guard size(path) == 0, size(lockPath) > 0 || size(path + "-wal") > 0 else { return }
+    throw .corrupt(
+      detail: "\(path) is damaged: it is empty, although data were stored in it. It was left as it "
+        + "is. Restore it from a backup, or move it and \(path)-wal away to begin anew.")
   }
 
   /// Throws if there is nothing to read.
@@ -98,6 +114,18 @@ final class FileLock {
     guard code == EWOULDBLOCK else { throw StoreFailure("lock", path, code: code) }
     throw .locked(
       detail: "Another process holds \(path). End it, or use another data directory.")
+  }
+
+  /// Notes for later runs whether the file beside it has tables.
+  func noteMade(_ isMade: Bool) {
+    var found = stat()
+    guard unsafe fstat(descriptor, &found) == 0, (found.st_size > 0) != isMade else { return }
+    if isMade {
+      // Without room the note comes with a later run.
+      _ = SystemCall.writeAll(Array("made\n".utf8), to: descriptor)
+    } else {
+      _ = ftruncate(descriptor, 0)
+    }
   }
 
   deinit {

@@ -22,6 +22,11 @@ public struct Credentials: Sendable, Hashable {
   /// usually live.
   private static let longestPause = Duration.seconds(300)
 
+  /// How long a link must have stood to show that its credentials were accepted; ours: many round
+  /// trips, since servers check some tokens only after the upgrade, and the shortest life of a
+  /// token that `holdfast token` makes.
+  static let proof = Duration.seconds(1)
+
   /// Whether there are credentials.
   public enum State: Sendable, Hashable {
     case missing

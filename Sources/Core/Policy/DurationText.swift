@@ -13,7 +13,11 @@ extension Duration {
     return "\(total)ns"
   }
 
-  /// Reads `250ms`, `30s`, `1.5s`, `15m`, `1h`, `40us` or `7ns`; `nil` otherwise.
+  /// The durations that a person can write in a policy, a plan or a command line, unless the place
+  /// allows fewer: up to 10,000 hours, far below the 292 years of a clock.
+  public static let written: ClosedRange<Duration> = .zero ... .seconds(36_000_000)
+
+  /// Reads `250ms`, `30s`, `1.5s`, `15m`, `1h`, `40us` or `7ns`, within `written`; `nil` otherwise.
   public init?(text: some StringProtocol) {
     let split = text.firstIndex { !($0.isASCII && $0.isNumber) && $0 != "." } ?? text.endIndex
     let scale: Int64
@@ -39,12 +43,39 @@ extension Duration {
       guard !carried, share % divisor == 0 else { return nil }
       total += share / divisor
     }
-    guard total >= 0 else { return nil }
+    guard Self.written.contains(.nanoseconds(total)) else { return nil }
     self = .nanoseconds(total)
   }
 }
 
+extension ClosedRange<Duration> {
+  /// The range in words: `0s to 10000h`.
+  public var text: String { "\(lowerBound.text) to \(upperBound.text)" }
+}
+
+/// The ranges of the numbers without a unit in the text of a policy.
+enum WrittenNumber {
+  /// Attempts, failures, round trips and factors; a relation may demand more than 0.
+  static let counts = 0...1_000
+  /// Shares.
+  static let shares = 0.0...1.0
+
+  static func count(_ text: some StringProtocol) -> Int? {
+    Int(text).flatMap { counts.contains($0) ? $0 : nil }
+  }
+
+  static func share(_ text: some StringProtocol) -> Double? {
+    Double(text).flatMap { shares.contains($0) ? $0 : nil }
+  }
+}
+
 extension Schedule {
+  /// The description of its text, with the range of each number.
+  static let form =
+    "a list of at most 1000 waits such as 0s,1s,2s, or FIRST*FACTOR max CAP +-JITTER min FLOOR "
+    + "xATTEMPTS such as 1s*2 max 30s +-0.25 min 1s x20: factor and attempts 1 to 1000, or "
+    + "xunlimited, jitter 0 to 1, waits \(Duration.written.text)"
+
   /// `1s,2s,4s` for a list; `1s*2 max 30s +-0.25 min 1s x20` for an exponential one.
   public var text: String {
     switch self {
@@ -74,12 +105,12 @@ extension Schedule {
     let head = words[0].split(separator: "*")
     guard words.count == 7, head.count == 2, words[1] == "max", words[4] == "min",
       words[3].hasPrefix("+-"), words[6].hasPrefix("x"),
-      let first = Duration(text: head[0]), let factor = Int(head[1]),
-      let cap = Duration(text: words[2]), let jitter = Double(words[3].dropFirst(2)),
+      let first = Duration(text: head[0]), let factor = WrittenNumber.count(head[1]),
+      let cap = Duration(text: words[2]), let jitter = WrittenNumber.share(words[3].dropFirst(2)),
       let floor = Duration(text: words[5])
     else { return nil }
     let count = words[6].dropFirst()
-    let attempts = Int(count)
+    let attempts = WrittenNumber.count(count)
     guard attempts != nil || count == "unlimited" else { return nil }
     self = .exponential(
       first: first, factor: factor, cap: cap, jitter: jitter, floor: floor, attempts: attempts)

@@ -37,7 +37,8 @@ extension PolicyKey {
     },
     PolicyKey(
       name: "gate.foreground",
-      meaning: "how long after coming to the front it connects (a duration, or wait)"
+      meaning: "how long after coming to the front it connects (a duration, or wait)",
+      range: Duration.written.text
     ) {
       switch $0.gate.foreground {
       case .connect(let after): after.text
@@ -58,7 +59,8 @@ extension PolicyKey {
     .word("establish.milestone", "what counts as connected", \.establish.milestone),
     // Where the milestone is the open transport both times are one number to a reader.
     PolicyKey(
-      name: "establish.timeout", meaning: "time to the milestone (a duration such as 5s)"
+      name: "establish.timeout", meaning: "time to the milestone (a duration such as 5s)",
+      range: Duration.written.text
     ) {
       $0.establish.timeout.text
     } write: { draft, text in
@@ -86,13 +88,14 @@ extension PolicyKey {
     ) {
       String($0.liveness.pongRoundTrips)
     } write: { draft, text in
-      guard let value = Int(text) else { return false }
+      guard let value = WrittenNumber.count(text) else { return false }
       draft.liveness.pongRoundTrips = value
       return true
     },
     PolicyKey(
       name: "liveness.idle",
-      meaning: "a link without data ends (AFTER then idle|standby such as 15m idle, or off)"
+      meaning: "a link without data ends (AFTER then idle|standby such as 15m idle, or off)",
+      range: Duration.written.text
     ) {
       $0.liveness.idle.map { "\($0.after.text) \($0.then.rawValue)" } ?? "off"
     } write: { draft, text in
@@ -115,7 +118,8 @@ extension PolicyKey {
       guard case .poll(let poll) = $0.standby else { return nil }
       return String(poll.jitter)
     } write: { draft, text in
-      guard case .poll(var poll) = draft.standby, let value = Double(text) else { return false }
+      guard case .poll(var poll) = draft.standby, let value = WrittenNumber.share(text)
+      else { return false }
       poll.jitter = value
       draft.standby = .poll(poll)
       return true
@@ -124,7 +128,8 @@ extension PolicyKey {
     poll("standby.slowProbe", "the same, where the server does not offer it", \.slowProbe),
     PolicyKey(
       name: "standby.rearm",
-      meaning: "the wait before the queued connect is armed again (a duration such as 1s)"
+      meaning: "the wait before the queued connect is armed again (a duration such as 1s)",
+      range: Duration.written.text
     ) {
       guard case .queuedConnect(let rearm) = $0.standby else { return nil }
       return rearm.text
@@ -138,7 +143,9 @@ extension PolicyKey {
   private static func poll(
     _ name: String, _ meaning: String, _ path: any WritableKeyPath<PollPolicy, Duration> & Sendable
   ) -> PolicyKey {
-    PolicyKey(name: name, meaning: meaning + " (a duration such as 30s)") {
+    PolicyKey(
+      name: name, meaning: meaning + " (a duration such as 30s)", range: Duration.written.text
+    ) {
       guard case .poll(let poll) = $0.standby else { return nil }
       return poll[keyPath: path].text
     } write: { draft, text in

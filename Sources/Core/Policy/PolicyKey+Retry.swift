@@ -5,18 +5,24 @@ extension PolicyKey {
     .schedule(
       "retry.reconnect", "waits before tries after an established link was lost",
       \.retry.reconnect),
-    PolicyKey(name: "retry.windows", meaning: "tries allowed (such as 10/1m or 4/1s,10/1m)") {
+    PolicyKey(
+      name: "retry.windows", meaning: "tries allowed (such as 10/1m or 4/1s,10/1m)",
+      range:
+        "1 to 1000 tries within at most \(longestWindow.text), in at most \(mostWindows) windows"
+    ) {
       $0.retry.windows.map { "\($0.attempts)/\($0.per.text)" }.joined(separator: ",")
     } write: { draft, text in
       let windows = text.split(separator: ",", omittingEmptySubsequences: false).map {
         window(of: $0)
       }
-      guard !windows.contains(nil) else { return false }
+      guard !windows.contains(nil), windows.count <= mostWindows else { return false }
       draft.retry.windows = windows.compactMap(\.self)
       return true
     },
     PolicyKey(
-      name: "retry.breaker", meaning: "a pause after many failures (such as 20/10m:5m, or off)"
+      name: "retry.breaker", meaning: "a pause after many failures (such as 20/10m:5m, or off)",
+      range: "1 to 1000 failures within at most \(longestWindow.text), a pause of "
+        + Duration.written.text
     ) {
       guard let breaker = $0.retry.breaker else { return "off" }
       return "\(breaker.failures)/\(breaker.within.text):\(breaker.pause.text)"
@@ -52,9 +58,14 @@ extension PolicyKey {
       "retry.longestWish", "the longest Retry-After or drain window obeyed", \.retry.longestWish),
   ]
 
+  /// The longest window: a phone that used it up makes no attempt for so long.
+  private static let longestWindow = Duration.seconds(86_400)
+  private static let mostWindows = 10
+
   private static func window(of text: some StringProtocol) -> AttemptWindow? {
     let parts = text.split(separator: "/")
-    guard parts.count == 2, let attempts = Int(parts[0]), let per = Duration(text: parts[1])
+    guard parts.count == 2, let attempts = WrittenNumber.count(parts[0]),
+      let per = Duration(text: parts[1]), per <= longestWindow
     else { return nil }
     return AttemptWindow(attempts: attempts, per: per)
   }

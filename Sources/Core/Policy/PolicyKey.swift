@@ -7,6 +7,9 @@ public struct PolicyKey: Sendable {
   public let name: String
   /// One line for people, with what a special value means.
   public let meaning: String
+  /// The range of the numbers in its value, for errors; `nil` without numbers, and where the
+  /// meaning says it.
+  var range: String?
   /// Its value as text; `nil` where this kind of policy has no such number.
   let read: @Sendable (PolicyDraft) -> String?
   /// Puts a value in; false when the text is no such value.
@@ -68,7 +71,9 @@ extension LinkPolicy {
         continue
       }
       if !key.write(&draft, change.value) {
-        problems.append("\(change.key) cannot be \"\(change.value)\"; it is \(key.meaning)")
+        let range = key.range.map { "; its range is \($0)" } ?? ""
+        problems.append(
+          "\(change.key) cannot be \"\(change.value)\"; it is \(key.meaning)\(range)")
       }
     }
     guard problems.isEmpty else { throw PolicyError(problems: problems) }
@@ -82,7 +87,10 @@ extension PolicyKey {
     _ name: String, _ meaning: String,
     _ path: any WritableKeyPath<PolicyDraft, Duration> & Sendable
   ) -> PolicyKey {
-    PolicyKey(name: name, meaning: meaning + " (a duration such as 250ms, 30s, 15m)") {
+    PolicyKey(
+      name: name, meaning: meaning + " (a duration such as 250ms, 30s, 15m)",
+      range: Duration.written.text
+    ) {
       $0[keyPath: path].text
     } write: { draft, text in
       guard let value = Duration(text: text) else { return false }
@@ -96,7 +104,8 @@ extension PolicyKey {
     _ name: String, _ meaning: String,
     _ path: any WritableKeyPath<PolicyDraft, Duration?> & Sendable
   ) -> PolicyKey {
-    PolicyKey(name: name, meaning: meaning + " (a duration, or off)") {
+    PolicyKey(name: name, meaning: meaning + " (a duration, or off)", range: Duration.written.text)
+    {
       $0[keyPath: path]?.text ?? "off"
     } write: { draft, text in
       guard text != "off" else {
@@ -130,7 +139,7 @@ extension PolicyKey {
     _ path: any WritableKeyPath<PolicyDraft, Schedule> & Sendable
   ) -> PolicyKey {
     let forms = "a list such as 0s,1s,2s, or 1s*2 max 30s +-0.25 min 1s x20"
-    return PolicyKey(name: name, meaning: "\(meaning) (\(forms))") {
+    return PolicyKey(name: name, meaning: "\(meaning) (\(forms))", range: Schedule.form) {
       $0[keyPath: path].text
     } write: { draft, text in
       guard let value = Schedule(text: text) else { return false }

@@ -62,8 +62,11 @@ public enum Schedule: Sendable, Hashable, Codable {
     case .list(let waits):
       return waits.indices.contains(index) ? waits[index] : .zero
     case .exponential(let first, let factor, let cap, _, _, _):
-      var wait = first
-      for _ in 0..<index where wait < cap {
+      // A wait that does not grow needs no steps; another one reaches its cap within 63.
+      guard factor > 1, first > .zero else { return min(first, cap) }
+      var (wait, steps) = (first, 0)
+      while steps < index, wait < cap {
+        steps += 1
         // A large factor would leave the range of a duration.
         let (grown, overflow) = wait.nanoseconds.multipliedReportingOverflow(by: Int64(factor))
         wait = overflow ? cap : .nanoseconds(grown)

@@ -59,6 +59,11 @@ public struct Draft: Sendable, Hashable, Codable {
     self.parent = parent
     self.key = key
   }
+
+  /// Returns whether a stored message is what this post asks for.
+  func asks(for message: Message) -> Bool {
+    message.text == text && message.parent == parent
+  }
 }
 
 /// Why a request cannot be served, found before any rule was asked.

@@ -10,6 +10,7 @@ extension ShopServer {
     case .refused(let refusal):
       answer(id, refuse(refusal, credential, wall: wall))
     case .send(let draft):
+      requests[id]?.draft = draft
       post(draft, id, credential, wall: wall)
     case .all(let shop):
       // The route has no parameters; a plain client cannot use more than it may keep in memory.
@@ -79,8 +80,10 @@ extension ShopServer {
   private mutating func identify(_ credential: Credential, wall: Timestamp) -> Admission {
     let reason: String
     switch credential {
-    case .valid(let claims) where wall < claims.expiresAt: return .admitted(claims)
-    case .valid: reason = "the token has expired"
+    case .valid(let claims) where wall >= claims.expiresAt: reason = "the token has expired"
+    case .valid(let claims) where !claims.hasBegun(by: wall, within: policy.clockLeeway):
+      reason = "the token is not valid yet"
+    case .valid(let claims): return .admitted(claims)
     case .missing: reason = "no token"
     case .invalid(let detail): reason = "invalid token: \(detail)"
     }

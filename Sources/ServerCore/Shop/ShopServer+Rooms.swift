@@ -138,8 +138,7 @@ extension ShopServer {
     } else {
       metrics.repeated += 1
     }
-    let note = isNew ? "Message created successfully" : "Message already created"
-    answer(id, Answer(isNew ? 201 : 200, .message(written(message), note: note)))
+    answer(id, answer(to: id, message, isNew: isNew))
     rooms[shop]?.owed -= 1
     if position.epoch != head.epoch || position.offset > head.offset + 1 {
       // Something else wrote to the log: whoever listens must catch up.
@@ -152,6 +151,19 @@ extension ShopServer {
       broadcast(message, to: shop)
     }
     advance(shop)
+  }
+
+  /// The answer to a post that is stored. A key that stored another message before is refused: the
+  /// caller would take that message for its own.
+  private func answer(to id: RequestID, _ message: Message, isNew: Bool) -> Answer {
+    guard !isNew else {
+      return Answer(201, .message(written(message), note: "Message created successfully"))
+    }
+    guard requests[id]?.draft?.asks(for: message) ?? true else {
+      return .error(
+        409, "the idempotency key was used for another message; use a new key for each message")
+    }
+    return Answer(200, .message(written(message), note: "Message already created"))
   }
 
   private mutating func broadcast(_ message: Message, to shop: ShopID) {

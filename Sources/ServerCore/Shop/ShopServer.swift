@@ -38,6 +38,8 @@ public struct ShopServer: ServerRules {
   struct Pending: Sendable {
     var route: ShopCallRoute
     var since: Instant
+    /// What a post asks to be stored; `nil` for other requests.
+    var draft: Draft?
   }
 
   /// What the store was asked.

@@ -65,6 +65,9 @@ public struct ShopServerPolicy: Sendable, Hashable {
   public var socketRetry = Duration.seconds(5)
   /// `Retry-After` when a bound was reached or the store failed.
   public var busyRetry = Duration.seconds(2)
+  /// How far the clock of a token's issuer may be ahead of this server's, for `nbf`; RFC 7519
+  /// section 4.1.5 allows a small leeway, since issuers set the present time.
+  public var clockLeeway = Duration.seconds(5)
 
   /// The defaults that stand at each number.
   public init() {}

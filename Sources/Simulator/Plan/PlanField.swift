@@ -123,9 +123,10 @@ extension KeyedDecodingContainer {
   /// A span such as `250ms`.
   func span(_ key: Key) throws -> Duration {
     let text = try decode(String.self, forKey: key)
-    guard let span = VerbArgument.time(text) else {
+    guard let span = Duration(text: text) else {
       throw DecodingError.dataCorruptedError(
-        forKey: key, in: self, debugDescription: "no span of time: \(text)")
+        forKey: key, in: self,
+        debugDescription: "\(text) is not a span of \(Duration.written.text), such as 90s")
     }
     return span
   }

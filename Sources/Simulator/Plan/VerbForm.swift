@@ -62,9 +62,6 @@ public enum VerbArgument: Sendable, Hashable {
   case count(ClosedRange<Int>)
   case word([String])
 
-  /// The longest time that a plan may name: 10,000 hours, far below the 292 years of a clock.
-  static let longest = Duration.seconds(36_000_000)
-
   var isCount: Bool { if case .count = self { true } else { false } }
 
   func text(_ values: ActValues) -> String {
@@ -81,14 +78,14 @@ public enum VerbArgument: Sendable, Hashable {
   func read(_ word: String, into values: inout ActValues) -> Bool {
     switch self {
     case .span:
-      guard let span = Self.time(word) else { return false }
+      guard let span = Duration(text: word) else { return false }
       values.span = span
     case .time:
-      guard let time = Self.time(word) else { return false }
+      guard let time = Duration(text: word) else { return false }
       values.time = time
     case .jump:
       let isBack = word.hasPrefix("-")
-      guard let time = Self.time(isBack ? word.dropFirst() : word[...]) else { return false }
+      guard let time = Duration(text: isBack ? word.dropFirst() : word[...]) else { return false }
       values.time = isBack ? .zero - time : time
     case .number(let range), .count(let range):
       guard let number = Int(word), range.contains(number) else { return false }
@@ -100,8 +97,16 @@ public enum VerbArgument: Sendable, Hashable {
     return true
   }
 
-  static func time(_ word: some StringProtocol) -> Duration? {
-    Duration(text: word).flatMap { $0 <= longest ? $0 : nil }
+  /// The description of the words that it takes, with their range.
+  var form: String {
+    switch self {
+    case .span: "a span of \(Duration.written.text)"
+    case .time: "a delay of \(Duration.written.text)"
+    case .jump:
+      "a jump of -\(Duration.written.upperBound.text) to \(Duration.written.upperBound.text)"
+    case .number(let range), .count(let range): "\(range.lowerBound) to \(range.upperBound)"
+    case .word(let words): words.joined(separator: "|")
+    }
   }
 }
 
@@ -140,6 +145,14 @@ extension Act {
     else { return nil }
   }
 
+  /// The arguments of the verb that a text begins with, for errors; empty for an unknown one.
+  private static func form(of text: String) -> String {
+    let name = text.prefix { $0 != " " && $0 != "@" }
+    guard let verb = Verb<Own>(String(name)) else { return "" }
+    let arguments = verb.form.arguments.map(\.form)
+    return "; it is \(([String(name)] + arguments).joined(separator: ", "))"
+  }
+
   /// Hosts of one kind that a plan can name.
   static var mostHosts: Int { 100 }
 }
@@ -150,7 +163,7 @@ extension Act: Codable {
     let text = try container.decode(String.self)
     guard let act = Act(text: text) else {
       throw DecodingError.dataCorruptedError(
-        in: container, debugDescription: "no action: \(text)")
+        in: container, debugDescription: "no action: \(text)\(Self.form(of: text))")
     }
     self = act
   }

@@ -31,16 +31,20 @@ public struct HealthExportGenerator: Sendable {
       self.init(seed: seed, firstDay: day - days, days: days)
     }
 
+    /// The first of the days that tell how long a day is: 2025-07-06.
+    private static let typicalDay = 20_275
+
     /// With so many more or fewer readings that the file comes to about `bytes`.
     public func sized(_ bytes: Int) -> Plan {
       guard days > 0 else { return self }
-      // A hundredth of the days tells how long one is. Twice on the line through the last two
-      // tries, since stretches of time become fewer but not shorter.
+      // A hundredth of the days tells how long one is; always the same ones, so that a later export
+      // of the same person has the same days. Twice on the line through the last two tries, since
+      // stretches of time become fewer but not shorter.
       func size(_ density: Double) -> Double {
         var part = self
         part.density = density
         part.days = min(days, max(7, days / 100))
-        part.firstDay += (days - part.days) / 2
+        part.firstDay = Self.typicalDay
         var generator = HealthExportGenerator(part)
         var count = 0
         while let chunk = generator.next() { count += chunk.count }

@@ -99,7 +99,16 @@ public actor Backend {
       let address = BoundAddress(
         host: configuration.host, port: number, isSecure: configuration.certificate != nil)
       state = .running(Running(sockets: sockets, services: services))
-      log.note(.listening, address.url)
+      log.note(.listening, address.listensOn)
+      if address.isExposed {
+        log.note(.exposed, "other machines can connect, and nothing is encrypted without TLS")
+      }
+      if OwnerFile.isOpenToAll(configuration.dataDirectory) {
+        log.note(
+          .exposed,
+          "all users of this machine can put files into \(configuration.dataDirectory), such as a "
+            + "secret of their own; run chmod o-w on it")
+      }
       return address
     } catch {
       for service in services { await service.close() }

@@ -1,5 +1,11 @@
 public import LinkServerCore
 
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
 /// The services of a backend, in the order in which their routes are tried.
 let backendServices: [any Service.Type] = [
   ShopService.self,
@@ -87,15 +93,32 @@ public struct BoundAddress: Sendable, Hashable {
   public var host: String
   /// The port, also when the kernel picked it.
   public var port: UInt16
-  /// `http://host:port` or `https://host:port`; what clients are given.
+  /// `http://host:port` or `https://host:port`, as clients on this machine connect to it.
   public var url: String
+  /// What is listened on, such as `http://0.0.0.0:8787`, which stands for every address.
+  public var listensOn: String
+  /// Whether other machines can connect, and what they send is not encrypted.
+  public var isExposed: Bool
 
   init(host: String, port: UInt16, isSecure: Bool) {
     self.host = host
     self.port = port
-    // Every address is listened on, but none can be dialled by that name.
-    let reachable = host == "0.0.0.0" ? "127.0.0.1" : host == "::" ? "::1" : host
-    let literal = reachable.contains(":") ? "[\(reachable)]" : reachable
-    url = "\(isSecure ? "https" : "http")://\(literal):\(port)"
+    let scheme = isSecure ? "https" : "http"
+    func url(_ host: String) -> String {
+      "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+    }
+    listensOn = url(host)
+    // None can be dialled by the name of all addresses, however it is written.
+    let reachable =
+      isEveryAddress(host, of: AF_INET6)
+      ? "::1" : isEveryAddress(host, of: AF_INET) ? "127.0.0.1" : host
+    self.url = url(reachable)
+    isExposed = !isSecure && !isLoopback(host)
+  }
+
+  /// The description of the addresses that are listened on, for people; `nil` for a single one.
+  public var reach: String? {
+    if isEveryAddress(host, of: AF_INET6) { return "every address of this machine" }
+    return isEveryAddress(host, of: AF_INET) ? "every IPv4 address of this machine" : nil
   }
 }

@@ -13,7 +13,7 @@ struct LogLine: Sendable {
   enum Event: String, Sendable, CaseIterable {
     case listening, request, abandoned, opened, refused, closing, closed, removed, draining, stopped
     case starved, crowded, storeFailure = "store_failure", reloadFailed = "reload_failed"
-    case asked, pushed
+    case asked, pushed, exposed
     case linesDropped = "lines_dropped", linesLeftOut = "lines_left_out"
 
     /// How much the event matters.
@@ -156,8 +156,8 @@ public enum LogLevel: String, Sendable, CaseIterable, Comparable {
 
 /// Hands log lines to a sink from one task, in order, so that a slow sink blocks nobody.
 ///
-/// At most 100 lines of an event a second are taken, and at most 1,024 wait; what is left out or
-/// dropped is counted, and a later line says how many.
+/// At most 100 lines of an event a second are taken (10 store failures a minute), and at most 1,024
+/// wait; what is left out or dropped is counted, and a later line says how many.
 final class BackendLog: Sendable {
   /// Lines that may wait for the sink.
   static let maxWaiting = 1_024
@@ -221,7 +221,7 @@ final class BackendLog: Sendable {
 
   /// Waits until every line is with the sink; later ones are not taken.
   func finish() async {
-    let end = BootClock().now.advanced(by: .seconds(1))
+    let end = BootClock().now.advanced(by: .seconds(60))
     for left in rate.withLock({ $0.ended(by: end) }) { write(LogLine(left)) }
     lines?.finish()
     await writing?.value

@@ -11,13 +11,23 @@ public struct Claims: Sendable, Hashable, Codable {
   public var shops: [ShopID]
   /// `exp`: from here on the token is worth nothing (RFC 7519 section 4.1.4).
   public var expiresAt: Timestamp
+  /// `nbf`: before this time the token is worth nothing (RFC 7519 section 4.1.5).
+  public var notBefore: Timestamp?
 
   /// Claims as they are to be signed; nothing is checked.
-  public init(user: String, name: String, shops: [ShopID], expiresAt: Timestamp) {
+  public init(
+    user: String, name: String, shops: [ShopID], expiresAt: Timestamp, notBefore: Timestamp? = nil
+  ) {
     self.user = user
     self.name = name
     self.shops = shops
     self.expiresAt = expiresAt
+    self.notBefore = notBefore
+  }
+
+  /// Returns whether the token is valid already, on a clock that may be late by `leeway`.
+  public func hasBegun(by now: Timestamp, within leeway: Duration) -> Bool {
+    notBefore.map { now.advanced(by: leeway) >= $0 } ?? true
   }
 
   /// Reads the payload of a token; other claims are ignored, of repeated ones the last counts.
@@ -33,7 +43,7 @@ public struct Claims: Sendable, Hashable, Codable {
     return try fields.claims()
   }
 
-  /// Writes the payload; `exp` in whole seconds, rounded down.
+  /// Writes the payload; `exp` in whole seconds, rounded down; `nbf` rounded up.
   public func encode() -> [UInt8] {
     var writer = JSONWriter(capacity: 256)
     writer.beginObject()
@@ -46,6 +56,11 @@ public struct Claims: Sendable, Hashable, Codable {
     writer.key("exp")
     let (seconds, rest) = expiresAt.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     writer.int(rest < 0 ? seconds - 1 : seconds)
+    if let notBefore {
+      // Rounded up: a token is never valid before its time.
+      let (seconds, rest) = notBefore.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+      writer.entry("nbf", rest > 0 ? seconds + 1 : seconds)
+    }
     writer.endObject()
     return writer.bytes
   }
@@ -57,6 +72,7 @@ private struct ClaimsReader {
   private var name = ""
   private var shops: [ShopID]?
   private var expiresAt: Timestamp?
+  private var notBefore: Timestamp?
   private var fault: MessageError?
 
   func claims() throws(MessageError) -> Claims {
@@ -67,7 +83,8 @@ private struct ClaimsReader {
     }
     guard let shops else { throw .missing(field: "shops") }
     guard let expiresAt else { throw .missing(field: "exp") }
-    return Claims(user: user, name: name, shops: shops, expiresAt: expiresAt)
+    return Claims(
+      user: user, name: name, shops: shops, expiresAt: expiresAt, notBefore: notBefore)
   }
 
   mutating func readObject(from reader: inout JSONReader) throws(JSONError) {
@@ -84,6 +101,10 @@ private struct ClaimsReader {
       case "exp":
         expiresAt =
           try reader.finds(.number, in: "exp", noting: &fault) ? Self.time(reader.double()) : nil
+      case "nbf":
+        notBefore =
+          try reader.finds(.number, in: "nbf", noting: &fault)
+          ? Self.time(reader.double().rounded(.up)) : nil
       case _: try reader.skipValue()
       }
     }

@@ -137,6 +137,55 @@ struct PolicyTests {
     #expect(Duration(text: text) == nil)
   }
 
+  @Test(arguments: [
+    ("message-stream", "gate.settle", "36000000s", "36000000001ms"),
+    ("message-stream", "retry.stability", "10000h", "2562047h"),
+    ("message-stream", "retry.windows", "1/24h", "1/86400001ms"),
+    ("message-stream", "retry.windows", "1/24h", "1/2562047h"),
+    ("message-stream", "retry.windows", "1000/1h", "1001/1h"),
+    ("message-stream", "retry.breaker", "1000/24h:10000h", "1000/24h:10001h"),
+    ("message-stream", "retry.breaker", "1/24h:1s", "1/25h:1s"),
+    (
+      "session", "retry.first", "1s*1000 max 30s +-1 min 1s x1000",
+      "1s*1001 max 30s +-1 min 1s x1000"
+    ),
+    (
+      "session", "retry.first", "1s*2 max 30s +-1 min 1s x1000",
+      "1s*2 max 30s +-1 min 1s x1001"
+    ),
+    ("session", "retry.first", "1s*2 max 30s +-1 min 1s x1", "1s*2 max 30s +-1e300 min 1s x1"),
+    ("session", "retry.first", "1s*2 max 30s +-1 min 1s x1", "1s*2 max 30s +-nan min 1s x1"),
+    ("session", "liveness.pongRoundTrips", "100", "9223372036854775807"),
+    ("message-stream", "standby.jitter", "0.5", "1.7976931348623157e308"),
+  ])
+  func `a number of a policy has a range, which its error states`(
+    preset: String, key: String, most: String, over: String
+  ) throws {
+    let policy = try #require(LinkPolicy.preset(named: preset))
+    #expect(throws: Never.self) { try policy.setting([(key, most)]) }
+    let error = #expect(throws: PolicyError.self) { try policy.setting([(key, over)]) }
+    #expect(error?.problems.count == 1)
+    let problem = try #require(error?.problems.first)
+    #expect(problem.hasPrefix("\(key) cannot be \"\(over)\""))
+    #expect(problem.contains(" to 1") || problem.contains("0 to 0.5"))
+  }
+
+  @Test(arguments: [
+    (
+      Schedule.exponential(
+        first: .seconds(1), factor: 1, cap: .seconds(30), jitter: 0, floor: .zero, attempts: nil),
+      Duration.seconds(1)
+    ),
+    (
+      .exponential(
+        first: .seconds(1), factor: 2, cap: .seconds(30), jitter: 0, floor: .zero, attempts: nil),
+      .seconds(30)
+    ),
+  ])
+  func `a wait far along a schedule is known at once`(schedule: Schedule, wait: Duration) {
+    #expect(schedule.bounds(before: .max) == wait...wait)
+  }
+
   @Test func `a policy without standby refuses verdicts that need one`() {
     #expect(throws: PolicyError.self) {
       try LinkPolicy.session.setting([("failure.refused", "standby")])

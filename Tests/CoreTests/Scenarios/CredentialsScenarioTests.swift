@@ -25,6 +25,40 @@ struct CredentialsScenarioTests {
     #expect(bench.link.deadline == nil)
   }
 
+  /// The link is connected again, stands for a time, and the server ends it with 4401.
+  @Test(arguments: [
+    (Duration.milliseconds(999), false), (.seconds(1), true), (.milliseconds(1_001), true),
+    (.seconds(3), true), (.seconds(9), true),
+  ])
+  func `credentials that a link has stood with are renewed again, however short their life`(
+    life: Duration, isRenewed: Bool
+  ) {
+    var bench = LinkBench.connected(.messageStream)
+    bench.give(.lost(bench.attempt, .closed(code: 4401, reason: "expired")))
+    for _ in 0..<8 {
+      bench.give(.credentials(.available(expiresIn: life)))
+      bench.pass(.seconds(60))
+      bench.give(.opened(bench.attempt))
+      bench.pass(life)
+      let effects = bench.give(.lost(bench.attempt, .closed(code: 4401, reason: "expired")))
+      #expect(effects.contains(.refreshCredentials) == isRenewed)
+      guard isRenewed else { break }
+    }
+    #expect((bench.link.status.reason == .signIn) == !isRenewed)
+  }
+
+  @Test func `a refusal by REST after a new connection is a cause of its own`() {
+    var bench = LinkBench.connected(.messageStream)
+    #expect(bench.give(.requested(refused)).contains(.refreshCredentials))
+    bench.give(.credentials(.available(expiresIn: .seconds(3))))
+    bench.give(.lost(bench.attempt, .reset))
+    bench.give(.opened(bench.attempt))
+    #expect(bench.give(.requested(refused)).contains(.refreshCredentials))
+    bench.give(.credentials(.available(expiresIn: .seconds(3))))
+    #expect(!bench.give(.requested(refused)).contains(.refreshCredentials))
+    #expect(bench.link.status.reason == .signIn)
+  }
+
   @Test func `a refusal of older credentials does not refresh the newer ones`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.credentials(.available(expiresIn: nil)))

@@ -19,6 +19,13 @@ import Testing
     #expect(newer.samples.count > older.samples.count)
   }
 
+  @Test func `a newer export of a given size holds all samples of the older`() {
+    func plan(_ firstDay: Int) -> HealthExportGenerator.Plan {
+      HealthExportGenerator.Plan(seed: 3, firstDay: firstDay, days: 30).sized(3_000_000)
+    }
+    for day in [1, 30, 180] { #expect(plan(20_000).density == plan(20_000 + day).density) }
+  }
+
   @Test func `it holds what real exports hold`() throws {
     let export = try Export(Export.generated(days: 30))
     #expect(export.tally.isWhole)

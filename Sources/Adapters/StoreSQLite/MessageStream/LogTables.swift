@@ -68,9 +68,9 @@ package final class LogTables: Tables {
     guard !batch.isEmpty else { return }
     let results: [[Result<Appended, StoreFailure>]]
     do throws(StoreFailure) {
-      results = try database.transaction(write: true) { () throws(StoreFailure) in
+      results = try change { tables throws(StoreFailure) in
         var results: [[Result<Appended, StoreFailure>]] = []
-        for request in batch { results.append(try append(request.entries)) }
+        for request in batch { results.append(try tables.append(request.entries)) }
         return results
       }
     } catch {

@@ -2,30 +2,14 @@ import LinkProtocols
 import LinkServerCore
 import ServerSockets
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
 extension BackendConfiguration {
   /// The assistants' numbers, for the host that is listened on.
   var assistantsHere: MCPPolicy {
     var policy = assistants
     let host = host.lowercased()
-    let isLoopback = host == "localhost" || host.hasPrefix("127.") || Self.isLoopback6(host)
-    policy.doors.isLocal = policy.doors.isLocal && isLoopback
+    policy.doors.isLocal = policy.doors.isLocal && isLoopback(host)
     policy.doors.ownName = host.contains(":") ? "[\(host)]" : host
     return policy
-  }
-
-  /// Whether it is ::1 (RFC 4291 section 2.5.3), however it is written.
-  private static func isLoopback6(_ host: String) -> Bool {
-    var address = in6_addr()
-    guard unsafe inet_pton(AF_INET6, host, &address) == 1 else { return false }
-    return unsafe withUnsafeBytes(of: address) { bytes in
-      unsafe bytes.last == 1 && bytes.dropLast().allSatisfy { $0 == 0 }
-    }
   }
 }
 

@@ -149,7 +149,7 @@ enum ServeCommand {
   private static func configuration(
     _ call: Invocation
   ) throws(CommandFailure) -> BackendConfiguration {
-    var configuration = BackendConfiguration(dataDirectory: try call.dataDirectory())
+    var configuration = BackendConfiguration(dataDirectory: try call.namedDirectory())
     call.assign(settings, to: &configuration)
     configuration.certificate = try certificate(call)
     if let url = call[database] { configuration.database = try .read(url) }
@@ -191,11 +191,19 @@ enum ServeCommand {
       return console.object {
         $0.entry("event", "listening")
         $0.entry("url", address.url)
+        $0.entry("listensOn", address.listensOn)
       }
     }
     let isUsual = call[Shared.data] == nil
     let place = isUsual ? "" : " --data \(configuration.dataDirectory)"
-    console.line("\(console.style.heading("holdfast")) serves shop messages at \(address.url)")
+    let here = address.reach.map { " (\($0); on this machine \(address.url))" } ?? ""
+    console.line(
+      "\(console.style.heading("holdfast")) serves shop messages at \(address.listensOn)\(here)")
+    if address.isExposed {
+      console.line(
+        "  \(console.style.alarm("warning")) other machines can connect, and everyone on the way "
+          + "can read tokens and messages; use --tls-cert and --tls-key, or --host 127.0.0.1")
+    }
     console.line("  data    \(configuration.dataDirectory)")
     console.line("  token   holdfast token --user ann --shops bakery\(place)")
     console.line("  end     Ctrl-C, again to end immediately")

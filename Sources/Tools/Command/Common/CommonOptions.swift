@@ -1,5 +1,6 @@
 import CommandKit
 import LinkCore
+import OwnerFiles
 
 /// The options that several features share.
 enum Shared {
@@ -19,8 +20,24 @@ enum Shared {
 }
 
 extension Invocation {
-  /// The directory that `--data` names, or that of the XDG base directory specification.
+  /// The directory that `--data` names, or that of the XDG base directory specification; warns if
+  /// all users can change it.
   func dataDirectory() throws(CommandFailure) -> String {
+    let directory = try namedDirectory()
+    warn(of: directory)
+    return directory
+  }
+
+  /// Warns of a data directory that all users can change.
+  func warn(of directory: String) {
+    guard OwnerFile.isOpenToAll(directory) else { return }
+    diagnostic(
+      "all users of this machine can put files into \(directory), which this program then trusts; "
+        + "run chmod o-w \(directory), or use another --data")
+  }
+
+  /// The directory that `--data` names, or that of the XDG base directory specification.
+  func namedDirectory() throws(CommandFailure) -> String {
     if let directory = self[Shared.data] { return directory }
     // The specification requires that a relative path is ignored (version 0.8, "Basics").
     if let base = environment("XDG_DATA_HOME"), base.hasPrefix("/") { return "\(base)/holdfast" }

@@ -25,7 +25,8 @@ enum HealthGenerateCommand {
         Contains a watch and a phone that overlap, sleep stages, workouts, heart rate variability \
         with single beats, blood pressure and meals as correlations, and daylight saving time in \
         Zurich. The same options write the same bytes. The data of a day depend only on the seed \
-        and the day, so a later --until writes a newer export of the same person.
+        and the day, and with --size also on the size and the years, so a later --until writes a \
+        newer export of the same person.
         """
       ],
       examples: [

@@ -101,8 +101,9 @@ extension Format where Value: RawRepresentable<String> & CaseIterable & Sendable
 extension Format<ClosedRange<UInt64>> {
   /// `N`, or `FIRST..LAST`.
   static let seeds = Format(
-    placeholder: "SEEDS", expectation: "a seed, or the first and the last as 1..10000",
-    note: "SEEDS is a whole number, or two with .. between."
+    placeholder: "SEEDS",
+    expectation: "a seed from 0 to \(UInt64.max), or the first and the last as 1..10000",
+    note: "SEEDS is a whole number from 0 to \(UInt64.max), or two with .. between."
   ) { text in
     guard let dots = text.firstRange(of: "..") else { return UInt64(text).map { $0...$0 } }
     guard let first = UInt64(text[..<dots.lowerBound]),

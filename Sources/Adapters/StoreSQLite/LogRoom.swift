@@ -1,0 +1,33 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The room that a write-ahead log may take on a small disk.
+///
+/// To copy a log of n bytes into its file can take n bytes more, while the log is still there. A
+/// log that grew until the disk was full could never be copied, and no later write would find room.
+/// So it is copied and cut off as soon as it is half as large as what is left.
+struct LogRoom {
+  private let path: String
+  /// With as much room no log is too large: SQLite copies it at 16 MiB.
+  private static let ample: UInt64 = 64 << 20
+
+  init(path: String) {
+    self.path = path
+  }
+
+  /// Calls `shorten` if the log is too large for the disk. Costs one system call on a large disk.
+  func keep(_ shorten: () -> Void) {
+    var disk = statvfs()
+    guard unsafe statvfs(path, &disk) == 0 else { return }
+    let free = UInt64(disk.f_bavail) * UInt64(disk.f_frsize)
+    guard free < Self.ample else { return }
+    var log = stat()
+    guard unsafe stat(path + "-wal", &log) == 0, UInt64(max(0, log.st_size)) * 2 >= free else {
+      return
+    }
+    shorten()
+  }
+}

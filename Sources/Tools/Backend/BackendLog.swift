@@ -20,7 +20,8 @@ struct LogLine: Sendable {
     var level: LogLevel {
       switch self {
       case .storeFailure, .reloadFailed: .error
-      case .abandoned, .refused, .starved, .crowded, .linesDropped, .linesLeftOut: .warning
+      case .abandoned, .refused, .starved, .crowded, .exposed, .linesDropped, .linesLeftOut:
+        .warning
       case .listening, .opened, .closing, .closed, .removed, .draining, .stopped, .asked, .pushed:
         .info
       case .request: .debug

@@ -6,6 +6,8 @@ import MessageStream
 
 /// `holdfast stream`: follows a shop's messages.
 enum StreamCommand {
+  private static let shop = Parameter.repeated(
+    "shop", atLeast: 1, Format.shop, "the shop's id; several times to follow up to 5 shops")
   private static let noRealtime = Parameter.flag(
     "no-realtime", "poll over HTTP instead of opening a WebSocket")
   private static let sendInput = Parameter.flag(
@@ -39,6 +41,11 @@ enum StreamCommand {
         wait. A line over 10,000 characters is refused with a notice. If lines cannot be stored, \
         for instance on a full disk, the exit status is 1.
         """,
+        """
+        With several shops each line begins with [SHOP], each JSON event has a member "shop", and \
+        standard input is not read. They share the data directory, which one process can use at a \
+        time.
+        """,
         StreamUpdate.details, Connection.tokenDetails,
       ],
       examples: [
@@ -54,14 +61,15 @@ enum StreamCommand {
           "with another retry schedule; `policy show message-stream` lists the keys"),
       ],
       signals: LinkRun.signals,
-      takes: Connection.server, StreamConnection.shop, Connection.token, Connection.tokenFile,
+      takes: Connection.server, shop, Connection.token, Connection.tokenFile,
       Connection.tokenCommand, StreamConnection.auth, Shared.data, Connection.authorities,
       Connection.plaintext, Connection.proxy, Connection.policyFile, Shared.settings,
       Shared.journal, noRealtime, older, sendInput, once, duration, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
-    var connection = try StreamConnection(call)
+    let shops = try shops(call)
+    var connection = try StreamConnection(call, shop: shops[0])
     connection.configuration.journal = call[Shared.journal]
     connection.configuration.realtime = !call[noRealtime]
     let directory = try call.dataDirectory()
@@ -69,72 +77,152 @@ enum StreamCommand {
     do {
       store = try await Platform.store(in: directory)
     } catch {
-      throw CommandFailure(error)
+      throw inUse(error, directory)
     }
-    let screen = call.screen(of: StreamUpdate.self, longest: longestLine)
-    let view: any LinkView<StreamUpdate> = screen ?? call.view(of: StreamUpdate.self)
+    let isOne = shops.count == 1
+    let screen = isOne ? call.screen(of: StreamUpdate.self, longest: longestLine) : nil
+    let views: [any LinkView<StreamUpdate>] = shops.map { shop in
+      screen ?? call.view(of: StreamUpdate.self, shop: isOne ? nil : shop.text)
+    }
     let failure: CommandFailure?
     do throws(CommandFailure) {
-      failure = try await follow(call, connection, store, view, screen)
+      failure = try await follow(call, connection, shops, store, views, screen)
     } catch {
       failure = error
     }
-    await view.end()
+    for view in views { await view.end() }
     await store.close()
     if let failure { throw await connection.reported(failure) }
   }
 
-  /// Follows the stream to its end; returns `nil` if it was told to end.
+  /// Returns the shops to follow, each once; throws if there are too many, or one at most can be
+  /// combined with another option.
+  private static func shops(_ call: Invocation) throws(CommandFailure) -> [ShopID] {
+    var shops: [ShopID] = []
+    for shop in call[shop] where !shops.contains(shop) { shops.append(shop) }
+    guard shops.count <= ShopStreams.limit else {
+      throw CommandFailure(
+        .usage, "\(shops.count) shops are given, and \(ShopStreams.limit) can be followed at once",
+        remedy: "follow the others in a process with another --data directory")
+    }
+    guard shops.count == 1 || !(call[sendInput] || call[Shared.journal] != nil) else {
+      throw CommandFailure(
+        .usage, "--send-stdin and --journal need a single --shop",
+        remedy: "use `send` to post, or follow one shop")
+    }
+    return shops
+  }
+
+  /// Returns the failure of a second process, with the ways to follow several shops.
+  private static func inUse(_ failure: StoreFailure, _ directory: String) -> CommandFailure {
+    guard case .locked = failure else { return CommandFailure(failure) }
+    return CommandFailure(
+      .failed, "another process uses \(directory)",
+      remedy: "end it, follow all shops in one process by several --shop options, or use another "
+        + "--data directory")
+  }
+
+  /// Follows the streams to their end; returns `nil` if it was told to end.
   private static func follow(
-    _ call: Invocation, _ connection: StreamConnection, _ store: any TimelineStore,
-    _ view: any LinkView<StreamUpdate>, _ screen: Screen<StreamUpdate>?
+    _ call: Invocation, _ connection: StreamConnection, _ shops: [ShopID],
+    _ store: any TimelineStore, _ views: [any LinkView<StreamUpdate>],
+    _ screen: Screen<StreamUpdate>?
   ) async throws(CommandFailure) -> CommandFailure? {
     let run = LinkRun(call)
     let environment = connection.environment(store: store, lifecycle: run.lifecycle)
-    let stream = try await open(connection, environment, call)
-    let sender = Task {
-      Invocation.isTyped || call[sendInput] ? await input(of: stream).run(view, screen) : 0
-    }
+    let streams = try await open(shops, connection, environment, call)
+    let sender = input(call, streams, views[0], screen)
     let work = OnceWork(isDone: !call[once])
-    let (failure, ending) = await run.follow(
-      for: call[duration], late: { work.end(.late) }, sender: sender, drawing: screen?.run,
-      close: { await stream.close() }
+    let waiting = Countdown(streams.count)
+    let (failure, endings) = await run.follow(
+      for: call[duration], late: { work.end(.late) }, stopped: { work.end(.stopped) },
+      sender: sender, drawing: screen?.run,
+      close: { for stream in streams { await stream.close() } }
     ) { group, end in
-      let (scrolled, scrolling) = AsyncStream.makeStream(of: Void.self)
-      group.addTask {
-        await lookBack(stream, call[older], view, until: scrolled)
-        guard call[once] else { return }
-        if !Invocation.isTyped { _ = await sender.value }
-        await stream.settled { $0.isWhole && !$0.hasQueued }
-        work.end(.done)
-        await end()
+      var scrolls: [AsyncStream<Void>.Continuation] = []
+      for (stream, view) in zip(streams, views) {
+        let (scrolled, scrolling) = AsyncStream.makeStream(of: Void.self)
+        scrolls.append(scrolling)
+        group.addTask {
+          await lookBack(stream, call[older], view, until: scrolled)
+          guard call[once] else { return }
+          if !Invocation.isTyped { _ = await sender?.value }
+          await stream.settled { $0.isWhole && !$0.hasQueued }
+          guard waiting.isLast() else { return }
+          work.end(.done)
+          await end()
+        }
       }
-      return await read(stream, call, view, scrolling)
+      return await read(streams, call, views, scrolls, end)
     }
-    return await verdict(failure, ending, work, stream, call, await sender.value)
+    return await verdict(failure, endings, work, streams, call, await sender?.value ?? 0)
+  }
+
+  /// Sends standard input to the only stream, if it is read.
+  private static func input(
+    _ call: Invocation, _ streams: [ShopStream], _ view: any LinkView<StreamUpdate>,
+    _ screen: Screen<StreamUpdate>?
+  ) -> Task<Int, Never>? {
+    guard streams.count == 1, Invocation.isTyped || call[sendInput] else { return nil }
+    let sender = input(of: streams[0])
+    return Task { await sender.run(view, screen) }
+  }
+
+  /// Reads all streams until each has ended; the first failure ends the others.
+  private static func read(
+    _ streams: [ShopStream], _ call: Invocation, _ views: [any LinkView<StreamUpdate>],
+    _ scrolls: [AsyncStream<Void>.Continuation], _ end: @escaping @Sendable () async -> Void
+  ) async -> (CommandFailure?, [StreamEnding]) {
+    await withTaskGroup(of: (CommandFailure?, StreamEnding).self) { readers in
+      for index in streams.indices {
+        readers.addTask { await read(streams[index], call, views[index], scrolls[index]) }
+      }
+      var first: CommandFailure?
+      var endings: [StreamEnding] = []
+      for await (failure, ending) in readers {
+        endings.append(ending)
+        guard first == nil, failure != nil else { continue }
+        first = failure
+        if streams.count > 1 { await end() }
+      }
+      return (first, endings)
+    }
   }
 
   private static func open(
-    _ connection: StreamConnection, _ environment: StreamEnvironment, _ call: Invocation
-  ) async throws(CommandFailure) -> ShopStream {
+    _ shops: [ShopID], _ connection: StreamConnection, _ environment: StreamEnvironment,
+    _ call: Invocation
+  ) async throws(CommandFailure) -> [ShopStream] {
+    let all = ShopStreams(environment)
+    var streams: [ShopStream] = []
     do {
-      return try await ShopStreams(environment).open(connection.configuration) { error in
-        call.diagnostic(error.description)
+      for shop in shops {
+        var configuration = connection.configuration
+        configuration.shop = shop
+        streams.append(
+          try await all.open(configuration) { error in call.diagnostic(error.description) })
       }
+      return streams
     } catch {
+      for stream in streams { await stream.close() }
       throw CommandFailure(.failed, error.description)
     }
   }
 
   /// Returns the failure to report; messages that were not stored come first.
   private static func verdict(
-    _ failure: CommandFailure?, _ ending: StreamEnding, _ work: OnceWork, _ stream: ShopStream,
-    _ call: Invocation, _ refused: Int
+    _ failure: CommandFailure?, _ endings: [StreamEnding], _ work: OnceWork,
+    _ streams: [ShopStream], _ call: Invocation, _ refused: Int
   ) async -> CommandFailure? {
-    let unstored = await stream.snapshot.outbox.unstoredCount
+    var unstored = 0
+    for stream in streams { unstored += await stream.snapshot.outbox.unstoredCount }
     if let told = StreamEnding.unstored(unstored) ?? failure { return told }
-    if work.isLate, let limit = call[duration] { return ending.late(after: limit) }
-    return call[once] ? StreamEnding.unsent(refused + ending.failed) : nil
+    if work.isLate, let limit = call[duration] {
+      return (endings.first { $0.hasFailure } ?? endings.first)?.late(after: limit)
+    }
+    guard call[once] else { return nil }
+    if work.isStopped { return .stopped("it had caught up and sent everything") }
+    return StreamEnding.unsent(endings.reduce(refused) { $0 + $1.failed })
   }
 
   /// Requests older messages after it has caught up, and notes if there are more.

@@ -42,7 +42,7 @@ private struct FullServer {
   }
 
   func end() async {
-    process.signal(SIGTERM)
+    process.signal(SIGKILL)
     _ = await process.exit()
   }
 }

@@ -87,7 +87,7 @@ import Testing
           == .failure(
             1,
             "holdfast stream: another process uses \(shop.directory); end it, follow all shops in "
-              + "one process by several --shop options, or use another --data directory"))
+              + "one process by several --shop options, or use another data directory"))
       #expect(await stream.end().status == 0)
     }
   }

@@ -119,7 +119,7 @@ enum StreamCommand {
     return CommandFailure(
       .failed, "another process uses \(directory)",
       remedy: "end it, follow all shops in one process by several --shop options, or use another "
-        + "--data directory")
+        + "data directory")
   }
 
   /// Follows the streams to their end; returns `nil` if it was told to end.

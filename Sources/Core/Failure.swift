@@ -38,6 +38,8 @@ public enum LinkFailure: Error, Sendable, Hashable, Codable {
   /// Why TLS was refused; each ends the trying, none is retried.
   public enum TLSReason: String, Sendable, Hashable, Codable, CaseIterable {
     case expired, notYetValid, wrongHost, selfSigned, unknownAuthority, revoked, version, handshake
+    /// The peer answers, and not with TLS.
+    case notSpoken
     case other
   }
 }

@@ -23,6 +23,37 @@ import Testing
     }
   }
 
+  @Test func `refuses a typed line that is not UTF-8`() async throws {
+    try await CommandProcess.scratch { directory in
+      let words = ([CommandProcess.path] + Self.words(directory)).filter { $0 != "--json" }
+      let shell = try LabProcess(
+        [
+          "python3", "-c",
+          """
+          import os, pty, sys
+          child, terminal = pty.fork()
+          if child == 0:
+            os.environ["TERM"] = "xterm"
+            os.execv(sys.argv[1], sys.argv[1:])
+          shown = b""
+          def wait(text):
+            global shown
+            while text not in shown: shown += os.read(terminal, 4096)
+          wait(b"CONNECTING")
+          os.write(terminal, b"caf\\xe9\\r")
+          wait(b"-- not-utf-8: the text was not sent: it is not valid UTF-8")
+          os.write(terminal, b"ok\\r")
+          wait(b"waiting to be sent")
+          print(b"caf" in shown.split(b"waiting to be sent")[1], "done")
+          os.write(terminal, b"\\x04")
+          os.waitpid(child, 0)
+          """,
+        ] + words, environment: ["HOLDFAST_TOKEN": "any.good.token"])
+      let outcome = await CommandProcess.outcome(of: shell)
+      #expect(outcome.output == ["False done"])
+    }
+  }
+
   @Test func `a time ends it although its input is endless`() async throws {
     try await CommandProcess.scratch { directory in
       let stream = try piped("yes", Self.words(directory) + ["--duration", "300ms"])

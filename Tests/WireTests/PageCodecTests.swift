@@ -70,7 +70,20 @@ private func decode(_ text: String) throws(MessageError) -> Page {
     let undated = Sample.plainText([("created_at", "null")]).text
     let good = Sample.plainText().text
     let page = try decode(#"{"data":[\#(foreign),\#(good),\#(undated),null,7,[{}],{}]}"#)
-    #expect(page == Page(messages: [Sample.plain], hasNext: false, rejected: 6))
+    let fault = MessageError.wrongShop(found: "\(Sample.otherShop)")
+    #expect(page == Page(messages: [Sample.plain], hasNext: false, rejected: 6, fault: fault))
+  }
+
+  @Test(arguments: [
+    ("null", MessageError.missing(field: "created_at")),
+    (#""2026-02-30T00:00:00Z""#, .badDate(field: "created_at")),
+    (#""2026-01-01T24:00:00Z""#, .badDate(field: "created_at")),
+    (#""9999-01-01T00:00:00Z""#, .badDate(field: "created_at")),
+  ])
+  func `says why the first entry is no message`(date: String, fault: MessageError) throws {
+    let entry = Sample.plainText([("created_at", date)]).text
+    let page = try decode(#"{"data":[\#(entry),7]}"#)
+    #expect(page == Page(messages: [], hasNext: false, rejected: 2, fault: fault))
   }
 
   private static let noPages: [(String, MessageError)] = [

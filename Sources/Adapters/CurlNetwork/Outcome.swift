@@ -90,6 +90,11 @@ struct Outcome: Equatable {
 
   private var handshakeFailure: LinkFailure {
     if let failure = streamFailure { return failure }
+    // OpenSSL's words for what does not begin like a record of TLS (SSL_R_WRONG_VERSION_NUMBER,
+    // SSL_R_HTTP_REQUEST, SSL_R_PACKET_LENGTH_TOO_LONG).
+    let isPlain = ["wrong version number", "http request", "packet length too long"]
+      .contains { text.contains($0) }
+    if isPlain { return .tls(.notSpoken, detail: text) }
     let isVersion = ["unsupported protocol", "protocol version", "no protocols available"]
       .contains { text.contains($0) }
     return .tls(isVersion ? .version : .handshake, detail: text)

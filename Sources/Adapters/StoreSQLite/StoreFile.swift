@@ -75,7 +75,8 @@ struct StoreFile {
       var found = stat()
       return unsafe stat(path, &found) == 0 ? Int(found.st_size) : 0
     }
-    guard size(path) == 0, size(lockPath) > 0 || size(path + "-wal") > 0 else { return }
+    // SQLite takes a file of one byte for an empty one.
+    guard size(path) <= 1, size(lockPath) > 0 || size(path + "-wal") > 0 else { return }
     throw .corrupt(
       detail: "\(path) is damaged: it is empty, although data were stored in it. It was left as it "
         + "is. Restore it from a backup, or move it and \(path)-wal away to begin anew.")

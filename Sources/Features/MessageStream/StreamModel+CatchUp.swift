@@ -50,7 +50,9 @@ extension StreamModel {
 
   mutating func fetched(_ id: FetchID, _ page: Page, _ step: inout Step) {
     guard var run = recovery.run, run.fetch == id else { return }  // late
-    if page.rejected > 0 { step.show(.notice(.rejected(count: page.rejected))) }
+    if page.rejected > 0 {
+      step.show(.notice(.rejected(count: page.rejected, first: page.fault)))
+    }
     if run.pages == 1 { run.firstHead = page.head }
     if page.head != nil { recovery.hasPositions = true }
     guard !takesNoMore else {

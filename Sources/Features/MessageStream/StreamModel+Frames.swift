@@ -60,7 +60,7 @@ extension StreamModel {
     case .whole:
       if recovery.arrears == nil { recovery.cursor.wholeAt = wall(at: step.now) }
       writer.set(cursor: recovery.cursor)
-    case .hole: catchUp(.live, &step)
+    case .hole: if !settings.sendsOnly { catchUp(.live, &step) }
     case .undecided: return
     }
   }

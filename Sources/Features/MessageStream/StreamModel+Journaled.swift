@@ -11,16 +11,19 @@ extension StreamModel: Journaled {
 
     struct Extra: Codable, Hashable {
       var shop: ShopID
+      /// `nil` in journals of versions that always fetched.
+      var sendsOnly: Bool?
     }
 
-    public init(shop: ShopID, policy: LinkPolicy) {
+    public init(shop: ShopID, policy: LinkPolicy, sendsOnly: Bool = false) {
       self.policy = policy
-      extra = Extra(shop: shop)
+      extra = Extra(shop: shop, sendsOnly: sendsOnly ? true : nil)
     }
   }
 
   public init(_ birth: Birth, seed: UInt64) {
-    self.init(
-      settings: StreamSettings(shop: birth.extra.shop, policy: birth.policy), seed: seed)
+    var settings = StreamSettings(shop: birth.extra.shop, policy: birth.policy)
+    settings.sendsOnly = birth.extra.sendsOnly ?? false
+    self.init(settings: settings, seed: seed)
   }
 }

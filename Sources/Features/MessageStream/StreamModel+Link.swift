@@ -22,10 +22,19 @@ extension StreamModel {
         }
       case .ping(let attempt, let id): step.effects.append(.ping(attempt, id))
       case .refreshCredentials: step.effects.append(.refreshCredentials)
-      case .poll(let id): catchUp(.poll(id), &step)
+      case .poll(let id): poll(id, &step)
       case .status(let status): show(status, &step)
       case .arm, .disarm: continue  // a stream's standby polls; there is no queued connect
       }
+    }
+  }
+
+  private mutating func poll(_ id: UInt64, _ step: inout Step) {
+    // A stream that only sends takes the way for open until a post fails.
+    if settings.sendsOnly, outbox.oldestUnsure == nil {
+      drive(.polled(id, nil), &step)
+    } else {
+      catchUp(.poll(id), &step)
     }
   }
 

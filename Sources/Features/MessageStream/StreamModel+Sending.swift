@@ -155,6 +155,7 @@ extension StreamModel {
         at: step.now, schedule: settings.sendRetries, chance: &chance)
     else { return }
     writer.put(entry)
+    step.show(.notice(.sendFailed(failure)))
     step.show(.outbox(entry))
   }
 

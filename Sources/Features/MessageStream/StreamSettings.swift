@@ -30,6 +30,9 @@ public struct StreamSettings: Sendable, Hashable, Codable {
     first: .seconds(1), factor: 2, cap: .seconds(30), jitter: 0, floor: .zero, attempts: 9)
   /// Messages that may wait to be sent; one more is refused at once.
   public var outboxLimit = 1000
+  /// Whether it only sends: then it fetches nothing but what tells whether an unanswered message of
+  /// the user arrived.
+  public var sendsOnly = false
 
   /// Messages that may wait for the store; beyond, they are left to a later catch-up.
   public static let unstored = 2000

@@ -75,14 +75,16 @@ public struct StreamStatus: Sendable, Hashable, Codable {
 public enum StreamNotice: Sendable, Hashable, Codable {
   /// A frame or page entry was no valid message and was left out.
   case malformed(MessageError)
-  /// Entries of a page were left out.
-  case rejected(count: Int)
+  /// Entries of a page were left out; the reason of the first one.
+  case rejected(count: Int, first: MessageError? = nil)
   /// A frame of a kind that this version does not know.
   case unknownType(String)
   /// A message over the frame limit was dropped; the catch-up brings it.
   case oversized(bytes: UInt64)
   /// A page could not be fetched; it will be tried again.
   case fetchFailed(LinkFailure)
+  /// A message of the user could not be posted; it will be tried again.
+  case sendFailed(LinkFailure)
   /// The store refused; what it refused is kept and tried again.
   case store(StoreFailure)
   /// The store works again.

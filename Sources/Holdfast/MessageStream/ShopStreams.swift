@@ -31,7 +31,9 @@ public actor ShopStreams {
     open.insert(configuration.shop)
     do throws(JournalError) {
       let start = try await MachineStart<StreamModel>(
-        StreamModel.Birth(shop: configuration.shop, policy: configuration.policy),
+        StreamModel.Birth(
+          shop: configuration.shop, policy: configuration.policy,
+          sendsOnly: configuration.sendsOnly),
         journal: configuration.journal, at: environment.clock.wall, notice: notice)
       return ShopStream(configuration, environment: environment, start: start) { [weak self] in
         await self?.closed(configuration.shop)

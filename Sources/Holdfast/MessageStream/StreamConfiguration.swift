@@ -13,6 +13,9 @@ public struct StreamConfiguration: Sendable {
   public var authentication: Authentication
   /// Whether to use the socket, or polling alone.
   public var realtime: Bool
+  /// Whether the stream only sends: it fetches no messages, and needs one request for each message
+  /// to send.
+  public var sendsOnly = false
   /// A file that records every decision for `holdfast replay`; `nil` for none. It holds messages,
   /// never tokens. An earlier journal there is kept as FILE.old1, and so on.
   public var journal: String?

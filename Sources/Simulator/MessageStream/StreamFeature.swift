@@ -177,7 +177,7 @@ extension StreamNotice {
   /// What it says for people.
   fileprivate var text: String? {
     switch self {
-    case .fetchFailed(let failure), .security(let failure): failure.text
+    case .fetchFailed(let failure), .sendFailed(let failure), .security(let failure): failure.text
     case .unknownType(let type): type
     case .malformed(let error): "\(error)"
     case .store(let failure): "\(failure)"

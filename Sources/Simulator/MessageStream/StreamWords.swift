@@ -156,10 +156,11 @@ extension Words {
   private static func words(for notice: StreamNotice) -> String {
     switch notice {
     case .malformed: "something was no message"
-    case .rejected(let count): "\(count) entries were no messages"
+    case .rejected(let count, _): "\(count) entries were no messages"
     case .unknownType(let type): "something unknown came (\(type))"
     case .oversized(let bytes): "\(bytes) bytes were too many"
     case .fetchFailed(let cause): "a page could not be fetched: \(failure(cause))"
+    case .sendFailed(let cause): "a message could not be posted: \(failure(cause))"
     case .store(let cause): failure(cause)
     case .storeRecovered: "the store works again"
     case .draining(let time): "the server closes within \(length(time))"

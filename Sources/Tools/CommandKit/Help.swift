@@ -34,8 +34,11 @@ public struct Help: Sendable {
     guard path.command.commands.isEmpty else { return "\(path.text) COMMAND [OPTIONS]" }
     var words = [path.text]
     for parameter in path.command.parameters where parameter.place != .operand {
-      if parameter.count == .required {
-        words.append("\(parameter.label) \(parameter.placeholder)")
+      switch parameter.count {
+      case .required: words.append("\(parameter.label) \(parameter.placeholder)")
+      case .optional: break
+      case .repeated(let least):
+        if least > 0 { words.append("\(parameter.label) \(parameter.placeholder)") }
       }
     }
     words.append("[OPTIONS]")
@@ -65,12 +68,12 @@ public struct Help: Sendable {
   }
 
   private static func meaning(of option: Declaration) -> String {
+    let required = option.variable.map { "required unless $\($0) is set" } ?? "required"
     var facts: [String] = []
     switch option.count {
-    case .required:
-      facts.append(option.variable.map { "required unless $\($0) is set" } ?? "required")
+    case .required: facts.append(required)
     case .optional: break
-    case .repeated: facts.append("repeatable")
+    case .repeated(let least): facts += (least > 0 ? [required] : []) + ["repeatable"]
     }
     if let fallback = option.fallback { facts.append("default: \(fallback)") }
     return facts.isEmpty

@@ -47,13 +47,17 @@ public struct Parameter<Value: Sendable>: Sendable {
     }
   }
 
-  /// `--name VALUE` any number of times.
+  /// `--name VALUE` any number of times, at least `count`.
   ///
   /// The values of a secret parameter are removed from the arguments that process lists show.
+  ///
+  /// - Parameter variable: the environment variable that provides one value if none is given.
   public static func repeated<Element: Sendable>(
-    _ name: String, _ format: Format<Element>, isSecret: Bool = false, _ meaning: String
+    _ name: String, atLeast count: Int = 0, _ format: Format<Element>, isSecret: Bool = false,
+    variable: String? = nil, _ meaning: String
   ) -> Parameter where Value == [Element] {
-    var declaration = Declaration(.option, .repeated(atLeast: 0), name, format, meaning)
+    var declaration = Declaration(.option, .repeated(atLeast: count), name, format, meaning)
+    declaration.variable = variable
     declaration.isSecret = isSecret
     return all(declaration, format)
   }

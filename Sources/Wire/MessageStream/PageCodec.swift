@@ -4,7 +4,8 @@ import LinkJSON
 public enum PageCodec {
   /// Reads an answer: the whole envelope, its `data` alone, or a bare array of messages as `data`.
   ///
-  /// Entries that are no valid messages of `shop` are counted in `rejected`. `messages: null` is an
+  /// Entries that are no valid messages of `shop` are counted in `rejected`; `fault` is that
+  /// of the first one. `messages: null` is an
   /// empty page. A `next_cursor` (a plain server's) means that more follow. The bound on frame
   /// bytes does not apply. Throws when the body is no page.
   public static func decode(
@@ -81,6 +82,8 @@ private struct PageReader {
   private var hasMessages = false
   private var messages: [Message] = []
   private var rejected = 0
+  /// Why the first rejected entry is no message.
+  private var firstFault: MessageError?
   private var hasNext = false
   private var hasCursor = false
   private var head: Position?
@@ -97,7 +100,7 @@ private struct PageReader {
     guard hasMessages else { throw .missing(field: "messages") }
     return Page(
       messages: messages, hasNext: hasNext || hasCursor, head: head, recovered: recovered,
-      rejected: rejected)
+      rejected: rejected, fault: firstFault)
   }
 
   mutating func readObject(from reader: inout JSONReader) throws(JSONError) {
@@ -130,19 +133,28 @@ private struct PageReader {
   private mutating func readMessages(from reader: inout JSONReader) throws(JSONError) {
     hasMessages = true
     messages = []
-    rejected = 0
+    (rejected, firstFault) = (0, nil)
     guard try reader.finds(.array, in: "messages", noting: &fault) else { return }
     try reader.beginArray()
     while try reader.nextElement() {
       guard try reader.peek() == .object else {
         try reader.skipValue()
-        rejected += 1
+        reject(.wrongType(field: "an entry"))
         continue
       }
       var entry = MessageReader(shop: shop, limits: limits)
       try entry.readObject(from: &reader)
-      if let message = try? entry.message() { messages.append(message) } else { rejected += 1 }
+      do throws(MessageError) {
+        messages.append(try entry.message())
+      } catch {
+        reject(error)
+      }
     }
+  }
+
+  private mutating func reject(_ fault: MessageError) {
+    rejected += 1
+    firstFault = firstFault ?? fault
   }
 
   private mutating func readPagination(from reader: inout JSONReader) throws(JSONError) {

@@ -27,16 +27,19 @@ public struct Page: Sendable, Hashable, Codable {
   public var recovered: Bool
   /// Entries that were no valid messages of this shop and were left out.
   public var rejected: Int
+  /// Why the first of them is none.
+  public var fault: MessageError?
 
   /// A page; whole, without positions and rejects, by default.
   public init(
     messages: [Message], hasNext: Bool, head: Position? = nil, recovered: Bool = true,
-    rejected: Int = 0
+    rejected: Int = 0, fault: MessageError? = nil
   ) {
     self.messages = messages
     self.hasNext = hasNext
     self.head = head
     self.recovered = recovered
     self.rejected = rejected
+    self.fault = fault
   }
 }

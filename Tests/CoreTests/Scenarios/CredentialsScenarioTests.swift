@@ -37,7 +37,6 @@ struct CredentialsScenarioTests {
     bench.give(.lost(bench.attempt, .closed(code: 4401, reason: "expired")))
     for _ in 0..<8 {
       bench.give(.credentials(.available(expiresIn: life)))
-      bench.pass(.seconds(60))
       bench.give(.opened(bench.attempt))
       bench.pass(life)
       let effects = bench.give(.lost(bench.attempt, .closed(code: 4401, reason: "expired")))

@@ -25,6 +25,7 @@ enum PushOptions {
   /// Reads the options, which depend on each other.
   static func read(_ call: Invocation) throws(CommandFailure) -> PushConfiguration {
     var configuration = PushConfiguration()
+    if let path = call[authority] { try CertificateFile.check(path, option: "--apns-ca") }
     configuration.hook = call[hook]
     if let url = call[service], !url.hasPrefix("https://") {
       throw CommandFailure(

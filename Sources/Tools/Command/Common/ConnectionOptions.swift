@@ -26,8 +26,8 @@ enum Connection {
     "allow-plaintext",
     "allow unencrypted http:// and ws:// to other hosts (everyone on the network path can read it)")
   static let proxy = Parameter.optional(
-    "proxy", .text("URL"), usual: "$http_proxy and related variables", isSecret: true,
-    "connect through this proxy")
+    "proxy", Format.proxy, usual: "$http_proxy and related variables", isSecret: true,
+    "connect through this proxy; never used for this machine (localhost, 127.0.0.0/8 and ::1)")
   static let policyFile = Parameter.optional(
     "policy", .text("FILE"), "read the policy from this file; `policy check` validates it")
 
@@ -38,27 +38,21 @@ enum Connection {
     with status 3 unless --token-file or --token-command can provide a new one.
     """
 
-  /// Returns the network that the options select.
+  /// Returns the network that the options select, and says what is not used for this server.
   static func network(
-    _ call: Invocation
+    _ call: Invocation, to address: ServerAddress
   ) throws(CommandFailure) -> any SocketDialer & HTTPClient {
     let path = call[authorities]
-    if let path { try requireCertificates(path) }
+    if let path { try CertificateFile.check(path, option: "--ca") }
+    if call[proxy] != nil, address.isLoopback {
+      call.diagnostic("--proxy is not used: \(address.host) is this machine")
+    }
     do throws(LinkFailure) {
       return try Platform.network(
         authorities: path, proxy: call[proxy], allowsPlaintext: call[plaintext])
     } catch {
       throw CommandFailure(.failed, "the network cannot be set up: \(LinkReason.text(error))")
     }
-  }
-
-  /// Throws for a file that cannot be read or holds no certificate, with its reason.
-  private static func requireCertificates(_ path: String) throws(CommandFailure) {
-    let text = String(decoding: try TextFile.read(path), as: UTF8.self)
-    guard !text.contains("-----BEGIN ") else { return }
-    throw CommandFailure(
-      .security, "\(path) holds no certificate in PEM form",
-      remedy: "give --ca a file that contains -----BEGIN CERTIFICATE-----")
   }
 
   /// Returns the preset with the changes of `--policy` and `--set`.
@@ -111,5 +105,24 @@ enum Connection {
     }
     guard let clean = TokenText.clean(text) else { throw TokenText.invalid("the token") }
     return FixedToken(clean)
+  }
+}
+
+extension Format<String> {
+  /// The URL of a proxy as libcurl takes it: `[SCHEME://][USER:PASSWORD@]HOST[:PORT]`.
+  fileprivate static let proxy = Format(
+    placeholder: "URL",
+    expectation:
+      "[SCHEME://][USER:PASSWORD@]HOST[:PORT] such as http://proxy.example:3128, with the "
+      + "scheme http, https, socks4, socks4a, socks5 or socks5h, and a port from 1 to 65535"
+  ) { text in
+    let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
+    let schemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
+    guard parts.count == 1 || schemes.contains(parts[0].lowercased()), let rest = parts.last else {
+      return nil
+    }
+    let server = rest.hasSuffix("/") ? rest.dropLast() : rest
+    let authority = server.lastIndex(of: "@").map { server[server.index(after: $0)...] } ?? server
+    return ServerAddress.isAuthority(authority) ? text : nil
   }
 }

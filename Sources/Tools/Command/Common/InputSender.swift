@@ -45,14 +45,20 @@ struct InputSender: Sendable {
   private func typed<Update: ShownUpdate>(on screen: Screen<Update>) async -> Int {
     var refused = 0
     for await keys in StandardInput(InputKeys()) {
-      for text in await screen.type(Array(keys)) {
-        guard let text else { return refused }
-        if let fault = fault(text) {
+      for request in await screen.type(Array(keys)) {
+        switch request {
+        case .end: return refused
+        case .refuse:
           refused += 1
-          await screen.note("too-long", "the text was not sent: \(fault)")
-        } else {
-          _ = await hasRoom()
-          send(text)
+          await screen.note("not-utf-8", "the text was not sent: it is not valid UTF-8")
+        case .send(let text):
+          if let fault = fault(text) {
+            refused += 1
+            await screen.note("too-long", "the text was not sent: \(fault)")
+          } else {
+            _ = await hasRoom()
+            send(text)
+          }
         }
       }
     }

@@ -7,9 +7,12 @@ import LinkWire
 struct JSONEvents: Sendable {
   let console: Console
   private let clock = BootClock()
+  private let shop: String?
 
-  init(_ console: Console) {
+  /// - Parameter shop: the shop that each event names; `nil` where there is only one.
+  init(_ console: Console, shop: String? = nil) {
     self.console = console
+    self.shop = shop
   }
 
   /// The beginning of the paragraph of a help text that describes them.
@@ -22,6 +25,7 @@ struct JSONEvents: Sendable {
     console.object(done: done) {
       $0.entry("at", clock.wall.milliseconds)
       $0.entry("event", event)
+      if let shop { $0.entry("shop", shop) }
       members(&$0)
     }
   }

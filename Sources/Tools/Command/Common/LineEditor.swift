@@ -17,6 +17,8 @@ struct LineEditor {
   /// An effect of a key beyond a change of the draft.
   enum Request: Equatable {
     case send(String)
+    /// The line is not valid UTF-8.
+    case refuse
     case end
   }
 
@@ -28,6 +30,7 @@ struct LineEditor {
     case (.none, 0x1B): escape = .begun
     case (.none, 0x0A), (.none, 0x0D):
       defer { replace(with: "") }
+      guard String(validating: bytes, as: UTF8.self) != nil else { return .refuse }
       return draft.contains { !$0.isWhitespace } ? .send(draft) : nil
     case (.none, 0x04): return bytes.isEmpty ? .end : nil
     case (.none, 0x08), (.none, 0x7F): replace(with: String(draft.dropLast()))

@@ -7,17 +7,59 @@ extension CommandFailure {
     let code = ExitCode(failure)
     let reason = LinkReason.text(failure).printable
     switch code {
-    case .security:
-      self.init(
-        code, "the server's certificate was not accepted (\(reason))",
-        remedy: "check the URL of the server, or trust its authority with --ca FILE")
+    case .security: self = .security(failure, reason)
     case .unreachable:
       self.init(
         code, "the server cannot be reached (\(reason))",
         remedy: "check the URL of the server and the network")
     case .done, .failed, .usage, .signInNeeded, .forbidden:
-      self.init(code, "the server refused: \(reason)")
+      // What this device could not do was not refused by a server.
+      if case .local(let detail) = failure {
+        self.init(code, "the connection cannot be made: \(detail.printable)")
+      } else {
+        self.init(code, "the server refused: \(reason)")
+      }
     }
+  }
+
+  /// The failure of a command whose connection could not be encrypted.
+  private static func security(_ failure: LinkFailure, _ reason: String) -> CommandFailure {
+    switch failure {
+    case .tls(.notSpoken, _):
+      CommandFailure(
+        .security, "the server does not speak TLS on this port (\(reason))",
+        remedy: "use the port that does, or http:// (ws://) if the server is meant to have none")
+    case .tls(.version, _), .tls(.handshake, _):
+      CommandFailure(
+        .security, "TLS could not be agreed on with the server (\(reason))",
+        remedy: "check the URL of the server; TLS 1.2 or later is needed")
+    case .tls, .unreachable, .dns, .refused, .timeout, .reset, .ended, .closed, .http,
+      .protocolError, .proxy, .captivePortal, .local:
+      CommandFailure(
+        .security, "the server's certificate was not accepted (\(reason))",
+        remedy: "check the URL of the server, or trust its authority with --ca FILE")
+    }
+  }
+
+  /// The failure of a command whose message was not confirmed in time, and why its last try failed.
+  static func unstored(
+    _ failure: LinkFailure, within limit: Duration, remedy: String
+  ) -> CommandFailure {
+    let reason = LinkReason.text(failure).printable
+    // A server that answers so can be reached, and says that it cannot store.
+    guard case .http(let status, _, _) = failure, [500, 503, 507].contains(status) else {
+      return CommandFailure(
+        ExitCode(failure),
+        "the server did not confirm the message within \(limit.text) (\(reason))", remedy: remedy)
+    }
+    return CommandFailure(
+      .failed, "the server could not store the message within \(limit.text) (\(reason))",
+      remedy: remedy)
+  }
+
+  /// A command that a signal ended before it was done.
+  static func stopped(_ goal: String) -> CommandFailure {
+    CommandFailure(.failed, "ended by a signal before \(goal)", remedy: "run it again")
   }
 
   /// A server that rejected the token.

@@ -41,6 +41,7 @@ enum LinkReason {
     case .wrongHost: "wrong-host"
     case .selfSigned: "self-signed"
     case .unknownAuthority: "unknown-authority"
+    case .notSpoken: "not-spoken"
     }
   }
 

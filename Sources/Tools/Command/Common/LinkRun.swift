@@ -25,16 +25,16 @@ struct LinkRun: Sendable {
   /// - Parameter refresh: the effect of SIGHUP.
   static func details(onHangup refresh: String) -> String {
     """
-    SIGINT (Ctrl-C) and SIGTERM end it with status 0, a second one immediately. On the way out it \
-    exits with 1 if standard output stays blocked for 2 s. SIGUSR1 moves it to the background and \
-    SIGUSR2 back to the foreground; SIGHUP \(refresh).
+    SIGINT (Ctrl-C) and SIGTERM end it with status 0, or 1 before --once is done; a second one \
+    ends it immediately. On the way out it exits with 1 if standard output stays blocked for 2 s. \
+    SIGUSR1 moves it to the background and SIGUSR2 back to the foreground; SIGHUP \(refresh).
     """
   }
 
   /// Begins to handle the signals; from here on none of them ends the process by itself.
   init(_ call: Invocation) {
     // Sleep of the machine is noticed by its effects if no login manager reports it.
-    lifecycle = Begun(stream: Platform.lifecycle(hangup: true).changes())
+    lifecycle = SharedLifecycle(Platform.lifecycle(hangup: true).changes())
     let (stops, stopping) = AsyncStream.makeStream(of: Void.self)
     self.stops = stops
     let command = call.command
@@ -62,6 +62,7 @@ struct LinkRun: Sendable {
   /// - Parameters:
   ///   - limit: how long to follow the link; `nil` for ever.
   ///   - late: called if the limit ends it.
+  ///   - stopped: called if a signal ends it.
   ///   - sender: sends standard input to the link; cancelled at the end.
   ///   - drawing: updates the screen; cancelled at the end.
   ///   - close: closes the link, which makes `body` return. May be called several times.
@@ -69,7 +70,8 @@ struct LinkRun: Sendable {
   ///     returns, and a function that ends the run.
   func follow<Ending: Sendable>(
     for limit: Duration? = nil, late: @escaping @Sendable () -> Void = {},
-    sender: Task<Int, Never>? = nil, drawing: (@Sendable () async -> Void)? = nil,
+    stopped: @escaping @Sendable () -> Void = {}, sender: Task<Int, Never>? = nil,
+    drawing: (@Sendable () async -> Void)? = nil,
     close: @escaping @Sendable () async -> Void,
     _ body: (inout TaskGroup<Void>, @escaping @Sendable () async -> Void) async -> Ending
   ) async -> Ending {
@@ -81,6 +83,7 @@ struct LinkRun: Sendable {
     return await withTaskGroup(of: Void.self) { group in
       group.addTask {
         for await _ in stops {}
+        if !Task.isCancelled { stopped() }
         await end()
       }
       if let limit {
@@ -107,19 +110,27 @@ struct LinkRun: Sendable {
   /// it is closed; returns `nil` if it was told to end.
   ///
   /// - Parameters:
+  ///   - stopped: the failure to return if a signal ends it.
   ///   - input: sends standard input to the link; `nil` if that is not read.
   ///   - end: returns the end that an update means; `nil` to go on.
   func show<Updates: AsyncSequence & Sendable>(
-    _ updates: Updates, in view: any LinkView<Updates.Element>, input: InputSender?,
+    _ updates: Updates, in view: any LinkView<Updates.Element>,
+    stopped: CommandFailure? = nil, input: InputSender?,
     close: @escaping @Sendable () async -> Void, until end: (Updates.Element) -> LinkEnding.End?
   ) async -> CommandFailure? where Updates.Element: ShownUpdate, Updates.Failure == Never {
     let sender = input.map { input in Task { await input.run(view, nil) } }
-    let failure = await follow(sender: sender, close: close) { _, _ -> CommandFailure? in
+    let work = OnceWork(isDone: false)
+    let failure = await follow(
+      stopped: { work.end(.stopped) }, sender: sender, close: close
+    ) { _, _ -> CommandFailure? in
       for await update in updates {
         await view.show(update)
-        if let end = end(update) { return end.failure }
+        if let end = end(update) {
+          work.end(.done)
+          return end.failure
+        }
       }
-      return nil
+      return work.isStopped ? stopped : nil
     }
     for await update in updates { await view.show(update) }
     await view.end()
@@ -132,17 +143,12 @@ struct LinkRun: Sendable {
     Console.watchOutput(stuck)
     late()
   }
-
-  private struct Begun: LifecycleMonitor {
-    let stream: AsyncStream<LifecycleEvent>
-
-    func changes() -> AsyncStream<LifecycleEvent> { stream }
-  }
 }
 
-/// The first of two events: the end of what `--once` waits for, or that of the time limit.
+/// The first of three events: the end of what `--once` waits for, that of the time limit, or a
+/// signal to end.
 final class OnceWork: Sendable {
-  enum End { case done, late }
+  enum End { case done, late, stopped }
 
   private let first: Mutex<End?>
 
@@ -151,6 +157,8 @@ final class OnceWork: Sendable {
   }
 
   var isLate: Bool { first.withLock { $0 == .late } }
+
+  var isStopped: Bool { first.withLock { $0 == .stopped } }
 
   func end(_ end: End) {
     first.withLock { $0 = $0 ?? end }

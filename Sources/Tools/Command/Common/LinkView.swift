@@ -36,13 +36,17 @@ actor LineView<Update: ShownUpdate>: LinkView {
   private let console: Console
   private let clock = BootClock()
   private let isMixed: Bool
+  private let prefix: String
   private var repeats = Repeats()
 
-  /// - Parameter isMixed: whether states and notices go to standard output too, among the results;
-  ///   to standard error otherwise.
-  init(_ console: Console, isMixed: Bool = true) {
+  /// - Parameters:
+  ///   - isMixed: whether states and notices go to standard output too, among the results; to
+  ///     standard error otherwise.
+  ///   - name: what each line begins with, in brackets; `nil` for nothing.
+  init(_ console: Console, isMixed: Bool = true, name: String? = nil) {
     self.console = console
     self.isMixed = isMixed
+    prefix = name.map { "[\($0)] " } ?? ""
   }
 
   func show(_ update: Update) {
@@ -51,7 +55,7 @@ actor LineView<Update: ShownUpdate>: LinkView {
     } else if isMixed || update.isNotice {
       put(update.lines(console.style), isNotice: update.isNotice)
     } else {
-      for line in update.lines(console.style) { console.line(line) }
+      for line in update.lines(console.style) { console.line(prefix + line) }
     }
   }
 
@@ -67,7 +71,7 @@ actor LineView<Update: ShownUpdate>: LinkView {
 
   private func write(_ lines: [String]) {
     for line in lines {
-      if isMixed { console.line(line) } else { console.diagnostic(line) }
+      if isMixed { console.line(prefix + line) } else { console.diagnostic(prefix + line) }
     }
   }
 }
@@ -76,8 +80,9 @@ actor LineView<Update: ShownUpdate>: LinkView {
 actor EventView<Update: ShownUpdate>: LinkView {
   private let events: JSONEvents
 
-  init(_ console: Console) {
-    events = JSONEvents(console)
+  /// - Parameter shop: what each event names as its shop; `nil` for nothing.
+  init(_ console: Console, shop: String? = nil) {
+    events = JSONEvents(console, shop: shop)
   }
 
   func show(_ update: Update) {
@@ -112,10 +117,14 @@ extension Invocation {
 
   /// Returns the view for JSON events or plain lines, as `--json` selects.
   ///
-  /// - Parameter isMixed: whether plain lines of states and notices go to standard output too.
+  /// - Parameters:
+  ///   - isMixed: whether plain lines of states and notices go to standard output too.
+  ///   - shop: the shop that lines and events name; `nil` where there is only one.
   func view<Update: ShownUpdate>(
-    of type: Update.Type, isMixed: Bool = true
+    of type: Update.Type, isMixed: Bool = true, shop: String? = nil
   ) -> any LinkView<Update> {
-    self[Shared.json] ? EventView<Update>(console) : LineView<Update>(console, isMixed: isMixed)
+    self[Shared.json]
+      ? EventView<Update>(console, shop: shop)
+      : LineView<Update>(console, isMixed: isMixed, name: shop)
   }
 }

@@ -49,16 +49,11 @@ actor Screen<Update: ShownUpdate>: LinkView {
     Terminal.restore()
   }
 
-  /// Processes keys; returns the texts to send, followed by `nil` if the user ended the input.
-  func type(_ keys: [UInt8]) -> [String?] {
+  /// Processes keys; returns what they ask for, in order.
+  func type(_ keys: [UInt8]) -> [LineEditor.Request] {
     let requests = keys.compactMap { editor.type($0) }
     put([])
-    return requests.map {
-      switch $0 {
-      case .send(let text): text
-      case .end: nil
-      }
-    }
+    return requests
   }
 
   /// Redraws after changes of the terminal and every second, since other programs may write to it,

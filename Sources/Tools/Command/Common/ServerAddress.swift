@@ -4,6 +4,8 @@ import CommandKit
 struct ServerAddress: Equatable {
   var url: String
   var host: String
+  /// Whether it is this machine.
+  var isLoopback: Bool { Self.isLoopback(host.lowercased()) }
 
   /// - Parameters:
   ///   - schemes: the scheme with TLS and the one without.
@@ -48,6 +50,21 @@ struct ServerAddress: Equatable {
         "\(scheme):// to \(host) would let everyone on the network path read what is sent",
         remedy: "use \(schemes.secure)://, or add --allow-plaintext")
     }
+  }
+
+  /// Whether a text is `HOST` or `HOST:PORT`, with an IPv6 address in brackets.
+  static func isAuthority(_ text: Substring) -> Bool {
+    let isLiteral = text.first == "["
+    let host = isLiteral ? text.dropFirst().prefix { $0 != "]" } : text.prefix { $0 != ":" }
+    let rest = text.dropFirst(host.count + (isLiteral ? 2 : 0))
+    let isHost =
+      !host.isEmpty && (!isLiteral || text.contains("]"))
+      && host.allSatisfy { isLiteral ? $0.isHexDigit || ":.%".contains($0) : isNamePart($0) }
+    return isHost && (rest.isEmpty || isPort(rest))
+  }
+
+  private static func isNamePart(_ character: Character) -> Bool {
+    character.isLetter || character.isNumber || "-._".contains(character)
   }
 
   private static func isPort(_ rest: Substring) -> Bool {

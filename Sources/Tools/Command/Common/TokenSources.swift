@@ -68,6 +68,8 @@ actor ShellTokens: TokenSource {
   private let note: @Sendable (String) -> Void
   /// Whether the last run ended with the status that asks the user to sign in.
   private(set) var asksForSignIn = false
+  /// Why the last run provided no token; `nil` after one that did.
+  private(set) var fault: String?
 
   /// The exit status that asks the user to sign in.
   private static let signIn: Int32 = 3
@@ -80,7 +82,7 @@ actor ShellTokens: TokenSource {
   }
 
   func token() async throws(TokenFailure) -> String {
-    asksForSignIn = false
+    (asksForSignIn, fault) = (false, nil)
     let run = ShellRun()
     let ending = await withTaskCancellationHandler {
       await blocking { [command, limit] in run.ending(of: command, within: limit) }
@@ -90,21 +92,34 @@ actor ShellTokens: TokenSource {
     switch ending {
     case .exited(0, let output):
       if let token = TokenText.clean(String(decoding: output, as: UTF8.self)) { return token }
-      note("the token command did not print a token")
+      fault = "did not print a token"
     case .exited(Self.signIn, _):
       asksForSignIn = true
       throw .rejected
-    case .exited(let status, _): note("the token command failed with status \(status)")
-    case .killed(let signal): note("the token command was ended by signal \(signal)")
+    case .exited(let status, _): fault = "failed with status \(status)"
+    case .killed(let signal): fault = "was ended by signal \(signal)"
     case .late(let after):
       let tenths = Duration.milliseconds(Int64(after / .milliseconds(100)) * 100)
-      note("the token command did not end within \(tenths.text), and was killed")
-    case .talkative:
-      note("the token command printed more than \(ShellRun.maxBytes) bytes, and was killed")
-    case .failed(let code):
-      note("the token command cannot be started: \(SystemCall.reason(of: code))")
+      fault = "did not end within \(tenths.text), and was killed"
+    case .talkative: fault = "printed more than \(ShellRun.maxBytes) bytes, and was killed"
+    case .failed(let code): fault = "cannot be started: \(SystemCall.reason(of: code))"
     }
+    note("the token command \(fault ?? "failed")")
     throw .unavailable
+  }
+
+  /// Returns the failure to report for one that its link reports: a command that asks for a sign-in
+  /// differs from a server that rejects a token, and one that failed is no refusal of a server.
+  func reported(_ failure: CommandFailure) -> CommandFailure {
+    if failure == .signIn, asksForSignIn {
+      return CommandFailure(
+        .signInNeeded, "the token command reports that the user must sign in (status 3)",
+        remedy: "sign in again")
+    }
+    guard let fault, failure.code == .failed || failure.code == .unreachable else { return failure }
+    return CommandFailure(
+      .failed, "there is no token: the token command \(fault)",
+      remedy: "run the command of --token-command by itself to see why")
   }
 }
 

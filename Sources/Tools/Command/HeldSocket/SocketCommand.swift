@@ -75,7 +75,7 @@ enum SocketCommand {
       allowsPlaintext: call[Connection.plaintext])
     let policy = try Connection.policy(call, preset: .socket)
     var options = try options(call, policy)
-    options.network = try Connection.network(call)
+    options.network = try Connection.network(call, to: address)
     let run = LinkRun(call)
     options.lifecycle = run.lifecycle
     let socket: HeldSocket
@@ -89,13 +89,16 @@ enum SocketCommand {
     var ending = LinkEnding(isOnce: call[once], policy: policy)
     let failure = await run.show(
       socket, in: call.view(of: HeldSocket.Event.self, isMixed: false),
+      stopped: call[once] ? .stopped("the connection had ended") : nil,
       input: Invocation.isTyped || call[sendInput] ? input(to: socket) : nil,
       close: { await socket.close() }
     ) {
       guard case .status(let status) = $0 else { return nil }
       return ending.end(after: status)
     }
-    if let failure { throw failure }
+    guard let failure else { return }
+    guard let command = options.tokens as? ShellTokens else { throw failure }
+    throw await command.reported(failure)
   }
 
   private static func options(

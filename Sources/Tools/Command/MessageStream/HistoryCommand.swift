@@ -47,8 +47,11 @@ enum HistoryCommand {
       throw CommandFailure(error)
     }
     switch found {
-    case .shops(let shops): for shop in shops { show(shop, call) }
+    case .shops(let shops):
+      for shop in shops { show(shop, call) }
+      if shops.isEmpty { call.diagnostic("\(directory) contains no messages of any shop") }
     case .excerpt(let excerpt): show(excerpt, call)
+    case .unknown(let shop, let known): call.diagnostic(nothing(of: shop, known))
     case .noSuch(let id):
       throw CommandFailure(
         .failed, "message \(id) is not stored", remedy: "use an id that `history --json` shows")
@@ -58,6 +61,8 @@ enum HistoryCommand {
   private enum Found {
     case shops([ShopID])
     case excerpt(Excerpt)
+    /// Nothing is stored of this shop, but of these.
+    case unknown(ShopID, known: [ShopID])
     case noSuch(MessageID)
   }
 
@@ -79,6 +84,7 @@ enum HistoryCommand {
     guard let shop = call[shop] ?? (shops.count == 1 ? shops.first : nil) else {
       return .shops(shops)
     }
+    guard shops.contains(shop) else { return .unknown(shop, known: shops) }
     let newest = try await store.load(shop, limit: call[limit])
     guard let id = call[before] else {
       let outbox = newest.outbox.suffix(call[limit])
@@ -95,6 +101,15 @@ enum HistoryCommand {
       excerpt.hasUnfetched = try await store.older(than: first.key, in: shop, limit: 1).isEmpty
     }
     return .excerpt(excerpt)
+  }
+
+  private static func nothing(of shop: ShopID, _ known: [ShopID]) -> String {
+    let names = known.map(\.text)
+    let hint =
+      Spelling.nearest(to: shop.text, among: names).map { "did you mean \($0)?" }
+      ?? (names.isEmpty
+        ? "nor of another one" : "messages are stored of \(names.joined(separator: ", "))")
+    return "no message of shop \(shop) is stored; \(hint)"
   }
 
   /// Whether the server has messages before this one, by its position.

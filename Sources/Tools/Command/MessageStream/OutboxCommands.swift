@@ -67,6 +67,13 @@ enum OutboxCommands {
     let entries = try await entries(in: store, call)
     await store.close()
     for entry in entries { show("outbox", entry, call) }
+    if entries.isEmpty { tellNone("waits to be sent, and none has failed", call) }
+  }
+
+  /// Says that there is no such message, so that nothing is not taken for an error.
+  private static func tellNone(_ what: String, _ call: Invocation) {
+    let place = call[shop].map { " to shop \($0)" } ?? ""
+    call.diagnostic("no message\(place) \(what)")
   }
 
   private static func retry(_ call: Invocation) async throws(CommandFailure) {
@@ -75,6 +82,7 @@ enum OutboxCommands {
       return TimelineChange(outboxPut: [entry])
     }
     for entry in entries { show("outbox", entry, call) }
+    if entries.isEmpty { tellNone("has failed", call) }
   }
 
   private static func discard(_ call: Invocation) async throws(CommandFailure) {
@@ -82,6 +90,7 @@ enum OutboxCommands {
       TimelineChange(outboxRemove: [$0.id])
     }
     for entry in entries { show("discarded", entry, call) }
+    if entries.isEmpty { tellNone("has failed", call) }
   }
 
   /// Changes the given messages, all of which must exist; returns their new values.

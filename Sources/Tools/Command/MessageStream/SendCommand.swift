@@ -46,8 +46,10 @@ enum SendCommand {
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let clock = BootClock()
     let end = clock.now.advanced(by: call[timeout])
-    var connection = try StreamConnection(call, within: call[timeout])
+    var connection = try StreamConnection(
+      call, shop: call[StreamConnection.shop], within: call[timeout])
     connection.configuration.realtime = false
+    connection.configuration.sendsOnly = true
     let message = try message(call[text])
     let (store, isKept) = try await store(call)
     let environment = connection.environment(store: store, lifecycle: AlwaysForeground())
@@ -95,6 +97,7 @@ enum SendCommand {
     _ call: Invocation
   ) async throws(CommandFailure) -> (any TimelineStore, isKept: Bool) {
     guard let directory = call[data] else { return (Platform.memoryStore(), false) }
+    call.warn(of: directory)
     do {
       return (try await Platform.store(in: directory), true)
     } catch {
@@ -189,7 +192,8 @@ private struct Delivery: Sendable {
       confirmed = message
     case .messages(let messages, _):
       for message in messages { seen[message.id] = message.createdAt }
-    case .notice(.fetchFailed(let failure)): lastFailure = failure
+    case .notice(.fetchFailed(let failure)), .notice(.sendFailed(let failure)):
+      lastFailure = failure
     case .status, .notice, .edited, .gap, .gapClosed, .history: break
     }
     if let key, let confirmed, let createdAt = seen[confirmed] {
@@ -211,7 +215,6 @@ private struct Delivery: Sendable {
   private func timedOut(
     after limit: Duration, _ stream: ShopStream, isKept: Bool
   ) async -> CommandFailure {
-    let cause = lastFailure.map { " (\(LinkReason.text($0).printable))" } ?? ""
     let outbox = await stream.snapshot.outbox
     // A message that is not in the outbox any more has arrived.
     let entry = outbox.entries.first { $0.text == text && $0.createdAt >= since }
@@ -224,8 +227,8 @@ private struct Delivery: Sendable {
       } else {
         "it did not arrive; send it again later"
       }
+    if let lastFailure { return .unstored(lastFailure, within: limit, remedy: remedy) }
     return CommandFailure(
-      lastFailure.map { ExitCode($0) } ?? .unreachable,
-      "the server did not confirm the message within \(limit.text)\(cause)", remedy: remedy)
+      .unreachable, "the server did not confirm the message within \(limit.text)", remedy: remedy)
   }
 }

@@ -6,6 +6,9 @@ import MessageStream
 
 /// `holdfast stream`: follows a shop's messages.
 enum StreamCommand {
+  private static let shop = Parameter.repeated(
+    "shop", atLeast: 1, Format.shop, variable: "HOLDFAST_SHOP",
+    "the shop's id; several times to follow up to 5 shops")
   private static let noRealtime = Parameter.flag(
     "no-realtime", "poll over HTTP instead of opening a WebSocket")
   private static let sendInput = Parameter.flag(
@@ -39,6 +42,11 @@ enum StreamCommand {
         wait. A line over 10,000 characters is refused with a notice. If lines cannot be stored, \
         for instance on a full disk, the exit status is 1.
         """,
+        """
+        With several shops each line begins with [SHOP], each JSON event has a member "shop", and \
+        standard input is not read. They share the data directory, which one process can use at a \
+        time.
+        """,
         StreamDeliveries.details, StreamUpdate.details, Connection.tokenDetails,
       ],
       examples: [
@@ -57,7 +65,7 @@ enum StreamCommand {
             + "| indexer", "every message reaches the indexer, across restarts of both"),
       ],
       signals: LinkRun.signals,
-      takes: Connection.server, StreamConnection.shop, Connection.token, Connection.tokenFile,
+      takes: Connection.server, shop, Connection.token, Connection.tokenFile,
       Connection.tokenCommand, StreamConnection.auth, Shared.data, Connection.authorities,
       Connection.plaintext, Connection.proxy, Connection.policyFile, Shared.settings,
       Shared.journal, noRealtime, older, StreamDeliveries.consumer, StreamDeliveries.from,
@@ -65,8 +73,8 @@ enum StreamCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
-    try StreamDeliveries.check(call, sendsInput: call[sendInput])
-    var connection = try StreamConnection(call)
+    let shops = try shops(call)
+    var connection = try StreamConnection(call, shop: shops[0])
     connection.configuration.journal = call[Shared.journal]
     connection.configuration.realtime = !call[noRealtime]
     let directory = try call.dataDirectory()
@@ -74,118 +82,198 @@ enum StreamCommand {
     do {
       store = try await Platform.store(in: directory)
     } catch {
-      throw CommandFailure(error)
+      throw inUse(error, directory)
     }
-    let screen = call.screen(of: StreamUpdate.self, longest: longestLine)
-    let view: any LinkView<StreamUpdate> = screen ?? call.view(of: StreamUpdate.self)
+    let isOne = shops.count == 1
+    let screen = isOne ? call.screen(of: StreamUpdate.self, longest: longestLine) : nil
+    let views: [any LinkView<StreamUpdate>] = shops.map { shop in
+      screen ?? call.view(of: StreamUpdate.self, shop: isOne ? nil : shop.text)
+    }
     let failure: CommandFailure?
     do throws(CommandFailure) {
-      failure = try await follow(call, connection, store, view, screen)
+      failure = try await follow(call, connection, shops, store, views, screen)
     } catch {
       failure = error
     }
-    await view.end()
+    for view in views { await view.end() }
     await store.close()
     if let failure { throw await connection.reported(failure) }
   }
 
-  /// Follows the stream to its end; returns `nil` if it was told to end.
+  /// Returns the shops to follow, each once; throws if there are too many, or one at most can be
+  /// combined with another option.
+  private static func shops(_ call: Invocation) throws(CommandFailure) -> [ShopID] {
+    var shops: [ShopID] = []
+    for shop in call[shop] where !shops.contains(shop) { shops.append(shop) }
+    guard shops.count <= ShopStreams.limit else {
+      throw CommandFailure(
+        .usage, "\(shops.count) shops are given, and \(ShopStreams.limit) can be followed at once",
+        remedy: "follow the others in a process with another --data directory")
+    }
+    let isForOne =
+      call[sendInput] || call[StreamDeliveries.confirm] || call[Shared.journal] != nil
+    guard shops.count == 1 || !isForOne else {
+      throw CommandFailure(
+        .usage, "--send-stdin, --confirm and --journal need a single --shop",
+        remedy: "use `send` to post, or follow one shop")
+    }
+    try StreamDeliveries.check(call, sendsInput: call[sendInput])
+    return shops
+  }
+
+  /// Returns the failure of a second process, with the ways to follow several shops.
+  private static func inUse(_ failure: StoreFailure, _ directory: String) -> CommandFailure {
+    guard case .locked = failure else { return CommandFailure(failure) }
+    return CommandFailure(
+      .failed, "another process uses \(directory)",
+      remedy: "end it, follow all shops in one process by several --shop options, or use another "
+        + "data directory")
+  }
+
+  /// Follows the streams to their end; returns `nil` if it was told to end.
   private static func follow(
-    _ call: Invocation, _ connection: StreamConnection, _ store: any TimelineStore,
-    _ view: any LinkView<StreamUpdate>, _ screen: Screen<StreamUpdate>?
+    _ call: Invocation, _ connection: StreamConnection, _ shops: [ShopID],
+    _ store: any TimelineStore, _ views: [any LinkView<StreamUpdate>],
+    _ screen: Screen<StreamUpdate>?
   ) async throws(CommandFailure) -> CommandFailure? {
     let run = LinkRun(call)
     let environment = connection.environment(store: store, lifecycle: run.lifecycle)
-    let stream = try await open(connection, environment, call)
-    let deliveries: StreamDeliveries?
-    do {
-      deliveries = try await StreamDeliveries(call, of: stream, in: store, to: view)
-    } catch {
-      await stream.close()
-      throw CommandFailure(error)
+    let streams = try await open(shops, connection, environment, call)
+    let followed = try await follow(streams, call, store, views)
+    let sender = input(call, streams, views[0], screen)
+    let work = OnceWork(isDone: !call[once])
+    let waiting = Countdown(streams.count)
+    let (failure, endings) = await run.follow(
+      for: call[duration], late: { work.end(.late) }, stopped: { work.end(.stopped) },
+      sender: sender, drawing: screen?.run,
+      close: { for shop in followed { await shop.close() } }
+    ) { group, end in
+      var scrolls: [AsyncStream<Void>.Continuation] = []
+      for shop in followed {
+        let (scrolled, scrolling) = AsyncStream.makeStream(of: Void.self)
+        scrolls.append(scrolling)
+        group.addTask {
+          await lookBack(shop, call[older], until: scrolled)
+          guard call[once] else { return }
+          if !Invocation.isTyped { _ = await sender?.value }
+          await shop.stream.settled { $0.isWhole && !$0.hasQueued }
+          await shop.finish()
+          guard waiting.isLast() else { return }
+          work.end(.done)
+          await end()
+        }
+        shop.watch(isOnce: call[once], in: &group, end: end)
+      }
+      return await read(followed, call, scrolls, end)
     }
-    let failure = await follow(call, stream, run, deliveries, view, screen)
-    await deliveries?.end(in: store, of: stream.configuration.shop)
-    return failure
+    var told: CommandFailure?
+    for shop in followed { told = await shop.forget(in: store, isOnce: call[once]) ?? told }
+    return await verdict(failure, endings, work, streams, call, await sender?.value ?? 0) ?? told
   }
 
+  /// Opens the consumers that the options select, one for each stream.
   private static func follow(
-    _ call: Invocation, _ stream: ShopStream, _ run: LinkRun, _ deliveries: StreamDeliveries?,
-    _ view: any LinkView<StreamUpdate>, _ screen: Screen<StreamUpdate>?
-  ) async -> CommandFailure? {
-    let isTyped = Invocation.isTyped && !call[StreamDeliveries.confirm]
-    let sender = Task {
-      isTyped || call[sendInput] ? await input(of: stream).run(view, screen) : 0
+    _ streams: [ShopStream], _ call: Invocation, _ store: any TimelineStore,
+    _ views: [any LinkView<StreamUpdate>]
+  ) async throws(CommandFailure) -> [FollowedShop] {
+    var followed: [FollowedShop] = []
+    do throws(StoreFailure) {
+      for (stream, view) in zip(streams, views) {
+        let deliveries = try await StreamDeliveries(
+          call, of: stream, in: store, to: view, isAlone: streams.count == 1)
+        followed.append(FollowedShop(stream, view, deliveries))
+      }
+      return followed
+    } catch {
+      for shop in followed { await shop.close() }
+      for stream in streams { await stream.close() }
+      throw CommandFailure(error)
     }
-    let printing = deliveries.map { deliveries in Task { await deliveries.run() } }
-    let shown = deliveries == nil ? view : ViewBesideDeliveries(view: view)
-    let work = OnceWork(isDone: !call[once])
-    let (failure, ending) = await run.follow(
-      for: call[duration], late: { work.end(.late) }, sender: sender, drawing: screen?.run,
-      close: {
-        await stream.close()
-        deliveries?.stop()
+  }
+
+  /// Sends standard input to the only stream, if it is read.
+  private static func input(
+    _ call: Invocation, _ streams: [ShopStream], _ view: any LinkView<StreamUpdate>,
+    _ screen: Screen<StreamUpdate>?
+  ) -> Task<Int, Never>? {
+    guard streams.count == 1, !call[StreamDeliveries.confirm],
+      Invocation.isTyped || call[sendInput]
+    else { return nil }
+    let sender = input(of: streams[0])
+    return Task { await sender.run(view, screen) }
+  }
+
+  /// Reads all streams until each has ended; the first failure ends the others.
+  private static func read(
+    _ followed: [FollowedShop], _ call: Invocation,
+    _ scrolls: [AsyncStream<Void>.Continuation], _ end: @escaping @Sendable () async -> Void
+  ) async -> (CommandFailure?, [StreamEnding]) {
+    await withTaskGroup(of: (CommandFailure?, StreamEnding).self) { readers in
+      for (shop, scrolling) in zip(followed, scrolls) {
+        readers.addTask { await read(shop.stream, call, shop.shown, scrolling) }
       }
-    ) { group, end in
-      let (scrolled, scrolling) = AsyncStream.makeStream(of: Void.self)
-      group.addTask {
-        await lookBack(stream, call[older], deliveries == nil ? view : nil, until: scrolled)
-        guard call[once] else { return }
-        if !isTyped { _ = await sender.value }
-        await stream.settled { $0.isWhole && !$0.hasQueued }
-        deliveries?.finish()
-        _ = await printing?.value
-        work.end(.done)
-        await end()
+      var first: CommandFailure?
+      var endings: [StreamEnding] = []
+      for await (failure, ending) in readers {
+        endings.append(ending)
+        guard first == nil, failure != nil else { continue }
+        first = failure
+        if followed.count > 1 { await end() }
       }
-      if let deliveries, let printing {
-        deliveries.watch(printing, isOnce: call[once], in: &group, end: end)
-      }
-      return await read(stream, call, shown, scrolling)
+      return (first, endings)
     }
-    let delivered = await printing?.value.told(isOnce: call[once])
-    let verdict = await verdict(failure, ending, work, stream, call, await sender.value)
-    return verdict ?? delivered
   }
 
   private static func open(
-    _ connection: StreamConnection, _ environment: StreamEnvironment, _ call: Invocation
-  ) async throws(CommandFailure) -> ShopStream {
+    _ shops: [ShopID], _ connection: StreamConnection, _ environment: StreamEnvironment,
+    _ call: Invocation
+  ) async throws(CommandFailure) -> [ShopStream] {
+    let all = ShopStreams(environment)
+    var streams: [ShopStream] = []
     do {
-      return try await ShopStreams(environment).open(connection.configuration) { error in
-        call.diagnostic(error.description)
+      for shop in shops {
+        var configuration = connection.configuration
+        configuration.shop = shop
+        streams.append(
+          try await all.open(configuration) { error in call.diagnostic(error.description) })
       }
+      return streams
     } catch {
+      for stream in streams { await stream.close() }
       throw CommandFailure(.failed, error.description)
     }
   }
 
   /// Returns the failure to report; messages that were not stored come first.
   private static func verdict(
-    _ failure: CommandFailure?, _ ending: StreamEnding, _ work: OnceWork, _ stream: ShopStream,
-    _ call: Invocation, _ refused: Int
+    _ failure: CommandFailure?, _ endings: [StreamEnding], _ work: OnceWork,
+    _ streams: [ShopStream], _ call: Invocation, _ refused: Int
   ) async -> CommandFailure? {
-    let unstored = await stream.snapshot.outbox.unstoredCount
+    var unstored = 0
+    for stream in streams { unstored += await stream.snapshot.outbox.unstoredCount }
     if let told = StreamEnding.unstored(unstored) ?? failure { return told }
-    if work.isLate, let limit = call[duration] { return ending.late(after: limit) }
-    return call[once] ? StreamEnding.unsent(refused + ending.failed) : nil
+    if work.isLate, let limit = call[duration] {
+      return (endings.first { $0.hasFailure } ?? endings.first)?.late(after: limit)
+    }
+    guard call[once] else { return nil }
+    if work.isStopped { return .stopped("it had caught up and sent everything") }
+    return StreamEnding.unsent(endings.reduce(refused) { $0 + $1.failed })
   }
 
   /// Requests older messages after it has caught up, and notes if there are more.
-  ///
-  /// - Parameter view: `nil` where it does not matter what was shown.
   private static func lookBack(
-    _ stream: ShopStream, _ count: Int, _ view: (any LinkView<StreamUpdate>)?,
-    until scrolled: AsyncStream<Void>
+    _ shop: FollowedShop, _ count: Int, until scrolled: AsyncStream<Void>
   ) async {
+    let stream = shop.stream
     await stream.whole()
     if count > 0 {
       stream.loadOlder()
       for await _ in scrolled {}
     }
     let model = await stream.snapshot
-    guard model.isWhole, model.hasOlder else { return }
-    await view?.note("older-messages", StreamText.hasOlder)
+    // What a consumer gets is not limited to what was shown.
+    guard model.isWhole, model.hasOlder, shop.deliveries == nil else { return }
+    await shop.view.note("older-messages", StreamText.hasOlder)
   }
 
   private static func read(

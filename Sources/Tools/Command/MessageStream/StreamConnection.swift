@@ -20,17 +20,19 @@ struct StreamConnection {
 
   /// Reads the options and checks them before anything is opened.
   ///
-  /// - Parameter limit: how long a pipe may take to provide the first token, if this is less than
-  ///   the policy allows for a new one.
+  /// - Parameters:
+  ///   - shop: the shop of its configuration.
+  ///   - limit: how long a pipe may take to provide the first token, if this is less than
+  ///     the policy allows for a new one.
   init(
-    _ call: Invocation, within limit: Duration = .seconds(86_400)
+    _ call: Invocation, shop: ShopID, within limit: Duration = .seconds(86_400)
   ) throws(CommandFailure) {
     let address = try ServerAddress(
       call[Connection.server], allowsPlaintext: call[Connection.plaintext])
     let policy = try Connection.policy(call, preset: .messageStream)
     host = address.host
     configuration = StreamConfiguration(
-      server: address.url, shop: call[Self.shop], policy: policy, authentication: call[Self.auth])
+      server: address.url, shop: shop, policy: policy, authentication: call[Self.auth])
     let later = policy.gate.refreshTimeout
     guard let tokens = try Connection.tokens(call, first: min(limit, later), later: later) else {
       throw CommandFailure(
@@ -38,7 +40,7 @@ struct StreamConnection {
         remedy: "set HOLDFAST_TOKEN, or add --token-file FILE; `holdfast token` creates one")
     }
     self.tokens = tokens
-    network = try Connection.network(call)
+    network = try Connection.network(call, to: address)
   }
 
   func environment(
@@ -49,14 +51,10 @@ struct StreamConnection {
       lifecycle: lifecycle, tokens: tokens)
   }
 
-  /// Returns the failure to report: a token command that asks for a sign-in differs from a server
-  /// that rejects a token.
+  /// Returns the failure to report for one that the stream reports.
   func reported(_ failure: CommandFailure) async -> CommandFailure {
-    guard failure == .signIn, let command = tokens as? ShellTokens, await command.asksForSignIn
-    else { return failure }
-    return CommandFailure(
-      .signInNeeded, "the token command reports that the user must sign in (status 3)",
-      remedy: "sign in again")
+    guard let command = tokens as? ShellTokens else { return failure }
+    return await command.reported(failure)
   }
 }
 

@@ -52,9 +52,11 @@ struct StreamDeliveries: Sendable {
   }
 
   /// Opens the consumer that the options select; `nil` if they select none.
+  ///
+  /// - Parameter isAlone: whether events need not name the shop.
   init?(
     _ call: Invocation, of stream: ShopStream, in store: any TimelineStore,
-    to view: any LinkView<StreamUpdate>
+    to view: any LinkView<StreamUpdate>, isAlone: Bool
   ) async throws(StoreFailure) {
     let shop = stream.configuration.shop
     guard let own = ConsumerName(Self.ownName) else { return nil }
@@ -66,7 +68,7 @@ struct StreamDeliveries: Sendable {
     isKept = call[Self.consumer] != nil
     confirmations = call[Self.confirm] ? Confirmations(after: try await consumer.state) : nil
     output = view
-    events = call[Shared.json] ? JSONEvents(call.console) : nil
+    events = call[Shared.json] ? JSONEvents(call.console, shop: isAlone ? nil : shop.text) : nil
   }
 
   /// How the printing of deliveries ended.

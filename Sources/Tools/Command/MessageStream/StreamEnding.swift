@@ -23,6 +23,8 @@ struct StreamEnding {
   /// How many pages failed, and the last failure.
   private var fetchFailures = 0
   private var lastFailure: LinkFailure?
+  /// Why the newest try to send a message failed; `nil` after one that did not.
+  private(set) var sendFailure: LinkFailure?
   /// How many writes of the store failed in a row.
   private var refusals = 0
 
@@ -43,7 +45,9 @@ struct StreamEnding {
       return failure(of: status)
     case .notice(let notice): return failure(of: notice)
     case .outbox(let entry): note(entry)
-    case .outboxDone(let id, _): waiting.remove(id)
+    case .outboxDone(let id, _):
+      waiting.remove(id)
+      sendFailure = nil
     case .messages, .edited, .gap, .gapClosed, .history: break
     }
     return nil
@@ -91,6 +95,9 @@ struct StreamEnding {
       fetchFailures += 1
       lastFailure = failure
       return isOnce && (isExhausted || fetchFailures >= tries) ? Self.failure(failure, shop) : nil
+    case .sendFailed(let failure):
+      sendFailure = failure
+      return nil
     case .malformed, .rejected, .unknownType, .oversized, .draining, .newEpoch:
       return nil
     }
@@ -104,9 +111,15 @@ struct StreamEnding {
     }
   }
 
+  /// Whether a request failed.
+  var hasFailure: Bool { lastFailure != nil || sendFailure != nil }
+
   /// Returns the failure of a run whose time limit came before its end.
   func late(after limit: Duration) -> CommandFailure {
-    lastFailure.map { Self.failure($0, shop) }
+    if let sendFailure, !waiting.isEmpty {
+      return .unstored(sendFailure, within: limit, remedy: "")
+    }
+    return lastFailure.map { Self.failure($0, shop) }
       ?? CommandFailure(
         .failed, "not finished within \(limit.text)", remedy: "use a longer --duration")
   }

@@ -107,6 +107,7 @@ extension StreamNotice {
     case .unknownType: "unknown-type"
     case .oversized: "oversized"
     case .fetchFailed: "fetch-failed"
+    case .sendFailed: "send-failed"
     case .store: "store"
     case .storeRecovered: "store-recovered"
     case .draining: "draining"
@@ -121,10 +122,13 @@ extension StreamNotice {
   var detail: String? {
     switch self {
     case .malformed(let error): error.description
-    case .rejected(let count): "\(count) entries of a page"
+    case .rejected(let count, let first):
+      (count == 1 ? "1 entry of a page" : "\(count) entries of a page")
+        + (first.map { ": \($0)" + (count == 1 ? "" : " (the first one)") } ?? "")
     case .unknownType(let type): type
     case .oversized(let bytes): "\(bytes) bytes"
-    case .fetchFailed(let failure), .security(let failure): LinkReason.text(failure)
+    case .fetchFailed(let failure), .sendFailed(let failure), .security(let failure):
+      LinkReason.text(failure)
     case .store(let failure): failure.description
     case .draining(let window): "the server closes within \(window.text)"
     case .newEpoch(let position): position.description

@@ -1,0 +1,201 @@
+import Foundation
+import Holdfast
+import HoldfastTestKit
+import LinkRuntime
+import LinkWire
+import Testing
+
+/// What commands say before they go wrong, or where there is nothing to show.
+@Suite(.timeLimit(.minutes(1))) struct CommandWarningsTests {
+  private static let token = ["HOLDFAST_TOKEN": "any.good.token"]
+
+  @Test func `a shop of which nothing is stored is named, with the nearest one`() async throws {
+    try await CommandProcess.scratch { directory in
+      _ = try await CommandProcess.run(
+        "send", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
+        "--timeout", "100ms", "hello", environment: Self.token)
+      for (shop, hint) in [
+        ("bakrey", "did you mean bakery?"), ("zoo", "messages are stored of bakery"),
+      ] {
+        let outcome = try await CommandProcess.run(
+          "history", "--shop", shop, "--data", directory, "--json")
+        #expect(
+          outcome == .failure(0, "holdfast history: no message of shop \(shop) is stored; \(hint)"))
+      }
+    }
+  }
+
+  @Test func `a store without messages says so`() async throws {
+    try await CommandProcess.scratch { directory in
+      await (try Platform.store(in: directory)).close()
+      #expect(
+        try await CommandProcess.run("history", "--data", directory)
+          == .failure(0, "holdfast history: \(directory) contains no messages of any shop"))
+      #expect(
+        try await CommandProcess.run("history", "--shop", "zoo", "--data", directory)
+          == .failure(
+            0, "holdfast history: no message of shop zoo is stored; nor of another one"))
+      #expect(
+        try await CommandProcess.run("outbox", "list", "--data", directory)
+          == .failure(
+            0, "holdfast outbox list: no message waits to be sent, and none has failed"))
+      #expect(
+        try await CommandProcess.run("outbox", "retry", "--failed", "--data", directory)
+          == .failure(0, "holdfast outbox retry: no message has failed"))
+    }
+  }
+
+  @Test(arguments: [(0o755, false), (0o775, false), (0o777, true), (0o1777, true)])
+  func `a data directory that all users can change is pointed out`(
+    mode: Int, isOpen: Bool
+  ) async throws {
+    try await CommandProcess.scratch { directory in
+      await (try Platform.store(in: directory)).close()
+      try FileManager.default.setAttributes(
+        [.posixPermissions: mode], ofItemAtPath: directory)
+      let outcome = try await CommandProcess.run("outbox", "list", "--data", directory)
+      let warning =
+        "holdfast outbox list: all users of this machine can put files into \(directory), which "
+        + "this program then trusts; run chmod o-w \(directory), or use another --data"
+      #expect(outcome.errors.contains(warning) == isOpen)
+      let server = try CommandProcess.start(
+        ["serve", "--port", "0", "--json", "--data", directory])
+      #expect(await LineReader(server.lines).next().contains("listening"))
+      server.signal(SIGTERM)
+      #expect(await server.exit() == 0)
+      var events: [String] = []
+      for await line in server.diagnostics {
+        events += [try [String: Any].reading(line)["event"] as? String ?? ""]
+      }
+      #expect(events.contains("exposed") == isOpen)
+    }
+  }
+
+  @Test(arguments: [
+    "::::", "http://", "ftp://proxy.example:3128", "http://proxy.example:0",
+    "http://proxy.example:65536", "http://proxy.example:port", "http://a b:3128", "http://[::1",
+    "socks5//proxy.example", "http://user:secret@",
+  ])
+  func `a proxy that is none is wrong usage, and is not repeated`(url: String) async throws {
+    let outcome = try await CommandProcess.run(
+      "send", "--server", "https://shop.example", "--shop", "bakery", "--proxy", url, "hello",
+      environment: Self.token)
+    #expect(outcome.status == 2)
+    #expect(
+      outcome.errors.first?.hasPrefix(
+        "holdfast send: the value of --proxy is not valid; it must be [SCHEME://]") == true)
+    #expect(outcome.errors.first?.contains("secret") == false)
+  }
+
+  @Test(arguments: [
+    "proxy.example", "http://me:it's/so@[2001:db8::1]:1/", "SOCKS5H://10.0.0.1:65535",
+  ])
+  func `says that a proxy is not used for this machine`(url: String) async throws {
+    let outcome = try await CommandProcess.run(
+      "send", "--server", "http://[::1]:1", "--shop", "bakery", "--proxy", url, "--timeout",
+      "1s", "hello", environment: Self.token)
+    #expect(outcome.status == 6)
+    #expect(outcome.errors.first == "holdfast send: --proxy is not used: ::1 is this machine")
+    #expect(outcome.errors.last?.contains("(refused)") == true)
+  }
+
+  private static let broken = [
+    ("", "holds no certificate in PEM form"), ("no certificate\n", "holds no certificate"),
+    (
+      "-----BEGIN CERTIFICATE-----\nxxxx\n-----END CERTIFICATE-----\n",
+      "holds a certificate that cannot be parsed"
+    ),
+    ("-----BEGIN CERTIFICATE-----\nMIIB", "holds a certificate that cannot be parsed"),
+  ]
+
+  @Test(arguments: broken, ["stream", "send", "socket"])
+  func `authorities that cannot be used are a matter of security at once`(
+    content: (text: String, reason: String), command: String
+  ) async throws {
+    try await CommandProcess.scratch { directory in
+      let file = directory + "/ca.pem"
+      try content.text.write(toFile: file, atomically: true, encoding: .utf8)
+      var words = [command, "--ca", file]
+      switch command {
+      case "socket": words += ["wss://127.0.0.1:1/"]
+      case "send": words += ["--server", "https://127.0.0.1:1", "--shop", "bakery", "hello"]
+      case _:
+        words += ["--server", "https://127.0.0.1:1", "--shop", "bakery", "--data", directory]
+      }
+      let outcome = try await CommandProcess.run(words, environment: Self.token)
+      #expect(outcome.status == 5)
+      #expect(
+        outcome.errors.first?.hasPrefix("holdfast \(command): \(file) \(content.reason)") == true)
+      let missing = try await CommandProcess.run(
+        words.map { $0 == file ? "/nowhere" : $0 }, environment: Self.token)
+      #expect(missing.status == 5)
+    }
+  }
+
+  @Test func `https to a port without TLS names the remedy that helps`() async throws {
+    try await CommandShop.run { shop in
+      let outcome = try await CommandProcess.run(
+        "send", "--server", "https://127.0.0.1:\(shop.port)", "--shop", "bakery", "hello",
+        environment: Self.token)
+      #expect(outcome.status == 5)
+      let line = outcome.errors.first ?? ""
+      #expect(line.hasPrefix("holdfast send: the server does not speak TLS on this port"))
+      #expect(line.contains("http://"))
+      #expect(!line.contains("certificate"))
+    }
+  }
+
+  @Test(arguments: ["send", "socket"])
+  func `a token command that fails is no refusal of the server`(command: String) async throws {
+    try await CommandShop.run { shop in
+      let socket = "ws" + shop.url.dropFirst(4) + "/messages/bakery/stream"
+      let words =
+        command == "send"
+        ? shop.words("send", ["--timeout", "500ms", "hello"]) : ["socket", socket, "--once"]
+      let outcome = try await CommandProcess.run(words + ["--token-command", "exit 7"])
+      #expect(outcome.status == 1)
+      #expect(
+        outcome.errors.last
+          == "holdfast \(command): there is no token: the token command failed with status 7; "
+          + "run the command of --token-command by itself to see why")
+    }
+  }
+
+  @Test(arguments: [
+    ("retry.windows", "1/2562047h"), ("retry.first", "1s*2 max 30s +-0.25 min 1s x1000000"),
+    ("retry.stability", "2562047h"),
+  ])
+  func `numbers of a policy beyond their range are wrong usage`(
+    key: String, value: String
+  ) async throws {
+    for words in [["policy", "show", "message-stream"], ["simulate", "message-stream"]] {
+      let outcome = try await CommandProcess.run(words + ["--set", "\(key)=\(value)"])
+      #expect(outcome.status == 2)
+      #expect(outcome.errors.count == 1)
+      #expect(outcome.errors.first?.contains("its range is ") == true)
+    }
+  }
+
+  @Test(arguments: [
+    (#"{"wallDrift":9223372036854775807}"#, "[]", "-0.01...0.01"),
+    ("{}", #"[{"at":"10001h","action":"send"}]"#, "10001h is not a span of 0s to 10000h"),
+    (
+      "{}", #"[{"at":"1s","action":"restStatus 99999 1s"}]"#,
+      "no action: restStatus 99999 1s; it is restStatus, 200 to 599, a span of 0s to 10000h"
+    ),
+  ])
+  func `numbers of a plan beyond their range are named with it`(
+    weather: String, actions: String, reason: String
+  ) async throws {
+    try await CommandProcess.scratch { directory in
+      let plan =
+        #"{"seed":1,"server":"plain","weather":\#(weather),"actions":\#(actions),"length":"1h"}"#
+      let file = directory + "/plan.json"
+      try #"{"name":"x","plan":\#(plan),"expected":[],"found":[]}"#.write(
+        toFile: file, atomically: true, encoding: .utf8)
+      let outcome = try await CommandProcess.run("simulate", "message-stream", "--plan", file)
+      #expect(outcome.status == 1)
+      #expect(outcome.errors.first?.contains(reason) == true, "\(outcome.errors)")
+    }
+  }
+}

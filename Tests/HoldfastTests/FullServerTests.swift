@@ -1,0 +1,127 @@
+import Foundation
+import HoldfastTestKit
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A server that answers pages, and every post with one status.
+private struct FullServer {
+  let process: LabProcess
+  let url: String
+
+  init(_ status: Int) async throws {
+    process = try LabProcess([
+      "python3", "-u", "-c",
+      """
+      import http.server, json
+      class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        def reply(self, status, value):
+          body = json.dumps(value).encode()
+          self.send_response(status)
+          self.send_header("Content-Type", "application/json")
+          self.send_header("Content-Length", str(len(body)))
+          self.end_headers()
+          self.wfile.write(body)
+        def do_GET(self):
+          if "upgrade" in self.headers.get("Connection", "").lower():
+            return self.reply(404, {})
+          self.reply(200, {"status": 200, "message": "", "data": {"messages": []}})
+        def do_POST(self):
+          self.rfile.read(int(self.headers["Content-Length"]))
+          self.reply(\(status), {"status": \(status), "message": "the store failed"})
+        def log_message(self, *words): pass
+      server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+      print(server.server_port)
+      server.serve_forever()
+      """,
+    ])
+    url = "http://127.0.0.1:\(await LineReader(process.lines).next())"
+  }
+
+  func end() async {
+    process.signal(SIGKILL)
+    _ = await process.exit()
+  }
+}
+
+/// A server that can be reached and cannot store.
+@Suite(.timeLimit(.minutes(1))) struct FullServerTests {
+  private static let token = ["HOLDFAST_TOKEN": "any.good.token"]
+
+  @Test(arguments: [
+    (503, Int32(1), "the server could not store the message within 2s (http-503"),
+    (507, 1, "the server could not store the message within 2s (http-507"),
+    (502, 6, "the server did not confirm the message within 2s (http-502"),
+  ])
+  func `send tells that the server could not store the message`(
+    status: Int, code: Int32, words: String
+  ) async throws {
+    let server = try await FullServer(status)
+    let outcome = try await CommandProcess.run(
+      "send", "--server", server.url, "--shop", "bakery", "--timeout", "2s", "hello",
+      environment: Self.token)
+    await server.end()
+    #expect(outcome.status == code)
+    #expect(outcome.errors.count == 1)
+    #expect(outcome.errors.first?.hasPrefix("holdfast send: \(words)") == true, "\(outcome.errors)")
+  }
+
+  @Test func `stream with --once tells why its messages are not sent`() async throws {
+    let server = try await FullServer(503)
+    try await CommandProcess.scratch { directory in
+      let line =
+        "printf 'hello\\n' | \(CommandProcess.path) stream --server \(server.url) --shop bakery "
+        + "--data \(directory) --send-stdin --once --no-realtime --duration 2s --json"
+      let outcome = await CommandProcess.outcome(
+        of: try LabProcess(["sh", "-c", line], environment: Self.token))
+      #expect(outcome.status == 1)
+      let notice = outcome.output.first { $0.contains("send-failed") } ?? ""
+      #expect(notice.contains("http-503: the store failed"))
+      #expect(
+        outcome.errors == [
+          "holdfast stream: the server could not store the message within 2s "
+            + "(http-503: the store failed)"
+        ])
+    }
+    await server.end()
+  }
+
+  @Test func `stream with --once that a signal ends before it is done fails`() async throws {
+    let server = try await FullServer(503)
+    try await CommandProcess.scratch { directory in
+      try "hello\n".write(toFile: directory + "/lines", atomically: true, encoding: .utf8)
+      let line =
+        "exec \(CommandProcess.path) stream --server \(server.url) --shop bakery "
+        + "--data \(directory) --send-stdin --once --no-realtime --json < \(directory)/lines"
+      let process = try LabProcess(["sh", "-c", line], environment: Self.token)
+      let events = CommandEvents(process)
+      #expect(await events.line(with: "send-failed") != "")
+      #expect(await events.end().status == 1)
+      var errors: [String] = []
+      for await line in process.diagnostics { errors.append(line) }
+      #expect(
+        errors == [
+          "holdfast stream: ended by a signal before it had caught up and sent everything; "
+            + "run it again"
+        ])
+    }
+    await server.end()
+  }
+
+  @Test func `a message that is sent costs one request`() async throws {
+    try await CommandShop.run { shop in
+      let outcome = try await CommandProcess.run(
+        shop.words("send", ["hello"]), environment: ["HOLDFAST_TOKEN": try await shop.token()])
+      #expect(outcome.status == 0)
+      try await shop.post("marker")
+      var routes: [String] = []
+      while case let line = try await shop.logged("request"), line["user"] as? String == "ann" {
+        routes.append(line["route"] as? String ?? "")
+      }
+      #expect(routes == ["send"])
+    }
+  }
+}

@@ -199,7 +199,7 @@ let checks: [Target] = [
     "SystemTests",
     uses: [
       "LinkCore", "LinkRuntime", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus",
-      "CLinux", "CSystemd", "HoldfastTestKit",
+      "ChildProcesses", "CLinux", "CSystemd", "HoldfastTestKit",
     ]),
   tests(
     "PushTests",

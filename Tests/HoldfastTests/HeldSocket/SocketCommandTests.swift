@@ -36,6 +36,26 @@ import Testing
     }
   }
 
+  @Test func `lines wait in the pipe until there is a connection, however many`() async throws {
+    let lines = (1...1_500).map(String.init)
+    var gone: (port: UInt16, run: SocketRun)?
+    try await PeerServer.run(.holdfast, [PlanEntry(send: [.text("one")])]) { server in
+      let run = try SocketRun(server.url, ["--send-stdin"])
+      #expect(try await run.texts(1) == ["one"])
+      gone = (server.port, run)
+    }
+    let (port, run) = try #require(gone)
+    try await run.next { $0["reason"] as? String == "refused" ? () : nil }
+    run.process.send(lines.joined(separator: "\n"))
+    // More refusals, so that lines which it should not read yet were read.
+    for _ in 1...3 { try await run.status("RECONNECTING") }
+    try await PeerServer.run(.holdfast, [PlanEntry(expect: lines.count)], port: port) { server in
+      let got = try await server.got(lines.count)
+      #expect(got == lines)
+      #expect(await run.interrupt() == 0)
+    }
+  }
+
   @Test(arguments: Maker.installed)
   func `ends with 3 after 401 and with 4 after 403`(maker: Maker) async throws {
     for (status, code) in [(401, Int32(3)), (403, 4)] {

@@ -241,8 +241,8 @@ let checks: [Target] = [
   tests(
     "SimulatorTests",
     uses: [
-      "LinkCore", "LinkWire", "MessageStream", "HealthRelay", "HeldSocket", "LinkServerCore",
-      "LinkSimulator", "HoldfastTestKit",
+      "LinkCore", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay", "HeldSocket",
+      "LinkServerCore", "LinkSimulator", "HoldfastTestKit",
     ],
     besides: ["Corpus"]),
   tests("HouseTests", uses: []),

@@ -99,6 +99,8 @@ actor ShellTokens: TokenSource {
     case .late(let after):
       let tenths = Duration.milliseconds(Int64(after / .milliseconds(100)) * 100)
       note("the token command did not end within \(tenths.text), and was killed")
+    // The command is ending, or the token is not needed any more.
+    case .cancelled: break
     case .talkative:
       note("the token command printed more than \(ShellRun.maxBytes) bytes, and was killed")
     case .failed(let code):

@@ -62,7 +62,7 @@ import Testing
   {
     let silent = SilentStore()
     let services: [any Service] = [
-      SilentProbe(rules: ProbeRules(counts: ProbeStore()), store: ProbeStore(), port: silent),
+      SilentProbe(rules: ProbeRules(counts: ProbeStore()), store: ProbeStore(), port: silent)
     ]
     let server = try SocketServer(
       SocketServerConfiguration(),

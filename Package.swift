@@ -199,7 +199,7 @@ let checks: [Target] = [
     "SystemTests",
     uses: [
       "LinkCore", "LinkRuntime", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus",
-      "CLinux", "CSystemd", "HoldfastTestKit",
+      "ChildProcesses", "CLinux", "CSystemd", "HoldfastTestKit",
     ]),
   tests(
     "PushTests",
@@ -245,8 +245,8 @@ let checks: [Target] = [
   tests(
     "SimulatorTests",
     uses: [
-      "LinkCore", "LinkWire", "MessageStream", "HealthRelay", "HeldSocket", "LinkServerCore",
-      "LinkSimulator", "HoldfastTestKit",
+      "LinkCore", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay", "HeldSocket",
+      "LinkServerCore", "LinkSimulator", "HoldfastTestKit",
     ],
     besides: ["Corpus"]),
   tests("HouseTests", uses: []),

@@ -57,6 +57,33 @@ import Testing
     }
   }
 
+  @Test func `a store that never answers is named by the health, and asked no second time`()
+    async throws
+  {
+    let silent = SilentStore()
+    let services: [any Service] = [
+      SilentProbe(rules: ProbeRules(counts: ProbeStore()), store: ProbeStore(), port: silent)
+    ]
+    let server = try SocketServer(
+      SocketServerConfiguration(),
+      handler: BackendHandler(services, log: BackendLog(sink: nil), checkLimit: .milliseconds(1)))
+    await server.run { handler, hub in handler.begin(on: hub) { server.inject($0) } }
+    let port = try BoundPort(SocketServerConfiguration())
+    let number = port.number
+    try await server.start(on: port)
+    let client = try BackendClient(port: number)
+    for _ in 1...2 {
+      let answer = try await client.ask("GET", "/healthz")
+      #expect(answer.status == 503)
+      #expect(
+        answer.body == #"{"status":"failing","reason":"the store does not answer"}"#)
+    }
+    #expect(await silent.checks == 1)
+    await silent.close()
+    await server.stop()
+    await server.run { handler, _ in handler.end() }
+  }
+
   @Test func `counts requests of its own routes, and metrics of every service`() async throws {
     try await BackendRig.run { rig in
       let client = try rig.client()
@@ -118,6 +145,22 @@ private final class ProbeStore: Sendable {
 
   func count(_ change: (inout ProbeCounts) -> Void) {
     counts.withLock { change(&$0) }
+  }
+}
+
+/// A store whose checks end when it is closed.
+private actor SilentStore: LinkRuntime.Store {
+  private(set) var checks = 0
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+
+  func check() async {
+    checks += 1
+    await withCheckedContinuation { waiting.append($0) }
+  }
+
+  func close() {
+    for waiter in waiting { waiter.resume() }
+    waiting = []
   }
 }
 
@@ -214,6 +257,26 @@ private struct LeftProbe: Probe {
 
   var rules: ProbeRules
   let store: ProbeStore
+}
+
+private struct SilentProbe: Probe {
+  enum Route: String, ProbeRoute {
+    case now = "/silent"
+
+    init?(path: String) { self.init(rawValue: path) }
+    var name: String { rawValue }
+    var isLater: Bool { false }
+  }
+
+  var rules: ProbeRules
+  let store: ProbeStore
+  var port: (any LinkRuntime.Store)?
+
+  init(rules: ProbeRules, store: ProbeStore) { self.init(rules: rules, store: store, port: nil) }
+
+  init(rules: ProbeRules, store: ProbeStore, port: (any LinkRuntime.Store)?) {
+    (self.rules, self.store, self.port) = (rules, store, port)
+  }
 }
 
 private struct RightProbe: Probe {

@@ -7,7 +7,7 @@ struct `Parts of the sockets` {
   @Test(arguments: 0..<20)
   func `a queue gives out what was put in, through any buffer`(seed: UInt64) {
     var chance = Chance(seed: seed)
-    var queue = ServerSockets.SendQueue()
+    var queue = OutgoingQueue()
     var model: [UInt8] = []
     for step in 0..<500 {
       if Bool.random(using: &chance) {
@@ -28,7 +28,7 @@ struct `Parts of the sockets` {
     }
   }
 
-  private static func copy(_ queue: ServerSockets.SendQueue, atMost size: Int) -> [UInt8] {
+  private static func copy(_ queue: OutgoingQueue, atMost size: Int) -> [UInt8] {
     unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
       count = unsafe queue.copy(into: UnsafeMutableRawBufferPointer(buffer))
     }

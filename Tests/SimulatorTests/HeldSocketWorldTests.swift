@@ -1,3 +1,4 @@
+import HeldSocket
 import LinkCore
 import LinkSimulator
 import Testing
@@ -46,5 +47,91 @@ import Testing
     #expect(HeldFeature.play(plan).digest == HeldFeature.play(plan).digest)
     #expect(
       HeldFeature.play(plan).digest != HeldFeature.play(.drawn(.swarm, seed: 6)).digest)
+  }
+}
+
+/// A journal of a held socket before its checkers.
+struct HeldRecordTests {
+  @Test(arguments: SocketSettings.Outbox.allCases)
+  func `a run that went well satisfies the checkers`(outbox: SocketSettings.Outbox) {
+    #expect(Self.findings(outbox) == [])
+  }
+
+  @Test(arguments: SocketSettings.Outbox.allCases)
+  func `a message that is handed over twice is found`(outbox: SocketSettings.Outbox) {
+    let found = Self.findings(outbox) { effect in
+      if case .send = effect { [effect, effect] } else { [effect] }
+    }
+    #expect(Set(found.map(\.kind)) == [.duplicated])
+  }
+
+  @Test func `a message that came and is not delivered is found`() {
+    let found = Self.findings { effect in
+      if case .update(.message) = effect { [] } else { [effect] }
+    }
+    #expect(Set(found.map(\.kind)) == [.lost])
+  }
+
+  @Test func `a connection without a greeting is found`() {
+    let found = Self.findings { effect in if case .greet = effect { [] } else { [effect] } }
+    #expect(Set(found.map(\.kind)) == [.unannounced])
+  }
+
+  @Test func `more tries than the policy allows are found`() {
+    let found = Self.findings { effect in
+      if case .open = effect { Array(repeating: effect, count: 101) } else { [effect] }
+    }
+    #expect(found.map(\.kind).contains(.storm))
+  }
+
+  @Test func `connected before the confirmation is found, if one is asked for`() {
+    for awaits in [true, false] {
+      let found = Self.findings(awaitsConfirmation: awaits) { effect in
+        guard case .greet = effect else { return [effect] }
+        return [effect, .update(.status(LinkStatus(phase: .connected)))]
+      }
+      #expect(Set(found.map(\.kind)) == (awaits ? [.falselyConnected] : []))
+    }
+  }
+
+  /// The findings in the journal of a short run, with its effects as `change` has them.
+  ///
+  /// Messages have no content there, as in any journal.
+  private static func findings(
+    _ outbox: SocketSettings.Outbox = .waiting, awaitsConfirmation: Bool = true,
+    change: (SocketModel.Effect) -> [SocketModel.Effect] = { [$0] }
+  ) -> [Finding] {
+    var settings = SocketSettings(policy: .socket)
+    settings.awaitsConfirmation = awaitsConfirmation
+    settings.outbox = outbox
+    var model = SocketModel(settings, seed: 1)
+    var recorded = Recorded<HeldFeature>(model)
+    func give(_ input: SocketModel.Input, at second: Double) {
+      let effects = model.handle(input, at: .second(second))
+      recorded.see(input, at: .second(second), effects: effects.flatMap(change), then: model)
+      for case .store(let entry) in effects { give(.stored(entry.id), at: second) }
+    }
+    let message = SocketMessage(binary: [])
+    var confirming = SocketMarks()
+    confirming.confirms = true
+    give(.link(.device(.reachability(.reachable(path: PathID("wifi"))))), at: 0)
+    give(.restored([]), at: 0)
+    give(.start, at: 1)
+    for second in [2.0, 10] {
+      guard let attempt = model.currentAttempt else { break }
+      give(.socket(attempt, .opened(subprotocol: nil)), at: second)
+      give(.socket(attempt, .message(message, confirming)), at: second + 1)
+      give(.send(message), at: second + 2)
+      give(.socket(attempt, .message(message, SocketMarks())), at: second + 3)
+      if second == 2 {
+        give(.link(.lost(attempt, .reset)), at: second + 4)
+        while model.currentAttempt == nil, let due = model.deadline {
+          let effects = model.tick(at: due)
+          recorded.see(nil, at: due, effects: effects.flatMap(change), then: model)
+        }
+      }
+    }
+    recorded.conclude()
+    return recorded.findings
   }
 }

@@ -24,6 +24,16 @@ import Testing
     }
   }
 
+  @Test(arguments: DayPreset.allCases)
+  func `a plain server that ignores since loses and repeats nothing`(_ preset: DayPreset) {
+    for seed in UInt64(1)...3 {
+      var plan = Plan.drawn(preset, seed: seed, server: .plain)
+      plan.numbers.ignoresSince = 1
+      let outcome = play(plan, as: StreamModel.self)
+      #expect(outcome.findings == [], "\(preset) \(seed)")
+    }
+  }
+
   @Test func `another seed makes another run`() {
     var digests: Set<UInt64> = []
     for seed in UInt64(1)...50 {

@@ -54,6 +54,9 @@ public struct RelayModel: Machine {
     problems = Throttle(every: RelaySettings.problemInterval)
   }
 
+  /// How many questions have not ended: the first is worked on, the others wait.
+  package var openQuestions: Int { line.items.count }
+
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
     var step = Step(now: now)
     take(input, &step)

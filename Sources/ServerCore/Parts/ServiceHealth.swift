@@ -23,6 +23,11 @@ public enum ServiceHealth: Sendable, Hashable, Codable {
     return .failing(reason: failure.publicReason(of: store))
   }
 
+  /// Returns this health, or that of a service whose store does not answer a check.
+  public func unanswered(by store: String) -> ServiceHealth {
+    self == .ok ? .failing(reason: "\(store) does not answer") : self
+  }
+
   /// The health of a backend, from that of each of its services.
   ///
   /// It drains if any of them does. Otherwise the reasons of all that fail are stated.

@@ -22,6 +22,8 @@ public struct RelayCheckers: FeatureCheckers {
   private var greeted: [Int: Set<AttemptID>] = [:]
   /// The attempt that was found to run too early.
   private var reported: [Int: AttemptID] = [:]
+  /// What each phone promises alone, in this run of it.
+  private var phones: [Int: RelayPhoneChecker] = [:]
 
   private struct Grant {
     var phone: Int
@@ -44,6 +46,8 @@ public struct RelayCheckers: FeatureCheckers {
     _ standing: Standing<RelayFeature>
   ) {
     checkRunning(standing)
+    phones[standing.own.phone, default: RelayPhoneChecker()]
+      .stepped(input, effects, standing, &found)
   }
 
   public mutating func met(
@@ -52,7 +56,9 @@ public struct RelayCheckers: FeatureCheckers {
     switch seen {
     case .fact(let fact): see(fact, standing)
     case .began(let act): if act.verb == .common(.serverClock) { clockError += act.time.magnitude }
-    case .launched(let host, _): greeted[host.index] = []
+    case .launched(let host, _):
+      greeted[host.index] = []
+      phones[host.index] = nil
     case .told, .ticked, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .ended,
       .calm:
       return

@@ -45,7 +45,7 @@ public enum RelayFeature: SimulatedFeature {
   public static var kinds: [Finding.Kind] {
     [
       .unanswered, .doubled, .afterLeaving, .wrongAnswer, .dishonest, .kept, .falselyRunning,
-      .stuck, .storm, .falselyConnected, .late, .leaked, .unbounded, .unhealed,
+      .misleading, .stuck, .storm, .falselyConnected, .late, .leaked, .unbounded, .unhealed,
     ]
   }
 
@@ -131,6 +131,12 @@ public struct RelayState: Sendable {
   public var numbers = RelayNumbers()
   /// Answers that were read and not discarded.
   public var held = 0
+  /// Whether a notification stands while the service is up.
+  var hasNotification = false
+  /// How many questions have not ended.
+  var open = 0
+  /// What the user is shown.
+  var state = RelayStatus.State.idle
 
   public init() {}
 }

@@ -2,9 +2,16 @@ public import HealthRelay
 import LinkCore
 
 extension RelayFeature: ReplayedFeature {
-  public static var checkedInJournals: [Finding.Kind] { [.stuck, .storm, .late, .unbounded] }
+  public static var checkedInJournals: [Finding.Kind] {
+    [.unanswered, .doubled, .misleading, .stuck, .storm, .late, .unbounded]
+  }
 
-  public static func state(of model: RelayModel) -> RelayState { RelayState() }
+  public static func state(of model: RelayModel) -> RelayState {
+    var state = RelayState()
+    state.hasNotification = model.settings.hasNotification
+    state.look(model)
+    return state
+  }
 }
 
 /// What the journal of a relay tells about its user and its shell.
@@ -22,7 +29,10 @@ public struct RelayRecord: RunRecord {
 
   public var isWanted: Bool { isOn && !isOver }
 
-  public func look(_ model: RelayModel, _ state: inout RelayState) { state.held = held.count }
+  public func look(_ model: RelayModel, _ state: inout RelayState) {
+    state.held = held.count
+    state.look(model)
+  }
 
   public mutating func prepare(
     for input: RelayModel.Input, _ tape: inout RecordTape<RelayFeature>

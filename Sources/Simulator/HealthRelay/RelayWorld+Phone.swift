@@ -90,6 +90,7 @@ extension RelayWorld {
 
   mutating func look(_ host: HostID) {
     kernel.bench.views[host.index].standing.own.held = phones[host.index].answers.count
+    kernel.bench.views[host.index].standing.own.look(clients[host.index])
     if let resume = clients[host.index].resume { phones[host.index].resume = resume.text }
   }
 
@@ -178,6 +179,7 @@ extension RelayWorld {
     case .update(let update): show(update, of: host)
     }
     kernel.bench.views[host.index].standing.own.held = phones[host.index].answers.count
+    kernel.bench.views[host.index].standing.own.look(clients[host.index])
   }
 
   private mutating func send(

@@ -39,6 +39,7 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
       var state = RelayState()
       state.phone = index
       state.numbers = numbers
+      state.hasNotification = phones[index].settings.hasNotification
       let meant = Phone.settings(of: index, numbers, setup.policy).policy
       return PhoneView(
         Standing(policy: meant, status: clients[index].link.status, own: state))

@@ -23,6 +23,10 @@ extension HeldFeature {
     /// The newest message that came over each line on which the server was greeted.
     private var lines: [TrafficID: Int] = [:]
     private var confirmed: AttemptID?
+    /// The attempt whose socket was greeted.
+    private var greeted: AttemptID?
+    /// How many messages may still be handed to a socket: accepted, or to be sent again.
+    private var mayGo = 0
 
     public init() {}
 
@@ -38,10 +42,14 @@ extension HeldFeature {
         if effects.contains(.update(.message(message))) { return }
         found.add(.lost, at: standing.now, "a message came and was not delivered")
       case .send(let message):
-        let isAccepted = standing.own.outbox == .memory && !effects.contains { $0.isNotice }
-        if isAccepted, let number = message.number { owed.insert(number) }
+        if effects.contains(where: \.isNotice) { return }
+        mayGo += 1
+        if standing.own.settings.outbox == .memory, let number = message.number {
+          owed.insert(number)
+        }
       case .stored(let id): if let number = storing[id] { owed.insert(number) }
-      case .start, .stop, .link, .credentials, .socket, .restored, .storeFailed: return
+      case .restored(let entries): mayGo += entries.count
+      case .start, .stop, .link, .credentials, .socket, .storeFailed: return
       }
     }
 
@@ -49,17 +57,33 @@ extension HeldFeature {
       switch effect {
       case .update(.message(let message)): show(message.number, standing.now)
       case .update(.status(let status)) where status.phase == .connected:
-        if standing.currentAttempt == confirmed { return }
+        let isProven = !standing.own.settings.awaitsConfirmation
+        if isProven || standing.currentAttempt == confirmed { return }
         found.add(.falselyConnected, at: standing.now, "connected without a confirmation")
-      case .send(_, let message):
+      case .greet(let attempt, _, _): greeted = attempt
+      case .resume(let attempt, _), .ping(let attempt, _), .ask(let attempt):
+        checkGreeting(attempt, standing.now)
+      case .send(let attempt, let message):
+        checkGreeting(attempt, standing.now)
+        if mayGo == 0 {
+          found.add(.duplicated, at: standing.now, "more was sent than was given")
+        }
+        mayGo = max(0, mayGo - 1)
         handed = max(handed, message.number ?? 0)
-        if !standing.own.outbox.repeats, let number = message.number { owed.insert(number) }
+        if !standing.own.settings.outbox.repeats, let number = message.number {
+          owed.insert(number)
+        }
       case .store(let entry): storing[entry.id] = entry.message.number
       case .update(.notice(.unproven(let count, let isRepeated))):
-        if isRepeated { unsure = handed } else { told += count }
-      case .open, .close, .greet, .resume, .ping, .ask, .refreshCredentials, .remove, .update:
-        return
+        if isRepeated { (unsure, mayGo) = (handed, mayGo + count) } else { told += count }
+      case .open, .close, .refreshCredentials, .remove, .update: return
       }
+    }
+
+    /// The greeting is the first message of each connection.
+    private mutating func checkGreeting(_ attempt: AttemptID, _ now: Instant) {
+      if attempt == greeted { return }
+      found.add(.unannounced, at: now, "something was sent before the greeting")
     }
 
     private mutating func show(_ number: Int?, _ now: Instant) {
@@ -72,7 +96,12 @@ extension HeldFeature {
     /// What the process before had in memory only is of unknown fate.
     public mutating func launched(_ standing: Standing<HeldFeature>) {
       (shown, confirmed, storing) = (standing.own.shown, nil, [:])
-      if standing.own.outbox == .durable { unsure = handed } else { (owed, told) = ([], 0) }
+      (greeted, mayGo) = (nil, 0)
+      if standing.own.settings.outbox == .durable {
+        unsure = handed
+      } else {
+        (owed, told) = ([], 0)
+      }
     }
 
     public mutating func noted(_ fact: Fact, _ standing: Standing<HeldFeature>) {

@@ -51,13 +51,19 @@ public enum HeldFeature: SimulatedFeature {
 
   /// What the checkers see of a phone beside its link.
   public struct State: Sendable {
-    var outbox = SocketSettings.Outbox.off
+    /// The numbers and rules of the model.
+    var settings = SocketSettings(policy: .socket)
     /// The newest message that the app has shown, which it keeps as its position.
     var shown = 0
     /// The newest message of the server.
     var fed = 0
     var queued = 0
     var handed = 0
+
+    /// Notes how the model stands.
+    mutating func look(_ model: SocketModel) {
+      (queued, handed) = (model.queue.entries.count, model.queue.handed)
+    }
   }
 
   /// What can happen in plans beside the kernel's troubles.

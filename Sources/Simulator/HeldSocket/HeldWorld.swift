@@ -18,7 +18,9 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
   ) {
     kernel = Kernel(plan, setup, hosts: [.phone, .backend], watch: watch)
     var state = HeldFeature.State()
-    state.outbox = plan.numbers.outbox
+    state.settings = SocketSettings(policy: kernel.policy)
+    state.settings.awaitsConfirmation = true
+    state.settings.outbox = plan.numbers.outbox
     clients = [client(seed: 0, state)]
     let standing = Standing<HeldFeature>(
       policy: setup.policy, status: clients[0].status, own: state)
@@ -26,9 +28,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
   }
 
   private func client(seed: UInt64, _ state: HeldFeature.State) -> SocketModel {
-    var settings = SocketSettings(policy: kernel.policy)
-    settings.awaitsConfirmation = true
-    settings.outbox = state.outbox
+    var settings = state.settings
     settings.position = Secret("\(state.shown)")
     return SocketModel(settings, seed: seed)
   }
@@ -47,8 +47,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
   }
 
   mutating func look(_ phone: HostID) {
-    kernel.own.queued = clients[0].queue.entries.count
-    kernel.own.handed = clients[0].queue.handed
+    kernel.own.look(clients[0])
   }
 
   mutating func perform(_ effect: SocketModel.Effect, of phone: HostID) {

@@ -65,6 +65,7 @@ struct Ledger: StreamChecker {
   }
 
   private mutating func show(_ messages: [Message], _ now: Instant) {
+    if messages.isEmpty { found.add(.duplicated, at: now, "shown without a message") }
     var last: Message?
     for message in messages {
       if let last, last.key >= message.key {

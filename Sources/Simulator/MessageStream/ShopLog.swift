@@ -6,14 +6,17 @@ import LinkWire
 struct ShopLog {
   let kind: ServerKind
   let pages: PageOrder
+  /// Whether `since` is answered with everything.
+  let ignoresSince: Bool
   private var kept = KeptLog(epoch: "epoch-1")
   private var epochs = 1
   /// The server cannot recover a client whose offset is below this.
   private var forgotten: UInt64 = 0
 
-  init(_ kind: ServerKind, pages: PageOrder = .stamp) {
+  init(_ kind: ServerKind, pages: PageOrder = .stamp, ignoresSince: Bool = false) {
     self.kind = kind
     self.pages = pages
+    self.ignoresSince = ignoresSince
   }
 
   var epoch: String { kept.epoch }
@@ -50,6 +53,10 @@ struct ShopLog {
   func page(_ query: PageQuery) -> ShopServer.StoreAnswer {
     if case .after(let position, let limit) = query, position.offset < forgotten {
       return .page(kept.unrecovered(limit: limit), total: UInt64(messages.count))
+    }
+    var query = query
+    if ignoresSince, case .since(_, let page, let limit) = query {
+      query = .since(Timestamp(nanoseconds: 0), page: page, limit: limit)
     }
     let byTime = kind == .plain && pages == .stamp
     return .page(kept.page(query, byTime: byTime), total: kept.count(query))

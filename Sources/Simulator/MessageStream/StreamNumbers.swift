@@ -13,6 +13,8 @@ public struct StreamNumbers: PlanNumbers {
   public var equalStamps = 0.0
   /// What a plain server sorts its pages by.
   public var pages = PageOrder.stamp
+  /// 1 if a plain server answers `since` with everything that it has.
+  public var ignoresSince = 0
   /// Messages in the log before the run begins.
   public var history = 60
   /// Messages in each page of older ones that the client asks for.
@@ -29,6 +31,7 @@ public struct StreamNumbers: PlanNumbers {
       .word("pages", \.pages), .span("ping", \.ping), .span("tokenLife", \.tokenLife),
       .number("lateStamps", \.lateStamps, 0...1), .number("equalStamps", \.equalStamps, 0...1),
       .number("memory", \.memory, 1...100_000), .number("historyPage", \.historyPage, 1...1000),
+      .number("ignoresSince", \.ignoresSince, 0...1),
       .number("catchUpPage", \.catchUpPage, 1...1000),
       .number("history", \.history, 0...10_000, steps: [0, 1, 10]),
     ]

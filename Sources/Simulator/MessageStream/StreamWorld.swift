@@ -88,7 +88,8 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     phone = Phone(token: token)
     backend = Backend(
       rules: ShopServer(policy: ShopServerPolicy(), seed: 0, at: .zero),
-      log: ShopLog(plan.server, pages: plan.numbers.pages))
+      log: ShopLog(
+        plan.server, pages: plan.numbers.pages, ignoresSince: plan.numbers.ignoresSince == 1))
     clients = [Client(settings: real, seed: 0)]
     var state = StreamState(settings: meant, server: plan.server, backlog: clients[0].backlog)
     state.pages = plan.numbers.pages

@@ -21,9 +21,9 @@ struct BackendHandler: SocketHandler {
   private var owners: [ConnectionID: Int] = [:]
   /// The requests on its own routes.
   private var requests = RequestCounts()
-  /// The requests that wait for the check of the stores, at most one of each connection; `nil` if
-  /// none is under way.
-  private var checking: [Asked]?
+  /// The requests that wait for the check of the stores, at most one of each connection.
+  private var checking: [Asked] = []
+  private var checks: StoreChecks
   /// Runs work on the loop; `nil` before the start and after the end.
   private var inject: Inject?
   /// Called once when all services have drained.
@@ -39,8 +39,13 @@ struct BackendHandler: SocketHandler {
   /// A handler of services to which nothing has happened yet.
   ///
   /// A request goes to the first service that has its route.
-  init(_ services: [any Service], log: BackendLog) {
+  ///
+  /// - Parameter checkLimit: how long `/healthz` waits for stores.
+  init(
+    _ services: [any Service], log: BackendLog, checkLimit: Duration = StoreChecks.limit
+  ) {
     (self.services, self.log) = (services, log)
+    checks = StoreChecks(of: services.count, limit: checkLimit)
   }
 
   /// Starts the services; called once, before the first event.
@@ -114,7 +119,7 @@ struct BackendHandler: SocketHandler {
     while !mailbox.isEmpty {
       for letter in mailbox.take() { letter(&self) }
     }
-    var earliest: Instant?
+    var earliest = checks.deadline
     for deadline in deadlines {
       guard let deadline else { continue }
       earliest = earliest.map { min($0, deadline) } ?? deadline
@@ -132,7 +137,7 @@ struct BackendHandler: SocketHandler {
     case .request(let id, let head, let body): take(id, head, body: body, on: hub)
     case .upgrade(let id, let head): take(id, head, body: nil, on: hub)
     case .abandoned(let id):
-      checking?.removeAll { $0.request == id }
+      checking.removeAll { $0.request == id }
       _ = first { $0.abandon(id) }
     case .opened(let id):
       owners[id] = runners.firstIndex { $0.owns(id) }
@@ -146,6 +151,7 @@ struct BackendHandler: SocketHandler {
     case .starved(let cause): log.note(.starved, SystemCall.reason(of: cause))
     case .crowded(let address): log.note(.crowded, address)
     case .woke:
+      if let outcomes = checks.tick(at: hub.now) { answerHealth(outcomes, on: hub) }
       for (index, deadline) in deadlines.enumerated() {
         guard let deadline, deadline <= hub.now else { continue }
         work(on: index) { $0.tick() }
@@ -165,7 +171,7 @@ struct BackendHandler: SocketHandler {
     } else if route == .metrics {
       answer(asked, 200, MetricsPage.headers, [UInt8](metrics.utf8), on: hub)
     } else {
-      checkStores(for: asked)
+      checkStores(for: asked, at: hub.now)
     }
   }
 
@@ -182,27 +188,32 @@ struct BackendHandler: SocketHandler {
     hub.respond(to: asked.request, status: status, headers: headers, body: body)
   }
 
-  /// Answers with the health of all services once every store is checked.
+  /// Answers with the health of all services once every store is checked, or after 5 s.
   ///
-  /// Requests that come during a check are answered with its result, so that one check at most
-  /// is under way.
-  private mutating func checkStores(for asked: Asked) {
-    guard checking == nil, let inject else {
-      checking?.append(asked)
-      return
-    }
-    checking = [asked]
-    let services = services
-    Task.detached {
-      var failures: [StoreFailure?] = []
-      for service in services { failures.append(await service.storeFailure()) }
-      inject { [failures] handler, hub in handler.checked(failures, on: hub) }
+  /// Requests that come during a check are answered with its result.
+  private mutating func checkStores(for asked: Asked, at now: Instant) {
+    checking.append(asked)
+    guard let inject else { return }
+    for index in checks.begin(at: now) {
+      let service = services[index]
+      Task.detached {
+        let failure = await service.storeFailure()
+        inject { handler, hub in
+          handler.turn(on: hub) { $0.checked(index, failure, on: hub) }
+        }
+      }
     }
   }
 
-  private mutating func checked(_ failures: [StoreFailure?], on hub: SocketHub) {
-    let health = ServiceHealth.overall(zip(runners, failures).map { $0.health($1) })
-    for asked in checking.take() ?? [] {
+  private mutating func checked(_ index: Int, _ failure: StoreFailure?, on hub: SocketHub) {
+    if let outcomes = checks.answered(index, failure) { answerHealth(outcomes, on: hub) }
+  }
+
+  private mutating func answerHealth(_ outcomes: [StoreChecks.Outcome], on hub: SocketHub) {
+    let health = ServiceHealth.overall(zip(runners, outcomes).map { $0.health($1) })
+    let waiting = checking
+    checking = []
+    for asked in waiting {
       answer(asked, health.status, HTTPFields.json, health.bytes, on: hub)
     }
   }

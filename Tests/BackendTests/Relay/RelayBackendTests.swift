@@ -86,6 +86,18 @@ import Testing
     }
   }
 
+  @Test func `a question that is open when the backend is killed is answered`() async throws {
+    try await BackendRig.run { rig in
+      let (phone, code) = try await RelayPhoneClient.open(rig)
+      let grant = try await rig.pair(code)
+      async let outcome = rig.backend.ask(
+        .question(BackendRig.question), bearer: grant.accessToken)
+      _ = try await phone.question()
+      await rig.backend.kill()
+      #expect(try await outcome == .refused(.stopping(retryAfter: .seconds(1))))
+    }
+  }
+
   @Test func `a phone in background is woken, leases, and posts its result`() async throws {
     let pushes = FakePushes()
     try await BackendRig.run(pushes: pushes) { rig in

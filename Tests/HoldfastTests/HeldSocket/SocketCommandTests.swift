@@ -36,6 +36,26 @@ import Testing
     }
   }
 
+  @Test func `lines wait in the pipe until there is a connection, however many`() async throws {
+    let lines = (1...1_500).map(String.init)
+    var gone: (port: UInt16, run: SocketRun)?
+    try await PeerServer.run(.holdfast, [PlanEntry(send: [.text("one")])]) { server in
+      let run = try SocketRun(server.url, ["--send-stdin"])
+      #expect(try await run.texts(1) == ["one"])
+      gone = (server.port, run)
+    }
+    let (port, run) = try #require(gone)
+    try await run.next { $0["reason"] as? String == "refused" ? () : nil }
+    run.process.send(lines.joined(separator: "\n"))
+    // More refusals, so that lines which it should not read yet were read.
+    for _ in 1...3 { try await run.status("RECONNECTING") }
+    try await PeerServer.run(.holdfast, [PlanEntry(expect: lines.count)], port: port) { server in
+      let got = try await server.got(lines.count)
+      #expect(got == lines)
+      #expect(await run.interrupt() == 0)
+    }
+  }
+
   @Test(arguments: Maker.installed)
   func `ends with 3 after 401 and with 4 after 403`(maker: Maker) async throws {
     for (status, code) in [(401, Int32(3)), (403, 4)] {
@@ -180,6 +200,68 @@ import Testing
     #expect(gone.status == 6)
   }
 
+  @Test func `with --once there is no second try, also if one would follow at once`() async throws {
+    try await PeerServer.run(.holdfast, [.refuse(503), .refuse(503), .echo]) { server in
+      for connection in 1...2 {
+        let outcome = try await CommandProcess.run(
+          "socket", server.url, "--once", "--set", "retry.first=0s")
+        #expect(outcome.status == 6)
+        #expect(try await server.next { $0.connection } == connection)
+      }
+    }
+  }
+
+  @Test func `nothing is said of a token command that Ctrl-C ends`() async throws {
+    try await PeerServer.run(.holdfast, [.echo]) { server in
+      let run = try SocketRun(
+        server.url, ["--token-command", "echo started >&2; exec sleep 1000"])
+      var lines = run.process.diagnostics.makeAsyncIterator()
+      #expect(await lines.next() == "started")
+      #expect(await run.interrupt() == 0)
+      #expect(await lines.next() == nil)
+    }
+  }
+
+  @Test func `JSON holds no raw control characters of C1`() async throws {
+    let text = "one\u{9B}2J\u{80}\u{9F}\u{A0}é"
+    try await PeerServer.run(.holdfast, [PlanEntry(send: [.text(text)], close: 1000)]) { server in
+      let outcome = try await CommandProcess.run("socket", server.url, "--once", "--json")
+      let line = try #require(outcome.output.first { $0.contains(#""text""#) })
+      #expect(line.contains(#""text":"one\u009b2J\u0080\u009f"# + "\u{A0}é\""))
+      #expect(try [String: Any].reading(line)["text"] as? String == text)
+    }
+  }
+
+  @Test func `a line that is typed without a connection is announced`() async throws {
+    let outcome = await CommandProcess.outcome(
+      of: try LabProcess(
+        ["python3", "-c", Self.terminal, CommandProcess.path, "socket", "ws://127.0.0.1:9/"],
+        environment: ["TERM": "xterm"]))
+    #expect(outcome.errors == [])
+    #expect(outcome.output == ["waits", "second waits", "status 0"])
+  }
+
+  /// Plays a person at a terminal who types two lines.
+  private static let terminal = #"""
+    import os, pty, sys
+    child, terminal = pty.fork()
+    if child == 0: os.execv(sys.argv[1], sys.argv[1:])
+    seen = b""
+    def wait(text, name):
+        global seen
+        while text not in seen: seen += os.read(terminal, 4096)
+        print(name, flush=True)
+    os.write(terminal, b"first\n")
+    wait(b"line 1 waits: there is no connection", "waits")
+    os.write(terminal, b"second\n")
+    wait(b"line 2 waits: there is no connection", "second waits")
+    os.write(terminal, b"\x04")
+    try:
+        while os.read(terminal, 4096): pass
+    except OSError: pass
+    print("status", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    """#
+
   @Test func `a text is one line, and cannot act on a terminal`() async throws {
     let text = "one\ntwo\u{1B}[2J\tthree"
     try await PeerServer.run(.holdfast, [PlanEntry(send: [.text(text)], close: 1000)]) { server in
@@ -225,6 +307,9 @@ import Testing
       #expect(!written.contains("pass-"))
       let replay = try await CommandProcess.run("replay", journal)
       #expect(replay.status == 0)
+      for checker in ["lost", "duplicated", "unannounced", "stuck", "storm", "falselyConnected"] {
+        #expect(replay.output.contains { $0.hasPrefix(checker + " ") && $0.hasSuffix(" nothing") })
+      }
     }
   }
 

@@ -1,7 +1,9 @@
 import Foundation
 import HealthRelay
 import LinkCore
+import LinkHealth
 import LinkSimulator
+import LinkWire
 import Testing
 
 /// Phones, a backend and assistants in one world.
@@ -97,6 +99,33 @@ struct RelayRecordTests {
     #expect(found.map(\.kind).contains(.storm))
   }
 
+  @Test func `a question that ends twice is found, and one that does not end`() {
+    let twice = Self.findings { effect in
+      if case .update(.ended) = effect { [effect, effect] } else { [effect] }
+    }
+    #expect(twice.map(\.kind) == [.doubled])
+    let never = Self.findings { effect in
+      if case .update(.ended) = effect { [] } else { [effect] }
+    }
+    #expect(never.map(\.kind) == [.unanswered])
+  }
+
+  @Test func `a notification that is not true is found`() {
+    let early = Self.findings { if case .notify = $0 { [] } else { [$0] } }
+    #expect(early.map(\.kind).contains(.misleading))
+    let late = Self.findings { if case .unnotify = $0 { [] } else { [$0] } }
+    #expect(late.map(\.kind) == [.misleading])
+  }
+
+  @Test func `two problems within 30 s are found`() {
+    let found = Self.findings { effect in
+      guard case .open = effect else { return [effect] }
+      let problem = RelayModel.Effect.update(.problem(.malformed("x"), withheld: 0))
+      return [effect, problem, problem]
+    }
+    #expect(found.map(\.kind).contains(.storm))
+  }
+
   private static func findings(
     change: (RelayModel.Effect) -> [RelayModel.Effect] = { [$0] }
   ) -> [Finding] {
@@ -113,6 +142,10 @@ struct RelayRecordTests {
       give(.opened(attempt), at: 2)
       let pair = RelayPair(code: Secret("123456"), word: Secret("tree"))
       give(.message(attempt, .paired(RelayModel.Welcome(pair: pair))), at: 3)
+      if let id = RelayRequestID("q1"), let day = HealthTime("2026-11-01") {
+        let query = HealthDataQuery(valueType: .steps, start: day, end: day)
+        give(.message(attempt, .asked(id, .healthData(query))), at: 3)
+      }
       give(.lost(attempt, .reset), at: 4)
     }
     give(.stop, at: 5)

@@ -51,6 +51,12 @@ struct LedgerTests {
     #expect(script.end() == [Finding(.duplicated, at: .second(2), "shown twice: m1")])
   }
 
+  @Test mutating func `a batch without a message is found`() {
+    script.show([], at: 1)
+    let finding = Finding(.duplicated, at: .second(1), "shown without a message")
+    #expect(script.end() == [finding])
+  }
+
   @Test mutating func `shown and never accepted is found`() {
     script.show([one])
     #expect(script.end() == [Finding(.duplicated, at: .zero, "shown and never accepted: m1")])

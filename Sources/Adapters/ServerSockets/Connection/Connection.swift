@@ -9,7 +9,7 @@ final class Connection {
   let descriptor: Int32
   let tls: TLSStream?
   var phase: Phase
-  var outgoing = SendQueue()
+  var outgoing = OutgoingQueue()
   /// The address that it counts for, until it becomes a WebSocket.
   var origin: Origin?
   /// What the poller watches.

@@ -9,7 +9,7 @@ protocol RunningService: AnyObject {
   /// When its rules are to be woken.
   var deadline: Instant? { get }
   /// Returns the health by the rules and by a check of the store.
-  func health(_ storeFailure: StoreFailure?) -> ServiceHealth
+  func health(_ check: StoreChecks.Outcome) -> ServiceHealth
   /// Whether its drain has ended.
   var isFinished: Bool { get }
 
@@ -43,8 +43,12 @@ final class ServiceRunner<S: Service>: RunningService {
   var deadline: Instant? { service.rules.deadline }
   var isFinished: Bool { service.rules.isFinished }
 
-  func health(_ storeFailure: StoreFailure?) -> ServiceHealth {
-    service.rules.serviceHealth.checked(storeFailure, of: S.Rules.storeName)
+  func health(_ check: StoreChecks.Outcome) -> ServiceHealth {
+    let health = service.rules.serviceHealth
+    return switch check {
+    case .checked(let failure): health.checked(failure, of: S.Rules.storeName)
+    case .unanswered: health.unanswered(by: S.Rules.storeName)
+    }
   }
 
   func begin() {

@@ -6,18 +6,22 @@ struct InputSender: Sendable {
   let longest: Int
   /// Returns why a text cannot be sent; `nil` if it can.
   let fault: @Sendable (String) -> String?
-  /// Waits until a line can be sent; returns false if cancelled.
+  /// Waits until a line of a pipe can be sent; returns false if cancelled.
   let hasRoom: @Sendable () async -> Bool
+  /// Returns why a typed line will be sent later; `nil` if it is sent now.
+  ///
+  /// Typed lines do not wait for room: the link refuses those that it cannot keep.
+  let delay: @Sendable () async -> String?
   let send: @Sendable (String) -> Void
 
   /// Sends lines until the input ends; returns how many were refused.
   func run<Update: ShownUpdate>(_ view: any LinkView<Update>, _ screen: Screen<Update>?) async
     -> Int
   {
-    if let screen { await typed(on: screen) } else { await piped(view) }
+    if let screen { await typed(on: screen) } else { await lines(view) }
   }
 
-  private func piped<Update: ShownUpdate>(_ view: any LinkView<Update>) async -> Int {
+  private func lines<Update: ShownUpdate>(_ view: any LinkView<Update>) async -> Int {
     var refused = 0
     var lines = StandardInput(InputLines(longest: longest)).makeAsyncIterator()
     while let line = await lines.next() {
@@ -26,8 +30,14 @@ struct InputSender: Sendable {
         refused += 1
         await view.note(kind, "line \(line.number) was not sent: \(fault)")
       } else if let text = line.text {
-        // The next line is read when this one has been sent; the rest stays in the pipe.
-        guard await hasRoom() else { return refused }
+        if Invocation.isTyped {
+          if let reason = await delay() {
+            await view.note("waiting", "line \(line.number) waits: \(reason)")
+          }
+        } else if await !hasRoom() {
+          // The next line is read when this one has been sent; the rest stays in the pipe.
+          return refused
+        }
         send(text)
       }
     }
@@ -56,7 +66,6 @@ struct InputSender: Sendable {
             refused += 1
             await screen.note("too-long", "the text was not sent: \(fault)")
           } else {
-            _ = await hasRoom()
             send(text)
           }
         }

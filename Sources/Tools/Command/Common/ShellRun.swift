@@ -17,6 +17,8 @@ final class ShellRun: Sendable {
     case killed(signal: Int32)
     /// It exceeded the time limit and was killed.
     case late(after: Duration)
+    /// It was cancelled, and killed if it had been started.
+    case cancelled
     /// It printed more than `maxBytes` and was killed.
     case talkative
     /// It could not be started, with the system's error number.
@@ -44,8 +46,12 @@ final class ShellRun: Sendable {
       close(pipe.writing)
       return ending(of: try started.get(), reading: pipe.reading, since: begin, within: limit)
     } catch {
-      return .failed(error.code)
+      return isCancelled ? .cancelled : .failed(error.code)
     }
+  }
+
+  private var isCancelled: Bool {
+    state.withLock { if case .cancelled = $0 { true } else { false } }
   }
 
   /// Kills the run, or prevents it from starting.
@@ -94,14 +100,15 @@ final class ShellRun: Sendable {
       // Kills its children too; only a process that is blocked in the kernel survives this.
       child.signal(SIGKILL)
       child.wait(atMost: .seconds(1))
+      if isCancelled { return .cancelled }
       return isTalkative ? .talkative : .late(after: begin.duration(to: .now))
     }
-    let isCancelled = state.withLock { state in
+    let wasCancelled = state.withLock { state in
       if case .cancelled = state { return true }
       state = .over
       return false
     }
-    if isCancelled { return .late(after: begin.duration(to: .now)) }
+    if wasCancelled { return .cancelled }
     switch ending {
     case .exited(let status): return .exited(status, output: output)
     case .signalled(let signal): return .killed(signal: signal)

@@ -101,6 +101,8 @@ actor ShellTokens: TokenSource {
     case .late(let after):
       let tenths = Duration.milliseconds(Int64(after / .milliseconds(100)) * 100)
       fault = "did not end within \(tenths.text), and was killed"
+    // The command is ending, or the token is not needed any more.
+    case .cancelled: throw .unavailable
     case .talkative: fault = "printed more than \(ShellRun.maxBytes) bytes, and was killed"
     case .failed(let code): fault = "cannot be started: \(SystemCall.reason(of: code))"
     }

@@ -41,8 +41,9 @@ enum SocketCommand {
         escape from the same characters in a message.
         """,
         """
-        With --send-stdin, and on a terminal, lines are read from standard input while there is a \
-        connection, and sent once and in order; empty lines are skipped. If a connection is lost, \
+        With --send-stdin, and on a terminal, lines of standard input are sent once and in order; \
+        empty lines are skipped. A pipe is read only while there is a connection; a line that is \
+        typed without one waits for it, with a notice. If a connection is lost, \
         a notice says how many of the last lines may not have arrived. The end of a pipe does not \
         end the command. A line has at most 1,000,000 bytes of UTF-8, a received message 16 MiB; \
         another one is dropped with a notice.
@@ -73,7 +74,8 @@ enum SocketCommand {
     let address = try ServerAddress(
       call[url], schemes: ("wss", "ws"), option: "URL", allowsQuery: true,
       allowsPlaintext: call[Connection.plaintext])
-    let policy = try Connection.policy(call, preset: .socket)
+    var policy = try Connection.policy(call, preset: .socket)
+    if call[once] { policy = try waiting(policy) }
     var options = try options(call, policy)
     options.network = try Connection.network(call, to: address)
     let run = LinkRun(call)
@@ -99,6 +101,17 @@ enum SocketCommand {
     guard let failure else { return }
     guard let command = options.tokens as? ShellTokens else { throw failure }
     throw await command.reported(failure)
+  }
+
+  /// Returns the policy with a first wait that is not empty.
+  ///
+  /// `--once` ends in the first wait: without one, a second try would follow the first at once.
+  private static func waiting(_ policy: LinkPolicy) throws(CommandFailure) -> LinkPolicy {
+    do throws(PolicyError) {
+      return try policy.setting([("retry.first", "1s")])
+    } catch {
+      throw CommandFailure(.usage, error.description)
+    }
   }
 
   private static func options(
@@ -150,6 +163,9 @@ enum SocketCommand {
             && $0.queue.bytes < ProvenQueue.byteLimit / 2 || $0.isStopped
         }
         return !Task.isCancelled
+      },
+      delay: {
+        await socket.snapshot.isConnected ? nil : "there is no connection"
       },
       send: { socket.send($0) })
   }

@@ -12,11 +12,13 @@ struct JournaledMachine: Sendable {
     JournaledMachine(StreamModel.self) { Recorded<StreamFeature>($0) },
     JournaledMachine(RelayModel.self) { Recorded<RelayFeature>($0) },
     JournaledMachine(PullModel.self),
-    JournaledMachine(SocketModel.self),
+    JournaledMachine(SocketModel.self) { Recorded<HeldFeature>($0) },
   ]
 
   /// The machine's name in journals.
   let name: String
+  /// The names of the machine's module and type, which are left out of printed values.
+  let qualifiers: [String]
   /// Replays a journal of this machine; keeps so many of the first divergences.
   let replay: @Sendable (_ path: String, _ limit: Int) throws(JournalError) -> ReplayOutcome
 
@@ -24,6 +26,7 @@ struct JournaledMachine: Sendable {
     _: M.Type, checker: (@Sendable (M) -> any RunChecker<M>)? = nil
   ) {
     name = M.journalName
+    qualifiers = String(reflecting: M.self).split(separator: ".").map(String.init)
     replay = { path, limit throws(JournalError) in
       var checking: (any RunChecker<M>)?
       let result = try Replay<M>.run(journal: path, limit: limit) {

@@ -25,9 +25,9 @@ enum ReplayCommand {
         the last line is event "replayed" with steps, diverged and findings.
         """,
         """
-        The checkers of `simulate` check the run of a stream or a relay too, as far as a phone's \
-        own journal allows: it does not hold what the server accepted, or what was under way \
-        between the two.
+        The checkers of `simulate` check the run too, except that of a background visit, as far \
+        as a client's own journal allows: it does not hold what the server accepted, or what was \
+        under way between the two.
         """,
       ],
       examples: [
@@ -131,11 +131,9 @@ enum ReplayCommand {
 
   /// Without the names of modules and machines, which say nothing here.
   private static func short(_ text: String) -> String {
-    let types = [
-      "MessageStream", "HealthRelay", "HeldSocket", "LinkCore", "LinkWire", "StreamModel",
-      "RelayModel", "SocketModel", "LinkRuntime",
-    ]
-    return cut(types.reduce(text) { $0.replacing("\($1).", with: "") }.printable, to: width)
+    let names =
+      ["LinkCore", "LinkWire", "LinkRuntime"] + JournaledMachine.all.flatMap(\.qualifiers)
+    return cut(names.reduce(text) { $0.replacing("\($1).", with: "") }.printable, to: width)
   }
 
   private static func cut(_ text: String, to count: Int) -> String {

@@ -311,6 +311,8 @@ enum StreamCommand {
         }
         return !Task.isCancelled
       },
+      // The screen shows what waits.
+      delay: { nil },
       send: { stream.send($0) })
   }
 }

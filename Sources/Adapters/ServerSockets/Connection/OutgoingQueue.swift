@@ -1,5 +1,5 @@
 /// Bytes on their way to one client; frames that many clients get are shared, not copied.
-struct SendQueue {
+struct OutgoingQueue {
   private var chunks: [[UInt8]] = []
   private var first = 0
   private var taken = 0
@@ -35,7 +35,7 @@ struct SendQueue {
   mutating func consume(_ count: Int) {
     byteCount -= count
     guard byteCount > 0 else {
-      self = SendQueue()
+      self = OutgoingQueue()
       return
     }
     taken += count

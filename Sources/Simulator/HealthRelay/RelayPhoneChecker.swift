@@ -1,0 +1,87 @@
+import HealthRelay
+import LinkCore
+
+/// The checker of what one phone promises alone: each question that it takes ends once, its
+/// notification is true, and it does not flood its user with problems.
+struct RelayPhoneChecker: Sendable {
+  /// The questions that had not ended after the last step.
+  private var open = 0
+  private var isNotified = false
+  /// It was found that the notification is not true.
+  private var isReported = false
+  private var lastProblem: Instant?
+
+  mutating func stepped(
+    _ input: RelayModel.Input?, _ effects: [RelayModel.Effect],
+    _ standing: Standing<RelayFeature>, _ found: inout Findings
+  ) {
+    let name = "phone \(standing.own.phone)"
+    var ended = 0
+    for effect in effects {
+      switch effect {
+      case .update(.ended): ended += 1
+      case .update(.problem): checkProblem(standing.now, name, &found)
+      case .notify: isNotified = true
+      case .unnotify: isNotified = false
+      case .open, .close, .ping, .read, .send, .discard, .fail, .refuse, .update: continue
+      }
+    }
+    checkQuestions(input, ended: ended, standing, name, &found)
+    let isTrue = isNotified == (standing.own.hasNotification && standing.own.state.isUp)
+    if !isTrue, !isReported {
+      found.add(.misleading, at: standing.now, "\(name) has a wrong notification")
+    }
+    isReported = !isTrue
+  }
+
+  /// At most the question that is asked now may be new.
+  private mutating func checkQuestions(
+    _ input: RelayModel.Input?, ended: Int, _ standing: Standing<RelayFeature>, _ name: String,
+    _ found: inout Findings
+  ) {
+    let now = standing.now
+    let taken = standing.own.open - open + ended
+    open = standing.own.open
+    var isAsked = false
+    if case .message(_, .asked) = input { isAsked = true }
+    if taken < 0 { found.add(.unanswered, at: now, "\(name) dropped a question unended") }
+    if taken > (isAsked ? 1 : 0) {
+      found.add(.doubled, at: now, "\(name) ended more questions than it took")
+    }
+    switch standing.own.state {
+    case .idle, .error:
+      if open > 0 { found.add(.unanswered, at: now, "\(name) keeps questions, and is off") }
+    case .starting, .running, .reconnecting, .stopping: return
+    }
+  }
+
+  private mutating func checkProblem(_ now: Instant, _ name: String, _ found: inout Findings) {
+    if let lastProblem, lastProblem.duration(to: now) < RelaySettings.problemInterval {
+      found.add(.storm, at: now, "\(name) told two problems within 30 s")
+    }
+    lastProblem = now
+  }
+}
+
+extension RelayStatus.State {
+  /// Whether the service is up.
+  fileprivate var isUp: Bool {
+    switch self {
+    case .starting, .running, .reconnecting: true
+    case .idle, .error, .stopping: false
+    }
+  }
+}
+
+extension RelayState {
+  /// Notes how the model stands.
+  mutating func look(_ model: RelayModel) {
+    open = model.openQuestions
+    state = model.status.state
+  }
+}
+
+extension Finding.Kind {
+  /// A notification that says something else than what is so.
+  public static let misleading = Finding.Kind(rawValue: "misleading")
+}

@@ -1,0 +1,43 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import HoldfastBackend
+
+/// The checks behind `/healthz`.
+struct StoreChecksTests {
+  private var checks = StoreChecks(of: 2)
+  private let full = StoreFailure.full(detail: "disk")
+
+  @Test mutating func `a round ends when every store has answered`() {
+    #expect(checks.deadline == nil)
+    #expect(checks.begin(at: .zero) == [0, 1])
+    #expect(checks.begin(at: .zero) == [])
+    #expect(checks.answered(1, full) == nil)
+    #expect(checks.answered(0, nil) == [.checked(nil), .checked(full)])
+    #expect(checks.deadline == nil)
+    #expect(checks.begin(at: .zero) == [0, 1])
+  }
+
+  @Test(arguments: [(-1, false), (0, true), (1, true)])
+  mutating func `a round ends after 5 s without a store that hangs`(past: Int64, isOver: Bool) {
+    _ = checks.begin(at: .zero)
+    _ = checks.answered(0, nil)
+    let due = Instant.zero.advanced(by: .seconds(5))
+    #expect(checks.deadline == due)
+    let outcome = checks.tick(at: due.advanced(by: .nanoseconds(past)))
+    #expect(outcome == (isOver ? [.checked(nil), .unanswered] : nil))
+    #expect((checks.deadline == nil) == isOver)
+  }
+
+  @Test mutating func `a check that is under way is not begun again, and counts when it ends`() {
+    let due = Instant.zero.advanced(by: .seconds(5))
+    _ = checks.begin(at: .zero)
+    #expect(checks.tick(at: due) == [.unanswered, .unanswered])
+    #expect(checks.answered(0, nil) == nil)
+    #expect(checks.begin(at: due) == [0])
+    #expect(checks.answered(1, full) == nil)
+    #expect(checks.answered(0, nil) == [.checked(nil), .checked(full)])
+    #expect(checks.tick(at: .zero.advanced(by: .seconds(100))) == nil)
+  }
+}

@@ -1,0 +1,31 @@
+import Foundation
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import HealthRelay
+
+/// What a journal of a relay holds.
+struct RelayJournalTests {
+  @Test func `inputs and effects survive a journal, and their secrets do not`() throws {
+    let inputs: [RelayModel.Input] = [
+      .start, .message(AttemptID(1), .paired(.first)),
+      .message(AttemptID(1), .asked(.of("a"), .steps)),
+      .prepared(WorkID(1), .init(parts: 2, content: .points(3, isTruncated: true))),
+    ]
+    let text = String(decoding: try JSONEncoder().encode(inputs), as: UTF8.self)
+    for secret in ["123456", "harbour", "t1"] { #expect(!text.contains(secret)) }
+    let back = try JSONDecoder().decode([RelayModel.Input].self, from: Data(text.utf8))
+    #expect(back.count == 4)
+    #expect(back[0] == .start && back[2] == inputs[2] && back[3] == inputs[3])
+    #expect(String(describing: RelayModel.Welcome.first).contains("harbour") == false)
+    var told = RelayModel(settings: RelaySettings(.service), seed: 1)
+    var read = told
+    for (was, now) in zip(inputs, back) {
+      let effects = try JSONEncoder().encode(told.handle(was, at: .zero))
+      #expect(
+        try JSONDecoder().decode([RelayModel.Effect].self, from: effects)
+          == read.handle(now, at: .zero))
+    }
+  }
+}

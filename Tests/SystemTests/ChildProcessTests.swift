@@ -1,0 +1,30 @@
+import ChildProcesses
+import Glibc
+import Testing
+
+/// Programs that run as children of this process.
+@Suite(.timeLimit(.minutes(1))) struct ChildProcessTests {
+  @Test func `each that waits for the end is told of it once, before the end and after it`()
+    async throws
+  {
+    // The end of the pipe that stays open keeps the program waiting.
+    let input = try ChildProcesses.Pipe()
+    defer { for end in [input.reading, input.writing] { close(end) } }
+    var launch = ChildLaunch("/bin/cat", ["cat"])
+    launch.input = input.reading
+    let child = try ChildProcess(launch)
+    let (endings, ended) = AsyncStream.makeStream(of: (Int, ChildProcess.Ending).self)
+    for waiter in 1...3 { child.whenEnded { ended.yield((waiter, $0)) } }
+    #expect(child.signal(SIGKILL))
+    var told: [Int] = []
+    for await (waiter, ending) in endings {
+      #expect(ending == .signalled(SIGKILL))
+      told.append(waiter)
+      if told.count == 3 { break }
+    }
+    #expect(told == [1, 2, 3])
+    #expect(await child.ended() == .signalled(SIGKILL))
+    #expect(child.wait() == .signalled(SIGKILL))
+    #expect(!child.signal(SIGKILL))
+  }
+}

@@ -309,6 +309,7 @@ private struct Served {
 
   @Test(arguments: [
     ["--allow-host", "https://relay.example"], ["--allow-host", "relay.example/"],
+    ["--allow-host", "relay.example:65536"], ["--allow-origin", "https://app.example:0"],
     ["--allow-origin", "app.example"], ["--allow-origin", "https://app.example/"],
     ["--allow-origin", "https://"], ["--allow-origin", "ftp://app.example"],
   ])

@@ -54,7 +54,7 @@ private struct FullServer {
   @Test(arguments: [
     (503, Int32(1), "the server could not store the message within 2s (http-503"),
     (507, 1, "the server could not store the message within 2s (http-507"),
-    (502, 6, "the server did not confirm the message within 2s (http-502"),
+    (502, 1, "the server did not confirm the message within 2s (http-502"),
   ])
   func `send tells that the server could not store the message`(
     status: Int, code: Int32, words: String

@@ -25,7 +25,7 @@ extension Format<String> {
   fileprivate static let host = Format(
     placeholder: "HOST", expectation: "a host, with the port if it is not the default"
   ) {
-    isAuthority($0) ? WebDoors.withoutUsualPort($0.lowercased()) : nil
+    ServerAddress.isAuthority($0[...]) ? WebDoors.withoutUsualPort($0.lowercased()) : nil
   }
 
   /// A value of the Origin field that is not `null` (RFC 6454 section 7).
@@ -34,22 +34,9 @@ extension Format<String> {
   ) { text in
     let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, ["http", "https"].contains(parts[0].lowercased()) else { return nil }
-    guard isAuthority(parts[1]) else { return nil }
+    guard ServerAddress.isAuthority(parts[1]) else { return nil }
     let (origin, usual) = (text.lowercased(), parts[0].lowercased() == "https" ? ":443" : ":80")
     // Browsers omit the scheme's default port (RFC 6454 section 6.2).
     return origin.hasSuffix(usual) ? String(origin.dropLast(usual.count)) : origin
-  }
-
-  private static func isAuthority(_ text: some StringProtocol) -> Bool {
-    let isPlain = text.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"),
-        UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]"):
-        true
-      case _: false
-      }
-    }
-    return isPlain && !text.isEmpty
   }
 }

@@ -43,11 +43,11 @@ enum ServeCommand {
           "drain-window", .duration(.zero ... .seconds(600)), default: usual.drainWindow,
           "at the end, tell clients to spread their reconnects over this time")
       ) { $0.drainWindow = $1 },
-    ] + MessageOptions.all + DoorOptions.all
+    ] + ProxyOptions.all + MessageOptions.all + DoorOptions.all
 
   static var command: Command {
     Command(
-      "serve", "run the backend for shop messages and the relay",
+      "serve", "run the backend for shop messages, phones and assistants",
       details: [
         """
         Writes its log to standard error as JSON, one object per line. SIGTERM and SIGINT (Ctrl-C) \
@@ -172,12 +172,15 @@ enum ServeCommand {
       return console.object {
         $0.entry("event", "listening")
         $0.entry("url", address.url)
+        $0.entry("mcp", address.url + "/mcp")
       }
     }
     let isUsual = call[Shared.data] == nil
     let place = isUsual ? "" : " --data \(configuration.dataDirectory)"
-    console.line("\(console.style.heading("holdfast")) serves shop messages at \(address.url)")
+    let name = console.style.heading("holdfast")
+    console.line("\(name) serves shop messages, phones and assistants at \(address.url)")
     console.line("  data    \(configuration.dataDirectory)")
+    console.line("  MCP     \(address.url)/mcp, for assistants")
     console.line("  token   holdfast token --user ann --shops bakery\(place)")
     console.line("  end     Ctrl-C, again to end immediately")
   }

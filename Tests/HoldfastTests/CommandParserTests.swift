@@ -191,7 +191,8 @@ extension Format<String> {
 
         Exit codes:
         """ + ending)
-    #expect(CommandPath(Toy.root).tree.map(\.text) == ["toy", "toy play", "toy rest"])
+    let tree = ["toy", "toy play", "toy rest", "toy rest more"]
+    #expect(CommandPath(Toy.root).tree.map(\.text) == tree)
   }
 }
 

@@ -78,6 +78,16 @@ import Testing
         return await backend.kill()
       }
     }
+    try await seeAndEnd(common)
+    let refused = try await backend.ask(Self.question(), bearer: grant.accessToken)
+    #expect(refused == .refused(.signedOut(.byUser)))
+    phone.signal(SIGTERM)
+    _ = await phone.exit()
+    await backend.kill()
+  }
+
+  /// Lists the one assistant of a phone, and ends it.
+  private func seeAndEnd(_ common: [String]) async throws {
     let list = try await CommandProcess.run(["relay", "assistants"] + common)
     #expect(list.status == 0 && list.output.count == 1)
     let assistant = try [String: Any].reading(list.output.first)
@@ -88,11 +98,6 @@ import Testing
     #expect(wrong.status == 1)
     let ended = try await CommandProcess.run(["relay", "assistants", "--end", id] + common)
     #expect(ended == CommandProcess.Outcome(status: 0, output: [], errors: []))
-    let refused = try await backend.ask(Self.question(), bearer: grant.accessToken)
-    #expect(refused == .refused(.signedOut(.byUser)))
-    phone.signal(SIGTERM)
-    _ = await phone.exit()
-    await backend.kill()
   }
 
   @Test func `without a kept pairing there is no list of assistants`() async throws {

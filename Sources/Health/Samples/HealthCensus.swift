@@ -6,8 +6,7 @@ public import LinkCore
 /// The rule of removals: of each type, a complete reading covers the time from the start of its
 /// earliest sample to the start of its latest one. A stored sample of that type that begins in this
 /// time and is not in the reading was deleted at its source. A type that the reading does not hold
-/// is not covered at all. The reading may be an export, or what a phone sends of a time that it read
-/// anew.
+/// is not covered. The reading may be an export, or what a phone sends of a time that it read anew.
 ///
 /// It holds 16 bytes for each 13 days of a type, and the keys of types with fewer than 65,536
 /// samples, a million at most.
@@ -70,7 +69,8 @@ public struct HealthCensus: Sendable {
   /// - Parameter stored: How many samples of the covered time the store holds, by stretch.
   public func suspects(_ type: String, stored: [Int64: Int]) -> [HealthStretch] {
     guard let covered = covered(type), let place = places[type] else { return [] }
-    return stored.keys.sorted().filter { stored[$0] != types[place].stretches[$0] }.map { number in
+    let read = types[place].stretches
+    return stored.keys.sorted().filter { stored[$0] != read[$0] }.map { number in
       let first = Timestamp(nanoseconds: number << Self.stretchBits)
       let last = Timestamp(nanoseconds: first.nanoseconds | (1 << Self.stretchBits - 1))
       return HealthStretch(
@@ -85,13 +85,23 @@ private struct TypeCensus {
   var last = Timestamp(nanoseconds: .min)
   var distinct = 0
   var repeated = 0
-  var stretches: [Int64: Int] = [:]
+  private var counts: [Int64: Int] = [:]
+  /// The stretch of the newest samples, and how many of them are not in `counts` yet: samples come
+  /// in order of time, mostly, so that a look into the dictionary for each would be too much.
+  private var newest: (stretch: Int64, count: Int) = (0, 0)
   /// The keys, halved; `nil` once there are too many.
   private var keys: Set<UInt64>? = []
   /// The keys of the newest samples that begin at one moment, where `keys` is `nil`.
   private var run: (start: Timestamp, keys: [UInt64])?
 
   var keyCount: Int { keys?.count ?? 0 }
+
+  /// How many samples begin in each stretch.
+  var stretches: [Int64: Int] {
+    var all = counts
+    if newest.count > 0 { all[newest.stretch, default: 0] += newest.count }
+    return all
+  }
 
   /// Forgets the keys; returns how many there were.
   mutating func dropKeys() -> Int {
@@ -116,7 +126,12 @@ private struct TypeCensus {
     distinct &+= 1
     first = min(first, row.start)
     last = max(last, row.start)
-    stretches[HealthCensus.stretch(of: row.start), default: 0] &+= 1
+    let stretch = HealthCensus.stretch(of: row.start)
+    if newest.stretch != stretch {
+      if newest.count > 0 { counts[newest.stretch, default: 0] += newest.count }
+      newest = (stretch, 0)
+    }
+    newest.count &+= 1
     return taken
   }
 

@@ -1,9 +1,11 @@
 /// An IPv4 or IPv6 address without a port.
 public struct NetworkAddress: Sendable, Hashable {
-  /// 4 bytes of IPv4 or 16 of IPv6; an IPv4 address in IPv6 form (RFC 4291 section 2.5.5.2) is IPv4.
+  /// 4 bytes of IPv4 or 16 of IPv6; an IPv4 address in the form of IPv6 (RFC 4291 section 2.5.5.2)
+  /// counts as IPv4.
   public let bytes: [UInt8]
 
-  /// Reads an address as RFC 4291 section 2.2 and dotted decimals write it; `nil` for anything else.
+  /// Reads an address as dotted decimals or as RFC 4291 section 2.2 writes it; `nil` for anything
+  /// else.
   public init?(_ text: some StringProtocol) {
     guard let bytes = text.contains(":") ? Self.six(Substring(text)) : Self.four(Substring(text))
     else { return nil }
@@ -17,7 +19,7 @@ public struct NetworkAddress: Sendable, Hashable {
 
   private static let mapped = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]
 
-  /// What is counted as one client: an IPv4 address or the upper half of an IPv6 one, since a client
+  /// What is counted as one client: an IPv4 address or the upper half of an IPv6 one, since clients
   /// may choose the lower half (RFC 4291 section 2.5.1); two hexadecimal digits for each byte.
   public var origin: String {
     bytes.prefix(bytes.count == 16 ? 8 : 4)

@@ -2,7 +2,7 @@ import LinkHealth
 import LinkJSON
 
 extension HealthObject {
-  /// Returns what is wrong with the shape of an answer (contracts 1.4 and 1.5); `nil` if nothing is.
+  /// Returns what is wrong with the shape of an answer (contracts 1.4, 1.5); `nil` if nothing is.
   ///
   /// Only members that are there are looked at, since phones differ in what they leave out; what an
   /// assistant would read as a number, a list or a reason must be one.

@@ -32,9 +32,9 @@ enum RelayCommand {
         """,
         """
         After two failed retries it ends with the status of the error; after 15 minutes without a \
-        question it ends with status 0. The next run with this data directory keeps the pairing, as \
-        long as the backend knows it; a signal ends the pairing, except with --wake. It prints which questions were answered; the answers are \
-        printed only with --show-values.
+        question it ends with status 0. The next run with this data directory keeps the pairing, \
+        as long as the backend knows it; a signal ends the pairing, except with --wake. It prints \
+        which questions were answered; the answers are printed only with --show-values.
         """,
         RelayNews.details,
       ],

@@ -59,10 +59,11 @@ struct RelayNews: ShownUpdate {
   static let details =
     JSONEvents.details + """
       status (status idle|starting|running|reconnecting|error|stopping, attempt, of, retryIn in \
-      seconds, reason), pair (word, code, message, expiresIn in seconds, mcp), question (id, types, \
-      start, end, outcome answered|refused|cancelled|dropped, points, reason, milliseconds; with \
-      --show-values also answer, as the assistant receives it), problem (kind, detail, withheld), \
-      notification (title, body; null when it is removed) if there is no desktop to show it.
+      seconds, reason), pair (word, code, message, expiresIn in seconds, mcp), question (id, \
+      types, start, end, outcome answered|refused|cancelled|dropped, points, reason, \
+      milliseconds; with --show-values also answer, as the assistant receives it), problem \
+      (kind, detail, withheld), notification (title, body; null when it is removed) if there is \
+      no desktop to show it.
       """
 
   /// - Parameter shown: where the answer is kept until now.

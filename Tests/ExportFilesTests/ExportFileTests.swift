@@ -74,6 +74,72 @@ import Testing
     #expect(error?.description.contains("it is a directory") == true)
   }
 
+  @Test func `a zip with two exports names both`() throws {
+    let scratch = try Scratch()
+    let zip = Zip([
+      ("a/export.xml", Self.export), ("route.gpx", [1]), ("b/Export.XML", Self.export),
+    ])
+    try scratch.write(zip.bytes, to: "z")
+    let error = #expect(throws: ExportFileError.self) { try ExportFile(path: scratch("z")) }
+    #expect(error == .severalExports(first: "a/export.xml", second: "b/Export.XML"))
+    #expect(error?.description.contains("more than one export, a/export.xml and b/") == true)
+  }
+
+  @Test func `an encrypted zip says that it is`() throws {
+    let scratch = try Scratch()
+    var bytes = Zip([("export.xml", Self.export)]).bytes
+    // The first bit of the flags, in the local header and in the directory (APPNOTE 4.4.4).
+    bytes[6] |= 1
+    let directory = try #require(bytes.firstRange(of: [0x50, 0x4B, 1, 2]))
+    bytes[directory.lowerBound + 8] |= 1
+    try scratch.write(bytes, to: "z")
+    let error = #expect(throws: ExportFileError.encrypted) { try ExportFile(path: scratch("z")) }
+    #expect(error?.description.contains("the zip is encrypted") == true)
+  }
+
+  @Test func `a symbolic link in place of the export says so, in a zip and as the file`() throws {
+    let scratch = try Scratch()
+    var bytes = Zip([("export.xml", Array("elsewhere.xml".utf8))]).bytes
+    // Unix, and S_IFLNK with 0777 in the external attributes (APPNOTE 4.4.2, 4.4.15).
+    let directory = try #require(bytes.firstRange(of: [0x50, 0x4B, 1, 2])).lowerBound
+    bytes[directory + 5] = 3
+    (bytes[directory + 40], bytes[directory + 41]) = (0xFF, 0xA1)
+    try scratch.write(bytes, to: "z")
+    #expect(throws: ExportFileError.linked(name: "export.xml")) {
+      try ExportFile(path: scratch("z"))
+    }
+    try FileManager.default.createSymbolicLink(
+      atPath: scratch("dangling"), withDestinationPath: "gone.xml")
+    try FileManager.default.createSymbolicLink(
+      atPath: scratch("loop"), withDestinationPath: "loop")
+    #expect(
+      throws: ExportFileError.unreadable(
+        reason: "it is a symbolic link to gone.xml: No such file or directory")
+    ) { try ExportFile(path: scratch("dangling")) }
+    #expect(
+      throws: ExportFileError.unreadable(
+        reason: "it is a symbolic link that leads back to itself")
+    ) { try ExportFile(path: scratch("loop")) }
+    try scratch.write(Self.export, to: "x")
+    try FileManager.default.createSymbolicLink(atPath: scratch("good"), withDestinationPath: "x")
+    #expect(try read(try ExportFile(path: scratch("good")), by: 7) == Self.export)
+  }
+
+  @Test func `a pipe without a writer says so, one with a writer is read`() async throws {
+    let scratch = try Scratch()
+    for name in ["empty", "fed"] {
+      try await Shell.run(["mkfifo", "-m", "600", scratch(name)])
+    }
+    let error = #expect(throws: ExportFileError.self) { try ExportFile(path: scratch("empty")) }
+    #expect(error?.description.contains("a pipe that no program writes to") == true)
+    async let fed: String = Shell.run(
+      ["dd", "of=\(scratch("fed"))"], input: String(decoding: Self.export, as: UTF8.self))
+    let file = try ExportFile(path: scratch("fed"))
+    #expect(!file.canRepeat)
+    #expect(try read(file, by: 7) == Self.export)
+    _ = try await fed
+  }
+
   private func read(_ file: ExportFile, by size: Int) throws -> [UInt8] {
     var all: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: size)

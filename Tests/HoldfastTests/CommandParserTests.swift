@@ -22,7 +22,11 @@ private enum Toy {
           examples: [.init("toy play --color red ann hello", "plays")],
           takes: size, color, wait, set, quiet, name, words
         ) { _ in },
-        Command("rest", "rest", examples: [], takes: quiet) { _ in },
+        Command(
+          "rest", "rest", examples: [],
+          commands: [Command("more", "rest longer", examples: [], takes: size) { _ in }],
+          takes: quiet
+        ) { _ in },
       ])
   }
 
@@ -107,6 +111,7 @@ extension Format<String> {
   @Test(arguments: [
     ("--help", "toy"), ("-h", "toy"), ("help", "toy"), ("help play", "toy play"),
     ("play --help", "toy play"), ("play --nonsense -h", "toy play"), ("help rest x", "toy rest"),
+    ("rest more -h", "toy rest more"), ("help rest more", "toy rest more"),
   ])
   func `gives help wherever it is asked for`(line: String, path: String) throws {
     let words = line.split(separator: " ").map(String.init)
@@ -186,7 +191,8 @@ extension Format<String> {
 
         Exit codes:
         """ + ending)
-    #expect(CommandPath(Toy.root).tree.map(\.text) == ["toy", "toy play", "toy rest"])
+    let tree = ["toy", "toy play", "toy rest", "toy rest more"]
+    #expect(CommandPath(Toy.root).tree.map(\.text) == tree)
   }
 }
 

@@ -253,8 +253,10 @@ private struct Served {
       let process = try CommandProcess.start(["serve", "--port", "0", "--data", directory])
       let lines = LineReader(process.lines)
       let first = await lines.next()
-      #expect(first.hasPrefix("holdfast serves shop messages at http://127.0.0.1:"))
+      let words = "holdfast serves shop messages, phones and assistants at "
+      #expect(first.hasPrefix(words + "http://127.0.0.1:"))
       #expect(await lines.next() == "  data    \(directory)")
+      #expect(await lines.next() == "  MCP     \(first.dropFirst(words.count))/mcp, for assistants")
       process.signal(SIGTERM)
       #expect(await process.exit() == 0)
     }

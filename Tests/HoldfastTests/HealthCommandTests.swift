@@ -61,7 +61,7 @@ import Testing
     #expect(done.status == 0)
     #expect(done.errors == [])
     #expect(done.output.first == "Imported up to where the file is cut off.")
-    #expect(done.output.contains("StepCount  1"))
+    #expect(done.output.contains("StepCount  1      0     0         1        0        1"))
     #expect(done.output.contains("1        records whose value is no number"))
     #expect(done.output.contains("1        elements that are not known"))
   }

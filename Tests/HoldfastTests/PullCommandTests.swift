@@ -43,9 +43,69 @@ import Testing
     #expect(object.succeeded)
     phone.signal(SIGTERM)
     #expect(await phone.exit() == 0)
-    // The pairing is over, and so is what a pull would need.
-    #expect(try await CommandProcess.run(common + ["--pull"]).status == 3)
+    // With --wake the pairing outlives the program: a pull still works, and finds nothing to do.
+    #expect(try await CommandProcess.run(common + ["--pull"]).status == 0)
     await backend.kill()
+  }
+
+  @Test func `a phone that starts again keeps its assistants, which its user sees and ends`()
+    async throws
+  {
+    let scratch = try Scratch()
+    let backend = Backend(BackendConfiguration(dataDirectory: scratch("backend")))
+    let address = try await backend.start()
+    let common = ["--server", address.url, "--data", scratch("phone"), "--json"]
+    let relay = ["relay", "--wake", "ann", "--time-zone", "UTC"] + common
+    var phone = try CommandProcess.start(relay)
+    let pair = try await event("pair", of: phone.lines)
+    #expect(pair["mcp"] as? String == address.url + "/mcp")
+    let word = try #require(pair["word"] as? String)
+    let code = try #require(pair["code"] as? String)
+    let login = RelayAsk.login(word: word, code: code, assistant: AssistantName("claude"))
+    guard case .loggedIn(let grant) = try await backend.ask(login) else {
+      Issue.record("not paired")
+      return await backend.kill()
+    }
+    // The pair that follows the login is told after the token was stored.
+    _ = try await event("pair", of: phone.lines)
+    for signal in [SIGTERM, SIGKILL] {
+      phone.signal(signal)
+      _ = await phone.exit()
+      phone = try CommandProcess.start(relay)
+      _ = try await event("pair", of: phone.lines)
+      guard case .data = try await backend.ask(Self.question(), bearer: grant.accessToken) else {
+        Issue.record("the pairing was lost")
+        return await backend.kill()
+      }
+    }
+    try await seeAndEnd(common)
+    let refused = try await backend.ask(Self.question(), bearer: grant.accessToken)
+    #expect(refused == .refused(.signedOut(.byUser)))
+    phone.signal(SIGTERM)
+    _ = await phone.exit()
+    await backend.kill()
+  }
+
+  /// Lists the one assistant of a phone, and ends it.
+  private func seeAndEnd(_ common: [String]) async throws {
+    let list = try await CommandProcess.run(["relay", "assistants"] + common)
+    #expect(list.status == 0 && list.output.count == 1)
+    let assistant = try [String: Any].reading(list.output.first)
+    #expect(assistant["name"] as? String == "claude")
+    #expect(assistant["last_question"] != nil)
+    let id = try #require(assistant["id"] as? String)
+    let wrong = try await CommandProcess.run(["relay", "assistants", "--end", "none"] + common)
+    #expect(wrong.status == 1)
+    let ended = try await CommandProcess.run(["relay", "assistants", "--end", id] + common)
+    #expect(ended == CommandProcess.Outcome(status: 0, output: [], errors: []))
+  }
+
+  @Test func `without a kept pairing there is no list of assistants`() async throws {
+    let scratch = try Scratch()
+    let list = try await CommandProcess.run(
+      "relay", "assistants", "--server", "http://127.0.0.1:9", "--data", scratch("phone"))
+    #expect(list.status == 3)
+    #expect(list.errors.first?.contains("no longer paired") == true)
   }
 
   private static func question() throws -> RelayAsk {

@@ -16,7 +16,8 @@ import Testing
     let rest = await run.rest()
     #expect(rest.status == 0)
     let word =
-      #""word":"harbour","code":"123456","message":"Say harbour and 123456.","expiresIn":600}"#
+      #""word":"harbour","code":"123456","message":"Say harbour and 123456.","expiresIn":600,"#
+      + #""mcp":"\#(peer.url)/mcp"}"#
     #expect(lines[0].hasSuffix(#""event":"pair",\#(word)"#))
     let span = #""start":"2020-05-04T00:00:00Z","end":"2020-05-05T00:00:00Z""#
     #expect(

@@ -16,24 +16,29 @@ public final class ExportFile {
   private let content: Content
   /// How many bytes come; `nil` where that is not known.
   public let size: Int?
+  /// Whether opening the path again gives the same bytes: not for a pipe.
+  public let canRepeat: Bool
   /// What the file in the zip is called; `nil` where the locale of this process cannot spell it.
   public let entry: String?
 
   /// Opens a file and finds out what it is.
   ///
-  /// - Throws: `.unreadable` with the system's reason, `.damaged` for a zip that cannot be read,
-  ///   `.noExport` for a zip without one.
+  /// - Throws: `.unreadable` with the system's reason, also for a pipe that no program writes to;
+  ///   `.damaged` for a zip that cannot be read, `.encrypted` for one that needs a password,
+  ///   `.noExport` for a zip without an export, `.severalExports` for one with more.
   public init(path: String) throws(ExportFileError) {
     let file = try PlainFile(path: path)
     guard try file.isZip() else {
       content = .plain(file)
       size = file.size
+      canRepeat = file.size != nil
       entry = nil
       return
     }
     let zipped = try ZipEntry(path: path)
     content = .zipped(zipped)
     size = zipped.size
+    canRepeat = true
     entry = zipped.name
   }
 
@@ -52,13 +57,26 @@ public enum ExportFileError: Error, Sendable, Hashable, CustomStringConvertible 
   case unreadable(reason: String)
   /// The zip is broken, from the beginning or from here on; what is wrong with it.
   case damaged(reason: String)
+  /// The export in the zip needs a password.
+  case encrypted
+  /// The zip holds a symbolic link of this name, and no export.
+  case linked(name: String)
   /// The zip holds this many files, and none is an export.
   case noExport(files: Int)
+  /// The zip holds more than one export; the names of the first two.
+  case severalExports(first: String, second: String)
 
   public var description: String {
     switch self {
     case .unreadable(let reason): "it cannot be read: \(reason)"
     case .damaged(let reason): "the zip is damaged: \(reason)"
+    case .encrypted:
+      "the zip is encrypted; unpack it with its password, and import the XML file in it"
+    case .severalExports(let first, let second):
+      "the zip holds more than one export, \(first) and \(second); unpack it, and import one of "
+        + "them, or the older one first"
+    case .linked(let name):
+      "the zip holds no export, but a symbolic link, \(name); zip the file that it points to"
     case .noExport(0): "the zip is empty"
     case .noExport(let files): "the zip holds \(files) files, and none is an export of Apple Health"
     }
@@ -71,8 +89,9 @@ final class PlainFile {
   let size: Int?
 
   init(path: String) throws(ExportFileError) {
-    descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw Self.failure() }
+    // Without O_NONBLOCK, a pipe that no program writes to would hold up the open for ever.
+    descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw Self.failure(path) }
     var found = stat()
     guard unsafe fstat(descriptor, &found) == 0 else {
       let failure = Self.failure()
@@ -84,6 +103,30 @@ final class PlainFile {
       throw .unreadable(reason: "it is a directory; name the zip or the XML in it")
     }
     size = found.st_mode & S_IFMT == S_IFREG ? Int(found.st_size) : nil
+    if found.st_mode & S_IFMT == S_IFIFO { try waitForWriter() }
+    let flags = fcntl(descriptor, F_GETFL)
+    _ = fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK)
+  }
+
+  /// How long a pipe may have no bytes and no writer, in milliseconds.
+  private static let writerWait: Int32 = 2_000
+
+  /// Waits until a program writes to a pipe.
+  ///
+  /// A pipe that has had no writer is not readable; once one has come, it is readable or hung up.
+  private func waitForWriter() throws(ExportFileError) {
+    var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    while true {
+      #if canImport(Glibc)
+        let count = unsafe Glibc.poll(&poll, 1, Self.writerWait)
+      #else
+        let count = unsafe Darwin.poll(&poll, 1, Self.writerWait)
+      #endif
+      if count > 0 { return }
+      if count < 0, errno == EINTR { continue }
+      throw .unreadable(
+        reason: "it is a pipe that no program writes to; start the program that writes to it first")
+    }
   }
 
   deinit { close(descriptor) }
@@ -113,7 +156,23 @@ final class PlainFile {
     }
   }
 
-  private static func failure() -> ExportFileError {
-    .unreadable(reason: unsafe String(cString: strerror(errno)))
+  /// Why the system refuses a file; a symbolic link is named with what it points to.
+  private static func failure(_ path: String? = nil) -> ExportFileError {
+    let cause = errno
+    let reason = unsafe String(cString: strerror(cause))
+    guard let path, let target = target(of: path) else { return .unreadable(reason: reason) }
+    return .unreadable(
+      reason: cause == ELOOP
+        ? "it is a symbolic link that leads back to itself"
+        : "it is a symbolic link to \(target): \(reason)")
+  }
+
+  /// What a symbolic link points to; `nil` if the path is none.
+  private static func target(of path: String) -> String? {
+    var text = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let room = text.count
+    let count = unsafe readlink(path, &text, room)
+    guard count > 0 else { return nil }
+    return String(decoding: text.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 }

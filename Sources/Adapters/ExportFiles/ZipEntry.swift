@@ -15,8 +15,24 @@ import LinkHealth
   private var start: [UInt8] = []
   private(set) var name: String?
   private(set) var size: Int?
+  /// Files that were seen.
+  private var files = 0
+  /// The first symbolic link that was seen.
+  private var link: String?
 
-  init(path: String) throws(ExportFileError) {
+  /// Opens a zip at its one export.
+  convenience init(path: String) throws(ExportFileError) {
+    try self.init(opening: path)
+    guard try next(among: { _ in true }) else {
+      if let link { throw .linked(name: link) }
+      throw .noExport(files: files)
+    }
+    if let other = Self.another(in: path) {
+      throw .severalExports(first: name ?? "?", second: other)
+    }
+  }
+
+  private init(opening path: String) throws(ExportFileError) {
     guard let archive = unsafe archive_read_new() else {
       throw .damaged(reason: "no memory for it")
     }
@@ -25,7 +41,6 @@ import LinkHealth
     guard unsafe archive_read_open_filename(archive, path, Self.block) == ARCHIVE_OK else {
       throw damage()
     }
-    try find()
   }
 
   deinit {
@@ -42,25 +57,39 @@ import LinkHealth
     return try data(into: &buffer)
   }
 
-  private func find() throws(ExportFileError) {
-    var files = 0
+  /// Returns the name of the second export in a zip; `nil` if there is none, or it is past damage.
+  private static func another(in path: String) -> String? {
+    guard let zip = try? ZipEntry(opening: path), (try? zip.next(among: { _ in true })) == true
+    else { return nil }
+    // Thousands of routes may follow, which need not be looked into.
+    let found = try? zip.next { $0?.lowercased().hasSuffix(".xml") ?? true }
+    return found == true ? zip.name ?? "?" : nil
+  }
+
+  /// Goes to the next export among the files of some names; false if there is none.
+  private func next(among isCandidate: (String?) -> Bool) throws(ExportFileError) -> Bool {
     while true {
       var entry: OpaquePointer?
       let code = unsafe archive_read_next_header(archive, &entry)
-      if code == ARCHIVE_EOF { throw .noExport(files: files) }
+      if code == ARCHIVE_EOF { return false }
       // A warning is about names that this process's locale cannot spell.
       guard code == ARCHIVE_OK || code == ARCHIVE_WARN, let entry = unsafe entry else {
         throw damage()
       }
-      // S_IFREG of stat(2).
-      guard unsafe archive_entry_filetype(entry) == 0o100000 else { continue }
+      let entryName = unsafe archive_entry_pathname_utf8(entry).map { unsafe String(cString: $0) }
+      // S_IFREG and S_IFLNK of stat(2).
+      let type = unsafe archive_entry_filetype(entry)
+      if type == 0o120000 { link = link ?? entryName ?? "?" }
+      guard type == 0o100000 else { continue }
       files += 1
+      guard isCandidate(entryName) else { continue }
+      if unsafe archive_entry_is_encrypted(entry) != 0 { throw .encrypted }
       guard try isExport() else { continue }
-      name = unsafe archive_entry_pathname_utf8(entry).map { unsafe String(cString: $0) }
+      name = entryName
       if unsafe archive_entry_size_is_set(entry) != 0 {
         size = Int(unsafe archive_entry_size(entry))
       }
-      return
+      return true
     }
   }
 

@@ -67,22 +67,26 @@ extension LinkPolicy {
   public static let healthRelayService = proven { () throws(PolicyError) in
     try healthRelay(
       name: "health-relay-service", background: .stay,
-      idle: IdleRule(after: .seconds(900), then: .idle))
+      idle: IdleRule(after: .seconds(900), then: .idle),
+      // 75 s of waits: a backend that restarts for up to a minute loses no phone.
+      reconnect: [2, 2, 4, 6, 8, 8, 9, 9, 9, 9, 9].map { .seconds($0) })
   }
 
   /// Seed 000 without one: background ends it, and the user connects again.
   public static let healthRelayForeground = proven { () throws(PolicyError) in
     try healthRelay(
-      name: "health-relay-foreground", background: .leave(after: .zero, then: .idle), idle: nil)
+      name: "health-relay-foreground", background: .leave(after: .zero, then: .idle), idle: nil,
+      reconnect: [.seconds(2), .seconds(2)])
   }
 
   private static func healthRelay(
-    name: String, background: BackgroundRule, idle: IdleRule?
+    name: String, background: BackgroundRule, idle: IdleRule?,
+    reconnect: [Duration]
   ) throws(PolicyError) -> LinkPolicy {
     try LinkPolicy(
       name: name,
       retry: RetryPolicy(
-        first: .list([.seconds(2), .seconds(2)]), reconnect: .list([.seconds(2), .seconds(2)]),
+        first: .list([.seconds(2), .seconds(2)]), reconnect: .list(reconnect),
         windows: [AttemptWindow(attempts: 10, per: .seconds(60))],
         // The code comes right after every accept, so data proves nothing: the link must stand.
         stability: Stability(after: .seconds(30), provenByData: false),

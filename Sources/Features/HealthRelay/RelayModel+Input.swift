@@ -10,6 +10,8 @@ extension RelayModel {
     case start
     /// End it, and with it the pairing.
     case stop
+    /// The token of an earlier process, which the next connect presents; ignored once there is one.
+    case resume(Secret)
 
     // The device.
     case reachability(Reachability)
@@ -118,6 +120,7 @@ extension RelayModel {
     switch input {
     case .start: start(&step)
     case .stop: stop(&step)
+    case .resume(let token): resume = resume ?? token
     case .reachability(let reachability): drive(.reachability(reachability), &step)
     case .lifecycle(let next):
       lifecycle = next

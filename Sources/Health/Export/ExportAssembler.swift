@@ -104,10 +104,7 @@ struct ExportAssembler: Sendable {
     if bytes.holds("HKCategoryType", at: type.lowerBound) {
       row.value = .category(names.number(bytes, value))
     } else {
-      guard let quantity = ExportNumber.read(bytes, value) else {
-        tally[.noValue] += 1
-        return
-      }
+      guard let quantity = ExportNumber.read(bytes, value) else { return skip(row.type, .noValue) }
       row.value = .quantity(quantity)
       row.unit = names.optionalNumber(bytes, tag[.unit])
     }
@@ -135,17 +132,23 @@ struct ExportAssembler: Sendable {
     guard let startText = tag[.start], let start = time.read(bytes, startText),
       let endText = tag[.end], let end = time.read(bytes, endText)
     else {
-      tally[.noDate] += 1
+      skip(type, .noDate)
       return nil
     }
     guard start <= end else {
-      tally[.endsEarly] += 1
+      skip(type, .endsEarly)
       return nil
     }
     var row = HealthRow(
       type: type, source: names.number(bytes, source), start: start, end: end)
     row.device = names.optionalNumber(bytes, tag[.device], as: .device)
     return row
+  }
+
+  /// Counts a record of a known type that is left out.
+  private mutating func skip(_ type: UInt16, _ reason: HealthExportSkip) {
+    tally[reason] += 1
+    tally.skippedOfType[names.names[Int(type)].text, default: 0] += 1
   }
 
   @inline(__always)

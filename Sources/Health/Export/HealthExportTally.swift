@@ -14,6 +14,8 @@ public struct HealthExportTally: Sendable, Hashable {
   public internal(set) var bytes = 0
   /// How many samples were read of each type, by HealthKit's identifier.
   public internal(set) var samples: [String: Int] = [:]
+  /// How many records of each type were left out, by HealthKit's identifier.
+  public internal(set) var skippedOfType: [String: Int] = [:]
   /// Texts from which control bytes or broken UTF-8 were taken.
   public internal(set) var repaired = 0
   private var counts = [Int](repeating: 0, count: HealthExportSkip.allCases.count)

@@ -29,6 +29,46 @@ public enum HealthImport {
     public var entry: String?
     /// Why it ended.
     public var ending: Ending
+    /// What became of the samples of each type, ordered by HealthKit's identifier.
+    public var types: [TypeReport]
+    /// Whether samples that the export does not hold were removed.
+    public var removal: Removal
+  }
+
+  /// What became of the samples of one type. Those read are added, kept, repeated or skipped; those
+  /// stored are those stored before, and added, less those removed.
+  public struct TypeReport: Sendable, Hashable {
+    /// HealthKit's identifier.
+    public var type: String
+    /// Read, and new.
+    public var added = 0
+    /// Read, and stored already.
+    public var kept = 0
+    /// Stored before, in the time that the export covers, and not in it any more.
+    public var removed = 0
+    /// Read more than once in the export.
+    public var repeated = 0
+    /// Left out, since they cannot be used.
+    public var skipped = 0
+    /// Stored now.
+    public var stored = 0
+
+    /// No samples.
+    public init(type: String) { self.type = type }
+  }
+
+  /// Whether samples that an export does not hold were removed.
+  public enum Removal: Sendable, Hashable {
+    /// Those that begin in the time that the export covers were.
+    case done
+    /// No: a newer export was imported before, or the store holds samples that are newer.
+    case older
+    /// No: the export does not say when it was written.
+    case undated
+    /// No: the export was not read to its end.
+    case incomplete
+    /// No: what was read cannot be read again to compare it, such as a pipe, or it changed.
+    case unrepeatable
   }
 
   /// Why it ended. Whatever was added before stays.
@@ -61,12 +101,13 @@ public enum HealthImport {
   ///
   /// - Parameters:
   ///   - path: An XML, or a zip that holds one.
+  ///   - replaces: Removes what the export does not hold even if it is not the newest one.
   ///   - isStopped: Asked often; true ends it early.
   ///   - note: Told often how far it is.
   @concurrent
   public static func run(
-    _ path: String, into store: any HealthStore, isStopped: @Sendable () -> Bool = { false },
-    note: @Sendable (Progress) -> Void = { _ in }
+    _ path: String, into store: any HealthStore, replaces: Bool = false,
+    isStopped: @Sendable () -> Bool = { false }, note: @Sendable (Progress) -> Void = { _ in }
   ) async throws(Failure) -> Report {
     let file: ExportFile
     do {
@@ -74,88 +115,16 @@ public enum HealthImport {
     } catch {
       throw .file(error.description)
     }
+    let removing = try await ImportRemoval(store, path: path, replaces: replaces)
     var work = ImportRun(file, into: store)
     let ending = try await work.readAll(isStopped, note)
     try await work.settle()
+    let tally = work.reader.tally
+    let (removal, removed) = try await removing.run(
+      work.census, tally, isComplete: ending == .complete, canRepeat: file.canRepeat)
+    let types = try await removing.report(work.census, tally, removed: removed)
     return Report(
-      tally: work.reader.tally, addition: work.progress.addition, entry: file.entry,
-      ending: ending)
-  }
-}
-
-/// One import at work.
-private struct ImportRun {
-  /// Bytes read at a time: enough that calls do not count, little enough for a cache.
-  private static let piece = 256 << 10
-
-  private let store: any HealthStore
-  private let file: ExportFile
-  private(set) var reader = HealthExportReader()
-  private(set) var progress = HealthImport.Progress()
-  private var pending: Task<Result<HealthAddition, StoreFailure>, Never>?
-
-  init(_ file: ExportFile, into store: any HealthStore) {
-    self.file = file
-    self.store = store
-    progress.total = file.size
-  }
-
-  mutating func readAll(
-    _ isStopped: @Sendable () -> Bool, _ note: @Sendable (HealthImport.Progress) -> Void
-  ) async throws(HealthImport.Failure) -> HealthImport.Ending {
-    var piece = [UInt8](repeating: 0, count: Self.piece)
-    var ending = HealthImport.Ending.complete
-    while true {
-      if isStopped() || Task.isCancelled { return .stopped }
-      let count: Int
-      do {
-        count = try file.read(into: &piece)
-      } catch {
-        ending = .damaged(error.description)
-        break
-      }
-      guard count > 0 else { break }
-      reader.append(piece.span.extracting(0..<count))
-      try await addBatches()
-      progress.bytes += count
-      note(progress)
-    }
-    reader.finish()
-    try await addBatches()
-    try await settle()
-    note(progress)
-    guard ending == .complete else { return ending }
-    return reader.tally.isWhole ? .complete : .truncated
-  }
-
-  private mutating func addBatches() async throws(HealthImport.Failure) {
-    while true {
-      let batch: HealthBatch?
-      do {
-        batch = try reader.next()
-      } catch {
-        try await settle()
-        throw .file(error.description)
-      }
-      guard let batch else { return }
-      try await settle()
-      pending = Task { [store] in
-        do throws(StoreFailure) {
-          return .success(try await store.add(batch))
-        } catch {
-          return .failure(error)
-        }
-      }
-    }
-  }
-
-  /// Waits for the store, which has one batch at a time.
-  mutating func settle() async throws(HealthImport.Failure) {
-    guard let pending else { return }
-    self.pending = nil
-    switch await pending.value {
-    case .success(let addition): progress.addition += addition
-    case .failure(let failure): throw .store(failure)
-    }
+      tally: tally, addition: work.progress.addition, entry: file.entry, ending: ending,
+      types: types, removal: removal)
   }
 }

@@ -20,7 +20,7 @@ public struct HealthPull: Sendable {
   /// What can be sent within the budget at 100 KB a second; a longer answer is marked as cut.
   private static let limits = AnswerLimits(maxBytes: 1 << 20)
 
-  private let api: PullAPI
+  let api: PullAPI
   private let clock: any LinkClock
   private let answer: Answering
 

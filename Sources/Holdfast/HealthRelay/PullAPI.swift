@@ -2,7 +2,7 @@ import LinkCore
 import LinkRuntime
 import LinkWire
 
-/// The backend's three routes for phones without a socket.
+/// The backend's routes for phones without a socket.
 struct PullAPI: Sendable {
   private let server: String
   private let rest: RestCaller
@@ -24,6 +24,13 @@ struct PullAPI: Sendable {
 
   func post(_ result: LeasedResult, within time: Duration) async throws(LinkFailure) {
     try await send("/relay/results", result.bytes, within: time)
+  }
+
+  func assistants(_ order: AssistantsOrder) async throws(LinkFailure) -> PairedAssistants {
+    let request = request("/relay/assistants", order.bytes, within: .seconds(10))
+    return try await rest.call(request, "the assistants") { bytes throws(RelayWireError) in
+      try PairedAssistants.read(bytes)
+    }
   }
 
   /// Sends a body; of the answer only its success matters.

@@ -48,6 +48,10 @@ public final class Relay: Sendable, AsyncSequence {
   /// Connects; also after an error.
   public func start() { running.command(.start) }
 
+  /// Uses the token that an earlier process kept, so that the phone stays paired; call it before
+  /// `start`. A backend that does not know the token begins a new pairing.
+  public func resume(_ token: Secret) { running.command(.resume(token)) }
+
   /// Ends the connection and the pairing.
   public func stop() { running.command(.stop) }
 

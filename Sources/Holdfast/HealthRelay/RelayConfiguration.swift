@@ -22,6 +22,9 @@ public struct RelayConfiguration: Sendable {
   /// Called with each answer before it is sent, for an app that shows what is sent.
   public var watch: (@Sendable (RelayRequestID, HealthObject) -> Void)?
 
+  /// Where assistants reach a backend of this package over MCP.
+  public var assistants: String { ServerURL.http(server, "/mcp") }
+
   /// The backend's path for phones.
   static let path = "/ws/phone"
 

@@ -45,6 +45,11 @@ public struct HTTPRequestHead: Equatable, Sendable {
     headers.append(HTTPField(name: "host", value: authority))
   }
 
+  /// The values of all fields of that lowercased name, in order.
+  public func all(_ name: String) -> [String] {
+    headers.filter { $0.name == name }.map(\.value)
+  }
+
   /// The value of the first field of that lowercased name.
   public func first(_ name: String) -> String? {
     headers.first(name)

@@ -1,3 +1,4 @@
+public import LinkCore
 public import LinkHealth
 public import LinkWire
 
@@ -15,6 +16,17 @@ public protocol HealthStore: Store {
 
   /// Returns what is kept of each type, ordered by its identifier.
   func summary() async throws(StoreFailure) -> [HealthTypeSummary]
+
+  /// Returns how many samples begin in a stretch, by `HealthCensus.stretch(of:)`.
+  func counts(_ stretch: HealthStretch) async throws(StoreFailure) -> [Int64: Int]
+
+  /// Returns when the newest complete reading was written that the store holds.
+  func newestExport() async throws(StoreFailure) -> Timestamp?
+
+  /// Removes what a complete reading does not hold, and notes its date; in one transaction.
+  ///
+  /// Returns how many samples were removed, by type.
+  func settle(_ settlement: HealthSettlement) async throws(StoreFailure) -> [String: Int]
 }
 
 extension HealthStore {
@@ -47,4 +59,14 @@ extension MemoryStore: HealthStore where Value == KeptHealth {
   }
 
   public func summary() throws(StoreFailure) -> [HealthTypeSummary] { try use { $0.summary } }
+
+  public func counts(_ stretch: HealthStretch) throws(StoreFailure) -> [Int64: Int] {
+    try use { $0.counts(stretch) }
+  }
+
+  public func newestExport() throws(StoreFailure) -> Timestamp? { try use { $0.newestExport } }
+
+  public func settle(_ settlement: HealthSettlement) throws(StoreFailure) -> [String: Int] {
+    try use { $0.settle(settlement) }
+  }
 }

@@ -31,6 +31,8 @@ public struct MCPCall: Sendable, Hashable, Codable {
     case get = "GET"
     case post = "POST"
     case delete = "DELETE"
+    /// A browser asks what a page of another origin may do (Fetch section 3.2.2).
+    case options = "OPTIONS"
     /// Any other.
     case other
   }
@@ -95,11 +97,20 @@ public struct MCPCall: Sendable, Hashable, Codable {
     public var rpcName: String?
     /// The hash of the token in `Authorization: Bearer`.
     public var bearer: TokenHash?
+    /// `User-Agent`: the name of a client that does not say one otherwise.
+    public var userAgent: String?
     /// `openai-conversation-id`, by which the plain endpoints know who comes again.
     public var conversation: String?
 
     /// No fields.
     public init() {}
+
+    /// The client by its `User-Agent`: the first product and its version (RFC 9110 section 10.1.5).
+    var client: AssistantName? {
+      guard let product = userAgent?.split(separator: " ").first else { return nil }
+      let parts = product.split(separator: "/", maxSplits: 1).map(String.init)
+      return AssistantName(parts.first, version: parts.count == 2 ? parts[1] : nil)
+    }
   }
 }
 
@@ -113,6 +124,10 @@ public struct MCPReply: Sendable, Hashable, Codable {
   public var session: MCPSessionID?
   /// The methods that the route knows; with 405.
   public var allow: String?
+  /// The origin of the web page that may read the answer (Fetch section 3.2.3).
+  public var origin: String?
+  /// Whether it answers a browser's question before the request itself.
+  public var isPreflight = false
   /// When to come again; sent as whole seconds, rounded up (RFC 9110 section 10.2.3).
   public var retryAfter: Duration?
 

@@ -48,7 +48,7 @@ extension RelayRefusal {
   /// What the plain endpoints answer with (RFC 9110 section 15, RFC 6585 section 4).
   var status: Int {
     switch self {
-    case .wrongPair, .notSignedIn, .tokenExpired, .phoneReplaced: 401
+    case .wrongPair, .notSignedIn, .tokenExpired, .signedOut, .phoneReplaced: 401
     case .cancelled: 409
     case .answerTooLarge: 422
     case .lockedOut, .tooManyWaiting: 429
@@ -63,8 +63,8 @@ extension RelayRefusal {
     case .lockedOut(let wait), .tooManyWaiting(let wait), .storeFailed(let wait),
       .stopping(let wait):
       wait
-    case .wrongPair, .notSignedIn, .tokenExpired, .phoneAway, .phoneReplaced, .timedOut,
-      .cancelled, .malformed, .answerTooLarge:
+    case .wrongPair, .notSignedIn, .tokenExpired, .signedOut, .phoneAway, .phoneReplaced,
+      .timedOut, .cancelled, .malformed, .answerTooLarge:
       nil
     }
   }

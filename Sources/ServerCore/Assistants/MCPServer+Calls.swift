@@ -7,11 +7,11 @@ extension MCPServer {
   /// Hands a call to the relay, or finishes it here when its arguments make no sense.
   mutating func ask(
     _ request: RequestID, _ tool: MCPTool, _ arguments: MCPArguments, _ form: Form,
-    bearer: Bearer?, from address: String
+    bearer: Bearer?, from address: String, of assistant: AssistantName?
   ) {
     let ask: RelayAsk
     do throws(MCPArguments.Fault) {
-      ask = try RelayAsk(tool, arguments)
+      ask = try RelayAsk(tool, arguments, of: assistant)
     } catch {
       metrics.called(tool, "invalid_arguments")
       return finish(request, form, .refused("invalid_arguments", error.message), status: 400)
@@ -61,12 +61,12 @@ extension MCPServer {
     switch form {
     case .rpc(let rpc):
       guard let name = rpc.session else { return }
-      sessions[name]?.bearer = bearer
+      sessions.signIn(name, bearer)
       sessions.touch(name, at: now)
     case .call: break
     case .object(let conversation):
       guard let conversation else { return }
-      conversations[conversation]?.bearer = bearer
+      conversations.signIn(conversation, bearer)
       conversations.touch(conversation, at: now)
     }
   }
@@ -170,12 +170,12 @@ extension MCPServer {
 extension RelayAsk {
   /// What a call of a tool wants of the relay.
   fileprivate init(
-    _ tool: MCPTool, _ arguments: MCPArguments
+    _ tool: MCPTool, _ arguments: MCPArguments, of assistant: AssistantName?
   ) throws(MCPArguments.Fault) {
     switch tool {
     case .directLogin:
       let (word, code) = try arguments.pair()
-      self = .login(word: word, code: code)
+      self = .login(word: word, code: code, assistant: assistant)
     case .getHealthMetrics: self = .question(.healthData(try arguments.healthDataQuery()))
     case .getSummary: self = .question(.summary(try arguments.summaryQuery()))
     case .logout: self = .logout

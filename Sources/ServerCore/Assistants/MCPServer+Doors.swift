@@ -11,9 +11,48 @@ extension MCPServer {
     guard policy.doors.admit(origin: call.fields.origin) else {
       return refuse(id, 403, WebDoors.foreignOrigin)
     }
+    origins[id] = call.fields.origin
+    guard call.method != .options || call.fields.origin == nil else { return preflight(id) }
     switch call.route {
     case .mcp: takeMCP(id, call, fresh: fresh)
     case .toolList, .toolCall, .directLogin, .healthMetrics, .logout: takePlain(id, call)
+    }
+  }
+
+  /// Tells a browser that a page of this origin may call.
+  private mutating func preflight(_ id: RequestID) {
+    var reply = MCPReply(204)
+    reply.isPreflight = true
+    answer(id, reply)
+  }
+
+  /// The client has gone: of a batch, that of all of its messages.
+  mutating func left(_ id: RequestID) {
+    origins[id] = nil
+    for request in batches.forget(id) ?? [id] { abandon(request) }
+  }
+
+  /// Names the origin in the answers to a web page, so that its browser lets it read them.
+  func named(_ effect: Effect) -> Effect {
+    switch effect {
+    case .answer(let id, var reply):
+      reply.origin = origins[id]
+      return .answer(id, reply)
+    case .begin(let id, let session, _):
+      return .begin(id, session: session, origin: origins[id])
+    case .watch, .write, .end, .ask, .abandon: return effect
+    }
+  }
+
+  /// Names the origins in answers that begin, and forgets those of requests that are answered.
+  mutating func nameOrigins(in effects: inout [Effect]) {
+    guard !origins.isEmpty else { return }
+    effects = effects.map { named($0) }
+    for effect in effects {
+      switch effect {
+      case .answer(let id, _), .end(let id): origins[id] = nil
+      case .watch, .begin, .write, .ask, .abandon: break
+      }
     }
   }
 

@@ -11,12 +11,22 @@ extension MCPServer {
     case .post: post(id, call, fresh: fresh)
     case .get: openStream(id, call)
     case .delete: deleteSession(id, call)
-    case .other: refuseMethod(id, allow: "GET, POST, DELETE")
+    case .options, .other: refuseMethod(id, allow: "GET, POST, DELETE")
     }
   }
 
   /// Reads a posted message, or answers why it cannot be read.
   func message(in call: MCPCall) throws(Rejection) -> (RPCMessage, MediaTypes) {
+    let accepts = try accepted(call)
+    do {
+      return (try RPCMessage.read(call.body), accepts)
+    } catch {
+      throw Rejection(400, error.error, to: error.id)
+    }
+  }
+
+  /// What the client of a posted message takes, if it is one.
+  func accepted(_ call: MCPCall) throws(Rejection) -> MediaTypes {
     let accepts = MediaTypes(accept: call.fields.accept)
     guard accepts.json || accepts.events else {
       throw Rejection(
@@ -25,11 +35,7 @@ extension MCPServer {
     guard MediaTypes.isJSON(call.fields.contentType) else {
       throw Rejection(400, RPCError(.invalidRequest, "Invalid Content-Type header"))
     }
-    do {
-      return (try RPCMessage.read(call.body), accepts)
-    } catch {
-      throw Rejection(400, error.error, to: error.id)
-    }
+    return accepts
   }
 
   /// A JSON-RPC error with the HTTP status that goes with it.
@@ -62,6 +68,7 @@ extension MCPServer {
   // MARK: - With sessions
 
   private mutating func post(_ request: RequestID, _ call: MCPCall, fresh: MCPSessionID) {
+    if RPCMessage.isBatch(call.body) { return postBatch(request, call) }
     do throws(Rejection) {
       let (message, accepts) = try message(in: call)
       if case .request(let id, "initialize", let params) = message {
@@ -70,19 +77,27 @@ extension MCPServer {
       var id: RPCID?
       if case .request(let found, _, _) = message { id = found }
       let session = try session(of: call, to: id)
-      switch message {
-      case .request(let id, let method, let params):
-        let form = RPCForm(
-          id: id, version: session.version, session: session.name,
-          progressToken: MCPParams(params).meta?.progressToken, accepts: accepts)
-        try serve(request, method, MCPParams(params), form, call)
-      case .notification("notifications/cancelled", let params):
-        cancel(MCPParams(params).requestID, in: session.name)
-        answer(request, MCPReply(202))
-      case .notification, .response: answer(request, MCPReply(202))
-      }
+      try take(message, request, call, accepts, session)
     } catch {
       reject(request, error)
+    }
+  }
+
+  /// Takes a message within a session.
+  mutating func take(
+    _ message: RPCMessage, _ request: RequestID, _ call: MCPCall, _ accepts: MediaTypes,
+    _ session: (name: String, version: MCPVersion)
+  ) throws(Rejection) {
+    switch message {
+    case .request(let id, let method, let params):
+      let form = RPCForm(
+        id: id, version: session.version, session: session.name,
+        progressToken: MCPParams(params).meta?.progressToken, accepts: accepts)
+      try serve(request, method, MCPParams(params), form, call)
+    case .notification("notifications/cancelled", let params):
+      cancel(MCPParams(params).requestID, in: session.name)
+      answer(request, MCPReply(202))
+    case .notification, .response: answer(request, MCPReply(202))
     }
   }
 
@@ -107,7 +122,9 @@ extension MCPServer {
       throw Rejection(200, RPCError(.invalidParams, "protocolVersion is missing"), to: id)
     }
     let version = MCPVersion.agreed(on: offered)
-    guard !isDraining, sessions.insert(fresh.text, version, at: now) else {
+    guard !isDraining,
+      sessions.insert(fresh.text, version, client: params.client, at: now)
+    else {
       return answer(
         request,
         MCPReply(
@@ -156,10 +173,11 @@ extension MCPServer {
       return finish(
         request, .rpc(form), MCPCallResult(text: "Unknown tool: \(name)", isError: true))
     }
-    let bearer =
-      arguments.accessToken.map(Bearer.text)
-      ?? (call.fields.bearer ?? session?.bearer).map(Bearer.hash)
-    ask(request, tool, arguments, .rpc(form), bearer: bearer, from: call.address)
+    let shown = arguments.accessToken.map(Bearer.text) ?? call.fields.bearer.map(Bearer.hash)
+    if let name = form.session, shown != nil { sessions.showedToken(name) }
+    ask(
+      request, tool, arguments, .rpc(form), bearer: shown ?? session?.bearer.map(Bearer.hash),
+      from: call.address, of: session?.client ?? params.meta?.client ?? call.fields.client)
   }
 
   // MARK: - Without sessions

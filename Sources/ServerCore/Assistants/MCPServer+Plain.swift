@@ -29,7 +29,8 @@ extension MCPServer {
         }
         let bearer =
           arguments.accessToken.map(Bearer.text) ?? call.fields.bearer.map(Bearer.hash)
-        ask(id, tool, arguments, .call, bearer: bearer, from: call.address)
+        ask(
+          id, tool, arguments, .call, bearer: bearer, from: call.address, of: call.fields.client)
       }
     } catch {
       answer(id, MCPReply(400, PlainToolCall.detail("invalid_request", error.message)))
@@ -68,16 +69,20 @@ extension MCPServer {
     }
     ask(
       id, .directLogin, arguments(of: call), .object(conversation: name), bearer: nil,
-      from: call.address)
+      from: call.address, of: call.fields.client)
   }
 
   private mutating func askPlainly(_ id: RequestID, _ tool: MCPTool, _ call: MCPCall) {
     let name = conversation(of: call)
-    if let name { conversations.touch(name, at: now) }
+    if let name {
+      conversations.touch(name, at: now)
+      if call.fields.bearer != nil { conversations.showedToken(name) }
+    }
     let kept = name.flatMap { conversations[$0]?.bearer }
     ask(
       id, tool, arguments(of: call), .object(conversation: name),
-      bearer: (call.fields.bearer ?? kept).map(Bearer.hash), from: call.address)
+      bearer: (call.fields.bearer ?? kept).map(Bearer.hash), from: call.address,
+      of: call.fields.client)
   }
 
   private func arguments(of call: MCPCall) -> MCPArguments {

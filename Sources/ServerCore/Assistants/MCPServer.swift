@@ -24,6 +24,10 @@ public struct MCPServer: ServerRules {
   var askers: [AskID: RequestID] = [:]
   /// The sessions of the open GET streams.
   var streams: [RequestID: String] = [:]
+  /// The origins of web pages whose requests have no answer yet.
+  var origins: [RequestID: String] = [:]
+  /// Batches whose messages are not all answered.
+  var batches = Batches()
   var lastAsk: UInt64 = 0
   var metrics = MCPMetrics()
   /// When to say something on which stream.
@@ -47,8 +51,9 @@ public struct MCPServer: ServerRules {
     case answer(RequestID, MCPReply)
     /// Tell at once when this request's client leaves.
     case watch(RequestID)
-    /// Begin to answer with an event stream, which may begin a session too.
-    case begin(RequestID, session: MCPSessionID? = nil)
+    /// Begin to answer with an event stream, which may begin a session too; a web page of the
+    /// origin may read it.
+    case begin(RequestID, session: MCPSessionID? = nil, origin: String? = nil)
     /// Add to it.
     case write(RequestID, [UInt8])
     /// End it.
@@ -112,7 +117,7 @@ public struct MCPServer: ServerRules {
     self.now = now
     switch input {
     case .request(let id, let call, let fresh): take(id, call, fresh: fresh)
-    case .abandoned(let id): abandon(id)
+    case .abandoned(let id): left(id)
     case .outcome(let ask, let outcome, let token): conclude(ask, outcome, token: token)
     case .drain: drain()
     }
@@ -134,9 +139,11 @@ public struct MCPServer: ServerRules {
   }
 
   private mutating func takeEffects() -> [Effect] {
-    defer { effects = [] }
-    metrics.told(effects)
-    return effects
+    var found = batches.gather(effects)
+    effects = []
+    nameOrigins(in: &found)
+    metrics.told(found)
+    return found
   }
 
   mutating func answer(_ id: RequestID, _ reply: MCPReply) {

@@ -6,8 +6,12 @@ struct SessionTable: Sendable {
   struct Session: Sendable {
     /// What was agreed on; without meaning for a conversation of the plain endpoints.
     var version: MCPVersion
-    /// The token that its login gave.
+    /// What its client calls itself.
+    var client: AssistantName?
+    /// The token that its login gave; `nil` for a client that shows its token itself.
     var bearer: TokenHash?
+    /// Whether its client has shown a token: from then on its id alone is no login.
+    var showsTokens = false
     /// Its calls that wait, by the ids that the client gave them.
     var calls: [RPCID: RequestID] = [:]
     /// Where the server would speak unasked.
@@ -41,7 +45,9 @@ struct SessionTable: Sendable {
   }
 
   /// Remembers somebody new; false when everybody known is busy or signed in, and there is no room.
-  mutating func insert(_ name: String, _ version: MCPVersion, at now: Instant) -> Bool {
+  mutating func insert(
+    _ name: String, _ version: MCPVersion, client: AssistantName? = nil, at now: Instant
+  ) -> Bool {
     if sessions.count >= bound {
       // A signed-in client would have to ask the user again, so only others make room.
       let idlers = sessions.filter { $0.value.bearer == nil && !$0.value.isBusy }
@@ -49,9 +55,21 @@ struct SessionTable: Sendable {
       guard let oldest else { return false }
       self[oldest.key] = nil
     }
-    sessions[name] = Session(version: version, lastUsed: now)
+    sessions[name] = Session(version: version, client: client, lastUsed: now)
     alarms.set(name, at: now.advanced(by: idle))
     return true
+  }
+
+  /// Keeps the token of a login, unless the client shows its token itself.
+  mutating func signIn(_ name: String, _ bearer: TokenHash?) {
+    guard let session = sessions[name] else { return }
+    sessions[name]?.bearer = session.showsTokens ? nil : bearer
+  }
+
+  /// The client has shown a token, so it can hold one: its id alone is no login any more.
+  mutating func showedToken(_ name: String) {
+    sessions[name]?.showsTokens = true
+    sessions[name]?.bearer = nil
   }
 
   /// Puts off the end of a session that is used.

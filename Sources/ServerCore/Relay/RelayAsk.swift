@@ -1,6 +1,6 @@
 public import LinkCore
 public import LinkHealth
-import LinkWire
+public import LinkWire
 
 /// Names one call of an assistant from its arrival to its outcome; never used twice in one run.
 public struct AskID: NumberedID {
@@ -15,8 +15,8 @@ public struct AskID: NumberedID {
 
 /// What an assistant wants of the relay.
 public enum RelayAsk: Sendable, Hashable, Codable {
-  /// Pair with the phone that shows this word and code.
-  case login(word: String, code: String)
+  /// Pair with the phone that shows this word and code; the name is for the phone's user.
+  case login(word: String, code: String, assistant: AssistantName? = nil)
   /// Ask the phone that the bearer token is for.
   case question(HealthQuestion)
   /// End the bearer token.
@@ -76,6 +76,8 @@ public enum RelayRefusal: Error, Sendable, Hashable, Codable {
   case notSignedIn
   /// The bearer token's time is over.
   case tokenExpired
+  /// The bearer token was ended before its time.
+  case signedOut(SignOut)
   /// The phone is not connected.
   case phoneAway(since: Duration, Away)
   /// The same device connected anew without its resume token.
@@ -94,6 +96,14 @@ public enum RelayRefusal: Error, Sendable, Hashable, Codable {
   case storeFailed(retryAfter: Duration)
   /// The backend goes away.
   case stopping(retryAfter: Duration)
+
+  /// Why a bearer token was ended before its time.
+  public enum SignOut: Sendable, Hashable, Codable {
+    /// Another assistant was paired with the phone, which has at most so many.
+    case byAnother(limit: Int)
+    /// The phone's user ended it.
+    case byUser
+  }
 
   /// What to expect of a phone that is away.
   public enum Away: String, Sendable, Hashable, Codable, CaseIterable {
@@ -120,6 +130,12 @@ extension RelayRefusal: CustomStringConvertible {
       "Not signed in. Ask the user for the word and code on the phone and log in with them."
     case .tokenExpired:
       "The sign-in has expired. Ask the user for the word and code on the phone and log in again."
+    case .signedOut(.byAnother(let limit)):
+      "Another assistant was paired with this phone. A phone has at most \(limit) assistants, and "
+        + "this one, which was paired first, was signed out. Ask the user for the word and code "
+        + "on the phone and log in again."
+    case .signedOut(.byUser):
+      "The user has ended this sign-in on the phone. Ask the user before you log in again."
     case .phoneAway(let since, let away): Self.text(away, since: since)
     case .phoneReplaced:
       "The phone was connected anew, which ended this pairing. Ask the user for the word and code "

@@ -97,6 +97,7 @@ extension RelayRefusal {
     case .lockedOut: "locked_out"
     case .notSignedIn: "not_signed_in"
     case .tokenExpired: "token_expired"
+    case .signedOut: "signed_out"
     case .phoneAway: "phone_away"
     case .phoneReplaced: "phone_replaced"
     case .timedOut: "timed_out"
@@ -115,6 +116,7 @@ extension RelayReply {
   var word: String {
     switch self {
     case .leased: "leased"
+    case .assistants: "assistants"
     case .taken: "taken"
     case .registered: "registered"
     case .refused(let refusal): refusal.word
@@ -128,6 +130,7 @@ extension PullRefusal {
     switch self {
     case .notSignedIn: "not_signed_in"
     case .unknownQuestion: "unknown_question"
+    case .unknownAssistant: "unknown_assistant"
     case .leaseExpired: "lease_expired"
     case .notWanted: "not_wanted"
     case .malformed: "malformed"

@@ -90,7 +90,7 @@ extension RelayServer {
   ) -> AnswerFault? {
     if kind != calls[call]?.question.kind { return .malformed("it answers another question") }
     if object.bytes.count > policy.maxAnswerBytes { return .tooLarge }
-    return nil
+    return object.shapeFault(as: kind).map { .malformed($0) }
   }
 
   /// Takes a part of an answer; ends the question with the last one.
@@ -115,7 +115,9 @@ extension RelayServer {
     } catch {
       return .failure(.malformed(error.description))
     }
-    if let whole { settle(id, .data(whole), byPhone: true) }
+    guard let whole else { return .success(()) }
+    if let fault = whole.shapeFault(as: part.kind) { return .failure(.malformed(fault)) }
+    settle(id, .data(whole), byPhone: true)
     return .success(())
   }
 

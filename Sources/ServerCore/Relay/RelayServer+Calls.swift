@@ -8,7 +8,7 @@ extension RelayServer {
     _ ask: AskID, _ question: HealthQuestion, bearer: TokenHash?, wall: Timestamp
   ) {
     guard let bearer, let access = accesses[bearer], let phone = phones[access.phone] else {
-      return refuse(ask, .notSignedIn)
+      return refuse(ask, refusal(of: bearer))
     }
     guard now < access.expiresAt else { return refuse(ask, .tokenExpired) }
     guard !phone.isOver else { return refuse(ask, absence(of: phone)) }
@@ -18,6 +18,7 @@ extension RelayServer {
     guard phone.line.count < policy.callsPerPhone else {
       return refuse(ask, .tooManyWaiting(retryAfter: policy.busyRetry))
     }
+    noteQuestion(of: bearer, wall: wall)
     lastCall += 1
     guard let request = RelayRequestID("\(life)-\(lastCall)") else {
       preconditionFailure("32 characters and a number fit 64 bytes, and are not empty")

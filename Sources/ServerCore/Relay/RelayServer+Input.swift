@@ -93,6 +93,8 @@ public enum RelayPull: Sendable, Hashable, Codable {
   case result(LeasedResult)
   /// `POST /relay/push`: where it is woken from now on.
   case push(PushAddress)
+  /// `POST /relay/assistants`: lists the phone's assistants, after some were ended.
+  case assistants(AssistantsOrder)
 }
 
 /// What a pull is answered.
@@ -103,6 +105,8 @@ public enum RelayReply: Sendable, Hashable, Codable {
   case taken
   /// The address is kept.
   case registered
+  /// The phone's assistants.
+  case assistants(PairedAssistants)
   /// Not done.
   case refused(PullRefusal)
 }
@@ -113,6 +117,8 @@ public enum PullRefusal: Error, Sendable, Hashable, Codable {
   case notSignedIn
   /// No such question was asked of this phone.
   case unknownQuestion
+  /// No assistant of this id is paired with this phone.
+  case unknownAssistant
   /// The question was asked, but not under this lease, or its lease expired: lease again.
   case leaseExpired
   /// No client waits for the answer any more.
@@ -132,7 +138,7 @@ extension PullRefusal {
   package var status: Int {
     switch self {
     case .notSignedIn: 401
-    case .unknownQuestion: 404
+    case .unknownQuestion, .unknownAssistant: 404
     case .leaseExpired: 409
     case .notWanted: 410
     case .malformed: 400

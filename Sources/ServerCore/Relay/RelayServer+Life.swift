@@ -8,14 +8,19 @@ extension RelayServer {
     for phone in kept.phones.prefix(policy.maxPhones) {
       changes += restore(phone, wall: wall)
     }
-    for access in kept.accesses {
+    // By age, so that the order in which one more ends the oldest is that of before.
+    let accesses = kept.accesses.sorted {
+      ($0.since ?? $0.expiresAt, $0.token) < ($1.since ?? $1.expiresAt, $1.token)
+    }
+    for access in accesses {
       let expiresAt = now.advanced(by: wall.duration(to: access.expiresAt))
-      guard now < expiresAt.advanced(by: policy.tokenMemory), accesses[access.token] == nil else {
+      guard now < expiresAt.advanced(by: policy.tokenMemory), self.accesses[access.token] == nil
+      else {
         changes.append(.endAccess(access.token))
         continue
       }
       if phones[access.phone] == nil { remember(access.phone) }
-      admit(access.token, to: access.phone, until: expiresAt)
+      admit(access, until: expiresAt)
     }
     for question in kept.questions where !restore(question, wall: wall) {
       changes.append(.endQuestion(question.id))
@@ -91,6 +96,7 @@ extension RelayServer {
 
   /// Ends all calls and begins to close all sockets.
   private mutating func leave(within window: Duration) {
+    storeNotes()
     let late = RelayRefusal.stopping(retryAfter: max(window, policy.busyRetry))
     for id in calls.keys.sorted() { settle(id, .refused(late)) }
     for id in pending.keys.sorted() {

@@ -11,14 +11,16 @@ extension RelayServer {
       return refuse(id, .tooManyWaiting(retryAfter: policy.busyRetry))
     }
     switch ask {
-    case .login(let word, let code): login(id, word: word, code: code, from: address, wall: wall)
+    case .login(let word, let code, let assistant):
+      login(id, word: word, code: code, assistant, from: address, wall: wall)
     case .question(let question): take(id, question, bearer: bearer, wall: wall)
     case .logout: logout(id, bearer)
     }
   }
 
   private mutating func login(
-    _ id: AskID, word: String, code: String, from address: String, wall: Timestamp
+    _ id: AskID, word: String, code: String, _ assistant: AssistantName?, from address: String,
+    wall: Timestamp
   ) {
     if let wait = lockOut.wait(address, at: now) {
       return refuse(id, .lockedOut(retryAfter: wait))
@@ -30,16 +32,17 @@ extension RelayServer {
     }
     pairs.remove(phone)
     alarms.clear(.pair(phone))
-    pending[id] = .login(phone, wall: wall)
+    pending[id] = .login(phone, assistant, wall: wall)
     effects.append(.mint(.access(id)))
     renewPair(of: phone)
   }
 
   /// The token of a login was drawn: it counts once it is kept.
   mutating func grant(_ ask: AskID, _ secret: RelaySecret) {
-    guard case .login(let phone, let wall) = pending[ask] else { return }
+    guard case .login(let phone, let assistant, let wall) = pending[ask] else { return }
     let access = KeptAccess(
-      token: secret.hash, phone: phone, expiresAt: wall.advanced(by: policy.tokenLife))
+      token: secret.hash, phone: phone, expiresAt: wall.advanced(by: policy.tokenLife),
+      assistant: assistant, since: wall)
     store([.access(access)], then: .access(ask, access, secret))
   }
 
@@ -55,25 +58,26 @@ extension RelayServer {
       let refusal = phones[access.phone].map { absence(of: $0) }
       return refuse(ask, refusal ?? .phoneAway(since: .zero, .pairAgain))
     }
-    admit(access.token, to: phone.id, until: now.advanced(by: policy.tokenLife))
+    admit(access, until: now.advanced(by: policy.tokenLife))
     let grant = RelayGrant(
       accessToken: secret.text, expiresIn: policy.tokenLife, user: phone.id.description)
     answer(ask, .loggedIn(grant))
   }
 
-  /// Lets a token ask a phone; one more than its bound ends the oldest.
-  mutating func admit(_ token: TokenHash, to phone: PhoneID, until: Instant) {
-    accesses[token] = Access(phone: phone, expiresAt: until)
+  /// Lets a token ask a phone; one more than its bound ends the oldest, and says so to both ends.
+  mutating func admit(_ access: KeptAccess, until: Instant) {
+    let (token, phone) = (access.token, access.phone)
+    accesses[token] = Access(kept: access, expiresAt: until)
     phones[phone]?.tokens.append(token)
     alarms.set(.access(token), at: until.advanced(by: policy.tokenMemory))
     if let tokens = phones[phone]?.tokens, tokens.count > policy.tokensPerPhone {
-      forget(tokens[0])
+      signOut(tokens[0], .byAnother(limit: policy.tokensPerPhone))
     }
     armGrace(phone)
   }
 
   private mutating func logout(_ id: AskID, _ bearer: TokenHash?) {
-    guard let bearer, accesses[bearer] != nil else { return refuse(id, .notSignedIn) }
+    guard let bearer, accesses[bearer] != nil else { return refuse(id, refusal(of: bearer)) }
     pending[id] = .logout
     forget(bearer, then: .logout(id))
   }

@@ -149,13 +149,15 @@ extension RelayServer {
     advance(id)
   }
 
-  private mutating func tellPair(
+  mutating func tellPair(
     of phone: RelayPhone, on connection: ConnectionID, token: String?
   ) {
     guard let (pair, until) = pairs.pair(of: phone.id) else { return }
+    let advice = "Give this word and code to your assistant. They work once."
     var code = ConnectionCode(
       code: pair.code, word: pair.word,
-      message: "Give this word and code to your assistant. They work once.")
+      message: phone.notice.map { "\($0) \(advice)" } ?? advice)
+    phones[phone.id]?.notice = nil
     if phone.device != nil {
       code.expiresIn = now.duration(to: until)
       code.resumeToken = token

@@ -20,6 +20,9 @@ extension RelayServer {
     case .result(let result):
       seen(id, wall: wall)
       take(request, result, of: id)
+    case .assistants(let order):
+      seen(id, wall: wall)
+      take(request, order, of: id)
     case .push(let address):
       phones[id]?.push = address
       phones[id]?.quietUntil = nil

@@ -30,6 +30,10 @@ public struct RelayServer: ServerRules {
   var devices: [UUID128: PhoneID] = [:]
   var resumes: [TokenHash: PhoneID] = [:]
   var accesses: [TokenHash: Access] = [:]
+  /// Tokens that asked since the store was told when they did.
+  var unnoted: Set<TokenHash> = []
+  /// Accesses that were ended before their time, so that their assistants are told why.
+  var signedOut = SignedOut()
   var pairs = RelayPairs()
   var lockOut: LockOut
   var knocks: PostRate
@@ -60,15 +64,18 @@ public struct RelayServer: ServerRules {
 
   /// An assistant's access to a phone.
   struct Access: Sendable {
-    var phone: PhoneID
+    /// As the store has it, but for a newer `lastAsked`.
+    var kept: KeptAccess
     /// Judged once, when it was made or restored, so that a jumping clock cuts nobody off.
     var expiresAt: Instant
+
+    var phone: PhoneID { kept.phone }
   }
 
   /// A call that is no question.
   enum Pending: Sendable {
     /// The pair was right; a token is made and stored.
-    case login(PhoneID, wall: Timestamp)
+    case login(PhoneID, AssistantName?, wall: Timestamp)
     case logout
   }
 
@@ -140,6 +147,7 @@ public struct RelayServer: ServerRules {
       case .knock(let id): knock(id)
       case .access(let token): forget(token)
       case .store: storeOwed()
+      case .notes: storeNotes()
       }
     }
     advanceDrain()

@@ -16,18 +16,24 @@ public struct RelayServerPolicy: Sendable, Hashable {
   /// and as long as a pair. With a push address it keeps them as long as a token of its lives.
   public var grace = Duration.seconds(600)
 
-  /// Wrong pairs of one address within `wrongWindow` that lock it out.
+  /// Wrong pairs of one address within `wrongWindow` that lock it out: 20 guesses an hour.
   public var wrongPairs = 5
+  /// The same while a flood of wrong pairs comes: whoever mistypes once may still correct it.
+  public var floodWrongPairs = 2
+  /// Wrong pairs of one IPv6 network of 48 bits, such as that of one customer of a provider, within
+  /// `wrongWindow` that lock it out.
+  public var wrongPairsOfNetwork = 50
   /// See `wrongPairs`.
   public var wrongWindow = Duration.seconds(600)
-  /// How long an address stays locked out: 20 guesses an hour at the most, of three billion pairs.
+  /// How long an address stays locked out.
   public var lockOut = Duration.seconds(900)
-  /// Wrong pairs in all: one every this long. With 10,000 phones that show a pair, guessing at this
-  /// rate from many addresses meets one of them in 80 hours; with 100, in eleven months.
-  public var wrongInterval = Duration.seconds(1)
-  /// Wrong pairs in all at once after a pause.
-  public var wrongBurst = 100
-  /// Addresses that are watched at once; beyond, an address that is not is locked out.
+  /// The rate of wrong pairs of all addresses above which it is a flood: one every this long. Other
+  /// addresses are not locked out by it (decision 0030 has the probability of a right guess).
+  public var wrongInterval = Duration.milliseconds(100)
+  /// Wrong pairs of all addresses at once, after a pause, before it is a flood.
+  public var wrongBurst = 600
+  /// Addresses and networks that are watched at once; those beyond share one wrong pair every
+  /// `wrongInterval`.
   public var maxWatchedAddresses = 100_000
 
   /// How long a call may take from its arrival to its answer.
@@ -100,7 +106,8 @@ public struct RelayServerPolicy: Sendable, Hashable {
     ]
     for time in times { policy[keyPath: time] = max(policy[keyPath: time], .milliseconds(1)) }
     let counts: [WritableKeyPath<Self, Int>] = [
-      \.wrongPairs, \.wrongBurst, \.maxWatchedAddresses, \.maxLeased, \.pushBurst, \.maxSockets,
+      \.wrongPairs, \.floodWrongPairs, \.wrongPairsOfNetwork, \.wrongBurst, \.maxWatchedAddresses,
+      \.maxLeased, \.pushBurst, \.maxSockets,
       \.socketsPerAddress, \.maxPhones, \.tokensPerPhone, \.callsPerPhone, \.maxCalls,
       \.maxWrites, \.maxSettled, \.maxAnswerBytes, \.maxGatheredBytes,
     ]

@@ -161,7 +161,7 @@ public struct RelayCheckers: FeatureCheckers {
       grant.since.duration(to: now) < life
     else { return }
     switch reason {
-    case .notSignedIn, .tokenExpired:
+    case .notSignedIn, .tokenExpired, .signedOut:
       // One token more than a phone may have ends its oldest.
       let newer = grants.values.count { $0.phone == grant.phone && $0.since > grant.since }
       guard newer < RelayServerPolicy().tokensPerPhone else { return }

@@ -16,7 +16,7 @@ extension RelayModel: LinkModel {
     case .unsent(let attempt): .lost(attempt, .local(detail: "unsent"))
     case .prepared: .answered(isTrigger: false)
     // It is about an attempt that does not count any more, and ends the stop.
-    case .closed: .other
+    case .closed, .resume: .other
     }
   }
 
@@ -40,7 +40,7 @@ extension RelayModel: LinkModel {
     case .oversized(_, let bytes): .oversized(attempt, bytes: bytes)
     case .lost(_, let failure): .lost(attempt, failure)
     case .unsent: .unsent(attempt)
-    case .start, .stop, .reachability, .lifecycle, .woke, .closed, .prepared: input
+    case .start, .stop, .resume, .reachability, .lifecycle, .woke, .closed, .prepared: input
     }
   }
 }

@@ -47,7 +47,8 @@ public struct RelayRecord: RunRecord {
     case .prepared(let work, _):
       reading.remove(work)
       held.insert(work)
-    case .lifecycle, .woke, .opened, .message, .ping, .pong, .oversized, .lost, .unsent, .closed:
+    case .resume, .lifecycle, .woke, .opened, .message, .ping, .pong, .oversized, .lost, .unsent,
+      .closed:
       return
     }
   }

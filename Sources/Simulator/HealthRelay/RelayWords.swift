@@ -10,6 +10,7 @@ extension RelayFeature {
     switch input {
     case .start: (.user, "starts the relay")
     case .stop: (.user, "stops the relay")
+    case .resume: (.app, "has the token of an earlier process")
     case .reachability(let way): (.phone, "says: \(Words.words(for: way))")
     case .lifecycle(.foreground): (.phone, "says: the app is in front")
     case .lifecycle(.background): (.phone, "says: the app is in background")
@@ -45,7 +46,8 @@ extension RelayFeature {
     switch input {
     case .ping, .pong, .closed: false
     case .lifecycle: !consequences.isEmpty
-    case .start, .stop, .reachability, .woke, .opened, .message, .oversized, .lost, .unsent,
+    case .start, .stop, .resume, .reachability, .woke, .opened, .message, .oversized, .lost,
+      .unsent,
       .prepared:
       true
     }

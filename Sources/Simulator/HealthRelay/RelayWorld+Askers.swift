@@ -126,7 +126,7 @@ extension RelayWorld {
     case .refused(let reason):
       kernel.counts[.refused] += 1
       switch reason {
-      case .notSignedIn, .tokenExpired, .phoneReplaced, .phoneAway(_, .pairAgain):
+      case .notSignedIn, .tokenExpired, .signedOut, .phoneReplaced, .phoneAway(_, .pairAgain):
         askers[index].token = nil
       case .wrongPair, .lockedOut, .phoneAway, .timedOut, .cancelled, .tooManyWaiting,
         .malformed, .answerTooLarge, .storeFailed, .stopping:

@@ -81,7 +81,8 @@ extension RelayWorld {
       case .success(.pulled(.taken)), .success(.pulled(.registered)): .posted(step)
       case .success(.pulled(.refused(let reason))): .failed(step, Self.failure(reason.status))
       case .success(.status(let status)): .failed(step, Self.failure(status))
-      case .success(.told): .failed(step, .protocolError(detail: "no answer to a pull"))
+      case .success(.told), .success(.pulled(.assistants)):
+        .failed(step, .protocolError(detail: "no answer to a pull"))
       }
     givePull(host, input)
   }

@@ -9,7 +9,7 @@ public import LinkRuntime
 public func healthStoreContract(make: () async throws -> any HealthStore) async throws {
   let checks: [@Sendable (any HealthStore) async throws -> Void] = [
     startsEmpty, keepsEveryField, knowsByContent, findsByOverlap, ordersAndPages, summarises,
-    refusesNonsense, takesManyAtOnce, failsWhenClosed,
+    refusesNonsense, takesManyAtOnce, countsByStretch, removesWhatAReadingLacks, failsWhenClosed,
   ]
   for check in checks {
     let store = try await make()
@@ -174,6 +174,57 @@ private func takesManyAtOnce(_ store: any HealthStore) async throws {
   let many = (0..<8_001).map { sample(from: Int64($0), source: "source \($0)") }
   try ContractViolation.unless(
     try await store.add(many), is: HealthAddition(added: 8_001), "more than a batch are taken")
+}
+
+private func countsByStretch(_ store: any HealthStore) async throws {
+  let bucket: Int64 = 1 << 50
+  try await store.add([
+    sample(from: -1), sample(from: 0), sample(from: bucket - 1), sample(from: bucket),
+    sample("b", from: 0),
+  ])
+  let whole = HealthStretch(
+    type: steps, from: Timestamp(nanoseconds: .min), to: Timestamp(nanoseconds: .max))
+  try ContractViolation.unless(
+    try await store.counts(whole), is: [-1: 1, 0: 2, 1: 1], "samples are counted by their start")
+  let part = HealthStretch(
+    type: steps, from: Timestamp(nanoseconds: 0), to: Timestamp(nanoseconds: bucket))
+  try ContractViolation.unless(
+    try await store.counts(part), is: [0: 2, 1: 1], "both ends of a stretch are in it")
+  let none = HealthStretch(type: "none", from: part.from, to: part.to)
+  try ContractViolation.unless(try await store.counts(none), is: [:], "unknown types hold nothing")
+}
+
+private func removesWhatAReadingLacks(_ store: any HealthStore) async throws {
+  let all = [
+    sample(from: 1), sample(from: 2), sample(steps, 7, from: 2), sample(from: 3), sample(from: 4),
+  ]
+  let workout = HealthSample(
+    type: HealthSample.workoutType, value: .workout(WorkoutValue(activity: "walk")),
+    start: Timestamp(nanoseconds: 2), end: Timestamp(nanoseconds: 3), source: "Phone")
+  try await store.add(all + [workout, sample("b", from: 2)])
+  try ContractViolation.unless(try await store.newestExport(), is: nil, "no reading was settled")
+  let stretch = HealthStretch(
+    type: steps, from: Timestamp(nanoseconds: 2), to: Timestamp(nanoseconds: 3))
+  var walks = stretch
+  walks.type = HealthSample.workoutType
+  let removed = try await store.settle(
+    HealthSettlement(
+      removals: [HealthRemoval(stretch, keeping: [all[2].key]), HealthRemoval(walks, keeping: [])],
+      exported: Timestamp(nanoseconds: 9)))
+  try ContractViolation.unless(
+    removed, is: [steps: 2, HealthSample.workoutType: 1], "what a reading lacks is removed")
+  try ContractViolation.unless(
+    try await store.samples(query([steps, "b", HealthSample.workoutType])).samples,
+    is: [all[0], all[2], all[4], sample("b", from: 2)], "what is kept, or outside, stays")
+  try ContractViolation.unless(
+    try await store.summary().map { "\($0.type) \($0.count) \($0.first.nanoseconds)" },
+    is: ["\(steps) 3 1", "b 1 2"], "the summary follows")
+  _ = try await store.settle(HealthSettlement(exported: Timestamp(nanoseconds: 5)))
+  try ContractViolation.unless(
+    try await store.newestExport(), is: Timestamp(nanoseconds: 9), "the newest date counts")
+  try ContractViolation.unless(
+    try await store.add([all[1], workout]), is: HealthAddition(added: 2),
+    "what was removed can come back")
 }
 
 private func failsWhenClosed(_ store: any HealthStore) async throws {

@@ -168,6 +168,9 @@ extension BackendConfiguration {
     sockets.maxQueuedBytes = maxQueuedBytes
     sockets.maxConnections = maxSockets
     sockets.maxConnectionsPerAddress = max(maxConnectionsPerAddress, 1)
+    sockets.isUncounted = { [proxies] address in
+      NetworkAddress(address).map { proxies.contains($0) } ?? false
+    }
     sockets.closeTimeout = policy.closeWait
     sockets.refusalBody = { status, detail in
       SocketServerConfiguration.RefusalBody(

@@ -40,6 +40,9 @@ public struct BackendConfiguration: Sendable {
   public var maxQueuedBytes = 262_144
   /// Connections of one address (of IPv6, a /64) that are no open sockets; further ones are closed.
   public var maxConnectionsPerAddress = 256
+  /// The proxies whose word about a client's address counts, for what is limited by address; their
+  /// own connections are not limited.
+  public var proxies = TrustedProxies()
   /// Over how long clients are told to spread their return when the backend drains.
   public var drainWindow = Duration.seconds(5)
   /// The key that signs tokens, at least 32 bytes; `nil` takes it from the data directory.

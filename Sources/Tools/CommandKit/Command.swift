@@ -5,7 +5,8 @@ public struct Command: Sendable {
 
   enum Body: Sendable {
     case group([Command])
-    case leaf([Declaration], Action)
+    /// Its work, and the commands for what belongs to it.
+    case leaf([Declaration], [Command], Action)
   }
 
   /// The word that selects it.
@@ -40,10 +41,12 @@ public struct Command: Sendable {
   ///   - signals: the signals that it handles besides SIGINT and SIGTERM. They do not end the
   ///     process before the command begins to handle them.
   ///   - assigned: the parameters of the assignments that it makes.
+  ///   - commands: commands whose names may follow its own in place of its parameters.
   public init<each Value: Sendable>(
     _ name: String, _ summary: String, details: [String] = [], examples: [Example],
     signals: [Int32] = [], sets assigned: [Declaration] = [],
-    takes parameters: repeat Parameter<each Value>, action: @escaping Action
+    commands: [Command] = [], takes parameters: repeat Parameter<each Value>,
+    action: @escaping Action
   ) {
     self.name = name
     self.summary = summary
@@ -52,7 +55,7 @@ public struct Command: Sendable {
     self.signals = signals
     var declarations = assigned
     for declaration in repeat (each parameters).declaration { declarations.append(declaration) }
-    body = .leaf(declarations, action)
+    body = .leaf(declarations, commands, action)
   }
 
   /// A group of commands.
@@ -68,11 +71,11 @@ public struct Command: Sendable {
     body = .group(commands)
   }
 
-  /// The commands of a group.
+  /// The commands below it.
   public var commands: [Command] {
     switch body {
     case .group(let commands): commands
-    case .leaf: []
+    case .leaf(_, let commands, _): commands
     }
   }
 
@@ -80,7 +83,7 @@ public struct Command: Sendable {
   public var parameters: [Declaration] {
     switch body {
     case .group: []
-    case .leaf(let parameters, _): parameters
+    case .leaf(let parameters, _, _): parameters
     }
   }
 }

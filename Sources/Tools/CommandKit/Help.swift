@@ -31,7 +31,7 @@ public struct Help: Sendable {
 
   /// Returns the form of a command line, in one line.
   public static func synopsis(of path: CommandPath) -> String {
-    guard path.command.commands.isEmpty else { return "\(path.text) COMMAND [OPTIONS]" }
+    if case .group = path.command.body { return "\(path.text) COMMAND [OPTIONS]" }
     var words = [path.text]
     for parameter in path.command.parameters where parameter.place != .operand {
       switch parameter.count {
@@ -59,7 +59,7 @@ public struct Help: Sendable {
       (term: term(of: $0), meaning: meaning(of: $0))
     }
     rows.append(("--help, -h", "show this text"))
-    if !path.command.commands.isEmpty { rows.append(("--version", "show the version")) }
+    if case .group = path.command.body { rows.append(("--version", "show the version")) }
     return rows
   }
 

@@ -40,6 +40,10 @@ public struct Parser: Sendable {
       case _: path = try step(from: path, to: word)
       }
     }
+    while let word = rest.first, let next = path.child(word) {
+      path = next
+      rest = rest.dropFirst()
+    }
     let options = rest.prefix { $0 != "--" }
     if asksForHelp || options.contains("--help") || options.contains("-h") { return .help(path) }
     var scan = Scan(path: path, rest: rest)

@@ -35,7 +35,7 @@ public struct Program: Sendable {
   }
 
   private func run(_ path: CommandPath, _ invocation: Invocation) async -> ExitCode {
-    guard case .leaf(_, let action) = path.command.body else { return .usage }
+    guard case .leaf(_, _, let action) = path.command.body else { return .usage }
     do throws(CommandFailure) {
       try await action(invocation)
       return .done

@@ -10,6 +10,8 @@ public struct MCPParams: Sendable, Hashable {
   public private(set) var arguments: MCPArguments? = MCPArguments()
   /// Of `notifications/cancelled`: which request.
   public private(set) var requestID: RPCID?
+  /// Of `initialize`: what the client calls itself.
+  public private(set) var client: AssistantName?
   /// Of any request.
   public private(set) var meta: Meta?
 
@@ -21,6 +23,8 @@ public struct MCPParams: Sendable, Hashable {
     public var hasCapabilities = false
     /// Where progress is wanted.
     public var progressToken: RPCID?
+    /// What the client calls itself (MCP 2026-07-28).
+    public var client: AssistantName?
   }
 
   private static let prefix = "io.modelcontextprotocol/"
@@ -49,10 +53,29 @@ public struct MCPParams: Sendable, Hashable {
         let isLeftOut = try reader.peek() == .null
         let json = try reader.rawValue()
         arguments = isLeftOut ? MCPArguments() : MCPArguments(json)
+      case "clientInfo": client = try Self.client(&reader)
       case "_meta": try readMeta(&reader)
       case _: try reader.skipValue()
       }
     }
+  }
+
+  /// Reads the name and the version of an implementation; `nil` if it has no name.
+  private static func client(_ reader: inout JSONReader) throws(JSONError) -> AssistantName? {
+    guard try reader.peek() == .object else {
+      try reader.skipValue()
+      return nil
+    }
+    var (name, version): (String?, String?) = (nil, nil)
+    try reader.beginObject()
+    while let key = try reader.nextKey() {
+      switch reader.text(of: key) {
+      case "name": name = try reader.textIfString()
+      case "version": version = try reader.textIfString()
+      case _: try reader.skipValue()
+      }
+    }
+    return AssistantName(name, version: version)
   }
 
   private mutating func readMeta(_ reader: inout JSONReader) throws(JSONError) {
@@ -65,6 +88,7 @@ public struct MCPParams: Sendable, Hashable {
       case Self.prefix + "clientCapabilities":
         found.hasCapabilities = try reader.peek() == .object
         try reader.skipValue()
+      case Self.prefix + "clientInfo": found.client = try Self.client(&reader)
       case "progressToken": found.progressToken = try RPCID.read(&reader)
       case _: try reader.skipValue()
       }

@@ -37,6 +37,38 @@ public enum RPCMessage: Sendable, Hashable {
     return try members.message()
   }
 
+  /// Whether a body is a batch of messages.
+  public static func isBatch(_ bytes: [UInt8]) -> Bool {
+    var reader = JSONReader(bytes)
+    return (try? reader.peek()) == .array
+  }
+
+  /// Returns the bodies of the messages in a batch.
+  ///
+  /// Throws `parse` when it is no JSON, `invalidRequest` when it is empty or has too many messages.
+  public static func batch(_ bytes: [UInt8], atMost limit: Int) throws(Fault) -> [[UInt8]] {
+    var bodies: [[UInt8]] = []
+    var count = 0
+    var reader = JSONReader(bytes)
+    do {
+      try reader.beginArray()
+      while try reader.nextElement() {
+        count += 1
+        let body = try reader.rawValue()
+        if count <= limit { bodies.append(body) }
+      }
+      try reader.finish()
+    } catch {
+      throw Fault(
+        error: RPCError(.parse, "Parse error: \(error.detail) at byte \(error.offset)"), id: nil)
+    }
+    guard (1...limit).contains(count) else {
+      let error = RPCError(.invalidRequest, "Invalid request: a batch has 1 to \(limit) messages")
+      throw Fault(error: error, id: nil)
+    }
+    return bodies
+  }
+
   /// Why a body is no message.
   public struct Fault: Error, Sendable, Hashable {
     /// What to answer.

@@ -72,12 +72,72 @@ public struct KeptAccess: Sendable, Hashable, Codable {
   public var phone: PhoneID
   /// From then on the token is worth nothing.
   public var expiresAt: Timestamp
+  /// What the assistant calls itself; `nil` if it did not say.
+  public var assistant: AssistantName?
+  /// When it was paired; `nil` if an earlier version kept it.
+  public var since: Timestamp?
+  /// When it asked last, to a minute; `nil` if it has not.
+  public var lastAsked: Timestamp?
 
   /// An access from its parts.
-  public init(token: TokenHash, phone: PhoneID, expiresAt: Timestamp) {
+  public init(
+    token: TokenHash, phone: PhoneID, expiresAt: Timestamp, assistant: AssistantName? = nil,
+    since: Timestamp? = nil, lastAsked: Timestamp? = nil
+  ) {
     self.token = token
     self.phone = phone
     self.expiresAt = expiresAt
+    self.assistant = assistant
+    self.since = since
+    self.lastAsked = lastAsked
+  }
+}
+
+/// What an assistant calls itself in its handshake; nothing of it is proven.
+public struct AssistantName: Sendable, Hashable, Codable, CustomStringConvertible {
+  /// Such as `claude-ai`.
+  public var name: String
+  /// Such as `1.4.2`.
+  public var version: String?
+
+  /// The most characters of either that are kept; ours.
+  public static let maxLength = 64
+
+  /// A name without control characters, cut to `maxLength`; `nil` if nothing is left of it.
+  public init?(_ name: String?, version: String? = nil) {
+    guard let name = name.flatMap(Self.plain) else { return nil }
+    self.name = name
+    self.version = version.flatMap(Self.plain)
+  }
+
+  private static func plain(_ text: String) -> String? {
+    let kept = text.unicodeScalars.lazy.filter { scalar in
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse,
+        .unassigned:
+        false
+      case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter,
+        .nonspacingMark, .spacingMark, .enclosingMark, .decimalNumber, .letterNumber, .otherNumber,
+        .connectorPunctuation, .dashPunctuation, .openPunctuation, .closePunctuation,
+        .initialPunctuation, .finalPunctuation, .otherPunctuation, .mathSymbol, .currencySymbol,
+        .modifierSymbol, .otherSymbol, .spaceSeparator:
+        true
+      @unknown default: false
+      }
+    }
+    var text = ""
+    text.unicodeScalars.append(contentsOf: kept.prefix(maxLength))
+    return text.allSatisfy { $0 == " " } ? nil : text
+  }
+
+  /// The name with the version.
+  public var description: String { version.map { "\(name) \($0)" } ?? name }
+}
+
+extension TokenHash {
+  /// Names an access to its phone: the first 48 bits in hexadecimal. Tells nothing of the token.
+  public var shortName: String {
+    bytes.prefix(6).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
   }
 }
 

@@ -1,4 +1,4 @@
-package import LinkCore
+public import LinkCore
 public import LinkHealth
 
 /// The health samples of a person, as a value.
@@ -24,6 +24,8 @@ public struct KeptHealth: Sendable, Hashable {
   }
 
   private var shelves: [String: Shelf] = [:]
+  /// When the newest complete reading was written that it holds.
+  public private(set) var newestExport: Timestamp?
 
   /// No samples.
   public init() {}
@@ -63,7 +65,45 @@ public struct KeptHealth: Sendable, Hashable {
   }
 }
 
+extension KeptHealth {
+  /// Returns how many samples begin in a stretch, by `HealthCensus.stretch(of:)`.
+  public func counts(_ stretch: HealthStretch) -> [Int64: Int] {
+    var counts: [Int64: Int] = [:]
+    for place in shelves[stretch.type]?.places ?? [] where stretch.contains(place.start) {
+      counts[HealthCensus.stretch(of: place.start), default: 0] += 1
+    }
+    return counts
+  }
+
+  /// Removes what a complete reading does not hold, and notes its date; returns how many samples
+  /// were removed, by type.
+  public mutating func settle(_ settlement: HealthSettlement) -> [String: Int] {
+    var removed: [String: Int] = [:]
+    for removal in settlement.removals {
+      let type = removal.stretch.type
+      let count = shelves[type]?.remove(removal) ?? 0
+      if count > 0 { removed[type, default: 0] += count }
+      if shelves[type]?.places.isEmpty == true { shelves[type] = nil }
+    }
+    if let exported = settlement.exported {
+      newestExport = newestExport.map { max($0, exported) } ?? exported
+    }
+    return removed
+  }
+}
+
 extension KeptHealth.Shelf {
+  /// Removes what is in the stretch and not kept; returns how much that was.
+  fileprivate mutating func remove(_ removal: HealthRemoval) -> Int {
+    let gone = places.filter {
+      removal.stretch.contains($0.start) && !removal.kept.contains($0.key)
+    }
+    for place in gone { samples[place.key] = nil }
+    let left = samples
+    places.removeAll { left[$0.key] == nil }
+    return gone.count
+  }
+
   /// Adds a sample; returns false if it is known.
   fileprivate mutating func insert(
     _ sample: HealthSample, _ key: HealthSampleKey, lasting duration: Int64

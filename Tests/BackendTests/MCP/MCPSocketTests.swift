@@ -206,6 +206,53 @@ struct MCPSocketTests {
     }
   }
 
+  @Test func `a browser's page of an allowed origin may call, and read the answer`() async throws {
+    try await run({ $0.assistants.doors.origins = ["https://app.example"] }) { rig in
+      let client = try rig.client()
+      let origin = "Origin: https://app.example"
+      let asked = try await client.ask(
+        "OPTIONS", "/mcp",
+        fields: [
+          origin, "Access-Control-Request-Method: POST",
+          "Access-Control-Request-Headers: content-type,mcp-protocol-version",
+        ])
+      #expect(asked.status == 204)
+      #expect(asked.headers["access-control-allow-origin"] == "https://app.example")
+      #expect(asked.headers["access-control-allow-methods"] == "GET, POST, DELETE")
+      #expect(
+        asked.headers["access-control-allow-headers"]?.contains("MCP-Protocol-Version") == true)
+      let list = try await client.ask("GET", "/mcp/tools", fields: [origin])
+      #expect(list.headers["access-control-allow-origin"] == "https://app.example")
+      #expect(list.headers["vary"] == "Origin")
+      let evil = try await client.ask("OPTIONS", "/mcp", fields: ["Origin: https://evil.example"])
+      #expect(evil.status == 403)
+      #expect(evil.headers["access-control-allow-origin"] == nil)
+    }
+  }
+
+  @Test func `behind a trusted proxy wrong pairs count for the client that it names`() async throws
+  {
+    let loopback = ["127.0.0.0/8", "::1"].compactMap { AddressBlock($0) }
+    try await run({ $0.proxies.blocks = loopback }) { rig in
+      let client = try rig.client()
+      func login(_ code: String, word: String = "a-b", for name: String) async throws -> Bool {
+        let answer = try await client.ask(
+          "POST", "/api/direct-login",
+          fields: [
+            "Content-Type: application/x-www-form-urlencoded",
+            "X-Forwarded-For: 198.51.100.1, \(name)",
+          ], body: "word=\(word)&code=\(code)")
+        return answer.body.contains("locked_out")
+      }
+      let phone = try await ScriptedPhone.connect(to: rig)
+      let wrong = phone.code.code == "000000" ? "000001" : "000000"
+      for _ in 1...5 { #expect(try await !login(wrong, for: "203.0.113.9")) }
+      #expect(try await login(wrong, for: "203.0.113.9"))
+      #expect(
+        try await !login(phone.code.code, word: phone.code.word, for: "203.0.113.10"))
+    }
+  }
+
   @Test func `a client that leaves in the middle is forgotten by the phone`() async throws {
     try await run { rig in
       let client = try rig.client()

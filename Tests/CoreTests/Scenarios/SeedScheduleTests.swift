@@ -70,11 +70,20 @@ struct SeedScheduleTests {
   }
 
   @Test func `health relay: an active session that drops gets the same two retries`() {
-    var bench = LinkBench.connected(.healthRelayService)
+    var bench = LinkBench.connected(.healthRelayForeground)
     let lost = bench.seconds
     bench.give(.lost(bench.attempt, .reset))
     bench.failAll(.timeout(.connect))
     #expect(bench.opens.map { $0 - lost } == [2, 4])  // 0 + 2, 2 + 2
+    #expect(bench.link.status.phase == .failed)
+  }
+
+  @Test func `health relay: a service tries for more than a minute after a session dropped`() {
+    var bench = LinkBench.connected(.healthRelayService)
+    let lost = bench.seconds
+    bench.give(.lost(bench.attempt, .reset))
+    bench.failAll(.timeout(.connect))
+    #expect(bench.opens.map { $0 - lost } == [2, 4, 8, 14, 22, 30, 39, 48, 57, 66, 75])
     #expect(bench.link.status.phase == .failed)
   }
 

@@ -37,6 +37,54 @@ struct RelayResumeTests {
     #expect(opens(bench) == [Secret("t1"), Secret("t2"), Secret("t2"), Secret("t2"), nil])
   }
 
+  @Test(arguments: [Int64(1), 60])
+  func `a backend that restarts for up to a minute ends no service, which resumes`(
+    seconds: Int64
+  ) {
+    for seed in 0..<50 {
+      var bench = RelayBench(.service, seed: UInt64(seed))
+      bench.give(.start)
+      bench.connect()
+      bench.pass(.seconds(60))
+      bench.forget()
+      bench.lose(.closed(code: 1001, reason: "going away"))
+      let back = bench.now.advanced(by: .seconds(seconds))
+      for _ in 0..<200 where bench.model.status.state == .reconnecting && bench.now < back {
+        bench.pass(.milliseconds(500))
+        if bench.now < back, bench.model.link.currentAttempt != nil { bench.lose(.refused) }
+      }
+      for _ in 0..<40 where bench.model.link.currentAttempt == nil {
+        bench.pass(.milliseconds(500))
+      }
+      bench.connect(.resumed)
+      #expect(bench.state == .running)
+      #expect(opens(bench).last == Secret("t1"))
+    }
+  }
+
+  @Test func `the foreground profile has two retries, and its next connect resumes`() {
+    var bench = RelayBench.running(.foreground)
+    for _ in 0..<3 {
+      bench.lose(.refused)
+      bench.pass(.seconds(4))
+    }
+    #expect(bench.state == .error)
+    bench.give(.start)
+    bench.connect(.resumed)
+    #expect(bench.state == .running)
+    #expect(opens(bench) == Array(repeating: Secret("t1"), count: 3))
+  }
+
+  @Test func `a token of an earlier process is presented, unless there is a newer one`() {
+    var bench = RelayBench(.service)
+    bench.give(.resume(Secret("old")))
+    bench.give(.start)
+    #expect(opens(bench) == [Secret("old")])
+    bench.connect(.first)
+    bench.give(.resume(Secret("old")))
+    #expect(bench.model.resume == Secret("t1"))
+  }
+
   @Test func `a token is kept until a code brings another, or a session begins without one`() {
     var bench = RelayBench.running(.service)
     bench.say(.paired(.plain))

@@ -26,7 +26,7 @@ struct RelayStateTests {
   }
 
   @Test func `a server that accepts, gives a code and closes is left after two retries`() {
-    var bench = RelayBench.started(.service)
+    var bench = RelayBench.started(.foreground)
     for _ in 0..<3 {
       bench.connect()
       bench.lose(.ended)
@@ -39,7 +39,7 @@ struct RelayStateTests {
   @Test(arguments: [RelayStatus.State.error, .reconnecting])
   func `a session that stood for 30 s has its retries again`(state: RelayStatus.State) {
     let stood: Int64 = state == .error ? 29_999 : 30_000
-    var bench = RelayBench.started(.service)
+    var bench = RelayBench.started(.foreground)
     for _ in 0..<2 {
       bench.connect()
       bench.lose(.ended)

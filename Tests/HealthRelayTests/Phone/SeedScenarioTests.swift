@@ -40,9 +40,8 @@ struct SeedScenarioTests {
     #expect(bench.state == .running)
   }
 
-  @Test(arguments: RelayProfile.allCases)
-  func `active session drops: reconnecting, two retries, then error`(profile: RelayProfile) {
-    var bench = RelayBench.running(profile)
+  @Test func `active session drops: reconnecting, two retries, then error`() {
+    var bench = RelayBench.running(.foreground)
     bench.pass(.seconds(60))
     bench.forget()
     bench.lose(.reset)

@@ -140,7 +140,7 @@ struct MCPStage {
       switch effect {
       case .answer(let id, let reply): told[id, default: Told()].reply = reply
       case .watch: break
-      case .begin(let id, _): told[id, default: Told()].hasBegun = true
+      case .begin(let id, _, _): told[id, default: Told()].hasBegun = true
       case .write(let id, let bytes):
         told[id, default: Told()].events += String(decoding: bytes, as: UTF8.self)
       case .end(let id): told[id, default: Told()].hasEnded = true

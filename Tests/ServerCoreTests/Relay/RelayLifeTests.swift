@@ -188,12 +188,18 @@ struct RelayLifeTests {
         == [.refuse(ConnectionID(2), HTTPRefusal(503, "draining", retryAfter: .seconds(2)))])
     let (pull, busy) = relay.pull(.lease(LeaseOrder(max: 1)))
     #expect(busy == [.respond(pull, .refused(.busy(retryAfter: .seconds(2))))])
+    let asked = relay.wall
+    let effects = relay.tick(at: .second(1))
     #expect(
-      relay.tick(at: .second(1)) == [
+      effects.unstored == [
         .answer(id, .refused(.stopping(retryAfter: .seconds(5)))),
         .send(one, .cancel(RelayStage.request("a-1"))),
         .close(one, .draining(within: .seconds(5))),
       ])
+    let access = KeptAccess(
+      token: RelayStage.hash("token-1"), phone: RelayStage.phone(1),
+      expiresAt: asked.advanced(by: .seconds(7_200)), since: asked, lastAsked: asked)
+    #expect(effects.changes == [.access(access)])
   }
 
   @Test func `who does not go is cut, and a store that does not answer is not waited for`() {

@@ -35,7 +35,8 @@ extension SocketHub {
 
   private func admit(_ descriptor: Int32) {
     let peer = SocketAddress.peer(of: descriptor)
-    if let peer, !crowd.enter(peer.origin) {
+    let counted = peer.flatMap { configuration.isUncounted($0.text ?? "") ? nil : $0.origin }
+    if let peer, let counted, !crowd.enter(counted) {
       emit(.crowded(address: peer.text ?? ""))
       Glibc.close(descriptor)
       return
@@ -45,14 +46,14 @@ extension SocketHub {
     guard tls == nil || stream != nil,
       poller.add(descriptor, .read, token: id.number) == nil
     else {
-      if let peer { crowd.leave(peer.origin) }
+      if let counted { crowd.leave(counted) }
       discard(id)
       Glibc.close(descriptor)
       return
     }
     let connection = Connection(
       id: id, descriptor: descriptor, tls: stream, phase: .handshake(wants: .read),
-      origin: peer?.origin)
+      origin: counted)
     insert(connection)
     if stream == nil {
       begin(connection)

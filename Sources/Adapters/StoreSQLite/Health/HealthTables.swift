@@ -25,7 +25,8 @@ package final class HealthTables: Tables {
         energy REAL, steps REAL) STRICT, WITHOUT ROWID;
       CREATE TABLE spans(digest BLOB PRIMARY KEY NOT NULL) STRICT, WITHOUT ROWID;
       CREATE TRIGGER forgotten AFTER DELETE ON samples BEGIN DELETE FROM spans; END;
-      """
+      """,
+      "CREATE TABLE exports(exported INTEGER PRIMARY KEY) STRICT;",
     ])
 
   /// How many texts are remembered at once; more are looked up again.

@@ -1,3 +1,4 @@
+package import LinkCore
 package import LinkHealth
 import LinkRuntime
 package import LinkWire
@@ -15,6 +16,18 @@ extension SQLiteFile: HealthStore where T == HealthTables {
 
   package func samples(_ query: HealthSampleQuery) throws(StoreFailure) -> HealthSamplePage {
     try read { tables throws(StoreFailure) in try tables.page(query) }
+  }
+
+  package func counts(_ stretch: HealthStretch) throws(StoreFailure) -> [Int64: Int] {
+    try read { tables throws(StoreFailure) in try tables.counts(stretch) }
+  }
+
+  package func newestExport() throws(StoreFailure) -> Timestamp? {
+    try read { tables throws(StoreFailure) in try tables.newestExport() }
+  }
+
+  package func settle(_ settlement: HealthSettlement) throws(StoreFailure) -> [String: Int] {
+    try write { tables throws(StoreFailure) in try tables.settle(settlement) }
   }
 
   package func summary() throws(StoreFailure) -> [HealthTypeSummary] {

@@ -15,7 +15,13 @@ package final class RelayTables: Tables {
       CREATE TABLE questions(
         number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, phone BLOB NOT NULL,
         asker BLOB NOT NULL, question BLOB NOT NULL, deadline INTEGER NOT NULL) STRICT;
+      """,
       """
+      ALTER TABLE accesses ADD COLUMN name TEXT;
+      ALTER TABLE accesses ADD COLUMN version TEXT;
+      ALTER TABLE accesses ADD COLUMN since INTEGER;
+      ALTER TABLE accesses ADD COLUMN asked INTEGER;
+      """,
     ])
 
   package static let kind = StoreKind(
@@ -65,9 +71,7 @@ package final class RelayTables: Tables {
       try database.run("DELETE FROM phones WHERE id = ?", [.uuid(id.uuid)])
       try database.run("DELETE FROM questions WHERE phone = ?", [.uuid(id.uuid)])
     case .access(let access):
-      try database.run(
-        "INSERT OR REPLACE INTO accesses(token, phone, expires_at) VALUES (?, ?, ?)",
-        [.blob(access.token.bytes), .uuid(access.phone.uuid), .time(access.expiresAt)])
+      try keep(access)
     case .endAccess(let token):
       try database.run("DELETE FROM accesses WHERE token = ?", [.blob(token.bytes)])
     case .question(let question): try keep(question)
@@ -82,6 +86,20 @@ package final class RelayTables: Tables {
       [
         .uuid(phone.id.uuid), .uuid(phone.device), .blob(phone.resume.bytes),
         phone.push.map { .blob($0.encode()) } ?? .null, .time(phone.leftAt),
+      ])
+  }
+
+  private func keep(_ access: KeptAccess) throws(StoreFailure) {
+    try database.run(
+      """
+      INSERT OR REPLACE INTO accesses(token, phone, expires_at, name, version, since, asked)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        .blob(access.token.bytes), .uuid(access.phone.uuid), .time(access.expiresAt),
+        access.assistant.map { .text($0.name) } ?? .null,
+        access.assistant?.version.map { .text($0) } ?? .null, .time(access.since),
+        .time(access.lastAsked),
       ])
   }
 
@@ -110,10 +128,13 @@ package final class RelayTables: Tables {
   }
 
   private func accesses() throws(StoreFailure) -> [KeptAccess] {
-    try database.query("SELECT token, phone, expires_at FROM accesses ORDER BY token") {
-      row throws(StoreFailure) in
+    try database.query(
+      "SELECT token, phone, expires_at, name, version, since, asked FROM accesses ORDER BY token"
+    ) { row throws(StoreFailure) in
       KeptAccess(
-        token: try hash(row, 0), phone: PhoneID(try row.uuid(1)), expiresAt: try row.time(2))
+        token: try hash(row, 0), phone: PhoneID(try row.uuid(1)), expiresAt: try row.time(2),
+        assistant: AssistantName(try row.optionalText(3), version: try row.optionalText(4)),
+        since: try row.optionalTime(5), lastAsked: try row.optionalTime(6))
     }
   }
 

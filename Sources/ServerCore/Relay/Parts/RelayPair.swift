@@ -1,10 +1,11 @@
-/// A word and a code that pair an assistant with the phone that shows them.
+/// Two words and a code that pair an assistant with the phone that shows them.
 ///
-/// 2,900 words and a million codes: a guess meets one phone's pair in one of nearly three billion.
+/// More than 2,900 words, twice, and a million codes: a guess meets one phone's pair in one of more
+/// than eight million million cases.
 public struct RelayPair: Sendable, Hashable, Codable, CustomStringConvertible {
   /// Six digits.
   public var code: String
-  /// One of `RelayWords.all`.
+  /// Two of `RelayWords.all`, joined by a hyphen; a text like the one word of the original.
   public var word: String
 
   /// A pair of these; nothing is checked.
@@ -17,7 +18,11 @@ public struct RelayPair: Sendable, Hashable, Codable, CustomStringConvertible {
   public init(using generator: inout some RandomNumberGenerator) {
     let number = Int.random(in: 0..<1_000_000, using: &generator)
     code = String(String(1_000_000 + number).dropFirst())
-    word = RelayWords.all[Int.random(in: 0..<RelayWords.all.count, using: &generator)]
+    word = Self.word(using: &generator) + "-" + Self.word(using: &generator)
+  }
+
+  private static func word(using generator: inout some RandomNumberGenerator) -> String {
+    RelayWords.all[Int.random(in: 0..<RelayWords.all.count, using: &generator)]
   }
 
   /// Without the secret.
@@ -26,17 +31,17 @@ public struct RelayPair: Sendable, Hashable, Codable, CustomStringConvertible {
   /// What pairs are compared by: letter case, spaces and hyphens do not count.
   var digest: Digest { Digest(word: word, code: code) }
 
-  /// A word and a code in a form of one length.
+  /// The words and the code in a form of one length.
   struct Digest: Sendable {
     /// Each with a byte more, which is 1 when something did not fit.
-    private static let (wordLength, codeLength) = (8, 6)
+    private static let (wordLength, codeLength) = (16, 6)
 
-    private let bytes: SIMD16<UInt8>
+    private let bytes: SIMD32<UInt8>
 
     init(word: String, code: String) {
       let fields =
         Self.field(word, length: Self.wordLength) + Self.field(code, length: Self.codeLength)
-      bytes = SIMD16(fields)
+      bytes = SIMD32(fields + [UInt8](repeating: 0, count: 32 - fields.count))
     }
 
     /// Whether both are of one pair.
@@ -45,7 +50,7 @@ public struct RelayPair: Sendable, Hashable, Codable, CustomStringConvertible {
     /// other.
     func isSame(as other: Digest) -> Bool {
       let difference = bytes ^ other.bytes
-      return (0..<16).reduce(0) { $0 | difference[$1] } == 0
+      return (0..<32).reduce(0) { $0 | difference[$1] } == 0
     }
 
     private static func field(_ text: String, length: Int) -> [UInt8] {

@@ -16,6 +16,8 @@ struct RelayPhone: Sendable {
   var line: [CallID] = []
   /// The accesses that may ask it, oldest first.
   var tokens: [TokenHash] = []
+  /// What its user is told with the next pair.
+  var notice: String?
   /// Leased questions that ended, the oldest first.
   var settled: [Settled] = []
   /// The last sign of it while it was away.
@@ -160,4 +162,5 @@ enum RelayAlarm: Sendable, Hashable, Comparable {
   case knock(PhoneID)
   case access(TokenHash)
   case store
+  case notes
 }

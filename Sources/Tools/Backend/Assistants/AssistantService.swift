@@ -10,19 +10,21 @@ struct AssistantService: Service {
   typealias Desk = ServiceDesk<AssistantService>
 
   var rules: MCPServer
+  let proxies: TrustedProxies
 
   /// None: its connections are requests.
   static func maxSockets(_ configuration: BackendConfiguration) -> Int { 0 }
 
   static func open(_ setup: BackendSetup) async throws(BackendError) -> AssistantService {
     let policy = setup.configuration.assistantsHere
-    return AssistantService(rules: MCPServer(policy: policy, at: BootClock().now))
+    return AssistantService(
+      rules: MCPServer(policy: policy, at: BootClock().now), proxies: setup.configuration.proxies)
   }
 
   mutating func read(_ event: ServiceEvent<MCPRoute>, _ desk: inout Desk) -> MCPServer.Input? {
     switch event {
     case .request(let id, let route, let head, let body):
-      let address = desk.hub.connection(of: id).flatMap { desk.hub.peerOrigin(of: $0) } ?? ""
+      let address = desk.client(of: desk.hub.connection(of: id), head, through: proxies)
       let call = MCPCall(head, route, body: body, address: address)
       return .request(id, call, fresh: MCPSessionID(random: .random(16)))
     case .abandoned(let id): return .abandoned(id)
@@ -34,8 +36,10 @@ struct AssistantService: Service {
     switch effect {
     case .answer(let id, let reply): desk.respond(id, reply.status, reply.headers, reply.body)
     case .watch(let id): desk.watch(id)
-    case .begin(let id, let session):
-      desk.begin(id, MCPReply.eventHeaders + MCPReply.headers(of: session))
+    case .begin(let id, let session, let origin):
+      desk.begin(
+        id,
+        MCPReply.eventHeaders + MCPReply.headers(of: session) + MCPReply.headers(forPageOf: origin))
     case .write(let id, let bytes): desk.write(id, bytes)
     case .end(let id): desk.end(id)
     case .ask(let id, let ask, let bearer, let address):

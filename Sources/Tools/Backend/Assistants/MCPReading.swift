@@ -36,6 +36,7 @@ extension MCPCall.Fields {
     rpcMethod = head.first("mcp-method")
     rpcName = head.first("mcp-name")
     bearer = head.bearer.map(RelaySecrets.hash)
+    userAgent = head.first("user-agent")
     conversation = head.first("openai-conversation-id")
   }
 }
@@ -53,10 +54,32 @@ extension MCPReply {
   var headers: [(String, String)] {
     var fields = [("Cache-Control", "no-store")] + Self.headers(of: session)
     if !body.isEmpty { fields.append(("Content-Type", "application/json")) }
+    fields += Self.headers(forPageOf: origin)
+    if isPreflight { fields += Self.preflightHeaders }
     if let allow { fields.append(("Allow", allow)) }
     if let retryAfter { fields.append(("Retry-After", String(retryAfter.retrySeconds))) }
     return fields
   }
+
+  /// Let a web page read the answer (Fetch section 3.2.3); none for a client that is no page.
+  static func headers(forPageOf origin: String?) -> [(String, String)] {
+    guard let origin else { return [] }
+    return [
+      ("Access-Control-Allow-Origin", origin), ("Vary", "Origin"),
+      ("Access-Control-Expose-Headers", "Mcp-Session-Id, Retry-After"),
+    ]
+  }
+
+  /// Let a web page call with the header fields that MCP and the plain endpoints use.
+  private static let preflightHeaders = [
+    ("Access-Control-Allow-Methods", "GET, POST, DELETE"),
+    (
+      "Access-Control-Allow-Headers",
+      "Accept, Authorization, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, "
+        + "MCP-Protocol-Version, Mcp-Session-Id, openai-conversation-id"
+    ),
+    ("Access-Control-Max-Age", "600"),
+  ]
 
   static func headers(of session: MCPSessionID?) -> [(String, String)] {
     session.map { [("Mcp-Session-Id", $0.text)] } ?? []

@@ -5,7 +5,7 @@ import LinkWire
 
 /// The relay's routes, by the names that metrics and logs use.
 enum RelayRoute: String, CaseIterable, ServiceRoute {
-  case phone, lease, results, push, health
+  case phone, lease, results, push, assistants, health
 
   /// A result is at most a part of 200,000 bytes, and what is around it. A longer answer comes in
   /// parts.
@@ -31,6 +31,7 @@ enum RelayRoute: String, CaseIterable, ServiceRoute {
     case .lease: "/relay/lease"
     case .results: "/relay/results"
     case .push: "/relay/push"
+    case .assistants: "/relay/assistants"
     case .health: "/relay/health"
     }
   }
@@ -39,7 +40,7 @@ enum RelayRoute: String, CaseIterable, ServiceRoute {
   var method: String {
     switch self {
     case .phone, .health: "GET"
-    case .lease, .results, .push: "POST"
+    case .lease, .results, .push, .assistants: "POST"
     }
   }
 
@@ -49,6 +50,7 @@ enum RelayRoute: String, CaseIterable, ServiceRoute {
     case .phone, .health: return nil
     case .lease: return .lease(try LeaseOrder.read(body))
     case .results: return .result(try LeasedResult.read(body))
+    case .assistants: return .assistants(try AssistantsOrder.read(body))
     case .push:
       do {
         return .push(try PushAddress.decode(body))
@@ -65,6 +67,7 @@ extension RelayReply {
     let headers = HTTPFields.json
     switch self {
     case .leased(let questions): return (200, headers, questions.bytes)
+    case .assistants(let list): return (200, headers, list.bytes)
     case .taken, .registered: return (200, headers, Self.object { $0.entry("success", true) })
     case .refused(let refusal):
       let fields = HTTPFields.of(status: refusal.status, retryAfter: refusal.retryAfter)
@@ -92,7 +95,9 @@ extension PullRefusal {
   fileprivate var retryAfter: Duration? {
     switch self {
     case .storeFailed(let wait), .busy(let wait): wait
-    case .notSignedIn, .unknownQuestion, .leaseExpired, .notWanted, .malformed, .tooLarge: nil
+    case .notSignedIn, .unknownQuestion, .unknownAssistant, .leaseExpired, .notWanted, .malformed,
+      .tooLarge:
+      nil
     }
   }
 
@@ -100,6 +105,7 @@ extension PullRefusal {
     switch self {
     case .notSignedIn: "This resume token is not known any more; connect and pair again."
     case .unknownQuestion: "No such question was asked of this phone."
+    case .unknownAssistant: "No assistant of this id is paired with this phone; list them."
     case .leaseExpired: "The question is not leased under this name; lease again."
     case .notWanted: "Nobody waits for this answer any more."
     case .malformed(let reason): reason

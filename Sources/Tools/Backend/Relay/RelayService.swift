@@ -34,6 +34,7 @@ struct RelayService: AnsweringService {
   let store: any RelayStore
   let kept: RelayKept
   let doors: WebDoors
+  let proxies: TrustedProxies
   let pushes: (any PushSender)?
   let log: BackendLog
 
@@ -51,7 +52,7 @@ struct RelayService: AnsweringService {
         rules: RelayServer(
           policy: configuration.relay, life: RelaySecrets.life(), at: BootClock().now),
         store: store, kept: try await store.kept(), doors: configuration.assistantsHere.doors,
-        pushes: setup.pushes, log: setup.log)
+        proxies: configuration.proxies, pushes: setup.pushes, log: setup.log)
     } catch {
       await store.close()
       throw .store(error)
@@ -117,7 +118,7 @@ struct RelayService: AnsweringService {
     case .health:
       let status = rules.serviceHealth == .draining ? 503 : 200
       desk.respond(id, status, HTTPFields.json, rules.healthBytes)
-    case .lease, .results, .push:
+    case .lease, .results, .push, .assistants:
       do {
         guard let pull = try route.pull(body) else { return nil }
         let hash = head.bearer.map(RelaySecrets.hash)
@@ -142,7 +143,7 @@ struct RelayService: AnsweringService {
     let arrival = RelayServer.Arrival(
       device: head.first("holdfast-device").flatMap { UUID128($0) },
       resume: head.first("holdfast-resume").map(RelaySecrets.hash),
-      address: desk.hub.peerOrigin(of: id) ?? "")
+      address: desk.client(of: id, head, through: proxies))
     return .phoneOpened(id, arrival, wall: BootClock().wall)
   }
 

@@ -67,6 +67,18 @@ struct ServiceDesk<S: Service> {
 
   var now: Instant { hub.now }
 
+  /// Returns the client of a connection, for what is counted by address; empty if it has ended.
+  func client(
+    of connection: ConnectionID?, _ head: HTTPRequestHead, through proxies: TrustedProxies
+  ) -> String {
+    guard let connection, let text = hub.peerAddress(of: connection),
+      let peer = NetworkAddress(text)
+    else { return "" }
+    let client = proxies.client(
+      of: peer, forwarded: head.all("forwarded"), forwardedFor: head.all("x-forwarded-for"))
+    return client.origin
+  }
+
   /// Has the rules take an input once the present effects are carried out.
   mutating func feed(_ input: S.Rules.Input) {
     inputs.append(input)

@@ -50,11 +50,11 @@ enum ServeCommand {
           "drain-window", .duration(.zero ... .seconds(600)), default: usual.drainWindow,
           "at the end, tell clients to spread their reconnects over this time")
       ) { $0.drainWindow = $1 },
-    ] + MessageOptions.all + DoorOptions.all
+    ] + ProxyOptions.all + MessageOptions.all + DoorOptions.all
 
   static var command: Command {
     Command(
-      "serve", "run the backend for shop messages and the relay",
+      "serve", "run the backend for shop messages, phones and assistants",
       details: [
         """
         Writes its log to standard error, one event per line. SIGTERM and SIGINT (Ctrl-C) \
@@ -192,19 +192,22 @@ enum ServeCommand {
         $0.entry("event", "listening")
         $0.entry("url", address.url)
         $0.entry("listensOn", address.listensOn)
+        $0.entry("mcp", address.url + "/mcp")
       }
     }
     let isUsual = call[Shared.data] == nil
     let place = isUsual ? "" : " --data \(configuration.dataDirectory)"
     let here = address.reach.map { " (\($0); on this machine \(address.url))" } ?? ""
+    let name = console.style.heading("holdfast")
     console.line(
-      "\(console.style.heading("holdfast")) serves shop messages at \(address.listensOn)\(here)")
+      "\(name) serves shop messages, phones and assistants at \(address.listensOn)\(here)")
     if address.isExposed {
       console.line(
         "  \(console.style.alarm("warning")) other machines can connect, and everyone on the way "
           + "can read tokens and messages; use --tls-cert and --tls-key, or --host 127.0.0.1")
     }
     console.line("  data    \(configuration.dataDirectory)")
+    console.line("  MCP     \(address.url)/mcp, for assistants")
     console.line("  token   holdfast token --user ann --shops bakery\(place)")
     console.line("  end     Ctrl-C, again to end immediately")
   }

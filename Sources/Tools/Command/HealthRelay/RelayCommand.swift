@@ -32,8 +32,9 @@ enum RelayCommand {
         """,
         """
         After two failed retries it ends with the status of the error; after 15 minutes without a \
-        question it ends with status 0. It prints which questions were answered; the answers are \
-        printed only with --show-values.
+        question it ends with status 0. The next run with this data directory keeps the pairing, \
+        as long as the backend knows it; a signal ends the pairing, except with --wake. It prints \
+        which questions were answered; the answers are printed only with --show-values.
         """,
         RelayNews.details,
       ],
@@ -48,8 +49,9 @@ enum RelayCommand {
           "holdfast relay --server http://127.0.0.1:8787 --data demo --pull",
           "answer the waiting questions and end, from a push hook"),
       ],
-      signals: LinkRun.signals,
+      signals: LinkRun.signals, commands: [RelayAssistants.command],
       takes: Connection.server, profile, zone, values, stay, RelayPull.wake, RelayPull.pull,
+      RelayPull.fresh,
       Shared.data, Connection.authorities, Connection.plaintext, Connection.proxy, Shared.settings,
       Shared.journal, Shared.json, action: run)
   }
@@ -102,9 +104,10 @@ enum RelayCommand {
     let run = LinkRun(call)
     var (configuration, environment) = (configuration, environment)
     environment.lifecycle = run.lifecycle
-    let shown = ShownAnswers(isWanted: call[values])
+    let shown = ShownAnswers(
+      isWanted: call[values], mcp: configuration.assistants)
     if call[values] { configuration.watch = { shown.put($1, for: $0) } }
-    let wake = RelayPull.waking(call, configuration, environment, in: directory)
+    let pairing = RelayPairing(call, configuration, environment, in: directory)
     let relay: Relay
     do throws(JournalError) {
       relay = try await Relay(configuration, environment: environment) { error in
@@ -113,21 +116,23 @@ enum RelayCommand {
     } catch {
       throw CommandFailure(.failed, error.description)
     }
+    pairing.restore(relay, fresh: call[RelayPull.fresh])
     relay.start()
     let view = call.view(of: RelayNews.self)
-    let ending = await run.follow(close: { await relay.close() }) { group, _ -> CommandFailure? in
+    let ending = await run.follow(close: { await relay.close() }) { group, _ -> RelayEnding? in
       for await update in relay {
         await view.show(RelayNews(update, shown))
-        if case .pair = update, let wake { group.addTask { await wake.paired(relay) } }
+        if case .pair = update { group.addTask { await pairing.paired(relay) } }
         guard !call[stay], case .status(let status) = update, let end = RelayEnding(status) else {
           continue
         }
-        return end.failure
+        return end
       }
       return nil
     }
-    wake?.forget()
-    return ending
+    // Without an ending of its own a signal ended it.
+    pairing.ended(byUser: ending == nil)
+    return ending?.failure
   }
 }
 

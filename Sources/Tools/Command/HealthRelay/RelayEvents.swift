@@ -16,10 +16,12 @@ final class ShownAnswers: Sendable {
   private static let maxBytes = 2 * HealthPart.maxObjectBytes
 
   private let isWanted: Bool
+  /// Where assistants find the backend.
+  let mcp: String
   private let answers = Mutex<[(id: RelayRequestID, object: HealthObject)]>([])
 
-  init(isWanted: Bool) {
-    self.isWanted = isWanted
+  init(isWanted: Bool, mcp: String) {
+    (self.isWanted, self.mcp) = (isWanted, mcp)
   }
 
   func put(_ answer: HealthObject, for id: RelayRequestID) {
@@ -50,21 +52,29 @@ final class ShownAnswers: Sendable {
 struct RelayNews: ShownUpdate {
   var update: RelayUpdate
   var answer: HealthObject?
+  /// Where assistants find the backend; with a pair.
+  var mcp: String?
 
   /// The paragraph of a help text that describes the JSON events.
   static let details =
     JSONEvents.details + """
       status (status idle|starting|running|reconnecting|error|stopping, attempt, of, retryIn in \
-      seconds, reason), pair (word, code, message, expiresIn in seconds), question (id, types, \
-      start, end, outcome answered|refused|cancelled|dropped, points, reason, milliseconds; with \
-      --show-values also answer, as the assistant receives it), problem (kind, detail, withheld), \
-      notification (title, body; null when it is removed) if there is no desktop to show it.
+      seconds, reason), pair (word, code, message, expiresIn in seconds, mcp), question (id, \
+      types, start, end, outcome answered|refused|cancelled|dropped, points, reason, \
+      milliseconds; with --show-values also answer, as the assistant receives it), problem \
+      (kind, detail, withheld), notification (title, body; null when it is removed) if there is \
+      no desktop to show it.
       """
 
   /// - Parameter shown: where the answer is kept until now.
   init(_ update: RelayUpdate, _ shown: ShownAnswers) {
     self.update = update
-    if case .ended(let receipt) = update { answer = shown.take(receipt) }
+    switch update {
+    case .ended(let receipt): answer = shown.take(receipt)
+    // The original's backend, which does not say how long a pair lasts, is asked elsewhere.
+    case .pair(let pair): mcp = pair.expiresIn == nil ? nil : shown.mcp
+    case .status, .problem: break
+    }
   }
 
   var state: LinkState? {
@@ -87,6 +97,7 @@ struct RelayNews: ShownUpdate {
         $0.entry("code", pair.code.text)
         $0.entry("message", pair.message.text)
         $0.entry("expiresIn", pair.expiresIn?.components.seconds)
+        $0.entry("mcp", mcp)
       }
     case .ended(let receipt):
       events.write("question") {

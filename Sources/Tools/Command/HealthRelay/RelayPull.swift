@@ -11,7 +11,9 @@ enum RelayPull {
   static let wake = Parameter.optional(
     "wake", .text("WORD"),
     "register this word with the backend's push hook, which wakes the phone in the background; the "
-      + "token that --pull needs is stored in the data directory until the relay ends")
+      + "pairing is kept when a signal ends the relay, for --pull and for the next run")
+  static let fresh = Parameter.flag(
+    "new-pairing", "end the pairing that an earlier run kept in the data directory")
   static let pull = Parameter.flag(
     "pull",
     "answer the questions that wait at the backend, then end, within 25 s: to be run by a push "
@@ -40,21 +42,9 @@ enum RelayPull {
     return failure(of: report)
   }
 
-  /// Returns what keeps the phone reachable, if `--wake` is given.
-  static func waking(
-    _ call: Invocation, _ configuration: RelayConfiguration, _ environment: RelayEnvironment,
-    in directory: String
-  ) -> RelayWake? {
-    call[wake].map { word in
-      RelayWake(
-        word: word, file: ResumeFile(in: directory), configuration: configuration,
-        environment: environment, complain: call.diagnostic)
-    }
-  }
-
-  private static let signedOut = CommandFailure(
+  static let signedOut = CommandFailure(
     .signInNeeded, "this phone is no longer paired",
-    remedy: "run `holdfast relay --wake WORD` and pair again")
+    remedy: "run `holdfast relay` with this --data directory and pair again")
 
   private static func failure(of report: PullReport) -> CommandFailure? {
     switch report.ending {
@@ -86,46 +76,6 @@ enum RelayPull {
     case .signedOut: "signedOut"
     case .unsupported: "unsupported"
     case .failed: "failed"
-    }
-  }
-}
-
-/// The registration that wakes a phone in the background: the token in the data directory and the
-/// push address at the backend.
-struct RelayWake: Sendable {
-  let word: String
-  let file: ResumeFile
-  let configuration: RelayConfiguration
-  let environment: RelayEnvironment
-  /// Reports a failure.
-  let complain: @Sendable (String) -> Void
-
-  /// Stores the token of a new pairing and registers the push address with it.
-  func paired(_ relay: Relay) async {
-    guard let token = await relay.snapshot.resume else {
-      return complain("this backend cannot wake the phone")
-    }
-    do throws(StoreFailure) {
-      try file.write(token)
-    } catch {
-      complain(error.description)
-    }
-    let pull = HealthPull(configuration, token: token, environment: environment)
-    do throws(LinkFailure) {
-      try await pull.register(.hook(word))
-    } catch {
-      // A relay that is ending needs no registration.
-      if Task.isCancelled { return }
-      complain("the push address could not be registered: \(LinkReason.text(error))")
-    }
-  }
-
-  /// Removes the token.
-  func forget() {
-    do throws(StoreFailure) {
-      try file.write(nil)
-    } catch {
-      complain(error.description)
     }
   }
 }

@@ -11,7 +11,9 @@ enum RelayText {
   static func lines(for news: RelayNews, _ style: Style) -> [String] {
     switch news.update {
     case .status: []
-    case .pair(let pair): self.pair(pair, style)
+    case .pair(let pair):
+      self.pair(pair, style)
+        + (news.mcp.map { ["-- assistants reach the backend over MCP at \($0)"] } ?? [])
     case .ended(let receipt):
       ["\(BootClock().wall.local)  \(self.receipt(receipt))"]
         + (news.answer.map { [String(decoding: $0.bytes, as: UTF8.self).printable] } ?? [])

@@ -1,0 +1,84 @@
+import ExportFiles
+import LinkHealth
+import LinkRuntime
+import LinkWire
+
+/// One import at work.
+struct ImportRun {
+  /// Bytes read at a time: enough that calls do not count, little enough for a cache.
+  static let piece = 256 << 10
+
+  private let store: any HealthStore
+  private let file: ExportFile
+  private(set) var reader = HealthExportReader()
+  /// What the export holds, to be compared with the store.
+  private(set) var census = HealthCensus()
+  private(set) var progress = HealthImport.Progress()
+  private var pending: Task<Result<HealthAddition, StoreFailure>, Never>?
+
+  init(_ file: ExportFile, into store: any HealthStore) {
+    self.file = file
+    self.store = store
+    progress.total = file.size
+  }
+
+  mutating func readAll(
+    _ isStopped: @Sendable () -> Bool, _ note: @Sendable (HealthImport.Progress) -> Void
+  ) async throws(HealthImport.Failure) -> HealthImport.Ending {
+    var piece = [UInt8](repeating: 0, count: Self.piece)
+    var ending = HealthImport.Ending.complete
+    while true {
+      if isStopped() || Task.isCancelled { return .stopped }
+      let count: Int
+      do {
+        count = try file.read(into: &piece)
+      } catch {
+        ending = .damaged(error.description)
+        break
+      }
+      guard count > 0 else { break }
+      reader.append(piece.span.extracting(0..<count))
+      try await addBatches()
+      progress.bytes += count
+      note(progress)
+    }
+    reader.finish()
+    try await addBatches()
+    try await settle()
+    note(progress)
+    guard ending == .complete else { return ending }
+    return reader.tally.isWhole ? .complete : .truncated
+  }
+
+  private mutating func addBatches() async throws(HealthImport.Failure) {
+    while true {
+      let batch: HealthBatch?
+      do {
+        batch = try reader.next()
+      } catch {
+        try await settle()
+        throw .file(error.description)
+      }
+      guard let batch else { return }
+      census.add(batch)
+      try await settle()
+      pending = Task { [store] in
+        do throws(StoreFailure) {
+          return .success(try await store.add(batch))
+        } catch {
+          return .failure(error)
+        }
+      }
+    }
+  }
+
+  /// Waits for the store, which has one batch at a time.
+  mutating func settle() async throws(HealthImport.Failure) {
+    guard let pending else { return }
+    self.pending = nil
+    switch await pending.value {
+    case .success(let addition): progress.addition += addition
+    case .failure(let failure): throw .store(failure)
+    }
+  }
+}

@@ -1,0 +1,119 @@
+/// An IPv4 or IPv6 address without a port.
+public struct NetworkAddress: Sendable, Hashable {
+  /// 4 bytes of IPv4 or 16 of IPv6; an IPv4 address in the form of IPv6 (RFC 4291 section 2.5.5.2)
+  /// counts as IPv4.
+  public let bytes: [UInt8]
+
+  /// Reads an address as dotted decimals or as RFC 4291 section 2.2 writes it; `nil` for anything
+  /// else.
+  public init?(_ text: some StringProtocol) {
+    guard let bytes = text.contains(":") ? Self.six(Substring(text)) : Self.four(Substring(text))
+    else { return nil }
+    self.init(bytes)
+  }
+
+  private init(_ bytes: [UInt8]) {
+    let isMapped = bytes.count == 16 && bytes.starts(with: Self.mapped)
+    self.bytes = isMapped ? Array(bytes[12...]) : bytes
+  }
+
+  private static let mapped = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]
+
+  /// What is counted as one client: an IPv4 address or the upper half of an IPv6 one, since clients
+  /// may choose the lower half (RFC 4291 section 2.5.1); two hexadecimal digits for each byte.
+  public var origin: String {
+    bytes.prefix(bytes.count == 16 ? 8 : 4)
+      .map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
+  }
+
+  private static func four(_ text: Substring) -> [UInt8]? {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 4 else { return nil }
+    var bytes: [UInt8] = []
+    for part in parts {
+      guard (1...3).contains(part.utf8.count), part.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+        part.count == 1 || part.first != "0", let byte = UInt8(part)
+      else { return nil }
+      bytes.append(byte)
+    }
+    return bytes
+  }
+
+  private static func six(_ text: Substring) -> [UInt8]? {
+    guard text.utf8.count <= 45 else { return nil }
+    guard let gap = text.range(of: "::") else {
+      guard let bytes = groups(text), bytes.count == 16 else { return nil }
+      return bytes
+    }
+    let (head, tail) = (text[..<gap.lower], text[gap.upper...])
+    guard let left = head.isEmpty ? [] : groups(head), !head.contains("."),
+      let right = tail.isEmpty ? [] : groups(tail), left.count + right.count <= 14
+    else { return nil }
+    return left + [UInt8](repeating: 0, count: 16 - left.count - right.count) + right
+  }
+
+  /// Returns the bytes of groups between colons, the last of which may be an IPv4 address.
+  private static func groups(_ text: Substring) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    for (index, part) in parts.enumerated() {
+      if part.contains("."), index == parts.count - 1 {
+        guard let last = four(part) else { return nil }
+        return bytes + last
+      }
+      guard (1...4).contains(part.utf8.count),
+        part.utf8.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }),
+        let group = UInt16(part, radix: 16)
+      else { return nil }
+      bytes += [UInt8(group >> 8), UInt8(group & 0xFF)]
+    }
+    return bytes
+  }
+}
+
+extension Substring {
+  /// Returns the bounds of the first occurrence of two equal ASCII characters.
+  fileprivate func range(of pair: String) -> (lower: Index, upper: Index)? {
+    var place = startIndex
+    while place < endIndex {
+      if self[place...].hasPrefix(pair) { return (place, index(place, offsetBy: pair.count)) }
+      place = index(after: place)
+    }
+    return nil
+  }
+}
+
+/// The addresses that share a prefix, such as `10.0.0.0/8` or `2001:db8::/32` (RFC 4632).
+public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
+  private let address: NetworkAddress
+  private let length: Int
+  /// As it was written.
+  public let description: String
+
+  /// Reads a block; an address alone is the block of it. `nil` unless the length fits the address.
+  public init?(_ text: String) {
+    let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let first = parts.first, let address = NetworkAddress(first) else { return nil }
+    let bits = address.bytes.count * 8
+    var length = bits
+    if parts.count == 2 {
+      guard (1...3).contains(parts[1].utf8.count),
+        parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let given = Int(parts[1])
+      else { return nil }
+      // A length for IPv6 counts the 96 bits before a mapped IPv4 address too.
+      let isMapped = bits == 32 && first.contains(":")
+      length = isMapped ? given - 96 : given
+    }
+    guard (0...bits).contains(length) else { return nil }
+    (self.address, self.length, description) = (address, length, text)
+  }
+
+  /// Whether an address has the prefix.
+  public func contains(_ other: NetworkAddress) -> Bool {
+    guard other.bytes.count == address.bytes.count else { return false }
+    let (whole, rest) = length.quotientAndRemainder(dividingBy: 8)
+    guard other.bytes.prefix(whole) == address.bytes.prefix(whole) else { return false }
+    guard rest > 0 else { return true }
+    return (other.bytes[whole] ^ address.bytes[whole]) >> (8 - UInt8(rest)) == 0
+  }
+}

@@ -1,0 +1,102 @@
+/// The proxies in front of the backend whose word about a client's address counts.
+public struct TrustedProxies: Sendable, Hashable {
+  /// The addresses of the proxies; none by default.
+  public var blocks: [AddressBlock] = []
+  /// The most addresses of one request that are looked at, the nearest ones.
+  public static let maxHops = 32
+
+  /// No proxy.
+  public init() {}
+
+  /// Whether a connection from this address is one of a proxy.
+  public func contains(_ address: NetworkAddress) -> Bool {
+    blocks.contains { $0.contains(address) }
+  }
+
+  /// Returns the client's address.
+  ///
+  /// Read from right to left as long as the proxy that wrote it is trusted, so that what a client
+  /// wrote itself does not count. If a request has both header fields and they differ, a proxy has
+  /// passed one of them on unread: then the address is that of the proxy.
+  ///
+  /// - Parameters:
+  ///   - peer: The other end of the connection.
+  ///   - forwarded: The values of `Forwarded` (RFC 7239), in order.
+  ///   - forwardedFor: The values of `X-Forwarded-For`, in order.
+  public func client(
+    of peer: NetworkAddress, forwarded: [String], forwardedFor: [String]
+  ) -> NetworkAddress {
+    guard contains(peer) else { return peer }
+    let one = forwarded.isEmpty ? nil : nearest(peer, Self.nodes(forwarded: forwarded))
+    let other = forwardedFor.isEmpty ? nil : nearest(peer, Self.nodes(forwardedFor: forwardedFor))
+    guard let found = one ?? other else { return peer }
+    return other == nil || other == found ? found : peer
+  }
+
+  private func nearest(_ peer: NetworkAddress, _ nodes: [String?]) -> NetworkAddress {
+    var found = peer
+    for node in nodes.reversed().prefix(Self.maxHops) {
+      // `unknown` and a made-up name end the search: only the proxy that wrote it is known.
+      guard let address = node.flatMap(Self.address) else { return found }
+      found = address
+      guard contains(address) else { return address }
+    }
+    return found
+  }
+
+  private static func nodes(forwardedFor values: [String]) -> [String?] {
+    values.joined(separator: ",").split(separator: ",", omittingEmptySubsequences: false)
+      .map { trimmed($0) }
+  }
+
+  /// The `for` of each element; `nil` where there is none.
+  private static func nodes(forwarded values: [String]) -> [String?] {
+    split(values.joined(separator: ","), at: ",").map { element in
+      for pair in split(element, at: ";") {
+        let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard halves.count == 2, trimmed(halves[0]).lowercased() == "for" else { continue }
+        let value = trimmed(halves[1])
+        guard value.hasPrefix("\""), value.hasSuffix("\""), value.utf8.count >= 2 else {
+          return value
+        }
+        return String(value.dropFirst().dropLast())
+      }
+      return nil
+    }
+  }
+
+  /// Splits where a separator stands outside of quotes (RFC 9110 section 5.6.4).
+  private static func split(_ text: String, at separator: Character) -> [String] {
+    var parts = [""]
+    var (isQuoted, isEscaped) = (false, false)
+    for character in text {
+      if !isQuoted, character == separator {
+        parts.append("")
+        continue
+      }
+      if character == "\"", !isEscaped { isQuoted.toggle() }
+      isEscaped = isQuoted && character == "\\" && !isEscaped
+      parts[parts.count - 1].append(character)
+    }
+    return parts
+  }
+
+  /// Reads a node: an address, an IPv6 one in brackets or without, with a port or without.
+  private static func address(_ node: String) -> NetworkAddress? {
+    if let whole = NetworkAddress(node) { return whole }
+    if node.hasPrefix("[") {
+      guard let end = node.firstIndex(of: "]") else { return nil }
+      let rest = node[node.index(after: end)...]
+      guard rest.isEmpty || rest.hasPrefix(":") else { return nil }
+      return NetworkAddress(node[node.index(after: node.startIndex)..<end])
+    }
+    guard let colon = node.firstIndex(of: ":") else { return nil }
+    return NetworkAddress(node[..<colon])
+  }
+
+  private static func trimmed(_ text: some StringProtocol) -> String {
+    let isSpace = { (character: Character) in character == " " || character == "\t" }
+    let tail = text.drop(while: isSpace).reversed().drop(while: isSpace)
+    return String(tail.reversed())
+  }
+}

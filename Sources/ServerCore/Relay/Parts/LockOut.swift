@@ -1,0 +1,107 @@
+import LinkCore
+
+/// The limit of wrong pairs: for each address, for each IPv6 network of several addresses, and a
+/// stricter one for all addresses while a flood of wrong pairs comes.
+///
+/// No limit counts the wrong pairs of one address against another: an address that has given no
+/// wrong pair may always have one compared, so a flood locks out nobody else. Pairs have the
+/// entropy to stand the rate that this leaves (decision 0030).
+struct LockOut: Sendable {
+  /// The wrong pairs of an address or of a network.
+  private enum Mark {
+    /// The instants of wrong pairs, oldest first.
+    case wrong([Instant])
+    case locked(until: Instant)
+  }
+
+  /// The hexadecimal digits of an IPv6 network of 48 bits, and of the 64 bits that are one address.
+  private static let (networkDigits, addressDigits) = (12, 16)
+
+  private let policy: RelayServerPolicy
+  private var marks: [String: Mark] = [:]
+  /// When the allowance of all addresses before a flood is full again.
+  private var fullAt: Instant
+  /// When an address without a mark may try again while there is no room for another mark.
+  private var crowdedUntil: Instant
+
+  init(_ policy: RelayServerPolicy, at now: Instant) {
+    self.policy = policy
+    fullAt = now
+    crowdedUntil = now
+  }
+
+  /// Returns how long this address has to wait; `nil` if a pair of it may be compared.
+  mutating func wait(_ address: String, at now: Instant) -> Duration? {
+    if let network = Self.network(of: address), let wait = lock(on: network, at: now) {
+      return wait
+    }
+    if let wait = lock(on: address, at: now) { return wait }
+    guard marks[address] == nil, !hasRoom(at: now), crowdedUntil > now else { return nil }
+    return now.duration(to: crowdedUntil)
+  }
+
+  private func lock(on name: String, at now: Instant) -> Duration? {
+    switch marks[name] {
+    case .locked(let until): until > now ? now.duration(to: until) : nil
+    case .wrong, nil: nil
+    }
+  }
+
+  /// Counts a wrong pair.
+  mutating func wrong(_ address: String, at now: Instant) {
+    fullAt = max(fullAt, now).advanced(by: policy.wrongInterval)
+    let isFlood = now.duration(to: fullAt) > policy.wrongInterval * policy.wrongBurst
+    guard marks[address] != nil || hasRoom(at: now) else {
+      crowdedUntil = now.advanced(by: policy.wrongInterval)
+      return
+    }
+    let bound = isFlood ? min(policy.floodWrongPairs, policy.wrongPairs) : policy.wrongPairs
+    mark(address, at: now, bound: bound)
+    guard let network = Self.network(of: address) else { return }
+    mark(network, at: now, bound: policy.wrongPairsOfNetwork)
+  }
+
+  private mutating func mark(_ name: String, at now: Instant, bound: Int) {
+    var instants: [Instant] = []
+    if case .wrong(let earlier) = marks[name] {
+      instants = earlier.filter { $0.duration(to: now) < policy.wrongWindow }
+    }
+    instants.append(now)
+    marks[name] =
+      instants.count < bound
+      ? .wrong(instants) : .locked(until: now.advanced(by: policy.lockOut))
+  }
+
+  /// Returns the IPv6 network of 48 bits that an address of 64 bits lies in; `nil` for any other
+  /// address.
+  private static func network(of address: String) -> String? {
+    guard address.utf8.count == addressDigits, address.utf8.allSatisfy(\.isHexDigit) else {
+      return nil
+    }
+    // With a mark of its own, so that it is no address.
+    return "\(address.prefix(networkDigits))/48"
+  }
+
+  private mutating func hasRoom(at now: Instant) -> Bool {
+    guard marks.count >= policy.maxWatchedAddresses else { return true }
+    guard crowdedUntil <= now else { return false }  // Looked a moment ago.
+    marks = marks.filter { _, mark in
+      switch mark {
+      case .wrong(let instants):
+        instants.contains { $0.duration(to: now) < policy.wrongWindow }
+      case .locked(let until): until > now
+      }
+    }
+    return marks.count < policy.maxWatchedAddresses
+  }
+}
+
+extension UInt8 {
+  /// Whether it is a lower-case hexadecimal digit in ASCII.
+  fileprivate var isHexDigit: Bool {
+    switch self {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
+    case _: false
+    }
+  }
+}

@@ -1,0 +1,192 @@
+import CommandKit
+import Holdfast
+import LinkHealth
+import LinkJSON
+import LinkRuntime
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The output of an import: a progress bar or JSON events, and the counts at the end.
+struct HealthImportView: Sendable {
+  private let console: Console
+  private let isJSON: Bool
+  private let isTerminal = isatty(STDOUT_FILENO) == 1
+  /// The time of the last progress output.
+  private let shown = Shown()
+
+  private final class Shown: Sendable {
+    let at = Mutex(Duration.zero)
+  }
+
+  init(_ call: Invocation) {
+    console = call.console
+    isJSON = call[Shared.json]
+  }
+
+  /// Shows the progress: at most once per second as JSON, and ten times as a bar.
+  func show(_ progress: HealthImport.Progress, after time: Duration) {
+    guard isJSON || isTerminal else { return }
+    let pause: Duration = isJSON ? .seconds(1) : .milliseconds(100)
+    let isDue = shown.at.withLock { at in
+      guard time - at >= pause else { return false }
+      at = time
+      return true
+    }
+    guard isDue else { return }
+    if isJSON {
+      console.object(isOptional: true) {
+        $0.entry("event", "progress")
+        $0.entry("bytes", progress.bytes)
+        if let total = progress.total { $0.entry("total", total) }
+        $0.entry("added", progress.addition.added)
+        $0.entry("known", progress.addition.known)
+      }
+    } else {
+      _ = Console.raw("\r\u{1B}[K" + bar(progress, time))
+    }
+  }
+
+  func clear() {
+    if isTerminal, !isJSON { _ = Console.raw("\r\u{1B}[K") }
+  }
+
+  private func bar(_ progress: HealthImport.Progress, _ time: Duration) -> String {
+    let seconds = time / .seconds(1)
+    let speed = HealthCommands.size(Double(progress.bytes) / max(seconds, 0.001))
+    let counts = "\(progress.addition.added) new, \(progress.addition.known) known"
+    guard let total = progress.total, total > 0 else {
+      return "\(HealthCommands.size(Double(progress.bytes)))  \(speed)/s  \(counts)"
+    }
+    let share = min(1, Double(progress.bytes) / Double(total))
+    let full = Int(share * 24)
+    let bar = String(repeating: "█", count: full) + String(repeating: "░", count: 24 - full)
+    let line = "\(bar) \(Int(share * 100)) %  \(speed)/s  \(counts)"
+    return String(line.prefix(max(20, Terminal.width - 1)))
+  }
+
+  func show(_ report: HealthImport.Report, after time: Duration) {
+    if isJSON { json(report, time) } else { text(report, time) }
+  }
+
+  private func text(_ report: HealthImport.Report, _ time: Duration) {
+    let tally = report.tally
+    let ending =
+      switch report.ending {
+      case .complete: "Imported."
+      case .truncated: "Imported up to where the file is cut off."
+      case .stopped: "Stopped. The imported samples are kept; import the file again to continue."
+      case .damaged: "Imported up to where the file is damaged."
+      }
+    console.line(ending)
+    let speed = Double(tally.bytes) / max(time / .seconds(1), 0.001)
+    console.line(
+      "\(Self.total(report, \.added)) samples added, \(Self.total(report, \.kept)) kept, "
+        + "\(Self.total(report, \.removed)) removed; "
+        + "\(HealthCommands.size(Double(tally.bytes))) at \(HealthCommands.size(speed))/s")
+    if let reason = report.removal.reason { console.line(reason) }
+    if !report.types.isEmpty {
+      var table = Table("type", "added", "kept", "repeated", "skipped", "removed", "stored")
+      for type in report.types.sorted(by: { ($1.stored, $0.type) < ($0.stored, $1.type) }) {
+        table.row(
+          HealthCommands.short(type.type), "\(type.added)", "\(type.kept)", "\(type.repeated)",
+          "\(type.skipped)", "\(type.removed)", "\(type.stored)")
+      }
+      console.line("")
+      for line in table.lines(console.style) { console.line(line) }
+    }
+    guard !tally.skipped.isEmpty || tally.repaired > 0 else { return }
+    var table = Table("omitted", "")
+    for (reason, count) in tally.skipped { table.row("\(count)", reason.text) }
+    if tally.repaired > 0 {
+      table.row("\(tally.repaired)", "texts kept, without control bytes and invalid UTF-8")
+    }
+    console.line("")
+    for line in table.lines(console.style) { console.line(line) }
+  }
+
+  private static func total(
+    _ report: HealthImport.Report, _ part: KeyPath<HealthImport.TypeReport, Int>
+  ) -> Int {
+    report.types.reduce(0) { $0 + $1[keyPath: part] }
+  }
+
+  private func json(_ report: HealthImport.Report, _ time: Duration) {
+    let tally = report.tally
+    console.object {
+      $0.entry("event", "imported")
+      $0.entry("ending", report.ending.word)
+      $0.entry("added", report.addition.added)
+      $0.entry("known", report.addition.known)
+      $0.entry("bytes", tally.bytes)
+      $0.entry("milliseconds", Int(time / .milliseconds(1)))
+      if let version = tally.version { $0.entry("version", version) }
+      if let entry = report.entry { $0.entry("entry", entry) }
+      $0.entry("repaired", tally.repaired)
+      $0.entry("removal", report.removal.word)
+      $0.object("types") {
+        for type in report.types { $0.object(type.type) { type.write(to: &$0) } }
+      }
+      $0.object("samples") {
+        for (type, count) in tally.samples.sorted(by: { $0.key < $1.key }) { $0.entry(type, count) }
+      }
+      $0.object("skipped") {
+        for (reason, count) in tally.skipped { $0.entry(reason.rawValue, count) }
+      }
+    }
+  }
+}
+
+extension HealthImport.Ending {
+  fileprivate var word: String {
+    switch self {
+    case .complete: "complete"
+    case .truncated: "truncated"
+    case .stopped: "stopped"
+    case .damaged: "damaged"
+    }
+  }
+}
+
+extension HealthImport.TypeReport {
+  fileprivate func write(to writer: inout JSONWriter) {
+    writer.entry("added", added)
+    writer.entry("kept", kept)
+    writer.entry("repeated", repeated)
+    writer.entry("skipped", skipped)
+    writer.entry("removed", removed)
+    writer.entry("stored", stored)
+  }
+}
+
+extension HealthImport.Removal {
+  fileprivate var word: String {
+    switch self {
+    case .done: "done"
+    case .older: "older"
+    case .undated: "undated"
+    case .incomplete: "incomplete"
+    case .unrepeatable: "unrepeatable"
+    }
+  }
+
+  /// Why nothing was removed, and what to do.
+  fileprivate var reason: String? {
+    switch self {
+    case .done, .incomplete: nil
+    case .older:
+      "Nothing was removed: a newer export was imported before. --replace removes what this one "
+        + "does not contain."
+    case .undated:
+      "Nothing was removed: the export does not say when it was written. --replace removes what "
+        + "it does not contain."
+    case .unrepeatable:
+      "Nothing was removed: the file cannot be read twice, which that takes. Import a file, not a "
+        + "pipe."
+    }
+  }
+}

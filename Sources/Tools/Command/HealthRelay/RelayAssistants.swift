@@ -1,0 +1,97 @@
+import CommandKit
+import HealthRelay
+import Holdfast
+import LinkCore
+import LinkHealth
+import LinkJSON
+import LinkRuntime
+import LinkWire
+
+/// `holdfast relay assistants`: the assistants that are paired with the phone of a data directory.
+enum RelayAssistants {
+  private static let end = Parameter.optional(
+    "end", .text("ID"), "end the pairing of this id, or all of them, then list the rest")
+
+  static var command: Command {
+    Command(
+      "assistants", "list the paired assistants, and end pairings",
+      details: [
+        """
+        Shows for each assistant its id, the name and version that it gave, since when it is \
+        paired, and when it asked last. A phone has at most 8; one more signs out the one that was \
+        paired first, and both are told. A relay with this data directory must have been paired \
+        before; it may be running. With --json each assistant is one object: event "assistant", \
+        id, name, version, since, last_question, expires_at.
+        """
+      ],
+      examples: [
+        .init(
+          "holdfast relay assistants --server https://relay.example",
+          "list them, the oldest pairing first"),
+        .init(
+          "holdfast relay assistants --server https://relay.example --end all",
+          "sign all of them out"),
+      ],
+      takes: Connection.server, end, Shared.data, Connection.authorities, Connection.plaintext,
+      Connection.proxy, Shared.json, action: run)
+  }
+
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    let address = try ServerAddress(
+      call[Connection.server], allowsPlaintext: call[Connection.plaintext])
+    let network = try Connection.network(call)
+    let directory = try call.dataDirectory()
+    let token: Secret?
+    do throws(StoreFailure) {
+      token = try ResumeFile(in: directory).read()
+    } catch {
+      throw CommandFailure(error)
+    }
+    guard let token else { throw RelayPull.signedOut }
+    let pull = HealthPull(server: address.url, token: token.text, http: network) { _, _ in
+      .failure("this phone only lists its assistants")
+    }
+    do throws(LinkFailure) {
+      let order = call[end].map { $0 == "all" ? AssistantsOrder.endAll : .end($0) } ?? .list
+      show(try await pull.endAssistants(order), call)
+    } catch {
+      throw failure(error, ending: call[end])
+    }
+  }
+
+  private static func failure(_ failure: LinkFailure, ending id: String?) -> CommandFailure {
+    guard case .http(let status, _, _) = failure else { return CommandFailure(failure) }
+    switch status {
+    case 401: return RelayPull.signedOut
+    case 404 where id != nil:
+      return CommandFailure(
+        .failed, "no assistant of this id is paired",
+        remedy: "run the command without --end to list the ids")
+    case 404: return CommandFailure(.failed, "this backend does not list assistants")
+    case _: return CommandFailure(failure)
+    }
+  }
+
+  private static func show(_ paired: PairedAssistants, _ call: Invocation) {
+    guard !call[Shared.json] else {
+      for assistant in paired.assistants {
+        call.console.object {
+          $0.entry("event", "assistant")
+          assistant.writeMembers(to: &$0)
+        }
+      }
+      return
+    }
+    guard !paired.assistants.isEmpty else {
+      return call.console.line("No assistant is paired.")
+    }
+    var table = Table("id", "assistant", "since", "last question")
+    for assistant in paired.assistants {
+      table.row(
+        assistant.id, (assistant.name.map { "\($0)" } ?? "without a name").printable,
+        assistant.since?.local ?? "", assistant.lastQuestion?.local ?? "none")
+    }
+    for line in table.lines(call.console.style) { call.console.line(line) }
+    call.console.line("\(paired.assistants.count) of at most \(paired.limit)")
+  }
+}

@@ -1,0 +1,76 @@
+import CommandKit
+import HealthRelay
+import Holdfast
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Synchronization
+
+/// What a relay keeps of its pairing: the token in the data directory, with which the next run
+/// resumes, and the push address at the backend.
+final class RelayPairing: Sendable {
+  /// The word of the push address; `nil` if the phone is not woken.
+  private let word: String?
+  private let file: ResumeFile
+  private let configuration: RelayConfiguration
+  private let environment: RelayEnvironment
+  /// Reports a failure.
+  private let complain: @Sendable (String) -> Void
+  /// The token in the file, so that it is written once.
+  private let kept = Mutex<Secret?>(nil)
+
+  init(
+    _ call: Invocation, _ configuration: RelayConfiguration, _ environment: RelayEnvironment,
+    in directory: String
+  ) {
+    word = call[RelayPull.wake]
+    file = ResumeFile(in: directory)
+    (self.configuration, self.environment) = (configuration, environment)
+    complain = { call.diagnostic($0) }
+  }
+
+  /// Gives a relay the token of an earlier run.
+  func restore(_ relay: Relay, fresh: Bool) {
+    do throws(StoreFailure) {
+      if fresh { try file.write(nil) }
+      guard let token = try file.read() else { return }
+      kept.withLock { $0 = token }
+      relay.resume(token)
+    } catch {
+      complain(error.description)
+    }
+  }
+
+  /// Stores the token of a pairing that is new and registers the push address with it.
+  func paired(_ relay: Relay) async {
+    guard let token = await relay.snapshot.resume else {
+      if word != nil { complain("this backend cannot wake the phone") }
+      return
+    }
+    do throws(StoreFailure) {
+      if kept.withLock({ $0 }) != token { try file.write(token) }
+      kept.withLock { $0 = token }
+    } catch {
+      complain(error.description)
+    }
+    guard let word else { return }
+    let pull = HealthPull(configuration, token: token, environment: environment)
+    do throws(LinkFailure) {
+      try await pull.register(.hook(word))
+    } catch {
+      // A relay that is ending needs no registration.
+      if Task.isCancelled { return }
+      complain("the push address could not be registered: \(LinkReason.text(error))")
+    }
+  }
+
+  /// Removes the token of a relay that its user ended, unless it is to be woken.
+  func ended(byUser isEndedByUser: Bool) {
+    guard isEndedByUser, word == nil else { return }
+    do throws(StoreFailure) {
+      try file.write(nil)
+    } catch {
+      complain(error.description)
+    }
+  }
+}

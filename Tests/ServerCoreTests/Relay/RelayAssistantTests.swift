@@ -1,0 +1,189 @@
+import LinkCore
+import LinkHealth
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// The assistants of a phone, as its user sees and ends them.
+struct RelayAssistantTests {
+  private let phone = RelayStage.phone(1)
+  private let one = ConnectionID(1)
+
+  /// Pairs one more assistant with phone 1.
+  private func login(_ relay: inout Relayed, _ number: Int) -> [RelayServer.Effect] {
+    _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    let (ask, _) = relay.ask(
+      .login(
+        word: "anchor", code: RelayStage.pair(1).code,
+        assistant: AssistantName("app \(number)", version: "\(number).0")))
+    return relay.settle(relay.take(.minted(.access(ask, RelayStage.secret("t\(number)")))))
+  }
+
+  private func list(
+    _ relay: inout Relayed, _ order: AssistantsOrder = .list
+  ) -> PairedAssistants? {
+    for effect in relay.settle(relay.pull(.assistants(order)).1) {
+      if case .respond(_, .assistants(let list)) = effect { return list }
+    }
+    return nil
+  }
+
+  @Test func `lists the assistants with name, since when, and the last question`() {
+    var relay = Relayed()
+    relay.phone(1)
+    #expect(list(&relay) == PairedAssistants(limit: 8, assistants: []))
+    let dawn = relay.wall
+    _ = login(&relay, 1)
+    relay.pass(.seconds(5))
+    _ = login(&relay, 2)
+    relay.pass(.seconds(5))
+    _ = relay.question(bearer: "t1")
+    let wanted = [1, 2].map { number in
+      PairedAssistants.Assistant(
+        id: RelayStage.hash("t\(number)").shortName,
+        name: AssistantName("app \(number)", version: "\(number).0"),
+        since: dawn.advanced(by: .seconds(number == 1 ? 0 : 5)),
+        lastQuestion: number == 1 ? relay.wall : nil,
+        expiresAt: dawn.advanced(by: .seconds(number == 1 ? 7_200 : 7_205)))
+    }
+    #expect(list(&relay) == PairedAssistants(limit: 8, assistants: wanted))
+  }
+
+  @Test func `ends one, which is told so, and leaves the others`() {
+    var relay = Relayed()
+    relay.phone(1)
+    for number in 1...2 { _ = login(&relay, number) }
+    let left = list(&relay, .end(RelayStage.hash("t1").shortName))
+    #expect(left?.assistants.map(\.id) == [RelayStage.hash("t2").shortName])
+    let (id, effects) = relay.question(bearer: "t1")
+    #expect(effects == [.answer(id, .refused(.signedOut(.byUser)))])
+    #expect(relay.question(bearer: "t2").1.count == 1)
+    let (request, unknown) = relay.pull(.assistants(.end("none")))
+    #expect(unknown == [.respond(request, .refused(.unknownAssistant))])
+    #expect(list(&relay, .endAll)?.assistants == [])
+  }
+
+  @Test func `a stranger's token lists nothing`() {
+    var relay = Relayed()
+    relay.phone(1)
+    let (request, effects) = relay.pull(.assistants(.list), as: 2)
+    #expect(effects == [.respond(request, .refused(.notSignedIn))])
+  }
+
+  @Test func `the ninth login ends the first, and both ends are told`() {
+    var relay = Relayed()
+    relay.phone(1)
+    for number in 1...8 { _ = login(&relay, number) }
+    _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    let (ask, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
+    // The next pair is shown before the login is stored.
+    _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    let effects = relay.settle(relay.take(.minted(.access(ask, RelayStage.secret("t9")))))
+    let notices = effects.compactMap { effect -> String? in
+      if case .send(one, .connectionCode(let code)) = effect { code.message } else { nil }
+    }
+    #expect(
+      notices == [
+        "app 1 1.0 was signed out: another assistant was paired, and a phone has at most 8. "
+          + "Give this word and code to your assistant. They work once."
+      ])
+    let (id, refused) = relay.question(bearer: "t1")
+    #expect(refused == [.answer(id, .refused(.signedOut(.byAnother(limit: 8))))])
+    #expect(relay.question(bearer: "t2").1.count == 1)
+    #expect(list(&relay)?.assistants.count == 8)
+  }
+
+  @Test func `a phone without a pair to show is told with its next one, once`() {
+    var relay = Relayed { $0.tokensPerPhone = 1 }
+    relay.phone(1)
+    for number in 1...2 { _ = login(&relay, number) }
+    func messages(_ effects: [RelayServer.Effect]) -> [String] {
+      effects.compactMap {
+        if case .send(_, .connectionCode(let code)) = $0 { code.message } else { nil }
+      }
+    }
+    let next = messages(relay.take(.minted(.pair(phone, RelayStage.pair(1)))))
+    #expect(next.first?.hasPrefix("app 1 1.0 was signed out") == true)
+    relay.pass(.seconds(600))
+    _ = relay.tick(at: relay.now)
+    let later = messages(relay.take(.minted(.pair(phone, RelayStage.pair(2)))))
+    #expect(later == ["Give this word and code to your assistant. They work once."])
+  }
+
+  @Test func `the time of the last question is kept within a minute, and survives a restart`() {
+    var relay = Relayed()
+    relay.phone(1)
+    _ = login(&relay, 1)
+    relay.pass(.seconds(1))
+    let asked = relay.wall
+    _ = relay.question(bearer: "t1")
+    relay.pass(.seconds(2))
+    let later = relay.wall
+    _ = relay.question(2, bearer: "t1")
+    #expect(later != asked)
+    relay.pass(.milliseconds(57_999))
+    #expect(relay.tick(at: relay.now).changes.isEmpty)
+    relay.pass(.milliseconds(1))
+    var found: KeptAccess?
+    for change in relay.tick(at: relay.now).changes {
+      if case .access(let access) = change { found = access }
+    }
+    #expect(found?.lastAsked == later)
+  }
+
+  @Test(arguments: [
+    (AssistantsOrder.list, "{}"), (.endAll, #"{"end":"all"}"#), (.end("abc"), #"{"end":"abc"}"#),
+  ])
+  func `an order is read as it is written`(order: AssistantsOrder, text: String) throws {
+    #expect(String(decoding: order.bytes, as: UTF8.self) == text)
+    #expect(try AssistantsOrder.read(Array(text.utf8)) == order)
+  }
+
+  @Test func `a list is read as it is written`() throws {
+    let list = PairedAssistants(
+      limit: 8,
+      assistants: [
+        PairedAssistants.Assistant(
+          id: "0a", name: AssistantName("claude", version: "1"), since: RelayStage.dawn,
+          lastQuestion: RelayStage.dawn, expiresAt: RelayStage.dawn),
+        PairedAssistants.Assistant(
+          id: "0b", name: nil, since: nil, lastQuestion: nil, expiresAt: RelayStage.dawn),
+      ])
+    #expect(try PairedAssistants.read(list.bytes) == list)
+  }
+
+  @Test(arguments: [
+    (#"{"success":true,"count":-1}"#, "count is no number of points"),
+    (#"{"success":true,"count":1.5}"#, "count is no number of points"),
+    (#"{"success":true,"count":"3"}"#, "count is no number of points"),
+    (#"{"success":true,"health_data":{}}"#, "health_data is no list"),
+    (#"{"success":true,"health_data":[1]}"#, "health_data holds something that is no object"),
+    (#"{"success":true,"count":2,"health_data":[{}]}"#, "count is 2, but there are 1 points"),
+    (#"{"success":true,"is_aggregated":1}"#, "is_aggregated is not true or false"),
+    (#"{"success":false,"error_message":3}"#, "error_message is not a text"),
+  ])
+  func `an answer of a wrong shape is refused`(text: String, fault: String) {
+    var relay = Relayed()
+    relay.phone(1)
+    _ = login(&relay, 1)
+    let (id, _) = relay.question(bearer: "t1")
+    let object = HealthObject(succeeded: true, bytes: Array(text.utf8))
+    let effects = relay.said(1, .healthData(RelayStage.request("a-1"), object))
+    #expect(effects == [.answer(id, .refused(.malformed(reason: fault)))])
+  }
+
+  @Test(arguments: [
+    #"{"success":true,"count":0,"health_data":[],"group_by":null,"is_aggregated":false}"#,
+    #"{"success":true,"count":1,"health_data":[{"value":1,"runtimeType":"raw"}],"more":[1]}"#,
+    #"{"success":false,"error_message":"no permission"}"#, #"{"success":true}"#,
+  ])
+  func `an answer of the right shape goes to the assistant`(text: String) {
+    var relay = Relayed()
+    relay.phone(1)
+    _ = login(&relay, 1)
+    let (id, _) = relay.question(bearer: "t1")
+    let object = HealthObject(succeeded: true, bytes: Array(text.utf8))
+    let effects = relay.said(1, .healthData(RelayStage.request("a-1"), object))
+    #expect(effects == [.answer(id, .data(object))])
+  }
+}

@@ -1,0 +1,112 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// Wrong pairs from many addresses: what they cost the attacker, and nobody else.
+struct RelayFloodTests {
+  private static let wrong = RelayAsk.login(word: "a", code: "1")
+
+  @Test(arguments: [1, 15, 1_000])
+  func `25 honest logins during a flood of wrong pairs all succeed`(perSecond: Int) {
+    var relay = Relayed()
+    var chance = Chance(seed: UInt64(perSecond))
+    for phone in 1...25 { relay.phone(UInt64(phone)) }
+    var refused = 0
+    for honest in 1...25 {
+      for _ in 0..<(perSecond * (perSecond > 15 ? 1 : 20)) {
+        relay.pass(.milliseconds(1_000) / perSecond)
+        let thief = "t\(Int.random(in: 0..<10_000, using: &chance))"
+        if case .answer(_, .refused(.lockedOut)) = relay.ask(Self.wrong, from: thief).1.first {
+          refused += 1
+        }
+      }
+      let pair = RelayStage.pair(UInt64(honest))
+      let (id, effects) = relay.ask(
+        .login(word: pair.word, code: pair.code), from: "h\(honest)")
+      #expect(effects.contains(.mint(.access(id))))
+    }
+    if perSecond > 15 { #expect(refused > 0) }
+  }
+
+  @Test func `who mistypes once during a flood may correct it, a second time locks out`() {
+    var relay = Relayed {
+      $0.wrongBurst = 3
+      $0.floodWrongPairs = 2
+    }
+    relay.phone(1)
+    relay.phone(2)
+    let right = RelayAsk.login(word: "anchor", code: "000001")
+    for number in 1...3 { _ = relay.ask(Self.wrong, from: "t\(number)") }
+    for name in ["ann", "bob", "bob"] { _ = relay.ask(Self.wrong, from: name) }
+    let (id, effects) = relay.ask(right, from: "bob")
+    #expect(effects == [.answer(id, .refused(.lockedOut(retryAfter: .seconds(900))))])
+    let (next, allowed) = relay.ask(right, from: "ann")
+    #expect(allowed.contains(.mint(.access(next))))
+  }
+
+  @Test func `after a flood five wrong pairs are allowed again`() {
+    var relay = Relayed { $0.wrongBurst = 2 }
+    for number in 1...3 { _ = relay.ask(Self.wrong, from: "t\(number)") }
+    relay.pass(.milliseconds(500))
+    for _ in 1...4 {
+      let (id, effects) = relay.ask(Self.wrong, from: "ann")
+      #expect(effects == [.answer(id, .refused(.wrongPair))])
+      relay.pass(.milliseconds(100))
+    }
+  }
+
+  @Test func `the addresses of one IPv6 network are locked out together`() {
+    var relay = Relayed { $0.wrongPairsOfNetwork = 3 }
+    let addresses = ["0001", "0002", "0003", "0004"].map { "20010db80001" + $0 }
+    for address in addresses[..<3] { _ = relay.ask(Self.wrong, from: address) }
+    let (id, effects) = relay.ask(Self.wrong, from: addresses[3])
+    #expect(effects == [.answer(id, .refused(.lockedOut(retryAfter: .seconds(900))))])
+    for other in ["20010db800020004", "7f000001", "20010db80001"] {
+      let (id, effects) = relay.ask(Self.wrong, from: other)
+      #expect(effects == [.answer(id, .refused(.wrongPair))])
+    }
+  }
+
+  @Test func `addresses beyond those that can be watched share one wrong pair every 100 ms`() {
+    var relay = Relayed { $0.maxWatchedAddresses = 1 }
+    relay.phone(1)
+    for name in ["1", "2"] {
+      let (id, effects) = relay.ask(Self.wrong, from: name)
+      #expect(effects == [.answer(id, .refused(.wrongPair))])
+    }
+    relay.pass(.milliseconds(99))
+    let (id, effects) = relay.ask(Self.wrong, from: "3")
+    #expect(effects == [.answer(id, .refused(.lockedOut(retryAfter: .milliseconds(1))))])
+    relay.pass(.milliseconds(1))
+    let (next, allowed) = relay.ask(.login(word: "anchor", code: "000001"), from: "4")
+    #expect(allowed.contains(.mint(.access(next))))
+  }
+
+  /// The numbers of decision 0030: what is left to somebody who commands as many addresses as are
+  /// watched, all day.
+  @Test func `the worst allowed rate meets a given phone in less than one day of 100,000`() {
+    let policy = RelayServerPolicy()
+    let life = policy.lockOut / .seconds(1)
+    let watched = Double(policy.maxWatchedAddresses * policy.floodWrongPairs) / life
+    let rate = watched + Duration.seconds(1) / policy.wrongInterval
+    #expect((232...233).contains(rate))
+    let guesses = rate * 86_400
+    let pairs = 2_900.0 * 2_900 * 1_000_000
+    #expect(guesses / pairs < 1e-5)
+    #expect(100 * guesses / pairs < 1e-3)
+  }
+
+  @Test func `no address has more wrong pairs compared than the worst allowed rate says`() {
+    var relay = Relayed()
+    var compared = 0
+    // A hundred addresses at 20 wrong pairs a second for 10 minutes.
+    for number in 0..<12_000 {
+      relay.pass(.milliseconds(50))
+      let (id, effects) = relay.ask(Self.wrong, from: "t\(number % 100)")
+      if effects == [.answer(id, .refused(.wrongPair))] { compared += 1 }
+    }
+    // 5 before the flood is noticed, then locked out.
+    #expect(compared <= 100 * 5)
+  }
+}

@@ -1,4 +1,5 @@
 import ExportFiles
+import LinkCore
 public import LinkHealth
 public import LinkRuntime
 public import LinkWire
@@ -61,11 +62,13 @@ public enum HealthImport {
   ///
   /// - Parameters:
   ///   - path: An XML, or a zip that holds one.
+  ///   - clock: Dates the import, for answers that tell how fresh they are.
   ///   - isStopped: Asked often; true ends it early.
   ///   - note: Told often how far it is.
   @concurrent
   public static func run(
-    _ path: String, into store: any HealthStore, isStopped: @Sendable () -> Bool = { false },
+    _ path: String, into store: any HealthStore, clock: any LinkClock = BootClock(),
+    isStopped: @Sendable () -> Bool = { false },
     note: @Sendable (Progress) -> Void = { _ in }
   ) async throws(Failure) -> Report {
     let file: ExportFile
@@ -77,6 +80,7 @@ public enum HealthImport {
     var work = ImportRun(file, into: store)
     let ending = try await work.readAll(isStopped, note)
     try await work.settle()
+    if ending != .stopped { try await work.noteEnd(at: clock.wall) }
     return Report(
       tally: work.reader.tally, addition: work.progress.addition, entry: file.entry,
       ending: ending)
@@ -146,6 +150,15 @@ private struct ImportRun {
           return .failure(error)
         }
       }
+    }
+  }
+
+  /// Remembers when the import ended.
+  func noteEnd(at time: Timestamp) async throws(HealthImport.Failure) {
+    do throws(StoreFailure) {
+      try await store.noteImport(at: time)
+    } catch {
+      throw .store(error)
     }
   }
 

@@ -1,3 +1,4 @@
+public import LinkCore
 public import LinkHealth
 public import LinkWire
 
@@ -15,6 +16,12 @@ public protocol HealthStore: Store {
 
   /// Returns what is kept of each type, ordered by its identifier.
   func summary() async throws(StoreFailure) -> [HealthTypeSummary]
+
+  /// Stores when an import ended; the latest counts.
+  func noteImport(at time: Timestamp) async throws(StoreFailure)
+
+  /// Returns how fresh the samples are, without reading them.
+  func stored() async throws(StoreFailure) -> StoredHealth
 }
 
 extension HealthStore {
@@ -47,4 +54,10 @@ extension MemoryStore: HealthStore where Value == KeptHealth {
   }
 
   public func summary() throws(StoreFailure) -> [HealthTypeSummary] { try use { $0.summary } }
+
+  public func noteImport(at time: Timestamp) throws(StoreFailure) {
+    try use { samples throws(StoreFailure) in samples.lastImport = time }
+  }
+
+  public func stored() throws(StoreFailure) -> StoredHealth { try use { $0.stored } }
 }

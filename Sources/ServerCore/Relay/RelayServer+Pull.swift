@@ -166,6 +166,7 @@ extension RelayServer {
       store([phone.kept.map { .phone($0) }].compactMap(\.self))
     }
     phones[id] = phone
+    armLine(of: id)
     armGrace(id)
     knock(id)
   }

@@ -24,6 +24,8 @@ public struct KeptHealth: Sendable, Hashable {
   }
 
   private var shelves: [String: Shelf] = [:]
+  /// When an import ended last.
+  package var lastImport: Timestamp?
 
   /// No samples.
   public init() {}
@@ -60,6 +62,14 @@ public struct KeptHealth: Sendable, Hashable {
       return HealthTypeSummary(
         type: type, count: shelf.places.count, first: first.start, last: last.start)
     }.sorted { $0.type < $1.type }
+  }
+}
+
+extension KeptHealth {
+  /// How fresh it is.
+  package var stored: StoredHealth {
+    StoredHealth(
+      lastSamples: shelves.compactMapValues { $0.places.last?.start }, lastImport: lastImport)
   }
 }
 

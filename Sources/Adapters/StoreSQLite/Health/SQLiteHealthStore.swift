@@ -1,3 +1,4 @@
+package import LinkCore
 package import LinkHealth
 import LinkRuntime
 package import LinkWire
@@ -19,5 +20,13 @@ extension SQLiteFile: HealthStore where T == HealthTables {
 
   package func summary() throws(StoreFailure) -> [HealthTypeSummary] {
     try read { tables throws(StoreFailure) in try tables.summary() }
+  }
+
+  package func noteImport(at time: Timestamp) throws(StoreFailure) {
+    try write { tables throws(StoreFailure) in try tables.noteImport(at: time) }
+  }
+
+  package func stored() throws(StoreFailure) -> StoredHealth {
+    try read { tables throws(StoreFailure) in try tables.stored() }
   }
 }

@@ -56,7 +56,6 @@ extension AnswerRefusal {
 extension [String] {
   fileprivate func adding(_ more: [String]) -> [String] { self + more.filter { !contains($0) } }
 
-
   /// The words as a sentence lists them.
   fileprivate var listed: String {
     guard let last, count > 1 else { return first ?? "" }

@@ -69,7 +69,11 @@ extension HealthAnswer {
     merge?.finished.removeAll()
     guard kinds.indices.contains(reading.place) else { return }
     let place: Int
-    if case .nutrient(let number) = kinds[reading.place].measure { place = number } else { place = 0 }
+    if case .nutrient(let number) = kinds[reading.place].measure {
+      place = number
+    } else {
+      place = 0
+    }
     for sum in sums where sum.bucket.members.lowerBound < window.to && refusal == nil {
       add(Sources.merged, sum.bucket) { $0.take(sum.value, at: place, for: .sum) }
     }

@@ -62,10 +62,11 @@ extension HealthReply {
 
   /// More points do not fit an answer's bytes.
   private static let maxPoints = HealthObject.maxBytes / 16
-  private static let names = [
-    "success", "health_data", "value_type", "start_time", "end_time", "group_by",
-    "statistic_type", "next_start_time", "skipped", "notes",
-  ]
+  private static let names =
+    [
+      "success", "health_data", "value_type", "start_time", "end_time", "group_by",
+      "statistic_type", "next_start_time", "skipped", "notes",
+    ]
     + HealthFreshness.names
   /// More kinds of notes do not exist; the bound is ours.
   private static let maxNotes = 16

@@ -98,7 +98,8 @@ public struct RelayServerPolicy: Sendable, Hashable {
     var policy = self
     let times: [WritableKeyPath<Self, Duration>] = [
       \.pairLife, \.tokenLife, \.tokenMemory, \.grace, \.wrongWindow, \.lockOut, \.wrongInterval,
-      \.callLimit, \.returnWait, \.lease, \.pushGap, \.pushInterval, \.pingInterval, \.pongWait, \.closeWait,
+      \.callLimit, \.returnWait, \.lease, \.pushGap, \.pushInterval, \.pingInterval, \.pongWait,
+      \.closeWait,
       \.drainGrace, \.drainLimit, \.storeRetry,
     ]
     for time in times { policy[keyPath: time] = max(policy[keyPath: time], .milliseconds(1)) }

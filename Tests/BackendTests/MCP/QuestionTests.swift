@@ -106,7 +106,9 @@ struct QuestionTests {
     var lines: [Line] = []
     for await line in process.lines {
       if line.contains(#""good": false"#) { Issue.record("\(line)") }
-      if let read = try? JSONDecoder().decode(Line.self, from: Data(line.utf8)) { lines.append(read) }
+      if let read = try? JSONDecoder().decode(Line.self, from: Data(line.utf8)) {
+        lines.append(read)
+      }
     }
     for await line in process.diagnostics where lines.last?.asked == nil {
       Issue.record("\(line)")

@@ -65,7 +65,8 @@ import Testing
   private static let kinds: [(String, String?, SourceRank.Kind)] = [
     ("Anna’s\u{A0}Apple\u{A0}Watch", nil, .watch), ("Uhr", "name:x, hardware:Watch6,2", .watch),
     ("Runner", "model:Watch", .watch), ("Watchful", nil, .app), ("Anna’s iPhone", nil, .phone),
-    ("Anna", "name:iPhone, model:iPhone, hardware:iPhone15,2", .phone), ("Ring", "name:R1", .device),
+    ("Anna", "name:iPhone, model:iPhone, hardware:iPhone15,2", .phone),
+    ("Ring", "name:R1", .device),
     ("Diary", nil, .app), ("Diary", " ", .app),
   ]
 
@@ -114,31 +115,32 @@ import Testing
     #expect(try shelf.merged(ask(.heartRate, "2026-01-05", "2026-01-06", .day)).isEmpty)
   }
 
+  /// A sample, its rank and its value in a second.
+  private typealias Ranked = (sample: HealthSample, rank: SourceRank, value: Double)
+
   /// Each second by itself: which source counts, and which part of its samples.
   private static func slow(
     _ samples: [HealthSample], _ days: Range<Timestamp>
   ) -> [Timestamp: Double] {
-    func rank(_ sample: HealthSample) -> SourceRank {
-      SourceRank(
-        kind: .init(source: sample.source, device: sample.device), name: sample.source)
+    let ranked = samples.map { sample -> Ranked in
+      let kind = SourceRank.Kind(source: sample.source, device: sample.device)
+      guard case .quantity(let value) = sample.value else { preconditionFailure("a quantity") }
+      let seconds = max(1, sample.start.distance(to: sample.end) / 1e9)
+      return (sample, SourceRank(kind: kind, name: sample.source), value / seconds)
     }
     var sums: [Timestamp: Double] = [:]
     var second = days.lowerBound
     while second < days.upperBound {
       let next = second.advanced(by: .seconds(1))
-      let active = samples.filter { $0.start <= second && next <= $0.end }
-      let best = active.map(rank).min()
+      let active = ranked.filter { $0.sample.start <= second && next <= $0.sample.end }
+      let best = active.map(\.rank).min()
       let day = second.advanced(
         by: .nanoseconds(-(second.nanoseconds % CivilTime.nanosecondsPerDay)))
-      for sample in active where rank(sample) == best {
-        guard case .quantity(let value) = sample.value else { continue }
-        sums[day, default: 0] += value / (sample.start.distance(to: sample.end) / 1e9)
-      }
-      let taps = samples.filter { $0.start == second && $0.end == second }
-      let first = taps.map(rank).min()
-      for tap in taps where rank(tap) == first && best.map({ rank(tap) <= $0 }) != false {
-        guard case .quantity(let value) = tap.value else { continue }
-        sums[day, default: 0] += value
+      for going in active where going.rank == best { sums[day, default: 0] += going.value }
+      let taps = ranked.filter { $0.sample.start == second && $0.sample.end == second }
+      let first = taps.map(\.rank).min()
+      for tap in taps where tap.rank == first && best.map({ tap.rank <= $0 }) != false {
+        sums[day, default: 0] += tap.value
       }
       second = next
     }

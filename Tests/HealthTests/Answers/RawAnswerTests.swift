@@ -125,8 +125,8 @@ import Testing
         case .workout: .workout(WorkoutValue(activity: "HKWorkoutActivityTypeYoga"))
         }
       return HealthSample(
-        type: kind.identifier, value: value, start: at("2026-01-05T09:00:00Z"),
-        end: at("2026-01-05T09:30:00Z"), source: "Watch")
+        type: kind.identifier, value: value, start: at("2026-01-05T02:00:00Z"),
+        end: at("2026-01-05T02:30:00Z"), source: "Watch")
     }
     for groupBy in HealthGrouping.allCases {
       var query = ask(valueType, Self.day.0, Self.day.1, groupBy)

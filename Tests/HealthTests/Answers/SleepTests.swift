@@ -32,7 +32,8 @@ import Testing
     try points(samples, start, end, groupBy, statistic, isMerged: isMerged).map(\.value)
   }
 
-  @Test func `a night is minutes asleep, told at the day on which it ended, with its parts`() throws {
+  @Test func `a night is minutes asleep, told at the day on which it ended, with its parts`() throws
+  {
     var expected = point(
       "SLEEP_SESSION", 120 + 60 + 276, "minute", "2026-01-06T00:00:00", "2026-01-06T23:59:00")
     expected.statistic = "sum"

@@ -210,7 +210,8 @@ let checks: [Target] = [
   tests(
     "BackendTests",
     uses: [
-      "LinkProtocols", "ServerSockets", "HoldfastBackend", "LinkServerCore", "LinkCore",
+      "Holdfast", "HealthRelay", "LinkProtocols", "ServerSockets", "HoldfastBackend",
+      "LinkServerCore", "LinkCore",
       "LinkHealth", "LinkWire", "LinkRuntime", "CLinux", "HoldfastTestKit",
     ],
     besides: ["MCP/SDK"]),

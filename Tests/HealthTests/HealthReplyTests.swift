@@ -9,8 +9,8 @@ import Testing
   private static let summary = SummaryReply(
     start: ReplySample.local, end: ReplySample.utc,
     results: [
-      SummaryResult(valueType: .heartRate, data: ReplySample.reply.object),
-      SummaryResult(valueType: .sleep, data: .failure("asleep")),
+      SummaryResult(valueType: "HEART_RATE", data: ReplySample.reply.object),
+      SummaryResult(valueType: "SLEEP", data: .failure("asleep")),
     ])
 
   @Test func `writes the members of the contract`() {
@@ -26,7 +26,11 @@ import Testing
         + #""total_energy_burned":300.0,"total_steps":6200.0,"session_count":1},"unit":"noUnit","#
         + #"\#(dates)"2026-01-03T12:00:00-03:30","source_id":null}],"value_type":"HEART_RATE","#
         + #"\#(span),"group_by":"week","is_aggregated":true,"statistic_type":"average","#
-        + #""truncated":true,"next_start_time":"2026-01-03T15:30:00","skipped":2}"#)
+        + #""truncated":true,"next_start_time":"2026-01-03T15:30:00","skipped":2,"#
+        + #""notes":["Left out: a type."],"time_zone":"Europe/Berlin","#
+        + #""answered_at":"2026-01-03T12:00:00-03:30","last_import":"2026-01-03T15:30:00Z","#
+        + #""last_samples":[{"type":"HEART_RATE","at":"2026-01-03T15:30:00"},"#
+        + #"{"type":"RESTING_HEART_RATE","at":null}]}"#)
     let raw = HealthReply(
       query: HealthDataQuery(valueType: .steps, start: ReplySample.local, end: ReplySample.utc),
       points: [])

@@ -27,8 +27,22 @@ enum ReplySample {
       HealthPoint(
         type: "NUTRITION",
         value: .nutrition(NutritionTotals(calories: 1, protein: 2, carbs: 3, fat: 4)),
-        unit: "noUnit", start: local, end: local, source: "x"),
+        unit: "noUnit", start: local, end: local, source: "merged", statistic: "sum",
+        isMerged: true, isPartial: true),
+      HealthPoint(
+        type: "SLEEP_SESSION", value: .number(400), unit: "minute", start: local, end: local,
+        source: "x", statistic: "average_per_night",
+        sleep: SleepTimes(
+          inBed: 480, awake: 20, light: 200, deep: 80, rem: 110, unspecified: 10, nights: 7,
+          naps: 2, napMinutes: 45.5)),
       HealthPoint(
         type: "SLEEP_REM", value: .text("?"), unit: "", start: utc, end: utc, source: "x"),
-    ], nextStart: local, skipped: 2)
+    ], nextStart: local, skipped: 2,
+    notes: ["Left out: a type."],
+    freshness: HealthFreshness(
+      zone: "Europe/Berlin", answered: zoned, imported: utc,
+      lastSamples: [
+        HealthFreshness.LastSample(type: "HEART_RATE", at: local),
+        HealthFreshness.LastSample(type: "RESTING_HEART_RATE", at: nil),
+      ]))
 }

@@ -85,7 +85,7 @@ private func phoneFails(_ text: String) -> RelayWireError? {
     ),
     (
       #"{"value_type":"STEPS",\#(span),"group_by":"YEAR"}"#,
-      .unknownWord(field: "group_by", known: ["HOUR", "DAY", "WEEK", "MONTH"])
+      .unknownWord(field: "group_by", known: ["HOUR", "DAY", "WEEK", "MONTH", "TOTAL"])
     ),
     (
       #"{"value_type":"STEPS","start_time":"soon","end_time":"2026-01-01"}"#,

@@ -5,6 +5,8 @@ struct AnswerWindow: Sendable, Hashable {
   /// What counts.
   var from: Timestamp
   var to: Timestamp
+  /// The start as it was asked for.
+  var start: Timestamp
   /// The end as it was asked for; no span is told to go beyond it.
   var end: Timestamp
   /// How much earlier than midnight the days of this answer begin.
@@ -14,15 +16,21 @@ struct AnswerWindow: Sendable, Hashable {
   init(
     _ query: HealthDataQuery, zone: ZoneRules, now: Timestamp
   ) throws(AnswerRefusal) {
-    if query.groupBy != nil, query.statistic == nil { throw .statisticMissing }
+    if query.groupBy == nil, query.statistic != nil { throw .statisticAlone }
     from = zone.instant(of: query.start)
     to = zone.instant(of: query.end)
-    end = to
+    (start, end) = (from, to)
     guard Self.range.contains(from), Self.range.contains(to) else { throw .outOfRange }
     guard from <= to else { throw .startAfterEnd }
     guard from <= now else { throw .startInFuture }
     if query.valueType == .sleep { widenToNights(in: zone) }
   }
+
+  /// What counts, as a span.
+  var members: Range<Timestamp> { from..<max(from, to) }
+
+  /// Days of sleep begin at 21:00 of the day before.
+  static let nightLead = Duration.seconds(3 * 3_600)
 
   /// From 1900 up to 2200.
   private static let range =
@@ -36,7 +44,7 @@ struct AnswerWindow: Sendable, Hashable {
     guard let first = Self.midnight(near: zone.local(at: from)),
       let last = Self.midnight(near: zone.local(at: to)), first < last
     else { return }
-    lead = .seconds(3 * 3_600)
+    lead = Self.nightLead
     from = zone.first(showing: CivilTime(nanoseconds: first.nanoseconds - lead.nanoseconds))
     to = zone.first(showing: CivilTime(nanoseconds: last.nanoseconds - lead.nanoseconds))
   }

@@ -19,15 +19,22 @@ struct CalendarBuckets: Sendable, Hashable {
   private let grouping: HealthGrouping
   /// How much earlier than midnight a day, week or month takes its members, in nanoseconds.
   private let lead: Int64
+  /// The one span of `total`.
+  private let whole: Bucket?
 
-  init(zone: ZoneRules, grouping: HealthGrouping, lead: Duration = .zero) {
+  /// Makes a calendar; `whole` is the span of `total`, and of no other grouping.
+  init(
+    zone: ZoneRules, grouping: HealthGrouping, lead: Duration = .zero, whole: Bucket? = nil
+  ) {
     self.zone = zone
     self.grouping = grouping
     self.lead = lead.nanoseconds
+    self.whole = grouping == .total ? whole : nil
   }
 
   /// The span to which a moment belongs.
   func bucket(at time: Timestamp) -> Bucket {
+    if let whole { return whole }
     if grouping == .hour { return hour(at: time) }
     let reading = zone.local(at: time).nanoseconds + lead
     let day = Int(Gregorian.floorDivide(reading, by: CivilTime.nanosecondsPerDay).0)
@@ -67,7 +74,7 @@ struct CalendarBuckets: Sendable, Hashable {
 
   private func firstDay(of day: Int) -> Int {
     switch grouping {
-    case .hour, .day: return day
+    case .hour, .day, .total: return day
     // 1970-01-01 was a Thursday.
     case .week: return day - Int(Gregorian.floorDivide(Int64(day) + 3, by: 7).1)
     case .month: return day - Gregorian.civil(dayNumber: day).day + 1
@@ -76,7 +83,7 @@ struct CalendarBuckets: Sendable, Hashable {
 
   private func next(after first: Int) -> Int {
     switch grouping {
-    case .hour, .day: return first + 1
+    case .hour, .day, .total: return first + 1
     case .week: return first + 7
     case .month:
       let (year, month, _) = Gregorian.civil(dayNumber: first)

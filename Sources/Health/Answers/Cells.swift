@@ -11,19 +11,25 @@ struct Cell: Sendable, Hashable {
   var counts = SIMD4<Double>.zero
   /// The kinds of workout, in order.
   var activities: [String] = []
+  /// When the last sample began and ended; only for the figure `latest`.
+  var latest: Range<Timestamp>?
 
   /// Whether its sums are numbers still: those of 1e308 and more are none.
   var isFinite: Bool { sums - sums == .zero }
 
-  /// Adds to the first number.
-  mutating func add(_ value: Double) {
-    sums.x += value
-    counts.x += 1
-  }
-
-  mutating func add(_ value: Double, at place: Int) {
-    sums[place] += value
-    counts[place] += 1
+  /// Takes a value the way that a figure wants it; what is taken for days is added.
+  mutating func take(_ value: Double, at place: Int = 0, for figure: Figure) {
+    defer { counts[place] += 1 }
+    switch figure {
+    case .sum, .average, .averagePerDay, .minPerDay, .maxPerDay, .averagePerNight, .minPerNight,
+      .maxPerNight:
+      sums[place] += value
+    case .min: sums[place] = counts[place] == 0 ? value : Swift.min(sums[place], value)
+    case .max: sums[place] = counts[place] == 0 ? value : Swift.max(sums[place], value)
+    // Samples come in order of time.
+    case .latest: sums[place] = value
+    case .count: break
+    }
   }
 
   mutating func add(activity: String) {
@@ -105,7 +111,9 @@ struct Cells: Sendable {
 
 /// The sources of an answer, by number.
 struct Sources: Sendable {
-  private(set) var names: [String?] = []
+  /// The number of what is merged from all sources.
+  static let merged = 0
+  private(set) var names: [String?] = ["merged"]
   private var numbers: [String: Int] = [:]
   private var none: Int?
   private var latest: (name: String, number: Int)?

@@ -3,43 +3,80 @@ import LinkCore
 extension HealthAnswer {
   /// Adds a sample to the spans that it belongs to.
   mutating func count(_ sample: HealthSample, _ kind: HealthKind) {
+    let figure = figures[reading.place]
     let source = sources.number(sample.source, device: sample.device)
     switch kind.measure {
     case .quantity, .nutrient:
       guard let value = number(sample, kind.dimension) else { return skipped += 1 }
-      count(value, sample, kind, source)
+      count(value, sample, kind, figure, source)
     case .minutes:
       guard let anchor = anchor(of: sample, kind.rule) else { return }
-      add(source, anchor) { $0.add(sample.minutes) }
+      add(source, anchor) { cell in
+        cell.take(sample.minutes, for: figure)
+        cell.note(sample)
+      }
     case .workout:
       guard case .workout(let workout) = sample.value, let numbers = workout.numbers else {
         return skipped += 1
       }
       guard let anchor = anchor(of: sample, kind.rule) else { return }
       add(source, anchor) { cell in
-        cell.sums += numbers
-        cell.counts += .one
+        for place in 0..<3 { cell.take(numbers[place], at: place, for: figure) }
+        if figure == .latest { cell.activities = [] }
         cell.add(activity: workout.answerType)
+        cell.note(sample)
       }
-    case .sleep:
-      guard case .category(let name) = sample.value, let stage = SleepStage(name: name) else {
-        return skipped += 1
-      }
-      let span = SleepSession(start: sample.start, end: max(sample.start, sample.end))
-      for session in sleep.take(stage, span, source: source) { add(session, source) }
+    case .sleep: sleep(sample, source)
     }
   }
 
   private mutating func count(
-    _ value: Double, _ sample: HealthSample, _ kind: HealthKind, _ source: Int
+    _ value: Double, _ sample: HealthSample, _ kind: HealthKind, _ figure: Figure, _ source: Int
   ) {
+    if figure.isAdded, merge != nil {
+      let lane = lanes.lane(of: sample, source: source)
+      if sample.end > window.from || sample.start >= window.from, sample.start < window.to {
+        merge?.take(value, sample, from: window.from, lane: lane, lanes.ranks)
+      }
+    }
     let place: Int
     if case .nutrient(let number) = kind.measure { place = number } else { place = 0 }
-    if kind.rule == .spread, sample.end > sample.start {
-      return spread(value, sample.start..<sample.end, source, place)
+    if figure.isAdded, kind.rule == .spread, sample.end > sample.start {
+      return spread(value, sample.start..<sample.end, source, place, figure)
     }
     guard let anchor = anchor(of: sample, kind.rule) else { return }
-    add(source, anchor) { $0.add(value, at: place) }
+    add(source, anchor) { cell in
+      cell.take(value, at: place, for: figure)
+      cell.note(sample)
+    }
+  }
+
+  private mutating func sleep(_ sample: HealthSample, _ source: Int) {
+    guard case .category(let name) = sample.value, let stage = SleepStage(name: name) else {
+      return skipped += 1
+    }
+    let lane = lanes.lane(of: sample, source: source)
+    let span = SleepSpan(
+      start: sample.start, end: max(sample.start, sample.end), stage: stage, lane: lane)
+    for owner in [source, Sources.merged] {
+      if let spans = runs.take(span, of: owner) { add(spans, of: owner) }
+    }
+  }
+
+  /// Moves the merged sums that are complete to their cells.
+  mutating func addMerged() {
+    guard let sums = merge?.finished, !sums.isEmpty else { return }
+    merge?.finished.removeAll()
+    guard kinds.indices.contains(reading.place) else { return }
+    let place: Int
+    if case .nutrient(let number) = kinds[reading.place].measure {
+      place = number
+    } else {
+      place = 0
+    }
+    for sum in sums where sum.bucket.members.lowerBound < window.to && refusal == nil {
+      add(Sources.merged, sum.bucket) { $0.take(sum.value, at: place, for: .sum) }
+    }
   }
 
   /// The moment that decides to which span a sample belongs, if it is one that was asked for.
@@ -64,19 +101,26 @@ extension HealthAnswer {
   ) {
     let number = typeNumbers[min(reading.place, kinds.count - 1)]
     if cells.update(type: number, source: source, bucket: bucket, change) { return }
+    guard !figures.contains(where: \.needsDays) else { return refusal = .tooManyDays }
     shorten()
     guard refusal == nil, bucket.members.lowerBound < window.to else { return }
     _ = cells.update(type: number, source: source, bucket: bucket, change)
   }
 
-  private mutating func add(_ session: SleepSession, _ source: Int) {
-    guard (window.from..<window.to).contains(session.end) else { return }
-    add(source, session.end) { $0.add(session.length / 60e9) }
+  /// Adds a session to the day, or to the hour, in which it ends.
+  private mutating func add(_ spans: [SleepSpan], of source: Int) {
+    guard let session = SleepSession(spans, lanes.ranks),
+      (window.from..<window.to).contains(session.end)
+    else { return }
+    guard !nights.isFull else { return refusal = .tooManyDays }
+    let calendar = query.groupBy == .hour ? buckets : days
+    nights.add(
+      session, of: source, in: calendar.bucket(at: session.end), isNight: session.isNight(in: zone))
   }
 
   /// Gives each span its share of a value, by time; what lies outside the window goes to none.
   private mutating func spread(
-    _ value: Double, _ span: Range<Timestamp>, _ source: Int, _ place: Int
+    _ value: Double, _ span: Range<Timestamp>, _ source: Int, _ place: Int, _ figure: Figure
   ) {
     var start = max(span.lowerBound, window.from)
     let whole = span.lowerBound.distance(to: span.upperBound)
@@ -85,14 +129,14 @@ extension HealthAnswer {
       let stop = min(bucket.members.upperBound, span.upperBound, window.to)
       let part = start.distance(to: stop)
       let share = part == whole ? value : value * (part / whole)
-      add(source, bucket) { $0.add(share, at: place) }
+      add(source, bucket) { $0.take(share, at: place, for: figure) }
       start = stop
     }
   }
 
   /// Adds the sessions that no later stage finished.
   mutating func finishSleep() {
-    for (source, session) in sleep.finish() { add(session, source) }
+    for (source, spans) in runs.finish() { add(spans, of: source) }
   }
 
   /// Makes room: gives up the later half of the spans, of every type alike.
@@ -112,6 +156,13 @@ extension Timestamp {
   func distance(to other: Timestamp) -> Double {
     let (difference, overflow) = other.nanoseconds.subtractingReportingOverflow(nanoseconds)
     return overflow ? Double(other.nanoseconds) - Double(nanoseconds) : Double(difference)
+  }
+}
+
+extension Cell {
+  /// Remembers when its last sample was.
+  fileprivate mutating func note(_ sample: HealthSample) {
+    latest = sample.start..<max(sample.start, sample.end)
   }
 }
 

@@ -24,8 +24,8 @@ struct RawPoints: Sendable {
 }
 
 extension HealthAnswer {
-  /// What stands around the points, in bytes: names, times and where to ask on.
-  private static let around = 500
+  /// What stands around the points, in bytes: names, times, freshness and where to ask on.
+  static let around = 1_500
 
   private var room: Int { max(0, limits.maxBytes - Self.around) }
 
@@ -90,36 +90,135 @@ extension HealthAnswer {
     let kept = points.filter { point in nextStart.map { point.start < $0 } ?? true }
     // Asking on would find as much at that moment again.
     if kept.isEmpty, nextStart != nil { throw .tooMuchAtOnce }
+    var told = query
+    (told.statistic, told.maxBytes) = (statistic, nil)
     return HealthReply(
-      query: query, points: kept.map(\.point), nextStart: nextStart.map(written), skipped: skipped)
+      query: told, points: kept.map(\.point), nextStart: nextStart.map(written),
+      skipped: skipped, notes: notes, freshness: freshness)
   }
 
-  /// By type and source, then by time.
-  private func statistics() -> [TimedPoint] {
-    cells.all.sorted { left, right in
-      let (before, after) = (sources.names[left.source] ?? "", sources.names[right.source] ?? "")
-      return (left.type, before, left.bucket.start) < (right.type, after, right.bucket.start)
-    }.map { cell in
-      let kind = kinds[cell.type]
-      let point = HealthPoint(
-        type: kind.type, value: value(of: cell, kind), unit: kind.unit,
-        start: written(cell.bucket.start), end: written(min(cell.bucket.end, window.end)),
-        source: sources.names[cell.source])
-      return TimedPoint(point, start: cell.bucket.start)
+  /// As asked, or what all types have in common.
+  private var statistic: HealthStatistic? {
+    let chosen = Set(figures.map(\.statistic))
+    return query.statistic ?? (chosen.count == 1 ? chosen.first : nil)
+  }
+
+  private var freshness: HealthFreshness {
+    var last: [(type: String, at: Timestamp?)] = []
+    for kind in query.valueType.kinds {
+      let at = stored.lastSamples[kind.identifier]
+      if let place = last.firstIndex(where: { $0.type == kind.type }) {
+        last[place].at = [last[place].at, at].compactMap(\.self).max()
+      } else {
+        last.append((kind.type, at))
+      }
     }
+    var freshness = HealthFreshness(zone: zone, now: now)
+    freshness.imported = stored.lastImport.map(written)
+    freshness.lastSamples = last.map { .init(type: $0.type, at: $0.at.map(written)) }
+    return freshness
   }
 
-  private func value(of cell: Cell, _ kind: HealthKind) -> HealthPointValue {
-    let isMean = query.statistic == .average
+  /// By type, the merged value before its parts, by source, then by time.
+  private func statistics() -> [TimedPoint] {
+    let told = folded().map { cell in
+      (order: (cell.type, cell.source, cell.bucket.start), point: point(of: cell))
+    }
+    let slept = nights.entries(figures.first ?? .sum, by: buckets).map { entry in
+      (order: (0, entry.source, entry.bucket.start), point: point(of: entry))
+    }
+    func name(_ source: Int) -> String { sources.names[source] ?? "" }
+    return (told + slept).sorted { left, right in
+      let (one, two) = (left.order, right.order)
+      guard (one.0 == two.0) && (one.1 == Sources.merged) == (two.1 == Sources.merged) else {
+        return (one.0, one.1 == Sources.merged ? 0 : 1) < (two.0, two.1 == Sources.merged ? 0 : 1)
+      }
+      return (name(one.1), one.2) < (name(two.1), two.2)
+    }.map(\.point)
+  }
+
+  /// The cells by spans of the question: of those that compare days, several become one.
+  private func folded() -> [Cell] {
+    var kept: [Cell] = []
+    var groups: [Group: [Cell]] = [:]
+    for cell in cells.all {
+      guard figures[cell.type].needsDays else {
+        kept.append(cell)
+        continue
+      }
+      let bucket = buckets.bucket(at: cell.bucket.members.lowerBound)
+      groups[Group(type: cell.type, source: cell.source, bucket: bucket), default: []].append(cell)
+    }
+    return kept + groups.map { group, days in fold(days, into: group) }
+  }
+
+  private struct Group: Hashable {
+    var type: Int
+    var source: Int
+    var bucket: Bucket
+  }
+
+  private func fold(_ days: [Cell], into group: Group) -> Cell {
+    var whole = Cell(type: group.type, source: group.source, bucket: group.bucket)
+    for place in 0..<4 {
+      let figure = figures[group.type]
+      let values = days.map { (value: $0.sums[place], isKnown: $0.counts[place] > 0) }
+      whole.sums[place] = figure.combine(values) ?? 0
+    }
+    for day in days {
+      whole.counts += day.counts
+      for activity in day.activities { whole.add(activity: activity) }
+    }
+    return whole
+  }
+
+  private func point(of cell: Cell) -> TimedPoint {
+    let (kind, figure) = (kinds[cell.type], figures[cell.type])
+    var point = HealthPoint(
+      type: kind.type, value: value(of: cell, kind, figure),
+      unit: figure == .count ? Dimension.count.unit : kind.unit,
+      start: written(cell.bucket.start), end: written(min(cell.bucket.end, window.end)),
+      source: sources.names[cell.source], statistic: figure.rawValue,
+      isMerged: cell.source == Sources.merged, isPartial: isPartial(cell.bucket))
+    if figure == .latest, let latest = cell.latest {
+      (point.start, point.end) = (written(latest.lowerBound), written(latest.upperBound))
+    }
+    return TimedPoint(point, start: cell.bucket.start)
+  }
+
+  private func point(of entry: SleepBook.Entry) -> TimedPoint {
+    let figure = figures.first ?? .sum
+    let unit = figure == .count ? Dimension.count : Dimension.time
+    let start = entry.extent?.start ?? entry.bucket.start
+    let end = entry.extent?.end ?? min(entry.bucket.end, window.end)
+    let point = HealthPoint(
+      type: entry.isInBed ? SleepStage.inBed.type : HealthKind.sleepType,
+      value: .number(entry.value), unit: unit.unit, start: written(start), end: written(end),
+      source: sources.names[entry.source], statistic: figure.rawValue,
+      isMerged: entry.source == Sources.merged, isPartial: isPartial(entry.bucket),
+      sleep: entry.times)
+    return TimedPoint(point, start: entry.bucket.start)
+  }
+
+  /// Whether the question, or the present, cuts a span by more than a second.
+  private func isPartial(_ bucket: Bucket) -> Bool {
+    let second = Duration.seconds(1)
+    return bucket.members.lowerBound.advanced(by: second) < asked.from
+      || bucket.members.upperBound > min(asked.to, now).advanced(by: second)
+  }
+
+  private func value(of cell: Cell, _ kind: HealthKind, _ figure: Figure) -> HealthPointValue {
+    guard figure != .count else { return .number(cell.counts.max()) }
     let counts = cell.counts.replacing(with: .one, where: cell.counts .== .zero)
-    let values = isMean ? cell.sums / counts : cell.sums
+    let values = figure == .average ? cell.sums / counts : cell.sums
     switch kind.measure {
     case .quantity, .minutes, .sleep: return .number(values.x)
     case .nutrient: return .nutrition(NutritionTotals(values))
     case .workout:
+      let sessions = figure == .latest ? 1 : Int(cell.counts.x)
       return .workout(
         WorkoutTotals(
-          type: cell.activities.joined(separator: ","), values, sessions: Int(cell.counts.x)))
+          type: cell.activities.joined(separator: ","), values, sessions: sessions))
     }
   }
 

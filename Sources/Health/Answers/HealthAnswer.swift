@@ -7,21 +7,35 @@ import LinkCore
 struct HealthAnswer: Sendable {
   let query: HealthDataQuery
   let zone: ZoneRules
+  let now: Timestamp
   let limits: AnswerLimits
+  let stored: StoredHealth
+  /// The types that the statistic applies to, each with its figure; no figures without statistic.
   let kinds: [HealthKind]
+  let figures: [Figure]
+  /// Which types were left out, and why.
+  let notes: [String]
   /// The number of each kind's type: the four numbers of a meal have one.
   let typeNumbers: [Int]
   /// How far beyond the window it reads on both sides.
   private let margin: Duration
   /// What counts; its end moves back when the answer is cut.
   var window: AnswerWindow
+  /// The same, which stays.
+  let asked: AnswerWindow
   var reading: Reading
   let buckets: CalendarBuckets
+  /// The calendar of figures that compare days.
+  let days: CalendarBuckets
   /// The span at hand: most samples fall into that of the one before.
   var current: Bucket?
   var cells: Cells
   var sources = Sources()
-  var sleep = SleepSessions()
+  var lanes = SourceLanes()
+  /// The merged series of the type at hand, if it has one.
+  var merge: SourceMerge?
+  var runs = SleepRuns()
+  var nights = SleepBook()
   /// The scale of the unit that came last.
   private var scale: (unit: String?, scale: Scale?)?
   var raw = RawPoints()
@@ -31,26 +45,50 @@ struct HealthAnswer: Sendable {
   var refusal: AnswerRefusal?
 
   init(
-    _ query: HealthDataQuery, zone: ZoneRules, now: Timestamp, limits: AnswerLimits
+    _ query: HealthDataQuery, zone: ZoneRules, now: Timestamp, limits: AnswerLimits,
+    stored: StoredHealth
   ) throws(AnswerRefusal) {
     self.query = query
     self.zone = zone
+    self.now = now
     self.limits = limits
-    kinds = query.valueType.kinds
-    typeNumbers = kinds.map { [kinds] kind in kinds.firstIndex { $0.type == kind.type } ?? 0 }
+    self.stored = stored
     let window = try AnswerWindow(query, zone: zone, now: now)
-    self.window = window
+    (self.window, asked) = (window, window)
+    let chosen = try AnswerChoice(query)
+    (kinds, figures, notes) = (chosen.kinds, chosen.figures, chosen.notes)
+    typeNumbers = kinds.map { [kinds] kind in kinds.firstIndex { $0.type == kind.type } ?? 0 }
     // A session that begins or goes on outside must be seen whole to know where it ends.
-    let isSleep = query.valueType == .sleep && query.groupBy != nil && window.from < window.to
-    margin = isSleep ? Duration.seconds(12 * 3_600) : .zero
+    let isSleep = query.valueType == .sleep
+    let seesWhole = isSleep && query.groupBy != nil && window.from < window.to
+    margin = seesWhole ? Duration.seconds(12 * 3_600) : .zero
     reading = Reading(
       kinds, from: window.from.advanced(by: .zero - margin), to: window.to.advanced(by: margin),
       limits: limits)
+    let lead = isSleep && query.groupBy != .hour ? AnswerWindow.nightLead : .zero
+    let whole = Bucket(start: window.start, end: window.end, members: window.members)
     buckets = CalendarBuckets(
-      zone: zone, grouping: query.groupBy ?? .hour,
-      lead: query.groupBy == .hour ? .zero : window.lead)
+      zone: zone, grouping: query.groupBy ?? .hour, lead: lead, whole: whole)
+    days = CalendarBuckets(zone: zone, grouping: .day, lead: lead)
     // No point takes fewer than 120 bytes, and half of the spans must still fill an answer.
-    cells = Cells(limit: max(2, limits.maxBytes / 60))
+    let spans = max(2, limits.maxBytes / 60)
+    cells = Cells(limit: figures.contains(where: \.needsDays) ? SleepBook.most : spans)
+    beginType()
+  }
+
+  /// The calendar of the type at hand: days where its figure compares days.
+  var calendar: CalendarBuckets {
+    figures.indices.contains(reading.place) && figures[reading.place].needsDays ? days : buckets
+  }
+
+  /// Begins the merged series of the type at hand, if it has one.
+  private mutating func beginType() {
+    // The next type's units are of another dimension, and its spans of another calendar.
+    (scale, current, merge) = (nil, nil, nil)
+    guard figures.indices.contains(reading.place), figures[reading.place].isAdded,
+      kinds[reading.place].isMerged, kinds[reading.place].measure != .sleep
+    else { return }
+    merge = SourceMerge(calendar: calendar)
   }
 
   /// What to read next; `nil` when the answer is there.
@@ -64,14 +102,16 @@ struct HealthAnswer: Sendable {
     for sample in page.samples where fresh.contains(sample.start) {
       if query.groupBy == nil { list(sample, kind) } else { count(sample, kind) }
     }
+    addMerged()
     guard refusal == nil else { return }
     guard reading.isPast || (page.next == nil && reading.isLastBatch) else {
       return reading.advance(page.next)
     }
     if query.groupBy != nil, kind.measure == .sleep { finishSleep() }
-    // The next type's units are of another dimension.
-    scale = nil
+    merge?.finish(at: window.to, lanes.ranks)
+    addMerged()
     reading.finishType()
+    beginType()
   }
 
   /// Ends the answer at a moment, of every type alike; `next` is where to ask on.
@@ -96,8 +136,38 @@ struct HealthAnswer: Sendable {
   /// The span of a moment.
   mutating func bucket(at time: Timestamp) -> Bucket {
     if let current, current.members.contains(time) { return current }
-    let found = buckets.bucket(at: time)
+    let found = calendar.bucket(at: time)
     current = found
     return found
+  }
+}
+
+/// The types of an answer, and what figure each gives.
+private struct AnswerChoice {
+  var kinds: [HealthKind] = []
+  var figures: [Figure] = []
+  var notes: [String] = []
+
+  /// Chooses by the question's statistic. Throws if it applies to none of the types.
+  init(_ query: HealthDataQuery) throws(AnswerRefusal) {
+    guard let grouping = query.groupBy else {
+      kinds = query.valueType.kinds
+      return
+    }
+    var refusals: [AnswerRefusal] = []
+    for kind in query.valueType.kinds {
+      do throws(AnswerRefusal) {
+        figures.append(try kind.figure(query.statistic, by: grouping))
+        kinds.append(kind)
+      } catch {
+        if let last = refusals.last, let both = last.joined(with: error) {
+          refusals[refusals.count - 1] = both
+        } else {
+          refusals.append(error)
+        }
+      }
+    }
+    guard !kinds.isEmpty else { throw refusals.first ?? .statisticAlone }
+    notes = refusals.map { "Left out: \($0)." }
   }
 }

@@ -25,6 +25,7 @@ public struct HealthAnswering: Sendable {
   private let zone: ZoneRules
   private let now: Timestamp
   private let limits: AnswerLimits
+  private let stored: StoredHealth
   private let summary: SummaryQuery?
   /// The answer that is being made.
   private var answer: HealthAnswer?
@@ -34,13 +35,20 @@ public struct HealthAnswering: Sendable {
   /// Bytes that are left for the rest.
   private var room: Int
 
-  /// Begins to answer; `zone` is the user's, `now` the wall clock's time.
+  /// Begins to answer.
+  ///
+  /// - Parameters:
+  ///   - zone: The user's.
+  ///   - now: The wall clock's time.
+  ///   - stored: What the store holds, so that the answer tells how fresh it is.
   public init(
     _ question: HealthQuestion, zone: ZoneRules, now: Timestamp,
-    limits: AnswerLimits = .oneFrame
+    limits: AnswerLimits = .oneFrame, stored: StoredHealth = StoredHealth()
   ) {
     self.zone = zone
     self.now = now
+    self.stored = stored
+    let limits = limits.fitting(question)
     self.limits = limits
     room = limits.maxBytes
     switch question {
@@ -79,7 +87,10 @@ public struct HealthAnswering: Sendable {
       begin(queries.removeFirst())
     }
     if let summary {
-      let reply = SummaryReply(start: summary.start, end: summary.end, results: results)
+      var reply = SummaryReply(start: summary.start, end: summary.end, results: results)
+      reply.insert(summary.rejected)
+      reply.freshness = HealthFreshness(zone: zone, now: now)
+      reply.freshness?.imported = stored.lastImport.map { .instant($0, minutesEast: nil) }
       step = .done(reply.object)
     } else if let result = results.first {
       step = .done(result.data)
@@ -91,7 +102,7 @@ public struct HealthAnswering: Sendable {
     // What is left, evenly; a short answer leaves more to those after it.
     limits.maxBytes = max(0, room / (queries.count + 1))
     do throws(AnswerRefusal) {
-      answer = try HealthAnswer(query, zone: zone, now: now, limits: limits)
+      answer = try HealthAnswer(query, zone: zone, now: now, limits: limits, stored: stored)
     } catch {
       add(.failure(error.description), for: query)
     }
@@ -110,7 +121,7 @@ public struct HealthAnswering: Sendable {
   }
 
   private mutating func add(_ object: HealthObject, for query: HealthDataQuery) {
-    results.append(SummaryResult(valueType: query.valueType, data: object))
+    results.append(SummaryResult(valueType: query.valueType.rawValue, data: object))
     room -= object.bytes.count + Self.aroundResult
   }
 }
@@ -118,12 +129,13 @@ public struct HealthAnswering: Sendable {
 extension SummaryQuery {
   /// The metrics as questions of their own; what was left open is chosen here.
   fileprivate func questions(in zone: ZoneRules) -> [HealthDataQuery] {
-    let asked = metrics.isEmpty ? Self.usual.map { SummaryMetric(valueType: $0) } : metrics
+    let usual = rejected.isEmpty ? Self.usual.map { SummaryMetric(valueType: $0) } : []
+    let asked = metrics.isEmpty ? usual : metrics
     let grouping = grouping(in: zone)
     return asked.map { metric in
       HealthDataQuery(
         valueType: metric.valueType, start: start, end: end, groupBy: metric.groupBy ?? grouping,
-        statistic: metric.statistic ?? metric.valueType.usualStatistic)
+        statistic: metric.statistic)
     }
   }
 
@@ -140,14 +152,26 @@ extension SummaryQuery {
   }
 }
 
-extension HealthValueType {
-  /// What a summary tells of it unless asked otherwise.
-  fileprivate var usualStatistic: HealthStatistic {
-    switch self {
-    case .sleep, .heartRate, .heartRateVariability: .average
-    case .steps, .calories, .bloodOxygen, .bloodPressure, .bodyTemperature, .bodyMetrics, .glucose,
-      .exerciseTime, .respiratoryRate, .walkingSpeed, .mindfulness, .workout, .distance:
-      .sum
+extension SummaryReply {
+  /// Adds the failures of lines that could not be asked, each at its place.
+  public mutating func insert(_ rejected: [RejectedMetric]) {
+    for line in rejected.sorted(by: { $0.place < $1.place }) {
+      let failed = SummaryResult(valueType: line.valueType, data: .failure(line.reason))
+      results.insert(failed, at: max(0, min(line.place, results.count)))
     }
+  }
+}
+
+extension AnswerLimits {
+  /// The limits of one answer: no more than its question allows.
+  fileprivate func fitting(_ question: HealthQuestion) -> AnswerLimits {
+    var limits = self
+    switch question {
+    case .healthData(let query):
+      let usual = query.groupBy == nil ? AnswerLimits.rawBytes : maxBytes
+      limits.maxBytes = min(maxBytes, query.maxBytes ?? usual)
+    case .summary(let query): limits.maxBytes = min(maxBytes, query.maxBytes ?? maxBytes)
+    }
+    return limits
   }
 }

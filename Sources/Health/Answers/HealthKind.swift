@@ -1,4 +1,5 @@
-/// One type of sample in the store, and how answers tell it.
+/// One type of sample in the store, and how answers tell it: its unit, how its values combine, and
+/// whether overlapping sources are merged.
 ///
 /// How samples are put together is a matter of their own type, never of the first sample's.
 struct HealthKind: Sendable, Hashable {
@@ -63,7 +64,7 @@ extension HealthValueType {
     case .sleep:
       [
         HealthKind(
-          identifier: "HKCategoryTypeIdentifierSleepAnalysis", type: "SLEEP_SESSION",
+          identifier: "HKCategoryTypeIdentifierSleepAnalysis", type: HealthKind.sleepType,
           measure: .sleep, rule: .atEnd)
       ]
     case .mindfulness:
@@ -82,6 +83,9 @@ extension HealthValueType {
 }
 
 extension HealthKind {
+  /// The time asleep of a night or a nap.
+  static let sleepType = "SLEEP_SESSION"
+
   fileprivate static let body: [HealthKind] = [
     .reading("BodyMass", "WEIGHT", .mass),
     .reading("Height", "HEIGHT", .length),
@@ -93,7 +97,7 @@ extension HealthKind {
     .nutrient("DietaryFatTotal", 3),
   ]
 
-  /// A quantity that grows with time.
+  /// A cumulative quantity: it grows with time, and overlapping sources are merged.
   fileprivate static func spread(
     _ name: String, _ type: String, _ dimension: Dimension
   ) -> HealthKind {
@@ -102,7 +106,7 @@ extension HealthKind {
       rule: .spread)
   }
 
-  /// A quantity of a moment.
+  /// A discrete quantity: a reading of a moment.
   fileprivate static func reading(
     _ name: String, _ type: String, _ dimension: Dimension
   ) -> HealthKind {
@@ -116,6 +120,18 @@ extension HealthKind {
       identifier: "HKQuantityTypeIdentifier" + name, type: "NUTRITION", measure: .nutrient(place),
       rule: .spread)
   }
+
+  /// How its values combine.
+  var aggregation: Aggregation {
+    switch measure {
+    case .quantity: rule == .spread ? .cumulative : .discrete
+    case .minutes, .nutrient, .workout: .cumulative
+    case .sleep: .nightly
+    }
+  }
+
+  /// Whether a sum has a merged value beside those of the sources: amounts that lie over time.
+  var isMerged: Bool { rule == .spread || measure == .sleep }
 
   /// The dimension of the numbers in the store; `nil` where there are none.
   var dimension: Dimension? {

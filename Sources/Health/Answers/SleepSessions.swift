@@ -1,94 +1,158 @@
 import LinkCore
 
-/// One night's sleep, or a nap.
-struct SleepSession: Sendable, Hashable {
+/// A stage of sleep that one lane reports.
+struct SleepSpan: Sendable, Hashable {
   var start: Timestamp
   var end: Timestamp
+  var stage: SleepStage
+  var lane: Int
+}
 
-  /// The two as one; of two that are nearly the same, the longer.
-  ///
-  /// Nearly the same: at least 95 % of the shorter one lies within the other. `other` does not
-  /// start before this one.
-  mutating func join(_ other: SleepSession) {
-    let shared = other.start.distance(to: min(end, other.end))
-    if length >= other.length {
-      if Self.covers(shared, other.length) { return }
-    } else if Self.covers(shared, length) {
-      self = other
-      return
+/// A night's sleep, a part of it, or a nap.
+///
+/// Each minute counts once: of several sources only the one with the least rank counts at a moment,
+/// and what that source calls awake is not asleep. Time in bed counts beside it.
+struct SleepSession: Sendable, Hashable {
+  /// What is known of a session, each in minutes.
+  enum Part: Int, Sendable, Hashable, CaseIterable {
+    case asleep, inBed, awake, light, deep, rem, unspecified
+
+    init(_ stage: SleepStage) {
+      switch stage {
+      case .inBed: self = .inBed
+      case .asleep, .unspecified: self = .unspecified
+      case .core: self = .light
+      case .deep: self = .deep
+      case .rem: self = .rem
+      case .awake: self = .awake
+      }
     }
-    end = max(end, other.end)
+
+    /// Whether it is a part of the time asleep.
+    var isAsleep: Bool {
+      switch self {
+      case .light, .deep, .rem, .unspecified: true
+      case .asleep, .inBed, .awake: false
+      }
+    }
   }
 
-  /// Nanoseconds.
-  var length: Double { start.distance(to: end) }
+  /// From the first to the last minute asleep; in bed where nothing is known of sleep.
+  var start: Timestamp
+  var end: Timestamp
+  /// Minutes by part; 0 where nothing is known.
+  var minutes = SIMD8<Double>.zero
+  /// 1 for each part that is known, else 0.
+  var known = SIMD8<Double>.zero
 
-  private static func covers(_ shared: Double, _ length: Double) -> Bool {
-    shared >= 0.95 * length
+  subscript(_ part: Part) -> Double? { known[part.rawValue] > 0 ? minutes[part.rawValue] : nil }
+
+  /// Adds up the stages of a session; `nil` if none says that somebody slept or lay in bed.
+  init?(_ spans: [SleepSpan], _ ranks: [SourceRank]) {
+    let hasSleep = spans.contains { Part($0.stage).isAsleep }
+    let telling = spans.filter {
+      hasSleep ? Part($0.stage).isAsleep : Part($0.stage) == .inBed
+    }
+    guard let start = telling.map(\.start).min(), let end = telling.map(\.end).max() else {
+      return nil
+    }
+    (self.start, self.end) = (start, end)
+    for span in spans { known[Part(span.stage).rawValue] = 1 }
+    if hasSleep { known[Part.asleep.rawValue] = 1 }
+    var sweep = Sweep()
+    for edge in Sweep.edges(of: spans) { sweep.take(edge, spans[edge.span], ranks) }
+    for part in Part.allCases {
+      minutes[part.rawValue] = Double(sweep.nanoseconds[part.rawValue]) / 60e9
+    }
+  }
+
+  /// Goes through the beginnings and ends of stages in order of time.
+  private struct Sweep {
+    struct Edge {
+      var time: Timestamp
+      var span: Int
+      var isEnd: Bool
+    }
+
+    var nanoseconds = SIMD8<Int64>.zero
+    private var clock: Timestamp?
+    private var active = ActiveLanes()
+    /// How many stages of each part go on, by lane.
+    private var counts: [Int: SIMD8<Int>] = [:]
+    private var inBed = 0
+
+    static func edges(of spans: [SleepSpan]) -> [Edge] {
+      spans.indices.flatMap { place in
+        [
+          Edge(time: spans[place].start, span: place, isEnd: false),
+          Edge(time: spans[place].end, span: place, isEnd: true),
+        ]
+      }.sorted { ($0.time, $0.span, $0.isEnd ? 1 : 0) < ($1.time, $1.span, $1.isEnd ? 1 : 0) }
+    }
+
+    mutating func take(_ edge: Edge, _ span: SleepSpan, _ ranks: [SourceRank]) {
+      if let clock, edge.time > clock { pass(edge.time.nanoseconds - clock.nanoseconds) }
+      clock = edge.time
+      let part = Part(span.stage)
+      let step = edge.isEnd ? -1 : 1
+      guard part != .inBed else {
+        inBed += step
+        return
+      }
+      counts[span.lane, default: .zero][part.rawValue] += step
+      if edge.isEnd { active.end(span.lane, ranks) } else { active.begin(span.lane, ranks) }
+    }
+
+    private mutating func pass(_ length: Int64) {
+      if inBed > 0 { nanoseconds[Part.inBed.rawValue] += length }
+      guard let lane = active.first, let counts = counts[lane] else { return }
+      guard counts[Part.awake.rawValue] == 0 else {
+        nanoseconds[Part.awake.rawValue] += length
+        return
+      }
+      nanoseconds[Part.asleep.rawValue] += length
+      for part in Part.allCases where part.isAsleep && counts[part.rawValue] > 0 {
+        nanoseconds[part.rawValue] += length
+      }
+    }
   }
 }
 
-/// Makes sessions of the stages that one source reports, in order of their starts.
+/// Gathers the stages of each source, and of all together, to sessions.
 ///
-/// Stages that overlap or lie at most 5 minutes apart are one session. Being awake in between holds
-/// it together but neither begins nor ends it; being in bed counts where nothing else is known.
-struct SleepSessions: Sendable {
-  /// Stages without a longer break than 5 minutes.
+/// Stages that overlap or lie at most 5 minutes apart are one session. A session has at most
+/// `most` stages; what comes after begins another.
+struct SleepRuns: Sendable {
   private struct Run {
-    var start: Timestamp
+    var spans: [SleepSpan]
     var end: Timestamp
-    var inBed: SleepSession?
-    var sessions: [SleepSession] = []
-    /// How far the last session reaches, with being awake after it.
-    var reach: Timestamp
   }
 
-  private var runs: [Run?] = []
+  private var runs: [Int: Run] = [:]
 
   /// The longest break within a session.
   static let gap = Duration.seconds(300)
+  /// Ours; a night of stages of one minute has 500.
+  static let most = 50_000
 
-  /// Takes a stage; returns the sessions of its source that are finished by it.
-  mutating func take(
-    _ stage: SleepStage, _ span: SleepSession, source: Int
-  ) -> [SleepSession] {
-    while runs.count <= source { runs.append(nil) }
-    var finished: [SleepSession] = []
-    var run = runs[source] ?? Run(start: span.start, end: span.start, reach: span.start)
-    if span.start > run.end.advanced(by: Self.gap) {
-      finished = Self.sessions(of: run)
-      run = Run(start: span.start, end: span.start, reach: span.start)
+  /// Takes a stage in order of starts; returns the stages of the session that it ends, if any.
+  mutating func take(_ span: SleepSpan, of source: Int) -> [SleepSpan]? {
+    guard var run = runs[source], run.spans.count < Self.most,
+      span.start <= run.end.advanced(by: Self.gap)
+    else {
+      let ended = runs.updateValue(Run(spans: [span], end: span.end), forKey: source)
+      return ended?.spans
     }
+    runs[source] = nil
+    run.spans.append(span)
     run.end = max(run.end, span.end)
-    switch stage {
-    case .inBed:
-      if run.inBed == nil { run.inBed = span } else { run.inBed?.join(span) }
-    case .awake:
-      if !run.sessions.isEmpty, span.start <= run.reach.advanced(by: Self.gap) {
-        run.reach = max(run.reach, span.end)
-      }
-    case .asleep, .unspecified, .core, .deep, .rem:
-      if !run.sessions.isEmpty, span.start <= run.reach.advanced(by: Self.gap) {
-        run.sessions[run.sessions.count - 1].join(span)
-        run.reach = max(run.reach, run.sessions[run.sessions.count - 1].end)
-      } else {
-        run.sessions.append(span)
-        run.reach = span.end
-      }
-    }
     runs[source] = run
-    return finished
+    return nil
   }
 
   /// The sessions that are left, by source.
-  mutating func finish() -> [(source: Int, session: SleepSession)] {
+  mutating func finish() -> [(source: Int, spans: [SleepSpan])] {
     defer { runs.removeAll() }
-    return runs.enumerated().flatMap { source, run in
-      (run.map(Self.sessions) ?? []).map { (source, $0) }
-    }
-  }
-
-  private static func sessions(of run: Run) -> [SleepSession] {
-    run.sessions.isEmpty ? run.inBed.map { [$0] } ?? [] : run.sessions
+    return runs.sorted { $0.key < $1.key }.map { ($0.key, $0.value.spans) }
   }
 }

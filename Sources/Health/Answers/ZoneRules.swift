@@ -6,6 +6,8 @@ public struct ZoneRules: Sendable, Hashable, Codable {
   public var initialSecondsEast: Int
   /// The changes, earliest first.
   public var transitions: [Transition]
+  /// What people call the zone, such as `Europe/Berlin`.
+  public var name: String?
 
   /// A moment at which the clocks are set.
   public struct Transition: Sendable, Hashable, Codable {
@@ -21,14 +23,23 @@ public struct ZoneRules: Sendable, Hashable, Codable {
     }
   }
 
-  /// Rules; without changes by default.
-  public init(initialSecondsEast: Int, transitions: [Transition] = []) {
+  /// Rules; without changes and without a name by default.
+  public init(initialSecondsEast: Int, transitions: [Transition] = [], name: String? = nil) {
     self.initialSecondsEast = initialSecondsEast
     self.transitions = transitions
+    self.name = name
   }
 
   /// UTC.
-  public static let utc = ZoneRules(initialSecondsEast: 0)
+  public static let utc = ZoneRules(initialSecondsEast: 0, name: "UTC")
+
+  /// The name of the zone, or its offset at a moment, such as `UTC+01:00`.
+  func title(at time: Timestamp) -> String {
+    if let name { return name }
+    let (hours, minutes) = abs(secondsEast(at: time) / 60).quotientAndRemainder(dividingBy: 60)
+    func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    return "UTC\(secondsEast(at: time) < 0 ? "-" : "+")\(two(hours)):\(two(minutes))"
+  }
 
   /// Seconds east of UTC at a moment.
   public func secondsEast(at time: Timestamp) -> Int {

@@ -10,8 +10,38 @@ public struct HealthPoint: Sendable, Hashable, Codable {
   public var start: HealthTime
   /// Its end.
   public var end: HealthTime
-  /// The source that measured it.
+  /// The source that measured it; `merged` for a merged value.
   public var source: String?
+  /// What a statistic is, such as `average_per_day`; `nil` for a sample.
+  public var statistic: String?
+  /// Whether it is made of all sources, of which each moment counts one.
+  public var isMerged = false
+  /// Whether the span is not whole: the question, or the present, cuts it.
+  public var isPartial = false
+  /// The parts of a time asleep.
+  public var sleep: SleepTimes?
+}
+
+/// The parts of a time asleep, in minutes; `nil` where nothing is known.
+public struct SleepTimes: Sendable, Hashable, Codable {
+  /// Time in bed, asleep or not.
+  public var inBed: Double?
+  /// Awake between the first and the last stage.
+  public var awake: Double?
+  /// Light or core sleep.
+  public var light: Double?
+  /// Deep sleep.
+  public var deep: Double?
+  /// REM sleep.
+  public var rem: Double?
+  /// Asleep without a named stage.
+  public var unspecified: Double?
+  /// How many days of the span have a night.
+  public var nights = 0
+  /// How many naps the span has.
+  public var naps = 0
+  /// Time asleep in naps, which a sum includes.
+  public var napMinutes: Double?
 }
 
 /// What a point measured.

@@ -3,7 +3,7 @@ public import LinkJSON
 extension HealthDataQuery {
   /// Reads the payload of `health_data_request`: words in either letter case, `null` as absent.
   public static func read(_ payload: [UInt8]) throws(FieldFault) -> HealthDataQuery {
-    let names = ["value_type", "start_time", "end_time", "group_by", "statistic"]
+    let names = ["value_type", "start_time", "end_time", "group_by", "statistic", "max_bytes"]
     let fields = JSONFields(payload, keeping: names)
     try fields.check()
     guard let valueType: HealthValueType = try fields.optionalWord("value_type") else {
@@ -11,7 +11,8 @@ extension HealthDataQuery {
     }
     return HealthDataQuery(
       valueType: valueType, start: try fields.time("start_time"), end: try fields.time("end_time"),
-      groupBy: try fields.optionalWord("group_by"), statistic: try fields.optionalWord("statistic"))
+      groupBy: try fields.optionalWord("group_by"), statistic: try fields.optionalWord("statistic"),
+      maxBytes: try fields.optionalInt("max_bytes", in: byteBounds))
   }
 
   /// The payload; what was not asked is left out.
@@ -21,6 +22,7 @@ extension HealthDataQuery {
     writer.entry("value_type", valueType.rawValue)
     writer.span(from: start, to: end)
     writer.manner(groupBy, statistic)
+    if let maxBytes { writer.entry("max_bytes", maxBytes) }
     writer.endObject()
     return writer.bytes
   }
@@ -31,24 +33,34 @@ extension SummaryQuery {
   public static let maxMetrics = 64
 
   /// Reads the payload of `summary_request`: words in either letter case, `null` as absent.
+  ///
+  /// A metric that makes no sense is kept as rejected, so that it fails and the others do not.
   public static func read(_ payload: [UInt8]) throws(FieldFault) -> SummaryQuery {
-    let fields = JSONFields(payload, keeping: ["start_time", "end_time", "metrics"])
+    let names = ["start_time", "end_time", "metrics", "max_bytes", "rejected"]
+    let fields = JSONFields(payload, keeping: names)
     try fields.check()
-    let start = try fields.time("start_time")
-    let end = try fields.time("end_time")
-    var metrics: [SummaryMetric] = []
-    for element in try fields.elements("metrics", atMost: maxMetrics) {
+    var query = SummaryQuery(
+      start: try fields.time("start_time"), end: try fields.time("end_time"),
+      maxBytes: try fields.optionalInt("max_bytes", in: HealthDataQuery.byteBounds))
+    let elements = try fields.elements("metrics", atMost: maxMetrics)
+    for (place, element) in elements.enumerated() {
       let line = JSONFields(element, keeping: ["value_type", "group_by", "statistic"])
       guard line.fault == nil else { throw .wrongType(field: "metrics") }
-      guard let valueType: HealthValueType = try line.optionalWord("value_type") else {
-        throw .missing(field: "value_type")
+      do throws(FieldFault) {
+        query.metrics.append(try SummaryMetric(line))
+      } catch {
+        let name = try? line.optionalString("value_type")
+        query.rejected.append(
+          RejectedMetric(
+            place: place, valueType: (name.flatMap(\.self) ?? "").bounded,
+            reason: error.description.bounded))
       }
-      metrics.append(
-        SummaryMetric(
-          valueType: valueType, groupBy: try line.optionalWord("group_by"),
-          statistic: try line.optionalWord("statistic")))
     }
-    return SummaryQuery(start: start, end: end, metrics: metrics)
+    for element in try fields.elements("rejected", atMost: maxMetrics) {
+      query.rejected.append(try RejectedMetric(element))
+    }
+    guard query.rejected.count <= maxMetrics else { throw .outOfBounds(field: "rejected") }
+    return query
   }
 
   /// The payload; what was not asked is left out.
@@ -67,8 +79,46 @@ extension SummaryQuery {
       }
       writer.endArray()
     }
+    if let maxBytes { writer.entry("max_bytes", maxBytes) }
+    writeRejected(to: &writer)
     writer.endObject()
     return writer.bytes
+  }
+
+  private func writeRejected(to writer: inout JSONWriter) {
+    guard !rejected.isEmpty else { return }
+    writer.key("rejected")
+    writer.beginArray()
+    for line in rejected {
+      writer.beginObject()
+      writer.entry("place", line.place)
+      writer.entry("value_type", line.valueType)
+      writer.entry("error_message", line.reason)
+      writer.endObject()
+    }
+    writer.endArray()
+  }
+}
+
+extension RejectedMetric {
+  fileprivate init(_ element: [UInt8]) throws(FieldFault) {
+    let fields = JSONFields(element, keeping: ["place", "value_type", "error_message"])
+    guard fields.fault == nil else { throw .wrongType(field: "rejected") }
+    self.init(
+      place: try fields.int("place", in: 0...SummaryQuery.maxMetrics),
+      valueType: (try fields.optionalString("value_type") ?? "").bounded,
+      reason: (try fields.optionalString("error_message") ?? "").bounded)
+  }
+}
+
+extension SummaryMetric {
+  fileprivate init(_ line: JSONFields) throws(FieldFault) {
+    guard let valueType: HealthValueType = try line.optionalWord("value_type") else {
+      throw .missing(field: "value_type")
+    }
+    self.init(
+      valueType: valueType, groupBy: try line.optionalWord("group_by"),
+      statistic: try line.optionalWord("statistic"))
   }
 }
 

@@ -30,6 +30,8 @@ extension HealthReply {
     if skipped > 0 {
       writer.entry("skipped", skipped)
     }
+    if !notes.isEmpty { writer.entry("notes", notes) }
+    freshness?.write(to: &writer)
   }
 
   /// Reads an object that succeeded; unknown members are ignored.
@@ -53,15 +55,21 @@ extension HealthReply {
     }
     if fields.has("next_start_time") { reply.nextStart = try fields.time("next_start_time") }
     reply.skipped = try fields.optionalInt("skipped", in: 0...Int.max) ?? 0
+    reply.notes = try fields.texts("notes", atMost: maxNotes)
+    reply.freshness = try HealthFreshness(fields)
     return reply
   }
 
   /// More points do not fit an answer's bytes.
   private static let maxPoints = HealthObject.maxBytes / 16
-  private static let names = [
-    "success", "health_data", "value_type", "start_time", "end_time", "group_by",
-    "statistic_type", "next_start_time", "skipped",
-  ]
+  private static let names =
+    [
+      "success", "health_data", "value_type", "start_time", "end_time", "group_by",
+      "statistic_type", "next_start_time", "skipped", "notes",
+    ]
+    + HealthFreshness.names
+  /// More kinds of notes do not exist; the bound is ours.
+  private static let maxNotes = 16
 }
 
 extension SummaryReply {
@@ -78,15 +86,17 @@ extension SummaryReply {
     writer.endArray()
     if !failed.isEmpty {
       writer.key("error_message")
-      writer.string("no answer for " + failed.map(\.valueType.rawValue).joined(separator: ", "))
+      writer.string("no answer for " + failed.map(\.valueType).joined(separator: ", "))
     }
+    freshness?.write(to: &writer)
     writer.endObject()
     return HealthObject(succeeded: failed.isEmpty, bytes: writer.bytes)
   }
 
   /// Reads an object, whether all of it succeeded or not; unknown members are ignored.
   public static func read(_ object: [UInt8]) throws(FieldFault) -> SummaryReply {
-    let fields = JSONFields(object, keeping: ["start_time", "end_time", "results"])
+    let names = ["start_time", "end_time", "results"] + HealthFreshness.names
+    let fields = JSONFields(object, keeping: names)
     try fields.check()
     var reply = SummaryReply(
       start: try fields.time("start_time"), end: try fields.time("end_time"), results: [])
@@ -94,6 +104,7 @@ extension SummaryReply {
     for element in try fields.elements("results", atMost: SummaryQuery.maxMetrics) {
       reply.results.append(try SummaryResult(element))
     }
+    reply.freshness = try HealthFreshness(fields)
     return reply
   }
 }
@@ -102,7 +113,7 @@ extension SummaryResult {
   fileprivate init(_ element: [UInt8]) throws(FieldFault) {
     let fields = JSONFields(element, keeping: ["value_type", "success", "data", "error_message"])
     guard fields.fault == nil else { throw .wrongType(field: "results") }
-    guard let valueType: HealthValueType = try fields.optionalWord("value_type") else {
+    guard let valueType = try fields.optionalString("value_type")?.bounded else {
       throw .missing(field: "value_type")
     }
     guard let succeeded = try fields.optionalBool("success") else {
@@ -125,13 +136,20 @@ extension HealthPoint {
   }
 
   fileprivate init(_ element: [UInt8]) throws(FieldFault) {
-    let names = ["type", "value", "unit", "date_from", "date_to", "source_id"]
+    let names = [
+      "type", "value", "unit", "date_from", "date_to", "source_id", "statistic", "merged",
+      "partial", "sleep",
+    ]
     let fields = JSONFields(element, keeping: names)
     guard fields.fault == nil else { throw .wrongType(field: "health_data") }
     self.init(
       type: try fields.string("type", atMost: 256), value: try HealthPointValue(fields),
       unit: try fields.optionalString("unit") ?? "", start: try fields.time("date_from"),
-      end: try fields.time("date_to"), source: try fields.optionalString("source_id"))
+      end: try fields.time("date_to"), source: try fields.optionalString("source_id"),
+      statistic: try fields.optionalString("statistic")?.bounded,
+      isMerged: try fields.optionalBool("merged") ?? false,
+      isPartial: try fields.optionalBool("partial") ?? false,
+      sleep: fields.has("sleep") ? try SleepTimes(fields.object("sleep")) : nil)
   }
 }
 
@@ -181,6 +199,10 @@ extension JSONWriter {
     entry("date_from", point.start.description)
     entry("date_to", point.end.description)
     entry("source_id", point.source)
+    if let statistic = point.statistic { entry("statistic", statistic) }
+    if point.isMerged { entry("merged", true) }
+    if point.isPartial { entry("partial", true) }
+    point.sleep?.write(to: &self)
     endObject()
   }
 
@@ -211,7 +233,7 @@ extension JSONWriter {
 
   fileprivate mutating func result(_ result: SummaryResult) {
     beginObject()
-    entry("value_type", result.valueType.rawValue)
+    entry("value_type", result.valueType)
     if result.data.succeeded {
       entry("success", true)
       key("data")

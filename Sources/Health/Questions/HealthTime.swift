@@ -59,6 +59,45 @@ extension HealthTime {
   }
 }
 
+extension HealthTime {
+  /// Why a text is no time.
+  package enum Fault: Sendable, Hashable {
+    /// A day or a time of day that no calendar or clock shows.
+    case noSuchDate
+    /// Outside the years 1677 to 2262.
+    case outOfRange
+    /// Not of this form of ISO 8601.
+    case otherForm
+
+    /// Finds out why `text` could not be read.
+    package init(_ text: String) {
+      let years = text.utf8.prefix { (0x30...0x39).contains($0) }.count
+      let rest = text.dropFirst(years).prefix(6)
+      // The month and the day in a year that has all of them.
+      var digits = TimeDigits(ArraySlice("2000\(rest)".utf8))
+      let isDay = digits.day() != nil && digits.isAtEnd
+      let isShaped = rest.utf8.count == 6 && rest.hasPrefix("-") && rest.dropFirst(3).hasPrefix("-")
+      guard years >= 4, isShaped else {
+        self = .otherForm
+        return
+      }
+      let day = text.prefix(10)
+      if !isDay || (years == 4 && day.hasSuffix("-02-29") && !Self.isLeap(day)) {
+        self = .noSuchDate
+      } else if years > 4 || HealthTime(day) == nil {
+        self = .outOfRange
+      } else {
+        let time = text.dropFirst(11).utf8.map { (0x30...0x39).contains($0) ? UInt8(0x30) : $0 }
+        self = time.starts(with: "00:00".utf8) ? .noSuchDate : .otherForm
+      }
+    }
+
+    private static func isLeap(_ day: Substring) -> Bool {
+      Int(day.prefix(4)).map { Gregorian.length(ofMonth: 2, year: $0) == 29 } ?? false
+    }
+  }
+}
+
 extension CivilTime: CustomStringConvertible {
   /// The reading as ISO 8601 without a zone, its fraction only as long as needed.
   public var description: String {

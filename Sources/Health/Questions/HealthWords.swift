@@ -25,10 +25,18 @@ public enum HealthGrouping: String, Sendable, Hashable, Codable, CaseIterable {
   /// From Monday to Sunday (ISO 8601).
   case week = "WEEK"
   case month = "MONTH"
+  /// The whole time that was asked for, as one span.
+  case total = "TOTAL"
 }
 
 /// How the samples of one span become one number.
 public enum HealthStatistic: String, Sendable, Hashable, Codable, CaseIterable {
   case sum = "SUM"
   case average = "AVERAGE"
+  case min = "MIN"
+  case max = "MAX"
+  /// How many samples, sessions or nights there are.
+  case count = "COUNT"
+  /// The last value, with its own time.
+  case latest = "LATEST"
 }

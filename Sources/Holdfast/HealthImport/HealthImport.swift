@@ -1,4 +1,5 @@
 import ExportFiles
+import LinkCore
 public import LinkHealth
 public import LinkRuntime
 public import LinkWire
@@ -102,12 +103,14 @@ public enum HealthImport {
   /// - Parameters:
   ///   - path: An XML, or a zip that holds one.
   ///   - replaces: Removes what the export does not hold even if it is not the newest one.
+  ///   - clock: Dates the import, for answers that tell how fresh they are.
   ///   - isStopped: Asked often; true ends it early.
   ///   - note: Told often how far it is.
   @concurrent
   public static func run(
     _ path: String, into store: any HealthStore, replaces: Bool = false,
-    isStopped: @Sendable () -> Bool = { false }, note: @Sendable (Progress) -> Void = { _ in }
+    clock: any LinkClock = BootClock(), isStopped: @Sendable () -> Bool = { false },
+    note: @Sendable (Progress) -> Void = { _ in }
   ) async throws(Failure) -> Report {
     let file: ExportFile
     do {
@@ -123,6 +126,7 @@ public enum HealthImport {
     let (removal, removed) = try await removing.run(
       work.census, tally, isComplete: ending == .complete, canRepeat: file.canRepeat)
     let types = try await removing.report(work.census, tally, removed: removed)
+    if ending != .stopped { try await work.noteEnd(at: clock.wall) }
     return Report(
       tally: tally, addition: work.progress.addition, entry: file.entry, ending: ending,
       types: types, removal: removal)

@@ -1,4 +1,5 @@
 import ExportFiles
+import LinkCore
 import LinkHealth
 import LinkRuntime
 import LinkWire
@@ -69,6 +70,15 @@ struct ImportRun {
           return .failure(error)
         }
       }
+    }
+  }
+
+  /// Remembers when the import ended.
+  func noteEnd(at time: Timestamp) async throws(HealthImport.Failure) {
+    do throws(StoreFailure) {
+      try await store.noteImport(at: time)
+    } catch {
+      throw .store(error)
     }
   }
 

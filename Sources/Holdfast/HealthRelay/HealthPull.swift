@@ -33,8 +33,8 @@ public struct HealthPull: Sendable {
     self.init(
       server: configuration.server, token: token.text, http: environment.network, clock: clock
     ) { id, question in
-      let answering = HealthAnswering(question, zone: zone, now: clock.wall, limits: Self.limits)
-      let answer = await RelayAnswer.make(answering, from: store)
+      let answer = await RelayAnswer.make(
+        question, zone: zone, now: clock.wall, limits: Self.limits, from: store)
       if !Task.isCancelled { watch?(id, answer.object) }
       return answer.object
     }

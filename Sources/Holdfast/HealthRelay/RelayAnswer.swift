@@ -1,4 +1,5 @@
 import HealthRelay
+import LinkCore
 import LinkHealth
 import LinkJSON
 import LinkRuntime
@@ -11,9 +12,13 @@ struct RelayAnswer: Sendable {
 
   /// Reads as many pages as the answer needs, off the shell's actor, which stays free meanwhile.
   @concurrent static func make(
-    _ question: HealthAnswering, from store: any HealthStore
+    _ question: HealthQuestion, zone: ZoneRules, now: Timestamp, limits: AnswerLimits,
+    from store: any HealthStore
   ) async -> RelayAnswer {
-    var answering = question
+    // A store that cannot be read fails again at the first page, where the reason is told.
+    let stored = (try? await store.stored()) ?? StoredHealth()
+    var answering = HealthAnswering(
+      question, zone: zone, now: now, limits: limits, stored: stored)
     var failure: StoreFailure?
     while true {
       switch answering.step {

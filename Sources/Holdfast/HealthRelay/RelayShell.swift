@@ -92,11 +92,10 @@ actor RelayShell: Shell {
   private func read(
     _ work: WorkID, _ id: RelayRequestID, _ question: HealthQuestion, inParts: Bool
   ) {
-    let answering = HealthAnswering(
-      question, zone: configuration.zone, now: environment.clock.wall,
-      limits: inParts ? .parts : .oneFrame)
+    let (zone, now) = (configuration.zone, environment.clock.wall)
     readings.start(work) { [store = environment.store, watch = configuration.watch] in
-      let answer = await RelayAnswer.make(answering, from: store)
+      let answer = await RelayAnswer.make(
+        question, zone: zone, now: now, limits: inParts ? .parts : .oneFrame, from: store)
       guard !Task.isCancelled else { return nil }
       watch?(id, answer.object)
       let messages = await answer.messages(to: id, question.kind, inParts: inParts)

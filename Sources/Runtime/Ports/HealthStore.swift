@@ -27,6 +27,12 @@ public protocol HealthStore: Store {
   ///
   /// Returns how many samples were removed, by type.
   func settle(_ settlement: HealthSettlement) async throws(StoreFailure) -> [String: Int]
+
+  /// Stores when an import ended; the latest counts.
+  func noteImport(at time: Timestamp) async throws(StoreFailure)
+
+  /// Returns how fresh the samples are, without reading them.
+  func stored() async throws(StoreFailure) -> StoredHealth
 }
 
 extension HealthStore {
@@ -69,4 +75,10 @@ extension MemoryStore: HealthStore where Value == KeptHealth {
   public func settle(_ settlement: HealthSettlement) throws(StoreFailure) -> [String: Int] {
     try use { $0.settle(settlement) }
   }
+
+  public func noteImport(at time: Timestamp) throws(StoreFailure) {
+    try use { samples throws(StoreFailure) in samples.lastImport = time }
+  }
+
+  public func stored() throws(StoreFailure) -> StoredHealth { try use { $0.stored } }
 }

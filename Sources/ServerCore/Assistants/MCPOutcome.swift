@@ -1,15 +1,21 @@
+import LinkCore
 import LinkHealth
 import LinkJSON
 import LinkWire
 
 extension MCPCallResult {
   /// What the relay's outcome is to the assistant that called a tool.
-  init(_ outcome: RelayOutcome, of tool: MCPTool) {
+  init(
+    _ outcome: RelayOutcome, of tool: MCPTool, rejected: [RejectedMetric] = [],
+    window: ClosedRange<Timestamp>? = nil
+  ) {
     switch outcome {
     case .loggedIn(let grant): self.init(object: grant.object)
     case .loggedOut: self.init(object: Self.said("Logged out."))
     case .data(let answer):
-      self.init(answer, of: tool == .getSummary ? .summary : .healthData)
+      self.init(
+        answer, of: tool == .getSummary ? .summary : .healthData, rejected: rejected,
+        window: window)
     case .refused(let refusal): self.init(refusal)
     }
   }

@@ -10,8 +10,9 @@ extension MCPServer {
     bearer: Bearer?, from address: String, of assistant: AssistantName?
   ) {
     let ask: RelayAsk
+    let rejected: [RejectedMetric]
     do throws(MCPArguments.Fault) {
-      ask = try RelayAsk(tool, arguments, of: assistant)
+      (ask, rejected) = try RelayAsk.read(tool, arguments, of: assistant)
     } catch {
       metrics.called(tool, "invalid_arguments")
       return finish(request, form, .refused("invalid_arguments", error.message), status: 400)
@@ -23,7 +24,7 @@ extension MCPServer {
     }
     lastAsk += 1
     let id = AskID(lastAsk)
-    waiting[request] = Waiting(ask: id, tool: tool, form: form, since: now)
+    waiting[request] = Waiting(ask: id, tool: tool, form: form, since: now, rejected: rejected)
     askers[id] = request
     if case .rpc(let rpc) = form {
       if let name = rpc.session { sessions[name]?.calls[rpc.id] = request }
@@ -40,11 +41,15 @@ extension MCPServer {
 
   // MARK: - Outcomes
 
-  mutating func conclude(_ ask: AskID, _ outcome: RelayOutcome, token: TokenHash?) {
+  mutating func conclude(
+    _ ask: AskID, _ outcome: RelayOutcome, token: TokenHash?, wall: Timestamp
+  ) {
     guard let request = askers[ask], let call = forget(request) else { return }
     metrics.called(call.tool, outcome.word)
     keep(outcome, token, of: call.form)
-    let result = MCPCallResult(outcome, of: call.tool)
+    let asked = wall.advanced(by: now.duration(to: call.since))
+    let result = MCPCallResult(
+      outcome, of: call.tool, rejected: call.rejected, window: min(asked, wall)...wall)
     var refusal: RelayRefusal?
     if case .refused(let found) = outcome { refusal = found }
     finish(request, call.form, result, refusal: refusal, isStreaming: call.isStreaming)
@@ -78,7 +83,8 @@ extension MCPServer {
   ) {
     switch form {
     case .rpc(let rpc):
-      var json = MCPResult.called(result).response(to: rpc.id, in: rpc.version)
+      var json = MCPResult.called(result.told(in: rpc.version))
+        .response(to: rpc.id, in: rpc.version)
       let isEvent = isStreaming || !rpc.accepts.json
       if isEvent, json.count > policy.maxEventBytes {
         let tooLong = MCPCallResult(.answerTooLarge(limit: policy.maxEventBytes))
@@ -168,17 +174,23 @@ extension MCPServer {
 }
 
 extension RelayAsk {
-  /// What a call of a tool wants of the relay.
-  fileprivate init(
+  /// What a call of a tool wants of the relay, and the lines of a summary that it is not asked.
+  fileprivate static func read(
     _ tool: MCPTool, _ arguments: MCPArguments, of assistant: AssistantName?
-  ) throws(MCPArguments.Fault) {
+  ) throws(MCPArguments.Fault) -> (RelayAsk, [RejectedMetric]) {
     switch tool {
     case .directLogin:
       let (word, code) = try arguments.pair()
-      self = .login(word: word, code: code, assistant: assistant)
-    case .getHealthMetrics: self = .question(.healthData(try arguments.healthDataQuery()))
-    case .getSummary: self = .question(.summary(try arguments.summaryQuery()))
-    case .logout: self = .logout
+      return (.login(word: word, code: code, assistant: assistant), [])
+    case .getHealthMetrics: return (.question(.healthData(try arguments.healthDataQuery())), [])
+    case .getSummary:
+      var query = try arguments.summaryQuery()
+      let rejected = query.rejected
+      query.rejected = []
+      return (.question(.summary(query)), rejected)
+    case .logout:
+      try arguments.nothing()
+      return (.logout, [])
     }
   }
 }

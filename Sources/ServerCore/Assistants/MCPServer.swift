@@ -1,4 +1,5 @@
 public import LinkCore
+import LinkHealth
 public import LinkWire
 
 /// The assistants' side of the relay: MCP sessions, versions and calls, and the plain endpoints.
@@ -39,8 +40,9 @@ public struct MCPServer: ServerRules {
     case request(RequestID, MCPCall, fresh: MCPSessionID)
     /// Its client left before it was answered to the end.
     case abandoned(RequestID)
-    /// What became of an ask; `token` is the hash of what a login was granted.
-    case outcome(AskID, RelayOutcome, token: TokenHash?)
+    /// What became of an ask; `token` is the hash of what a login was granted, `wall` the wall
+    /// clock when it came.
+    case outcome(AskID, RelayOutcome, token: TokenHash?, wall: Timestamp)
     /// The server goes away: streams that would never end do now.
     case drain
   }
@@ -81,6 +83,8 @@ public struct MCPServer: ServerRules {
     var tool: MCPTool
     var form: Form
     var since: Instant
+    /// The lines of a summary that are not asked; each fails by itself.
+    var rejected: [RejectedMetric] = []
     /// Whether an event stream was begun.
     var isStreaming = false
   }
@@ -118,7 +122,8 @@ public struct MCPServer: ServerRules {
     switch input {
     case .request(let id, let call, let fresh): take(id, call, fresh: fresh)
     case .abandoned(let id): left(id)
-    case .outcome(let ask, let outcome, let token): conclude(ask, outcome, token: token)
+    case .outcome(let ask, let outcome, let token, let wall):
+      conclude(ask, outcome, token: token, wall: wall)
     case .drain: drain()
     }
     return takeEffects()

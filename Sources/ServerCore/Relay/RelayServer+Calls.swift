@@ -15,6 +15,7 @@ extension RelayServer {
     if let waiting = phone.line.first(where: { isOrphan($0, of: bearer, question) }) {
       return adopt(waiting, ask, wall: wall)
     }
+    if let until = mayReturn(phone), until <= now { return refuse(ask, absence(of: phone)) }
     guard phone.line.count < policy.callsPerPhone else {
       return refuse(ask, .tooManyWaiting(retryAfter: policy.busyRetry))
     }
@@ -49,7 +50,7 @@ extension RelayServer {
     call.stage = .waiting(since: now)
     calls[id] = call
     callsByAsk[ask] = id
-    alarms.set(.call(id), at: call.wake)
+    arm(id)
     store([.question(call.kept)])
     advance(call.phone)
     knock(call.phone)
@@ -60,7 +61,29 @@ extension RelayServer {
     callsByRequest[call.id] = id
     if let ask = call.ask { callsByAsk[ask] = id }
     phones[call.phone]?.line.append(id)
-    alarms.set(.call(id), at: call.wake)
+    arm(id)
+  }
+
+  /// Until when a phone that is away is waited for; `nil` if it is connected, or a push can wake it.
+  private func mayReturn(_ phone: RelayPhone) -> Instant? {
+    guard case .away = phone.presence, phone.push == nil else { return nil }
+    return phone.seenAt.advanced(by: policy.returnWait)
+  }
+
+  /// Until when a question waits for a phone that nothing can wake; `nil` for any other question.
+  private func waitsUntil(_ call: RelayCall) -> Instant? {
+    guard call.isWaiting, call.ask != nil else { return nil }
+    return phones[call.phone].flatMap(mayReturn)
+  }
+
+  private mutating func arm(_ id: CallID) {
+    guard let call = calls[id] else { return }
+    alarms.set(.call(id), at: min(call.wake, waitsUntil(call) ?? call.wake))
+  }
+
+  /// Sets anew when the questions to a phone end: it left, or its push address is gone.
+  mutating func armLine(of id: PhoneID) {
+    for call in phones[id]?.line ?? [] { arm(call) }
   }
 
   /// Asks the phone the first question in line, if it is here and none is under way.
@@ -91,7 +114,7 @@ extension RelayServer {
     gathered -= call.bytes
     call.wait(from: now)
     calls[id] = call
-    alarms.set(.call(id), at: call.wake)
+    arm(id)
   }
 
   /// Questions to a phone that is away are kept, so that a restart does not lose them.
@@ -147,7 +170,10 @@ extension RelayServer {
   mutating func wake(_ id: CallID) {
     guard let call = calls[id] else { return }
     if now >= call.deadline { return settle(id, .refused(lateness(of: call))) }
-    guard case .leased(_, let until) = call.stage, now >= until else { return }
+    if let until = waitsUntil(call), until <= now, let phone = phones[call.phone] {
+      return settle(id, .refused(absence(of: phone)))
+    }
+    guard case .leased(_, let until) = call.stage, now >= until else { return arm(id) }
     wait(id)
     advance(call.phone)
     knock(call.phone)
@@ -175,7 +201,8 @@ extension RelayServer {
     switch phone.presence {
     case .over(_, .replaced): .phoneReplaced
     case .over(let since, .lost): .phoneAway(since: since.duration(to: now), .pairAgain)
-    case .greeting, .here, .away: .phoneAway(since: .zero, .mayReturn)
+    case .away(let since): .phoneAway(since: since.duration(to: now), .mayReturn)
+    case .greeting, .here: .phoneAway(since: .zero, .mayReturn)
     }
   }
 }

@@ -198,6 +198,7 @@ extension RelayServer {
     store([phone.kept.map { .phone($0) }].compactMap(\.self))
     requeue(id, from: connection)
     keepLine(of: id)
+    armLine(of: id)
     armGrace(id)
     knock(id)
   }

@@ -169,6 +169,7 @@ extension RelayServer {
       store([phone.kept.map { .phone($0) }].compactMap(\.self))
     }
     phones[id] = phone
+    armLine(of: id)
     armGrace(id)
     knock(id)
   }

@@ -38,6 +38,9 @@ public struct RelayServerPolicy: Sendable, Hashable {
 
   /// How long a call may take from its arrival to its answer.
   public var callLimit = Duration.seconds(45)
+  /// How long a question waits for a phone that lost its socket and that no push can wake: two
+  /// retries 2 s apart and their handshakes, twice. Later nothing speaks for its return.
+  public var returnWait = Duration.seconds(10)
   /// How long a phone may keep a leased question.
   public var lease = Duration.seconds(25)
   /// Questions that one pull takes at the most.
@@ -101,7 +104,8 @@ public struct RelayServerPolicy: Sendable, Hashable {
     var policy = self
     let times: [WritableKeyPath<Self, Duration>] = [
       \.pairLife, \.tokenLife, \.tokenMemory, \.grace, \.wrongWindow, \.lockOut, \.wrongInterval,
-      \.callLimit, \.lease, \.pushGap, \.pushInterval, \.pingInterval, \.pongWait, \.closeWait,
+      \.callLimit, \.returnWait, \.lease, \.pushGap, \.pushInterval, \.pingInterval, \.pongWait,
+      \.closeWait,
       \.drainGrace, \.drainLimit, \.storeRetry,
     ]
     for time in times { policy[keyPath: time] = max(policy[keyPath: time], .milliseconds(1)) }

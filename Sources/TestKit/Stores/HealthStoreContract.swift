@@ -150,6 +150,15 @@ private func summarises(_ store: any HealthStore) async throws {
       HealthTypeSummary(
         type: "b", count: 3, first: Timestamp(nanoseconds: -3), last: Timestamp(nanoseconds: 4)),
     ], "a summary counts each sample once, by type in order")
+  try ContractViolation.unless(
+    try await store.stored(),
+    is: StoredHealth(
+      lastSamples: ["a": Timestamp(nanoseconds: 9), "b": Timestamp(nanoseconds: 4)]),
+    "a store without an import tells the last sample of each type")
+  for time: Int64 in [5, 7] { try await store.noteImport(at: Timestamp(nanoseconds: time)) }
+  try ContractViolation.unless(
+    try await store.stored().lastImport, is: Timestamp(nanoseconds: 7),
+    "a store remembers the last import")
 }
 
 private func refusesNonsense(_ store: any HealthStore) async throws {

@@ -6,9 +6,15 @@ import LinkJSON
 /// `null` and an empty text count as left out: assistants fill in what they need not give.
 public struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
   private var texts: [String: String] = [:]
-  private var metrics: [[String: String]] = []
+  private var numbers: [String: Int] = [:]
+  private var metrics: [MCPArguments] = []
   /// The members whose value is of another type.
   private var strange: Set<String> = []
+
+  /// Members without a value that have a name: they are left out, if the tool knows them.
+  private var unread: Set<String> = []
+  /// Whether names that the tool does not know are refused; in a URL they may be anything.
+  private var isStrict = false
 
   /// Why arguments are none for a tool; said to the assistant, so that it can do better.
   public struct Fault: Error, Sendable, Hashable {
@@ -38,6 +44,7 @@ public struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
 
   /// Reads an object that was checked before; `nil` for anything else.
   init?(_ json: [UInt8]) {
+    isStrict = true
     var reader = JSONReader(json)
     do {
       guard try reader.peek() == .object else { return nil }
@@ -53,11 +60,18 @@ public struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
       let name = reader.text(of: key)
       switch try reader.peek() {
       case .string: texts[name] = try reader.string()
-      case .null: try reader.null()
+      case .null:
+        try reader.null()
+        unread.insert(name)
       case .number where name == "code":
         // Six digits look like a number to a model; without a leading zero they are one.
         if let code = try reader.intIfWhole() { texts[name] = String(code) }
-      case .array where name == "metrics": try readMetrics(&reader)
+      case .number where name == "max_bytes":
+        numbers[name] = try reader.intIfWhole().flatMap { Int(exactly: $0) }
+        if numbers[name] == nil { strange.insert(name) }
+      case .array where name == "metrics":
+        unread.insert(name)
+        try readMetrics(&reader)
       case .array, .object, .number, .bool:
         strange.insert(name)
         try reader.skipValue()
@@ -74,8 +88,7 @@ public struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
         strange.insert("metrics")
         continue
       }
-      strange.formUnion(metric.strange)
-      if metrics.count <= Self.maxMetrics { metrics.append(metric.texts) }
+      if metrics.count <= Self.maxMetrics { metrics.append(metric) }
     }
   }
 
@@ -88,20 +101,27 @@ public struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
 
   /// The word and the code of a login.
   public func pair() throws(Fault) -> (word: String, code: String) {
-    (try required("word"), try required("code"))
+    try allowOnly(["word", "code"])
+    return (try required("word"), try required("code"))
   }
+
+  /// Checks that nothing but a token is given.
+  public func nothing() throws(Fault) { try allowOnly([]) }
 
   /// A question for one kind of data.
   public func healthDataQuery() throws(Fault) -> HealthDataQuery {
-    let metric = try Self.metric(texts, strange)
+    try allowOnly(
+      ["value_type", "start_time", "end_time", "group_by", "statistic", "max_bytes"])
+    let metric = try metric()
     let (start, end) = try span()
     return HealthDataQuery(
       valueType: metric.valueType, start: start, end: end, groupBy: metric.groupBy,
-      statistic: metric.statistic)
+      statistic: metric.statistic, maxBytes: try maxBytes())
   }
 
-  /// A question for several kinds of data.
+  /// A question for several kinds of data; a line that makes no sense is rejected by itself.
   public func summaryQuery() throws(Fault) -> SummaryQuery {
+    try allowOnly(["start_time", "end_time", "metrics", "max_bytes"])
     guard !strange.contains("metrics"), texts["metrics", default: ""].isEmpty else {
       throw Fault("metrics must be a list of objects")
     }
@@ -109,9 +129,49 @@ public struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
       throw Fault("metrics has more than \(Self.maxMetrics) lines")
     }
     let (start, end) = try span()
-    var lines: [SummaryMetric] = []
-    for metric in metrics { lines.append(try Self.metric(metric, strange)) }
-    return SummaryQuery(start: start, end: end, metrics: lines)
+    var query = SummaryQuery(start: start, end: end, maxBytes: try maxBytes())
+    for (place, line) in metrics.enumerated() {
+      do throws(Fault) {
+        try line.allowOnly(["value_type", "group_by", "statistic"], besides: [])
+        query.metrics.append(try line.metric())
+      } catch {
+        let name = line.texts["value_type"] ?? ""
+        query.rejected.append(
+          RejectedMetric(
+            place: place, valueType: String(name.prefix(64)), reason: error.message))
+      }
+    }
+    guard let first = query.rejected.first, query.metrics.isEmpty else { return query }
+    throw Fault(first.reason)
+  }
+
+  /// Refuses what the tool's schema does not name.
+  private func allowOnly(
+    _ names: Set<String>, besides token: Set<String> = ["access_token"]
+  ) throws(Fault) {
+    let given = strange.union(texts.keys).union(numbers.keys).union(unread)
+    guard isStrict, let name = given.subtracting(names.union(token)).min() else { return }
+    let known = names.sorted().joined(separator: ", ")
+    throw Fault(
+      known.isEmpty
+        ? "\(Self.shown(name)) does not apply: there are no arguments here"
+        : "\(Self.shown(name)) does not apply; the arguments here are \(known)")
+  }
+
+  /// A name of an argument, shortened: it may be anything.
+  private static func shown(_ name: String) -> String { String(name.prefix(64)) }
+
+  private func maxBytes() throws(Fault) -> Int? {
+    let bounds = HealthDataQuery.byteBounds
+    let fault = Fault(
+      "max_bytes must be a whole number from \(bounds.lowerBound) to \(bounds.upperBound)")
+    guard !strange.contains("max_bytes") else { throw fault }
+    guard let number = numbers["max_bytes"] ?? texts["max_bytes"].flatMap({ Int($0) }) else {
+      guard texts["max_bytes", default: ""].isEmpty else { throw fault }
+      return nil
+    }
+    guard bounds.contains(number) else { throw fault }
+    return number
   }
 
   private func span() throws(Fault) -> (HealthTime, HealthTime) {
@@ -119,50 +179,52 @@ public struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
   }
 
   private func time(_ name: String) throws(Fault) -> HealthTime {
-    guard let time = HealthTime(try required(name)) else {
+    let text = try required(name)
+    if let time = HealthTime(text) { return time }
+    switch HealthTime.Fault(text) {
+    case .noSuchDate:
+      throw Fault("\(name) names a day or a time of day that does not exist")
+    case .outOfRange:
+      throw Fault("\(name) is out of range: years 1900 to 2199 can be asked for")
+    case .otherForm:
       throw Fault("\(name) must be an ISO 8601 date or time, such as 2026-03-01T00:00:00")
     }
-    return time
   }
 
   private func required(_ name: String) throws(Fault) -> String {
-    guard let text = try Self.optional(name, texts, strange) else {
+    guard let text = try optional(name) else {
       throw Fault("\(name) is missing")
     }
     return text
   }
 
-  private static func metric(
-    _ texts: [String: String], _ strange: Set<String>
-  ) throws(Fault) -> SummaryMetric {
+  private func metric() throws(Fault) -> SummaryMetric {
     guard
       let valueType: HealthValueType = try word(
-        "value_type", HealthValueType.allCases.map(\.rawValue), texts, strange)
+        "value_type", HealthValueType.allCases.map(\.rawValue))
     else { throw Fault("value_type is missing") }
     return SummaryMetric(
       valueType: valueType,
-      groupBy: try word("group_by", HealthGrouping.allCases.map(\.rawValue), texts, strange),
-      statistic: try word("statistic", HealthStatistic.allCases.map(\.rawValue), texts, strange))
+      groupBy: try word("group_by", HealthGrouping.allCases.map(\.rawValue)),
+      statistic: try word("statistic", HealthStatistic.allCases.map(\.rawValue)))
   }
 
   /// Words are taken in any case: an answer writes in lower case what a question has in upper.
-  private static func word<Word: RawRepresentable<String>>(
-    _ name: String, _ allowed: [String], _ texts: [String: String], _ strange: Set<String>
+  private func word<Word: RawRepresentable<String>>(
+    _ name: String, _ allowed: [String]
   ) throws(Fault) -> Word? {
-    guard let text = try optional(name, texts, strange) else { return nil }
+    guard let text = try optional(name) else { return nil }
     guard let word = Word(rawValue: text.uppercased()) else {
       throw Fault("\(name) must be one of \(allowed.joined(separator: ", "))")
     }
     return word
   }
 
-  private static func optional(
-    _ name: String, _ texts: [String: String], _ strange: Set<String>
-  ) throws(Fault) -> String? {
+  private func optional(_ name: String) throws(Fault) -> String? {
     guard !strange.contains(name) else { throw Fault("\(name) must be a text") }
     guard let text = texts[name], !text.isEmpty else { return nil }
-    guard text.utf8.count <= maxBytes else {
-      throw Fault("\(name) is longer than \(maxBytes) bytes")
+    guard text.utf8.count <= Self.maxBytes else {
+      throw Fault("\(name) is longer than \(Self.maxBytes) bytes")
     }
     return text
   }

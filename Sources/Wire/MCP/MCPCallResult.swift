@@ -1,3 +1,4 @@
+public import LinkCore
 public import LinkHealth
 import LinkJSON
 
@@ -7,6 +8,8 @@ public struct MCPCallResult: Sendable, Hashable, Codable {
   public var text: String
   /// A JSON object that fits the tool's output schema.
   public var structured: [UInt8]?
+  /// What stands for the text where the client reads `structured`; `nil` repeats the text.
+  public var brief: String?
   /// Whether it is a refusal.
   public var isError: Bool
 
@@ -16,8 +19,11 @@ public struct MCPCallResult: Sendable, Hashable, Codable {
   public static let maxTextBytes = 262_144
 
   /// A result from its parts.
-  public init(text: String, structured: [UInt8]? = nil, isError: Bool = false) {
+  public init(
+    text: String, structured: [UInt8]? = nil, brief: String? = nil, isError: Bool = false
+  ) {
     self.text = text
+    self.brief = brief
     self.structured = structured
     self.isError = isError
   }
@@ -47,13 +53,27 @@ public struct MCPCallResult: Sendable, Hashable, Codable {
   /// What a phone answered to a tool's question.
   ///
   /// `health_data` becomes `healthData`, as the original's callers know it; the rest stays.
-  public init(_ answer: HealthObject, of kind: HealthQuestion.Kind) {
-    guard let copy = HealthCopy(answer.bytes, of: kind) else {
+  ///
+  /// - Parameters:
+  ///   - rejected: The lines of a summary that the phone was not asked; each fails by itself.
+  ///   - window: When the phone was asked and its answer came, by the backend's clock.
+  public init(
+    _ answer: HealthObject, of kind: HealthQuestion.Kind, rejected: [RejectedMetric] = [],
+    window: ClosedRange<Timestamp>? = nil
+  ) {
+    guard let copy = HealthCopy(answer.bytes, of: kind, rejected, window) else {
       self = .refused("malformed", "The phone's answer cannot be read. Ask again.")
       return
     }
     // A summary of which one line failed still tells the others.
     self.init(object: copy.bytes, isError: !answer.succeeded && !copy.hasResults)
+    brief = copy.brief(isError: isError)
+  }
+
+  /// The result as a client of this version reads it: no object is sent twice.
+  public func told(in version: MCPVersion) -> MCPCallResult {
+    guard version.takesStructured, structured != nil, let brief else { return self }
+    return MCPCallResult(text: brief, structured: structured, isError: isError)
   }
 
   /// Writes the members of the result into an object that is open.
@@ -70,47 +90,5 @@ public struct MCPCallResult: Sendable, Hashable, Codable {
       writer.raw(structured)
     }
     writer.entry("isError", isError)
-  }
-}
-
-/// A health object, member by member, as assistants get it.
-private struct HealthCopy {
-  private(set) var bytes: [UInt8] = []
-  private(set) var hasResults = false
-
-  init?(_ object: [UInt8], of kind: HealthQuestion.Kind) {
-    do {
-      try copy(object, kind)
-    } catch {
-      return nil
-    }
-  }
-
-  private mutating func copy(
-    _ object: [UInt8], _ kind: HealthQuestion.Kind
-  ) throws(JSONError) {
-    var reader = JSONReader(object)
-    var writer = JSONWriter(capacity: object.count + 16)
-    try reader.beginObject()
-    writer.beginObject()
-    while let key = try reader.nextKey() {
-      let name = reader.text(of: key)
-      writer.key(kind == .healthData && name == "health_data" ? "healthData" : name)
-      if name == "results" { hasResults = true }
-      try reader.copyValue(to: &writer)
-    }
-    writer.endObject()
-    try reader.finish()
-    bytes = writer.bytes
-  }
-}
-
-extension JSONReader {
-  /// Takes a value of any kind and writes it as it stands.
-  fileprivate mutating func copyValue(to writer: inout JSONWriter) throws(JSONError) {
-    _ = try peek()
-    let start = position
-    try skipValue()
-    writer.raw(bytes[start..<position])
   }
 }

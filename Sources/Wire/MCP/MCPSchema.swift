@@ -7,6 +7,7 @@ indirect enum MCPSchema {
   case word([String], String)
   case number
   case count
+  case countBetween(Int, Int, String)
   case truth
   case list(of: MCPSchema)
   case object([Member], isOpen: Bool = false)
@@ -46,6 +47,10 @@ indirect enum MCPSchema {
       writer.endArray()
     case .number: writer.entry("type", "number")
     case .count: writer.entry("type", "integer")
+    case .countBetween(let least, let most, let words):
+      Self.write("integer", words, to: &writer)
+      writer.entry("minimum", least)
+      writer.entry("maximum", most)
     case .truth: writer.entry("type", "boolean")
     case .list(let element):
       writer.entry("type", "array")

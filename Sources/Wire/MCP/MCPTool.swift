@@ -23,16 +23,35 @@ public enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
     case .directLogin:
       "Pairs with the user's phone. Ask the user for the word and the six-digit code that the app "
         + "shows, and call this once before any other tool."
-    case .getHealthMetrics:
-      "Reads one kind of health data for a span of time. Give group_by together with statistic to "
-        + "get one number for each hour, day, week or month. Several sources may report the same "
-        + "span: never add values of different source_id, use the one with the most points."
+    case .getHealthMetrics: Self.metricsSummary
     case .getSummary:
-      "Reads several kinds of health data for a span of time at once. Without metrics it covers "
-        + "steps, calories, distance, workouts and sleep."
+      "Reads several kinds of health data for a span of time at once, by the rules of "
+        + "get_health_metrics. Without metrics it covers steps, calories, distance, workouts and "
+        + "sleep; without group_by it chooses days, weeks or months by the length of the span. A "
+        + "metric that cannot be answered fails by itself: its success is false."
     case .logout: "Ends the pairing with the phone. Its access token is worth nothing afterwards."
     }
   }
+
+  /// In plain words: what the numbers mean, which statistic fits, what merged means, and sleep.
+  private static let metricsSummary =
+    "Reads one kind of health data for a span of time. For totals and averages always give "
+    + "group_by: each point is then one number for an hour, day, week (from Monday), month, or with "
+    + "TOTAL for the whole span. Never add or average points yourself: ask with a larger group_by. "
+    + "Leave out statistic to get what fits: the sum of what adds up (STEPS, CALORIES, DISTANCE, "
+    + "EXERCISE_TIME, MINDFULNESS, WORKOUT, water, nutrition), the average of what does not "
+    + "(HEART_RATE, HRV, BLOOD_PRESSURE, BLOOD_OXYGEN, GLUCOSE, weight, temperature, speed), nights "
+    + "for SLEEP. SUM of what does not add up is refused. AVERAGE, MIN and MAX of what adds up "
+    + "compare days that have data, and a point says so: average_per_day. COUNT counts samples, "
+    + "LATEST is the last value with its own time. Several devices often measure the same steps or "
+    + "sleep: the point with merged true counts each moment once, by the watch before the phone; "
+    + "use it, and take those of each source_id only to explain it. SLEEP is minutes asleep; in "
+    + "bed, awake, light, deep and REM stand beside it in sleep. Its AVERAGE, MIN and MAX are of "
+    + "nights without naps, told for the day on which the night ends; SUM includes naps. For the "
+    + "night to Monday ask from Monday 00:00 to Tuesday 00:00. A point with partial true covers "
+    + "only a part of its span. No point means no data, not zero: last_samples says when each "
+    + "type was measured last, last_import when data came last, time_zone how days were cut. "
+    + "Without group_by it lists single samples: with truncated true ask on from next_start_time."
 
   var input: MCPSchema {
     let start = MCPSchema.text("ISO 8601; without a zone it is the phone's local time")
@@ -41,6 +60,12 @@ public enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
     )
     let token = MCPSchema.text(
       "What direct_login gave; needed only where no session or header carries it")
+    let groupBy = "One point for each; TOTAL is one point for the whole span"
+    let statistic = "Only with group_by; left out, it is the one that fits"
+    let bounds = HealthDataQuery.byteBounds
+    let maxBytes = MCPSchema.countBetween(
+      bounds.lowerBound, bounds.upperBound,
+      "The longest answer in bytes; \(AnswerLimits.rawBytes) for single samples if left out")
     switch self {
     case .directLogin:
       return .object([
@@ -51,19 +76,20 @@ public enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
       return .object([
         .required("value_type", .word(Self.valueTypes, "The kind of data")),
         .required("start_time", start), .required("end_time", end),
-        .optional("group_by", .word(Self.groupings, "Needs statistic")),
-        .optional("statistic", .word(Self.statistics, "Used with group_by")),
-        .optional("access_token", token),
+        .optional("group_by", .word(Self.groupings, groupBy)),
+        .optional("statistic", .word(Self.statistics, statistic)),
+        .optional("max_bytes", maxBytes), .optional("access_token", token),
       ])
     case .getSummary:
       let metric = MCPSchema.object([
         .required("value_type", .word(Self.valueTypes, "The kind of data")),
-        .optional("group_by", .word(Self.groupings, "")),
-        .optional("statistic", .word(Self.statistics, "")),
+        .optional("group_by", .word(Self.groupings, groupBy)),
+        .optional("statistic", .word(Self.statistics, statistic)),
       ])
       return .object([
         .required("start_time", start), .required("end_time", end),
-        .optional("metrics", .list(of: metric)), .optional("access_token", token),
+        .optional("metrics", .list(of: metric)), .optional("max_bytes", maxBytes),
+        .optional("access_token", token),
       ])
     case .logout: return .object([.optional("access_token", token)])
     }
@@ -99,11 +125,20 @@ public enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
           .optional("error_message", .orNull(.text("What the phone says is wrong"))),
           .optional("start_time", .text("")), .optional("end_time", .text("")),
           .optional("results", .list(of: result)),
-        ], isOpen: true)
+        ] + Self.freshness, isOpen: true)
     case .logout: return .object(refusal)
     }
   }
 
+  private static var freshness: [MCPSchema.Member] {
+    [
+      .optional("time_zone", .text("The zone that days were cut in")),
+      .optional("answered_at", .text("The phone's clock")),
+      .optional("last_import", .orNull(.text("When health data came to the phone last"))),
+      .optional("clock_difference_seconds", .number),
+      .optional("clock_warning", .text("The phone's clock is wrong")),
+    ]
+  }
   private static let valueTypes = HealthValueType.allCases.map(\.rawValue)
   private static let groupings = HealthGrouping.allCases.map(\.rawValue)
   private static let statistics = HealthStatistic.allCases.map(\.rawValue)
@@ -114,7 +149,11 @@ public enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
         .required("type", .text("")),
         .required("value", .any("A number, or an object for workouts")),
         .optional("unit", .orNull(.text(""))), .required("date_from", .text("")),
-        .required("date_to", .text("")), .optional("source_id", .orNull(.text(""))),
+        .required("date_to", .text("")),
+        .optional("source_id", .orNull(.text("The device or app; merged for all of them"))),
+        .optional("statistic", .text("What the number is, such as sum or average_per_day")),
+        .optional("merged", .truth), .optional("partial", .truth),
+        .optional("sleep", .object([], isOpen: true)),
       ], isOpen: true)
     return [
       .optional(points, .list(of: point)), .optional("count", .count),
@@ -123,6 +162,14 @@ public enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
       .optional("is_aggregated", .truth), .optional("statistic_type", .orNull(.text(""))),
       .optional("truncated", .truth),
       .optional("next_start_time", .orNull(.text("Where to ask on when truncated"))),
-    ]
+      .optional("notes", .list(of: .text(""))),
+    ] + freshness
+      + [
+        .optional(
+          "last_samples",
+          .list(
+            of: .object(
+              [.required("type", .text("")), .optional("at", .orNull(.text("")))], isOpen: true)))
+      ]
   }
 }

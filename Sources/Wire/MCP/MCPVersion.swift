@@ -10,6 +10,9 @@ public enum MCPVersion: String, Sendable, Hashable, Codable, CaseIterable, Compa
   /// Whether `initialize` agrees on it and a session follows.
   public var hasSessions: Bool { self < .july2026 }
 
+  /// Whether its clients read `structuredContent`; others read the text alone.
+  public var takesStructured: Bool { self >= .june2025 }
+
   /// The newest that `initialize` can agree on; offered to whoever asks for one that is not known.
   public static let newestWithSessions = MCPVersion.november2025
 

@@ -26,6 +26,8 @@ public struct KeptHealth: Sendable, Hashable {
   private var shelves: [String: Shelf] = [:]
   /// When the newest complete reading was written that it holds.
   public private(set) var newestExport: Timestamp?
+  /// When an import ended last.
+  package var lastImport: Timestamp?
 
   /// No samples.
   public init() {}
@@ -89,6 +91,12 @@ extension KeptHealth {
       newestExport = newestExport.map { max($0, exported) } ?? exported
     }
     return removed
+  }
+
+  /// How fresh it is.
+  package var stored: StoredHealth {
+    StoredHealth(
+      lastSamples: shelves.compactMapValues { $0.places.last?.start }, lastImport: lastImport)
   }
 }
 

@@ -20,7 +20,7 @@ import Testing
       point("HEART_RATE", 61, unit, "2026-01-05T09:00:00", "2026-01-05T09:00:00"),
       point("RESTING_HEART_RATE", 52, unit, "2026-01-05T08:00:00", "2026-01-05T08:00:00"),
     ]
-    #expect(try shelf.reply(query) == HealthReply(query: query, points: points))
+    #expect(try shelf.parts(query) == HealthReply(query: query, points: points))
   }
 
   private static let units: [(HealthValueType, String, Double, String, Double, String)] = [
@@ -52,7 +52,7 @@ import Testing
     name: String
   ) throws {
     let shelf = Shelf([quantity(identifier, value, unit, "2026-01-05T09:00:00Z")])
-    let point = try #require(try shelf.reply(ask(valueType, Self.day.0, Self.day.1)).points.first)
+    let point = try #require(try shelf.parts(ask(valueType, Self.day.0, Self.day.1)).points.first)
     guard case .number(let number) = point.value else {
       Issue.record("no number")
       return
@@ -68,10 +68,10 @@ import Testing
       quantity("StepCount", .infinity, "count", "2026-01-05T11:00:00Z"),
       quantity("StepCount", 7, nil, "2026-01-05T12:00:00Z"),
     ])
-    let raw = try shelf.reply(ask(.steps, Self.day.0, Self.day.1))
+    let raw = try shelf.parts(ask(.steps, Self.day.0, Self.day.1))
     #expect(raw.points.map(\.value) == [.number(6), .number(7)])
     #expect(raw.skipped == 2)
-    let sum = try shelf.reply(ask(.steps, Self.day.0, Self.day.1, .day, .sum))
+    let sum = try shelf.parts(ask(.steps, Self.day.0, Self.day.1, .day, .sum))
     #expect(sum.points.map(\.value) == [.number(13)])
     #expect(sum.skipped == 2)
   }
@@ -81,15 +81,14 @@ import Testing
       quantity("DistanceWalkingRunning", 1e305, "km", "2026-01-05T09:00:00Z"),
       quantity("DistanceWalkingRunning", 1e306, "km", "2026-01-05T10:00:00Z"),
     ])
-    let raw = try shelf.reply(ask(.distance, Self.day.0, Self.day.1))
+    let raw = try shelf.parts(ask(.distance, Self.day.0, Self.day.1))
     #expect(raw.points.map(\.value) == [.number(1e308)])
     #expect(raw.skipped == 1)
     let workouts = Shelf([
       workout("Yoga", "2026-01-05T09:00:00Z", "2026-01-05T10:00:00Z", distance: .infinity)
     ])
-    for statistic in [nil, HealthStatistic.sum] {
-      let reply = try workouts.reply(
-        ask(.workout, Self.day.0, Self.day.1, statistic.map { _ in .day }, statistic))
+    for groupBy in [nil, HealthGrouping.day] {
+      let reply = try workouts.parts(ask(.workout, Self.day.0, Self.day.1, groupBy))
       #expect(reply.points.isEmpty && reply.skipped == 1)
     }
   }
@@ -99,7 +98,7 @@ import Testing
       quantity("BodyMass", 80_000, "g", "2026-01-05T09:00:00Z"),
       quantity("DietaryProtein", 30, "g", "2026-01-05T09:00:00Z"),
     ])
-    let points = try shelf.reply(ask(.bodyMetrics, Self.day.0, Self.day.1)).points
+    let points = try shelf.parts(ask(.bodyMetrics, Self.day.0, Self.day.1)).points
     #expect(
       points.map(\.value) == [.number(80), .nutrition(NutritionTotals(protein: 30))])
   }
@@ -109,7 +108,7 @@ import Testing
     let shelf = Shelf([
       workout(activity, "2026-01-05T09:00:00Z", "2026-01-05T10:00:00Z", distance: 1)
     ])
-    let points = try shelf.reply(ask(.workout, Self.day.0, Self.day.1)).points
+    let points = try shelf.parts(ask(.workout, Self.day.0, Self.day.1)).points
     #expect(
       points.map(\.value) == [.workout(WorkoutTotals(type: name, distance: 1, sessions: 1))])
     #expect(points.map(\.unit) == ["NO_UNIT"])
@@ -126,19 +125,18 @@ import Testing
         case .workout: .workout(WorkoutValue(activity: "HKWorkoutActivityTypeYoga"))
         }
       return HealthSample(
-        type: kind.identifier, value: value, start: at("2026-01-05T09:00:00Z"),
-        end: at("2026-01-05T09:30:00Z"), source: "Watch")
+        type: kind.identifier, value: value, start: at("2026-01-05T02:00:00Z"),
+        end: at("2026-01-05T02:30:00Z"), source: "Watch")
     }
     for groupBy in HealthGrouping.allCases {
-      for statistic in HealthStatistic.allCases {
-        let query = ask(valueType, Self.day.0, Self.day.1, groupBy, statistic)
-        let types = try Shelf(samples).reply(query).points.map(\.type)
-        #expect(Set(types) == Set(valueType.kinds.map(\.type)))
-        #expect(try Shelf([]).reply(query) == HealthReply(query: query, points: []))
-      }
+      var query = ask(valueType, Self.day.0, Self.day.1, groupBy)
+      let reply = try Shelf(samples).parts(query)
+      #expect(Set(reply.points.map(\.type)) == Set(valueType.kinds.map(\.type)))
+      query.statistic = reply.query.statistic
+      #expect(try Shelf([]).parts(query) == HealthReply(query: query, points: []))
     }
     let raw = ask(valueType, Self.day.0, Self.day.1)
-    #expect(try Shelf(samples).reply(raw).points.count == samples.count)
-    #expect(try Shelf([]).reply(raw) == HealthReply(query: raw, points: []))
+    #expect(try Shelf(samples).parts(raw).points.count == samples.count)
+    #expect(try Shelf([]).parts(raw) == HealthReply(query: raw, points: []))
   }
 }

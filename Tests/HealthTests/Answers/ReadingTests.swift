@@ -61,15 +61,15 @@ import Testing
     }
     let shelf = Shelf(samples, isLoose: isLoose)
     let span = ("2026-01-01T00:00:00", "2026-12-31T00:00:00")
-    let sum = try shelf.reply(ask(.steps, span.0, span.1, .month, .sum))
+    let sum = try shelf.parts(ask(.steps, span.0, span.1, .month, .sum))
     #expect(sum.points.map(\.value) == [.number(50)])
-    #expect(try shelf.reply(ask(.steps, span.0, span.1)).points.count == 5)
+    #expect(try shelf.parts(ask(.steps, span.0, span.1)).points.count == 5)
   }
 
   private static let refusals: [(HealthDataQuery, String)] = [
     (
-      ask(.steps, "2026-01-05", "2026-01-06", .day),
-      "statistic (SUM or AVERAGE) is needed with group_by"
+      ask(.steps, "2026-01-05", "2026-01-06", nil, .sum),
+      "statistic needs group_by: HOUR, DAY, WEEK, MONTH, or TOTAL for one number"
     ),
     (ask(.steps, "2026-01-05T00:00:01", "2026-01-05"), "start_time is after end_time"),
     (ask(.steps, "2026-06-01T00:00:01Z", "2026-07-01"), "start_time is in the future"),
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ask(.steps, "2026-01-05", "2026-01-06", nil, .sum),
+    ask(.steps, "2026-01-05", "2026-01-06", .day),
     ask(.steps, "2026-01-05", "2026-01-05"),
     ask(.steps, "2026-06-01T00:00:00Z", "2026-07-01"),
     ask(.steps, "1900-01-01T00:00:00Z", "2199-12-31T23:59:59Z", .month, .sum),

@@ -32,9 +32,11 @@ struct Shelf {
   /// The object that answers a question.
   func answer(
     _ question: HealthQuestion, zone: ZoneRules = .utc, now: String = "2027-01-01T00:00:00Z",
-    limits: AnswerLimits = AnswerLimits(maxBytes: 8 << 20, pageLimit: 7)
+    limits: AnswerLimits = AnswerLimits(maxBytes: 8 << 20, pageLimit: 7),
+    stored: StoredHealth = StoredHealth()
   ) -> HealthObject {
-    var answering = HealthAnswering(question, zone: zone, now: at(now), limits: limits)
+    var answering = HealthAnswering(
+      question, zone: zone, now: at(now), limits: limits, stored: stored)
     while true {
       switch answering.step {
       case .read(let query): answering.take(page(query))
@@ -49,6 +51,27 @@ struct Shelf {
     limits: AnswerLimits = AnswerLimits(maxBytes: 8 << 20, pageLimit: 7)
   ) throws(FieldFault) -> HealthReply {
     try HealthReply.read(answer(.healthData(query), zone: zone, limits: limits).bytes)
+  }
+
+  /// The series of the sources alone, without what marks their points and tells how fresh they are.
+  func parts(
+    _ query: HealthDataQuery, zone: ZoneRules = .utc,
+    limits: AnswerLimits = AnswerLimits(maxBytes: 8 << 20, pageLimit: 7)
+  ) throws(FieldFault) -> HealthReply {
+    var reply = try reply(query, zone: zone, limits: limits)
+    reply.freshness = nil
+    reply.points.removeAll(where: \.isMerged)
+    for place in reply.points.indices {
+      reply.points[place].statistic = nil
+      reply.points[place].isPartial = false
+      reply.points[place].sleep = nil
+    }
+    return reply
+  }
+
+  /// The merged values, in order.
+  func merged(_ query: HealthDataQuery, zone: ZoneRules = .utc) throws -> [HealthPoint] {
+    try reply(query, zone: zone).points.filter(\.isMerged)
   }
 }
 

@@ -14,20 +14,35 @@ import Testing
     stage("Awake", "2026-01-06T06:00:00Z", "2026-01-06T06:20:00Z"),
   ]
 
-  private static func minutes(
+  /// The points of one source, or merged; without those of the other.
+  private static func points(
     _ samples: [HealthSample], _ start: String, _ end: String,
-    _ groupBy: HealthGrouping = .day, _ statistic: HealthStatistic = .sum
-  ) throws -> [HealthPointValue] {
-    try Shelf(samples).reply(ask(.sleep, start, end, groupBy, statistic)).points.map(\.value)
+    _ groupBy: HealthGrouping = .day, _ statistic: HealthStatistic? = .sum,
+    isMerged: Bool = false, zone: ZoneRules = .utc
+  ) throws -> [HealthPoint] {
+    try Shelf(samples).reply(ask(.sleep, start, end, groupBy, statistic), zone: zone).points
+      .filter { $0.isMerged == isMerged }
   }
 
-  @Test func `a night is one session, told at the day on which it ended`() throws {
-    let query = ask(.sleep, "2026-01-05T00:00:00", "2026-01-06T23:59:00", .day, .sum)
-    // From the first to the last minute asleep: 22:00 to 06:00.
-    #expect(
-      try Shelf(Self.night).reply(query).points == [
-        point("SLEEP_SESSION", 8 * 60, "minute", "2026-01-06T00:00:00", "2026-01-06T23:59:00")
-      ])
+  private static func minutes(
+    _ samples: [HealthSample], _ start: String, _ end: String,
+    _ groupBy: HealthGrouping = .day, _ statistic: HealthStatistic? = .sum,
+    isMerged: Bool = false
+  ) throws -> [HealthPointValue] {
+    try points(samples, start, end, groupBy, statistic, isMerged: isMerged).map(\.value)
+  }
+
+  @Test func `a night is minutes asleep, told at the day on which it ended, with its parts`() throws
+  {
+    var expected = point(
+      "SLEEP_SESSION", 120 + 60 + 276, "minute", "2026-01-06T00:00:00", "2026-01-06T23:59:00")
+    expected.statistic = "sum"
+    expected.sleep = SleepTimes(
+      inBed: 530, awake: 10 + 20 + 20, light: 120, deep: 60, rem: 276, nights: 1)
+    let span = ("2026-01-05T00:00:00", "2026-01-06T23:59:00")
+    #expect(try Self.points(Self.night, span.0, span.1) == [expected])
+    (expected.source, expected.isMerged) = ("merged", true)
+    #expect(try Self.points(Self.night, span.0, span.1, isMerged: true) == [expected])
   }
 
   @Test func `stages are told one by one when no statistic is asked for`() throws {
@@ -43,58 +58,104 @@ import Testing
         == point("SLEEP_LIGHT", 120, "MINUTE", "2026-01-05T22:00:00", "2026-01-06T00:00:00"))
   }
 
-  @Test func `being awake for long ends a session only where nothing is known in between`() throws {
-    // 80 minutes of being awake hold it together, 5 minutes of nothing do, 6 do not.
-    func night(_ second: String) -> [HealthSample] {
-      [
-        stage("Asleep", "2026-01-05T22:00:00Z", "2026-01-06T00:00:00Z"),
-        stage("Awake", "2026-01-06T00:00:00Z", "2026-01-06T01:20:00Z"),
-        stage("Asleep", second, "2026-01-06T06:00:00Z"),
-      ]
-    }
-    let day = ("2026-01-06T00:00:00", "2026-01-07T00:00:00")
-    #expect(
-      try Self.minutes(night("2026-01-06T01:25:00Z"), day.0, day.1, .day, .average)
-        == [.number(480)])
-    // Two sessions, of 120 and 274 minutes.
-    #expect(
-      try Self.minutes(night("2026-01-06T01:26:00Z"), day.0, day.1, .day, .average)
-        == [.number((120.0 + 274) / 2)])
+  private static let day = ("2026-01-06T00:00:00", "2026-01-07T00:00:00")
+
+  @Test(arguments: [("2026-01-06T01:25:00Z", 395.0), ("2026-01-06T01:26:00Z", 394)])
+  func `a break of the night leaves it one night`(second: String, asleep: Double) throws {
+    let samples = [
+      stage("Asleep", "2026-01-05T22:00:00Z", "2026-01-06T00:00:00Z"),
+      stage("Awake", "2026-01-06T00:00:00Z", "2026-01-06T01:20:00Z"),
+      stage("Asleep", second, "2026-01-06T06:00:00Z"),
+    ]
+    let points = try Self.points(samples, Self.day.0, Self.day.1, .day, .average)
+    #expect(points.map(\.value) == [.number(asleep)])
+    #expect(points.map(\.sleep?.nights) == [1])
+    #expect(points.map(\.statistic) == ["average_per_night"])
   }
 
-  @Test func `of two that are nearly the same, the longer one counts`() throws {
-    func nights(_ end: String) -> [HealthSample] {
-      [
-        stage("Asleep", "2026-01-05T22:00:00Z", "2026-01-06T06:00:00Z"),
-        stage("AsleepREM", "2026-01-06T05:40:00Z", end),
-      ]
-    }
-    let day = ("2026-01-06T00:00:00", "2026-01-07T00:00:00")
-    // 20 of 21 minutes are within, over 95 %; 20 of 22 are not.
-    #expect(try Self.minutes(nights("2026-01-06T06:01:00Z"), day.0, day.1) == [.number(480)])
-    #expect(try Self.minutes(nights("2026-01-06T06:02:00Z"), day.0, day.1) == [.number(482)])
+  @Test func `a minute that is told twice counts once, and awake is not asleep`() throws {
+    let samples = [
+      stage("Asleep", "2026-01-05T22:00:00Z", "2026-01-06T06:00:00Z"),
+      stage("Awake", "2026-01-06T03:00:00Z", "2026-01-06T03:20:00Z"),
+      stage("AsleepREM", "2026-01-06T05:40:00Z", "2026-01-06T06:02:00Z"),
+    ]
+    #expect(try Self.minutes(samples, Self.day.0, Self.day.1) == [.number(482 - 20)])
+    let parts = try Self.points(samples, Self.day.0, Self.day.1).first?.sleep
+    #expect(parts == SleepTimes(awake: 20, rem: 22, unspecified: 460, nights: 1))
   }
 
-  @Test func `being in bed counts where nothing else is known`() throws {
+  @Test func `being in bed is no sleep, and is told as what it is`() throws {
     let samples = [
       stage("InBed", "2026-01-05T22:00:00Z", "2026-01-06T06:00:00Z"),
       stage("InBed", "2026-01-06T22:00:00Z", "2026-01-07T06:00:00Z"),
       stage("Asleep", "2026-01-06T23:00:00Z", "2026-01-07T05:00:00Z"),
     ]
-    #expect(
-      try Self.minutes(samples, "2026-01-06T00:00:00", "2026-01-08T00:00:00")
-        == [.number(480), .number(360)])
+    let points = try Self.points(samples, "2026-01-06T00:00:00", "2026-01-08T00:00:00")
+    #expect(points.map(\.value) == [.number(480), .number(360)])
+    #expect(points.map(\.type) == ["SLEEP_IN_BED", "SLEEP_SESSION"])
+    #expect(points.map(\.sleep?.inBed) == [480, 480])
   }
 
-  @Test func `sources do not share their sessions`() throws {
+  @Test func `sources do not share their sessions, and merged each minute counts once`() throws {
     let samples = [
-      stage("Asleep", "2026-01-05T22:00:00Z", "2026-01-06T02:00:00Z", source: "Ring"),
-      stage("Asleep", "2026-01-06T02:00:00Z", "2026-01-06T06:00:00Z", source: "Watch"),
+      stage("Asleep", "2026-01-05T22:00:00Z", "2026-01-06T02:30:00Z", source: "Ring"),
+      stage("Awake", "2026-01-06T02:00:00Z", "2026-01-06T02:10:00Z"),
+      stage("Asleep", "2026-01-06T02:10:00Z", "2026-01-06T06:00:00Z"),
     ]
-    let query = ask(.sleep, "2026-01-06T00:00:00", "2026-01-07T00:00:00", .day, .sum)
+    let query = ask(.sleep, Self.day.0, Self.day.1, .day, .sum)
     let points = try Shelf(samples).reply(query).points
-    #expect(points.map(\.source) == ["Ring", "Watch"])
-    #expect(points.map(\.value) == [.number(240), .number(240)])
+    #expect(points.map(\.source) == ["merged", "Ring", "Watch"])
+    // The watch counts from 02:00 on, and says that ten minutes were awake.
+    #expect(points.map(\.value) == [.number(470), .number(270), .number(230)])
+    #expect(points.map(\.sleep?.awake) == [10, nil, 10])
+  }
+
+  private static let naps: [(String, String, Bool)] = [
+    // Less than three hours around noon; three hours; one minute less.
+    ("2026-01-06T13:00:00Z", "2026-01-06T14:00:00Z", false),
+    ("2026-01-06T13:00:00Z", "2026-01-06T16:00:00Z", true),
+    ("2026-01-06T13:00:00Z", "2026-01-06T15:59:00Z", false),
+    // The middle just before and at 09:00, just before and at 21:00.
+    ("2026-01-06T08:29:00Z", "2026-01-06T09:30:00Z", true),
+    ("2026-01-06T08:30:00Z", "2026-01-06T09:30:00Z", false),
+    ("2026-01-05T20:29:00Z", "2026-01-05T21:30:00Z", false),
+    ("2026-01-05T20:30:00Z", "2026-01-05T21:30:00Z", true),
+  ]
+
+  @Test(arguments: naps)
+  func `three hours, or a middle in the night, make a night; else it is a nap`(
+    start: String, end: String, isNight: Bool
+  ) throws {
+    let samples = [stage("Asleep", start, end)]
+    let count = try Self.points(samples, Self.day.0, Self.day.1, .day, .count).first
+    #expect(count?.value == .number(isNight ? 1 : 0))
+    #expect(count?.unit == "count")
+    #expect(count?.sleep == SleepTimes(nights: isNight ? 1 : 0, naps: isNight ? 0 : 1))
+    let average = try Self.points(samples, Self.day.0, Self.day.1, .day, .average)
+    #expect(average.isEmpty == !isNight)
+  }
+
+  @Test func `an average, the least and the most are of nights; a sum includes naps`() throws {
+    let samples = [
+      stage("Asleep", "2026-01-05T22:00:00Z", "2026-01-06T06:00:00Z"),
+      stage("Asleep", "2026-01-06T13:00:00Z", "2026-01-06T14:00:00Z"),
+      stage("Asleep", "2026-01-06T23:00:00Z", "2026-01-07T05:00:00Z"),
+      stage("AsleepDeep", "2026-01-07T05:00:00Z", "2026-01-07T06:00:00Z"),
+    ]
+    func told(_ statistic: HealthStatistic?) throws -> HealthPoint? {
+      try Self.points(samples, "2026-01-06", "2026-01-08", .total, statistic).first
+    }
+    #expect(try told(.sum)?.value == .number(480 + 60 + 420))
+    #expect(try told(.sum)?.sleep?.napMinutes == 60)
+    #expect(try told(nil)?.value == .number(450))
+    #expect(try told(.average)?.sleep?.deep == 60)
+    #expect(try told(.min)?.value == .number(420))
+    #expect(try told(.max)?.value == .number(480))
+    #expect(try told(.count)?.value == .number(2))
+    let last = try told(.latest)
+    #expect(last?.value == .number(420))
+    #expect(last?.start == time("2026-01-06T23:00:00"))
+    #expect(last?.end == time("2026-01-07T06:00:00"))
   }
 
   private static let windows: [(String, String, Bool)] = [
@@ -146,10 +207,10 @@ import Testing
       }
       let shelf = Shelf(samples)
       let days = (21..<31).map { "2026-03-\($0)" }
-      let whole = try shelf.reply(
+      let whole = try shelf.parts(
         ask(.sleep, days[0] + "T00:00:00", days[9] + "T23:59:00", .day, .sum), zone: Zones.berlin)
       let single = try days.flatMap { day in
-        try shelf.reply(
+        try shelf.parts(
           ask(.sleep, day + "T00:00:00", day + "T23:59:00", .day, .sum), zone: Zones.berlin
         ).points
       }
@@ -161,9 +222,9 @@ import Testing
   @Test func `a stage that this version does not know is told, and not counted`() throws {
     let samples = [stage("Dreaming", "2026-01-05T22:00:00Z", "2026-01-06T06:00:00Z")]
     let query = ask(.sleep, "2026-01-06T00:00:00", "2026-01-07T00:00:00")
-    #expect(try Shelf(samples).reply(query).points.map(\.type) == ["SLEEP_UNKNOWN"])
+    #expect(try Shelf(samples).parts(query).points.map(\.type) == ["SLEEP_UNKNOWN"])
     var sum = query
     (sum.groupBy, sum.statistic) = (.day, .sum)
-    #expect(try Shelf(samples).reply(sum) == HealthReply(query: sum, points: [], skipped: 1))
+    #expect(try Shelf(samples).parts(sum) == HealthReply(query: sum, points: [], skipped: 1))
   }
 }

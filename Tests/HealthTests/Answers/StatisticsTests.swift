@@ -20,12 +20,11 @@ import Testing
       point("STEPS", sums[0], "count", "2026-01-05T00:00:00", "2026-01-06T00:00:00"),
       point("STEPS", sums[1], "count", "2026-01-06T00:00:00", "2026-01-06T18:00:00"),
     ]
-    #expect(try shelf.reply(query) == HealthReply(query: query, points: points))
+    #expect(try shelf.parts(query) == HealthReply(query: query, points: points))
     var mean = query
-    mean.statistic = .average
-    // Of the parts that fell into each day: two, and three.
-    #expect(
-      try shelf.reply(mean).points.map(\.value) == [.number(sums[0] / 2), .number(sums[1] / 3)])
+    (mean.groupBy, mean.statistic) = (.week, .average)
+    // Of the two days, however many samples they have.
+    #expect(try shelf.parts(mean).points.map(\.value) == [.number((sums[0] + sums[1]) / 2)])
   }
 
   @Test func `a step a minute is as many steps as the day has minutes`() throws {
@@ -40,21 +39,21 @@ import Testing
     let query = ask(.steps, "2026-03-28T00:00:00", "2026-03-31T00:00:00", .day, .sum)
     let limits = AnswerLimits(maxBytes: 8 << 20)
     #expect(
-      try Shelf(march).reply(query, zone: zone, limits: limits).points == [
+      try Shelf(march).parts(query, zone: zone, limits: limits).points == [
         point("STEPS", 24 * 60, "count", "2026-03-28T00:00:00", "2026-03-29T00:00:00"),
         point("STEPS", 23 * 60, "count", "2026-03-29T00:00:00", "2026-03-30T00:00:00"),
         point("STEPS", 24 * 60, "count", "2026-03-30T00:00:00", "2026-03-31T00:00:00"),
       ])
     let october = [steps(25 * 60, "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z")]
     let day = ask(.steps, "2026-10-25T00:00:00", "2026-10-26T00:00:00", .day, .sum)
-    #expect(try Shelf(october).reply(day, zone: zone).points.map(\.value) == [.number(25 * 60)])
+    #expect(try Shelf(october).parts(day, zone: zone).points.map(\.value) == [.number(25 * 60)])
   }
 
   @Test func `an hour that the clocks show twice is told twice, and told apart`() throws {
     let shelf = Shelf([steps(60 * 4, "2026-10-24T23:00:00Z", "2026-10-25T03:00:00Z")])
     let query = ask(.steps, "2026-10-25T01:00:00", "2026-10-25T04:00:00", .hour, .sum)
     #expect(
-      try shelf.reply(query, zone: Zones.berlin).points == [
+      try shelf.parts(query, zone: Zones.berlin).points == [
         point("STEPS", 60, "count", "2026-10-25T01:00:00", "2026-10-25T02:00:00"),
         point("STEPS", 60, "count", "2026-10-25T02:00:00", "2026-10-25T02:00:00+01:00"),
         point("STEPS", 60, "count", "2026-10-25T02:00:00+01:00", "2026-10-25T03:00:00"),
@@ -66,7 +65,7 @@ import Testing
     // 23:30 on the 5th in New York.
     let shelf = Shelf([steps(7, "2026-01-06T04:30:00Z", "2026-01-06T04:30:00Z")])
     func points(_ start: String, _ end: String) throws -> [HealthPoint] {
-      try shelf.reply(ask(.steps, start, end, .day, .sum), zone: Zones.newYork).points
+      try shelf.parts(ask(.steps, start, end, .day, .sum), zone: Zones.newYork).points
     }
     #expect(
       try points("2026-01-05T00:00:00", "2026-01-07T00:00:00") == [
@@ -91,13 +90,13 @@ import Testing
     ])
     let span = ("2026-01-15T00:00:00", "2026-03-10T00:00:00")
     #expect(
-      try shelf.reply(ask(.steps, span.0, span.1, .week, .sum)).points == [
+      try shelf.parts(ask(.steps, span.0, span.1, .week, .sum)).points == [
         point("STEPS", 1, "count", "2026-01-26T00:00:00", "2026-02-02T00:00:00"),
         point("STEPS", 2, "count", "2026-02-02T00:00:00", "2026-02-09T00:00:00"),
         point("STEPS", 4 + 8, "count", "2026-02-23T00:00:00", "2026-03-02T00:00:00"),
       ])
     #expect(
-      try shelf.reply(ask(.steps, span.0, span.1, .month, .sum)).points == [
+      try shelf.parts(ask(.steps, span.0, span.1, .month, .sum)).points == [
         point("STEPS", 1 + 2 + 4, "count", "2026-02-01T00:00:00", "2026-03-01T00:00:00"),
         point("STEPS", 8, "count", "2026-03-01T00:00:00", "2026-03-10T00:00:00"),
       ])
@@ -113,7 +112,7 @@ import Testing
     ])
     let query = ask(.heartRate, "2026-01-05T09:00:00", "2026-01-05T11:00:00", .hour, .average)
     #expect(
-      try shelf.reply(query).points == [
+      try shelf.parts(query).points == [
         point("HEART_RATE", 60, "beatsPerMinute", "2026-01-05T09:00:00", "2026-01-05T10:00:00"),
         point(
           "HEART_RATE", (70.0 + 90) / 2, "beatsPerMinute", "2026-01-05T10:00:00",
@@ -132,7 +131,7 @@ import Testing
       quantity("DietaryProtein", 30, "g", "2026-01-05T12:00:00Z"),
       quantity("DietaryProtein", 10, "g", "2026-01-05T18:00:00Z"),
     ])
-    let query = ask(.bodyMetrics, "2026-01-05T00:00:00", "2026-01-07T00:00:00", .day, .sum)
+    let query = ask(.bodyMetrics, "2026-01-05T00:00:00", "2026-01-07T00:00:00", .day)
     let days = ["2026-01-05T00:00:00", "2026-01-06T00:00:00", "2026-01-07T00:00:00"]
     func meal(_ totals: NutritionTotals) -> HealthPoint {
       HealthPoint(
@@ -140,7 +139,7 @@ import Testing
         end: time(days[1]), source: "Watch")
     }
     #expect(
-      try shelf.reply(query).points == [
+      try shelf.parts(query).points == [
         point("WEIGHT", 80, "kilogram", days[0], days[1]),
         point("WATER", 0.25, "liter", days[0], days[1]),
         point("WATER", 0.25, "liter", days[1], days[2]),
@@ -148,8 +147,9 @@ import Testing
       ])
     var mean = query
     mean.statistic = .average
+    // Of the one day that has meals, not of the meals.
     #expect(
-      try shelf.reply(mean).points.last == meal(NutritionTotals(calories: 600, protein: 20)))
+      try shelf.parts(mean).points.last == meal(NutritionTotals(calories: 600, protein: 40)))
   }
 
   @Test(arguments: [
@@ -164,7 +164,7 @@ import Testing
       quantity(identifier, 30, unit, "2026-01-05T09:50:00Z", "2026-01-05T10:20:00Z")
     ])
     let query = ask(valueType, "2026-01-05T09:00:00", "2026-01-05T11:00:00", .hour, .sum)
-    let points = try shelf.reply(query).points
+    let points = try shelf.parts(query).points
     #expect(points.map(\.value) == [.number(10), .number(20)])
     #expect(points.map(\.type) == [type, type])
   }
@@ -182,7 +182,7 @@ import Testing
     }
     let query = ask(.mindfulness, "2026-01-05T08:00:00", "2026-01-05T12:00:00", .hour, .sum)
     #expect(
-      try Shelf(mindful).reply(query).points == [
+      try Shelf(mindful).parts(query).points == [
         point(
           "MINDFULNESS", 60 + 40 + 140, "minute", "2026-01-05T10:00:00", "2026-01-05T11:00:00")
       ])
@@ -204,7 +204,7 @@ import Testing
         source: "Watch")
     }
     let span = ("2026-01-05T00:00:00", "2026-01-07T00:00:00")
-    let sum = try shelf.reply(ask(.workout, span.0, span.1, .day, .sum)).points
+    let sum = try shelf.parts(ask(.workout, span.0, span.1, .day, .sum)).points
     #expect(
       sum == [
         point(
@@ -215,13 +215,14 @@ import Testing
           WorkoutTotals(type: "TRADITIONAL_STRENGTH_TRAINING", sessions: 1),
           "2026-01-06T00:00:00", "2026-01-07T00:00:00", "noUnit"),
       ])
-    let mean = try shelf.reply(ask(.workout, span.0, span.1, .week, .average)).points
+    // Of the two days that have workouts.
+    let mean = try shelf.parts(ask(.workout, span.0, span.1, .week, .average)).points
     #expect(
       mean == [
         point(
           WorkoutTotals(
-            type: "BIKING,RUNNING,TRADITIONAL_STRENGTH_TRAINING", distance: 10_000,
-            energy: 700.0 / 3, steps: 3_000, sessions: 3),
+            type: "BIKING,RUNNING,TRADITIONAL_STRENGTH_TRAINING", distance: 15_000,
+            energy: 350, steps: 4_500, sessions: 3),
           "2026-01-05T00:00:00", "2026-01-07T00:00:00", "noUnit")
       ])
   }
@@ -237,7 +238,7 @@ import Testing
     let day = ("2026-01-05T00:00:00", "2026-01-06T00:00:00")
     let unit = "millimeterOfMercury"
     #expect(
-      try shelf.reply(query).points == [
+      try shelf.parts(query).points == [
         point("BLOOD_PRESSURE_SYSTOLIC", 140, unit, day.0, day.1, source: "App"),
         point("BLOOD_PRESSURE_SYSTOLIC", 125, unit, day.0, day.1, source: "Cuff"),
         point("BLOOD_PRESSURE_DIASTOLIC", 80, unit, day.0, day.1, source: "Cuff"),
@@ -250,7 +251,7 @@ import Testing
     blank.device = "Pedometer"
     let shelf = Shelf([blank, nobody, steps(2, "2026-01-05T09:00:00Z", "2026-01-05T09:01:00Z")])
     let query = ask(.steps, "2026-01-05T00:00:00", "2026-01-06T00:00:00", .day, .sum)
-    let reply = try shelf.reply(query)
+    let reply = try shelf.parts(query)
     #expect(reply.points.map(\.source) == [nil, "Pedometer", "Watch"])
   }
 
@@ -268,7 +269,8 @@ import Testing
     }
     let sum = Double.greatestFiniteMagnitude
     let points = try HealthReply.read(answer(sum - 1e308).bytes).points
-    #expect(points.map(\.value) == [.number(statistic == .sum ? sum : sum / 2)])
+    // Merged, and of the one source; the average is that of the one day.
+    #expect(points.map(\.value) == [.number(sum), .number(sum)])
     #expect(
       answer(1e308)
         == .failure("the samples add up to more than a number can hold; ask without group_by"))

@@ -26,11 +26,14 @@ import Testing
       ask(.sleep, start, end, .day, .average),
     ]
     let results = queries.map {
-      SummaryResult(valueType: $0.valueType, data: Self.shelf.answer(.healthData($0)))
+      SummaryResult(valueType: $0.valueType.rawValue, data: Self.shelf.answer(.healthData($0)))
     }
+    let summary = try Self.summary(start, end)
     #expect(
-      try Self.summary(start, end)
-        == SummaryReply(start: time(start), end: time(end), results: results))
+      summary
+        == SummaryReply(
+          start: time(start), end: time(end), results: results, freshness: summary.freshness))
+    #expect(summary.freshness?.zone == "UTC")
     #expect(results.map(\.data.succeeded) == [true, true, true, true, true])
   }
 
@@ -56,12 +59,12 @@ import Testing
     let reply = try Self.summary(
       "2026-01-05", "2026-01-06",
       [
-        SummaryMetric(valueType: .heartRate), SummaryMetric(valueType: .heartRate, statistic: .sum),
+        SummaryMetric(valueType: .heartRate), SummaryMetric(valueType: .heartRate, statistic: .max),
         SummaryMetric(valueType: .heartRateVariability, groupBy: .hour),
         SummaryMetric(valueType: .glucose),
       ])
     let queries = try reply.results.map { try HealthReply.read($0.data.bytes).query }
-    #expect(queries.map(\.statistic) == [.average, .sum, .average, .sum])
+    #expect(queries.map(\.statistic) == [.average, .max, .average, .average])
     #expect(queries.map(\.groupBy) == [.day, .day, .hour, .day])
   }
 

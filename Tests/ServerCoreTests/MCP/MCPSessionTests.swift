@@ -98,7 +98,7 @@ import Testing
     let ask = stage.asks[0].id
     stage.feed(.abandoned(id))
     #expect(stage.abandoned == [ask])
-    stage.feed(.outcome(ask, .data("{}"), token: nil))
+    stage.feed(.outcome(ask, .data("{}"), token: nil, wall: stage.wall))
     #expect(stage[id] == MCPStage.Told())
   }
 

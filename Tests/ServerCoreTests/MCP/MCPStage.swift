@@ -7,6 +7,8 @@ import LinkWire
 struct MCPStage {
   private(set) var server: MCPServer
   var now = Instant.zero
+  /// The backend's wall clock when an outcome comes.
+  var wall = Timestamp(nanoseconds: 1_772_000_000_000_000_000)
   private var lastRequest: UInt64 = 0
   /// What the relay was asked and is not told yet, in order.
   private(set) var asks: [Ask] = []
@@ -116,7 +118,7 @@ struct MCPStage {
   }
 
   mutating func settle(_ index: Int, _ outcome: RelayOutcome, token: TokenHash? = nil) {
-    feed(.outcome(asks.remove(at: index).id, outcome, token: token))
+    feed(.outcome(asks.remove(at: index).id, outcome, token: token, wall: wall))
   }
 
   mutating func feed(_ input: MCPServer.Input) {

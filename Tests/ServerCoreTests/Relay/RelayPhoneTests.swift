@@ -85,17 +85,6 @@ struct RelayPhoneTests {
     #expect(relay.open(2, resume: "resume-1").unstored.count == 2)
   }
 
-  @Test func `a question in line waits for a phone within its grace`() {
-    var relay = paired()
-    _ = relay.gone(1)
-    let (id, effects) = relay.question()
-    #expect(effects.unstored == [])
-    #expect(effects.changes.count == 1)
-    #expect(
-      relay.tick(at: .second(45)).unstored
-        == [.answer(id, .refused(.phoneAway(since: .seconds(45), .mayReturn)))])
-  }
-
   @Test(arguments: [(599.999, true), (600, false)])
   func `its grace is ten minutes`(seconds: Double, resumes: Bool) {
     var relay = paired()

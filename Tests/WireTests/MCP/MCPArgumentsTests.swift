@@ -57,12 +57,56 @@ import Testing
     ),
     (
       #"{"value_type":"STEPS","group_by":"YEAR"}"#,
-      "group_by must be one of HOUR, DAY, WEEK, MONTH"
+      "group_by must be one of HOUR, DAY, WEEK, MONTH, TOTAL"
     ),
-    (#"{"value_type":"STEPS","statistic":"MAX"}"#, "statistic must be one of SUM, AVERAGE"),
+    (
+      #"{"value_type":"STEPS","statistic":"MEDIAN"}"#,
+      "statistic must be one of SUM, AVERAGE, MIN, MAX, COUNT, LATEST"
+    ),
+    (
+      #"{"value_type":"STEPS","metrics":[]}"#,
+      "metrics does not apply; the arguments here are end_time, group_by, max_bytes, start_time, "
+        + "statistic, value_type"
+    ),
+    (#"{"value_type":"STEPS","start_time":"9999-12-31"}"#, range),
+    (#"{"value_type":"STEPS","start_time":"0001-01-01T00:00:00Z"}"#, range),
+    (#"{"value_type":"STEPS","start_time":"12026-01-01"}"#, range),
+    (#"{"value_type":"STEPS","start_time":"2026-02-29"}"#, noDay),
+    (#"{"value_type":"STEPS","start_time":"2026-13-01T00:00:00"}"#, noDay),
+    (#"{"value_type":"STEPS","start_time":"2026-03-01T25:00:00"}"#, noDay),
+    (
+      #"{"value_type":"STEPS","start_time":"2026-03-01Tnoon"}"#,
+      "start_time must be an ISO 8601 date or time, such as 2026-03-01T00:00:00"
+    ),
   ])
   func `says what is wrong with a question`(text: String, message: String) throws {
     #expect(try fault(text) { _ = try $0.healthDataQuery() } == message)
+  }
+
+  private static let range = "start_time is out of range: years 1900 to 2199 can be asked for"
+  private static let noDay = "start_time names a day or a time of day that does not exist"
+
+  @Test(arguments: [
+    ("1999", nil), ("2000", 2_000), (#""32768""#, 32_768), ("8388608", 8_388_608),
+    ("8388609", nil), ("2000.5", nil), ("true", nil), (#""many""#, nil),
+  ])
+  func `an answer's length has bounds`(text: String, expected: Int?) throws {
+    let arguments = try arguments(
+      #"{"value_type":"STEPS","start_time":"2026-03-01","end_time":"2026-03-02","#
+        + #""max_bytes":\#(text)}"#)
+    guard expected == nil else {
+      #expect(try arguments.healthDataQuery().maxBytes == expected)
+      return
+    }
+    let fault = #expect(throws: MCPArguments.Fault.self) { try arguments.healthDataQuery() }
+    #expect(fault?.message == "max_bytes must be a whole number from 2000 to 8388608")
+  }
+
+  @Test func `what does not apply is refused in JSON, and left alone in a URL`() throws {
+    let refused = try fault(#"{"access_token":"t","force":true}"#) { try $0.nothing() }
+    #expect(refused == "force does not apply: there are no arguments here")
+    try MCPArguments([("utm_source", "x")]).nothing()
+    try arguments(#"{"access_token":"t"}"#).nothing()
   }
 
   @Test func `a pair is a word and a code, which may come as a number`() throws {

@@ -15,14 +15,19 @@ import Testing
   @Test func `what a phone answers is renamed as assistants know it, and nothing is lost`() {
     let answer = #"{"success":true,"health_data":[{"value":1e2}],"count":1,"truncated":true}"#
     let told = #"{"success":true,"healthData":[{"value":1e2}],"count":1,"truncated":true}"#
-    #expect(result(answer) == MCPCallResult(text: told, structured: [UInt8](text: told)))
+    let brief = "1 points of health data are in structuredContent."
+    #expect(
+      result(answer)
+        == MCPCallResult(text: told, structured: [UInt8](text: told), brief: brief))
   }
 
   @Test func `a summary stays as it is, and is no error while it has results`() {
     let partial = #"{"success":false,"results":[{"health_data":[]}]}"#
     #expect(
       result(partial, .summary, succeeded: false)
-        == MCPCallResult(text: partial, structured: [UInt8](text: partial)))
+        == MCPCallResult(
+          text: partial, structured: [UInt8](text: partial),
+          brief: "The results of the summary are in structuredContent."))
     let failed = #"{"success":false,"error_message":"no"}"#
     #expect(result(failed, .summary, succeeded: false).isError)
     #expect(result(failed, succeeded: false).isError)

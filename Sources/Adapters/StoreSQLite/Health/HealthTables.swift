@@ -27,6 +27,7 @@ package final class HealthTables: Tables {
       CREATE TRIGGER forgotten AFTER DELETE ON samples BEGIN DELETE FROM spans; END;
       """,
       "CREATE TABLE exports(exported INTEGER PRIMARY KEY) STRICT;",
+      "CREATE TABLE imports(id INTEGER PRIMARY KEY CHECK (id = 0), at INTEGER NOT NULL) STRICT;",
     ])
 
   /// How many texts are remembered at once; more are looked up again.
@@ -213,6 +214,21 @@ package final class HealthTables: Tables {
         type: try row.text(0), count: Int(try row.integer(1)), first: try row.time(2),
         last: try row.time(3))
     }
+  }
+
+  func noteImport(at time: Timestamp) throws(StoreFailure) {
+    try database.run("INSERT OR REPLACE INTO imports(id, at) VALUES (0, ?)", [.time(time)])
+  }
+
+  func stored() throws(StoreFailure) -> StoredHealth {
+    let last = try database.query(
+      "SELECT text, last FROM types JOIN names ON id = type"
+    ) { row throws(StoreFailure) in (try row.text(0), try row.time(1)) }
+    let imports = try database.query(
+      "SELECT at FROM imports"
+    ) { row throws(StoreFailure) in try row.time(0) }
+    return StoredHealth(
+      lastSamples: Dictionary(last) { max($0, $1) }, lastImport: imports.first)
   }
 
   /// One page over all types of a query, from its place on.

@@ -33,4 +33,12 @@ extension SQLiteFile: HealthStore where T == HealthTables {
   package func summary() throws(StoreFailure) -> [HealthTypeSummary] {
     try read { tables throws(StoreFailure) in try tables.summary() }
   }
+
+  package func noteImport(at time: Timestamp) throws(StoreFailure) {
+    try write { tables throws(StoreFailure) in try tables.noteImport(at: time) }
+  }
+
+  package func stored() throws(StoreFailure) -> StoredHealth {
+    try read { tables throws(StoreFailure) in try tables.stored() }
+  }
 }

@@ -47,7 +47,7 @@ struct AssistantService: Service {
       desk.ask(RelayService.self, question, as: id) { outcome in
         var token: TokenHash?
         if case .loggedIn(let grant) = outcome { token = RelaySecrets.hash(grant.accessToken) }
-        return .outcome(id, outcome, token: token)
+        return .outcome(id, outcome, token: token, wall: BootClock().wall)
       }
     case .abandon(let id): desk.abandon(id, at: RelayService.self)
     }

@@ -58,7 +58,11 @@ actor Assistant {
       ])
     guard !results.isEmpty else { return .refused("no answer") }
     if let refusal = results.lazy.compactMap(\.refusal).first { return .refused(refusal) }
-    return .told(results.map { Set($0.structuredContent?.healthData ?? []) })
+    // The ledger compares sources; the merged value of all is no source.
+    return .told(
+      results.map { result in
+        Set((result.structuredContent?.healthData ?? []).filter { $0.source != "merged" })
+      })
   }
 
   /// Calls a tool; every result that came to this very call.

@@ -5,37 +5,18 @@ Calls run side by side, so that a later line can cancel an earlier one.
 """
 
 import asyncio
-import contextlib
 import json
 import sys
-from importlib.metadata import version
 
 import jsonschema
+from speak import connect, content, is_error, is_newer, text
 
 url, mode = sys.argv[1:3]
-is_newer = not version("mcp").startswith("1.")
 calls = {}
 
 
 def say(answer):
     print(json.dumps(answer), flush=True)
-
-
-@contextlib.asynccontextmanager
-async def connect():
-    if is_newer:
-        from mcp import Client
-
-        async with Client(url, mode=mode) as client:
-            yield client, str(client.protocol_version)
-    else:
-        from mcp import ClientSession
-        from mcp.client.streamable_http import streamablehttp_client
-
-        async with streamablehttp_client(url) as (reading, writing, _):
-            async with ClientSession(reading, writing) as session:
-                greeting = await session.initialize()
-                yield session, greeting.protocolVersion
 
 
 def schemas(tool):
@@ -60,12 +41,10 @@ async def call(client, order):
 
     more = {"progress_callback": progress} if order.get("progress") else {}
     result = await client.call_tool(order["tool"], order.get("arguments", {}), **more)
-    is_error = result.is_error if is_newer else result.isError
-    content = result.structured_content if is_newer else result.structuredContent
     return {
-        "isError": bool(is_error),
-        "structured": content,
-        "text": "".join(part.text for part in result.content),
+        "isError": is_error(result),
+        "structured": content(result),
+        "text": text(result),
         "progress": told,
     }
 
@@ -96,7 +75,7 @@ async def lines():
 
 
 async def main():
-    async with connect() as (client, spoken):
+    async with connect(url, mode) as (client, spoken):
         say({"id": 0, "version": spoken})
         async for order in lines():
             if order["do"] == "cancel":

@@ -1,0 +1,103 @@
+/// How the values of a type combine, as HealthKit's `HKQuantityAggregationStyle` has it.
+enum Aggregation: Sendable, Hashable {
+  /// Amounts that add up: steps, energy, distance, water, minutes, workouts.
+  case cumulative
+  /// Readings that do not: heart rate, pressure, oxygen, speed, glucose, weight.
+  case discrete
+  /// Sessions of sleep, which are counted by nights.
+  case nightly
+}
+
+/// What a point of a statistic is, as the point itself names it.
+enum Figure: String, Sendable, Hashable, CaseIterable {
+  case sum, average, min, max, count, latest
+  /// Of the sums of those days that have data.
+  case averagePerDay = "average_per_day"
+  case minPerDay = "min_per_day"
+  case maxPerDay = "max_per_day"
+  /// Of nights; naps are left out.
+  case averagePerNight = "average_per_night"
+  case minPerNight = "min_per_night"
+  case maxPerNight = "max_per_night"
+
+  /// Whether it is made from sums of whole days, so that an hour has none.
+  var needsDays: Bool {
+    switch self {
+    case .sum, .average, .min, .max, .count, .latest: false
+    case .averagePerDay, .minPerDay, .maxPerDay, .averagePerNight, .minPerNight, .maxPerNight: true
+    }
+  }
+
+  /// Whether it is made by adding, so that overlapping sources have a merged value.
+  var isAdded: Bool { self == .sum || needsDays }
+
+  /// The word that asks for it.
+  var statistic: HealthStatistic {
+    switch self {
+    case .sum: .sum
+    case .average, .averagePerDay, .averagePerNight: .average
+    case .min, .minPerDay, .minPerNight: .min
+    case .max, .maxPerDay, .maxPerNight: .max
+    case .count: .count
+    case .latest: .latest
+    }
+  }
+
+  /// Combines values of several days, each number by itself; none of a day without data.
+  func combine(_ days: [(value: Double, isKnown: Bool)]) -> Double? {
+    let known = days.lazy.filter(\.isKnown).map(\.value)
+    let count = known.count
+    guard count > 0 else { return nil }
+    switch self {
+    case .sum, .count: return known.reduce(0, +)
+    case .average, .averagePerDay, .averagePerNight: return known.reduce(0, +) / Double(count)
+    case .min, .minPerDay, .minPerNight: return known.min()
+    case .max, .maxPerDay, .maxPerNight: return known.max()
+    case .latest: return known.last
+    }
+  }
+}
+
+extension HealthKind {
+  /// The figure that a statistic is for this type; without one, the sum of what adds up, else the
+  /// average.
+  ///
+  /// - Throws: why there is none, with what to ask instead.
+  func figure(
+    _ statistic: HealthStatistic?, by grouping: HealthGrouping
+  ) throws(AnswerRefusal) -> Figure {
+    let figure = figure(statistic ?? usualStatistic(by: grouping))
+    guard let figure else { throw .cannotAdd(types: [type]) }
+    guard !figure.needsDays || grouping != .hour else {
+      throw .needsDays(types: [type], figure.statistic)
+    }
+    return figure
+  }
+
+  private func usualStatistic(by grouping: HealthGrouping) -> HealthStatistic {
+    switch aggregation {
+    case .cumulative: .sum
+    case .discrete: .average
+    case .nightly: grouping == .hour ? .sum : .average
+    }
+  }
+
+  private func figure(_ statistic: HealthStatistic) -> Figure? {
+    switch statistic {
+    case .sum: aggregation == .discrete ? nil : .sum
+    case .average: figure(.average, perDay: .averagePerDay, perNight: .averagePerNight)
+    case .min: figure(.min, perDay: .minPerDay, perNight: .minPerNight)
+    case .max: figure(.max, perDay: .maxPerDay, perNight: .maxPerNight)
+    case .count: .count
+    case .latest: .latest
+    }
+  }
+
+  private func figure(_ plain: Figure, perDay: Figure, perNight: Figure) -> Figure {
+    switch aggregation {
+    case .discrete: plain
+    case .cumulative: perDay
+    case .nightly: perNight
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import LinkCore
+
+/// The nights and naps of each source, and merged, by day.
+///
+/// A night is what was slept in sessions that end on one day from 21:00 to 21:00 and have at least
+/// three hours, or their middle between 21:00 and 09:00 on the user's clock. Every other session is
+/// a nap. Sums hold both; figures of nights leave naps out.
+struct SleepBook: Sendable {
+  /// The sleep of one source on one day, or in one hour.
+  struct Day: Sendable, Hashable {
+    var bucket: Bucket
+    /// From the beginning of the first session of the night to the end of its last.
+    var night: (start: Timestamp, end: Timestamp)? {
+      nights > 0 ? (nightStart, nightEnd) : nil
+    }
+    /// How many sessions belong to the night.
+    var nights = 0
+    var nightStart = Timestamp(nanoseconds: .max)
+    var nightEnd = Timestamp(nanoseconds: .min)
+    var nightMinutes = SIMD8<Double>.zero
+    var nightKnown = SIMD8<Double>.zero
+    var naps = 0
+    var napMinutes = SIMD8<Double>.zero
+    var napKnown = SIMD8<Double>.zero
+
+    init(bucket: Bucket) { self.bucket = bucket }
+  }
+
+  /// The sleep of one source in one span of the calendar.
+  struct Entry: Sendable {
+    var source: Int
+    var bucket: Bucket
+    /// Where the point begins and ends, if not with the span.
+    var extent: (start: Timestamp, end: Timestamp)?
+    /// The headline: minutes asleep, or minutes in bed where nothing is known of sleep, or nights.
+    var value: Double
+    var isInBed = false
+    var times: SleepTimes
+  }
+
+  private struct Key: Hashable {
+    var source: Int
+    var start: Timestamp
+  }
+
+  /// Ours: 200,000 days are 90 years of six sources.
+  static let most = 200_000
+  /// A nap is shorter, if it does not lie in the night.
+  static let leastNight = 180.0
+
+  private var days: [Key: Day] = [:]
+
+  /// Whether it has no room for another day.
+  var isFull: Bool { days.count >= Self.most }
+
+  /// Adds a session to the day in which it ends.
+  mutating func add(_ session: SleepSession, of source: Int, in bucket: Bucket, isNight: Bool) {
+    let key = Key(source: source, start: bucket.start)
+    var day = days[key] ?? Day(bucket: bucket)
+    days[key] = nil
+    if isNight {
+      day.nights += 1
+      day.nightStart = min(day.nightStart, session.start)
+      day.nightEnd = max(day.nightEnd, session.end)
+      day.nightMinutes += session.minutes
+      day.nightKnown.replace(with: session.known, where: session.known .> 0)
+    } else {
+      day.naps += 1
+      day.napMinutes += session.minutes
+      day.napKnown.replace(with: session.known, where: session.known .> 0)
+    }
+    days[key] = day
+  }
+
+  /// Returns what each source came to in each span of `calendar`, in order of time.
+  func entries(_ figure: Figure, by calendar: CalendarBuckets) -> [Entry] {
+    var entries: [Entry] = []
+    var group: (source: Int, bucket: Bucket, days: [Day])?
+    let ordered = days.sorted {
+      ($0.key.source, $0.key.start) < ($1.key.source, $1.key.start)
+    }
+    for (key, day) in ordered {
+      if let known = group, known.source == key.source,
+        known.bucket.members.contains(day.bucket.members.lowerBound)
+      {
+        group?.days.append(day)
+        continue
+      }
+      if let group { entries += [Self.entry(figure, group)].compactMap(\.self) }
+      group = (key.source, calendar.bucket(at: day.bucket.members.lowerBound), [day])
+    }
+    if let group { entries += [Self.entry(figure, group)].compactMap(\.self) }
+    return entries
+  }
+
+  private static func entry(
+    _ figure: Figure, _ group: (source: Int, bucket: Bucket, days: [Day])
+  ) -> Entry? {
+    let nights = group.days.filter { $0.nights > 0 }
+    var times = SleepTimes()
+    times.nights = nights.count
+    times.naps = group.days.reduce(0) { $0 + $1.naps }
+    var entry = Entry(source: group.source, bucket: group.bucket, value: 0, times: times)
+    guard figure != .count else {
+      entry.value = Double(nights.count)
+      return entry
+    }
+    if figure == .latest {
+      guard let last = nights.last else { return nil }
+      entry.extent = last.night
+    }
+    func part(_ part: SleepSession.Part) -> Double? {
+      let place = part.rawValue
+      guard figure == .sum else {
+        return figure.combine(
+          nights.map { ($0.nightMinutes[place], $0.nightKnown[place] > 0) })
+      }
+      return figure.combine(
+        group.days.map {
+          (
+            $0.nightMinutes[place] + $0.napMinutes[place],
+            $0.nightKnown[place] + $0.napKnown[place] > 0
+          )
+        })
+    }
+    let asleep = part(.asleep)
+    guard let value = asleep ?? part(.inBed) else { return nil }
+    (entry.value, entry.isInBed) = (value, asleep == nil)
+    entry.times.fill(part)
+    if figure == .sum, times.naps > 0 {
+      entry.times.napMinutes = group.days.reduce(0) {
+        $0 + $1.napMinutes[SleepSession.Part.asleep.rawValue]
+      }
+    }
+    return entry
+  }
+}
+
+extension SleepTimes {
+  fileprivate mutating func fill(_ part: (SleepSession.Part) -> Double?) {
+    inBed = part(.inBed)
+    awake = part(.awake)
+    light = part(.light)
+    deep = part(.deep)
+    rem = part(.rem)
+    unspecified = part(.unspecified)
+  }
+}
+
+extension SleepSession {
+  /// Whether it belongs to a night; else it is a nap.
+  func isNight(in zone: ZoneRules) -> Bool {
+    let minutes = self[.asleep] ?? self[.inBed] ?? 0
+    if minutes >= SleepBook.leastNight { return true }
+    let middle = Timestamp(nanoseconds: start.nanoseconds / 2 + end.nanoseconds / 2)
+    let reading = zone.local(at: middle).nanoseconds
+    let hour: Int64 = 3_600_000_000_000
+    let clock = Gregorian.floorDivide(reading, by: CivilTime.nanosecondsPerDay).1
+    return clock >= 21 * hour || clock < 9 * hour
+  }
+}

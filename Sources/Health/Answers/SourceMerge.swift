@@ -1,0 +1,158 @@
+import LinkCore
+
+/// One series from the samples of all sources, in which overlapping sources count once.
+///
+/// A sweep over time: of the samples that go on at a moment only those of the source with the least
+/// rank count, each with the share of its value that such moments are of its length. A sample
+/// without a length counts unless a source with a lesser rank measures at its moment. Each sample
+/// enters and leaves a heap once, so n of them take O(n log n) steps, and one more for each span of
+/// the calendar that a sample reaches into.
+struct SourceMerge: Sendable {
+  /// The merged value of one span of the calendar.
+  struct Sum: Sendable, Hashable {
+    var bucket: Bucket
+    var value: Double
+  }
+
+  /// A sample that goes on.
+  private struct Part: Sendable {
+    var end: Timestamp
+    var lane: Int
+    var value: Double
+    /// Its length in nanoseconds.
+    var whole: Int64
+    /// How long its lane had counted when the sample began, or when the span did.
+    var mark: Int64
+  }
+
+  /// The sums that are complete, in order of time; the caller takes them.
+  var finished: [Sum] = []
+  private let calendar: CalendarBuckets
+  private var clock = Timestamp(nanoseconds: .min)
+  private var bucket: Bucket?
+  /// A heap: the sample that ends first is the first.
+  private var parts: [Part] = []
+  private var active = ActiveLanes()
+  /// How long each lane has counted, in nanoseconds.
+  private var exposures: [Int64] = []
+  /// The samples without a length at the current moment.
+  private var moments: [(lane: Int, value: Double)] = []
+  private var sum = 0.0
+  private var hasData = false
+
+  init(calendar: CalendarBuckets) {
+    self.calendar = calendar
+  }
+
+  /// Takes the next sample in order of time; what of it lies before `from` is left out.
+  mutating func take(
+    _ value: Double, _ sample: HealthSample, from: Timestamp, lane: Int, _ ranks: [SourceRank]
+  ) {
+    while exposures.count <= lane { exposures.append(0) }
+    let start = max(sample.start, from, clock)
+    advance(to: start, ranks)
+    guard sample.end > sample.start else {
+      if sample.start == clock { moments.append((lane, value)) }
+      return
+    }
+    guard sample.end > start else { return }
+    let (whole, overflow) = sample.end.nanoseconds.subtractingReportingOverflow(
+      sample.start.nanoseconds)
+    push(
+      Part(
+        end: sample.end, lane: lane, value: value, whole: overflow ? .max : whole,
+        mark: exposures[lane]))
+    active.begin(lane, ranks)
+  }
+
+  /// Ends the series; nothing from `end` on counts.
+  mutating func finish(at end: Timestamp, _ ranks: [SourceRank]) {
+    if bucket != nil, end > clock { advance(to: end, ranks) }
+    resolveMoments(ranks)
+    closeBucket()
+  }
+
+  private mutating func advance(to time: Timestamp, _ ranks: [SourceRank]) {
+    while let first = parts.first, let bucket {
+      let stop = min(first.end, bucket.members.upperBound)
+      guard stop <= time else { break }
+      pass(to: stop, ranks)
+      if stop == bucket.members.upperBound {
+        closeBucket()
+        self.bucket = calendar.bucket(at: stop)
+      }
+      while let first = parts.first, first.end <= stop {
+        settle(first)
+        active.end(first.lane, ranks)
+        pop()
+      }
+    }
+    pass(to: time, ranks)
+    guard bucket?.members.contains(time) != true else { return }
+    closeBucket()
+    bucket = calendar.bucket(at: time)
+  }
+
+  /// Lets time pass in which nothing begins or ends.
+  private mutating func pass(to time: Timestamp, _ ranks: [SourceRank]) {
+    guard time > clock else { return }
+    resolveMoments(ranks)
+    if let lane = active.first { exposures[lane] += time.nanoseconds - clock.nanoseconds }
+    clock = time
+  }
+
+  private mutating func resolveMoments(_ ranks: [SourceRank]) {
+    guard let best = moments.map(\.lane).min(by: { (ranks[$0], $0) < (ranks[$1], $1) }) else {
+      return
+    }
+    if active.first.map({ $0 == best || ranks[best] < ranks[$0] }) ?? true {
+      for moment in moments where moment.lane == best { sum += moment.value }
+      hasData = true
+    }
+    moments.removeAll(keepingCapacity: true)
+  }
+
+  private mutating func closeBucket() {
+    for place in parts.indices {
+      settle(parts[place])
+      parts[place].mark = exposures[parts[place].lane]
+    }
+    if let bucket, hasData { finished.append(Sum(bucket: bucket, value: sum)) }
+    (sum, hasData) = (0, false)
+  }
+
+  /// Adds what a sample came to since its mark.
+  private mutating func settle(_ part: Part) {
+    let won = exposures[part.lane] - part.mark
+    guard won > 0 else { return }
+    sum += won == part.whole ? part.value : part.value * (Double(won) / Double(part.whole))
+    hasData = true
+  }
+
+  // MARK: The heap
+
+  private mutating func push(_ part: Part) {
+    parts.append(part)
+    var place = parts.count - 1
+    while place > 0, parts[place].end < parts[(place - 1) / 2].end {
+      parts.swapAt(place, (place - 1) / 2)
+      place = (place - 1) / 2
+    }
+  }
+
+  private mutating func pop() {
+    parts.swapAt(0, parts.count - 1)
+    parts.removeLast()
+    var place = 0
+    while true {
+      var least = place
+      for child in [2 * place + 1, 2 * place + 2]
+      where child < parts.count && parts[child].end < parts[least].end {
+        least = child
+      }
+      guard least != place else { return }
+      parts.swapAt(place, least)
+      place = least
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import HealthRelay
+import Holdfast
+import HoldfastBackend
+import HoldfastTestKit
+import LinkCore
+import LinkHealth
+import LinkRuntime
+import Testing
+
+/// Forty questions that people ask, by the official SDKs, of a real phone with an imported export;
+/// each number is compared with one that a script counts from the same export by itself.
+@Suite(
+  .enabled(
+    if: Assistant.SDK.areInstalled,
+    "needs the Python SDK of MCP: run scripts/peers where there is a network"),
+  .offThePool, .serialized, .timeLimit(.minutes(5)))
+struct QuestionTests {
+  private struct Line: Decodable {
+    var question: String?
+    var good: Bool?
+    var asked: Int?
+  }
+
+  @Test func `the forty questions have the numbers that an independent count has`() async throws {
+    let scratch = try Scratch()
+    let path = scratch("export.xml")
+    try Self.export().write(to: URL(fileURLWithPath: path))
+    for kind in Assistant.Kind.all { try await Self.ask(path, "Europe/Zurich", kind) }
+  }
+
+  @Test(.enabled(if: realExport != nil, "no real export here; name one by HOLDFAST_EXPORT"))
+  func `so they have of a real export`() async throws {
+    let path = try #require(Self.realExport)
+    for kind in Assistant.Kind.all { try await Self.ask(path, "Europe/Berlin", kind) }
+  }
+
+  /// `HOLDFAST_EXPORT`, or the one beside the checkout.
+  private static let realExport: String? = {
+    let root = URL(filePath: #filePath).appending(path: "../../../../..").standardizedFileURL.path
+    let named = ProcessInfo.processInfo.environment["HOLDFAST_EXPORT"]
+    let path = named ?? root + "/shared/data/apple-health/export.xml"
+    return FileManager.default.fileExists(atPath: path) ? path : nil
+  }()
+
+  /// Half a year over a New Year, with naps and with an app that counts the watch's steps again.
+  private static func export() -> Data {
+    var generator = HealthExportGenerator(
+      // From 2024-09-15 to 2025-04-02.
+      HealthExportGenerator.Plan(seed: 40, firstDay: 19_981, days: 200, density: 0.05))
+    var bytes: [UInt8] = []
+    while let chunk = generator.next() { bytes += chunk }
+    var text = String(decoding: bytes, as: UTF8.self)
+    let more = (1...28).map { day in
+      let date = "2025-03-\(day < 10 ? "0" : "")\(day)"
+      let nap =
+        day % 7 != 0
+        ? ""
+        : """
+         <Record type="HKCategoryTypeIdentifierSleepAnalysis" sourceName="Dozer" \
+        startDate="\(date) 13:00:00 +0100" endDate="\(date) 13:50:00 +0100" \
+        value="HKCategoryValueSleepAnalysisAsleepUnspecified"/>
+
+        """
+      return nap + """
+         <Record type="HKQuantityTypeIdentifierStepCount" sourceName="Strider" unit="count" \
+        startDate="\(date) 07:50:00 +0100" endDate="\(date) 09:10:00 +0100" value="800"/>
+
+        """
+    }
+    text = text.replacing("</HealthData>", with: more.joined() + "</HealthData>")
+    return Data(text.utf8)
+  }
+
+  private static func ask(_ path: String, _ zone: String, _ kind: Assistant.Kind) async throws {
+    let store = MemoryHealthStore()
+    let report = try await HealthImport.run(path, into: store)
+    #expect(report.ending == .complete)
+    try await BackendRig.run { rig in
+      let relay = try await Relay(
+        RelayConfiguration(
+          server: rig.address.url, device: UUID128(high: 4, low: 0),
+          zone: ZoneRules(try #require(TimeZone(identifier: zone))), profile: .service),
+        environment: RelayEnvironment(network: try Platform.network(), store: store))
+      relay.start()
+      for await update in relay {
+        guard case .pair(let pair) = update else { continue }
+        let lines = try await run(
+          kind, [rig.address.url + "/mcp", kind.mode, path, zone, pair.word.text, pair.code.text])
+        #expect(lines.last?.asked == 40)
+        #expect(lines.count == 41)
+        for line in lines.dropLast() where line.good != true { Issue.record("\(line)") }
+        break
+      }
+      await relay.close()
+    }
+  }
+
+  /// Runs the script that asks, and reads its lines.
+  private static func run(_ kind: Assistant.Kind, _ arguments: [String]) async throws -> [Line] {
+    let script = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "SDK/ask.py").path
+    let process = try LabProcess(
+      [kind.sdk.python ?? "python3", script] + arguments,
+      environment: ["NO_PROXY": "*", "no_proxy": "*", "PYTHONDONTWRITEBYTECODE": "1"])
+    var lines: [Line] = []
+    for await line in process.lines {
+      if line.contains(#""good": false"#) { Issue.record("\(line)") }
+      if let read = try? JSONDecoder().decode(Line.self, from: Data(line.utf8)) {
+        lines.append(read)
+      }
+    }
+    for await line in process.diagnostics where lines.last?.asked == nil {
+      Issue.record("\(line)")
+    }
+    return lines
+  }
+}

@@ -1,0 +1,45 @@
+"""Asks the forty questions by the official SDK, and compares each number with its own count.
+
+ask.py URL MODE EXPORT ZONE WORD CODE writes a line for each question, and one at the end.
+"""
+
+import asyncio
+import json
+import sys
+
+from questions import forty
+from reckon import Export
+from speak import connect, content, is_error, text
+
+url, mode, path, zone, word, code = sys.argv[1:]
+
+
+def is_same(told, expected):
+    if told is None or expected is None or isinstance(expected, str):
+        return told == expected
+    return abs(told - float(expected)) <= 1e-9 * max(1, abs(float(expected)))
+
+
+def say(**line):
+    print(json.dumps(line), flush=True)
+
+
+async def main():
+    questions = forty(Export(path, zone))
+    async with connect(url, mode) as (client, spoken):
+        login = content(await client.call_tool("direct_login", {"word": word, "code": code}))
+        token = {"access_token": login["access_token"]}
+        for question in questions:
+            result = await client.call_tool(question.tool, {**question.arguments, **token})
+            answer = content(result)
+            told = None if is_error(result) else question.told(answer)
+            expected = question.expected
+            say(question=question.text, told=told,
+                expected=expected if expected is None or isinstance(expected, str)
+                else float(expected),
+                good=not is_error(result) and is_same(told, expected)
+                and answer["time_zone"] == zone and len(text(result)) < 200)
+    say(asked=len(questions), version=spoken)
+
+
+asyncio.run(main())

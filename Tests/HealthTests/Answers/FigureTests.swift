@@ -1,0 +1,245 @@
+import LinkCore
+import Testing
+
+@testable import LinkHealth
+
+@Suite struct FigureTests {
+  private static let day = ("2026-01-05", "2026-01-06")
+
+  @Test(arguments: HealthValueType.allCases)
+  func `without a statistic what adds up is summed, readings are averaged, nights compared`(
+    valueType: HealthValueType
+  ) throws {
+    for kind in valueType.kinds {
+      let expected: Figure =
+        switch kind.aggregation {
+        case .cumulative: .sum
+        case .discrete: .average
+        case .nightly: .averagePerNight
+        }
+      #expect(try kind.figure(nil, by: .day) == expected)
+      #expect(try kind.figure(.count, by: .hour) == .count)
+      #expect(try kind.figure(.latest, by: .hour) == .latest)
+    }
+  }
+
+  private static let readings: [(HealthValueType, String)] = [
+    (.heartRate, "HEART_RATE and RESTING_HEART_RATE"),
+    (.bloodPressure, "BLOOD_PRESSURE_SYSTOLIC and BLOOD_PRESSURE_DIASTOLIC"),
+    (.bloodOxygen, "BLOOD_OXYGEN"), (.walkingSpeed, "WALKING_SPEED"), (.glucose, "BLOOD_GLUCOSE"),
+    (.bodyTemperature, "BODY_TEMPERATURE"), (.respiratoryRate, "RESPIRATORY_RATE"),
+    (.heartRateVariability, "HEART_RATE_VARIABILITY_SDNN"),
+  ]
+
+  @Test(arguments: readings)
+  func `a sum of readings is refused, and what to ask instead is said`(
+    valueType: HealthValueType, types: String
+  ) {
+    let query = ask(valueType, Self.day.0, Self.day.1, .day, .sum)
+    #expect(
+      Shelf([]).answer(.healthData(query)).reason
+        == "SUM does not apply to \(types): these are readings, which cannot be added. Ask for "
+        + "AVERAGE, MIN, MAX, COUNT or LATEST")
+  }
+
+  @Test func `of a word with both, a sum leaves the readings out and says so`() throws {
+    let shelf = Shelf([
+      quantity("BodyMass", 80, "kg", "2026-01-05T08:00:00Z"),
+      quantity("DietaryWater", 2, "L", "2026-01-05T09:00:00Z"),
+    ])
+    let sum = try shelf.reply(ask(.bodyMetrics, Self.day.0, Self.day.1, .day, .sum))
+    #expect(Set(sum.points.map(\.type)) == ["WATER"])
+    #expect(
+      sum.notes == [
+        "Left out: SUM does not apply to WEIGHT, HEIGHT and BODY_FAT_PERCENTAGE: these are "
+          + "readings, which cannot be added. Ask for AVERAGE, MIN, MAX, COUNT or LATEST."
+      ])
+    let usual = try shelf.reply(ask(.bodyMetrics, Self.day.0, Self.day.1, .day))
+    #expect(usual.points.map(\.type) == ["WEIGHT", "WATER", "WATER"])
+    #expect(usual.points.map(\.statistic) == ["average", "sum", "sum"])
+    #expect(usual.query.statistic == nil)
+    #expect(usual.notes.isEmpty)
+  }
+
+  @Test(arguments: [HealthStatistic.average, .min, .max])
+  func `what compares days has no hours`(statistic: HealthStatistic) throws {
+    func reason(_ valueType: HealthValueType) -> String? {
+      Shelf([]).answer(
+        .healthData(ask(valueType, Self.day.0, Self.day.1, .hour, statistic))
+      ).reason
+    }
+    #expect(
+      reason(.steps)
+        == "\(statistic.rawValue) of STEPS compares days or nights, so it needs group_by DAY, WEEK, "
+        + "MONTH or TOTAL; by the hour ask for SUM, COUNT or LATEST")
+    #expect(reason(.sleep)?.contains("SLEEP_SESSION") == true)
+    #expect(reason(.heartRate) == nil)
+  }
+
+  private static let walks = [
+    steps(10, "2026-01-05T08:00:00Z", "2026-01-05T08:10:00Z"),
+    steps(30, "2026-01-05T09:00:00Z", "2026-01-05T09:10:00Z"),
+    // Half of it on the 6th, half on the 7th.
+    steps(20, "2026-01-06T23:00:00Z", "2026-01-07T01:00:00Z"),
+    steps(0, "2026-01-09T08:00:00Z", "2026-01-09T08:10:00Z"),
+  ]
+
+  private static let figures: [(HealthStatistic?, String, Double)] = [
+    (nil, "sum", 60), (.sum, "sum", 60),
+    // Of the days with 40, 10, 10 and 0 steps; the 8th has no data.
+    (.average, "average_per_day", 15), (.min, "min_per_day", 0), (.max, "max_per_day", 40),
+    (.count, "count", 4), (.latest, "latest", 0),
+  ]
+
+  @Test(arguments: figures)
+  func `what adds up is compared by days that have data, and labelled so`(
+    statistic: HealthStatistic?, label: String, value: Double
+  ) throws {
+    let query = ask(.steps, "2026-01-05", "2026-01-12", .total, statistic)
+    let points = try Shelf(Self.walks).reply(query).points.filter { !$0.isMerged }
+    #expect(points.map(\.value) == [.number(value)])
+    #expect(points.map(\.statistic) == [label])
+    #expect(points.map(\.unit) == ["count"])
+    let week = ask(.steps, "2026-01-05", "2026-01-12", .week, statistic)
+    #expect(try Shelf(Self.walks).parts(week).points.map(\.value) == [.number(value)])
+  }
+
+  private static let pulses = [
+    quantity("HeartRate", 70, "count/min", "2026-01-05T08:00:00Z"),
+    quantity("HeartRate", 50, "count/min", "2026-01-05T09:00:00Z", "2026-01-05T09:01:00Z"),
+    quantity("HeartRate", 90, "count/min", "2026-01-06T08:00:00Z"),
+    quantity("HeartRate", 60, "count/min", "2026-01-06T09:00:00Z", "2026-01-06T09:05:00Z"),
+  ]
+
+  private static let readingFigures: [(HealthStatistic?, String, Double, String)] = [
+    (nil, "average", 67.5, "beatsPerMinute"), (.average, "average", 67.5, "beatsPerMinute"),
+    (.min, "min", 50, "beatsPerMinute"), (.max, "max", 90, "beatsPerMinute"),
+    (.count, "count", 4, "count"), (.latest, "latest", 60, "beatsPerMinute"),
+  ]
+
+  @Test(arguments: readingFigures)
+  func `readings are compared one by one`(
+    statistic: HealthStatistic?, label: String, value: Double, unit: String
+  ) throws {
+    let query = ask(.heartRate, "2026-01-05", "2026-01-12", .total, statistic)
+    var expected = point("HEART_RATE", value, unit, "2026-01-05T00:00:00", "2026-01-12T00:00:00")
+    expected.statistic = label
+    if statistic == .latest {
+      (expected.start, expected.end) = (time("2026-01-06T09:00:00"), time("2026-01-06T09:05:00"))
+    }
+    #expect(try Shelf(Self.pulses).reply(query).points == [expected])
+  }
+
+  @Test func `meals and workouts are compared by days too, each number by itself`() throws {
+    let shelf = Shelf([
+      quantity("DietaryProtein", 30, "g", "2026-01-05T12:00:00Z"),
+      quantity("DietaryProtein", 10, "g", "2026-01-05T18:00:00Z"),
+      quantity("DietaryProtein", 20, "g", "2026-01-06T18:00:00Z"),
+      quantity("DietaryEnergyConsumed", 600, "kcal", "2026-01-06T18:00:00Z"),
+    ])
+    let query = ask(.bodyMetrics, "2026-01-05", "2026-01-07", .total, .average)
+    let meal = NutritionTotals(calories: 600, protein: 30)
+    #expect(try shelf.parts(query).points.map(\.value) == [.nutrition(meal)])
+    let workouts = Shelf([
+      workout("Running", "2026-01-05T09:00:00Z", "2026-01-05T10:00:00Z", distance: 5_000),
+      workout("Running", "2026-01-05T12:00:00Z", "2026-01-05T13:00:00Z", distance: 1_000),
+      workout("Yoga", "2026-01-06T12:00:00Z", "2026-01-06T13:00:00Z", energy: 80),
+    ])
+    func told(_ statistic: HealthStatistic) throws -> [HealthPointValue] {
+      try workouts.parts(ask(.workout, "2026-01-05", "2026-01-07", .total, statistic)).points
+        .map(\.value)
+    }
+    #expect(
+      try told(.max) == [
+        .workout(WorkoutTotals(type: "RUNNING,YOGA", distance: 6_000, energy: 80, sessions: 3))
+      ])
+    #expect(try told(.count) == [.number(3)])
+    #expect(
+      try told(.latest) == [.workout(WorkoutTotals(type: "YOGA", energy: 80, sessions: 1))])
+  }
+
+  private static let edges: [(String, String, [Bool])] = [
+    ("2026-01-05T00:00:00", "2026-01-06T00:00:00", [false]),
+    // A second of the span may be missing, as of 23:59:59; two may not.
+    ("2026-01-05T00:00:00", "2026-01-05T23:59:59", [false]),
+    ("2026-01-05T00:00:00", "2026-01-05T23:59:58", [true]),
+    ("2026-01-05T00:00:01", "2026-01-06T00:00:00", [false]),
+    ("2026-01-05T00:00:02", "2026-01-06T00:00:00", [true]),
+  ]
+
+  @Test(arguments: edges)
+  func `a span that the question cuts is partial`(
+    start: String, end: String, expected: [Bool]
+  ) throws {
+    let shelf = Shelf([steps(1, "2026-01-05T09:00:00Z", "2026-01-05T09:01:00Z")])
+    let points = try shelf.reply(ask(.steps, start, end, .day, .sum)).points
+    #expect(points.filter { !$0.isMerged }.map(\.isPartial) == expected)
+    let total = try shelf.reply(ask(.steps, start, end, .total, .sum)).points
+    #expect(total.map(\.isPartial) == [false, false])
+  }
+
+  @Test(arguments: [("2026-01-05T23:59:58Z", true), ("2026-01-05T23:59:59Z", false)])
+  func `a span that is not over is partial`(now: String, isPartial: Bool) throws {
+    let shelf = Shelf([steps(1, "2026-01-05T09:00:00Z", "2026-01-05T09:01:00Z")])
+    for groupBy in [HealthGrouping.day, .total] {
+      let query = ask(.steps, "2026-01-05", "2026-01-06", groupBy, .sum)
+      let object = shelf.answer(.healthData(query), now: now)
+      #expect(
+        try HealthReply.read(object.bytes).points.map(\.isPartial) == [isPartial, isPartial])
+    }
+  }
+
+  @Test func `an answer tells its zone, its moment, and how fresh its data is`() throws {
+    let stored = StoredHealth(
+      lastSamples: [
+        "HKQuantityTypeIdentifierHeartRate": at("2026-01-04T10:00:00Z"),
+        "HKQuantityTypeIdentifierStepCount": at("2026-01-04T11:00:00Z"),
+      ], lastImport: at("2026-01-04T12:00:00Z"))
+    func freshness(_ start: String) throws -> HealthFreshness? {
+      let query = ask(.heartRate, start, "2026-01-06", .day, .max)
+      return try HealthReply.read(
+        Shelf([]).answer(
+          .healthData(query), zone: Zones.berlin, now: "2026-01-05T08:00:00Z", stored: stored
+        ).bytes
+      ).freshness
+    }
+    let answered = HealthTime.instant(at("2026-01-05T08:00:00Z"), minutesEast: 60)
+    #expect(
+      try freshness("2026-01-05")
+        == HealthFreshness(
+          zone: "Europe/Berlin", answered: answered, imported: time("2026-01-04T13:00:00"),
+          lastSamples: [
+            .init(type: "HEART_RATE", at: time("2026-01-04T11:00:00")),
+            .init(type: "RESTING_HEART_RATE", at: nil),
+          ]))
+    #expect(
+      try freshness("2026-01-05T00:00:00Z")?.imported == time("2026-01-04T12:00:00Z"))
+  }
+
+  @Test(arguments: [(3_600, "UTC+01:00"), (-12_600, "UTC-03:30"), (0, "UTC+00:00")])
+  func `a zone without a name is told by its offset`(east: Int, title: String) {
+    #expect(ZoneRules(initialSecondsEast: east).title(at: at("2026-01-05T08:00:00Z")) == title)
+  }
+
+  @Test func `samples fill 32 KiB unless the question allows more, or the limit less`() throws {
+    let shelf = Shelf(
+      (0..<600).map { second in
+        HealthSample(
+          type: "HKQuantityTypeIdentifierStepCount", value: .quantity(1), unit: "count",
+          start: at("2026-01-05T09:00:00Z").advanced(by: .seconds(second)),
+          end: at("2026-01-05T09:00:00Z").advanced(by: .seconds(second)), source: "Watch")
+      })
+    func bytes(_ maxBytes: Int?, limit: Int = 8 << 20) -> Int {
+      var query = ask(.steps, "2026-01-05", "2026-01-06")
+      query.maxBytes = maxBytes
+      return shelf.answer(.healthData(query), limits: AnswerLimits(maxBytes: limit)).bytes.count
+    }
+    #expect((30_000...32_768).contains(bytes(nil)))
+    #expect((8_000...10_000).contains(bytes(10_000)))
+    #expect(bytes(1_000_000) > 70_000)
+    #expect((18_000...20_000).contains(bytes(1_000_000, limit: 20_000)))
+    var hours = ask(.steps, "2026-01-05", "2026-01-06", .hour)
+    hours.maxBytes = 2_000
+    #expect(shelf.answer(.healthData(hours)).bytes.count <= 2_000)
+  }
+}

@@ -1,0 +1,96 @@
+import LinkCore
+import LinkHealth
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// What an assistant is told of an answer, beyond what the phone said.
+@Suite struct MCPAnswerTests {
+  private static let answer =
+    #"{"success":true,"count":2,"health_data":[],"value_type":"STEPS","#
+    + #""answered_at":"2026-02-25T06:13:20Z"}"#
+
+  /// Calls a tool; the phone's answer comes after `wait`, its clock `ahead` of the backend's.
+  private func told(
+    _ version: String = "2025-11-25", wait: Duration = .seconds(4),
+    ahead: Duration = .zero, answer: String = answer
+  ) -> String {
+    var stage = MCPStage()
+    let session = stage.initialize(version)
+    let id = stage.call("get_health_metrics", MCPStage.metrics, session: session)
+    stage.pass(wait)
+    // The phone answered at the moment when it was asked.
+    let asked = Timestamp(nanoseconds: 1_772_000_000_000_000_000)
+    stage.wall = asked.advanced(by: wait - ahead)
+    stage.settle(.data(answer))
+    return stage[id].body + stage[id].events
+  }
+
+  @Test(arguments: [
+    (Duration.zero, nil), (.seconds(34), nil), (.milliseconds(34_999), nil),
+    (.seconds(35), "is 31 s ahead of"), (.seconds(3_600), "is 3596 s ahead of"),
+    (.seconds(-30), nil), (.seconds(-31), "is 31 s behind"),
+  ])
+  func `clocks that differ by more than 30 s are pointed out`(ahead: Duration, words: String?) {
+    let body = told(ahead: ahead)
+    #expect(body.contains("clock_warning") == (words != nil))
+    if let words { #expect(body.contains("The phone's clock \(words) the server's")) }
+  }
+
+  @Test(arguments: [
+    ("2024-11-05", true), ("2025-03-26", true), ("2025-06-18", false), ("2025-11-25", false),
+  ])
+  func `data is sent once where structured content is taken`(version: String, isText: Bool) {
+    let body = told(version)
+    #expect(body.contains(#""structuredContent":{"success":true,"count":2,"healthData":[],"#))
+    #expect(body.contains(#""text":"2 points of STEPS are in structuredContent.""#) == !isText)
+    #expect(body.contains(#"\"healthData\""#) == isText)
+  }
+
+  @Test func `a phone's refusal is told in its own words`() {
+    let body = told(answer: #"{"success":false,"error_message":"start_time is in the future"}"#)
+    #expect(body.contains("start_time is in the future"))
+  }
+
+  private static let span = #""start_time":"2026-03-01","end_time":"2026-03-02""#
+
+  @Test func `one line that makes no sense fails alone`() {
+    var stage = MCPStage()
+    let session = stage.initialize()
+    let metrics =
+      #"[{"value_type":"STEPS"},{"value_type":"SHOES"},{"value_type":"SLEEP"},"#
+      + #"{"value_type":"HRV","statistic":5},{"value_type":"HRV","colour":"red"}]"#
+    let id = stage.call(
+      "get_summary", #"{\#(Self.span),"metrics":\#(metrics)}"#, session: session)
+    guard case .question(.summary(let query)) = stage.asks.first?.ask else {
+      Issue.record("no summary is asked")
+      return
+    }
+    #expect(query.metrics.map(\.valueType) == [.steps, .sleep])
+    #expect(query.rejected.isEmpty)
+    stage.settle(
+      .data(
+        #"{"success":true,"results":[{"value_type":"STEPS","success":true,"data":{}},"#
+          + #"{"value_type":"SLEEP","success":true,"data":{}}],"error_message":null}"#))
+    let known = HealthValueType.allCases.map(\.rawValue).joined(separator: ", ")
+    let told =
+      #""structuredContent":{"success":false,"results":["#
+      + #"{"value_type":"STEPS","success":true,"data":{}},"#
+      + #"{"value_type":"SHOES","success":false,"error_message":"value_type must be one of "#
+      + known + #""},{"value_type":"SLEEP","success":true,"data":{}},"#
+      + #"{"value_type":"HRV","success":false,"error_message":"statistic must be a text"},"#
+      + #"{"value_type":"HRV","success":false,"error_message":"colour does not apply; the "#
+      + #"arguments here are group_by, statistic, value_type"}],"#
+      + #""error_message":"no answer for SHOES, HRV, HRV"},"isError":false"#
+    #expect(stage[id].body.contains(told))
+  }
+
+  @Test func `a summary of which no line makes sense is not asked`() {
+    var stage = MCPStage()
+    let session = stage.initialize()
+    let id = stage.call(
+      "get_summary", #"{\#(Self.span),"metrics":[{"value_type":"SHOES"}]}"#, session: session)
+    #expect(stage.asks.isEmpty)
+    #expect(stage[id].body.contains(#""error":"invalid_arguments""#))
+  }
+}

@@ -1,0 +1,93 @@
+import LinkCore
+import LinkHealth
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// How long a question waits for a phone that is away.
+@Suite struct RelayReachTests {
+  private func paired() -> Relayed {
+    var relay = Relayed()
+    relay.phone(1)
+    relay.login(1)
+    return relay
+  }
+
+  private func away(_ seconds: Double) -> RelayServer.Effect.Outcome {
+    .refused(.phoneAway(since: .seconds(seconds), .mayReturn))
+  }
+
+  @Test func `a phone that nothing can wake is waited for 10 s, and then refused at once`() {
+    var relay = paired()
+    _ = relay.gone(1)
+    let (first, effects) = relay.question()
+    #expect(effects.unstored == [])
+    #expect(effects.changes.count == 1)
+    #expect(relay.tick(at: .second(9.999)).unstored == [])
+    #expect(relay.server.deadline == .second(10))
+    #expect(relay.tick(at: .second(10)).unstored == [.answer(first, away(10))])
+    let (second, later) = relay.question()
+    #expect(later == [.answer(second, away(10))])
+  }
+
+  @Test func `a question that was under way when the phone left waits as long`() {
+    var relay = paired()
+    let (id, _) = relay.question()
+    _ = relay.tick(at: .second(5))
+    _ = relay.gone(1)
+    #expect(relay.tick(at: .second(14.999)).unstored == [])
+    #expect(relay.tick(at: .second(15)).unstored == [.answer(id, away(10))])
+  }
+
+  @Test func `a phone that is back in time is asked, and has its 45 s`() {
+    var relay = paired()
+    _ = relay.gone(1)
+    let (id, _) = relay.question()
+    _ = relay.tick(at: .second(9))
+    let back = relay.settle(relay.open(2, resume: "resume-1"))
+    #expect(
+      back.contains { if case .send(_, .question) = $0 { true } else { false } })
+    #expect(relay.tick(at: .second(44.999)).unstored.allSatisfy { $0.answered != id })
+    #expect(
+      relay.tick(at: .second(45)).contains(
+        .answer(id, .refused(.timedOut(after: .seconds(45))))))
+  }
+
+  @Test func `a phone that a push can wake is waited for to the deadline`() {
+    var relay = paired()
+    let address = PushAddress.hook("ann")
+    relay.register(address)
+    _ = relay.gone(1)
+    let (id, _) = relay.question()
+    #expect(relay.tick(at: .second(44.999)).unstored.allSatisfy { $0.answered != id })
+    #expect(relay.tick(at: .second(45)).unstored.contains { $0.answered == id })
+  }
+
+  @Test func `when the push address is gone nothing can wake the phone`() {
+    var relay = paired()
+    let address = PushAddress.hook("ann")
+    relay.register(address)
+    _ = relay.gone(1)
+    let (id, _) = relay.question()
+    _ = relay.tick(at: .second(20))
+    let effects = relay.take(.pushed(RelayStage.phone(1), to: address, .gone))
+    #expect(effects.unstored.isEmpty)
+    #expect(relay.tick(at: .second(20)).unstored == [.answer(id, away(20))])
+  }
+}
+
+extension Relayed {
+  fileprivate mutating func register(_ address: PushAddress) {
+    let (_, effects) = pull(.push(address))
+    _ = settle(effects)
+  }
+}
+
+extension RelayServer.Effect {
+  fileprivate typealias Outcome = RelayOutcome
+
+  /// The ask that it answers.
+  fileprivate var answered: AskID? {
+    if case .answer(let id, _) = self { id } else { nil }
+  }
+}

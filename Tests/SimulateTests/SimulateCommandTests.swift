@@ -161,7 +161,8 @@ import Testing
     (["--trace"], "--trace is about one run; add --seeds N and --server KIND"),
     (
       ["--seeds", "5..1"],
-      #"--seeds cannot be "5..1"; it must be a seed, or the first and the last as 1..10000"#
+      #"--seeds cannot be "5..1"; it must be a seed from 0 to 18446744073709551615, "#
+        + "or the first and the last as 1..10000"
     ),
     (["--preset", "trian"], #"--preset cannot be "trian"; did you mean train?"#),
     (["--break", "noOverlp"], #"--break cannot be "noOverlp"; did you mean noOverlap?"#),

@@ -96,43 +96,37 @@ struct SleepBook: Sendable {
   private static func entry(
     _ figure: Figure, _ group: (source: Int, bucket: Bucket, days: [Day])
   ) -> Entry? {
-    let nights = group.days.filter { $0.nights > 0 }
-    var times = SleepTimes()
-    times.nights = nights.count
-    times.naps = group.days.reduce(0) { $0 + $1.naps }
-    var entry = Entry(source: group.source, bucket: group.bucket, value: 0, times: times)
-    guard figure != .count else {
-      entry.value = Double(nights.count)
-      return entry
-    }
-    if figure == .latest {
-      guard let last = nights.last else { return nil }
-      entry.extent = last.night
-    }
+    var nights = group.days.filter { $0.nights > 0 }
+    if figure == .latest { nights = Array(nights.suffix(1)) }
+    var entry = Entry(
+      source: group.source, bucket: group.bucket, value: Double(nights.count),
+      times: SleepTimes(nights: nights.count, naps: group.days.reduce(0) { $0 + $1.naps }))
+    guard figure != .count else { return entry }
+    if figure == .latest { entry.extent = nights.first?.night }
     func part(_ part: SleepSession.Part) -> Double? {
       let place = part.rawValue
       guard figure == .sum else {
         return figure.combine(
           nights.map { ($0.nightMinutes[place], $0.nightKnown[place] > 0) })
       }
-      return figure.combine(
-        group.days.map {
-          (
-            $0.nightMinutes[place] + $0.napMinutes[place],
-            $0.nightKnown[place] + $0.napKnown[place] > 0
-          )
-        })
+      return figure.combine(group.days.map { $0.sum(at: place) })
     }
     let asleep = part(.asleep)
     guard let value = asleep ?? part(.inBed) else { return nil }
     (entry.value, entry.isInBed) = (value, asleep == nil)
     entry.times.fill(part)
-    if figure == .sum, times.naps > 0 {
-      entry.times.napMinutes = group.days.reduce(0) {
-        $0 + $1.napMinutes[SleepSession.Part.asleep.rawValue]
-      }
+    if figure == .sum, entry.times.naps > 0 {
+      let place = SleepSession.Part.asleep.rawValue
+      entry.times.napMinutes = group.days.reduce(0) { $0 + $1.napMinutes[place] }
     }
     return entry
+  }
+}
+
+extension SleepBook.Day {
+  /// The minutes of a part in the night and in naps.
+  fileprivate func sum(at place: Int) -> (value: Double, isKnown: Bool) {
+    (nightMinutes[place] + napMinutes[place], nightKnown[place] + napKnown[place] > 0)
   }
 }
 

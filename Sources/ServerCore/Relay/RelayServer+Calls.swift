@@ -64,7 +64,7 @@ extension RelayServer {
     arm(id)
   }
 
-  /// Until when a phone that is away is waited for; `nil` if it is connected, or a push can wake it.
+  /// Until when a phone that is away is waited for; `nil` if it is connected or a push can wake it.
   private func mayReturn(_ phone: RelayPhone) -> Instant? {
     guard case .away = phone.presence, phone.push == nil else { return nil }
     return phone.seenAt.advanced(by: policy.returnWait)

@@ -70,8 +70,8 @@ import Testing
     }
     #expect(
       reason(.steps)
-        == "\(statistic.rawValue) of STEPS compares days or nights, so it needs group_by DAY, WEEK, "
-        + "MONTH or TOTAL; by the hour ask for SUM, COUNT or LATEST")
+        == "\(statistic.rawValue) of STEPS compares days or nights, so it needs group_by DAY, "
+        + "WEEK, MONTH or TOTAL; by the hour ask for SUM, COUNT or LATEST")
     #expect(reason(.sleep)?.contains("SLEEP_SESSION") == true)
     #expect(reason(.heartRate) == nil)
   }

@@ -172,7 +172,7 @@ import Testing
   func `a refusal is told with its word and its sentence`(refusal: RelayRefusal, word: String) {
     var stage = MCPStage()
     let session = stage.initialize()
-    let id = stage.call("get_summary", MCPStage.metrics, session: session)
+    let id = stage.call("get_health_metrics", MCPStage.metrics, session: session)
     stage.settle(.refused(refusal))
     #expect(stage[id].body.contains(#""error":"\#(word)","message":"\#(refusal.description)""#))
     #expect(stage[id].body.hasSuffix(#""isError":true}}"#))

@@ -32,7 +32,8 @@ import Testing
   @Test func `goes on telling until the end, and not beyond`() {
     var stage = MCPStage()
     let session = stage.initialize()
-    let id = stage.call("get_summary", MCPStage.metrics, session: session, meta: Self.progress)
+    let id = stage.call(
+      "get_health_metrics", MCPStage.metrics, session: session, meta: Self.progress)
     stage.pass(.seconds(44))
     #expect(stage[id].events.components("notifications/progress") == 8)
     stage.settle(.refused(.timedOut(after: .seconds(45))))
@@ -45,7 +46,7 @@ import Testing
   func `without a wish for progress a long silence is broken by comments`(wait: Int, count: Int) {
     var stage = MCPStage()
     let session = stage.initialize()
-    let id = stage.call("get_summary", MCPStage.metrics, session: session)
+    let id = stage.call("get_health_metrics", MCPStage.metrics, session: session)
     stage.pass(.milliseconds(wait))
     #expect(stage[id].events == String(repeating: ": wait\r\n\r\n", count: count))
   }
@@ -54,7 +55,7 @@ import Testing
     var stage = MCPStage()
     let session = stage.initialize()
     let id = stage.call(
-      "get_summary", MCPStage.metrics, session: session, meta: Self.progress
+      "get_health_metrics", MCPStage.metrics, session: session, meta: Self.progress
     ) { $0.fields.accept = "application/json" }
     stage.pass(.seconds(44))
     stage.settle(.data("{}"))
@@ -78,7 +79,8 @@ import Testing
   @Test func `cancelled while it streams, it ends with an error`() {
     var stage = MCPStage()
     let session = stage.initialize()
-    let id = stage.call("get_summary", MCPStage.metrics, session: session, meta: Self.progress)
+    let id = stage.call(
+      "get_health_metrics", MCPStage.metrics, session: session, meta: Self.progress)
     stage.pass(.seconds(5))
     stage.post(
       #"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
@@ -92,7 +94,8 @@ import Testing
     let session = stage.initialize()
     let text = #"{"success":true,"x":"\#(String(repeating: "x", count: 400))"}"#
     for wait in [0, 5] {
-      let id = stage.call("get_summary", MCPStage.metrics, session: session, meta: Self.progress)
+      let id = stage.call(
+        "get_health_metrics", MCPStage.metrics, session: session, meta: Self.progress)
       stage.pass(.seconds(wait))
       stage.settle(.data(text))
       #expect(stage[id].events.contains("answer_too_large") == (wait == 5))
@@ -156,7 +159,7 @@ import Testing
     var stage = MCPStage()
     let session = stage.initialize()
     let stream = stage.request(.get, session: session)
-    let call = stage.call("get_summary", MCPStage.metrics, session: session)
+    let call = stage.call("get_health_metrics", MCPStage.metrics, session: session)
     stage.feed(.drain)
     #expect(stage[stream].hasEnded)
     stage.settle(.refused(.stopping(retryAfter: .seconds(5))))

@@ -66,7 +66,8 @@ import Testing
     let scratch: Scratch
 
     static var question: HealthQuestion {
-      guard case .question(_, let question) = BackendMessage.steps("x") else {
+      guard case .question(_, let question) = BackendMessage.steps("x", maxBytes: 1 << 20)
+      else {
         preconditionFailure("it is a question")
       }
       return question

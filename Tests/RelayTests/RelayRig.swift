@@ -99,7 +99,9 @@ extension BackendMessage {
         resumed: resumed, acceptsParts: true))
   }
 
-  static func steps(_ id: String, groupBy: HealthGrouping? = nil) -> BackendMessage {
+  static func steps(
+    _ id: String, groupBy: HealthGrouping? = nil, maxBytes: Int? = nil
+  ) -> BackendMessage {
     guard let id = RelayRequestID(id), let start = HealthTime("2020-05-04T00:00:00Z"),
       let end = HealthTime("2020-05-05T00:00:00Z")
     else { preconditionFailure("both are times") }
@@ -108,6 +110,6 @@ extension BackendMessage {
       .healthData(
         HealthDataQuery(
           valueType: .steps, start: start, end: end, groupBy: groupBy,
-          statistic: groupBy.map { _ in .sum })))
+          statistic: groupBy.map { _ in .sum }, maxBytes: maxBytes)))
   }
 }

@@ -101,7 +101,8 @@ import Testing
     let first = try await rig.receipt()
     #expect(first.outcome == .answered(points: 3, isTruncated: false))
     _ = try await rig.receipt()
-    #expect(try await rig.receipt().outcome == .answered(points: 1, isTruncated: false))
+    // The one source, and the merged value.
+    #expect(try await rig.receipt().outcome == .answered(points: 2, isTruncated: false))
     #expect(rig.watched.takeAll().count == 3)
     await rig.relay.close()
     #expect(try await peer.left() == .peerClosed(code: 1000, reason: ""))
@@ -138,7 +139,7 @@ import Testing
     try await rig.addSteps(5_000)
     rig.relay.start()
     try await rig.state(.running)
-    peer.say(.steps("long"))
+    peer.say(.steps("long", maxBytes: 1 << 20))
     var assembly = HealthAssembly()
     var whole: HealthObject?
     var parts = 0
@@ -160,7 +161,7 @@ import Testing
     try await rig.addSteps(5_000)
     rig.relay.start()
     try await rig.state(.running)
-    peer.say(.steps("long"))
+    peer.say(.steps("long", maxBytes: 1 << 20))
     guard case .healthData(_, let object) = try await peer.said() else {
       Issue.record("another answer")
       return
@@ -184,7 +185,7 @@ import Testing
     try await rig.addSteps(5_000)
     rig.relay.start()
     try await rig.state(.running)
-    peer.say(.steps("long"))
+    peer.say(.steps("long", maxBytes: 1 << 20))
     _ = try await peer.said()
     peer.meet(.say(.code("meadow", resumed: true)))
     peer.drop()
@@ -197,7 +198,7 @@ import Testing
   @Test func `a store that fails is an honest answer and a problem for the user`() async throws {
     let peer = try await RelayPeer(.say(.code()))
     let rig = try await RelayRig(peer.url)
-    await rig.store.failNext(with: .locked(detail: "elsewhere"))
+    await rig.store.failNext(2, with: .locked(detail: "elsewhere"))
     rig.relay.start()
     try await rig.state(.running)
     peer.say(.steps("a"))

@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (Duration.zero, nil), (.seconds(34), nil), (.milliseconds(34_999), nil),
+    (Duration.zero, nil), (.seconds(34), nil), (.milliseconds(34_001), "is 30 s ahead of"),
     (.seconds(35), "is 31 s ahead of"), (.seconds(3_600), "is 3596 s ahead of"),
     (.seconds(-30), nil), (.seconds(-31), "is 31 s behind"),
   ])

@@ -16,7 +16,8 @@ import Testing
     #expect(stage[id].hasBegun == isStream)
     stage.settle(.data(#"{"success":true}"#))
     let answer =
-      #"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"success\":true}"}],"#
+      #"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"#
+      + #""0 points of health data are in structuredContent."}],"#
       + #""structuredContent":{"success":true},"isError":false}}"#
     guard isStream else { return #expect(stage[id].body == answer) }
     #expect(

@@ -84,8 +84,9 @@ enum PageProperty {
     else { return }
     for message in page.messages { try StreamProperty.isBounded(message, limits) }
     try hold(page.rejected >= 0, "rejects are counted from none")
+    try hold((page.fault == nil) == (page.rejected == 0), "a reject has a reason")
     let written = PageCodec.encode(page, query: .page(number: 1, limit: 100), total: 1)
-    page.rejected = 0
+    (page.rejected, page.fault) = (0, nil)
     let again = try? PageCodec.decode(written, shop: Shop.id, limits: limits)
     try hold(again == page, "a page that was read can be written")
   }

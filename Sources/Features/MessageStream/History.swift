@@ -7,6 +7,8 @@ struct History: Sendable, Hashable {
   var oldest: Mark?
   /// Messages shown so far; where a server counts pages, this finds the page.
   var shown = 0
+  /// By how many messages a count was found to be too high: the server has fewer than are kept.
+  var excess = 0
   /// Whether anything older may exist, on disk or on the server.
   var hasMore = true
   /// The reader asked, and waits.
@@ -34,13 +36,30 @@ struct History: Sendable, Hashable {
     var until = Instant.zero
     /// What is wanted is older than this: the oldest shown message, or the upper edge of a gap.
     var below: TimelineKey
-    /// The oldest place that its pages reach.
+    /// How many messages were counted down to `below` when it began.
+    var counted = 0
+    /// What its pages are tied to.
+    var tie = Tie.loose
+    /// The oldest place that its pages reach behind `below`.
     var reached: TimelineKey?
+    /// Whether its pages hold what lies beyond the gap, behind `below`.
+    var meetsBeyond = false
     /// The lowest position of its last page.
     var lowest: Position?
     var repetition = Repetition()
     /// Which credentials it went out with.
     var credentials: UInt64 = 0
+  }
+
+  /// What the pages of a server without positions are tied to. Their numbers count from a newest
+  /// message that moves: a number alone says nothing of where a page lies.
+  enum Tie: Sendable, Hashable {
+    /// To nothing: the page was found by counting.
+    case loose
+    /// To the newest message: they lead down from it without a break.
+    case newest
+    /// To what is shown: what they bring follows it without a break.
+    case shown
   }
 
   var deadline: Instant? { fetch?.until }

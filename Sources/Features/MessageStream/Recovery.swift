@@ -59,7 +59,7 @@ struct Recovery: Sendable, Hashable {
     var firstHead: Position?
     /// The newest creation seen.
     var newest: Timestamp?
-    /// The oldest place that its pages reach.
+    /// Where its last page ends, in the server's order.
     var oldest: TimelineKey?
     /// What lies below pages that hold earlier stamps than the cursor while they are walked back:
     /// should the walk be cut off the reader sees it: the next one ends at what this one kept.

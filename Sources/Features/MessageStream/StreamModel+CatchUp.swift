@@ -24,11 +24,12 @@ extension StreamModel {
     recovery.arrears = nil
     let (kind, query) = recovery.plan(
       settings, at: wall(at: step.now), own: outbox.oldestUnsure, gap: gaps.last)
-    let run = Recovery.Run(
+    var run = Recovery.Run(
       fetch: newFetch(), query: query, kind: kind, purposes: [purpose],
       until: step.now.advanced(by: settings.fetchTimeout), unsure: outbox.queue.unsure,
       own: outbox.oldestUnsure,
       credentials: credentialsCount)
+    run.repetition.ask(knowing: newestKnown)
     recovery.run = run
     step.effects.append(.fetch(run.fetch, query))
   }
@@ -64,7 +65,7 @@ extension StreamModel {
       return
     }
     run.newest = (page.messages.map(\.createdAt) + [run.newest].compactMap(\.self)).max()
-    run.oldest = (page.messages.map(\.key) + [run.oldest].compactMap(\.self)).min()
+    run.oldest = page.end(in: run.kind) ?? run.oldest
     let repeats = run.repetition.note(page)
     let next = nextQuery(after: page, in: run, repeats: repeats)
     if next == nil, page.hasNext, page.messages.isEmpty, run.oldest == nil, !moves(page, in: run) {
@@ -99,6 +100,7 @@ extension StreamModel {
     run.query = next
     run.fetch = newFetch()
     run.credentials = credentialsCount
+    run.repetition.ask(knowing: newestKnown)
     run.until = step.now.advanced(by: settings.fetchTimeout)
     recovery.run = run
     step.effects.append(.fetch(run.fetch, next))
@@ -163,7 +165,7 @@ extension StreamModel {
   /// A run that ends before it reaches what is whole leaves a hole that the reader sees.
   private mutating func noteGap(_ page: Page, in run: Recovery.Run, _ step: inout Step) {
     // What a run by position brought before lies where nothing is missing.
-    let oldest = run.kind == .position ? page.messages.map(\.key).min() : run.oldest
+    let oldest = run.kind == .position ? page.end(in: run.kind) : run.oldest
     guard let oldest, leavesHole(page, run) else { return }
     if run.kind == .initial,
       !(timeline.messages + writer.messages).contains(where: { $0.key < oldest })
@@ -175,7 +177,7 @@ extension StreamModel {
 
   /// Returns the gap, unless there is one already.
   @discardableResult
-  private mutating func openGap(below edge: TimelineKey?, _ step: inout Step) -> Gap? {
+  mutating func openGap(below edge: TimelineKey?, _ step: inout Step) -> Gap? {
     guard let edge, !gaps.contains(where: { $0.before == edge }) else { return nil }
     let kept = (timeline.messages + writer.messages).filter { $0.key < edge }
     let gap = Gap(after: kept.filter { recovery.covers($0) }.map(\.key).max(), before: edge)
@@ -237,7 +239,7 @@ extension StreamModel {
     return page.messages.contains { $0.createdAt <= time && !isSeen($0.id) }
   }
 
-  private func isSeen(_ id: MessageID) -> Bool { timeline.contains(id) || writer.holds(id) }
+  func isSeen(_ id: MessageID) -> Bool { timeline.contains(id) || writer.holds(id) }
 
   /// There is more and no way to it: nothing is whole, and the server is asked again.
   private mutating func stall(_ run: Recovery.Run, _ step: inout Step) {
@@ -372,6 +374,14 @@ extension StreamModel {
       recovery.arrears = nil
       catchUpWhileConnected(&step)
     }
+  }
+}
+
+extension Page {
+  /// The place where a page ends; what a server without positions has below it lies behind that,
+  /// in its own order, whatever the stamps are.
+  fileprivate func end(in kind: Recovery.Kind) -> TimelineKey? {
+    kind == .position || head != nil ? messages.map(\.key).min() : messages.last?.key
   }
 }
 

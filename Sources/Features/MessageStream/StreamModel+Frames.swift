@@ -55,6 +55,7 @@ extension StreamModel {
       doubtCursor(&step)
       return
     }
+    if liesBelowAll(message) { openGap(below: oldestKnown, &step) }
     add([message], via: recovery.via(of: message), &step)
     switch noteArrival(message) {
     case .whole:
@@ -70,6 +71,15 @@ extension StreamModel {
   private func isOfThePast(_ message: Message) -> Bool {
     message.position != nil && recovery.covers(message) && timeline[message.id] == nil
       && !writer.holds(message.id)
+  }
+
+  /// A message without a position that a clock stamped which went back behind all that is kept: it
+  /// follows no neighbour, and the pages between them were never fetched.
+  private func liesBelowAll(_ message: Message) -> Bool {
+    guard message.position == nil, history.hasMore, let time = recovery.cursor.time,
+      message.createdAt < time.advanced(by: .zero - settings.overlap), let oldestKnown
+    else { return false }
+    return message.key < oldestKnown
   }
 
   /// Either the store has it, or the log went back: the server knows which.

@@ -61,17 +61,20 @@ extension StreamModel {
       endHistory(&step)
       return
     }
+    var fetch = History.Fetch(below: mark.key)
     let query: PageQuery
     if let position = mark.position {
       query = .before(position, limit: settings.historyPage)
+      fetch.tie = .shown
     } else {
       let newer = timeline.messages.count { $0.key >= mark.key }
-      // A page too early costs a request; one too late would skip what lies between.
       let isGap = gaps.contains { $0.before == mark.key }
-      let count = isGap ? newer : history.shown
-      query = .page(number: max(1, count / settings.historyPage), limit: settings.historyPage)
+      fetch.counted = isGap ? newer : history.shown
+      // A page too early costs a request; one too late costs those that lead down to it.
+      let number = (fetch.counted - history.excess) / settings.historyPage
+      query = .page(number: max(1, number), limit: settings.historyPage)
     }
-    ask(query, History.Fetch(below: mark.key), &step)
+    ask(query, fetch, &step)
   }
 
   private mutating func ask(
@@ -83,6 +86,7 @@ extension StreamModel {
     fetch.query = query
     fetch.pages += 1
     fetch.credentials = credentialsCount
+    fetch.repetition.ask(knowing: newestKnown)
     fetch.until = step.now.advanced(by: settings.fetchTimeout)
     history.fetch = fetch
     step.effects.append(.fetch(fetch.id, query))
@@ -97,16 +101,20 @@ extension StreamModel {
       return
     }
     if !page.recovered, case .before(_, let limit) = fetch.query {
-      // The position is one of another log; pages count from what is newest in this one.
+      // The position is one of another log; pages lead down from what is newest in this one.
       ask(.page(number: 1, limit: limit), fetch, &step)
       return
     }
-    fetch.reached = (page.messages.map(\.key) + [fetch.reached].compactMap(\.self)).min()
-    fetch.lowest = page.messages.compactMap(\.position).min { $0.offset < $1.offset }
+    take(page, &fetch)
     let repeats = fetch.repetition.note(page)
     add(page.messages, via: .history, &step)
+    if !repeats, fetch.isAstray(after: page), case .page(_, let limit) = fetch.query {
+      fetch.repetition = Repetition()
+      ask(.page(number: 1, limit: limit), fetch, &step)
+      return
+    }
     let goesOn = page.hasNext && !repeats
-    if goesOn, !isFar(fetch, with: page), let next = fetch.next(after: page, settings) {
+    if goesOn, !isFar(fetch, with: page), let next = fetch.next(settings) {
       ask(next, fetch, &step)
       return
     }
@@ -118,8 +126,20 @@ extension StreamModel {
     writer.feedHistory()
   }
 
+  /// Ties a page to what is shown, if it can be, and notes what it reaches from there.
+  private mutating func take(_ page: Page, _ fetch: inout History.Fetch) {
+    let isUnseen = page.messages.contains { !isSeen($0.id) }
+    let gap = gaps.first { $0.before == fetch.below }
+    if let place = fetch.take(page, bringsUnseen: isUnseen, beyond: gap?.after) {
+      history.excess = max(0, fetch.counted - place)
+    }
+  }
+
   /// The first screen is fetched. Who was told that nothing is older is told when that changed.
-  mutating func noteBeginning(hasMore: Bool, _ step: inout Step) {
+  mutating func noteBeginning(hasMore isOlder: Bool, _ step: inout Step) {
+    // What was stamped before the screen while that was not known is kept and not shown.
+    let isHidden = history.oldest.flatMap { shown in timeline.oldest.map { $0 < shown.key } }
+    let hasMore = isOlder || isHidden ?? false
     let isNews = hasMore && !history.hasMore
     history.hasMore = hasMore
     if isNews { step.show(.history(hasMore: true)) }
@@ -146,8 +166,8 @@ extension StreamModel {
     return closes(gap, fetch)
   }
 
-  /// Whether pages reach what lies beyond a gap: by position where there are any, else by time,
-  /// as far back as late stamps may lie.
+  /// Whether pages reach what lies beyond a gap: by position where there are any, else by id, and
+  /// by time as far back as late stamps may lie.
   private func closes(_ gap: Gap, _ fetch: History.Fetch) -> Bool {
     guard let after = gap.after, let reached = fetch.reached else { return false }
     if let place = timeline[after.id]?.position, let lowest = fetch.lowest,
@@ -155,7 +175,8 @@ extension StreamModel {
     {
       return lowest.offset <= place.following
     }
-    return reached.createdAt <= after.createdAt.advanced(by: .zero - settings.overlap)
+    return fetch.meetsBeyond
+      && reached.createdAt <= after.createdAt.advanced(by: .zero - settings.overlap)
   }
 
   /// Pages that reach what lies beyond a gap close it; otherwise the gap shrinks.
@@ -202,16 +223,5 @@ extension StreamModel {
     guard !messages.isEmpty else { return }
     history.noteShown(messages)
     step.show(.messages(messages, via: via))
-  }
-}
-
-extension History.Fetch {
-  func next(after page: Page, _ settings: StreamSettings) -> PageQuery? {
-    guard pages < settings.catchUpPages else { return nil }
-    switch query {
-    case .page(let number, let limit): return .page(number: number + 1, limit: limit)
-    case .before(_, let limit): return lowest.map { .before($0, limit: limit) }
-    case .since, .after: return nil
-    }
   }
 }

@@ -23,6 +23,13 @@ extension StreamFeature {
   public struct Question: Sendable {
     var request: StreamRequest
     var token: StreamToken
+
+    var isPost: Bool {
+      switch request {
+      case .post: true
+      case .fetch: false
+      }
+    }
   }
 
   /// An HTTP response as it comes off the wire.

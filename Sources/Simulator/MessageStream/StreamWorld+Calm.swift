@@ -50,13 +50,14 @@ extension StreamWorld {
       && disk.ordered.contains { disk.messages[$0.id]?.text == awaited }
   }
 
-  /// What was given up may still be on its way to the server: what it brings is to be seen, too.
+  /// What was given up may still be on its way to the server: what it brings is to be seen, too. A
+  /// post that the client gave up may be under way although it still waits for the answer.
   var isComplete: Bool {
     standing.status.phase == .connected
       && standing.own.isWhole
       && disk.outbox.isEmpty
       && standing.own.backlog.unsent == 0
-      && !kernel.exchanges.contains(where: \.isAbandoned)
+      && !kernel.exchanges.contains { $0.isAbandoned || $0.question.isPost }
       && hasLast
   }
 

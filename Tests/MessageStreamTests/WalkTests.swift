@@ -1,0 +1,156 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import MessageStream
+
+/// What pages prove that are found by counting, on a server without positions.
+struct WalkTests {
+  /// Messages with these numbers, newest first.
+  private static func page(_ numbers: [UInt64], hasNext: Bool = true) -> Page {
+    Page(messages: numbers.map { Hand.message($0, isPlain: true) }, hasNext: hasNext)
+  }
+
+  private static func key(_ number: UInt64) -> TimelineKey {
+    Hand.message(number, isPlain: true).key
+  }
+
+  /// A fetch of what is older than message 50, at its first page.
+  private static func fetch(page number: Int = 5, tie: History.Tie = .loose) -> History.Fetch {
+    var fetch = History.Fetch(query: .page(number: number, limit: 3), below: key(50))
+    fetch.pages = 1
+    fetch.tie = tie
+    return fetch
+  }
+
+  @Test func `only what lies behind the message that was asked for by counts`() {
+    var fetch = Self.fetch()
+    let place = fetch.take(Self.page([51, 50, 49]), bringsUnseen: true, beyond: nil)
+    #expect(place == 14)
+    #expect(fetch.tie == .shown)
+    #expect(fetch.reached == Self.key(49))
+  }
+
+  @Test func `a message on top that is stamped back is not reached`() {
+    var fetch = Self.fetch()
+    _ = fetch.take(Self.page([7, 51, 50]), bringsUnseen: false, beyond: nil)
+    #expect(fetch.tie == .shown)
+    #expect(fetch.reached == nil)
+  }
+
+  @Test func `a page too far down begins at the newest, one too early goes on`() {
+    for (numbers, isAstray): ([UInt64], Bool) in [
+      ([49, 48, 47], true), ([53, 52, 51], false), ([51, 49, 48], false), ([], true),
+    ] {
+      var fetch = Self.fetch()
+      let page = Self.page(numbers)
+      #expect(fetch.take(page, bringsUnseen: true, beyond: nil) == nil)
+      #expect(fetch.isAstray(after: page) == isAstray, "\(numbers)")
+      #expect(fetch.reached == nil)
+    }
+  }
+
+  @Test(arguments: [(9, false), (10, true)])
+  func `ten pages that are tied to nothing are enough`(pages: Int, isAstray: Bool) {
+    var fetch = Self.fetch()
+    fetch.pages = pages
+    let page = Self.page([53, 52, 51])
+    _ = fetch.take(page, bringsUnseen: false, beyond: nil)
+    #expect(fetch.isAstray(after: page) == isAstray)
+  }
+
+  @Test func `the last page without the message begins at the newest`() {
+    var fetch = Self.fetch()
+    let page = Self.page([53, 52, 51], hasNext: false)
+    _ = fetch.take(page, bringsUnseen: false, beyond: nil)
+    #expect(fetch.isAstray(after: page))
+  }
+
+  @Test func `a walk from the newest goes on until it meets the message, or is behind it`() {
+    for (numbers, isUnseen, tie): ([UInt64], Bool, History.Tie) in [
+      ([53, 52, 51], true, .newest), ([49, 48, 47], false, .newest), ([49, 48, 47], true, .shown),
+      ([51, 49, 48], true, .newest), ([51, 50, 48], false, .shown),
+    ] {
+      var fetch = Self.fetch(page: 1)
+      let page = Self.page(numbers)
+      _ = fetch.take(page, bringsUnseen: isUnseen, beyond: nil)
+      #expect(fetch.tie == tie, "\(numbers)")
+      #expect(!fetch.isAstray(after: page))
+    }
+  }
+
+  @Test func `what lies beyond a gap is met by its id, or by a whole page of older ones`() {
+    for (numbers, isUnseen, isMet): ([UInt64], Bool, Bool) in [
+      ([50, 30, 29], true, true), ([50, 31, 29], true, false), ([31, 29, 28], false, false),
+      ([29, 28, 27], false, true), ([29, 28, 27], true, false), ([30, 50, 49], true, false),
+    ] {
+      var fetch = Self.fetch(tie: numbers.contains(50) ? .loose : .shown)
+      _ = fetch.take(Self.page(numbers), bringsUnseen: isUnseen, beyond: Self.key(30))
+      #expect(fetch.meetsBeyond == isMet, "\(numbers)")
+    }
+  }
+
+  @Test(arguments: [(50, 3), (51, 11)])
+  func `a page that lacks what is known to be newer is no repetition at once`(
+    known: UInt64, pages: Int
+  ) {
+    var repetition = Repetition()
+    let answers = (1...20).map { _ in
+      repetition.ask(knowing: Self.key(known))
+      return repetition.note(Self.page([50, 49, 48]))
+    }
+    #expect(answers.firstIndex(of: true) == pages - 1)
+  }
+
+  @Test(arguments: [true, false])
+  func `a live message that is stamped before all that is kept stands below a gap`(
+    sortsByStamp: Bool
+  ) {
+    var world = StreamWorld.connected(.plain, messages: 120)
+    world.shop.sortsByStamp = sortsByStamp
+    world.kill()
+    world.relaunch()
+    world.drive { $0.status.state == .connected }
+    world.pass(.seconds(5))
+    let oldest = world.model.timeline.oldest
+    world.say("far back", late: .seconds(7200))
+    world.pass(.seconds(1))
+    #expect(world.gaps.map(\.before) == [oldest].compactMap(\.self))
+    world.scrollToTheBeginning()
+    world.ledger.settle(with: world.shop.ordered)
+    #expect(world.ledger.problems == [])
+    #expect(world.model.gaps == [])
+  }
+
+  @Test func `a log that has less than is kept hides nothing`() {
+    var world = StreamWorld.connected(.plain, messages: 200)
+    world.background()
+    world.pass(.seconds(3700))
+    world.accumulate(250, named: "x")
+    world.foreground()
+    world.drive { $0.status.state == .connected }
+    world.pass(.seconds(5))
+    #expect(world.model.gaps.count == 1)
+    world.accumulate(100, named: "y", apart: .milliseconds(10))
+    world.cut()
+    world.pass(.seconds(5))
+    world.shop.beginAnew(keeping: 240)
+    world.scrollToTheBeginning()
+    world.ledger.settle(with: world.shop.ordered, isWholeLog: false)
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test func `what was kept above the screen before the first page came is shown by scrolling`() {
+    var hand = Hand()
+    let failed = hand.fetches.last?.id ?? FetchID(0)
+    hand.give(.fetchFailed(failed, .http(status: 503, retryAfter: nil, detail: "")))
+    if let attempt = hand.model.link.currentAttempt { hand.give(.opened(attempt, head: nil)) }
+    hand.hear(Hand.message(5, isPlain: true))
+    hand.hear(Hand.message(4, isPlain: true))
+    #expect(hand.texts == ["m5"])
+    hand.answer(Self.page([5, 4, 3], hasNext: false))
+    hand.give(.loadOlder)
+    hand.give(.older([3, 4].map { Hand.message($0, isPlain: true) }))
+    #expect(hand.texts == ["m5", "m3", "m4"])
+  }
+}

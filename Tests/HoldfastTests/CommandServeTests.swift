@@ -274,7 +274,7 @@ private struct Served {
         ["serve", "--port", "0", "--host", host, "--data", directory])
       let lines = LineReader(process.lines)
       let first = await lines.next()
-      #expect(first.hasPrefix("holdfast serves shop messages at \(address)"))
+      #expect(first.hasPrefix("holdfast serves shop messages, phones and assistants at \(address)"))
       #expect(first.contains(reach))
       #expect(await lines.next().hasPrefix("  warning other machines can connect, and everyone"))
       process.signal(SIGTERM)

@@ -93,8 +93,12 @@ import Testing
   }
 
   @Test(arguments: [
-    (["--send-stdin"], "--send-stdin and --journal need a single --shop"),
-    (["--journal", "x"], "--send-stdin and --journal need a single --shop"),
+    (
+      ["--confirm", "--consumer", "a"],
+      "--send-stdin, --confirm and --journal need a single --shop"
+    ),
+    (["--send-stdin"], "--send-stdin, --confirm and --journal need a single --shop"),
+    (["--journal", "x"], "--send-stdin, --confirm and --journal need a single --shop"),
     (["--shop", "c", "--shop", "d", "--shop", "e", "--shop", "f"], "6 shops are given, and 5 can"),
   ])
   func `says what several shops cannot be combined with`(

@@ -84,6 +84,7 @@ actor ShellTokens: TokenSource {
   func token() async throws(TokenFailure) -> String {
     (asksForSignIn, fault) = (false, nil)
     let run = ShellRun()
+    let begin = ContinuousClock.now
     let ending = await withTaskCancellationHandler {
       await blocking { [command, limit] in run.ending(of: command, within: limit) }
     } onCancel: {
@@ -98,16 +99,21 @@ actor ShellTokens: TokenSource {
       throw .rejected
     case .exited(let status, _): fault = "failed with status \(status)"
     case .killed(let signal): fault = "was ended by signal \(signal)"
-    case .late(let after):
-      let tenths = Duration.milliseconds(Int64(after / .milliseconds(100)) * 100)
-      fault = "did not end within \(tenths.text), and was killed"
-    // The command is ending, or the token is not needed any more.
-    case .cancelled: throw .unavailable
+    case .late(let after): fault = Self.late(after: after)
+    case .cancelled:
+      // The link gives up at the same limit. Earlier than that the program is ending.
+      guard begin.duration(to: .now) > limit - .milliseconds(100) else { throw .unavailable }
+      fault = Self.late(after: limit)
     case .talkative: fault = "printed more than \(ShellRun.maxBytes) bytes, and was killed"
     case .failed(let code): fault = "cannot be started: \(SystemCall.reason(of: code))"
     }
     note("the token command \(fault ?? "failed")")
     throw .unavailable
+  }
+
+  private static func late(after time: Duration) -> String {
+    let tenths = Duration.milliseconds(Int64(time / .milliseconds(100)) * 100)
+    return "did not end within \(tenths.text), and was killed"
   }
 
   /// Returns the failure to report for one that its link reports: a command that asks for a sign-in

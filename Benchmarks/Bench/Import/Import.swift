@@ -13,7 +13,7 @@ enum Import {
   /// - Parameter megabytes: How large the export is that everybody reads.
   static func benchmarks(megabytes: Int) -> [Benchmark] {
     let file = GeneratedExport(megabytes: megabytes)
-    return [reading(file), importing(file), memory(file)]
+    return [reading(file), importing(file), asking(file), memory(file)]
   }
 
   private static func reading(_ file: GeneratedExport) -> Benchmark {
@@ -49,6 +49,22 @@ enum Import {
           let scratch = try Scratch()
           return try await stored(try file.path(), in: scratch.path)
         },
+      ], rounds: (5, 3))
+  }
+
+  private static func asking(_ file: GeneratedExport) -> Benchmark {
+    let kept = Kept()
+    return Benchmark(
+      name: "question",
+      question: "steps of each day of a year, devices merged, out of a store with that export",
+      unit: "ms", better: .less,
+      subject: Contender(name: "holdfast, the whole answer") {
+        try await Question.days(in: try await kept.scratch(file).path)
+      },
+      peers: [
+        Contender(name: "reading the same samples alone", aim: 0.3) {
+          try await Question.reading(in: try await kept.scratch(file).path)
+        }
       ], rounds: (5, 3))
   }
 

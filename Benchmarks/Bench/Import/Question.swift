@@ -1,0 +1,54 @@
+import LinkCore
+import LinkHealth
+import LinkRuntime
+import LinkWire
+import StoreSQLite
+
+/// A question about a store that holds an export, from the question to the finished answer.
+enum Question {
+  /// Steps of every day of a year, with the merged value of all devices.
+  static func days(in directory: String) async throws -> Double {
+    let store = try await SQLiteHealthStore.open(in: directory)
+    let start = ContinuousClock.now
+    _ = try await pages(of: try question(), in: store)
+    let time = start.duration(to: .now).inSeconds
+    await store.close()
+    return time * 1_000
+  }
+
+  /// The pages that the same question reads, and nothing made of them.
+  static func reading(in directory: String) async throws -> Double {
+    let store = try await SQLiteHealthStore.open(in: directory)
+    let queries = try await pages(of: try question(), in: store)
+    let start = ContinuousClock.now
+    for query in queries { _ = try await store.samples(query) }
+    let time = start.duration(to: .now).inSeconds
+    await store.close()
+    return time * 1_000
+  }
+
+  private static func question() throws -> HealthQuestion {
+    // The first day that the generated export has is 18,000 days after 1970-01-01.
+    guard let start = HealthTime("2019-04-14"), let end = HealthTime("2020-04-13") else {
+      throw Unavailable("no dates")
+    }
+    return .healthData(
+      HealthDataQuery(valueType: .steps, start: start, end: end, groupBy: .day))
+  }
+
+  /// Answers a question and returns the pages that it read.
+  private static func pages(
+    of question: HealthQuestion, in store: SQLiteHealthStore
+  ) async throws -> [HealthSampleQuery] {
+    var answering = HealthAnswering(
+      question, zone: ZoneRules(initialSecondsEast: 0), now: BootClock().wall, limits: .parts,
+      stored: try await store.stored())
+    var queries: [HealthSampleQuery] = []
+    while case .read(let query) = answering.step {
+      queries.append(query)
+      answering.take(try await store.samples(query))
+    }
+    guard answering.points > 30, !queries.isEmpty else { throw Unavailable("nothing was answered") }
+    return queries
+  }
+}

@@ -108,7 +108,9 @@ extension StreamModel {
     take(page, &fetch)
     let repeats = fetch.repetition.note(page)
     add(page.messages, via: .history, &step)
-    if !repeats, fetch.isAstray(after: page), case .page(_, let limit) = fetch.query {
+    if !repeats || page.messages.isEmpty, fetch.isAstray(after: page),
+      case .page(_, let limit) = fetch.query
+    {
       fetch.repetition = Repetition()
       ask(.page(number: 1, limit: limit), fetch, &step)
       return
@@ -118,7 +120,7 @@ extension StreamModel {
       ask(next, fetch, &step)
       return
     }
-    closeGap(fetch, isLast: !page.hasNext, &step)
+    closeGap(fetch, isLast: !page.hasNext && fetch.tie != .loose, &step)
     let isEdge = fetch.below == oldest.key
     let isOlder = fetch.reached.map { $0 < fetch.below } ?? false
     history.isBeginning = !isOlder && !goesOn

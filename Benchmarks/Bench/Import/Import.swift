@@ -62,7 +62,7 @@ enum Import {
         try await Question.days(in: try await kept.scratch(file).path)
       },
       peers: [
-        Contender(name: "reading the same samples alone", aim: 0.3) {
+        Contender(name: "reading the same samples alone", aim: 3) {
           try await Question.reading(in: try await kept.scratch(file).path)
         }
       ], rounds: (5, 3))

@@ -14,8 +14,9 @@ import Testing
       #expect(outcome.status == 3)
       #expect(
         outcome.errors == [
-          "holdfast \(command): the server rejected the token; "
-            + "sign in again, or provide a token that this server accepts"
+          "holdfast \(command): the server rejected the token, which may have expired; sign in "
+            + "again, or provide a token that this server accepts; --token-command gets a new one "
+            + "whenever one expires"
         ])
     }
   }

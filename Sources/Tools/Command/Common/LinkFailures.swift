@@ -64,6 +64,7 @@ extension CommandFailure {
 
   /// A server that rejected the token.
   static let signIn = CommandFailure(
-    .signInNeeded, "the server rejected the token",
-    remedy: "sign in again, or provide a token that this server accepts")
+    .signInNeeded, "the server rejected the token, which may have expired",
+    remedy: "sign in again, or provide a token that this server accepts; --token-command gets a "
+      + "new one whenever one expires")
 }

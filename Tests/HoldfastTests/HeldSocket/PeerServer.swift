@@ -150,10 +150,22 @@ final class PeerServer: Sendable {
     configuration.maxQueuedBytes = 128 << 20
     let (events, sink) = AsyncStream.makeStream(of: PeerEvent.self)
     let server = try SocketServer(configuration, handler: PlanHandler(plan: plan, told: sink))
-    let bound = try BoundPort(configuration)
+    let bound = try Self.bind(configuration)
     self.port = bound.number
     try await server.start(on: bound)
     (self.events, process, self.server) = (events, nil, server)
+  }
+
+  /// Waits for a port that a connection of another test may have at the moment.
+  private static func bind(_ configuration: SocketServerConfiguration) throws -> BoundPort {
+    while true {
+      do {
+        return try BoundPort(configuration)
+      } catch {
+        guard configuration.port != 0, case .bind(_, _, EADDRINUSE) = error else { throw error }
+        try Task.checkCancellation()
+      }
+    }
   }
 
   func stop() async {

@@ -33,9 +33,9 @@ import Testing
   @Test func `where no desktop is, the notification is an event`() async throws {
     let peer = try await RelayPeer(.say(.code()))
     let run = try RelayRun(peer, "--json")
-    let shown = await run.line(with: #""event":"notification""#)
-    #expect(shown.contains(#""title":"Health data for your assistant""#))
-    _ = await run.line(with: #""event":"pair""#)
+    // The notification and the pair come from two tasks, so either line may be the first.
+    let shown = await run.lines(with: [#""event":"notification""#, #""event":"pair""#])
+    #expect(shown[0].contains(#""title":"Health data for your assistant""#))
     run.process.signal(SIGINT)
     let rest = await run.rest()
     #expect(
@@ -166,6 +166,16 @@ private struct RelayRun {
       seen.put(line)
     }
     return ""
+  }
+
+  /// The next line with each of these in it, in the order of `texts`, whichever comes first.
+  func lines(with texts: [String]) async -> [String] {
+    var found = texts.map { _ in "" }
+    while found.contains(""), let line = await lines.next() {
+      let index = texts.indices.first { found[$0].isEmpty && line.contains(texts[$0]) }
+      if let index { found[index] = line } else { seen.put(line) }
+    }
+    return found
   }
 
   /// All lines that are left, and the exit status.

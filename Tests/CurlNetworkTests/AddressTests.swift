@@ -37,7 +37,8 @@ import Testing
     ("ws://localhost", true), ("ws://LOCALHOST", true), ("ws://127.0.0.1", true),
     ("ws://127.255.255.255", true), ("ws://[::1]", true), ("ws://126.255.255.255", false),
     ("ws://128.0.0.1", false), ("ws://[::2]", false), ("ws://127.0.0.1.example", false),
-    ("ws://localhost.example", false), ("ws://[::ffff:127.0.0.1]", false), ("ws://0.0.0.0", false),
+    ("ws://localhost.example", false), ("ws://[::ffff:127.0.0.1]", true),
+    ("ws://[::ffff:126.0.0.1]", false), ("ws://0.0.0.0", false),
   ])
   func `loopback is what never leaves this device`(url: String, isLoopback: Bool) throws {
     #expect(try Address(url, query: [], schemes: Self.schemes).isLoopback == isLoopback)

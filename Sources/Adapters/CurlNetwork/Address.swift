@@ -1,12 +1,6 @@
 import CCurl
 import LinkCore
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
 /// Where a request goes, read by libcurl's own URL parser so that both see the same host.
 struct Address: Equatable {
   var isSecure: Bool
@@ -63,20 +57,8 @@ struct Address: Equatable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Whether the host is this device: `localhost`, 127.0.0.0/8 (RFC 1122) or ::1 (RFC 4291).
-  var isLoopback: Bool {
-    if host.lowercased() == "localhost" { return true }
-    var four = in_addr()
-    if unsafe inet_pton(AF_INET, host, &four) == 1 {
-      return UInt32(bigEndian: four.s_addr) >> 24 == 127
-    }
-    var six = in6_addr()
-    let bare = host.filter { $0 != "[" && $0 != "]" }
-    guard unsafe inet_pton(AF_INET6, bare, &six) == 1 else { return false }
-    return unsafe withUnsafeBytes(of: &six) {
-      unsafe $0.dropLast().allSatisfy { $0 == 0 } && $0.last == 1
-    }
-  }
+  /// Whether the host is this device.
+  var isLoopback: Bool { NetworkAddress.isLoopback(host: host) }
 
   /// Throws unless the way is encrypted, stays on this device, or was allowed.
   func demandPrivacy(_ configuration: CurlConfiguration) throws(LinkFailure) {

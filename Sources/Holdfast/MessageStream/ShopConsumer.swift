@@ -4,7 +4,8 @@ import Synchronization
 
 /// The stored messages of a shop for one program that must read each of them, across restarts.
 ///
-///     let consumer = try await stream.consumer(ConsumerName("indexer")!)
+///     guard let name = ConsumerName("indexer") else { return }
+///     let consumer = try await stream.consumer(name)
 ///     for try await batch in consumer {
 ///       index(batch.map(\.message))
 ///       try await consumer.acknowledge(through: batch)

@@ -1,3 +1,5 @@
+public import LinkCore
+
 /// The proxies in front of the backend whose word about a client's address counts.
 public struct TrustedProxies: Sendable, Hashable {
   /// The addresses of the proxies; none by default.

@@ -1,3 +1,4 @@
+import LinkCore
 import LinkProtocols
 public import LinkRuntime
 import LinkServerCore

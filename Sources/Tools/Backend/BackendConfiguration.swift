@@ -1,10 +1,5 @@
+import LinkCore
 public import LinkServerCore
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// The services of a backend, in the order in which their routes are tried.
 let backendServices: [any Service.Type] = [
@@ -111,17 +106,21 @@ public struct BoundAddress: Sendable, Hashable {
       "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
     listensOn = url(host)
-    // None can be dialled by the name of all addresses, however it is written.
-    let reachable =
-      isEveryAddress(host, of: AF_INET6)
-      ? "::1" : isEveryAddress(host, of: AF_INET) ? "127.0.0.1" : host
-    self.url = url(reachable)
-    isExposed = !isSecure && !isLoopback(host)
+    // No address can be dialled by the name of all, however that is written.
+    switch Self.everyAddress(host) {
+    case nil: self.url = url(host)
+    case let every?: self.url = url(every.isIPv6 ? "::1" : "127.0.0.1")
+    }
+    isExposed = !isSecure && !NetworkAddress.isLoopback(host: host)
   }
 
   /// The description of the addresses that are listened on, for people; `nil` for a single one.
   public var reach: String? {
-    if isEveryAddress(host, of: AF_INET6) { return "every address of this machine" }
-    return isEveryAddress(host, of: AF_INET) ? "every IPv4 address of this machine" : nil
+    Self.everyAddress(host).map { "every \($0.isIPv6 ? "" : "IPv4 ")address of this machine" }
+  }
+
+  /// Returns the address that stands for every address of its family, if the host is one.
+  private static func everyAddress(_ host: String) -> NetworkAddress? {
+    NetworkAddress(host).flatMap { $0.isUnspecified ? $0 : nil }
   }
 }

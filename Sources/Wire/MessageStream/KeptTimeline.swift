@@ -115,9 +115,7 @@ public struct KeptTimelines: Sendable, Hashable {
   ) throws(StoreFailure) -> TimelineCommit {
     try change.requireOnly(shop)
     guard !change.isEmpty else { return TimelineCommit() }
-    let commit = timelines[shop, default: KeptTimeline()].commit(change)
-    if timelines[shop]?.isEmpty == true { timelines[shop] = nil }
-    return commit
+    return try self.change(shop) { $0.commit(change) }
   }
 }
 

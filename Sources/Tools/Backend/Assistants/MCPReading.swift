@@ -1,3 +1,4 @@
+import LinkCore
 import LinkProtocols
 import LinkServerCore
 import ServerSockets
@@ -7,7 +8,7 @@ extension BackendConfiguration {
   var assistantsHere: MCPPolicy {
     var policy = assistants
     let host = host.lowercased()
-    policy.doors.isLocal = policy.doors.isLocal && isLoopback(host)
+    policy.doors.isLocal = policy.doors.isLocal && NetworkAddress.isLoopback(host: host)
     policy.doors.ownName = host.contains(":") ? "[\(host)]" : host
     return policy
   }

@@ -1,5 +1,6 @@
 import CommandKit
 import HoldfastBackend
+import LinkCore
 import LinkServerCore
 
 /// The options of `serve` for proxies in front of it.

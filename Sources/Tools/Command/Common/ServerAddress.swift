@@ -1,11 +1,12 @@
 import CommandKit
+import LinkCore
 
 /// A server's URL, checked.
 struct ServerAddress: Equatable {
   var url: String
   var host: String
   /// Whether it is this machine.
-  var isLoopback: Bool { Self.isLoopback(host.lowercased()) }
+  var isLoopback: Bool { NetworkAddress.isLoopback(host: host) }
 
   /// - Parameters:
   ///   - schemes: the scheme with TLS and the one without.
@@ -44,7 +45,7 @@ struct ServerAddress: Equatable {
     }
     self.host = String(host)
     url = "\(scheme)://\(parts[1])"
-    guard scheme == schemes.secure || allowsPlaintext || Self.isLoopback(host.lowercased()) else {
+    guard scheme == schemes.secure || allowsPlaintext || isLoopback else {
       throw CommandFailure(
         .usage,
         "\(scheme):// to \(host) would let everyone on the network path read what is sent",
@@ -72,10 +73,5 @@ struct ServerAddress: Equatable {
       return false
     }
     return UInt16(rest.dropFirst()).map { $0 > 0 } ?? false
-  }
-
-  private static func isLoopback(_ host: String) -> Bool {
-    let isFour = host.hasPrefix("127.") && host.allSatisfy { $0 == "." || $0.isNumber }
-    return host == "localhost" || host == "::1" || isFour
   }
 }

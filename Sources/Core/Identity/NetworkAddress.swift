@@ -19,10 +19,34 @@ public struct NetworkAddress: Sendable, Hashable {
 
   private static let mapped = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]
 
+  /// Reads the host of a URL or of an option: an address, in brackets or without; `nil` for a name.
+  public init?(host: some StringProtocol) {
+    let isBracketed = host.first == "[" && host.last == "]" && host.utf8.count > 2
+    self.init(isBracketed ? Substring(host.dropFirst().dropLast()) : Substring(host))
+  }
+
+  /// Whether it is of this machine alone: 127.0.0.0/8 (RFC 1122 section 3.2.1.3) or ::1 (RFC 4291
+  /// section 2.5.3).
+  public var isLoopback: Bool {
+    bytes.count == 4 ? bytes[0] == 127 : bytes.last == 1 && bytes.dropLast().allSatisfy { $0 == 0 }
+  }
+
+  /// Whether it stands for every address of its family: `0.0.0.0` or `::`.
+  public var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
+
+  /// Whether it is one of IPv6.
+  public var isIPv6: Bool { bytes.count == 16 }
+
+  /// Returns whether the host of a URL or of an option is this machine: `localhost` (RFC 6761
+  /// section 6.3) or a loopback address.
+  public static func isLoopback(host: some StringProtocol) -> Bool {
+    host.lowercased() == "localhost" || NetworkAddress(host: host)?.isLoopback == true
+  }
+
   /// What is counted as one client: an IPv4 address or the upper half of an IPv6 one, since clients
   /// may choose the lower half (RFC 4291 section 2.5.1); two hexadecimal digits for each byte.
   public var origin: String {
-    bytes.prefix(bytes.count == 16 ? 8 : 4)
+    bytes.prefix(isIPv6 ? 8 : 4)
       .map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
   }
 

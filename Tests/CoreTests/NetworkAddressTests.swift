@@ -1,0 +1,66 @@
+import LinkCore
+import Testing
+
+/// Addresses and blocks of them.
+struct NetworkAddressTests {
+  @Test(arguments: [
+    ("127.0.0.1", "7f000001"), ("255.255.255.255", "ffffffff"), ("::ffff:10.0.0.1", "0a000001"),
+    ("2001:db8:1:2:3:4:5:6", "20010db800010002"), ("::1", "0000000000000000"),
+    ("2001:DB8::", "20010db800000000"), ("1::2:3:4:5:6.7.8.9", "0001000000020003"),
+  ])
+  func `reads addresses of both families`(text: String, origin: String) {
+    #expect(NetworkAddress(text)?.origin == origin)
+  }
+
+  @Test(arguments: [
+    "", "1.2.3", "1.2.3.4.5", "256.1.1.1", "01.2.3.4", "1.2.3.+4", ":", ":::", "1::2::3",
+    "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "12345::", "g::", "::1.2.3", "1.2.3.4::",
+    "1:2:3:4::5:6:7:8",
+    "fe80::1%eth0", "example.com",
+  ])
+  func `refuses what is no address`(text: String) {
+    #expect(NetworkAddress(text) == nil)
+  }
+
+  @Test(arguments: [
+    ("10.0.0.0/8", "10.255.255.255", true), ("10.0.0.0/8", "11.0.0.0", false),
+    ("10.0.0.0/9", "10.127.0.1", true), ("10.0.0.0/9", "10.128.0.0", false),
+    ("0.0.0.0/0", "1.2.3.4", true), ("0.0.0.0/0", "::1", false),
+    ("192.0.2.7", "192.0.2.7", true), ("192.0.2.7/32", "192.0.2.6", false),
+    ("2001:db8::/33", "2001:db8:7fff::", true), ("2001:db8::/33", "2001:db8:8000::", false),
+    ("::1", "::1", true), ("::ffff:10.0.0.0/104", "10.9.9.9", true),
+  ])
+  func `a block holds the addresses of its prefix`(block: String, text: String, holds: Bool) throws
+  {
+    let address = try #require(NetworkAddress(text))
+    #expect(try #require(AddressBlock(block)).contains(address) == holds)
+  }
+
+  @Test(arguments: ["10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "::/129", "x/8", "10.0.0.0/8/8", ""])
+  func `refuses what is no block`(text: String) {
+    #expect(AddressBlock(text) == nil)
+  }
+
+  @Test(arguments: [
+    ("localhost", true), ("LocalHost", true), ("localhost.", false), ("localhost.example", false),
+    ("127.0.0.0", true), ("127.255.255.255", true), ("126.255.255.255", false),
+    ("128.0.0.0", false),
+    ("127.1", false), ("127.999.1.1", false), ("127.example", false), ("::1", true),
+    ("[::1]", true),
+    ("[0:0:0:0:0:0:0:1]", true), ("::2", false), ("1::1", false), ("::", false), ("0.0.0.0", false),
+    ("[127.0.0.1", false), ("[]", false), ("", false), ("::ffff:127.0.0.1", true),
+  ])
+  func `tells the hosts that are this machine alone`(host: String, isLoopback: Bool) {
+    #expect(NetworkAddress.isLoopback(host: host) == isLoopback)
+  }
+
+  @Test(arguments: [
+    ("0.0.0.0", true, false), ("::", true, true), ("0:0:0:0:0:0:0:0", true, true),
+    ("0.0.0.1", false, false), ("::1", false, true), ("::ffff:0.0.0.0", true, false),
+  ])
+  func `tells the addresses that stand for all`(text: String, isAll: Bool, isIPv6: Bool) throws {
+    let address = try #require(NetworkAddress(text))
+    #expect(address.isUnspecified == isAll)
+    #expect(address.isIPv6 == isIPv6)
+  }
+}

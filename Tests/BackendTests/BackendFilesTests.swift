@@ -97,33 +97,52 @@ struct BackendFilesTests {
   }
 
   @Test(arguments: [
-    ("127.0.0.1", false, "http://127.0.0.1:80"), ("::1", true, "https://[::1]:80"),
-    ("0.0.0.0", false, "http://127.0.0.1:80"), ("::", false, "http://[::1]:80"),
-    ("localhost", true, "https://localhost:80"),
+    ("127.0.0.1", ["127.0.0.1"], false, "http://127.0.0.1:80"),
+    ("::1", ["::1"], true, "https://[::1]:80"),
+    ("0.0.0.0", ["0.0.0.0"], false, "http://127.0.0.1:80"),
+    ("0", ["0.0.0.0"], false, "http://127.0.0.1:80"),
+    ("::", ["::"], false, "http://[::1]:80"),
+    ("localhost", ["127.0.0.1", "::1"], true, "https://localhost:80"),
   ])
-  func `states a URL that can be dialled`(host: String, isSecure: Bool, url: String) {
-    #expect(BoundAddress(host: host, port: 80, isSecure: isSecure).url == url)
+  func `states a URL that can be dialled`(
+    host: String, bound: [String], isSecure: Bool, url: String
+  ) {
+    #expect(Self.address(host, bound, isSecure).url == url)
   }
 
   @Test(arguments: [
-    ("127.0.0.1", false, "http://127.0.0.1:80", nil, false),
-    ("127.9.9.9", false, "http://127.9.9.9:80", nil, false),
-    ("LocalHost", false, "http://LocalHost:80", nil, false),
-    ("::1", false, "http://[::1]:80", nil, false),
-    ("0:0::1", false, "http://[0:0::1]:80", nil, false),
-    ("0.0.0.0", false, "http://0.0.0.0:80", "every IPv4 address of this machine", true),
-    ("0.0.0.0", true, "https://0.0.0.0:80", "every IPv4 address of this machine", false),
-    ("::", false, "http://[::]:80", "every address of this machine", true),
-    ("0::0", false, "http://[0::0]:80", "every address of this machine", true),
-    ("192.0.2.1", false, "http://192.0.2.1:80", nil, true),
-    ("127.example", false, "http://127.example:80", nil, true),
+    ("127.0.0.1", ["127.0.0.1"], false, "http://127.0.0.1:80", nil, false),
+    ("127.1", ["127.0.0.1"], false, "http://127.1:80", nil, false),
+    ("LocalHost", ["127.0.0.1", "::1"], false, "http://LocalHost:80", nil, false),
+    ("::1", ["::1"], false, "http://[::1]:80", nil, false),
+    ("0:0::1", ["::1"], false, "http://[0:0::1]:80", nil, false),
+    (
+      "0.0.0.0", ["0.0.0.0"], false, "http://0.0.0.0:80", "every IPv4 address of this machine", true
+    ),
+    (
+      "0.0.0.0", ["0.0.0.0"], true, "https://0.0.0.0:80", "every IPv4 address of this machine",
+      false
+    ),
+    ("0", ["0.0.0.0"], false, "http://0.0.0.0:80", "every IPv4 address of this machine", true),
+    ("::", ["::"], false, "http://[::]:80", "every address of this machine", true),
+    ("0::0", ["::"], false, "http://[::]:80", "every address of this machine", true),
+    ("192.0.2.1", ["192.0.2.1"], false, "http://192.0.2.1:80", nil, true),
+    ("here", ["127.0.0.1", "192.0.2.1"], false, "http://here:80", nil, true),
+    ("127.example", ["192.0.2.1"], false, "http://127.example:80", nil, true),
   ])
   func `states what is listened on, and whether others can read it`(
-    host: String, isSecure: Bool, listensOn: String, reach: String?, isExposed: Bool
+    host: String, bound: [String], isSecure: Bool, listensOn: String, reach: String?,
+    isExposed: Bool
   ) {
-    let address = BoundAddress(host: host, port: 80, isSecure: isSecure)
+    let address = Self.address(host, bound, isSecure)
     #expect(address.listensOn == listensOn)
     #expect(address.reach == reach)
     #expect(address.isExposed == isExposed)
+  }
+
+  private static func address(_ host: String, _ bound: [String], _ isSecure: Bool) -> BoundAddress {
+    BoundAddress(
+      host: host, addresses: bound.compactMap { NetworkAddress($0) }, port: 80,
+      isSecure: isSecure)
   }
 }

@@ -60,6 +60,14 @@ import Testing
     #expect(
       line.text(at: .init(nanoseconds: 0), as: .text)
         == #"1970-01-01T00:00:00Z closed connection=7 user=ann detail="the peer said \u001b[2J""#)
+    line.detail = "\u{9B}2J\u{7F}\u{A0}"
+    #expect(
+      line.text(at: .init(nanoseconds: 0), as: .text)
+        == #"1970-01-01T00:00:00Z closed connection=7 user=ann detail="\u009b2J\u007f"#
+        + "\u{A0}\"")
+    #expect(
+      line.text(at: .init(nanoseconds: 0), as: .json).hasSuffix(
+        #""detail":"\u009b2J\u007f"# + "\u{A0}\"}"))
     var failure = LogLine(.storeFailure)
     failure.detail = ""
     #expect(

@@ -181,7 +181,7 @@ struct `Sockets speak WebSocket` {
         defer { hub.drop(id) }
         return hub.peerAddress(of: id)
       }
-      #expect(address == "127.0.0.1")
+      #expect(address == NetworkAddress("127.0.0.1"))
       #expect(client.isAtEnd())
       #expect(try await rig.closed() == .dropped)
       #expect(await rig.server.run { _, hub in hub.peerAddress(of: id) } == nil)

@@ -66,6 +66,11 @@ import Testing
         contentsOfFile: directory + "/holdfast-stream.1", encoding: .utf8)
       #expect(page.hasPrefix(".TH HOLDFAST\\-STREAM 1 "))
       #expect(page.contains("\n\\fB\\-\\-consumer NAME\\fR\n"))
+      // What the help says below the options, and quotes that a shell takes back.
+      #expect(page.contains("\n.PP\nSTART is "))
+      let socket = try String(
+        contentsOfFile: directory + "/holdfast-socket.1", encoding: .utf8)
+      #expect(socket.contains("\\(aq") && !socket.contains("'"))
       guard let mandoc = Self.program("mandoc") else { return }
       let pages = names.map { "\(directory)/\($0)" }
       let lint = await CommandProcess.outcome(
@@ -87,6 +92,18 @@ import Testing
     words: [String], wanted: [String]
   ) async throws {
     #expect(Set(try await completions(Self.bash, words)) == Set(wanted))
+  }
+
+  @Test(arguments: [
+    (["str"], false), (["stream", "--cons"], false), (["stream", "--auth", "h"], false),
+    (["stream", "--data", "/us"], true), (["health", "import", ""], true),
+  ])
+  func `bash treats words as files only where a file is wanted`(
+    words: [String], isFile: Bool
+  ) async throws {
+    let script = "compopt() { echo \"compopt $*\"; }\n" + Self.bash
+    let found = try await completions(script, words)
+    #expect(found.contains("compopt -o filenames") == isFile)
   }
 
   private static let bash = """
@@ -131,7 +148,7 @@ import Testing
   func `zsh completes commands, options and values`(
     words: [String], wanted: [String]
   ) async throws {
-    // The completion system needs a terminal; its builtins are stood in for.
+    // The completion system needs a terminal; this script replaces its builtins.
     let script = """
       "$0" completions zsh > "$HOME/_holdfast"
       exec zsh -f -c '

@@ -109,7 +109,7 @@ import Testing
   ]
 
   @Test(arguments: broken, ["stream", "send", "socket"])
-  func `authorities that cannot be used are a matter of security at once`(
+  func `authorities that cannot be used are a security error at once`(
     content: (text: String, reason: String), command: String
   ) async throws {
     try await CommandProcess.scratch { directory in

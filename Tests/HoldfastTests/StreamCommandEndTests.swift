@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: ["stream", "send"])
-  func `an unknown certificate is a matter of security`(command: String) async throws {
+  func `an unknown certificate is a security error`(command: String) async throws {
     try await CommandProcess.scratch { directory in
       let certificate = try await Self.certificate(in: directory)
       try await CommandShop.run(certificate: certificate) { shop in

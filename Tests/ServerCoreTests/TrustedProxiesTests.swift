@@ -22,12 +22,21 @@ struct TrustedProxiesTests {
     (Case("10.0.0.1", forwarded: [#"for="x,y", for=192.0.2.1"#]), "192.0.2.1"),
     (Case("10.0.0.1", forwarded: ["for=6.6.6.6, for=_hidden"]), "10.0.0.1"),
     (Case("10.0.0.1", forwarded: ["proto=https"]), "10.0.0.1"),
+    // A quote that the client opens swallows nothing, in the proxy's line or before it.
+    (Case("10.0.0.1", forwarded: [#"for=6.6.6.6;x=", for=192.0.2.1"#]), "10.0.0.1"),
+    (Case("10.0.0.1", forwarded: [#"for=6.6.6.6;x=", for="[2001:db8::5]""#]), "10.0.0.1"),
+    (Case("10.0.0.1", forwarded: [#"for=6.6.6.6;x=""#, "for=192.0.2.1"]), "192.0.2.1"),
+    (Case("10.0.0.1", forwarded: [#"for=6.6.6.6;x=""#, "for=192.0.2.1"]), "192.0.2.1"),
+    (Case("10.0.0.1", forwarded: [#"for="6.6.6.6, for=192.0.2.1"#]), "10.0.0.1"),
+    (Case("10.0.0.1", forwarded: [#"for=6.6.6.6", for="192.0.2.1"#]), "10.0.0.1"),
     (Case("::1", forwarded: ["for=192.0.2.1"]), "192.0.2.1"),
     // One of two fields passed a proxy unread: neither counts.
     (Case("10.0.0.1", for: ["192.0.2.1"], forwarded: ["for=6.6.6.6"]), "10.0.0.1"),
     (Case("10.0.0.1", for: ["192.0.2.1"], forwarded: ["for=192.0.2.1"]), "192.0.2.1"),
   ])
-  func `the client is whom the nearest trusted proxy names`(given: Case, wanted: String) throws {
+  func `the client is the one that the nearest trusted proxy names`(
+    given: Case, wanted: String
+  ) throws {
     var proxies = TrustedProxies()
     proxies.blocks = ["10.0.0.0/8", "::1"].compactMap { AddressBlock($0) }
     let found = proxies.client(

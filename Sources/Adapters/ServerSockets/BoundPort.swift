@@ -1,8 +1,9 @@
 import Glibc
+public import LinkCore
 
-/// A port that is taken: who connects to it waits until a server starts on it.
+/// A port that is taken. A client that connects to it waits until a server starts on it.
 ///
-/// Made before whatever else a server needs, so that nothing is begun for one that cannot listen.
+/// Made before anything else that a server needs, so that nothing is begun if it cannot listen.
 public struct BoundPort: ~Copyable, Sendable {
   let listeners: [Listener]
 
@@ -16,6 +17,11 @@ public struct BoundPort: ~Copyable, Sendable {
 
   /// The port, also when the kernel picked it.
   public var number: UInt16 { listeners.first?.port ?? 0 }
+
+  /// The addresses that it listens on.
+  public var addresses: [NetworkAddress] {
+    listeners.compactMap { SocketAddress.local(of: $0.descriptor)?.address }
+  }
 
   /// A port that the kernel picked for one family may be taken in the other: then it picks again.
   private static func listen(

@@ -1,3 +1,4 @@
+public import LinkCore
 public import LinkProtocols
 
 /// Where a server listens and every bound it keeps.
@@ -18,8 +19,8 @@ public struct SocketServerConfiguration: Sendable {
   public var maxConnections = 10_000
   /// Connections of one address (of IPv6, a /64) that are no WebSockets; further ones are closed.
   public var maxConnectionsPerAddress = 256
-  /// Whether connections of this address, in digits, are not counted for that; none by default.
-  public var isUncounted: @Sendable (String) -> Bool = { _ in false }
+  /// Whether connections of this address are not counted for that; none by default.
+  public var isUncounted: @Sendable (NetworkAddress) -> Bool = { _ in false }
   /// Bytes queued for one WebSocket before it is told apart as overflowing: 25 frames of 10 KiB.
   ///
   /// A streamed answer that would pass it on top of what still waits is cut.

@@ -12,6 +12,12 @@ public struct NetworkAddress: Sendable, Hashable {
     self.init(bytes)
   }
 
+  /// Takes the 4 or 16 bytes of an address, the most significant first; `nil` for another number.
+  public init?(bytes: [UInt8]) {
+    guard bytes.count == 4 || bytes.count == 16 else { return nil }
+    self.init(bytes)
+  }
+
   private init(_ bytes: [UInt8]) {
     let isMapped = bytes.count == 16 && bytes.starts(with: Self.mapped)
     self.bytes = isMapped ? Array(bytes[12...]) : bytes

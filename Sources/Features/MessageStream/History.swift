@@ -51,8 +51,8 @@ struct History: Sendable, Hashable {
     var credentials: UInt64 = 0
   }
 
-  /// What the pages of a server without positions are tied to. Their numbers count from a newest
-  /// message that moves: a number alone says nothing of where a page lies.
+  /// The anchor of the pages of a server without positions. Their numbers count from a newest
+  /// message that moves, so a number alone does not say where a page lies.
   enum Tie: Sendable, Hashable {
     /// To nothing: the page was found by counting.
     case loose

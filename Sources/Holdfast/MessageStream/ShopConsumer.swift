@@ -56,7 +56,7 @@ public final class ShopConsumer: Sendable, AsyncSequence {
 
   /// Notes durably that the program is done with every delivery up to a number.
   ///
-  /// - Throws: `.other` for a number that was not delivered; the store's failure.
+  /// - Throws: `.other` for a number above that of the last stored delivery; the store's failure.
   public func acknowledge(through number: UInt64) async throws(StoreFailure) {
     try await store.acknowledge(name, of: shop, through: number)
   }
@@ -102,7 +102,7 @@ public final class ShopConsumer: Sendable, AsyncSequence {
   }
 }
 
-/// Tells a consumer that its queue may have grown; several rings may be heard as one.
+/// A signal to a consumer that its queue may have grown; several may arrive as one.
 final class Bell: Sendable {
   let rings: AsyncStream<Void>
   private let continuation: AsyncStream<Void>.Continuation
@@ -130,8 +130,13 @@ final class Bell: Sendable {
 /// The bells of a stream's consumers.
 final class Bells: Sendable {
   private struct State {
-    var bells: [Bell] = []
+    /// A consumer owns its bell.
+    var bells: [Weak] = []
     var isClosed = false
+  }
+
+  private struct Weak {
+    weak var bell: Bell?
   }
 
   private let state = Mutex(State())
@@ -140,20 +145,23 @@ final class Bells: Sendable {
   func add() -> Bell {
     let bell = Bell()
     let isClosed = state.withLock { state in
-      if !state.isClosed { state.bells.append(bell) }
+      state.bells.removeAll { $0.bell == nil }
+      if !state.isClosed { state.bells.append(Weak(bell: bell)) }
       return state.isClosed
     }
     if isClosed { bell.close() }
     return bell
   }
 
-  func ring() { for bell in state.withLock({ $0.bells }) { bell.ring() } }
+  /// The number of consumers that can be rung.
+  var count: Int { living.count }
+
+  func ring() { for bell in living { bell.ring() } }
 
   func close() {
-    let bells = state.withLock { state in
-      state.isClosed = true
-      return state.bells
-    }
-    for bell in bells { bell.close() }
+    state.withLock { $0.isClosed = true }
+    for bell in living { bell.close() }
   }
+
+  private var living: [Bell] { state.withLock { $0.bells.compactMap(\.bell) } }
 }

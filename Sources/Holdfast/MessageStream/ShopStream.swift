@@ -91,7 +91,8 @@ public final class ShopStream: Sendable, AsyncSequence {
 
   /// Returns the durable consumer of this name, which is added to the store if it is not there.
   ///
-  /// - Parameter start: what a new consumer gets first; one that is known goes on where it was.
+  /// - Parameter start: what a new consumer gets first; a known one continues
+  ///   behind what it acknowledged.
   /// - Throws: `.other` for a start behind a position of an epoch that no stored message has; the
   ///   store's failure.
   public func consumer(

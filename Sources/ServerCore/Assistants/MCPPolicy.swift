@@ -25,6 +25,9 @@ public struct MCPPolicy: Sendable, Hashable {
   public var callLimit = Duration.seconds(45)
   /// The longest event; the Python SDK 2.3 reads none above 1 MiB.
   public var maxEventBytes = 1_000_000
+  /// The longest sum of the answers to one batch, which are held until the last is there; ours, the
+  /// longest answer of a phone.
+  public var maxBatchBytes = 8 << 20
 
   /// The numbers that stand at each.
   public init() {}

@@ -84,6 +84,14 @@ extension MCPServer {
       return members
     }
 
+    /// Returns the bytes that the answers to a batch leave to the one to this message; `nil` for
+    /// any other request.
+    func room(for member: RequestID, _ policy: MCPPolicy) -> Int? {
+      guard let batch = owners[member].flatMap({ batches[$0] }) else { return nil }
+      let held = batch.responses.values.reduce(0) { $0 + $1.count }
+      return max((batch.accepts.json ? policy.maxBatchBytes : policy.maxEventBytes) - held, 0)
+    }
+
     /// Forgets a batch whose client has gone; returns its messages, `nil` for no batch.
     mutating func forget(_ request: RequestID) -> [RequestID]? {
       guard let batch = batches.removeValue(forKey: request) else { return nil }

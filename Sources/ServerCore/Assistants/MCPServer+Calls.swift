@@ -86,8 +86,9 @@ extension MCPServer {
       var json = MCPResult.called(result.told(in: rpc.version))
         .response(to: rpc.id, in: rpc.version)
       let isEvent = isStreaming || !rpc.accepts.json
-      if isEvent, json.count > policy.maxEventBytes {
-        let tooLong = MCPCallResult(.answerTooLarge(limit: policy.maxEventBytes))
+      let room = batches.room(for: request, policy) ?? (isEvent ? policy.maxEventBytes : .max)
+      if json.count > room {
+        let tooLong = MCPCallResult(.answerTooLarge(limit: room))
         json = MCPResult.called(tooLong).response(to: rpc.id, in: rpc.version)
       }
       guard isStreaming else { return respond(request, json, rpc.accepts) }

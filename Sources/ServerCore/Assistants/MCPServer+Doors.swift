@@ -2,7 +2,7 @@ import LinkCore
 import LinkWire
 
 extension MCPServer {
-  /// Turns away whom no route may serve, and hands the others to theirs.
+  /// Refuses requests that no route may serve, and passes the others to their route.
   mutating func take(_ id: RequestID, _ call: MCPCall, fresh: MCPSessionID) {
     metrics.requests[call.route, default: 0] += 1
     guard policy.doors.admit(host: call.fields.host) else {

@@ -1,6 +1,6 @@
 public import LinkCore
 
-/// The proxies in front of the backend whose word about a client's address counts.
+/// The proxies in front of the backend that are trusted to state the address of a client.
 public struct TrustedProxies: Sendable, Hashable {
   /// The addresses of the proxies; none by default.
   public var blocks: [AddressBlock] = []
@@ -52,23 +52,29 @@ public struct TrustedProxies: Sendable, Hashable {
   }
 
   /// The `for` of each element; `nil` where there is none.
+  ///
+  /// A value whose quotes do not pair is one element without it: a client could otherwise open a
+  /// quote that swallows what the proxy appends.
   private static func nodes(forwarded values: [String]) -> [String?] {
-    split(values.joined(separator: ","), at: ",").map { element in
-      for pair in split(element, at: ";") {
-        let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard halves.count == 2, trimmed(halves[0]).lowercased() == "for" else { continue }
-        let value = trimmed(halves[1])
-        guard value.hasPrefix("\""), value.hasSuffix("\""), value.utf8.count >= 2 else {
-          return value
-        }
-        return String(value.dropFirst().dropLast())
-      }
-      return nil
-    }
+    values.flatMap { value in split(value, at: ",").map { $0.map(node(of:)) } ?? [nil] }
   }
 
-  /// Splits where a separator stands outside of quotes (RFC 9110 section 5.6.4).
-  private static func split(_ text: String, at separator: Character) -> [String] {
+  private static func node(of element: String) -> String? {
+    for pair in split(element, at: ";") ?? [] {
+      let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard halves.count == 2, trimmed(halves[0]).lowercased() == "for" else { continue }
+      let value = trimmed(halves[1])
+      guard value.hasPrefix("\""), value.hasSuffix("\""), value.utf8.count >= 2 else {
+        return value
+      }
+      return String(value.dropFirst().dropLast())
+    }
+    return nil
+  }
+
+  /// Splits where a separator stands outside of quotes (RFC 9110 section 5.6.4); `nil` if the text
+  /// ends inside of them.
+  private static func split(_ text: String, at separator: Character) -> [String]? {
     var parts = [""]
     var (isQuoted, isEscaped) = (false, false)
     for character in text {
@@ -80,7 +86,7 @@ public struct TrustedProxies: Sendable, Hashable {
       isEscaped = isQuoted && character == "\\" && !isEscaped
       parts[parts.count - 1].append(character)
     }
-    return parts
+    return isQuoted ? nil : parts
   }
 
   /// Reads a node: an address, an IPv6 one in brackets or without, with a port or without.

@@ -26,7 +26,7 @@ public struct WebDoors: Sendable, Hashable {
       || hosts.contains(Self.withoutUsualPort(host))
   }
 
-  /// A host without a port that the scheme says: 80 or 443, since who is called through a proxy
+  /// A host without a port that the scheme says: 80 or 443, since a server behind a proxy
   /// does not know the scheme.
   public static func withoutUsualPort(_ host: String) -> String {
     for port in [":80", ":443"] where host.hasSuffix(port) {

@@ -4,8 +4,9 @@ import LinkJSON
 extension HealthObject {
   /// Returns what is wrong with the shape of an answer (contracts 1.4, 1.5); `nil` if nothing is.
   ///
-  /// Only members that are there are looked at, since phones differ in what they leave out; what an
-  /// assistant would read as a number, a list or a reason must be one.
+  /// Of an object only members that are there are looked at, since phones differ in what they leave
+  /// out; what an assistant would read as a number, a list or a reason must be one. A point has the
+  /// members that the tools promise.
   func shapeFault(as kind: HealthQuestion.Kind) -> String? {
     var shape = AnswerShape(kind: kind)
     var reader = JSONReader(bytes)
@@ -18,8 +19,10 @@ extension HealthObject {
   }
 }
 
-/// What is found in an answer, member by member.
+/// The members of an answer that were read, and the first fault among them.
 private struct AnswerShape {
+  private enum Element { case point, result }
+
   let kind: HealthQuestion.Kind
   private(set) var fault: String?
   private var count: Int64?
@@ -37,8 +40,9 @@ private struct AnswerShape {
       switch name {
       case _ where isNull: try reader.skipValue()
       case "count": try readCount(&reader)
-      case "health_data" where kind == .healthData: points = try elements(name, &reader)
-      case "results" where kind == .summary: _ = try elements(name, &reader)
+      case "health_data" where kind == .healthData:
+        points = try elements(name, &reader, .point)
+      case "results" where kind == .summary: _ = try elements(name, &reader, .result)
       case "is_aggregated", "truncated": try skip(name, .bool, "true or false", &reader)
       case "error_message", "value_type", "statistic_type", "group_by", "start_time", "end_time":
         try skip(name, .string, "a text", &reader)
@@ -61,9 +65,40 @@ private struct AnswerShape {
     count = number
   }
 
-  /// Counts the elements of a list of objects.
+  /// Reads a point: its kind, its value, and its span.
+  private mutating func point(_ reader: inout JSONReader) throws(JSONError) {
+    var missing: Set = ["type", "value", "date_from", "date_to"]
+    try reader.beginObject()
+    while let key = try reader.nextKey() {
+      let name = reader.text(of: key)
+      missing.remove(name)
+      switch name {
+      case "type", "date_from", "date_to":
+        try skip("\(name) of a point", .string, "a text", &reader)
+      case _: try reader.skipValue()
+      }
+    }
+    if let name = missing.min() { note("a point has no \(name)") }
+  }
+
+  /// Reads the result of one metric; its data are an answer of their own.
+  private mutating func result(_ reader: inout JSONReader) throws(JSONError) {
+    try reader.beginObject()
+    while let key = try reader.nextKey() {
+      let name = reader.text(of: key)
+      guard name == "data", try reader.peek() == .object else {
+        try reader.skipValue()
+        continue
+      }
+      var data = AnswerShape(kind: .healthData)
+      try data.read(&reader)
+      if let fault = data.fault { note("data of a result: \(fault)") }
+    }
+  }
+
+  /// Reads a list of objects and returns their number.
   private mutating func elements(
-    _ name: String, _ reader: inout JSONReader
+    _ name: String, _ reader: inout JSONReader, _ element: Element
   ) throws(JSONError) -> Int64? {
     guard try reader.peek() == .array else {
       try reader.skipValue()
@@ -73,9 +108,16 @@ private struct AnswerShape {
     var count: Int64 = 0
     try reader.beginArray()
     while try reader.nextElement() {
-      if try reader.peek() != .object { note("\(name) holds something that is no object") }
-      try reader.skipValue()
       count += 1
+      guard try reader.peek() == .object else {
+        note("\(name) holds something that is no object")
+        try reader.skipValue()
+        continue
+      }
+      switch element {
+      case .point: try point(&reader)
+      case .result: try result(&reader)
+      }
     }
     return count
   }

@@ -97,7 +97,7 @@ public enum RelayRefusal: Error, Sendable, Hashable, Codable {
   /// The backend goes away.
   case stopping(retryAfter: Duration)
 
-  /// Why a bearer token was ended before its time.
+  /// The reason for which a bearer token was ended before its time.
   public enum SignOut: Sendable, Hashable, Codable {
     /// Another assistant was paired with the phone, which has at most so many.
     case byAnother(limit: Int)

@@ -88,7 +88,8 @@ extension RelayServer {
 
   /// Asks the phone the first question in line, if it is here and none is under way.
   ///
-  /// A question that lost its asker in a restart is not asked: no data moves for nobody.
+  /// A question that lost its asker in a restart is not asked: its answer would have
+  /// no receiver.
   mutating func advance(_ id: PhoneID) {
     guard let phone = phones[id], case .here(let connection) = phone.presence,
       isOpen(connection),

@@ -18,7 +18,7 @@ public struct RelayServerPolicy: Sendable, Hashable {
 
   /// Wrong pairs of one address within `wrongWindow` that lock it out: 20 guesses an hour.
   public var wrongPairs = 5
-  /// The same while a flood of wrong pairs comes: whoever mistypes once may still correct it.
+  /// The same while a flood of wrong pairs comes: a person that mistypes once may still correct it.
   public var floodWrongPairs = 2
   /// Wrong pairs of one IPv6 network of 48 bits, such as that of one customer of a provider, within
   /// `wrongWindow` that lock it out.
@@ -57,7 +57,7 @@ public struct RelayServerPolicy: Sendable, Hashable {
   public var maxSockets = 10_000
   /// Sockets of phones of one address; the next is refused with 429.
   public var socketsPerAddress = 256
-  /// Phones that are known, present or not; then one that is away and not paired with anybody makes
+  /// Phones that are known, present or not; then one that is away and not paired makes
   /// room, and where there is none the next is refused with 503.
   public var maxPhones = 20_000
   /// Tokens of one phone that live at once; one more ends the oldest.

@@ -2,7 +2,7 @@ public import HeldSocket
 import LinkCore
 
 extension HeldFeature: ReplayedFeature {
-  /// What the journal of a held socket tells about its user and its shell.
+  /// The facts about user and shell that the journal of a held socket holds.
   public typealias Record = HeldRecord
 
   /// Messages have no content there, so their order and the server's view are not checked.

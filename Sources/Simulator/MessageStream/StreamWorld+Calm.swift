@@ -50,8 +50,8 @@ extension StreamWorld {
       && disk.ordered.contains { disk.messages[$0.id]?.text == awaited }
   }
 
-  /// What was given up may still be on its way to the server: what it brings is to be seen, too. A
-  /// post that the client gave up may be under way although it still waits for the answer.
+  /// An abandoned request may still be on its way to the server, and what it brings is to be seen
+  /// too. An abandoned post may be under way although the client still waits for the answer.
   var isComplete: Bool {
     standing.status.phase == .connected
       && standing.own.isWhole

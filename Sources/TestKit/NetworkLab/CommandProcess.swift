@@ -2,7 +2,7 @@ import Foundation
 
 /// The built `holdfast` as a child.
 package enum CommandProcess {
-  /// What a finished run left behind.
+  /// The result of a finished run.
   package struct Outcome: Equatable {
     package var status: Int32
     package var output: [String]

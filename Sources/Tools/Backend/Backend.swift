@@ -91,14 +91,14 @@ public actor Backend {
 
   private func begin() async throws(BackendError) -> BoundAddress {
     let port = try takePort()
-    let number = port.number
+    let address = BoundAddress(
+      host: configuration.host, addresses: port.addresses, port: port.number,
+      isSecure: configuration.certificate != nil)
     let setup = BackendSetup(
       configuration: configuration, log: log, stores: stores, pushes: pushes)
     let services = try await setup.open()
     do throws(BackendError) {
       let sockets = try await openSockets(on: port, services)
-      let address = BoundAddress(
-        host: configuration.host, port: number, isSecure: configuration.certificate != nil)
       state = .running(Running(sockets: sockets, services: services))
       log.note(.listening, address.listensOn)
       if address.isExposed {
@@ -169,9 +169,7 @@ extension BackendConfiguration {
     sockets.maxQueuedBytes = maxQueuedBytes
     sockets.maxConnections = maxSockets
     sockets.maxConnectionsPerAddress = max(maxConnectionsPerAddress, 1)
-    sockets.isUncounted = { [proxies] address in
-      NetworkAddress(address).map { proxies.contains($0) } ?? false
-    }
+    sockets.isUncounted = { [proxies] in proxies.contains($0) }
     sockets.closeTimeout = policy.closeWait
     sockets.refusalBody = { status, detail in
       SocketServerConfiguration.RefusalBody(

@@ -85,7 +85,7 @@ public struct BackendConfiguration: Sendable {
   }
 }
 
-/// Where a backend was found to listen.
+/// The addresses and the port that a backend listens on.
 public struct BoundAddress: Sendable, Hashable {
   /// The host that the configuration named.
   public var host: String
@@ -97,30 +97,28 @@ public struct BoundAddress: Sendable, Hashable {
   public var listensOn: String
   /// Whether other machines can connect, and what they send is not encrypted.
   public var isExposed: Bool
+  /// The description of the addresses that are listened on, for people; `nil` for a single one.
+  public var reach: String?
 
-  init(host: String, port: UInt16, isSecure: Bool) {
+  /// - Parameters:
+  ///   - host: As the configuration names it: an address in any form, or a name.
+  ///   - addresses: Those that the sockets are bound to.
+  init(host: String, addresses: [NetworkAddress], port: UInt16, isSecure: Bool) {
     self.host = host
     self.port = port
     let scheme = isSecure ? "https" : "http"
     func url(_ host: String) -> String {
       "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
-    listensOn = url(host)
-    // No address can be dialled by the name of all, however that is written.
-    switch Self.everyAddress(host) {
-    case nil: self.url = url(host)
-    case let every?: self.url = url(every.isIPv6 ? "::1" : "127.0.0.1")
+    if let every = addresses.first(where: \.isUnspecified) {
+      // No client can dial the address that stands for all.
+      self.url = url(every.isIPv6 ? "::1" : "127.0.0.1")
+      listensOn = url(every.isIPv6 ? "::" : "0.0.0.0")
+      reach = "every \(every.isIPv6 ? "" : "IPv4 ")address of this machine"
+    } else {
+      self.url = url(host)
+      listensOn = url(host)
     }
-    isExposed = !isSecure && !NetworkAddress.isLoopback(host: host)
-  }
-
-  /// The description of the addresses that are listened on, for people; `nil` for a single one.
-  public var reach: String? {
-    Self.everyAddress(host).map { "every \($0.isIPv6 ? "" : "IPv4 ")address of this machine" }
-  }
-
-  /// Returns the address that stands for every address of its family, if the host is one.
-  private static func everyAddress(_ host: String) -> NetworkAddress? {
-    NetworkAddress(host).flatMap { $0.isUnspecified ? $0 : nil }
+    isExposed = !isSecure && !addresses.allSatisfy(\.isLoopback)
   }
 }

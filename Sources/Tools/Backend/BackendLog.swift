@@ -98,7 +98,7 @@ struct LogLine: Sendable {
         }
       }
     }
-    return String(decoding: writer.bytes, as: UTF8.self)
+    return String(decoding: writer.terminalBytes, as: UTF8.self)
   }
 
   /// Time, level unless it is information, event, and the members with their names.
@@ -125,7 +125,7 @@ struct LogLine: Sendable {
     guard !isWord || text.contains("\"") else { return text }
     var writer = JSONWriter(capacity: text.utf8.count + 2)
     writer.string(text)
-    return String(decoding: writer.bytes, as: UTF8.self)
+    return String(decoding: writer.terminalBytes, as: UTF8.self)
   }
 }
 
@@ -137,11 +137,11 @@ public enum LogFormat: String, Sendable, CaseIterable {
   case text
 }
 
-/// How much an event of the log matters; a level includes those before it.
+/// The importance of an event in the log; a level includes those before it.
 public enum LogLevel: String, Sendable, CaseIterable, Comparable {
   /// Something that the operator must mend: a disk, a file.
   case error
-  /// Clients that were refused or given up, lines that are missing.
+  /// Clients that were refused or dropped, lines that are missing.
   case warning
   /// Connections, questions and pushes.
   case info

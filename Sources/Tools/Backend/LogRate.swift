@@ -1,12 +1,12 @@
 import LinkCore
 
-/// How fast a log grows: so many lines of each event in a span of time, so that no peer and no full
-/// disk can fill the disk of the log.
+/// The limit of a log's growth: so many lines of each event in a span of time, so that no peer and
+/// no full disk can fill the disk of the log.
 ///
 /// A span begins with an event's first line. What it leaves out is counted, and told once it is
 /// over.
 struct LogRate {
-  /// What a span left out of one event.
+  /// The lines of one event that a span left out.
   struct LeftOut: Equatable {
     var event: LogLine.Event
     var count: UInt64

@@ -14,9 +14,10 @@ public struct CommandFailure: Error, Sendable, Hashable {
     self.remedy = remedy
   }
 
-  /// The cause and the remedy in one line; line breaks in them become spaces.
+  /// The cause and the remedy in one line; line breaks in them become spaces, and what could
+  /// control a terminal is escaped.
   public var line: String {
     let whole = remedy.isEmpty ? cause : "\(cause); \(remedy)"
-    return whole.split(whereSeparator: \.isNewline).joined(separator: " ")
+    return whole.split(whereSeparator: \.isNewline).joined(separator: " ").printable
   }
 }

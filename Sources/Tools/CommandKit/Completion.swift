@@ -89,14 +89,19 @@ public struct Completion: Sendable {
     }
   }
 
+  /// Has bash treat the words as files: only where files are wanted, since a folder that is named
+  /// like a command would otherwise complete as one.
+  private static let bashFiles = "compopt -o filenames 2>/dev/null"
+
   private var bash: String {
     let branches = paths.map { path in
       let words = Self.words(of: path).map(\.text).joined(separator: " ")
-      let files = Self.takesFiles(path) ? " -f" : ""
+      let isFile = Self.takesFiles(path)
       return "    \(Self.quoted(path.text))) "
-        + "COMPREPLY=($(compgen\(files) -W \(Self.quoted(words)) -- \"$cur\")) ;;"
+        + (isFile ? "\(Self.bashFiles); " : "")
+        + "COMPREPLY=($(compgen\(isFile ? " -f" : "") -W \(Self.quoted(words)) -- \"$cur\")) ;;"
     }
-    let values = values(files: "COMPREPLY=($(compgen -f -- \"$cur\"))") {
+    let values = values(files: "\(Self.bashFiles); COMPREPLY=($(compgen -f -- \"$cur\"))") {
       "COMPREPLY=($(compgen -W \(Self.quoted($0)) -- \"$cur\"))"
     }
     return """
@@ -116,7 +121,7 @@ public struct Completion: Sendable {
       \(branches.joined(separator: "\n"))
         esac
       }
-      complete -o filenames -F _\(program) \(program)
+      complete -F _\(program) \(program)
       """
   }
 

@@ -50,31 +50,7 @@ public struct Console: Sendable {
   ) {
     var writer = JSONWriter(capacity: 256)
     writer.object(members)
-    let bytes = Self.escapingControls(writer.bytes)
-    line(String(decoding: bytes, as: UTF8.self), isOptional: isOptional, done: done)
-  }
-
-  /// Returns a JSON text with the control characters U+0080 to U+009F escaped.
-  ///
-  /// Some terminals act on them, and RFC 8259 does not ask for the escape.
-  static func escapingControls(_ json: [UInt8]) -> [UInt8] {
-    func isControl(_ index: Int) -> Bool {
-      json[index] == 0xC2 && index + 1 < json.count && (0x80...0x9F).contains(json[index + 1])
-    }
-    guard json.indices.contains(where: isControl) else { return json }
-    var escaped: [UInt8] = []
-    escaped.reserveCapacity(json.count + 16)
-    var index = 0
-    while index < json.count {
-      if isControl(index) {
-        escaped += "\\u00\(String(json[index + 1], radix: 16))".utf8
-        index += 2
-      } else {
-        escaped.append(json[index])
-        index += 1
-      }
-    }
-    return escaped
+    line(String(decoding: writer.terminalBytes, as: UTF8.self), isOptional: isOptional, done: done)
   }
 
   /// Prints a line on standard error; failures are ignored.

@@ -22,8 +22,7 @@ public struct Help: Sendable {
     blocks += section("Operands", operands.map { ($0.name, $0.meaning) })
     blocks += section("Commands", command.commands.map { ($0.name, $0.summary) })
     blocks += section("Options", Self.options(of: path))
-    let notes = command.parameters.map(\.note).filter { !$0.isEmpty }
-    blocks += Set(notes).sorted().map { wrap($0) }
+    blocks += Self.notes(of: command).map { wrap($0) }
     blocks += examples(command.examples)
     blocks += section("Exit codes", ExitCode.allCases.map { (String($0.rawValue), $0.meaning) })
     return blocks.joined(separator: "\n\n")
@@ -51,6 +50,11 @@ public struct Help: Sendable {
       }
     }
     return words.joined(separator: " ")
+  }
+
+  /// Returns the paragraphs about the values of a command's parameters, each once.
+  static func notes(of command: Command) -> [String] {
+    Set(command.parameters.map(\.note).filter { !$0.isEmpty }).sorted()
   }
 
   /// Returns the options of a command with their descriptions.

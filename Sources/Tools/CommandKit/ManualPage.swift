@@ -24,8 +24,9 @@ public struct ManualPage: Sendable {
       ".SH NAME", "\(Self.plain(name)) \\- \(Self.plain(command.summary))",
       ".SH SYNOPSIS", "\\fB\(Self.plain(Help.synopsis(of: path)))\\fR",
     ]
-    if !command.details.isEmpty { lines.append(".SH DESCRIPTION") }
-    for (index, paragraph) in command.details.enumerated() {
+    let paragraphs = command.details + Help.notes(of: command)
+    if !paragraphs.isEmpty { lines.append(".SH DESCRIPTION") }
+    for (index, paragraph) in paragraphs.enumerated() {
       if index > 0 { lines.append(".PP") }
       lines.append(Self.body(paragraph))
     }
@@ -67,6 +68,11 @@ public struct ManualPage: Sendable {
       case "\\": "\\e"
       case "-": "\\-"
       case "\"": "\\(dq"
+      // The formatter makes typographic characters of these, which no shell takes back.
+      case "'": "\\(aq"
+      case "`": "\\(ga"
+      case "^": "\\(ha"
+      case "~": "\\(ti"
       case _: String($0)
       }
     }.joined()
@@ -75,6 +81,6 @@ public struct ManualPage: Sendable {
   /// Escapes a text that may begin with a control character.
   private static func body(_ text: String) -> String {
     let text = plain(text)
-    return text.hasPrefix(".") || text.hasPrefix("'") ? "\\&" + text : text
+    return text.hasPrefix(".") ? "\\&" + text : text
   }
 }

@@ -8,9 +8,9 @@ public struct Table: Sendable {
     self.headings = headings
   }
 
-  /// Adds a row; missing cells stay empty.
+  /// Adds a row; missing cells stay empty, and what could control a terminal is escaped.
   public mutating func row(_ cells: String...) {
-    rows.append(cells)
+    rows.append(cells.map(\.printable))
   }
 
   /// Returns the lines, with columns two spaces apart and without trailing spaces.

@@ -21,8 +21,8 @@ public enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
   public var summary: String {
     switch self {
     case .directLogin:
-      "Pairs with the user's phone. Ask the user for the word and the six-digit code that the app "
-        + "shows, and call this once before any other tool."
+      "Pairs with the user's phone. Ask the user for the two words and the six-digit code that the "
+        + "app shows, and call this once before any other tool."
     case .getHealthMetrics: Self.metricsSummary
     case .getSummary:
       "Reads several kinds of health data for a span of time at once, by the rules of "
@@ -70,7 +70,7 @@ public enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
     switch self {
     case .directLogin:
       return .object([
-        .required("word", .text("The word that the app shows")),
+        .required("word", .text("The two words that the app shows")),
         .required("code", .text("The six digits that the app shows")),
       ])
     case .getHealthMetrics:

@@ -52,7 +52,7 @@ public struct Delivery: Sendable, Hashable {
   }
 }
 
-/// How far a consumer has come.
+/// The progress of a consumer.
 public struct ConsumerState: Sendable, Hashable {
   /// The consumer.
   public var name: ConsumerName

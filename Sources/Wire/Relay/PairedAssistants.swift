@@ -80,7 +80,6 @@ public struct PairedAssistants: Sendable, Hashable, Codable {
 
   /// The most assistants that are read; ours.
   public static let maxCount = 1_000
-  private static let maxTextBytes = 1_024
 
   /// Reads the body. Throws if it is not of this form.
   public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> PairedAssistants {
@@ -112,6 +111,9 @@ public struct PairedAssistants: Sendable, Hashable, Codable {
 }
 
 extension PairedAssistants.Assistant {
+  /// The longest name or version that is read; ours.
+  private static let maxTextBytes = 1_024
+
   fileprivate init(_ element: [UInt8]) throws(FieldFault) {
     let fields = JSONFields(
       element, keeping: ["id", "name", "version", "since", "last_question", "expires_at"])
@@ -119,9 +121,22 @@ extension PairedAssistants.Assistant {
     self.init(
       id: try fields.string("id", atMost: 64),
       name: AssistantName(
-        try fields.optionalString("name"), version: try fields.optionalString("version")),
+        try Self.text("name", fields), version: try Self.text("version", fields)),
       since: try Self.time("since", fields), lastQuestion: try Self.time("last_question", fields),
-      expiresAt: try Self.time("expires_at", fields) ?? Timestamp(nanoseconds: 0))
+      expiresAt: try Self.required("expires_at", fields))
+  }
+
+  private static func text(_ name: String, _ fields: JSONFields) throws(FieldFault) -> String? {
+    guard let text = try fields.optionalString(name) else { return nil }
+    guard text.utf8.count <= maxTextBytes else { throw .outOfBounds(field: name) }
+    return text
+  }
+
+  private static func required(
+    _ name: String, _ fields: JSONFields
+  ) throws(FieldFault) -> Timestamp {
+    guard let time = try time(name, fields) else { throw .missing(field: name) }
+    return time
   }
 
   private static func time(

@@ -93,7 +93,7 @@ public struct KeptAccess: Sendable, Hashable, Codable {
   }
 }
 
-/// What an assistant calls itself in its handshake; nothing of it is proven.
+/// The name that an assistant gives itself in its handshake; it is not verified.
 public struct AssistantName: Sendable, Hashable, Codable, CustomStringConvertible {
   /// Such as `claude-ai`.
   public var name: String
@@ -151,7 +151,7 @@ public struct KeptQuestion: Sendable, Hashable, Codable {
   public var asker: TokenHash
   /// What is asked.
   public var question: HealthQuestion
-  /// From then on nobody waits for the answer.
+  /// The time after which no assistant waits for the answer.
   public var deadline: Timestamp
 
   /// A question from its parts.

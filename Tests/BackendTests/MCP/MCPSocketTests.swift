@@ -231,8 +231,14 @@ struct MCPSocketTests {
     }
   }
 
-  @Test func `behind a trusted proxy wrong pairs count for the client that it names`() async throws
-  {
+  @Test(arguments: [
+    "X-Forwarded-For: 198.51.100.1, ", "Forwarded: for=198.51.100.1, for=",
+    // A quote that the client opened must not hide what the proxy appends.
+    "Forwarded: for=198.51.100.1;x=\"\r\nForwarded: for=",
+  ])
+  func `behind a trusted proxy wrong pairs count for the client that it names`(
+    field: String
+  ) async throws {
     let loopback = ["127.0.0.0/8", "::1"].compactMap { AddressBlock($0) }
     try await run({ $0.proxies.blocks = loopback }) { rig in
       let client = try rig.client()
@@ -241,7 +247,7 @@ struct MCPSocketTests {
           "POST", "/api/direct-login",
           fields: [
             "Content-Type: application/x-www-form-urlencoded",
-            "X-Forwarded-For: 198.51.100.1, \(name)",
+            field + name,
           ], body: "word=\(word)&code=\(code)")
         return answer.body.contains("locked_out")
       }

@@ -49,6 +49,36 @@ import Testing
     #expect(stage[id].hasBegun && stage[id].hasEnded)
   }
 
+  @Test(arguments: [(true, 1), (true, 0), (true, -1), (false, 1), (false, 0), (false, -1)])
+  func `answers of a batch that are too long together are refused one by one`(
+    isJSON: Bool, spare: Int
+  ) {
+    let whole = Self.told { _ in }
+    // Without the brackets and the comma.
+    let sum = whole.utf8.count - 3
+    let told = Self.told(isJSON: isJSON) {
+      $0.maxBatchBytes = isJSON ? sum + spare : 99_999
+      $0.maxEventBytes = isJSON ? 99_999 : sum + spare
+    }
+    #expect(told.contains("answer_too_large") == (spare < 0))
+    #expect(told.contains(whole) == (spare >= 0))
+    #expect(told.contains(#""id":7"#) && told.contains(#""id":8"#))
+  }
+
+  /// Returns what a client is told of two answers of 9,000 bytes.
+  private static func told(
+    isJSON: Bool = true, _ change: (inout MCPPolicy) -> Void
+  ) -> String {
+    var stage = MCPStage(change)
+    let session = stage.initialize("2025-03-26")
+    let id = stage.post("[\(steps(7)),\(steps(8))]", session: session) {
+      if !isJSON { $0.fields.accept = "text/event-stream" }
+    }
+    let answer = #"{"success":true,"x":"\#(String(repeating: "x", count: 9_000))"}"#
+    for index in [1, 0] { stage.settle(index, .data(answer)) }
+    return isJSON ? stage[id].body : stage[id].events
+  }
+
   @Test func `a message that is none is answered within its batch`() {
     var stage = MCPStage()
     let session = stage.initialize("2025-03-26")

@@ -132,6 +132,25 @@ struct RelayAssistantTests {
   }
 
   @Test(arguments: [
+    (#""id":"a","expires_at":"2026-01-01T00:00:00Z""#, true), (#""id":"a""#, false),
+    (#""id":"a","expires_at":null"#, false),
+    (#""id":"a","expires_at":"2026-01-01T00:00:00Z","name":"\#(text(1_024))""#, true),
+    (#""id":"a","expires_at":"2026-01-01T00:00:00Z","name":"\#(text(1_025))""#, false),
+    (
+      #""id":"a","expires_at":"2026-01-01T00:00:00Z","name":"a","version":"\#(text(1_025))""#, false
+    ),
+    (#""id":"\#(text(65))","expires_at":"2026-01-01T00:00:00Z""#, false),
+  ])
+  func `a list whose texts are too long or which lacks an end is refused`(
+    members: String, isRead: Bool
+  ) {
+    let list = Array(#"{"limit":8,"assistants":[{\#(members)}]}"#.utf8)
+    #expect(((try? PairedAssistants.read(list)) != nil) == isRead)
+  }
+
+  private static func text(_ length: Int) -> String { String(repeating: "a", count: length) }
+
+  @Test(arguments: [
     (AssistantsOrder.list, "{}"), (.endAll, #"{"end":"all"}"#), (.end("abc"), #"{"end":"abc"}"#),
   ])
   func `an order is read as it is written`(order: AssistantsOrder, text: String) throws {
@@ -152,13 +171,55 @@ struct RelayAssistantTests {
     #expect(try PairedAssistants.read(list.bytes) == list)
   }
 
+  private static let point =
+    #"{"type":"STEPS","value":{"n":1},"date_from":"a","date_to":"b","runtimeType":"raw"}"#
+
+  @Test(arguments: [
+    (#"{"success":true,"results":[{"data":{"count":-1}}]}"#, "count is no number of points"),
+    (#"{"success":true,"results":[{},{"data":{"health_data":[{}]}}]}"#, "a point has no date_from"),
+    (#"{"success":true,"results":[1]}"#, nil),
+    (#"{"success":true,"results":3}"#, nil),
+    (#"{"success":true,"results":[{"data":null},{"data":{"health_data":[\#(point)]}}]}"#, ""),
+  ])
+  func `the data of each result of a summary have the shape of an answer`(
+    text: String, fault: String?
+  ) {
+    var relay = Relayed()
+    relay.phone(1)
+    _ = login(&relay, 1)
+    let (id, _) = relay.ask(.question(RelayStage.summary), bearer: "t1")
+    let object = HealthObject(succeeded: true, bytes: Array(text.utf8))
+    let effects = relay.said(1, .summary(RelayStage.request("a-1"), object))
+    let inner = fault.map { "data of a result: \($0)" }
+    let words =
+      inner
+      ?? (text.contains("[1]")
+        ? "results holds something that is no object" : "results is no list")
+    #expect(
+      effects == [
+        .answer(id, fault == "" ? .data(object) : .refused(.malformed(reason: words)))
+      ])
+  }
+
   @Test(arguments: [
     (#"{"success":true,"count":-1}"#, "count is no number of points"),
     (#"{"success":true,"count":1.5}"#, "count is no number of points"),
     (#"{"success":true,"count":"3"}"#, "count is no number of points"),
     (#"{"success":true,"health_data":{}}"#, "health_data is no list"),
     (#"{"success":true,"health_data":[1]}"#, "health_data holds something that is no object"),
-    (#"{"success":true,"count":2,"health_data":[{}]}"#, "count is 2, but there are 1 points"),
+    (
+      #"{"success":true,"count":2,"health_data":[\#(point)]}"#,
+      "count is 2, but there are 1 points"
+    ),
+    (#"{"success":true,"health_data":[{}]}"#, "a point has no date_from"),
+    (
+      #"{"success":true,"health_data":[{"type":"STEPS","date_from":"a","date_to":"b"}]}"#,
+      "a point has no value"
+    ),
+    (
+      #"{"success":true,"health_data":[{"type":"STEPS","value":1,"date_from":2,"date_to":"b"}]}"#,
+      "date_from of a point is not a text"
+    ),
     (#"{"success":true,"is_aggregated":1}"#, "is_aggregated is not true or false"),
     (#"{"success":false,"error_message":3}"#, "error_message is not a text"),
   ])
@@ -174,7 +235,7 @@ struct RelayAssistantTests {
 
   @Test(arguments: [
     #"{"success":true,"count":0,"health_data":[],"group_by":null,"is_aggregated":false}"#,
-    #"{"success":true,"count":1,"health_data":[{"value":1,"runtimeType":"raw"}],"more":[1]}"#,
+    #"{"success":true,"count":1,"health_data":[\#(point)],"more":[1]}"#,
     #"{"success":false,"error_message":"no permission"}"#, #"{"success":true}"#,
   ])
   func `an answer of the right shape goes to the assistant`(text: String) {

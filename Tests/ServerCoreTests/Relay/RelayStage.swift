@@ -29,6 +29,11 @@ enum RelayStage {
     return id
   }
 
+  static let summary = HealthQuestion.summary(
+    SummaryQuery(
+      start: .instant(dawn, minutesEast: nil),
+      end: .instant(dawn.advanced(by: .seconds(86_400)), minutesEast: nil)))
+
   static func question(_ day: Int = 1) -> HealthQuestion {
     let moment = { (day: Int) in
       HealthTime.instant(dawn.advanced(by: .seconds(86_400 * day)), minutesEast: nil)

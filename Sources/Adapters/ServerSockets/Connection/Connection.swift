@@ -11,7 +11,7 @@ final class Connection {
   var phase: Phase
   var outgoing = OutgoingQueue()
   /// The address that it counts for, until it becomes a WebSocket.
-  var origin: Origin?
+  var origin: String?
   /// What the poller watches.
   var watched: Interest = .read
   /// Whether the socket took less than was queued.
@@ -24,7 +24,7 @@ final class Connection {
   var armed: Instant?
 
   init(
-    id: ConnectionID, descriptor: Int32, tls: TLSStream?, phase: Phase, origin: Origin? = nil
+    id: ConnectionID, descriptor: Int32, tls: TLSStream?, phase: Phase, origin: String? = nil
   ) {
     self.id = id
     self.descriptor = descriptor

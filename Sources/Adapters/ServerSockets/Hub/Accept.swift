@@ -35,7 +35,7 @@ extension SocketHub {
 
   private func admit(_ descriptor: Int32) {
     let peer = SocketAddress.peer(of: descriptor)
-    let counted = peer.flatMap { configuration.isUncounted($0.text ?? "") ? nil : $0.origin }
+    let counted = peer?.address.flatMap { configuration.isUncounted($0) ? nil : $0.origin }
     if let peer, let counted, !crowd.enter(counted) {
       emit(.crowded(address: peer.text ?? ""))
       Glibc.close(descriptor)

@@ -105,16 +105,9 @@ extension SocketHub {
     self.connection(connection)?.outgoing.byteCount ?? 0
   }
 
-  /// The client's address, without its port; `nil` when the connection is no more.
-  public func peerAddress(of connection: ConnectionID) -> String? {
-    self.connection(connection).flatMap { SocketAddress.peer(of: $0.descriptor)?.text }
-  }
-
-  /// Whose the client is, for what is counted by address; `nil` when the connection is no more.
-  ///
-  /// An IPv4 address, or the upper half of an IPv6 one (RFC 4291 section 2.5.1), in hexadecimal.
-  public func peerOrigin(of connection: ConnectionID) -> String? {
-    self.connection(connection).flatMap { SocketAddress.peer(of: $0.descriptor)?.origin.text }
+  /// Returns the client's address, without its port; `nil` if the connection has ended.
+  public func peerAddress(of connection: ConnectionID) -> NetworkAddress? {
+    self.connection(connection).flatMap { SocketAddress.peer(of: $0.descriptor)?.address }
   }
 
   /// Returns the connection that a request came on, which is the WebSocket's if the request is an

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import LinkCore
 
 /// An IPv4 or IPv6 address and port.
 struct SocketAddress {
@@ -86,13 +87,14 @@ struct SocketAddress {
     digits.map { $0.hasPrefix("::ffff:") ? String($0.dropFirst(7)) : $0 }
   }
 
-  /// Whose it is, as far as connections are counted; IPv4 as IPv4, whatever the socket.
-  var origin: Origin {
+  /// The address without port and zone; `nil` for a family that is neither IPv4 nor IPv6.
+  var address: NetworkAddress? {
     unsafe withUnsafeBytes(of: storage) { bytes in
-      guard family == AF_INET6 else { return Origin(bytes: unsafe Array(bytes[4..<8])) }
-      let address = unsafe Array(bytes[8..<24])
-      let isMapped = address.starts(with: [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF])
-      return Origin(bytes: Array(isMapped ? address[12...] : address[..<8]))
+      switch family {
+      case AF_INET: NetworkAddress(bytes: unsafe Array(bytes[4..<8]))
+      case AF_INET6: NetworkAddress(bytes: unsafe Array(bytes[8..<24]))
+      case _: nil
+      }
     }
   }
 

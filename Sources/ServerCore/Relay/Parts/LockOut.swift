@@ -4,7 +4,7 @@ import LinkCore
 /// stricter one for all addresses while a flood of wrong pairs comes.
 ///
 /// No limit counts the wrong pairs of one address against another: an address that has given no
-/// wrong pair may always have one compared, so a flood locks out nobody else. Pairs have the
+/// wrong pair may always have one compared, so a flood locks out no other address. Pairs have the
 /// entropy to stand the rate that this leaves (decision 0030).
 struct LockOut: Sendable {
   /// The wrong pairs of an address or of a network.

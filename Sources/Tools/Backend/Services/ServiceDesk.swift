@@ -71,9 +71,7 @@ struct ServiceDesk<S: Service> {
   func client(
     of connection: ConnectionID?, _ head: HTTPRequestHead, through proxies: TrustedProxies
   ) -> String {
-    guard let connection, let text = hub.peerAddress(of: connection),
-      let peer = NetworkAddress(text)
-    else { return "" }
+    guard let connection, let peer = hub.peerAddress(of: connection) else { return "" }
     let client = proxies.client(
       of: peer, forwarded: head.all("forwarded"), forwardedFor: head.all("x-forwarded-for"))
     return client.origin

@@ -4,7 +4,7 @@ import LinkWire
 /// The checks of all stores for `/healthz`: at most one of each store is under way, and the answer
 /// does not wait for a store that hangs.
 struct StoreChecks {
-  /// What is known of one store when the answer is due.
+  /// The state of one store when the answer is due.
   enum Outcome: Equatable {
     case checked(StoreFailure?)
     /// Its check is still under way after `limit`.

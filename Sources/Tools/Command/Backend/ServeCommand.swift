@@ -42,8 +42,8 @@ enum ServeCommand {
         .option(
           "max-per-address", .integer("N", 1...1_000_000),
           default: usual.maxConnectionsPerAddress,
-          "the most connections of one address that are not open sockets; allow more for a proxy, "
-            + "which connects for many clients")
+          "the most connections of one address that are not open sockets; a proxy that "
+            + "--trusted-proxy names is not counted")
       ) { $0.maxConnectionsPerAddress = $1 },
       .init(
         .option(

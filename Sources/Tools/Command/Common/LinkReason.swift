@@ -1,3 +1,4 @@
+import CommandKit
 import LinkCore
 
 /// The causes that a status or a failure reports: a stable word for scripts, and a text for people.

@@ -4,8 +4,9 @@ import Synchronization
 /// The lifecycle of the app for each of several streams, from one source that is read already.
 final class SharedLifecycle: LifecycleMonitor {
   private struct Readers {
-    var all: [AsyncStream<LifecycleEvent>.Continuation] = []
-    /// What came so far, for readers that begin later; the oldest of more than 16 are dropped.
+    var all: [Int: AsyncStream<LifecycleEvent>.Continuation] = [:]
+    var number = 0
+    /// The newest 16 events, for readers that begin later.
     var past: [LifecycleEvent] = []
   }
 
@@ -19,10 +20,16 @@ final class SharedLifecycle: LifecycleMonitor {
   }
 
   func changes() -> AsyncStream<LifecycleEvent> {
-    let (stream, continuation) = AsyncStream.makeStream(of: LifecycleEvent.self)
-    readers.withLock { readers in
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: LifecycleEvent.self, bufferingPolicy: .bufferingNewest(16))
+    let number = readers.withLock { readers in
       for event in readers.past { continuation.yield(event) }
-      readers.all.append(continuation)
+      readers.number += 1
+      readers.all[readers.number] = continuation
+      return readers.number
+    }
+    continuation.onTermination = { [weak self] _ in
+      self?.readers.withLock { $0.all[number] = nil }
     }
     return stream
   }
@@ -30,24 +37,7 @@ final class SharedLifecycle: LifecycleMonitor {
   private func pass(_ event: LifecycleEvent) {
     readers.withLock { readers in
       readers.past = Array((readers.past + [event]).suffix(16))
-      for reader in readers.all { reader.yield(event) }
-    }
-  }
-}
-
-/// A count of tasks that all have to be done.
-final class Countdown: Sendable {
-  private let left: Mutex<Int>
-
-  init(_ count: Int) {
-    left = Mutex(count)
-  }
-
-  /// Notes that one is done; true for the last one.
-  func isLast() -> Bool {
-    left.withLock { left in
-      left -= 1
-      return left == 0
+      for reader in readers.all.values { reader.yield(event) }
     }
   }
 }

@@ -53,7 +53,7 @@ enum RelayAssistants {
     }
     do throws(LinkFailure) {
       let order = call[end].map { $0 == "all" ? AssistantsOrder.endAll : .end($0) } ?? .list
-      show(try await pull.endAssistants(order), call)
+      show(try await pull.assistants(order), call)
     } catch {
       throw failure(error, ending: call[end])
     }
@@ -88,7 +88,7 @@ enum RelayAssistants {
     var table = Table("id", "assistant", "since", "last question")
     for assistant in paired.assistants {
       table.row(
-        assistant.id, (assistant.name.map { "\($0)" } ?? "without a name").printable,
+        assistant.id, assistant.name.map { "\($0)" } ?? "without a name",
         assistant.since?.local ?? "", assistant.lastQuestion?.local ?? "none")
     }
     for line in table.lines(call.console.style) { call.console.line(line) }

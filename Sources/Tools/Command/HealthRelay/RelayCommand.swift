@@ -31,10 +31,11 @@ enum RelayCommand {
         \(LinkRun.details(onHangup: "reconnects"))
         """,
         """
-        After two failed retries it ends with the status of the error; after 15 minutes without a \
-        question it ends with status 0. The next run with this data directory keeps the pairing, \
-        as long as the backend knows it; a signal ends the pairing, except with --wake. It prints \
-        which questions were answered; the answers are printed only with --show-values.
+        A lost connection is retried for 75 s, as long as a backend may take to restart (with \
+        --profile foreground: twice); then it ends with the status of the error. After 15 minutes \
+        without a question it ends with status 0. The next run with this data directory keeps the \
+        pairing, as long as the backend knows it; a signal ends the pairing, except with --wake. \
+        It prints which questions were answered; the answers are printed only with --show-values.
         """,
         RelayNews.details,
       ],

@@ -6,8 +6,8 @@ import LinkRuntime
 import LinkWire
 import Synchronization
 
-/// What a relay keeps of its pairing: the token in the data directory, with which the next run
-/// resumes, and the push address at the backend.
+/// The part of a pairing that a relay keeps: the token in the data directory, with which the next
+/// run resumes, and the push address at the backend.
 final class RelayPairing: Sendable {
   /// The word of the push address; `nil` if the phone is not woken.
   private let word: String?
@@ -60,7 +60,7 @@ final class RelayPairing: Sendable {
     } catch {
       // A relay that is ending needs no registration.
       if Task.isCancelled { return }
-      complain("the push address could not be registered: \(LinkReason.text(error))")
+      complain("the push address could not be registered: \(LinkReason.text(error).printable)")
     }
   }
 

@@ -71,7 +71,7 @@ struct StreamDeliveries: Sendable {
     events = call[Shared.json] ? JSONEvents(call.console, shop: isAlone ? nil : shop.text) : nil
   }
 
-  /// How the printing of deliveries ended.
+  /// The end of the printing of deliveries.
   struct Ending: Sendable {
     /// How many were printed and not confirmed.
     var unconfirmed: UInt64 = 0

@@ -34,7 +34,7 @@ async def main():
             answer = content(result)
             told = None if is_error(result) else question.told(answer)
             expected = question.expected
-            say(question=question.text, told=told,
+            say(question=question.text, told=told, none=expected is None,
                 expected=expected if expected is None or isinstance(expected, str)
                 else float(expected),
                 good=not is_error(result) and is_same(told, expected)

@@ -1,0 +1,24 @@
+import Testing
+
+@testable import Holdfast
+
+/// The signals to a stream's consumers.
+struct ConsumerBellsTests {
+  @Test func `a consumer that is dropped is not rung any more`() {
+    let bells = Bells()
+    let kept = bells.add()
+    do {
+      let dropped = bells.add()
+      withExtendedLifetime(dropped) { #expect(bells.count == 2) }
+    }
+    withExtendedLifetime(kept) { #expect(bells.count == 1) }
+  }
+
+  @Test func `a consumer of a closed stream is closed from the start`() {
+    let bells = Bells()
+    let before = bells.add()
+    bells.close()
+    #expect(before.isClosed)
+    #expect(bells.add().isClosed)
+  }
+}

@@ -1,8 +1,8 @@
 /// A value that takes what happened and `now`, and answers with what to do.
 ///
 /// The link and every feature's model have this shape, so one runtime, one journal, one replay and
-/// one simulator serve them all.
-public protocol Machine: Sendable {
+/// one simulator serve them all. After every call all of its invariants hold.
+public protocol Machine: Sendable, SelfChecking {
   /// Everything that can happen to it.
   associatedtype Input: Sendable, Equatable, Codable
   /// Everything it can ask for. Effects are carried out in order.

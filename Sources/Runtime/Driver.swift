@@ -8,6 +8,9 @@ public import LinkCore
 ///
 /// The deadline is checked before every input, so a stream of inputs delays no tick; at most one
 /// tick precedes each input, so ticks delay no input.
+///
+/// After each step it checks the machine's invariants; a broken one ends the process before an
+/// effect of the step is performed (decision 0032).
 public actor Driver<M: Journaled> {
   /// Performs one effect; the next one waits until it returns.
   ///
@@ -165,6 +168,12 @@ public actor Driver<M: Journaled> {
       }
     deadline = machine.deadline
     journal?.record(JournalStep(at: now, cause: cause, effects: effects))
+    let broken = machine.brokenInvariants(.ofDrivers)
+    if let name = broken.first {
+      // The journal ends with the step that broke it, whose effects are not performed.
+      await journal?.flush()
+      BrokenInvariant.stop(name, in: M.journalName)
+    }
     for effect in effects {
       await perform(effect, now)
     }

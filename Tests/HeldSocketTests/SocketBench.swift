@@ -1,4 +1,5 @@
 import LinkCore
+import Testing
 
 @testable import HeldSocket
 
@@ -30,6 +31,7 @@ struct SocketBench {
   @discardableResult
   mutating func give(_ input: SocketModel.Input) -> [SocketModel.Effect] {
     let effects = model.handle(input, at: now)
+    #expect(model.brokenInvariants(.thorough) == [])
     log += effects
     return effects
   }
@@ -48,6 +50,7 @@ struct SocketBench {
     while let due = model.deadline, due <= end {
       now = max(now, due)
       log += model.tick(at: now)
+      #expect(model.brokenInvariants(.thorough) == [])
     }
     now = end
     return Array(log[before...])

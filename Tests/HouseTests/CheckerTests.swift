@@ -34,6 +34,12 @@ import Testing
     #expect(breaches(Rules.purity, spelling, at: "Sources/Runtime/A.swift") == [])
   }
 
+  @Test func `finds an invariant without a test`() {
+    let text = "check.require(\n  a, \"a part: it holds\")\ncheck.require(b, \"a part: it can\")\n"
+    let test = SourceFile(path: "Tests/T.swift", text: "(\"a part: it can\", {})\n")
+    #expect(breaches({ Rules.invariants($0, tests: [test]) }, text) == [2])
+  }
+
   @Test func `a generator that is handed in is no impurity`() {
     #expect(breaches(Rules.purity, "a[b] += c(.random(using: &chance))\n") == [])
     #expect(breaches(Rules.purity, "a[b] += c(.random(in: d))\n") == [1])

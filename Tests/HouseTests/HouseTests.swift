@@ -71,6 +71,11 @@ import Testing
     #expect(tree.swift.flatMap(Rules.noSleep) == [])
   }
 
+  @Test func `each invariant has a test that it can fail`() {
+    let tests = tree.swift.filter { $0.isUnder("Tests") }
+    #expect(tree.swift.flatMap { Rules.invariants($0, tests: tests) } == [])
+  }
+
   @Test func `tests are named by sentences`() {
     #expect(tree.swift.flatMap(Rules.testNames) == [])
   }

@@ -9,6 +9,8 @@ struct Bell: Machine {
     case ring(at: Instant)
     /// Its deadline stays where it is when it comes, which a good machine never does.
     case jam
+    /// It breaks its invariant.
+    case crack
   }
 
   enum Effect: Sendable, Equatable, Codable {
@@ -18,6 +20,7 @@ struct Bell: Machine {
 
   var ring: Instant?
   var isJammed = false
+  var isCracked = false
   var deadline: Instant? { ring }
 
   mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
@@ -25,6 +28,9 @@ struct Bell: Machine {
     case .say(let number): return [.said(number)]
     case .ring(let at): ring = at
     case .jam: isJammed = true
+    case .crack:
+      isCracked = true
+      return [.said(0)]
     }
     return []
   }
@@ -33,6 +39,10 @@ struct Bell: Machine {
     guard let ring, ring <= now else { return [] }
     if !isJammed { self.ring = nil }
     return [.rang(now)]
+  }
+
+  func check(_ check: inout InvariantCheck) {
+    check.require(!isCracked, "bell: it has no crack")
   }
 }
 

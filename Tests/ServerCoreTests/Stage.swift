@@ -1,6 +1,7 @@
 import LinkCore
 import LinkServerCore
 import LinkWire
+import Testing
 
 /// The nouns of these tests: one shop, a few users, and times that are easy to read.
 enum Stage {
@@ -86,11 +87,16 @@ struct Served {
   /// Jumps to an instant and lets time pass there.
   mutating func tick(at instant: Instant) -> [ShopServer.Effect] {
     now = instant
-    return server.tick(at: now)
+    return judged(server.tick(at: now))
   }
 
   mutating func take(_ input: ShopServer.Input) -> [ShopServer.Effect] {
-    server.handle(input, at: now)
+    judged(server.handle(input, at: now))
+  }
+
+  private mutating func judged(_ effects: [ShopServer.Effect]) -> [ShopServer.Effect] {
+    #expect(server.brokenInvariants(.thorough) == [])
+    return effects
   }
 
   /// Sends a request with the next id, which counts from 1.

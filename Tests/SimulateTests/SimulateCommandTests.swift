@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastTestKit
+import LinkSimulator
 import Testing
 
 @Suite(.timeLimit(.minutes(4))) struct SimulateCommandTests {
@@ -138,6 +139,52 @@ import Testing
     #expect(summary["event"] as? String == "summary")
     #expect((summary["runs"] as? Int).map { $0 < 200_000_000 } == true)
     #expect(outcome.errors.last?.hasSuffix("stopped before everything was played") == true)
+  }
+
+  /// A plan of so many years that its run does not end within a test.
+  private func withEndlessPlan<R>(_ body: (String) async throws -> R) async throws -> R {
+    try await CommandProcess.scratch { directory in
+      let file = directory + "/endless.json"
+      let plan = WorldPlan<HeldFeature>(seed: 7, acts: [], length: .seconds(35_000_000))
+      try JSONEncoder().encode(CorpusCase(name: "endless", plan: plan))
+        .write(to: URL(filePath: file))
+      return try await body(file)
+    }
+  }
+
+  @Test func `a run that takes too long ends it, and the failure names the seed`() async throws {
+    try await withEndlessPlan { file in
+      let outcome = try await CommandProcess.run([
+        "simulate", "held-socket", "--plan", file, "--run-limit", "300ms",
+      ])
+      #expect(outcome.status == 1)
+      #expect(
+        outcome.errors == [
+          "holdfast simulate held-socket: held-socket, seed 7: the run takes longer than 300ms; "
+            + "attach a debugger to see where it spins, or allow more with --run-limit"
+        ])
+    }
+  }
+
+  @Test func `a signal ends it also while a run does not end`() async throws {
+    try await withEndlessPlan { file in
+      var outcome: CommandProcess.Outcome
+      var wait = 0
+      // A signal that comes before the command listens ends it as it ends any process.
+      repeat {
+        let process = try CommandProcess.start(["simulate", "held-socket", "--plan", file])
+        wait += 1000
+        for _ in 0..<wait { await Task.yield() }
+        process.signal(SIGTERM)
+        outcome = await CommandProcess.outcome(of: process)
+      } while outcome.status == SIGTERM || outcome.status == 128 + SIGTERM
+      #expect(outcome.status == 1)
+      #expect(
+        outcome.errors == [
+          "holdfast simulate held-socket: stopped; held-socket, seed 7: the run under way did not "
+            + "end within 1s"
+        ])
+    }
   }
 
   @Test func `all presets are played in turn, and each failure names how`() async throws {

@@ -45,6 +45,80 @@ struct KernelTests {
   }
 }
 
+/// What ends a run that would go on for ever, and what reports a broken machine.
+struct EndlessTests {
+  @Test func `as many events at one instant as any run needs are allowed, and not one more`() {
+    var pace = Pace(mostInRun: 100, mostAtOnce: 3)
+    for _ in 0..<3 { #expect(pace.excess(at: .zero) == nil) }
+    var next = pace
+    #expect(pace.excess(at: .zero) == "more than 3 events at one instant")
+    #expect(next.excess(at: Instant(nanoseconds: 1)) == nil)
+  }
+
+  @Test func `as many events as any run needs are allowed, and not one more`() {
+    var pace = Pace(mostInRun: 3, mostAtOnce: 100)
+    for moment in Int64(1)...3 { #expect(pace.excess(at: Instant(nanoseconds: moment)) == nil) }
+    #expect(pace.excess(at: Instant(nanoseconds: 4)) == "more than 3 events in one run")
+  }
+
+  @Test func `cues that follow each other at one instant end the run`() {
+    var world = SpinningWorld(.client)
+    world.repeats = true
+    let outcome = world.play()
+    let details = outcome.findings.filter { $0.kind == .endless }.map(\.detail)
+    #expect(details == ["more than 100000 events at one instant"])
+  }
+
+  @Test func `a broken invariant is found once, at the step that broke it`() {
+    let outcome = play(Plan.drawn(.cafe, seed: 1), as: Cracked.self)
+    let found = outcome.findings.filter { $0.kind == .brokenInvariant }
+    #expect(found.map(\.detail) == ["cracked: it has seen fewer than 7 steps"])
+    var steps = 0
+    var seventh: Instant?
+    _ = play(Plan.drawn(.cafe, seed: 1), as: Cracked.self) { seen, standing in
+      switch seen {
+      case .told, .ticked:
+        steps += 1
+        if steps == 7 { seventh = standing.now }
+      case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,
+        .ended, .calm, .fact:
+        return
+      }
+    }
+    #expect(found.first?.at == seventh)
+  }
+}
+
+/// A stream that breaks an invariant in its seventh step.
+private struct Cracked: StreamClient {
+  private var model: StreamModel
+  private var steps = 0
+
+  init(settings: StreamSettings, seed: UInt64) {
+    model = StreamModel(settings: settings, seed: seed)
+  }
+
+  var status: LinkStatus { model.status }
+  var currentAttempt: AttemptID? { model.currentAttempt }
+  var isWhole: Bool { model.isWhole }
+  var backlog: Backlog { model.backlog }
+  var deadline: Instant? { model.deadline }
+
+  mutating func handle(_ input: StreamModel.Input, at now: Instant) -> [StreamModel.Effect] {
+    steps += 1
+    return model.handle(input, at: now)
+  }
+
+  mutating func tick(at now: Instant) -> [StreamModel.Effect] {
+    steps += 1
+    return model.tick(at: now)
+  }
+
+  func check(_ check: inout InvariantCheck) {
+    check.require(steps < 7, "cracked: it has seen fewer than 7 steps")
+  }
+}
+
 /// A phone that does nothing and a server, one of which never moves its deadline.
 private struct SpinningWorld: SimulatedWorld, ~Copyable {
   typealias Feature = HeldFeature
@@ -52,6 +126,8 @@ private struct SpinningWorld: SimulatedWorld, ~Copyable {
   var kernel: Kernel<HeldFeature>
   var clients: [SocketModel]
   private let kind: HostKind
+  /// Whether each message of the network is followed by another one at once.
+  var repeats = false
 
   init(_ kind: HostKind) {
     self.kind = kind
@@ -74,7 +150,12 @@ private struct SpinningWorld: SimulatedWorld, ~Copyable {
   func arrived(_ packet: HeldFeature.Packet?, on line: TrafficID, at server: HostID) {}
   func opened(_ attempt: AttemptID, _ packet: HeldFeature.Packet) -> SocketModel.Input { .start }
   func received(_ attempt: AttemptID, _ packet: HeldFeature.Packet) -> SocketModel.Input { .start }
-  func take(_ cue: HeldFeature.Cue, on host: HostID?) {}
+  mutating func take(_ cue: HeldFeature.Cue, on host: HostID?) {
+    if repeats { kernel.later(cue, after: .zero) }
+  }
+  mutating func prepare() {
+    if repeats { kernel.later(.removes([]), after: .seconds(1)) }
+  }
   func begin(_ verb: HeldFeature.Verb, _ act: Act<HeldFeature.Verb>, _ index: Int) {}
   func becomeCalm() {}
   func heal() {}

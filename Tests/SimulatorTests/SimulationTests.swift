@@ -1,3 +1,4 @@
+import Foundation
 import HoldfastTestKit
 import LinkCore
 import LinkSimulator
@@ -87,5 +88,66 @@ private struct Deaf: StreamClient {
     let found = await Simulation<StreamFeature>()
       .proof(of: .showsBeforeStored, against: .plain, from: Self.last)
     #expect(found.map { $0.seed == Self.last || $0.seed < 20 } == true)
+  }
+}
+
+/// A model that never returns from its first step.
+private struct Spinner: StreamClient {
+  let status = LinkStatus(phase: .disconnected)
+  let currentAttempt: AttemptID? = nil
+  let isWhole = false
+  let backlog = Backlog(shown: 0, unsent: 0, unstored: 0, ahead: 0)
+  let deadline: Instant? = nil
+
+  init(settings: StreamSettings, seed: UInt64) {}
+  mutating func handle(_ input: StreamModel.Input, at now: Instant) -> [StreamModel.Effect] {
+    while true {}
+  }
+  mutating func tick(at now: Instant) -> [StreamModel.Effect] { [] }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct RunWatchdogTests {
+  @Test func `a machine that spins in one step on every thread is found, by its seed`() async throws
+  {
+    let result = await #expect(
+      processExitsWith: .exitCode(3), observing: [\.standardErrorContent]
+    ) {
+      let watchdog = RunWatchdog(limit: .milliseconds(300)) { run, excess in
+        FileHandle.standardError.write(Data("\(run): \(excess)\n".utf8))
+        exit(3)
+      }
+      var simulation = Simulation<StreamFeature>(servers: [.plain])
+      simulation.player = { plan, setup in
+        watchdog.watching("seed \(plan.seed)") { play(plan, setup, as: Spinner.self) }
+      }
+      _ = await simulation.run(seeds: 7...1000)
+    }
+    let errors = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(errors.contains("seed 7: tooLong(0.3 seconds)"))
+  }
+
+  @Test func `a run that goes on after it was asked to end is found`() async throws {
+    await #expect(processExitsWith: .exitCode(4)) {
+      let watchdog = RunWatchdog(limit: .seconds(3600)) { run, excess in
+        exit(run == "a run" && excess == .notStopped ? 4 : 5)
+      }
+      watchdog.stop()
+      watchdog.watching("a run") { while true {} }
+    }
+  }
+
+  @Test func `a run that has ended is not found`() async {
+    let (reports, sink) = AsyncStream.makeStream(of: String.self)
+    let watchdog = RunWatchdog(limit: .milliseconds(1)) { run, _ in sink.yield(run) }
+    #expect(watchdog.watching("first") { 1 } == 1)
+    let spins = Task.detached {
+      watchdog.watching("second") { while !Task.isCancelled {} }
+    }
+    for await run in reports {
+      #expect(run == "second")
+      break
+    }
+    spins.cancel()
+    await spins.value
   }
 }

@@ -5,13 +5,13 @@
 public struct Credentials: Sendable, Hashable {
   private let policy: GatePolicy
   /// Whether there are credentials to try with.
-  public private(set) var state = State.missing
+  public internal(set) var state = State.missing
   /// The number of renewals. A refusal of older credentials does not cause another refresh.
   public private(set) var generation: UInt64 = 0
   /// When to refresh the credentials before they expire.
-  public private(set) var refreshAt: Instant?
+  public internal(set) var refreshAt: Instant?
   /// When the refresh under way times out.
-  public private(set) var refreshBy: Instant?
+  public internal(set) var refreshBy: Instant?
   /// Whether a REST refusal caused the last refresh, and nothing succeeded since.
   public private(set) var isUnproven = false
 
@@ -97,5 +97,14 @@ public struct Credentials: Sendable, Hashable {
   /// When the next refresh is due or the one under way times out.
   public var deadline: Instant? {
     Instant.earlier(refreshAt, refreshBy)
+  }
+}
+
+extension Credentials: SelfChecking {
+  public func check(_ check: inout InvariantCheck) {
+    check.require(
+      refreshAt == nil || refreshBy == nil, "credentials: no refresh is planned while one runs")
+    check.require(
+      refreshAt == nil || state == .available, "credentials: only what exists is renewed in time")
   }
 }

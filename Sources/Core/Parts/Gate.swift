@@ -39,6 +39,14 @@ public struct Gate: Sendable, Hashable {
   }
 }
 
+extension Gate: SelfChecking {
+  public func check(_ check: inout InvariantCheck) {
+    check.require(
+      leavesAt == nil || lifecycle == .background, "gate: it is left only in the background")
+    credentials.check(&check)
+  }
+}
+
 /// What the user wants of a link.
 public enum Wish: String, Sendable, Hashable, Codable {
   /// Nothing.

@@ -9,12 +9,12 @@ struct Liveness: Sendable, Hashable {
 
   private let policy: LinkPolicy
   /// When any byte came last.
-  private(set) var lastHeard: Instant
+  var lastHeard: Instant
   /// When valid application data came last.
-  private(set) var lastData: Instant
-  private var lastPing: Instant
-  private var outstanding: Ping?
-  private var nextPing: UInt64 = 1
+  var lastData: Instant
+  var lastPing: Instant
+  var outstanding: Ping?
+  var nextPing: UInt64 = 1
   /// The time an answer takes; `nil` before the first pong.
   private(set) var roundTrip: RoundTrip?
 
@@ -102,6 +102,16 @@ struct Liveness: Sendable, Hashable {
   private var pingDue: Instant? {
     guard outstanding == nil else { return nil }
     return policy.liveness.ping.map { lastPing.advanced(by: $0) }
+  }
+}
+
+extension Liveness: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    check.require(lastData <= lastHeard, "liveness: data were heard")
+    if let outstanding {
+      check.require(outstanding.id < nextPing, "liveness: the outstanding ping was numbered")
+      check.require(outstanding.sentAt == lastPing, "liveness: the outstanding ping is the last")
+    }
   }
 }
 

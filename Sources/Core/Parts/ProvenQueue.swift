@@ -40,18 +40,18 @@ public struct ProvenQueue: Sendable, Hashable {
   }
 
   /// Oldest first.
-  public private(set) var entries: [Entry] = []
+  public internal(set) var entries: [Entry] = []
   /// How many of the oldest were handed to the present connection without proof of arrival.
-  public private(set) var handed = 0
+  public internal(set) var handed = 0
   /// The sum of all entries' bytes.
-  public private(set) var bytes = 0
+  public internal(set) var bytes = 0
   /// Messages that the store does not hold yet, which must not be sent.
-  private var unstored: Set<UInt64> = []
-  private var proof: Proof?
+  var unstored: Set<UInt64> = []
+  var proof: Proof?
   private var lastID: UInt64 = 0
-  private var lastPing = Self.firstPing
+  var lastPing = Self.firstPing
 
-  private struct Proof: Sendable, Hashable {
+  struct Proof: Sendable, Hashable {
     var ping: UInt64
     /// How many of the oldest entries it stands behind.
     var count: Int
@@ -160,5 +160,30 @@ public struct ProvenQueue: Sendable, Hashable {
     proof = nil
     if repeats { handed = 0 } else { _ = remove(unknown) }
     return unknown
+  }
+}
+
+extension ProvenQueue: SelfChecking {
+  public func check(_ check: inout InvariantCheck) {
+    check.require(
+      handed >= 0 && handed <= min(entries.count, Self.window),
+      "proven queue: what was handed over is its beginning, up to the window")
+    check.require(
+      bytes >= 0 && (!entries.isEmpty || bytes == 0), "proven queue: an empty queue has no bytes")
+    check.require(
+      unstored.count <= entries.count - handed, "proven queue: nothing is sent before it is stored")
+    if let proof {
+      check.require(
+        proof.count > 0 && proof.count <= handed,
+        "proven queue: a ping stands behind what was handed over")
+      check.require(proof.ping == lastPing, "proven queue: the awaited pong is of the last ping")
+    }
+    guard check.isThorough else { return }
+    check.require(
+      bytes == entries.reduce(0) { $0 + $1.message.count },
+      "proven queue: the bytes are those of its messages")
+    check.require(
+      unstored.isSubset(of: entries.dropFirst(max(handed, 0)).map(\.id)),
+      "proven queue: what is not stored waits in it")
   }
 }

@@ -4,9 +4,9 @@
 /// before each try, `noteFailure` or `noteStable` after it, and `plan` for the next instant.
 public struct Retry: Sendable, Hashable {
   private let shared: Shared<RetryPolicy>
-  private var attempts: Windows
+  var attempts: Windows
   /// When tries failed, oldest first; as many as the breaker needs.
-  public private(set) var failures: [Instant] = []
+  public internal(set) var failures: [Instant] = []
   /// The server asked for no try before this.
   public private(set) var notBefore: Instant?
 
@@ -94,5 +94,17 @@ extension Retry {
 
   private func schedule(of series: Series) -> Schedule {
     series.origin == .first ? policy.first : policy.reconnect
+  }
+}
+
+extension Retry: SelfChecking {
+  public func check(_ check: inout InvariantCheck) {
+    check.require(
+      failures.count <= policy.breaker?.failures ?? 0,
+      "retry: no more failures are remembered than the breaker counts")
+    if check.isThorough {
+      check.require(failures.isAscending, "retry: failures are remembered in order")
+    }
+    attempts.check(&check)
   }
 }

@@ -32,19 +32,19 @@ public enum SendState: Sendable, Hashable, Codable {
 /// Answers name the item, not the try, so the queue counts the answers that may still come late.
 public struct SendQueue<Item: QueuedItem>: Sendable, Hashable {
   /// The items, oldest first.
-  public private(set) var items: [Item] = []
+  public internal(set) var items: [Item] = []
   /// The most items that `add` accepts; items restored from a store are always kept.
   public let limit: Int
   /// Items whose last try may have reached the server although no answer came.
-  public private(set) var unsure: Set<UUID128> = []
+  public internal(set) var unsure: Set<UUID128> = []
   /// Whether credentials were refused: nothing is tried until new ones are there.
   public private(set) var awaitsCredentials = false
   /// Items that the store does not hold yet, which must not be sent.
-  @usableFromInline private(set) var unstored: Set<UUID128> = []
+  @usableFromInline var unstored: Set<UUID128> = []
   /// The tries under way, oldest first.
-  @usableFromInline private(set) var tries: [Try] = []
+  @usableFromInline var tries: [Try] = []
   /// How many answers to abandoned tries may still come.
-  private var overdue: [UUID128: Int] = [:]
+  var overdue: [UUID128: Int] = [:]
   /// The instants before which a lane makes no try.
   @usableFromInline private(set) var pauses: [Item.Lane: Instant] = [:]
 
@@ -260,4 +260,24 @@ extension SendQueue {
   }
 
   private mutating func endTry(of id: UUID128) { tries.removeAll { $0.id == id } }
+}
+
+extension SendQueue: SelfChecking {
+  public func check(_ check: inout InvariantCheck) {
+    check.require(
+      unstored.count <= items.count && unsure.count <= items.count && overdue.count <= items.count,
+      "send queue: what it knows of an item ends with the item")
+    check.require(tries.count <= items.count, "send queue: an item has one try at a time")
+    guard check.isThorough else { return }
+    let ids = Set(items.map(\.id))
+    check.require(ids.count == items.count, "send queue: an item is in it once")
+    check.require(
+      unstored.isSubset(of: ids) && unsure.isSubset(of: ids) && ids.isSuperset(of: overdue.keys),
+      "send queue: it knows nothing of items that are gone")
+    check.require(
+      Set(tries.map(\.lane)).count == tries.count, "send queue: a lane has one try at a time")
+    check.require(
+      tries.allSatisfy { sending in self[sending.id].map(waits) ?? false },
+      "send queue: only a stored item that waits is tried")
+  }
 }

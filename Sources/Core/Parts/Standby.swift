@@ -2,10 +2,10 @@
 struct Standby: Sendable, Hashable {
   private let policy: LinkPolicy
   /// Polls keep inside the same windows as tries, whatever hurries them.
-  private var polls: Windows
-  private(set) var state = State.off
+  var polls: Windows
+  var state = State.off
   /// Counts polls, so that a late answer is told from the present one.
-  private(set) var pollID: UInt64 = 0
+  var pollID: UInt64 = 0
 
   enum State: Sendable, Hashable {
     case off
@@ -209,6 +209,40 @@ struct Standby: Sendable, Hashable {
     polling.nextProbe = now.advanced(by: poll.spread(wait, &chance))
     polling.lastProbe = now
     state = .polling(polling)
+  }
+}
+
+extension Standby: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    switch state {
+    case .off: break
+    case .polling(let polling):
+      check.require(policy.standby.polls, "standby: it polls only where the policy does")
+      check.require(
+        !polling.isAsking || pollID > 0, "standby: the poll that is awaited was numbered")
+      check.require(
+        polling.nextProbe >= polling.lastProbe ?? polling.nextProbe,
+        "standby: the next probe is due after the last one")
+    case .queued, .rearming:
+      check.require(policy.standby.queues, "standby: it queues only where the policy does")
+    }
+    polls.check(&check)
+  }
+}
+
+extension StandbyPolicy {
+  fileprivate var polls: Bool {
+    switch self {
+    case .poll: true
+    case .none, .queuedConnect: false
+    }
+  }
+
+  fileprivate var queues: Bool {
+    switch self {
+    case .queuedConnect: true
+    case .none, .poll: false
+    }
   }
 }
 

@@ -3,7 +3,7 @@ public struct Windows: Sendable, Hashable {
   /// Each of these must allow an event; none allows all.
   public let limits: [AttemptWindow]
   /// When the events happened, oldest first; as many as the largest window needs.
-  private var times: [Instant] = []
+  var times: [Instant] = []
 
   /// Creates a count without events.
   public init(_ limits: [AttemptWindow]) {
@@ -33,4 +33,20 @@ public struct Windows: Sendable, Hashable {
     }
     return earliest
   }
+}
+
+extension Windows: SelfChecking {
+  public func check(_ check: inout InvariantCheck) {
+    check.require(
+      times.count <= limits.lazy.map(\.attempts).max() ?? 0,
+      "windows: no more is remembered than the largest window counts")
+    if check.isThorough {
+      check.require(times.isAscending, "windows: events are remembered in order")
+    }
+  }
+}
+
+extension [Instant] {
+  /// Whether no instant is earlier than the one before it.
+  var isAscending: Bool { zip(self, dropFirst()).allSatisfy { $0 <= $1 } }
 }

@@ -19,9 +19,9 @@ public struct RelayModel: Machine {
   /// The numbers that it goes by.
   public let settings: RelaySettings
   /// When, whether and how to connect.
-  public private(set) var link: Link
+  public internal(set) var link: Link
   /// What the user was shown last.
-  public private(set) var status = RelayStatus(.idle)
+  public internal(set) var status = RelayStatus(.idle)
   /// What shows the backend that this is the phone of an earlier session; never journaled.
   public internal(set) var resume: Secret?
   var phase = Phase.off

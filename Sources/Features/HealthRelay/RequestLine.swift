@@ -33,9 +33,9 @@ struct RequestLine: Sendable, Hashable {
 
   var items: [Item] = []
   /// Answered on the present connection, oldest first: a repeated question is not answered twice.
-  private(set) var answered: [RelayRequestID] = []
-  private var lastWork: UInt64 = 0
-  private var lastPing: UInt64 = 0
+  var answered: [RelayRequestID] = []
+  var lastWork: UInt64 = 0
+  var lastPing: UInt64 = 0
 
   /// When the reading under way has taken too long.
   var deadline: Instant? {
@@ -65,5 +65,32 @@ struct RequestLine: Sendable, Hashable {
   mutating func newPing() -> UInt64 {
     lastPing += 1
     return 1 << 63 | lastPing
+  }
+}
+
+extension RequestLine: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    check.require(
+      items.count <= RelaySettings.lineLimit && answered.count <= RelaySettings.answeredLimit,
+      "request line: it holds no more than its limits")
+    check.require(
+      items.dropFirst().allSatisfy { $0.progress == .waiting },
+      "request line: only the first is worked on")
+    if let first = items.first {
+      check.require(
+        first.progress.work?.number ?? 0 <= lastWork, "request line: a reading was numbered")
+      if case .sending(_, let prepared, let part, let ping) = first.progress {
+        check.require(
+          part >= 0 && part < max(prepared.parts, 1),
+          "request line: the part that is sent is one of the answer")
+        check.require(
+          ping == 1 << 63 | lastPing, "request line: the awaited pong is of the last ping")
+      }
+    }
+    guard check.isThorough else { return }
+    let ids = Set(items.map(\.id))
+    check.require(ids.count == items.count, "request line: a question is in it once")
+    check.require(
+      ids.isDisjoint(with: answered), "request line: what is answered is not in it any more")
   }
 }

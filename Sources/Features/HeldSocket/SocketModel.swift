@@ -16,7 +16,7 @@ public struct SocketModel: Journaled {
   /// The numbers and rules of this socket.
   public let settings: SocketSettings
   /// When, whether and how to connect.
-  public private(set) var link: Link
+  public internal(set) var link: Link
   /// What is to be sent.
   public internal(set) var queue = ProvenQueue()
   /// Messages handed to a socket so far; one that is sent again counts again.

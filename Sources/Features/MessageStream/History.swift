@@ -79,3 +79,11 @@ struct History: Sendable, Hashable {
     }
   }
 }
+
+extension History: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    check.require(
+      (oldest == nil) == (shown == 0), "history: what is shown has an oldest message")
+    check.require(excess >= 0, "history: a count is too high or right")
+  }
+}

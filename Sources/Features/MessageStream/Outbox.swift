@@ -13,11 +13,11 @@ public struct Outbox: Sendable, Hashable {
   /// The entries and their tries.
   var queue: SendQueue<OutboxEntry>
   /// Entries that were looked for in vain: a slow server may still take what it was sent.
-  private var sought: Set<UUID128> = []
+  var sought: Set<UUID128> = []
   /// The earliest time, by the server's clock, at which an entry's first try can have arrived.
-  private var floors: [UUID128: Timestamp] = [:]
+  var floors: [UUID128: Timestamp] = [:]
   /// A message with the words of the entry whose try is under way, kept until the try ends.
-  private var echo: Echo?
+  var echo: Echo?
 
   struct Echo: Sendable, Hashable {
     var entry: UUID128
@@ -112,5 +112,19 @@ extension Cursor {
   fileprivate func floor(of entry: OutboxEntry) -> Timestamp {
     if let time { return time }
     return wholeAt == nil ? entry.createdAt : Timestamp(nanoseconds: 0)
+  }
+}
+
+extension Outbox: SelfChecking {
+  public func check(_ check: inout InvariantCheck) {
+    check.require(
+      sought.count <= entries.count && floors.count <= entries.count,
+      "outbox: what it knows of an entry ends with the entry")
+    queue.check(&check)
+    guard check.isThorough else { return }
+    let ids = Set(entries.map(\.id))
+    check.require(
+      sought.isSubset(of: ids) && ids.isSuperset(of: floors.keys),
+      "outbox: it knows nothing of entries that are gone")
   }
 }

@@ -177,10 +177,12 @@ struct Recovery: Sendable, Hashable {
     if message.position != nil, via(of: message) == .live { arrears = nil }
   }
 
-  /// Remembers a message of which it is not known whether something is missing before it; beyond
-  /// 10,000 its stamp decides alone.
+  /// Messages in `unplaced`; beyond them the stamp of one decides alone.
+  static let mostUnplaced = 10_000
+
+  /// Remembers a message of which it is not known whether something is missing before it.
   mutating func noteUnplaced(_ message: Message) {
-    guard message.position == nil, unplaced.count < 10_000 else { return }
+    guard message.position == nil, unplaced.count < Self.mostUnplaced else { return }
     unplaced.insert(message.id)
   }
 
@@ -215,4 +217,24 @@ struct Recovery: Sendable, Hashable {
 extension Position {
   /// The offset after it; the last one is followed by itself.
   var following: UInt64 { offset == .max ? offset : offset + 1 }
+}
+
+extension Recovery: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    check.require(
+      [run != nil, retryAt != nil, arrears != nil].count { $0 } <= 1,
+      "recovery: it waits for one thing at a time")
+    check.require(
+      ahead.count <= StreamSettings.offsetsAhead && unplaced.count <= Self.mostUnplaced,
+      "recovery: what it remembers beyond the cursor is bounded")
+    check.require(
+      ahead.isEmpty || cursor.position != nil, "recovery: offsets lie ahead of a position")
+    if let arrears {
+      check.require(
+        arrears.end.epoch == cursor.position?.epoch
+          && arrears.end.offset > cursor.position?.offset ?? .max,
+        "recovery: arrears end beyond the cursor")
+      check.require(!isCurrent, "recovery: nothing is current before its arrears are there")
+    }
+  }
 }

@@ -48,7 +48,10 @@ extension StreamModel {
   private mutating func show(_ status: LinkStatus, _ step: inout Step) {
     step.show(.status(StreamStatus(status)))
     // Whatever is under way may never be answered: the process can be suspended any moment.
-    if status.reason == .obstacle(.background) { stopFetching(&step) }
+    // A link that ended is nobody's reason to fetch.
+    if status.reason == .obstacle(.background) || status.phase == .disconnected {
+      stopFetching(&step)
+    }
     guard status.isTerminal else { return }
     stopCatchUp()
     switch status.reason {

@@ -18,7 +18,7 @@ public struct StreamModel: Machine {
   /// The numbers and the shop that it goes by.
   public let settings: StreamSettings
   /// When, whether and how to connect.
-  public private(set) var link: Link
+  public internal(set) var link: Link
   /// What is shown.
   public internal(set) var timeline: Timeline
   /// What waits to be sent.
@@ -45,7 +45,7 @@ public struct StreamModel: Machine {
   var failedLoads = 0
   /// Counts the credentials that there were.
   var credentialsCount: UInt64 = 0
-  private var lastFetch: UInt64 = 0
+  var lastFetch: UInt64 = 0
 
   enum Phase: Sendable, Hashable {
     case closed

@@ -1,3 +1,4 @@
+public import LinkCore
 public import LinkWire
 
 /// The newest messages of a shop in memory: sorted, bounded, each id once.
@@ -5,8 +6,8 @@ public import LinkWire
 /// Ids that fell out of the window are told apart by the store, which keeps all.
 public struct Timeline: Sendable, Hashable {
   /// Oldest first: by creation, equal times by id.
-  public private(set) var messages: [Message] = []
-  private var ids: Set<MessageID> = []
+  public internal(set) var messages: [Message] = []
+  var ids: Set<MessageID> = []
   private let limit: Int
 
   init(limit: Int) {
@@ -48,11 +49,16 @@ public struct Timeline: Sendable, Hashable {
     messages.removeFirst(surplus)
   }
 
-  /// Replaces an edited message, which may have kept its place only.
+  /// Replaces an edited message; one whose stamp was edited too gets its new place.
   mutating func replace(_ message: Message) {
     guard ids.contains(message.id), let at = messages.lastIndex(where: { $0.id == message.id })
     else { return }
-    messages[at] = message
+    if messages[at].key == message.key {
+      messages[at] = message
+    } else {
+      messages.remove(at: at)
+      messages.insert(message, at: index(of: message.key))
+    }
   }
 
   private func index(of key: TimelineKey) -> Int {
@@ -63,5 +69,17 @@ public struct Timeline: Sendable, Hashable {
       if messages[middle].key < key { low = middle + 1 } else { high = middle }
     }
     return low
+  }
+}
+
+extension Timeline: SelfChecking {
+  public func check(_ check: inout InvariantCheck) {
+    check.require(messages.count == ids.count, "timeline: each id is in it once")
+    check.require(messages.count <= limit, "timeline: it holds no more than its limit")
+    guard check.isThorough else { return }
+    check.require(messages.allSatisfy { ids.contains($0.id) }, "timeline: it knows its ids")
+    check.require(
+      zip(messages, messages.dropFirst()).allSatisfy { $0.key < $1.key },
+      "timeline: messages are in order")
   }
 }

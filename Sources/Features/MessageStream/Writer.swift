@@ -20,11 +20,11 @@ struct Writer: Sendable, Hashable {
     var batch: Batch
   }
 
-  private(set) var inFlight: InFlight?
-  private(set) var waiting = Batch()
-  private(set) var retryAt: Instant?
-  private(set) var failures = 0
-  private var lastID: UInt64 = 0
+  var inFlight: InFlight?
+  var waiting = Batch()
+  var retryAt: Instant?
+  var failures = 0
+  var lastID: UInt64 = 0
 
   /// Whether a message is on its way to the store.
   func holds(_ id: MessageID) -> Bool {
@@ -97,5 +97,22 @@ struct Writer: Sendable, Hashable {
   /// 1, 2, 4 … 30 s.
   static func wait(after failures: Int) -> Duration {
     .seconds(min(30, 1 << min(failures - 1, 5)))
+  }
+}
+
+extension Writer: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    check.require(
+      waiting.ways.count == waiting.change.messages.count,
+      "writer: it knows how each message came")
+    check.require(
+      retryAt == nil || (inFlight != nil && failures > 0),
+      "writer: only a refused change is tried again")
+    if let inFlight {
+      check.require(inFlight.id.number <= lastID, "writer: the change under way was numbered")
+    }
+    guard check.isThorough else { return }
+    check.require(
+      waiting.ids == Set(waiting.change.messages.map(\.id)), "writer: it knows the ids that wait")
   }
 }

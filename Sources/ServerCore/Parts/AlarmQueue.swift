@@ -4,7 +4,7 @@ import LinkCore
 ///
 /// Setting and taking cost O(log n). Equal instants ring in the order of their keys.
 struct AlarmQueue<Key: Hashable & Comparable & Sendable>: Sendable {
-  private struct Entry: Sendable {
+  struct Entry: Sendable {
     var at: Instant
     var key: Key
 
@@ -13,8 +13,8 @@ struct AlarmQueue<Key: Hashable & Comparable & Sendable>: Sendable {
     }
   }
 
-  private var heap: [Entry] = []
-  private var armed: [Key: Instant] = [:]
+  var heap: [Entry] = []
+  var armed: [Key: Instant] = [:]
 
   /// The earliest alarm.
   var first: Instant? { heap.first?.at }
@@ -25,6 +25,11 @@ struct AlarmQueue<Key: Hashable & Comparable & Sendable>: Sendable {
     heap.append(Entry(at: instant, key: key))
     rise(from: heap.count - 1)
     discardOutdated()
+  }
+
+  /// Whether an alarm of `key` rings at an instant or before it.
+  func rings(_ key: Key, by instant: Instant) -> Bool {
+    armed[key].map { $0 <= instant } ?? false
   }
 
   mutating func clear(_ key: Key) {
@@ -68,5 +73,21 @@ struct AlarmQueue<Key: Hashable & Comparable & Sendable>: Sendable {
       heap.swapAt(index, least)
       index = least
     }
+  }
+}
+
+extension AlarmQueue: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    if let first = heap.first {
+      check.require(
+        armed[first.key] == first.at, "alarm queue: the first entry is an alarm that is set")
+    }
+    check.require(
+      heap.isEmpty == armed.isEmpty && heap.count >= armed.count,
+      "alarm queue: each alarm has an entry")
+    guard check.isThorough else { return }
+    check.require(
+      heap.indices.dropFirst().allSatisfy { !(heap[$0] < heap[($0 - 1) / 2]) },
+      "alarm queue: no entry is earlier than the one above it")
   }
 }

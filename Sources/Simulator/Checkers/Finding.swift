@@ -21,6 +21,10 @@ public struct Finding: Sendable, Hashable, Codable {
     public static let leaked = Kind(rawValue: "leaked")
     /// More in memory than the bound.
     public static let unbounded = Kind(rawValue: "unbounded")
+    /// A machine broke an invariant that it states (`SelfChecking`).
+    public static let brokenInvariant = Kind(rawValue: "brokenInvariant")
+    /// More happened than any run needs, in all or at one instant.
+    public static let endless = Kind(rawValue: "endless")
     /// Not whole within the stated time of calm.
     public static let unhealed = Kind(rawValue: "unhealed")
 

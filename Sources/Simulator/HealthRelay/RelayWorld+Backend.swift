@@ -43,7 +43,17 @@ extension RelayWorld {
 
   mutating func feed(_ input: RelayServer.Input) {
     guard kernel.hosts[server.place].isRunning else { return }
-    for real in seam.toBackend(input) { perform(backend.rules.handle(real, at: now)) }
+    for real in seam.toBackend(input) {
+      let effects = backend.rules.handle(real, at: now)
+      examineRules()
+      perform(effects)
+    }
+  }
+
+  /// Reports what the last step of the rules broke.
+  mutating func examineRules() {
+    let depth = kernel.depthOfCheck()
+    kernel.report(backend.rules.brokenInvariants(depth))
   }
 
   /// Carries effects out, in order; a process that is doomed to die between two of them does.

@@ -22,6 +22,7 @@ extension RelayWorld {
     phones[host.index].pull = pull
     phones[host.index].pullRun += 1
     phones[host.index].pullAnswers = [:]
+    examinePull(host)
     carryOutPull(host, effects)
   }
 
@@ -33,7 +34,15 @@ extension RelayWorld {
 
   mutating func givePull(_ host: HostID, _ input: PullModel.Input) {
     let now = now
-    carryOutPull(host, phones[host.index].pull?.handle(input, at: now) ?? [])
+    let effects = phones[host.index].pull?.handle(input, at: now) ?? []
+    examinePull(host)
+    carryOutPull(host, effects)
+  }
+
+  /// Reports what the last step of a pull broke.
+  mutating func examinePull(_ host: HostID) {
+    let depth = kernel.depthOfCheck()
+    kernel.report(phones[host.index].pull?.brokenInvariants(depth) ?? [])
   }
 
   mutating func carryOutPull(_ host: HostID, _ effects: [PullModel.Effect]) {

@@ -74,10 +74,14 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
 
   mutating func tick(_ host: HostID) {
     if host == server {
-      perform(backend.rules.tick(at: now))
+      let effects = backend.rules.tick(at: now)
+      examineRules()
+      perform(effects)
     } else {
       let now = now
-      carryOutPull(host, phones[host.index].pull?.tick(at: now) ?? [])
+      let effects = phones[host.index].pull?.tick(at: now) ?? []
+      examinePull(host)
+      carryOutPull(host, effects)
     }
   }
 

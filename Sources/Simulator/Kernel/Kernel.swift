@@ -37,6 +37,10 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   var findings: [Finding] = []
   /// Ticks at one instant: a deadline that does not move would be met for ever.
   var spins = (at: Instant.zero, count: 0)
+  var pace = Pace()
+  /// What machines broke so far; each invariant is reported once.
+  private var broken: Set<String> = []
+  private var checks: UInt64 = 0
   var isAborted = false
   let watch: RunWatch<Feature>?
 
@@ -120,6 +124,25 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     guard spins.count > 1000 else { return }
     find(.stuck, "a deadline that has come and does not move")
     isAborted = true
+  }
+
+  /// Ends the run if more happens than any run needs.
+  mutating func countEvent() {
+    guard let excess = pace.excess(at: now) else { return }
+    find(.endless, excess)
+    isAborted = true
+  }
+
+  /// How much of a machine is checked after its present step: every 32nd time all of it, and always
+  /// where somebody listens, so that a story names the step that broke an invariant.
+  mutating func depthOfCheck() -> InvariantCheck.Depth {
+    checks += 1
+    return watch != nil || checks.isMultiple(of: 32) ? .thorough : .quick
+  }
+
+  /// Reports the invariants that a machine broke, each once in a run.
+  mutating func report(_ names: [String]) {
+    for name in names where broken.insert(name).inserted { find(.brokenInvariant, name) }
   }
 
   /// Refreshes how a phone stands.

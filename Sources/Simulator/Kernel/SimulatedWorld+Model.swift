@@ -26,13 +26,21 @@ extension SimulatedWorld where Self: ~Copyable {
   private mutating func step(_ input: Feature.Input, isLate: Bool, of phone: HostID) {
     let time = time(phone)
     let effects = leaving(clients[phone.index].handle(input, at: time), phone)
+    examine(phone)
     carryOut(effects, of: phone, after: input, isLate: isLate)
   }
 
   mutating func tickModel(_ phone: HostID) {
     let time = time(phone)
     let effects = leaving(clients[phone.index].tick(at: time), phone)
+    examine(phone)
     carryOut(effects, of: phone, after: nil, isLate: false)
+  }
+
+  /// Reports what the model's last step broke.
+  private mutating func examine(_ phone: HostID) {
+    let depth = kernel.depthOfCheck()
+    kernel.report(clients[phone.index].brokenInvariants(depth))
   }
 
   /// What of the model's effects really leaves it.

@@ -157,10 +157,12 @@ extension SimulatedWorld where Self: ~Copyable {
       if let next = kernel.nextEvent(), next <= other {
         guard next <= end else { break }
         kernel.advance(to: next)
+        kernel.countEvent()
         if let event = kernel.queue.pop() { take(event) }
       } else {
         guard let due, due.at <= end else { break }
         kernel.advance(to: max(due.at, now))
+        kernel.countEvent()
         wake(due.host, isModel: due.isModel)
       }
       if isDone(self) { return true }

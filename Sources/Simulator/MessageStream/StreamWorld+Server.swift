@@ -28,7 +28,15 @@ extension StreamWorld {
   mutating func drain(_ server: HostID, within time: Duration) { feed(.drain(within: time)) }
 
   mutating func feed(_ input: ShopServer.Input) {
-    perform(backend.rules.handle(input, at: now))
+    let effects = backend.rules.handle(input, at: now)
+    examineRules()
+    perform(effects)
+  }
+
+  /// Reports what the last step of the rules broke.
+  mutating func examineRules() {
+    let depth = kernel.depthOfCheck()
+    kernel.report(backend.rules.brokenInvariants(depth))
   }
 
   mutating func perform(_ effects: [ShopServer.Effect]) {

@@ -116,7 +116,11 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     host == server && kernel.hosts[host.place].isRunning ? backend.rules.deadline : nil
   }
 
-  mutating func tick(_ host: HostID) { perform(backend.rules.tick(at: now)) }
+  mutating func tick(_ host: HostID) {
+    let effects = backend.rules.tick(at: now)
+    examineRules()
+    perform(effects)
+  }
 
   var phoneWall: Timestamp { wall(phoneID) }
   var serverWall: Timestamp { wall(server) }

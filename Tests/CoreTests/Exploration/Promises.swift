@@ -10,6 +10,8 @@ enum Promises {
     if let problem = outstanding(after) { found.append("2 outstanding: \(problem)") }
     found += storm(before, event, after, effects).map { "3 storm: \($0)" }
     if let problem = falseConnected(after) { found.append("4 false connected: \(problem)") }
+    var link = after.link
+    found += link.brokenInvariants(.thorough).map { "invariant: \($0)" }
     if let problem = late(before, event, after, effects) { found.append("6 late: \(problem)") }
     return found.map { "\($0) [\(before.link.state) -- \(event) -> \(after.link.state)]" }
   }

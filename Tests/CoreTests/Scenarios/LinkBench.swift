@@ -1,3 +1,5 @@
+import Testing
+
 @testable import LinkCore
 
 /// A link with its clock and everything it asked for: the small world of the scenario tests.
@@ -103,6 +105,7 @@ struct LinkBench {
 
   @discardableResult
   private mutating func note(_ effects: [Link.Effect]) -> [Link.Effect] {
+    #expect(link.brokenInvariants(.thorough) == [])
     for effect in effects {
       if case .open = effect { opens.append(seconds) }
       if case .poll = effect { polls.append(seconds) }

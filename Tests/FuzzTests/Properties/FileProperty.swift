@@ -101,6 +101,7 @@ enum PolicyProperty {
     for turn in 0..<30 {
       let inputs = effects.compactMap { answer(to: $0, turn) }
       effects = inputs.flatMap { link.handle($0, at: now) }
+      try hold(link.brokenInvariants(.thorough) == [], "a link keeps its invariants")
       guard inputs.isEmpty else { continue }
       guard let due = link.deadline else { return }
       try hold(due >= now, "no deadline is in the past")

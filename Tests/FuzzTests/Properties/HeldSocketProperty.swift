@@ -50,17 +50,9 @@ enum HeldSocketProperty {
         (try? JSONDecoder().decode(SocketModel.Input.self, from: Data(line)))
         ?? .socket(attempt, .message(SocketMessage(text: Array(line)), SocketMarks()))
       effects += model.handle(input, at: now)
-      try keepsPromises(model)
+      try hold(model.brokenInvariants(.thorough) == [], "a held socket keeps its invariants")
       try writesBack(effects)
     }
-  }
-
-  private static func keepsPromises(_ model: SocketModel) throws(Broken) {
-    let queue = model.queue
-    try hold(queue.handed <= queue.entries.count, "no more is handed over than there is")
-    try hold(queue.handed <= ProvenQueue.window, "what is on its way is bounded")
-    try hold(
-      queue.bytes == queue.entries.reduce(0) { $0 + $1.message.count }, "bytes are counted right")
   }
 
   private static func writesBack(_ effects: [SocketModel.Effect]) throws(Broken) {

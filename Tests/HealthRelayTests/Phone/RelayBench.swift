@@ -1,6 +1,7 @@
 import LinkCore
 import LinkHealth
 import LinkWire
+import Testing
 
 @testable import HealthRelay
 
@@ -114,6 +115,7 @@ struct RelayBench {
   }
 
   private mutating func note(_ effects: [RelayModel.Effect]) {
+    #expect(model.brokenInvariants(.thorough) == [])
     log += effects
     for effect in effects {
       switch effect {

@@ -1,6 +1,7 @@
 import LinkCore
 import LinkHealth
 import LinkWire
+import Testing
 
 @testable import HealthRelay
 
@@ -42,6 +43,7 @@ struct PullBench {
 
   mutating func give(_ input: PullModel.Input) {
     log += pull.handle(input, at: now)
+    #expect(pull.brokenInvariants(.thorough) == [])
   }
 
   /// Lets time pass, waking the pull whenever it asked to be woken.
@@ -50,6 +52,7 @@ struct PullBench {
     while let due = pull.deadline, due <= end {
       now = max(now, due)
       log += pull.tick(at: now)
+      #expect(pull.brokenInvariants(.thorough) == [])
     }
     now = end
     log += pull.tick(at: now)

@@ -1,5 +1,6 @@
 import LinkCore
 import LinkWire
+import Testing
 
 @testable import MessageStream
 
@@ -48,6 +49,7 @@ struct Hand {
   mutating func give(_ input: StreamModel.Input) { carryOut(model.handle(input, at: now)) }
 
   private mutating func carryOut(_ new: [StreamModel.Effect]) {
+    #expect(model.brokenInvariants(.thorough) == [])
     effects += new
     for case .commit(let id, let change) in new {
       give(.committed(id, TimelineCommit(inserted: change.messages.map(\.id))))

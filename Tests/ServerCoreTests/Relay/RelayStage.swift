@@ -2,6 +2,7 @@ import LinkCore
 import LinkHealth
 import LinkServerCore
 import LinkWire
+import Testing
 
 /// The nouns of the relay's tests.
 enum RelayStage {
@@ -82,11 +83,16 @@ struct Relayed {
   /// Jumps to an instant and lets time pass there.
   mutating func tick(at instant: Instant) -> [Effect] {
     now = instant
-    return server.tick(at: now)
+    return judged(server.tick(at: now))
   }
 
   mutating func take(_ input: RelayServer.Input) -> [Effect] {
-    server.handle(input, at: now)
+    judged(server.handle(input, at: now))
+  }
+
+  private mutating func judged(_ effects: [Effect]) -> [Effect] {
+    #expect(server.brokenInvariants(.thorough) == [])
+    return effects
   }
 
   /// What a phone's upgrade makes the relay ask for.

@@ -25,7 +25,7 @@ public struct PullModel: Machine {
   var report = PullReport(ending: .finished)
   /// What `report.answered` was when the questions in `line` were leased.
   var answeredBefore = 0
-  private var lastStep: UInt64 = 0
+  var lastStep: UInt64 = 0
 
   /// A pull that is to begin.
   public init(_ settings: PullSettings = PullSettings()) {

@@ -3,7 +3,7 @@ import LinkWire
 
 /// The pairs that phones show now.
 struct RelayPairs: Sendable {
-  private struct Shown {
+  struct Shown {
     var phone: PhoneID
     var pair: RelayPair
     /// Made once: every login and every pair that is shown is compared with it.
@@ -11,7 +11,7 @@ struct RelayPairs: Sendable {
     var until: Instant
   }
 
-  private var shown: [Shown] = []
+  private(set) var shown: [Shown] = []
 
   /// The pair that a phone shows, and until when.
   func pair(of phone: PhoneID) -> (pair: RelayPair, until: Instant)? {

@@ -10,13 +10,13 @@ struct ShopRoom: Sendable {
   /// The newest position that was broadcast; `nil` until the store said it.
   var head: Position?
   /// The open sockets, in order of their ids.
-  private(set) var subscribers: [ConnectionID] = []
+  var subscribers: [ConnectionID] = []
   /// Upgrades that wait for the head, in order of arrival.
   var arrivals: [Arrival] = []
   /// Upgrades that wait for their arrears.
   var creditors: Set<ConnectionID> = []
   /// The newest messages that were broadcast since any of these began to wait.
-  private(set) var recent: [Message] = []
+  var recent: [Message] = []
   /// Posts that wait for their turn, in order of arrival.
   var posts: [Post] = []
   /// How many answers the store owes: the head's, or one for each post that it was handed.

@@ -104,11 +104,22 @@ extension Service {
   var first: Rules.Input? { nil }
 
   mutating func feed(_ input: Rules.Input, _ desk: inout ServiceDesk<Self>) {
-    carryOut(rules.handle(input, at: desk.now), &desk)
+    let effects = rules.handle(input, at: desk.now)
+    checkInvariants()
+    carryOut(effects, &desk)
   }
 
   mutating func tick(_ desk: inout ServiceDesk<Self>) {
-    carryOut(rules.tick(at: desk.now), &desk)
+    let effects = rules.tick(at: desk.now)
+    checkInvariants()
+    carryOut(effects, &desk)
+  }
+
+  /// Ends the process if the last step of the rules broke an invariant.
+  private mutating func checkInvariants() {
+    if let name = rules.brokenInvariants(.ofDrivers).first {
+      BrokenInvariant.stop(name, in: "\(Rules.self)")
+    }
   }
 
   private mutating func carryOut(

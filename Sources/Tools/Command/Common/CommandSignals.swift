@@ -62,10 +62,15 @@ struct CommandSignals: Sendable {
   }
 
   /// Runs `work`, which any of the signals cancels.
+  ///
+  /// - Parameters:
+  ///   - hurry: called for the second request to stop and each later one.
+  ///   - stopping: called for the first request to stop.
   static func cancelling<Value: Sendable, Failure: Error>(
+    hurry: @escaping @Sendable () -> Void = {}, stopping: @escaping @Sendable () -> Void = {},
     _ work: @escaping @Sendable () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
-    let signals = CommandSignals()
+    let signals = CommandSignals(hurry: hurry, stopping: stopping)
     let working = Task { () -> Result<Value, Failure> in
       do throws(Failure) {
         return .success(try await work())

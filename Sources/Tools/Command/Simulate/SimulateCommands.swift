@@ -1,5 +1,13 @@
 import CommandKit
+import HoldfastTestKit
+import LinkCore
 import LinkSimulator
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
 
 /// `holdfast simulate`: features in seeded worlds.
 enum SimulateCommands {
@@ -25,16 +33,41 @@ enum SimulateCommands {
   /// The failure of a run that a signal ended.
   static let stopped = CommandFailure(.failed, "stopped before everything was played")
 
-  /// Does work that a signal ends, after the runs that are under way.
+  /// Does work that a signal ends, after the runs that are under way; a run that goes on for more
+  /// than a second after that, and a second signal, end the process.
   static func untilStopped(
-    _ work: @escaping @Sendable () async throws(CommandFailure) -> Void
+    _ watchdog: RunWatchdog, _ work: @escaping @Sendable () async throws(CommandFailure) -> Void
   ) async throws(CommandFailure) {
-    try await CommandSignals.cancelling(work)
+    try await CommandSignals.cancelling(
+      hurry: { _exit(stopped.code.rawValue) }, stopping: { watchdog.stop() }, work)
+  }
+
+  /// Returns a watch that ends the process when a run of a world takes too long.
+  static func watchdog(of world: String, _ call: Invocation) -> RunWatchdog {
+    RunWatchdog(limit: call[SimulateParameters.runLimit]) { run, excess in
+      let failure = CommandFailure(excess, of: "\(world), \(run)")
+      call.console.failure(failure, of: call.command)
+      _exit(failure.code.rawValue)
+    }
   }
 
   /// Fails if something was found.
   static func conclude(_ findings: Int) throws(CommandFailure) {
     guard findings > 0 else { return }
     throw CommandFailure(.failed, findings == 1 ? "1 finding" : "\(findings) findings")
+  }
+}
+
+extension CommandFailure {
+  /// The failure of a run that does not end.
+  fileprivate init(_ excess: RunWatchdog.Excess, of run: String) {
+    switch excess {
+    case .tooLong(let limit):
+      self.init(
+        .failed, "\(run): the run takes longer than \(limit.text)",
+        remedy: "attach a debugger to see where it spins, or allow more with --run-limit")
+    case .notStopped:
+      self.init(.failed, "stopped; \(run): the run under way did not end within 1s")
+    }
   }
 }

@@ -23,8 +23,16 @@ enum SimulateFormat {
 
   /// The seed of a run, and its server where there is a choice.
   static func title<Feature>(_ outcome: RunOutcome<Feature>) -> String {
-    Feature.Server.isChoice
-      ? "seed \(outcome.seed), \(outcome.server.rawValue)" : "seed \(outcome.seed)"
+    title(outcome.seed, outcome.server)
+  }
+
+  /// The seed that a plan was drawn from, and its server where there is a choice.
+  static func title<Feature>(_ plan: WorldPlan<Feature>) -> String {
+    title(plan.seed, plan.server)
+  }
+
+  private static func title<Server: ServerChoice>(_ seed: UInt64, _ server: Server) -> String {
+    Server.isChoice ? "seed \(seed), \(server.rawValue)" : "seed \(seed)"
   }
 
   /// Writes the members that name a run, and its findings.

@@ -39,6 +39,10 @@ enum SimulateParameters {
     "jobs", .integer("N", 1...256), default: SimulationCores.count,
     "play so many runs at the same time; the result is the same")
 
+  static let runLimit = Parameter.option(
+    "run-limit", .duration(.milliseconds(100) ... .seconds(86_400)), default: .seconds(60),
+    "end with a failure that names the seed when one run takes longer")
+
   static let trace = Parameter.flag("trace", "tell the story of one seed, line by line")
   static let isVerbose = Parameter.flag("verbose", "leave nothing out of the story")
 

@@ -9,6 +9,8 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
   var seeds: ClosedRange<UInt64>
   /// Played instead of what seeds draw.
   var only: WorldPlan<Feature>?
+  /// Ends the process when a run takes too long.
+  let watchdog: RunWatchdog
   /// How the call named the days and the policy, to say it again.
   private var words: [String] = []
 
@@ -22,6 +24,8 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     let preset = call[SimulateParameters.preset(Feature.presets)]
     let server =
       Feature.Server.isChoice ? call[SimulateParameters.server(Feature.Server.self)] : nil
+    let watchdog = SimulateCommands.watchdog(of: Feature.name, call)
+    self.watchdog = watchdog
     simulation = Simulation(
       servers: server.map { [$0] } ?? Array(Feature.Server.allCases),
       setup: RunSetup(policy: try Self.policy(call), defect: defect),
@@ -30,6 +34,9 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
       .drawn(
         (preset ?? .one(.swarm)).preset(of: seed, among: Feature.presets), seed: seed,
         server: server)
+    }
+    simulation.player = { plan, setup in
+      watchdog.watching(SimulateFormat.title(plan)) { Feature.play(plan, setup) }
     }
     seeds = call[SimulateParameters.seeds]
     if let preset { words += ["--preset", preset.name] }
@@ -57,6 +64,11 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
 
   func plan(_ seed: UInt64, _ server: Feature.Server) -> WorldPlan<Feature> {
     only ?? simulation.draw(seed, server)
+  }
+
+  /// Plays a plan under the watch.
+  func watched<Result>(_ plan: WorldPlan<Feature>, _ play: () -> Result) -> Result {
+    watchdog.watching(SimulateFormat.title(plan), play)
   }
 
   /// How many runs there are, saturated.

@@ -17,8 +17,11 @@ struct SimulateShrink<Feature: SimulatedFeature> {
     guard let kind = wanted ?? outcome.kinds.first else { return }
     let plan = request.plan(outcome.seed, outcome.server)
     let smallest = Shrink<Feature>.shrunk(
-      plan, setup, keeping: kind, isCancelled: { Task.isCancelled })
-    let told = SimulateStory(call: call, setup: setup).tell(smallest)
+      plan, setup, keeping: kind, isCancelled: { Task.isCancelled },
+      play: request.simulation.player)
+    let told = request.watched(smallest) {
+      SimulateStory(call: call, setup: setup).tell(smallest)
+    }
     let path = call[SimulateParameters.corpus] ?? name(of: told, kind)
     let policy = setup.policy == Feature.policy ? nil : setup.policy
     let kept = CorpusCase<Feature>(

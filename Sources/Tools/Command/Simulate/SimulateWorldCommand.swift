@@ -17,7 +17,8 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
       Feature.name, Feature.summary, details: details, examples: examples,
       takes: repeat each more, Asked.preset(Feature.presets), Asked.seeds,
       Asked.policy(Feature.policy), Shared.settings, Asked.defect(Feature.Defect.self),
-      Asked.jobs, Asked.trace, Asked.isVerbose, Asked.shrink, Asked.corpus, Asked.plan,
+      Asked.jobs, Asked.runLimit, Asked.trace, Asked.isVerbose, Asked.shrink, Asked.corpus,
+      Asked.plan,
       Shared.json, action: run)
   }
 
@@ -48,7 +49,7 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
 
   static func run(_ call: Invocation) async throws(CommandFailure) {
     let request = try SimulateRequest<Feature>(call)
-    try await SimulateCommands.untilStopped { () async throws(CommandFailure) in
+    try await SimulateCommands.untilStopped(request.watchdog) { () async throws(CommandFailure) in
       try await work(request, call)
     }
   }
@@ -62,7 +63,9 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
     if call[Asked.trace] {
       let plan = try request.onePlan(for: "--trace")
       return try SimulateCommands.conclude(
-        SimulateStory(call: call, setup: request.simulation.setup).tell(plan).findings.count)
+        request.watched(plan) {
+          SimulateStory(call: call, setup: request.simulation.setup).tell(plan).findings.count
+        })
     }
     let summary = await play(request, call)
     if call[Asked.shrink], let first = summary.failures.first {
@@ -80,7 +83,7 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
     let simulation = request.simulation
     var summary = RunSummary<Feature>()
     if let plan = request.only {
-      summary.add(Feature.play(plan, simulation.setup))
+      summary.add(simulation.player(plan, simulation.setup))
     } else if call[Asked.shrink] {
       let kinds = simulation.setup.defect?.kinds ?? Feature.kinds
       let failure = await simulation.firstFailure(seeds: request.seeds) {

@@ -1,0 +1,65 @@
+/// A value that states what always holds between its fields.
+///
+/// A type states all of its invariants in `check`, and gives the check on to its parts. Drivers,
+/// simulated worlds, explorations and tests run the check after every step (decision 0032).
+public protocol SelfChecking {
+  /// Notes each invariant that does not hold now.
+  func check(_ check: inout InvariantCheck)
+}
+
+/// One check of a value and its parts: how much of them it reads, and which invariants are broken.
+public struct InvariantCheck: Sendable {
+  /// How much of a value a check reads.
+  public enum Depth: Sendable, Hashable {
+    /// Only what costs the same however much the value holds; also on in release builds.
+    case quick
+    /// Every element of every collection.
+    case thorough
+
+    /// The depth of the checks of drivers: thorough in debug builds, quick in release builds.
+    public static var ofDrivers: Depth {
+      #if DEBUG
+        .thorough
+      #else
+        .quick
+      #endif
+    }
+  }
+
+  /// Whether the check may read every element of a collection.
+  public let isThorough: Bool
+  /// The names of the invariants that do not hold, in the order in which they were checked.
+  public private(set) var broken: [String] = []
+
+  /// Creates a check that found nothing yet.
+  public init(_ depth: Depth) {
+    isThorough = depth == .thorough
+  }
+
+  /// Notes an invariant as broken unless it holds.
+  ///
+  /// - Parameter name: The type, a colon, and what always holds; unique in the package.
+  @inlinable
+  public mutating func require(_ holds: Bool, _ name: StaticString) {
+    if !holds { note(name) }
+  }
+
+  @usableFromInline
+  mutating func note(_ name: StaticString) { broken.append(name.description) }
+}
+
+extension Machine {
+  /// Notes nothing: a machine without invariants.
+  public func check(_ check: inout InvariantCheck) {}
+
+  /// Returns the names of the invariants that do not hold; empty if all hold.
+  ///
+  /// It changes nothing; it is mutating so that a machine inside another value is read in place and
+  /// not copied.
+  @inlinable
+  public mutating func brokenInvariants(_ depth: InvariantCheck.Depth) -> [String] {
+    var check = InvariantCheck(depth)
+    self.check(&check)
+    return check.broken
+  }
+}

@@ -1,0 +1,80 @@
+import Dispatch
+import Synchronization
+
+/// A watch over simulated runs from outside of them.
+///
+/// A machine that spins within one step cannot be interrupted, and runs that spin can occupy every
+/// thread of the pool. The watch therefore works on a queue of its own.
+package final class RunWatchdog: Sendable {
+  /// The reason why a run is reported.
+  package enum Excess: Sendable, Hashable {
+    /// It has taken longer than a run may.
+    case tooLong(Duration)
+    /// It is still under way although all runs were asked to end.
+    case notStopped
+  }
+
+  private struct State {
+    var runs: [UInt64: (name: String, since: SuspendingClock.Instant)] = [:]
+    var last: UInt64 = 0
+    /// When what is still under way is reported because all runs were asked to end.
+    var stopBy: SuspendingClock.Instant?
+  }
+
+  /// How long runs may go on after `stop`; ours: many times as long as a usual run takes.
+  private static let grace = Duration.seconds(1)
+
+  private let limit: Duration
+  private let report: @Sendable (_ run: String, Excess) -> Void
+  private let state = Mutex(State())
+  private let queue = DispatchQueue(label: "holdfast.simulation.watchdog")
+
+  /// - Parameters:
+  ///   - limit: How long a run may take, without the time in which the machine was asleep.
+  ///   - report: Called with the name of a run that took too long, on the queue of the watch; again
+  ///     and again, while the run goes on.
+  package init(
+    limit: Duration, report: @escaping @Sendable (_ run: String, Excess) -> Void
+  ) {
+    (self.limit, self.report) = (limit, report)
+    lookLater()
+  }
+
+  /// Plays a run under the watch.
+  package func watching<Result>(_ name: String, _ play: () -> Result) -> Result {
+    let id = state.withLock { state in
+      state.last += 1
+      state.runs[state.last] = (name, .now)
+      return state.last
+    }
+    defer { state.withLock { $0.runs[id] = nil } }
+    return play()
+  }
+
+  /// Reports the runs that are still under way a second later.
+  package func stop() {
+    state.withLock { $0.stopBy = $0.stopBy ?? .now + Self.grace }
+  }
+
+  private func lookLater() {
+    queue.asyncAfter(deadline: .now() + .milliseconds(100)) { [weak self] in
+      self?.look()
+      self?.lookLater()
+    }
+  }
+
+  private func look() {
+    for (name, excess) in state.withLock({ excesses($0) }) { report(name, excess) }
+  }
+
+  /// The oldest run first.
+  private func excesses(_ state: State) -> [(String, Excess)] {
+    let now = SuspendingClock.now
+    let isOver = state.stopBy.map { $0 <= now } ?? false
+    return state.runs.sorted { $0.key < $1.key }.compactMap { _, run in
+      if isOver { return (run.name, .notStopped) }
+      let time = run.since.duration(to: now)
+      return time > limit ? (run.name, .tooLong(limit)) : nil
+    }
+  }
+}

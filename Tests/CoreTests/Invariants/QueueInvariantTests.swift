@@ -1,0 +1,96 @@
+import Testing
+
+@testable import LinkCore
+
+private struct Parcel: QueuedItem {
+  var id: UUID128
+  var lane = "a"
+  var state = SendState.queued(tries: 0)
+
+  init(_ number: UInt64) { id = UUID128(high: 0, low: number) }
+}
+
+/// Each invariant of the queues can fail.
+@Suite struct QueueInvariantTests {
+  private static func broken(_ value: some SelfChecking) -> [String] {
+    var check = InvariantCheck(.thorough)
+    value.check(&check)
+    return check.broken
+  }
+
+  /// Three messages, of which two were handed over behind a ping, and one is not stored.
+  private static var proven: ProvenQueue {
+    var queue = ProvenQueue()
+    _ = queue.add(.text("one"), isStored: true)
+    _ = queue.add(.text("two"), isStored: true)
+    _ = queue.add(.text("three"), isStored: false)
+    _ = queue.take()
+    _ = queue.ask(until: .zero)
+    return queue
+  }
+
+  private static let provenPlants: [(String, @Sendable (inout ProvenQueue) -> Void)] = [
+    ("proven queue: what was handed over is its beginning, up to the window", { $0.handed = 4 }),
+    ("proven queue: what was handed over is its beginning, up to the window", { $0.handed = -1 }),
+    ("proven queue: an empty queue has no bytes", { $0.entries = [] }),
+    ("proven queue: nothing is sent before it is stored", { $0.handed = 3 }),
+    ("proven queue: a ping stands behind what was handed over", { $0.handed = 1 }),
+    ("proven queue: a ping stands behind what was handed over", { $0.proof?.count = 0 }),
+    ("proven queue: the awaited pong is of the last ping", { $0.proof?.ping = 7 }),
+    ("proven queue: the bytes are those of its messages", { $0.bytes += 1 }),
+    ("proven queue: what is not stored waits in it", { $0.unstored = [99] }),
+  ]
+
+  @Test func `a queue that repeats until a pong is checked`() {
+    #expect(Self.broken(Self.proven) == [])
+    for (name, plant) in Self.provenPlants {
+      var queue = Self.proven
+      plant(&queue)
+      #expect(Self.broken(queue).contains(name))
+    }
+  }
+
+  /// Two stored items, of which the first is tried.
+  private static var sending: SendQueue<Parcel> {
+    var queue = SendQueue<Parcel>(limit: 5)
+    for number in UInt64(1)...2 {
+      _ = queue.add(Parcel(number))
+      _ = queue.stored(Parcel(number).id)
+    }
+    _ = queue.take(at: .zero, timeout: .seconds(1))
+    return queue
+  }
+
+  private static let stranger = UUID128(high: 9, low: 9)
+  private static let another = SendQueue<Parcel>.Try(
+    id: Parcel(2).id, lane: "a", until: .zero, credentials: 0)
+
+  private static let sendPlants: [(String, @Sendable (inout SendQueue<Parcel>) -> Void)] = [
+    (
+      "send queue: what it knows of an item ends with the item",
+      {
+        $0.items = []
+        $0.unsure = [stranger]
+      }
+    ),
+    ("send queue: an item has one try at a time", { $0.items = [] }),
+    ("send queue: an item is in it once", { $0.items.append($0.items[0]) }),
+    ("send queue: it knows nothing of items that are gone", { $0.unsure = [stranger] }),
+    ("send queue: it knows nothing of items that are gone", { $0.overdue = [stranger: 1] }),
+    ("send queue: a lane has one try at a time", { $0.tries.append(another) }),
+    ("send queue: only a stored item that waits is tried", { $0.unstored = [Parcel(1).id] }),
+    (
+      "send queue: only a stored item that waits is tried",
+      { $0.items[0].state = .failed(reason: "") }
+    ),
+  ]
+
+  @Test func `a queue to send is checked`() {
+    #expect(Self.broken(Self.sending) == [])
+    for (name, plant) in Self.sendPlants {
+      var queue = Self.sending
+      plant(&queue)
+      #expect(Self.broken(queue).contains(name))
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import LinkCore
+import LinkHealth
+import LinkWire
+import Testing
+
+@testable import HealthRelay
+
+/// Each invariant of a relay and of its line can fail.
+@Suite struct RelayInvariantTests {
+  typealias Plant = (String, @Sendable (inout RelayModel) -> Void)
+
+  /// Runs; the first of two questions is on its way in two parts.
+  private static var sending: RelayModel {
+    var bench = RelayBench.running()
+    bench.answersPings = false
+    bench.ask("a")
+    bench.ask("b")
+    bench.prepare(parts: 2)
+    return bench.model
+  }
+
+  private func check(_ plants: [Plant], _ model: RelayModel) {
+    var sound = model
+    #expect(sound.brokenInvariants(.thorough) == [])
+    for (name, plant) in plants {
+      var broken = model
+      plant(&broken)
+      #expect(broken.brokenInvariants(.thorough).contains(name), "\(name)")
+    }
+  }
+
+  @Test func `what a session is made of is checked`() {
+    check(
+      [
+        ("relay: the link is wanted only after the user's start", { $0.phase = .quiet }),
+        ("relay: connected means that a code came", { $0.welcome = nil }),
+        (
+          "relay: a session that is over has no questions",
+          { $0.link = Link(policy: .healthRelayService, seed: 1) }
+        ),
+        (
+          "relay: an answer is sent over the connection that waits for it",
+          { $0.line.items[0].attempt = AttemptID(99) }
+        ),
+        ("relay: the user is shown the present state", { $0.status = RelayStatus(.error) }),
+      ], Self.sending)
+  }
+
+  @Test func `the line of questions is checked`() {
+    check(
+      [
+        (
+          "request line: it holds no more than its limits",
+          { model in
+            for number in 0...RelaySettings.lineLimit {
+              model.line.items.append(Self.item("n\(number)"))
+            }
+          }
+        ),
+        (
+          "request line: it holds no more than its limits",
+          { $0.line.answered = (0...256).map { .of("n\($0)") } }
+        ),
+        (
+          "request line: only the first is worked on",
+          { $0.line.items[1].progress = .reading(WorkID(1), until: .zero) }
+        ),
+        ("request line: a reading was numbered", { $0.line.lastWork = 0 }),
+        ("request line: the part that is sent is one of the answer", { $0.change(part: 2) }),
+        ("request line: the awaited pong is of the last ping", { $0.line.lastPing = 99 }),
+        ("request line: a question is in it once", { $0.line.items.append(Self.item("b")) }),
+        (
+          "request line: what is answered is not in it any more",
+          { $0.line.noteAnswered(.of("b")) }
+        ),
+      ], Self.sending)
+  }
+
+  private static func item(_ id: String) -> RequestLine.Item {
+    RequestLine.Item(id: .of(id), question: .steps, attempt: AttemptID(1), askedAt: .zero)
+  }
+}
+
+extension RelayModel {
+  /// Has another part of the first answer on its way.
+  fileprivate mutating func change(part: Int) {
+    guard case .sending(let work, let prepared, _, let ping) = line.items[0].progress else {
+      return
+    }
+    line.items[0].progress = .sending(work, prepared, part: part, ping: ping)
+  }
+}

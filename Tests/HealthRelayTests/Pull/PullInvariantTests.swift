@@ -1,0 +1,41 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import HealthRelay
+
+/// Each invariant of a pull can fail.
+@Suite struct PullInvariantTests {
+  private static let plants: [(String, @Sendable (inout PullModel) -> Void)] = [
+    ("pull: questions are leased only while they are worked on", { $0.phase = .ended }),
+    ("pull: work is for the first in line", { $0.line = [] }),
+    ("pull: the step under way was numbered", { $0.lastStep = 0 }),
+    (
+      "pull: the part that is posted is one of the answer",
+      { $0.phase = .posting(StepID(2), .part(of: StepID(2), index: 2, count: 2), tries: 0) }
+    ),
+    (
+      "pull: it waits for no answer beyond the lease",
+      { $0.phase = .reading(StepID(2), until: $0.limit.advanced(by: .nanoseconds(1))) }
+    ),
+    (
+      "pull: it pauses within its budget",
+      {
+        $0.line = []
+        $0.phase = .pausing(until: $0.end.advanced(by: .nanoseconds(1)), .lease, tries: 1)
+      }
+    ),
+    ("pull: its counts only grow", { $0.report.left = -1 }),
+    ("pull: its counts only grow", { $0.answeredBefore = 9 }),
+  ]
+
+  @Test func `a pull that reads is checked`() {
+    var sound = PullBench.leased(2).pull
+    #expect(sound.brokenInvariants(.thorough) == [])
+    for (name, plant) in Self.plants {
+      var pull = PullBench.leased(2).pull
+      plant(&pull)
+      #expect(pull.brokenInvariants(.thorough).contains(name), "\(name)")
+    }
+  }
+}

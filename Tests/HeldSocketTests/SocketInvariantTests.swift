@@ -1,0 +1,44 @@
+import LinkCore
+import Testing
+
+@testable import HeldSocket
+
+/// Each invariant of a held socket can fail.
+@Suite struct SocketInvariantTests {
+  /// Connected, with one message on its way.
+  private static var sending: SocketModel {
+    var bench = SocketBench.connected(.sending(.memory))
+    bench.give(.send(.text("one")))
+    return bench.model
+  }
+
+  private static let plants: [(String, @Sendable (inout SocketModel) -> Void)] = [
+    (
+      "held socket: messages are handed over only while connected",
+      { $0.link = Link(policy: .socket, seed: 1) }
+    ),
+    ("held socket: the app's own ping is asked only while connected", { $0.asked = 1 }),
+    (
+      "held socket: a stop waits only for messages",
+      {
+        $0.queue = ProvenQueue()
+        $0.stopsAt = .zero
+      }
+    ),
+    ("held socket: what was handed over was counted", { $0.sent = 0 }),
+    (
+      "held socket: the app is shown the present state",
+      { $0.shown.status = LinkStatus(phase: .failed) }
+    ),
+  ]
+
+  @Test func `a held socket that sends is checked`() {
+    var sound = Self.sending
+    #expect(sound.brokenInvariants(.thorough) == [])
+    for (name, plant) in Self.plants {
+      var model = Self.sending
+      plant(&model)
+      #expect(model.brokenInvariants(.thorough).contains(name), "\(name)")
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import LinkCore
+import LinkHealth
+import LinkWire
+import Testing
+
+@testable import LinkServerCore
+
+/// Each invariant of the relay's server can fail.
+@Suite struct RelayServerInvariantTests {
+  private typealias Plant = (String, @Sendable (inout RelayServer) -> Void)
+
+  private static let phone = RelayStage.phone(1)
+  private static let token = RelayStage.hash("token-1")
+
+  /// Phone 1 is here and asked a question, and another question waits; phone 2 is away.
+  private static var busy: RelayServer {
+    var relayed = Relayed()
+    relayed.phone(1)
+    relayed.login(1)
+    relayed.phone(2)
+    _ = relayed.settle(relayed.gone(2))
+    _ = relayed.question(1)
+    _ = relayed.question(2)
+    return relayed.server
+  }
+
+  private func check(_ plants: [Plant]) {
+    var sound = Self.busy
+    #expect(sound.brokenInvariants(.thorough) == [])
+    for (name, plant) in plants {
+      var server = Self.busy
+      plant(&server)
+      #expect(server.brokenInvariants(.thorough).contains(name), "\(name)")
+    }
+  }
+
+  @Test func `what is counted and bounded is checked`() {
+    check([
+      ("relay server: nothing is asked for between two inputs", { $0.effects = [.finished] }),
+      (
+        "relay server: calls and sockets are bounded",
+        { server in
+          for number in UInt64(1)...4_096 { server.pending[AskID(number)] = .logout }
+        }
+      ),
+      ("relay server: each call is found by its question", { $0.callsByRequest = [:] }),
+      ("relay server: the bytes of unfinished answers are bounded", { $0.gathered = -1 }),
+      (
+        "relay server: addresses are counted only while they have sockets",
+        { $0.addresses = ["a": 1, "b": 1, "c": 1] }
+      ),
+      ("relay server: what the store failed has an alarm", { $0.owedPhones = [Self.phone] }),
+      (
+        "relay server: what the store is to be told later has an alarm",
+        { $0.alarms.clear(.notes) }
+      ),
+      ("relay server: a drain ends when nothing is left to wait for", { $0.mode = .finished }),
+      ("relay server: an address's count is that of its sockets", { $0.addresses = ["home": 2] }),
+      (
+        "relay server: an arrival is a socket whose phone has no name yet",
+        { $0.arrivals[ConnectionID(1)] = .init(device: nil, resume: nil, address: "home") }
+      ),
+      (
+        "relay server: a plain phone owes no less than nothing",
+        { $0.sockets[ConnectionID(1)]?.owed = -1 }
+      ),
+    ])
+  }
+
+  @Test func `calls and the lines of phones are checked`() {
+    check([
+      (
+        "relay server: a call is known by its question and by its asker", { $0.callsByAsk = [:] }
+      ),
+      (
+        "relay server: each call has an alarm",
+        { server in for id in server.calls.keys { server.alarms.clear(.call(id)) } }
+      ),
+      ("relay server: a call is of an access to its phone", { $0.accesses = [:] }),
+      ("relay server: the bytes are those of unfinished answers", { $0.gathered = 1 }),
+      (
+        "relay server: a call is asked on the connection of its phone",
+        { $0.change { $0.stage = .asked(ConnectionID(9)) } }
+      ),
+      (
+        "relay server: a lease is one of the tries of a call",
+        { $0.change { $0.stage = .leased("x", until: .zero) } }
+      ),
+      (
+        "relay server: a call is in the line of its phone, once",
+        { $0.phones[Self.phone]?.line = [] }
+      ),
+      (
+        "relay server: what is kept of a phone is bounded",
+        {
+          $0.phones[Self.phone]?.settled = Array(
+            repeating: .init(id: RelayStage.request("x"), lease: "", wasTaken: false), count: 33)
+        }
+      ),
+      (
+        "relay server: a phone is asked one question at a time",
+        { server in
+          for id in server.calls.keys { server.calls[id]?.stage = .asked(ConnectionID(1)) }
+        }
+      ),
+    ])
+  }
+
+  @Test func `phones, pairs and accesses are checked`() {
+    check([
+      (
+        "relay server: a phone that is over is kept for its tokens alone",
+        { $0.phones[RelayStage.phone(2)]?.presence = .over(since: .zero, .lost) }
+      ),
+      (
+        "relay server: a phone that is away has a grace",
+        { $0.alarms.clear(.grace(RelayStage.phone(2))) }
+      ),
+      (
+        "relay server: a device and a resume token lead to a phone that may come back",
+        { $0.devices[RelayStage.device(9)] = Self.phone }
+      ),
+      (
+        "relay server: a pair is shown by a phone, and expires",
+        { $0.alarms.clear(.pair(RelayStage.phone(2))) }
+      ),
+      ("relay server: a token is an access to one phone", { $0.phones[Self.phone]?.tokens = [] }),
+      ("relay server: each access ends", { $0.alarms.clear(.access(Self.token)) }),
+    ])
+  }
+}
+
+extension RelayServer {
+  /// Changes the call that is asked.
+  fileprivate mutating func change(_ body: (inout RelayCall) -> Void) {
+    for (id, var call) in calls where call.tries > 0 {
+      body(&call)
+      calls[id] = call
+    }
+  }
+}

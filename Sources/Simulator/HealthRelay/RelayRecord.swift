@@ -3,7 +3,7 @@ import LinkCore
 
 extension RelayFeature: ReplayedFeature {
   public static var checkedInJournals: [Finding.Kind] {
-    [.unanswered, .doubled, .misleading, .stuck, .storm, .late, .unbounded]
+    [.unanswered, .doubled, .misleading, .stuck, .storm, .late, .unbounded, .brokenInvariant]
   }
 
   public static func state(of model: RelayModel) -> RelayState {

@@ -7,7 +7,10 @@ extension HeldFeature: ReplayedFeature {
 
   /// Messages have no content there, so their order and the server's view are not checked.
   public static var checkedInJournals: [Finding.Kind] {
-    [.lost, .duplicated, .unannounced, .stuck, .storm, .falselyConnected, .late, .unbounded]
+    [
+      .lost, .duplicated, .unannounced, .stuck, .storm, .falselyConnected, .late, .unbounded,
+      .brokenInvariant,
+    ]
   }
 
   public static func state(of model: SocketModel) -> State {

@@ -133,11 +133,11 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     isAborted = true
   }
 
-  /// How much of a machine is checked after its present step: every 32nd time all of it, and always
+  /// How much of a machine is checked after its present step: every 64th time all of it, and always
   /// where somebody listens, so that a story names the step that broke an invariant.
   mutating func depthOfCheck() -> InvariantCheck.Depth {
     checks += 1
-    return watch != nil || checks.isMultiple(of: 32) ? .thorough : .quick
+    return watch != nil || checks.isMultiple(of: 64) ? .thorough : .quick
   }
 
   /// Reports the invariants that a machine broke, each once in a run.

@@ -41,7 +41,7 @@ public enum StreamFeature: SimulatedFeature {
   public static var kinds: [Finding.Kind] {
     [
       .lost, .duplicated, .reordered, .stuck, .storm, .falselyConnected, .early, .late, .leaked,
-      .unbounded, .unhealed,
+      .unbounded, .brokenInvariant, .endless, .unhealed,
     ]
   }
   public static func play(

@@ -4,7 +4,7 @@ public import MessageStream
 
 extension StreamFeature: ReplayedFeature {
   public static var checkedInJournals: [Finding.Kind] {
-    [.duplicated, .reordered, .stuck, .storm, .early, .late, .unbounded]
+    [.duplicated, .reordered, .stuck, .storm, .early, .late, .unbounded, .brokenInvariant]
   }
 
   public static func state(of model: StreamModel) -> StreamState {

@@ -56,6 +56,8 @@ public struct Recorded<Feature: ReplayedFeature> {
   private var tape: RecordTape<Feature>
   private var record = Feature.Record()
   private var isLaunched = false
+  /// The invariants that the model broke, each at the first step after which it did not hold.
+  private var broken: [String: Instant] = [:]
 
   /// A run that begins with this model.
   public init(_ model: Feature.Model) {
@@ -68,7 +70,14 @@ public struct Recorded<Feature: ReplayedFeature> {
 
   /// What was broken so far, as far as a journal can tell.
   public var findings: [Finding] {
-    tape.bench.findings.filter { Feature.checkedInJournals.contains($0.kind) }
+    (tape.bench.findings + brokenInvariants).filter {
+      Feature.checkedInJournals.contains($0.kind)
+    }
+  }
+
+  private var brokenInvariants: [Finding] {
+    broken.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
+      .map { Finding(.brokenInvariant, at: $0.value, $0.key) }
   }
 
   /// The model was given an input, or its deadline had come if there is none.
@@ -96,6 +105,8 @@ public struct Recorded<Feature: ReplayedFeature> {
     tape.standing.currentAttempt = model.currentAttempt
     tape.standing.isWanted = record.isWanted
     record.look(model, &tape.standing.own)
+    var model = model
+    for name in model.brokenInvariants(.thorough) { broken[name] = broken[name] ?? now }
     if let input {
       tape.see(.told(.phone, input, isLate: isLate, effects: effects))
     } else {

@@ -1,8 +1,9 @@
 import LinkCore
 import LinkSimulator
 import LinkWire
-import MessageStream
 import Testing
+
+@testable import MessageStream
 
 /// What a journal tells, before the judges.
 struct RecordedTests {
@@ -51,6 +52,17 @@ struct RecordedTests {
     }
     let stuck = Finding(.stuck, at: .second(2), "is wanted, and nothing is outstanding")
     #expect(recorded.findings == (isSignedIn ? [stuck] : []))
+  }
+
+  @Test func `an invariant that the machine of a journal broke is found at its first step`() {
+    var model = StreamModel(settings: Facts.connected.own.settings, seed: 1)
+    var recorded = Recorded<StreamFeature>(model)
+    recorded.see(.refresh, at: .second(1), effects: [], then: model)
+    #expect(recorded.findings == [])
+    model.malformed = Array(repeating: .zero, count: model.settings.malformedLimit)
+    for second in [2.0, 3] { recorded.see(.refresh, at: .second(second), effects: [], then: model) }
+    let name = "stream: too many malformed messages end the connection"
+    #expect(recorded.findings == [Finding(.brokenInvariant, at: .second(2), name)])
   }
 
   /// The findings in the journal of a short stream, with its effects as `change` has them.

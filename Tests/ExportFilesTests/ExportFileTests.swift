@@ -136,7 +136,8 @@ import Testing
     #expect(error?.description.contains("a pipe that no program writes to") == true)
     async let fed: String = Shell.run(
       ["dd", "of=\(scratch("fed"))"], input: String(decoding: Self.export, as: UTF8.self))
-    let file = try ExportFile(path: scratch("fed"))
+    // However late it begins to write.
+    let file = try ExportFile(path: scratch("fed"), patience: .seconds(100))
     #expect(!file.canRepeat)
     #expect(try read(file, by: 7) == Self.export)
     _ = try await fed

@@ -130,14 +130,43 @@ import Testing
     for name in ["empty", "fed"] {
       try await Shell.run(["mkfifo", "-m", "600", scratch(name)])
     }
-    let error = #expect(throws: ExportFileError.self) { try ExportFile(path: scratch("empty")) }
+    let error = #expect(throws: ExportFileError.noWriter) {
+      try ExportFile(path: scratch("empty"), patience: .milliseconds(1))
+    }
     #expect(error?.description.contains("a pipe that no program writes to") == true)
     async let fed: String = Shell.run(
       ["dd", "of=\(scratch("fed"))"], input: String(decoding: Self.export, as: UTF8.self))
-    let file = try ExportFile(path: scratch("fed"))
+    // However late it begins to write.
+    let file = try ExportFile(path: scratch("fed"), patience: .seconds(100))
     #expect(!file.canRepeat)
     #expect(try read(file, by: 7) == Self.export)
     _ = try await fed
+  }
+
+  @Test func `a pipe whose writer is silent is waited for`() async throws {
+    let scratch = try Scratch()
+    try await Shell.run(["mkfifo", "-m", "600", scratch("pipe")])
+    let writer = try #require(FileHandle(forUpdatingAtPath: scratch("pipe")))
+    let file = try ExportFile(path: scratch("pipe"), patience: .milliseconds(1))
+    try writer.write(contentsOf: Self.export)
+    try writer.close()
+    #expect(try read(file, by: 7) == Self.export)
+  }
+
+  @Test(arguments: [false, true])
+  func `begins again with the same bytes, whatever its path names by then`(
+    _ isZip: Bool
+  ) throws {
+    let scratch = try Scratch()
+    let large = Self.export + (0..<100_000).map { UInt8($0 % 251) }
+    try scratch.write(isZip ? Zip([("b", [1]), ("a.xml", large)]).bytes : large, to: "x")
+    let file = try ExportFile(path: scratch("x"))
+    #expect(try read(file, by: 4_097) == large)
+    try FileManager.default.removeItem(atPath: scratch("x"))
+    for _ in 0..<2 {
+      try file.rewind()
+      #expect(try read(file, by: 4_097) == large)
+    }
   }
 
   private func read(_ file: ExportFile, by size: Int) throws -> [UInt8] {
@@ -148,49 +177,5 @@ import Testing
       guard count > 0 else { return all }
       all += piece[..<count]
     }
-  }
-}
-
-/// A zip whose files are stored as they are (APPNOTE 6.3.10, sections 4.3.7, 4.3.12, 4.3.16).
-private struct Zip {
-  var bytes: [UInt8] = []
-
-  init(_ files: [(name: String, content: [UInt8])]) {
-    var directory: [UInt8] = []
-    for file in files {
-      let place = bytes.count
-      let name = Array(file.name.utf8)
-      // Version 2.0, names in UTF-8, stored, no time.
-      let common =
-        Self.two(20) + Self.two(0x0800) + Self.two(0) + Self.two(0) + Self.two(0x21)
-        + Self.four(Self.checksum(file.content)) + Self.four(UInt32(file.content.count))
-        + Self.four(UInt32(file.content.count)) + Self.two(UInt16(name.count)) + Self.two(0)
-      bytes += [0x50, 0x4B, 3, 4] + common + name + file.content
-      directory += [0x50, 0x4B, 1, 2] + Self.two(0x0314) + common + Self.two(0) + Self.two(0)
-      directory += Self.two(0) + Self.four(0o100644 << 16) + Self.four(UInt32(place)) + name
-    }
-    let count = Self.two(UInt16(files.count))
-    let end =
-      [0x50, 0x4B, 5, 6] + Self.two(0) + Self.two(0) + count + count
-      + Self.four(UInt32(directory.count)) + Self.four(UInt32(bytes.count)) + Self.two(0)
-    bytes += directory + end
-  }
-
-  private static func two(_ value: UInt16) -> [UInt8] {
-    [UInt8(truncatingIfNeeded: value), UInt8(truncatingIfNeeded: value >> 8)]
-  }
-
-  private static func four(_ value: UInt32) -> [UInt8] {
-    two(UInt16(truncatingIfNeeded: value)) + two(UInt16(truncatingIfNeeded: value >> 16))
-  }
-
-  /// CRC-32 of ISO 3309, bit by bit.
-  private static func checksum(_ bytes: [UInt8]) -> UInt32 {
-    var sum: UInt32 = .max
-    for byte in bytes {
-      sum ^= UInt32(byte)
-      for _ in 0..<8 { sum = sum & 1 == 1 ? sum >> 1 ^ 0xEDB8_8320 : sum >> 1 }
-    }
-    return ~sum
   }
 }

@@ -21,6 +21,10 @@ import Testing
     return census
   }
 
+  private static func count(_ samples: [HealthSample]) -> HealthCount {
+    samples.reduce(into: HealthCount()) { $0.add($1.key) }
+  }
+
   private static func stretch(_ type: String, _ from: Int64, _ to: Int64) -> HealthStretch {
     HealthStretch(
       type: type, from: Timestamp(nanoseconds: from), to: Timestamp(nanoseconds: to))
@@ -30,7 +34,6 @@ import Testing
     let census = Self.census([
       Self.sample("a", 5), Self.sample("b", 7), Self.sample("a", -2), Self.sample("a", 3),
     ])
-    #expect(census.typeNames == ["a", "b"])
     #expect(census.covered("a") == Self.stretch("a", -2, 5))
     #expect(census.covered("b") == Self.stretch("b", 7, 7))
     #expect(census.covered("c") == nil)
@@ -40,23 +43,30 @@ import Testing
     let one = Self.sample("a", 5)
     let census = Self.census([one, Self.sample("a", 6), Self.sample("b", 5), one])
     #expect(census.repeated("a") == 1)
-    let summary = HealthTypeSummary(
-      type: "a", count: 2, first: Timestamp(nanoseconds: 5), last: Timestamp(nanoseconds: 6))
-    #expect(census.isAll(summary))
+    let stored = Self.count([Self.sample("a", 6), one])
+    #expect(census.isAll("a", stored: stored))
+    #expect(!census.isAll("a", stored: nil))
+    #expect(!census.isAll("c", stored: stored))
+    // As many samples, and one of them is another one.
+    #expect(!census.isAll("a", stored: Self.count([Self.sample("a", 7), one])))
   }
 
   @Test func `stretches with another number of samples are suspect, cut to what is covered`() {
     let census = Self.census([
       Self.sample("a", 5), Self.sample("a", Self.bucket + 5), Self.sample("a", 2 * Self.bucket + 5),
     ])
-    #expect(census.suspects("a", stored: [0: 1, 1: 1, 2: 1]) == [])
+    let stored = (0...2).map { Self.count([Self.sample("a", $0 * Self.bucket + 5)]) }
+    #expect(census.suspects("a", stored: [0: stored[0], 1: stored[1], 2: stored[2]]) == [])
+    // One has two samples, one has another sample, one has none of the reading.
+    let two = Self.count([Self.sample("a", 5), Self.sample("a", 6)])
+    let other = Self.count([Self.sample("a", Self.bucket + 6)])
     #expect(
-      census.suspects("a", stored: [0: 2, 1: 3, 2: 2]) == [
+      census.suspects("a", stored: [0: two, 1: other, 2: HealthCount()]) == [
         Self.stretch("a", 5, Self.bucket - 1),
         Self.stretch("a", Self.bucket, 2 * Self.bucket - 1),
         Self.stretch("a", 2 * Self.bucket, 2 * Self.bucket + 5),
       ])
-    #expect(census.suspects("none", stored: [0: 1]) == [])
+    #expect(census.suspects("none", stored: [0: stored[0]]) == [])
   }
 
   @Test func `beyond 65,536 samples of a type only repeats in a row are known`() {
@@ -68,19 +78,42 @@ import Testing
     #expect(census.repeated("a") == 0)
     census.add(HealthBatch([samples[69_999], samples[3]]))
     #expect(census.repeated("a") == 1)
-    let summary = HealthTypeSummary(
-      type: "a", count: 70_000, first: samples[0].start, last: samples[69_999].start)
     // Compared key by key then, which finds nothing.
-    #expect(!census.isAll(summary))
-    #expect(census.suspects("a", stored: [0: 70_000]).count == 1)
+    #expect(!census.isAll("a", stored: Self.count(samples)))
+    #expect(census.suspects("a", stored: [0: Self.count(samples)]).count == 1)
+    // A stored sample that is gone and one that is repeated are as many together.
+    let stale = Self.count(samples + [Self.sample("a", 5, value: 2)])
+    #expect(!census.isAll("a", stored: stale))
+    #expect(census.suspects("a", stored: [0: stale]).count == 1)
   }
 
-  @Test func `a second reading collects the keys of suspect stretches only`() {
+  @Test func `a second reading marks the samples of suspect stretches only, and all spans`() {
     let (near, far) = (Self.sample("a", 5), Self.sample("a", Self.bucket + 5))
-    var collector = HealthRemovalCollector([Self.stretch("a", 2, 9)])
-    collector.add(HealthBatch([near, far, Self.sample("b", 5)]))
-    #expect(collector.count == 3)
+    let suspects = HealthSuspects([Self.stretch("a", 2, 9)])
+    var marks = HealthMarks()
+    suspects.mark(HealthBatch([near, far, Self.sample("b", 5)]), in: &marks)
     #expect(
-      collector.all == [HealthRemoval(Self.stretch("a", 2, 9), keeping: [near.key])])
+      marks
+        == HealthMarks(places: [HealthSamplePlace(type: "a", start: near.start, key: near.key)]))
+  }
+
+  @Test func `marks are handed on before they take much memory`() {
+    let place = HealthSamplePlace(
+      type: "a", start: Timestamp(nanoseconds: 1), key: Self.sample("a", 1).key)
+    #expect(!HealthMarks(places: Array(repeating: place, count: 8_191)).isFull)
+    #expect(HealthMarks(places: Array(repeating: place, count: 8_192)).isFull)
+  }
+
+  @Test func `two readings have one fingerprint if they hold the same in the same order`() {
+    func fingerprint(_ batches: [[HealthSample]]) -> HealthFingerprint {
+      batches.reduce(into: HealthFingerprint()) { $0.add(HealthBatch($1)) }
+    }
+    let all = (0..<3).map { Self.sample("a", $0) }
+    let whole = fingerprint([all])
+    #expect(fingerprint([[all[0]], [all[1], all[2]]]) == whole)
+    #expect(fingerprint([all.reversed()]) != whole)
+    #expect(fingerprint([Array(all[..<2])]) != whole)
+    #expect(fingerprint([[all[0], all[1], Self.sample("a", 2, value: 2)]]) != whole)
+    #expect(fingerprint([]) == HealthFingerprint())
   }
 }

@@ -68,6 +68,42 @@ import Testing
     #expect(Int64(again.added) == Int64(first.added) - left)
   }
 
+  @Test func `digests that an earlier version did not store are made at the end of an import`()
+    throws
+  {
+    let scratch = try Scratch()
+    let database = try database(scratch)
+    let tables = HealthTables(database)
+    let batches = try Self.batches(days: 2)
+    for batch in batches { _ = try tables.add(batch) }
+    let whole = try tables.totals()
+    #expect(whole.count > 5)
+    try database.execute("UPDATE types SET digest = NULL")
+    _ = try tables.add(HealthBatch([batches[0][batches[0].rows[0]]]))
+    #expect(try tables.totals() == [:])
+    #expect(try tables.settle(HealthSettlement()) == [:])
+    #expect(try tables.totals() == whole)
+  }
+
+  @Test func `a removal keeps the spans that were stored and are still in the reading`() throws {
+    let scratch = try Scratch()
+    let database = try database(scratch)
+    let tables = HealthTables(database)
+    let batches = try Self.batches()
+    let spans = batches.flatMap(\.spans)
+    for batch in batches { _ = try tables.add(batch) }
+    // The second one was read, and not added.
+    try database.run("DELETE FROM spans WHERE digest = ?", [.key(spans[1].digest)])
+    try tables.mark(HealthMarks(spans: Array(spans[..<3])))
+    let all = try tables.summary()[0]
+    let stretch = HealthStretch(type: all.type, from: all.first, to: all.last)
+    #expect(try tables.settle(HealthSettlement(stretches: [stretch])) == [all.type: all.count])
+    let kept = try database.query("SELECT digest FROM spans") { row throws(StoreFailure) in
+      try row.key(0)
+    }
+    #expect(Set(kept) == [spans[0].digest, spans[2].digest])
+  }
+
   @Test func `a sample takes little room`() async throws {
     let scratch = try Scratch()
     let store = try await SQLiteHealthStore.open(in: scratch.path)
@@ -113,7 +149,7 @@ import Testing
     try database(other).execute("PRAGMA user_version = 9")
     #expect(
       try await failure { try await SQLiteHealthStore.open(in: other.path) }
-        == .fromTheFuture(9, 3))
+        == .fromTheFuture(9, 4))
     try other.write(Array(repeating: 7, count: 8_192), to: "health.sqlite")
     #expect(try await failure { try await SQLiteHealthStore.open(in: other.path) } == .corrupt)
   }
@@ -125,7 +161,7 @@ import Testing
       """
       PRAGMA foreign_keys = OFF;
       INSERT INTO names VALUES (1, 't');
-      INSERT INTO types VALUES (1, 1, 0, 0, 0);
+      INSERT INTO types VALUES (1, 1, 0, 0, 0, NULL);
       INSERT INTO samples VALUES (1, 0, zeroblob(16), 0, 5, NULL, NULL, NULL, 1.0, NULL);
       """)
     let query = HealthSampleQuery(

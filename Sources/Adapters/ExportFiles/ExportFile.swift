@@ -9,44 +9,53 @@
 /// Not for two threads at a time.
 public final class ExportFile {
   private enum Content {
-    case plain(PlainFile)
+    case plain
     case zipped(ZipEntry)
   }
 
-  private let content: Content
+  private let file: PlainFile
+  private var content: Content
   /// How many bytes come; `nil` where that is not known.
   public let size: Int?
-  /// Whether opening the path again gives the same bytes: not for a pipe.
+  /// Whether `rewind` works: not for a pipe.
   public let canRepeat: Bool
   /// What the file in the zip is called; `nil` where the locale of this process cannot spell it.
   public let entry: String?
 
   /// Opens a file and finds out what it is.
   ///
-  /// - Throws: `.unreadable` with the system's reason, also for a pipe that no program writes to;
-  ///   `.damaged` for a zip that cannot be read, `.encrypted` for one that needs a password,
-  ///   `.noExport` for a zip without an export, `.severalExports` for one with more.
-  public init(path: String) throws(ExportFileError) {
-    let file = try PlainFile(path: path)
+  /// - Parameter patience: How long a pipe may have no writer.
+  /// - Throws: `.unreadable` with the system's reason, `.directory`, `.noWriter` for a pipe that no
+  ///   program writes to; `.damaged` for a zip that cannot be read, `.encrypted` for one that needs
+  ///   a password, `.noExport` for a zip without an export, `.severalExports` for one with more.
+  public init(path: String, patience: Duration = .seconds(2)) throws(ExportFileError) {
+    file = try PlainFile(path: path, patience: patience)
+    canRepeat = file.size != nil
     guard try file.isZip() else {
-      content = .plain(file)
+      content = .plain
       size = file.size
-      canRepeat = file.size != nil
       entry = nil
       return
     }
-    let zipped = try ZipEntry(path: path)
+    let zipped = try ZipEntry(file)
     content = .zipped(zipped)
     size = zipped.size
-    canRepeat = true
     entry = zipped.name
   }
 
   /// Reads the next bytes; 0 at the end.
   public func read(into buffer: inout [UInt8]) throws(ExportFileError) -> Int {
     switch content {
-    case .plain(let file): try file.read(into: &buffer)
+    case .plain: try file.read(into: &buffer)
     case .zipped(let entry): try entry.read(into: &buffer)
+    }
+  }
+
+  /// Begins again at the first byte: of the same file, even if its path names another one by now.
+  public func rewind() throws(ExportFileError) {
+    switch content {
+    case .plain: try file.rewind()
+    case .zipped: content = .zipped(try ZipEntry(file))
     }
   }
 }
@@ -55,6 +64,10 @@ public final class ExportFile {
 public enum ExportFileError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The system refuses it; its reason.
   case unreadable(reason: String)
+  /// It is a directory.
+  case directory
+  /// It is a pipe, and no program writes to it.
+  case noWriter
   /// The zip is broken, from the beginning or from here on; what is wrong with it.
   case damaged(reason: String)
   /// The export in the zip needs a password.
@@ -69,6 +82,10 @@ public enum ExportFileError: Error, Sendable, Hashable, CustomStringConvertible 
   public var description: String {
     switch self {
     case .unreadable(let reason): "it cannot be read: \(reason)"
+    case .directory: "it cannot be read: it is a directory; name the zip or the XML in it"
+    case .noWriter:
+      "it cannot be read: it is a pipe that no program writes to; start the program that writes to "
+        + "it first"
     case .damaged(let reason): "the zip is damaged: \(reason)"
     case .encrypted:
       "the zip is encrypted; unpack it with its password, and import the XML file in it"
@@ -85,10 +102,12 @@ public enum ExportFileError: Error, Sendable, Hashable, CustomStringConvertible 
 
 /// A file as it is, read from its beginning to its end.
 final class PlainFile {
-  private let descriptor: Int32
+  let descriptor: Int32
   let size: Int?
+  /// What was read to know that a pipe has a writer, and still has to be handed out.
+  private var first: UInt8?
 
-  init(path: String) throws(ExportFileError) {
+  init(path: String, patience: Duration) throws(ExportFileError) {
     // Without O_NONBLOCK, a pipe that no program writes to would hold up the open for ever.
     descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw Self.failure(path) }
@@ -100,32 +119,35 @@ final class PlainFile {
     }
     guard found.st_mode & S_IFMT != S_IFDIR else {
       close(descriptor)
-      throw .unreadable(reason: "it is a directory; name the zip or the XML in it")
+      throw .directory
     }
     size = found.st_mode & S_IFMT == S_IFREG ? Int(found.st_size) : nil
-    if found.st_mode & S_IFMT == S_IFIFO { try waitForWriter() }
+    if found.st_mode & S_IFMT == S_IFIFO { try waitForWriter(patience) }
     let flags = fcntl(descriptor, F_GETFL)
     _ = fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK)
   }
 
-  /// How long a pipe may have no bytes and no writer, in milliseconds.
-  private static let writerWait: Int32 = 2_000
-
-  /// Waits until a program writes to a pipe.
+  /// Waits until a program has a pipe open for writing.
   ///
-  /// A pipe that has had no writer is not readable; once one has come, it is readable or hung up.
-  private func waitForWriter() throws(ExportFileError) {
+  /// Neither a pipe without a writer nor one whose writer is silent is readable. A read tells them
+  /// apart: it finds the end of a pipe without a writer, and would wait for a silent one.
+  private func waitForWriter(_ patience: Duration) throws(ExportFileError) {
+    let (seconds, attoseconds) = patience.components
+    let limit = Int32(clamping: seconds * 1_000 + attoseconds / 1_000_000_000_000_000)
     var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     while true {
       #if canImport(Glibc)
-        let count = unsafe Glibc.poll(&poll, 1, Self.writerWait)
+        let count = unsafe Glibc.poll(&poll, 1, limit)
       #else
-        let count = unsafe Darwin.poll(&poll, 1, Self.writerWait)
+        let count = unsafe Darwin.poll(&poll, 1, limit)
       #endif
       if count > 0 { return }
       if count < 0, errno == EINTR { continue }
-      throw .unreadable(
-        reason: "it is a pipe that no program writes to; start the program that writes to it first")
+      var byte: UInt8 = 0
+      let taken = unsafe withUnsafeMutableBytes(of: &byte) { unsafe take($0) }
+      if taken > 0 { first = byte }
+      if taken > 0 || taken < 0 && errno == EAGAIN { return }
+      guard taken < 0, errno == EINTR else { throw .noWriter }
     }
   }
 
@@ -143,17 +165,29 @@ final class PlainFile {
   }
 
   func read(into buffer: inout [UInt8]) throws(ExportFileError) -> Int {
+    if let first, !buffer.isEmpty {
+      self.first = nil
+      buffer[0] = first
+      return 1
+    }
     while true {
-      let count = unsafe buffer.withUnsafeMutableBytes {
-        #if canImport(Glibc)
-          unsafe Glibc.read(descriptor, $0.baseAddress, $0.count)
-        #else
-          unsafe Darwin.read(descriptor, $0.baseAddress, $0.count)
-        #endif
-      }
+      let count = unsafe buffer.withUnsafeMutableBytes { unsafe take($0) }
       if count >= 0 { return count }
       guard errno == EINTR else { throw Self.failure() }
     }
+  }
+
+  /// Begins again at the first byte.
+  func rewind() throws(ExportFileError) {
+    guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw Self.failure() }
+  }
+
+  private func take(_ bytes: UnsafeMutableRawBufferPointer) -> Int {
+    #if canImport(Glibc)
+      unsafe Glibc.read(descriptor, bytes.baseAddress, bytes.count)
+    #else
+      unsafe Darwin.read(descriptor, bytes.baseAddress, bytes.count)
+    #endif
   }
 
   /// Why the system refuses a file; a symbolic link is named with what it points to.

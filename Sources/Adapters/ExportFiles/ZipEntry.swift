@@ -11,6 +11,8 @@ import LinkHealth
   private static let block = 256 << 10
 
   private let archive: OpaquePointer
+  /// Keeps the descriptor open that the archive reads from.
+  private let file: PlainFile
   /// What was read to know the entry, and still has to be handed out.
   private var start: [UInt8] = []
   private(set) var name: String?
@@ -20,25 +22,32 @@ import LinkHealth
   /// The first symbolic link that was seen.
   private var link: String?
 
-  /// Opens a zip at its one export.
-  convenience init(path: String) throws(ExportFileError) {
-    try self.init(opening: path)
-    guard try next(among: { _ in true }) else {
-      if let link { throw .linked(name: link) }
-      throw .noExport(files: files)
+  /// Opens a zip at its one export; reads the file from its beginning, whatever it is called now.
+  convenience init(_ file: PlainFile) throws(ExportFileError) {
+    let search = try ZipEntry(opening: file)
+    guard try search.next(among: { _ in true }) else {
+      if let link = search.link { throw .linked(name: link) }
+      throw .noExport(files: search.files)
     }
-    if let other = Self.another(in: path) {
-      throw .severalExports(first: name ?? "?", second: other)
+    let first = search.name
+    // Thousands of routes may follow, which need not be looked into. What is behind damage is not
+    // looked for.
+    if (try? search.next { $0?.lowercased().hasSuffix(".xml") ?? true }) == true {
+      throw .severalExports(first: first ?? "?", second: search.name ?? "?")
     }
+    try self.init(opening: file)
+    _ = try next(among: { _ in true })
   }
 
-  private init(opening path: String) throws(ExportFileError) {
+  private init(opening file: PlainFile) throws(ExportFileError) {
+    try file.rewind()
     guard let archive = unsafe archive_read_new() else {
       throw .damaged(reason: "no memory for it")
     }
     unsafe self.archive = unsafe archive
+    self.file = file
     unsafe archive_read_support_format_zip(archive)
-    guard unsafe archive_read_open_filename(archive, path, Self.block) == ARCHIVE_OK else {
+    guard unsafe archive_read_open_fd(archive, file.descriptor, Self.block) == ARCHIVE_OK else {
       throw damage()
     }
   }
@@ -55,15 +64,6 @@ import LinkHealth
       return count
     }
     return try data(into: &buffer)
-  }
-
-  /// Returns the name of the second export in a zip; `nil` if there is none, or it is past damage.
-  private static func another(in path: String) -> String? {
-    guard let zip = try? ZipEntry(opening: path), (try? zip.next(among: { _ in true })) == true
-    else { return nil }
-    // Thousands of routes may follow, which need not be looked into.
-    let found = try? zip.next { $0?.lowercased().hasSuffix(".xml") ?? true }
-    return found == true ? zip.name ?? "?" : nil
   }
 
   /// Goes to the next export among the files of some names; false if there is none.

@@ -192,9 +192,12 @@ struct Row {
     switch type(of: column) {
     case SQLITE_NULL: return nil
     case SQLITE_BLOB:
-      let bytes = bytes(column)
-      guard bytes.count == 16 else { throw garbage(column, expected: "16 bytes") }
-      return UUID128(high: Self.word(bytes[..<8]), low: Self.word(bytes[8...]))
+      guard let start = unsafe sqlite3_column_blob(statement.pointer, column),
+        unsafe sqlite3_column_bytes(statement.pointer, column) == 16
+      else { throw garbage(column, expected: "16 bytes") }
+      return unsafe UUID128(
+        high: UInt64(bigEndian: start.loadUnaligned(as: UInt64.self)),
+        low: UInt64(bigEndian: start.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
     case _: throw garbage(column, expected: "16 bytes")
     }
   }
@@ -220,10 +223,6 @@ struct Row {
     guard let start = unsafe sqlite3_column_blob(statement.pointer, column) else { return [] }
     let count = unsafe Int(sqlite3_column_bytes(statement.pointer, column))
     return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
-  }
-
-  private static func word(_ bytes: ArraySlice<UInt8>) -> UInt64 {
-    bytes.reduce(0) { $0 << 8 | UInt64($1) }
   }
 
   func garbage(_ column: Int32, expected: String) -> StoreFailure {

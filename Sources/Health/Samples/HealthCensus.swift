@@ -1,6 +1,6 @@
 public import LinkCore
 
-/// What one complete reading of a person's health data holds, counted so that a store can be
+/// A count of what one complete reading of a person's health data holds, so that a store can be
 /// compared with it.
 ///
 /// The rule of removals: of each type, a complete reading covers the time from the start of its
@@ -8,7 +8,7 @@ public import LinkCore
 /// time and is not in the reading was deleted at its source. A type that the reading does not hold
 /// is not covered. The reading may be an export, or what a phone sends of a time that it read anew.
 ///
-/// It holds 16 bytes for each 13 days of a type, and the keys of types with fewer than 65,536
+/// It holds 24 bytes for each 13 days of a type, and the keys of types with fewer than 65,536
 /// samples, a million at most.
 public struct HealthCensus: Sendable {
   /// Samples are counted by stretches of 2^50 ns, 13 days.
@@ -46,28 +46,27 @@ public struct HealthCensus: Sendable {
     return types.count - 1
   }
 
-  /// The types that were read.
-  public var typeNames: [String] { places.keys.sorted() }
-
   /// How often samples of a type were read that had been read before.
   public func repeated(_ type: String) -> Int { places[type].map { types[$0].repeated } ?? 0 }
 
   /// The time of a type that the reading covers; `nil` if it holds none.
   public func covered(_ type: String) -> HealthStretch? {
-    guard let census = places[type].map({ types[$0] }), census.distinct > 0 else { return nil }
+    guard let census = places[type].map({ types[$0] }), census.all.count > 0 else { return nil }
     return HealthStretch(type: type, from: census.first, to: census.last)
   }
 
   /// Whether a store that was given all of the reading holds nothing else of the type.
-  public func isAll(_ summary: HealthTypeSummary) -> Bool {
-    places[summary.type].map { types[$0].distinct == summary.count } ?? false
+  ///
+  /// - Parameter stored: All that the store holds of the type; `nil` if it does not know.
+  public func isAll(_ type: String, stored: HealthCount?) -> Bool {
+    places[type].map { types[$0].all == stored } ?? false
   }
 
-  /// The parts of the covered time in which a store that was given all of the reading holds another
-  /// number of samples.
+  /// The parts of the covered time in which a store that was given all of the reading holds other
+  /// samples, or the reading holds samples twice.
   ///
-  /// - Parameter stored: How many samples of the covered time the store holds, by stretch.
-  public func suspects(_ type: String, stored: [Int64: Int]) -> [HealthStretch] {
+  /// - Parameter stored: What the store holds of the covered time, by stretch.
+  public func suspects(_ type: String, stored: [Int64: HealthCount]) -> [HealthStretch] {
     guard let covered = covered(type), let place = places[type] else { return [] }
     let read = types[place].stretches
     return stored.keys.sorted().filter { stored[$0] != read[$0] }.map { number in
@@ -79,16 +78,44 @@ public struct HealthCensus: Sendable {
   }
 }
 
+/// A number of samples, with a digest of their keys: equal for the same samples in any order.
+public struct HealthCount: Sendable, Hashable {
+  /// How many samples.
+  public private(set) var count = 0
+  /// The lower halves of their keys, combined by exclusive or.
+  public private(set) var digest: UInt64 = 0
+
+  /// No samples.
+  public init() {}
+
+  /// A count from its parts.
+  package init(count: Int, digest: UInt64) { (self.count, self.digest) = (count, digest) }
+
+  /// Counts a sample.
+  @inline(__always)
+  public mutating func add(_ key: HealthSampleKey) {
+    count &+= 1
+    digest ^= key.low
+  }
+
+  /// Adds up the counts of different samples.
+  public static func += (left: inout Self, right: Self) {
+    left.count += right.count
+    left.digest ^= right.digest
+  }
+}
+
 /// The samples of one type in a reading.
 private struct TypeCensus {
   var first = Timestamp(nanoseconds: .max)
   var last = Timestamp(nanoseconds: .min)
-  var distinct = 0
+  /// The samples that are not known to be repeats.
+  var all = HealthCount()
   var repeated = 0
-  private var counts: [Int64: Int] = [:]
-  /// The stretch of the newest samples, and how many of them are not in `counts` yet: samples come
-  /// in order of time, mostly, so that a look into the dictionary for each would be too much.
-  private var newest: (stretch: Int64, count: Int) = (0, 0)
+  private var counts: [Int64: HealthCount] = [:]
+  /// The stretch of the newest samples, and those that are not in `counts` yet: samples come in
+  /// order of time, mostly, so that a look into the dictionary for each would be too much.
+  private var newest: (stretch: Int64, count: HealthCount) = (0, HealthCount())
   /// The keys, halved; `nil` once there are too many.
   private var keys: Set<UInt64>? = []
   /// The keys of the newest samples that begin at one moment, where `keys` is `nil`.
@@ -96,10 +123,10 @@ private struct TypeCensus {
 
   var keyCount: Int { keys?.count ?? 0 }
 
-  /// How many samples begin in each stretch.
-  var stretches: [Int64: Int] {
+  /// The samples that begin in each stretch.
+  var stretches: [Int64: HealthCount] {
     var all = counts
-    if newest.count > 0 { all[newest.stretch, default: 0] += newest.count }
+    if newest.count.count > 0 { all[newest.stretch, default: HealthCount()] += newest.count }
     return all
   }
 
@@ -123,20 +150,22 @@ private struct TypeCensus {
       repeated &+= 1
       return 0
     }
-    distinct &+= 1
+    all.add(row.key)
     first = min(first, row.start)
     last = max(last, row.start)
     let stretch = HealthCensus.stretch(of: row.start)
     if newest.stretch != stretch {
-      if newest.count > 0 { counts[newest.stretch, default: 0] += newest.count }
-      newest = (stretch, 0)
+      if newest.count.count > 0 {
+        counts[newest.stretch, default: HealthCount()] += newest.count
+      }
+      newest = (stretch, HealthCount())
     }
-    newest.count &+= 1
+    newest.count.add(row.key)
     return taken
   }
 
-  /// Whether an equal sample came just before. Others that are repeated are counted twice, which
-  /// makes their stretch suspect: it is compared key by key then.
+  /// Whether an equal sample came just before. Others that are repeated are counted twice, so that
+  /// count and digest differ from those of a store, and their stretch is compared key by key.
   private mutating func isRepeated(_ row: HealthRow) -> Bool {
     guard let known = run, known.start == row.start else {
       run = (row.start, [row.key.low])
@@ -145,97 +174,5 @@ private struct TypeCensus {
     if known.keys.contains(row.key.low) { return true }
     run?.keys.append(row.key.low)
     return false
-  }
-}
-
-/// A time of one type: samples that begin in it, its last moment included.
-public struct HealthStretch: Sendable, Hashable {
-  /// HealthKit's identifier.
-  public var type: String
-  /// The first moment.
-  public var from: Timestamp
-  /// The last moment.
-  public var to: Timestamp
-
-  /// A stretch from its parts.
-  public init(type: String, from: Timestamp, to: Timestamp) {
-    (self.type, self.from, self.to) = (type, from, to)
-  }
-
-  /// Whether a sample that begins then lies in it.
-  public func contains(_ start: Timestamp) -> Bool { from <= start && start <= to }
-}
-
-/// The samples of a stretch that a complete reading holds: a store removes the others.
-public struct HealthRemoval: Sendable, Hashable {
-  /// What is compared.
-  public var stretch: HealthStretch
-  /// The keys of the samples that stay.
-  public var kept: Set<HealthSampleKey>
-
-  /// A comparison of one stretch.
-  public init(_ stretch: HealthStretch, keeping kept: Set<HealthSampleKey>) {
-    (self.stretch, self.kept) = (stretch, kept)
-  }
-}
-
-/// Collects, in a second reading, what the suspect stretches of the first one hold.
-public struct HealthRemovalCollector: Sendable {
-  /// A stretch by its number and its type.
-  private struct Place: Hashable {
-    var type: String
-    var stretch: Int64
-  }
-
-  private var removals: [Place: HealthRemoval] = [:]
-  private let types: Set<String>
-  /// The spans of rows that were read.
-  public private(set) var spans: [HealthSpan] = []
-  /// How many samples were read.
-  public private(set) var count = 0
-
-  /// Collects for these stretches of a census.
-  public init(_ suspects: [HealthStretch]) {
-    types = Set(suspects.map(\.type))
-    for suspect in suspects {
-      let place = Place(type: suspect.type, stretch: HealthCensus.stretch(of: suspect.from))
-      removals[place] = HealthRemoval(suspect, keeping: [])
-    }
-  }
-
-  /// What a store compares, by type and time.
-  public var all: [HealthRemoval] {
-    removals.values.sorted {
-      ($0.stretch.type, $0.stretch.from) < ($1.stretch.type, $1.stretch.from)
-    }
-  }
-
-  /// Takes the samples of a batch.
-  public mutating func add(_ batch: HealthBatch) {
-    count += batch.rows.count
-    spans += batch.spans
-    let names = batch.names.map { types.contains($0.text) ? $0.text : nil }
-    for row in batch.rows {
-      guard let type = names[Int(row.type)] else { continue }
-      let place = Place(type: type, stretch: HealthCensus.stretch(of: row.start))
-      removals[place]?.kept.insert(row.key)
-    }
-  }
-}
-
-/// What a store does once a complete reading was added to it.
-public struct HealthSettlement: Sendable, Hashable {
-  /// What is compared and removed.
-  public var removals: [HealthRemoval]
-  /// Spans of rows that the store holds as a whole after that.
-  public var spans: [HealthSpan]
-  /// When the source wrote the reading.
-  public var exported: Timestamp?
-
-  /// A settlement; by default it removes nothing.
-  public init(
-    removals: [HealthRemoval] = [], spans: [HealthSpan] = [], exported: Timestamp? = nil
-  ) {
-    (self.removals, self.spans, self.exported) = (removals, spans, exported)
   }
 }

@@ -6,13 +6,23 @@ public import LinkWire
 
 /// Brings an export of Apple Health into a health store.
 ///
-/// Reads while the store writes, one batch ahead; memory does not grow with the file. What is in
-/// the store already is found by its content, whole stretches at once, so that a second import of
-/// the same or a newer export adds what is new at the speed of reading.
+/// Reads while the store writes, one batch ahead; memory does not grow with the file, whatever
+/// changed in it. What is in the store already is found by its content, whole stretches at once, so
+/// that a second import of the same or a newer export adds what is new at the speed of reading.
 public enum HealthImport {
-  /// How far it has come.
+  /// The point that an import has reached.
   public struct Progress: Sendable, Hashable {
-    /// Bytes of XML that were read.
+    /// What an import does.
+    public enum Stage: String, Sendable, Hashable, CaseIterable {
+      /// Adds what is new.
+      case adding
+      /// Reads the export once more, to find what is not in it any more.
+      case comparing
+    }
+
+    /// What the import does now.
+    public var stage = Stage.adding
+    /// Bytes of XML that were read in this stage.
     public var bytes = 0
     /// How many there are, when that is known.
     public var total: Int?
@@ -20,7 +30,7 @@ public enum HealthImport {
     public var addition = HealthAddition()
   }
 
-  /// What came of it.
+  /// The result of an import.
   public struct Report: Sendable, Hashable {
     /// What was found and what was left out.
     public var tally: HealthExportTally
@@ -36,7 +46,7 @@ public enum HealthImport {
     public var removal: Removal
   }
 
-  /// What became of the samples of one type. Those read are added, kept, repeated or skipped; those
+  /// The counts of what became of the samples of one type. Those read are added, kept, repeated or skipped; those
   /// stored are those stored before, and added, less those removed.
   public struct TypeReport: Sendable, Hashable {
     /// HealthKit's identifier.
@@ -58,7 +68,7 @@ public enum HealthImport {
     public init(type: String) { self.type = type }
   }
 
-  /// Whether samples that an export does not hold were removed.
+  /// An answer to whether samples that an export does not hold were removed.
   public enum Removal: Sendable, Hashable {
     /// Those that begin in the time that the export covers were.
     case done
@@ -66,13 +76,13 @@ public enum HealthImport {
     case older
     /// No: the export does not say when it was written.
     case undated
-    /// No: the export was not read to its end.
+    /// No: the export was not read to its end, or not a second time.
     case incomplete
     /// No: what was read cannot be read again to compare it, such as a pipe, or it changed.
     case unrepeatable
   }
 
-  /// Why it ended. Whatever was added before stays.
+  /// The reason for which an import ended. Whatever was added before stays.
   public enum Ending: Sendable, Hashable {
     /// At the end of the export.
     case complete
@@ -84,7 +94,7 @@ public enum HealthImport {
     case damaged(String)
   }
 
-  /// Why nothing was imported, or no more.
+  /// The reason for which nothing was imported, or no more.
   public enum Failure: Error, Sendable, Hashable, CustomStringConvertible {
     /// The file does not open, or is no export; what it is instead.
     case file(String)
@@ -118,17 +128,17 @@ public enum HealthImport {
     } catch {
       throw .file(error.description)
     }
-    let removing = try await ImportRemoval(store, path: path, replaces: replaces)
+    let removing = try await ImportRemoval(store, replaces: replaces)
     var work = ImportRun(file, into: store)
-    let ending = try await work.readAll(isStopped, note)
+    var ending = try await work.readAll(isStopped, note)
     try await work.settle()
     let tally = work.reader.tally
-    let (removal, removed) = try await removing.run(
-      work.census, tally, isComplete: ending == .complete, canRepeat: file.canRepeat)
-    let types = try await removing.report(work.census, tally, removed: removed)
+    let outcome = try await removing.run(work, isComplete: ending == .complete, isStopped, note)
+    if outcome.isStopped { ending = .stopped }
+    let types = try await removing.report(work.census, tally, removed: outcome.removed)
     if ending != .stopped { try await work.noteEnd(at: clock.wall) }
     return Report(
       tally: tally, addition: work.progress.addition, entry: file.entry, ending: ending,
-      types: types, removal: removal)
+      types: types, removal: outcome.removal)
   }
 }

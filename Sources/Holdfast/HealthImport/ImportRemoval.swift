@@ -6,18 +6,29 @@ import LinkWire
 
 /// The end of an import: removes what the export does not hold, and counts what became of all.
 struct ImportRemoval {
+  /// What came of it.
+  struct Outcome {
+    var removal: HealthImport.Removal
+    /// How many samples were removed, by type.
+    var removed: [String: Int] = [:]
+    /// Whether it was told to stop.
+    var isStopped = false
+  }
+
+  /// How a second reading ended.
+  private enum Rereading {
+    case same, changed, stopped
+  }
+
   private let store: any HealthStore
-  private let path: String
   private let replaces: Bool
   /// What was stored before.
   private let before: [HealthTypeSummary]
   private let newestBefore: Timestamp?
 
   /// Looks at the store before anything is added.
-  init(
-    _ store: any HealthStore, path: String, replaces: Bool
-  ) async throws(HealthImport.Failure) {
-    (self.store, self.path, self.replaces) = (store, path, replaces)
+  init(_ store: any HealthStore, replaces: Bool) async throws(HealthImport.Failure) {
+    (self.store, self.replaces) = (store, replaces)
     do throws(StoreFailure) {
       let stored = try await store.summary()
       let newest = try await store.newestExport()
@@ -29,24 +40,29 @@ struct ImportRemoval {
     }
   }
 
-  /// Removes what the export does not hold, if it may; returns how much that was, by type.
+  /// Removes what the export does not hold, if it may.
   func run(
-    _ census: HealthCensus, _ tally: HealthExportTally, isComplete: Bool, canRepeat: Bool
-  ) async throws(HealthImport.Failure) -> (HealthImport.Removal, [String: Int]) {
-    guard isComplete else { return (.incomplete, [:]) }
+    _ work: ImportRun, isComplete: Bool, _ isStopped: @Sendable () -> Bool,
+    _ note: @Sendable (HealthImport.Progress) -> Void
+  ) async throws(HealthImport.Failure) -> Outcome {
+    let exported = work.reader.tally.exported
+    guard isComplete else { return Outcome(removal: .incomplete) }
     if !replaces {
-      guard let exported = tally.exported else { return (.undated, [:]) }
-      if let newestBefore, exported < newestBefore { return (.older, [:]) }
+      guard let exported else { return Outcome(removal: .undated) }
+      if let newestBefore, exported < newestBefore { return Outcome(removal: .older) }
     }
     do throws(StoreFailure) {
-      let suspects = try await suspects(census)
-      var settlement = HealthSettlement(exported: tally.exported)
-      if !suspects.isEmpty {
-        let again = canRepeat ? reread(suspects, expecting: tally.total) : nil
-        guard let again else { return (.unrepeatable, [:]) }
-        (settlement.removals, settlement.spans) = (again.all, again.spans)
+      let suspects = HealthSuspects(try await suspects(work.census))
+      if !suspects.stretches.isEmpty {
+        guard work.file.canRepeat else { return Outcome(removal: .unrepeatable) }
+        switch try await reread(suspects, work, isStopped, note) {
+        case .same: break
+        case .changed: return Outcome(removal: .unrepeatable)
+        case .stopped: return Outcome(removal: .incomplete, isStopped: true)
+        }
       }
-      return (.done, try await store.settle(settlement))
+      let settlement = HealthSettlement(stretches: suspects.stretches, exported: exported)
+      return Outcome(removal: .done, removed: try await store.settle(settlement))
     } catch {
       throw .store(error)
     }
@@ -55,31 +71,48 @@ struct ImportRemoval {
   /// The parts of the covered time in which the store holds something else than the export.
   private func suspects(_ census: HealthCensus) async throws(StoreFailure) -> [HealthStretch] {
     var found: [HealthStretch] = []
-    for summary in try await store.summary() where !census.isAll(summary) {
-      guard let covered = census.covered(summary.type) else { continue }
-      found += census.suspects(summary.type, stored: try await store.counts(covered))
+    let totals = try await store.totals()
+    for type in try await store.summary().map(\.type)
+    where !census.isAll(type, stored: totals[type]) {
+      guard let covered = census.covered(type) else { continue }
+      found += census.suspects(type, stored: try await store.counts(covered))
     }
     return found
   }
 
-  /// Reads the export once more; `nil` if it is not what it was.
-  private func reread(_ suspects: [HealthStretch], expecting total: Int) -> HealthRemovalCollector?
-  {
-    var collector = HealthRemovalCollector(suspects)
+  /// Reads the export once more, and marks in the store what it holds of the suspect stretches.
+  private func reread(
+    _ suspects: HealthSuspects, _ work: ImportRun, _ isStopped: @Sendable () -> Bool,
+    _ note: @Sendable (HealthImport.Progress) -> Void
+  ) async throws(StoreFailure) -> Rereading {
+    var progress = work.progress
+    (progress.stage, progress.bytes) = (.comparing, 0)
+    var fingerprint = HealthFingerprint()
+    var marks = HealthMarks()
     var reader = HealthExportReader()
     var piece = [UInt8](repeating: 0, count: ImportRun.piece)
-    do {
-      let file = try ExportFile(path: path)
-      while true {
-        let count = try file.read(into: &piece)
-        if count > 0 { reader.append(piece.span.extracting(0..<count)) } else { reader.finish() }
-        while let batch = try reader.next() { collector.add(batch) }
-        if count == 0 { break }
+    try await store.clearMarks()
+    guard (try? work.file.rewind()) != nil else { return .changed }
+    while true {
+      if isStopped() || Task.isCancelled { return .stopped }
+      guard let count = try? work.file.read(into: &piece) else { return .changed }
+      if count > 0 { reader.append(piece.span.extracting(0..<count)) } else { reader.finish() }
+      do {
+        while let batch = try reader.next() {
+          fingerprint.add(batch)
+          suspects.mark(batch, in: &marks)
+        }
+      } catch {
+        return .changed
       }
-    } catch {
-      return nil
+      if marks.isFull || count == 0 {
+        try await store.mark(marks)
+        marks = HealthMarks()
+      }
+      progress.bytes += count
+      note(progress)
+      if count == 0 { return fingerprint == work.fingerprint ? .same : .changed }
     }
-    return collector.count == total ? collector : nil
   }
 
   /// Counts what became of the samples of each type.

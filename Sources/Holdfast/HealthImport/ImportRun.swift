@@ -4,16 +4,18 @@ import LinkHealth
 import LinkRuntime
 import LinkWire
 
-/// One import at work.
+/// The first reading of an import, which adds samples to the store.
 struct ImportRun {
   /// Bytes read at a time: enough that calls do not count, little enough for a cache.
   static let piece = 256 << 10
 
   private let store: any HealthStore
-  private let file: ExportFile
+  let file: ExportFile
   private(set) var reader = HealthExportReader()
   /// What the export holds, to be compared with the store.
   private(set) var census = HealthCensus()
+  /// What was read, to be compared with a second reading.
+  private(set) var fingerprint = HealthFingerprint()
   private(set) var progress = HealthImport.Progress()
   private var pending: Task<Result<HealthAddition, StoreFailure>, Never>?
 
@@ -61,6 +63,7 @@ struct ImportRun {
         throw .file(error.description)
       }
       guard let batch else { return }
+      fingerprint.add(batch)
       census.add(batch)
       try await settle()
       pending = Task { [store] in

@@ -17,13 +17,24 @@ public protocol HealthStore: Store {
   /// Returns what is kept of each type, ordered by its identifier.
   func summary() async throws(StoreFailure) -> [HealthTypeSummary]
 
+  /// Returns how many samples there are of each type; types whose digest is not known are left out.
+  func totals() async throws(StoreFailure) -> [String: HealthCount]
+
   /// Returns how many samples begin in a stretch, by `HealthCensus.stretch(of:)`.
-  func counts(_ stretch: HealthStretch) async throws(StoreFailure) -> [Int64: Int]
+  func counts(_ stretch: HealthStretch) async throws(StoreFailure) -> [Int64: HealthCount]
 
   /// Returns when the newest complete reading was written that the store holds.
   func newestExport() async throws(StoreFailure) -> Timestamp?
 
-  /// Removes what a complete reading does not hold, and notes its date; in one transaction.
+  /// Forgets all marks, before the first ones of a reading.
+  func clearMarks() async throws(StoreFailure)
+
+  /// Marks samples that a complete reading holds, for the next `settle`. They need no memory, and
+  /// are gone when the store closes.
+  func mark(_ marks: HealthMarks) async throws(StoreFailure)
+
+  /// Removes samples of stretches that are not marked, forgets the marks and notes the date of the
+  /// reading; in one transaction.
   ///
   /// Returns how many samples were removed, by type.
   func settle(_ settlement: HealthSettlement) async throws(StoreFailure) -> [String: Int]
@@ -66,11 +77,17 @@ extension MemoryStore: HealthStore where Value == KeptHealth {
 
   public func summary() throws(StoreFailure) -> [HealthTypeSummary] { try use { $0.summary } }
 
-  public func counts(_ stretch: HealthStretch) throws(StoreFailure) -> [Int64: Int] {
+  public func totals() throws(StoreFailure) -> [String: HealthCount] { try use { $0.totals } }
+
+  public func counts(_ stretch: HealthStretch) throws(StoreFailure) -> [Int64: HealthCount] {
     try use { $0.counts(stretch) }
   }
 
   public func newestExport() throws(StoreFailure) -> Timestamp? { try use { $0.newestExport } }
+
+  public func clearMarks() throws(StoreFailure) { try use { $0.clearMarks() } }
+
+  public func mark(_ marks: HealthMarks) throws(StoreFailure) { try use { $0.mark(marks) } }
 
   public func settle(_ settlement: HealthSettlement) throws(StoreFailure) -> [String: Int] {
     try use { $0.settle(settlement) }

@@ -9,7 +9,9 @@ public import LinkRuntime
 public func healthStoreContract(make: () async throws -> any HealthStore) async throws {
   let checks: [@Sendable (any HealthStore) async throws -> Void] = [
     startsEmpty, keepsEveryField, knowsByContent, findsByOverlap, ordersAndPages, summarises,
-    refusesNonsense, takesManyAtOnce, countsByStretch, removesWhatAReadingLacks, failsWhenClosed,
+    refusesNonsense, takesManyAtOnce, countsByStretch, countsAll, removesWhatAReadingLacks,
+    forgetsMarks,
+    failsWhenClosed,
   ]
   for check in checks {
     let store = try await make()
@@ -185,22 +187,63 @@ private func takesManyAtOnce(_ store: any HealthStore) async throws {
     try await store.add(many), is: HealthAddition(added: 8_001), "more than a batch are taken")
 }
 
+private func count(_ samples: HealthSample...) -> HealthCount {
+  samples.reduce(into: HealthCount()) { $0.add($1.key) }
+}
+
+private func stretch(_ type: String = steps, from: Int64 = .min, to: Int64 = .max) -> HealthStretch
+{
+  HealthStretch(type: type, from: Timestamp(nanoseconds: from), to: Timestamp(nanoseconds: to))
+}
+
 private func countsByStretch(_ store: any HealthStore) async throws {
   let bucket: Int64 = 1 << 50
-  try await store.add([
-    sample(from: -1), sample(from: 0), sample(from: bucket - 1), sample(from: bucket),
-    sample("b", from: 0),
-  ])
-  let whole = HealthStretch(
-    type: steps, from: Timestamp(nanoseconds: .min), to: Timestamp(nanoseconds: .max))
+  let all = [sample(from: -1), sample(from: 0), sample(from: bucket - 1), sample(from: bucket)]
+  try await store.add(all + [sample("b", from: 0)])
   try ContractViolation.unless(
-    try await store.counts(whole), is: [-1: 1, 0: 2, 1: 1], "samples are counted by their start")
-  let part = HealthStretch(
-    type: steps, from: Timestamp(nanoseconds: 0), to: Timestamp(nanoseconds: bucket))
+    try await store.counts(stretch()),
+    is: [-1: count(all[0]), 0: count(all[1], all[2]), 1: count(all[3])],
+    "samples are counted by their start")
   try ContractViolation.unless(
-    try await store.counts(part), is: [0: 2, 1: 1], "both ends of a stretch are in it")
-  let none = HealthStretch(type: "none", from: part.from, to: part.to)
-  try ContractViolation.unless(try await store.counts(none), is: [:], "unknown types hold nothing")
+    try await store.counts(stretch(from: 0, to: bucket)),
+    is: [0: count(all[1], all[2]), 1: count(all[3])], "both ends of a stretch are in it")
+  try ContractViolation.unless(
+    try await store.counts(stretch("none")), is: [:], "unknown types hold nothing")
+}
+
+private func countsAll(_ store: any HealthStore) async throws {
+  let all = (1...4).map { sample(from: $0) }
+  try await store.add([all[0], all[1], sample("b", from: 1)])
+  try await store.add([all[3], all[1], all[2]])
+  try ContractViolation.unless(
+    try await store.totals(),
+    is: [steps: count(all[0], all[1], all[2], all[3]), "b": count(sample("b", from: 1))],
+    "each sample is counted once, in any order")
+  _ = try await store.settle(HealthSettlement(stretches: [stretch(from: 2, to: 3)]))
+  try ContractViolation.unless(
+    try await store.totals()[steps], is: count(all[0], all[3]), "a removal is taken off")
+}
+
+private func forgetsMarks(_ store: any HealthStore) async throws {
+  let all = (1...3).map { sample(from: $0) }
+  func marks(_ place: Int) -> HealthMarks {
+    HealthMarks(places: [
+      HealthSamplePlace(type: steps, start: all[place].start, key: all[place].key)
+    ])
+  }
+  try await store.add(all)
+  try await store.mark(marks(0))
+  try await store.clearMarks()
+  try await store.mark(marks(1))
+  try await store.mark(marks(2))
+  var settlement = HealthSettlement(stretches: [stretch()])
+  try ContractViolation.unless(
+    try await store.settle(settlement), is: [steps: 1], "only marks that were not cleared count")
+  settlement.stretches = [stretch(from: 3)]
+  try ContractViolation.unless(
+    try await store.settle(settlement), is: [steps: 1], "marks do not outlive what they were for")
+  try ContractViolation.unless(
+    try await store.samples(query()).samples, is: [all[1]], "what is not in a stretch stays")
 }
 
 private func removesWhatAReadingLacks(_ store: any HealthStore) async throws {
@@ -212,14 +255,13 @@ private func removesWhatAReadingLacks(_ store: any HealthStore) async throws {
     start: Timestamp(nanoseconds: 2), end: Timestamp(nanoseconds: 3), source: "Phone")
   try await store.add(all + [workout, sample("b", from: 2)])
   try ContractViolation.unless(try await store.newestExport(), is: nil, "no reading was settled")
-  let stretch = HealthStretch(
-    type: steps, from: Timestamp(nanoseconds: 2), to: Timestamp(nanoseconds: 3))
-  var walks = stretch
-  walks.type = HealthSample.workoutType
+  try await store.mark(
+    HealthMarks(places: [HealthSamplePlace(type: steps, start: all[2].start, key: all[2].key)]))
   let removed = try await store.settle(
     HealthSettlement(
-      removals: [HealthRemoval(stretch, keeping: [all[2].key]), HealthRemoval(walks, keeping: [])],
-      exported: Timestamp(nanoseconds: 9)))
+      stretches: [
+        stretch(from: 2, to: 3), stretch(HealthSample.workoutType, from: 2, to: 3),
+      ], exported: Timestamp(nanoseconds: 9)))
   try ContractViolation.unless(
     removed, is: [steps: 2, HealthSample.workoutType: 1], "what a reading lacks is removed")
   try ContractViolation.unless(

@@ -26,6 +26,8 @@ public struct KeptHealth: Sendable, Hashable {
   private var shelves: [String: Shelf] = [:]
   /// When the newest complete reading was written that it holds.
   public private(set) var newestExport: Timestamp?
+  /// The samples that the next `settle` keeps.
+  fileprivate var marks: Set<HealthSamplePlace> = []
   /// When an import ended last.
   package var lastImport: Timestamp?
 
@@ -68,22 +70,34 @@ public struct KeptHealth: Sendable, Hashable {
 }
 
 extension KeptHealth {
+  /// How many samples there are of each type.
+  public var totals: [String: HealthCount] {
+    shelves.mapValues { shelf in shelf.places.reduce(into: HealthCount()) { $0.add($1.key) } }
+  }
+
   /// Returns how many samples begin in a stretch, by `HealthCensus.stretch(of:)`.
-  public func counts(_ stretch: HealthStretch) -> [Int64: Int] {
-    var counts: [Int64: Int] = [:]
+  public func counts(_ stretch: HealthStretch) -> [Int64: HealthCount] {
+    var counts: [Int64: HealthCount] = [:]
     for place in shelves[stretch.type]?.places ?? [] where stretch.contains(place.start) {
-      counts[HealthCensus.stretch(of: place.start), default: 0] += 1
+      counts[HealthCensus.stretch(of: place.start), default: HealthCount()].add(place.key)
     }
     return counts
   }
 
-  /// Removes what a complete reading does not hold, and notes its date; returns how many samples
-  /// were removed, by type.
+  /// Forgets all marks.
+  public mutating func clearMarks() { marks = [] }
+
+  /// Marks samples for the next `settle`.
+  public mutating func mark(_ marks: HealthMarks) { self.marks.formUnion(marks.places) }
+
+  /// Removes samples of stretches that are not marked, forgets the marks and notes the date of the
+  /// reading; returns how many samples were removed, by type.
   public mutating func settle(_ settlement: HealthSettlement) -> [String: Int] {
+    defer { marks = [] }
     var removed: [String: Int] = [:]
-    for removal in settlement.removals {
-      let type = removal.stretch.type
-      let count = shelves[type]?.remove(removal) ?? 0
+    for stretch in settlement.stretches {
+      let type = stretch.type
+      let count = shelves[type]?.remove(stretch, except: marks) ?? 0
       if count > 0 { removed[type, default: 0] += count }
       if shelves[type]?.places.isEmpty == true { shelves[type] = nil }
     }
@@ -101,10 +115,13 @@ extension KeptHealth {
 }
 
 extension KeptHealth.Shelf {
-  /// Removes what is in the stretch and not kept; returns how much that was.
-  fileprivate mutating func remove(_ removal: HealthRemoval) -> Int {
+  /// Removes what is in the stretch and not marked; returns how much that was.
+  fileprivate mutating func remove(
+    _ stretch: HealthStretch, except marks: Set<HealthSamplePlace>
+  ) -> Int {
     let gone = places.filter {
-      removal.stretch.contains($0.start) && !removal.kept.contains($0.key)
+      stretch.contains($0.start)
+        && !marks.contains(HealthSamplePlace(type: stretch.type, start: $0.start, key: $0.key))
     }
     for place in gone { samples[place.key] = nil }
     let left = samples

@@ -28,6 +28,8 @@ package final class HealthTables: Tables {
       """,
       "CREATE TABLE exports(exported INTEGER PRIMARY KEY) STRICT;",
       "CREATE TABLE imports(id INTEGER PRIMARY KEY CHECK (id = 0), at INTEGER NOT NULL) STRICT;",
+      // The digest of `HealthCount`; NULL until it is made from the samples.
+      "ALTER TABLE types ADD COLUMN digest INTEGER;",
     ])
 
   /// How many texts are remembered at once; more are looked up again.
@@ -35,8 +37,8 @@ package final class HealthTables: Tables {
 
   package static let kind = StoreKind(
     name: "health", schema: schema, durability: .processEnd,
-    // 8 MiB hold the ends of many types at once.
-    settings: "PRAGMA cache_size = -8192")
+    // 8 MiB hold the ends of many types at once. Marks need no memory in a file.
+    settings: "PRAGMA cache_size = -8192; PRAGMA temp_store = FILE")
 
   package let database: Database
   private var numbers: [HealthSampleKey: Int64] = [:]
@@ -120,7 +122,7 @@ package final class HealthTables: Tables {
       return
     }
     addition.added += 1
-    changes.note(type, start: row.start, duration: duration)
+    changes.note(type, row, duration: duration)
     if case .workout(let place) = row.value { try add(batch.workouts[Int(place)], row.key) }
   }
 
@@ -140,14 +142,16 @@ package final class HealthTables: Tables {
   private func set(_ type: Int64, _ change: TypeChanges.Change) throws(StoreFailure) {
     try database.run(
       """
-      INSERT INTO types(type, count, first, last, longest) VALUES (?, ?, ?, ?, ?)
+      INSERT INTO types(type, count, first, last, longest, digest) VALUES (?, ?, ?, ?, ?, ?)
       ON CONFLICT (type) DO UPDATE SET count = count + excluded.count,
         first = min(first, excluded.first), last = max(last, excluded.last),
-        longest = max(longest, excluded.longest)
+        longest = max(longest, excluded.longest),
+        -- Exclusive or, which SQLite has no operator for.
+        digest = (digest | excluded.digest) - (digest & excluded.digest)
       """,
       [
-        .integer(type), .integer(change.count), .time(change.first), .time(change.last),
-        .integer(change.longest),
+        .integer(type), .integer(change.count.count), .time(change.first), .time(change.last),
+        .integer(change.longest), .integer(Int64(bitPattern: change.count.digest)),
       ])
   }
 
@@ -184,7 +188,8 @@ package final class HealthTables: Tables {
     return number
   }
 
-  private func number(of text: String) throws(StoreFailure) -> Int64? {
+  /// The store's number of a text; `nil` if it has none.
+  func number(of text: String) throws(StoreFailure) -> Int64? {
     try database.query(
       "SELECT id FROM names WHERE text = ?", [.text(text)]
     ) { row throws(StoreFailure) in try row.integer(0) }.first
@@ -319,7 +324,7 @@ private struct StoredNames {
 /// What a batch changes of the summary of each type.
 private struct TypeChanges {
   struct Change {
-    var count = 0
+    var count = HealthCount()
     var first: Timestamp
     var last: Timestamp
     var longest: Int64 = 0
@@ -329,11 +334,11 @@ private struct TypeChanges {
 
   var inOrder: [(key: Int64, value: Change)] { changes.sorted { $0.key < $1.key } }
 
-  mutating func note(_ type: Int64, start: Timestamp, duration: Int64) {
-    var change = changes[type] ?? Change(first: start, last: start)
-    change.count += 1
-    change.first = min(change.first, start)
-    change.last = max(change.last, start)
+  mutating func note(_ type: Int64, _ row: HealthRow, duration: Int64) {
+    var change = changes[type] ?? Change(first: row.start, last: row.start)
+    change.count.add(row.key)
+    change.first = min(change.first, row.start)
+    change.last = max(change.last, row.start)
     change.longest = max(change.longest, duration)
     changes[type] = change
   }

@@ -18,12 +18,24 @@ extension SQLiteFile: HealthStore where T == HealthTables {
     try read { tables throws(StoreFailure) in try tables.page(query) }
   }
 
-  package func counts(_ stretch: HealthStretch) throws(StoreFailure) -> [Int64: Int] {
+  package func totals() throws(StoreFailure) -> [String: HealthCount] {
+    try read { tables throws(StoreFailure) in try tables.totals() }
+  }
+
+  package func counts(_ stretch: HealthStretch) throws(StoreFailure) -> [Int64: HealthCount] {
     try read { tables throws(StoreFailure) in try tables.counts(stretch) }
   }
 
   package func newestExport() throws(StoreFailure) -> Timestamp? {
     try read { tables throws(StoreFailure) in try tables.newestExport() }
+  }
+
+  package func clearMarks() throws(StoreFailure) {
+    try write { tables throws(StoreFailure) in try tables.clearMarks() }
+  }
+
+  package func mark(_ marks: HealthMarks) throws(StoreFailure) {
+    try write { tables throws(StoreFailure) in try tables.mark(marks) }
   }
 
   package func settle(_ settlement: HealthSettlement) throws(StoreFailure) -> [String: Int] {

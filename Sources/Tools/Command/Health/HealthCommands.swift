@@ -23,9 +23,9 @@ enum HealthCommands {
   static func short(_ type: String) -> String {
     for prefix in ["HKQuantityTypeIdentifier", "HKCategoryTypeIdentifier", "HKDataType"]
     where type.hasPrefix(prefix) && type.utf8.count > prefix.utf8.count {
-      return String(type.dropFirst(prefix.count))
+      return String(type.dropFirst(prefix.count)).printable
     }
-    return type == HealthSample.workoutType ? "Workout" : type
+    return type == HealthSample.workoutType ? "Workout" : type.printable
   }
 
   /// Returns the stored identifiers of HealthKit that a name stands for.

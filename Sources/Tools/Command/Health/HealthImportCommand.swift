@@ -26,7 +26,8 @@ enum HealthImportCommand {
         For each type it prints how many samples were added, kept (stored already), repeated in \
         the export, skipped (they cannot be used), removed, and are stored now. Samples read are \
         those added, kept, repeated and skipped. With --json it prints about once per second: \
-        event "progress", bytes, total, added, known; and at the end: event "imported", ending, \
+        event "progress", stage (adding, \
+        or comparing in a second reading), bytes, total, added, known; and at the end: event "imported", ending, \
         removal (done, older, undated, incomplete or unrepeatable), types with these counts, \
         samples by type, skipped by reason.
         """,

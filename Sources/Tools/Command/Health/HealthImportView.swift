@@ -41,6 +41,7 @@ struct HealthImportView: Sendable {
     if isJSON {
       console.object(isOptional: true) {
         $0.entry("event", "progress")
+        $0.entry("stage", progress.stage.rawValue)
         $0.entry("bytes", progress.bytes)
         if let total = progress.total { $0.entry("total", total) }
         $0.entry("added", progress.addition.added)
@@ -58,7 +59,11 @@ struct HealthImportView: Sendable {
   private func bar(_ progress: HealthImport.Progress, _ time: Duration) -> String {
     let seconds = time / .seconds(1)
     let speed = HealthCommands.size(Double(progress.bytes) / max(seconds, 0.001))
-    let counts = "\(progress.addition.added) new, \(progress.addition.known) known"
+    let counts =
+      switch progress.stage {
+      case .adding: "\(progress.addition.added) new, \(progress.addition.known) known"
+      case .comparing: "looking for what was deleted"
+      }
     guard let total = progress.total, total > 0 else {
       return "\(HealthCommands.size(Double(progress.bytes)))  \(speed)/s  \(counts)"
     }

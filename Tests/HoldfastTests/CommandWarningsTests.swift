@@ -161,6 +161,17 @@ import Testing
     }
   }
 
+  @Test(arguments: [256, 257, 600])
+  func `waits whose sum no clock can count are shown`(count: Int) async throws {
+    let waits = Array(repeating: "10000h", count: count).joined(separator: ",")
+    for format in [[], ["--json"]] {
+      let outcome = try await CommandProcess.run(
+        ["policy", "show", "session", "--set", "retry.first=\(waits)"] + format)
+      #expect(outcome.status == 0)
+      #expect(outcome.errors == [])
+    }
+  }
+
   @Test(arguments: [
     ("retry.windows", "1/2562047h"), ("retry.first", "1s*2 max 30s +-0.25 min 1s x1000000"),
     ("retry.stability", "2562047h"),

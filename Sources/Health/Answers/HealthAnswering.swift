@@ -168,8 +168,7 @@ extension AnswerLimits {
     var limits = self
     switch question {
     case .healthData(let query):
-      let usual = query.groupBy == nil ? AnswerLimits.rawBytes : maxBytes
-      limits.maxBytes = min(maxBytes, query.maxBytes ?? usual)
+      limits.maxBytes = min(maxBytes, query.maxBytes ?? AnswerLimits.usualBytes)
     case .summary(let query): limits.maxBytes = min(maxBytes, query.maxBytes ?? maxBytes)
     }
     return limits

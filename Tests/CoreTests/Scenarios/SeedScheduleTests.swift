@@ -87,6 +87,39 @@ struct SeedScheduleTests {
     #expect(bench.link.status.phase == .failed)
   }
 
+  @Test func `health relay: a service tries as long for a session that dropped at once`() {
+    var bench = LinkBench.wanted(.healthRelayService)
+    bench.give(.opened(bench.attempt))
+    bench.give(.established(bench.attempt))
+    #expect(bench.link.status.phase == .connected)
+    bench.give(.lost(bench.attempt, .reset))
+    bench.failAll(.timeout(.connect))
+    #expect(bench.opens == [0, 2, 4, 8, 14, 22, 30, 39, 48, 57, 66, 75])
+    #expect(bench.link.status.phase == .failed)
+  }
+
+  @Test func `health relay: sessions that drop at once end a service after eleven tries`() {
+    var bench = LinkBench.wanted(.healthRelayService)
+    for _ in 1...20 where bench.link.status.phase != .failed {
+      bench.give(.opened(bench.attempt))
+      bench.give(.established(bench.attempt))
+      bench.give(.lost(bench.attempt, .reset))
+      bench.pass(.seconds(10))
+    }
+    #expect(bench.opens.count == 12)
+    #expect(bench.link.status.phase == .failed)
+  }
+
+  @Test func `health relay: in front, a session that dropped at once gets two retries`() {
+    var bench = LinkBench.wanted(.healthRelayForeground)
+    bench.give(.opened(bench.attempt))
+    bench.give(.established(bench.attempt))
+    bench.give(.lost(bench.attempt, .reset))
+    bench.failAll(.timeout(.connect))
+    #expect(bench.opens == [0, 2, 4])
+    #expect(bench.link.status.phase == .failed)
+  }
+
   @Test func `health relay: an open socket is no success, only the code is, within 10 s`() {
     var bench = LinkBench.wanted(.healthRelayService)
     bench.give(.opened(bench.attempt))

@@ -9,6 +9,12 @@ extension CommandFailure {
     switch code {
     case .security: self = .security(failure, reason)
     case .unreachable:
+      if case .http(let status, _, _) = failure, (500...599).contains(status) {
+        self.init(
+          .failed, "the server cannot do it now (\(reason))",
+          remedy: "try again later, or ask its operator")
+        return
+      }
       self.init(
         code, "the server cannot be reached (\(reason))",
         remedy: "check the URL of the server and the network")

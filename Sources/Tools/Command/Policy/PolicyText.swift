@@ -94,7 +94,9 @@ enum PolicyText {
   /// in longer fractions.
   private static func text(of duration: Duration) -> String {
     guard duration >= .milliseconds(1) else { return duration.text }
-    let milliseconds = (duration.nanoseconds + 500_000) / 1_000_000
+    // A sum of long waits is beyond what 64 bits hold in nanoseconds.
+    let (seconds, attoseconds) = duration.components
+    let milliseconds = seconds * 1_000 + (attoseconds + 500_000_000_000_000) / 1_000_000_000_000_000
     guard milliseconds > 1_000, milliseconds % 1_000 != 0 else {
       return Duration.milliseconds(milliseconds).text
     }

@@ -22,7 +22,7 @@ package final class RunWatchdog: Sendable {
   }
 
   /// How long runs may go on after `stop`; ours: many times as long as a usual run takes.
-  private static let grace = Duration.seconds(1)
+  private static let grace = Duration.seconds(5)
 
   private let limit: Duration
   private let report: @Sendable (_ run: String, Excess) -> Void
@@ -51,7 +51,7 @@ package final class RunWatchdog: Sendable {
     return play()
   }
 
-  /// Reports the runs that are still under way a second later.
+  /// Reports the runs that are still under way 5 s later.
   package func stop() {
     state.withLock { $0.stopBy = $0.stopBy ?? .now + Self.grace }
   }

@@ -34,7 +34,7 @@ enum SimulateCommands {
   static let stopped = CommandFailure(.failed, "stopped before everything was played")
 
   /// Does work that a signal ends, after the runs that are under way; a run that goes on for more
-  /// than a second after that, and a second signal, end the process.
+  /// than 5 s after that, and a second signal, end the process.
   static func untilStopped(
     _ watchdog: RunWatchdog, _ work: @escaping @Sendable () async throws(CommandFailure) -> Void
   ) async throws(CommandFailure) {
@@ -67,7 +67,7 @@ extension CommandFailure {
         .failed, "\(run): the run takes longer than \(limit.text)",
         remedy: "attach a debugger to see where it spins, or allow more with --run-limit")
     case .notStopped:
-      self.init(.failed, "stopped; \(run): the run under way did not end within 1s")
+      self.init(.failed, "stopped; \(run): the run under way did not end within 5s")
     }
   }
 }

@@ -115,21 +115,24 @@ import Testing
     try scratch.write(Array("<ClinicalDocument/>".utf8), to: "cda.xml")
     try scratch.write(Self.export(), to: "export.xml")
     let store = MemoryHealthStore()
-    await #expect(throws: HealthImport.Failure.file("it holds ClinicalDocument, not HealthData")) {
+    let foreign = HealthImport.Failure.file(
+      "it holds ClinicalDocument, not HealthData", remedy: HealthExportError.exportAgain)
+    await #expect(throws: foreign) {
       try await HealthImport.run(scratch("cda.xml"), into: store)
     }
     let gzip = "it is packed with gzip; unpack it with gunzip first"
     try scratch.write([0x1F, 0x8B, 8, 0], to: "export.xml.gz")
-    await #expect(throws: HealthImport.Failure.file(gzip)) {
+    await #expect(throws: HealthImport.Failure.file(gzip, remedy: nil)) {
       try await HealthImport.run(scratch("export.xml.gz"), into: store)
     }
     let utf16 = "it is XML in UTF-16; convert it with iconv -f UTF-16 -t UTF-8 first"
     try scratch.write([0xFF, 0xFE, 0x3C, 0], to: "utf16.xml")
-    await #expect(throws: HealthImport.Failure.file(utf16)) {
+    await #expect(throws: HealthImport.Failure.file(utf16, remedy: nil)) {
       try await HealthImport.run(scratch("utf16.xml"), into: store)
     }
-    await #expect(throws: HealthImport.Failure.file("it cannot be read: No such file or directory"))
-    {
+    let unreadable = HealthImport.Failure.file(
+      "it cannot be read: No such file or directory", remedy: "check the path and who may read it")
+    await #expect(throws: unreadable) {
       try await HealthImport.run(scratch("none"), into: store)
     }
     await store.failNext(with: .full(detail: "disk"))

@@ -1,3 +1,4 @@
+import HoldfastTestKit
 import LinkCore
 import LinkHealth
 import Testing
@@ -115,5 +116,48 @@ import Testing
     #expect(fingerprint([Array(all[..<2])]) != whole)
     #expect(fingerprint([[all[0], all[1], Self.sample("a", 2, value: 2)]]) != whole)
     #expect(fingerprint([]) == HealthFingerprint())
+  }
+
+  @Test func `a coverage within one that is not older says nothing more`() {
+    func note(_ notes: (Int64, Int64, Int64)..., replacing: Bool = false) -> [[Int64]] {
+      var all: [HealthCoverage] = []
+      for (number, note) in notes.enumerated() {
+        let settlement = HealthSettlement(
+          exported: Timestamp(nanoseconds: note.0),
+          replaces: replacing && number == notes.count - 1)
+        all.note(Self.stretch("a", note.1, note.2), of: settlement)
+      }
+      return all.map {
+        [$0.exported.nanoseconds, $0.stretch.from.nanoseconds, $0.stretch.to.nanoseconds]
+      }
+    }
+    #expect(note((2, 0, 9), (1, 0, 9)) == [[2, 0, 9]])
+    #expect(note((2, 0, 9), (1, 0, 10)) == [[2, 0, 9], [1, 0, 10]])
+    #expect(note((1, 0, 9), (2, 0, 9)) == [[2, 0, 9]])
+    #expect(note((1, 0, 9), (2, 1, 9)) == [[1, 0, 9], [2, 1, 9]])
+    #expect(note((2, 0, 9), (2, 0, 9)) == [[2, 0, 9]])
+    #expect(note((2, 0, 9), (1, 9, 12), replacing: true) == [[1, 9, 12]])
+    #expect(note((2, 0, 9), (1, 10, 12), replacing: true) == [[2, 0, 9], [1, 10, 12]])
+  }
+
+  @Test func `a batch without some rows keeps the spans that lose none`() throws {
+    var generator = HealthExportGenerator(.init(seed: 1, firstDay: 20_000, days: 12))
+    var reader = HealthExportReader()
+    var bytes: [UInt8] = []
+    while let chunk = generator.next() { bytes += chunk }
+    reader.append(bytes.span)
+    reader.finish()
+    let batch = try #require(try reader.next())
+    let first = batch.spans[0].count
+    #expect(batch.spans.count > 2)
+    #expect(batch.without([]) == batch)
+    // The last row of the first span, the first one of the third.
+    let third = first + batch.spans[1].count
+    let rest = batch.without([first - 1, third])
+    #expect(rest.spans == [batch.spans[1]] + batch.spans[3...])
+    let spanned = rest.spans.reduce(0) { $0 + $1.count }
+    #expect(Array(rest.rows[..<batch.spans[1].count]) == Array(batch.rows[first..<third]))
+    #expect(rest.rows.count == batch.rows.count - 2)
+    #expect(Array(rest.rows[spanned...].prefix(first - 1)) == Array(batch.rows[..<(first - 1)]))
   }
 }

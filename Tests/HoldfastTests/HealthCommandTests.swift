@@ -61,9 +61,41 @@ import Testing
     #expect(done.status == 0)
     #expect(done.errors == [])
     #expect(done.output.first == "Imported up to where the file is cut off.")
+    #expect(done.output[1].hasPrefix("1 sample added, 0 kept, 0 removed; "))
     #expect(done.output.contains("StepCount  1      0     0         1        0        1"))
     #expect(done.output.contains("1        records whose value is no number"))
     #expect(done.output.contains("1        elements that are not known"))
+  }
+
+  @Test func `says how many samples of an older export were not added`() async throws {
+    let scratch = try Scratch()
+    func record(_ minute: Int) -> String {
+      """
+      <Record type="HKQuantityTypeIdentifierStepCount" sourceName="a" value="1"
+      startDate="2026-01-01 08:0\(minute):00 +0000" endDate="2026-01-01 08:0\(minute):00 +0000"/>
+      """
+    }
+    for (name, day, minutes) in [("old.xml", 2, [1, 2, 3]), ("new.xml", 3, [1, 3])] {
+      let text =
+        "<HealthData><ExportDate value=\"2026-01-0\(day) 08:00:00 +0000\"/>"
+        + minutes.map(record).joined() + "</HealthData>"
+      try scratch.write(Array(text.utf8), to: name)
+    }
+    func words(_ name: String) -> [String] {
+      ["health", "import", scratch(name), "--data", scratch("data")]
+    }
+    for name in ["old.xml", "new.xml"] {
+      #expect(try await CommandProcess.run(words(name)).status == 0)
+    }
+    let old = try await CommandProcess.run(words("old.xml"))
+    #expect(old.output[1].hasPrefix("0 samples added, 2 kept, 0 removed; "))
+    #expect(old.output[2].hasPrefix("Nothing was removed: a newer export was imported before."))
+    #expect(
+      old.output[3] == "1 sample was not added: a newer export covers its time and does not "
+        + "contain it. --replace adds it, too.")
+    #expect(old.output.contains("StepCount  0      2     0         0        1         0        2"))
+    let json = try object(try await CommandProcess.run(words("old.xml") + ["--json"]).output.last)
+    #expect(json["outdated"] as? Int == 1)
   }
 
   @Test func `what it cannot do it says in one line`() async throws {
@@ -73,7 +105,13 @@ import Testing
       "health", "import", scratch("route.xml"), "--data", scratch("data"))
     #expect(foreign.status == 1)
     #expect(foreign.errors.count == 1)
-    #expect(foreign.errors[0].contains("it holds gpx, not HealthData"))
+    #expect(foreign.errors[0].contains("it holds gpx, not HealthData; use the zip file from the "))
+    let export = Array("<HealthData></HealthData>".utf8)
+    try scratch.write(Zip([("a.xml", export), ("b.xml", export)]).bytes, to: "two.zip")
+    let two = try await CommandProcess.run(
+      "health", "import", scratch("two.zip"), "--data", scratch("data"))
+    #expect(two.status == 1)
+    #expect(two.errors[0].hasSuffix("import one of them, or the older one first"))
     let unknown = try await CommandProcess.run(
       "health", "show", "--data", scratch("data"), "--type", "Nothing")
     #expect(unknown.status == 1)

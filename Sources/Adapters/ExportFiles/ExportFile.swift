@@ -1,3 +1,5 @@
+import LinkHealth
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Darwin)
@@ -96,6 +98,17 @@ public enum ExportFileError: Error, Sendable, Hashable, CustomStringConvertible 
       "the zip holds no export, but a symbolic link, \(name); zip the file that it points to"
     case .noExport(0): "the zip is empty"
     case .noExport(let files): "the zip holds \(files) files, and none is an export of Apple Health"
+    }
+  }
+}
+
+extension ExportFileError {
+  /// What to do about it; `nil` where the description says it.
+  public var remedy: String? {
+    switch self {
+    case .unreadable: "check the path and who may read it"
+    case .damaged, .noExport: HealthExportError.exportAgain
+    case .directory, .noWriter, .encrypted, .linked, .severalExports: nil
     }
   }
 }

@@ -1,14 +1,14 @@
-/// How the values of a type combine, as HealthKit's `HKQuantityAggregationStyle` has it.
+/// The way in which the values of a type combine: HealthKit's `HKQuantityAggregationStyle`.
 enum Aggregation: Sendable, Hashable {
   /// Amounts that add up: steps, energy, distance, water, minutes, workouts.
   case cumulative
-  /// Readings that do not: heart rate, pressure, oxygen, speed, glucose, weight.
+  /// Readings that do not add up: heart rate, pressure, oxygen, speed, glucose, weight.
   case discrete
   /// Sessions of sleep, which are counted by nights.
   case nightly
 }
 
-/// What a point of a statistic is, as the point itself names it.
+/// The kind of number that a point of a statistic is, as the point itself names it.
 enum Figure: String, Sendable, Hashable, CaseIterable {
   case sum, average, min, max, count, latest
   /// Of the sums of those days that have data.

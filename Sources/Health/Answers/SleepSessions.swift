@@ -13,7 +13,7 @@ struct SleepSpan: Sendable, Hashable {
 /// Each minute counts once: of several sources only the one with the least rank counts at a moment,
 /// and what that source calls awake is not asleep. Time in bed counts beside it.
 struct SleepSession: Sendable, Hashable {
-  /// What is known of a session, each in minutes.
+  /// A part of a session, in minutes.
   enum Part: Int, Sendable, Hashable, CaseIterable {
     case asleep, inBed, awake, light, deep, rem, unspecified
 
@@ -47,7 +47,7 @@ struct SleepSession: Sendable, Hashable {
 
   subscript(_ part: Part) -> Double? { known[part.rawValue] > 0 ? minutes[part.rawValue] : nil }
 
-  /// Adds up the stages of a session; `nil` if none says that somebody slept or lay in bed.
+  /// Adds up the stages of a session; `nil` if none is of sleep or of time in bed.
   init?(_ spans: [SleepSpan], _ ranks: [SourceRank]) {
     let hasSleep = spans.contains { Part($0.stage).isAsleep }
     let telling = spans.filter {
@@ -66,7 +66,7 @@ struct SleepSession: Sendable, Hashable {
     }
   }
 
-  /// Goes through the beginnings and ends of stages in order of time.
+  /// A pass over the beginnings and ends of stages in order of time.
   private struct Sweep {
     struct Edge {
       var time: Timestamp
@@ -118,7 +118,7 @@ struct SleepSession: Sendable, Hashable {
   }
 }
 
-/// Gathers the stages of each source, and of all together, to sessions.
+/// A collector that makes sessions of the stages of each source, and of all together.
 ///
 /// Stages that overlap or lie at most 5 minutes apart are one session. A session has at most
 /// `most` stages; what comes after begins another.

@@ -1,6 +1,6 @@
 import LinkCore
 
-/// Which source counts where several measured the same time: the least rank.
+/// The rank of a source: where several measured the same time, the one with the least rank counts.
 ///
 /// Exports carry no order of sources, so the rank is a rule: what a watch measured comes before a
 /// phone, then other devices, then apps that name no device; among equals the name decides.

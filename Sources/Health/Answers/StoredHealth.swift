@@ -1,6 +1,6 @@
 public import LinkCore
 
-/// What a store can say of itself without reading samples.
+/// The facts about a store that are known without reading samples.
 public struct StoredHealth: Sendable, Hashable, Codable {
   /// The start of the latest sample of each type, by HealthKit's identifier.
   public var lastSamples: [String: Timestamp]

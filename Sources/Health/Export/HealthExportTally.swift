@@ -90,4 +90,15 @@ public enum HealthExportError: Error, Sendable, Hashable, CustomStringConvertibl
     case .disguised(let disguise): disguise.advice
     }
   }
+  /// What to do about it; `nil` where the description says it.
+  public var remedy: String? {
+    switch self {
+    case .empty, .foreign: Self.exportAgain
+    case .disguised: nil
+    }
+  }
+
+  /// Where a person finds an export.
+  public static let exportAgain =
+    "use the zip file from the phone: Health, your picture, Export All Health Data"
 }

@@ -14,7 +14,7 @@ public struct HealthReply: Sendable, Hashable, Codable {
   public var freshness: HealthFreshness?
 }
 
-/// How fresh an answer is, and of which zone its days are.
+/// The freshness of an answer, and the zone of its days.
 public struct HealthFreshness: Sendable, Hashable, Codable {
   /// The time zone that days were cut in, such as `Europe/Berlin`.
   public var zone: String

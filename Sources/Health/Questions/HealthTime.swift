@@ -60,7 +60,7 @@ extension HealthTime {
 }
 
 extension HealthTime {
-  /// Why a text is no time.
+  /// The reason for which a text is no time.
   package enum Fault: Sendable, Hashable {
     /// A day or a time of day that no calendar or clock shows.
     case noSuchDate

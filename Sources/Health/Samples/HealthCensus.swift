@@ -46,12 +46,28 @@ public struct HealthCensus: Sendable {
     return types.count - 1
   }
 
+  /// Counts rows of a batch that are left out: an older reading holds them, and a newer one that
+  /// covers their time does not.
+  public mutating func leaveOut(_ batch: HealthBatch, _ rows: [Int]) {
+    for row in rows.map({ batch.rows[$0] }) {
+      types[place(of: batch.names[Int(row.type)].text)].leaveOut(row)
+    }
+  }
+
+  /// How many samples of a type were left out.
+  public func outdated(_ type: String) -> Int { places[type].map { types[$0].outdated } ?? 0 }
+
+  /// What the reading covers, one stretch for each type.
+  public var allCovered: [HealthStretch] { places.keys.sorted().compactMap { covered($0) } }
+
   /// How often samples of a type were read that had been read before.
   public func repeated(_ type: String) -> Int { places[type].map { types[$0].repeated } ?? 0 }
 
   /// The time of a type that the reading covers; `nil` if it holds none.
   public func covered(_ type: String) -> HealthStretch? {
-    guard let census = places[type].map({ types[$0] }), census.all.count > 0 else { return nil }
+    guard let census = places[type].map({ types[$0] }), census.first <= census.last else {
+      return nil
+    }
     return HealthStretch(type: type, from: census.first, to: census.last)
   }
 
@@ -112,6 +128,7 @@ private struct TypeCensus {
   /// The samples that are not known to be repeats.
   var all = HealthCount()
   var repeated = 0
+  var outdated = 0
   private var counts: [Int64: HealthCount] = [:]
   /// The stretch of the newest samples, and those that are not in `counts` yet: samples come in
   /// order of time, mostly, so that a look into the dictionary for each would be too much.
@@ -134,6 +151,13 @@ private struct TypeCensus {
   mutating func dropKeys() -> Int {
     defer { keys = nil }
     return keyCount
+  }
+
+  /// Counts a sample that is left out; it is read all the same.
+  mutating func leaveOut(_ row: HealthRow) {
+    outdated &+= 1
+    first = min(first, row.start)
+    last = max(last, row.start)
   }
 
   /// Counts a sample; returns how many keys it takes.

@@ -14,8 +14,41 @@ public struct HealthStretch: Sendable, Hashable {
     (self.type, self.from, self.to) = (type, from, to)
   }
 
+  /// Whether all of another stretch of the same type lies in it.
+  func covers(_ other: HealthStretch) -> Bool { from <= other.from && other.to <= to }
+
   /// Whether a sample that begins then lies in it.
   public func contains(_ start: Timestamp) -> Bool { from <= start && start <= to }
+}
+
+/// A time of one type that a complete reading covers. What the reading does not hold of it was
+/// deleted at its source, and no older reading brings it back.
+public struct HealthCoverage: Sendable, Hashable {
+  /// What is covered.
+  public var stretch: HealthStretch
+  /// When the source wrote the reading.
+  public var exported: Timestamp
+
+  /// A coverage from its parts.
+  public init(_ stretch: HealthStretch, exported: Timestamp) {
+    (self.stretch, self.exported) = (stretch, exported)
+  }
+}
+
+extension [HealthCoverage] {
+  /// Notes what a settled reading covers, among the coverages of the same type.
+  ///
+  /// What lies within a coverage that is not older says nothing more and is left out. A reading
+  /// that replaces others counts in its time whatever its date.
+  public mutating func note(_ stretch: HealthStretch, of settlement: HealthSettlement) {
+    if settlement.replaces {
+      removeAll { $0.stretch.from <= stretch.to && stretch.from <= $0.stretch.to }
+    }
+    guard let exported = settlement.exported else { return }
+    guard !contains(where: { exported < $0.exported && $0.stretch.covers(stretch) }) else { return }
+    removeAll { $0.exported <= exported && stretch.covers($0.stretch) }
+    append(HealthCoverage(stretch, exported: exported))
+  }
 }
 
 /// A digest of all samples of a reading in their order: two readings of the same bytes have the
@@ -91,15 +124,23 @@ public struct HealthMarks: Sendable, Hashable {
   public var isFull: Bool { places.count >= 8_192 || spans.count >= 8_192 }
 }
 
-/// What a store does once a complete reading was added to it.
+/// The work of a store once a reading was added to it.
 public struct HealthSettlement: Sendable, Hashable {
   /// The stretches in which samples that are not marked are removed.
   public var stretches: [HealthStretch]
   /// When the source wrote the reading.
   public var exported: Timestamp?
+  /// What the reading covers, one stretch for each type; nothing if it is not complete.
+  public var covered: [HealthStretch]
+  /// Whether the reading counts in the time that it covers even if it is not the newest one.
+  public var replaces: Bool
 
   /// A settlement; by default it removes nothing.
-  public init(stretches: [HealthStretch] = [], exported: Timestamp? = nil) {
+  public init(
+    stretches: [HealthStretch] = [], exported: Timestamp? = nil, covered: [HealthStretch] = [],
+    replaces: Bool = false
+  ) {
     (self.stretches, self.exported) = (stretches, exported)
+    (self.covered, self.replaces) = (covered, replaces)
   }
 }

@@ -77,6 +77,41 @@ public struct HealthBatch: Sendable, Hashable {
   }
 }
 
+extension HealthBatch {
+  /// Returns the places of the rows that begin in one of the stretches of their types.
+  package func rows(in stretches: [HealthStretch]) -> [Int] {
+    let byType = Dictionary(grouping: stretches, by: \.type)
+    let byName = names.map { byType[$0.text] }
+    return rows.indices.filter { place in
+      let row = rows[place]
+      return byName[Int(row.type)]?.contains { $0.contains(row.start) } ?? false
+    }
+  }
+
+  /// Returns the batch without some of its rows; a span that loses one is no span any more.
+  package func without(_ places: [Int]) -> HealthBatch {
+    guard !places.isEmpty else { return self }
+    let gone = Set(places)
+    var rest = self
+    (rest.rows, rest.spans) = ([], [])
+    var loose: [HealthRow] = []
+    var start = 0
+    for span in spans {
+      let range = start..<start + span.count
+      start = range.upperBound
+      if range.contains(where: gone.contains) {
+        loose += range.filter { !gone.contains($0) }.map { rows[$0] }
+      } else {
+        rest.rows += rows[range]
+        rest.spans.append(span)
+      }
+    }
+    loose += (start..<rows.count).filter { !gone.contains($0) }.map { rows[$0] }
+    rest.rows += loose
+    return rest
+  }
+}
+
 /// A text that many rows share, with its part of their keys.
 public struct HealthName: Sendable, Hashable {
   /// What it says.

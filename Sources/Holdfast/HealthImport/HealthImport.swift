@@ -46,8 +46,8 @@ public enum HealthImport {
     public var removal: Removal
   }
 
-  /// The counts of what became of the samples of one type. Those read are added, kept, repeated or skipped; those
-  /// stored are those stored before, and added, less those removed.
+  /// The counts of what became of the samples of one type. Those read are added, kept, repeated,
+  /// outdated or skipped; those stored are those stored before, and added, less those removed.
   public struct TypeReport: Sendable, Hashable {
     /// HealthKit's identifier.
     public var type: String
@@ -59,6 +59,9 @@ public enum HealthImport {
     public var removed = 0
     /// Read more than once in the export.
     public var repeated = 0
+    /// Read and left out: a newer export covers their time and does not hold them, so that they
+    /// were deleted at their source.
+    public var outdated = 0
     /// Left out, since they cannot be used.
     public var skipped = 0
     /// Stored now.
@@ -97,12 +100,13 @@ public enum HealthImport {
   /// The reason for which nothing was imported, or no more.
   public enum Failure: Error, Sendable, Hashable, CustomStringConvertible {
     /// The file does not open, or is no export; what it is instead.
-    case file(String)
+    /// And what to do about it; `nil` where the reason says it.
+    case file(String, remedy: String?)
     case store(StoreFailure)
 
     public var description: String {
       switch self {
-      case .file(let reason): reason
+      case .file(let reason, let remedy): remedy.map { "\(reason); \($0)" } ?? reason
       case .store(let failure): failure.description
       }
     }
@@ -112,7 +116,8 @@ public enum HealthImport {
   ///
   /// - Parameters:
   ///   - path: An XML, or a zip that holds one.
-  ///   - replaces: Removes what the export does not hold even if it is not the newest one.
+  ///   - replaces: Removes what the export does not hold even if it is not the newest one, and adds
+  ///     all that it holds.
   ///   - clock: Dates the import, for answers that tell how fresh they are.
   ///   - isStopped: Asked often; true ends it early.
   ///   - note: Told often how far it is.
@@ -126,10 +131,10 @@ public enum HealthImport {
     do {
       file = try ExportFile(path: path)
     } catch {
-      throw .file(error.description)
+      throw .file(error.description, remedy: error.remedy)
     }
     let removing = try await ImportRemoval(store, replaces: replaces)
-    var work = ImportRun(file, into: store)
+    var work = ImportRun(file, into: store, replaces: replaces)
     var ending = try await work.readAll(isStopped, note)
     try await work.settle()
     let tally = work.reader.tally

@@ -40,31 +40,49 @@ struct ImportRemoval {
     }
   }
 
-  /// Removes what the export does not hold, if it may.
+  /// Removes what the export does not hold, if it may, and notes its date and what it covers.
   func run(
     _ work: ImportRun, isComplete: Bool, _ isStopped: @Sendable () -> Bool,
     _ note: @Sendable (HealthImport.Progress) -> Void
   ) async throws(HealthImport.Failure) -> Outcome {
-    let exported = work.reader.tally.exported
-    guard isComplete else { return Outcome(removal: .incomplete) }
-    if !replaces {
-      guard let exported else { return Outcome(removal: .undated) }
-      if let newestBefore, exported < newestBefore { return Outcome(removal: .older) }
-    }
+    var settlement = HealthSettlement(exported: work.reader.tally.exported)
+    if isComplete { settlement.covered = work.census.allCovered }
     do throws(StoreFailure) {
-      let suspects = HealthSuspects(try await suspects(work.census))
-      if !suspects.stretches.isEmpty {
-        guard work.file.canRepeat else { return Outcome(removal: .unrepeatable) }
-        switch try await reread(suspects, work, isStopped, note) {
-        case .same: break
-        case .changed: return Outcome(removal: .unrepeatable)
-        case .stopped: return Outcome(removal: .incomplete, isStopped: true)
+      var outcome = Outcome(removal: permission(settlement.exported, isComplete: isComplete))
+      if outcome.removal == .done {
+        let suspects = HealthSuspects(try await suspects(work.census))
+        outcome = try await find(suspects, work, isStopped, note)
+        if outcome.removal == .done {
+          (settlement.stretches, settlement.replaces) = (suspects.stretches, replaces)
         }
       }
-      let settlement = HealthSettlement(stretches: suspects.stretches, exported: exported)
-      return Outcome(removal: .done, removed: try await store.settle(settlement))
+      outcome.removed = try await store.settle(settlement)
+      return outcome
     } catch {
       throw .store(error)
+    }
+  }
+
+  /// Whether the export may remove anything: `.done`, or the reason against it.
+  private func permission(_ exported: Timestamp?, isComplete: Bool) -> HealthImport.Removal {
+    guard isComplete else { return .incomplete }
+    guard !replaces else { return .done }
+    guard let exported else { return .undated }
+    if let newestBefore, exported < newestBefore { return .older }
+    return .done
+  }
+
+  /// Marks what the export holds of suspect stretches.
+  private func find(
+    _ suspects: HealthSuspects, _ work: ImportRun, _ isStopped: @Sendable () -> Bool,
+    _ note: @Sendable (HealthImport.Progress) -> Void
+  ) async throws(StoreFailure) -> Outcome {
+    guard !suspects.stretches.isEmpty else { return Outcome(removal: .done) }
+    guard work.file.canRepeat else { return Outcome(removal: .unrepeatable) }
+    switch try await reread(suspects, work, isStopped, note) {
+    case .same: return Outcome(removal: .done)
+    case .changed: return Outcome(removal: .unrepeatable)
+    case .stopped: return Outcome(removal: .incomplete, isStopped: true)
     }
   }
 
@@ -133,7 +151,9 @@ struct ImportRemoval {
       report.stored = new[type] ?? 0
       report.added = report.stored - (old[type] ?? 0) + report.removed
       report.repeated = census.repeated(type)
-      report.kept = (tally.samples[type] ?? 0) - report.repeated - report.added
+      report.outdated = census.outdated(type)
+      report.kept =
+        (tally.samples[type] ?? 0) - report.repeated - report.outdated - report.added
       report.skipped = tally.skippedOfType[type] ?? 0
       return report
     }

@@ -10,6 +10,9 @@ struct ImportRun {
   static let piece = 256 << 10
 
   private let store: any HealthStore
+  private let replaces: Bool
+  /// The times that newer exports cover; `nil` until the date of this one is known.
+  private var newer: [HealthStretch]?
   let file: ExportFile
   private(set) var reader = HealthExportReader()
   /// What the export holds, to be compared with the store.
@@ -19,9 +22,8 @@ struct ImportRun {
   private(set) var progress = HealthImport.Progress()
   private var pending: Task<Result<HealthAddition, StoreFailure>, Never>?
 
-  init(_ file: ExportFile, into store: any HealthStore) {
-    self.file = file
-    self.store = store
+  init(_ file: ExportFile, into store: any HealthStore, replaces: Bool) {
+    (self.file, self.store, self.replaces) = (file, store, replaces)
     progress.total = file.size
   }
 
@@ -55,15 +57,16 @@ struct ImportRun {
 
   private mutating func addBatches() async throws(HealthImport.Failure) {
     while true {
-      let batch: HealthBatch?
+      let next: HealthBatch?
       do {
-        batch = try reader.next()
+        next = try reader.next()
       } catch {
         try await settle()
-        throw .file(error.description)
+        throw .file(error.description, remedy: error.remedy)
       }
-      guard let batch else { return }
-      fingerprint.add(batch)
+      guard let read = next else { return }
+      fingerprint.add(read)
+      let batch = try await withoutOutdated(read)
       census.add(batch)
       try await settle()
       pending = Task { [store] in
@@ -73,6 +76,24 @@ struct ImportRun {
           return .failure(error)
         }
       }
+    }
+  }
+
+  /// Leaves out what a newer export covers and does not hold: it would bring back what was deleted.
+  private mutating func withoutOutdated(
+    _ batch: HealthBatch
+  ) async throws(HealthImport.Failure) -> HealthBatch {
+    do throws(StoreFailure) {
+      if newer == nil, let exported = reader.tally.exported {
+        let all = try await replaces ? [] : store.coverages()
+        newer = all.filter { $0.exported > exported }.map(\.stretch)
+      }
+      guard let newer, !newer.isEmpty else { return batch }
+      let missing = try await store.missing(batch, in: newer)
+      census.leaveOut(batch, missing)
+      return batch.without(missing)
+    } catch {
+      throw .store(error)
     }
   }
 

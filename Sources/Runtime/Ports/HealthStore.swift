@@ -23,8 +23,15 @@ public protocol HealthStore: Store {
   /// Returns how many samples begin in a stretch, by `HealthCensus.stretch(of:)`.
   func counts(_ stretch: HealthStretch) async throws(StoreFailure) -> [Int64: HealthCount]
 
-  /// Returns when the newest complete reading was written that the store holds.
+  /// Returns when the newest reading was written that was settled.
   func newestExport() async throws(StoreFailure) -> Timestamp?
+
+  /// Returns what settled readings cover, by type and date.
+  func coverages() async throws(StoreFailure) -> [HealthCoverage]
+
+  /// Returns the places of the rows that begin in the stretches and are not stored.
+  func missing(_ batch: HealthBatch, in stretches: [HealthStretch]) async throws(StoreFailure)
+    -> [Int]
 
   /// Forgets all marks, before the first ones of a reading.
   func clearMarks() async throws(StoreFailure)
@@ -34,7 +41,7 @@ public protocol HealthStore: Store {
   func mark(_ marks: HealthMarks) async throws(StoreFailure)
 
   /// Removes samples of stretches that are not marked, forgets the marks and notes the date of the
-  /// reading; in one transaction.
+  /// reading and what it covers; in one transaction.
   ///
   /// Returns how many samples were removed, by type.
   func settle(_ settlement: HealthSettlement) async throws(StoreFailure) -> [String: Int]
@@ -84,6 +91,14 @@ extension MemoryStore: HealthStore where Value == KeptHealth {
   }
 
   public func newestExport() throws(StoreFailure) -> Timestamp? { try use { $0.newestExport } }
+
+  public func coverages() throws(StoreFailure) -> [HealthCoverage] { try use { $0.coverages } }
+
+  public func missing(
+    _ batch: HealthBatch, in stretches: [HealthStretch]
+  ) throws(StoreFailure) -> [Int] {
+    try use { $0.missing(batch, in: stretches) }
+  }
 
   public func clearMarks() throws(StoreFailure) { try use { $0.clearMarks() } }
 

@@ -10,7 +10,7 @@ public func healthStoreContract(make: () async throws -> any HealthStore) async 
   let checks: [@Sendable (any HealthStore) async throws -> Void] = [
     startsEmpty, keepsEveryField, knowsByContent, findsByOverlap, ordersAndPages, summarises,
     refusesNonsense, takesManyAtOnce, countsByStretch, countsAll, removesWhatAReadingLacks,
-    forgetsMarks,
+    forgetsMarks, findsWhatIsMissing,
     failsWhenClosed,
   ]
   for check in checks {
@@ -222,6 +222,25 @@ private func countsAll(_ store: any HealthStore) async throws {
   _ = try await store.settle(HealthSettlement(stretches: [stretch(from: 2, to: 3)]))
   try ContractViolation.unless(
     try await store.totals()[steps], is: count(all[0], all[3]), "a removal is taken off")
+}
+
+private func findsWhatIsMissing(_ store: any HealthStore) async throws {
+  try ContractViolation.unless(try await store.coverages(), is: [], "no reading was settled")
+  let covered = [stretch(from: 2, to: 4), stretch("none", from: 0, to: 9)]
+  _ = try await store.settle(
+    HealthSettlement(exported: Timestamp(nanoseconds: 9), covered: covered))
+  try ContractViolation.unless(
+    try await store.coverages(),
+    is: covered.map { HealthCoverage($0, exported: Timestamp(nanoseconds: 9)) },
+    "a store knows what was covered, by type")
+  try await store.add([sample(from: 3)])
+  let batch = HealthBatch([
+    sample(from: 1), sample(from: 2), sample(from: 3), sample(steps, 7, from: 3), sample(from: 4),
+    sample(from: 5), sample("none", from: 3), sample("b", from: 3),
+  ])
+  try ContractViolation.unless(
+    try await store.missing(batch, in: covered), is: [1, 3, 4, 6],
+    "rows in the stretches that are not stored are missing")
 }
 
 private func forgetsMarks(_ store: any HealthStore) async throws {

@@ -4,12 +4,18 @@ public struct Table: Sendable {
   private var rows: [[String]] = []
 
   /// An empty table under these headings.
-  public init(_ headings: String...) {
+  public init(_ headings: String...) { self.init(headings) }
+
+  /// An empty table under these headings.
+  public init(_ headings: [String]) {
     self.headings = headings
   }
 
   /// Adds a row; missing cells stay empty, and what could control a terminal is escaped.
-  public mutating func row(_ cells: String...) {
+  public mutating func row(_ cells: String...) { row(cells) }
+
+  /// Adds a row; missing cells stay empty, and what could control a terminal is escaped.
+  public mutating func row(_ cells: [String]) {
     rows.append(cells.map(\.printable))
   }
 

@@ -24,7 +24,8 @@ public struct KeptHealth: Sendable, Hashable {
   }
 
   private var shelves: [String: Shelf] = [:]
-  /// When the newest complete reading was written that it holds.
+  private var covered: [String: [HealthCoverage]] = [:]
+  /// When the newest reading was written that was settled.
   public private(set) var newestExport: Timestamp?
   /// The samples that the next `settle` keeps.
   fileprivate var marks: Set<HealthSamplePlace> = []
@@ -84,6 +85,21 @@ extension KeptHealth {
     return counts
   }
 
+  /// What settled readings cover, by type and date.
+  public var coverages: [HealthCoverage] {
+    covered.values.joined().sorted {
+      ($0.stretch.type, $0.exported) < ($1.stretch.type, $1.exported)
+    }
+  }
+
+  /// Returns the places of the rows that begin in the stretches and are not stored.
+  public func missing(_ batch: HealthBatch, in stretches: [HealthStretch]) -> [Int] {
+    batch.rows(in: stretches).filter { place in
+      let row = batch.rows[place]
+      return shelves[batch.names[Int(row.type)].text]?.samples[row.key] == nil
+    }
+  }
+
   /// Forgets all marks.
   public mutating func clearMarks() { marks = [] }
 
@@ -91,7 +107,7 @@ extension KeptHealth {
   public mutating func mark(_ marks: HealthMarks) { self.marks.formUnion(marks.places) }
 
   /// Removes samples of stretches that are not marked, forgets the marks and notes the date of the
-  /// reading; returns how many samples were removed, by type.
+  /// reading and what it covers; returns how many samples were removed, by type.
   public mutating func settle(_ settlement: HealthSettlement) -> [String: Int] {
     defer { marks = [] }
     var removed: [String: Int] = [:]
@@ -100,6 +116,9 @@ extension KeptHealth {
       let count = shelves[type]?.remove(stretch, except: marks) ?? 0
       if count > 0 { removed[type, default: 0] += count }
       if shelves[type]?.places.isEmpty == true { shelves[type] = nil }
+    }
+    for stretch in settlement.covered {
+      covered[stretch.type, default: []].note(stretch, of: settlement)
     }
     if let exported = settlement.exported {
       newestExport = newestExport.map { max($0, exported) } ?? exported

@@ -104,6 +104,7 @@ extension HealthTables {
     }
     try clearMarks()
     try digest()
+    try cover(settlement)
     if let exported = settlement.exported {
       try database.run("INSERT OR IGNORE INTO exports(exported) VALUES (?)", [.time(exported)])
       try database.run(

@@ -30,6 +30,12 @@ package final class HealthTables: Tables {
       "CREATE TABLE imports(id INTEGER PRIMARY KEY CHECK (id = 0), at INTEGER NOT NULL) STRICT;",
       // The digest of `HealthCount`; NULL until it is made from the samples.
       "ALTER TABLE types ADD COLUMN digest INTEGER;",
+      """
+      CREATE TABLE covered(
+        type INTEGER NOT NULL REFERENCES names(id), exported INTEGER NOT NULL,
+        first INTEGER NOT NULL, last INTEGER NOT NULL,
+        PRIMARY KEY (type, exported)) STRICT, WITHOUT ROWID;
+      """,
     ])
 
   /// How many texts are remembered at once; more are looked up again.
@@ -85,7 +91,7 @@ package final class HealthTables: Tables {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
     """
 
-  private func isKnown(_ span: HealthSpan) throws(StoreFailure) -> Bool {
+  func isKnown(_ span: HealthSpan) throws(StoreFailure) -> Bool {
     let found = try database.query(
       "SELECT 1 FROM spans WHERE digest = ?", [.key(span.digest)]
     ) { _ in true }
@@ -176,7 +182,8 @@ package final class HealthTables: Tables {
     return found
   }
 
-  private func number(_ name: HealthName) throws(StoreFailure) -> Int64 {
+  /// The store's number of a name, which gets one.
+  func number(_ name: HealthName) throws(StoreFailure) -> Int64 {
     if let known = numbers[name.key] { return known }
     var number = try number(of: name.text)
     if number == nil {

@@ -30,6 +30,16 @@ extension SQLiteFile: HealthStore where T == HealthTables {
     try read { tables throws(StoreFailure) in try tables.newestExport() }
   }
 
+  package func coverages() throws(StoreFailure) -> [HealthCoverage] {
+    try read { tables throws(StoreFailure) in try tables.coverages() }
+  }
+
+  package func missing(
+    _ batch: HealthBatch, in stretches: [HealthStretch]
+  ) throws(StoreFailure) -> [Int] {
+    try read { tables throws(StoreFailure) in try tables.missing(batch, in: stretches) }
+  }
+
   package func clearMarks() throws(StoreFailure) {
     try write { tables throws(StoreFailure) in try tables.clearMarks() }
   }

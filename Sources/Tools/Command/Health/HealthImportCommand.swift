@@ -9,7 +9,9 @@ enum HealthImportCommand {
     Format.text("FILE"), "the zip file from the phone, or the XML file in it")
 
   private static let replaces = Parameter.flag(
-    "replace", "remove what the export does not contain even if a newer one was imported before")
+    "replace",
+    "add all that the export contains and remove what it does not contain even if a newer one was "
+      + "imported before")
 
   static var command: Command {
     Command(
@@ -19,17 +21,19 @@ enum HealthImportCommand {
         Only new samples are added, so the same or a newer export can be imported again. Of each \
         type, an export covers the time from its first to its last sample: stored samples that \
         begin in this time and are not in the newest export were deleted on the phone, and are \
-        removed. Import the exports of each person into a data directory of their own. Ctrl-C ends \
-        the import; what was imported so far is kept, and nothing is removed.
+        removed. An older export does not bring them back. Import the exports of each person into \
+        a data directory of their own. Ctrl-C ends the import; what was imported so far is kept, \
+        and nothing is removed.
         """,
         """
         For each type it prints how many samples were added, kept (stored already), repeated in \
-        the export, skipped (they cannot be used), removed, and are stored now. Samples read are \
-        those added, kept, repeated and skipped. With --json it prints about once per second: \
-        event "progress", stage (adding, \
-        or comparing in a second reading), bytes, total, added, known; and at the end: event "imported", ending, \
-        removal (done, older, undated, incomplete or unrepeatable), types with these counts, \
-        samples by type, skipped by reason.
+        the export, skipped (they cannot be used), outdated (in an older export only: a newer one \
+        covers their time and does not contain them), removed, and are stored now. Samples read \
+        are those added, kept, repeated, skipped and outdated. With --json it prints about once \
+        per second: event "progress", stage (adding, or comparing in a second reading), bytes, \
+        total, added, known; and at the end: event "imported", ending, removal (done, older, \
+        undated, incomplete or unrepeatable), outdated, types with these counts, samples by type, \
+        skipped by reason.
         """,
       ],
       examples: [
@@ -87,12 +91,8 @@ enum HealthImportCommand {
 
   private static func failure(_ failure: HealthImport.Failure, _ path: String) -> CommandFailure {
     switch failure {
-    case .file(let reason):
-      CommandFailure(
-        .failed, "\(path): \(reason)",
-        remedy:
-          "use the zip file from the phone: Health, your picture, Export All Health Data"
-      )
+    case .file(let reason, let remedy):
+      CommandFailure(.failed, "\(path): \(reason)", remedy: remedy ?? "")
     case .store(let failure): CommandFailure(failure)
     }
   }

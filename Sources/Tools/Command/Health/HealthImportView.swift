@@ -89,26 +89,42 @@ struct HealthImportView: Sendable {
       }
     console.line(ending)
     let speed = Double(tally.bytes) / max(time / .seconds(1), 0.001)
+    let added = Self.total(report, \.added)
     console.line(
-      "\(Self.total(report, \.added)) samples added, \(Self.total(report, \.kept)) kept, "
+      "\(added) \(added == 1 ? "sample" : "samples") added, \(Self.total(report, \.kept)) kept, "
         + "\(Self.total(report, \.removed)) removed; "
         + "\(HealthCommands.size(Double(tally.bytes))) at \(HealthCommands.size(speed))/s")
     if let reason = report.removal.reason { console.line(reason) }
-    if !report.types.isEmpty {
-      var table = Table("type", "added", "kept", "repeated", "skipped", "removed", "stored")
-      for type in report.types.sorted(by: { ($1.stored, $0.type) < ($0.stored, $1.type) }) {
-        table.row(
-          HealthCommands.short(type.type), "\(type.added)", "\(type.kept)", "\(type.repeated)",
-          "\(type.skipped)", "\(type.removed)", "\(type.stored)")
-      }
-      console.line("")
-      for line in table.lines(console.style) { console.line(line) }
+    let outdated = Self.total(report, \.outdated)
+    if outdated > 0 {
+      console.line(
+        outdated == 1
+          ? "1 sample was not added: a newer export covers its time and does not contain it. "
+            + "--replace adds it, too."
+          : "\(outdated) samples were not added: a newer export covers their time and does not "
+            + "contain them. --replace adds them, too.")
     }
+    types(report, hasOutdated: outdated > 0)
     guard !tally.skipped.isEmpty || tally.repaired > 0 else { return }
     var table = Table("omitted", "")
     for (reason, count) in tally.skipped { table.row("\(count)", reason.text) }
     if tally.repaired > 0 {
       table.row("\(tally.repaired)", "texts kept, without control bytes and invalid UTF-8")
+    }
+    console.line("")
+    for line in table.lines(console.style) { console.line(line) }
+  }
+
+  /// Shows what became of the samples of each type.
+  private func types(_ report: HealthImport.Report, hasOutdated: Bool) {
+    guard !report.types.isEmpty else { return }
+    var headings = ["type", "added", "kept", "repeated", "skipped", "removed", "stored"]
+    if hasOutdated { headings.insert("outdated", at: 5) }
+    var table = Table(headings)
+    for type in report.types.sorted(by: { ($1.stored, $0.type) < ($0.stored, $1.type) }) {
+      var counts = [type.added, type.kept, type.repeated, type.skipped, type.removed, type.stored]
+      if hasOutdated { counts.insert(type.outdated, at: 4) }
+      table.row([HealthCommands.short(type.type)] + counts.map { "\($0)" })
     }
     console.line("")
     for line in table.lines(console.style) { console.line(line) }
@@ -127,6 +143,7 @@ struct HealthImportView: Sendable {
       $0.entry("ending", report.ending.word)
       $0.entry("added", report.addition.added)
       $0.entry("known", report.addition.known)
+      $0.entry("outdated", Self.total(report, \.outdated))
       $0.entry("bytes", tally.bytes)
       $0.entry("milliseconds", Int(time / .milliseconds(1)))
       if let version = tally.version { $0.entry("version", version) }
@@ -163,6 +180,7 @@ extension HealthImport.TypeReport {
     writer.entry("kept", kept)
     writer.entry("repeated", repeated)
     writer.entry("skipped", skipped)
+    writer.entry("outdated", outdated)
     writer.entry("removed", removed)
     writer.entry("stored", stored)
   }

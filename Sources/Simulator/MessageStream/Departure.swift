@@ -1,8 +1,8 @@
 import LinkCore
 import MessageStream
 
-/// Finds a stream that was left and still waits for something: a wait of its own may only be that for
-/// the store, which refused a change.
+/// Finds a stream that was left and still waits for something: a wait of its own may only be that
+/// for the store, which refused a change.
 struct Departure: StreamChecker {
   private(set) var found = Findings()
   private var isAway = false

@@ -12,7 +12,7 @@ struct Durability: StreamChecker {
   /// Everything that was ever accepted.
   private var known: Set<MessageID> = []
   private var lateness = Stamps()
-  /// What was found below the cursor already: a finding tells of a state, not of every commit in it.
+  /// What was found below the cursor already: a finding tells of a state, not of each commit in it.
   private var told: Set<MessageID> = []
 
   mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {

@@ -1,8 +1,8 @@
 import LinkCore
 import MessageStream
 
-/// Finds a socket that outlives the token that let it in: the server ends it with the token, and has
-/// 6 s to see it end (5 s for the answer to its close frame).
+/// Finds a socket that outlives the token that let it in: the server ends it with the token, and
+/// has 6 s to see it end (5 s for the answer to its close frame).
 struct Lifetimes: StreamChecker {
   private(set) var found = Findings()
   /// When the token of each attempt ends.

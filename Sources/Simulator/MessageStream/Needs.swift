@@ -21,6 +21,8 @@ struct Needs: StreamChecker {
   /// The stream was whole before what happens now.
   private var wasWhole = false
   private var isReading = false
+  /// What is asked for now goes on from a page that just came.
+  private var goesOn = false
   private var cause = Cause.timer
 
   /// What led to what happens now.
@@ -35,12 +37,15 @@ struct Needs: StreamChecker {
 
   mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
     cause = .other
+    goesOn = false
     switch input {
     case .opened(let attempt, _, _): if !isLate { cause = .opened(attempt) }
     case .frame(_, .message(let message)):
       let cursor = facts.own.disk.cursor.position
       if !isLate, let cursor, message.position?.follows(cursor) ?? false { cause = .inTurn }
-    case .fetched(let id, let page): close(id, isWhole: page.recovered && !page.hasNext, facts)
+    case .fetched(let id, let page):
+      goesOn = true
+      close(id, isWhole: page.recovered && !page.hasNext, facts)
     case .fetchFailed(let id, _): close(id, isWhole: false, facts)
     case .loadOlder: isReading = true
     case .reader, .oversized, .commitFailed, .loadFailed: isUnsure = true
@@ -132,7 +137,8 @@ struct Needs: StreamChecker {
       return
     }
     let next = log[place - 1]
-    guard facts.own.disk.messages[next.id] != nil else { return }
+    // A walk through a gap whose end is of an older epoch goes on by time.
+    guard !goesOn, facts.own.disk.messages[next.id] != nil else { return }
     found.add(.needless, at: facts.now, "a page was asked for that is kept: \(next.text)")
   }
 }

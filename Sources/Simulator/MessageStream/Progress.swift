@@ -5,8 +5,8 @@ import MessageStream
 /// Finds a post that could have been sent and is left lying.
 ///
 /// While the process is awake, the link is connected and no request fails, a stored post is tried
-/// within 60 s: the longest wait between tries (30 s) behind a try that was not answered (20 s), and
-/// 10 s for a look at a plain server. A server that asks to be left alone is, for as long.
+/// within 60 s: the longest wait between tries (30 s) behind a try that was not answered (20 s),
+/// and 10 s for a look at a plain server. A server that asks to be left alone is, for as long.
 struct Progress: StreamChecker {
   private(set) var found = Findings()
   private var clock = Awake()

@@ -23,6 +23,8 @@ extension Sketch<StreamFeature> {
     let time = draw.seconds(5, Double(length.components.seconds))
     add(
       draw.one(Act(.beginAlike, draw.count(1...40)), Act(.putBack, draw.count(20...60))), at: time)
+    // Without a way out until the server is back, so that the socket is the first to tell.
+    if draw.happens(0.5) { add(Act(.unreachable, for: .seconds(10)), at: time - .seconds(1)) }
   }
 
   private static var oddTroubles: [Trouble<StreamVerb>] {

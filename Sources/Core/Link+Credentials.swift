@@ -73,7 +73,7 @@ extension Link {
     guard gate.wish != .none, !isFailed else { return }
     switch policy.verdict(on: failure) {
     case .refresh where gate.credentials.isRefreshing: return
-    case .refresh where gate.credentials.isUnproven: signIn(&step)
+    case .refresh where gate.credentials.isRenewedInVain: signIn(&step)
     case .refresh:
       gate.credentials.noteRefusedByREST()
       if gate.credentials.refresh(at: step.now) { step.effects.append(.refreshCredentials) }

@@ -34,6 +34,25 @@ struct BeginningTests {
     #expect(hand.texts == (101...150).map { "m\($0)" } + (51...100).map { "m\($0)" })
   }
 
+  @Test(arguments: [(UInt64(1), 0), (2, 1)])
+  func `before the first offset of a log nothing is asked for`(first: UInt64, count: Int) {
+    var hand = Hand()
+    hand.connect(Hand.page(first...50, head: 50, hasNext: true), head: Hand.at(50))
+    hand.give(.loadOlder)
+    let asked = hand.fetches.count
+    hand.give(.older([]))
+    #expect(hand.fetches.count == asked + count)
+    #expect(hand.histories == (count == 0 ? [.history(hasMore: false)] : []))
+  }
+
+  @Test func `a head of another epoch is not that of the cursor, whatever its offset`() throws {
+    var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
+    let attempt = try #require(hand.model.link.currentAttempt)
+    hand.give(.opened(attempt, head: Position(epoch: "new", offset: 5)))
+    #expect(hand.fetches.last?.query == .after(Hand.at(5), limit: 100))
+    #expect(!hand.model.isWhole)
+  }
+
   @Test func `who was told that nothing is older is told when something is`() {
     var hand = Hand()
     let nothing = Page(messages: [], hasNext: false)

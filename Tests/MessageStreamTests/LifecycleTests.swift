@@ -162,6 +162,16 @@ struct LifecycleTests {
     #expect(world.log.opens.count == opens)
   }
 
+  @Test func `leaving forgets the page that is under way`() {
+    var hand = Hand.connected(at: 5, head: 9)
+    let asked = hand.fetches.count
+    hand.give(.close)
+    #expect(hand.model.deadline == nil)
+    hand.answer(Hand.page(6...8, head: 9, hasNext: true))
+    #expect(hand.fetches.count == asked)
+    #expect(hand.texts == [])
+  }
+
   @Test func `closing leaves nothing outstanding`() {
     var world = StreamWorld.connected(.ours)
     world.say("last")

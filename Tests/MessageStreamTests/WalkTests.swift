@@ -50,6 +50,23 @@ struct WalkTests {
     }
   }
 
+  @Test func `nothing of a page too far down is kept`() {
+    var hand = Hand()
+    let screen = Self.page((151...200).reversed())
+    hand.connect(screen, head: nil)
+    hand.answer(screen)
+    hand.answer(screen)
+    hand.give(.loadOlder)
+    hand.give(.older([]))
+    hand.answer(Self.page((51...100).reversed()))
+    #expect(hand.fetches.last?.query == .page(number: 1, limit: 50))
+    let far = Hand.message(100, isPlain: true)
+    let isKept = hand.effects.contains { effect in
+      if case .commit(_, let change) = effect { change.messages.contains(far) } else { false }
+    }
+    #expect(!isKept)
+  }
+
   @Test(arguments: [(9, false), (10, true)])
   func `ten pages that are tied to nothing are enough`(pages: Int, isAstray: Bool) {
     var fetch = Self.fetch()

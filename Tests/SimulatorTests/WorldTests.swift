@@ -76,7 +76,11 @@ import Testing
 
   @Test(arguments: UInt64(1)...30)
   func `a socket delivers exactly what lies behind the place it was told`(_ seed: UInt64) {
-    let recording = Recording(.drawn(.swarm, seed: seed, server: .positions))
+    var plan = Plan.drawn(.swarm, seed: seed, server: .positions)
+    // What lies on purpose is no proof.
+    let lies: [StreamVerb] = [.edit, .falseHead, .shortArrears]
+    plan.acts.removeAll { planned in lies.contains { planned.act.verb == .own($0) } }
+    let recording = Recording(plan)
     var next: (attempt: AttemptID, offset: UInt64)?
     for (_, happening) in recording.happenings {
       if case .launched = happening { next = nil }

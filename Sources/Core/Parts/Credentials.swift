@@ -14,6 +14,8 @@ public struct Credentials: Sendable, Hashable {
   public internal(set) var refreshBy: Instant?
   /// Whether a REST refusal caused the last refresh, and nothing succeeded since.
   public private(set) var isUnproven = false
+  /// Which credentials a REST answer refused.
+  private var refusedGeneration: UInt64 = 0
 
   /// The number of refreshes that failed in a row.
   private var refusals = 0
@@ -89,8 +91,15 @@ public struct Credentials: Sendable, Hashable {
     refreshAt = nil
   }
 
+  /// Whether REST refused older credentials, and took none of the new ones so far: when it refuses
+  /// these, too, no refresh helps. A refresh that failed for now renewed nothing.
+  public var isRenewedInVain: Bool { isUnproven && refusedGeneration < generation }
+
   /// Notes that a REST answer refused the credentials.
-  public mutating func noteRefusedByREST() { isUnproven = true }
+  public mutating func noteRefusedByREST() {
+    isUnproven = true
+    refusedGeneration = generation
+  }
   /// Notes that the server accepted the credentials.
   public mutating func noteAccepted() { isUnproven = false }
 

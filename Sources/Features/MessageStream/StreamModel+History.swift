@@ -61,6 +61,11 @@ extension StreamModel {
       endHistory(&step)
       return
     }
+    guard !isFirst(mark) else {
+      history.hasMore = false
+      endHistory(&step)
+      return
+    }
     var fetch = History.Fetch(below: mark.key)
     let query: PageQuery
     if let position = mark.position {
@@ -75,6 +80,13 @@ extension StreamModel {
       query = .page(number: max(1, number), limit: settings.historyPage)
     }
     ask(query, fetch, &step)
+  }
+
+  /// Whether the server's log begins with a message, so that there is nothing to ask for.
+  private func isFirst(_ mark: History.Mark) -> Bool {
+    guard let position = mark.position, position.offset <= 1 else { return false }
+    return position.epoch == recovery.cursor.position?.epoch
+      && !gaps.contains { $0.before == mark.key }
   }
 
   private mutating func ask(
@@ -107,14 +119,15 @@ extension StreamModel {
     }
     take(page, &fetch)
     let repeats = fetch.repetition.note(page)
-    add(page.messages, via: .history, &step)
     if !repeats || page.messages.isEmpty, fetch.isAstray(after: page),
       case .page(_, let limit) = fetch.query
     {
+      // Nothing of it is kept: after a kill it would look like what follows the screen.
       fetch.repetition = Repetition()
       ask(.page(number: 1, limit: limit), fetch, &step)
       return
     }
+    add(page.messages, via: .history, &step)
     let goesOn = page.hasNext && !repeats
     if goesOn, !isFar(fetch, with: page), let next = fetch.next(settings) {
       ask(next, fetch, &step)

@@ -146,11 +146,17 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
   private var secrecy = Secrecy<Feature>()
   private var bounds = Bounds<Feature>()
   private var healing = Healing<Feature>()
+  private var haste = Haste<Feature>()
+  private var wishes = Wishes<Feature>()
+  private var refreshTimes = RefreshTimes<Feature>()
+  private var signIns = SignIns<Feature>()
+  private var leaving = Leaving<Feature>()
 
   var findings: [Finding] {
     outstanding.findings + windows.findings + tries.findings + refreshes.findings
       + connectedness.findings + lateness.findings + secrecy.findings + bounds.findings
-      + healing.findings
+      + healing.findings + haste.findings + wishes.findings + refreshTimes.findings
+      + signIns.findings + leaving.findings
   }
 
   var found = Findings()
@@ -162,6 +168,11 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
     connectedness.told(role, isLate: isLate, standing)
     lateness.told(role, isLate: isLate, standing)
     healing.told(role, isLate: isLate, standing)
+    haste.told(role, isLate: isLate, standing)
+    wishes.told(role, isLate: isLate, standing)
+    refreshTimes.told(role, isLate: isLate, standing)
+    signIns.told(role, isLate: isLate, standing)
+    leaving.told(role, isLate: isLate, standing)
   }
 
   mutating func ticked(_ standing: Standing<Feature>) {
@@ -170,6 +181,9 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
     refreshes.ticked(standing)
     connectedness.ticked(standing)
     lateness.ticked(standing)
+    haste.ticked(standing)
+    refreshTimes.ticked(standing)
+    signIns.ticked(standing)
   }
 
   mutating func asked(
@@ -181,6 +195,13 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
     refreshes.asked(role, effect, standing)
     lateness.asked(role, effect, standing)
     secrecy.asked(role, effect, standing)
+    // Most effects show something, which is none of these.
+    if role == .other { return }
+    haste.asked(role, effect, standing)
+    wishes.asked(role, effect, standing)
+    refreshTimes.asked(role, effect, standing)
+    signIns.asked(role, effect, standing)
+    leaving.asked(role, effect, standing)
   }
 
   mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
@@ -194,12 +215,18 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
     lateness.met(seen, standing)
     bounds.met(seen, standing)
     healing.met(seen, standing)
+    haste.met(seen, standing)
+    wishes.met(seen, standing)
+    refreshTimes.met(seen, standing)
+    signIns.met(seen, standing)
+    leaving.met(seen, standing)
   }
 
   private mutating func passed(_ standing: Standing<Feature>) {
     outstanding.passed(standing)
     connectedness.passed(standing)
     lateness.passed()
+    refreshTimes.passed(standing)
   }
 
   mutating func settled(_ standing: Standing<Feature>) {
@@ -208,6 +235,8 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
     lateness.settled(standing)
     bounds.settled(standing)
     healing.settled(standing)
+    haste.settled(standing)
+    refreshTimes.settled(standing)
   }
 
   mutating func conclude(_ standing: Standing<Feature>) {

@@ -35,17 +35,29 @@ public enum LinkDefect: String, Sendable, Hashable, CaseIterable {
   case takesLateEvents
   /// Polls no more after it was in background.
   case losesStandby
+  /// Counts the time of the dial to that for which a connection stood.
+  case countsTheDial
   /// Tries at once after the server closed all connections.
   case noSpread
   /// Uses timers that stand still while it is suspended.
   case timersStopAsleep
   /// Never asks a silent connection for a sign of life.
   case noLiveness
+  /// Takes a connection for dead that is only quiet.
+  case closesAlive
+  /// Comes back when it likes, whatever time or window the server names.
+  case ignoresWish
+  /// Refreshes its credentials in the middle of their life.
+  case refreshesEarly
+  /// Takes failures of the server for refusals of its credentials.
+  case blamesCredentials
 
   /// What it is caught as.
   var kinds: [Finding.Kind] {
     switch self {
-    case .countResetOnOpen, .noStability, .noSpread: [.storm]
+    case .countResetOnOpen, .noStability, .noSpread, .ignoresWish, .refreshesEarly, .countsTheDial:
+      [.storm]
+    case .closesAlive, .blamesCredentials: [.needless]
     case .takesLateEvents: [.late]
     case .losesStandby, .timersStopAsleep: [.stuck]
     case .noLiveness: [.falselyConnected]
@@ -76,6 +88,12 @@ struct LinkSeam<Model: LinkModel>: Sendable {
     case .noStability: policy.stable(after: .nanoseconds(1))
     case .noSpread: policy.spread(over: .nanoseconds(1))
     case .noLiveness: policy.withoutPings
+    case .closesAlive: policy.hasty
+    case .countsTheDial:
+      policy.stable(after: max(policy.retry.stability.after - .seconds(3), .seconds(1)))
+    case .ignoresWish: policy.obeyingNoWish
+    case .refreshesEarly: policy.refreshingEarly
+    case .blamesCredentials: policy.blamingCredentials
     case .takesLateEvents, .losesStandby, .timersStopAsleep, nil: policy
     }
   }
@@ -93,7 +111,10 @@ struct LinkSeam<Model: LinkModel>: Sendable {
     case .losesStandby: loses(Model.role(of: input), status) ? nil : input
     case .noSpread:
       if case .draining = Model.role(of: input) { nil } else { input }
-    case .countResetOnOpen, .noStability, .timersStopAsleep, .noLiveness, nil: input
+    case .countResetOnOpen, .noStability, .timersStopAsleep, .noLiveness, .countsTheDial,
+      .closesAlive,
+      .ignoresWish, .refreshesEarly, .blamesCredentials, nil:
+      input
     }
   }
 

@@ -17,6 +17,9 @@ public struct Finding: Sendable, Hashable, Codable {
     public static let falselyConnected = Kind(rawValue: "falselyConnected")
     /// An event of an older attempt changed something.
     public static let late = Kind(rawValue: "late")
+    /// Something that was there was given up, or something was asked for, and nothing made it
+    /// necessary.
+    public static let needless = Kind(rawValue: "needless")
     /// A token where none may be.
     public static let leaked = Kind(rawValue: "leaked")
     /// More in memory than the bound.

@@ -23,7 +23,7 @@ struct Lateness<Feature: SimulatedFeature>: LinkChecker {
     guard isLate else { return }
     switch role {
     case .close, .notice, .signIn: return
-    case .open, .ping, .refreshCredentials, .request, .other:
+    case .open, .ping, .refreshCredentials, .request, .store, .other:
       let word = "\(effect)".prefix { $0 != "(" }
       found.add(.late, at: standing.now, "\(Self.name) led to \(word)")
     }

@@ -51,8 +51,9 @@ public enum InputRole: Sendable, Equatable {
   case opened(AttemptID)
   /// Valid data came over a socket.
   case data(AttemptID)
-  /// The server announced that it will close all connections.
-  case draining(AttemptID)
+  /// The server announced that it will close all connections, and over how long clients shall
+  /// return.
+  case draining(AttemptID, within: Duration)
   /// Anything else came over a socket.
   case heard(AttemptID)
   case lost(AttemptID, LinkFailure)
@@ -66,7 +67,7 @@ public enum InputRole: Sendable, Equatable {
   /// The attempt that the input belongs to.
   public var attempt: AttemptID? {
     switch self {
-    case .opened(let attempt), .data(let attempt), .draining(let attempt), .heard(let attempt),
+    case .opened(let attempt), .data(let attempt), .draining(let attempt, _), .heard(let attempt),
       .lost(let attempt, _):
       attempt
     case .wanted, .left, .changed, .lifecycle, .trigger, .credentials, .answered, .refused, .other:
@@ -92,8 +93,10 @@ public enum EffectRole: Sendable, Equatable {
   case close(AttemptID)
   case ping(AttemptID)
   case refreshCredentials
-  /// Something that will be answered: a request, a call of the store.
+  /// A request beside the link, which will be answered.
   case request
+  /// A call of the store, which will be answered.
+  case store
   /// A notice to the user; an event of an older attempt may lead to one.
   case notice
   /// The notice that the user must sign in.
@@ -104,7 +107,7 @@ public enum EffectRole: Sendable, Equatable {
   /// Whether an answer is outstanding once it is carried out.
   var asks: Bool {
     switch self {
-    case .open, .refreshCredentials, .request: true
+    case .open, .refreshCredentials, .request, .store: true
     case .close, .ping, .notice, .signIn, .other: false
     }
   }

@@ -30,11 +30,42 @@ extension LinkPolicy {
     return with(retry, liveness)
   }
 
-  private func with(_ retry: RetryPolicy, _ liveness: LivenessPolicy? = nil) -> LinkPolicy {
+  /// The same with so little patience that a quiet connection counts as dead.
+  var hasty: LinkPolicy {
+    var liveness = liveness
+    liveness.silence = liveness.silence.map { $0 / 3 }
+    liveness.ping = liveness.ping.map { $0 / 3 }
+    liveness.pongTimeout = .milliseconds(100)
+    liveness.pongRoundTrips = 1
+    return with(retry, liveness)
+  }
+
+  var obeyingNoWish: LinkPolicy {
+    var retry = retry
+    retry.longestWish = retry.serverSpread
+    return with(retry)
+  }
+
+  /// The same with credentials that are due at half of their life.
+  var refreshingEarly: LinkPolicy {
+    var gate = gate
+    gate.refreshLead = .seconds(86_400)
+    return with(retry, gate: gate)
+  }
+
+  var blamingCredentials: LinkPolicy {
+    let blamed: [FailureClass] = [.serverError, .unavailable, .notFound]
+    return with(retry, verdicts: verdicts.merging(blamed.map { ($0, .refresh) }) { $1 })
+  }
+
+  private func with(
+    _ retry: RetryPolicy, _ liveness: LivenessPolicy? = nil, gate: GatePolicy? = nil,
+    verdicts: [FailureClass: Verdict]? = nil
+  ) -> LinkPolicy {
     do {
       return try LinkPolicy(
-        name: name, retry: retry, gate: gate, liveness: liveness ?? self.liveness,
-        establish: establish, standby: standby, verdicts: verdicts)
+        name: name, retry: retry, gate: gate ?? self.gate, liveness: liveness ?? self.liveness,
+        establish: establish, standby: standby, verdicts: verdicts ?? self.verdicts)
     } catch {
       return self  // the policy has no such rule
     }

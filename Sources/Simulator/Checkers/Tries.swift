@@ -39,7 +39,7 @@ struct Tries<Feature: SimulatedFeature>: LinkChecker {
     switch role {
     case .open: tryOnce(standing)
     case .close(let attempt): end(attempt, standing)
-    case .ping, .refreshCredentials, .request, .notice, .signIn, .other: return
+    case .ping, .refreshCredentials, .request, .store, .notice, .signIn, .other: return
     }
   }
 

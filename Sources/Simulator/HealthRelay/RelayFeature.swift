@@ -45,7 +45,7 @@ public enum RelayFeature: SimulatedFeature {
   public static var kinds: [Finding.Kind] {
     [
       .unanswered, .doubled, .afterLeaving, .wrongAnswer, .dishonest, .kept, .falselyRunning,
-      .misleading, .stuck, .storm, .falselyConnected, .late, .leaked, .unbounded,
+      .misleading, .stuck, .storm, .needless, .falselyConnected, .late, .leaked, .unbounded,
       .brokenInvariant, .endless, .unhealed,
     ]
   }

@@ -25,7 +25,7 @@ extension RelayModel: LinkModel {
     case .open(let attempt, _): .open(attempt)
     case .close(let attempt, _): .close(attempt)
     case .ping(let attempt, _): .ping(attempt)
-    case .read: .request
+    case .read: .store
     case .update(.problem): .notice
     case .send, .discard, .fail, .refuse, .notify, .unnotify, .update: .other
     }

@@ -25,6 +25,8 @@ extension HeldFeature {
     case countsTooFew
     case takesLateEvents
     case timersStopAsleep
+    case closesAlive
+    case ignoresWish
 
     public var kinds: [Finding.Kind] {
       switch self {
@@ -33,7 +35,7 @@ extension HeldFeature {
       case .forgetsPosition, .sendsTwice: [.duplicated]
       case .dropsMessages, .forgetsOutbox: [.lost]
       case .hidesUnproven, .countsTooFew: [.lost, .duplicated]
-      case .takesLateEvents, .timersStopAsleep: link?.kinds ?? []
+      case .takesLateEvents, .timersStopAsleep, .closesAlive, .ignoresWish: link?.kinds ?? []
       }
     }
 

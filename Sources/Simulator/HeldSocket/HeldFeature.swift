@@ -109,6 +109,8 @@ public enum HeldFeature: SimulatedFeature {
     sketch.day(preset)
     sketch.scatter(sketch.draw.count(8...16)) { Act(.feed, $0.count(1...20)) }
     sketch.scatter(sketch.draw.count(4...10)) { _ in Act(.say) }
+    guard preset == .swarm else { return }
+    sketch.aside { if $0.draw.happens(0.5) { $0.swarm([.busy, .waver], times: 1...4) } }
   }
 
   public static func isHealed(_ standing: Standing<HeldFeature>) -> Bool {

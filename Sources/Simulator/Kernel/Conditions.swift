@@ -5,6 +5,8 @@ struct Conditions: Equatable {
   var isUnreachable = false
   /// Each connection is reset some seconds after it opened.
   var isFlapping = false
+  /// Each connection opens slowly, and is reset before it counts as stable.
+  var isWavering = false
   var portal: Portal?
   /// Why dials fail.
   var obstacle: DialObstacle?
@@ -12,6 +14,8 @@ struct Conditions: Equatable {
   // A server.
   var restStatus: Int?
   var upgradeStatus: Int?
+  /// It refuses upgrades and asks to be left alone for so long.
+  var wish: Duration?
   var storeDelay = Duration.zero
   // A phone.
   var isInBackground = false
@@ -39,6 +43,7 @@ struct Conditions: Equatable {
     case .blackHole: isHole = true
     case .unreachable, .handover: isUnreachable = true
     case .flap: isFlapping = true
+    case .waver: isWavering = true
     case .captivePortal: portal = act.word == "known" ? .known : portal ?? .unknown
     case .dialsFail: obstacle = DialObstacle(rawValue: act.word) ?? .dns
     case .narrow:
@@ -46,6 +51,7 @@ struct Conditions: Equatable {
       bandwidth = bandwidth == 0 ? bytes : min(bandwidth, bytes)
     case .restStatus: restStatus = act.number
     case .upgradeStatus: upgradeStatus = act.number
+    case .busy: wish = act.time
     case .slowStore: storeDelay = max(storeDelay, act.time)
     case .storeFull: disk = .full
     case .storeLocked: disk = .locked

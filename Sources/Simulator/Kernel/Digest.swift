@@ -90,7 +90,7 @@ public struct Digest: Sendable {
     case .credentials(let event): mix(26, event.word)
     case .opened(let attempt): mix(27, attempt.number)
     case .data(let attempt): mix(28, attempt.number)
-    case .draining(let attempt): mix(29, attempt.number)
+    case .draining(let attempt, _): mix(29, attempt.number)
     case .heard(let attempt): mix(30, attempt.number)
     case .lost(let attempt, let failure):
       mix(31, attempt.number)
@@ -109,7 +109,7 @@ public struct Digest: Sendable {
     case .close(let attempt): mix(41, attempt.number)
     case .ping(let attempt): mix(42, attempt.number)
     case .refreshCredentials: mix(43)
-    case .request: mix(44)
+    case .request, .store: mix(44)
     case .notice: mix(45)
     case .signIn: mix(46)
     case .other: mix(47)

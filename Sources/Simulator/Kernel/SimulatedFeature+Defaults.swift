@@ -33,6 +33,7 @@ extension SimulatedFeature {
 extension Finding.Kind {
   /// The promises of every link, in the order of tables.
   public static let ofLinks: [Finding.Kind] = [
-    .stuck, .storm, .falselyConnected, .late, .unbounded, .brokenInvariant, .endless, .unhealed,
+    .stuck, .storm, .needless, .falselyConnected, .late, .unbounded, .brokenInvariant, .endless,
+    .unhealed,
   ]
 }

@@ -102,8 +102,8 @@ extension SimulatedWorld where Self: ~Copyable {
     case .crash: stop(host, for: index)
     case .deploy: deploy(host, index)
     case .close: closeSockets(of: host, act.number)
-    case .background, .dialsFail, .unreachable, .captivePortal, .narrow, .restStatus,
-      .upgradeStatus, .slowStore, .storeFull, .storeLocked, .storeSlow:
+    case .background, .dialsFail, .unreachable, .captivePortal, .narrow, .waver, .restStatus,
+      .upgradeStatus, .busy, .slowStore, .storeFull, .storeLocked, .storeSlow:
       return  // conditions say it all
     }
   }

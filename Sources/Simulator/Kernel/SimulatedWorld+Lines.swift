@@ -98,10 +98,17 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func upgradeArrives(_ number: TrafficID) {
     guard let index = line(number), !kernel.lines[index].isDead else { return }
     let line = kernel.lines[index]
+    if kernel.hosts[line.from.place].conditions.isWavering, !line.isHeldUp {
+      kernel.lines[index].isHeldUp = true
+      let wait = Duration.seconds(2) + kernel.callbacks.duration(below: .seconds(2))
+      return kernel.add(.upgradeArrives(number), after: wait)
+    }
     if !kernel.hosts[line.to.place].isRunning {
       kernel.add(.breaks(number, .refused), after: kernel.delay())
     } else if let status = kernel.hosts[line.to.place].conditions.upgradeStatus {
       refuse(number, status: status, detail: "not now")
+    } else if let wish = kernel.hosts[line.to.place].conditions.wish {
+      refuse(number, status: 503, retryAfter: wish, detail: "busy")
     } else {
       kernel.lines[index].serverHolds = true
       upgradeArrived(number, line.hello, at: line.to)
@@ -132,6 +139,11 @@ extension SimulatedWorld where Self: ~Copyable {
     send(.opened(packet), bytes: 200, over: number)
     if kernel.hosts[line.from.place].conditions.isFlapping {
       reset(line, after: .seconds(1) + kernel.callbacks.duration(below: .seconds(5)))
+    }
+    if kernel.hosts[line.from.place].conditions.isWavering {
+      let early = kernel.callbacks.duration(below: .milliseconds(1500))
+      let stable = kernel.setup.policy.retry.stability.after
+      reset(line, after: max(stable - early, .seconds(1)))
     }
     if !line.phoneHolds, !line.isDead {
       kernel.add(.hungUp(number, code: 1006), after: kernel.delay())

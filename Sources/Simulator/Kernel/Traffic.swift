@@ -15,6 +15,8 @@ struct Line<Feature: SimulatedFeature> {
   /// The phone has neither closed it nor been told of its end.
   var phoneHolds = true
   var serverHolds = false
+  /// Its upgrade request was held up on the way.
+  var isHeldUp = false
   /// When nothing passed any more, and neither end was told.
   var deadSince: Instant?
   var isOpen = false

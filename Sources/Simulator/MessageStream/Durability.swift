@@ -6,11 +6,14 @@ import MessageStream
 /// disk.
 struct Durability: StreamChecker {
   private(set) var found = Findings()
-  /// What the server's log holds.
+  /// What the server's log holds and the phone does not.
+  private var absent = Absent()
   private var log: [Message] = []
   /// Everything that was ever accepted.
   private var known: Set<MessageID> = []
   private var lateness = Stamps()
+  /// What was found below the cursor already: a finding tells of a state, not of each commit in it.
+  private var told: Set<MessageID> = []
 
   mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
     switch effect {
@@ -35,12 +38,18 @@ struct Durability: StreamChecker {
       log.append(message)
       known.insert(message.id)
       lateness.note(message, facts)
+      absent.accept(message, isKept: facts.own.disk.messages[message.id] != nil)
     case .fact(.beganAnew(_, let kept)):
       log = kept
       known.formUnion(kept.map(\.id))
+      absent.reset(to: log, isByStamp: absent.isByStamp, keeping: facts.own.disk)
+    case .fact(.stored(let change, _)):
+      absent.keep(change.messages)
+      checkCursor(facts)
     case .killed: checkCursor(facts)
     case .launched, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead,
-      .began, .ended, .calm, .fact(.stored), .fact(.accepted(_, isNew: false)):
+      .began, .ended, .calm, .fact(.accepted(_, isNew: false)), .fact(.admitted),
+      .fact(.stated):
       return
     }
   }
@@ -52,23 +61,45 @@ struct Durability: StreamChecker {
   /// all that is kept comes with the reader's pages: in the order of the log, or by stamp where a
   /// plain server sorts by it; what such a server stamped far back is there before them.
   private mutating func checkCursor(_ facts: Facts) {
-    let disk = facts.own.disk
-    let oldest = disk.ordered.first { !lateness.isBeyond($0.id) }
-    let isPlain = disk.cursor.position == nil
-    let byStamp = isPlain && facts.own.pages == .stamp
-    let asked = byStamp ? log[...] : log.drop { disk.messages[$0.id] == nil }
-    let missing = asked.filter { message in
-      disk.messages[message.id] == nil
-        && disk.cursor.covers(message, overlap: facts.own.settings.overlap)
-        && !(byStamp && oldest.map { message.key < $0 } ?? false)
-        && !(isPlain && lateness.isBeyond(message.id))
-        && !disk.hasGap(at: message.key)
-        && !(isPlain && disk.hasGap(near: message.createdAt, within: facts.own.settings.overlap))
+    let byStamp = facts.own.server == .plain && facts.own.pages == .stamp
+    if absent.isByStamp != byStamp {
+      absent.reset(to: log, isByStamp: byStamp, keeping: facts.own.disk)
     }
-    guard !missing.isEmpty else { return }
+    let missing = missing(facts)
+    guard missing.contains(where: { !told.contains($0.id) }) else { return }
+    told.formUnion(missing.map(\.id))
     let texts = missing.prefix(5).map(\.text).joined(separator: ", ")
     found.add(
       .early, at: facts.now, "the cursor is beyond \(missing.count) that are not kept (\(texts))")
+  }
+
+  /// Whether the log ends before the cursor: it was put back, and the client finds that out by it.
+  private func isBehindCursor(_ disk: KeptTimeline) -> Bool {
+    guard let cursor = disk.cursor.position, let end = log.last?.position else { return false }
+    return cursor.epoch == end.epoch && cursor.offset > end.offset
+  }
+
+  private func missing(_ facts: Facts) -> [Message] {
+    let (disk, overlap) = (facts.own.disk, facts.own.settings.overlap)
+    let isPlain = disk.cursor.position == nil
+    let oldest =
+      absent.isByStamp
+      ? disk.ordered.first { !lateness.isBeyond($0.id) } : absent.lowestKept
+    guard absent.isByStamp || oldest != nil, !isBehindCursor(disk) else { return [] }
+    var missing: [Message] = []
+    for (_, message) in absent.from(oldest) {
+      guard disk.cursor.covers(message, overlap: overlap) else {
+        // In the order of the log nothing behind it is covered, either.
+        if !isPlain { break }
+        continue
+      }
+      let isExcused =
+        disk.messages[message.id] != nil || disk.hasGap(at: message.key)
+        || isPlain && lateness.isBeyond(message.id)
+        || isPlain && disk.hasGap(near: message.createdAt, within: overlap)
+      if !isExcused { missing.append(message) }
+    }
+    return missing
   }
 }
 

@@ -56,7 +56,9 @@ struct Ledger: StreamChecker {
       looks.launched()
     case .fact(.stored(let change, _)): promise(change.outboxPut)
     case .fact(.accepted(let message, isNew: true)): accept(message, facts)
-    case .fact(.accepted(_, isNew: false)): return
+    case .fact(.accepted(_, isNew: false)), .fact(.admitted),
+      .fact(.stated):
+      return
     case .fact(.beganAnew(_, let kept)): beginAnew(with: kept)
     case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began,
       .ended, .calm:

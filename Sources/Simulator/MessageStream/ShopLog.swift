@@ -8,12 +8,21 @@ struct ShopLog {
   let pages: PageOrder
   /// Whether `since` is answered with everything.
   let ignoresSince: Bool
+  /// The most messages in a page; 0 for no limit.
+  let pageCap: Int
   private var kept = KeptLog(epoch: "epoch-1")
   private var epochs = 1
   /// The server cannot recover a client whose offset is below this.
   private var forgotten: UInt64 = 0
+  /// What was edited, as it is now.
+  private var edits: [MessageID: Message] = [:]
+  /// The keys of posts, for a log that is put back.
+  private var keys: [MessageID: UUID128] = [:]
 
-  init(_ kind: ServerKind, pages: PageOrder = .stamp, ignoresSince: Bool = false) {
+  init(
+    _ kind: ServerKind, pages: PageOrder = .stamp, ignoresSince: Bool = false, pageCap: Int = 0
+  ) {
+    self.pageCap = kind == .positions ? pageCap : 0
     self.kind = kind
     self.pages = pages
     self.ignoresSince = ignoresSince
@@ -33,8 +42,10 @@ struct ShopLog {
   /// Makes a message durable and gives it its position, unless its key or its id is known.
   mutating func append(_ message: Message, key: UUID128?) -> (message: Message, isNew: Bool) {
     switch kept.append(LogEntry(message: message, key: key)) {
-    case .success(let appended): (appended.message, appended.isNew)
-    case .failure: (message, false)
+    case .success(let appended):
+      if let key { keys[appended.message.id] = key }
+      return (appended.message, appended.isNew)
+    case .failure: return (message, false)
     }
   }
 
@@ -45,20 +56,61 @@ struct ShopLog {
     forgotten = 0
   }
 
+  /// Forgets the newest messages, and goes on from there under the same epoch.
+  mutating func putBack(by count: Int) {
+    let left = kept.messages.dropLast(max(0, count))
+    kept = KeptLog(epoch: kept.epoch)
+    for message in left { _ = append(message, key: keys[message.id]) }
+    forgotten = min(forgotten, UInt64(left.count))
+  }
+
+  /// Gives a message a later text; `nil` where the clock shows no later time.
+  mutating func edit(_ message: Message, at time: Timestamp) -> Message? {
+    var edited = edits[message.id] ?? message
+    guard time > edited.updatedAt ?? edited.createdAt else { return nil }
+    (edited.text, edited.updatedAt, edited.isEdited) = (message.text + " (edited)", time, true)
+    edited.position = message.position
+    edits[message.id] = edited
+    return edited
+  }
+
   /// Makes only the newest `count` offsets recoverable.
   mutating func trim(keeping count: Int) {
     forgotten = max(forgotten, UInt64(max(0, messages.count - max(0, count))))
   }
 
   func page(_ query: PageQuery) -> ShopServer.StoreAnswer {
+    var query = pageCap > 0 ? query.capped(at: pageCap) : query
     if case .after(let position, let limit) = query, position.offset < forgotten {
-      return .page(kept.unrecovered(limit: limit), total: UInt64(messages.count))
+      return answer(kept.unrecovered(limit: limit), total: UInt64(messages.count))
     }
-    var query = query
     if ignoresSince, case .since(_, let page, let limit) = query {
       query = .since(Timestamp(nanoseconds: 0), page: page, limit: limit)
     }
     let byTime = kind == .plain && pages == .stamp
-    return .page(kept.page(query, byTime: byTime), total: kept.count(query))
+    return answer(kept.page(query, byTime: byTime), total: kept.count(query))
+  }
+
+  private func answer(_ page: Page, total: UInt64) -> ShopServer.StoreAnswer {
+    guard !edits.isEmpty else { return .page(page, total: total) }
+    var page = page
+    page.messages = page.messages.map { message in
+      guard var edited = edits[message.id] else { return message }
+      edited.position = message.position
+      return edited
+    }
+    return .page(page, total: total)
+  }
+}
+
+extension PageQuery {
+  /// The same query for at most so many messages.
+  fileprivate func capped(at limit: Int) -> PageQuery {
+    switch self {
+    case .page(let number, let asked): .page(number: number, limit: min(asked, limit))
+    case .since(let time, let page, let asked): .since(time, page: page, limit: min(asked, limit))
+    case .after(let position, let asked): .after(position, limit: min(asked, limit))
+    case .before(let position, let asked): .before(position, limit: min(asked, limit))
+    }
   }
 }

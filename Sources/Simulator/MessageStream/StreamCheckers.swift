@@ -9,11 +9,20 @@ public struct StreamCheckers: FeatureCheckers {
   private var ledger = Ledger()
   private var durability = Durability()
   private var requests = Requests()
+  private var progress = Progress()
+  private var sends = Sends()
+  private var lifetimes = Lifetimes()
+  private var needs = Needs()
+  private var departure = Departure()
+  private var heads = Heads()
+  private var edits = Edits()
 
   public init() {}
 
   public var findings: [Finding] {
-    ledger.findings + durability.findings + requests.findings
+    ledger.findings + durability.findings + requests.findings + progress.findings
+      + sends.findings + lifetimes.findings + needs.findings + departure.findings
+      + heads.findings + edits.findings
   }
 
   public mutating func stepped(
@@ -23,13 +32,22 @@ public struct StreamCheckers: FeatureCheckers {
     if let input {
       ledger.told(input, isLate: isLate, standing)
       requests.told(input, isLate: isLate, standing)
+      progress.told(input, isLate: isLate, standing)
+      sends.told(input, isLate: isLate, standing)
+      needs.told(input, isLate: isLate, standing)
+      departure.told(input, isLate: isLate, standing)
+      heads.told(input, isLate: isLate, standing)
+      edits.told(input, isLate: isLate, standing)
     }
     for effect in effects {
       ledger.asked(effect, standing)
       durability.asked(effect, standing)
       requests.asked(effect, standing)
+      progress.asked(effect, standing)
+      sends.asked(effect, standing)
+      needs.asked(effect, standing)
     }
-    requests.settled(standing)
+    settled(standing)
   }
 
   public mutating func met(
@@ -38,12 +56,29 @@ public struct StreamCheckers: FeatureCheckers {
     ledger.met(seen, standing)
     durability.met(seen, standing)
     requests.met(seen, standing)
+    progress.met(seen, standing)
+    sends.met(seen, standing)
+    lifetimes.met(seen, standing)
+    needs.met(seen, standing)
+    departure.met(seen, standing)
+    heads.met(seen, standing)
+    edits.met(seen, standing)
+    settled(standing)
+  }
+
+  private mutating func settled(_ standing: Standing<StreamFeature>) {
     requests.settled(standing)
+    progress.settled(standing)
+    lifetimes.settled(standing)
+    needs.settled(standing)
+    departure.settled(standing)
+    heads.settled(standing)
   }
 
   public mutating func conclude(_ standing: Standing<StreamFeature>) {
     ledger.conclude(standing)
     durability.conclude(standing)
+    edits.conclude(standing)
   }
 }
 

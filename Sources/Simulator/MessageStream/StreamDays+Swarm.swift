@@ -9,9 +9,26 @@ extension Sketch<StreamFeature> {
     drawWeather()
     life(others: 8...18, sends: 2...8)
     if isLong { add(longAbsence(), at: draw.seconds(60, 1800)) }
-    guard swarm(Self.troubles, times: 12...30) else { return }
-    // Where clocks and epochs change, once: what a plan does twice hides what once did.
-    if draw.happens(0.15) { once() }
+    if swarm(Self.troubles, times: 12...30), draw.happens(0.15) { once() }
+    aside { $0.oddities() }
+  }
+
+  /// What only some servers and networks do, in every second run.
+  private mutating func oddities() {
+    guard draw.happens(0.5) else { return }
+    numbers.drainWindow = draw.one(.seconds(10), .seconds(60), .seconds(300), .seconds(900))
+    numbers.pageCap = draw.one(0, 0, 0, 1, 7, 30)
+    swarm(Self.oddTroubles, times: 3...12)
+    guard draw.happens(0.4) else { return }
+    let time = draw.seconds(5, Double(length.components.seconds))
+    add(
+      draw.one(Act(.beginAlike, draw.count(1...40)), Act(.putBack, draw.count(20...60))), at: time)
+    // Without a way out until the server is back, so that the socket is the first to tell.
+    if draw.happens(0.5) { add(Act(.unreachable, for: .seconds(10)), at: time - .seconds(1)) }
+  }
+
+  private static var oddTroubles: [Trouble<StreamVerb>] {
+    [.busy, .down, .waver, .edit, .serverStore, .rivals, .falseHead, .shortArrears]
   }
 
   private mutating func drawWeather() {
@@ -52,6 +69,7 @@ extension Sketch<StreamFeature> {
       Act(.unreachable, for: span))
   }
 
+  /// Where clocks and epochs change, once: what a plan does twice hides what once did.
   private mutating func once() {
     let time = draw.seconds(5, Double(length.components.seconds))
     switch draw.count(0...3) {
@@ -66,6 +84,23 @@ extension Sketch<StreamFeature> {
 
 extension Trouble<StreamVerb> {
   fileprivate static var burst: Trouble { Trouble { Act(.others, $0.count(20...120)) } }
+  fileprivate static var edit: Trouble { Trouble { Act(.edit, $0.count(1...30)) } }
+  fileprivate static var serverStore: Trouble {
+    Trouble {
+      $0.one(
+        Act(.storeFull, for: $0.seconds(1, 120), at: .backend),
+        Act(.storeLocked, for: $0.seconds(1, 120), at: .backend))
+    }
+  }
+  fileprivate static var rivals: Trouble {
+    Trouble { Act(.rivals, $0.count(1...6), for: $0.seconds(10, 300)) }
+  }
+  fileprivate static var falseHead: Trouble {
+    Trouble { Act(.falseHead, $0.count(-60...60), for: $0.seconds(10, 300)) }
+  }
+  fileprivate static var shortArrears: Trouble {
+    Trouble { Act(.shortArrears, for: $0.seconds(10, 300)) }
+  }
   fileprivate static var leave: Trouble {
     Trouble {
       $0.one(

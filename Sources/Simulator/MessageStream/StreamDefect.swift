@@ -22,6 +22,21 @@ public enum StreamDefect: String, DeliberateDefect {
   /// Takes the positions of a new log for those of the old one.
   case ignoresEpoch
   case timersStopAsleep
+  case closesAlive
+  case countsTheDial
+  case ignoresWish
+  case refreshesEarly
+  case blamesCredentials
+  /// Leaves messages of the user lying while it is connected.
+  case leavesPosts
+  /// Makes two tries of a message at a time.
+  case sendsTwice
+  /// Asks for what it waited for once more when its user leaves.
+  case fetchesAfterLeaving
+  /// Fetches after each connect, also where nothing was missed.
+  case asksInVain
+  /// The server keeps sockets whose token has ended.
+  case outlivesToken
 
   public var catchable: [ServerKind] {
     switch self {
@@ -31,8 +46,12 @@ public enum StreamDefect: String, DeliberateDefect {
     case .noOverlap, .forgetsIDs: [.plain]
     // A plain server knows no keys, and no epochs.
     case .noIdempotencyKey, .ignoresEpoch: [.positions]
+    // Only a head shows that nothing was missed.
+    case .asksInVain: [.positions]
     case .firstPageOnly, .showsBeforeStored, .countResetOnOpen, .noStability, .takesLateEvents,
-      .losesStandby, .noSpread, .timersStopAsleep:
+      .losesStandby, .noSpread, .timersStopAsleep, .closesAlive, .ignoresWish, .refreshesEarly,
+      .blamesCredentials, .countsTheDial, .leavesPosts, .sendsTwice, .fetchesAfterLeaving,
+      .outlivesToken:
       ServerKind.allCases
     }
   }
@@ -42,8 +61,13 @@ public enum StreamDefect: String, DeliberateDefect {
     case .noSecondFetch, .noBuffer, .noOverlap, .firstPageOnly, .ignoresEpoch: [.lost, .early]
     case .showsBeforeStored: [.early]
     case .forgetsIDs, .noIdempotencyKey: [.duplicated]
+    case .leavesPosts: [.stuck]
+    case .sendsTwice, .fetchesAfterLeaving: [.storm]
+    case .asksInVain: [.needless]
+    case .outlivesToken: [.outlived]
     case .countResetOnOpen, .noStability, .noSpread, .takesLateEvents, .losesStandby,
-      .timersStopAsleep:
+      .timersStopAsleep, .closesAlive, .ignoresWish, .refreshesEarly, .blamesCredentials,
+      .countsTheDial:
       link?.kinds ?? []
     }
   }
@@ -54,8 +78,12 @@ public enum StreamDefect: String, DeliberateDefect {
     case .ignoresEpoch, .noSpread, .noOverlap: 50
     // An answer must be so slow that frames overtake it, and the next catch-up must not reach back.
     case .noBuffer: 100
+    // A server must drain for long, or refuse for long; a link must waver.
+    case .ignoresWish, .countsTheDial: 100
     case .noSecondFetch, .firstPageOnly, .showsBeforeStored, .countResetOnOpen, .noStability,
-      .takesLateEvents, .forgetsIDs, .noIdempotencyKey, .losesStandby, .timersStopAsleep:
+      .takesLateEvents, .forgetsIDs, .noIdempotencyKey, .losesStandby, .timersStopAsleep,
+      .closesAlive, .refreshesEarly, .blamesCredentials, .leavesPosts, .sendsTwice,
+      .fetchesAfterLeaving, .asksInVain, .outlivesToken:
       20
     }
   }

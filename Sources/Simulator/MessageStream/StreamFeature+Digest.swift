@@ -14,6 +14,8 @@ extension StreamFeature {
       digest.mix(2, isNew ? 1 : 2)
       digest.mix(message.id)
     case .beganAnew(_, let kept): digest.mix(3, UInt64(kept.count))
+    case .stated(let attempt, let head): digest.mix(15, attempt.number, head?.offset ?? 0)
+    case .admitted(let attempt, _): digest.mix(14, attempt.number)
     }
   }
 

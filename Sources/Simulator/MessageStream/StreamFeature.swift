@@ -40,8 +40,8 @@ public enum StreamFeature: SimulatedFeature {
   public static var policy: LinkPolicy { .messageStream }
   public static var kinds: [Finding.Kind] {
     [
-      .lost, .duplicated, .reordered, .stuck, .storm, .falselyConnected, .early, .late, .leaked,
-      .unbounded, .brokenInvariant, .endless, .unhealed,
+      .lost, .duplicated, .reordered, .stuck, .storm, .needless, .falselyConnected, .early, .late,
+      .leaked, .outlived, .unbounded, .brokenInvariant, .endless, .unhealed,
     ]
   }
   public static func play(
@@ -134,6 +134,10 @@ public enum StreamFact: Sendable, Equatable {
   case accepted(Message, isNew: Bool)
   /// The log began anew under another epoch; what is in it now, by position.
   case beganAnew(epoch: String, kept: [Message])
+  /// A socket opened, and this was said of the head; it need not be so.
+  case stated(AttemptID, head: Position?)
+  /// An upgrade arrived with a token that ends then.
+  case admitted(AttemptID, until: Instant)
 }
 
 /// What the checkers see of a phone beside its link.
@@ -165,6 +169,8 @@ extension Finding.Kind {
   public static let reordered = Finding.Kind(rawValue: "reordered")
   /// Shown or acknowledged before it was durable, or a cursor beyond what is.
   public static let early = Finding.Kind(rawValue: "early")
+  /// A socket that the server holds longer than the token lives that let it in.
+  public static let outlived = Finding.Kind(rawValue: "outlived")
 }
 
 extension StreamSettings {

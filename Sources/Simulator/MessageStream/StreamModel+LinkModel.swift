@@ -21,7 +21,7 @@ extension StreamModel: LinkModel {
     case .credentials(let event): .credentials(event)
     case .opened(let attempt, _, _): .opened(attempt)
     case .frame(let attempt, .message): .data(attempt)
-    case .frame(let attempt, .draining): .draining(attempt)
+    case .frame(let attempt, .draining(let window)): .draining(attempt, within: window)
     case .frame(let attempt, .unknown), .frame(let attempt, .malformed), .ping(let attempt),
       .pong(let attempt, _), .oversized(let attempt, _):
       .heard(attempt)
@@ -42,7 +42,8 @@ extension StreamModel: LinkModel {
     case .close(let attempt, _): .close(attempt)
     case .ping(let attempt, _): .ping(attempt)
     case .refreshCredentials: .refreshCredentials
-    case .fetch, .post, .load, .commit, .readOlder: .request
+    case .fetch, .post: .request
+    case .load, .commit, .readOlder: .store
     case .update(.notice(.signIn)): .signIn
     case .update(.notice): .notice
     case .update: .other

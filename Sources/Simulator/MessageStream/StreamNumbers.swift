@@ -21,8 +21,12 @@ public struct StreamNumbers: PlanNumbers {
   public var historyPage = 50
   /// Messages in each page of its catch-ups.
   public var catchUpPage = 100
+  /// The most messages in a page of a server with positions, whatever is asked for; 0 for no limit.
+  public var pageCap = 0
   /// Messages that it keeps in memory.
   public var memory = 1000
+  /// The window over which a server that drains asks its clients to return.
+  public var drainWindow = Duration.seconds(10)
 
   public init() {}
 
@@ -32,7 +36,8 @@ public struct StreamNumbers: PlanNumbers {
       .number("lateStamps", \.lateStamps, 0...1), .number("equalStamps", \.equalStamps, 0...1),
       .number("memory", \.memory, 1...100_000), .number("historyPage", \.historyPage, 1...1000),
       .number("ignoresSince", \.ignoresSince, 0...1),
-      .number("catchUpPage", \.catchUpPage, 1...1000),
+      .number("catchUpPage", \.catchUpPage, 1...1000), .span("drainWindow", \.drainWindow),
+      .number("pageCap", \.pageCap, 0...1000),
       .number("history", \.history, 0...10_000, steps: [0, 1, 10]),
     ]
   }

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkServerCore
 import LinkWire
 import MessageStream
 
@@ -21,6 +22,7 @@ struct StreamSeam: Sendable {
   /// What a launch shows of its store, until it did.
   private var screen: [Message] = []
   private var historyPage = 0
+  private var isLeft = false
 
   init(_ defect: StreamDefect?) {
     self.defect = defect
@@ -38,6 +40,7 @@ struct StreamSeam: Sendable {
     isOpening = false
     skipped = nil
     screen = []
+    isLeft = false
   }
 
   /// The numbers that the client really goes by.
@@ -58,8 +61,12 @@ struct StreamSeam: Sendable {
     case .forgetsIDs: [forgetful(input)]
     case .noIdempotencyKey: [keys.answered(input)]
     case .ignoresEpoch: [epochs.hidden(in: input)]
+    case .asksInVain: [withoutHead(input)]
+    case .fetchesAfterLeaving: [noteLeaving(input)]
+    case .leavesPosts: [noteConnection(input)]
     case .showsBeforeStored, .countResetOnOpen, .noStability, .timersStopAsleep, .takesLateEvents,
-      .losesStandby, .noSpread, nil:
+      .losesStandby, .noSpread, .closesAlive, .countsTheDial, .ignoresWish, .refreshesEarly,
+      .blamesCredentials, .sendsTwice, .outlivesToken, nil:
       [input]
     }
   }
@@ -78,8 +85,12 @@ struct StreamSeam: Sendable {
       return [.update(.messages(screen, via: .history))]
     case .noIdempotencyKey: return [keys.sent(effect)]
     case .ignoresEpoch: return [epochs.asked(effect)]
+    case .leavesPosts: return isPost(effect) && isConnected ? [] : [effect]
+    case .sendsTwice: return isPost(effect) ? [effect, effect] : [effect]
+    case .fetchesAfterLeaving: return withFetch(effect)
     case .showsBeforeStored, .countResetOnOpen, .noStability, .takesLateEvents, .losesStandby,
-      .noSpread, .timersStopAsleep, nil:
+      .noSpread, .timersStopAsleep, .closesAlive, .countsTheDial, .ignoresWish, .refreshesEarly,
+      .blamesCredentials, .asksInVain, .outlivesToken, nil:
       return [effect]
     }
   }
@@ -94,6 +105,47 @@ struct StreamSeam: Sendable {
     var seen: Set<MessageID> = []
     let inserted = fresh.sorted().map(\.id).filter { seen.insert($0).inserted }
     return TimelineCommit(inserted: inserted, edited: commit.edited)
+  }
+}
+
+// What nothing makes necessary.
+extension StreamSeam {
+  /// A token that still counts is believed for ever.
+  func admitted(_ credential: Credential, wall: Timestamp) -> Credential {
+    guard defect == .outlivesToken, case .valid(var claims) = credential, wall < claims.expiresAt
+    else { return credential }
+    claims.expiresAt = wall.advanced(by: .seconds(1_000_000))
+    return .valid(claims)
+  }
+
+  private func withoutHead(_ input: StreamModel.Input) -> StreamModel.Input {
+    guard case .opened(let attempt, _, _) = input else { return input }
+    return .opened(attempt, head: nil)
+  }
+
+  private mutating func noteLeaving(_ input: StreamModel.Input) -> StreamModel.Input {
+    isLeft = input == .close
+    return input
+  }
+
+  private func withFetch(_ effect: StreamModel.Effect) -> [StreamModel.Effect] {
+    guard isLeft, case .update(.status) = effect else { return [effect] }
+    return [effect, .fetch(FetchID(.max), .page(number: 1, limit: 50))]
+  }
+
+  private mutating func noteConnection(_ input: StreamModel.Input) -> StreamModel.Input {
+    switch StreamModel.role(of: input) {
+    case .opened: isConnected = true
+    case .lost: isConnected = false
+    case .wanted, .left, .changed, .lifecycle, .trigger, .credentials, .data, .draining, .heard,
+      .answered, .refused, .other:
+      break
+    }
+    return input
+  }
+
+  private func isPost(_ effect: StreamModel.Effect) -> Bool {
+    if case .post = effect { true } else { false }
   }
 }
 

@@ -46,6 +46,8 @@ extension StreamFeature {
     case othersPost(left: Int)
     case logAnswers(StoreToken, LogQuestion)
     case refreshed(TokenRefresh)
+    /// A socket of another device answers a ping, or closes as it was asked to.
+    case rival(ConnectionID, isGone: Bool)
     /// A change for the phone's store.
     case change(CommitID, TimelineChange)
     /// The phone's store answers.

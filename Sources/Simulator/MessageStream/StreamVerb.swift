@@ -18,6 +18,19 @@ public enum StreamVerb: String, PlanVerb {
   // The server.
   /// It comes back with another epoch, keeping its newest messages only.
   case beginAnew
+  /// It comes back with another epoch without its newest so many, and with as many new ones: the
+  /// offset at its head is the same.
+  case beginAlike
+  /// It comes back without its newest so many, under the same epoch.
+  case putBack
+  /// Others change their newest so many messages.
+  case edit
+  /// The user opens so many sockets on other devices.
+  case rivals
+  /// New sockets are told a head that is off by so many.
+  case falseHead
+  /// New sockets are sent the first message that they missed, and no other.
+  case shortArrears
   /// Its log forgets offsets that are older than its newest so many.
   case trim
   /// The next post becomes durable, and the server dies before it answers.
@@ -49,6 +62,24 @@ public enum StreamVerb: String, PlanVerb {
     },
     .beginAnew: VerbForm(.number(0...100_000), of: .backend, lasting: .exactly(.seconds(2))) {
       "the server's log begins anew with its newest \($0.number)"
+    },
+    .beginAlike: VerbForm(.count(0...100_000), of: .backend, lasting: .exactly(.seconds(2))) {
+      "the server's log begins anew with \($0.number) other newest, as long as before"
+    },
+    .putBack: VerbForm(.count(0...100_000), of: .backend, lasting: .exactly(.seconds(2))) {
+      "the server's log goes back by \(Words.count($0.number, "message"))"
+    },
+    .edit: VerbForm(.count(0...1000), of: .backend) {
+      "others change their newest \($0.number)"
+    },
+    .rivals: VerbForm(.number(0...100), .span, of: .backend) {
+      "the user holds \(Words.count($0.number, "socket")) on other devices for \(length($0))"
+    },
+    .falseHead: VerbForm(.number(-1000...1000), .span, of: .backend) {
+      "new sockets are told a head that is off by \($0.number) for \(length($0))"
+    },
+    .shortArrears: VerbForm(.span, of: .backend) {
+      "new sockets are sent only the first of what they missed for \(length($0))"
     },
     .trim: VerbForm(.number(0...100_000), of: .backend) {
       "the server forgets all but its newest \($0.number)"

@@ -22,6 +22,7 @@ extension StreamFeature {
     case .stored(let change, let commit): [(.disk, Words.stored(change, commit))]
     case .accepted(let message, let isNew):
       [(.server, (isNew ? "accepts " : "knows already ") + Words.name(message))]
+    case .admitted, .stated: []
     case .beganAnew(let epoch, let kept):
       [(.server, "begins anew as epoch \(epoch) with \(Words.count(kept.count, "message"))")]
     }

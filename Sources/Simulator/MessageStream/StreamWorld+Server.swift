@@ -11,6 +11,7 @@ extension StreamWorld {
     backend.rules = ShopServer(
       policy: Self.policy(kernel.plan),
       seed: kernel.hosts[server.place].chance.next(), at: now)
+    backend.rivals = [:]
     if isUnderWay(.removeMember) { feed(.removals([membership])) }
   }
 
@@ -25,7 +26,9 @@ extension StreamWorld {
     return policy
   }
 
-  mutating func drain(_ server: HostID, within time: Duration) { feed(.drain(within: time)) }
+  mutating func drain(_ server: HostID, within time: Duration) {
+    feed(.drain(within: kernel.plan.numbers.drainWindow))
+  }
 
   mutating func feed(_ input: ShopServer.Input) {
     let effects = backend.rules.handle(input, at: now)
@@ -41,7 +44,11 @@ extension StreamWorld {
 
   mutating func perform(_ effects: [ShopServer.Effect]) {
     let (spared, dies) = spared(effects, of: server)
-    for effect in spared where isServerRunning { perform(effect) }
+    for effect in spared where isServerRunning {
+      if !backend.rivals.isEmpty { tellRival(effect) }
+      perform(effect)
+    }
+    if !backend.owed.isEmpty { backend.owed = [:] }
     if dies { die(server) }
   }
 
@@ -52,8 +59,7 @@ extension StreamWorld {
     case .page(let token, _, let query): ask(token, .page(query))
     case .head(let token, _): ask(token, .head)
     case .answer(let id, let said): answer(id.number, reply(said))
-    case .accept(let id, let head, let after):
-      accept(id.number, .opened(head: head, after: after))
+    case .accept(let id, let head, let after): letIn(id, head: head, after: after)
     case .refuse(let id, let said):
       let detail = Envelope.decodeNote(said.bytes) ?? ""
       refuse(id.number, status: said.status, retryAfter: said.retryAfter, detail: detail)
@@ -66,7 +72,8 @@ extension StreamWorld {
     }
   }
 
-  private mutating func send(_ frame: Frame, to listeners: [ConnectionID]) {
+  mutating func send(_ frame: Frame, to listeners: [ConnectionID]) {
+    guard !keepsBack(listeners) else { return }
     let payload = frame.payload
     let isOversized = backend.isNextOversized
     backend.isNextOversized = false
@@ -82,10 +89,13 @@ extension StreamWorld {
   mutating func upgradeArrived(
     _ line: TrafficID, _ hello: StreamFeature.Hello, at server: HostID
   ) {
+    let life = serverWall.duration(to: hello.token.expiresAt)
+    if let index = self.line(line), kernel.lines[index].run == kernel.hosts[phoneID.place].run {
+      note(.admitted(kernel.lines[index].attempt, until: now.advanced(by: life)))
+    }
+    let credential = seam.admitted(credential(of: hello.token), wall: serverWall)
     feed(
-      .upgrade(
-        ConnectionID(line), shop, after: hello.after, credential(of: hello.token),
-        wall: serverWall))
+      .upgrade(ConnectionID(line), shop, after: hello.after, credential, wall: serverWall))
   }
 
   mutating func arrived(
@@ -135,6 +145,7 @@ extension StreamWorld {
   }
 
   mutating func answer(_ token: StoreToken, _ question: LogQuestion) {
+    if let failure = failure(of: question) { return feed(.stored(token, .failed(failure))) }
     switch question {
     case .head: feed(.stored(token, .head(backend.log.head, newest: backend.log.newest)))
     case .page(let query): feed(.stored(token, backend.log.page(query)))
@@ -182,7 +193,7 @@ extension StreamWorld {
   mutating func othersPost(_ left: Int) {
     // In calm only the last word is said.
     guard left > 0, now < Instant.zero.advanced(by: kernel.plan.length) else { return }
-    post(text: "other \(backend.said + 1)")
+    if !isAheadOfLog { post(text: "other \(backend.said + 1)") }
     let wait = kernel.hosts[server.place].chance.duration(below: .milliseconds(200))
     kernel.later(.othersPost(left: left - 1), after: .milliseconds(30) + wait)
   }

@@ -64,6 +64,11 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     var lastRequest: UInt64 = 1 << 40
     /// Messages of others so far.
     var said = 0
+    /// Sockets of the user's other devices, and the act that each is of.
+    var rivals: [TrafficID: Int] = [:]
+    var lastRival: TrafficID = 1 << 50
+    /// How many frames are still sent to a socket of those that it is owed.
+    var owed: [TrafficID: Int] = [:]
   }
 
   init(
@@ -89,7 +94,8 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     backend = Backend(
       rules: ShopServer(policy: ShopServerPolicy(), seed: 0, at: .zero),
       log: ShopLog(
-        plan.server, pages: plan.numbers.pages, ignoresSince: plan.numbers.ignoresSince == 1))
+        plan.server, pages: plan.numbers.pages, ignoresSince: plan.numbers.ignoresSince == 1,
+        pageCap: plan.numbers.pageCap))
     clients = [Client(settings: real, seed: 0)]
     var state = StreamState(settings: meant, server: plan.server, backlog: clients[0].backlog)
     state.pages = plan.numbers.pages
@@ -146,6 +152,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     case .logAnswers(let token, let question): answer(token, question)
     case .refreshed(let outcome): refreshed(outcome)
     case .input(let input): give(input, to: phoneID)
+    case .rival(let id, let isGone): rivalAnswers(id, isGone: isGone)
     case .change: return  // becomes durable instead
     }
   }
@@ -159,10 +166,11 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     case .loadOlder: if isInHand { give(.loadOlder, to: phoneID) }
     case .pullToRefresh: if isInHand { give(.refresh, to: phoneID) }
     case .retryFailed: if isInHand { retryFailed() }
-    case .beginAnew:
-      stop(server, for: index)
-      backend.log.beginAnew(keeping: act.number)
-      note(.beganAnew(epoch: backend.log.epoch, kept: backend.log.messages))
+    case .beginAnew: beginAnew(keeping: act.number, index)
+    case .beginAlike: beginAlike(without: act.number, index)
+    case .putBack: putBack(by: act.number, index)
+    case .edit: edit(act.number)
+    case .rivals: openRivals(act.number, index)
     case .trim: backend.log.trim(keeping: act.number)
     case .dieAfterNextPost: backend.deadlyPost = index
     case .revokeTokens:
@@ -172,11 +180,13 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     case .oversizedFrame: postLarge()
     case .malformedFrames: sendMalformed(act.number)
     case .leaveScreen, .realtimeOff, .slowReader: return  // the app is told
+    case .falseHead, .shortArrears: return  // the next sockets are
     }
   }
 
   mutating func end(_ act: Act<StreamVerb>, _ index: Int) {
     if backend.deadlyPost == index { backend.deadlyPost = nil }
+    closeRivals(of: index)
     let isBack = act.verb == .own(.removeMember) && !isUnderWay(.removeMember)
     if isBack, isServerRunning { feed(.removals([])) }
   }

@@ -20,6 +20,8 @@ public enum CommonVerb: String, PlanVerb {
   case reset
   /// Every connection is reset some seconds after it opened.
   case flap
+  /// Each connection takes seconds to open, and is reset shortly before it counts as stable.
+  case waver
   /// Connections look open at both ends and nothing passes any more.
   case halfOpen
   /// Nothing passes, on any connection, and neither end is told.
@@ -46,6 +48,8 @@ public enum CommonVerb: String, PlanVerb {
   case restStatus
   /// Every upgrade is answered with a status.
   case upgradeStatus
+  /// Every upgrade is answered with 503 and the wish to be left alone for so long.
+  case busy
   /// Each call of the store takes so long.
   case slowStore
   /// Sockets are closed with a code of RFC 6455 section 7.4.
@@ -74,6 +78,9 @@ public enum CommonVerb: String, PlanVerb {
     .flap: VerbForm(.span) {
       "every connection is reset some seconds after it opens, for \(length($0))"
     },
+    .waver: VerbForm(.span) {
+      "every connection opens slowly and is reset before it counts as stable, for \(length($0))"
+    },
     .halfOpen: VerbForm { _ in "every connection goes dead without a word" },
     .blackHole: VerbForm(.span) { "nothing passes for \(length($0)), and nobody is told" },
     .unreachable: VerbForm(.span) { "no way out for \(length($0))" },
@@ -99,6 +106,10 @@ public enum CommonVerb: String, PlanVerb {
     },
     .upgradeStatus: VerbForm(.number(200...599), .span, of: .backend) {
       "every connection is refused with \($0.number) for \(length($0))"
+    },
+    .busy: VerbForm(.time, .span, of: .backend) {
+      "every connection is refused for \(length($0)), with the wish to be left alone for "
+        + Words.length($0.time)
     },
     .slowStore: VerbForm(.time, .span, of: .backend) {
       "the server's store takes \(Words.length($0.time)) a call for \(length($0))"

@@ -30,6 +30,8 @@ public struct Sketch<Feature: SimulatedFeature> {
   typealias Made = Act<Feature.Verb>
 
   var draw: Draw
+  /// Chance of its own for what came to be drawn later, so that a seed still means all that it did.
+  private var side: Draw
   let server: Feature.Server
   var weather = NetworkWeather()
   var numbers = Feature.Numbers()
@@ -38,7 +40,15 @@ public struct Sketch<Feature: SimulatedFeature> {
 
   init(seed: UInt64, server: Feature.Server) {
     draw = Draw(seed: seed)
+    side = Draw(seed: ~seed)
     self.server = server
+  }
+
+  /// Draws from the chance of its own.
+  mutating func aside(_ body: (inout Sketch) -> Void) {
+    swap(&draw, &side)
+    body(&self)
+    swap(&draw, &side)
   }
 
   mutating func add(_ act: Made, at time: Duration) {
@@ -110,6 +120,7 @@ extension Trouble {
     Trouble { Act(.narrow, $0.count(200...20_000), for: $0.seconds(5, 300)) }
   }
   static var flap: Trouble { Trouble { Act(.flap, for: $0.seconds(30, 300)) } }
+  static var waver: Trouble { Trouble { Act(.waver, for: $0.seconds(150, 500)) } }
   static var dials: Trouble {
     Trouble {
       .dialsFail($0.one(.dns, .proxy, .local, .certificate), $0.seconds(1, 200))
@@ -142,6 +153,9 @@ extension Trouble {
           .upgradeStatus, $0.one(500, 502, 503, 504, 404, 429, 400, 401, 403, 408, 410, 426),
           for: $0.seconds(2, 120)))
     }
+  }
+  static var busy: Trouble {
+    Trouble { Act(.busy, by: $0.seconds(1, 600), for: $0.seconds(5, 200)) }
   }
   static var close: Trouble {
     Trouble {

@@ -97,7 +97,9 @@ public struct Recorded<Feature: ReplayedFeature> {
     }
     for effect in effects {
       let role = Feature.Model.role(of: effect)
-      if role == .request || role == .refreshCredentials { tape.standing.underWay += 1 }
+      if role == .request || role == .store || role == .refreshCredentials {
+        tape.standing.underWay += 1
+      }
       record.note(effect, &tape)
     }
     tape.standing.status = model.status

@@ -42,7 +42,7 @@ extension Words {
     case .ping(let attempt): isVerbose ? (.app, "pings on connection \(attempt.number)") : nil
     case .refreshCredentials: (.app, "asks for a new token")
     case .notice, .signIn: (.screen, "notice: \(effect)")
-    case .request, .other: isVerbose ? (.app, "asks for \(effect)") : nil
+    case .request, .store, .other: isVerbose ? (.app, "asks for \(effect)") : nil
     }
   }
 

@@ -14,6 +14,7 @@ struct LinkShape: Hashable {
   var credentials: Credentials.State
   var isRefreshing: Bool
   var isUnproven: Bool
+  var isRenewedInVain: Bool
   var standby: Standby
 
   init(_ link: Link, at now: Instant) {
@@ -25,6 +26,7 @@ struct LinkShape: Hashable {
     credentials = link.gate.credentials.state
     isRefreshing = link.gate.credentials.isRefreshing
     isUnproven = link.gate.credentials.isUnproven
+    isRenewedInVain = link.gate.credentials.isRenewedInVain
     switch link.standby.state {
     case .off: standby = .off
     case .queued: standby = .queued

@@ -195,6 +195,17 @@ struct CredentialsScenarioTests {
     #expect(bench.link.deadline == nil)
   }
 
+  @Test func `a refusal of what no refresh has renewed yet asks for another refresh`() {
+    var bench = LinkBench.connected(.messageStream)
+    #expect(bench.give(.requested(refused)).contains(.refreshCredentials))
+    bench.give(.credentials(.refreshFailed))
+    #expect(bench.give(.requested(refused)) == [.refreshCredentials])
+    #expect(bench.link.status.phase == .connected)
+    bench.give(.credentials(.available(expiresIn: nil)))
+    bench.give(.requested(refused))
+    #expect(bench.link.status.reason == .signIn)
+  }
+
   @Test func `REST that is refused twice in a row asks the user to sign in`() {
     var bench = LinkBench.connected(.messageStream)
     #expect(bench.give(.requested(refused)).contains(.refreshCredentials))

@@ -91,6 +91,25 @@ struct RetryScenarioTests {
     #expect(bench.opens == [lost])
   }
 
+  /// The dial takes 4 s; the link is lost a time after it opened, as the second try of its series.
+  @Test(arguments: [
+    (Duration.milliseconds(9_999), 2.0), (.seconds(10), 0), (.milliseconds(10_001), 0),
+  ])
+  func `the stability time runs from the open, not from the dial`(stood: Duration, wait: Double) {
+    var bench = LinkBench.wanted(.messageStream)
+    bench.give(.prepared(bench.attempt))
+    bench.give(.lost(bench.attempt, .timeout(.connect)))
+    bench.pass(.seconds(1))
+    bench.pass(.seconds(4))
+    bench.connect()
+    bench.pass(stood)
+    bench.opens = []
+    let lost = bench.seconds
+    bench.give(.lost(bench.attempt, .reset))
+    bench.pass(.seconds(5))
+    #expect(bench.opens.map { $0 - lost } == [wait])
+  }
+
   @Test(arguments: [UInt16(1001), 1012, 1013])
   func `a close that smells of a restart spreads the first retry over 5 s`(code: UInt16) {
     var waits: [Double] = []

@@ -64,7 +64,7 @@ struct BenchTests {
       .lost(AttemptID(9), .reset), isLate: true, at: 1,
       [
         .refreshCredentials, .refreshCredentials, .update(.messages([.number(1)], via: .live)),
-        .update(.notice(.unknownType("abc.def"))),
+        .update(.notice(.unknownType("abc.def"))), .update(.notice(.signIn)),
       ])
     script.accept([.number(2)], at: 2)
     script.facts.own.isWhole = false
@@ -73,7 +73,7 @@ struct BenchTests {
     script.tick(at: 4)
     let kinds = script.end(at: 5).map(\.kind)
     // The kernel finds the last two: no checker does.
-    let others: Set<Finding.Kind> = [.reordered, .brokenInvariant, .endless]
+    let others: Set<Finding.Kind> = [.reordered, .outlived, .brokenInvariant, .endless]
     #expect(Set(kinds) == Set(StreamFeature.kinds).subtracting(others))
   }
 

@@ -48,7 +48,7 @@ struct DurabilityTests {
     script.store(
       TimelineChange(
         messages: [all[1], all[4]], cursor: Cursor(position: all[cursor - 1].position),
-        gaps: gaps))
+        gaps: gaps), at: 6)
     script.see(.killed(.phone), at: 7)
     return script.findings
   }
@@ -57,14 +57,58 @@ struct DurabilityTests {
     #expect(findings(cursor: 2) == [])
   }
 
-  @Test mutating func `a cursor at what is missing is found at a kill`() {
+  @Test mutating func `a cursor at what is missing is found when it is written, and once`() {
     let detail = "the cursor is beyond 1 that are not kept (m3)"
-    #expect(findings(cursor: 3) == [Finding(.early, at: .second(7), detail)])
+    #expect(findings(cursor: 3) == [Finding(.early, at: .second(6), detail)])
   }
 
   @Test mutating func `a cursor beyond what is missing is found`() {
     let detail = "the cursor is beyond 2 that are not kept (m3, m4)"
-    #expect(findings(cursor: 5) == [Finding(.early, at: .second(7), detail)])
+    #expect(findings(cursor: 5) == [Finding(.early, at: .second(6), detail)])
+  }
+
+  @Test mutating func `a cursor that is beyond what is missing for a moment is found`() {
+    script.accept(all)
+    script.store(TimelineChange(messages: [all[1]], cursor: Cursor(position: all[1].position)))
+    script.store(TimelineChange(messages: [all[3]], cursor: Cursor(position: all[3].position)))
+    script.store(TimelineChange(messages: [all[2]]), at: 1)
+    script.store(TimelineChange(messages: [all[0]]), at: 2)
+    let detail = "the cursor is beyond 1 that are not kept (m3)"
+    #expect(script.end() == [Finding(.early, at: .zero, detail)])
+  }
+
+  @Test mutating func `what a log that begins anew keeps is looked for at its new place`() {
+    script.accept(all)
+    script.store(TimelineChange(messages: all, cursor: Cursor(position: all[4].position)))
+    var kept = all[4]
+    kept.position = Position(epoch: "f", offset: 1)
+    var next = Message.number(6)
+    next.position = Position(epoch: "f", offset: 2)
+    script.see(.fact(.beganAnew(epoch: "f", kept: [kept])), at: 1)
+    script.accept([next], at: 2)
+    script.store(TimelineChange(cursor: Cursor(position: kept.position)), at: 3)
+    #expect(script.findings == [])
+    script.store(TimelineChange(cursor: Cursor(position: next.position)), at: 4)
+    let detail = "the cursor is beyond 1 that are not kept (m6)"
+    #expect(script.findings == [Finding(.early, at: .second(4), detail)])
+  }
+
+  @Test(arguments: [(2, 0), (3, 1)])
+  mutating func `a log that was put back ends before the cursor, until it is as long again`(
+    length: Int, count: Int
+  ) {
+    script.accept(all)
+    script.store(
+      TimelineChange(
+        messages: [all[0], all[1], all[2]], cursor: Cursor(position: all[2].position)))
+    script.see(.fact(.beganAnew(epoch: "e", kept: [all[0]])), at: 1)
+    for offset in 2...length {
+      var other = Message.number(10 + offset)
+      other.position = Position(epoch: "e", offset: UInt64(offset))
+      script.accept([other], at: 2)
+    }
+    script.store(TimelineChange(outboxRemove: [OutboxEntry.number(1).id]), at: 3)
+    #expect(script.findings.count == count)
   }
 
   @Test mutating func `a gap says what the cursor does not cover`() {
@@ -114,9 +158,10 @@ struct DurabilityTests {
     plain[1].createdAt = plain[2].createdAt
     script.accept([plain[0], plain[2], plain[1], plain[3]])
     let time = plain[3].createdAt.advanced(by: .seconds(200))
-    let kept = TimelineChange(messages: [plain[0], plain[1]], cursor: Cursor(time: time))
-    script.store(kept)
-    script.store(TimelineChange(gaps: [Gap(after: plain[0].key, before: plain[1].key)]))
+    script.store(
+      TimelineChange(
+        messages: [plain[0], plain[1]], cursor: Cursor(time: time),
+        gaps: [Gap(after: plain[0].key, before: plain[1].key)]))
     let detail = "the cursor is beyond 1 that are not kept (m4)"
     #expect(script.end() == [Finding(.early, at: .zero, detail)])
   }

@@ -44,6 +44,13 @@ extension LinkChecker where Feature == StreamFeature {
 extension Ledger: Checker {}
 extension Durability: Checker {}
 extension Requests: Checker {}
+extension Progress: Checker {}
+extension Sends: Checker {}
+extension Lifetimes: Checker {}
+extension Needs: Checker {}
+extension Departure: Checker {}
+extension Heads: Checker {}
+extension Edits: Checker {}
 extension Outstanding: Checker where Feature == StreamFeature {}
 extension AttemptWindows: Checker where Feature == StreamFeature {}
 extension Tries: Checker where Feature == StreamFeature {}
@@ -53,6 +60,11 @@ extension Lateness: Checker where Feature == StreamFeature {}
 extension Secrecy: Checker where Feature == StreamFeature {}
 extension Bounds: Checker where Feature == StreamFeature {}
 extension Healing: Checker where Feature == StreamFeature {}
+extension Haste: Checker where Feature == StreamFeature {}
+extension Wishes: Checker where Feature == StreamFeature {}
+extension RefreshTimes: Checker where Feature == StreamFeature {}
+extension SignIns: Checker where Feature == StreamFeature {}
+extension Leaving: Checker where Feature == StreamFeature {}
 
 /// All checkers of a run.
 struct WholeBench: Checker {

@@ -1,0 +1,102 @@
+import LinkCore
+
+/// Finds credentials that are refreshed before they are due, or not when they are.
+///
+/// They are due `gate.refreshLead` before they end, or at half of a shorter life, and not within
+/// `gate.refreshTimeout` of the last refresh. A refusal makes them due at once. When they are due
+/// while the link is wanted and its process runs, a second may pass.
+struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
+  private(set) var found = Findings()
+  /// Whether there are credentials.
+  private var isThere = false
+  /// When the next refresh is allowed that nothing else causes; `nil` for never.
+  private var allowed: Instant?
+  /// When it must have begun; `nil` where nothing promises it.
+  private var due: Instant?
+  /// What is told now refuses the credentials.
+  private var isRefused = false
+  /// Since when nothing is in the way of a refresh that is due.
+  private var readySince: Instant?
+
+  private static var slack: Duration { .seconds(1) }
+
+  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
+    lapse(standing)
+    isRefused = false
+    switch role {
+    case .credentials(let event): take(event, standing)
+    case .lost(_, let failure), .refused(let failure):
+      isRefused = standing.policy.verdict(on: failure) == .refresh
+    case .wanted, .left, .changed, .lifecycle, .trigger, .opened, .data, .draining, .heard,
+      .answered, .other:
+      return
+    }
+  }
+
+  mutating func ticked(_ standing: Standing<Feature>) {
+    lapse(standing)
+    isRefused = false
+  }
+
+  mutating func asked(
+    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+  ) {
+    guard case .refreshCredentials = role else { return }
+    let now = standing.now
+    if isThere, !isRefused, allowed.map({ now < $0 }) ?? true {
+      let detail =
+        allowed.map { "\(now.duration(to: $0)) before they are due" } ?? "without a cause"
+      found.add(.storm, at: now, "credentials were refreshed \(detail)")
+    }
+    // One that is not answered counts as failed after its time, and the next waits as long again.
+    allowed = now.advanced(by: standing.policy.gate.refreshTimeout * 2)
+    due = nil
+  }
+
+  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+    lapse(standing)
+    guard case .launched = seen else { return }
+    isThere = false
+    allowed = nil
+    due = nil
+  }
+
+  mutating func passed(_ standing: Standing<Feature>) { lapse(standing) }
+
+  mutating func settled(_ standing: Standing<Feature>) {
+    let isReady =
+      standing.isAwake && standing.isWanted && standing.status.phase != .failed
+      && standing.status.phase != .disconnected
+    if !isReady {
+      readySince = nil
+    } else if readySince == nil {
+      readySince = standing.now
+    }
+  }
+
+  private mutating func take(_ event: Link.CredentialsEvent, _ standing: Standing<Feature>) {
+    let gate = standing.policy.gate
+    due = nil
+    allowed = nil
+    switch event {
+    case .available(let life):
+      isThere = true
+      guard let life, life > .zero else { return }
+      let rest = max(life - min(gate.refreshLead, life / 2), gate.refreshTimeout)
+      allowed = standing.now.advanced(by: rest)
+      due = gate.needsCredentials ? allowed : nil
+    case .refreshFailed: allowed = standing.now.advanced(by: gate.refreshTimeout)
+    case .rejected: return
+    case .cleared: isThere = false
+    }
+  }
+
+  /// Time passed since the last thing happened.
+  private mutating func lapse(_ standing: Standing<Feature>) {
+    guard let due, let readySince,
+      max(due, readySince).advanced(by: Self.slack) < standing.now
+    else { return }
+    self.due = nil
+    found.add(.stuck, at: standing.now, "credentials were due to be refreshed, and were not")
+  }
+}

@@ -1,0 +1,88 @@
+import LinkCore
+
+/// Finds tries that come before the server wants them: before the time that a refusal names, or too
+/// early in the window over which the clients of a server that drains shall return.
+///
+/// A time is a bound for every try. A window is one for all of them together: in one run, tries may
+/// come early only as often as chance makes them. Each counts how often its place in the window can
+/// be doubled until the end of it; so many doublings happen once in a billion runs.
+struct Wishes<Feature: SimulatedFeature>: LinkChecker {
+  private(set) var found = Findings()
+  /// The server asked for no try before this.
+  private var notBefore: Instant?
+  /// The window that the server of the present connection announced.
+  private var window: (attempt: AttemptID, length: Duration)?
+  /// A connection was lost that had a window, and nothing else was a reason to try since.
+  private var drained: (at: Instant, window: Duration)?
+  private var returns = 0
+  private var doublings = 0
+
+  /// The doublings of so many returns that chance does not make.
+  private var bound: Int { 30 + 3 * returns }
+
+  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
+    if role.isNewStart { drained = nil }
+    guard !isLate else { return }
+    let retry = standing.policy.retry
+    switch role {
+    case .draining(let attempt, let length):
+      window = (attempt, min(max(length, .zero), retry.longestWish))
+    case .lost(let attempt, let failure):
+      if let wish = retry.obeyed(failure.serverWish) {
+        let until = standing.now.advanced(by: wish)
+        notBefore = max(notBefore ?? until, until)
+      }
+      noteReturn(attempt, failure, standing)
+    case .wanted, .left, .changed, .lifecycle, .trigger, .credentials, .opened, .data, .heard,
+      .answered, .refused, .other:
+      return
+    }
+  }
+
+  mutating func asked(
+    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+  ) {
+    guard case .open = role else { return }
+    if let notBefore, standing.now < notBefore {
+      let early = standing.now.duration(to: notBefore)
+      found.add(.storm, at: standing.now, "tried \(early) before the server wants it")
+    }
+    guard let drained else { return }
+    self.drained = nil
+    returns += 1
+    doublings += drained.window.doublings(of: drained.at.duration(to: standing.now))
+    if doublings > bound {
+      let detail = "came back \(returns) times too early in the window of a drain"
+      found.add(.storm, at: standing.now, detail)
+      (returns, doublings) = (0, 0)
+    }
+  }
+
+  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+    guard case .launched = seen else { return }
+    notBefore = nil
+    window = nil
+    drained = nil
+  }
+
+  private mutating func noteReturn(
+    _ attempt: AttemptID, _ failure: LinkFailure, _ standing: Standing<Feature>
+  ) {
+    drained = nil
+    guard let window, window.attempt == attempt else { return }
+    self.window = nil
+    switch standing.policy.verdict(on: failure) {
+    case .retry, .retrySpread: drained = (standing.now, window.length)
+    case .refresh, .standby, .standbySlow, .stop: return
+    }
+  }
+}
+
+extension Duration {
+  /// How often a part of it can be doubled without being longer; 20 at most.
+  fileprivate func doublings(of part: Duration) -> Int {
+    var (length, count) = (part * 2, 0)
+    while length <= self, count < 20 { (length, count) = (length * 2, count + 1) }
+    return count
+  }
+}

@@ -1,0 +1,41 @@
+import LinkCore
+import MessageStream
+
+/// Finds a stream that was left and still waits for something: a wait of its own may only be that
+/// for the store, which refused a change.
+struct Departure: StreamChecker {
+  private(set) var found = Findings()
+  private var isAway = false
+  private var isRefused = false
+  private var isTold = false
+
+  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
+    switch input {
+    case .open: isAway = false
+    case .close:
+      isAway = true
+      isTold = false
+    case .commitFailed: isRefused = true
+    case .committed: isRefused = false
+    case .realtime, .refresh, .reader, .loadOlder, .send, .retry, .discard, .reachability,
+      .lifecycle, .woke, .credentials, .user, .opened, .frame, .ping, .pong, .oversized, .lost,
+      .fetched, .fetchFailed, .posted, .postFailed, .loaded, .loadFailed, .older, .olderFailed:
+      return
+    }
+  }
+
+  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {}
+
+  mutating func met(_ seen: Seen, _ facts: Facts) {
+    guard case .launched = seen else { return }
+    isAway = false
+    isRefused = false
+  }
+
+  mutating func settled(_ facts: Facts) {
+    guard isAway, !isRefused, !isTold, facts.isAwake, let deadline = facts.deadline else { return }
+    isTold = true
+    let wait = facts.now.duration(to: deadline)
+    found.add(.storm, at: facts.now, "was left, and still waits for something in \(wait)")
+  }
+}

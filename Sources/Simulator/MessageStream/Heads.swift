@@ -1,0 +1,95 @@
+import LinkCore
+import LinkWire
+import MessageStream
+
+/// Finds a stream that says right after a connect that it is whole, although the head that the
+/// server stated is another position than that of its cursor: one of another epoch, for example.
+struct Heads: StreamChecker {
+  private(set) var found = Findings()
+  private var stated: [AttemptID: Position] = [:]
+  private var opened: AttemptID?
+
+  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
+    opened = nil
+    if case .opened(let attempt, _, _) = input, !isLate { opened = attempt }
+  }
+
+  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {}
+
+  mutating func met(_ seen: Seen, _ facts: Facts) {
+    opened = nil
+    switch seen {
+    case .launched: stated = [:]
+    case .fact(.stated(let attempt, let head)): stated[attempt] = head
+    case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began,
+      .ended, .calm, .fact:
+      return
+    }
+  }
+
+  mutating func settled(_ facts: Facts) {
+    defer { opened = nil }
+    guard let opened, let head = stated[opened], facts.own.isWhole,
+      facts.status.phase == .connected, facts.own.disk.cursor.position != head
+    else { return }
+    found.add(.lost, at: facts.now, "says that it is whole, and the head is \(head)")
+  }
+}
+
+/// Finds an edit that came over a socket and was not kept, although the message is in memory.
+struct Edits: StreamChecker {
+  private(set) var found = Findings()
+  /// The newest edit of each message that the store does not have.
+  private var pending: [MessageID: Message] = [:]
+  private var isReaderBehind = false
+
+  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
+    switch input {
+    case .reader(let isBehind): isReaderBehind = isBehind
+    case .frame(_, .message(let message)):
+      guard !isLate, !isReaderBehind, message.updatedAt != nil, isInMemory(message, facts) else {
+        return
+      }
+      pending[message.id] = message
+    case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,
+      .lifecycle, .woke, .credentials, .user, .opened, .frame, .ping, .pong, .oversized, .lost,
+      .fetched, .fetchFailed, .posted, .postFailed, .loaded, .loadFailed, .committed,
+      .commitFailed, .older, .olderFailed:
+      return
+    }
+  }
+
+  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {}
+
+  mutating func met(_ seen: Seen, _ facts: Facts) {
+    switch seen {
+    case .launched:
+      // What was not kept then is gone with the process; no catch-up brings it.
+      pending = [:]
+      isReaderBehind = false
+    case .fact(.stored(let change, _)):
+      for message in change.messages where !pending.isEmpty && pending[message.id] == message {
+        pending[message.id] = nil
+      }
+    case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began,
+      .ended, .calm, .fact:
+      return
+    }
+  }
+
+  mutating func conclude(_ facts: Facts) {
+    guard !pending.isEmpty else { return }
+    let texts = pending.values.map(\.text).sorted().prefix(5).joined(separator: ", ")
+    found.add(.lost, at: facts.now, "edits that came were not kept: \(texts)")
+  }
+
+  /// Whether it is a later text of one of the newest messages that are kept, which memory holds.
+  private func isInMemory(_ message: Message, _ facts: Facts) -> Bool {
+    let disk = facts.own.disk
+    guard let kept = disk.messages[message.id], let edited = message.updatedAt,
+      edited > kept.updatedAt ?? kept.createdAt
+    else { return false }
+    let first = disk.ordered.suffix(facts.own.settings.memory).first
+    return first.map { $0 <= kept.key } ?? false
+  }
+}

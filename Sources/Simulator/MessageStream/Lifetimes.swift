@@ -1,0 +1,42 @@
+import LinkCore
+import MessageStream
+
+/// Finds a socket that outlives the token that let it in: the server ends it with the token, and
+/// has 6 s to see it end (5 s for the answer to its close frame).
+struct Lifetimes: StreamChecker {
+  private(set) var found = Findings()
+  /// When the token of each attempt ends.
+  private var ends: [AttemptID: Instant] = [:]
+  /// The sockets that the server holds.
+  private var held: Set<AttemptID> = []
+  /// The first of those ends.
+  private var next: Instant?
+
+  static let slack = Duration.seconds(6)
+
+  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {}
+
+  mutating func met(_ seen: Seen, _ facts: Facts) {
+    switch seen {
+    case .launched:
+      ends = [:]
+      held = []
+    case .fact(.admitted(let attempt, let end)): ends[attempt] = end
+    case .upgraded(_, let attempt, status: 101): held.insert(attempt)
+    case .serverLost(_, let attempt):
+      held.remove(attempt)
+      ends[attempt] = nil
+    case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .wentDead, .began, .ended,
+      .calm, .fact:
+      return
+    }
+    next = held.compactMap { ends[$0] }.min()?.advanced(by: Self.slack)
+  }
+
+  mutating func settled(_ facts: Facts) {
+    guard let next, next < facts.now else { return }
+    self.next = nil
+    let late = next.duration(to: facts.now) + Self.slack
+    found.add(.outlived, at: facts.now, "a socket stands \(late) after its token ended")
+  }
+}

@@ -1,0 +1,151 @@
+import LinkCore
+import LinkWire
+import MessageStream
+
+/// Finds catch-ups and pages that nothing made necessary, on a server with positions.
+///
+/// A catch-up is not needed where nothing can be missing: when a socket opens and the cursor on the
+/// disk stands at the head, or while the stream is whole and messages come in turn. A page of older
+/// messages is needed only if a reader waits for it, if something older exists, and if the phone
+/// does not hold what comes next.
+struct Needs: StreamChecker {
+  private(set) var found = Findings()
+  private var log: [Message] = []
+  private var head: Position?
+  /// What the server said of its head when each socket opened.
+  private var stated: [AttemptID: Position] = [:]
+  /// Fetches that are not answered, and when they were asked for.
+  private var open: [FetchID: Instant] = [:]
+  /// Something was not taken, or could not be had, since the stream was whole last.
+  private var isUnsure = false
+  /// The stream was whole before what happens now.
+  private var wasWhole = false
+  private var isReading = false
+  /// What is asked for now goes on from a page that just came.
+  private var goesOn = false
+  private var cause = Cause.timer
+
+  /// What led to what happens now.
+  private enum Cause {
+    case timer
+    case opened(AttemptID)
+    /// A message that follows the cursor on the disk.
+    case inTurn
+    /// Anything that can be a reason to ask.
+    case other
+  }
+
+  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
+    cause = .other
+    goesOn = false
+    switch input {
+    case .opened(let attempt, _, _): if !isLate { cause = .opened(attempt) }
+    case .frame(_, .message(let message)):
+      let cursor = facts.own.disk.cursor.position
+      if !isLate, let cursor, message.position?.follows(cursor) ?? false { cause = .inTurn }
+    case .fetched(let id, let page):
+      goesOn = true
+      close(id, isWhole: page.recovered && !page.hasNext, facts)
+    case .fetchFailed(let id, _): close(id, isWhole: false, facts)
+    case .loadOlder: isReading = true
+    case .reader, .oversized, .commitFailed, .loadFailed: isUnsure = true
+    case .open, .close, .realtime, .refresh, .send, .retry, .discard, .reachability, .lifecycle,
+      .woke, .credentials, .user, .frame, .ping, .pong, .lost, .posted, .postFailed, .loaded,
+      .committed, .older, .olderFailed:
+      return
+    }
+  }
+
+  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
+    switch effect {
+    case .fetch(let id, let query):
+      defer { open[id] = facts.now }
+      guard facts.own.server == .positions else { return }
+      switch query {
+      case .before(let position, _): judge(before: position, facts)
+      case .page, .since: if !isReading { judge(facts) }
+      case .after: judge(facts)
+      }
+    case .update(.history): isReading = false
+    case .open, .close, .ping, .refreshCredentials, .post, .load, .commit, .readOlder, .update:
+      return
+    }
+  }
+
+  mutating func met(_ seen: Seen, _ facts: Facts) {
+    cause = .timer
+    switch seen {
+    case .launched:
+      open = [:]
+      stated = [:]
+      isUnsure = false
+      wasWhole = false
+      isReading = false
+    case .fact(.accepted(let message, isNew: true)):
+      log.append(message)
+      head = message.position
+    case .fact(.stated(let attempt, let head)): stated[attempt] = head
+    case .fact(.beganAnew(_, let kept)):
+      log = kept
+      head = kept.last?.position
+    case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead,
+      .began, .ended, .calm, .fact:
+      return
+    }
+  }
+
+  mutating func settled(_ facts: Facts) {
+    wasWhole = facts.own.isWhole && facts.status.phase == .connected
+    if wasWhole { isUnsure = false }
+    cause = .timer
+  }
+
+  private mutating func close(_ id: FetchID, isWhole: Bool, _ facts: Facts) {
+    let asked = open.removeValue(forKey: id)
+    // One that comes after its time is not taken.
+    let isInTime = asked.map { $0.duration(to: facts.now) < facts.own.settings.fetchTimeout }
+    isUnsure = isUnsure && !isWhole || !(isWhole && isInTime ?? false)
+  }
+
+  private mutating func judge(_ facts: Facts) {
+    let isNeedless =
+      switch cause {
+      case .opened(let attempt):
+        !isUnsure && open.isEmpty
+          && stated[attempt].map { $0 == facts.own.disk.cursor.position }
+            ?? false
+      case .timer: wasWhole && head != nil && facts.own.disk.cursor.position == head
+      case .inTurn: wasWhole
+      case .other: false
+      }
+    guard isNeedless else { return }
+    found.add(.needless, at: facts.now, "a catch-up was asked for, and nothing was missing")
+  }
+
+  private mutating func judge(before position: Position, _ facts: Facts) {
+    if !isReading {
+      found.add(.needless, at: facts.now, "older messages were asked for, and no reader waits")
+    }
+    // Of an older epoch nothing is known.
+    guard position.epoch == head?.epoch, position.offset >= 1 else { return }
+    let place = Int(clamping: position.offset) - 1
+    guard log.indices.contains(place),
+      !facts.own.disk.gaps.contains(where: { $0.before.id == log[place].id })
+    else { return }
+    guard place > 0 else {
+      found.add(.needless, at: facts.now, "older messages were asked for where history begins")
+      return
+    }
+    let next = log[place - 1]
+    // A walk through a gap whose end is of an older epoch goes on by time.
+    guard !goesOn, facts.own.disk.messages[next.id] != nil else { return }
+    found.add(.needless, at: facts.now, "a page was asked for that is kept: \(next.text)")
+  }
+}
+
+extension Position {
+  /// Whether it is the next one of the same log.
+  fileprivate func follows(_ other: Position) -> Bool {
+    epoch == other.epoch && offset == other.offset + 1
+  }
+}

@@ -1,0 +1,69 @@
+import LinkCore
+import LinkWire
+import MessageStream
+
+/// Finds a post that could have been sent and is left lying.
+///
+/// While the process is awake, the link is connected and no request fails, a stored post is tried
+/// within 60 s: the longest wait between tries (30 s) behind a try that was not answered (20 s),
+/// and 10 s for a look at a plain server. A server that asks to be left alone is, for as long.
+struct Progress: StreamChecker {
+  private(set) var found = Findings()
+  private var clock = Awake()
+  /// The time awake when the post began to wait that lies first.
+  private var since: Duration?
+  /// Requests were refused for their credentials, and there are no new ones yet.
+  private var isRefused = false
+
+  /// How long a post may wait.
+  static let bound = Duration.seconds(60)
+
+  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
+    clock.pass(facts)
+    switch input {
+    case .postFailed(_, let failure):
+      let wish = facts.policy.retry.obeyed(failure.serverWish) ?? .zero
+      since = max(since ?? .zero, clock.awake + wish)
+      isRefused = isRefused || failure.failureClass == .unauthorized
+    case .fetchFailed, .fetched, .posted, .commitFailed, .reader: since = nil
+    case .credentials(.available): isRefused = false
+    case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,
+      .lifecycle, .woke, .credentials, .user, .opened, .frame, .ping, .pong, .oversized, .lost,
+      .loaded, .loadFailed, .committed, .older, .olderFailed:
+      return
+    }
+  }
+
+  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
+    if case .post = effect { since = nil }
+  }
+
+  mutating func met(_ seen: Seen, _ facts: Facts) {
+    clock.pass(facts)
+    guard case .launched = seen else { return }
+    since = nil
+    isRefused = false
+  }
+
+  mutating func settled(_ facts: Facts) {
+    clock.pass(facts)
+    guard facts.isAwake, facts.isWanted, facts.status.phase == .connected, !facts.storeFails,
+      !isRefused, facts.own.disk.hasUnsent
+    else {
+      since = nil
+      return
+    }
+    let start = since ?? clock.awake
+    since = start
+    guard clock.awake - start > Self.bound else { return }
+    since = clock.awake
+    found.add(.stuck, at: facts.now, "a message waits for \(Self.bound), and nothing is in its way")
+  }
+}
+
+extension KeptTimeline {
+  /// Whether an entry of the outbox waits for its turn or its next try.
+  fileprivate var hasUnsent: Bool {
+    outbox.contains { if case .queued = $0.state { true } else { false } }
+  }
+}

@@ -14,7 +14,7 @@ import report
 import selftest
 
 SAMPLE = 200
-HELP = """Plants bugs into the pure modules, and counts which of them the simulator and the tests catch.
+HELP = """Plants bugs into the pure modules, and counts which the simulator and the tests catch.
 
 All bugs are in one build of a copy of the package (.build/mutants), each behind a switch; the
 sources stay as they are. For each bug, first the runs are found in which it would make a
@@ -33,6 +33,9 @@ def parser():
     made.add_argument("--all", action="store_true", help="try every bug; takes days")
     made.add_argument("--seed", type=int, default=1, metavar="N", help="chooses the sample (1)")
     made.add_argument(
+        "--seeds", type=seeds, default=play.SEEDS, metavar="N",
+        help=f"play seeds 1 to N of each world, by the {play.CHUNK} ({play.SEEDS})")
+    made.add_argument(
         "--only", action="append", metavar="MODULE", choices=list(plant.MODULES),
         help="bugs of one module; may be repeated: " + ", ".join(plant.MODULES))
     made.add_argument(
@@ -46,6 +49,14 @@ def parser():
     made.add_argument("--run", type=int, metavar="N", help="try bug N alone, anew")
     made.add_argument("--self-test", action="store_true", help="check this tool, in seconds")
     return made
+
+
+def seeds(text):
+    """Returns a number of seeds, which are watched by the chunk."""
+    count = int(text)
+    if count <= 0 or count % play.CHUNK:
+        raise argparse.ArgumentTypeError(f"must be a multiple of {play.CHUNK}")
+    return count
 
 
 def sample(rows, options):
@@ -115,10 +126,11 @@ def work(jobs, count, what, end):
 def attempt(package, reach, results, row, is_anew=False):
     """Tries what is not known yet of a mutant."""
     trial = play.Trial(package, reach, row)
+    before = None if is_anew else results.played(row["key"])
     simulator = None if is_anew else results.simulated(row["key"])
     tests = None if is_anew else results.tested(row["key"])
     if simulator is None:
-        simulator = trial.simulate()
+        simulator = trial.simulate(before)
     if tests is None:
         tests = trial.test()
     results.add(row, simulator, tests)
@@ -158,10 +170,10 @@ def perform(options):
         return 0
     build = package.world()
     versions = {suite: package.suite(suite) for suite in plant.SUITES}
-    results = report.Results(build, versions)
+    results = report.Results(build, versions, options.seeds)
     chosen = sample(rows, options)
     if not options.report:
-        reach = play.Reach(package, build)
+        reach = play.Reach(package, build, options.seeds)
         work([job for _, job in reach.jobs()], options.jobs, "parts of what bugs reach", end)
         reach.load()
         if options.run:

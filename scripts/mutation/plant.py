@@ -242,7 +242,7 @@ def blame(rows, line, column, message):
 
     around = [
         row for row in rows
-        if (row["place"][0], row["place"][1]) <= (line, column) <= (row["place"][2], row["place"][3])]
+        if row["place"][:2] <= [line, column] <= row["place"][2:]]
     if UNSET.search(message):
         name = re.search(r"'(?:self\.)?(\w+)'", message)
         near = sorted(rows, key=lambda row: abs(row["line"] - line))[:1]

@@ -14,7 +14,7 @@ SEEDS = 3000
 # How many seeds one process watches, so that a broken-off run loses little.
 CHUNK = 250
 # Seeds are played in growing ranges: most bugs are caught by the first.
-STAGES = (100, 1000, SEEDS)
+STAGES = (100, 1000)
 MEMORY = 8 << 30
 FAILED_TEST = re.compile(rb"\xe2\x9c\x98[^\n]*?Test (.*?) (?:recorded|failed)")
 
@@ -116,8 +116,8 @@ def test_command(suite):
 class Reach:
     """Which mutants would make a difference to what: measured once for each build."""
 
-    def __init__(self, package, build):
-        self.package = package
+    def __init__(self, package, build, seeds):
+        self.package, self.last = package, seeds
         self.count = package.rows[-1]["number"] + 1
         self.folder = os.path.join(plant.HOME, "reach", build)
         # What a suite reaches is another matter once its tests have changed.
@@ -138,7 +138,7 @@ class Reach:
             if not os.path.exists(self.path(suite, "seconds")):
                 jobs.append((suite, lambda suite=suite: self.watch_suite(suite)))
         for world in self.worlds:
-            for first in range(1, SEEDS + 1, CHUNK):
+            for first in range(1, self.last + 1, CHUNK):
                 if not os.path.exists(self.path(f"{world}-{first}", "seen")):
                     jobs.append((
                         f"{world} from seed {first}",
@@ -147,7 +147,7 @@ class Reach:
 
     def path(self, name, ending):
         version = self.versions.get(name)
-        return os.path.join(self.folder, f"{name}-{version}.{ending}" if version else f"{name}.{ending}")
+        return os.path.join(self.folder, f"{name}{'-' + version if version else ''}.{ending}")
 
     def watch_world(self, world, first):
         name = f"{world}-{first}"
@@ -173,10 +173,10 @@ class Reach:
     def load(self):
         width = (self.count + 7) // 8
         for world in self.worlds:
-            self.maps[world] = [None] * SEEDS
+            self.maps[world] = [None] * self.last
             self.maps[world + " once"] = bytearray(width)
             digests = b""
-            for first in range(1, SEEDS + 1, CHUNK):
+            for first in range(1, self.last + 1, CHUNK):
                 with open(self.path(f"{world}-{first}", "seen"), "rb") as file:
                     data = file.read()
                 once = self.maps[world + " once"]
@@ -200,9 +200,9 @@ class Reach:
         index, bit = row["number"] // 8, 1 << row["number"] % 8
         maps = self.maps[world]
         if self.maps[world + " once"][index] & bit:
-            return list(range(1, SEEDS + 1))
+            return list(range(1, self.last + 1))
         seeds = [seed for seed, seen in enumerate(maps, 1) if seen[index] & bit]
-        return list(range(1, SEEDS + 1)) if seeds and row["isOnce"] else seeds
+        return list(range(1, self.last + 1)) if seeds and row["isOnce"] else seeds
 
     def suites_of(self, row):
         """Returns the suites to which a mutant would make a difference, the cheapest first."""
@@ -221,18 +221,22 @@ class Trial:
         self.package, self.reach, self.row = package, reach, row
         self.environment = {"MUTANT": str(row["number"])}
 
-    def simulate(self):
-        """Returns what the simulator says: what caught it, and how many runs differed."""
+    def simulate(self, before):
+        """Returns what the simulator says: what caught it, and how many runs differed.
+
+        `before` is what fewer seeds said, if they were played.
+        """
         seeds = {world: self.reach.seeds(world, self.row) for world in self.reach.worlds}
         result = {
-            "reached": sum(len(found) for found in seeds.values()), "differs": 0, "caught": None}
-        below = 1
-        for last in STAGES:
+            "reached": sum(len(found) for found in seeds.values()), "caught": None,
+            "differs": before["differs"] if before else 0, "seeds": self.reach.last}
+        first = before["seeds"] + 1 if before else 1
+        for last in [*(stage for stage in STAGES if stage < self.reach.last), self.reach.last]:
             for world in self.reach.worlds:
-                part = [seed for seed in seeds[world] if below <= seed <= last]
+                part = [seed for seed in seeds[world] if first <= seed <= last]
                 if part and self.play(world, part, result):
                     return result
-            below = last + 1
+            first = max(first, last + 1)
         return result
 
     def play(self, world, seeds, result):

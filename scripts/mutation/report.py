@@ -10,7 +10,8 @@ EQUIVALENT = os.path.join(plant.TOOLS, "equivalent.json")
 class Results:
     """What was found out, one line for each mutant, so that a run goes on where one was ended."""
 
-    def __init__(self, build, versions):
+    def __init__(self, build, versions, seeds):
+        self.seeds = seeds
         folder = os.path.join(plant.HOME, "results")
         os.makedirs(folder, exist_ok=True)
         self.path = os.path.join(folder, build + ".jsonl")
@@ -25,8 +26,14 @@ class Results:
                         continue  # The last line of a process that was killed.
                     self.entries[entry["key"]] = entry
 
-    def simulated(self, key):
+    def played(self, key):
+        """Returns what the simulator said, after however many seeds."""
         return self.entries.get(key, {}).get("simulator")
+
+    def simulated(self, key):
+        """Returns what the simulator said, unless fewer seeds than asked for were played."""
+        result = self.played(key)
+        return result if result and (result["caught"] or result["seeds"] >= self.seeds) else None
 
     def tested(self, key):
         """Returns what the suites said, unless a suite that matters has changed."""
@@ -119,7 +126,8 @@ def lines(sums, survivors):
     yield ""
     yield (
         f"{total.uncompiled:,} places do not compile when changed. Of those tried the simulator's "
-        f"runs reach {total.reached:,}, and catch {percent(total.simulator, total.reached)} of them.")
+        f"runs reach {total.reached:,}, and catch {percent(total.simulator, total.reached)} of "
+        "these.")
     for row, simulator, tests in survivors:
         yield ""
         yield from describe(row)

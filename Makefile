@@ -8,7 +8,7 @@ STAMP = .build/setup.stamp
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build test lint demo sim nightly docs sanitize fuzz bench bench-full \
-  conformance torture install uninstall clean
+  conformance torture mutants install uninstall clean
 
 help: ## lists the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -68,6 +68,10 @@ nightly: setup ## plays 1,000,000 seeds of every world
 torture: setup ## kills, freezes and fills disks of real processes; ROUNDS=N (60), SEED=N
 	$(SWIFT) build -c release --product holdfast $(STRICT)
 	scripts/torture .build/release/holdfast --rounds $(or $(ROUNDS),60) --seed $(or $(SEED),1)
+
+mutants: setup ## counts planted bugs that are caught; SAMPLE=N (200) or ALL=1, SEED=N, ONLY=Core
+	@SWIFT="$(SWIFT)" scripts/mutants $(if $(ALL),--all,--sample $(or $(SAMPLE),200)) \
+	  --seed $(or $(SEED),1) $(ONLY:%=--only %)
 
 docs: setup ## builds the reference of the public modules into .build/docs
 	@SWIFT="$(SWIFT)" scripts/docs

@@ -1,0 +1,18 @@
+import ChildProcesses
+import Testing
+
+/// `scripts/mutants`, the tool behind `make mutants`.
+@Suite(.timeLimit(.minutes(2))) struct MutantsTests {
+  @Test(.enabled(if: Self.hasPython, "needs Python 3"))
+  func `plants each class of bug, and tells caught from survived`() async throws {
+    let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+    let child = try ChildProcess(
+      ChildLaunch("/usr/bin/env", ["env", "python3", root + "/scripts/mutants", "--self-test"]))
+    #expect(await child.ended() == .exited(0))
+  }
+
+  private static var hasPython: Bool {
+    (try? ChildProcess(ChildLaunch("/usr/bin/env", ["env", "python3", "-c", ""])))?.wait()
+      == .exited(0)
+  }
+}

@@ -1,0 +1,221 @@
+"""The command line of `scripts/mutants`."""
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import signal
+import sys
+import time
+
+import plant
+import play
+import report
+import selftest
+
+SAMPLE = 200
+HELP = """Plants bugs into the pure modules, and counts which the simulator and the tests catch.
+
+All bugs are in one build of a copy of the package (.build/mutants), each behind a switch; the
+sources stay as they are. For each bug, first the runs are found in which it would make a
+difference; then these runs are made with the bug: up to 3,000 seeds of each world of the
+simulator, then the suites of the pure modules. A bug that compiles and that nothing catches is
+printed with its place. Results are kept: a run that was ended is continued by the next one, and
+after a change of tests only what survived runs again."""
+
+
+def parser():
+    made = argparse.ArgumentParser(
+        prog="scripts/mutants", description=HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument(
+        "--sample", type=int, default=SAMPLE, metavar="N", help=f"try N bugs ({SAMPLE})")
+    made.add_argument("--all", action="store_true", help="try every bug; takes days")
+    made.add_argument("--seed", type=int, default=1, metavar="N", help="chooses the sample (1)")
+    made.add_argument(
+        "--seeds", type=seeds, default=play.SEEDS, metavar="N",
+        help=f"play seeds 1 to N of each world, by the {play.CHUNK} ({play.SEEDS})")
+    made.add_argument(
+        "--only", action="append", metavar="MODULE", choices=list(plant.MODULES),
+        help="bugs of one module; may be repeated: " + ", ".join(plant.MODULES))
+    made.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), metavar="N",
+        help="processes at the same time (one for each processor)")
+    made.add_argument(
+        "--minutes", type=float, metavar="N", help="end after N minutes; the next run goes on")
+    made.add_argument("--json", action="store_true", help="print the report as JSON")
+    made.add_argument("--report", action="store_true", help="print the report of what was tried")
+    made.add_argument("--show", type=int, metavar="N", help="print what bug N is")
+    made.add_argument("--run", type=int, metavar="N", help="try bug N alone, anew")
+    made.add_argument("--self-test", action="store_true", help="check this tool, in seconds")
+    return made
+
+
+def seeds(text):
+    """Returns a number of seeds, which are watched by the chunk."""
+    count = int(text)
+    if count <= 0 or count % play.CHUNK:
+        raise argparse.ArgumentTypeError(f"must be a multiple of {play.CHUNK}")
+    return count
+
+
+def sample(rows, options):
+    """Returns the mutants to try: those whose hashes with the seed are least."""
+    rows = [row for row in rows if row["isPlanted"]]
+    if options.only:
+        rows = [row for row in rows if plant.module_of(row["file"]) in options.only]
+    if options.all:
+        return rows
+    return sorted(rows, key=lambda row: hashlib.sha256(
+        f"{options.seed} {row['key']}".encode()).digest())[:max(0, options.sample)]
+
+
+class Progress:
+    """One line on a terminal; elsewhere a line a minute."""
+
+    def __init__(self, total, what):
+        self.total, self.what, self.done = total, what, 0
+        self.begin = self.told = time.monotonic()
+        self.is_terminal = sys.stderr.isatty()
+
+    def add(self, note=""):
+        self.done += 1
+        now = time.monotonic()
+        left = (now - self.begin) / self.done * (self.total - self.done) / 60
+        text = f"{self.done} of {self.total} {self.what}, about {left:.0f} min left{note}"
+        if self.is_terminal:
+            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+        elif now - self.told >= 60 or self.done == self.total:
+            self.told = now
+            plant.say(text)
+
+    def end(self):
+        if self.is_terminal and self.done:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+class Late(Exception):
+    """The time of --minutes is over."""
+
+
+def work(jobs, count, what, end):
+    """Carries out jobs on some threads; ends all with the first failure."""
+    if not jobs:
+        return
+    progress = Progress(len(jobs), what)
+    pool = concurrent.futures.ThreadPoolExecutor(max(1, count))
+    waiting = {pool.submit(job) for job in jobs}
+    try:
+        while waiting:
+            done, waiting = concurrent.futures.wait(
+                waiting, timeout=1, return_when=concurrent.futures.FIRST_COMPLETED)
+            for one in done:
+                one.result()
+                progress.add()
+            if end and time.monotonic() > end and waiting:
+                raise Late
+    finally:
+        for one in waiting:
+            one.cancel()
+        if waiting:
+            play.Children.stop()
+        pool.shutdown(wait=True)
+        progress.end()
+
+
+def attempt(package, reach, results, row, is_anew=False):
+    """Tries what is not known yet of a mutant."""
+    trial = play.Trial(package, reach, row)
+    before = None if is_anew else results.played(row["key"])
+    simulator = None if is_anew else results.simulated(row["key"])
+    tests = None if is_anew else results.tested(row["key"])
+    if simulator is None:
+        simulator = trial.simulate(before)
+    if tests is None:
+        tests = trial.test()
+    results.add(row, simulator, tests)
+    return simulator, tests
+
+
+def main():
+    options = parser().parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return perform(options)
+    except plant.Failure as failure:
+        plant.say(f"mutants: {failure}")
+        return 1
+    except Late:
+        plant.say("mutants: the time is over; the next run continues")
+        return 75
+    except (KeyboardInterrupt, play.Stopped):
+        play.Children.stop()
+        plant.say("mutants: ended by the user; the next run continues")
+        return 130
+
+
+def perform(options):
+    if options.self_test:
+        return selftest.run()
+    end = time.monotonic() + options.minutes * 60 if options.minutes else None
+    package = plant.Package()
+    if options.show or options.report:
+        rows = package.load_rows() or plant.plant(
+            plant.ROOT, os.path.join(plant.HOME, "shown"), package.planted_files(), [])
+    else:
+        package.build(plant.say)
+        rows = package.rows
+    if options.show:
+        print("\n".join(report.describe(find(rows, options.show))))
+        return 0
+    build = package.world()
+    versions = {suite: package.suite(suite) for suite in plant.SUITES}
+    results = report.Results(build, versions, options.seeds)
+    chosen = sample(rows, options)
+    if not options.report:
+        reach = play.Reach(package, build, options.seeds)
+        work([job for _, job in reach.jobs()], options.jobs, "parts of what bugs reach", end)
+        reach.load()
+        if options.run:
+            return run_one(package, reach, results, find(rows, options.run))
+        jobs = [
+            lambda row=row: attempt(package, reach, results, row) for row in chosen
+            if results.simulated(row["key"]) is None or results.tested(row["key"]) is None]
+        work(jobs, options.jobs, "mutants", end)
+    tell(options, [row for row in rows if not row["isPlanted"] and (
+        not options.only or plant.module_of(row["file"]) in options.only)] + chosen, results, rows)
+    return 0
+
+
+def find(rows, number):
+    for row in rows:
+        if row["number"] == number:
+            return row
+    raise plant.Failure(f"there is no mutant {number}; there are 1 to {len(rows)}")
+
+
+def run_one(package, reach, results, row):
+    if not row["isPlanted"]:
+        raise plant.Failure(f"mutant {row['number']} does not compile")
+    simulator, tests = attempt(package, reach, results, row, is_anew=True)
+    print("\n".join(report.describe(row)))
+    print(f"    simulator: {simulator['caught'] or 'not caught'}")
+    print(f"    tests: {tests['caught'] or 'not caught'}")
+    if not simulator["caught"] and not tests["caught"]:
+        print(f"    {report.standing(simulator, tests)}")
+    return 0
+
+
+def tell(options, rows, results, everything):
+    known = report.equivalents()
+    names = {row["key"] for row in everything}
+    for key in known:
+        if key not in names:
+            plant.say(f"mutants: equivalent.json names what is not there: {key}")
+    if options.report and options.all is False and options.sample == SAMPLE:
+        rows = everything
+    sums, survivors = report.add_up(rows, results, known)
+    if options.json:
+        print(json.dumps(report.data(sums, survivors), indent=1))
+    else:
+        print("\n".join(report.lines(sums, survivors)))

@@ -1,0 +1,271 @@
+"""Plants bugs into a copy of the package, and builds it."""
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+HOME = os.path.join(ROOT, ".build", "mutants")
+TOOLS = os.path.join(ROOT, "scripts", "mutation")
+# The modules into which bugs are planted, with their targets.
+MODULES = {
+    "Core": "LinkCore", "JSON": "LinkJSON", "Health": "LinkHealth", "Wire": "LinkWire",
+    "MessageStream": "MessageStream", "HealthRelay": "HealthRelay", "HeldSocket": "HeldSocket",
+    "ServerCore": "LinkServerCore",
+}
+FEATURES = ("MessageStream", "HealthRelay", "HeldSocket")
+SUITES = [
+    "CoreTests", "JSONTests", "WireTests", "HealthTests", "MessageStreamTests",
+    "HealthRelayTests", "HeldSocketTests", "ServerCoreTests", "SimulatorTests",
+]
+SWIFT = os.environ.get("SWIFT", "swift")
+
+
+class Failure(Exception):
+    """What ends the program, as a sentence with a remedy."""
+
+
+def folder(module):
+    return f"Sources/Features/{module}" if module in FEATURES else f"Sources/{module}"
+
+
+def module_of(file):
+    parts = file.split("/")
+    return parts[2] if parts[1] == "Features" else parts[1]
+
+
+def files_below(root, path):
+    for place, folders, names in os.walk(os.path.join(root, path)):
+        folders.sort()
+        for name in sorted(names):
+            yield os.path.relpath(os.path.join(place, name), root)
+
+
+def digest(root, paths):
+    """Returns a hash of the names and the bytes of files."""
+    total = hashlib.sha256()
+    for path in paths:
+        for file in files_below(root, path):
+            with open(os.path.join(root, file), "rb") as content:
+                total.update(file.encode() + b"\0" + hashlib.sha256(content.read()).digest())
+    return total.hexdigest()[:16]
+
+
+def planter():
+    """Compiles the program that finds places and plants; returns its path."""
+    sources = sorted(
+        os.path.join(TOOLS, "planter", name) for name in os.listdir(os.path.join(TOOLS, "planter")))
+    name = digest(TOOLS, ["planter"])
+    program = os.path.join(HOME, "planter-" + name)
+    if os.path.exists(program):
+        return program
+    os.makedirs(HOME, exist_ok=True)
+    info = subprocess.run([SWIFT, "-print-target-info"], check=True, capture_output=True, text=True)
+    host = json.loads(info.stdout)["paths"]["runtimeResourcePath"] + "/host"
+    if not os.path.isdir(host):
+        raise Failure(f"this toolchain has no SwiftSyntax in {host}; use one of swift.org")
+    command = [
+        SWIFT + "c", "-Onone", "-swift-version", "6", "-parse-as-library", *sources,
+        "-I", host, "-L", host, "-lSwiftParser", "-lSwiftSyntax", "-lSwiftOperators",
+        "-Xlinker", "-rpath", "-Xlinker", host, "-o", program + ".new"]
+    made = subprocess.run(command, check=False, capture_output=True, text=True)
+    if made.returncode != 0:
+        raise Failure("the planter does not compile:\n" + made.stdout + made.stderr)
+    os.rename(program + ".new", program)
+    return program
+
+
+def plant(root, copy, files, dropped):
+    """Writes planted files below `copy`; returns all mutants as rows."""
+    request = {"root": root, "copy": copy, "files": files, "dropped": sorted(dropped)}
+    made = subprocess.run(
+        [planter()], input=json.dumps(request), check=False, capture_output=True, text=True)
+    if made.returncode != 0:
+        raise Failure("the planter failed: " + made.stderr)
+    return json.loads(made.stdout)
+
+
+class Package:
+    """The copy of the package with all bugs in it."""
+
+    def __init__(self):
+        self.copy = os.path.join(HOME, "package")
+        self.scratch = os.path.join(HOME, "build")
+        self.dropped_file = os.path.join(HOME, "dropped.json")
+        self.rows = []
+
+    @property
+    def runs(self):
+        return os.path.join(self.scratch, "release", "MutantRuns")
+
+    @property
+    def tests(self):
+        return os.path.join(self.scratch, "release", "HoldfastPackageTests.xctest")
+
+    def planted_files(self):
+        return [
+            file for module in MODULES for file in files_below(ROOT, folder(module))
+            if file.endswith(".swift")]
+
+    def world(self):
+        """Returns what the results of the simulator depend on."""
+        return digest(ROOT, [folder(module) for module in MODULES] + [
+            "Sources/Simulator", "scripts/mutation/planter", "scripts/mutation/runs",
+            "scripts/mutation/switch"])
+
+    def suite(self, name):
+        """Returns what the results of a suite depend on, beside the world."""
+        return digest(ROOT, [f"Tests/{name}"])
+
+    def build(self, log):
+        """Builds, and leaves out what does not compile; says so through `log`."""
+        dropped = set(self.load(self.dropped_file, []))
+        self.mirror()
+        for attempt in range(1, 40):
+            self.rows = plant(ROOT, self.copy, self.planted_files(), dropped)
+            log(f"build {attempt}: {len(self.rows)} mutants, {len(dropped)} do not compile")
+            output = self.compile()
+            if output is None:
+                with open(os.path.join(HOME, "mutants.json"), "w", encoding="utf-8") as file:
+                    json.dump(self.rows, file)
+                return
+            more = blamed(self.rows, self.copy, output) - dropped
+            if not more:
+                raise Failure("the copy does not build:\n" + output[-6000:])
+            with open(os.path.join(HOME, "errors.log"), "a", encoding="utf-8") as file:
+                file.write(f"round {attempt}\n")
+                file.writelines(f"{place}: {text}\n" for *place, text in ERROR.findall(output))
+                file.writelines(f"  drop {key}\n" for key in sorted(more))
+            dropped |= more
+            with open(self.dropped_file, "w", encoding="utf-8") as file:
+                json.dump(sorted(dropped), file)
+        raise Failure("the copy does not build after 40 rounds")
+
+    def load_rows(self):
+        self.rows = self.load(os.path.join(HOME, "mutants.json"), [])
+        return self.rows
+
+    @staticmethod
+    def load(path, otherwise):
+        try:
+            with open(path, encoding="utf-8") as file:
+                return json.load(file)
+        except FileNotFoundError:
+            return otherwise
+
+    def compile(self):
+        """Returns what the compiler says, or `None` if all is well."""
+        made = subprocess.run(
+            [SWIFT, "build", "-c", "release", "--build-tests", "--package-path", self.copy,
+             "--scratch-path", self.scratch, "-Xswiftc", "-enable-testing",
+             "-Xswiftc", "-suppress-warnings"],
+            check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return None if made.returncode == 0 else made.stdout
+
+    def mirror(self):
+        """Copies all that is not planted, and removes what is gone."""
+        planted = set(self.planted_files())
+        wanted = {}
+        for path in ["Sources", "docs"] + [f"Tests/{suite}" for suite in SUITES]:
+            for file in files_below(ROOT, path):
+                if file not in planted:
+                    wanted[file] = os.path.join(ROOT, file)
+        for file in files_below(TOOLS, "switch"):
+            wanted["Mutation/" + file.removeprefix("switch/")] = os.path.join(TOOLS, file)
+        for file in files_below(TOOLS, "runs"):
+            wanted["Mutation/MutantRuns/" + file.removeprefix("runs/")] = os.path.join(TOOLS, file)
+        for place in ("Sources", "Tests", "Mutation", "docs"):
+            for file in list(files_below(self.copy, place)):
+                if file not in wanted and file not in planted:
+                    os.unlink(os.path.join(self.copy, file))
+        for file, source in wanted.items():
+            with open(source, "rb") as content:
+                write(os.path.join(self.copy, file), content.read())
+        write(os.path.join(self.copy, "Package.swift"), manifest().encode())
+
+
+def write(path, data):
+    """Writes a file unless it is there already, so that it is not compiled again."""
+    try:
+        with open(path, "rb") as old:
+            if old.read() == data:
+                return
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as new:
+        new.write(data)
+
+
+def manifest():
+    """Returns the manifest of the copy: only what the suites need, and the switch."""
+    with open(os.path.join(ROOT, "Package.swift"), encoding="utf-8") as file:
+        text = file.read()
+    # What is planted may warn.
+    for setting in (".treatAllWarnings(as: .error),", ".strictMemorySafety(),"):
+        if setting not in text:
+            raise Failure(f"Package.swift has no {setting}; adapt scripts/mutation/plant.py")
+        text = text.replace(setting, "")
+    with open(os.path.join(TOOLS, "Package.tail.swift"), encoding="utf-8") as file:
+        tail = file.read()
+    quoted = ", ".join(f'"{target}"' for target in MODULES.values())
+    suites = ", ".join(f'"{suite}"' for suite in SUITES)
+    return text + tail.replace('"PLANTED"', quoted).replace('"SUITES"', suites)
+
+
+ERROR = re.compile(r"^(/[^:\n]+\.swift):(\d+):(\d+): error: (.*)$", re.M)
+UNSET = re.compile(r"initializ|missing return|used before|captured")
+
+
+def blamed(rows, copy, output):
+    """Returns the keys of the mutants that errors speak of."""
+    by_file = {}
+    for row in rows:
+        if row["isPlanted"]:
+            by_file.setdefault(row["file"], []).append(row)
+    keys = set()
+    for path, line, column, message in ERROR.findall(output):
+        file = os.path.relpath(os.path.realpath(path), os.path.realpath(copy))
+        keys |= {row["key"] for row in blame(
+            by_file.get(file, []), int(line), int(column), message)}
+    return keys
+
+
+def blame(rows, line, column, message):
+    """Returns the mutants of a file that an error speaks of: the innermost around it, or those
+    that leave out what sets a variable, or those near it."""
+    def size(row):
+        first, start, last, end = row["place"]
+        return (last - first, end - start if last == first else 0)
+
+    around = [
+        row for row in rows
+        if row["place"][:2] <= [line, column] <= row["place"][2:]]
+    if UNSET.search(message):
+        name = re.search(r"'(?:self\.)?(\w+)'", message)
+        near = sorted(rows, key=lambda row: abs(row["line"] - line))[:1]
+        setting = [
+            row for row in rows
+            if near and row["scope"] == near[0]["scope"] and row["kind"] == "removed statement"
+            and (not name or re.match(rf"(self\.)?{name[1]}\b", row["before"]))]
+        if setting:
+            return setting
+    if around:
+        least = min(size(row) for row in around)
+        return [row for row in around if size(row) == least]
+    for distance in (0, 1, 3):
+        close = [
+            row for row in rows if row["place"][0] - distance <= line <= row["place"][2] + distance]
+        if close:
+            return close
+    return []
+
+
+def remove(path):
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)

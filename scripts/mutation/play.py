@@ -1,0 +1,274 @@
+"""Runs the simulator and the suites, with one bug or watching all."""
+import os
+import re
+import resource
+import selectors
+import signal
+import subprocess
+import threading
+import time
+
+import plant
+
+SEEDS = 3000
+# How many seeds one process watches, so that a broken-off run loses little.
+CHUNK = 250
+# Seeds are played in growing ranges: most bugs are caught by the first.
+STAGES = (100, 1000)
+MEMORY = 8 << 30
+FAILED_TEST = re.compile(rb"\xe2\x9c\x98[^\n]*?Test (.*?) (?:recorded|failed)")
+
+
+class Stopped(Exception):
+    """The user has ended the program."""
+
+
+class Children:
+    """The processes that run, so that all of them end with this one."""
+
+    lock = threading.Lock()
+    running = set()
+    stopped = threading.Event()
+
+    @classmethod
+    def stop(cls):
+        cls.stopped.set()
+        with cls.lock:
+            for child in cls.running:
+                try:
+                    os.killpg(child.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+
+
+def run(words, environment, seconds, feed=b"", watch=lambda line: False, wall=None):
+    """Runs a program with so much processor time; returns how it ended, its lines, and the
+    processor time in seconds.
+
+    How: "ok", "failed", "watched" if `watch` told to end it, "hung" or "crashed".
+    """
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.nice(5)
+
+    if Children.stopped.is_set():
+        raise Stopped
+    child = subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        start_new_session=True, preexec_fn=limit, cwd=plant.HOME,
+        env=dict(os.environ, SWIFT_BACKTRACE="enable=no", SWIFT_DETERMINISTIC_HASHING="1",
+                 NO_COLOR="1", **environment))
+    with Children.lock:
+        Children.running.add(child)
+    feeder = threading.Thread(target=give, args=(child, feed), daemon=True)
+    feeder.start()
+    lines, end = [], time.monotonic() + (wall or 4 * seconds + 60)
+    is_over, rest = None, b""
+    selector = selectors.DefaultSelector()
+    selector.register(child.stdout, selectors.EVENT_READ)
+    while is_over is None:
+        if not selector.select(max(0, end - time.monotonic())):
+            is_over = "hung"
+            break
+        data = os.read(child.stdout.fileno(), 65536)
+        if not data:
+            break
+        *whole, rest = (rest + data).split(b"\n")
+        for line in whole:
+            lines.append(line)
+            if watch(line):
+                is_over = "watched"
+                break
+    if is_over:
+        try:
+            os.killpg(child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    _, status, usage = os.wait4(child.pid, 0)
+    code = child.returncode = os.waitstatus_to_exitcode(status)
+    spent = usage.ru_utime + usage.ru_stime
+    child.stdout.close()
+    with Children.lock:
+        Children.running.discard(child)
+    if Children.stopped.is_set():
+        raise Stopped
+    if is_over:
+        return is_over, lines, spent
+    if code in (-signal.SIGXCPU, -signal.SIGPROF, -signal.SIGKILL):
+        return "hung", lines, spent
+    return ("ok" if code == 0 else "failed" if code > 0 else "crashed"), lines, spent
+
+
+def give(child, feed):
+    try:
+        child.stdin.write(feed)
+        child.stdin.close()
+    except OSError:
+        pass
+
+
+def test_command(suite):
+    return ["--testing-library", "swift-testing", "--filter", f"^{suite}\\."]
+
+
+class Reach:
+    """Which mutants would make a difference to what: measured once for each build."""
+
+    def __init__(self, package, build, seeds):
+        self.package, self.last = package, seeds
+        self.count = package.rows[-1]["number"] + 1
+        self.folder = os.path.join(plant.HOME, "reach", build)
+        # What a suite reaches is another matter once its tests have changed.
+        self.versions = {suite: package.suite(suite) for suite in plant.SUITES}
+        self.worlds = []
+        self.maps = {}
+        self.suites = {}
+        self.seconds = {}
+
+    def jobs(self):
+        """Returns what is to be measured yet: names with what measures each."""
+        os.makedirs(self.folder, exist_ok=True)
+        told = subprocess.run(
+            [self.package.runs, "list"], check=False, capture_output=True, text=True).stdout
+        self.worlds = told.split()[1:]
+        jobs = []
+        for suite in plant.SUITES:
+            if not os.path.exists(self.path(suite, "seconds")):
+                jobs.append((suite, lambda suite=suite: self.watch_suite(suite)))
+        for world in self.worlds:
+            for first in range(1, self.last + 1, CHUNK):
+                if not os.path.exists(self.path(f"{world}-{first}", "seen")):
+                    jobs.append((
+                        f"{world} from seed {first}",
+                        lambda world=world, first=first: self.watch_world(world, first)))
+        return jobs
+
+    def path(self, name, ending):
+        version = self.versions.get(name)
+        return os.path.join(self.folder, f"{name}{'-' + version if version else ''}.{ending}")
+
+    def watch_world(self, world, first):
+        name = f"{world}-{first}"
+        how, lines, _ = run(
+            [self.package.runs, "reach", world, str(first), str(first + CHUNK - 1),
+             str(self.count), self.path(name, "seen"), self.path(name, "digests")], {}, 3600)
+        if how != "ok":
+            raise plant.Failure(f"{name} {how} without a mutant: {tail(lines)}")
+
+    def watch_suite(self, suite):
+        seen = self.path(suite, "seen")
+        if os.path.exists(seen):
+            os.unlink(seen)
+        how, lines, seconds = run(
+            [self.package.tests, *test_command(suite)], {"MUTANTS_SEEN": seen}, 1800)
+        if how != "ok":
+            raise plant.Failure(
+                f"{suite} {how} without a mutant: "
+                + tail([line for line in lines if b"\xe2\x9c\x98" in line] or lines))
+        with open(self.path(suite, "seconds"), "w", encoding="utf-8") as file:
+            file.write(f"{seconds:.1f}")
+
+    def load(self):
+        width = (self.count + 7) // 8
+        for world in self.worlds:
+            self.maps[world] = [None] * self.last
+            self.maps[world + " once"] = bytearray(width)
+            digests = b""
+            for first in range(1, self.last + 1, CHUNK):
+                with open(self.path(f"{world}-{first}", "seen"), "rb") as file:
+                    data = file.read()
+                once = self.maps[world + " once"]
+                for index in range(width):
+                    once[index] |= data[index]
+                for seed in range(CHUNK):
+                    begin = width * (seed + 1)
+                    self.maps[world][first - 1 + seed] = data[begin:begin + width]
+                with open(self.path(f"{world}-{first}", "digests"), "rb") as file:
+                    digests += file.read()
+            with open(self.path(world, "digests"), "wb") as file:
+                file.write(digests)
+        for suite in plant.SUITES:
+            with open(self.path(suite, "seen"), "rb") as file:
+                self.suites[suite] = file.read()
+            with open(self.path(suite, "seconds"), encoding="utf-8") as file:
+                self.seconds[suite] = float(file.read())
+
+    def seeds(self, world, row):
+        """Returns the seeds of a world to which a mutant would make a difference."""
+        index, bit = row["number"] // 8, 1 << row["number"] % 8
+        maps = self.maps[world]
+        if self.maps[world + " once"][index] & bit:
+            return list(range(1, self.last + 1))
+        seeds = [seed for seed, seen in enumerate(maps, 1) if seen[index] & bit]
+        return list(range(1, self.last + 1)) if seeds and row["isOnce"] else seeds
+
+    def suites_of(self, row):
+        """Returns the suites to which a mutant would make a difference, the cheapest first."""
+        suites = [suite for suite in plant.SUITES if self.suites[suite][row["number"]]]
+        return sorted(suites, key=self.seconds.get)
+
+
+def tail(lines):
+    return b"\n".join(lines[-5:]).decode(errors="replace")
+
+
+class Trial:
+    """Everything that is tried with one mutant."""
+
+    def __init__(self, package, reach, row):
+        self.package, self.reach, self.row = package, reach, row
+        self.environment = {"MUTANT": str(row["number"])}
+
+    def simulate(self, before):
+        """Returns what the simulator says: what caught it, and how many runs differed.
+
+        `before` is what fewer seeds said, if they were played.
+        """
+        seeds = {world: self.reach.seeds(world, self.row) for world in self.reach.worlds}
+        result = {
+            "reached": sum(len(found) for found in seeds.values()), "caught": None,
+            "differs": before["differs"] if before else 0, "seeds": self.reach.last}
+        first = before["seeds"] + 1 if before else 1
+        for last in [*(stage for stage in STAGES if stage < self.reach.last), self.reach.last]:
+            for world in self.reach.worlds:
+                part = [seed for seed in seeds[world] if first <= seed <= last]
+                if part and self.play(world, part, result):
+                    return result
+            first = max(first, last + 1)
+        return result
+
+    def play(self, world, seeds, result):
+        how, lines, _ = run(
+            [self.package.runs, "play", world, self.reach.path(world, "digests")],
+            self.environment, 6 * len(seeds),
+            feed="".join(f"{seed}\n" for seed in seeds).encode())
+        said = [line.decode(errors="replace") for line in lines]
+        for line in said:
+            if line.startswith("differs "):
+                result["differs"] += int(line.split()[1])
+        if how == "ok":
+            return False
+        seed = next((line for line in reversed(said) if line.startswith("seed ")), "no seed")
+        found = [line[6:] for line in said if line.startswith("found ")]
+        result["caught"] = f"{world} {seed}: {found[0] if found else how}"[:300]
+        result["differs"] = max(1, result["differs"])
+        return True
+
+    def test(self):
+        """Returns what the suites say."""
+        suites = self.reach.suites_of(self.row)
+        result = {"reached": suites, "caught": None}
+        for suite in suites:
+            how, lines, _ = run(
+                [self.package.tests, *test_command(suite)], self.environment,
+                20 + 5 * self.reach.seconds[suite], watch=lambda line: b"\xe2\x9c\x98" in line)
+            if how == "ok":
+                continue
+            failed = FAILED_TEST.search(lines[-1]) if how == "watched" and lines else None
+            result["caught"] = (
+                f"{suite}: {failed[1].decode(errors='replace') if failed else how}"[:300])
+            result["suite"] = suite
+            return result
+        return result

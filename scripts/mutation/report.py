@@ -1,0 +1,164 @@
+"""Results of mutants: kept in a file, added up, and printed."""
+import json
+import os
+
+import plant
+
+EQUIVALENT = os.path.join(plant.TOOLS, "equivalent.json")
+
+
+class Results:
+    """What was found out, one line for each mutant, so that a run goes on where one was ended."""
+
+    def __init__(self, build, versions, seeds):
+        self.seeds = seeds
+        folder = os.path.join(plant.HOME, "results")
+        os.makedirs(folder, exist_ok=True)
+        self.path = os.path.join(folder, build + ".jsonl")
+        self.versions = versions
+        self.entries = {}
+        if os.path.exists(self.path):
+            with open(self.path, encoding="utf-8") as file:
+                for line in file:
+                    try:
+                        entry = json.loads(line)
+                    except ValueError:
+                        continue  # The last line of a process that was killed.
+                    self.entries[entry["key"]] = entry
+
+    def played(self, key):
+        """Returns what the simulator said, after however many seeds."""
+        return self.entries.get(key, {}).get("simulator")
+
+    def simulated(self, key):
+        """Returns what the simulator said, unless fewer seeds than asked for were played."""
+        result = self.played(key)
+        return result if result and (result["caught"] or result["seeds"] >= self.seeds) else None
+
+    def tested(self, key):
+        """Returns what the suites said, unless a suite that matters has changed."""
+        entry = self.entries.get(key, {})
+        tests, versions = entry.get("tests"), entry.get("versions")
+        if not tests:
+            return None
+        suites = [tests["suite"]] if tests["caught"] else plant.SUITES
+        is_valid = all(versions.get(suite) == self.versions[suite] for suite in suites)
+        return tests if is_valid else None
+
+    def add(self, row, simulator, tests):
+        entry = {
+            "key": row["key"], "number": row["number"], "simulator": simulator, "tests": tests,
+            "versions": self.versions}
+        self.entries[row["key"]] = entry
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+
+
+def equivalents(path=EQUIVALENT):
+    """Returns the reasons of mutants that change nothing, by key."""
+    with open(path, encoding="utf-8") as file:
+        return {
+            f"{entry['file']} | {entry['in']} | {entry['change']}": entry["reason"]
+            for entry in json.load(file)}
+
+
+class Sums:
+    """The counts of a module."""
+
+    def __init__(self):
+        self.mutants = self.uncompiled = self.tried = self.equivalent = 0
+        self.simulator = self.both = self.reached = self.unreached = 0
+
+    def add(self, other):
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
+    @property
+    def counted(self):
+        return self.tried - self.equivalent
+
+
+def percent(part, whole):
+    return f"{100 * part / whole:.0f} %" if whole else "-"
+
+
+def add_up(rows, results, known):
+    """Returns the counts by module, and the survivors with what is known of each."""
+    sums, survivors = {}, []
+    for row in rows:
+        own = sums.setdefault(plant.module_of(row["file"]), Sums())
+        own.mutants += 1
+        own.uncompiled += not row["isPlanted"]
+        simulator, tests = results.simulated(row["key"]), results.tested(row["key"])
+        if not row["isPlanted"] or simulator is None or tests is None:
+            continue
+        own.tried += 1
+        is_caught = bool(simulator["caught"] or tests["caught"])
+        if not is_caught and row["key"] in known:
+            own.equivalent += 1
+            continue
+        own.simulator += bool(simulator["caught"])
+        own.both += is_caught
+        own.reached += bool(simulator["reached"])
+        if not is_caught:
+            own.unreached += not simulator["reached"] and not tests["reached"]
+            survivors.append((row, simulator, tests))
+    return sums, survivors
+
+
+def lines(sums, survivors):
+    """Returns the report in words."""
+    heads = ("module", "mutants", "tried", "equivalent", "simulator alone", "with tests", "survive")
+    table = [heads]
+    total = Sums()
+    for own in sums.values():
+        total.add(own)
+    for name, own in [*sums.items(), ("all", total)]:
+        table.append((
+            name, f"{own.mutants - own.uncompiled:,}", f"{own.tried:,}", f"{own.equivalent:,}",
+            percent(own.simulator, own.counted), percent(own.both, own.counted),
+            f"{own.counted - own.both:,}"))
+    widths = [max(len(line[column]) for line in table) for column in range(len(heads))]
+    for line in table:
+        yield "  ".join(
+            text.ljust(width) if not column else text.rjust(width)
+            for column, (text, width) in enumerate(zip(line, widths))).rstrip()
+    yield ""
+    yield (
+        f"{total.uncompiled:,} places do not compile when changed. Of those tried the simulator's "
+        f"runs reach {total.reached:,}, and catch {percent(total.simulator, total.reached)} of "
+        "these.")
+    for row, simulator, tests in survivors:
+        yield ""
+        yield from describe(row)
+        yield f"    {standing(simulator, tests)}"
+
+
+def describe(row):
+    yield f"{row['number']}  {row['file']}:{row['line']}  {row['kind']} in {row['scope']}"
+    yield f"    {row['before']}"
+    yield f"    => {row['after']}"
+
+
+def standing(simulator, tests):
+    """Returns where a survivor makes a difference, and where nothing reaches it."""
+    if not simulator["reached"] and not tests["reached"]:
+        return "makes no difference in any run"
+    suites = ", ".join(tests["reached"]) or "no suite"
+    if not simulator["reached"]:
+        return f"makes a difference only in {suites}"
+    return (
+        f"makes a difference in {simulator['reached']} seeds, of which {simulator['differs']} "
+        f"then run otherwise; and in {suites}")
+
+
+def data(sums, survivors):
+    """Returns the report as one value."""
+    return {
+        "modules": {name: vars(own) for name, own in sums.items()},
+        "survivors": [
+            {"number": row["number"], "key": row["key"], "file": row["file"], "line": row["line"],
+             "kind": row["kind"], "in": row["scope"], "before": row["before"],
+             "after": row["after"], "simulator": simulator, "tests": tests}
+            for row, simulator, tests in survivors],
+    }

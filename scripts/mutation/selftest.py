@@ -1,0 +1,250 @@
+"""Checks the tool on a snippet: what it plants, and that it tells caught from survived."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+import cli
+import plant
+import play
+import report
+
+SNIPPET = """\
+struct Box {
+  var items: [Int] = []
+  static let most = 30
+
+  mutating func add(_ item: Int, low: Int, high: Int) -> Bool {
+    guard item > low, !items.isEmpty else { return false }
+    items.append(item)
+    if let last = items.last, last == item || low < high { clamp(from: low, to: high) }
+    switch item {
+    case 1 where low <= 2: items = []
+    case 3...4: break
+    case _: precondition(item > 1, "not 1 but \\(item + 1)")
+    }
+    return Self.sum(low, high) - 1 >= min(low, high) && item != 3
+  }
+
+  static func sum(_ a: Int, _ b: Int) -> Int { a + b * 2 }
+  static func known(_ a: Int?) -> Int? { a ?? 7 }
+  mutating func clamp(from low: Int, to high: Int) {
+    let least: Int
+    if low < high { least = low } else { least = high }
+    items = items.map { $0 == least ? high : $0 }
+  }
+  var description: String { items.isEmpty ? "empty" : "\\(items.count + 1)" }
+}
+"""
+
+# Line, class and change of every bug in the snippet.
+EXPECTED = """\
+3 changed constant: static let most = 30 => 30 becomes 60
+6 skipped guard: item > low => true
+6 boundary: item > low => item >= low
+6 skipped guard: !items.isEmpty => true
+6 changed constant: return false => false becomes true
+7 removed statement: items.append(item) => nothing
+8 condition: let last = items.last => nil
+8 first and last: items.last => items.first
+8 condition: last == item || low < high => true
+8 condition: last == item || low < high => false
+8 dropped operand: last == item || low < high => low < high
+8 dropped operand: last == item || low < high => last == item
+8 negation: last == item => last != item
+8 negation: low < high => low >= high
+8 boundary: low < high => low <= high
+8 swapped arguments: clamp(from: low, to: high) => clamp(from: high, to: low)
+10 skipped guard: low <= 2 => true
+10 condition: low <= 2 => false
+10 boundary: low <= 2 => low < 2
+10 changed constant: low <= 2 => 2 becomes 3
+10 removed statement: items = [] => nothing
+14 dropped operand: Self.sum(low, high) - 1 >= min(low, high) && item != 3 => item != 3
+14 dropped operand: Self.sum(low, high) - 1 >= min(low, high) && item != 3 \
+=> Self.sum(low, high) - 1 >= min(low, high)
+14 negation: Self.sum(low, high) - 1 >= min(low, high) => Self.sum(low, high) - 1 < min(low, high)
+14 boundary: Self.sum(low, high) - 1 >= min(low, high) => Self.sum(low, high) - 1 > min(low, high)
+14 arithmetic: Self.sum(low, high) - 1 => Self.sum(low, high) + 1
+14 dropped operand: Self.sum(low, high) - 1 => Self.sum(low, high)
+14 swapped arguments: Self.sum(low, high) => Self.sum(high, low)
+14 changed constant: Self.sum(low, high) - 1 => 1 becomes 2
+14 min and max: min(low, high) => max(low, high)
+14 negation: item != 3 => item == 3
+14 changed constant: item != 3 => 3 becomes 4
+17 arithmetic: a + b * 2 => a - b * 2
+17 dropped operand: a + b * 2 => a
+17 dropped operand: b * 2 => b
+17 changed constant: b * 2 => 2 becomes 3
+18 changed result: a ?? 7 => nil
+18 dropped operand: a ?? 7 => 7
+18 changed constant: a ?? 7 => 7 becomes 8
+21 condition: low < high => true
+21 condition: low < high => false
+21 boundary: low < high => low <= high
+22 removed statement: items = items.map { $0 == least ? high : $0 } => nothing
+22 negation: $0 == least => $0 != least
+"""
+
+# Ends with 1 if the sum or the guard is wrong, and looks at nothing else. A loop for the mutant
+# that never comes to an end.
+PROGRAM = """\
+@main struct Program {
+  static func main() {
+    var box = Box(items: [1])
+    if Box.sum(1, 2) != 5 || box.add(0, low: 0, high: 1) { exit(1) }
+  }
+}
+"""
+
+
+def run():
+    """Returns the exit code; prints what is wrong."""
+    wrong = [text for check in (generates, catches, blames, adds_up) for text in check()]
+    for text in wrong:
+        print(f"self-test: {text}")
+    print(f"self-test: {'failed' if wrong else 'all is well'}")
+    return 1 if wrong else 0
+
+
+def planted(folder):
+    with open(os.path.join(folder, "Box.swift"), "w", encoding="utf-8") as file:
+        file.write(SNIPPET)
+    return plant.plant(folder, os.path.join(folder, "copy"), ["Box.swift"], [])
+
+
+def generates():
+    """Each operator produces what it says, and nothing else is changed."""
+    folder = tempfile.mkdtemp()
+    rows = planted(folder)
+    shutil.rmtree(folder)
+    found = [f"{row['line']} {row['kind']}: {row['before']} => {row['after']}" for row in rows]
+    expected = EXPECTED.splitlines()
+    yield from (f"not planted: {line}" for line in expected if line not in found)
+    yield from (f"planted too: {line}" for line in found if line not in expected)
+    if [row["number"] for row in rows] != list(range(1, len(rows) + 1)):
+        yield "the numbers do not go up by one"
+
+
+def catches():
+    """A bug that the program looks at is caught, one that it does not look at survives, and the
+    switch tells which would make a difference."""
+    folder = tempfile.mkdtemp()
+    rows = planted(folder)
+    program = compiled(folder)
+    if not program:
+        yield "the planted snippet does not compile"
+        return
+    cases = {
+        "a + b * 2 => a - b * 2": "failed", "item > low => item >= low": "crashed",
+        "b * 2 => b": "failed", "low < high => low <= high": "ok",
+        "static let most = 30 => 30 becomes 60": "ok",
+    }
+    numbers = {f"{row['before']} => {row['after']}": row["number"] for row in rows}
+    for change, expected in cases.items():
+        how, _, _ = play.run([program], {"MUTANT": str(numbers[change])}, 5)
+        if how != expected:
+            yield f"{change}: {how} instead of {expected}"
+    seen = os.path.join(folder, "seen")
+    how, _, _ = play.run([program], {"MUTANTS_SEEN": seen}, 5)
+    with open(seen, "rb") as file:
+        flags = file.read()
+    for change, is_seen in {
+            "a + b * 2 => a - b * 2": 1, "item > low => item >= low": 1,
+            "static let most = 30 => 30 becomes 60": 0, "a ?? 7 => nil": 0}.items():
+        if flags[numbers[change]] != is_seen:
+            yield f"{change}: noted as {flags[numbers[change]]} instead of {is_seen}"
+    how, _, _ = play.run(["sh", "-c", "while :; do :; done"], {}, 1)
+    if how != "hung":
+        yield f"what spins is {how} instead of hung"
+    how, _, _ = play.run(["sh", "-c", "kill -ILL $$"], {}, 5)
+    if how != "crashed":
+        yield f"what traps is {how} instead of crashed"
+    shutil.rmtree(folder)
+
+
+def compiled(folder):
+    switch = os.path.join(plant.TOOLS, "switch")
+    include = os.path.join(folder, "include")
+    shutil.copytree(os.path.join(switch, "CMutants", "include"), include)
+    with open(os.path.join(include, "module.modulemap"), "w", encoding="utf-8") as file:
+        file.write('module CMutants { header "CMutants.h" export * }\n')
+    with open(os.path.join(folder, "copy", "Box.swift"), encoding="utf-8") as file:
+        text = file.read().replace("public import Mutants; ", "")
+    with open(os.path.join(folder, "Planted.swift"), "w", encoding="utf-8") as file:
+        file.write("import Foundation\n" + text + PROGRAM)
+    program = os.path.join(folder, "program")
+    clang = shutil.which("clang") or shutil.which("cc")
+    commands = [
+        [clang, "-c", "-I", include, os.path.join(switch, "CMutants", "CMutants.c"), "-o",
+         os.path.join(folder, "CMutants.o")],
+        [plant.SWIFT + "c", "-Onone", "-wmo", "-parse-as-library", "-suppress-warnings", "-I",
+         include, os.path.join(switch, "Mutants", "Mutants.swift"),
+         os.path.join(folder, "Planted.swift"), os.path.join(folder, "CMutants.o"), "-o", program],
+    ]
+    for command in commands:
+        made = subprocess.run(command, check=False, capture_output=True, text=True)
+        if made.returncode != 0:
+            print(made.stdout + made.stderr)
+            return None
+    return program
+
+
+def blames():
+    """A compile error leaves out the innermost mutant around it, or what sets the variable."""
+    def row(number, kind, before, place):
+        return {"number": number, "key": str(number), "kind": kind, "before": before,
+                "line": place[0], "scope": "f()", "place": place, "isPlanted": True, "file": "a"}
+
+    rows = [row(1, "condition", "a < b", [3, 5, 3, 60]), row(2, "boundary", "b", [3, 10, 3, 20]),
+            row(3, "removed statement", "x = 1", [4, 5, 4, 30])]
+    for line, column, message, expected in [
+            (3, 12, "cannot convert", ["2"]), (3, 40, "cannot convert", ["1"]),
+            (3, 70, "cannot convert", ["1", "2"]),
+            (9, 3, "constant 'x' used before being initialized", ["3"]),
+            (90, 3, "cannot convert", [])]:
+        found = [one["key"] for one in plant.blame(rows, line, column, message)]
+        if found != expected:
+            yield f"an error at {line}:{column} blames {found} instead of {expected}"
+
+
+def adds_up():
+    """The report counts what was caught by what, and those known to be equivalent apart."""
+    class Known:
+        entries = {
+            "a": ({"caught": "x", "reached": 2, "differs": 2}, {"caught": None, "reached": []}),
+            "b": ({"caught": None, "reached": 2, "differs": 0}, {"caught": "y", "reached": ["s"]}),
+            "c": ({"caught": None, "reached": 2, "differs": 1}, {"caught": None, "reached": []}),
+            "d": ({"caught": None, "reached": 0, "differs": 0}, {"caught": None, "reached": []}),
+        }
+
+        def simulated(self, key):
+            return self.entries.get(key, (None, None))[0]
+
+        def tested(self, key):
+            return self.entries.get(key, (None, None))[1]
+
+    rows = [
+        {"number": number, "key": key, "file": "Sources/Core/A.swift", "line": 1, "kind": "k",
+         "scope": "f", "before": "x", "after": "y", "isPlanted": key != "f"}
+        for number, key in enumerate("abcdef", 1)]
+    sums, survivors = report.add_up(rows, Known(), {"d": "it is never read"})
+    own = vars(sums["Core"])
+    expected = {"mutants": 6, "uncompiled": 1, "tried": 4, "equivalent": 1, "simulator": 1,
+                "both": 2, "reached": 3, "unreached": 0}
+    if own != expected:
+        yield f"adds up {own} instead of {expected}"
+    if [row["key"] for row, _, _ in survivors] != ["c"]:
+        yield "another one survives"
+    text = "\n".join(report.lines(sums, survivors))
+    if not re.search(r"^Core +5 +4 +1 +33 % +67 % +1$", text, re.M):
+        yield f"the table is wrong:\n{text}"
+    options = cli.parser().parse_args(["--sample", "2"])
+    rows[5]["isPlanted"] = True
+    chosen = cli.sample(rows, options)
+    if len(chosen) != 2 or chosen != cli.sample(rows[::-1], options):
+        yield "a sample is not what was asked for"
+    if not json.dumps(report.data(sums, survivors)):
+        yield "the report is no JSON"

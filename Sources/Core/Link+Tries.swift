@@ -140,15 +140,12 @@ extension Link {
     case .ready(let ready):
       let isStable = ready.stableAt == nil
       var series = isStable ? .reconnect : ready.series
-      // A link ends the series of the first connection, also one that did not stand for long. The
-      // free try of that series is none of the schedule for lost links.
-      let isFirst = series.origin == .first
-      series.origin = .reconnect
+      series.hadLink = true
       // Credentials that a link has stood with have worked: their end is a cause of its own.
       if ready.since.duration(to: step.now) >= Credentials.proof { series.refreshed = false }
       fail(
         series, failure, window: ready.drainWindow, generation: ready.generation,
-        counts: !isStable && !isFirst, &step)
+        counts: !isStable, &step)
     case .idle, .held, .settling, .waiting, .refreshing, .resting, .failed:
       return  // no attempt is under way
     }

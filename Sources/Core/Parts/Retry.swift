@@ -93,7 +93,10 @@ extension Retry {
   func limit(of series: Series) -> Int? { schedule(of: series).attempts }
 
   private func schedule(of series: Series) -> Schedule {
-    series.origin == .first ? policy.first : policy.reconnect
+    guard series.origin == .first else { return policy.reconnect }
+    // Once there was a link, as many tries follow as after the loss of one.
+    return series.hadLink && policy.reconnect.isLonger(than: policy.first)
+      ? policy.reconnect : policy.first
   }
 }
 

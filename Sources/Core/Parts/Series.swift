@@ -9,6 +9,8 @@ struct Series: Sendable, Hashable {
   var origin: Origin
   /// Tries that failed so far.
   var failures = 0
+  /// Whether a try of it became a link, which was lost before it was stable.
+  var hadLink = false
   /// Whether credentials were refreshed because the server refused them in this series.
   var refreshed = false
   /// The window over which the next try is spread; set by a refusal or close of the server.

@@ -15,6 +15,9 @@ public enum Schedule: Sendable, Hashable, Codable {
     }
   }
 
+  /// Whether it allows more tries than another schedule.
+  func isLonger(than other: Schedule) -> Bool { attempts ?? .max > other.attempts ?? .max }
+
   /// The wait before try `index` (from 0); `nil` when no try is left.
   ///
   /// This is the one home of the backoff arithmetic.

@@ -32,9 +32,7 @@ enum AnswerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     case .startAfterEnd: "start_time is after end_time"
     case .startInFuture: "start_time is in the future"
     case .outOfRange: "start_time and end_time must be within the years 1900 to 2199"
-    case .tooMuchAtOnce:
-      "more at one time than the answer may hold; ask with a larger max_bytes, or with group_by for "
-        + "longer spans"
+    case .tooMuchAtOnce: "more at one time than an answer can hold; ask with group_by"
     case .tooManyDays: "more days than one answer can take together; ask for a shorter time"
     case .sumTooLarge: "the samples add up to more than a number can hold; ask without group_by"
     case .unreadable(let reason): "the phone's health data cannot be read: \(reason)"
@@ -83,9 +81,9 @@ public struct AnswerLimits: Sendable, Hashable, Codable {
     self.batch = batch
   }
 
-  /// The size of one kind's data unless the question allows more: some 200 points, which a language
-  /// model reads at once.
-  public static let usualBytes = 32_768
+  /// The size of samples without a statistic unless the question allows more: some 200 samples, which
+  /// a language model reads at once.
+  public static let rawBytes = 32_768
 
   /// One frame of 200,000 bytes, with room for what stands around the object.
   public static let oneFrame = AnswerLimits()

@@ -168,7 +168,8 @@ extension AnswerLimits {
     var limits = self
     switch question {
     case .healthData(let query):
-      limits.maxBytes = min(maxBytes, query.maxBytes ?? AnswerLimits.usualBytes)
+      let usual = query.groupBy == nil ? AnswerLimits.rawBytes : maxBytes
+      limits.maxBytes = min(maxBytes, query.maxBytes ?? usual)
     case .summary(let query): limits.maxBytes = min(maxBytes, query.maxBytes ?? maxBytes)
     }
     return limits

@@ -66,7 +66,7 @@ public enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
     let bounds = HealthDataQuery.byteBounds
     let maxBytes = MCPSchema.countBetween(
       bounds.lowerBound, bounds.upperBound,
-      "The longest answer in bytes; if left out, \(AnswerLimits.usualBytes) for one kind of data")
+      "The longest answer in bytes; \(AnswerLimits.rawBytes) for single samples if left out")
     switch self {
     case .directLogin:
       return .object([

@@ -5,8 +5,8 @@ import MessageStream
 /// Finds a message that is sent while a try of one is under way.
 ///
 /// A try is under way until it is answered, until twice the time of a fetch, or until the
-/// connection is closed. Answers name the message and not the try: those to tries that were given up come
-/// first.
+/// connection is closed. Answers name the message and not the try: those to tries that were
+/// given up come first.
 struct Sends: StreamChecker {
   private(set) var found = Findings()
   private var current: (entry: UUID128, until: Instant)?

@@ -98,4 +98,17 @@ struct EchoTests {
     #expect(hand.posts.count == 2)
     #expect(Self.dones(hand) == 1)
   }
+
+  @Test func `only the first echo of a try that is under way waits for its end`() throws {
+    var hand = Hand.plain(user: "me")
+    hand.send("ok")
+    let entry = try #require(hand.posts.last)
+    hand.hear(Hand.message(9, text: "ok", user: "me", isPlain: true))
+    #expect(hand.model.timeline.messages.map(\.text) == [])
+    hand.hear(Hand.message(10, text: "ok", user: "me", isPlain: true))
+    #expect(hand.model.timeline.messages.count == 1)
+    hand.give(.postFailed(entry.id, Self.lost))
+    #expect(hand.model.timeline.messages.count == 2)
+    #expect(Self.dones(hand) == 1)
+  }
 }

@@ -214,4 +214,10 @@ struct CredentialsScenarioTests {
     bench.give(.requested(refused))
     #expect(bench.link.status.reason == .signIn)
   }
+
+  @Test func `REST that is refused before anything was accepted refreshes first`() {
+    var bench = LinkBench.wanted(.messageStream)
+    #expect(bench.give(.requested(refused)) == [.refreshCredentials])
+    #expect(bench.link.status.reason == nil)
+  }
 }

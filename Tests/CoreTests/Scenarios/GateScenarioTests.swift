@@ -119,6 +119,28 @@ struct GateScenarioTests {
     #expect(!bench.log.contains { if case .disarm = $0 { true } else { false } }, "queue kept")
   }
 
+  @Test func `the obstacle that holds a link is told anew when it is another one`() {
+    var bench = LinkBench.connected(.messageStream)
+    bench.give(.reachability(.unreachable))
+    #expect(bench.link.status.reason == .obstacle(.unreachable))
+    bench.give(.reachability(.captivePortal))
+    #expect(bench.link.status.reason == .obstacle(.captivePortal))
+  }
+
+  @Test func `a queued connect that opens while held is closed, and queued again`() throws {
+    var bench = LinkBench.connected(.bottleLink)
+    bench.give(.lifecycle(.background))
+    bench.pass(.seconds(5))
+    let queued = try #require(
+      bench.log.lazy.compactMap { if case .arm(let attempt) = $0 { attempt } else { nil } }.last)
+    bench.give(.reachability(.unreachable))
+    bench.log = []
+    #expect(bench.give(.opened(queued)) == [.close(queued, .superseded)])
+    bench.give(.reachability(wifi))
+    bench.pass(.seconds(60))
+    #expect(bench.log.count { if case .arm = $0 { true } else { false } } == 1)
+  }
+
   @Test func `realtime switched off leaves polling, and no try`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.want(.standbyOnly))

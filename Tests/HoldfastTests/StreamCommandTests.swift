@@ -283,7 +283,7 @@ import Testing
   @Test func `tells how long it waits for the next try`() async throws {
     try await CommandShop.run { shop in
       let stream = try await shop.stream(
-        "--set", "retry.first=30s", "--set", "standby.interval=1h",
+        "--set", "retry.first=30s", "--set", "retry.reconnect=30s", "--set", "standby.interval=1h",
         "--set", "retry.spread=1ms")
       await stream.live()
       await shop.kill()

@@ -81,8 +81,8 @@ public struct AnswerLimits: Sendable, Hashable, Codable {
     self.batch = batch
   }
 
-  /// The size of samples without a statistic unless the question allows more: some 200 samples, which
-  /// a language model reads at once.
+  /// The size of samples without a statistic unless the question allows more: about 200 samples,
+  /// which a language model reads at once.
   public static let rawBytes = 32_768
 
   /// One frame of 200,000 bytes, with room for what stands around the object.

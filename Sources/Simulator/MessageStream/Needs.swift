@@ -5,15 +5,17 @@ import MessageStream
 /// Finds catch-ups and pages that nothing made necessary, on a server with positions.
 ///
 /// A catch-up is not needed where nothing can be missing: when a socket opens and the cursor on the
-/// disk stands at the head, or while the stream is whole and messages come in turn. A page of older
-/// messages is needed only if a reader waits for it, if something older exists, and if the phone
-/// does not hold what comes next.
+/// disk stands at the newest head that was told, or while the stream is whole and messages come in
+/// turn. A page of older messages is needed only if a reader waits for it, if something older
+/// exists, and if the phone does not hold what comes next.
 struct Needs: StreamChecker {
   private(set) var found = Findings()
   private var log: [Message] = []
   private var head: Position?
   /// What the server said of its head when each socket opened.
   private var stated: [AttemptID: Position] = [:]
+  /// The newest head that an answer told.
+  private var answered: Position?
   /// Fetches that are not answered, and when they were asked for.
   private var open: [FetchID: Instant] = [:]
   /// Something was not taken, or could not be had, since the stream was whole last.
@@ -45,6 +47,7 @@ struct Needs: StreamChecker {
       if !isLate, let cursor, message.position?.follows(cursor) ?? false { cause = .inTurn }
     case .fetched(let id, let page):
       goesOn = true
+      answered = page.head ?? answered
       close(id, isWhole: page.recovered && !page.hasNext, facts)
     case .fetchFailed(let id, _): close(id, isWhole: false, facts)
     case .loadOlder: isReading = true
@@ -78,6 +81,7 @@ struct Needs: StreamChecker {
     case .launched:
       open = [:]
       stated = [:]
+      answered = nil
       isUnsure = false
       wasWhole = false
       isReading = false
@@ -111,15 +115,22 @@ struct Needs: StreamChecker {
     let isNeedless =
       switch cause {
       case .opened(let attempt):
-        !isUnsure && open.isEmpty
-          && stated[attempt].map { $0 == facts.own.disk.cursor.position }
-            ?? false
+        !isUnsure && open.isEmpty && nothingIsNew(at: attempt, facts)
       case .timer: wasWhole && head != nil && facts.own.disk.cursor.position == head
       case .inTurn: wasWhole
       case .other: false
       }
     guard isNeedless else { return }
     found.add(.needless, at: facts.now, "a catch-up was asked for, and nothing was missing")
+  }
+
+  /// Whether the socket's head is the cursor on the disk, and no answer told a later one: a head that
+  /// goes back is a reason to ask.
+  private func nothingIsNew(at attempt: AttemptID, _ facts: Facts) -> Bool {
+    guard let stated = stated[attempt], stated == facts.own.disk.cursor.position
+    else { return false }
+    guard let answered, answered.epoch == stated.epoch else { return true }
+    return answered.offset <= stated.offset
   }
 
   private mutating func judge(before position: Position, _ facts: Facts) {

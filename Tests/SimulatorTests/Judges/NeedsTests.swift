@@ -55,6 +55,18 @@ struct NeedsTests {
     #expect(script.findings.count == count)
   }
 
+  @Test(arguments: [(5, 1), (6, 0)])
+  mutating func `a head behind an answer is a reason to ask`(answered: UInt64, count: Int) {
+    keep()
+    script.facts.own.isWhole = false
+    let head = Position(epoch: "e", offset: answered)
+    script.tell(.refresh, at: 1, [after(5)])
+    script.tell(
+      .fetched(FetchID(9), Page(messages: [], hasNext: false, head: head)), at: 2)
+    script.tell(.opened(one, head: all[4].position), at: 3, [after(5)])
+    #expect(script.findings.count == count)
+  }
+
   @Test mutating func `a stream that is whole asks for nothing by itself`() {
     keep()
     script.tick(at: 1)

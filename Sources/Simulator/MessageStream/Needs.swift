@@ -124,8 +124,8 @@ struct Needs: StreamChecker {
     found.add(.needless, at: facts.now, "a catch-up was asked for, and nothing was missing")
   }
 
-  /// Whether the socket's head is the cursor on the disk, and no answer told a later one: a head that
-  /// goes back is a reason to ask.
+  /// Whether the socket's head is the cursor on the disk, and no answer told a later one. A head
+  /// that goes back is a reason to ask.
   private func nothingIsNew(at attempt: AttemptID, _ facts: Facts) -> Bool {
     guard let stated = stated[attempt], stated == facts.own.disk.cursor.position
     else { return false }

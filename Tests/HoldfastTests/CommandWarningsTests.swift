@@ -88,7 +88,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "proxy.example", "http://me:it's/so@[2001:db8::1]:1/", "SOCKS5H://10.0.0.1:65535",
+    "proxy.example", "http://me:it's/so@[2001:db8::1]:1/", "me:p@ss@proxy.example:3128",
+    "SOCKS5H://10.0.0.1:65535",
   ])
   func `says that a proxy is not used for this machine`(url: String) async throws {
     let outcome = try await CommandProcess.run(

@@ -86,6 +86,37 @@ import Testing
     await backend.kill()
   }
 
+  @Test func `a new pairing leaves out the assistants of the one before`() async throws {
+    let scratch = try Scratch()
+    let backend = Backend(BackendConfiguration(dataDirectory: scratch("backend")))
+    let address = try await backend.start()
+    let relay = [
+      "relay", "--time-zone", "UTC", "--server", address.url, "--data", scratch("phone"), "--json",
+    ]
+    var phone = try CommandProcess.start(relay)
+    let pair = try await event("pair", of: phone.lines)
+    let word = try #require(pair["word"] as? String)
+    let code = try #require(pair["code"] as? String)
+    guard case .loggedIn(let grant) = try await backend.ask(.login(word: word, code: code)) else {
+      Issue.record("not paired")
+      return await backend.kill()
+    }
+    _ = try await event("pair", of: phone.lines)
+    for (more, isPaired) in [([], true), (["--new-pairing"], false)] {
+      phone.signal(SIGKILL)
+      _ = await phone.exit()
+      phone = try CommandProcess.start(relay + more)
+      _ = try await event("pair", of: phone.lines)
+      let outcome = try await backend.ask(Self.question(), bearer: grant.accessToken)
+      var isAnswered = false
+      if case .data = outcome { isAnswered = true }
+      #expect(isAnswered == isPaired, "\(more)")
+    }
+    phone.signal(SIGTERM)
+    _ = await phone.exit()
+    await backend.kill()
+  }
+
   /// Lists the one assistant of a phone, and ends it.
   private func seeAndEnd(_ common: [String]) async throws {
     let list = try await CommandProcess.run(["relay", "assistants"] + common)

@@ -21,6 +21,10 @@ struct TrustedProxiesTests {
     (Case("10.0.0.1", forwarded: [#"For="[2001:db8::5]:4711""#]), "2001:db8::5"),
     (Case("10.0.0.1", forwarded: [#"for="x,y", for=192.0.2.1"#]), "192.0.2.1"),
     (Case("10.0.0.1", forwarded: ["for=6.6.6.6, for=_hidden"]), "10.0.0.1"),
+    // A quote that is escaped does not end a text, and what follows a bracket is a port.
+    (Case("10.0.0.1", forwarded: [#"for="x\", for=6.6.6.6", for=192.0.2.1"#]), "192.0.2.1"),
+    (Case("10.0.0.1", forwarded: [#"for=192.0.2.1;by="x\", for=6.6.6.6""#]), "192.0.2.1"),
+    (Case("10.0.0.1", forwarded: [#"for="[2001:db8::5]6""#]), "10.0.0.1"),
     (Case("10.0.0.1", forwarded: ["proto=https"]), "10.0.0.1"),
     // A quote that the client opens swallows nothing, in the proxy's line or before it.
     (Case("10.0.0.1", forwarded: [#"for=6.6.6.6;x=", for=192.0.2.1"#]), "10.0.0.1"),

@@ -60,6 +60,17 @@ import Testing
     #expect(try await reader.shops() == [])
   }
 
+  @Test func `a new file that got no tables may still get them`() async throws {
+    let scratch = try Scratch()
+    await (try SQLiteTimelineStore.open(in: scratch.path)).close()
+    try FileManager.default.removeItem(atPath: "\(scratch.path)/timeline.sqlite")
+    // As by a process that ends between the two.
+    _ = try StoreFile(directory: scratch.path, name: "timeline").claim(for: .write)
+    let store = try await SQLiteTimelineStore.open(in: scratch.path)
+    #expect(try await store.shops() == [])
+    await store.close()
+  }
+
   @Test func `a damaged page is corrupt and stays as it is`() async throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()

@@ -216,6 +216,29 @@ import Testing
       try freshness("2026-01-05T00:00:00Z")?.imported == time("2026-01-04T12:00:00Z"))
   }
 
+  @Test func `a type of several kinds is as fresh as the last sample of any of them`() throws {
+    let stored = StoredHealth(
+      lastSamples: [
+        "HKQuantityTypeIdentifierDietaryEnergyConsumed": at("2026-01-04T10:00:00Z"),
+        "HKQuantityTypeIdentifierDietaryProtein": at("2026-01-04T11:00:00Z"),
+        "HKQuantityTypeIdentifierDietaryCarbohydrates": at("2026-01-04T09:00:00Z"),
+      ])
+    let query = ask(.bodyMetrics, "2026-01-05", "2026-01-06", .day, .count)
+    let reply = try HealthReply.read(Shelf([]).answer(.healthData(query), stored: stored).bytes)
+    let meals = reply.freshness?.lastSamples.filter { $0.type == "NUTRITION" }
+    #expect(meals == [.init(type: "NUTRITION", at: time("2026-01-04T11:00:00"))])
+  }
+
+  @Test func `a summary tells when an export was imported last`() throws {
+    let query = SummaryQuery(start: time("2026-01-05"), end: time("2026-01-06"))
+    for imported in [nil, at("2026-01-04T12:00:00Z")] {
+      let stored = StoredHealth(lastSamples: [:], lastImport: imported)
+      let object = Shelf([]).answer(.summary(query), stored: stored)
+      let told = try SummaryReply.read(object.bytes).freshness?.imported
+      #expect(told == imported.map { .instant($0, minutesEast: nil) })
+    }
+  }
+
   @Test(arguments: [(3_600, "UTC+01:00"), (-12_600, "UTC-03:30"), (0, "UTC+00:00")])
   func `a zone without a name is told by its offset`(east: Int, title: String) {
     #expect(ZoneRules(initialSecondsEast: east).title(at: at("2026-01-05T08:00:00Z")) == title)

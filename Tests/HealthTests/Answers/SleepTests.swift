@@ -158,6 +158,31 @@ import Testing
     #expect(last?.end == time("2026-01-07T06:00:00"))
   }
 
+  @Test(arguments: [HealthStatistic.average, .min, .max, .latest, .count])
+  func `a figure of nights tells how many naps there were, and no minutes of them`(
+    statistic: HealthStatistic
+  ) throws {
+    let samples = [
+      stage("Asleep", "2026-01-05T22:00:00Z", "2026-01-06T06:00:00Z"),
+      stage("Asleep", "2026-01-06T13:00:00Z", "2026-01-06T14:00:00Z"),
+    ]
+    let parts = try Self.points(samples, Self.day.0, Self.day.1, .day, statistic).first?.sleep
+    #expect(parts?.naps == 1)
+    #expect(parts?.napMinutes == nil)
+  }
+
+  @Test(arguments: [("2026-01-06T14:35:00Z", 1, 0), ("2026-01-06T14:35:01Z", 0, 2)])
+  func `stages that lie at most 5 minutes apart are one session`(
+    second: String, nights: Int, naps: Int
+  ) throws {
+    let samples = [
+      stage("Asleep", "2026-01-06T13:00:00Z", "2026-01-06T14:30:00Z"),
+      stage("Asleep", second, "2026-01-06T16:30:00Z"),
+    ]
+    let parts = try Self.points(samples, Self.day.0, Self.day.1, .day, .count).first?.sleep
+    #expect(parts == SleepTimes(nights: nights, naps: naps))
+  }
+
   private static let windows: [(String, String, Bool)] = [
     ("2026-01-06T00:00:00", "2026-01-06T23:59:00", true),
     ("2026-01-06T00:00:00", "2026-01-07T00:00:00", true),

@@ -110,6 +110,36 @@ struct RelayAssistantTests {
     #expect(later == ["Give this word and code to your assistant. They work once."])
   }
 
+  @Test func `an assistant whose token has expired is not listed`() {
+    var relay = Relayed()
+    relay.phone(1)
+    _ = login(&relay, 1)
+    relay.pass(.milliseconds(7_199_999))
+    #expect(list(&relay)?.assistants.count == 1)
+    relay.pass(.milliseconds(1))
+    #expect(list(&relay)?.assistants == [])
+  }
+
+  @Test(arguments: [(7_199_999, true), (7_200_000, false)])
+  func `only the end of an assistant that could still ask is told to the user`(
+    milliseconds: Int, isTold: Bool
+  ) {
+    var relay = Relayed { $0.tokensPerPhone = 1 }
+    relay.phone(1)
+    _ = login(&relay, 1)
+    relay.pass(.milliseconds(milliseconds))
+    _ = login(&relay, 2)
+    let effects = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    let isNoted = effects.contains {
+      if case .send(_, .connectionCode(let code)) = $0 {
+        code.message.hasPrefix("app 1 1.0 was signed out")
+      } else {
+        false
+      }
+    }
+    #expect(isNoted == isTold)
+  }
+
   @Test func `the time of the last question is kept within a minute, and survives a restart`() {
     var relay = Relayed()
     relay.phone(1)

@@ -56,6 +56,18 @@ struct RelayFloodTests {
     }
   }
 
+  @Test(arguments: [(599_999, false), (600_000, true)])
+  func `a wrong pair counts for less than ten minutes`(milliseconds: Int, isAllowed: Bool) {
+    var relay = Relayed()
+    relay.phone(1)
+    _ = relay.ask(Self.wrong, from: "ann")
+    relay.pass(.milliseconds(milliseconds))
+    for _ in 1...4 { _ = relay.ask(Self.wrong, from: "ann") }
+    let (id, effects) = relay.ask(Self.wrong, from: "ann")
+    let refusal: RelayRefusal = isAllowed ? .wrongPair : .lockedOut(retryAfter: .seconds(900))
+    #expect(effects == [.answer(id, .refused(refusal))])
+  }
+
   @Test func `the addresses of one IPv6 network are locked out together`() {
     var relay = Relayed { $0.wrongPairsOfNetwork = 3 }
     let addresses = ["0001", "0002", "0003", "0004"].map { "20010db80001" + $0 }

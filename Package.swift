@@ -73,7 +73,8 @@ let adapters: [Target] = [
     "StoreSQLite", at: "Adapters/StoreSQLite",
     uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "OwnerFiles", "CSQLite"]),
   library("OwnerFiles", at: "Adapters/OwnerFiles", uses: ["LinkWire"]),
-  library("ExportFiles", at: "Adapters/ExportFiles", uses: ["LinkHealth", "CArchive"]),
+  library(
+    "ExportFiles", at: "Adapters/ExportFiles", uses: ["LinkHealth", "OwnerFiles", "CArchive"]),
   library(
     "ReachabilityNetlink", at: "Adapters/ReachabilityNetlink",
     uses: ["LinkCore", "LinkRuntime", "CLinux", "LinuxEvents"]),

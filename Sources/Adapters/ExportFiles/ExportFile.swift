@@ -1,4 +1,5 @@
 import LinkHealth
+import OwnerFiles
 
 #if canImport(Glibc)
   import Glibc
@@ -135,32 +136,17 @@ final class PlainFile {
       throw .directory
     }
     size = found.st_mode & S_IFMT == S_IFREG ? Int(found.st_size) : nil
-    if found.st_mode & S_IFMT == S_IFIFO { try waitForWriter(patience) }
+    if SystemCall.isPipe(descriptor) { try waitForWriter(patience) }
     let flags = fcntl(descriptor, F_GETFL)
     _ = fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK)
   }
 
-  /// Waits until a program has a pipe open for writing.
-  ///
-  /// Neither a pipe without a writer nor one whose writer is silent is readable. A read tells them
-  /// apart: it finds the end of a pipe without a writer, and would wait for a silent one.
   private func waitForWriter(_ patience: Duration) throws(ExportFileError) {
-    let (seconds, attoseconds) = patience.components
-    let limit = Int32(clamping: seconds * 1_000 + attoseconds / 1_000_000_000_000_000)
-    var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    while true {
-      #if canImport(Glibc)
-        let count = unsafe Glibc.poll(&poll, 1, limit)
-      #else
-        let count = unsafe Darwin.poll(&poll, 1, limit)
-      #endif
-      if count > 0 { return }
-      if count < 0, errno == EINTR { continue }
-      var byte: UInt8 = 0
-      let taken = unsafe withUnsafeMutableBytes(of: &byte) { unsafe take($0) }
-      if taken > 0 { first = byte }
-      if taken > 0 || taken < 0 && errno == EAGAIN { return }
-      guard taken < 0, errno == EINTR else { throw .noWriter }
+    switch SystemCall.awaitWriter(of: descriptor, within: patience) {
+    case .readable, .silent: return
+    case .read(let byte): first = byte
+    case .noWriter: throw .noWriter
+    case .failed(let code): throw Self.failure(code: code)
     }
   }
 
@@ -204,9 +190,10 @@ final class PlainFile {
   }
 
   /// Why the system refuses a file; a symbolic link is named with what it points to.
-  private static func failure(_ path: String? = nil) -> ExportFileError {
-    let cause = errno
-    let reason = unsafe String(cString: strerror(cause))
+  private static func failure(
+    _ path: String? = nil, code cause: Int32 = errno
+  ) -> ExportFileError {
+    let reason = SystemCall.reason(of: cause)
     guard let path, let target = target(of: path) else { return .unreadable(reason: reason) }
     return .unreadable(
       reason: cause == ELOOP

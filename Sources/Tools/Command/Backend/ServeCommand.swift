@@ -175,8 +175,11 @@ enum ServeCommand {
     _ call: Invocation
   ) throws(CommandFailure) -> BackendConfiguration.Certificate? {
     switch (call[certificate], call[key]) {
-    case (nil, nil): nil
-    case (let chain?, let key?): .init(chainPath: chain, keyPath: key)
+    case (nil, nil): return nil
+    case (let chain?, let key?):
+      try TextFile.mustBeFile(chain, option: "--tls-cert", .security)
+      try TextFile.mustBeFile(key, option: "--tls-key", .security)
+      return .init(chainPath: chain, keyPath: key)
     case (nil, _?), (_?, nil):
       throw CommandFailure(
         .usage, "TLS needs a certificate and its key", remedy: "use both --tls-cert and --tls-key")

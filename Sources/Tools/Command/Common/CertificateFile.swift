@@ -8,6 +8,7 @@ enum CertificateFile {
 
   /// Throws for a file that cannot be read, holds no certificate, or one that cannot be parsed.
   static func check(_ path: String, option: String) throws(CommandFailure) {
+    try TextFile.mustBeFile(path, option: option, .security)
     let bytes: [UInt8]
     do {
       bytes = try TextFile.read(path, atMost: maxBytes)

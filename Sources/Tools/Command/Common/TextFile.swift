@@ -43,6 +43,8 @@ enum DescriptorInput {
 enum TextFile {
   /// The largest file, in bytes; far more than a policy or a token needs.
   private static let maxBytes = 1 << 20
+  /// How long a pipe may have no writer.
+  private static let patience = Duration.seconds(2)
 
   /// Returns the bytes of a file, or of standard input for `-`.
   ///
@@ -57,9 +59,10 @@ enum TextFile {
     guard descriptor >= 0 else { throw failure(name, errno) }
     defer { if descriptor != STDIN_FILENO { close(descriptor) } }
     let end = limit.map { ContinuousClock.now + $0 }
+    let start = path == "-" ? [] : try begin(descriptor, name, within: limit)
     let (content, ending) = DescriptorInput.read(descriptor, atMost: maxBytes, until: end)
     switch ending {
-    case .end: return content
+    case .end: return start + content
     case .late:
       throw CommandFailure(
         .failed, "\(name) did not end within \(limit?.text ?? "")",
@@ -92,6 +95,34 @@ enum TextFile {
     throw CommandFailure(
       .failed, "\(path) cannot be written: \(SystemCall.reason(of: errno))",
       remedy: "check the directory and the free space")
+  }
+
+  /// Waits for the writer of a pipe; returns what it wrote meanwhile.
+  private static func begin(
+    _ descriptor: Int32, _ name: String, within limit: Duration?
+  ) throws(CommandFailure) -> [UInt8] {
+    guard SystemCall.isPipe(descriptor) else { return [] }
+    switch SystemCall.awaitWriter(of: descriptor, within: min(limit ?? patience, patience)) {
+    case .readable, .silent: return []
+    case .read(let byte): return [byte]
+    case .failed(let code): throw failure(name, code)
+    case .noWriter:
+      throw CommandFailure(
+        .failed, "\(name) is a pipe that no program writes to",
+        remedy: "start the program that writes to it first")
+    }
+  }
+
+  /// Throws for a path that names a pipe, a device or a directory. The error for a missing file is
+  /// that of its first opening.
+  static func mustBeFile(
+    _ path: String, option: String, _ code: ExitCode = .failed
+  ) throws(CommandFailure) {
+    var found = stat()
+    guard unsafe stat(path, &found) == 0, found.st_mode & S_IFMT != S_IFREG else { return }
+    throw CommandFailure(
+      code, "\(path) is no regular file, and is opened more than once",
+      remedy: "give \(option) a file")
   }
 
   private static func failure(_ name: String, _ code: Int32) -> CommandFailure {

@@ -37,6 +37,7 @@ enum ReplayCommand {
   }
 
   private static func run(_ call: Invocation) throws(CommandFailure) {
+    try TextFile.mustBeFile(call[journal], option: "holdfast replay")
     let outcome: ReplayOutcome
     do throws(JournalError) {
       outcome = try replay(call[journal])

@@ -141,6 +141,27 @@ import Testing
     }
   }
 
+  @Test func `a new consumer is told of older messages that are not stored`() async throws {
+    try await CommandShop.run { shop in
+      try await shop.post((1...300).map { "m\($0)" })
+      let words = [
+        ["--from", "all"], ["--consumer", "new"], ["--consumer", "new"],
+        ["--consumer", "all", "--from", "all"], ["--from", "all", "--older", "60"],
+        ["--from", "2026-01-01T00:00:00Z"], ["--from", "2199-01-01T00:00:00Z"],
+        ["--from", "all", "--older", "300"], ["--from", "all"],
+      ]
+      var notes: [Bool] = []
+      for more in words {
+        let outcome = try await CommandProcess.run(
+          shop.words("stream", ["--json", "--data", shop.directory, "--once"] + more),
+          environment: ["HOLDFAST_TOKEN": try await shop.token()])
+        notes.append(outcome.output.contains { $0.contains(#""kind":"older-messages""#) })
+      }
+      // 50 of 300 messages are stored, then some more, and at last all.
+      #expect(notes == [true, true, false, true, true, true, false, false, false])
+    }
+  }
+
   @Test func `from prints what is stored from a time or a position on`() async throws {
     try await CommandShop.run { shop in
       try await shop.post((1...60).map { "m\($0)" })

@@ -271,9 +271,15 @@ enum StreamCommand {
       for await _ in scrolled {}
     }
     let model = await stream.snapshot
-    // What a consumer gets is not limited to what was shown.
-    guard model.isWhole, model.hasOlder, shop.deliveries == nil else { return }
-    await shop.view.note("older-messages", StreamText.hasOlder)
+    guard model.isWhole else { return }
+    guard let deliveries = shop.deliveries else {
+      if model.hasOlder { await shop.view.note("older-messages", StreamText.hasOlder) }
+      return
+    }
+    // A store that cannot be read ends the deliveries, which report it.
+    if let beginning = deliveries.beginning, (try? await beginning.lacks(in: model)) == true {
+      await shop.view.note("older-messages", StreamText.lacksOlder)
+    }
   }
 
   private static func read(

@@ -33,6 +33,8 @@ struct StreamDeliveries: Sendable {
   /// The consumer of a run with `--from` alone. Users cannot name it, and it ends with the run.
   private static let ownName = "-"
 
+  /// Where a new consumer begins; `nil` for one that continues.
+  let beginning: StreamBeginning?
   private let consumer: ShopConsumer
   private let confirmations: Confirmations?
   private let isKept: Bool
@@ -63,8 +65,10 @@ struct StreamDeliveries: Sendable {
     // A run that was killed has left it there.
     _ = try await store.removeConsumer(own, of: shop)
     guard call[Self.consumer] != nil || call[Self.from] != nil else { return nil }
-    consumer = try await stream.consumer(
-      call[Self.consumer] ?? own, from: call[Self.from] ?? .usual)
+    let name = call[Self.consumer] ?? own
+    let start = call[Self.from] ?? .usual
+    beginning = try await StreamBeginning(of: name, from: start, in: shop, store)
+    consumer = try await stream.consumer(name, from: start)
     isKept = call[Self.consumer] != nil
     confirmations = call[Self.confirm] ? Confirmations(after: try await consumer.state) : nil
     output = view

@@ -21,6 +21,10 @@ enum StreamText {
   /// The note for a shop with older messages than those shown.
   static let hasOlder = "older messages exist; `stream --older N` shows them"
 
+  /// The note for a new consumer of a shop with older messages that are not stored.
+  static let lacksOlder =
+    "older messages exist and are not stored, and so are not delivered; add --older N to fetch them"
+
   /// Returns why no server accepts a text as a message; `nil` if its length is valid.
   static func fault(of text: String) -> String? {
     let (count, most) = (text.unicodeScalars.count, MessageLimits().maxCharacters)

@@ -1,0 +1,49 @@
+import CommandKit
+import Holdfast
+import LinkCore
+import LinkWire
+
+/// Where the deliveries of a consumer begin, and whether the store holds what lies behind that.
+struct StreamBeginning: Sendable {
+  private let start: ConsumerStart
+  private let shop: ShopID
+  private let store: any TimelineStore
+
+  /// The messages read at a time.
+  private static let page = 1_000
+
+  /// The beginning of a consumer; `nil` for one that continues where it was.
+  init?(
+    of name: ConsumerName, from start: ConsumerStart, in shop: ShopID,
+    _ store: any TimelineStore
+  ) async throws(StoreFailure) {
+    guard try await !store.consumers(of: shop).contains(where: { $0.name == name }) else {
+      return nil
+    }
+    (self.start, self.shop, self.store) = (start, shop, store)
+  }
+
+  /// Whether the consumer was to get messages that only the server has.
+  func lacks(in model: StreamModel) async throws(StoreFailure) -> Bool {
+    switch start {
+    case .newest: return model.hasOlder
+    case .after: return false
+    case .all: return try await oldest(in: model) != nil
+    case .since(let time):
+      guard let oldest = try await oldest(in: model) else { return false }
+      return oldest.createdAt > time
+    }
+  }
+
+  /// The oldest stored message if the server has older ones, as far as that is known.
+  private func oldest(in model: StreamModel) async throws(StoreFailure) -> Message? {
+    var found: Message?
+    var messages = try await store.load(shop, limit: 1).messages
+    while let first = messages.first {
+      found = first
+      messages = try await store.older(than: first.key, in: shop, limit: Self.page)
+    }
+    guard let position = found?.position else { return model.hasOlder ? found : nil }
+    return position.offset > 1 ? found : nil
+  }
+}

@@ -1,3 +1,5 @@
+import LinkCore
+
 /// The names of this server and the origins that browsers may use.
 public struct WebDoors: Sendable, Hashable {
   /// Whether the server listens on this machine alone; then a foreign Host is refused.
@@ -22,8 +24,7 @@ public struct WebDoors: Sendable, Hashable {
   public func admit(host: String?) -> Bool {
     guard isLocal || !hosts.isEmpty else { return true }
     let host = host?.lowercased() ?? ""
-    return Self.names(host, Self.thisMachine + (ownName.map { [$0] } ?? []))
-      || hosts.contains(Self.withoutUsualPort(host))
+    return isHere(host) || hosts.contains(Self.withoutUsualPort(host))
   }
 
   /// A host without a port that the scheme says: 80 or 443, since a server behind a proxy
@@ -40,22 +41,33 @@ public struct WebDoors: Sendable, Hashable {
     guard let origin, !origins.contains(origin) else { return true }
     return ["http://", "https://"].contains { scheme in
       origin.hasPrefix(scheme)
-        && Self.names(origin.dropFirst(scheme.count).lowercased(), Self.thisMachine)
+        && Self.isThisMachine(origin.dropFirst(scheme.count).lowercased())
     }
   }
 
   /// What is said to a page that is not let in.
   public static let foreignOrigin = "Web pages of this origin may not call."
 
-  private static let thisMachine = ["localhost", "127.0.0.1", "[::1]"]
+  /// Whether the value of a Host field names this machine or what is listened on.
+  private func isHere(_ host: String) -> Bool {
+    guard let name = Self.name(of: host) else { return false }
+    if NetworkAddress.isLoopback(host: name) || name == ownName ?? "" { return true }
+    return ownName.flatMap { NetworkAddress(host: $0) }.map { $0 == NetworkAddress(host: name) }
+      ?? false
+  }
 
-  /// Whether the value of a Host field (RFC 9110 section 7.2) is one of the names, with any port.
-  private static func names(_ host: String, _ names: [String]) -> Bool {
-    names.contains { name in
-      guard host.hasPrefix(name) else { return false }
-      let rest = host.dropFirst(name.count)
-      let isPort = rest.first == ":" && rest.dropFirst().utf8.allSatisfy { 0x30...0x39 ~= $0 }
-      return rest.isEmpty || isPort
-    }
+  private static func isThisMachine(_ host: String) -> Bool {
+    name(of: host).map { NetworkAddress.isLoopback(host: $0) } ?? false
+  }
+
+  /// The name or address in the value of a Host field (RFC 9110 section 7.2), which any port may
+  /// follow; `nil` if something else does.
+  private static func name(of host: String) -> Substring? {
+    let end = host.first == "[" ? host.firstIndex(of: "]").map { host.index(after: $0) } : nil
+    let name = host[..<(end ?? host.firstIndex(of: ":") ?? host.endIndex)]
+    let rest = host[name.endIndex...]
+    let isPort = rest.first == ":" && rest.dropFirst().utf8.allSatisfy { 0x30...0x39 ~= $0 }
+    guard !name.isEmpty, rest.isEmpty || isPort else { return nil }
+    return name
   }
 }

@@ -9,7 +9,9 @@ import Testing
   @Test(arguments: [
     ("localhost", 400), ("LOCALHOST:80", 400), ("127.0.0.1:65535", 400), ("[::1]:80", 400),
     ("relay.example", 400), ("evil.example", 421), ("localhost.evil.example", 421),
-    ("127.0.0.1.evil.example", 421), ("localhost:80a", 421), ("", 421),
+    ("127.0.0.1.evil.example", 421), ("localhost:80a", 421), ("", 421), (":80", 421),
+    ("127.0.0.3", 400), ("[0:0:0:0:0:0:0:1]", 400), ("[::1]:a", 421), ("[::1", 421),
+    ("[::2]", 421), ("[::1]x", 421), ("128.0.0.1", 421), ("0.0.0.0", 421),
   ])
   func `on this machine alone a foreign host is refused`(host: String, status: Int) {
     var stage = MCPStage { $0.doors.hosts = ["relay.example"] }
@@ -19,8 +21,8 @@ import Testing
 
   @Test(arguments: [
     ("127.0.0.2", 400), ("127.0.0.2:8787", 400), ("relay.example:443", 400),
-    ("relay.example:80", 400), ("relay.example:8443", 421), ("127.0.0.3", 421),
-    ("evil.example", 421),
+    ("relay.example:80", 400), ("relay.example:8443", 421), ("192.0.2.3", 421),
+    ("192.0.2.2", 400), ("[::ffff:192.0.2.2]", 400), ("evil.example", 421),
   ])
   func `where hosts are named no other is let in, but the one listened on`(
     host: String, status: Int
@@ -28,7 +30,7 @@ import Testing
     for isLocal in [true, false] {
       var stage = MCPStage {
         $0.doors.isLocal = isLocal
-        $0.doors.ownName = "127.0.0.2"
+        $0.doors.ownName = "192.0.2.2"
         $0.doors.hosts = ["relay.example"]
       }
       let id = stage.post(Self.list) { $0.fields.host = host }
@@ -46,6 +48,7 @@ import Testing
     ("http://localhost:3000", 400), ("https://127.0.0.1", 400), ("https://app.example", 400),
     ("https://evil.example", 403), ("https://app.example.evil", 403), ("null", 403),
     ("http://localhost.evil.example", 403), ("file://localhost", 403),
+    ("http://[0:0:0:0:0:0:0:1]:3000", 400), ("http://127.0.0.9:3000", 400),
   ])
   func `a web page may call from this machine or by name`(origin: String, status: Int) {
     for isLocal in [true, false] {

@@ -10,6 +10,7 @@ import Testing
 private struct FullServer {
   let process: LabProcess
   let url: String
+  private let lines: LineReader
 
   init(_ status: Int) async throws {
     process = try LabProcess([
@@ -31,6 +32,7 @@ private struct FullServer {
           self.reply(200, {"status": 200, "message": "", "data": {"messages": []}})
         def do_POST(self):
           self.rfile.read(int(self.headers["Content-Length"]))
+          print("posted")
           self.reply(\(status), {"status": \(status), "message": "the store failed"})
         def log_message(self, *words): pass
       server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -38,8 +40,12 @@ private struct FullServer {
       server.serve_forever()
       """,
     ])
-    url = "http://127.0.0.1:\(await LineReader(process.lines).next())"
+    lines = LineReader(process.lines)
+    url = "http://127.0.0.1:\(await lines.next())"
   }
+
+  /// Returns after the next post.
+  func posted() async { _ = await lines.next() }
 
   func end() async {
     process.signal(SIGKILL)
@@ -67,6 +73,27 @@ private struct FullServer {
     #expect(outcome.status == code)
     #expect(outcome.errors.count == 1)
     #expect(outcome.errors.first?.hasPrefix("holdfast send: \(words)") == true, "\(outcome.errors)")
+  }
+
+  @Test(arguments: [
+    (false, "it may have arrived; check before you send it again"),
+    (true, "it is stored; the next stream or send with this --data sends it"),
+  ])
+  func `send tells what becomes of a message that a signal interrupts`(
+    isKept: Bool, remedy: String
+  ) async throws {
+    let server = try await FullServer(503)
+    let scratch = try Scratch()
+    let words = ["send", "--server", server.url, "--shop", "bakery", "hello"]
+    let process = try CommandProcess.start(
+      words + (isKept ? ["--data", scratch("data")] : []), environment: Self.token)
+    // The answer to the second one may be on its way.
+    for _ in 1...2 { await server.posted() }
+    process.signal(SIGINT)
+    let outcome = await CommandProcess.outcome(of: process)
+    await server.end()
+    let cause = "ended by a signal before the server confirmed the message"
+    #expect(outcome == .failure(1, "holdfast send: \(cause); \(remedy)"))
   }
 
   @Test func `stream with --once tells why its messages are not sent`() async throws {

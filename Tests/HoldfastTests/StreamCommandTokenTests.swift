@@ -80,20 +80,36 @@ import Testing
     #expect(outcome.errors.first == "holdfast send: \(words)")
   }
 
-  @Test func `a pipe that nobody writes to holds up no longer than the time limit`() async throws {
-    try await CommandProcess.scratch { directory in
-      let pipe = directory + "/pipe"
-      let made = await CommandProcess.outcome(of: try LabProcess(["mkfifo", pipe]))
-      #expect(made.status == 0)
+  @Test(arguments: [
+    (nil, "is a pipe that no program writes to; start the program that writes to it first"),
+    ("sleep 1000", "did not end within 100ms; its writer must close it"),
+  ])
+  func `a pipe without a token holds up no longer than the time limit`(
+    writer: String?, cause: String
+  ) async throws {
+    let scratch = try Scratch()
+    let pipe = scratch("pipe")
+    try await Shell.run(["mkfifo", pipe])
+    let writing = try writer.map { try LabProcess(["sh", "-c", "exec 9> \(pipe); exec \($0)"]) }
+    let outcome = try await CommandProcess.run(
+      "send", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--token-file", pipe,
+      "--timeout", "100ms", "hello")
+    writing?.signal(SIGKILL)
+    #expect(outcome == .failure(1, "holdfast send: \(pipe) \(cause)"))
+  }
+
+  @Test func `the end of a command names a token command that has not ended`() async throws {
+    try await CommandShop.run { shop in
       let outcome = try await CommandProcess.run(
-        "send", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--token-file", pipe,
-        "--timeout", "100ms", "hello")
-      #expect(
-        outcome
-          == .failure(
-            1,
-            "holdfast send: \(pipe) did not end within 100ms; its writer must close it")
-      )
+        shop.words(
+          "stream",
+          [
+            "--data", shop.directory, "--token-command", "exec sleep 1000", "--once", "--duration",
+            "500ms",
+          ]))
+      #expect(outcome.status == 1)
+      let cause = "there is no token: the token command had not ended after"
+      #expect(outcome.errors.last?.hasPrefix("holdfast stream: \(cause)") == true)
     }
   }
 

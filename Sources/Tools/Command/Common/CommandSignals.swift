@@ -39,15 +39,16 @@ struct CommandSignals: Sendable {
   ) {
     let (stream, continuation) = AsyncStream.makeStream(
       of: CommandSignal.self, bufferingPolicy: .bufferingNewest(16))
-    let isStopping = Mutex(false)
+    let requests = Mutex(StopRequests())
     let queue = DispatchQueue(label: "holdfast.command.signals")
-    let sources = SignalSources(Self.meanings, on: queue) { meaning in
+    let signals = Self.meanings.map { (signal: $0.signal, meaning: $0) }
+    let sources = SignalSources(signals, on: queue) { signal, meaning in
       if meaning == .stop {
-        let isSecond = isStopping.withLock { isStopping in
-          defer { isStopping = true }
-          return isStopping
+        switch requests.withLock({ $0.take(signal, at: .now) }) {
+        case .stop: stopping()
+        case .echo: return
+        case .hurry: hurry()
         }
-        if isSecond { hurry() } else { stopping() }
       }
       continuation.yield(meaning)
     }
@@ -59,6 +60,12 @@ struct CommandSignals: Sendable {
   /// Ends the stream.
   func finish() {
     continuation.finish()
+  }
+
+  /// Ends the process at the second request to stop.
+  @Sendable static func abandon(_ command: String) -> Never {
+    Terminal.restore()
+    Console.abandon("\(command): ended immediately by a second signal")
   }
 
   /// Runs `work`, which any of the signals cancels.

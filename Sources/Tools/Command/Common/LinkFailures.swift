@@ -16,8 +16,7 @@ extension CommandFailure {
         return
       }
       self.init(
-        code, "the server cannot be reached (\(reason))",
-        remedy: "check the URL of the server and the network")
+        code, "the server cannot be reached (\(reason))", remedy: Self.remedy(failure))
     case .done, .failed, .usage, .signInNeeded, .forbidden:
       // What this device could not do was not refused by a server.
       if case .local(let detail) = failure {
@@ -25,6 +24,16 @@ extension CommandFailure {
       } else {
         self.init(code, "the server refused: \(reason)")
       }
+    }
+  }
+
+  private static func remedy(_ failure: LinkFailure) -> String {
+    switch failure {
+    case .proxy:
+      "check --proxy or, without it, the variables http_proxy, https_proxy and all_proxy"
+    case .tls, .unreachable, .dns, .refused, .timeout, .reset, .ended, .closed, .http,
+      .protocolError, .captivePortal, .local:
+      "check the URL of the server and the network"
     }
   }
 

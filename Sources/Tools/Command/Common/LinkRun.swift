@@ -44,8 +44,7 @@ struct LinkRun: Sendable {
     }
     self.stuck = stuck
     let signals = CommandSignals {
-      Terminal.restore()
-      Console.abandon("\(command): ended immediately by a second signal")
+      CommandSignals.abandon(command)
     } stopping: {
       Console.watchOutput(stuck)
       stopping.finish()

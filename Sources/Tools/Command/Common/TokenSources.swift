@@ -70,6 +70,8 @@ actor ShellTokens: TokenSource {
   private(set) var asksForSignIn = false
   /// Why the last run provided no token; `nil` after one that did.
   private(set) var fault: String?
+  /// When the run that has not ended began.
+  private var start: ContinuousClock.Instant?
 
   /// The exit status that asks the user to sign in.
   private static let signIn: Int32 = 3
@@ -85,11 +87,13 @@ actor ShellTokens: TokenSource {
     (asksForSignIn, fault) = (false, nil)
     let run = ShellRun()
     let begin = ContinuousClock.now
+    start = begin
     let ending = await withTaskCancellationHandler {
       await blocking { [command, limit] in run.ending(of: command, within: limit) }
     } onCancel: {
       run.cancel()
     }
+    start = nil
     switch ending {
     case .exited(0, let output):
       if let token = TokenText.clean(String(decoding: output, as: UTF8.self)) { return token }
@@ -102,7 +106,10 @@ actor ShellTokens: TokenSource {
     case .late(let after): fault = Self.late(after: after)
     case .cancelled:
       // The link gives up at the same limit. Earlier than that the program is ending.
-      guard begin.duration(to: .now) > limit - .milliseconds(100) else { throw .unavailable }
+      guard begin.duration(to: .now) > limit - .milliseconds(100) else {
+        start = begin
+        throw .unavailable
+      }
       fault = Self.late(after: limit)
     case .talkative: fault = "printed more than \(ShellRun.maxBytes) bytes, and was killed"
     case .failed(let code): fault = "cannot be started: \(SystemCall.reason(of: code))"
@@ -112,8 +119,11 @@ actor ShellTokens: TokenSource {
   }
 
   private static func late(after time: Duration) -> String {
-    let tenths = Duration.milliseconds(Int64(time / .milliseconds(100)) * 100)
-    return "did not end within \(tenths.text), and was killed"
+    "did not end within \(tenths(time)), and was killed"
+  }
+
+  private static func tenths(_ time: Duration) -> String {
+    Duration.milliseconds(Int64(time / .milliseconds(100)) * 100).text
   }
 
   /// Returns the failure to report for one that its link reports: a command that asks for a sign-in
@@ -124,7 +134,8 @@ actor ShellTokens: TokenSource {
         .signInNeeded, "the token command reports that the user must sign in (status 3)",
         remedy: "sign in again")
     }
-    guard let fault, failure.code == .failed || failure.code == .unreachable else { return failure }
+    let unended = start.map { "had not ended after \(Self.tenths($0.duration(to: .now)))" }
+    guard let fault = fault ?? unended, failure.code == .failed || failure.code == .unreachable else { return failure }
     return CommandFailure(
       .failed, "there is no token: the token command \(fault)",
       remedy: "run the command of --token-command by itself to see why")

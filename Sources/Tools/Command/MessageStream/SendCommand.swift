@@ -59,8 +59,12 @@ enum SendCommand {
     } catch {
       throw CommandFailure(.failed, error.description)
     }
-    var delivery = Delivery(text: message, since: clock.wall, shop: stream.configuration.shop)
-    await delivery.follow(stream, until: end)
+    let start = Delivery(text: message, since: clock.wall, shop: stream.configuration.shop)
+    let delivery = await CommandSignals.cancelling {
+      CommandSignals.abandon(call.command)
+    } _: {
+      await start.followed(stream, until: end)
+    }
     let result = await delivery.result(within: call[timeout], of: stream, isKept: isKept)
     await stream.close()
     await store.close()
@@ -134,6 +138,8 @@ private struct Delivery: Sendable {
   let since: Timestamp
   let shop: ShopID
   private var outcome: Result<Sent, CommandFailure>?
+  /// A signal ended the wait.
+  private var isStopped = false
   private var lastFailure: LinkFailure?
   private var ending: StreamEnding
   private var key: UUID128?
@@ -147,13 +153,13 @@ private struct Delivery: Sendable {
     ending = StreamEnding(shop: shop)
   }
 
-  /// Sends the message and follows it until its outcome is known or the time is over.
-  mutating func follow(_ stream: ShopStream, until end: Instant) async {
+  /// Sends the message; returns what is known of it once its outcome is known, the time is over, or
+  /// the task is cancelled.
+  func followed(_ stream: ShopStream, until end: Instant) async -> Delivery {
     stream.send(text)
-    let start = self
-    self = await withTaskGroup(of: Delivery?.self) { group in
+    var result = await withTaskGroup(of: Delivery?.self) { group in
       group.addTask {
-        var delivery = start
+        var delivery = self
         for await update in stream {
           delivery.outcome = await delivery.outcome(after: update, of: stream)
           if delivery.outcome != nil { break }
@@ -167,8 +173,10 @@ private struct Delivery: Sendable {
       let first = await group.next() ?? nil
       group.cancelAll()
       let last = await group.next() ?? nil
-      return first ?? last ?? start
+      return first ?? last ?? self
     }
+    result.isStopped = Task.isCancelled
+    return result
   }
 
   /// Returns the outcome; a failure if it is not known.
@@ -227,6 +235,10 @@ private struct Delivery: Sendable {
       } else {
         "it did not arrive; send it again later"
       }
+    if isStopped {
+      return CommandFailure(
+        .failed, "ended by a signal before the server confirmed the message", remedy: remedy)
+    }
     if let lastFailure { return .unstored(lastFailure, within: limit, remedy: remedy) }
     return CommandFailure(
       .unreachable, "the server did not confirm the message within \(limit.text)", remedy: remedy)

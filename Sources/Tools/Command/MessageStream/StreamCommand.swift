@@ -45,7 +45,8 @@ enum StreamCommand {
         """
         With several shops each line begins with [SHOP], each JSON event has a member "shop", and \
         standard input is not read. They share the data directory, which one process can use at a \
-        time.
+        time. The command ends as soon as one of them ends, such as a shop that the token does not \
+        admit to.
         """,
         StreamDeliveries.details, StreamUpdate.details, Connection.tokenDetails,
       ],

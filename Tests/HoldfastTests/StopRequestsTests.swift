@@ -1,0 +1,22 @@
+import CommandKit
+import Testing
+
+/// The signals that end a command.
+struct StopRequestsTests {
+  private static let int: Int32 = 2
+  private static let term: Int32 = 15
+
+  @Test(arguments: [
+    (int, 0.0, StopRequests.Meaning.echo), (int, 0.099, .echo), (int, 0.1, .hurry),
+    (int, 5, .hurry), (term, 0, .hurry), (term, 0.099, .hurry),
+  ])
+  func `the same signal at the same time is no second request`(
+    signal: Int32, seconds: Double, meaning: StopRequests.Meaning
+  ) {
+    var requests = StopRequests()
+    let start = ContinuousClock.now
+    #expect(requests.take(Self.int, at: start) == .stop)
+    #expect(requests.take(signal, at: start + .seconds(seconds)) == meaning)
+    #expect(requests.take(signal, at: start + .seconds(9)) == .hurry)
+  }
+}

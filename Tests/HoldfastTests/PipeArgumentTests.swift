@@ -24,7 +24,8 @@ import Testing
     Case(
       words: ["serve", "--tls-cert", "absent", "--tls-key", "PIPE"],
       status: 5, cause: twice, remedy: "give --tls-key a file"),
-    Case(words: ["replay", "PIPE"], status: 1, cause: twice, remedy: "give holdfast replay a file"),
+    Case(
+      words: ["replay", "PIPE"], status: 1, cause: twice, remedy: "give holdfast replay a file"),
     Case(
       words: ["policy", "check", "PIPE"], status: 1, cause: unwritten,
       remedy: "start the program that writes to it first"),

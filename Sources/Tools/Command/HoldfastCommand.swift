@@ -47,6 +47,7 @@ struct HoldfastCommand {
     let path = CommandPath(root)
     // Until the command handles its signals they must not end the process. A handler, since
     // libdispatch creates threads that do not inherit a mask.
+    ControllingTerminal.note()
     for number in path.resolve(words).command.signals { _ = signal(number) { _ in } }
     // First of all: until here other users of this machine can read tokens among the arguments.
     ArgumentSecrets(of: path).hide()

@@ -11,7 +11,7 @@ import Synchronization
 
 /// A request that a signal makes.
 enum CommandSignal: Sendable, Hashable {
-  /// SIGTERM or SIGINT: end in an orderly way.
+  /// SIGTERM or SIGINT, or SIGHUP of a terminal that was closed: end in an orderly way.
   case stop
   /// SIGHUP: read the files again.
   case reload
@@ -42,7 +42,8 @@ struct CommandSignals: Sendable {
     let requests = Mutex(StopRequests())
     let queue = DispatchQueue(label: "holdfast.command.signals")
     let signals = Self.meanings.map { (signal: $0.signal, meaning: $0) }
-    let sources = SignalSources(signals, on: queue) { signal, meaning in
+    let sources = SignalSources(signals, on: queue) { signal, found in
+      let meaning = found == .reload && ControllingTerminal.isClosed ? .stop : found
       if meaning == .stop {
         switch requests.withLock({ $0.take(signal, at: .now) }) {
         case .stop: stopping()

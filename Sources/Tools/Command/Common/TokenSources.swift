@@ -135,7 +135,8 @@ actor ShellTokens: TokenSource {
         remedy: "sign in again")
     }
     let unended = start.map { "had not ended after \(Self.tenths($0.duration(to: .now)))" }
-    guard let fault = fault ?? unended, failure.code == .failed || failure.code == .unreachable else { return failure }
+    guard let fault = fault ?? unended, failure.code == .failed || failure.code == .unreachable
+    else { return failure }
     return CommandFailure(
       .failed, "there is no token: the token command \(fault)",
       remedy: "run the command of --token-command by itself to see why")

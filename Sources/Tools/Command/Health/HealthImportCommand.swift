@@ -72,10 +72,23 @@ enum HealthImportCommand {
     }
     view.clear()
     view.show(report, after: start.duration(to: clock.now))
-    if case .damaged(let reason) = report.ending {
-      throw CommandFailure(
-        .failed, "\(call[file]): \(reason); the samples before that place are imported",
-        remedy: "export again on the phone and import that file, which adds the rest")
+    if let failure = failure(report.ending, call[file]) { throw failure }
+  }
+
+  /// The failure of an import that did not reach the end of the export.
+  private static func failure(
+    _ ending: HealthImport.Ending, _ path: String
+  ) -> CommandFailure? {
+    let again = "export again on the phone and import that file, which adds the rest"
+    return switch ending {
+    case .complete: nil
+    case .truncated:
+      CommandFailure(
+        .failed, "\(path) is cut off; the samples before its end are imported", remedy: again)
+    case .damaged(let reason):
+      CommandFailure(
+        .failed, "\(path): \(reason); the samples before that place are imported", remedy: again)
+    case .stopped: .stopped("the whole file was imported")
     }
   }
 

@@ -25,8 +25,9 @@ struct StreamEnding {
   private var lastFailure: LinkFailure?
   /// Why the newest try to send a message failed; `nil` after one that did not.
   private(set) var sendFailure: LinkFailure?
-  /// How many writes of the store failed in a row.
+  /// How many writes of the store failed in a row, and the last failure.
   private var refusals = 0
+  private var storeFailure: StoreFailure?
 
   init(shop: ShopID, isOnce: Bool = false, tries: Int = .max, since: Timestamp? = nil) {
     self.shop = shop
@@ -86,10 +87,12 @@ struct StreamEnding {
     case .security(let failure): return Self.failure(failure, shop)
     case .store(let failure):
       refusals += 1
+      storeFailure = failure
       let isOver = failsForGood(failure) || isOnce && refusals >= tries
       return isOver ? CommandFailure(failure) : nil
     case .storeRecovered:
       refusals = 0
+      storeFailure = nil
       return nil
     case .fetchFailed(let failure):
       fetchFailures += 1
@@ -111,11 +114,12 @@ struct StreamEnding {
     }
   }
 
-  /// Whether a request failed.
-  var hasFailure: Bool { lastFailure != nil || sendFailure != nil }
+  /// Whether a request or the store failed.
+  var hasFailure: Bool { lastFailure != nil || sendFailure != nil || storeFailure != nil }
 
   /// Returns the failure of a run whose time limit came before its end.
   func late(after limit: Duration) -> CommandFailure {
+    if let storeFailure { return CommandFailure(storeFailure) }
     if let sendFailure, !waiting.isEmpty {
       return .unstored(sendFailure, within: limit, remedy: "")
     }

@@ -82,7 +82,7 @@ extension JournalError {
     do {
       return try JSONDecoder().decode(type, from: Data(bytes))
     } catch {
-      throw JournalError(path: path, line: 1, .header(words(for: error)))
+      throw JournalError(path: path, line: 1, .header(DecodingFault.words(for: error)))
     }
   }
 }

@@ -53,7 +53,7 @@ public struct JournalReader<M: Journaled>: ~Copyable {
     do {
       return (try decoder.decode(JournalLine<M>.self, from: Data(line.bytes)), line.number)
     } catch {
-      throw self.error(at: line.number, .line(JournalError.words(for: error)))
+      throw self.error(at: line.number, .line(DecodingFault.words(for: error)))
     }
   }
 

@@ -73,15 +73,19 @@ extension Format<UInt16> {
 
 extension Format<Duration> {
   /// A duration within `range`; a number without a unit counts seconds.
-  public static func duration(_ range: ClosedRange<Duration>) -> Self {
-    let bounds = "from \(range.lowerBound.text) to \(range.upperBound.text)"
+  public static func duration(
+    _ range: ClosedRange<Duration>, inWholeSeconds isWhole: Bool = false
+  ) -> Self {
+    let bounds = "\(isWhole ? "in whole seconds " : "")from \(range.lowerBound.text) to \(range.upperBound.text)"
     return Format(
       placeholder: "DURATION", expectation: "a duration \(bounds), such as 90s or 15m",
       note: "DURATION is a number with the unit ms, s, m or h; without a unit, seconds."
     ) {
       let plain = $0.allSatisfy { $0.isASCII && $0.isNumber || $0 == "." }
       let value = Duration(text: plain ? $0 + "s" : $0)
-      return value.flatMap { range.contains($0) ? $0 : nil }
+      return value.flatMap {
+        range.contains($0) && (!isWhole || $0.components.attoseconds == 0) ? $0 : nil
+      }
     } write: {
       $0.text
     }

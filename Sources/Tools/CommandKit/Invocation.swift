@@ -2,6 +2,8 @@
 public struct Arguments: Sendable {
   /// The words given for each parameter, by its label.
   var words: [String: [String]] = [:]
+  /// The environment variables that provided the words of parameters, by the parameter's label.
+  var variables: [String: String] = [:]
 
   /// The value of a parameter that the command declares.
   public subscript<Value>(parameter: Parameter<Value>) -> Value {
@@ -26,6 +28,13 @@ public struct Invocation: Sendable {
 
   /// The value of a parameter that the command declares.
   public subscript<Value>(parameter: Parameter<Value>) -> Value { arguments[parameter] }
+
+  /// What provided the value of a parameter: its label, or an environment variable such as
+  /// `$HOLDFAST_SERVER`.
+  public func source<Value>(of parameter: Parameter<Value>) -> String {
+    let label = parameter.declaration.label
+    return arguments.variables[label] ?? label
+  }
 
   /// Prints a line on standard error, after the command's name.
   public func diagnostic(_ text: String) {

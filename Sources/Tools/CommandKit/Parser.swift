@@ -87,6 +87,7 @@ private struct Scan {
   let path: CommandPath
   var rest: ArraySlice<String>
   private var words: [String: [String]] = [:]
+  private var variables: [String: String] = [:]
   private var operands: [String] = []
 
   init(path: CommandPath, rest: ArraySlice<String>) {
@@ -118,6 +119,7 @@ private struct Scan {
       }
       try check(word, of: parameter, as: "$\(name)")
       words[parameter.label] = [word]
+      variables[parameter.label] = "$\(name)"
     }
   }
 
@@ -204,7 +206,7 @@ private struct Scan {
       case .repeated(let least): if count < least { throw missing(parameter) }
       }
     }
-    return Arguments(words: words)
+    return Arguments(words: words, variables: variables)
   }
 
   private func missing(_ parameter: Declaration) -> ParseFailure {

@@ -20,7 +20,8 @@ enum TokenCommand {
     "name", Format.user, usual: "the user's id", "the user's name as others see it")
   /// At least 1 s, since `exp` counts whole seconds; a year is ample for development.
   private static let ttl = Parameter.option(
-    "ttl", .duration(.seconds(1) ... .seconds(366 * 86_400)), default: .seconds(3600),
+    "ttl", .duration(.seconds(1) ... .seconds(366 * 86_400), inWholeSeconds: true),
+    default: .seconds(3600),
     "how long it is valid, in whole seconds")
   private static let create = Parameter.flag(
     "create", "create the data directory and its secret if they are missing")

@@ -9,6 +9,13 @@ enum Connection {
   static let server = Parameter.required(
     "server", .text("URL"), variable: "HOLDFAST_SERVER",
     "the backend: https://HOST[:PORT], or http:// to this machine")
+
+  /// Returns the address that `--server` or its variable names.
+  static func address(_ call: Invocation) throws(CommandFailure) -> ServerAddress {
+    try ServerAddress(
+      call[server], option: call.source(of: server), allowsPlaintext: call[plaintext])
+  }
+
   static let token = Parameter.optional(
     "token", .text("TOKEN"), usual: "$HOLDFAST_TOKEN", isSecret: true,
     "the token, or @FILE to read it once from a file; prefer HOLDFAST_TOKEN or --token-file, since "

@@ -15,7 +15,7 @@ struct ServerAddress: Equatable {
   /// - Throws: a usage error, whose text does not repeat the URL's credentials.
   init(
     _ text: String, schemes: (secure: String, plain: String) = ("https", "http"),
-    option: String = "--server", allowsQuery: Bool = false, allowsPlaintext: Bool
+    option: String, allowsQuery: Bool = false, allowsPlaintext: Bool
   ) throws(CommandFailure) {
     func fault(_ remedy: String) -> CommandFailure {
       CommandFailure(.usage, "\(option) is not a valid URL", remedy: remedy)

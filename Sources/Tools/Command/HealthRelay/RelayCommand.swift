@@ -58,8 +58,7 @@ enum RelayCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
-    let address = try ServerAddress(
-      call[Connection.server], allowsPlaintext: call[Connection.plaintext])
+    let address = try Connection.address(call)
     let network = try Connection.network(call, to: address)
     let directory = try call.dataDirectory()
     let store: any HealthStore

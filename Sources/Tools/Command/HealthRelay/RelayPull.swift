@@ -43,8 +43,8 @@ enum RelayPull {
   }
 
   static let signedOut = CommandFailure(
-    .signInNeeded, "this phone is no longer paired",
-    remedy: "run `holdfast relay` with this --data directory and pair again")
+    .signInNeeded, "this phone is not paired, or no longer",
+    remedy: "run `holdfast relay` with this --data directory and pair it")
 
   private static func failure(of report: PullReport) -> CommandFailure? {
     switch report.ending {

@@ -27,8 +27,7 @@ struct StreamConnection {
   init(
     _ call: Invocation, shop: ShopID, within limit: Duration = .seconds(86_400)
   ) throws(CommandFailure) {
-    let address = try ServerAddress(
-      call[Connection.server], allowsPlaintext: call[Connection.plaintext])
+    let address = try Connection.address(call)
     let policy = try Connection.policy(call, preset: .messageStream)
     host = address.host
     configuration = StreamConfiguration(

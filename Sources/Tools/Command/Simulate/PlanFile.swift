@@ -1,5 +1,6 @@
 import CommandKit
 import Foundation
+import LinkRuntime
 import LinkSimulator
 
 /// Plans in files, as the corpus of the tests keeps them.
@@ -11,7 +12,7 @@ enum PlanFile<Feature: SimulatedFeature> {
       return try JSONDecoder().decode(CorpusCase<Feature>.self, from: Data(bytes))
     } catch {
       throw CommandFailure(
-        .failed, "\(path) holds no plan: \(error)", remedy: "give a file that --shrink wrote")
+        .failed, "\(path) holds no plan: \(DecodingFault.words(for: error, in: "the file"))", remedy: "give a file that --shrink wrote")
     }
   }
 

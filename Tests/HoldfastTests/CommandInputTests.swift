@@ -1,0 +1,62 @@
+import Foundation
+import HoldfastTestKit
+import Testing
+
+/// The words for input that a command cannot use.
+@Suite(.timeLimit(.minutes(1))) struct CommandInputTests {
+  @Test func `an address from the environment is named by its variable`() async throws {
+    let outcome = try await CommandProcess.run(
+      "stream", "--shop", "bakery", environment: ["HOLDFAST_SERVER": "junk"])
+    let cause = "$HOLDFAST_SERVER is not a valid URL; it must begin with https:// or http://"
+    #expect(outcome == .failure(2, "holdfast stream: \(cause)"))
+  }
+
+  @Test(arguments: [
+    ("", "it is no JSON"), ("{}", "name is missing"), ("[]", "the file is of another type"),
+    (#"{"name":1}"#, "name is of another type"), (#"{"name":null}"#, "name is null"),
+  ])
+  func `a file that is no plan is told without the names of types`(
+    text: String, cause: String
+  ) async throws {
+    let scratch = try Scratch()
+    try scratch.write(Array(text.utf8), to: "plan.json")
+    let plan = scratch("plan.json")
+    let outcome = try await CommandProcess.run("simulate", "message-stream", "--plan", plan)
+    let remedy = "give a file that --shrink wrote"
+    #expect(
+      outcome
+        == .failure(
+          1, "holdfast simulate message-stream: \(plan) holds no plan: \(cause); \(remedy)"))
+  }
+
+  @Test(arguments: [("999ms", 2), ("1s", 0), ("1.0", 0), ("1500ms", 2), ("1m", 0)])
+  func `a token lives for whole seconds`(ttl: String, status: Int32) async throws {
+    let scratch = try Scratch()
+    let outcome = try await CommandProcess.run(
+      "token", "--user", "ann", "--shops", "bakery", "--create", "--data", scratch("backend"),
+      "--ttl", ttl)
+    #expect(outcome.status == status)
+    let isNamed = outcome.errors.last?.contains("a duration in whole seconds from 1s") == true
+    #expect(isNamed == (status == 2))
+  }
+
+  @Test func `a host may stand in the brackets of a URL`() async throws {
+    let scratch = try Scratch()
+    let process = try CommandProcess.start([
+      "serve", "--host", "[::1]", "--port", "0", "--data", scratch("backend"), "--json",
+    ])
+    let line = await LineReader(process.lines).next()
+    process.signal(SIGTERM)
+    _ = await process.exit()
+    #expect((try [String: Any].reading(line)["url"] as? String)?.hasPrefix("http://[::1]:") == true)
+  }
+
+  @Test func `a phone that was never paired is not said to have been`() async throws {
+    let scratch = try Scratch()
+    let outcome = try await CommandProcess.run(
+      "relay", "assistants", "--server", "http://127.0.0.1:1", "--data", scratch("phone"))
+    let remedy = "run `holdfast relay` with this --data directory and pair it"
+    let cause = "this phone is not paired, or no longer"
+    #expect(outcome == .failure(3, "holdfast relay assistants: \(cause); \(remedy)"))
+  }
+}

@@ -34,13 +34,14 @@ demo: setup ## shows on this machine that a link holds
 	.build/release/holdfast demo
 
 PREFIX ?= /usr/local
+PROGRAM = .build/release/holdfast
 PLACE = $(DESTDIR)$(PREFIX)
 
 install: setup ## installs the program, manual pages and completions; PREFIX=DIR (/usr/local)
 	$(SWIFT) build -c release --product holdfast $(STRICT)
 	install -d $(PLACE)/bin $(PLACE)/share/man/man1 $(PLACE)/share/zsh/site-functions \
 	  $(PLACE)/share/bash-completion/completions $(PLACE)/share/fish/vendor_completions.d
-	install -m 755 .build/release/holdfast $(PLACE)/bin/holdfast
+	install -m 755 $(PROGRAM) $(PLACE)/bin/holdfast
 	$(PLACE)/bin/holdfast manual $(PLACE)/share/man/man1
 	$(PLACE)/bin/holdfast completions bash > $(PLACE)/share/bash-completion/completions/holdfast
 	$(PLACE)/bin/holdfast completions zsh > $(PLACE)/share/zsh/site-functions/_holdfast

@@ -77,10 +77,25 @@ struct LossTests {
       peer.drain()
     }
     let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
-    guard case .protocolError = await socket.failure() else {
-      Issue.record("accepted")
-      return
+    let failure = await socket.failure()
+    #expect(failure == .protocolError(detail: "Sec-WebSocket-Accept does not fit the key"))
+  }
+
+  @Test(arguments: [
+    ([0x81, 0x81, 1, 2, 3, 4, 5], "a server's frame is masked"), ([0x81, 0x01, 0xFF], "a text that is not UTF-8"),
+    ([0x91, 0x01, 0x61], "a reserved bit is set"), ([0x83, 0x00], "a reserved opcode"),
+    ([0x09, 0x00], "a fragmented control frame"),
+    ([0x80, 0x01, 0x61], "a continuation of nothing"),
+  ])
+  func `a broken rule is named`(frame: [UInt8], detail: String) async throws {
+    let server = try TestServer { peer in
+      peer.upgrade()
+      peer.write(frame)
+      peer.drain()
     }
+    let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
+    let failure = await socket.failure()
+    #expect(failure == .protocolError(detail: detail))
   }
 
   @Test func `a masked frame from the server breaks the protocol`() async throws {

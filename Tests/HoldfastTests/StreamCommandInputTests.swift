@@ -92,6 +92,22 @@ import Testing
     }
   }
 
+  @Test func `refuses a line that is not valid UTF-8, and sends the others`() async throws {
+    try await CommandShop.run { shop in
+      let words = shop.words(
+        "stream", ["--data", shop.directory, "--json", "--send-stdin", "--once"])
+      let outcome = await CommandProcess.outcome(
+        of: try piped(
+          #"printf 'first\na\377b\nlast\n'"#, words, ["HOLDFAST_TOKEN": try await shop.token()]))
+      let events = try outcome.output.map { try [String: Any].reading($0) }
+      let sent = events.filter { $0["event"] as? String == "message" }.map { $0["text"] as? String }
+      #expect(sent == ["first", "last"])
+      let faults = events.compactMap { $0["detail"] as? String }
+      #expect(faults == ["line 2 was not sent: it is not valid UTF-8"])
+      #expect(outcome.status == 1)
+    }
+  }
+
   @Test func `once sends all that it was given before it ends`() async throws {
     try await CommandShop.run { shop in
       _ = try await CommandProcess.run(

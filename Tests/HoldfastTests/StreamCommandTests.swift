@@ -248,7 +248,8 @@ import Testing
       #expect(outcome.errors == [])
       #expect(
         outcome.output == [
-          "connected", "keys are ours", "escaped", "typed", "sent", "status 0", "keys are back",
+          "connected", "keys are ours", "escaped", "prompted", "typed", "sent", "status 0",
+          "keys are back",
         ])
     }
   }
@@ -268,6 +269,7 @@ import Testing
     def keys(): print("keys are back" if cooked() else "keys are ours", flush=True)
     keys()
     wait(rb"\u{1B}[2J", "escaped")
+    wait(b" > (Enter sends what you type)", "prompted")
     os.write(terminal, b"helloo")
     wait(b" > helloo", "typed")
     os.write(terminal, b"\x7f w\xc3\xb6rld\n")

@@ -1,0 +1,63 @@
+import Foundation
+import HoldfastTestKit
+import Testing
+
+/// `serve --log-format` and `--log-level`, and what commands tell people at a terminal.
+@Suite(.timeLimit(.minutes(1))) struct ServeLogTests {
+  private static func log(_ words: [String]) async throws -> [String] {
+    let scratch = try Scratch()
+    let process = try CommandProcess.start(
+      ["serve", "--port", "0", "--json", "--data", scratch("backend")] + words)
+    let url = try [String: Any].reading(await LineReader(process.lines).next())["url"] as? String
+    let asking = try LabProcess([
+      "python3", "-c",
+      "import urllib.request as r; print(r.urlopen('\(url ?? "")/healthz').status)",
+    ])
+    #expect(await CommandProcess.outcome(of: asking).output == ["200"])
+    process.signal(SIGTERM)
+    return await CommandProcess.outcome(of: process).errors
+  }
+
+  @Test(arguments: [
+    (["--log-format", "json"], ["listening", "request", "draining", "stopped"]),
+    (["--log-format", "json", "--log-level", "info"], ["listening", "draining", "stopped"]),
+    (["--log-format", "json", "--log-level", "warning"], []),
+  ])
+  func `a level leaves out what is below it`(words: [String], events: [String]) async throws {
+    let lines = try await Self.log(words)
+    #expect(try lines.map { try [String: Any].reading($0)["event"] as? String } == events)
+  }
+
+  @Test func `text is for people`() async throws {
+    let lines = try await Self.log(["--log-format", "text"])
+    let words = lines.map {
+      $0.replacing(#/^2\d{3}-\d\d-\d\dT[\d:.]+Z/#, with: "TIME").replacing(#/\d+$/#, with: "PORT")
+    }
+    #expect(
+      words == [
+        "TIME listening detail=http://127.0.0.1:PORT", "TIME draining", "TIME stopped",
+      ])
+  }
+
+  @Test func `a token says on a terminal how long it is valid`() async throws {
+    let scratch = try Scratch()
+    let script = """
+      import os, pty, sys
+      child, terminal = pty.fork()
+      if child == 0: os.execv(sys.argv[1], sys.argv[1:])
+      seen = b""
+      try:
+        while True: seen += os.read(terminal, 4096)
+      except OSError: pass
+      print(seen.decode().splitlines()[-1])
+      """
+    let words = ["token", "--user", "ann", "--shops", "bakery", "--create", "--data"]
+    for (more, text) in [([], "1h"), (["--ttl", "90s"], "90s")] {
+      let outcome = await CommandProcess.outcome(
+        of: try LabProcess(
+          ["python3", "-c", script, CommandProcess.path] + words + [scratch("backend")] + more))
+      #expect(
+        outcome.output == ["holdfast token: the token is valid for \(text); --ttl changes that"])
+    }
+  }
+}

@@ -82,7 +82,8 @@ struct LossTests {
   }
 
   @Test(arguments: [
-    ([0x81, 0x81, 1, 2, 3, 4, 5], "a server's frame is masked"), ([0x81, 0x01, 0xFF], "a text that is not UTF-8"),
+    ([0x81, 0x81, 1, 2, 3, 4, 5], "a server's frame is masked"),
+    ([0x81, 0x01, 0xFF], "a text that is not UTF-8"),
     ([0x91, 0x01, 0x61], "a reserved bit is set"), ([0x83, 0x00], "a reserved opcode"),
     ([0x09, 0x00], "a fragmented control frame"),
     ([0x80, 0x01, 0x61], "a continuation of nothing"),

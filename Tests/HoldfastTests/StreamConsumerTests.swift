@@ -162,6 +162,21 @@ import Testing
     }
   }
 
+  @Test func `what a killed run with from alone leaves is not listed, and goes away`() async throws
+  {
+    try await CommandShop.run { shop in
+      try await shop.post(["m1"])
+      let stream = try await shop.stream("--from", "all")
+      #expect(await stream.line(with: #""delivery":1"#) != "")
+      stream.process.signal(SIGKILL)
+      _ = await stream.process.exit()
+      let list = ["consumer", "list", "--data", shop.directory]
+      let none = "holdfast consumer list: there is no consumer; `stream --consumer NAME` adds one"
+      #expect(try await CommandProcess.run(list) == .failure(0, none))
+      #expect(try Self.seen(try await run(shop, "--from", "all").output) == Self.wanted(1...1))
+    }
+  }
+
   @Test func `from prints what is stored from a time or a position on`() async throws {
     try await CommandShop.run { shop in
       try await shop.post((1...60).map { "m\($0)" })

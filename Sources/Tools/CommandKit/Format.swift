@@ -76,7 +76,8 @@ extension Format<Duration> {
   public static func duration(
     _ range: ClosedRange<Duration>, inWholeSeconds isWhole: Bool = false
   ) -> Self {
-    let bounds = "\(isWhole ? "in whole seconds " : "")from \(range.lowerBound.text) to \(range.upperBound.text)"
+    let unit = isWhole ? "in whole seconds " : ""
+    let bounds = "\(unit)from \(range.lowerBound.text) to \(range.upperBound.text)"
     return Format(
       placeholder: "DURATION", expectation: "a duration \(bounds), such as 90s or 15m",
       note: "DURATION is a number with the unit ms, s, m or h; without a unit, seconds."

@@ -34,6 +34,8 @@ struct PlanEntry: Codable, Sendable {
   var send: [Item]?
   /// Close with this code; a connection without one says back what it hears.
   var close: UInt16?
+  /// The reason in that close; only of the server of this package.
+  var reason: String?
 
   static let echo = PlanEntry()
 
@@ -257,7 +259,7 @@ private struct PlanHandler: SocketHandler {
         hub.send(text: item.bytes, to: id)
       }
     }
-    if let code = entry.close { hub.close(id, code: code, reason: "") }
+    if let code = entry.close { hub.close(id, code: code, reason: entry.reason ?? "") }
   }
 
   private mutating func got(_ id: ConnectionID, _ bytes: [UInt8], isText: Bool, _ hub: SocketHub) {

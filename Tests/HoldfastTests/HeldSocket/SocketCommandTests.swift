@@ -200,6 +200,15 @@ import Testing
     #expect(gone.status == 6)
   }
 
+  @Test func `the reason of a close is shown`() async throws {
+    let plan = [PlanEntry(send: [.text("a")], close: 4000, reason: "moved\u{1B}[2J away")]
+    try await PeerServer.run(.holdfast, plan) { server in
+      let outcome = try await CommandProcess.run("socket", server.url, "--once")
+      let told = outcome.errors.first { $0.contains("closed-4000") }
+      #expect(told?.hasSuffix(": closed-4000 (moved[2J away)") == true, "\(outcome.errors)")
+    }
+  }
+
   @Test func `with --once there is no second try, also if one would follow at once`() async throws {
     try await PeerServer.run(.holdfast, [.refuse(503), .refuse(503), .echo]) { server in
       for connection in 1...2 {

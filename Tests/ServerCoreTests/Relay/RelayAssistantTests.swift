@@ -140,7 +140,7 @@ struct RelayAssistantTests {
     #expect(isNoted == isTold)
   }
 
-  @Test func `the time of the last question is kept within a minute, and survives a restart`() {
+  @Test func `the time of the last question is stored within a minute`() {
     var relay = Relayed()
     relay.phone(1)
     _ = login(&relay, 1)

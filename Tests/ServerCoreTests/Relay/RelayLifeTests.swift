@@ -50,6 +50,23 @@ struct RelayLifeTests {
         == [.send(one, .question(RelayStage.request("b-2"), RelayStage.question(2)))])
   }
 
+  @Test func `a list after a restart tells name, since when, and the last question`() {
+    var old = kept()
+    let asked = RelayStage.dawn.advanced(by: .seconds(61))
+    old.accesses[0].assistant = AssistantName("app", version: "2.0")
+    old.accesses[0].since = RelayStage.dawn
+    old.accesses[0].lastAsked = asked
+    var (relay, _) = restored(old, after: .seconds(90))
+    let (id, effects) = relay.pull(.assistants(.list))
+    let wanted = PairedAssistants.Assistant(
+      id: RelayStage.hash("token-1").shortName, name: AssistantName("app", version: "2.0"),
+      since: RelayStage.dawn, lastQuestion: asked,
+      expiresAt: RelayStage.dawn.advanced(by: .seconds(7_200)))
+    #expect(
+      effects.unstored
+        == [.respond(id, .assistants(PairedAssistants(limit: 8, assistants: [wanted])))])
+  }
+
   @Test func `a question of before is asked when its asker asks it again, under its old id`() {
     var (relay, _) = restored(kept())
     _ = relay.open(1, resume: "resume-1")

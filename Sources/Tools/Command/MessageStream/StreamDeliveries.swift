@@ -31,7 +31,7 @@ struct StreamDeliveries: Sendable {
   static let window: UInt64 = 1_000
 
   /// The consumer of a run with `--from` alone. Users cannot name it, and it ends with the run.
-  private static let ownName = "-"
+  static let ownName = "-"
 
   /// Where a new consumer begins; `nil` for one that continues.
   let beginning: StreamBeginning?

@@ -12,7 +12,8 @@ enum PlanFile<Feature: SimulatedFeature> {
       return try JSONDecoder().decode(CorpusCase<Feature>.self, from: Data(bytes))
     } catch {
       throw CommandFailure(
-        .failed, "\(path) holds no plan: \(DecodingFault.words(for: error, in: "the file"))", remedy: "give a file that --shrink wrote")
+        .failed, "\(path) holds no plan: \(DecodingFault.words(for: error, in: "the file"))",
+        remedy: "give a file that --shrink wrote")
     }
   }
 

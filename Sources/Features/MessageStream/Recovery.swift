@@ -5,6 +5,8 @@ import LinkWire
 struct Recovery: Sendable, Hashable {
   /// How far it is whole; moves only with what goes to the store in the same change.
   var cursor = Cursor()
+  /// Whether the store holds a cursor.
+  var isCursorKept = false
   /// The fetch under way.
   var run: Run?
   /// Something happened that the present run may have missed: run again when it is over.

@@ -258,6 +258,21 @@ struct HeadsTests {
         == [Finding(.lost, at: .second(1), detail)])
   }
 
+  @Test(arguments: [(UInt64(4), 1), (5, 0), (6, 0)])
+  mutating func `whole beyond the head is well as far as the log goes`(end: UInt64, count: Int) {
+    script.accept((1...Int(end)).map { .number($0) })
+    let findings = open(
+      at: Position(epoch: "e", offset: 5), head: Position(epoch: "e", offset: 3))
+    #expect(findings.count == count)
+  }
+
+  @Test mutating func `a log that was put back holds less`() {
+    script.accept((1...6).map { .number($0) })
+    script.see(.fact(.beganAnew(epoch: "e", kept: (1...4).map { .number($0) })))
+    let head = Position(epoch: "e", offset: 4)
+    #expect(open(at: Position(epoch: "e", offset: 6), head: head).count == 1)
+  }
+
   @Test mutating func `what is not said to be whole may still become so`() {
     script.facts.own.isWhole = false
     let head = Position(epoch: "f", offset: 5)

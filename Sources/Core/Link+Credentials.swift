@@ -11,7 +11,7 @@ extension Link {
     case .rejected:
       gate.credentials.refreshRejected()
       guard gate.wish != .none else { return }
-      if gate.credentials.isUnproven || isWaitingForCredentials { signIn(&step) }
+      if gate.credentials.isRefused || isWaitingForCredentials { signIn(&step) }
     case .cleared:
       gate.credentials.forget()
       if gate.wish != .none { signIn(&step) }

@@ -197,6 +197,23 @@ struct ArrearsTests {
     #expect(hand.fetches.map(\.query) == [.after(Hand.at(6), limit: 100)])
   }
 
+  @Test(arguments: [(UInt64(5), true), (6, true), (4, false)])
+  func `an answer that moved the cursor while the socket opened is no reason to ask`(
+    head: UInt64, spares: Bool
+  ) throws {
+    for after in [Hand.at(5), nil] {
+      var hand = Self.kept(at: 5)
+      hand.lose()
+      hand.send("mine")
+      let own = Hand.message(6, text: "mine", user: "me")
+      hand.give(.posted(try #require(hand.posts.last?.id), own))
+      let attempt = try #require(hand.model.link.currentAttempt)
+      hand.give(.opened(attempt, head: Hand.at(head), after: after))
+      #expect(hand.fetches.isEmpty == spares)
+      #expect(hand.model.isWhole == spares)
+    }
+  }
+
   @Test func `an own message that is being stored is not doubted when it comes again`() throws {
     var hand = Self.kept(at: 5)
     hand.lose()

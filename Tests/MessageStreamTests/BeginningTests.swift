@@ -45,6 +45,27 @@ struct BeginningTests {
     #expect(hand.histories == (count == 0 ? [.history(hasMore: false)] : []))
   }
 
+  /// The server's clock went back before its second message: the oldest by stamp is the third.
+  @Test(arguments: [
+    ([UInt64(1), 2, 3, 4], nil), ([2, 3, 4], Hand.at(2)), ([1, 3, 4], Hand.at(3)),
+  ])
+  func `what is shown already is not asked for where stamps do not rise with positions`(
+    kept: [UInt64], asked: Position?
+  ) {
+    let messages = kept.map { number in
+      var message = Hand.message(number)
+      if number < 3 { message.createdAt = Hand.wall.advanced(by: .seconds(100)) }
+      return message
+    }
+    var hand = Hand()
+    hand.connect(Page(messages: messages, hasNext: true, head: Hand.at(4)), head: Hand.at(4))
+    hand.effects = []
+    hand.give(.loadOlder)
+    hand.give(.older([]))
+    #expect(hand.fetches.map(\.query) == [asked].compactMap(\.self).map { .before($0, limit: 50) })
+    #expect(hand.histories == (asked == nil ? [.history(hasMore: false)] : []))
+  }
+
   @Test func `a head of another epoch is not that of the cursor, whatever its offset`() throws {
     var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
     let attempt = try #require(hand.model.link.currentAttempt)

@@ -18,6 +18,21 @@ struct CatchUpTests {
     return world
   }
 
+  @Test func `credentials that a page was answered with are refreshed when the next is refused`()
+    throws
+  {
+    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
+    var hand = Hand.connected(at: 5, head: 9)
+    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), refused))
+    hand.give(.credentials(.available(expiresIn: nil)))
+    hand.pass(0)
+    hand.answer(Hand.page(6...7, head: 9, hasNext: true))
+    hand.effects = []
+    hand.give(.fetchFailed(FetchID(hand.model.lastFetch), refused))
+    #expect(hand.effects.contains(.refreshCredentials))
+    #expect(!hand.updates.contains(.notice(.signIn)))
+  }
+
   @Test(arguments: Shop.Kind.allCases, [0, 1, 99, 100, 101, 200, 1234])
   func `everything missed is fetched, page by page`(kind: Shop.Kind, count: Int) {
     var world = missed(kind, count)

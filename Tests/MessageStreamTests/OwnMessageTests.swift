@@ -8,8 +8,8 @@ import Testing
 struct OwnMessageTests {
   private static let lost = LinkFailure.timeout(.response)
 
-  private static func mine(_ text: String, at seconds: Int64) -> Message {
-    var message = Hand.message(9, text: text, user: "me", isPlain: true)
+  private static func mine(_ text: String, at seconds: Int64, number: UInt64 = 9) -> Message {
+    var message = Hand.message(number, text: text, user: "me", isPlain: true)
     message.createdAt = Hand.wall.advanced(by: .seconds(seconds))
     return message
   }
@@ -97,8 +97,65 @@ struct OwnMessageTests {
     #expect(hand.posts.count == 1)
   }
 
-  @Test func `where nothing of the server is known the phone's clock tells old words`() throws {
+  private static let nothing = Page(messages: [], hasNext: false)
+
+  @Test func `where nothing of the server is known the first page comes before the first try`()
+    throws
+  {
     var hand = Hand(user: "me")
+    hand.send("once", ahead: .seconds(7200))
+    #expect(hand.posts == [])
+    #expect(hand.fetches.map(\.query) == [.page(number: 1, limit: 50)])
+    hand.answer(Page(messages: [Self.mine("once", at: 0)], hasNext: false))
+    #expect(hand.texts == ["once"], "older words")
+    hand.give(.postFailed(try #require(hand.posts.last).id, Self.lost))
+    hand.hear(Self.mine("once", at: 9, number: 10))
+    #expect(hand.model.outbox.entries == [])
+    #expect(hand.posts.count == 1)
+  }
+
+  @Test func `a first page that fails is asked for again before the first try`() {
+    var hand = Hand(user: "me")
+    hand.send("once")
+    for fetch in hand.fetches { hand.give(.fetchFailed(fetch.id, Self.lost)) }
+    let asked = hand.fetches.count
+    hand.pass(4)
+    #expect(hand.posts == [])
+    hand.pass(30, answering: Self.nothing)
+    #expect(hand.fetches.count > asked)
+    #expect(hand.posts.map(\.text) == ["once"])
+  }
+
+  @Test
+  func `after a kill only a cursor that is kept counts, so the first try waits for the store`()
+    throws
+  {
+    var hand = Hand(user: "me")
+    hand.send("once")
+    hand.keepsPromptly = false
+    hand.answer(Self.nothing)
+    #expect(hand.posts == [])
+    #expect(hand.fetches.count == 1)
+    hand.refuseCommit()
+    hand.pass(0)
+    #expect(hand.posts == [])
+    hand.keepsPromptly = true
+    hand.pass(2)
+    #expect(hand.posts.map(\.text) == ["once"])
+  }
+
+  @Test func `a server with positions knows keys, and waits for no page`() throws {
+    var hand = Hand(user: "me")
+    hand.send("once")
+    let page = try #require(hand.fetches.last)
+    hand.give(.fetchFailed(page.id, .http(status: 500, retryAfter: nil, detail: "")))
+    #expect(hand.posts == [])
+    hand.give(.opened(try #require(hand.model.link.currentAttempt), head: Hand.at(4)))
+    #expect(hand.posts.map(\.text) == ["once"])
+  }
+
+  @Test func `where a stream only sends the phone's clock tells old words`() throws {
+    var hand = Hand(user: "me") { $0.sendsOnly = true }
     hand.send("ok", ahead: .seconds(600))
     hand.give(.postFailed(try #require(hand.posts.last).id, Self.lost))
     hand.connect(Page(messages: [Self.mine("ok", at: 9)], hasNext: false), head: nil)

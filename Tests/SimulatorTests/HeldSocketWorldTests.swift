@@ -42,6 +42,20 @@ import Testing
     #expect(HeldFeature.play(plan).findings == [])
   }
 
+  @Test(arguments: [SocketSettings.Outbox.off, .memory, .durable])
+  func `a server that wants to be left alone beyond calm is left alone`(
+    outbox: SocketSettings.Outbox
+  ) {
+    var plan = HeldFeature.Plan(seed: 1, acts: [], length: .seconds(100))
+    plan.numbers.outbox = outbox
+    plan.acts = [
+      PlannedAct(at: .seconds(10), Act(.busy, by: .seconds(600), for: .seconds(60))),
+      PlannedAct(at: .seconds(11), Act(.reset)),
+      PlannedAct(at: .seconds(50), Act(.say)),
+    ]
+    #expect(HeldFeature.play(plan).findings == [])
+  }
+
   @Test func `the same seed of a held socket makes the same run`() {
     let plan = HeldFeature.Plan.drawn(.swarm, seed: 5)
     #expect(HeldFeature.play(plan).digest == HeldFeature.play(plan).digest)

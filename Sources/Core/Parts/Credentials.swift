@@ -95,6 +95,9 @@ public struct Credentials: Sendable, Hashable {
   /// these, too, no refresh helps. A refresh that failed for now renewed nothing.
   public var isRenewedInVain: Bool { isUnproven && refusedGeneration < generation }
 
+  /// Whether REST refused the credentials that there are; those that are newer are not refused yet.
+  public var isRefused: Bool { isUnproven && refusedGeneration == generation }
+
   /// Notes that a REST answer refused the credentials.
   public mutating func noteRefusedByREST() {
     isUnproven = true

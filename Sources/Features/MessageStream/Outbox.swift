@@ -60,12 +60,6 @@ public struct Outbox: Sendable, Hashable {
     return next
   }
 
-  /// Waits with the next entry if it is unsure, because a look at the server did not tell.
-  mutating func postponeUnsure(until instant: Instant) {
-    guard let next = queue.oldestQueued, queue.unsure.contains(next.id) else { return }
-    queue.pause(next.lane, until: instant)
-  }
-
   /// Notes that the server does not show these entries.
   mutating func nowSure(_ ids: Set<UUID128>) {
     sought.formUnion(queue.makeSure(ids))
@@ -108,7 +102,8 @@ public struct Outbox: Sendable, Hashable {
 extension Cursor {
   /// The earliest time that a server can give to an entry that is tried now.
   ///
-  /// The phone's clock may be wrong by any span: it counts only if no time of the server is known.
+  /// The phone's clock may be wrong by any span: it counts only if no time of the server is known,
+  /// and then nothing is tried but by a stream that only sends.
   fileprivate func floor(of entry: OutboxEntry) -> Timestamp {
     if let time { return time }
     return wholeAt == nil ? entry.createdAt : Timestamp(nanoseconds: 0)

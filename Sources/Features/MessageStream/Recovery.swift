@@ -5,6 +5,8 @@ import LinkWire
 struct Recovery: Sendable, Hashable {
   /// How far it is whole; moves only with what goes to the store in the same change.
   var cursor = Cursor()
+  /// Whether the store holds a cursor.
+  var isCursorKept = false
   /// The fetch under way.
   var run: Run?
   /// Something happened that the present run may have missed: run again when it is over.
@@ -23,6 +25,8 @@ struct Recovery: Sendable, Hashable {
   var hasPositions: Bool?
   /// What the socket brings first, until it is there.
   var arrears: Arrears?
+  /// The cursor when the last socket was asked for.
+  var opening: Position?
   /// The last try of those before which nothing was fetched, since the socket would bring it.
   var unprepared: AttemptID?
   /// The app was in background: a page comes before the next socket.
@@ -148,6 +152,19 @@ struct Recovery: Sendable, Hashable {
   /// Whether the last time when all was there is so long ago that only the newest is wanted.
   func isLong(_ settings: StreamSettings, at wall: Timestamp) -> Bool {
     (cursor.wholeAt?.duration(to: wall) ?? .zero) > settings.longAbsence
+  }
+
+  /// Whether nothing is missing up to the head of a socket that has just opened.
+  ///
+  /// A cursor beyond the head is no sign of a log that was put back if it moved there since the
+  /// socket was asked for, with the answer to a post or a page: the socket brings that, too.
+  func isWhole(at head: Position) -> Bool {
+    guard isSettled, ahead.isEmpty, let cursor = cursor.position else { return false }
+    guard cursor != head else { return true }
+    guard let opening, opening.epoch == head.epoch, cursor.epoch == head.epoch else {
+      return false
+    }
+    return opening.offset <= head.offset && head.offset < cursor.offset
   }
 
   /// Whether all that is missing up to a head comes over a socket that begins behind `start`.

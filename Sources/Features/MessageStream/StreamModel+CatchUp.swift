@@ -61,7 +61,7 @@ extension StreamModel {
       recovery.run = nil
       recovery.again = true
       release(run.purposes, &step)
-      outbox.postponeUnsure(until: step.now.advanced(by: .seconds(5)))
+      postponeLooked(until: step.now.advanced(by: .seconds(5)))
       return
     }
     run.newest = (page.messages.map(\.createdAt) + [run.newest].compactMap(\.self)).max()
@@ -103,6 +103,7 @@ extension StreamModel {
     run.repetition.ask(knowing: newestKnown)
     run.until = step.now.advanced(by: settings.fetchTimeout)
     recovery.run = run
+    drive(.requested(nil), &step)
     step.effects.append(.fetch(run.fetch, next))
   }
 
@@ -247,7 +248,7 @@ extension StreamModel {
     recovery.isCurrent = false
     drive(.requested(nil), &step)
     release(run.purposes, &step)
-    outbox.postponeUnsure(until: askAgainLater(&step))
+    postponeLooked(until: askAgainLater(&step))
   }
 
   /// Plans the next try of a catch-up that did not bring what is there; says when.
@@ -363,7 +364,7 @@ extension StreamModel {
     let wait = Writer.wait(after: recovery.failures + 1)
     let at = askAgainLater(
       wish: max(wait, settings.policy.retry.obeyed(failure.serverWish) ?? .zero), &step)
-    outbox.postponeUnsure(until: max(at, step.now.advanced(by: .seconds(5))))
+    postponeLooked(until: max(at, step.now.advanced(by: .seconds(5))))
   }
 
   mutating func expireRecovery(_ step: inout Step) {

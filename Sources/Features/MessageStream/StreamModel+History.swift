@@ -61,14 +61,15 @@ extension StreamModel {
       endHistory(&step)
       return
     }
-    guard !isFirst(mark) else {
+    let position = mark.position.map { lowest(from: $0, above: mark.key) }
+    guard !isFirst(position, mark.key) else {
       history.hasMore = false
       endHistory(&step)
       return
     }
     var fetch = History.Fetch(below: mark.key)
     let query: PageQuery
-    if let position = mark.position {
+    if let position {
       query = .before(position, limit: settings.historyPage)
       fetch.tie = .shown
     } else {
@@ -83,10 +84,23 @@ extension StreamModel {
   }
 
   /// Whether the server's log begins with a message, so that there is nothing to ask for.
-  private func isFirst(_ mark: History.Mark) -> Bool {
-    guard let position = mark.position, position.offset <= 1 else { return false }
+  private func isFirst(_ position: Position?, _ key: TimelineKey) -> Bool {
+    guard let position, position.offset <= 1 else { return false }
     return position.epoch == recovery.cursor.position?.epoch
-      && !gaps.contains { $0.before == mark.key }
+      && !gaps.contains { $0.before == key }
+  }
+
+  /// Returns the lowest position of those in memory that follow each other down from a message.
+  ///
+  /// A server's clock that goes back stamps what comes later as older: then what lies before the
+  /// oldest message in the log is shown already, further down. In a gap that is not known.
+  private func lowest(from position: Position, above key: TimelineKey) -> Position {
+    guard !gaps.contains(where: { $0.before == key }) else { return position }
+    let places = timeline.messages.compactMap(\.position).filter { $0.epoch == position.epoch }
+    let offsets = Set(places.map(\.offset))
+    var lowest = position
+    while lowest.offset > 1, offsets.contains(lowest.offset - 1) { lowest.offset -= 1 }
+    return lowest
   }
 
   private mutating func ask(

@@ -12,6 +12,7 @@ extension StreamModel {
         // What comes while nothing is taken would only be dropped.
         let after = takesNoMore ? nil : recovery.cursor.position
         recovery.fetchesFirst = false
+        recovery.opening = recovery.cursor.position
         if recovery.unprepared != nil { recovery.unprepared = attempt }
         step.effects.append(.open(attempt, after: after))
       case .close(let attempt, let reason):
@@ -143,8 +144,7 @@ extension StreamModel {
     recovery.arrears = nil
     if let head {
       recovery.hasPositions = true
-      let isWhole = recovery.isSettled && recovery.ahead.isEmpty
-      if recovery.cursor.position == head, isWhole {  // nothing was missed
+      if recovery.isWhole(at: head) {  // nothing was missed
         recovery.isCurrent = true
         return
       }

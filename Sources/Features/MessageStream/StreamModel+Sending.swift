@@ -43,22 +43,36 @@ extension StreamModel {
 
   var sendDeadline: Instant? {
     guard maySend else { return nil }
-    if let next = outbox.queue.oldestQueued, !outbox.queue.isSending(next.lane),
-      outbox.queue.unsure.contains(next.id),
-      recovery.hasPositions != true, recovery.run != nil
+    if let next = outbox.queue.oldestQueued, !outbox.queue.isSending(next.lane), needsLook(next),
+      recovery.run != nil || awaitsCursor
     {
-      return nil  // the catch-up under way tells, and has a limit of its own
+      return nil  // the catch-up under way tells, or the store does, which have limits of their own
     }
     return outbox.queue.deadline
+  }
+
+  /// Whether the server is looked at before the next try of an entry: a plain one knows no keys and
+  /// may have it already, or nothing is kept yet by which its message is told from older ones.
+  private func needsLook(_ entry: OutboxEntry) -> Bool {
+    guard recovery.hasPositions != true else { return false }
+    return outbox.queue.unsure.contains(entry.id) || !(recovery.isCursorKept || settings.sendsOnly)
+  }
+
+  /// Whether the first cursor is on its way to the store: after a kill only what is kept counts.
+  private var awaitsCursor: Bool { !recovery.isCursorKept && recovery.cursor.isKnown }
+
+  /// Waits with the next entry if it needs a look, because one did not tell.
+  mutating func postponeLooked(until instant: Instant) {
+    guard let next = outbox.queue.oldestQueued, needsLook(next) else { return }
+    outbox.queue.pause(next.lane, until: instant)
   }
 
   mutating func sendNext(_ step: inout Step) {
     guard maySend, let next = outbox.queue.oldestQueued, !outbox.queue.isSending(next.lane) else {
       return
     }
-    if outbox.queue.unsure.contains(next.id), recovery.hasPositions != true {
-      // A plain server knows no idempotency keys: look whether the last try got through.
-      if recovery.run == nil, outbox.queue.mayTry(next.lane, at: step.now) {
+    if needsLook(next) {
+      if recovery.run == nil, !awaitsCursor, outbox.queue.mayTry(next.lane, at: step.now) {
         catchUp(.refresh, &step)
       }
       return

@@ -19,6 +19,7 @@ extension StreamModel {
     if failedLoads > 0 { step.show(.notice(.storeRecovered)) }
     failedLoads = 0
     recovery.cursor = snapshot.cursor
+    recovery.isCursorKept = snapshot.cursor.isKnown
     // A server that gave a position knows keys, so nothing is looked for before a retry.
     if snapshot.cursor.position != nil { recovery.hasPositions = true }
     gaps = snapshot.gaps
@@ -50,6 +51,7 @@ extension StreamModel {
     let wasRefused = writer.failures > 0
     guard let batch = writer.committed(id) else { return }  // late
     if wasRefused { step.show(.notice(.storeRecovered)) }
+    if batch.change.cursor?.isKnown ?? false { recovery.isCursorKept = true }
     for entry in batch.change.outboxPut.compactMap({ outbox.queue.stored($0.id) }) {
       step.show(.outbox(entry))
     }

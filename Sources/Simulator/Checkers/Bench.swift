@@ -83,6 +83,8 @@ struct PhoneView<Feature: SimulatedFeature>: Sendable {
   }
 
   fileprivate mutating func conclude() { checkers.conclude(standing) }
+
+  fileprivate var wholeBy: Instant? { checkers.wholeBy(standing.policy) }
 }
 
 /// All checkers of a run: those of each phone's link, and the feature's own.
@@ -126,6 +128,9 @@ struct Bench<Feature: SimulatedFeature>: Sendable {
     for phone in views.indices { views[phone].conclude() }
   }
 
+  /// When everything must be whole; `nil` before calm.
+  var wholeBy: Instant? { views.compactMap(\.wholeBy).max() }
+
   /// What was broken so far, by time; at most 20.
   var findings: [Finding] {
     Array(
@@ -160,6 +165,9 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
   }
 
   var found = Findings()
+
+  /// When everything must be whole; `nil` before calm.
+  func wholeBy(_ policy: LinkPolicy) -> Instant? { healing.limit(policy) }
 
   mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
     outstanding.told(role, isLate: isLate, standing)
@@ -197,6 +205,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
     secrecy.asked(role, effect, standing)
     // Most effects show something, which is none of these.
     if role == .other { return }
+    healing.asked(role, effect, standing)
     haste.asked(role, effect, standing)
     wishes.asked(role, effect, standing)
     refreshTimes.asked(role, effect, standing)

@@ -4,31 +4,55 @@ import LinkCore
 struct Healing<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var calm: Instant?
+  /// A server asked before calm for no try before this.
+  private var notBefore: Instant?
+  /// The last attempt that began before calm: its refusal may come after it.
+  private var lastAttempt: AttemptID?
   private var isWhole = false
   private var isLeft = false
+
+  /// When everything must be whole; `nil` before calm.
+  ///
+  /// Calm does not shorten the time for which a server asked to be left alone.
+  func limit(_ policy: LinkPolicy) -> Instant? {
+    calm.map { max($0, notBefore ?? $0).advanced(by: policy.calmLimit) }
+  }
 
   mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
     if case .left = role { isLeft = true }
     if case .wanted = role { isLeft = false }
+    guard case .lost(let attempt, let failure) = role, !isLate,
+      calm == nil || attempt == lastAttempt,
+      let wish = standing.policy.retry.obeyed(failure.serverWish)
+    else { return }
+    let until = standing.now.advanced(by: wish)
+    notBefore = max(notBefore ?? until, until)
+  }
+
+  mutating func asked(
+    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+  ) {
+    if case .open(let attempt) = role, calm == nil { lastAttempt = attempt }
   }
 
   mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
     if case .calm = seen { calm = standing.now }
+    // A process that begins knows of no wish.
+    if case .launched = seen { (notBefore, lastAttempt) = (nil, nil) }
   }
 
   mutating func settled(_ standing: Standing<Feature>) {
-    guard let calm, !isWhole else { return }
+    guard let limit = limit(standing.policy), !isWhole else { return }
     isWhole =
-      standing.status.phase == .connected && Feature.isHealed(standing)
-      && calm.duration(to: standing.now) <= standing.policy.calmLimit
+      standing.status.phase == .connected && Feature.isHealed(standing) && standing.now <= limit
   }
 
   mutating func conclude(_ standing: Standing<Feature>) {
-    if calm != nil, !isWhole {
-      let limit = standing.policy.calmLimit.components.seconds
+    if let calm, let limit = limit(standing.policy), !isWhole {
+      let seconds = calm.duration(to: limit).components.seconds
       found.add(
         .unhealed, at: standing.now,
-        "not whole within \(limit) s of calm: \(standing.status.words)"
+        "not whole within \(seconds) s of calm: \(standing.status.words)"
           + Feature.remains(standing))
     }
     if isLeft, let deadline = standing.deadline {

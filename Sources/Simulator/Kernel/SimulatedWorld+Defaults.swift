@@ -65,9 +65,9 @@ extension SimulatedWorld where Self: ~Copyable {
 
   /// Waits until everything is whole, and again after one last thing has happened.
   mutating func becomeWhole() {
-    let limit = now.advanced(by: kernel.setup.policy.calmLimit)
     var isDone = false
-    while !isDone, now < limit, !kernel.isAborted {
+    // The refusal of a try that was under way when calm came may move the limit.
+    while !isDone, let limit = kernel.bench.wholeBy, now < limit, !kernel.isAborted {
       isDone = run(until: min(limit, now.advanced(by: .seconds(30)))) { $0.isComplete }
       if !isDone { tryAgain() }
     }

@@ -4,8 +4,13 @@ import MessageStream
 
 /// Finds a stream that says right after a connect that it is whole, although the head that the
 /// server stated is another position than that of its cursor: one of another epoch, for example.
+///
+/// An answer to a post or a page may have moved the cursor beyond the stated head, while the socket
+/// opened: to what the log holds, since one that was put back holds less.
 struct Heads: StreamChecker {
   private(set) var found = Findings()
+  /// Where the server's log ends.
+  private var end: Position?
   private var stated: [AttemptID: Position] = [:]
   private var opened: AttemptID?
 
@@ -21,6 +26,8 @@ struct Heads: StreamChecker {
     switch seen {
     case .launched: stated = [:]
     case .fact(.stated(let attempt, let head)): stated[attempt] = head
+    case .fact(.accepted(let message, isNew: true)): end = message.position
+    case .fact(.beganAnew(_, let kept)): end = kept.last?.position
     case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began,
       .ended, .calm, .fact:
       return
@@ -30,9 +37,18 @@ struct Heads: StreamChecker {
   mutating func settled(_ facts: Facts) {
     defer { opened = nil }
     guard let opened, let head = stated[opened], facts.own.isWhole,
-      facts.status.phase == .connected, facts.own.disk.cursor.position != head
+      facts.status.phase == .connected, facts.own.disk.cursor.position != head,
+      !isBeyond(facts.own.disk.cursor.position, head)
     else { return }
     found.add(.lost, at: facts.now, "says that it is whole, and the head is \(head)")
+  }
+
+  /// Whether a cursor lies beyond a head and stands for what the log holds.
+  private func isBeyond(_ cursor: Position?, _ head: Position) -> Bool {
+    guard let cursor, let end, cursor.epoch == head.epoch, cursor.epoch == end.epoch else {
+      return false
+    }
+    return head.offset < cursor.offset && cursor.offset <= end.offset
   }
 }
 

@@ -6,7 +6,8 @@ import MessageStream
 ///
 /// While the process is awake, the link is connected and no request fails, a stored post is tried
 /// within 60 s: the longest wait between tries (30 s) behind a try that was not answered (20 s),
-/// and 10 s for a look at a plain server. A server that asks to be left alone is, for as long.
+/// and 10 s for a look at a plain server. A server that asks to be left alone is, for as long. A
+/// fetch that is not answered within its time has failed, although its failure may come later.
 struct Progress: StreamChecker {
   private(set) var found = Findings()
   private var clock = Awake()
@@ -14,6 +15,8 @@ struct Progress: StreamChecker {
   private var since: Duration?
   /// Requests were refused for their credentials, and there are no new ones yet.
   private var isRefused = false
+  /// Fetches that are not answered, and when each one has failed.
+  private var open: [FetchID: Instant] = [:]
 
   /// How long a post may wait.
   static let bound = Duration.seconds(60)
@@ -25,7 +28,10 @@ struct Progress: StreamChecker {
       let wish = facts.policy.retry.obeyed(failure.serverWish) ?? .zero
       since = max(since ?? .zero, clock.awake + wish)
       isRefused = isRefused || failure.failureClass == .unauthorized
-    case .fetchFailed, .fetched, .posted, .commitFailed, .reader: since = nil
+    case .fetchFailed(let id, _), .fetched(let id, _):
+      open[id] = nil
+      since = nil
+    case .posted, .commitFailed, .reader: since = nil
     case .credentials(.available): isRefused = false
     case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .reachability,
       .lifecycle, .woke, .credentials, .user, .opened, .frame, .ping, .pong, .oversized, .lost,
@@ -35,7 +41,11 @@ struct Progress: StreamChecker {
   }
 
   mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
-    if case .post = effect { since = nil }
+    switch effect {
+    case .post: since = nil
+    case .fetch(let id, _): open[id] = facts.now.advanced(by: facts.own.settings.fetchTimeout)
+    case .open, .close, .ping, .refreshCredentials, .load, .commit, .readOlder, .update: return
+    }
   }
 
   mutating func met(_ seen: Seen, _ facts: Facts) {
@@ -43,10 +53,16 @@ struct Progress: StreamChecker {
     guard case .launched = seen else { return }
     since = nil
     isRefused = false
+    open = [:]
   }
 
   mutating func settled(_ facts: Facts) {
     clock.pass(facts)
+    let late = open.filter { $0.value <= facts.now }
+    if !late.isEmpty {
+      for id in late.keys { open[id] = nil }
+      since = nil
+    }
     guard facts.isAwake, facts.isWanted, facts.status.phase == .connected, !facts.storeFails,
       !isRefused, facts.own.disk.hasUnsent
     else {

@@ -18,6 +18,9 @@ public struct Cursor: Sendable, Hashable, Codable {
     self.time = time
     self.wholeAt = wholeAt
   }
+
+  /// Whether it says anything about the server.
+  public var isKnown: Bool { position != nil || time != nil || wholeAt != nil }
 }
 
 /// A hole that the reader sees: messages between two neighbours were not loaded.

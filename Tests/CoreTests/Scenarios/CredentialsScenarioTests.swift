@@ -206,6 +206,27 @@ struct CredentialsScenarioTests {
     #expect(bench.link.status.reason == .signIn)
   }
 
+  @Test func `credentials that nobody refused serve on when there are no others, after a refusal`()
+  {
+    var bench = LinkBench.connected(.messageStream)
+    bench.give(.requested(refused))
+    bench.give(.credentials(.available(expiresIn: .seconds(120))))
+    bench.log = []
+    bench.pass(.seconds(60))
+    #expect(bench.log.contains(.refreshCredentials))
+    bench.give(.credentials(.rejected))
+    #expect(bench.link.status.phase == .connected)
+    bench.give(.requested(refused))
+    #expect(bench.link.status.reason == .signIn)
+  }
+
+  @Test func `credentials that REST refused end the link when there are no others`() {
+    var bench = LinkBench.connected(.messageStream)
+    bench.give(.requested(refused))
+    bench.give(.credentials(.rejected))
+    #expect(bench.link.status.reason == .signIn)
+  }
+
   @Test func `REST that is refused twice in a row asks the user to sign in`() {
     var bench = LinkBench.connected(.messageStream)
     #expect(bench.give(.requested(refused)).contains(.refreshCredentials))

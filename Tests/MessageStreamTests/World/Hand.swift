@@ -11,6 +11,8 @@ struct Hand {
   var model: StreamModel
   var effects: [StreamModel.Effect] = []
   private(set) var now = Instant.zero
+  /// Whether each change is stored at once.
+  var keepsPromptly = true
 
   init(
     cursor: Cursor = Cursor(), user: String? = nil, outbox: [OutboxEntry] = [],
@@ -51,7 +53,7 @@ struct Hand {
   private mutating func carryOut(_ new: [StreamModel.Effect]) {
     #expect(model.brokenInvariants(.thorough) == [])
     effects += new
-    for case .commit(let id, let change) in new {
+    for case .commit(let id, let change) in new where keepsPromptly {
       give(.committed(id, TimelineCommit(inserted: change.messages.map(\.id))))
     }
   }
@@ -67,6 +69,12 @@ struct Hand {
       if let page, fetches.count > asked { answer(page) }
     }
     now = end
+  }
+
+  /// The store refuses the last change.
+  mutating func refuseCommit() {
+    let ids = effects.compactMap { if case .commit(let id, _) = $0 { id } else { nil } }
+    if let last = ids.last { give(.commitFailed(last, .full(detail: ""))) }
   }
 
   mutating func connect(_ page: Page, head: Position?) {

@@ -30,6 +30,38 @@ struct HealingTests {
     #expect(findings(wholeAfter: 1) == [Finding(.unhealed, at: .second(101), detail)])
   }
 
+  private static let busy = LinkFailure.http(status: 503, retryAfter: .seconds(300), detail: "")
+
+  @Test(arguments: [(-1.0, false), (0, false), (1, true)])
+  mutating func `the time for which a server wants to be left alone comes before the limit`(
+    more: Double, isFound: Bool
+  ) {
+    script.tell(.lost(AttemptID(1), Self.busy), at: 0)
+    let detail = "not whole within 1340 s of calm: connected, 0 to send"
+    let finding = Finding(.unhealed, at: .second(300 + limit + more), detail)
+    #expect(findings(wholeAfter: 200 + limit + more) == (isFound ? [finding] : []))
+  }
+
+  @Test(arguments: [(UInt64(1), false), (2, true)])
+  mutating func `a refusal after calm counts if the try began before it`(
+    attempt: UInt64, isFound: Bool
+  ) {
+    script.facts.own.isWhole = false
+    script.tick(at: 99, [.open(AttemptID(1), after: nil)])
+    script.see(.calm, at: 100)
+    script.tick(at: 101, [.open(AttemptID(2), after: nil)])
+    script.tell(.lost(AttemptID(attempt), Self.busy), at: 101)
+    script.facts.own.isWhole = true
+    script.tick(at: 101 + limit)
+    #expect(script.end(at: 101 + limit).isEmpty == !isFound)
+  }
+
+  @Test mutating func `a wish ends with the process`() {
+    script.tell(.lost(AttemptID(1), Self.busy), at: 0)
+    script.see(.launched(.phone, run: 2), at: 1)
+    #expect(findings(wholeAfter: limit + 1).count == 1)
+  }
+
   @Test mutating func `a stream that was left waits for nothing`() {
     script.facts.deadline = nil
     script.tell(.close, at: 1)

@@ -131,78 +131,6 @@ struct NeedsTests {
   }
 }
 
-struct ProgressTests {
-  private var script = Script(Progress())
-
-  private mutating func wait(_ seconds: Double) -> [Finding] {
-    script.store(TimelineChange(outboxPut: [.number(1)]))
-    script.tick(at: seconds)
-    return script.findings
-  }
-
-  @Test(arguments: [(60.0, false), (60.1, true)])
-  mutating func `a message that nothing is in the way of is sent within a minute`(
-    seconds: Double, isFound: Bool
-  ) {
-    let detail = "a message waits for 60.0 seconds, and nothing is in its way"
-    let finding = Finding(.stuck, at: .second(seconds), detail)
-    #expect(wait(seconds) == (isFound ? [finding] : []))
-  }
-
-  @Test mutating func `one that failed waits for its user`() {
-    script.store(TimelineChange(outboxPut: [.number(1, state: .failed(reason: "no"))]))
-    script.tick(at: 100)
-    #expect(script.findings == [])
-  }
-
-  @Test(arguments: [
-    StreamModel.Input.fetchFailed(FetchID(1), .reset),
-    .fetched(FetchID(1), Page(messages: [], hasNext: false)),
-    .commitFailed(CommitID(1), .full(detail: "")),
-    .postFailed(UUID128(high: 9, low: 1), .reset), .reader(isBehind: true),
-  ])
-  mutating func `a minute begins with what was in the way`(input: StreamModel.Input) {
-    script.store(TimelineChange(outboxPut: [.number(1)]))
-    script.tell(input, at: 50)
-    script.tick(at: 110)
-    #expect(script.findings == [])
-    script.tick(at: 111)
-    #expect(script.findings.count == 1)
-  }
-
-  @Test mutating func `a try begins another one`() {
-    script.store(TimelineChange(outboxPut: [.number(1)]))
-    script.tick(at: 50, [.post(.number(1))])
-    script.tick(at: 110)
-    #expect(script.findings == [])
-  }
-
-  @Test mutating func `the server's wish comes first, and new credentials do`() {
-    script.store(TimelineChange(outboxPut: [.number(1)]))
-    let busy = LinkFailure.http(status: 429, retryAfter: .seconds(100), detail: "")
-    script.tell(.postFailed(OutboxEntry.number(1).id, busy), at: 0)
-    script.tick(at: 160)
-    #expect(script.findings == [])
-    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
-    script.tell(.postFailed(OutboxEntry.number(1).id, refused), at: 160)
-    script.tick(at: 1000)
-    #expect(script.findings == [])
-    script.tell(.credentials(.available(expiresIn: nil)), at: 1000)
-    script.tick(at: 1061)
-    #expect(script.findings.count == 1)
-  }
-
-  @Test(arguments: 0..<4) mutating func `it must be possible`(which: Int) {
-    switch which {
-    case 0: script.facts.isAwake = false
-    case 1: script.facts.isWanted = false
-    case 2: script.facts.storeFails = true
-    case _: script.facts.status.phase = .reconnecting
-    }
-    #expect(wait(1000) == [])
-  }
-}
-
 struct SendsTests {
   private var script = Script(Sends())
   private let id = OutboxEntry.number(1).id
@@ -328,6 +256,21 @@ struct HeadsTests {
     #expect(
       open(at: Position(epoch: "e", offset: 5), head: head)
         == [Finding(.lost, at: .second(1), detail)])
+  }
+
+  @Test(arguments: [(UInt64(4), 1), (5, 0), (6, 0)])
+  mutating func `whole beyond the head is well as far as the log goes`(end: UInt64, count: Int) {
+    script.accept((1...Int(end)).map { .number($0) })
+    let findings = open(
+      at: Position(epoch: "e", offset: 5), head: Position(epoch: "e", offset: 3))
+    #expect(findings.count == count)
+  }
+
+  @Test mutating func `a log that was put back holds less`() {
+    script.accept((1...6).map { .number($0) })
+    script.see(.fact(.beganAnew(epoch: "e", kept: (1...4).map { .number($0) })))
+    let head = Position(epoch: "e", offset: 4)
+    #expect(open(at: Position(epoch: "e", offset: 6), head: head).count == 1)
   }
 
   @Test mutating func `what is not said to be whole may still become so`() {

@@ -37,7 +37,7 @@ extension RelayServer {
   mutating func signOut(_ token: TokenHash, _ reason: RelayRefusal.SignOut) {
     guard let access = accesses[token] else { return }
     signedOut.add(token, reason, until: now.advanced(by: policy.tokenMemory), at: now)
-    forget(token)
+    forget(token, refusing: .signedOut(reason))
     guard case .byAnother(let limit) = reason, now < access.expiresAt else { return }
     let name = access.kept.assistant.map { "\($0)" } ?? "The assistant that was paired first"
     phones[access.phone]?.notice =

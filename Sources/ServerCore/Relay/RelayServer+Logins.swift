@@ -82,12 +82,14 @@ extension RelayServer {
     forget(bearer, then: .logout(id))
   }
 
-  /// Forgets a token; what it still asks is taken back.
-  mutating func forget(_ token: TokenHash, then wait: Wait = .nothing) {
+  /// Forgets a token; what it still asks ends with this refusal.
+  mutating func forget(
+    _ token: TokenHash, refusing refusal: RelayRefusal = .cancelled, then wait: Wait = .nothing
+  ) {
     guard let access = accesses.removeValue(forKey: token) else { return }
     alarms.clear(.access(token))
     for id in phones[access.phone]?.line ?? [] where calls[id]?.asker == token {
-      settle(id, .refused(.cancelled))
+      settle(id, .refused(refusal))
     }
     phones[access.phone]?.tokens.removeAll { $0 == token }
     store([.endAccess(token)], then: wait)

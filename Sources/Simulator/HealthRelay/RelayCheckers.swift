@@ -24,6 +24,9 @@ public struct RelayCheckers: FeatureCheckers {
   private var reported: [Int: AttemptID] = [:]
   /// What each phone promises alone, in this run of it.
   private var phones: [Int: RelayPhoneChecker] = [:]
+  private var dues = RelayDues()
+  private var lines = RelayLines()
+  private var door = RelayDoor()
 
   private struct Grant {
     var phone: Int
@@ -36,6 +39,8 @@ public struct RelayCheckers: FeatureCheckers {
   /// The most that an answer may take on its way in and out of the backend, beside the deadline;
   /// ours: the longest call of a store in plans, and one second.
   private static let slack = Duration.seconds(5)
+  /// How far the end of a token may be from what a clock shows; ours.
+  private static let clockSlack = Duration.seconds(10)
 
   public init() {}
 
@@ -46,6 +51,11 @@ public struct RelayCheckers: FeatureCheckers {
     _ standing: Standing<RelayFeature>
   ) {
     checkRunning(standing)
+    switch standing.own.state {
+    // A phone that ended by itself owes nothing.
+    case .idle, .error, .stopping: dues.trouble(standing.own.phone, at: standing.now)
+    case .starting, .running, .reconnecting: break
+    }
     phones[standing.own.phone, default: RelayPhoneChecker()]
       .stepped(input, effects, standing, &found)
   }
@@ -55,41 +65,84 @@ public struct RelayCheckers: FeatureCheckers {
   ) {
     switch seen {
     case .fact(let fact): see(fact, standing)
-    case .began(let act): if act.verb == .common(.serverClock) { clockError += act.time.magnitude }
+    case .began(let act):
+      if act.verb == .common(.serverClock) { clockError += act.time.magnitude }
+      dues.began(act, standing.now)
+    case .ended(let act): dues.ended(act, standing.now)
     case .launched(let host, _):
       greeted[host.index] = []
       phones[host.index] = nil
-    case .told, .ticked, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .ended,
-      .calm:
+    case .told, .ticked, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .calm:
       return
     }
   }
 
   private mutating func see(_ fact: RelayFact, _ standing: Standing<RelayFeature>) {
+    let now = standing.now
     switch fact {
-    case .asked(let ask, let facts):
-      open[ask] = (standing.now, facts)
-      if facts.isLogout, let token = facts.token { grants[token]?.isEnding = true }
+    case .asked(let ask, let facts): asked(ask, facts, standing)
     case .told(let ask, let outcome): told(ask, outcome, standing)
-    case .left(let ask):
-      if let (since, _) = open.removeValue(forKey: ask) { checkTime(ask, since, standing.now) }
-      left.insert(ask)
-    // Waiting assistants hear that the connection broke.
-    case .backendEnded:
-      for (ask, call) in open.sorted(by: { $0.key < $1.key }) {
-        checkTime(ask, call.at, standing.now)
-      }
-      open = [:]
+    case .left(let ask): leave(ask, now)
+    case .filed(let ask, let kept): checkFiled(ask, kept, now)
+    case .backendEnded: endBackend(now)
     case .greeted(let phone, let attempt, _): greeted[phone, default: []].insert(attempt)
-    case .unpaired(let phone): unpairedAt[phone] = standing.now
+    case .unpaired(let phone):
+      unpairedAt[phone] = now
+      lines.unpaired(phone)
     case .kept(let questions, let wall):
       let limit = wall.advanced(by: .zero - .seconds(1) - clockError)
       for kept in questions where kept.deadline < limit {
-        found.add(.kept, at: standing.now, "question \(kept.id) is kept after its deadline")
+        found.add(.kept, at: now, "question \(kept.id) is kept after its deadline")
       }
-    case .leaked: found.add(.leaked, at: standing.now, "a secret stands in the backend's log")
-    case .backendStarted, .pushed, .woken, .slept: return
+    case .leaked: found.add(.leaked, at: now, "a secret stands in the backend's log")
+    case .joined(let phone, let line): lines.joined(phone, over: line, now, &found)
+    case .parted(let phone, let line): lines.parted(phone, over: line, now)
+    case .sent(let phone, let id, let number, let line):
+      lines.sent(phone, id, number, over: line, now, &found)
+    case .leased(let phone, let leased):
+      lines.leased(phone, leased.questions, for: leased.expiresIn, now, &found)
+    case .registered(let phone): lines.registered(phone, now)
+    case .pushed(let phone): lines.pushed(phone, now)
+    case .pushFailed(let phone): lines.pushFailed(phone, now)
+    case .backendStarted, .woken, .slept: return
     }
+  }
+
+  private mutating func asked(
+    _ ask: AskID, _ facts: RelayCallFacts, _ standing: Standing<RelayFeature>
+  ) {
+    open[ask] = (standing.now, facts)
+    if facts.isLogout, let token = facts.token { grants[token]?.isEnding = true }
+    guard facts.question != nil else { return }
+    lines.asked(ask, facts, isPaired: isPaired(facts), standing.now)
+    dues.asked(ask, facts, standing)
+  }
+
+  private mutating func leave(_ ask: AskID, _ now: Instant) {
+    left.insert(ask)
+    dues.forget(ask)
+    guard let (since, facts) = open.removeValue(forKey: ask) else { return }
+    checkTime(ask, since, now)
+    lines.ended(ask, of: facts.phone, now, &found)
+  }
+
+  /// Waiting assistants hear that the connection broke.
+  private mutating func endBackend(_ now: Instant) {
+    for (ask, call) in open.sorted(by: { $0.key < $1.key }) {
+      checkTime(ask, call.at, now)
+      dues.forget(ask)
+    }
+    open = [:]
+    lines.backendEnded()
+    door.backendEnded()
+  }
+
+  /// A question is kept as that of the assistant that asks it.
+  private mutating func checkFiled(_ ask: AskID, _ kept: KeptQuestion, _ now: Instant) {
+    guard let facts = open[ask]?.facts, facts.question == kept.question.number,
+      let token = facts.token, TokenHash.of(token) != kept.asker
+    else { return }
+    found.add(.wrongAnswer, at: now, "\(ask) is kept as a question of another assistant")
   }
 
   /// A phone runs only over a socket on which the backend told it a code.
@@ -115,11 +168,14 @@ public struct RelayCheckers: FeatureCheckers {
       return found.add(.doubled, at: now, "\(ask) was told a second outcome")
     }
     checkTime(ask, since, now)
+    lines.ended(ask, of: facts.phone, now, &found)
+    dues.told(ask, outcome, isEntitled: isEntitled(facts, standing) && isPaired(facts), now, &found)
+    door.told(facts, outcome, now, &found)
     switch outcome {
     case .loggedIn(let grant): grants[grant.accessToken] = Grant(phone: facts.phone, since: now)
     case .loggedOut: if let token = facts.token { grants[token]?.isOver = true }
-    case .data(let object): check(object, facts, standing)
-    case .refused(let reason): check(reason, facts, now)
+    case .data(let object): check(object, facts, since: since, standing)
+    case .refused(let reason): check(reason, facts, standing)
     }
     let isFit =
       switch outcome {
@@ -140,12 +196,19 @@ public struct RelayCheckers: FeatureCheckers {
   private static var limit: Duration { RelayServerPolicy().callLimit + slack }
 
   private mutating func check(
-    _ object: HealthObject, _ facts: RelayCallFacts, _ standing: Standing<RelayFeature>
+    _ object: HealthObject, _ facts: RelayCallFacts, since: Instant,
+    _ standing: Standing<RelayFeature>
   ) {
     guard object.succeeded, let number = facts.question else { return }
     guard let grant = facts.token.flatMap({ grants[$0] }), !grant.isOver else {
       return found.add(
         .wrongAnswer, at: standing.now, "data went to an assistant that is not signed in")
+    }
+    if grant.since.duration(to: since) > life(standing) + Self.clockSlack + clockError {
+      found.add(.wrongAnswer, at: standing.now, "data went to an assistant whose token had expired")
+    }
+    if newer(than: grant, where: { !$0.isEnding }) >= RelayServerPolicy().tokensPerPhone {
+      found.add(.wrongAnswer, at: standing.now, "data went to one assistant too many")
     }
     let bytes = standing.own.numbers.answerBytes
     if object != .answer(of: grant.phone, to: number, bytes: bytes) {
@@ -155,22 +218,53 @@ public struct RelayCheckers: FeatureCheckers {
     }
   }
 
-  private mutating func check(_ reason: RelayRefusal, _ facts: RelayCallFacts, _ now: Instant) {
-    let life = RelayServerPolicy().tokenLife - .seconds(10) - clockError
-    guard facts.question != nil, let grant = facts.token.flatMap({ grants[$0] }), !grant.isEnding,
-      grant.since.duration(to: now) < life
-    else { return }
+  /// How long the tokens of a run are good.
+  private func life(_ standing: Standing<RelayFeature>) -> Duration {
+    standing.own.numbers.tokenLife
+  }
+
+  /// How many accesses to the same phone were given out later.
+  private func newer(than grant: Grant, where isMeant: (Grant) -> Bool = { _ in true }) -> Int {
+    grants.values.count { $0.phone == grant.phone && $0.since > grant.since && isMeant($0) }
+  }
+
+  /// Whether an assistant is signed in for certain, and has not begun to end that.
+  private func isEntitled(
+    _ facts: RelayCallFacts, _ standing: Standing<RelayFeature>
+  ) -> Bool {
+    guard let grant = facts.token.flatMap({ grants[$0] }), !grant.isEnding, !grant.isOver else {
+      return false
+    }
+    let life = life(standing) - Self.clockSlack - clockError
+    // A login under way signs another assistant out before it is told.
+    let logins = open.values.count { $0.facts.pair != nil && $0.facts.phone == grant.phone }
+    return grant.since.duration(to: standing.now) < life
+      && newer(than: grant) + logins < RelayServerPolicy().tokensPerPhone
+  }
+
+  /// Whether the phone has not ended its pairings since the assistant logged in.
+  private func isPaired(_ facts: RelayCallFacts) -> Bool {
+    guard let grant = facts.token.flatMap({ grants[$0] }) else { return false }
+    return unpairedAt[grant.phone].map { $0 < grant.since } ?? true
+  }
+
+  private mutating func check(
+    _ reason: RelayRefusal, _ facts: RelayCallFacts, _ standing: Standing<RelayFeature>
+  ) {
+    guard facts.question != nil, let grant = facts.token.flatMap({ grants[$0] }) else { return }
+    if reason == .cancelled, !grant.isEnding {
+      found.add(.dishonest, at: standing.now, "a question is cancelled that was not taken back")
+    }
+    guard isEntitled(facts, standing) else { return }
+    let now = standing.now
     switch reason {
     case .notSignedIn, .tokenExpired, .signedOut:
-      // One token more than a phone may have ends its oldest.
-      let newer = grants.values.count { $0.phone == grant.phone && $0.since > grant.since }
-      guard newer < RelayServerPolicy().tokensPerPhone else { return }
       found.add(.dishonest, at: now, "\(reason) to an assistant that is signed in")
     case .phoneReplaced, .phoneAway(_, .pairAgain):
-      if unpairedAt[grant.phone].map({ $0 < grant.since }) ?? true {
+      if isPaired(facts) {
         found.add(.dishonest, at: now, "phone \(grant.phone) kept its pairing: \(reason)")
       }
-    case .wrongPair, .lockedOut, .phoneAway, .timedOut, .cancelled, .tooManyWaiting, .malformed,
+    case .cancelled, .wrongPair, .lockedOut, .phoneAway, .timedOut, .tooManyWaiting, .malformed,
       .answerTooLarge, .storeFailed, .stopping:
       return
     }

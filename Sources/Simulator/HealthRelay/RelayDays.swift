@@ -1,4 +1,5 @@
 import LinkCore
+import LinkServerCore
 
 /// What a plan of relays fixes for a run beside the weather.
 public struct RelayNumbers: PlanNumbers {
@@ -14,6 +15,8 @@ public struct RelayNumbers: PlanNumbers {
   public var plain = 0
   /// The phones with a foreground service, as bits.
   public var services = 3
+  /// How long the tokens of assistants are good.
+  public var tokenLife = RelayServerPolicy().tokenLife
 
   public init() {}
 
@@ -22,6 +25,7 @@ public struct RelayNumbers: PlanNumbers {
       .span("storeDelay", \.storeDelay), .span("reading", \.reading),
       .number("answerBytes", \.answerBytes, 0...1_000_000), .number("push", \.push, 0...1),
       .number("plain", \.plain, 0...3), .number("services", \.services, 0...3),
+      .span("tokenLife", \.tokenLife),
     ]
   }
 }
@@ -33,6 +37,7 @@ extension RelayFeature {
     let isRough = preset == .swarm || preset == .deploy
     sketch.swarm(Sketch<RelayFeature>.troubles, times: isRough ? 8...20 : 0...4)
     sketch.chooseHosts()
+    sketch.aside { $0.oddities(preset) }
   }
 }
 
@@ -55,8 +60,8 @@ extension Sketch<RelayFeature> {
   }
 
   /// Lets most acts concern one phone, and each act of an assistant one assistant.
-  fileprivate mutating func chooseHosts() {
-    for index in acts.indices {
+  fileprivate mutating func chooseHosts(from first: Int = 0) {
+    for index in acts.indices.dropFirst(first) {
       switch acts[index].act.kind ?? acts[index].act.form.host {
       case .phone:
         if draw.happens(0.75) { acts[index].act.host = draw.count(0...RelayFeature.phones - 1) }
@@ -64,6 +69,46 @@ extension Sketch<RelayFeature> {
       case .backend, .peripheral, .system: continue
       }
     }
+  }
+
+  /// What came to be drawn later, on some days.
+  fileprivate mutating func oddities(_ preset: DayPreset) {
+    guard draw.happens(preset == .swarm ? 0.5 : 0.2) else { return }
+    if draw.happens(0.3) { numbers.tokenLife = draw.seconds(300, 3_000) }
+    let first = acts.count
+    swarm(Self.odd, times: 4...16)
+    chooseHosts(from: first)
+    if draw.happens(0.4) { orphan() }
+  }
+
+  /// A phone goes, a question to it is kept, the backend dies, and the two assistants of the phone
+  /// ask the same again.
+  private mutating func orphan() {
+    let start = draw.seconds(60, Double(length.components.seconds) - 120)
+    let phone = RelayFeature.phones - 1
+    add(Act(.background, for: .seconds(60), on: phone), at: start)
+    add(Act(.asks, by: .seconds(60), on: phone), at: start + draw.seconds(0.5, 3))
+    add(Act(.kill, for: .seconds(1), at: .backend), at: start + draw.seconds(2, 5))
+    for asker in [phone + 1, phone] {
+      add(Act(.repeats, by: .seconds(60), on: asker), at: start + draw.seconds(7, 20))
+    }
+  }
+
+  /// What good clients do not do, or seldom, and absences that outlast the grace.
+  fileprivate static var odd: [Trouble<RelayVerb>] {
+    [
+      Trouble { Act(.asksMore, by: $0.one(.seconds(60), $0.seconds(0.01, 30))) },
+      Trouble { Act(.repeats, by: $0.one(.seconds(60), $0.seconds(0.01, 30))) },
+      Trouble { _ in Act(.logsOutAtOnce) },
+      Trouble { _ in Act(.triesOldPair) },
+      Trouble { Act(.pairsAgain, $0.one(1, 3, 9)) },
+      Trouble { Act(.guesses, $0.count(1...40)) },
+      Trouble {
+        $0.one(
+          Act(.suspend, for: $0.seconds(580, 1_500)), Act(.unreachable, for: $0.seconds(580, 1_500))
+        )
+      },
+    ]
   }
 
   /// Troubles of relays beside those of every day; their order is part of every seed.

@@ -30,6 +30,24 @@ public enum RelayDefect: String, DeliberateDefect {
   case holdsAnswers
   /// The phone repeats what came with its code in a notice.
   case showsSecrets
+  /// Says that the phone is away in place of its data.
+  case refusesHealthy
+  /// Asks the phone the second of two questions first.
+  case asksNewestFirst
+  /// Asks the phone each question twice.
+  case asksTwice
+  /// Wakes no phone.
+  case wakesNone
+  /// Keeps a question as that of another assistant.
+  case mixesUpAskers
+  /// Takes any pair for the one that a phone shows.
+  case admitsAnyPair
+  /// Lets strangers guess for as long as they like.
+  case neverLocksOut
+  /// Gives out tokens that are good for too long.
+  case ignoresExpiry
+  /// Lets any number of assistants ask one phone.
+  case admitsNinth
   case noLiveness
   case countResetOnOpen
   case noStability
@@ -48,11 +66,29 @@ public enum RelayDefect: String, DeliberateDefect {
     case .ignoresLeaving: [.afterLeaving]
     case .keepsQuestions: [.kept]
     case .forgetsPairings, .forgetsResume: [.dishonest]
+    case .refusesHealthy: [.withheld]
+    case .asksNewestFirst: [.reordered]
+    case .asksTwice: [.needless]
+    case .wakesNone: [.unwoken]
+    case .mixesUpAskers, .ignoresExpiry, .admitsNinth: [.wrongAnswer]
+    case .admitsAnyPair, .neverLocksOut: [.trespass]
     case .connectedOnOpen: [.falselyRunning]
     case .holdsAnswers: [.unbounded]
     case .showsSecrets: [.leaked]
     case .noLiveness, .countResetOnOpen, .noStability, .takesLateEvents, .timersStopAsleep:
       link?.kinds ?? []
+    }
+  }
+
+  public var seeds: Int {
+    switch self {
+    case .asksNewestFirst, .mixesUpAskers, .ignoresExpiry, .admitsNinth: 100
+    case .answersTwice, .answersNewest, .forgetsDeadline, .staysSilent, .ignoresLeaving,
+      .keepsQuestions, .forgetsPairings, .connectedOnOpen, .forgetsResume, .answersLast,
+      .holdsAnswers, .showsSecrets, .refusesHealthy, .asksTwice, .wakesNone, .admitsAnyPair,
+      .neverLocksOut, .noLiveness, .countResetOnOpen, .noStability, .takesLateEvents,
+      .timersStopAsleep:
+      20
     }
   }
 }
@@ -64,6 +100,10 @@ public enum RelayDefect: String, DeliberateDefect {
 struct RelaySeam {
   let defect: RelayDefect?
   private var newest: AskID?
+  /// A question that the next one overtakes.
+  private var held: RelayServer.Input?
+  /// The pair that a phone was sent last.
+  private var shown: ConnectionCode?
   private var last: HealthQuestion?
 
   init(_ defect: RelayDefect?) {
@@ -73,6 +113,11 @@ struct RelaySeam {
   func policy(_ policy: RelayServerPolicy) -> RelayServerPolicy {
     var changed = policy
     if defect == .forgetsDeadline { changed.callLimit = .seconds(600) }
+    if defect == .neverLocksOut {
+      (changed.wrongPairs, changed.floodWrongPairs) = (100_000, 100_000)
+    }
+    if defect == .ignoresExpiry { changed.tokenLife = .seconds(100_000) }
+    if defect == .admitsNinth { changed.tokensPerPhone = 1_000 }
     return changed
   }
 
@@ -81,26 +126,53 @@ struct RelaySeam {
   }
 
   mutating func toBackend(_ input: RelayServer.Input) -> [RelayServer.Input] {
-    if case .ask(let ask, .question, _, _, _) = input { newest = ask }
-    if case .abandoned = input, defect == .ignoresLeaving { return [] }
-    return [input]
+    switch input {
+    case .ask(let ask, .question, _, _, _):
+      newest = ask
+      guard defect == .asksNewestFirst else { return [input] }
+      defer { held = held == nil ? input : nil }
+      return held.map { [input, $0] } ?? []
+    case .ask(let ask, .login, let bearer, let address, let wall):
+      guard defect == .admitsAnyPair, let shown else { return [input] }
+      let login = RelayAsk.login(word: shown.word, code: shown.code)
+      return [.ask(ask, login, bearer: bearer, from: address, wall: wall)]
+    case .abandoned: return defect == .ignoresLeaving ? [] : [input]
+    case .restored, .phoneOpened, .heard, .phoneSaid, .phoneUnreadable, .overflowed, .phoneGone,
+      .ask, .pull, .minted, .stored, .pushed, .drain:
+      return [input]
+    }
   }
 
-  func fromBackend(_ effect: RelayServer.Effect) -> [RelayServer.Effect] {
-    if case .answer(let ask, let outcome) = effect { return answers(ask, outcome) }
-    guard defect == .keepsQuestions, case .store(let token, let changes) = effect else {
-      return [effect]
+  mutating func fromBackend(_ effect: RelayServer.Effect) -> [RelayServer.Effect] {
+    switch effect {
+    case .answer(let ask, let outcome): return answers(ask, outcome)
+    case .store(let token, let changes): return [.store(token, changes.compactMap(kept))]
+    case .send(_, .connectionCode(let code)): shown = code
+    case .send(_, .question): if defect == .asksTwice { return [effect, effect] }
+    case .push: if defect == .wakesNone { return [] }
+    case .accept, .refuse, .send, .ping, .close, .drop, .respond, .mint, .finished: break
     }
-    return [
-      .store(
-        token, changes.filter { if case .endQuestion = $0 { false } else { true } })
-    ]
+    return [effect]
+  }
+
+  /// What a change really makes the store keep.
+  private func kept(_ change: RelayChange) -> RelayChange? {
+    switch change {
+    case .endQuestion: return defect == .keepsQuestions ? nil : change
+    case .question(var question):
+      if defect == .mixesUpAskers { question.asker = .of("another") }
+      return .question(question)
+    case .phone, .endPhone, .access, .endAccess: return change
+    }
   }
 
   private func answers(_ ask: AskID, _ outcome: RelayOutcome) -> [RelayServer.Effect] {
     let effect = RelayServer.Effect.answer(ask, outcome)
     if defect == .answersTwice { return [effect, effect] }
     if defect == .answersNewest, case .data = outcome { return [.answer(newest ?? ask, outcome)] }
+    if defect == .refusesHealthy, case .data = outcome {
+      return [.answer(ask, .refused(.phoneAway(since: .zero, .mayReturn)))]
+    }
     guard defect == .staysSilent, case .refused(let reason) = outcome else { return [effect] }
     if case .phoneAway = reason { return [] }
     if case .timedOut = reason { return [] }

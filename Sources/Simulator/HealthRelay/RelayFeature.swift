@@ -45,7 +45,8 @@ public enum RelayFeature: SimulatedFeature {
   public static var kinds: [Finding.Kind] {
     [
       .unanswered, .doubled, .afterLeaving, .wrongAnswer, .dishonest, .kept, .falselyRunning,
-      .misleading, .stuck, .storm, .needless, .falselyConnected, .late, .leaked, .unbounded,
+      .misleading, .withheld, .reordered, .unwoken, .trespass, .stuck, .storm, .needless,
+      .falselyConnected, .late, .leaked, .unbounded,
       .brokenInvariant, .endless, .unhealed,
     ]
   }
@@ -96,13 +97,26 @@ public enum RelayFact: Sendable, Equatable {
   case told(AskID, RelayOutcome)
   /// The backend heard that an assistant had gone.
   case left(AskID)
+  /// The backend keeps a question as that of an assistant, while the assistant asks it.
+  case filed(AskID, KeptQuestion)
   /// The backend sent a phone its pair over a socket.
   case greeted(phone: Int, AttemptID, isResumed: Bool)
   /// The pairings of a phone may have ended: it began anew, or was away for too long.
   case unpaired(phone: Int)
   /// The questions that are durable at the backend, and its wall clock.
   case kept([KeptQuestion], wall: Timestamp)
+  /// The backend told a phone its pair over a connection, and knows that the connection ended.
+  case joined(phone: Int, over: TrafficID)
+  case parted(phone: Int, over: TrafficID)
+  /// The backend sent a phone a question over a connection, by its number.
+  case sent(phone: Int, RelayRequestID, question: Int, over: TrafficID)
+  /// The backend lent questions to a phone without a socket.
+  case leased(phone: Int, LeasedQuestions)
+  /// The address at which a push wakes a phone is durable.
+  case registered(phone: Int)
   case pushed(phone: Int)
+  /// The push service said that a push was not delivered.
+  case pushFailed(phone: Int)
   case woken(phone: Int)
   case slept(phone: Int, PullReport)
   /// A secret stands in what the backend logs.
@@ -119,9 +133,27 @@ public struct RelayCallFacts: Sendable, Hashable {
   public var question: Int?
   /// Whether it ends its own token.
   public var isLogout = false
+  /// What it logs in with.
+  public var pair: RelayGivenPair?
+  /// Whether nothing stood between the backend and the phone when the call came, and nothing was
+  /// delayed on the way.
+  public var isSound = false
+
+  /// The address that it came from.
+  var address: String {
+    asker < RelayFeature.askers ? "asker-\(asker)" : "guesser-\(asker - RelayFeature.askers)"
+  }
 
   /// The phone that the assistant asks.
   var phone: Int { min(asker, RelayFeature.phones - 1) }
+}
+
+/// A pair that was given at a login.
+public struct RelayGivenPair: Sendable, Hashable {
+  /// The word and the code: a secret of the world.
+  public var text: String
+  /// Whether no phone ever showed it.
+  public var isGuess = false
 }
 
 /// What the checkers see of a phone beside its link.
@@ -130,6 +162,8 @@ public struct RelayState: Sendable {
   public var phone = 0
   /// The numbers of the run.
   public var numbers = RelayNumbers()
+  /// The longest time that a question takes at a phone that has nothing else to do.
+  public var turn = Duration.zero
   /// Answers that were read and not discarded.
   public var held = 0
   /// Whether a notification stands while the service is up.
@@ -155,6 +189,12 @@ extension Finding.Kind {
   public static let dishonest = Finding.Kind(rawValue: "dishonest")
   /// The backend keeps a question after its deadline.
   public static let kept = Finding.Kind(rawValue: "kept")
+  /// Data were due, and an assistant was told something else, or much later.
+  public static let withheld = Finding.Kind(rawValue: "withheld")
+  /// A phone that a push can wake was not woken for a question that waited.
+  public static let unwoken = Finding.Kind(rawValue: "unwoken")
+  /// A pair that is worth nothing let an assistant in, or guesses were not stopped.
+  public static let trespass = Finding.Kind(rawValue: "trespass")
   /// Running was shown before the backend told the phone a code.
   public static let falselyRunning = Finding.Kind(rawValue: "falselyRunning")
 }

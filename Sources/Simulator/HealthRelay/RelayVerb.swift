@@ -8,6 +8,16 @@ public enum RelayVerb: String, PlanVerb {
   /// Leaves whatever it waits for.
   case leaves
   case logsOut
+  /// Asks a question whatever it waits for already.
+  case asksMore
+  /// Asks what its phone was asked last, by whatever assistant.
+  case repeats
+  /// Logs out whatever it waits for.
+  case logsOutAtOnce
+  /// Logs in with the pair of its last login, which is worth nothing any more.
+  case triesOldPair
+  /// Gives up its token and pairs again, so many times; then it asks with its first token.
+  case pairsAgain
 
   // Phones.
   /// The user stops the relay and starts it again, which ends its pairings.
@@ -20,6 +30,8 @@ public enum RelayVerb: String, PlanVerb {
   // The backend.
   /// It sends phones something that they cannot use.
   case strangeMessage
+  /// Strangers try so many pairs that no phone shows.
+  case guesses
 
   /// The declarations of all verbs.
   public static let forms: [RelayVerb: VerbForm] = [
@@ -28,6 +40,24 @@ public enum RelayVerb: String, PlanVerb {
     },
     .leaves: VerbForm(of: .client, isOfPeople: true) { _ in "an assistant leaves" },
     .logsOut: VerbForm(of: .client, isOfPeople: true) { _ in "an assistant logs out" },
+    .asksMore: VerbForm(.time, of: .client, isOfPeople: true) {
+      "an assistant asks one question more, and waits \(Words.length($0.time))"
+    },
+    .repeats: VerbForm(.time, of: .client, isOfPeople: true) {
+      "an assistant asks what its phone was asked last, and waits \(Words.length($0.time))"
+    },
+    .logsOutAtOnce: VerbForm(of: .client, isOfPeople: true) { _ in
+      "an assistant logs out, whatever it waits for"
+    },
+    .triesOldPair: VerbForm(of: .client, isOfPeople: true) { _ in
+      "an assistant logs in with a pair that it has used"
+    },
+    .pairsAgain: VerbForm(.count(1...20), of: .client, isOfPeople: true) {
+      "an assistant gives up its token and pairs again, \(Words.count($0.number, "time"))"
+    },
+    .guesses: VerbForm(.count(1...2_000), of: .backend, isOfPeople: true) {
+      "strangers guess \(Words.count($0.number, "pair"))"
+    },
     .stop: VerbForm(.span, isOfPeople: true) { "stops the relay for \(length($0))" },
     .slowReading: VerbForm(.span) { "health data are slow to read for \(length($0))" },
     .unsent: VerbForm { _ in "the phone's socket takes no more" },

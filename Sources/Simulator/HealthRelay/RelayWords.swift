@@ -125,7 +125,14 @@ extension RelayFeature {
         )
       ]
     case .unpaired(let phone): [(.phone, "phone \(phone) may have lost its pairings")]
-    case .kept: []
+    case .kept, .joined, .parted: []
+    case .filed(let ask, _): [(.server, "keeps the question of call \(ask.number)")]
+    case .sent(let phone, _, let question, _):
+      [(.server, "asks phone \(phone) question \(question)")]
+    case .leased(let phone, let leased):
+      [(.server, "lends phone \(phone) \(Words.count(leased.questions.count, "question"))")]
+    case .registered(let phone): [(.server, "knows where phone \(phone) is woken")]
+    case .pushFailed(let phone): [(.server, "hears that the push to phone \(phone) failed")]
     case .pushed(let phone): [(.server, "pushes, to wake phone \(phone)")]
     case .woken(let phone): [(.phone, "phone \(phone) is woken by a push")]
     case .slept(let phone, let report):
@@ -141,7 +148,9 @@ extension RelayFeature {
 
   private static func words(_ facts: RelayCallFacts) -> String {
     if let question = facts.question { return "asks question \(question) of phone \(facts.phone)" }
-    return facts.isLogout ? "logs out" : "logs in at phone \(facts.phone)"
+    if facts.isLogout { return "logs out" }
+    let isGuess = facts.pair?.isGuess ?? false
+    return isGuess ? "guesses a pair" : "logs in at phone \(facts.phone)"
   }
 
   private static func words(_ outcome: RelayOutcome) -> String {

@@ -17,6 +17,10 @@ extension RelayWorld {
     var failedAt: Instant?
     /// The exchanges of waiting assistants.
     var asks: [AskID: TrafficID] = [:]
+    /// The phones whose pulls have no answer.
+    var pulls: [TrafficID: Int] = [:]
+    /// The question that is being taken.
+    var taking: AskID?
 
     init(policy: RelayServerPolicy) {
       self.policy = policy
@@ -34,6 +38,7 @@ extension RelayWorld {
 
   mutating func endBackend() {
     backend.asks = [:]
+    backend.pulls = [:]
     note(.backendEnded)
     // What the store refused until the end is not kept, and a plain phone cannot be known again.
     let limit = backend.policy.storeRetry + .seconds(5)
@@ -81,12 +86,25 @@ extension RelayWorld {
     case .answer(let ask, let outcome):
       checkLog("\(effect)")
       tell(ask, outcome)
-    case .respond(let request, let reply): answer(request.number, .pulled(reply))
+    case .respond(let request, let reply): respond(request.number, reply)
     case .mint(let mint): draw(mint)
     case .store(let token, let changes): store(token, changes)
     case .push(let id, let address, _): push(id, address)
     case .finished: drained(server)
     }
+  }
+
+  private mutating func respond(_ pull: TrafficID, _ reply: RelayReply) {
+    if let phone = backend.pulls.removeValue(forKey: pull) {
+      switch reply {
+      case .leased(let leased): if !leased.questions.isEmpty { note(.leased(phone: phone, leased)) }
+      case .registered:
+        phones[phone].hasPush = true
+        note(.registered(phone: phone))
+      case .taken, .refused, .assistants: break
+      }
+    }
+    answer(pull, .pulled(reply))
   }
 
   /// No secret may stand in what the backend logs of an effect.
@@ -127,9 +145,20 @@ extension RelayWorld {
     kernel.later(.pushed(id, to: address, outcome), on: server, after: kernel.roundTrip())
   }
 
+  /// The push service answered.
+  mutating func pushed(_ id: PhoneID, to address: PushAddress, _ outcome: PushOutcome) {
+    if case .failed = outcome, case .hook(let word) = address, let phone = Int(word) {
+      note(.pushFailed(phone: phone))
+    }
+    feed(.pushed(id, to: address, outcome))
+  }
+
   // The store.
 
   private mutating func store(_ token: StoreToken, _ changes: [RelayChange]) {
+    if let ask = backend.taking {
+      for case .question(let kept) in changes { note(.filed(ask, kept)) }
+    }
     let conditions = kernel.hosts[server.place].conditions
     var delay = max(kernel.plan.numbers.storeDelay, conditions.storeDelay)
     switch conditions.disk {
@@ -181,6 +210,7 @@ extension RelayWorld {
     if let index = self.line(line) {
       let phone = kernel.lines[index].from.index
       if phones[phone].isPlain { unpair(phone) }
+      note(.parted(phone: phone, over: line))
     }
     feed(.phoneGone(ConnectionID(line), code: code, wall: wall(server)))
   }
@@ -194,6 +224,10 @@ extension RelayWorld {
         note(.greeted(phone: line.from.index, line.attempt, isResumed: code.resumed))
       }
       if !code.resumed { phones[line.from.index].isStranger = false }
+      note(.joined(phone: line.from.index, over: number))
+    }
+    if case .question(let id, let question) = message {
+      note(.sent(phone: line.from.index, id, question: question.number, over: number))
     }
     send(
       .packet(.down(RelayModel.Message(message), phone: line.from.index)),
@@ -239,6 +273,7 @@ extension RelayWorld {
     switch question {
     case .ask(let ask, let what, let token): asked(ask, what, token: token, id)
     case .pull(let pull, let resume, _, _):
+      backend.pulls[id] = exchange(id).map { kernel.exchanges[$0].from.index }
       feed(
         .pull(
           RequestID(id), pull, bearer: resume.map { TokenHash.of($0) }, wall: wall(server)))
@@ -250,7 +285,7 @@ extension RelayWorld {
     to host: HostID
   ) {
     switch question {
-    case .ask(let ask, _, _): heard(ask, result, host.index)
+    case .ask(let ask, _, let token): heard(ask, token: token, result, host.index)
     case .pull(_, _, let pull, let step): pulled(pull, step, result, to: host)
     }
   }

@@ -26,6 +26,10 @@ extension RelayWorld {
     var pair: HealthRelay.RelayPair?
     /// What brings it back.
     var resume: String?
+    /// The backend has confirmed where it is woken: its pairings last as long as a token.
+    var hasPush = false
+    /// When each token of its assistants ends.
+    var tokens: [String: Instant] = [:]
     var pull: PullModel?
     /// The number of the pull.
     var pullRun = 0
@@ -86,6 +90,8 @@ extension RelayWorld {
   mutating func unpair(_ index: Int) {
     note(.unpaired(phone: index))
     phones[index].isStranger = true
+    phones[index].hasPush = false
+    phones[index].tokens = [:]
   }
 
   mutating func look(_ host: HostID) {

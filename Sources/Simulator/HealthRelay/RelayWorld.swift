@@ -15,7 +15,10 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
   var backend: Backend
   let server: HostID
   var lastQuestion = 0
+  /// The question that each phone was asked last.
+  var lastQuestions: [Int: Int] = [:]
   var lastAsk: UInt64 = 0
+  var lastGuess = 0
   /// Secrets are numbered; those of phones and assistants differ.
   var lastSecret = 0
 
@@ -30,15 +33,19 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
     server = kernel.host(.backend)
     let seam = RelaySeam(setup.defect)
     self.seam = seam
-    backend = Backend(policy: seam.policy(RelayServerPolicy()))
+    var rules = RelayServerPolicy()
+    rules.tokenLife = plan.numbers.tokenLife
+    backend = Backend(policy: seam.policy(rules))
     askers = (0..<RelayFeature.askers).map { Asker(index: $0) }
     let (policy, numbers) = (kernel.policy, plan.numbers)
+    let turn = plan.turn
     phones = kernel.phones.map { Phone($0.index, numbers, policy) }
     clients = phones.map { RelayModel(settings: $0.settings, seed: 0) }
     kernel.bench.views = clients.indices.map { index in
       var state = RelayState()
       state.phone = index
       state.numbers = numbers
+      state.turn = turn
       state.hasNotification = phones[index].settings.hasNotification
       let meant = Phone.settings(of: index, numbers, setup.policy).policy
       return PhoneView(
@@ -109,7 +116,7 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
     case .signsIn: if let host { signIn(host) }
     case .abandons(let ask): abandon(ask)
     case .minted(let minted): feed(.minted(minted))
-    case .pushed(let id, let address, let outcome): feed(.pushed(id, to: address, outcome))
+    case .pushed(let id, let address, let outcome): pushed(id, to: address, outcome)
     case .stored(let token, let failure): feed(.stored(token, failure: failure))
     case .changes: return  // becomes durable instead
     case .looks: look()
@@ -130,9 +137,10 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
     // restarts takes the time from its wall clock.
     let jumps = kernel.plan.acts.filter { $0.act.verb == .common(.serverClock) }.map(\.act.time)
     let slack = jumps.reduce(.seconds(20)) { $0 + max($1, .zero - $1) }
-    for index in phones.indices
-    where phones[index].lastHere.duration(to: now) > backend.policy.grace - slack {
-      unpair(index)
+    for index in phones.indices {
+      let isAway = phones[index].lastHere.duration(to: now) > backend.policy.grace - slack
+      let end = phones[index].hasPush ? phones[index].tokens.values.max() : nil
+      if isAway, end.map({ now.duration(to: $0) < slack }) ?? true { unpair(index) }
     }
     kernel.later(.looks, after: .seconds(10))
   }
@@ -144,6 +152,9 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
     case .asks: for host in targets(of: act) { ask(host.index, patience: act.time) }
     case .leaves: for host in targets(of: act) { leave(host.index) }
     case .logsOut: for host in targets(of: act) { logOut(host.index) }
+    case .asksMore, .repeats, .logsOutAtOnce, .triesOldPair, .pairsAgain:
+      for host in targets(of: act) { beginOddity(verb, act, host.index) }
+    case .guesses: for _ in 0..<act.number { guess() }
     case .unsent:
       for host in targets(of: act) {
         guard let attempt = clients[host.index].link.currentAttempt else { continue }

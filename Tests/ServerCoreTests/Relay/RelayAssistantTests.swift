@@ -93,6 +93,18 @@ struct RelayAssistantTests {
     #expect(list(&relay)?.assistants.count == 8)
   }
 
+  @Test func `an assistant that is signed out while it waits is told why`() {
+    var relay = Relayed { $0.tokensPerPhone = 1 }
+    relay.phone(1)
+    _ = login(&relay, 1)
+    let (first, _) = relay.question(bearer: "t1")
+    let another = RelayRefusal.signedOut(.byAnother(limit: 1))
+    #expect(login(&relay, 2).contains(.answer(first, .refused(another))))
+    let (second, _) = relay.question(bearer: "t2")
+    let ended = relay.pull(.assistants(.endAll)).1
+    #expect(ended.contains(.answer(second, .refused(.signedOut(.byUser)))))
+  }
+
   @Test func `a phone without a pair to show is told with its next one, once`() {
     var relay = Relayed { $0.tokensPerPhone = 1 }
     relay.phone(1)

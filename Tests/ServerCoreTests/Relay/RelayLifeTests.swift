@@ -83,6 +83,27 @@ struct RelayLifeTests {
     #expect(answered.changes == [.endQuestion(RelayStage.request("old-1"))])
   }
 
+  @Test func `another assistant that asks the same does not get a question of before`() {
+    var before = kept()
+    before.accesses.append(
+      KeptAccess(
+        token: RelayStage.hash("token-2"), phone: phone,
+        expiresAt: RelayStage.dawn.advanced(by: .seconds(7_200))))
+    var (relay, _) = restored(before)
+    _ = relay.open(1, resume: "resume-1")
+    _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    let (other, effects) = relay.question(bearer: "token-2")
+    #expect(
+      effects == [.send(one, .question(RelayStage.request("b-2"), RelayStage.question()))])
+    let (own, _) = relay.question(bearer: "token-1")
+    _ = relay.ask(.logout, bearer: "token-1")
+    let object = RelayStage.object("1")
+    let answered = relay.said(1, .healthData(RelayStage.request("b-2"), object))
+    #expect(answered.unstored == [.answer(other, .data(object))])
+    #expect(relay.said(1, .healthData(RelayStage.request("old-1"), object)) == [])
+    #expect(own != other)
+  }
+
   @Test func `it is no one else's, and forgotten at its deadline`() {
     var (relay, _) = restored(kept())
     let (lease, none) = relay.pull(.lease(LeaseOrder(max: 5)))

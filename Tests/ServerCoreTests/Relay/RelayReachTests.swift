@@ -61,6 +61,22 @@ import Testing
     #expect(relay.tick(at: .second(45)).unstored.contains { $0.answered == id })
   }
 
+  @Test func `a phone that goes with a question under way is woken for it`() {
+    var relay = paired()
+    relay.register(.hook("ann"))
+    _ = relay.question()
+    let deadline = relay.wall.advanced(by: .seconds(45))
+    _ = relay.tick(at: .second(5))
+    #expect(
+      relay.gone(1).unstored == [.push(RelayStage.phone(1), .hook("ann"), expiresAt: deadline)])
+  }
+
+  @Test func `a phone that goes with nothing to do is not woken`() {
+    var relay = paired()
+    relay.register(.hook("ann"))
+    #expect(relay.gone(1).unstored == [])
+  }
+
   @Test func `when the push address is gone nothing can wake the phone`() {
     var relay = paired()
     let address = PushAddress.hook("ann")

@@ -1,0 +1,42 @@
+import LinkCore
+import LinkServerCore
+
+/// The checker of logins: a pair lets one assistant in, once; guesses are stopped, and lock out
+/// their own address alone.
+struct RelayDoor: Sendable {
+  /// The pairs that let an assistant in.
+  private var used: Set<String> = []
+  /// When each address gave wrong pairs, in this run of the backend.
+  private var wrong: [String: [Instant]] = [:]
+
+  mutating func told(
+    _ facts: RelayCallFacts, _ outcome: RelayOutcome, _ now: Instant, _ found: inout Findings
+  ) {
+    guard let pair = facts.pair else { return }
+    let policy = RelayServerPolicy()
+    let earlier = wrong[facts.address] ?? []
+    switch outcome {
+    case .loggedIn:
+      if pair.isGuess { found.add(.trespass, at: now, "a guess let \(facts.address) in") }
+      if !used.insert(pair.text).inserted {
+        found.add(.trespass, at: now, "a pair that was used let \(facts.address) in")
+      }
+    case .refused(.wrongPair):
+      let recent = earlier.filter { $0.duration(to: now) < policy.wrongWindow }
+      if recent.count >= policy.wrongPairs {
+        found.add(
+          .trespass, at: now, "\(facts.address) may guess after \(recent.count) wrong pairs")
+      }
+      wrong[facts.address] = recent + [now]
+    case .refused(.lockedOut):
+      let count = earlier.count { $0.duration(to: now) < policy.wrongWindow + policy.lockOut }
+      guard count < policy.floodWrongPairs else { return }
+      found.add(
+        .dishonest, at: now, "\(facts.address) is locked out after \(count) wrong pairs of its own")
+    case .loggedOut, .data, .refused: return
+    }
+  }
+
+  /// Wrong pairs are not kept.
+  mutating func backendEnded() { wrong = [:] }
+}

@@ -1,0 +1,100 @@
+import LinkCore
+import LinkHealth
+import LinkServerCore
+import LinkWire
+
+/// The checker of data that are due: while phone, line and assistant are sound, a question is
+/// answered with data, and no later than the questions before it make necessary.
+struct RelayDues: Sendable {
+  /// A question that a sound phone was asked.
+  private struct Due: Sendable {
+    var since: Instant
+    var phone: Int
+    /// The longest time that it and those before it take.
+    var time: Duration
+  }
+
+  private var due: [AskID: Due] = [:]
+  /// The questions of each phone that may still keep it busy: open ones, and those that were taken
+  /// back a short time ago.
+  private var load: [Int: [AskID: Instant]] = [:]
+  /// The troubles under way.
+  private var troubles: [Act<RelayVerb>] = []
+  /// When something was last wrong with each phone.
+  private var troubledAt: [Int: Instant] = [:]
+
+  /// The time after a trouble within which its consequences may still come: resets of connections
+  /// that opened during it take up to 30 s; ours.
+  private static let rest = Duration.seconds(60)
+
+  /// A question reached the backend.
+  mutating func asked(
+    _ ask: AskID, _ facts: RelayCallFacts, _ standing: Standing<RelayFeature>
+  ) {
+    let (phone, now) = (facts.phone, standing.now)
+    let limit = RelayServerPolicy().callLimit
+    load[phone] = (load[phone] ?? [:]).filter { $0.value.duration(to: now) <= limit }
+    load[phone]?[ask] = now
+    guard facts.isSound, troubledAt[phone].map({ $0.duration(to: now) > Self.rest }) ?? true,
+      !troubles.contains(where: { Self.concerns($0, phone) })
+    else { return }
+    let time = standing.own.turn * (load[phone]?.count ?? 1)
+    guard time < limit else { return }
+    due[ask] = Due(since: now, phone: phone, time: time)
+  }
+
+  /// A question has its outcome.
+  ///
+  /// - Parameter isEntitled: Whether its assistant is signed in, and has not taken anything back.
+  mutating func told(
+    _ ask: AskID, _ outcome: RelayOutcome, isEntitled: Bool, _ now: Instant,
+    _ found: inout Findings
+  ) {
+    var isData = false
+    if case .data(let object) = outcome { isData = object.succeeded }
+    if isData { for phone in load.keys { load[phone]?[ask] = nil } }
+    guard let due = due.removeValue(forKey: ask), isEntitled else { return }
+    let time = due.since.duration(to: now)
+    if !isData {
+      found.add(
+        .withheld, at: now, "\(ask) got no data of phone \(due.phone), which was there: \(outcome)")
+    } else if time > due.time {
+      found.add(
+        .withheld, at: now,
+        "\(ask) got data of phone \(due.phone) after \(Words.length(time)), not "
+          + Words.length(due.time))
+    }
+  }
+
+  /// Nothing is due to it any more.
+  mutating func forget(_ ask: AskID) { due[ask] = nil }
+
+  /// Nothing of a phone is due any more.
+  mutating func trouble(_ phone: Int, at now: Instant) {
+    troubledAt[phone] = now
+    due = due.filter { $0.value.phone != phone }
+  }
+
+  mutating func began(_ act: Act<RelayVerb>, _ now: Instant) {
+    if act.lasting != nil { troubles.append(act) }
+    trouble(act, now)
+  }
+
+  mutating func ended(_ act: Act<RelayVerb>, _ now: Instant) {
+    if let place = troubles.firstIndex(of: act) { troubles.remove(at: place) }
+    trouble(act, now)
+  }
+
+  private mutating func trouble(_ act: Act<RelayVerb>, _ now: Instant) {
+    for phone in 0..<RelayFeature.phones where Self.concerns(act, phone) { trouble(phone, at: now) }
+  }
+
+  /// Whether an act is a trouble of a phone, or of the backend.
+  private static func concerns(_ act: Act<RelayVerb>, _ phone: Int) -> Bool {
+    switch act.kind ?? act.form.host {
+    case .phone: act.host ?? phone == phone
+    case .backend: !act.form.isOfPeople
+    case .client, .peripheral, .system: false
+    }
+  }
+}

@@ -239,6 +239,14 @@ extension SendQueue {
     return items[index]
   }
 
+  /// Counts a try that could not begin, if there was none; returns the item with its new state.
+  public mutating func postpone(_ id: UUID128) -> Item? {
+    guard let index = items.firstIndex(where: { $0.id == id }), items[index].state == .queued(tries: 0)
+    else { return nil }
+    items[index].state = .queued(tries: 1)
+    return items[index]
+  }
+
   /// Makes a lane wait until `instant` at least.
   public mutating func pause(_ lane: Item.Lane, until instant: Instant) {
     pauses[lane] = max(pauses[lane] ?? instant, instant)

@@ -61,7 +61,7 @@ extension StreamModel {
       recovery.run = nil
       recovery.again = true
       release(run.purposes, &step)
-      postponeLooked(until: step.now.advanced(by: .seconds(5)))
+      postponeLooked(until: step.now.advanced(by: .seconds(5)), &step)
       return
     }
     run.newest = (page.messages.map(\.createdAt) + [run.newest].compactMap(\.self)).max()
@@ -248,7 +248,8 @@ extension StreamModel {
     recovery.isCurrent = false
     drive(.requested(nil), &step)
     release(run.purposes, &step)
-    postponeLooked(until: askAgainLater(&step))
+    let at = askAgainLater(&step)
+    postponeLooked(until: at, &step)
   }
 
   /// Plans the next try of a catch-up that did not bring what is there; says when.
@@ -364,7 +365,7 @@ extension StreamModel {
     let wait = Writer.wait(after: recovery.failures + 1)
     let at = askAgainLater(
       wish: max(wait, settings.policy.retry.obeyed(failure.serverWish) ?? .zero), &step)
-    postponeLooked(until: max(at, step.now.advanced(by: .seconds(5))))
+    postponeLooked(until: max(at, step.now.advanced(by: .seconds(5))), &step)
   }
 
   mutating func expireRecovery(_ step: inout Step) {

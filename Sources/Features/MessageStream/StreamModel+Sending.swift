@@ -62,9 +62,13 @@ extension StreamModel {
   private var awaitsCursor: Bool { !recovery.isCursorKept && recovery.cursor.isKnown }
 
   /// Waits with the next entry if it needs a look, because one did not tell.
-  mutating func postponeLooked(until instant: Instant) {
+  mutating func postponeLooked(until instant: Instant, _ step: inout Step) {
     guard let next = outbox.queue.oldestQueued, needsLook(next) else { return }
     outbox.queue.pause(next.lane, until: instant)
+    // The user sees that it waits.
+    guard let entry = outbox.queue.postpone(next.id) else { return }
+    writer.put(entry)
+    step.show(.outbox(entry))
   }
 
   mutating func sendNext(_ step: inout Step) {

@@ -12,9 +12,16 @@ enum PlanFile<Feature: SimulatedFeature> {
       return try JSONDecoder().decode(CorpusCase<Feature>.self, from: Data(bytes))
     } catch {
       throw CommandFailure(
-        .failed, "\(path) holds no plan: \(DecodingFault.words(for: error, in: "the file"))",
+        .failed, "\(path) holds no plan: \(Self.words(for: error))",
         remedy: "give a file that --shrink wrote")
     }
+  }
+
+  /// The problem of a plan: that of its own decoders for a value beyond its range.
+  private static func words(for error: any Error) -> String {
+    guard case .dataCorrupted(let context) = error as? DecodingError, !context.codingPath.isEmpty
+    else { return DecodingFault.words(for: error, in: "the file") }
+    return context.debugDescription
   }
 
   /// Writes a case that all users can read (0644), in place of what is there.

@@ -119,7 +119,7 @@ extension StreamModel {
   /// Hands messages on that were not seen yet, as far as memory knows; the store knows the rest.
   mutating func add(_ messages: [Message], via: Via, _ step: inout Step) {
     let unseen = messages.filter { message in
-      if writer.holds(message.id) { return false }
+      if writer.holds(message.id) { return writer.isEdited(by: message) }
       guard let kept = timeline[message.id] else { return true }
       return message.isEdit(of: kept)
     }

@@ -45,6 +45,47 @@ struct RewoundLogTests {
     #expect(hand.model.isWhole)
   }
 
+  /// A message came out of turn, and what lies before it was not fetched.
+  private static func ahead() throws -> Hand {
+    var hand = Hand.connected(at: 5)
+    hand.hear(Hand.message(9))
+    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), .reset))
+    hand.effects = []
+    return hand
+  }
+
+  @Test func `what came out of turn before a log was put back is forgotten with the next page`()
+    throws
+  {
+    var hand = try Self.ahead()
+    hand.give(.lifecycle(.background, at: Hand.wall))
+    hand.give(.lifecycle(.foreground, at: Hand.wall))
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
+    hand.connect(Hand.page([], head: 5), head: Hand.at(5))
+    #expect(hand.model.isWhole)
+    #expect(hand.fetches.count == 1)
+  }
+
+  @Test func `it is forgotten with a socket whose head is an earlier one, and asked for once`()
+    throws
+  {
+    var hand = try Self.ahead()
+    hand.reconnect(head: 5, settles: false)
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
+    hand.answer(Hand.page([], head: 5))
+    #expect(hand.model.isWhole)
+    hand.pass(60)
+    #expect(hand.fetches.count == 1)
+  }
+
+  @Test func `it is not forgotten where the log still holds it`() throws {
+    var hand = try Self.ahead()
+    hand.reconnect(head: 9, settles: false)
+    hand.answer(Hand.page(6...8, head: 8))
+    #expect(hand.model.recovery.cursor.position == Hand.at(9))
+    #expect(hand.model.isWhole)
+  }
+
   @Test func `what a log forgot between two pages is a gap between them`() {
     var hand = Hand.connected(at: 50, head: 350)
     hand.answer(Hand.page(51...150, head: 350, hasNext: true))

@@ -167,6 +167,13 @@ struct Recovery: Sendable, Hashable {
     return opening.offset <= head.offset && head.offset < cursor.offset
   }
 
+  /// Forgets what came out of turn beyond a head: the log was put back to an earlier state, or it
+  /// comes again behind that head.
+  mutating func forgetAhead(beyond head: Position) {
+    guard head.epoch == cursor.position?.epoch else { return }
+    ahead = ahead.filter { $0 <= head.offset }
+  }
+
   /// Whether all that is missing up to a head comes over a socket that begins behind `start`.
   func goesOn(from start: Position, to head: Position) -> Bool {
     guard let cursor = cursor.position, cursor.epoch == start.epoch, cursor.epoch == head.epoch

@@ -174,6 +174,16 @@ struct Recovery: Sendable, Hashable {
     ahead = ahead.filter { $0 <= head.offset }
   }
 
+  /// Returns the position up to which nothing is missing, with what came over the socket.
+  func reached(from position: Position) -> Position {
+    guard position.epoch == cursor.position?.epoch else { return position }
+    var reached = position
+    while ahead.contains(reached.following), reached.offset < .max {
+      reached.offset = reached.following
+    }
+    return reached
+  }
+
   /// Whether all that is missing up to a head comes over a socket that begins behind `start`.
   func goesOn(from start: Position, to head: Position) -> Bool {
     guard let cursor = cursor.position, cursor.epoch == start.epoch, cursor.epoch == head.epoch

@@ -174,6 +174,15 @@ struct Recovery: Sendable, Hashable {
     ahead = ahead.filter { $0 <= head.offset }
   }
 
+  /// Takes back what the cursor says of a position and of so many before it.
+  mutating func goBack(before position: Position, by count: Int) {
+    let offset = position.offset - min(position.offset, UInt64(count) + 1)
+    cursor.position = Position(epoch: position.epoch, offset: offset)
+    ahead = []
+    arrears = nil
+    isCurrent = false
+  }
+
   /// Returns the position up to which nothing is missing, with what came over the socket.
   func reached(from position: Position) -> Position {
     guard position.epoch == cursor.position?.epoch else { return position }

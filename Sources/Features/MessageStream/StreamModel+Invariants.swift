@@ -73,6 +73,8 @@ extension StreamModel {
       return
     }
     let waiting = writer.waiting
+    // A cursor that goes back follows.
+    if let next = waiting.change.cursor?.position, next.offset < told.offset { return }
     check.require(
       zip(waiting.change.messages, waiting.ways).allSatisfy { message, via in
         guard via == .live, !timeline.contains(message.id), !batch.ids.contains(message.id),

@@ -18,6 +18,16 @@ struct CatchUpTests {
     return world
   }
 
+  @Test func `a catch-up does not ask for what came over the socket meanwhile`() throws {
+    var hand = Hand.connected(at: 5, head: 6)
+    for number in UInt64(7)...9 { hand.hear(Hand.message(number)) }
+    hand.answer(Hand.page([6], head: 10, hasNext: true))
+    #expect(hand.fetches.last?.query == .after(Hand.at(9), limit: 100))
+    hand.answer(Hand.page([10], head: 10))
+    #expect(hand.model.recovery.cursor.position == Hand.at(10))
+    #expect(hand.model.isWhole)
+  }
+
   @Test func `credentials that a page was answered with are refreshed when the next is refused`()
     throws
   {

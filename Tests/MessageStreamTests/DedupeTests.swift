@@ -88,6 +88,30 @@ struct DedupeTests {
     #expect(world.ledger.problems == [])
   }
 
+  private static func edited(_ number: UInt64) -> Message {
+    var message = Hand.message(number, text: "edited \(number)")
+    message.updatedAt = message.createdAt.advanced(by: .seconds(60))
+    return message
+  }
+
+  /// The first message is on its way to the store, and the second waits behind it.
+  private static let edits: [(UInt64, [[String]])] = [
+    (6, [["m6"], ["m7", "edited 6"]]), (7, [["m6"], ["edited 7"]]),
+  ]
+
+  @Test(arguments: edits)
+  func `an edit of what the store does not have yet is kept`(number: UInt64, texts: [[String]]) {
+    var hand = Hand.connected(at: 5)
+    hand.effects = []
+    hand.keepsPromptly = false
+    for message in [Hand.message(6), Hand.message(7), Self.edited(number)] { hand.hear(message) }
+    // An older text, and the same one, say nothing new.
+    for message in [Hand.message(number), Self.edited(number)] { hand.hear(message) }
+    hand.keepsPromptly = true
+    hand.keepLast()
+    #expect(hand.commits.map { $0.messages.map(\.text) }.filter { !$0.isEmpty } == texts)
+  }
+
   @Test func `an edited message is shown as an edit, in its place`() {
     var world = StreamWorld.connected(.plain)
     var edited = world.say("befor")

@@ -45,6 +45,103 @@ struct RewoundLogTests {
     #expect(hand.model.isWhole)
   }
 
+  /// A message came out of turn, and what lies before it was not fetched.
+  private static func ahead() throws -> Hand {
+    var hand = Hand.connected(at: 5)
+    hand.hear(Hand.message(9))
+    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), .reset))
+    hand.effects = []
+    return hand
+  }
+
+  @Test func `what came out of turn before a log was put back is forgotten with the next page`()
+    throws
+  {
+    var hand = try Self.ahead()
+    hand.give(.lifecycle(.background, at: Hand.wall))
+    hand.give(.lifecycle(.foreground, at: Hand.wall))
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
+    hand.connect(Hand.page([], head: 5), head: Hand.at(5))
+    #expect(hand.model.isWhole)
+    #expect(hand.fetches.count == 1)
+  }
+
+  @Test func `it is forgotten with a socket whose head is an earlier one, and asked for once`()
+    throws
+  {
+    var hand = try Self.ahead()
+    hand.reconnect(head: 5, settles: false)
+    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
+    hand.answer(Hand.page([], head: 5))
+    #expect(hand.model.isWhole)
+    hand.pass(60)
+    #expect(hand.fetches.count == 1)
+  }
+
+  @Test func `it is not forgotten where the log still holds it`() throws {
+    var hand = try Self.ahead()
+    hand.reconnect(head: 9, settles: false)
+    hand.answer(Hand.page(6...8, head: 8))
+    #expect(hand.model.recovery.cursor.position == Hand.at(9))
+    #expect(hand.model.isWhole)
+  }
+
+  /// Messages up to 208 are kept; the socket is lost, and the log is put back.
+  private static func filledUp() throws -> Hand {
+    var hand = Hand.connected(at: 205)
+    for number in UInt64(206)...208 { hand.hear(Hand.message(number)) }
+    hand.lose()
+    hand.send("mine")
+    hand.effects = []
+    return hand
+  }
+
+  private static func other(_ offset: UInt64, _ text: String) -> Message {
+    var message = Hand.message(1000 + offset, text: text, user: "me")
+    message.position = Hand.at(offset)
+    return message
+  }
+
+  private static func post(_ hand: inout Hand) throws {
+    let entry = try #require(hand.model.outbox.entries.first)
+    hand.give(.posted(entry.id, other(207, "mine")))
+  }
+
+  @Test func `a post that is given the position of another message shows a log that was put back`()
+    throws
+  {
+    var hand = try Self.filledUp()
+    try Self.post(&hand)
+    #expect(hand.commits.last?.cursor?.position == Hand.at(106))
+    let attempt = try #require(hand.model.link.currentAttempt)
+    hand.give(.opened(attempt, head: Hand.at(207)))
+    #expect(hand.fetches.last?.query == .after(Hand.at(106), limit: 100))
+    let page = [Hand.message(205), Self.other(206, "theirs"), Self.other(207, "mine")]
+    hand.answer(Page(messages: page, hasNext: false, head: Hand.at(207)))
+    #expect(hand.texts.sorted() == ["mine", "theirs"])
+    #expect(hand.model.recovery.cursor.position == Hand.at(207))
+    hand.answer(Hand.page([], head: 207))
+    #expect(hand.model.isWhole)
+  }
+
+  @Test func `it shows that to a reader who is behind, too`() throws {
+    var hand = try Self.filledUp()
+    hand.give(.reader(isBehind: true))
+    try Self.post(&hand)
+    #expect(hand.commits.last?.cursor?.position == Hand.at(106))
+  }
+
+  @Test func `what is being asked for is asked for from there`() throws {
+    var hand = try Self.filledUp()
+    hand.give(.refresh)
+    let late = try #require(hand.fetches.last)
+    #expect(late.query == .after(Hand.at(208), limit: 100))
+    try Self.post(&hand)
+    #expect(hand.fetches.last?.query == .after(Hand.at(106), limit: 100))
+    hand.give(.fetched(late.id, Hand.page([], head: 208)))
+    #expect(hand.model.recovery.cursor.position == Hand.at(106))
+  }
+
   @Test func `what a log forgot between two pages is a gap between them`() {
     var hand = Hand.connected(at: 50, head: 350)
     hand.answer(Hand.page(51...150, head: 350, hasNext: true))

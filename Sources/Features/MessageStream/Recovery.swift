@@ -167,6 +167,32 @@ struct Recovery: Sendable, Hashable {
     return opening.offset <= head.offset && head.offset < cursor.offset
   }
 
+  /// Forgets what came out of turn beyond a head: the log was put back to an earlier state, or it
+  /// comes again behind that head.
+  mutating func forgetAhead(beyond head: Position) {
+    guard head.epoch == cursor.position?.epoch else { return }
+    ahead = ahead.filter { $0 <= head.offset }
+  }
+
+  /// Takes back what the cursor says of a position and of so many before it.
+  mutating func goBack(before position: Position, by count: Int) {
+    let offset = position.offset - min(position.offset, UInt64(count) + 1)
+    cursor.position = Position(epoch: position.epoch, offset: offset)
+    ahead = []
+    arrears = nil
+    isCurrent = false
+  }
+
+  /// Returns the position up to which nothing is missing, with what came over the socket.
+  func reached(from position: Position) -> Position {
+    guard position.epoch == cursor.position?.epoch else { return position }
+    var reached = position
+    while ahead.contains(reached.following), reached.offset < .max {
+      reached.offset = reached.following
+    }
+    return reached
+  }
+
   /// Whether all that is missing up to a head comes over a socket that begins behind `start`.
   func goesOn(from start: Position, to head: Position) -> Bool {
     guard let cursor = cursor.position, cursor.epoch == start.epoch, cursor.epoch == head.epoch

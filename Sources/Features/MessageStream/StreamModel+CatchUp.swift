@@ -136,7 +136,7 @@ extension StreamModel {
       return .page(number: number + 1, limit: limit)
     case .position:
       guard moves(page, in: run), case .after(let asked, let limit) = run.query else { return nil }
-      return .after(page.end(after: asked), limit: limit)
+      return .after(recovery.reached(from: page.end(after: asked)), limit: limit)
     case .since(let since):
       // A server that ignores `since` shows older messages, too.
       guard !reaches(since, page) else { return nil }
@@ -159,7 +159,7 @@ extension StreamModel {
   /// Within a run by position each page covers what is before it, so the cursor moves with it.
   private mutating func moveCursor(along page: Page, in run: Recovery.Run) {
     guard moves(page, in: run), case .after(let asked, _) = run.query else { return }
-    recovery.cursor.position = page.end(after: asked)
+    recovery.cursor.position = recovery.reached(from: page.end(after: asked))
     writer.set(cursor: recovery.cursor)
   }
 
@@ -325,6 +325,8 @@ extension StreamModel {
         recovery.cursor.position = covered
       }
     }
+    // A socket that opens later begins behind the head, too.
+    if let head = page.head, link.status.phase != .connected { recovery.forgetAhead(beyond: head) }
     return recovery.advance()
   }
 

@@ -46,6 +46,7 @@ extension StreamModel {
 
   /// A message of the socket, or the server's answer to one that was sent.
   mutating func takeLive(_ message: Message, _ step: inout Step) {
+    if let position = message.position, takesOtherPlace(message) { goBack(before: position, &step) }
     guard !takesNoMore else {
       // What is not taken now is fetched when the store works and the app reads again.
       recovery.again = true
@@ -71,6 +72,21 @@ extension StreamModel {
   private func isOfThePast(_ message: Message) -> Bool {
     message.position != nil && recovery.covers(message) && timeline[message.id] == nil
       && !writer.holds(message.id)
+  }
+
+  /// Whether it has the position of another message that is kept: the log was put back within its
+  /// epoch, and has grown again since.
+  private func takesOtherPlace(_ message: Message) -> Bool {
+    isOfThePast(message) && timeline.messages.contains { $0.position == message.position }
+  }
+
+  /// What lies shortly before may be other messages, too: a page of it is fetched again.
+  private mutating func goBack(before position: Position, _ step: inout Step) {
+    recovery.goBack(before: position, by: settings.catchUpPage)
+    writer.set(cursor: recovery.cursor)
+    guard let run = recovery.run else { return }
+    recovery.run = nil
+    for purpose in run.purposes { catchUp(purpose, &step) }
   }
 
   /// A message without a position that a clock stamped which went back behind all that is kept: it
@@ -119,7 +135,7 @@ extension StreamModel {
   /// Hands messages on that were not seen yet, as far as memory knows; the store knows the rest.
   mutating func add(_ messages: [Message], via: Via, _ step: inout Step) {
     let unseen = messages.filter { message in
-      if writer.holds(message.id) { return false }
+      if writer.holds(message.id) { return writer.isEdited(by: message) }
       guard let kept = timeline[message.id] else { return true }
       return message.isEdit(of: kept)
     }

@@ -69,12 +69,16 @@ extension StreamModel {
       writer.messages.allSatisfy { message in
         timeline[message.id].map { message.isEdit(of: $0) } ?? true
       }, "stream: what is shown is stored")
-    guard let told = writer.inFlight?.batch.change.cursor?.position else { return }
+    guard let batch = writer.inFlight?.batch, let told = batch.change.cursor?.position else {
+      return
+    }
     let waiting = writer.waiting
+    // A cursor that goes back follows.
+    if let next = waiting.change.cursor?.position, next.offset < told.offset { return }
     check.require(
       zip(waiting.change.messages, waiting.ways).allSatisfy { message, via in
-        guard via == .live, !timeline.contains(message.id), let place = message.position,
-          place.epoch == told.epoch
+        guard via == .live, !timeline.contains(message.id), !batch.ids.contains(message.id),
+          let place = message.position, place.epoch == told.epoch
         else { return true }
         return place.offset > told.offset
       }, "stream: a cursor goes to the store with the messages that it covers")

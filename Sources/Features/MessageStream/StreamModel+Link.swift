@@ -152,6 +152,8 @@ extension StreamModel {
         recovery.awaitArrears(to: head, until: step.now.advanced(by: settings.fetchTimeout))
         return
       }
+      // What is fetched now reaches up to the true head, and the socket brings the rest.
+      recovery.forgetAhead(beyond: head)
     }
     catchUp(.live, &step)
   }

@@ -31,6 +31,14 @@ struct Writer: Sendable, Hashable {
     waiting.ids.contains(id) || inFlight?.batch.ids.contains(id) ?? false
   }
 
+  /// Whether a message is a later text of one that is on its way to the store.
+  func isEdited(by message: Message) -> Bool {
+    guard message.updatedAt != nil else { return false }
+    let batch = waiting.ids.contains(message.id) ? waiting : inFlight?.batch
+    let held = batch?.change.messages.last { $0.id == message.id }
+    return held.map(message.isEdit) ?? false
+  }
+
   /// What is on its way to the store.
   var messages: [Message] { (inFlight?.batch.change.messages ?? []) + waiting.change.messages }
 
@@ -41,10 +49,20 @@ struct Writer: Sendable, Hashable {
 
   var isFull: Bool { waiting.change.messages.count >= StreamSettings.unstored }
 
+  /// Hands messages to the next change; an edit of one that waits takes its place.
   mutating func add(_ messages: [Message], via: Via) {
-    waiting.change.messages += messages
-    waiting.ways += messages.map { _ in via }
-    waiting.ids.formUnion(messages.map(\.id))
+    let new = messages.filter { !replace($0) }
+    waiting.change.messages += new
+    waiting.ways += new.map { _ in via }
+    waiting.ids.formUnion(new.map(\.id))
+  }
+
+  private mutating func replace(_ message: Message) -> Bool {
+    guard waiting.ids.contains(message.id),
+      let index = waiting.change.messages.lastIndex(where: { $0.id == message.id })
+    else { return false }
+    waiting.change.messages[index] = message
+    return true
   }
 
   mutating func set(cursor: Cursor) { waiting.change.cursor = cursor }

@@ -140,8 +140,10 @@ struct Needs: StreamChecker {
     // Of an older epoch nothing is known.
     guard position.epoch == head?.epoch, position.offset >= 1 else { return }
     let place = Int(clamping: position.offset) - 1
+    let disk = facts.own.disk
+    // The message above a gap may be one that the log forgot when it was put back.
     guard log.indices.contains(place),
-      !facts.own.disk.gaps.contains(where: { $0.before.id == log[place].id })
+      !disk.gaps.contains(where: { disk.messages[$0.before.id]?.position == position })
     else { return }
     guard place > 0 else {
       found.add(.needless, at: facts.now, "older messages were asked for where history begins")

@@ -71,6 +71,13 @@ struct Hand {
     now = end
   }
 
+  /// The store has the last change.
+  mutating func keepLast() {
+    let last = effects.last { if case .commit = $0 { true } else { false } }
+    guard case .commit(let id, let change) = last else { return }
+    give(.committed(id, TimelineCommit(inserted: change.messages.map(\.id))))
+  }
+
   /// The store refuses the last change.
   mutating func refuseCommit() {
     let ids = effects.compactMap { if case .commit(let id, _) = $0 { id } else { nil } }

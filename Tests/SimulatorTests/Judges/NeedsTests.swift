@@ -122,6 +122,19 @@ struct NeedsTests {
     #expect(scroll(from: 5, gaps: [Gap(after: all[3].key, before: all[4].key)]) == [])
   }
 
+  @Test mutating func `a gap below a message that the log forgot is one, too`() {
+    script.accept(all)
+    let forgotten = Message(
+      id: UUID128(high: 8, low: 5), shop: Facts.shop, user: "you", username: nil, text: "old",
+      createdAt: all[4].createdAt, position: all[4].position)
+    let gap = Gap(after: all[3].key, before: forgotten.key)
+    script.store(TimelineChange(messages: Array(all[3...]) + [forgotten], gaps: [gap]))
+    script.tell(.loadOlder, at: 1)
+    let before = Position(epoch: "e", offset: 5)
+    script.tell(.older([]), at: 2, [.fetch(FetchID(1), .before(before, limit: 50))])
+    #expect(script.findings == [])
+  }
+
   @Test mutating func `nobody asks before the beginning`() {
     #expect(scroll(from: 1) == ["older messages were asked for where history begins"])
   }

@@ -180,8 +180,8 @@ struct RelayLines: Sendable {
   }
 
   /// The place of a question in line: the one that the phone knows by its id, or else the first one
-  /// of its number that the phone was never asked; what was asked before a restart goes first, since
-  /// it keeps its id. Of several with one number any will do.
+  /// of its number that the phone was never asked; what was asked before a restart goes first,
+  /// since it keeps its id. Of several with one number any will do.
   private func place(_ phone: Int, _ id: RelayRequestID, _ number: Int) -> Int? {
     let line = phones[phone]?.line ?? []
     return line.firstIndex { $0.id == id }

@@ -60,15 +60,16 @@ extension MCPServer {
   /// Each message is handled as a request of its own, by a made-up name; `gather` puts the answers
   /// together again. Bounded by the open requests, and by `maxBatch`.
   struct Batches: Sendable {
-    private struct Batch {
+    struct Batch {
       var members: [RequestID]
       var accepts: MediaTypes
       var responses: [RequestID: [UInt8]] = [:]
       var isWatched = false
     }
 
-    private var batches: [RequestID: Batch] = [:]
-    private var owners: [RequestID: RequestID] = [:]
+    var batches: [RequestID: Batch] = [:]
+    /// The batch of each message.
+    var owners: [RequestID: RequestID] = [:]
     /// Counts down from the top, where no request of a connection comes.
     private var lastMember = UInt64.max
 
@@ -90,6 +91,11 @@ extension MCPServer {
       guard let batch = owners[member].flatMap({ batches[$0] }) else { return nil }
       let held = batch.responses.values.reduce(0) { $0 + $1.count }
       return max((batch.accepts.json ? policy.maxBatchBytes : policy.maxEventBytes) - held, 0)
+    }
+
+    /// Whether a request is a batch that waits, or a message of one.
+    func holds(_ request: RequestID) -> Bool {
+      batches[request] != nil || owners[request] != nil
     }
 
     /// Forgets a batch whose client has gone; returns its messages, `nil` for no batch.

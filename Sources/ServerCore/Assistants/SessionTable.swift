@@ -21,10 +21,11 @@ struct SessionTable: Sendable {
     var isBusy: Bool { stream != nil || !calls.isEmpty }
   }
 
-  private let bound: Int
+  let bound: Int
   private let idle: Duration
-  private var sessions: [String: Session] = [:]
-  private var alarms = AlarmQueue<String>()
+  /// Every session by its name.
+  var all: [String: Session] = [:]
+  var alarms = AlarmQueue<String>()
 
   init(bound: Int, idle: Duration) {
     self.bound = bound
@@ -34,12 +35,12 @@ struct SessionTable: Sendable {
   /// The earliest moment at which one may have to be forgotten.
   var deadline: Instant? { alarms.first }
 
-  var count: Int { sessions.count }
+  var count: Int { all.count }
 
   subscript(name: String) -> Session? {
-    get { sessions[name] }
+    get { all[name] }
     set {
-      sessions[name] = newValue
+      all[name] = newValue
       if newValue == nil { alarms.clear(name) }
     }
   }
@@ -48,41 +49,41 @@ struct SessionTable: Sendable {
   mutating func insert(
     _ name: String, _ version: MCPVersion, client: AssistantName? = nil, at now: Instant
   ) -> Bool {
-    if sessions.count >= bound {
+    if all.count >= bound {
       // A signed-in client would have to ask the user again, so only others make room.
-      let idlers = sessions.filter { $0.value.bearer == nil && !$0.value.isBusy }
+      let idlers = all.filter { $0.value.bearer == nil && !$0.value.isBusy }
       let oldest = idlers.min { ($0.value.lastUsed, $0.key) < ($1.value.lastUsed, $1.key) }
       guard let oldest else { return false }
       self[oldest.key] = nil
     }
-    sessions[name] = Session(version: version, client: client, lastUsed: now)
+    all[name] = Session(version: version, client: client, lastUsed: now)
     alarms.set(name, at: now.advanced(by: idle))
     return true
   }
 
   /// Keeps the token of a login, unless the client shows its token itself.
   mutating func signIn(_ name: String, _ bearer: TokenHash?) {
-    guard let session = sessions[name] else { return }
-    sessions[name]?.bearer = session.showsTokens ? nil : bearer
+    guard let session = all[name] else { return }
+    all[name]?.bearer = session.showsTokens ? nil : bearer
   }
 
   /// The client has shown a token, so it can hold one: its id alone is no login any more.
   mutating func showedToken(_ name: String) {
-    sessions[name]?.showsTokens = true
-    sessions[name]?.bearer = nil
+    all[name]?.showsTokens = true
+    all[name]?.bearer = nil
   }
 
   /// Puts off the end of a session that is used.
   mutating func touch(_ name: String, at now: Instant) {
-    sessions[name]?.lastUsed = now
+    all[name]?.lastUsed = now
   }
 
   /// Forgets whom nobody heard of for too long; those with something open stay.
   mutating func expire(at now: Instant) {
     while let name = alarms.take(dueAt: now) {
-      guard let session = sessions[name] else { continue }
+      guard let session = all[name] else { continue }
       let end = (session.isBusy ? now : session.lastUsed).advanced(by: idle)
-      if end > now { alarms.set(name, at: end) } else { sessions[name] = nil }
+      if end > now { alarms.set(name, at: end) } else { all[name] = nil }
     }
   }
 }

@@ -7,8 +7,8 @@ import LinkCore
 struct PostRate: Sendable {
   private let interval: Duration
   private let burst: Int
-  private let bound: Int
-  private var fullAt: [String: Instant] = [:]
+  let bound: Int
+  var fullAt: [String: Instant] = [:]
 
   init(interval: Duration, burst: Int, bound: Int) {
     self.interval = interval
@@ -27,5 +27,11 @@ struct PostRate: Sendable {
     guard excess <= .zero else { return excess }
     fullAt[user] = full.advanced(by: interval)
     return nil
+  }
+}
+
+extension PostRate: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    check.require(fullAt.count <= bound, "post rate: the users that it counts are bounded")
   }
 }

@@ -74,9 +74,9 @@ extension RelayServer {
 /// Holds at most 4,096; beyond, those that end first are forgotten, and their assistants are told
 /// that they are not signed in.
 struct SignedOut: Sendable {
-  private static let bound = 4_096
+  static let bound = 4_096
 
-  private var reasons: [TokenHash: (reason: RelayRefusal.SignOut, until: Instant)] = [:]
+  var reasons: [TokenHash: (reason: RelayRefusal.SignOut, until: Instant)] = [:]
 
   mutating func add(
     _ token: TokenHash, _ reason: RelayRefusal.SignOut, until: Instant, at now: Instant
@@ -91,5 +91,11 @@ struct SignedOut: Sendable {
 
   func reason(_ token: TokenHash, at now: Instant) -> RelayRefusal.SignOut? {
     reasons[token].flatMap { $0.until > now ? $0.reason : nil }
+  }
+}
+
+extension SignedOut: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    check.require(reasons.count <= Self.bound, "signed out: what is remembered is bounded")
   }
 }

@@ -28,6 +28,10 @@ extension RelayServer {
       mode != .finished || (sockets.isEmpty && waits.isEmpty && calls.isEmpty),
       "relay server: a drain ends when nothing is left to wait for")
     alarms.check(&check)
+    knocks.check(&check)
+    lockOut.check(&check)
+    pairs.check(&check)
+    signedOut.check(&check)
     guard check.isThorough else { return }
     checkCalls(&check)
     checkLines(&check)
@@ -90,6 +94,14 @@ extension RelayServer {
         return alarms.rings(.grace(id), by: .latest)
       }, "relay server: a phone that is away has a grace")
     check.require(
+      phones.allSatisfy { id, phone in
+        guard case .away = phone.presence, phone.push != nil, !isRegistering(id) else {
+          return true
+        }
+        let isNew = phone.line.contains { calls[$0]?.isNew(since: phone.knockedAt) ?? false }
+        return !isNew || alarms.rings(.knock(id), by: .latest)
+      }, "relay server: a phone is woken for what waits, or has an alarm for it")
+    check.require(
       devices.allSatisfy { phones[$0.value]?.device == $0.key && phones[$0.value]?.isOver == false }
         && resumes.allSatisfy {
           phones[$0.value]?.resume == $0.key && phones[$0.value]?.isOver == false
@@ -98,6 +110,11 @@ extension RelayServer {
       pairs.shown.allSatisfy { shown in
         phones[shown.phone]?.isOver == false && alarms.rings(.pair(shown.phone), by: shown.until)
       }, "relay server: a pair is shown by a phone, and expires")
+  }
+
+  /// Whether the address of a phone waits for the store.
+  private func isRegistering(_ id: PhoneID) -> Bool {
+    waits.values.contains { if case .push(_, id) = $0.wait { true } else { false } }
   }
 
   private func checkAccesses(_ check: inout InvariantCheck) {

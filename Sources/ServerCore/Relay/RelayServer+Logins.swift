@@ -118,10 +118,10 @@ extension RelayServer {
       }
       answer(ask, .loggedOut)
     case .push(let request, let id):
-      guard failure == nil else {
-        return respond(request, .refused(.storeFailed(retryAfter: policy.busyRetry)))
-      }
-      respond(request, .registered)
+      respond(
+        request,
+        failure == nil ? .registered : .refused(.storeFailed(retryAfter: policy.busyRetry)))
+      // This run can use the address whether or not the next one will know it.
       knock(id)
     }
   }

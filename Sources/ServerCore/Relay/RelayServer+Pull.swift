@@ -176,10 +176,10 @@ extension RelayServer {
 }
 
 extension RelayCall {
-  /// Whether it came into the line after the phone was woken.
-  fileprivate func isNew(since knock: Instant?) -> Bool {
+  /// Whether it came into the line after the phone was woken, and an assistant waits for it.
+  func isNew(since knock: Instant?) -> Bool {
     switch stage {
-    case .waiting(let since): knock.map { since > $0 } ?? true
+    case .waiting(let since): ask != nil && knock.map { since > $0 } ?? true
     case .asked, .leased: false
     }
   }

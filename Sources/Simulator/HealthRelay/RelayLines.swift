@@ -14,7 +14,7 @@ struct RelayLines: Sendable {
     /// have kept its old place.
     let wasAsked: Bool
     /// Whether its token may be for a phone that this one was before: it waits in another line.
-    let isApart: Bool
+    var isApart: Bool
     /// As the phone knows it.
     var id: RelayRequestID?
     var stage = Stage.waiting
@@ -111,7 +111,11 @@ struct RelayLines: Sendable {
     if phones[phone]?.pushable == nil { phones[phone, default: Phone()].pushable = now }
   }
 
-  mutating func unpaired(_ phone: Int) { phones[phone]?.pushable = nil }
+  /// The phone may be another one for the backend now.
+  mutating func unpaired(_ phone: Int) {
+    phones[phone]?.pushable = nil
+    change(phone) { $0.isApart = true }
+  }
 
   mutating func pushed(_ phone: Int, _ now: Instant) { phones[phone]?.pushes.append(now) }
 
@@ -180,8 +184,8 @@ struct RelayLines: Sendable {
   }
 
   /// The place of a question in line: the one that the phone knows by its id, or else the first one
-  /// of its number that the phone was never asked; what was asked before a restart goes first, since
-  /// it keeps its id. Of several with one number any will do.
+  /// of its number that the phone was never asked; what was asked before a restart goes first,
+  /// since it keeps its id. Of several with one number any will do.
   private func place(_ phone: Int, _ id: RelayRequestID, _ number: Int) -> Int? {
     let line = phones[phone]?.line ?? []
     return line.firstIndex { $0.id == id }

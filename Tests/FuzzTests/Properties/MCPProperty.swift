@@ -9,6 +9,7 @@ enum MCPProperty {
     try message(bytes)
     try call(bytes)
     try answer(bytes)
+    try MCPServerProperty.check(bytes)
   }
 
   private static func message(_ bytes: [UInt8]) throws(Broken) {

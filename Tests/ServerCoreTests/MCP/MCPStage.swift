@@ -2,6 +2,7 @@ import LinkCore
 import LinkHealth
 import LinkServerCore
 import LinkWire
+import Testing
 
 /// A server of assistants in a test: requests in, answers out, and the relay as the test wants it.
 struct MCPStage {
@@ -138,6 +139,7 @@ struct MCPStage {
   subscript(id: RequestID) -> Told { told[id] ?? Told() }
 
   private mutating func perform(_ effects: [MCPServer.Effect]) {
+    #expect(server.brokenInvariants(.thorough) == [])
     for effect in effects {
       switch effect {
       case .answer(let id, let reply): told[id, default: Told()].reply = reply

@@ -77,6 +77,20 @@ import Testing
     #expect(relay.gone(1).unstored == [])
   }
 
+  @Test func `an address that could not be kept wakes the phone in this run`() {
+    var relay = paired()
+    let address = PushAddress.hook("ann")
+    _ = relay.settle(relay.gone(1))
+    _ = relay.question()
+    let (id, effects) = relay.pull(.push(address))
+    let phone = RelayStage.phone(1)
+    #expect(
+      relay.settle(effects, failure: .full(detail: "disk")) == [
+        .respond(id, .refused(.storeFailed(retryAfter: .seconds(2)))),
+        .push(phone, address, expiresAt: relay.wall.advanced(by: .seconds(45))),
+      ])
+  }
+
   @Test func `when the push address is gone nothing can wake the phone`() {
     var relay = paired()
     let address = PushAddress.hook("ann")

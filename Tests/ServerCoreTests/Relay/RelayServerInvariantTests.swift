@@ -106,6 +106,58 @@ import Testing
     ])
   }
 
+  @Test func `a phone that a push can wake is checked`() {
+    check([
+      (
+        "relay server: a phone is woken for what waits, or has an alarm for it",
+        { server in
+          server.phones[Self.phone]?.presence = .away(since: .zero)
+          server.phones[Self.phone]?.push = .hook("bell")
+        }
+      )
+    ])
+  }
+
+  @Test func `the parts of the server are checked`() {
+    check([
+      (
+        "post rate: the users that it counts are bounded",
+        { server in
+          for number in 0...server.knocks.bound { server.knocks.fullAt["\(number)"] = .zero }
+        }
+      ),
+      (
+        "signed out: what is remembered is bounded",
+        { server in
+          for number in 0...SignedOut.bound {
+            server.signedOut.reasons[RelayStage.hash("\(number)")] = (.byUser, .zero)
+          }
+        }
+      ),
+      (
+        "lock out: the addresses that it watches are bounded",
+        { server in
+          for number in 0...100_000 { server.lockOut.marks["\(number)"] = .locked(until: .zero) }
+        }
+      ),
+      (
+        "relay pairs: a phone shows one pair",
+        { $0.pairs.shown += $0.pairs.shown }
+      ),
+    ])
+  }
+
+  @Test func `an address that was locked out brings no network where there is no room`() {
+    var policy = RelayServerPolicy()
+    (policy.maxWatchedAddresses, policy.wrongPairs) = (3, 1)
+    var lockOut = LockOut(policy, at: .zero)
+    lockOut.wrong("20010db800010002", at: .zero)
+    for home in ["a", "b"] { lockOut.wrong(home, at: .second(601)) }
+    #expect(lockOut.marks.count == 3)
+    lockOut.wrong("20010db800010002", at: .second(901))
+    #expect(lockOut.marks.keys.sorted() == ["20010db800010002", "a", "b"])
+  }
+
   @Test func `phones, pairs and accesses are checked`() {
     check([
       (

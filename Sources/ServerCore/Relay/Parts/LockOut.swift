@@ -8,7 +8,7 @@ import LinkCore
 /// entropy to stand the rate that this leaves (decision 0030).
 struct LockOut: Sendable {
   /// The wrong pairs of an address or of a network.
-  private enum Mark {
+  enum Mark {
     /// The instants of wrong pairs, oldest first.
     case wrong([Instant])
     case locked(until: Instant)
@@ -18,7 +18,7 @@ struct LockOut: Sendable {
   private static let (networkDigits, addressDigits) = (12, 16)
 
   private let policy: RelayServerPolicy
-  private var marks: [String: Mark] = [:]
+  var marks: [String: Mark] = [:]
   /// When the allowance of all addresses before a flood is full again.
   private var fullAt: Instant
   /// When an address without a mark may try again while there is no room for another mark.
@@ -57,7 +57,9 @@ struct LockOut: Sendable {
     }
     let bound = isFlood ? min(policy.floodWrongPairs, policy.wrongPairs) : policy.wrongPairs
     mark(address, at: now, bound: bound)
-    guard let network = Self.network(of: address) else { return }
+    guard let network = Self.network(of: address),
+      marks[network] != nil || marks.count < policy.maxWatchedAddresses
+    else { return }
     mark(network, at: now, bound: policy.wrongPairsOfNetwork)
   }
 
@@ -93,6 +95,14 @@ struct LockOut: Sendable {
       }
     }
     return marks.count < policy.maxWatchedAddresses
+  }
+}
+
+extension LockOut: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    check.require(
+      marks.count <= policy.maxWatchedAddresses,
+      "lock out: the addresses that it watches are bounded")
   }
 }
 

@@ -11,7 +11,7 @@ struct RelayPairs: Sendable {
     var until: Instant
   }
 
-  private(set) var shown: [Shown] = []
+  var shown: [Shown] = []
 
   /// The pair that a phone shows, and until when.
   func pair(of phone: PhoneID) -> (pair: RelayPair, until: Instant)? {
@@ -40,5 +40,13 @@ struct RelayPairs: Sendable {
     var found: PhoneID?
     for entry in shown where entry.digest.isSame(as: given) { found = entry.phone }
     return found
+  }
+}
+
+extension RelayPairs: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    guard check.isThorough else { return }
+    check.require(
+      Set(shown.map(\.phone)).count == shown.count, "relay pairs: a phone shows one pair")
   }
 }

@@ -1,0 +1,167 @@
+import HealthRelay
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+@testable import LinkSimulator
+
+/// What each fault of the relay's world does: a plan, and what came of it.
+struct RelayOddityTests {
+  /// A played plan with its facts, in order.
+  private struct Played {
+    var outcome: RelayFeature.Outcome
+    var facts: [RelayFact] = []
+
+    /// What assistants were told, with the call that it was about.
+    var told: [(call: RelayCallFacts, outcome: RelayOutcome)] {
+      var calls: [AskID: RelayCallFacts] = [:]
+      return facts.compactMap { fact in
+        if case .asked(let ask, let call) = fact { calls[ask] = call }
+        guard case .told(let ask, let outcome) = fact else { return nil }
+        return calls[ask].map { ($0, outcome) }
+      }
+    }
+
+    /// The refusals of questions of an assistant.
+    func refusals(of asker: Int) -> [RelayRefusal] {
+      told.compactMap { call, outcome in
+        guard call.asker == asker, case .refused(let reason) = outcome else { return nil }
+        return reason
+      }
+    }
+
+    /// The numbers of the questions that were answered with data, in order.
+    var answered: [Int] {
+      told.compactMap { if case .data = $0.outcome { $0.call.question } else { nil } }
+    }
+  }
+
+  /// Plays acts at their seconds, over ten minutes unless a test says otherwise.
+  private func play(
+    _ acts: [(Int, Act<RelayVerb>)], length: Int = 600,
+    _ change: (inout RelayNumbers) -> Void = { _ in }
+  ) -> Played {
+    var numbers = RelayNumbers()
+    change(&numbers)
+    let plan = WorldPlan<RelayFeature>(
+      seed: 1, numbers: numbers, acts: acts.map { PlannedAct(at: .seconds($0.0), $0.1) },
+      length: .seconds(length))
+    var facts: [RelayFact] = []
+    let outcome = RelayFeature.play(plan, RunSetup()) { seen, _ in
+      if case .fact(let fact) = seen { facts.append(fact) }
+    }
+    #expect(outcome.findings == [])
+    return Played(outcome: outcome, facts: facts)
+  }
+
+  private let minute = Duration.seconds(60)
+
+  @Test func `an assistant asks a second question while the first one waits`() {
+    let played = play([
+      (50, Act(.slowReading, for: .seconds(100), on: 0)), (60, Act(.asks, by: minute, on: 0)),
+      (61, Act(.asksMore, by: minute, on: 0)),
+    ])
+    let calls = played.facts.compactMap { fact -> Int? in
+      switch fact {
+      case .asked(_, let call): call.question
+      case .told(_, .data): 0
+      case _: nil
+      }
+    }
+    #expect(calls.prefix(3) == [1, 2, 0])
+  }
+
+  @Test func `a logout takes back what the assistant waits for`() {
+    let played = play([
+      (50, Act(.slowReading, for: .seconds(100), on: 0)), (60, Act(.asks, by: minute, on: 0)),
+      (61, Act(.logsOutAtOnce, on: 0)),
+    ])
+    #expect(played.refusals(of: 0) == [.cancelled])
+    #expect(played.told.contains { $0.outcome == .loggedOut })
+  }
+
+  @Test func `the same question of one assistant and of two is answered each time`() {
+    let played = play([
+      (60, Act(.asks, by: minute, on: 1)), (70, Act(.repeats, by: minute, on: 1)),
+      (80, Act(.repeats, by: minute, on: 2)),
+    ])
+    #expect(played.answered.prefix(3) == [1, 1, 1])
+  }
+
+  @Test func `a pair that was used is wrong`() {
+    let played = play([(60, Act(.triesOldPair, on: 0))])
+    #expect(played.refusals(of: 0) == [.wrongPair])
+  }
+
+  @Test func `strangers that guess are locked out, and nobody else is`() {
+    let played = play([(60, Act(.guesses, 24)), (70, Act(.pairsAgain, 1, on: 0))])
+    let guesses = (0..<4).map { played.refusals(of: RelayFeature.askers + $0) }
+    for refusals in guesses {
+      #expect(refusals.prefix(5) == Array(repeating: RelayRefusal.wrongPair, count: 5)[...])
+      #expect(refusals.last == .lockedOut(retryAfter: .seconds(900)))
+    }
+    #expect(played.refusals(of: 0) == [])
+  }
+
+  @Test func `a ninth login signs the first assistant out`() {
+    let played = play([(60, Act(.pairsAgain, 8, on: 0))])
+    #expect(played.refusals(of: 0) == [.signedOut(.byAnother(limit: 8))])
+  }
+
+  @Test func `an eighth login signs nobody out`() {
+    let played = play([(60, Act(.pairsAgain, 7, on: 0))])
+    #expect(played.refusals(of: 0) == [])
+    #expect(played.answered.first == 1)
+  }
+
+  @Test func `a token ends within the run, and its assistant is told so`() {
+    let acts = [200, 400].map { ($0, Act<RelayVerb>(.asks, by: minute, on: 0)) }
+    let played = play(acts) { $0.tokenLife = .seconds(300) }
+    #expect(played.answered.first == 1)
+    #expect(played.refusals(of: 0) == [.tokenExpired])
+  }
+
+  @Test(arguments: [(0, 580, true), (0, 720, false), (1, 720, true)])
+  func `an absence beyond the grace ends the pairing, unless a push can wake the phone`(
+    push: Int, absence: Int, isPaired: Bool
+  ) {
+    let played = play(
+      [
+        (60, Act(.suspend, for: .seconds(absence), on: 0)),
+        (absence + 100, Act(.asks, by: minute, on: 0)),
+      ], length: 1_000
+    ) {
+      $0.push = push
+      // The background ends its link at once.
+      $0.services = 0
+    }
+    let isReplaced = played.refusals(of: 0).contains {
+      switch $0 {
+      case .phoneReplaced, .phoneAway(_, .pairAgain): true
+      case _: false
+      }
+    }
+    #expect(isReplaced != isPaired)
+  }
+
+  @Test func `a phone that goes with a question under way is woken, and answers`() {
+    let played = play([
+      (50, Act(.slowReading, for: .seconds(20), on: 0)), (60, Act(.asks, by: minute, on: 0)),
+      (61, Act(.background, for: .seconds(120), on: 0)),
+    ]) {
+      $0.push = 1
+      $0.services = 0
+    }
+    #expect(played.facts.contains(.pushed(phone: 0)))
+    #expect(played.answered.first == 1)
+  }
+
+  @Test func `a backend whose store fails refuses a login, and takes the next`() {
+    let played = play([
+      (60, Act(.storeFull, for: .seconds(20), at: .backend)), (65, Act(.pairsAgain, 1, on: 0)),
+    ])
+    #expect(played.refusals(of: 0) == [.storeFailed(retryAfter: .seconds(2))])
+    #expect(played.told.last { $0.call.pair != nil }?.outcome.word == "logged_in")
+  }
+}

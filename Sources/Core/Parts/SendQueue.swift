@@ -241,7 +241,8 @@ extension SendQueue {
 
   /// Counts a try that could not begin, if there was none; returns the item with its new state.
   public mutating func postpone(_ id: UUID128) -> Item? {
-    guard let index = items.firstIndex(where: { $0.id == id }), items[index].state == .queued(tries: 0)
+    guard let index = items.firstIndex(where: { $0.id == id }),
+      items[index].state == .queued(tries: 0)
     else { return nil }
     items[index].state = .queued(tries: 1)
     return items[index]

@@ -50,6 +50,17 @@ private struct Parcel: QueuedItem {
     #expect(queue == SendQueue(limit: 3))
   }
 
+  @Test mutating func `a try that could not begin counts once`() {
+    addStored(Parcel(1))
+    var wanted = Parcel(1)
+    wanted.state = .queued(tries: 1)
+    #expect(queue.postpone(Parcel(1).id) == wanted)
+    #expect(queue.postpone(Parcel(1).id) == nil)
+    #expect(queue.postpone(Parcel(2).id) == nil)
+    #expect(queue.fail(Parcel(1).id, "no") != nil)
+    #expect(queue.postpone(Parcel(1).id) == nil)
+  }
+
   @Test mutating func `three items fit a queue of three, a fourth is refused`() {
     addStored(Parcel(1), Parcel(2))
     #expect(queue.add(Parcel(3)) == true)

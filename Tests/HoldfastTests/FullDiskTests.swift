@@ -18,11 +18,13 @@ import Testing
         try await shop.post((1...20).map { _ in String(repeating: "x", count: 9_000) })
         let outcome = try await CommandProcess.run(
           shop.words(
-            "stream", ["--data", scratch("phone"), "--json", "--once", "--duration", "1s"]),
+            "stream", ["--data", scratch("phone"), "--json", "--once", "--duration", "5s"]),
           environment: ["HOLDFAST_TOKEN": try await shop.token()])
         #expect(outcome.status == 1)
         let cause = "\(scratch("phone"))/timeline.sqlite: database or disk is full (SQLite 13)."
-        #expect(outcome.errors.last?.hasPrefix("holdfast stream: \(cause)") == true)
+        #expect(
+          outcome.errors.last?.hasPrefix("holdfast stream: \(cause)") == true,
+          "\(outcome.errors)")
       }
     }
   }

@@ -4,7 +4,7 @@ import Testing
 
 /// `serve --trusted-proxy`: the clients behind a proxy are told apart.
 @Suite(.timeLimit(.minutes(1))) struct TrustedProxyCommandTests {
-  /// Logs in with wrong pairs, six times for one client and once for another, and prints the statuses.
+  /// Logs in with wrong pairs, six times for one client and once for another; prints the statuses.
   private static let script = """
     import sys, urllib.request, urllib.error
     for client in ["192.0.2.1"] * 6 + ["192.0.2.2"]:

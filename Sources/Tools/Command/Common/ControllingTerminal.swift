@@ -10,8 +10,8 @@ import Synchronization
 enum ControllingTerminal {
   private static let ends = Mutex(false)
 
-  /// Notes at the start of the program whether it ends with its terminal: if it has one, and SIGHUP is
-  /// not ignored, as `nohup` does.
+  /// Notes at the start of the program whether it ends with its terminal: if it has one, and SIGHUP
+  /// is not ignored, as `nohup` does.
   static func note() {
     var action = sigaction()
     guard unsafe sigaction(SIGHUP, nil, &action) == 0, isOpen else { return }

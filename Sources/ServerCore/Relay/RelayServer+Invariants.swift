@@ -50,6 +50,9 @@ extension RelayServer {
       calls.allSatisfy { alarms.rings(.call($0.key), by: $0.value.wake) },
       "relay server: each call has an alarm")
     check.require(
+      pending.keys.allSatisfy { alarms.rings(.pending($0), by: .latest) },
+      "relay server: each login and logout that waits has an alarm")
+    check.require(
       calls.values.allSatisfy { accesses[$0.asker]?.phone == $0.phone },
       "relay server: a call is of an access to its phone")
     check.require(

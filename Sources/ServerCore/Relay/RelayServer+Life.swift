@@ -100,7 +100,7 @@ extension RelayServer {
     let late = RelayRefusal.stopping(retryAfter: max(window, policy.busyRetry))
     for id in calls.keys.sorted() { settle(id, .refused(late)) }
     for id in pending.keys.sorted() {
-      pending[id] = nil
+      endPending(id)
       refuse(id, late)
     }
     for id in sockets.keys.sorted() { close(id, .draining(within: window)) }

@@ -32,9 +32,28 @@ extension RelayServer {
     }
     pairs.remove(phone)
     alarms.clear(.pair(phone))
-    pending[id] = .login(phone, assistant, wall: wall)
+    wait(id, .login(phone, assistant, wall: wall))
     effects.append(.mint(.access(id)))
     renewPair(of: phone)
+  }
+
+  /// Lets a login or a logout wait for secrets and for the store, as long as a call may take.
+  private mutating func wait(_ ask: AskID, _ what: Pending) {
+    pending[ask] = what
+    alarms.set(.pending(ask), at: now.advanced(by: policy.callLimit))
+  }
+
+  /// Forgets a login or a logout that waits; returns false if it does not wait any more.
+  @discardableResult
+  mutating func endPending(_ ask: AskID) -> Bool {
+    alarms.clear(.pending(ask))
+    return pending.removeValue(forKey: ask) != nil
+  }
+
+  /// The store took too long: a token that it keeps after all is ended then.
+  mutating func pendingExpired(_ ask: AskID) {
+    guard endPending(ask) else { return }
+    refuse(ask, .storeFailed(retryAfter: policy.busyRetry))
   }
 
   /// The token of a login was drawn: it counts once it is kept.
@@ -49,7 +68,7 @@ extension RelayServer {
   private mutating func granted(
     _ ask: AskID, _ access: KeptAccess, _ secret: RelaySecret, failure: StoreFailure?
   ) {
-    guard pending.removeValue(forKey: ask) != nil else {
+    guard endPending(ask) else {
       return store([.endAccess(access.token)])  // Its asker has gone.
     }
     guard failure == nil else { return refuse(ask, .storeFailed(retryAfter: policy.busyRetry)) }
@@ -78,7 +97,7 @@ extension RelayServer {
 
   private mutating func logout(_ id: AskID, _ bearer: TokenHash?) {
     guard let bearer, accesses[bearer] != nil else { return refuse(id, refusal(of: bearer)) }
-    pending[id] = .logout
+    wait(id, .logout)
     forget(bearer, then: .logout(id))
   }
 
@@ -112,7 +131,7 @@ extension RelayServer {
     case .access(let ask, let access, let secret):
       granted(ask, access, secret, failure: failure)
     case .logout(let ask):
-      guard pending.removeValue(forKey: ask) != nil else { return }
+      guard endPending(ask) else { return }
       guard failure == nil else {
         return refuse(ask, .storeFailed(retryAfter: policy.busyRetry))
       }
@@ -158,7 +177,7 @@ extension RelayServer {
 
   /// The asker has gone: nothing is said to it any more.
   mutating func abandon(_ ask: AskID) {
-    pending[ask] = nil
+    endPending(ask)
     guard let id = callsByAsk.removeValue(forKey: ask) else { return }
     calls[id]?.ask = nil
     settle(id, .refused(.cancelled))

@@ -194,6 +194,8 @@ extension RelayServer {
     guard phone.device != nil else { return end(id, .lost) }
     phone.presence = .away(since: now)
     (phone.seenAt, phone.leftAt) = (now, wall)
+    // It came since it was woken: what waits wakes it anew.
+    phone.knockedAt = nil
     phones[id] = phone
     store([phone.kept.map { .phone($0) }].compactMap(\.self))
     requeue(id, from: connection)

@@ -142,6 +142,7 @@ public struct RelayServer: ServerRules {
       switch alarm {
       case .socket(let id): wake(id)
       case .call(let id): wake(id)
+      case .pending(let id): pendingExpired(id)
       case .pair(let id): pairExpired(id)
       case .grace(let id): endGrace(id)
       case .knock(let id): knock(id)

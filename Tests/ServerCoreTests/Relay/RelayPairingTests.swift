@@ -186,6 +186,22 @@ struct RelayPairingTests {
     #expect(relay.question().1 == [.answer(AskID(4), .refused(.notSignedIn))])
   }
 
+  @Test(arguments: [(44.999, false), (45, true)])
+  func `a login and a logout wait 45 s for the store`(seconds: Double, ends: Bool) {
+    var relay = Relayed()
+    relay.phone(1)
+    relay.login(1)
+    _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    let (out, _) = relay.ask(.logout, bearer: "token-1")
+    let (login, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
+    let stored = relay.take(.minted(.access(login, RelayStage.secret("token-2"))))
+    let failed = RelayOutcome.refused(.storeFailed(retryAfter: .seconds(2)))
+    let told = relay.tick(at: .second(seconds)).filter { $0 != .ping(one) }
+    #expect(told == (ends ? [.answer(out, failed), .answer(login, failed)] : []))
+    let late = relay.settle(stored)
+    #expect(late.contains { if case .answer = $0 { true } else { false } } == !ends)
+  }
+
   @Test func `a logout that cannot be kept says so`() {
     var relay = Relayed()
     relay.phone(1)

@@ -71,6 +71,25 @@ import Testing
       relay.gone(1).unstored == [.push(RelayStage.phone(1), .hook("ann"), expiresAt: deadline)])
   }
 
+  @Test func `a phone that came since it was woken is woken anew for what still waits`() {
+    var relay = paired()
+    relay.register(.hook("ann"))
+    _ = relay.gone(1)
+    #expect(relay.question(1).1.unstored.count == 1)
+    _ = relay.question(2)
+    _ = relay.tick(at: .second(5))
+    _ = relay.settle(relay.open(2, resume: "resume-1"))
+    _ = relay.take(.minted(.pair(RelayStage.phone(1), RelayStage.pair(9))))
+    _ = relay.said(2, .failure(RelayStage.request("a-1"), reason: "x"))
+    _ = relay.said(2, .failure(RelayStage.request("a-2"), reason: "x"))
+    _ = relay.question(3)
+    let (waiting, _) = relay.question(4)
+    _ = relay.gone(2)
+    _ = relay.take(.abandoned(AskID(waiting.number - 1)))
+    let pushes = relay.tick(at: .second(20)).unstored
+    #expect(pushes.contains { if case .push = $0 { true } else { false } })
+  }
+
   @Test func `a phone that goes with nothing to do is not woken`() {
     var relay = paired()
     relay.register(.hook("ann"))

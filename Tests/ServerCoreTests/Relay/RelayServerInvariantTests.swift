@@ -76,6 +76,10 @@ import Testing
         "relay server: each call has an alarm",
         { server in for id in server.calls.keys { server.alarms.clear(.call(id)) } }
       ),
+      (
+        "relay server: each login and logout that waits has an alarm",
+        { $0.pending[AskID(99)] = .logout }
+      ),
       ("relay server: a call is of an access to its phone", { $0.accesses = [:] }),
       ("relay server: the bytes are those of unfinished answers", { $0.gathered = 1 }),
       (

@@ -157,6 +157,7 @@ struct RelayCall: Sendable {
 enum RelayAlarm: Sendable, Hashable, Comparable {
   case socket(ConnectionID)
   case call(CallID)
+  case pending(AskID)
   case pair(PhoneID)
   case grace(PhoneID)
   case knock(PhoneID)

@@ -94,6 +94,11 @@ import Testing
         "relay server: a call is in the line of its phone, once",
         { $0.phones[Self.phone]?.line = [] }
       ),
+    ])
+  }
+
+  @Test func `what is kept of a phone is checked`() {
+    check([
       (
         "relay server: what is kept of a phone is bounded",
         {

@@ -167,13 +167,21 @@ let checks: [Target] = [
   tests(
     "HealthTests", uses: ["LinkCore", "LinkJSON", "LinkHealth", "Holdfast", "HoldfastTestKit"]),
   tests("ProtocolsTests", uses: ["LinkProtocols"]),
-  tests("MessageStreamTests", uses: ["LinkCore", "LinkWire", "MessageStream", "LinkSimulator"]),
+  tests(
+    "MessageStreamTests",
+    uses: ["LinkCore", "LinkWire", "MessageStream", "LinkSimulator", "HoldfastTestKit"]),
   tests(
     "HealthRelayTests",
-    uses: ["LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "HealthRelay", "Holdfast"]),
-  tests("HeldSocketTests", uses: ["LinkCore", "HeldSocket"]),
+    uses: [
+      "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "HealthRelay", "Holdfast",
+      "HoldfastTestKit",
+    ]),
+  tests("HeldSocketTests", uses: ["LinkCore", "HeldSocket", "HoldfastTestKit"]),
   tests(
-    "ServerCoreTests", uses: ["LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkServerCore"]),
+    "ServerCoreTests",
+    uses: [
+      "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkServerCore", "HoldfastTestKit",
+    ]),
   tests(
     "RuntimeTests",
     uses: ["LinkCore", "LinkWire", "LinkRuntime", "MessageStream", "HoldfastTestKit"]),

@@ -22,11 +22,7 @@ import Testing
     let common = ["relay", "--server", address.url, "--data", scratch("phone")]
     let phone = try CommandProcess.start(
       common + ["--profile", "foreground", "--wake", "ann", "--time-zone", "UTC", "--json"])
-    let pair = try await event("pair", of: phone.lines)
-    let word = try #require(pair["word"] as? String)
-    let code = try #require(pair["code"] as? String)
-    guard case .loggedIn(let grant) = try await backend.ask(.login(word: word, code: code)) else {
-      Issue.record("not paired")
+    guard let grant = try await logIn(with: phone, at: backend) else {
       return await backend.kill()
     }
     await line(#""route":"push""#, in: logged)
@@ -94,11 +90,7 @@ import Testing
       "relay", "--time-zone", "UTC", "--server", address.url, "--data", scratch("phone"), "--json",
     ]
     var phone = try CommandProcess.start(relay)
-    let pair = try await event("pair", of: phone.lines)
-    let word = try #require(pair["word"] as? String)
-    let code = try #require(pair["code"] as? String)
-    guard case .loggedIn(let grant) = try await backend.ask(.login(word: word, code: code)) else {
-      Issue.record("not paired")
+    guard let grant = try await logIn(with: phone, at: backend) else {
       return await backend.kill()
     }
     _ = try await event("pair", of: phone.lines)
@@ -158,6 +150,19 @@ import Testing
         """)
     try await Shell.run(["mkfifo", "-m", "600", scratch("visited")])
     return scratch("ring")
+  }
+
+  /// Logs an assistant in with the pair that a phone shows.
+  private func logIn(with phone: LabProcess, at backend: Backend) async throws -> RelayGrant? {
+    let pair = try await event("pair", of: phone.lines)
+    let word = try #require(pair["word"] as? String)
+    let code = try #require(pair["code"] as? String)
+    let outcome = try await backend.ask(.login(word: word, code: code))
+    guard case .loggedIn(let grant) = outcome else {
+      Issue.record("not paired")
+      return nil
+    }
+    return grant
   }
 
   private func event(

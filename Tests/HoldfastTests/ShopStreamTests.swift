@@ -18,7 +18,8 @@ import Testing
     await follower.wait { $0.texts.count >= 3 }
     let seen = await follower.seen
     #expect(seen.texts == ["one", "two", "three"])
-    #expect(seen.messages.map(\.via) == [.history, .history, .live])
+    #expect(
+      seen.messages.map(\.via) == [.history, .history, .live], "the link held: \(seen.statuses)")
     #expect(seen.statuses.map(\.state).first == .connecting)
     await stream.close()
     await bench.end()

@@ -1,3 +1,4 @@
+import HoldfastTestKit
 import LinkCore
 import LinkWire
 import Testing
@@ -6,16 +7,10 @@ import Testing
 
 /// Each invariant of a stream and of its parts can fail.
 @Suite struct StreamInvariantTests {
-  typealias Plant = (String, @Sendable (inout StreamModel) -> Void)
+  typealias Plant = PlantedFault<StreamModel>
 
   private func check(_ plants: [Plant], _ model: StreamModel) {
-    var sound = model
-    #expect(sound.brokenInvariants(.thorough) == [])
-    for (name, plant) in plants {
-      var broken = model
-      plant(&broken)
-      #expect(broken.brokenInvariants(.thorough).contains(name), "\(name)")
-    }
+    #expect(unnoticed(plants, in: model) == [])
   }
 
   /// Connected and whole up to offset 10.

@@ -90,19 +90,13 @@ struct EndlessTests {
 }
 
 /// A stream that breaks an invariant in its seventh step.
-private struct Cracked: StreamClient {
-  private var model: StreamModel
+private struct Cracked: WrappingClient {
+  private(set) var model: StreamModel
   private var steps = 0
 
   init(settings: StreamSettings, seed: UInt64) {
     model = StreamModel(settings: settings, seed: seed)
   }
-
-  var status: LinkStatus { model.status }
-  var currentAttempt: AttemptID? { model.currentAttempt }
-  var isWhole: Bool { model.isWhole }
-  var backlog: Backlog { model.backlog }
-  var deadline: Instant? { model.deadline }
 
   mutating func handle(_ input: StreamModel.Input, at now: Instant) -> [StreamModel.Effect] {
     steps += 1

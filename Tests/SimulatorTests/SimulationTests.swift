@@ -6,19 +6,13 @@ import MessageStream
 import Testing
 
 /// A model of one's own: ours, except that it does not hear every tenth frame.
-private struct Deaf: StreamClient {
-  private var model: StreamModel
+private struct Deaf: WrappingClient {
+  private(set) var model: StreamModel
   private var frames = 0
 
   init(settings: StreamSettings, seed: UInt64) {
     model = StreamModel(settings: settings, seed: seed)
   }
-
-  var status: LinkStatus { model.status }
-  var currentAttempt: AttemptID? { model.currentAttempt }
-  var isWhole: Bool { model.isWhole }
-  var backlog: Backlog { model.backlog }
-  var deadline: Instant? { model.deadline }
 
   mutating func handle(_ input: StreamModel.Input, at now: Instant) -> [StreamModel.Effect] {
     if case .frame = input {
@@ -92,18 +86,10 @@ private struct Deaf: StreamClient {
 }
 
 /// A model that never returns from its first step.
-private struct Spinner: StreamClient {
-  let status = LinkStatus(phase: .disconnected)
-  let currentAttempt: AttemptID? = nil
-  let isWhole = false
-  let backlog = Backlog(shown: 0, unsent: 0, unstored: 0, ahead: 0)
-  let deadline: Instant? = nil
-
-  init(settings: StreamSettings, seed: UInt64) {}
+private struct Spinner: IdleClient {
   mutating func handle(_ input: StreamModel.Input, at now: Instant) -> [StreamModel.Effect] {
     while true {}
   }
-  mutating func tick(at now: Instant) -> [StreamModel.Effect] { [] }
 }
 
 @Suite(.timeLimit(.minutes(2))) struct RunWatchdogTests {
@@ -130,8 +116,8 @@ private struct Spinner: StreamClient {
 
   @Test func `a run that goes on after it was asked to end is found`() async throws {
     await #expect(processExitsWith: .exitCode(4)) {
-      let watchdog = RunWatchdog(limit: .seconds(3600)) { run, excess in
-        exit(run == "a run" && excess == .notStopped ? 4 : 5)
+      let watchdog = RunWatchdog(limit: .seconds(3600), grace: .milliseconds(100)) { run, excess in
+        exit(run == "a run" && excess == .notStopped(after: .milliseconds(100)) ? 4 : 5)
       }
       watchdog.stop()
       watchdog.watching("a run") { while true {} }

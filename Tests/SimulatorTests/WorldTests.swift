@@ -129,27 +129,9 @@ extension Recording {
 }
 
 /// Takes everything and asks for nothing.
-private struct Sloth: StreamClient {
-  let status = LinkStatus(phase: .disconnected)
-  let currentAttempt: AttemptID? = nil
-  let isWhole = false
-  let backlog = Backlog(shown: 0, unsent: 0, unstored: 0, ahead: 0)
-  let deadline: Instant? = nil
-
-  init(settings: StreamSettings, seed: UInt64) {}
-  mutating func handle(_ input: StreamModel.Input, at now: Instant) -> [StreamModel.Effect] { [] }
-  mutating func tick(at now: Instant) -> [StreamModel.Effect] { [] }
-}
+private struct Sloth: IdleClient {}
 
 /// Wants to be woken at once, whatever it does.
-private struct Restless: StreamClient {
-  let status = LinkStatus(phase: .disconnected)
-  let currentAttempt: AttemptID? = nil
-  let isWhole = false
-  let backlog = Backlog(shown: 0, unsent: 0, unstored: 0, ahead: 0)
+private struct Restless: IdleClient {
   let deadline: Instant? = .zero
-
-  init(settings: StreamSettings, seed: UInt64) {}
-  mutating func handle(_ input: StreamModel.Input, at now: Instant) -> [StreamModel.Effect] { [] }
-  mutating func tick(at now: Instant) -> [StreamModel.Effect] { [] }
 }

@@ -27,8 +27,13 @@ public struct NetworkAddress: Sendable, Hashable {
 
   /// Reads the host of a URL or of an option: an address, in brackets or without; `nil` for a name.
   public init?(host: some StringProtocol) {
+    self.init(Self.withoutBrackets(host))
+  }
+
+  /// Returns the host of a URL or of an option without the brackets of an IPv6 address.
+  public static func withoutBrackets(_ host: some StringProtocol) -> Substring {
     let isBracketed = host.first == "[" && host.last == "]" && host.utf8.count > 2
-    self.init(isBracketed ? Substring(host.dropFirst().dropLast()) : Substring(host))
+    return isBracketed ? Substring(host.dropFirst().dropLast()) : Substring(host)
   }
 
   /// Whether it is of this machine alone: 127.0.0.0/8 (RFC 1122 section 3.2.1.3) or ::1 (RFC 4291

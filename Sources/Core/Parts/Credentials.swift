@@ -12,10 +12,8 @@ public struct Credentials: Sendable, Hashable {
   public internal(set) var refreshAt: Instant?
   /// When the refresh under way times out.
   public internal(set) var refreshBy: Instant?
-  /// Whether a REST refusal caused the last refresh, and nothing succeeded since.
-  public private(set) var isUnproven = false
-  /// Which credentials a REST answer refused.
-  private var refusedGeneration: UInt64 = 0
+  /// The generation that a REST answer refused last; `nil` once the server accepted credentials.
+  private var refused: UInt64?
 
   /// The number of refreshes that failed in a row.
   private var refusals = 0
@@ -91,20 +89,20 @@ public struct Credentials: Sendable, Hashable {
     refreshAt = nil
   }
 
+  /// Whether REST refused credentials, and the server has accepted none since.
+  public var isUnproven: Bool { refused != nil }
+
   /// Whether REST refused older credentials, and took none of the new ones so far: when it refuses
   /// these, too, no refresh helps. A refresh that failed for now renewed nothing.
-  public var isRenewedInVain: Bool { isUnproven && refusedGeneration < generation }
+  public var isRenewedInVain: Bool { refused.map { $0 < generation } ?? false }
 
   /// Whether REST refused the credentials that there are; those that are newer are not refused yet.
-  public var isRefused: Bool { isUnproven && refusedGeneration == generation }
+  public var isRefused: Bool { refused == generation }
 
   /// Notes that a REST answer refused the credentials.
-  public mutating func noteRefusedByREST() {
-    isUnproven = true
-    refusedGeneration = generation
-  }
+  public mutating func noteRefusedByREST() { refused = generation }
   /// Notes that the server accepted the credentials.
-  public mutating func noteAccepted() { isUnproven = false }
+  public mutating func noteAccepted() { refused = nil }
 
   /// When the next refresh is due or the one under way times out.
   public var deadline: Instant? {

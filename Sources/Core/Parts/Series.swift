@@ -9,7 +9,7 @@ struct Series: Sendable, Hashable {
   var origin: Origin
   /// Tries that failed so far.
   var failures = 0
-  /// Whether a try of it became a link, which was lost before it was stable.
+  /// Whether a link was lost before this series, or in it.
   var hadLink = false
   /// Whether credentials were refreshed because the server refused them in this series.
   var refreshed = false

@@ -2,7 +2,8 @@
 public struct RetryPolicy: Sendable, Hashable {
   /// Waits after failed tries of the first connection; its very first try is immediate and free.
   public var first: Schedule
-  /// Waits before tries after an established link was lost.
+  /// Waits before tries after an established link was lost; for one that was lost before it was
+  /// stable, the longer schedule of both counts.
   public var reconnect: Schedule
   /// Every one of these must permit a try.
   public var windows: [AttemptWindow]

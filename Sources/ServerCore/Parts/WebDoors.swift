@@ -7,7 +7,7 @@ public struct WebDoors: Sendable, Hashable {
   /// A page of the web that has its name point to 127.0.0.1 would otherwise be let in (DNS
   /// rebinding).
   public var isLocal = true
-  /// The name or address that is listened on, as a Host field spells it; let in with any port.
+  /// The name or address that is listened on, in lower case; let in with any port.
   public var ownName: String?
   /// Hosts that are let in besides this machine's, in lower case and with a port that is not the
   /// scheme's: `relay.example`, `relay.example:8443`; the names of a proxy in front. Where there
@@ -51,9 +51,10 @@ public struct WebDoors: Sendable, Hashable {
   /// Whether the value of a Host field names this machine or what is listened on.
   private func isHere(_ host: String) -> Bool {
     guard let name = Self.name(of: host) else { return false }
-    if NetworkAddress.isLoopback(host: name) || name == ownName ?? "" { return true }
-    return ownName.flatMap { NetworkAddress(host: $0) }.map { $0 == NetworkAddress(host: name) }
-      ?? false
+    if NetworkAddress.isLoopback(host: name) { return true }
+    guard let ownName else { return false }
+    let address = NetworkAddress(host: ownName)
+    return name == ownName || address != nil && address == NetworkAddress(host: name)
   }
 
   private static func isThisMachine(_ host: String) -> Bool {

@@ -50,15 +50,9 @@ extension RelayWorld {
     guard kernel.hosts[server.place].isRunning else { return }
     for real in seam.toBackend(input) {
       let effects = backend.rules.handle(real, at: now)
-      examineRules()
+      kernel.examine(&backend.rules)
       perform(effects)
     }
-  }
-
-  /// Reports what the last step of the rules broke.
-  mutating func examineRules() {
-    let depth = kernel.depthOfCheck()
-    kernel.report(backend.rules.brokenInvariants(depth))
   }
 
   /// Carries effects out, in order; a process that is doomed to die between two of them does.

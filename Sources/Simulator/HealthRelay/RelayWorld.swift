@@ -82,7 +82,7 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
   mutating func tick(_ host: HostID) {
     if host == server {
       let effects = backend.rules.tick(at: now)
-      examineRules()
+      kernel.examine(&backend.rules)
       perform(effects)
     } else {
       let now = now

@@ -140,6 +140,11 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     return watch != nil || checks.isMultiple(of: 64) ? .thorough : .quick
   }
 
+  /// Reports what the last step of a machine broke.
+  mutating func examine(_ machine: inout some Machine) {
+    report(machine.brokenInvariants(depthOfCheck()))
+  }
+
   /// Reports the invariants that a machine broke, each once in a run.
   mutating func report(_ names: [String]) {
     for name in names where broken.insert(name).inserted { find(.brokenInvariant, name) }

@@ -32,14 +32,8 @@ extension StreamWorld {
 
   mutating func feed(_ input: ShopServer.Input) {
     let effects = backend.rules.handle(input, at: now)
-    examineRules()
+    kernel.examine(&backend.rules)
     perform(effects)
-  }
-
-  /// Reports what the last step of the rules broke.
-  mutating func examineRules() {
-    let depth = kernel.depthOfCheck()
-    kernel.report(backend.rules.brokenInvariants(depth))
   }
 
   mutating func perform(_ effects: [ShopServer.Effect]) {

@@ -124,7 +124,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
 
   mutating func tick(_ host: HostID) {
     let effects = backend.rules.tick(at: now)
-    examineRules()
+    kernel.examine(&backend.rules)
     perform(effects)
   }
 

@@ -11,7 +11,7 @@ package final class RunWatchdog: Sendable {
     /// It has taken longer than a run may.
     case tooLong(Duration)
     /// It is still under way although all runs were asked to end.
-    case notStopped
+    case notStopped(after: Duration)
   }
 
   private struct State {
@@ -21,22 +21,22 @@ package final class RunWatchdog: Sendable {
     var stopBy: SuspendingClock.Instant?
   }
 
-  /// How long runs may go on after `stop`; ours: many times as long as a usual run takes.
-  private static let grace = Duration.seconds(5)
-
   private let limit: Duration
+  private let grace: Duration
   private let report: @Sendable (_ run: String, Excess) -> Void
   private let state = Mutex(State())
   private let queue = DispatchQueue(label: "holdfast.simulation.watchdog")
 
   /// - Parameters:
   ///   - limit: How long a run may take, without the time in which the machine was asleep.
+  ///   - grace: How long runs may go on after `stop`.
   ///   - report: Called with the name of a run that took too long, on the queue of the watch; again
   ///     and again, while the run goes on.
   package init(
-    limit: Duration, report: @escaping @Sendable (_ run: String, Excess) -> Void
+    limit: Duration, grace: Duration = .seconds(5),
+    report: @escaping @Sendable (_ run: String, Excess) -> Void
   ) {
-    (self.limit, self.report) = (limit, report)
+    (self.limit, self.grace, self.report) = (limit, grace, report)
     lookLater()
   }
 
@@ -51,9 +51,9 @@ package final class RunWatchdog: Sendable {
     return play()
   }
 
-  /// Reports the runs that are still under way 5 s later.
+  /// Reports the runs that are still under way after the grace.
   package func stop() {
-    state.withLock { $0.stopBy = $0.stopBy ?? .now + Self.grace }
+    state.withLock { $0.stopBy = $0.stopBy ?? .now + grace }
   }
 
   private func lookLater() {
@@ -72,7 +72,7 @@ package final class RunWatchdog: Sendable {
     let now = SuspendingClock.now
     let isOver = state.stopBy.map { $0 <= now } ?? false
     return state.runs.sorted { $0.key < $1.key }.compactMap { _, run in
-      if isOver { return (run.name, .notStopped) }
+      if isOver { return (run.name, .notStopped(after: grace)) }
       let time = run.since.duration(to: now)
       return time > limit ? (run.name, .tooLong(limit)) : nil
     }

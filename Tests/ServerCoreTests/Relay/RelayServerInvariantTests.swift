@@ -1,3 +1,4 @@
+import HoldfastTestKit
 import LinkCore
 import LinkHealth
 import LinkWire
@@ -7,7 +8,7 @@ import Testing
 
 /// Each invariant of the relay's server can fail.
 @Suite struct RelayServerInvariantTests {
-  private typealias Plant = (String, @Sendable (inout RelayServer) -> Void)
+  private typealias Plant = PlantedFault<RelayServer>
 
   private static let phone = RelayStage.phone(1)
   private static let token = RelayStage.hash("token-1")
@@ -25,13 +26,7 @@ import Testing
   }
 
   private func check(_ plants: [Plant]) {
-    var sound = Self.busy
-    #expect(sound.brokenInvariants(.thorough) == [])
-    for (name, plant) in plants {
-      var server = Self.busy
-      plant(&server)
-      #expect(server.brokenInvariants(.thorough).contains(name), "\(name)")
-    }
+    #expect(unnoticed(plants, in: Self.busy) == [])
   }
 
   @Test func `what is counted and bounded is checked`() {

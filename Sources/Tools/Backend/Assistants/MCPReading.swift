@@ -9,7 +9,7 @@ extension BackendConfiguration {
     var policy = assistants
     let host = host.lowercased()
     policy.doors.isLocal = policy.doors.isLocal && NetworkAddress.isLoopback(host: host)
-    policy.doors.ownName = host.contains(":") ? "[\(host)]" : host
+    policy.doors.ownName = host
     return policy
   }
 }

@@ -34,7 +34,7 @@ enum ServeCommand {
     [
       .init(
         .option("host", .text("HOST"), default: usual.host, "the name or address to listen on")
-      ) { $0.host = $1.first == "[" && $1.last == "]" ? String($1.dropFirst().dropLast()) : $1 },
+      ) { $0.host = String(NetworkAddress.withoutBrackets($1)) },
       .init(.option("port", .port, default: 8787, "the TCP port; 0 uses a free one")) {
         $0.port = $1
       },

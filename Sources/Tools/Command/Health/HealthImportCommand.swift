@@ -49,7 +49,7 @@ enum HealthImportCommand {
     let directory = try call.dataDirectory()
     let isStopped = Mutex(false)
     let signals = CommandSignals {
-      Console.abandon("\(call.command): ended immediately by a second signal")
+      CommandSignals.abandon(call.command)
     } stopping: {
       isStopped.withLock { $0 = true }
     }

@@ -16,8 +16,8 @@ enum StreamCommand {
   private static let once = Parameter.flag(
     "once",
     "end as soon as it has caught up and the server has answered everything that was sent: with "
-      + "status 0, with 1 if a message was not sent or stored, or with 6 if the server cannot be "
-      + "reached")
+      + "status 0, with 1 if a message was not sent or stored or the server has an error, or with "
+      + "6 if the server cannot be reached")
   private static let older = Parameter.option(
     "older", .integer("N", 0...10_000), default: 0,
     "first fetch this many messages that are older than those shown")

@@ -66,8 +66,9 @@ extension CommandFailure {
       self.init(
         .failed, "\(run): the run takes longer than \(limit.text)",
         remedy: "attach a debugger to see where it spins, or allow more with --run-limit")
-    case .notStopped:
-      self.init(.failed, "stopped; \(run): the run under way did not end within 5s")
+    case .notStopped(let grace):
+      self.init(
+        .failed, "stopped; \(run): the run under way did not end within \(grace.text)")
     }
   }
 }

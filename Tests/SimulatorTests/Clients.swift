@@ -1,0 +1,33 @@
+import LinkCore
+import LinkSimulator
+import MessageStream
+
+/// A client of a test that is a stream's own model, except for what the test changes.
+protocol WrappingClient: StreamClient {
+  var model: StreamModel { get }
+}
+
+extension WrappingClient {
+  var status: LinkStatus { model.status }
+  var currentAttempt: AttemptID? { model.currentAttempt }
+  var isWhole: Bool { model.isWhole }
+  var backlog: Backlog { model.backlog }
+  var deadline: Instant? { model.deadline }
+}
+
+/// A client of a test that asks for nothing, whatever happens.
+protocol IdleClient: StreamClient {
+  init()
+}
+
+extension IdleClient {
+  var status: LinkStatus { LinkStatus(phase: .disconnected) }
+  var currentAttempt: AttemptID? { nil }
+  var isWhole: Bool { false }
+  var backlog: Backlog { Backlog(shown: 0, unsent: 0, unstored: 0, ahead: 0) }
+  var deadline: Instant? { nil }
+
+  init(settings: StreamSettings, seed: UInt64) { self.init() }
+  mutating func handle(_ input: StreamModel.Input, at now: Instant) -> [StreamModel.Effect] { [] }
+  mutating func tick(at now: Instant) -> [StreamModel.Effect] { [] }
+}

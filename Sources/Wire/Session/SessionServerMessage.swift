@@ -103,13 +103,18 @@ public struct SessionError: Sendable, Hashable, Codable {
   public var conversation: String?
   /// The prompt that was refused.
   public var idempotencyKey: String?
+  /// The oldest version that the server speaks, with `unsupportedVersion`.
+  public var required: SessionVersion?
+  /// The version that the client named, with `unsupportedVersion`.
+  public var received: String?
 
   public init(
     message: String, code: String? = nil, conversation: String? = nil,
-    idempotencyKey: String? = nil
+    idempotencyKey: String? = nil, required: SessionVersion? = nil, received: String? = nil
   ) {
     (self.message, self.code) = (message, code)
     (self.conversation, self.idempotencyKey) = (conversation, idempotencyKey)
+    (self.required, self.received) = (required, received)
   }
 
   /// The code of a version that is too old; the server closes next.

@@ -1,0 +1,105 @@
+import LinkCore
+import LinkJSON
+
+/// The members that both directions of the session protocol share, and their bounds.
+///
+/// The bounds are ours: far above what the original's ends send.
+enum SessionBounds {
+  /// The longest id in bytes.
+  static let id = 128
+  /// The longest word for programs, in bytes: types, codes, versions, providers.
+  static let word = 64
+  /// The longest text of the protocol itself, in bytes; texts of people have the message's bound.
+  static let note = 4_096
+  /// The most entries of a window, and the most conversations of a batch.
+  static let entries = 1_000
+  static let batch = 100
+  /// The largest number that stays exact in every JSON library: 2^53 - 1 (RFC 8259 section 6).
+  static let number = 0...(1 << 53) - 1
+}
+
+extension JSONFields {
+  /// An id of 1 to 128 bytes.
+  func sessionID(_ name: String) throws(FieldFault) -> String {
+    try string(name, atMost: SessionBounds.id)
+  }
+
+  /// An id of 1 to 128 bytes; `nil` if it is absent or empty.
+  func optionalSessionID(_ name: String) throws(FieldFault) -> String? {
+    guard let text = try optionalString(name), !text.isEmpty else { return nil }
+    guard text.utf8.count <= SessionBounds.id else { throw .outOfBounds(field: name) }
+    return text
+  }
+
+  /// A text of the protocol; `nil` if it is absent.
+  func note(
+    _ name: String, atMost limit: Int = SessionBounds.note
+  ) throws(FieldFault) -> String? {
+    guard let text = try optionalString(name) else { return nil }
+    guard text.utf8.count <= limit else { throw .outOfBounds(field: name) }
+    return text
+  }
+
+  func optionalNumber(_ name: String) throws(FieldFault) -> UInt64? {
+    try optionalInt(name, in: SessionBounds.number).map { UInt64($0) }
+  }
+
+  func number(_ name: String) throws(FieldFault) -> UInt64 {
+    UInt64(try int(name, in: SessionBounds.number))
+  }
+
+  /// A time as ISO 8601 text, or as milliseconds since 1970: the original server sends both.
+  func time(_ name: String) throws(FieldFault) -> Timestamp? {
+    guard has(name) else { return nil }
+    if let text = try? optionalString(name) {
+      guard let time = RFC3339.parse(text) else { throw .badDate(field: name) }
+      return time
+    }
+    guard let milliseconds = try optionalInt(name, in: 0...9_000_000_000_000) else { return nil }
+    return Timestamp(nanoseconds: Int64(milliseconds) * 1_000_000)
+  }
+
+  /// The features that are known here; other words are ignored.
+  func features() throws(FieldFault) -> Set<SessionFeature> {
+    var features: Set<SessionFeature> = []
+    for element in try elements("features", atMost: SessionBounds.batch) {
+      var reader = JSONReader(element)
+      guard let word = try? reader.string() else { throw .wrongType(field: "features") }
+      if let feature = SessionFeature(rawValue: word) { features.insert(feature) }
+    }
+    return features
+  }
+}
+
+extension JSONWriter {
+  /// Begins a message of a type, writes its members, and returns its bytes.
+  static func session(
+    _ type: String, capacity: Int = 200, _ members: (inout JSONWriter) -> Void = { _ in }
+  ) -> [UInt8] {
+    var writer = JSONWriter(capacity: capacity)
+    writer.beginObject()
+    writer.entry("type", type)
+    members(&writer)
+    writer.endObject()
+    return writer.bytes
+  }
+
+  /// Writes a member unless there is no value.
+  mutating func some(_ name: String, _ text: String?) {
+    if let text { entry(name, text) }
+  }
+
+  mutating func some(_ name: String, _ number: UInt64?) {
+    if let number { entry(name, number) }
+  }
+
+  mutating func some(_ name: String, _ time: Timestamp?) {
+    if let time { entry(name, RFC3339.format(time)) }
+  }
+
+  /// Writes the features in the order of their declaration, unless there are none.
+  mutating func features(_ features: Set<SessionFeature>) {
+    guard !features.isEmpty else { return }
+    entry("features", SessionFeature.allCases.filter { features.contains($0) }.map(\.rawValue))
+  }
+}

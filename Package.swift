@@ -40,6 +40,7 @@ let pure: [Target] = [
   library("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
   library("HealthRelay", at: "Features/HealthRelay", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
   library("HeldSocket", at: "Features/HeldSocket", uses: ["LinkCore"]),
+  library("Session", at: "Features/Session", uses: ["LinkCore", "LinkWire"]),
   library(
     "LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
   library(

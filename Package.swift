@@ -74,6 +74,10 @@ let adapters: [Target] = [
     "StoreSQLite", at: "Adapters/StoreSQLite",
     uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "OwnerFiles", "CSQLite"]),
   library("OwnerFiles", at: "Adapters/OwnerFiles", uses: ["LinkWire"]),
+  // Apple's platforms have CryptoKit.
+  library(
+    "KeyedHashing", at: "Adapters/KeyedHashing",
+    uses: [.target(name: "COpenSSL", condition: .when(platforms: [.linux]))]),
   library(
     "ExportFiles", at: "Adapters/ExportFiles", uses: ["LinkHealth", "OwnerFiles", "CArchive"]),
   library(
@@ -103,8 +107,8 @@ let doors: [Target] = [
     "Holdfast", at: "Holdfast",
     uses: [
       "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream",
-      "HealthRelay", "HeldSocket", "CurlNetwork", "StoreSQLite", "ReachabilityNetlink",
-      "LifecycleSystem",
+      "HealthRelay", "HeldSocket", "Session", "CurlNetwork", "StoreSQLite",
+      "ReachabilityNetlink", "LifecycleSystem", "KeyedHashing",
       "NotificationsDBus", "ExportFiles", "OwnerFiles",
     ]),
   library(
@@ -133,8 +137,8 @@ let doors: [Target] = [
     dependencies: [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
       "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream",
-      "LinkProtocols", "HealthRelay", "HeldSocket", "LinkServerCore", "LifecycleSystem",
-      "OwnerFiles", "ChildProcesses", "CLinux", "COpenSSL",
+      "LinkProtocols", "HealthRelay", "HeldSocket", "Session", "LinkServerCore",
+      "LifecycleSystem", "OwnerFiles", "ChildProcesses", "CLinux", "COpenSSL",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]
@@ -178,6 +182,7 @@ let checks: [Target] = [
       "HoldfastTestKit",
     ]),
   tests("HeldSocketTests", uses: ["LinkCore", "HeldSocket", "HoldfastTestKit"]),
+  tests("SessionTests", uses: ["LinkCore", "LinkWire", "Session", "HoldfastTestKit"]),
   tests(
     "ServerCoreTests",
     uses: [
@@ -229,11 +234,11 @@ let checks: [Target] = [
     "HoldfastTests",
     uses: [
       "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "LinkProtocols", "MessageStream",
-      "HealthRelay", "HeldSocket", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "CLinux",
-      "CommandKit", "HoldfastDemo",
+      "HealthRelay", "HeldSocket", "Session", "Holdfast", "HoldfastBackend", "HoldfastTestKit",
+      "CLinux", "CommandKit", "HoldfastDemo",
       "LinkServerCore", "LinkSimulator", "ServerSockets",
     ],
-    besides: ["HeldSocket/Peers"]),
+    besides: ["HeldSocket/Peers", "Session/Peers"]),
   // Apart from HoldfastTests: simulations work on all processors, and no clock waits there.
   tests(
     "SimulateTests",

@@ -130,6 +130,7 @@ extension SessionModel {
 
   /// Shows news; a prompt that a plain server's message ended leaves the queue here.
   private mutating func show(_ one: NumberedSessionNews, _ step: inout Step) {
+    handed = max(handed, one.number)
     switch one.news {
     case .message(let entry, let via): step.show(.message(entry, via: via, news: one.number))
     case .ended(let ending):

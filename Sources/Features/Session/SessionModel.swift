@@ -49,6 +49,8 @@ public struct SessionModel: Journaled {
   /// The last state of each prompt that was shown.
   var states: [UUID128: SessionPromptState.State] = [:]
   var shown = (status: LinkStatus(phase: .disconnected), quality: LinkQuality.good)
+  /// News up to this number were handed to the user.
+  var handed: UInt64 = 0
   /// News up to this number were confirmed.
   var confirmed: UInt64 = 0
   var network: String?
@@ -104,6 +106,9 @@ public struct SessionModel: Journaled {
   public var isStopped: Bool {
     !link.isWanted && stopsAt == nil && (writer.isDone || writer.failures > 0)
   }
+
+  /// Whether all news that were handed to the user were confirmed.
+  public var isShown: Bool { confirmed >= handed }
 
   /// How many prompts have no end yet.
   public var unanswered: Int {

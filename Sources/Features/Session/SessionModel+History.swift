@@ -35,6 +35,14 @@ extension SessionModel {
     return all.filter { conversations[$0]?.openedBy != nil }
   }
 
+  /// Whether everything that the server had of the followed conversations is here, and all that came
+  /// is stored and acknowledged.
+  public var isCaughtUp: Bool {
+    guard isConnected, let talk, owed.isEmpty, writer.isDone else { return false }
+    return talk.subscribing.isEmpty && talk.again.isEmpty
+      && followed.allSatisfy(talk.subscribed.contains)
+  }
+
   private func cursor(of conversation: String, _ talk: Talk) -> SessionCursor {
     let known = conversations[conversation] ?? KeptConversation(id: conversation)
     return talk.version < SessionVersion.newest
@@ -152,10 +160,11 @@ extension SessionModel {
     switch entry.role {
     case .user:
       // The user's own words, under an id of the server.
+      let isOwn = talk?.takeOwn(entry) == true
       if let open, open.text == entry.text, queue.mayHaveArrived(open.id), !open.isAccepted {
         return accept(open.id, &step)
       }
-      if talk?.sent.contains(where: { queue[$0]?.text == entry.text }) == true { return }
+      if isOwn { return }
     case .assistant:
       if talk?.spoken[entry.conversation] == entry.text {
         talk?.spoken[entry.conversation] = nil

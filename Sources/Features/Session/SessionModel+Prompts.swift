@@ -114,7 +114,10 @@ extension SessionModel {
     talk?.upload = Talk.Upload(key: prompt.id, until: until)
     talk?.sent.insert(prompt.id)
     talk?.awaited.append(.prompt(prompt.id))
-    talk?.written[prompt.conversation] = nil
+    if talk?.isIdempotent == false {
+      talk?.written[prompt.conversation] = nil
+      talk?.mine[prompt.conversation, default: []].append(prompt.text)
+    }
     step.effects.append(.send(attempt, .prompt(message)))
     if !prompt.isAccepted { show(prompt, .sent, &step) }
   }

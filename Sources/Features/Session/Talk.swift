@@ -58,6 +58,8 @@ struct Talk: Sendable, Hashable {
   var current: Set<String> = []
   /// Conversations whose hole was asked for once.
   var holes: Set<String> = []
+  /// Texts that were handed to a plain server, whose history repeats them under ids of its own.
+  var mine: [String: [String]] = [:]
   /// The last text of the assistant in a history since a prompt was sent, for a response without id.
   var written: [String: String] = [:]
   /// The text of a response without id, which a history may repeat under an id of its own.
@@ -76,6 +78,13 @@ struct Talk: Sendable, Hashable {
 
   /// Whether an answer is awaited that can be large.
   var awaitsMuch: Bool { !subscribing.isEmpty || !sent.isEmpty }
+
+  /// Takes the text of a prompt that a plain server's history repeats; false for another one.
+  mutating func takeOwn(_ entry: SessionEntry) -> Bool {
+    guard let index = mine[entry.conversation]?.firstIndex(of: entry.text) else { return false }
+    mine[entry.conversation]?.remove(at: index)
+    return true
+  }
 
   var deadline: Instant? { [upload?.until, subscribing.values.min()].compactMap(\.self).min() }
 }

@@ -129,7 +129,6 @@ enum SessionCommand {
     let sender = input(of: session)
     let sending = Task { await sender.run(view, screen) }
     let work = OnceWork(isDone: !call[once])
-    let watch = SessionWatch()
     var ending = SessionRunEnding(isOnce: call[once])
     let failure = await run.follow(
       stopped: { work.end(.stopped) }, sender: sending, drawing: screen?.run,
@@ -138,15 +137,14 @@ enum SessionCommand {
       if call[once] {
         group.addTask {
           if !Invocation.isTyped { _ = await sending.value }
-          await session.settled { $0.isSettled }
-          await watch.settled(session)
+          await session.settled { $0.isSettled && $0.isShown && $0.isCaughtUp }
           work.end(.done)
           await end()
         }
       }
       for await update in session {
         await view.show(update)
-        watch.note(update, session)
+        if let news = update.news { session.confirm(news) }
         if let failure = ending.failure(after: update) { return failure }
       }
       return nil

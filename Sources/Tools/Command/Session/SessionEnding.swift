@@ -3,7 +3,6 @@ import Holdfast
 import LinkCore
 import LinkWire
 import Session
-import Synchronization
 
 /// The conditions under which `session` ends by itself.
 struct SessionRunEnding {
@@ -67,26 +66,14 @@ struct SessionRunEnding {
   }
 }
 
-/// The confirmation of what was shown, and the wait for it.
-final class SessionWatch: Sendable {
-  private let shown = Mutex<UInt64>(0)
-
-  /// Confirms an update that was shown.
-  func note(_ update: SessionUpdate, _ session: HeldSession) {
-    let news: UInt64?
-    switch update {
-    case .message(_, _, let number): news = number
-    case .prompt(_, let number): news = number
-    case .status, .quality, .pending, .part, .gap, .record, .notice: news = nil
+extension SessionUpdate {
+  /// The number to confirm once it was shown; `nil` for what no later run shows again.
+  var news: UInt64? {
+    switch self {
+    case .message(_, _, let number): number > 0 ? number : nil
+    case .prompt(_, let number): number
+    case .status, .quality, .pending, .part, .gap, .record, .notice: nil
     }
-    guard let news, news > 0 else { return }
-    shown.withLock { $0 = max($0, news) }
-    session.confirm(news)
-  }
-
-  /// Returns when everything was shown, and that is stored.
-  func settled(_ session: HeldSession) async {
-    await session.settled { $0.isSettled && $0.isShown }
   }
 }
 

@@ -104,10 +104,15 @@ extension SessionRecord {
       case .closed(let reason): "closed: \(reason.rawValue)"
       }
     var parts = ["from \(RFC3339.format(startedAt)) to \(RFC3339.format(endedAt))"]
-    if let connected { parts.append("connected for \(connected.text)") }
+    if let connected { parts.append("connected for \(Self.whole(connected).text)") }
     if let network { parts.append("network \(network)") }
-    if let roundTrip { parts.append("round trip \(roundTrip.text)") }
+    if let roundTrip { parts.append("round trip \(Self.whole(roundTrip).text)") }
     return (parts + [why]).joined(separator: ", ")
+  }
+
+  /// Whole milliseconds.
+  private static func whole(_ time: Duration) -> Duration {
+    .milliseconds(time.nanoseconds / 1_000_000)
   }
 }
 
@@ -138,8 +143,8 @@ extension SessionNotice {
     case .draining(let wait): "the server stops soon; it asks to return after \(wait.text)"
     case .clockSkew(let skew):
       skew > .zero
-        ? "the server's clock is \(skew.text) ahead of this device's"
-        : "the server's clock is \((.zero - skew).text) behind this device's"
+        ? "the server's clock is \(skew.whole.text) ahead of this device's"
+        : "the server's clock is \((.zero - skew).whole.text) behind this device's"
     case .payload(let size): "asks for messages of at most \(size) KiB"
     case .store(let failure): failure.description
     case .storeRecovered: nil
@@ -147,4 +152,9 @@ extension SessionNotice {
       count == 1 ? "1 prompt has no answer yet" : "\(count) prompts have no answer yet"
     }
   }
+}
+
+extension Duration {
+  /// Whole seconds.
+  fileprivate var whole: Duration { .seconds(nanoseconds / 1_000_000_000) }
 }

@@ -87,7 +87,7 @@ public enum Platform {
   public static func sessionStore(
     in directory: String, forReading: Bool = false
   ) async throws(StoreFailure) -> any ClientSessionStore {
-    try await SQLiteSessionStore.open(in: directory, access: forReading ? .read : .write)
+    try await SQLiteClientSessionStore.open(in: directory, access: forReading ? .read : .write)
   }
 
   /// The name by which a backend knows the phone of a directory, which is created if it is missing.

@@ -1,31 +1,19 @@
-package import LinkCore
 import LinkRuntime
 package import LinkWire
 
-/// What a client of sessions keeps, in one SQLite file, `session.sqlite`.
+/// The store of sessions in one SQLite file, `session.sqlite`.
 ///
-/// Every change is one transaction that survives a power cut when it returns: a prompt exists
-/// nowhere else, and a message that was acknowledged is not sent again.
+/// A change that returned survives a power cut.
 package typealias SQLiteSessionStore = SQLiteFile<SessionTables>
 
-extension SQLiteFile: ClientSessionStore where T == SessionTables {
-  package func open(as client: UUID128) throws(StoreFailure) -> SessionSnapshot {
-    try write { tables throws(StoreFailure) in try tables.open(as: client) }
+extension SQLiteFile: SessionStore where T == SessionTables {
+  package func kept() throws(StoreFailure) -> SessionKept {
+    try read { tables throws(StoreFailure) in try tables.kept() }
   }
 
-  package func commit(_ change: SessionChange) throws(StoreFailure) -> [NumberedSessionNews] {
-    try write { tables throws(StoreFailure) in try tables.commit(change) }
-  }
-
-  package func history(
-    of conversation: String, before number: UInt64?, limit: Int
-  ) throws(StoreFailure) -> [NumberedSessionNews] {
-    try read { tables throws(StoreFailure) in
-      try tables.history(of: conversation, before: number, limit: limit)
+  package func apply(_ changes: [SessionChange]) throws(StoreFailure) {
+    try write { tables throws(StoreFailure) in
+      for change in changes { try tables.apply(change) }
     }
-  }
-
-  package func days() throws(StoreFailure) -> [SessionDay] {
-    try read { tables throws(StoreFailure) in try tables.days() }
   }
 }

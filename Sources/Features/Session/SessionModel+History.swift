@@ -11,7 +11,7 @@ extension SessionModel {
     let wanted = followed.filter { !current.subscribed.contains($0) || current.again.contains($0) }
     guard let first = wanted.first else { return }
     let isBatch = current.features.contains(.batch) && wanted.count > 1
-    let asked = isBatch ? Array(wanted.prefix(SessionSnapshot.conversationLimit)) : [first]
+    let asked = isBatch ? Array(wanted.prefix(ClientSessionSnapshot.conversationLimit)) : [first]
     for conversation in asked {
       current.subscribed.insert(conversation)
       current.again.remove(conversation)
@@ -26,13 +26,19 @@ extension SessionModel {
     step.effects.append(.send(current.attempt, message))
   }
 
-  /// The conversations of prompts and of the user that the server knows.
+  /// The conversations of prompts and of the user that the server knows, or may know: a plain server
+  /// is asked whether it has a prompt.
   private var followed: [String] {
     var all = [conversation]
     for prompt in queue.items where prompt.waiting != nil && !all.contains(prompt.conversation) {
       all.append(prompt.conversation)
     }
-    return all.filter { conversations[$0]?.openedBy != nil }
+    let asked = talk?.isIdempotent == false ? queue.unsure : []
+    return all.filter { one in
+      conversations[one]?.openedBy != nil
+        || !asked.isEmpty
+          && queue.items.contains { $0.conversation == one && asked.contains($0.id) }
+    }
   }
 
   /// Whether everything that the server had of the followed conversations is here, and all that came
@@ -44,7 +50,7 @@ extension SessionModel {
   }
 
   private func cursor(of conversation: String, _ talk: Talk) -> SessionCursor {
-    let known = conversations[conversation] ?? KeptConversation(id: conversation)
+    let known = conversations[conversation] ?? KnownConversation(id: conversation)
     return talk.version < SessionVersion.newest
       ? .sequence(known.sequence) : .offset(known.offset, signature: known.signature)
   }
@@ -52,8 +58,12 @@ extension SessionModel {
   /// Stores a window of a conversation and moves the cursor behind it, in one change.
   mutating func apply(_ window: SessionHistory, _ step: inout Step) {
     guard var known = conversations[window.conversation], talk != nil else { return }
-    talk?.subscribing[window.conversation] = nil
     let before = known
+    if isAhead(window, of: known) {
+      // Live, before the answer to a subscription: that one brings what lies between.
+      return store(window, isNew: false, &step)
+    }
+    talk?.subscribing[window.conversation] = nil
     var outcome = Reach.whole
     switch window.place {
     case .sequence(let first, let last, _):
@@ -69,6 +79,17 @@ extension SessionModel {
     goOn(window, outcome, isAhead: known != before, &step)
   }
 
+  /// Whether a window of one message lies beyond what a subscription under way will bring.
+  private func isAhead(_ window: SessionHistory, of known: KnownConversation) -> Bool {
+    guard let talk, window.entries.count == 1, let first = window.entries.first?.place,
+      talk.subscribing[window.conversation] != nil || talk.again.contains(window.conversation)
+    else { return false }
+    switch window.place {
+    case .sequence: return first > known.sequence + 1
+    case .offset: return first > known.offset
+    }
+  }
+
   /// What a window does to the cursor.
   enum Reach: Hashable {
     /// It follows what is stored.
@@ -80,7 +101,7 @@ extension SessionModel {
   }
 
   private mutating func reach(
-    _ window: SessionHistory, _ first: UInt64?, _ last: UInt64?, _ known: inout KeptConversation
+    _ window: SessionHistory, _ first: UInt64?, _ last: UInt64?, _ known: inout KnownConversation
   ) -> Reach {
     if let gap = window.gap {
       known.sequence = gap.oldest > 0 ? gap.oldest - 1 : 0
@@ -98,7 +119,7 @@ extension SessionModel {
 
   private mutating func reach(
     _ window: SessionHistory, _ next: UInt64, _ signature: String, _ isReplaced: Bool,
-    _ known: inout KeptConversation
+    _ known: inout KnownConversation
   ) -> Reach {
     if isReplaced || next < known.offset {
       let isEmpty = known.offset == 0
@@ -165,6 +186,7 @@ extension SessionModel {
         return accept(open.id, &step)
       }
       if isOwn { return }
+      if let open, open.text == entry.text, talk?.sent.contains(open.id) == false { return }
     case .assistant:
       if talk?.spoken[entry.conversation] == entry.text {
         talk?.spoken[entry.conversation] = nil

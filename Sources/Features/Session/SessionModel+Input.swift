@@ -12,7 +12,7 @@ extension SessionModel {
     // The user.
     /// What earlier runs left; the first input. The conversation is the one that prompts belong to;
     /// `nil` for the one that was used last, or a new one.
-    case restored(SessionSnapshot, conversation: String?, at: Timestamp)
+    case restored(ClientSessionSnapshot, conversation: String?, at: Timestamp)
     /// Connect; also after an error, and without waiting for the next try.
     case start
     /// Close when what is under way is stored and acknowledged, or after 2 s.
@@ -57,7 +57,7 @@ extension SessionModel {
     case send(AttemptID, SessionClientMessage)
     /// Read the key again.
     case refreshCredentials
-    case commit(SessionCommitID, SessionChange)
+    case commit(SessionCommitID, ClientSessionChange)
     case update(SessionUpdate)
   }
 }

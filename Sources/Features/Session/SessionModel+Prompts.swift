@@ -15,7 +15,7 @@ extension SessionModel {
     }
     writer.put(prompt)
     writer.waiting.prompts.append(prompt.id)
-    if conversations[conversation] == nil { keep(KeptConversation(id: conversation)) }
+    if conversations[conversation] == nil { keep(KnownConversation(id: conversation)) }
   }
 
   /// Adds a prompt to the queue; returns why not.
@@ -93,7 +93,6 @@ extension SessionModel {
     guard !talk.isIdempotent, !queue.unsure.isEmpty else { return [] }
     let unsure = queue.items.filter { prompt in
       queue.unsure.contains(prompt.id) && !prompt.isAccepted
-        && conversations[prompt.conversation]?.openedBy != nil
         && !talk.current.contains(prompt.conversation)
     }
     return Set(unsure.map(\.id))

@@ -72,7 +72,7 @@ extension SessionModel {
   }
 
   private mutating func restore(
-    _ snapshot: SessionSnapshot, _ wanted: String?, _ step: inout Step
+    _ snapshot: ClientSessionSnapshot, _ wanted: String?, _ step: inout Step
   ) {
     guard client == nil else { return }
     client = snapshot.client
@@ -93,11 +93,11 @@ extension SessionModel {
   /// Makes a conversation the one of prompts that name none, durably.
   private mutating func change(to conversation: String) {
     self.conversation = conversation
-    keep(conversations[conversation] ?? KeptConversation(id: conversation))
+    keep(conversations[conversation] ?? KnownConversation(id: conversation))
   }
 
   /// Keeps how far a conversation is known.
-  mutating func keep(_ known: KeptConversation) {
+  mutating func keep(_ known: KnownConversation) {
     conversations[known.id] = known
     writer.put(known)
   }

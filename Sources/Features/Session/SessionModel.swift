@@ -31,7 +31,7 @@ public struct SessionModel: Journaled {
   var writer = SessionWriter()
   var payload = PayloadSize()
   var metrics = SessionMetrics()
-  var conversations: [String: KeptConversation] = [:]
+  var conversations: [String: KnownConversation] = [:]
   var lastPrompt: UInt64 = 0
   /// The number of the server's last message up to which all are stored or on their way there.
   var received: UInt64 = 0

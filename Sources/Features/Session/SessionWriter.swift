@@ -7,7 +7,7 @@ import LinkWire
 struct SessionWriter: Sendable, Hashable {
   /// A change, and what follows once it is stored.
   struct Batch: Sendable, Hashable {
-    var change = SessionChange()
+    var change = ClientSessionChange()
     /// Messages of the server to acknowledge.
     var acks: [String] = []
     /// Prompts that may be sent.
@@ -38,7 +38,7 @@ struct SessionWriter: Sendable, Hashable {
     waiting.change.prompts.append(prompt)
   }
 
-  mutating func put(_ conversation: KeptConversation) {
+  mutating func put(_ conversation: KnownConversation) {
     waiting.change.conversations.removeAll { $0.id == conversation.id }
     waiting.change.conversations.append(conversation)
   }
@@ -49,7 +49,7 @@ struct SessionWriter: Sendable, Hashable {
   }
 
   /// The next change to hand over; `nil` while one is under way, has to wait, or none is there.
-  mutating func next(at now: Instant) -> (SessionCommitID, SessionChange)? {
+  mutating func next(at now: Instant) -> (SessionCommitID, ClientSessionChange)? {
     if let retryAt, retryAt > now { return nil }
     if let refused = inFlight, retryAt != nil {
       retryAt = nil
@@ -60,7 +60,7 @@ struct SessionWriter: Sendable, Hashable {
     return hand(waiting)
   }
 
-  private mutating func hand(_ batch: Batch) -> (SessionCommitID, SessionChange) {
+  private mutating func hand(_ batch: Batch) -> (SessionCommitID, ClientSessionChange) {
     lastID += 1
     inFlight = InFlight(id: SessionCommitID(lastID), batch: batch)
     return (SessionCommitID(lastID), batch.change)

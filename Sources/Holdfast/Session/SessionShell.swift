@@ -99,7 +99,7 @@ actor SessionShell: Shell {
     }
   }
 
-  private func commit(_ id: SessionCommitID, _ change: SessionChange) {
+  private func commit(_ id: SessionCommitID, _ change: ClientSessionChange) {
     jobs.start { [store = configuration.store] () throws(StoreFailure) in
       .committed(id, try await store.commit(change))
     } failing: {

@@ -35,7 +35,7 @@ public struct KeptPrompt: QueuedItem, Codable {
 }
 
 /// How far a conversation is known.
-public struct KeptConversation: Sendable, Hashable, Codable {
+public struct KnownConversation: Sendable, Hashable, Codable {
   public var id: String
   /// The prompt that opened it (`new_session_id`); `nil` while the server has accepted none.
   public var openedBy: UUID128?
@@ -131,7 +131,7 @@ public struct SessionDay: Sendable, Hashable, Codable {
 }
 
 /// What must become durable together, or not at all.
-public struct SessionChange: Sendable, Hashable, Codable {
+public struct ClientSessionChange: Sendable, Hashable, Codable {
   /// Prompts to add, or to replace by id. One that is added is also an entry of its conversation,
   /// under its key, which is never news.
   public var prompts: [KeptPrompt] = []
@@ -142,7 +142,7 @@ public struct SessionChange: Sendable, Hashable, Codable {
   /// Stored in this order. A message whose id is known is not stored again.
   public var news: [SessionNews] = []
   /// Conversations to add, or to replace by id; the last one was used last.
-  public var conversations: [KeptConversation] = []
+  public var conversations: [KnownConversation] = []
   /// The number of the last message of the server up to which all are stored.
   public var received: UInt64?
   /// News up to this number were shown.
@@ -154,17 +154,17 @@ public struct SessionChange: Sendable, Hashable, Codable {
   public init() {}
 
   /// Whether there is nothing to write down.
-  public var isEmpty: Bool { self == SessionChange() }
+  public var isEmpty: Bool { self == ClientSessionChange() }
 }
 
 /// What a store holds of a client when it is opened.
-public struct SessionSnapshot: Sendable, Hashable, Codable {
+public struct ClientSessionSnapshot: Sendable, Hashable, Codable {
   /// The client's own id.
   public var client: UUID128
   /// In the order of their numbers.
   public var prompts: [KeptPrompt] = []
   /// The newest 100, the one that was used last at the end.
-  public var conversations: [KeptConversation] = []
+  public var conversations: [KnownConversation] = []
   /// The highest number of a prompt so far.
   public var lastPrompt: UInt64 = 0
   public var received: UInt64 = 0

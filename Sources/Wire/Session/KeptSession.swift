@@ -11,7 +11,7 @@ public struct KeptSession: Sendable, Hashable {
 
   private var client: UUID128?
   private var prompts: [UUID128: KeptPrompt] = [:]
-  private var conversations: [KeptConversation] = []
+  private var conversations: [KnownConversation] = []
   private var lastPrompt: UInt64 = 0
   private var received: UInt64 = 0
   private var shown: UInt64 = 0
@@ -26,19 +26,19 @@ public struct KeptSession: Sendable, Hashable {
   public init() {}
 
   /// Returns what is kept; a store without a client belongs to this one from now on.
-  public mutating func open(as new: UUID128) -> SessionSnapshot {
+  public mutating func open(as new: UUID128) -> ClientSessionSnapshot {
     let client = self.client ?? new
     self.client = client
-    var snapshot = SessionSnapshot(client: client)
+    var snapshot = ClientSessionSnapshot(client: client)
     snapshot.prompts = prompts.values.sorted { $0.number < $1.number }
-    snapshot.conversations = conversations.suffix(SessionSnapshot.conversationLimit)
+    snapshot.conversations = conversations.suffix(ClientSessionSnapshot.conversationLimit)
     (snapshot.lastPrompt, snapshot.received) = (lastPrompt, received)
     snapshot.unshown = unshown
     return snapshot
   }
 
   /// Makes a change and returns what of its news is new.
-  public mutating func commit(_ change: SessionChange) -> [NumberedSessionNews] {
+  public mutating func commit(_ change: ClientSessionChange) -> [NumberedSessionNews] {
     for prompt in change.prompts { put(prompt) }
     for key in change.forgotten { prompts[key] = nil }
     for key in change.rolledBack { rollBack(key) }

@@ -47,12 +47,12 @@ package struct ClientSessionTables: Tables {
     self.database = database
   }
 
-  func open(as client: UUID128) throws(StoreFailure) -> SessionSnapshot {
+  func open(as client: UUID128) throws(StoreFailure) -> ClientSessionSnapshot {
     try database.run(
       "INSERT OR IGNORE INTO client VALUES (1, ?, 0, 0, 0, 0)", [.uuid(client)])
     let found = try database.query("SELECT id, last_prompt, received FROM client") {
       row throws(StoreFailure) in
-      var snapshot = SessionSnapshot(client: try row.uuid(0))
+      var snapshot = ClientSessionSnapshot(client: try row.uuid(0))
       (snapshot.lastPrompt, snapshot.received) = (try row.unsigned(1), try row.unsigned(2))
       return snapshot
     }
@@ -65,7 +65,7 @@ package struct ClientSessionTables: Tables {
     return snapshot
   }
 
-  func commit(_ change: SessionChange) throws(StoreFailure) -> [NumberedSessionNews] {
+  func commit(_ change: ClientSessionChange) throws(StoreFailure) -> [NumberedSessionNews] {
     for prompt in change.prompts { try put(prompt) }
     for key in change.forgotten { try forget(key) }
     for key in change.rolledBack {
@@ -151,14 +151,14 @@ package struct ClientSessionTables: Tables {
 
   // MARK: Conversations
 
-  private func conversations() throws(StoreFailure) -> [KeptConversation] {
+  private func conversations() throws(StoreFailure) -> [KnownConversation] {
     try database.query(
       """
       SELECT id, opened_by, sequence, offset, signature FROM conversations
       ORDER BY turn DESC LIMIT ?
-      """, [.integer(SessionSnapshot.conversationLimit)]
+      """, [.integer(ClientSessionSnapshot.conversationLimit)]
     ) { row throws(StoreFailure) in
-      KeptConversation(
+      KnownConversation(
         id: try row.text(0), openedBy: try row.optionalUUID(1),
         sequence: UInt64(bitPattern: try row.integer(2)),
         offset: UInt64(bitPattern: try row.integer(3)), signature: try row.optionalText(4))
@@ -166,7 +166,7 @@ package struct ClientSessionTables: Tables {
   }
 
   /// Adds a conversation, or replaces it; in both cases it is the last one.
-  private func put(_ conversation: KeptConversation) throws(StoreFailure) {
+  private func put(_ conversation: KnownConversation) throws(StoreFailure) {
     try database.run(
       """
       INSERT OR REPLACE INTO conversations(id, opened_by, sequence, offset, signature)

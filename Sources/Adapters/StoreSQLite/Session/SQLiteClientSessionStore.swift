@@ -9,11 +9,11 @@ package import LinkWire
 package typealias SQLiteClientSessionStore = SQLiteFile<ClientSessionTables>
 
 extension SQLiteFile: ClientSessionStore where T == ClientSessionTables {
-  package func open(as client: UUID128) throws(StoreFailure) -> SessionSnapshot {
+  package func open(as client: UUID128) throws(StoreFailure) -> ClientSessionSnapshot {
     try write { tables throws(StoreFailure) in try tables.open(as: client) }
   }
 
-  package func commit(_ change: SessionChange) throws(StoreFailure) -> [NumberedSessionNews] {
+  package func commit(_ change: ClientSessionChange) throws(StoreFailure) -> [NumberedSessionNews] {
     try write { tables throws(StoreFailure) in try tables.commit(change) }
   }
 

@@ -6,10 +6,10 @@ public import LinkWire
 /// Changes are durable, all or none, when `commit` returns, in the order of the calls.
 public protocol ClientSessionStore: Store {
   /// Returns what is kept; a new store belongs to this client from now on.
-  func open(as client: UUID128) async throws(StoreFailure) -> SessionSnapshot
+  func open(as client: UUID128) async throws(StoreFailure) -> ClientSessionSnapshot
 
   /// Makes a change and returns what of its news is new, with its numbers.
-  func commit(_ change: SessionChange) async throws(StoreFailure) -> [NumberedSessionNews]
+  func commit(_ change: ClientSessionChange) async throws(StoreFailure) -> [NumberedSessionNews]
 
   /// Returns up to `limit` messages of a conversation before a number, or the newest; oldest first.
   /// The user's own prompts are among them.
@@ -28,11 +28,11 @@ extension MemoryStore: ClientSessionStore where Value == KeptSession {
   /// An empty store.
   public init() { self.init(KeptSession()) }
 
-  public func open(as client: UUID128) throws(StoreFailure) -> SessionSnapshot {
+  public func open(as client: UUID128) throws(StoreFailure) -> ClientSessionSnapshot {
     try use { $0.open(as: client) }
   }
 
-  public func commit(_ change: SessionChange) throws(StoreFailure) -> [NumberedSessionNews] {
+  public func commit(_ change: ClientSessionChange) throws(StoreFailure) -> [NumberedSessionNews] {
     try use { $0.commit(change) }
   }
 

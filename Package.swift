@@ -47,7 +47,7 @@ let pure: [Target] = [
     "LinkSimulator", at: "Simulator",
     uses: [
       "LinkCore", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay", "HeldSocket",
-      "LinkServerCore",
+      "LinkServerCore", "Session",
     ]),
 ]
 

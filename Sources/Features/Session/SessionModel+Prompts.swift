@@ -106,11 +106,11 @@ extension SessionModel {
       text: prompt.text, conversation: prompt.conversation,
       isNew: opener == nil || opener == prompt.id, idempotencyKey: prompt.id.description,
       number: prompt.number)
-    let grace =
-      SessionSettings.uploadTime
-      + .seconds(prompt.text.utf8.count / SessionSettings.uploadRate)
-    let until = step.now.advanced(by: min(grace, SessionSettings.longestUpload))
-    talk?.upload = Talk.Upload(key: prompt.id, until: until)
+    let time = Duration.seconds(prompt.text.utf8.count / SessionSettings.uploadRate)
+    let grace = min(time + SessionSettings.uploadTime, SessionSettings.longestUpload)
+    talk?.upload = Talk.Upload(
+      key: prompt.id, until: step.now.advanced(by: grace),
+      deafUntil: step.now.advanced(by: min(time, SessionSettings.longestUpload)))
     talk?.sent.insert(prompt.id)
     talk?.awaited.append(.prompt(prompt.id))
     if talk?.isIdempotent == false {

@@ -120,7 +120,7 @@ public struct SessionModel: Journaled {
 
   /// Whether silence of the server says nothing: it is not read, or a prompt is on its way there.
   private func isDeaf(at now: Instant) -> Bool {
-    talk?.isPaused == true || talk?.upload.map { $0.until > now } ?? false
+    talk?.isPaused == true || talk?.upload.map { $0.deafUntil > now } ?? false
   }
 
   /// What must follow every step: what may go is handed over, in the order of its weight.

@@ -22,8 +22,8 @@ public struct SessionSettings: Sendable, Hashable, Codable {
   static let turnLimit = Duration.seconds(300)
   /// A prompt without an ack for this long is sent again, if the server knows its key.
   static let ackTimeout = Duration.seconds(30)
-  /// How long one prompt holds up the next one without an ack, and for each 16 KiB of it; silence
-  /// during this time says nothing about the server. At most `longestUpload`.
+  /// How long one prompt holds up the next one without an ack, beside 1 s for each 16 KiB of it, in
+  /// which silence says nothing about the server. At most `longestUpload`.
   static let uploadTime = Duration.seconds(10)
   static let uploadRate = 16_384
   static let longestUpload = Duration.seconds(60)

@@ -26,7 +26,10 @@ struct Talk: Sendable, Hashable {
   /// A prompt that was handed over and not acknowledged: the next one waits for it.
   struct Upload: Sendable, Hashable {
     var key: UUID128
+    /// Until then it holds up other prompts.
     var until: Instant
+    /// Until then it may hold up pings; for a small one that is at once.
+    var deafUntil: Instant
   }
 
   let attempt: AttemptID

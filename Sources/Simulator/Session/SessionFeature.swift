@@ -87,13 +87,17 @@ public enum SessionFeature: SimulatedFeature {
     /// Ids that its app has shown, and that its disk holds.
     var shown: Set<String> = []
     var durable: Set<String> = []
+    /// It takes part in the shared conversation, as far as the server said.
+    var hasJoined = false
     /// Its disk knows that news up to this number were shown.
     var confirmed: UInt64 = 0
     /// It was told that messages are missing, and whether the server drops any.
     var hasGap = false
     var mayDrop = false
 
-    var missing: Int { hasGap ? 0 : expected.count { !shown.contains($0) } }
+    var missing: Int {
+      hasGap || !hasJoined ? 0 : expected.count { !shown.contains($0) }
+    }
   }
 
   /// What can happen in plans beside the kernel's troubles.
@@ -117,7 +121,7 @@ public enum SessionFeature: SimulatedFeature {
       .pastes: VerbForm(.count(1...400), isOfPeople: true) { "pastes \($0.number) KiB" },
       .cancels: VerbForm(.number(0...1), isOfPeople: true) { _ in "cancels what runs" },
       .unsent: VerbForm { _ in "the phone's socket takes no more" },
-      .strangeMessage: VerbForm(.word(["oversized", "malformed", "unknown"]), of: .backend) {
+      .strangeMessage: VerbForm(.word(["oversized", "unknown"]), of: .backend) {
         "the server sends phones something \($0.word)"
       },
     ]
@@ -209,7 +213,7 @@ extension Sketch<SessionFeature> {
       },
       Trouble { Act($0.one(.storeFull, .storeLocked, .storeSlow), for: $0.seconds(1, 60)) },
       Trouble { Act(.kill, for: $0.seconds(0.5, 30), at: .backend) },
-      Trouble { Act(.strangeMessage, 0, $0.one("oversized", "malformed", "unknown")) },
+      Trouble { Act(.strangeMessage, 0, $0.one("oversized", "unknown")) },
       Trouble { Act(.serverClock, by: $0.seconds(-120, 120)) },
     ]
   }

@@ -25,8 +25,9 @@ extension SessionModel: LinkModel {
     case .response, .replay, .history, .historyBatch: .data(attempt)
     case .draining(_, let retryAfter, let window):
       .draining(attempt, within: retryAfter + (window ?? .zero))
-    case .hello, .connected, .pong, .ack, .responsePart, .error, .authError, .turnComplete,
-      .heartbeat, .sessionKilled, .unknown:
+    case .authError(let reason): .lost(attempt, .closed(code: 4401, reason: reason))
+    case .hello, .connected, .pong, .ack, .responsePart, .error, .turnComplete, .heartbeat,
+      .sessionKilled, .unknown:
       .heard(attempt)
     }
   }

@@ -83,7 +83,8 @@ extension SessionWorld {
     kernel.counts[.runs] += 1
     note(.ran(text: prompt.text.firstWord))
     backend.handlers.insert(id)
-    let time = kernel.hosts[server.place].chance.duration(below: kernel.plan.numbers.work)
+    let longest = isCalm ? .milliseconds(200) : kernel.plan.numbers.work
+    let time = kernel.hosts[server.place].chance.duration(below: longest)
     let text = "re \(prompt.text.firstWord)"
     let chance = kernel.hosts[server.place].chance.next()
     if chance % 2 == 0 { kernel.later(.produces(id, "re "), on: server, after: time / 2) }
@@ -115,10 +116,8 @@ extension SessionWorld {
       backend.kept.apply(change)
       guard case .entry(let entry) = change else { continue }
       for phone in kernel.bench.views.indices {
-        let own = SessionFeature.conversations[phone]
         let isOwn = entry.role == .user && entry.text.hasPrefix("\(phone).")
-        guard entry.conversation == own || entry.conversation == SessionFeature.shared, !isOwn
-        else { continue }
+        guard entry.conversation == SessionFeature.shared, !isOwn else { continue }
         kernel.bench.views[phone].standing.own.expected.append(entry.id)
       }
     }
@@ -171,10 +170,6 @@ extension SessionWorld {
       let phone = line.from.index
       switch word {
       case "oversized": send(.oversized(bytes: 5_000_000), bytes: 100, over: line.number)
-      case "malformed":
-        // A shell reads no message from it, and says so.
-        guard line.run == kernel.hosts[line.from.place].run else { continue }
-        give(.malformed(line.attempt, detail: "no JSON"), to: kernel.phones[phone])
       case _:
         send(
           .packet(.down(.unknown(type: "news"), phone: phone)), bytes: 100, over: line.number)

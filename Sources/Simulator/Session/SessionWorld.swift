@@ -15,6 +15,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   private var disks: [KeptSession]
   /// How many prompts each user has given.
   private var given: [Int]
+  /// The program is quick, so that all prompts end in time.
+  private(set) var isCalm = false
 
   /// The key of the server.
   static let key = "holdfast-k7Qz-0001"
@@ -65,11 +67,9 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     guard isFirst else { return }
     let snapshot = disks[phone.index].open(
       as: UUID128(high: 0xC11E, low: UInt64(phone.index)))
-    let own = SessionFeature.conversations[phone.index]
     give(
-      .restored(seam.restored(snapshot), conversation: own, at: wall(phone)), to: phone)
-    give(.follow(conversation: SessionFeature.shared), to: phone)
-    give(.follow(conversation: own), to: phone)
+      .restored(
+        seam.restored(snapshot), conversation: SessionFeature.shared, at: wall(phone)), to: phone)
     give(.credentials(.available(expiresIn: nil)), to: phone)
     give(.start, to: phone)
   }
@@ -113,9 +113,14 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
       kernel.counts[.shown] += 1
       kernel.bench.views[phone.index].standing.own.shown.insert(entry.id)
       confirm(news, phone)
-    case .prompt(_, let news?): confirm(news, phone)
+    case .prompt(let prompt, let news):
+      if prompt.conversation == SessionFeature.shared, prompt.state != .queued {
+        let hasJoined = prompt.state != .sent && prompt.state != .failed
+        if hasJoined { kernel.bench.views[phone.index].standing.own.hasJoined = true }
+      }
+      if let news { confirm(news, phone) }
     case .gap: kernel.bench.views[phone.index].standing.own.hasGap = true
-    case .status, .quality, .pending, .prompt, .part, .record, .notice: return
+    case .status, .quality, .pending, .part, .record, .notice: return
     }
   }
 
@@ -236,6 +241,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     }
   }
 
+  mutating func prepareCalm() { isCalm = true }
   mutating func becomeCalm() { for phone in kernel.phones { give(.start, to: phone) } }
   /// What was on its way when calm began may still have ended a link.
   mutating func tryAgain() { becomeCalm() }

@@ -13,11 +13,10 @@ public struct SessionCheckers: FeatureCheckers {
     var prompts: [UUID128: String] = [:]
     /// The prompts whose end was shown, with the end.
     var ended: [UUID128: SessionPromptState.State] = [:]
-    /// What was shown since the process began.
+    /// The texts that were shown since the process began; no two are alike.
     var shownNow: Set<String> = []
     var endedNow: Set<UUID128> = []
     var said: AttemptID?
-    var connected: AttemptID?
   }
 
   private var found = Findings()
@@ -31,14 +30,6 @@ public struct SessionCheckers: FeatureCheckers {
 
   public var findings: [Finding] { found.all }
 
-  public mutating func told(
-    _ input: Feature.Input, isLate: Bool, _ effects: [Feature.Effect],
-    _ standing: Standing<SessionFeature>
-  ) {
-    guard !isLate, case .frame(let attempt, .connected, _, _) = input else { return }
-    phones[standing.own.phone].connected = attempt
-  }
-
   public mutating func asked(
     _ effect: Feature.Effect, _ standing: Standing<SessionFeature>
   ) {
@@ -47,11 +38,11 @@ public struct SessionCheckers: FeatureCheckers {
     case .connect(let attempt, _, _): phones[phone].said = attempt
     case .send(let attempt, let message): checkSent(message, attempt, standing)
     case .update(.status(let status)) where status.phase == .connected:
-      if phones[phone].connected == standing.currentAttempt { return }
+      if standing.own.connected == standing.currentAttempt { return }
       found.add(.falselyConnected, at: standing.now, "connected without the server's word")
     case .update(.prompt(let prompt, let news)): checkPrompt(prompt, news, standing)
     case .update(.message(let entry, _, let news)):
-      if news <= standing.own.confirmed || !phones[phone].shownNow.insert(entry.id).inserted {
+      if news <= standing.own.confirmed || !phones[phone].shownNow.insert(entry.text).inserted {
         found.add(.duplicated, at: standing.now, "“\(entry.text.firstWord)” was shown twice")
       }
     case .update(.gap):
@@ -65,11 +56,11 @@ public struct SessionCheckers: FeatureCheckers {
     _ message: SessionClientMessage, _ attempt: AttemptID, _ standing: Standing<SessionFeature>
   ) {
     let phone = phones[standing.own.phone]
-    if phone.said != attempt || message == .ping && phone.connected != attempt {
+    if phone.said != attempt || message == .ping && standing.own.connected != attempt {
       found.add(.unannounced, at: standing.now, "something was sent before the server's word")
     }
     guard case .messageAck(let id) = message else { return }
-    if standing.own.expected.contains(id), !standing.own.durable.contains(id) {
+    if standing.own.answers.contains(id), !standing.own.durable.contains(id) {
       found.add(.unstored, at: standing.now, "a message was acknowledged before it was stored")
     }
   }
@@ -96,7 +87,7 @@ public struct SessionCheckers: FeatureCheckers {
   public mutating func launched(_ standing: Standing<SessionFeature>) {
     let phone = standing.own.phone
     (phones[phone].shownNow, phones[phone].endedNow) = ([], [])
-    (phones[phone].said, phones[phone].connected) = (nil, nil)
+    phones[phone].said = nil
   }
 
   public mutating func noted(_ fact: Feature.Fact, _ standing: Standing<SessionFeature>) {

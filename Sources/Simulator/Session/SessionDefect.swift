@@ -70,6 +70,7 @@ extension SessionFeature {
 struct SessionSeam {
   let defect: SessionFeature.Defect?
   private var tries: UInt64 = 0
+  private var attempt: AttemptID?
 
   init(_ defect: SessionFeature.Defect?) {
     self.defect = defect
@@ -99,7 +100,10 @@ struct SessionSeam {
   }
 
   mutating func fromPhone(_ effect: SessionModel.Effect) -> [SessionModel.Effect] {
+    if case .connect(let attempt, _, _) = effect { self.attempt = attempt }
     switch (defect, effect) {
+    case (.acksEarly, .commit(_, let change)):
+      return change.news.compactMap { acknowledgement(of: $0) } + [effect]
     case (.changesKeys, .send(let attempt, .prompt(var prompt))):
       tries += 1
       prompt.idempotencyKey = UUID128(high: 0xBAD, low: tries).description
@@ -109,6 +113,15 @@ struct SessionSeam {
     case (.showsTwice, .update(.message)): return [effect, effect]
     case (.pingsEarly, .connect(let attempt, _, _)): return [.send(attempt, .ping), effect]
     case (_, _): return [effect]
+    }
+  }
+
+  private func acknowledgement(of news: SessionNews) -> SessionModel.Effect? {
+    guard let attempt else { return nil }
+    switch news {
+    case .message(let entry, _), .answer(let entry, _, _):
+      return .send(attempt, .messageAck(entry.id))
+    case .ended: return nil
     }
   }
 

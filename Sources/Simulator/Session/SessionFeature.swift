@@ -84,6 +84,10 @@ public enum SessionFeature: SimulatedFeature {
     var isWritten = true
     /// Ids of the messages of others in the conversations that it follows.
     var expected: [String] = []
+    /// Ids of all answers of the program that the server keeps.
+    var answers: Set<String> = []
+    /// The attempt on which the server's `connected` arrived last.
+    var connected: AttemptID?
     /// Ids that its app has shown, and that its disk holds.
     var shown: Set<String> = []
     var durable: Set<String> = []
@@ -156,7 +160,7 @@ public enum SessionFeature: SimulatedFeature {
     sketch.numbers.work = sketch.draw.one(.milliseconds(50), .seconds(2), .seconds(40))
     sketch.numbers.old = sketch.draw.one(0, 0, 1)
     sketch.numbers.plain = sketch.draw.one(0, 0, 0, 1)
-    sketch.numbers.kept = sketch.draw.one(1_000, 1_000, 1_000, 3)
+    sketch.numbers.kept = sketch.draw.one(1_000, 1_000, 3)
     sketch.day(preset)
     sketch.scatter(sketch.draw.count(8...30)) { Act(.says, $0.one(0, 0, 1)) }
     sketch.scatter(sketch.draw.count(0...3)) { Act(.pastes, $0.count(1...200)) }

@@ -116,6 +116,9 @@ extension SessionWorld {
       backend.kept.apply(change)
       guard case .entry(let entry) = change else { continue }
       for phone in kernel.bench.views.indices {
+        if entry.role == .assistant {
+          kernel.bench.views[phone].standing.own.answers.insert(entry.id)
+        }
         let isOwn = entry.role == .user && entry.text.hasPrefix("\(phone).")
         guard entry.conversation == SessionFeature.shared, !isOwn else { continue }
         kernel.bench.views[phone].standing.own.expected.append(entry.id)

@@ -170,6 +170,9 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     _ attempt: AttemptID, _ packet: SessionFeature.Packet
   ) -> SessionModel.Input {
     guard case .down(let message, let phone) = packet else { return .opened(attempt) }
+    if case .connected = message {
+      kernel.bench.views[phone].standing.own.connected = attempt
+    }
     return .frame(
       attempt, message, bytes: message.bytes.count, at: wall(kernel.phones[phone]))
   }

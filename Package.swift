@@ -262,7 +262,7 @@ let checks: [Target] = [
     "SimulatorTests",
     uses: [
       "LinkCore", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay", "HeldSocket",
-      "LinkServerCore", "LinkSimulator", "HoldfastTestKit",
+      "LinkServerCore", "LinkSimulator", "HoldfastTestKit", "Session",
     ],
     besides: ["Corpus"]),
   tests("HouseTests", uses: []),

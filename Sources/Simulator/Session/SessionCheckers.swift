@@ -5,7 +5,7 @@ import Session
 /// The checkers of a session's own promises.
 public struct SessionCheckers: FeatureCheckers {
   /// The feature that they check.
-  public typealias Feature = SessionFeature
+  public typealias Feature = SessionsFeature
 
   /// What is known of a phone.
   private struct Phone {
@@ -20,7 +20,7 @@ public struct SessionCheckers: FeatureCheckers {
   }
 
   private var found = Findings()
-  private var phones = Array(repeating: Phone(), count: SessionFeature.phones)
+  private var phones = Array(repeating: Phone(), count: SessionsFeature.phones)
   /// The prompts for which the program ran.
   private var ran: Set<String> = []
   /// The number of the last prompt that ran, by phone and conversation.
@@ -31,7 +31,7 @@ public struct SessionCheckers: FeatureCheckers {
   public var findings: [Finding] { found.all }
 
   public mutating func asked(
-    _ effect: Feature.Effect, _ standing: Standing<SessionFeature>
+    _ effect: Feature.Effect, _ standing: Standing<SessionsFeature>
   ) {
     let phone = standing.own.phone
     switch effect {
@@ -53,7 +53,7 @@ public struct SessionCheckers: FeatureCheckers {
   }
 
   private mutating func checkSent(
-    _ message: SessionClientMessage, _ attempt: AttemptID, _ standing: Standing<SessionFeature>
+    _ message: SessionClientMessage, _ attempt: AttemptID, _ standing: Standing<SessionsFeature>
   ) {
     let phone = phones[standing.own.phone]
     if phone.said != attempt || message == .ping && standing.own.connected != attempt {
@@ -66,7 +66,7 @@ public struct SessionCheckers: FeatureCheckers {
   }
 
   private mutating func checkPrompt(
-    _ prompt: SessionPromptState, _ news: UInt64?, _ standing: Standing<SessionFeature>
+    _ prompt: SessionPromptState, _ news: UInt64?, _ standing: Standing<SessionsFeature>
   ) {
     let phone = standing.own.phone
     switch prompt.state {
@@ -84,13 +84,13 @@ public struct SessionCheckers: FeatureCheckers {
     }
   }
 
-  public mutating func launched(_ standing: Standing<SessionFeature>) {
+  public mutating func launched(_ standing: Standing<SessionsFeature>) {
     let phone = standing.own.phone
     (phones[phone].shownNow, phones[phone].endedNow) = ([], [])
     phones[phone].said = nil
   }
 
-  public mutating func noted(_ fact: Feature.Fact, _ standing: Standing<SessionFeature>) {
+  public mutating func noted(_ fact: Feature.Fact, _ standing: Standing<SessionsFeature>) {
     guard case .ran(let name) = fact else { return }
     if !ran.insert(name).inserted {
       found.add(.duplicated, at: standing.now, "\(name) ran twice")
@@ -104,7 +104,7 @@ public struct SessionCheckers: FeatureCheckers {
     last[lane] = max(last[lane] ?? 0, number)
   }
 
-  public mutating func conclude(_ standing: Standing<SessionFeature>) {
+  public mutating func conclude(_ standing: Standing<SessionsFeature>) {
     for phone in phones {
       let open = phone.prompts.filter { phone.ended[$0.key] == nil }.values.sorted()
       if !open.isEmpty {

@@ -3,7 +3,7 @@ import LinkServerCore
 import LinkWire
 import Session
 
-extension SessionFeature {
+extension SessionsFeature {
   /// A deliberate defect of a session, on a phone or on the server.
   public enum Defect: String, DeliberateDefect {
     /// There is one kind of server.
@@ -68,11 +68,11 @@ extension SessionFeature {
 
 /// The seam between the world and its machines: clean, or as a defect would have it.
 struct SessionSeam {
-  let defect: SessionFeature.Defect?
+  let defect: SessionsFeature.Defect?
   private var tries: UInt64 = 0
   private var attempt: AttemptID?
 
-  init(_ defect: SessionFeature.Defect?) {
+  init(_ defect: SessionsFeature.Defect?) {
     self.defect = defect
   }
 

@@ -2,7 +2,7 @@ import LinkCore
 import LinkWire
 import Session
 
-extension SessionFeature {
+extension SessionsFeature {
   public static func words(_ input: Input) -> StoryPart {
     switch input {
     case .prompt(let text, _, _): (.user, "says \(Words.quoted(text.firstWord))")

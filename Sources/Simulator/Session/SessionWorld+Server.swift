@@ -120,7 +120,7 @@ extension SessionWorld {
           kernel.bench.views[phone].standing.own.answers.insert(entry.id)
         }
         let isOwn = entry.role == .user && entry.text.hasPrefix("\(phone).")
-        guard entry.conversation == SessionFeature.shared, !isOwn else { continue }
+        guard entry.conversation == SessionsFeature.shared, !isOwn else { continue }
         kernel.bench.views[phone].standing.own.expected.append(entry.id)
       }
     }
@@ -138,7 +138,7 @@ extension SessionWorld {
   }
 
   mutating func arrived(
-    _ packet: SessionFeature.Packet?, on line: TrafficID, at server: HostID
+    _ packet: SessionsFeature.Packet?, on line: TrafficID, at server: HostID
   ) {
     feed(.heard(ConnectionID(line)))
     guard case .up(let message) = packet else { return }

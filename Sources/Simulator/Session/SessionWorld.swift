@@ -5,9 +5,9 @@ import Session
 
 /// Two phones with sessions, and a server with a program behind it.
 struct SessionWorld: SimulatedWorld, ~Copyable {
-  typealias Feature = SessionFeature
+  typealias Feature = SessionsFeature
 
-  var kernel: Kernel<SessionFeature>
+  var kernel: Kernel<SessionsFeature>
   var clients: [SessionModel]
   var backend: Backend
   var seam: SessionSeam
@@ -22,25 +22,25 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   static let key = "holdfast-k7Qz-0001"
 
   init(
-    _ plan: WorldPlan<SessionFeature>, _ setup: RunSetup<SessionFeature>,
-    watch: RunWatch<SessionFeature>?
+    _ plan: WorldPlan<SessionsFeature>, _ setup: RunSetup<SessionsFeature>,
+    watch: RunWatch<SessionsFeature>?
   ) {
-    let hosts = Array(repeating: HostKind.phone, count: SessionFeature.phones) + [.backend]
+    let hosts = Array(repeating: HostKind.phone, count: SessionsFeature.phones) + [.backend]
     kernel = Kernel(plan, setup, hosts: hosts, watch: watch)
     seam = SessionSeam(setup.defect)
     var rules = SessionServerPolicy()
     rules.entriesPerConversation = plan.numbers.kept
     rules.answersPerClient = plan.numbers.kept
     backend = Backend(policy: rules)
-    disks = Array(repeating: KeptSession(), count: SessionFeature.phones)
-    given = Array(repeating: 0, count: SessionFeature.phones)
+    disks = Array(repeating: KeptSession(), count: SessionsFeature.phones)
+    given = Array(repeating: 0, count: SessionsFeature.phones)
     let model = SessionModel(SessionSettings(policy: kernel.policy), seed: 0)
-    clients = Array(repeating: model, count: SessionFeature.phones)
+    clients = Array(repeating: model, count: SessionsFeature.phones)
     kernel.bench.views = clients.indices.map { index in
-      var state = SessionFeature.State()
+      var state = SessionsFeature.State()
       state.phone = index
       state.mayDrop = plan.numbers.kept < 1_000
-      var standing = Standing<SessionFeature>(
+      var standing = Standing<SessionsFeature>(
         policy: setup.policy, status: model.status, own: state)
       standing.secrets = [Self.key]
       return PhoneView(standing)
@@ -69,7 +69,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
       as: UUID128(high: 0xC11E, low: UInt64(phone.index)))
     give(
       .restored(
-        seam.restored(snapshot), conversation: SessionFeature.shared, at: wall(phone)), to: phone)
+        seam.restored(snapshot), conversation: SessionsFeature.shared, at: wall(phone)), to: phone)
     give(.credentials(.available(expiresIn: nil)), to: phone)
     give(.start, to: phone)
   }
@@ -114,7 +114,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
       kernel.bench.views[phone.index].standing.own.shown.insert(entry.id)
       confirm(news, phone)
     case .prompt(let prompt, let news):
-      if prompt.conversation == SessionFeature.shared, prompt.state != .queued {
+      if prompt.conversation == SessionsFeature.shared, prompt.state != .queued {
         let hasJoined = prompt.state != .sent && prompt.state != .failed
         if hasJoined { kernel.bench.views[phone.index].standing.own.hasJoined = true }
       }
@@ -129,8 +129,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   }
 
   mutating func makeDurable(
-    _ change: SessionFeature.Cue, on host: HostID
-  ) -> SessionFeature.Cue? {
+    _ change: SessionsFeature.Cue, on host: HostID
+  ) -> SessionsFeature.Cue? {
     switch change {
     case .commits(let id, let change):
       let news = disks[host.index].commit(change)
@@ -152,7 +152,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     }
   }
 
-  func refusedChange(_ change: SessionFeature.Cue, isFull: Bool) -> SessionFeature.Cue {
+  func refusedChange(_ change: SessionsFeature.Cue, isFull: Bool) -> SessionsFeature.Cue {
     let failure: StoreFailure =
       isFull ? .full(detail: "no space left") : .locked(detail: "another process has it")
     switch change {
@@ -162,12 +162,12 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     }
   }
 
-  func opened(_ attempt: AttemptID, _ packet: SessionFeature.Packet) -> SessionModel.Input {
+  func opened(_ attempt: AttemptID, _ packet: SessionsFeature.Packet) -> SessionModel.Input {
     .opened(attempt)
   }
 
   mutating func received(
-    _ attempt: AttemptID, _ packet: SessionFeature.Packet
+    _ attempt: AttemptID, _ packet: SessionsFeature.Packet
   ) -> SessionModel.Input {
     guard case .down(let message, let phone) = packet else { return .opened(attempt) }
     if case .connected = message {
@@ -179,7 +179,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
 
   // What happens.
 
-  mutating func take(_ cue: SessionFeature.Cue, on host: HostID?) {
+  mutating func take(_ cue: SessionsFeature.Cue, on host: HostID?) {
     switch cue {
     case .input(let input): if let host { give(input, to: host) }
     case .stored(let token, let failure):
@@ -192,7 +192,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     }
   }
 
-  mutating func begin(_ verb: SessionFeature.Verb, _ act: Act<SessionFeature.Verb>, _ index: Int) {
+  mutating func begin(_ verb: SessionsFeature.Verb, _ act: Act<SessionsFeature.Verb>, _ index: Int) {
     switch verb {
     case .says: for phone in targets(of: act) { say("", act.number, phone) }
     case .pastes:
@@ -212,7 +212,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   }
 
   private func conversation(_ number: Int, _ phone: HostID) -> String {
-    number == 1 ? SessionFeature.shared : SessionFeature.conversations[phone.index]
+    number == 1 ? SessionsFeature.shared : SessionsFeature.conversations[phone.index]
   }
 
   /// The user gives a prompt, whose text names the phone and its number.
@@ -240,7 +240,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   var isComplete: Bool {
     clients.indices.allSatisfy {
       clients[$0].isConnected && clients[$0].isSettled
-        && SessionFeature.isHealed(kernel.bench.views[$0].standing)
+        && SessionsFeature.isHealed(kernel.bench.views[$0].standing)
     }
   }
 

@@ -7,7 +7,7 @@ public import Session
 ///
 /// Each phone has a conversation of its own, and both take part in a third one. The program answers
 /// each prompt after a while; what it does it must do once.
-public enum SessionFeature: SimulatedFeature {
+public enum SessionsFeature: SimulatedFeature {
   /// The model of a session on a phone.
   public typealias Model = SessionModel
   /// The checkers of a session's own promises.
@@ -138,7 +138,7 @@ public enum SessionFeature: SimulatedFeature {
       """
       Two phones send prompts to a server, which runs a program for each and streams back what it \
       says. Checkers watch that no prompt runs twice or out of order, that each ends as it is told, \
-      and that each message is stored before it is acknowledged and shown exactly once.
+      told, and that each message is stored before it is acknowledged and shown exactly once.
       """
     ]
   }
@@ -149,13 +149,13 @@ public enum SessionFeature: SimulatedFeature {
   }
 
   public static func play(
-    _ plan: Plan, _ setup: RunSetup<SessionFeature>, watch: RunWatch<SessionFeature>?
+    _ plan: Plan, _ setup: RunSetup<SessionsFeature>, watch: RunWatch<SessionsFeature>?
   ) -> Outcome {
     var world = SessionWorld(plan, setup, watch: watch)
     return world.play()
   }
 
-  public static func draw(_ preset: DayPreset, _ sketch: inout Sketch<SessionFeature>) {
+  public static func draw(_ preset: DayPreset, _ sketch: inout Sketch<SessionsFeature>) {
     sketch.numbers.storeDelay = sketch.draw.one(.milliseconds(2), .milliseconds(300))
     sketch.numbers.work = sketch.draw.one(.milliseconds(50), .seconds(2), .seconds(40))
     sketch.numbers.old = sketch.draw.one(0, 0, 1)
@@ -166,7 +166,7 @@ public enum SessionFeature: SimulatedFeature {
     sketch.scatter(sketch.draw.count(0...3)) { Act(.pastes, $0.count(1...200)) }
     sketch.scatter(sketch.draw.count(0...2)) { Act(.cancels, $0.one(0, 1)) }
     let isRough = preset == .swarm || preset == .deploy
-    sketch.swarm(Sketch<SessionFeature>.troubles, times: isRough ? 6...16 : 0...4)
+    sketch.swarm(Sketch<SessionsFeature>.troubles, times: isRough ? 6...16 : 0...4)
     for index in sketch.acts.indices where sketch.acts[index].act.isOfPhone {
       if sketch.draw.happens(0.75) {
         sketch.acts[index].act.host = sketch.draw.count(0...phones - 1)
@@ -174,16 +174,16 @@ public enum SessionFeature: SimulatedFeature {
     }
   }
 
-  public static func isHealed(_ standing: Standing<SessionFeature>) -> Bool {
+  public static func isHealed(_ standing: Standing<SessionsFeature>) -> Bool {
     standing.own.unanswered == 0 && standing.own.missing == 0
   }
 
-  public static func remains(_ standing: Standing<SessionFeature>) -> String {
+  public static func remains(_ standing: Standing<SessionsFeature>) -> String {
     ", \(standing.own.unanswered) without an answer, \(standing.own.missing) to show"
   }
 
   public static func checkBounds(
-    _ standing: Standing<SessionFeature>, _ found: (String, Int, Int) -> Void
+    _ standing: Standing<SessionsFeature>, _ found: (String, Int, Int) -> Void
   ) {
     if standing.own.unanswered > 1_000 { found("prompts", standing.own.unanswered, 1_000) }
   }
@@ -202,14 +202,14 @@ public enum SessionFeature: SimulatedFeature {
   }
 }
 
-extension Act<SessionFeature.Verb> {
+extension Act<SessionsFeature.Verb> {
   /// Whether it concerns phones.
   fileprivate var isOfPhone: Bool { (kind ?? form.host) == .phone }
 }
 
-extension Sketch<SessionFeature> {
+extension Sketch<SessionsFeature> {
   /// Troubles of sessions beside those of every day; their order is part of every seed.
-  fileprivate static var troubles: [Trouble<SessionFeature.Verb>] {
+  fileprivate static var troubles: [Trouble<SessionsFeature.Verb>] {
     [
       Trouble { _ in Act(.unsent) },
       Trouble {

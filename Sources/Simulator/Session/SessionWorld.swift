@@ -192,7 +192,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     }
   }
 
-  mutating func begin(_ verb: SessionsFeature.Verb, _ act: Act<SessionsFeature.Verb>, _ index: Int) {
+  mutating func begin(_ verb: SessionsFeature.Verb, _ act: Act<SessionsFeature.Verb>, _ index: Int)
+  {
     switch verb {
     case .says: for phone in targets(of: act) { say("", act.number, phone) }
     case .pastes:

@@ -137,7 +137,7 @@ public enum SessionsFeature: SimulatedFeature {
     [
       """
       Two phones send prompts to a server, which runs a program for each and streams back what it \
-      says. Checkers watch that no prompt runs twice or out of order, that each ends as it is told, \
+      says. Checkers watch that no prompt runs twice or out of order, that each ends as it is \
       told, and that each message is stored before it is acknowledged and shown exactly once.
       """
     ]

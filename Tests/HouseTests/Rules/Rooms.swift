@@ -3,7 +3,8 @@ extension Rules {
   /// The beginnings of names that belong to one feature.
   static let featureNames = [
     "MessageStream", "ShopStream", "Shop", "StreamModel", "StreamFeature", "StreamSettings",
-    "HealthRelay", "Relay", "HeldSocket", "SocketModel", "HeldFeature", "SessionModel", "SessionsFeature",
+    "HealthRelay", "Relay", "HeldSocket", "SocketModel", "HeldFeature", "SessionModel",
+    "SessionsFeature",
     "SessionServer", "SessionPolicy", "BottleLink", "HealthSync",
   ]
 

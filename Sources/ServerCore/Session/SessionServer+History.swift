@@ -19,8 +19,7 @@ extension SessionServer {
   }
 
   /// Whether a client may subscribe as it says; it is told if it may not.
-  private mutating func mayFollow(_ id: ConnectionID, _ subscription: SessionSubscription) -> Bool
-  {
+  private mutating func mayFollow(_ id: ConnectionID, _ subscription: SessionSubscription) -> Bool {
     guard let socket = sockets[id], let peer = socket.peer else { return false }
     let conversation = subscription.conversation
     let speaksOffsets = peer.version >= .newest
@@ -124,7 +123,8 @@ extension SessionServer {
     let (entries, size) =
       isEmpty ? ([], SessionText.envelope) : slice(talk, from: start, budget: budget)
     let pruned = isEmpty && gap?.reason == .pruned
-    let next = isEmpty ? (pruned ? talk.first : talk.end) : min(start, talk.end) + UInt64(entries.count)
+    let next =
+      isEmpty ? (pruned ? talk.first : talk.end) : min(start, talk.end) + UInt64(entries.count)
     let isComplete = next >= talk.end && !pruned
     sockets[id]?.subscriptions[conversation] = .init(next: next, isLive: isComplete)
     return (

@@ -129,9 +129,6 @@ extension SessionServer {
     check.require(
       counts == addresses, "session server: an address's count is that of its sockets")
     check.require(
-      sockets.keys.allSatisfy { alarms.rings(.socket($0), by: .latest) },
-      "session server: each socket has an alarm")
-    check.require(
       sockets.allSatisfy { id, socket in
         !socket.life.isOpen || alarms.rings(.beat(id), by: .latest)
       }, "session server: each open socket has a heartbeat")

@@ -33,7 +33,7 @@ public struct SessionKey: Sendable, CustomStringConvertible {
   /// Throws `.openToOthers` if others than the owner can read or change the file, and `.key` if it
   /// holds anything but a key.
   public static func open(at path: String) throws(BackendError) -> SessionKey {
-    let fresh = prefix + [UInt8].random(digits / 2).hexadecimal + "\n"
+    let fresh = prefix + [UInt8].random(digits / 2).hexadecimal
     let content: [UInt8]
     do throws(OwnerFileError) {
       content = try OwnerFile(path, maxBytes: 4_096, isSecret: true)

@@ -19,7 +19,7 @@ extension Demo {
   static let chapters: [any Chapter] = [
     SteadyTraffic(), PhoneTrouble.linkCut, TokenExpiry(), PhoneTrouble.halfOpenLink,
     PhoneTrouble.serverRestart, ServerRefusal(), PhoneTrouble.phoneKill, AssistantQuestions(),
-    HeldFeed(), Calm(),
+    SessionPrompts(), HeldFeed(), Calm(),
   ]
 }
 

@@ -21,6 +21,8 @@ actor Scene {
     var answer: Assistant.Answer?
     /// The numbers of the lines of the feed that the app showed, in order.
     var feed: [Int] = []
+    /// The states that the prompts of the session came into, in order.
+    var prompts: [AppLine.Prompt] = []
     private var seen: Set<MessageID> = []
     private var apps: [App: AppFacts] = [:]
 
@@ -79,8 +81,9 @@ actor Scene {
   func heard(_ line: AppLine?, from app: App) {
     switch line {
     case .status(let status): note { $0[app].statuses.append((.now, status)) }
-    case .message(let shown): note { $0.show(shown) }
+    case .message(let shown): if app == .messages { note { $0.show(shown) } }
     case .pair(let pair): note { $0.pair = pair }
+    case .prompt(let prompt): note { $0.prompts.append(prompt) }
     case .other, nil: return
     }
   }

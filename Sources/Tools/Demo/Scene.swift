@@ -21,8 +21,8 @@ actor Scene {
     var answer: Assistant.Answer?
     /// The numbers of the lines of the feed that the app showed, in order.
     var feed: [Int] = []
-    /// The states that the prompts of the session came into, in order.
-    var prompts: [AppLine.Prompt] = []
+    /// The states that prompts came into, in order, for each run of the session's app.
+    var prompts: [[AppLine.Prompt]] = []
     private var seen: Set<MessageID> = []
     private var apps: [App: AppFacts] = [:]
 
@@ -34,6 +34,10 @@ actor Scene {
     mutating func accept(_ entry: Judge.Entry) {
       accepted.append(entry)
       if !seen.contains(entry.key.id) { unseen.insert(entry.key.id) }
+    }
+
+    fileprivate mutating func note(_ prompt: AppLine.Prompt) {
+      if !prompts.isEmpty { prompts[prompts.count - 1].append(prompt) }
     }
 
     fileprivate mutating func show(_ shown: Judge.Shown) {
@@ -73,6 +77,7 @@ actor Scene {
   func launched(_ app: App) {
     note {
       if app == .messages { $0.runs.append([]) }
+      if app == .session { $0.prompts.append([]) }
       $0[app].ending = nil
       $0[app].statuses.append((.now, AppLine.Status()))
     }
@@ -83,7 +88,7 @@ actor Scene {
     case .status(let status): note { $0[app].statuses.append((.now, status)) }
     case .message(let shown): if app == .messages { note { $0.show(shown) } }
     case .pair(let pair): note { $0.pair = pair }
-    case .prompt(let prompt): note { $0.prompts.append(prompt) }
+    case .prompt(let prompt): note { $0.note(prompt) }
     case .other, nil: return
     }
   }

@@ -84,6 +84,19 @@ import Testing
     }
   }
 
+  @Test func `a client's store of sessions in memory keeps its contract`() async throws {
+    try await clientSessionStoreContract { MemoryClientSessionStore() }
+  }
+
+  @Test func `a client's store of sessions in SQLite keeps its contract`() async throws {
+    let scratch = try Scratch()
+    var number = 0
+    try await clientSessionStoreContract {
+      number += 1
+      return try await SQLiteClientSessionStore.open(in: "\(scratch.path)/\(number)")
+    }
+  }
+
   @Test func `the contract of the relay's store finds one that keeps what was ended`() async throws
   {
     await #expect(throws: ContractViolation.self) {

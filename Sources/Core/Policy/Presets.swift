@@ -109,6 +109,7 @@ extension LinkPolicy {
 
   /// Seed 003: a two-way session socket.
   public static let session = proven { () throws(PolicyError) in
+    // The seed's numbers: min(2^n, 30) s, ±25 %, at least 1 s, 20 tries.
     let schedule = Schedule.exponential(
       first: .seconds(1), factor: 2, cap: .seconds(30), jitter: 0.25, floor: .seconds(1),
       attempts: 20)
@@ -117,14 +118,19 @@ extension LinkPolicy {
       retry: RetryPolicy(
         first: schedule, reconnect: schedule,
         windows: [AttemptWindow(attempts: 10, per: .seconds(60))],
-        breaker: Breaker(failures: 15, within: .seconds(600), pause: .seconds(60)),
+        // Two whole series, each a loss and 20 tries, which take 360 s at least: the schedule never
+        // meets it, and a user who asks again and again does. The pause is ours: one window.
+        breaker: Breaker(failures: 42, within: .seconds(600), pause: .seconds(60)),
         stability: Stability(after: .seconds(30), provenByData: true),
         serverSpread: .seconds(5), longestWish: .seconds(300)),
       gate: GatePolicy(
         needsCredentials: true, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
-        settle: .zero, networkChange: .probe,
+        // Practice 29: a connection of the old path is not waited for. 25 s: the seed's time to
+        // flush.
+        settle: .zero, networkChange: .reconnect,
         background: .leave(after: .seconds(25), then: .hold), foreground: .connect(after: .zero)),
       liveness: LivenessPolicy(
+        // The seed's: two heartbeats of 45 s, and a ping every 30 s.
         silence: .seconds(90), ping: .seconds(30), pongTimeout: .seconds(10), pongRoundTrips: 3),
       establish: EstablishPolicy(
         milestone: .confirmed, openTimeout: .seconds(10), timeout: .seconds(15)),

@@ -6,9 +6,9 @@ import LinkCore
 /// three quarters, 10 successes in a row let it grow by a tenth.
 struct PayloadSize: Sendable, Hashable {
   /// In units of 1,024 bytes.
-  private(set) var kilobytes = Self.usual
+  var kilobytes = Self.usual
   /// The last outcomes of large messages, oldest first; true for one that came whole.
-  private var outcomes: [Bool] = []
+  var outcomes: [Bool] = []
 
   static let usual = 200
   static let range = 50...250

@@ -11,6 +11,28 @@ struct PolicyTests {
       ])
   }
 
+  @Test func `the breaker of sessions never delays one of 20 tries, even after an earlier series`()
+  {
+    let policy = LinkPolicy.session.retry
+    var (retry, chance, now) = (Retry(policy), Chance(seed: 3), Instant.zero)
+    retry.noteFailure(at: now, wish: nil)
+    for index in 0..<20 {
+      let due = retry.plan(policy.reconnect, before: index, at: now, chance: &chance)
+      let usual = Double(min(1 << index, 30))
+      let wait = due.map { Double(now.duration(to: $0).nanoseconds) / 1e9 } ?? 0
+      #expect((max(1, usual * 0.75)...usual * 1.25).contains(wait))
+      now = due ?? now
+      retry.noteAttempt(at: now)
+      retry.noteFailure(at: now, wish: nil)
+    }
+    #expect(retry.plan(policy.reconnect, before: 20, at: now, chance: &chance) == nil)
+    // Another series on demand: the next 20 failures are not yet enough, one more is.
+    for _ in 1...20 { retry.noteFailure(at: now, wish: nil) }
+    #expect(retry.earliest(at: now) == now)
+    retry.noteFailure(at: now, wish: nil)
+    #expect(retry.earliest(at: now) == now.advanced(by: .seconds(60)))
+  }
+
   @Test func `one error lists every problem`() {
     let error = #expect(throws: PolicyError.self) {
       try LinkPolicy.messageStream.setting([

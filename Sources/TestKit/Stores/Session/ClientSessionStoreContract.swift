@@ -1,0 +1,235 @@
+import LinkCore
+public import LinkRuntime
+import LinkWire
+
+/// Checks what `ClientSessionStore` promises; works with any implementation and any test library.
+///
+/// - Parameter make: Makes a new, empty store at each call.
+/// - Throws: `ContractViolation` at the first promise that is broken, and whatever `make` throws.
+public func clientSessionStoreContract(
+  make: () async throws -> any ClientSessionStore
+) async throws {
+  let checks: [@Sendable (any ClientSessionStore) async throws -> Void] = [
+    belongsToItsFirstClient, keepsPrompts, keepsConversations, storesEachIDOnce,
+    endsAPromptByAMessage, rollsBack, showsWhatWasNotConfirmed, pagesHistory, addsDays,
+    sessionStoreFailsWhenClosed,
+  ]
+  for check in checks {
+    let store = try await make()
+    try await check(store)
+    await store.close()
+  }
+}
+
+/// The nouns of a client's store.
+private enum SessionSamples {
+  static let client = UUID128(high: 1, low: 1)
+  static let empty = ClientSessionSnapshot(client: client)
+
+  static func key(_ number: UInt64) -> UUID128 { UUID128(high: 2, low: number) }
+
+  static func prompt(_ number: UInt64, text: String = "text") -> KeptPrompt {
+    KeptPrompt(
+      id: key(number), conversation: "c", text: text, number: number,
+      createdAt: Timestamp(nanoseconds: Int64(number)))
+  }
+
+  static func entry(
+    _ id: String, in conversation: String = "c", role: SessionRole = .assistant
+  ) -> SessionEntry {
+    SessionEntry(
+      id: id, role: role, text: "a\u{0} \u{1F600}", conversation: conversation,
+      timestamp: Timestamp(nanoseconds: -1), place: .max)
+  }
+
+  static func ending(
+    _ number: UInt64, _ outcome: SessionEnding.Outcome = .answered, reason: String? = nil
+  ) -> SessionEnding {
+    SessionEnding(
+      key: key(number), conversation: "c", text: "text", outcome: outcome, reason: reason)
+  }
+
+  static func change(_ body: (inout ClientSessionChange) -> Void) -> ClientSessionChange {
+    var change = ClientSessionChange()
+    body(&change)
+    return change
+  }
+}
+
+private typealias News = NumberedSessionNews
+
+private func belongsToItsFirstClient(_ store: any ClientSessionStore) async throws {
+  try ContractViolation.unless(
+    try await store.open(as: SessionSamples.client), is: SessionSamples.empty,
+    "a new store holds nothing")
+  try ContractViolation.unless(
+    try await store.open(as: UUID128(high: 9, low: 9)), is: SessionSamples.empty,
+    "a store keeps the id of its first client")
+}
+
+private func keepsPrompts(_ store: any ClientSessionStore) async throws {
+  _ = try await store.open(as: SessionSamples.client)
+  var (first, second) = (SessionSamples.prompt(1), SessionSamples.prompt(2, text: "a\u{0}\n"))
+  second.state = .failed(reason: "why")
+  second.isRefused = true
+  let third = SessionSamples.prompt(3)
+  let added = try await store.commit(
+    SessionSamples.change { $0.prompts = [third, first, second] })
+  try ContractViolation.unless(added, is: [], "own prompts are not news")
+  first.state = .queued(tries: 2)
+  first.isAccepted = true
+  _ = try await store.commit(
+    SessionSamples.change {
+      $0.prompts = [first]
+      $0.forgotten = [third.id]
+      $0.received = 7
+    })
+  var wanted = SessionSamples.empty
+  wanted.prompts = [first, second]
+  (wanted.lastPrompt, wanted.received) = (3, 7)
+  try ContractViolation.unless(
+    try await store.open(as: SessionSamples.client), is: wanted,
+    "prompts come by number, replaced by id, and their highest number stays")
+}
+
+private func keepsConversations(_ store: any ClientSessionStore) async throws {
+  _ = try await store.open(as: SessionSamples.client)
+  var all = (0...100).map { KnownConversation(id: "\($0)") }
+  _ = try await store.commit(SessionSamples.change { $0.conversations = all })
+  let used = KnownConversation(
+    id: "50", openedBy: SessionSamples.key(1), sequence: .max, offset: 1 << 63, signature: "2:x")
+  _ = try await store.commit(SessionSamples.change { $0.conversations = [used] })
+  all.remove(at: 50)
+  try ContractViolation.unless(
+    try await store.open(as: SessionSamples.client).conversations,
+    is: Array((all + [used]).suffix(100)),
+    "the newest 100 conversations, the one that was used last at the end")
+}
+
+private func storesEachIDOnce(_ store: any ClientSessionStore) async throws {
+  _ = try await store.open(as: SessionSamples.client)
+  let own = SessionSamples.prompt(1)
+  let (one, two) = (SessionSamples.entry("one"), SessionSamples.entry("two", role: .system))
+  let echo = SessionSamples.entry(own.id.description, role: .user)
+  let added = try await store.commit(
+    SessionSamples.change {
+      $0.prompts = [own]
+      $0.news = [
+        .message(one, via: .live), .message(one, via: .history), .message(echo, via: .history),
+        .message(two, via: .replay),
+      ]
+    })
+  try ContractViolation.unless(
+    added.map(\.news), is: [.message(one, via: .live), .message(two, via: .replay)],
+    "an id is stored once, an own key never as news")
+  try ContractViolation.unless(
+    zip(added, added.dropFirst()).allSatisfy { $0.number < $1.number }, is: true,
+    "numbers count up")
+  let again = try await store.commit(
+    SessionSamples.change { $0.news = [.message(one, via: .replay)] })
+  try ContractViolation.unless(again, is: [], "an id of an earlier change is known")
+}
+
+private func endsAPromptByAMessage(_ store: any ClientSessionStore) async throws {
+  _ = try await store.open(as: SessionSamples.client)
+  let prompts = [SessionSamples.prompt(1), SessionSamples.prompt(2)]
+  let answer = SessionSamples.entry("answer")
+  let added = try await store.commit(
+    SessionSamples.change {
+      $0.prompts = prompts
+      $0.news = [
+        .answer(answer, via: .history, SessionSamples.ending(1)),
+        .answer(answer, via: .history, SessionSamples.ending(2)),
+      ]
+    })
+  try ContractViolation.unless(
+    added.map(\.news),
+    is: [.message(answer, via: .history), .ended(SessionSamples.ending(1))],
+    "a message that is new ends its prompt, one that is known ends none")
+  try ContractViolation.unless(
+    try await store.open(as: SessionSamples.client).prompts, is: [prompts[1]],
+    "the ended prompt is gone, the other one stays")
+}
+
+private func rollsBack(_ store: any ClientSessionStore) async throws {
+  _ = try await store.open(as: SessionSamples.client)
+  let prompt = SessionSamples.prompt(1)
+  let entry = SessionSamples.entry(SessionSamples.key(2).description)
+  _ = try await store.commit(
+    SessionSamples.change {
+      $0.prompts = [prompt]
+      $0.news = [.message(entry, via: .live)]
+    })
+  _ = try await store.commit(
+    SessionSamples.change { $0.rolledBack = [prompt.id, SessionSamples.key(2)] })
+  try ContractViolation.unless(
+    try await store.history(of: "c", before: nil, limit: 9).map(\.news),
+    is: [.message(entry, via: .live)], "only own entries are rolled back")
+}
+
+private func showsWhatWasNotConfirmed(_ store: any ClientSessionStore) async throws {
+  _ = try await store.open(as: SessionSamples.client)
+  let news: [SessionNews] = [
+    .message(SessionSamples.entry("one"), via: .live),
+    .ended(SessionSamples.ending(1, .failed, reason: "why")),
+    .ended(SessionSamples.ending(2, .interrupted)),
+    .message(SessionSamples.entry("two"), via: .replay),
+  ]
+  let added = try await store.commit(
+    SessionSamples.change {
+      $0.prompts = [SessionSamples.prompt(1)]
+      $0.news = news
+    })
+  try ContractViolation.unless(added.map(\.news), is: news, "all news are new")
+  try ContractViolation.unless(
+    try await store.open(as: SessionSamples.client).unshown, is: added,
+    "what was not confirmed is there, in order, without own prompts")
+  _ = try await store.commit(SessionSamples.change { $0.shown = added[1].number })
+  _ = try await store.commit(SessionSamples.change { $0.shown = added[0].number })
+  try ContractViolation.unless(
+    try await store.open(as: SessionSamples.client).unshown, is: Array(added[2...]),
+    "what was confirmed is not shown again, and no confirmation is taken back")
+  _ = try await store.commit(SessionSamples.change { $0.shown = .max })
+  let later = try await store.commit(
+    SessionSamples.change { $0.news = [.message(SessionSamples.entry("three"), via: .live)] })
+  try ContractViolation.unless(
+    try await store.open(as: SessionSamples.client).unshown, is: later,
+    "a confirmation does not reach what comes later")
+}
+
+private func pagesHistory(_ store: any ClientSessionStore) async throws {
+  _ = try await store.open(as: SessionSamples.client)
+  let added = try await store.commit(
+    SessionSamples.change { change in
+      change.news = ["one", "two", "three"].map { .message(SessionSamples.entry($0), via: .live) }
+      change.news.append(.message(SessionSamples.entry("other", in: "d"), via: .live))
+    })
+  try ContractViolation.unless(
+    try await store.history(of: "c", before: nil, limit: 2), is: Array(added[1...2]),
+    "the newest, oldest first")
+  try ContractViolation.unless(
+    try await store.history(of: "c", before: added[1].number, limit: 2), is: [added[0]],
+    "those before a number")
+  try ContractViolation.unless(
+    try await store.history(of: "c", before: nil, limit: 0), is: [], "none")
+}
+
+private func addsDays(_ store: any ClientSessionStore) async throws {
+  _ = try await store.open(as: SessionSamples.client)
+  var day = SessionDay(day: 20_000)
+  (day.tries, day.connects, day.reconnects, day.roundTrips) = (4, 3, 2, 1)
+  (day.reconnecting, day.roundTripSum) = (.seconds(2), .milliseconds(7))
+  day.longestRoundTrip = .milliseconds(7)
+  let before = SessionDay(day: -1)
+  _ = try await store.commit(SessionSamples.change { $0.days = [day, before] })
+  _ = try await store.commit(SessionSamples.change { $0.days = [day] })
+  var sum = day
+  sum.add(day)
+  try ContractViolation.unless(
+    try await store.days(), is: [before, sum], "the numbers of a day are added, in order")
+}
+
+private func sessionStoreFailsWhenClosed(_ store: any ClientSessionStore) async throws {
+  _ = try await store.open(as: SessionSamples.client)
+  try await closes(store) { _ = try await store.days() }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import Glibc
+import HoldfastTestKit
+import Testing
+
+/// `holdfast session` against a server of another maker.
+@Suite(.timeLimit(.minutes(3)), .enabled(if: Maker.python != nil, "needs `make setup`"))
+struct SessionCommandTests {
+  private static let dialects = [
+    #""dialect": "kept""#, #""dialect": "kept", "version": "0.4.0""#,
+    #""dialect": "kept", "challenge": true"#, #""dialect": "original""#,
+    #""dialect": "original", "version": "0.4.0", "compress": false"#,
+  ]
+
+  @Test(arguments: dialects)
+  func `prompts are answered once and in order`(dialect: String) async throws {
+    let scratch = try Scratch()
+    try await SessionPeer.run("{\(dialect)}") { peer in
+      let run = try SessionRun(port: peer.port, in: scratch)
+      run.prompt("one", "two", "three")
+      let (status, events) = try await run.end()
+      #expect(status == 0)
+      #expect(
+        events.messages == ["assistant echo one", "assistant echo two", "assistant echo three"])
+      #expect(events.states(of: "two") == ["queued", "sent", "accepted", "answered"])
+      let seen = try await peer.seen()
+      #expect(seen.ran == ["one", "two", "three"])
+      #expect(seen.connections == 1)
+      #expect(seen.types(of: 1).first == "connect")
+    }
+  }
+
+  @Test(arguments: dialects, ["prompt", "ack", "response"])
+  func `a cut loses nothing and doubles nothing`(dialect: String, place: String) async throws {
+    let scratch = try Scratch()
+    try await SessionPeer.run(#"{\#(dialect), "plan": [{"cut": "\#(place)"}, {}]}"#) { peer in
+      let run = try SessionRun(port: peer.port, in: scratch)
+      run.prompt("one", "two")
+      let (status, events) = try await run.end()
+      #expect(status == 0)
+      #expect(events.messages == ["assistant echo one", "assistant echo two"])
+      let seen = try await peer.seen()
+      #expect(seen.ran == ["one", "two"])
+      #expect(seen.connections == 2)
+    }
+  }
+
+  @Test func `each id is shown once over runs with the same data, a kill included`() async throws {
+    let scratch = try Scratch()
+    let plan = #"{"plan": [{}, {"cut": "response"}, {}]}"#
+    try await SessionPeer.run(plan) { peer in
+      let first = try SessionRun(port: peer.port, in: scratch)
+      first.prompt("one")
+      #expect(try await first.end().events.messages == ["assistant echo one"])
+      let second = try SessionRun(port: peer.port, in: scratch, [])
+      second.process.send("two")
+      try await second.next { $0["state"] as? String == "queued" ? () : nil }
+      second.process.signal(SIGKILL)
+      _ = await second.process.exit()
+      let third = try SessionRun(port: peer.port, in: scratch)
+      third.prompt()
+      let (status, events) = try await third.end()
+      #expect(status == 0)
+      #expect(events.messages == ["assistant echo two"])
+      let last = try SessionRun(port: peer.port, in: scratch)
+      last.prompt()
+      #expect(try await last.end().events.messages == [])
+      #expect(try await peer.seen().ran == ["one", "two"])
+    }
+  }
+
+  @Test(arguments: ["", #""challenge": true"#, #""dialect": "original""#])
+  func `a wrong key ends with 3 after at most two connections`(options: String) async throws {
+    let scratch = try Scratch()
+    try await SessionPeer.run("{\(options)}") { peer in
+      let run = try SessionRun(
+        port: peer.port, in: scratch, key: "untethered-" + String(repeating: "1", count: 32))
+      run.prompt("one")
+      let (status, events) = try await run.end()
+      #expect(status == 3)
+      #expect(events.messages == [])
+      let seen = try await peer.seen()
+      #expect(seen.connections <= 2)
+      #expect(seen.ran == [])
+    }
+  }
+
+  @Test func `nothing but connect is sent before connected`() async throws {
+    let scratch = try Scratch()
+    let plan = #"{"plan": [{"forget": ["connected"]}, {}]}"#
+    try await SessionPeer.run(plan) { peer in
+      let run = try SessionRun(
+        port: peer.port, in: scratch,
+        [
+          "--once", "--set", "establish.timeout=2s", "--set", "establish.openTimeout=1s", "--set",
+          "liveness.ping=1s",
+        ])
+      run.prompt("one")
+      #expect(try await run.end().status == 0)
+      #expect(try await peer.seen().types(of: 1) == ["connect"])
+    }
+  }
+
+  @Test func `a prompt that fails makes it end with 1`() async throws {
+    let scratch = try Scratch()
+    try await SessionPeer.run(#"{"plan": [{"fail": "no luck"}]}"#) { peer in
+      let run = try SessionRun(port: peer.port, in: scratch)
+      run.prompt("one")
+      let (status, events) = try await run.end()
+      #expect(status == 1)
+      #expect(events.states(of: "one").last == "failed")
+      #expect(events.messages == [])
+    }
+  }
+
+  @Test func `without a server it ends with 6, and the next run sends what was stored`()
+    async throws
+  {
+    let scratch = try Scratch()
+    var port = 0
+    try await SessionPeer.run("{}") { peer in port = peer.port }
+    let run = try SessionRun(port: port, in: scratch)
+    run.prompt("one")
+    #expect(try await run.end().status == 6)
+    try await SessionPeer.run("{}") { peer in
+      let next = try SessionRun(port: peer.port, in: scratch)
+      next.prompt()
+      let (status, events) = try await next.end()
+      #expect(status == 0)
+      #expect(events.messages == ["assistant echo one"])
+      #expect(try await peer.seen().ran == ["one"])
+    }
+  }
+
+  @Test func `a busy server is asked again`() async throws {
+    let scratch = try Scratch()
+    try await SessionPeer.run(#"{"plan": [{"error": ["busy", 1]}]}"#) { peer in
+      let run = try SessionRun(port: peer.port, in: scratch)
+      run.prompt("one")
+      let (status, events) = try await run.end()
+      #expect(status == 0)
+      #expect(events.messages == ["assistant echo one"])
+    }
+  }
+
+  @Test func `its journal can be played again`() async throws {
+    let scratch = try Scratch()
+    try await SessionPeer.run(#"{"plan": [{"cut": "ack"}, {}]}"#) { peer in
+      let journal = "\(scratch.path)/journal"
+      let run = try SessionRun(port: peer.port, in: scratch, ["--once", "--journal", journal])
+      run.prompt("one")
+      #expect(try await run.end().status == 0)
+      let text = try String(contentsOfFile: journal, encoding: .utf8)
+      #expect(!text.contains(SessionPeer.key))
+      let replay = try await CommandProcess.run("replay", journal)
+      #expect(replay.status == 0, "\(replay)")
+    }
+  }
+}

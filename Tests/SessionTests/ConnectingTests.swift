@@ -1,0 +1,181 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import Session
+
+@Suite struct ConnectingTests {
+  @Test func `hello is answered by connect with the client's id and all features`() {
+    var bench = SessionBench.opening()
+    bench.give(.opened(bench.attempt))
+    #expect(bench.connects.isEmpty)
+    bench.say(.hello(SessionHello(message: "")))
+    #expect(
+      bench.connects.map(\.connect) == [
+        SessionConnect(
+          session: SessionBench.client.description, features: Set(SessionFeature.allCases),
+          received: 0)
+      ])
+    #expect(bench.connects.map(\.challenge) == [nil])
+    #expect(!bench.model.isConnected)
+  }
+
+  @Test func `a second hello changes nothing`() {
+    var bench = SessionBench.opening()
+    bench.give(.opened(bench.attempt))
+    bench.say(.hello(SessionHello(message: "")))
+    bench.say(.hello(SessionHello(message: "", challenge: "ab")))
+    #expect(bench.connects.count == 1)
+  }
+
+  @Test func `a challenge is answered; after a refused proof the key is sent once, then it ends`() {
+    var bench = SessionBench.opening()
+    bench.give(.opened(bench.attempt))
+    bench.say(.hello(SessionHello(message: "", challenge: "ab")))
+    bench.say(.authError(message: "no"))
+    bench.pass(.seconds(60))
+    bench.give(.opened(bench.attempt))
+    bench.say(.hello(SessionHello(message: "", challenge: "cd")))
+    bench.say(.authError(message: "no"))
+    bench.pass(.seconds(600))
+    #expect(bench.connects.map(\.challenge) == ["ab", nil])
+    #expect(bench.opens == 2)
+    #expect(bench.model.link.status.phase == .failed)
+    #expect(bench.model.link.status.reason == .signIn)
+  }
+
+  @Test(arguments: [
+    LinkFailure.closed(code: 4401, reason: ""), .http(status: 401, retryAfter: nil, detail: ""),
+  ])
+  func `a wrong key ends after two connections`(failure: LinkFailure) {
+    var bench = SessionBench.opening()
+    for _ in 1...5 {
+      bench.give(.link(.lost(bench.attempt, failure), at: bench.wall))
+      bench.pass(.seconds(60))
+    }
+    #expect(bench.opens == 2)
+    #expect(bench.model.link.status.reason == .signIn)
+  }
+
+  @Test func `a version that the server refuses ends it`() {
+    var bench = SessionBench.opening()
+    bench.give(.opened(bench.attempt))
+    bench.say(.hello(SessionHello(message: "")))
+    bench.say(.error(SessionError(message: "old", code: SessionError.unsupportedVersion)))
+    bench.pass(.seconds(600))
+    #expect(bench.opens == 1)
+    #expect(
+      bench.model.link.status.reason == .failure(.closed(code: 4403, reason: "old")))
+  }
+
+  @Test func `connected that never comes is a lost try`() {
+    var bench = SessionBench.opening()
+    bench.give(.opened(bench.attempt))
+    bench.say(.hello(SessionHello(message: "")))
+    bench.pass(.milliseconds(14_999))
+    #expect(bench.opens == 1)
+    bench.pass(.seconds(3))
+    #expect(bench.opens == 2)
+    #expect(!bench.model.isConnected)
+  }
+
+  @Test func `connected before connect means nothing`() {
+    var bench = SessionBench.opening()
+    bench.give(.opened(bench.attempt))
+    bench.say(
+      .connected(SessionConnected(message: "", session: "", version: .newest)))
+    #expect(!bench.model.isConnected)
+  }
+
+  @Test func `pings begin after connected, every 30 s`() {
+    var bench = SessionBench.opening()
+    bench.give(.opened(bench.attempt))
+    bench.pass(.seconds(14))
+    #expect(!bench.sent.contains(.ping))
+    bench.say(.hello(SessionHello(message: "")))
+    bench.say(.connected(SessionConnected(message: "", session: "", version: .newest)))
+    bench.pass(.seconds(91))
+    #expect(bench.sent.count { $0 == .ping } == 3)
+  }
+
+  @Test func `a server that never sends a heartbeat is not dead while it answers pings`() {
+    var bench = SessionBench.connected()
+    bench.pass(.seconds(600))
+    #expect(bench.model.isConnected)
+    bench.answersPings = false
+    bench.pass(.seconds(41))
+    #expect(!bench.model.isConnected)
+  }
+
+  @Test func `silence of 90 s ends it, and a heartbeat is a sign of life`() throws {
+    let policy = try LinkPolicy.session.setting([("liveness.ping", "off")])
+    var bench = SessionBench.connected(policy: policy)
+    bench.pass(.seconds(89))
+    bench.say(.heartbeat(nil))
+    bench.pass(.milliseconds(89_999))
+    #expect(bench.model.isConnected)
+    bench.pass(.milliseconds(1))
+    #expect(!bench.model.isConnected)
+  }
+
+  @Test func `the fifth message that cannot be read ends the connection`() {
+    var bench = SessionBench.connected()
+    for _ in 1...4 { bench.give(.malformed(bench.attempt, detail: "x")) }
+    #expect(bench.model.isConnected)
+    bench.give(.malformed(bench.attempt, detail: "x"))
+    #expect(!bench.model.isConnected)
+    #expect(bench.notices == Array(repeating: .malformed("x"), count: 5))
+  }
+
+  @Test(arguments: [
+    (Duration.milliseconds(29_999), false), (.seconds(30), false), (.milliseconds(30_001), true),
+    (.seconds(-30), false), (.milliseconds(-30_001), true),
+  ])
+  func `clocks that differ by more than 30 s earn one notice`(skew: Duration, isTold: Bool) {
+    var bench = SessionBench.connected()
+    bench.say(.heartbeat(bench.wall.advanced(by: skew)))
+    bench.say(.heartbeat(bench.wall.advanced(by: skew)))
+    #expect(bench.notices == (isTold ? [.clockSkew(skew)] : []))
+  }
+
+  @Test func `a server that drains gets no new prompt; the next one does`() {
+    var bench = SessionBench.connected()
+    bench.say(.draining(message: "", retryAfter: .seconds(5), window: .seconds(2)))
+    bench.prompt("a")
+    #expect(bench.prompts.isEmpty)
+    #expect(bench.notices == [.draining(retryAfter: .seconds(5))])
+    bench.lose(.closed(code: 1001, reason: ""))
+    bench.connect()
+    #expect(bench.prompts.map(\.text) == ["a"])
+  }
+
+  @Test func `another network means another connection at once`() {
+    var bench = SessionBench.connected()
+    let change = { (name: String) in
+      SessionModel.Input.link(
+        .device(.reachability(.reachable(path: PathID(name)))),
+        at: Timestamp(nanoseconds: 0))
+    }
+    bench.give(change("a"))
+    let before = bench.opens
+    bench.give(change("b"))
+    #expect(!bench.model.isConnected)
+    #expect(bench.opens == before + 1)
+  }
+
+  @Test func `what the client does not know is left out quietly`() {
+    var bench = SessionBench.connected()
+    bench.say(.unknown(type: "session_list"))
+    bench.say(.error(SessionError(message: "Unknown message type: message_ack")))
+    #expect(bench.log == [])
+  }
+
+  @Test func `the server is told the longest message once, and again when it changes`() {
+    var bench = SessionBench.opening()
+    bench.connect()
+    #expect(bench.sent == [.setMaxMessageSize(kilobytes: 200)])
+    for _ in 1...10 { bench.say(.heartbeat(nil), bytes: 150_000) }
+    #expect(bench.sent.last == .setMaxMessageSize(kilobytes: 220))
+    #expect(bench.notices == [.payload(kilobytes: 220)])
+  }
+}

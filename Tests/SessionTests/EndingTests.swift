@@ -1,0 +1,116 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import Session
+
+@Suite struct EndingTests {
+  @Test func `in background it leaves at once if nothing is under way`() {
+    var bench = SessionBench.talking()
+    bench.say(.window([.one("m0", at: 0)], next: 1))
+    bench.give(.link(.device(.lifecycle(.background)), at: bench.wall))
+    #expect(!bench.model.isConnected)
+    #expect(bench.sent.last == .disconnect(reason: "background"))
+  }
+
+  @Test func `in background a prompt has 25 s to be accepted`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    bench.give(.link(.device(.lifecycle(.background)), at: bench.wall))
+    bench.pass(.milliseconds(24_999))
+    #expect(bench.model.isConnected)
+    bench.pass(.milliseconds(1))
+    #expect(!bench.model.isConnected)
+  }
+
+  @Test func `in background it leaves as soon as the prompt is accepted`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    bench.give(.link(.device(.lifecycle(.background)), at: bench.wall))
+    bench.ack(bench.key("a"))
+    #expect(!bench.model.isConnected)
+    bench.give(.link(.device(.lifecycle(.foreground)), at: bench.wall))
+    #expect(bench.opens == 1)
+  }
+
+  @Test func `a stop says how many prompts have no answer`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    bench.give(.stop)
+    #expect(bench.model.isStopped)
+    #expect(bench.notices == [.unanswered(count: 1)])
+    bench.give(.link(.device(.again), at: bench.wall))
+    #expect(bench.opens == 0)
+  }
+
+  @Test func `a stop waits 2 s for the store`() {
+    var bench = SessionBench.connected()
+    bench.holdsStore = true
+    bench.prompt("a")
+    bench.give(.stop)
+    bench.pass(.milliseconds(1_999))
+    #expect(bench.model.isConnected)
+    bench.pass(.milliseconds(1))
+    #expect(!bench.model.isConnected)
+  }
+
+  @Test func `a prompt after a stop is refused`() {
+    var bench = SessionBench.connected()
+    bench.holdsStore = true
+    bench.prompt("a")
+    bench.give(.stop)
+    bench.prompt("b")
+    #expect(bench.states == ["b failed"])
+    #expect(bench.reason == "the session is closed")
+  }
+
+  @Test func `the next run goes on with what was not answered`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    bench.prompt("b")
+    bench.ack(bench.key("a"))
+    let key = bench.key("a")
+    var next = SessionBench()
+    next.store = bench.store
+    next.restore()
+    next.give(.start)
+    next.connect()
+    #expect(next.model.unanswered == 2)
+    #expect(next.prompts.map(\.idempotencyKey) == [key.description])
+    #expect(next.prompts.map(\.isNew) == [true])
+    next.respond("m1", to: key)
+    #expect(next.prompts.map(\.text) == ["a", "b"])
+    next.prompt("c")
+    #expect(next.model.queue.items.map(\.number) == [2, 3])
+  }
+
+  @Test func `what was stored and not confirmed is shown by the next run, what was is not`() {
+    var bench = SessionBench.talking()
+    var next = SessionBench()
+    next.store = bench.store
+    next.restore()
+    #expect(next.messages == ["m0 live"])
+    #expect(next.states == ["first answered"])
+    bench.give(.shown(through: 10))
+    #expect(bench.model.isShown)
+    var last = SessionBench()
+    last.store = bench.store
+    last.restore()
+    #expect(last.messages == [])
+    #expect(last.states == [])
+  }
+
+  @Test func `each connection leaves one record, and its numbers are stored by day`() {
+    var bench = SessionBench.connected()
+    bench.pass(.seconds(31))
+    bench.lose()
+    let records = bench.updates.compactMap {
+      if case .record(let record) = $0 { record } else { nil }
+    }
+    #expect(records.map(\.reason) == [.failure(.reset)])
+    #expect(records.map(\.connected) == [.seconds(31)])
+    #expect(records.map(\.roundTrip) == [.zero])
+    #expect(bench.store.days.map(\.connects) == [1])
+    #expect(bench.store.days.map(\.roundTrips) == [1])
+  }
+}

@@ -1,0 +1,195 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import Session
+
+@Suite struct HistoryTests {
+  private static let old = SessionVersion.oldest
+
+  @Test func `a message is stored before it is acknowledged and shown`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    let key = bench.key("a")
+    bench.ack(key)
+    bench.holdsStore = true
+    bench.respond("m1", to: key)
+    #expect(bench.acks == [])
+    #expect(bench.messages == [])
+    bench.commit()
+    #expect(bench.acks == ["m1"])
+    #expect(bench.messages == ["m1 live"])
+    #expect(bench.states.last == "a answered")
+  }
+
+  @Test func `a store that refuses is tried again after 1, 2, 4 s, and nothing is lost`() {
+    var bench = SessionBench.connected()
+    bench.holdsStore = true
+    bench.prompt("a")
+    for wait in [1, 2, 4] {
+      bench.give(.commitFailed(bench.changes.removeFirst().id, .full(detail: "")))
+      #expect(bench.changes.isEmpty)
+      bench.pass(.seconds(wait) - .milliseconds(1))
+      #expect(bench.changes.isEmpty)
+      bench.pass(.milliseconds(1))
+      #expect(bench.changes.count == 1)
+    }
+    bench.commit()
+    #expect(bench.prompts.map(\.text) == ["a"])
+    #expect(bench.notices == Array(repeating: .store(.full(detail: "")), count: 3) + [.storeRecovered])
+  }
+
+  @Test func `the same id as response, history and replay is shown once and acknowledged again`() {
+    var bench = SessionBench.talking()
+    bench.say(.window([.one("m0", at: 0)], next: 1))
+    bench.say(.replay(id: "m0", .one("m0", at: nil), number: nil))
+    #expect(bench.messages == ["m0 live"])
+    #expect(bench.acks == ["m0", "m0"])
+  }
+
+  @Test func `an own prompt in a history is not news`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    let key = bench.key("a")
+    bench.ack(key)
+    bench.say(.window([.one(key.description, .user, "a", at: 0)], next: 1))
+    #expect(bench.messages == [])
+  }
+
+  @Test func `replays come one by one, numbered`() {
+    var bench = SessionBench.connected([.idempotency, .resume])
+    bench.say(.replay(id: "x1", .one("x1", at: nil), number: 1))
+    bench.say(.replay(id: "x3", .one("x3", at: nil), number: 3))
+    #expect(bench.store.open(as: SessionBench.client).received == 1)
+    bench.say(.replay(id: "x2", .one("x2", at: nil), number: 2))
+    #expect(bench.store.open(as: SessionBench.client).received == 3)
+    #expect(bench.messages == ["x1 replay", "x3 replay", "x2 replay"])
+    #expect(bench.acks == ["x1", "x3", "x2"])
+  }
+
+  @Test func `acks of stored messages are sent on the next connection`() {
+    var bench = SessionBench.connected()
+    bench.holdsStore = true
+    bench.say(.replay(id: "x1", .one("x1", at: nil), number: nil))
+    bench.lose()
+    bench.holdsStore = false
+    while !bench.changes.isEmpty { bench.commit() }
+    #expect(bench.acks == [])
+    bench.connect()
+    #expect(bench.acks == ["x1"])
+  }
+
+  @Test func `a known conversation is asked for from its cursor, in either version`() {
+    for (version, cursors) in [
+      (
+        SessionVersion.newest,
+        [SessionCursor.offset(0, signature: nil), .offset(2, signature: "s")]
+      ),
+      (Self.old, [.sequence(0), .sequence(2)]),
+    ] {
+      var bench = SessionBench.talking(version: version)
+      let two = [SessionEntry.one("u", .user, at: 1), .one("m0", at: 2)]
+      let zero = [SessionEntry.one("u", .user, at: 0), .one("m0", at: 1)]
+      bench.say(version == Self.old ? .numbered(two, next: 3) : .window(zero, next: 2))
+      bench.lose()
+      bench.connect(version: version)
+      #expect(bench.subscriptions.map(\.cursor) == cursors)
+    }
+  }
+
+  @Test func `a window that is not complete is followed by the next one`() {
+    var bench = SessionBench.talking()
+    bench.say(.window([.one("x", at: 0), .one("y", at: 1)], next: 2, isComplete: false))
+    #expect(
+      bench.subscriptions.map(\.cursor) == [
+        .offset(0, signature: nil), .offset(2, signature: "s"),
+      ])
+    bench.say(.window([.one("z", at: 2)], next: 3))
+    #expect(bench.subscriptions.count == 2)
+    #expect(bench.gaps == [])
+    #expect(bench.messages.map { $0.prefix(1) } == ["m", "x", "y", "z"])
+    #expect(bench.model.isCaughtUp)
+  }
+
+  @Test func `a window that is not complete and moves nothing is not asked for again`() {
+    var bench = SessionBench.talking()
+    bench.say(.window([], next: 0, isComplete: false))
+    bench.say(.window([], next: 0, isComplete: false))
+    #expect(bench.subscriptions.count <= 2)
+    #expect(bench.model.isCaughtUp)
+  }
+
+  @Test func `pruned messages are a gap, and what is left is asked for`() {
+    var bench = SessionBench.talking(version: Self.old)
+    bench.say(
+      .numbered([], next: 11, gap: SessionHistory.Gap(requested: 0, oldest: 11, reason: .pruned)))
+    #expect(bench.gaps == [.pruned])
+    #expect(bench.subscriptions.map(\.cursor) == [.sequence(0), .sequence(10)])
+  }
+
+  @Test func `a server that is behind begins anew`() {
+    var bench = SessionBench.talking(version: Self.old)
+    bench.say(.numbered([.one("x", at: 1), .one("y", at: 2)], next: 3))
+    bench.lose()
+    bench.connect(version: Self.old)
+    bench.say(
+      .numbered(
+        [], next: 1, gap: SessionHistory.Gap(requested: 2, oldest: 1, reason: .clientAhead)))
+    #expect(bench.gaps == [.clientAhead])
+    #expect(bench.subscriptions.map(\.cursor) == [.sequence(0), .sequence(2), .sequence(0)])
+  }
+
+  @Test func `a replaced file is a gap and is read from its beginning`() {
+    var bench = SessionBench.talking()
+    bench.say(.window([.one("x", at: 0), .one("y", at: 1)], next: 2))
+    bench.lose()
+    bench.connect()
+    bench.say(.window([], next: 0, isReplaced: true))
+    #expect(bench.gaps == [.replaced])
+    #expect(bench.subscriptions.last?.cursor == .offset(0, signature: nil))
+  }
+
+  @Test func `a hole is asked for once, then it is a gap`() {
+    var bench = SessionBench.talking()
+    let late = SessionServerMessage.window([.one("x", at: 5), .one("y", at: 6)], next: 7)
+    bench.say(late)
+    #expect(bench.gaps == [])
+    #expect(bench.subscriptions.count == 2)
+    bench.say(late)
+    #expect(bench.gaps == [.hole])
+    #expect(bench.messages.map { $0.prefix(1) } == ["m", "x", "y"])
+    #expect(bench.model.isCaughtUp)
+  }
+
+  @Test func `messages that the server dropped are one gap`() {
+    var bench = SessionBench.opening()
+    bench.connect(isRecovered: false)
+    bench.say(.error(SessionError(message: "", code: "not_recovered")))
+    #expect(bench.gaps == [.notRecovered])
+    bench.say(.replay(id: "x5", .one("x5", at: nil), number: 5))
+    #expect(bench.store.open(as: SessionBench.client).received == 5)
+  }
+
+  @Test func `a live message is shown as live`() {
+    var bench = SessionBench.talking()
+    bench.say(.window([.one("m0", at: 0)], next: 1))
+    bench.say(.window([.one("x", at: 1)], next: 2))
+    #expect(bench.messages == ["m0 live", "x live"])
+  }
+
+  @Test func `several conversations are asked for at once if the server can`() {
+    var bench = SessionBench.connected([.idempotency, .batch])
+    for name in ["c", "d"] {
+      bench.prompt(name, in: name)
+      bench.ack(bench.key(name))
+    }
+    bench.lose()
+    bench.log = []
+    bench.connect([.idempotency, .batch])
+    for name in ["c", "d"] { bench.ack(bench.key(name)) }
+    let batches = bench.sent.compactMap {
+      if case .subscribeBatch(let all) = $0 { all.map(\.conversation) } else { nil }
+    }
+    #expect(batches == [["c", "d"]])
+  }
+}

@@ -1,0 +1,279 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import Session
+
+@Suite struct PromptTests {
+  @Test func `a prompt is stored before it is shown as queued and sent`() {
+    var bench = SessionBench.connected()
+    bench.holdsStore = true
+    bench.prompt("a")
+    #expect(bench.states == [])
+    #expect(bench.prompts == [])
+    let key = bench.key("a")
+    bench.commit()
+    #expect(bench.states == ["a queued", "a sent"])
+    #expect(
+      bench.prompts == [
+        SessionPrompt(
+          text: "a", conversation: "c", isNew: true, idempotencyKey: key.description, number: 1)
+      ])
+  }
+
+  @Test func `a prompt is queued, sent, accepted and answered`() {
+    var bench = SessionBench.talking()
+    #expect(bench.states == ["first queued", "first sent", "first accepted", "first answered"])
+    #expect(bench.messages == ["m0 live"])
+    #expect(bench.acks == ["m0"])
+    #expect(bench.model.isSettled)
+    bench.prompt("b")
+    #expect(bench.prompts.map(\.isNew) == [true, false])
+    #expect(bench.prompts.map(\.number) == [1, 2])
+  }
+
+  @Test func `one prompt of a conversation is under way at a time, in order`() {
+    var bench = SessionBench.connected()
+    for text in ["a", "b", "c"] { bench.prompt(text) }
+    for text in ["a", "b", "c"] {
+      #expect(bench.prompts.last?.text == text)
+      let key = bench.key(text)
+      bench.ack(key)
+      #expect(bench.prompts.last?.text == text)
+      bench.respond("m-\(text)", to: key)
+    }
+    #expect(bench.prompts.map(\.text) == ["a", "b", "c"])
+  }
+
+  @Test func `another conversation waits for the ack, not for the answer`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    bench.prompt("b", in: "d")
+    #expect(bench.prompts.map(\.text) == ["a"])
+    bench.ack(bench.key("a"))
+    #expect(bench.prompts.map(\.text) == ["a", "b"])
+  }
+
+  @Test func `a prompt without an ack holds up others for 10 s`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    bench.prompt("b", in: "d")
+    bench.pass(.milliseconds(9_999))
+    #expect(bench.prompts.map(\.text) == ["a"])
+    bench.pass(.milliseconds(1))
+    #expect(bench.prompts.map(\.text) == ["a", "b"])
+  }
+
+  @Test func `acks without a key belong to what was sent first`() {
+    var bench = SessionBench.connected([])
+    bench.prompt("a")
+    bench.ack(nil)
+    #expect(bench.states == ["a queued", "a sent"])
+    bench.ack(nil)
+    #expect(bench.states.last == "a accepted")
+  }
+
+  @Test(arguments: [false, true])
+  func `a lost prompt is sent again under its key to a server that knows keys`(isAccepted: Bool) {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    let key = bench.key("a")
+    if isAccepted { bench.ack(key) }
+    bench.lose()
+    bench.connect()
+    #expect(bench.prompts.map(\.text) == ["a", "a"])
+    #expect(bench.prompts.map(\.idempotencyKey) == [key.description, key.description])
+    bench.respond("m1", to: key)
+    #expect(bench.states.last == "a answered")
+  }
+
+  @Test func `without an ack for 30 s it is sent again to a server that knows keys`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    bench.pass(.milliseconds(29_999))
+    #expect(bench.prompts.count == 1)
+    bench.pass(.milliseconds(1))
+    #expect(bench.prompts.count == 2)
+    #expect(Set(bench.prompts).count == 1)
+  }
+
+  @Test func `a plain server is asked for its history before a lost prompt is sent again`() {
+    var bench = SessionBench.connected([])
+    bench.prompt("a")
+    bench.lose()
+    bench.connect([])
+    #expect(bench.prompts.count == 1)
+    #expect(bench.subscriptions.map(\.conversation) == ["c"])
+    bench.say(.window([], next: 0))
+    #expect(bench.prompts.count == 2)
+  }
+
+  @Test func `what a plain server's history shows was accepted and is not sent again`() {
+    var bench = SessionBench.connected([])
+    bench.prompt("a")
+    bench.lose()
+    bench.connect([])
+    bench.say(.window([.one("u1", .user, "a", at: 0)], next: 1))
+    #expect(bench.prompts.count == 1)
+    #expect(bench.states == ["a queued", "a sent", "a accepted"])
+    bench.say(.window([.one("u2", .assistant, "A", at: 1)], next: 2))
+    #expect(bench.states.last == "a answered")
+    #expect(bench.messages.map { $0.prefix(2) } == ["u2"])
+  }
+
+  @Test func `an accepted prompt of a plain server fails after 300 s and is never sent again`() {
+    var bench = SessionBench.connected([])
+    bench.prompt("a")
+    bench.ack(nil)
+    bench.ack(nil)
+    bench.pass(.milliseconds(299_999))
+    #expect(bench.states.last == "a accepted")
+    bench.pass(.milliseconds(1))
+    #expect(bench.states.last == "a failed")
+    #expect(bench.reason == "no answer within 300s")
+    #expect(bench.prompts.count == 1)
+  }
+
+  @Test func `an accepted prompt is not sent to a plain server after a loss`() {
+    var bench = SessionBench.connected([])
+    bench.prompt("a")
+    bench.ack(nil)
+    bench.ack(nil)
+    bench.lose()
+    bench.connect([])
+    bench.say(.window([], next: 0))
+    bench.pass(.seconds(299))
+    #expect(bench.prompts.count == 1)
+    bench.pass(.seconds(1))
+    #expect(bench.states.last == "a failed")
+  }
+
+  @Test func `a busy server is asked again after 1 s, spread by a quarter`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    bench.refuse(bench.key("a"), "busy")
+    #expect(bench.states.last == "a queued")
+    #expect(bench.reason == "busy")
+    bench.pass(.milliseconds(999))
+    #expect(bench.prompts.count == 1)
+    bench.pass(.milliseconds(251))
+    #expect(bench.prompts.count == 2)
+    #expect(Set(bench.prompts).count == 1)
+  }
+
+  @Test func `a server that stays busy is asked 21 times, then the prompt fails`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    let key = bench.key("a")
+    for _ in 1...21 {
+      bench.refuse(key, "rate_limited")
+      bench.pass(.seconds(38))
+    }
+    #expect(bench.prompts.count == 21)
+    #expect(bench.states.last == "a failed")
+    #expect(bench.reason == "rate_limited")
+  }
+
+  @Test(arguments: ["conflict", "too_long", "idempotency_conflict"])
+  func `another refusal fails the prompt and rolls its entry back`(code: String) {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    #expect(bench.store.history(of: "c", before: nil, limit: 9).count == 1)
+    bench.refuse(bench.key("a"), code)
+    #expect(bench.states.last == "a failed")
+    #expect(bench.reason == code)
+    #expect(bench.store.history(of: "c", before: nil, limit: 9) == [])
+    #expect(bench.model.isSettled)
+  }
+
+  @Test func `a failed response keeps the entry, and a retry has a new key`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    let key = bench.key("a")
+    bench.ack(key)
+    bench.say(
+      .response(
+        SessionResponse(
+          id: "m1", conversation: "c", idempotencyKey: key.description,
+          result: .failure(error: "no"))))
+    #expect(bench.states.last == "a failed")
+    #expect(bench.acks == ["m1"])
+    #expect(bench.store.history(of: "c", before: nil, limit: 9).count == 1)
+    bench.give(.retry(key))
+    #expect(bench.prompts.count == 2)
+    #expect(Set(bench.prompts.map(\.idempotencyKey)).count == 2)
+  }
+
+  @Test func `an interrupted prompt says so`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    let key = bench.key("a")
+    bench.say(
+      .response(
+        SessionResponse(
+          id: "m1", conversation: "c", idempotencyKey: key.description,
+          result: .failure(error: "interrupted"))))
+    #expect(bench.states.last == "a interrupted")
+    #expect(bench.model.queue.items == [])
+  }
+
+  @Test func `a failed prompt can be forgotten`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    let key = bench.key("a")
+    bench.refuse(key, "conflict")
+    bench.give(.discard(key))
+    #expect(bench.model.queue.items == [])
+    #expect(bench.store.open(as: SessionBench.client).prompts == [])
+  }
+
+  @Test func `a prompt that is not accepted for 60 s is stale, once`() {
+    var bench = SessionBench()
+    bench.restore()
+    bench.prompt("a")
+    let key = bench.key("a")
+    bench.pass(.milliseconds(59_999))
+    #expect(bench.notices == [])
+    bench.pass(.milliseconds(1))
+    #expect(bench.notices == [.stale(key)])
+    bench.pass(.seconds(120))
+    #expect(bench.notices == [.stale(key)])
+  }
+
+  @Test func `an accepted prompt does not become stale`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    bench.ack(bench.key("a"))
+    bench.pass(.seconds(61))
+    #expect(!bench.notices.contains(.stale(bench.key("a"))))
+  }
+
+  @Test func `1000 prompts wait, and one more is refused at once`() {
+    var bench = SessionBench()
+    bench.restore()
+    bench.isChecked = false
+    for number in 1...1_000 { bench.prompt("\(number)") }
+    #expect(bench.model.unanswered == 1_000)
+    #expect(bench.states.last == "1000 queued")
+    bench.prompt("1001")
+    #expect(bench.states.last == "1001 failed")
+    #expect(bench.reason == "too many prompts wait for an answer")
+    #expect(bench.model.unanswered == 1_000)
+    #expect(bench.model.brokenInvariants(.thorough) == [])
+  }
+
+  @Test(arguments: [(0, false), (1, true), (1_000_000, true), (1_000_001, false)])
+  func `a prompt has 1 to 1,000,000 bytes`(count: Int, isTaken: Bool) {
+    var bench = SessionBench.connected()
+    bench.isChecked = false
+    bench.prompt(String(repeating: "x", count: count))
+    #expect(bench.prompts.count == (isTaken ? 1 : 0))
+  }
+
+  @Test func `a cancelled prompt is asked for by its conversation`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    bench.give(.cancel(conversation: "c"))
+    #expect(bench.sent.last == .killSession(conversation: "c"))
+  }
+}

@@ -1,0 +1,264 @@
+import HoldfastTestKit
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import Session
+
+/// A session with its clock, its store and everything that it asked for.
+struct SessionBench {
+  var model: SessionModel
+  var now = Instant.zero
+  var store = KeptSession()
+  /// Whether changes wait for `commit()`.
+  var holdsStore = false
+  var changes: [(id: SessionCommitID, change: ClientSessionChange)] = []
+  /// Whether pings are answered at once.
+  var answersPings = true
+  /// Whether each step is checked.
+  var isChecked = true
+  /// What it asked for, oldest first.
+  var log: [SessionModel.Effect] = []
+
+  static let client = UUID128(high: 1, low: 2)
+  static let conversation = "c"
+
+  init(_ policy: LinkPolicy = .session, seed: UInt64 = 7) {
+    model = SessionModel(SessionSettings(policy: policy), seed: seed)
+  }
+
+  /// One whose store was read, and which tries to connect.
+  static func opening(_ policy: LinkPolicy = .session) -> SessionBench {
+    var bench = SessionBench(policy)
+    bench.restore()
+    bench.give(.start)
+    return bench
+  }
+
+  /// One that is connected, with nothing in its log.
+  static func connected(
+    _ features: Set<SessionFeature> = [.idempotency], version: SessionVersion = .newest,
+    policy: LinkPolicy = .session
+  ) -> SessionBench {
+    var bench = opening(policy)
+    bench.connect(features, version: version)
+    bench.log = []
+    return bench
+  }
+
+  /// One that is connected, and whose conversation the server knows by one answered prompt.
+  static func talking(
+    _ features: Set<SessionFeature> = [.idempotency], version: SessionVersion = .newest
+  ) -> SessionBench {
+    var bench = connected(features, version: version)
+    bench.prompt("first")
+    let key = bench.key("first")
+    bench.ack(key)
+    bench.respond("m0", to: key)
+    return bench
+  }
+
+  var attempt: AttemptID { model.link.currentAttempt ?? AttemptID(0) }
+  var wall: Timestamp { Timestamp(nanoseconds: 1_000_000_000_000).advanced(by: now.sinceZero) }
+
+  mutating func restore() {
+    give(.restored(store.open(as: Self.client), conversation: Self.conversation, at: wall))
+  }
+
+  /// Gives an input and answers with what it led to, the store's part included.
+  @discardableResult
+  mutating func give(_ input: SessionModel.Input) -> [SessionModel.Effect] {
+    let before = log.count
+    follow(model.handle(input, at: now))
+    return Array(log[before...])
+  }
+
+  private mutating func follow(_ effects: [SessionModel.Effect]) {
+    if isChecked { #expect(model.brokenInvariants(.thorough) == []) }
+    log += effects
+    for effect in effects {
+      if case .commit(let id, let change) = effect {
+        changes.append((id, change))
+        if !holdsStore { commit() }
+      } else if case .refreshCredentials = effect {
+        give(.credentials(.available(expiresIn: nil)))
+      } else if case .send(_, .ping) = effect, answersPings {
+        say(.pong)
+      }
+    }
+  }
+
+  /// The store takes the oldest change.
+  mutating func commit() {
+    let (id, change) = changes.removeFirst()
+    give(.committed(id, store.commit(change)))
+  }
+
+  /// Lets time pass, waking the model whenever it asked to be woken.
+  @discardableResult
+  mutating func pass(_ duration: Duration) -> [SessionModel.Effect] {
+    let end = now.advanced(by: duration)
+    let before = log.count
+    while let due = model.deadline, due <= end {
+      now = max(now, due)
+      follow(model.tick(at: now))
+    }
+    now = end
+    return Array(log[before...])
+  }
+
+  // MARK: The server
+
+  @discardableResult
+  mutating func say(_ message: SessionServerMessage, bytes: Int = 100) -> [SessionModel.Effect] {
+    give(.frame(attempt, message, bytes: bytes, at: wall))
+  }
+
+  mutating func connect(
+    _ features: Set<SessionFeature> = [.idempotency], version: SessionVersion = .newest,
+    isRecovered: Bool? = nil
+  ) {
+    give(.opened(attempt))
+    say(.hello(SessionHello(message: "hi", features: features)))
+    say(
+      .connected(
+        SessionConnected(
+          message: "", session: Self.client.description, version: version, features: features,
+          isRecovered: isRecovered)))
+  }
+
+  /// Loses the connection and waits for the next try.
+  mutating func lose(_ failure: LinkFailure = .reset) {
+    give(.link(.lost(attempt, failure), at: wall))
+    pass(.seconds(10))
+  }
+
+  mutating func ack(_ key: UUID128?) {
+    say(.ack(message: "", idempotencyKey: key?.description))
+  }
+
+  mutating func respond(_ id: String?, to key: UUID128?, _ text: String = "answer") {
+    say(
+      .response(
+        SessionResponse(
+          id: id, conversation: Self.conversation, idempotencyKey: key?.description,
+          result: .success(text: text))))
+  }
+
+  mutating func refuse(_ key: UUID128, _ code: String) {
+    say(.error(SessionError(message: code, code: code, idempotencyKey: key.description)))
+  }
+
+  // MARK: The user
+
+  mutating func prompt(_ text: String, in conversation: String? = nil) {
+    give(.prompt(text, conversation: conversation, at: wall))
+  }
+
+  /// The key of the last prompt with a text.
+  func key(_ text: String) -> UUID128 {
+    model.queue.items.last { $0.text == text }?.id ?? UUID128(high: 0, low: 0)
+  }
+
+  // MARK: What it asked for
+
+  var sent: [SessionClientMessage] {
+    log.compactMap { if case .send(_, let message) = $0 { message } else { nil } }
+  }
+
+  /// The prompts that were handed to connections.
+  var prompts: [SessionPrompt] {
+    sent.compactMap { if case .prompt(let prompt) = $0 { prompt } else { nil } }
+  }
+
+  var subscriptions: [SessionSubscription] {
+    sent.compactMap { if case .subscribe(let one) = $0 { one } else { nil } }
+  }
+
+  var acks: [String] {
+    sent.compactMap { if case .messageAck(let id) = $0 { id } else { nil } }
+  }
+
+  var connects: [(connect: SessionConnect, challenge: String?)] {
+    log.compactMap {
+      if case .connect(_, let connect, let challenge) = $0 { (connect, challenge) } else { nil }
+    }
+  }
+
+  var opens: Int {
+    log.count { if case .open = $0 { true } else { false } }
+  }
+
+  var updates: [SessionUpdate] {
+    log.compactMap { if case .update(let update) = $0 { update } else { nil } }
+  }
+
+  /// The states of prompts that were shown, as "text state".
+  var states: [String] {
+    updates.compactMap {
+      if case .prompt(let one, _) = $0 { "\(one.text) \(one.state.rawValue)" } else { nil }
+    }
+  }
+
+  /// The reason of the last state that was shown.
+  var reason: String? {
+    updates.last { if case .prompt = $0 { true } else { false } }.flatMap {
+      if case .prompt(let one, _) = $0 { one.reason } else { nil }
+    }
+  }
+
+  /// The messages that were shown, as "id via".
+  var messages: [String] {
+    updates.compactMap {
+      if case .message(let entry, let via, _) = $0 { "\(entry.id) \(via.rawValue)" } else { nil }
+    }
+  }
+
+  var gaps: [SessionGap] {
+    updates.compactMap { if case .gap(_, let gap) = $0 { gap } else { nil } }
+  }
+
+  var notices: [SessionNotice] {
+    updates.compactMap { if case .notice(let notice) = $0 { notice } else { nil } }
+  }
+}
+
+extension Instant {
+  fileprivate var sinceZero: Duration { Instant.zero.duration(to: self) }
+}
+
+extension SessionEntry {
+  /// An entry of the usual conversation.
+  static func one(
+    _ id: String, _ role: SessionRole = .assistant, _ text: String = "text", at place: UInt64?
+  ) -> SessionEntry {
+    SessionEntry(
+      id: id, role: role, text: text, conversation: SessionBench.conversation, place: place)
+  }
+}
+
+extension SessionServerMessage {
+  /// A window by offsets.
+  static func window(
+    _ entries: [SessionEntry], next: UInt64, isReplaced: Bool = false, isComplete: Bool = true
+  ) -> SessionServerMessage {
+    .history(
+      SessionHistory(
+        conversation: SessionBench.conversation, entries: entries,
+        place: .offset(next: next, signature: "s", isReplaced: isReplaced),
+        isComplete: isComplete))
+  }
+
+  /// A window by sequence numbers.
+  static func numbered(
+    _ entries: [SessionEntry], next: UInt64, isComplete: Bool = true,
+    gap: SessionHistory.Gap? = nil
+  ) -> SessionServerMessage {
+    .history(
+      SessionHistory(
+        conversation: SessionBench.conversation, entries: entries,
+        place: .sequence(
+          first: entries.first?.place, last: entries.last?.place, next: next),
+        isComplete: isComplete, gap: gap))
+  }
+}

@@ -232,7 +232,7 @@ let checks: [Target] = [
       "CommandKit", "HoldfastDemo",
       "LinkServerCore", "LinkSimulator", "ServerSockets",
     ],
-    besides: ["HeldSocket/Peers"]),
+    besides: ["HeldSocket/Peers", "Session/Peers"]),
   // Apart from HoldfastTests: simulations work on all processors, and no clock waits there.
   tests(
     "SimulateTests",

@@ -40,6 +40,7 @@ let pure: [Target] = [
   library("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
   library("HealthRelay", at: "Features/HealthRelay", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
   library("HeldSocket", at: "Features/HeldSocket", uses: ["LinkCore"]),
+  library("SessionAudit", at: "Tools/Audit", uses: ["LinkCore", "LinkJSON", "LinkWire"]),
   library(
     "LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
   library(
@@ -133,7 +134,7 @@ let doors: [Target] = [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
       "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream",
       "LinkProtocols", "HealthRelay", "HeldSocket", "LinkServerCore", "LifecycleSystem",
-      "OwnerFiles", "ChildProcesses", "CLinux", "COpenSSL",
+      "OwnerFiles", "ChildProcesses", "CLinux", "COpenSSL", "SessionAudit",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]
@@ -176,6 +177,7 @@ let checks: [Target] = [
       "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "HealthRelay", "Holdfast",
       "HoldfastTestKit",
     ]),
+  tests("AuditTests", uses: ["LinkCore", "LinkWire", "SessionAudit", "HoldfastTestKit"]),
   tests("HeldSocketTests", uses: ["LinkCore", "HeldSocket", "HoldfastTestKit"]),
   tests(
     "ServerCoreTests",

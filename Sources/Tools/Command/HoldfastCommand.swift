@@ -21,7 +21,7 @@ struct HoldfastCommand {
       SendCommand.command, HistoryCommand.command, OutboxCommands.command,
       ConsumerCommands.command, ReplayCommand.command,
       PolicyCommands.command, HealthCommands.command, RelayCommand.command,
-      SocketCommand.command, SimulateCommands.command,
+      SocketCommand.command, AuditCommand.command, SimulateCommands.command,
     ] + ProgramCommands.all
 
   static let root = Command(

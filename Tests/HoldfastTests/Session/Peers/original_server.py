@@ -150,7 +150,7 @@ class Client:
                  session_id=conversation),
             dict(uuid=id, role="assistant", text=text, timestamp=now(), session_id=conversation)]
         if len(text.encode()) > self.limit:
-            half = (self.limit - 100) // 2
+            half = (self.limit - 600) // 2
             text = f"{text[:half]}\n\n... [truncated {len(text) - 2 * half} chars] ...\n\n{text[-half:]}"
         answer = dict(success=True, text=text, session_id=conversation)
         if "ids" not in options.mistake:
@@ -213,10 +213,13 @@ async def handle(connection):
                 if "type" in options.mistake:
                     break
                 continue
-            say(event="got", message={**message, "api_key": "..."} if "api_key" in message
-                else message)
-            if not await client.take(message):
-                break
+            is_connect = isinstance(message, dict) and "api_key" in message
+            say(event="got", message={**message, "api_key": "..."} if is_connect else message)
+            try:
+                if not await client.take(message):
+                    break
+            except (KeyError, TypeError, ValueError):
+                await client.send("error", message="Error processing message")
     except ConnectionClosed:
         pass
     for clients in subscribers.values():

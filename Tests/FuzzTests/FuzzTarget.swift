@@ -10,6 +10,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case relay, assistants
   case export
   case held
+  case session
 
   func check(_ bytes: [UInt8]) throws(Broken) {
     switch self {
@@ -34,6 +35,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .assistants: try MCPProperty.check(bytes)
     case .export: try ExportProperty.check(bytes)
     case .held: try HeldSocketProperty.check(bytes)
+    case .session: try SessionProperty.check(bytes)
     }
   }
 }

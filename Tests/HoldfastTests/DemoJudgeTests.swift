@@ -186,6 +186,13 @@ import Testing
     var lossy = ledger
     lossy.counts.lost = 1
     #expect(!lossy.isClean)
+    var part = ledger
+    (part.counts, part.hasTraffic) = (Counts(), false)
+    #expect(part.isClean)
+    part.expected.removeLast()
+    #expect(!part.isClean)
+    part.outcomes.removeLast()
+    #expect(part.isClean)
     var silent = ledger
     silent.sections[0].rows[2].isGood = false
     #expect(!silent.isClean)

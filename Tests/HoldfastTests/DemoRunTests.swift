@@ -43,6 +43,33 @@ import Testing
     }
   }
 
+  @Test func `plays a chapter alone`() async throws {
+    try await CommandProcess.scratch { directory in
+      let outcome = try await CommandProcess.run(
+        "demo", "--json", "--chapter", "feed", environment: ["TMPDIR": directory])
+      #expect(outcome.status == 0, "\(outcome.output.joined(separator: "\n"))")
+      let events = try outcome.output.map { try [String: Any].reading($0) }
+      #expect(events.compactMap { $0["title"] as? String } == ["Any WebSocket, held"])
+      let ledger = try #require(events.last)
+      #expect(ledger["clean"] as? Bool == true && ledger["sent"] == nil)
+    }
+  }
+
+  @Test func `a chapter that needs the messages is played with their beginning and end`() {
+    func names(_ chosen: Set<String>) -> [String] { Demo.chapters(named: chosen).map(\.name) }
+    #expect(names(["cut"]) == ["steady", "cut", "calm"])
+    #expect(names(["feed", "assistant"]) == ["assistant", "feed"])
+    #expect(names(["feed", "kill"]) == ["steady", "kill", "feed", "calm"])
+    #expect(names([]) == Demo.names)
+    #expect(Set(Demo.names).count == Demo.names.count)
+  }
+
+  @Test func `a chapter that does not exist is refused, with those that do`() async throws {
+    let outcome = try await CommandProcess.run("demo", "--chapter", "encore")
+    #expect(outcome.status == 2)
+    #expect(outcome.errors.first?.contains("one of steady, cut, expiry") == true)
+  }
+
   @Test(arguments: ["phone      connected", "assistant  asks the same again"])
   func `ends cleanly and at once when interrupted`(after moment: String) async throws {
     try await CommandProcess.scratch { directory in

@@ -44,6 +44,16 @@ extension Format where Value: CaseIterable & RawRepresentable<String> {
 }
 
 extension Format<String> {
+  /// One of some words.
+  public static func word(_ placeholder: String, of words: [String]) -> Self {
+    Format(
+      placeholder: placeholder, expectation: "one of " + words.joined(separator: ", "),
+      words: words
+    ) {
+      words.contains($0) ? $0 : nil
+    }
+  }
+
   /// Any text that is not empty.
   public static func text(_ placeholder: String) -> Self {
     Format(placeholder: placeholder, expectation: "a text that is not empty") {

@@ -2,13 +2,18 @@ import LinkCore
 
 /// One chapter of the demo: its faults, and how it plays them and fills the ledger.
 protocol Chapter: Sendable {
+  /// What `--chapter` calls it.
+  var name: String { get }
   var title: String { get }
+  /// Whether it looks at the phone that follows the shop's messages.
+  var needsTraffic: Bool { get }
   /// The troubles that it plays, in order; each gets a row of the ledger.
   var troubles: [Trouble] { get }
   func play(on stage: isolated Stage) async throws(DemoFailure)
 }
 
 extension Chapter {
+  var needsTraffic: Bool { true }
   var troubles: [Trouble] { [] }
 }
 
@@ -21,6 +26,16 @@ extension Demo {
     PhoneTrouble.serverRestart, ServerRefusal(), PhoneTrouble.phoneKill, AssistantQuestions(),
     HeldFeed(), Calm(),
   ]
+
+  /// Returns the chapters of these names in their order, with the beginning and the end of the
+  /// traffic if one of them needs it; all chapters for no name.
+  static func chapters(named names: Set<String>) -> [any Chapter] {
+    guard !names.isEmpty else { return chapters }
+    let isTraffic = chapters.contains { names.contains($0.name) && $0.needsTraffic }
+    return chapters.filter { chapter in
+      names.contains(chapter.name) || isTraffic && (chapter is SteadyTraffic || chapter is Calm)
+    }
+  }
 }
 
 /// A fault of the demo.
@@ -45,7 +60,10 @@ struct Trouble: Sendable, Hashable {
   func hash(into hasher: inout Hasher) { hasher.combine(name) }
 
   /// The troubles of all chapters, in order.
-  static var all: [Trouble] { Demo.chapters.flatMap(\.troubles) }
+  static var all: [Trouble] { of(Demo.chapters) }
+
+  /// The troubles of some chapters, in order.
+  static func of(_ chapters: [any Chapter]) -> [Trouble] { chapters.flatMap(\.troubles) }
 }
 
 /// The outcome of one trouble.

@@ -20,29 +20,39 @@ public enum DemoFailure: Error, Sendable, Hashable, CustomStringConvertible {
 /// The demo: a phone follows a shop over real sockets while faults are injected.
 public struct Demo: Sendable {
   private let program: String
+  private let chapters: [any Chapter]
   private let seed: UInt64
   private let narrator: Narrator
   private let tell: @Sendable (String) -> Void
 
-  /// A demo with `program` as the phone; `tell` receives the output line by line, and `seed`
-  /// determines what the customers write.
+  /// Creates a demo.
+  ///
+  /// - Parameters:
+  ///   - program: The file that is run as the phone.
+  ///   - names: The chapters to play, of `names`; all for none. Chapters that look at the phone's
+  ///     messages are played between the beginning and the end of their traffic.
+  ///   - seed: Determines what the customers write.
+  ///   - tell: Receives the output line by line.
   public init(
-    program: String, seed: UInt64, narrator: Narrator, tell: @escaping @Sendable (String) -> Void
+    program: String, chapters names: Set<String> = [], seed: UInt64, narrator: Narrator,
+    tell: @escaping @Sendable (String) -> Void
   ) {
     self.program = program
+    chapters = Self.chapters(named: names)
     self.seed = seed
     self.narrator = narrator
     self.tell = tell
   }
 
-  /// Plays all chapters in less than a minute; returns whether the ledger is clean.
+  /// Plays its chapters in less than a minute; returns whether the ledger is clean.
   ///
   /// Cancel its task to end it early. It leaves no process and no file behind.
   public func run() async throws(DemoFailure) -> Bool {
     let scratch = try Stage.checked { () throws(any Error) in try Scratch() }
     defer { scratch.remove() }
     let stage = try await Stage(
-      scratch: scratch, seed: seed, program: program, narrator: narrator, tell: tell)
+      scratch: scratch, chapters: chapters, seed: seed, program: program, narrator: narrator,
+      tell: tell)
     do throws(DemoFailure) {
       let isClean = try await stage.play()
       await stage.clear()
@@ -64,4 +74,7 @@ public struct Demo: Sendable {
 
   /// The titles of the chapters, in order.
   public static var titles: [String] { chapters.map(\.title) }
+
+  /// The names of the chapters, in order.
+  public static var names: [String] { chapters.map(\.name) }
 }

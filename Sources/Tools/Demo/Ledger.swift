@@ -11,13 +11,17 @@ struct Ledger: Sendable, Hashable {
   var outcomes: [Outcome]
   /// The sections that chapters add, in order.
   var sections: [LedgerSection]
+  /// The troubles that were to be played, in order.
+  var expected = Trouble.all
+  /// Whether the phone followed the shop's messages.
+  var hasTraffic = true
   /// Other faults, as text.
   var faults: [String] = []
 
   /// Whether every promise was kept in every trouble.
   var isClean: Bool {
-    counts.isClean && sections.allSatisfy(\.isClean) && faults.isEmpty
-      && outcomes.map(\.trouble) == Trouble.all && outcomes.allSatisfy(\.isHeld)
+    (!hasTraffic || counts.isClean) && sections.allSatisfy(\.isClean) && faults.isEmpty
+      && outcomes.map(\.trouble) == expected && outcomes.allSatisfy(\.isHeld)
   }
 
   /// Returns the tables for people, and the verdict.
@@ -30,7 +34,7 @@ struct Ledger: Sendable, Hashable {
         Self.text(outcome.bounds.noticed, or: "-"), Self.text(outcome.whole, or: "never"),
         Self.text(outcome.bounds.whole, or: "-"))
     }
-    let counted = ([counts.section] + sections).map { section in
+    let counted = ((hasTraffic ? [counts.section] : []) + sections).map { section in
       var table = Table("", section.name, "")
       for row in section.rows where !row.isRare || !row.isGood {
         table.row(Self.mark(row.isGood), row.name, String(row.count))
@@ -57,7 +61,7 @@ struct Ledger: Sendable, Hashable {
   /// Writes the members of the JSON event.
   func write(to writer: inout JSONWriter) {
     writer.entry("clean", isClean)
-    for row in counts.section.rows { writer.entry(row.key, row.count) }
+    if hasTraffic { for row in counts.section.rows { writer.entry(row.key, row.count) } }
     for section in sections {
       writer.object(section.name) { for row in section.rows { $0.entry(row.key, row.count) } }
     }

@@ -80,7 +80,7 @@ extension SessionEntry {
 
   /// Writes the members.
   ///
-  /// - Parameter place: The member that holds the place; `nil` in a replay, whose id stands outside.
+  /// - Parameter place: The member that holds the place; `nil` in a replay: its id stands outside.
   func write(to writer: inout JSONWriter, place name: String?) {
     if let name {
       writer.entry("uuid", id)

@@ -57,7 +57,7 @@ public struct SessionConnected: Sendable, Hashable, Codable {
   public var features: Set<SessionFeature>
   /// The number of the client's last prompt that the server has; `SessionFeature.resume`.
   public var received: UInt64?
-  /// Whether the server still has all that the client did not acknowledge; `nil` if it does not say.
+  /// Whether the server still has all that the client did not acknowledge; `nil` if unknown.
   public var isRecovered: Bool?
 
   public init(

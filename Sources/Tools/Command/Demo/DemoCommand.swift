@@ -13,6 +13,10 @@ enum DemoCommand {
   private static let seed = Parameter.option(
     "seed", .integer("N", 0...Int.max), default: 1, "the seed of what the customers write")
 
+  private static let chapters = Parameter.repeated(
+    "chapter", .word("NAME", of: Demo.names),
+    "play this chapter, and what it needs; several times for more; all without it")
+
   static var command: Command {
     Command(
       "demo", "show on this machine that a link survives faults, in less than a minute",
@@ -23,20 +27,23 @@ enum DemoCommand {
         the link is cut, and an app holds a WebSocket to a server that knows nothing of Holdfast. \
         It ends with a ledger; the exit status is 0 only if the ledger is clean.
         """,
-        "The chapters: " + Demo.titles.joined(separator: "; ") + ".",
+        "The chapters: "
+          + zip(Demo.names, Demo.titles).map { "\($0) (\($1))" }.joined(separator: "; ") + ".",
       ],
       examples: [
         .init("holdfast demo", "watch it"),
+        .init("holdfast demo --chapter feed", "play one chapter"),
         .init("holdfast demo --json", "the same as data; the last line is the ledger"),
       ],
-      takes: seed, Shared.json, action: run)
+      takes: chapters, seed, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let console = call.console
     let narrator = Narrator(call[Shared.json] ? .json : .people(console.style))
     let demo = Demo(
-      program: try program(), seed: UInt64(call[seed]), narrator: narrator
+      program: try program(), chapters: Set(call[chapters]), seed: UInt64(call[seed]),
+      narrator: narrator
     ) {
       show($0, on: console)
     }

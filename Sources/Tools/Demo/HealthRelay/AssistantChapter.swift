@@ -2,6 +2,8 @@ import HoldfastTestKit
 
 /// An assistant pairs with the phone, asks, asks again while the link is cut, and once more.
 struct AssistantQuestions: Chapter {
+  let name = "assistant"
+  let needsTraffic = false
   let title = "An assistant asks the phone"
   let troubles = [Trouble.openQuestion]
 

@@ -7,6 +7,8 @@ import LinkRuntime
 struct HeldFeed: Chapter {
   private typealias Act = (trouble: Trouble, begin: PhoneTrouble.Part, repair: PhoneTrouble.Part)
 
+  let name = "feed"
+  let needsTraffic = false
   let title = "Any WebSocket, held"
   let troubles = [Trouble.feedCut, .feedHalfOpen, .feedRestart]
 

@@ -4,6 +4,7 @@ import LinkRuntime
 
 /// The phone connects, and messages arrive.
 struct SteadyTraffic: Chapter {
+  let name = "steady"
   let title = "Steady traffic"
 
   func play(on stage: isolated Stage) async throws(DemoFailure) {
@@ -34,6 +35,7 @@ struct PhoneTrouble: Chapter {
   let begin: Part
   let end: Part
 
+  var name: String { trouble.name }
   var troubles: [Trouble] { [trouble] }
 
   func play(on stage: isolated Stage) async throws(DemoFailure) {
@@ -87,6 +89,7 @@ struct PhoneTrouble: Chapter {
 
 /// The traffic ends, and the messages are counted.
 struct Calm: Chapter {
+  let name = "calm"
   let title = "Calm"
 
   func play(on stage: isolated Stage) async throws(DemoFailure) {

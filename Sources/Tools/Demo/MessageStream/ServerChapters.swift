@@ -4,6 +4,7 @@ import LinkRuntime
 
 /// The token expires while the phone is connected.
 struct TokenExpiry: Chapter {
+  let name = "expiry"
   let title = "The token expires"
   let troubles = [Trouble.expiry]
 
@@ -27,6 +28,7 @@ struct TokenExpiry: Chapter {
 
 /// The server refuses connections, then offers no stream, so that the phone polls.
 struct ServerRefusal: Chapter {
+  let name = "refusal"
   let title = "Refused, polling, and back up"
   let troubles = [Trouble.refusal, .noStream]
 

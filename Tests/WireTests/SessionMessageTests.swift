@@ -1,0 +1,268 @@
+import HoldfastTestKit
+import LinkCore
+import LinkJSON
+import LinkWire
+import Testing
+
+private func read(_ text: String) throws(FieldFault) -> SessionServerMessage {
+  try SessionServerMessage.read(Array(text.utf8))
+}
+
+private func readClient(_ text: String) throws(FieldFault) -> SessionClientMessage {
+  try SessionClientMessage.read(Array(text.utf8))
+}
+
+private func ids(_ count: Int) -> String { String(repeating: "i", count: count) }
+
+@Suite struct SessionMessageTests {
+  private static let conversation = SessionSample.conversation
+
+  @Test(arguments: SessionSample.client)
+  func `reads what a client writes`(message: SessionClientMessage) throws {
+    #expect(try SessionClientMessage.read(message.bytes) == message)
+  }
+
+  @Test(arguments: SessionSample.server)
+  func `reads what a server writes`(message: SessionServerMessage) throws {
+    #expect(try SessionServerMessage.read(message.bytes) == message)
+  }
+
+  @Test func `a client writes what the contract says, member by member`() {
+    let prompt = SessionPrompt(
+      text: "hi", conversation: Self.conversation, isNew: true, idempotencyKey: "k")
+    let connect = SessionConnect(session: "s", key: Secret("untethered-0"))
+    let fromOffset = SessionSubscription(
+      conversation: Self.conversation, cursor: .offset(0, signature: nil))
+    let written: [(SessionClientMessage, String)] = [
+      (
+        .connect(connect),
+        #"{"type":"connect","session_id":"s","api_key":"untethered-0","protocol_version":"0.5.0"}"#
+      ),
+      (.ping, #"{"type":"ping"}"#),
+      (.messageAck("m"), #"{"type":"message_ack","message_id":"m"}"#),
+      (
+        .prompt(prompt),
+        #"{"type":"prompt","text":"hi","new_session_id":"\#(Self.conversation)","#
+          + #""idempotency_key":"k"}"#
+      ),
+      (
+        .subscribe(SessionSubscription(conversation: "c", cursor: .sequence(0))),
+        #"{"type":"subscribe","session_id":"c","last_seq":0}"#
+      ),
+      (
+        .subscribe(fromOffset),
+        #"{"type":"subscribe","session_id":"\#(Self.conversation)","from_offset":0}"#
+      ),
+      (.setMaxMessageSize(kilobytes: 200), #"{"type":"set_max_message_size","size_kb":200}"#),
+      (.disconnect(reason: "background"), #"{"type":"disconnect","reason":"background"}"#),
+    ]
+    for (message, text) in written { #expect(message.bytes.text == text) }
+  }
+
+  @Test func `a server writes what the contract says, member by member`() {
+    let response = SessionResponse(
+      id: "m", conversation: "c", idempotencyKey: "k", result: .success(text: "hi"))
+    let written: [(SessionServerMessage, String)] = [
+      (
+        .hello(SessionHello(message: "Welcome")),
+        #"{"type":"hello","message":"Welcome","version":"0.5.0","auth_version":1}"#
+      ),
+      (
+        .connected(SessionConnected(message: "in", session: "s", version: .oldest)),
+        #"{"type":"connected","message":"in","session_id":"s","#
+          + #""negotiated_protocol_version":"0.4.0"}"#
+      ),
+      (
+        .response(response),
+        #"{"type":"response","message_id":"m","success":true,"text":"hi","session_id":"c","#
+          + #""idempotency_key":"k"}"#
+      ),
+      (.authError(message: "no"), #"{"type":"auth_error","message":"no"}"#),
+      (
+        .replay(
+          id: "m", SessionEntry(id: "m", role: .assistant, text: "hi", conversation: "c"),
+          number: nil),
+        #"{"type":"replay","message_id":"m","message":{"role":"assistant","text":"hi","#
+          + #""session_id":"c"}}"#
+      ),
+      (
+        .history(
+          SessionHistory(
+            conversation: "c",
+            entries: [SessionEntry(id: "m", role: .user, text: "", conversation: "c", place: 1)],
+            place: .sequence(first: 1, last: 1, next: 2), isComplete: true)),
+        #"{"type":"session_history","session_id":"c","first_seq":1,"last_seq":1,"next_seq":2,"#
+          + #""is_complete":true,"messages":[{"uuid":"m","seq":1,"role":"user","text":"","#
+          + #""session_id":"c"}]}"#
+      ),
+    ]
+    for (message, text) in written { #expect(message.bytes.text == text) }
+  }
+
+  @Test func `an acknowledgement is read in both spellings`() throws {
+    let hyphen = try readClient(#"{"type":"message-ack","message_id":"m"}"#)
+    #expect(hyphen == .messageAck("m"))
+  }
+
+  @Test func `what the original's server leaves out or writes otherwise is read`() throws {
+    #expect(
+      try read(#"{"type":"hello"}"#)
+        == .hello(
+          SessionHello(
+            message: "", version: nil, authVersion: nil)))
+    #expect(
+      try read(#"{"type":"connected","session_id":"s","more":[{}]}"#)
+        == .connected(SessionConnected(message: "", session: "s", version: .oldest)))
+    #expect(
+      try read(#"{"type":"response","success":true,"text":"t","session_id":"c"}"#)
+        == .response(SessionResponse(id: nil, conversation: "c", result: .success(text: "t"))))
+    #expect(
+      try read(#"{"type":"response","error":"e"}"#)
+        == .response(SessionResponse(id: nil, conversation: nil, result: .failure(error: "e"))))
+    #expect(try read(#"{"type":"session_list","sessions":[]}"#) == .unknown(type: "session_list"))
+    let milliseconds =
+      #"{"type":"replay","message_id":"m","message":{"role":"tool","text":"t","session_id":"c","#
+      + #""timestamp":1500}}"#
+    let entry = SessionEntry(
+      id: "m", role: .system, text: "t", conversation: "c",
+      timestamp: Timestamp(nanoseconds: 1_500_000_000))
+    #expect(try read(milliseconds) == .replay(id: "m", entry, number: nil))
+    #expect(try read(#"{"type":"heartbeat","timestamp":"soon"}"#) == .heartbeat(nil))
+    #expect(
+      try read(#"{"type":"draining"}"#)
+        == .draining(message: "", retryAfter: .seconds(5), window: nil))
+  }
+
+  private static let faults: [(String, FieldFault)] = [
+    (#"{"message_id":"m"}"#, .missing(field: "type")),
+    (#"{"type":"message_ack"}"#, .missing(field: "message_id")),
+    (#"{"type":"message_ack","message_id":""}"#, .missing(field: "message_id")),
+    (#"{"type":"message_ack","message_id":1}"#, .wrongType(field: "message_id")),
+    (#"{"type":"connect"}"#, .missing(field: "session_id")),
+    (#"{"type":"connect","session_id":"s","timestamp":"x"}"#, .badDate(field: "timestamp")),
+    (#"{"type":"connect","session_id":"s","features":[1]}"#, .wrongType(field: "features")),
+    (#"{"type":"prompt","text":"t"}"#, .missing(field: "new_session_id")),
+    (#"{"type":"prompt","new_session_id":"c"}"#, .missing(field: "text")),
+    (
+      #"{"type":"prompt","text":"t","new_session_id":"c","resume_session_id":"c"}"#,
+      .malformed(detail: "new_session_id and resume_session_id exclude each other")
+    ),
+    (#"{"type":"subscribe","session_id":"c","last_seq":-1}"#, .outOfBounds(field: "last_seq")),
+    (#"{"type":"subscribe","session_id":"c","last_seq":"1"}"#, .wrongType(field: "last_seq")),
+    (#"{"type":"subscribe_batch","sessions":[{}]}"#, .missing(field: "session_id")),
+  ]
+
+  @Test(arguments: faults)
+  func `says what is wrong with a message`(text: String, fault: FieldFault) {
+    #expect(throws: fault) { try readClient(text) }
+  }
+
+  @Test func `what is no object is malformed`() {
+    for text in ["", "[]", "{", #"{"type":"ping"} x"#] {
+      #expect(throws: FieldFault.self) { try readClient(text) }
+      #expect(throws: FieldFault.self) { try read(text) }
+    }
+  }
+
+  @Test func `ids have 1 to 128 bytes`() throws {
+    func ack(_ id: String) -> String { #"{"type":"message_ack","message_id":"\#(id)"}"# }
+    #expect(try readClient(ack("i")) == .messageAck("i"))
+    #expect(try readClient(ack(ids(128))) == .messageAck(ids(128)))
+    #expect(throws: FieldFault.outOfBounds(field: "message_id")) { try readClient(ack(ids(129))) }
+    func key(_ id: String) -> String {
+      #"{"type":"ack","message":"","idempotency_key":"\#(id)"}"#
+    }
+    #expect(try read(key("")) == .ack(message: "", idempotencyKey: nil))
+    #expect(try read(key(ids(128))) == .ack(message: "", idempotencyKey: ids(128)))
+    #expect(throws: FieldFault.outOfBounds(field: "idempotency_key")) { try read(key(ids(129))) }
+  }
+
+  @Test func `sizes, places and batches are bounded`() throws {
+    func size(_ kilobytes: Int) -> String {
+      #"{"type":"set_max_message_size","size_kb":\#(kilobytes)}"#
+    }
+    for kilobytes in [1, 16_384] {
+      #expect(try readClient(size(kilobytes)) == .setMaxMessageSize(kilobytes: kilobytes))
+    }
+    for kilobytes in [0, 16_385] {
+      #expect(throws: FieldFault.outOfBounds(field: "size_kb")) {
+        try readClient(size(kilobytes))
+      }
+    }
+    func batch(_ count: Int) -> [UInt8] {
+      let one = SessionSubscription(conversation: "c", cursor: .sequence(0))
+      return SessionClientMessage.subscribeBatch(Array(repeating: one, count: count)).bytes
+    }
+    #expect(throws: Never.self) { try SessionClientMessage.read(batch(100)) }
+    #expect(throws: FieldFault.outOfBounds(field: "sessions")) {
+      try SessionClientMessage.read(batch(101))
+    }
+    func place(_ place: UInt64) -> String {
+      #"{"type":"subscribe","session_id":"c","last_seq":\#(place)}"#
+    }
+    #expect(throws: Never.self) { try readClient(place((1 << 53) - 1)) }
+    #expect(throws: FieldFault.outOfBounds(field: "last_seq")) { try readClient(place(1 << 53)) }
+  }
+
+  @Test func `a window has up to 1,000 messages`() throws {
+    func window(_ count: Int) -> [UInt8] {
+      let entries = Array(repeating: SessionSample.entry, count: count)
+      return SessionServerMessage.history(
+        SessionHistory(
+          conversation: "c", entries: entries, place: .sequence(first: nil, last: nil, next: 1),
+          isComplete: true)
+      ).bytes
+    }
+    #expect(throws: Never.self) { try SessionServerMessage.read(window(1_000)) }
+    #expect(throws: FieldFault.outOfBounds(field: "messages")) {
+      try SessionServerMessage.read(window(1_001))
+    }
+  }
+
+  @Test func `a message of a server has up to 4 MiB`() throws {
+    func message(_ count: Int) -> [UInt8] {
+      let frame = SessionServerMessage.unknown(type: "x").bytes
+      return frame + Array(repeating: UInt8(ascii: " "), count: count - frame.count)
+    }
+    #expect(try SessionServerMessage.read(message(4 << 20)) == .unknown(type: "x"))
+    #expect(throws: FieldFault.tooLong(bytes: (4 << 20) + 1)) {
+      try SessionServerMessage.read(message((4 << 20) + 1))
+    }
+  }
+
+  @Test func `keys and proofs stay out of descriptions and journals`() throws {
+    let connect = SessionConnect(session: "s", key: Secret("hush"), proof: Secret("hush"))
+    #expect(!"\(SessionClientMessage.connect(connect))".contains("hush"))
+  }
+}
+
+@Suite struct SessionVersionTests {
+  @Test func `three numbers of up to six digits are a version`() {
+    #expect(SessionVersion("0.5.0") == SessionVersion(0, 5, 0))
+    #expect(SessionVersion("999999.0.10")?.description == "999999.0.10")
+    for text in ["", "1", "1.2", "1.2.3.4", "1..2", "1.2.x", "-1.2.3", "+1.2.3", "1000000.0.0"] {
+      #expect(SessionVersion(text) == nil, "\(text)")
+    }
+  }
+
+  @Test func `versions are ordered by their numbers`() {
+    let versions = ["0.3.9", "0.4.0", "0.4.10", "0.10.0", "1.0.0"].compactMap { SessionVersion($0) }
+    #expect(versions == versions.sorted() && versions.count == 5)
+  }
+
+  private static let offers: [(String?, SessionVersion?)] = [
+    (nil, .oldest), ("", .oldest), ("soon", .oldest), ("0.3.99", nil), ("0.4.0", .oldest),
+    ("0.4.7", SessionVersion(0, 4, 7)), ("0.5.0", .newest), ("9.0.0", .newest),
+  ]
+
+  @Test(arguments: offers)
+  func `both speak the older of their versions, and none below 0.4.0`(
+    text: String?, version: SessionVersion?
+  ) {
+    #expect(SessionVersion.negotiated(text) == version)
+  }
+
+  @Test func `a server that speaks 0.4.0 only is followed`() {
+    #expect(SessionVersion.negotiated("0.5.0", newest: .oldest) == .oldest)
+  }
+}

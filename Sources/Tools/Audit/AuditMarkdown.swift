@@ -55,7 +55,7 @@ extension AuditReport {
   /// What a server said must not become a heading or a link of the report.
   private static func escaped(_ text: String) -> String {
     text.reduce(into: "") { result, character in
-      if "\\`*_[]<>#|".contains(character) { result.append("\\") }
+      if "\\`*_[]<>|".contains(character) { result.append("\\") }
       result.append(character.isNewline ? " " : character)
     }
   }
@@ -66,7 +66,7 @@ extension AuditReport {
       + ["", "### Low Priority / Nice to Have", "", "None."]
   }
 
-  private func actions(_ heading: String, _ verdict: Verdict) -> [String] {
+  private func actions(_ heading: String, _ verdict: PracticeVerdict) -> [String] {
     let found = entries.filter { $0.verdict == verdict }
     let lines = found.map { entry in
       let remedies = entry.gaps.map(\.remedy).joined(separator: "; ")

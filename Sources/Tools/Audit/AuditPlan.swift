@@ -239,7 +239,7 @@ extension AuditPlan {
       script(
         .idle, .second, needsLogin: true,
         connect(0, .init(session: draw.id(), features: [.heartbeat])) + [
-          .expect([.message("heartbeat"), .serverPing], within: heartbeat)
+          .expect([.message("heartbeat")], within: heartbeat)
         ] + barrier),
     ]
   }

@@ -7,7 +7,7 @@ public struct AuditReport: Sendable, Hashable {
   /// One practice and what was found.
   public struct Entry: Sendable, Hashable {
     public var practice: Practice
-    public var verdict: Verdict
+    public var verdict: PracticeVerdict
     /// What was sent, what came back, how long it took, and what cannot be seen; never empty.
     public var evidence: String
     /// The probes that found something missing.

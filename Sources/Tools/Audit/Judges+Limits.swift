@@ -72,11 +72,15 @@ extension AuditEvidence {
         })
     else { throw .unseen("not sent: " + record.outline) }
     let error = record.first("error", on: socket, after: start)
-    let isAlive = record.first("pong", on: socket, after: start) != nil
+    let isAnswered = record.first("pong", on: socket, after: start) != nil
+    // A server that answers no ping at all is not taken for one that ended the connection.
+    let isAlive = isAnswered || record.end(of: socket) == nil && !answersPings
     let words = error.map { record.between(start, $0) } ?? record.aftermath(of: start)
-    if error != nil, isAlive { return .shown(words + "; `ping` was answered behind it") }
+    if error != nil, isAlive { return .shown(words + "; the connection stayed") }
     return error != nil || isAlive ? .partly(words) : .missing(words)
   }
+
+  private var answersPings: Bool { finding(.applicationPing).outcome == .shown }
 
   /// The same for a server without a session, which has no errors to send.
   private func plainFault(_ socket: Int) throws(Finding) -> Finding {
@@ -103,7 +107,7 @@ extension AuditEvidence {
   func heartbeat() throws(Finding) -> Finding {
     for name in [AuditScript.Name.idle, .stranger] {
       guard let record = records[name],
-        let place = record.first({ $0.kind == .serverPing }) ?? record.first("heartbeat")
+        let place = record.first("heartbeat") ?? record.first({ $0.kind == .serverPing })
       else { continue }
       let start = record.sent("connect") ?? 0
       return .shown("without a word of ours " + record.between(min(start, place), place))

@@ -12,7 +12,11 @@ extension AuditEvidence {
     in record: AuditRecord, _ sent: String, by type: String
   ) throws(Finding) -> Finding {
     guard let start = record.sent(sent) else { throw .unseen("not sent: " + record.outline) }
-    guard let end = record.first(type, after: start) else {
+    // What comes behind the next thing that was sent may answer that.
+    let next = record.first(after: start) {
+      if case .sent = $0.kind { $0.socket == record.events[start].socket } else { false }
+    }
+    guard let end = record.first(type, after: start), end < next ?? .max else {
       return .missing(record.aftermath(of: start))
     }
     return .shown(record.between(start, end))

@@ -1,5 +1,5 @@
 /// The result of the review of one practice.
-public enum Verdict: String, Sendable, Hashable, CaseIterable {
+public enum PracticeVerdict: String, Sendable, Hashable, CaseIterable {
   case met, partly, not
   /// Not visible from outside.
   case unseen
@@ -46,7 +46,7 @@ public enum VerdictRule: Sendable, Hashable {
   case any
 
   /// Returns the verdict; `unseen` for no probes.
-  public func verdict(_ outcomes: [Finding.Outcome]) -> Verdict {
+  public func verdict(_ outcomes: [Finding.Outcome]) -> PracticeVerdict {
     let hasShown = outcomes.contains(.shown) || outcomes.contains(.partly)
     let hasGap = outcomes.contains(.missing) || outcomes.contains(.partly)
     let hasUnseen = outcomes.contains(.unseen)

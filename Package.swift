@@ -118,7 +118,7 @@ let doors: [Target] = [
     uses: [
       "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "LinkProtocols",
       "LinkServerCore", "ServerSockets", "StoreSQLite", "COpenSSL", "CurlNetwork", "PushAPNs",
-      "PushHook", "OwnerFiles",
+      "PushHook", "OwnerFiles", "ChildProcesses",
     ]),
   library("CommandKit", at: "Tools/CommandKit", uses: ["LinkCore", "LinkJSON", "OwnerFiles"]),
   library(

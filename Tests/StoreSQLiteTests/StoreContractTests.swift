@@ -71,6 +71,19 @@ import Testing
     }
   }
 
+  @Test func `the store of sessions in memory keeps its contract`() async throws {
+    try await sessionStoreContract { MemorySessionStore() }
+  }
+
+  @Test func `the store of sessions in SQLite keeps its contract`() async throws {
+    let scratch = try Scratch()
+    var number = 0
+    try await sessionStoreContract {
+      number += 1
+      return try await SQLiteSessionStore.open(in: "\(scratch.path)/\(number)")
+    }
+  }
+
   @Test func `the contract of the relay's store finds one that keeps what was ended`() async throws
   {
     await #expect(throws: ContractViolation.self) {

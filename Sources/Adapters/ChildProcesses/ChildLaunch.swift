@@ -15,6 +15,8 @@ package struct ChildLaunch: Sendable {
   var words: [String]
   /// Its environment as `NAME=VALUE`; `nil` gives it that of this process.
   package var environment: [String]?
+  /// What is added to that environment, as `NAME=VALUE`; of two with the same name the later counts.
+  package var additions: [String] = []
   /// The descriptor that becomes its standard input; `nil` is an empty file.
   package var input: Int32?
   /// The descriptor that becomes its standard output; `nil` discards what it prints.
@@ -90,9 +92,30 @@ package struct ChildLaunch: Sendable {
     ) -> Int32
   ) -> Int32 {
     let words = unsafe words.map { unsafe strdup($0) } + [nil]
-    let own = unsafe (environment ?? []).map { unsafe strdup($0) } + [nil]
+    let own = unsafe variables.map { unsafe strdup($0) } + [nil]
     defer { unsafe (words + own).forEach { unsafe free($0) } }
-    guard environment == nil else { return unsafe body(words, own) }
+    guard environment == nil, additions.isEmpty else { return unsafe body(words, own) }
     return unsafe body(words, environ)
+  }
+
+  /// Its environment with the additions.
+  private var variables: [String] {
+    guard !additions.isEmpty else { return environment ?? [] }
+    let names = additions.map { $0.prefix { $0 != "=" } + "=" }
+    let rest = (environment ?? Self.inherited).filter { variable in
+      !names.contains { variable.hasPrefix($0) }
+    }
+    return rest + additions
+  }
+
+  /// The environment of this process.
+  private static var inherited: [String] {
+    var variables: [String] = []
+    var next = unsafe environ
+    while let variable = unsafe next.pointee {
+      unsafe variables.append(String(cString: variable))
+      unsafe next += 1
+    }
+    return variables
   }
 }

@@ -62,6 +62,24 @@ public struct SocketServerConfiguration: Sendable {
   }
 }
 
+/// The bounds of one WebSocket, where they differ from the configured ones.
+public struct SocketBounds: Sendable, Hashable {
+  /// The longest message of the client, in bytes; beyond it is closed with 1009.
+  public var maxMessageBytes: Int?
+  /// Bytes queued before it is told apart as overflowing.
+  public var maxQueuedBytes: Int?
+  /// Whether permessage-deflate (RFC 7692) is agreed to if the client offers it.
+  public var allowsDeflate: Bool?
+
+  /// The configured bounds, unless others are given.
+  public init(
+    maxMessageBytes: Int? = nil, maxQueuedBytes: Int? = nil, allowsDeflate: Bool? = nil
+  ) {
+    (self.maxMessageBytes, self.maxQueuedBytes) = (maxMessageBytes, maxQueuedBytes)
+    self.allowsDeflate = allowsDeflate
+  }
+}
+
 /// The two PEM files that TLS is served with.
 public struct TLSFiles: Sendable, Equatable {
   /// The certificate, followed by those of its chain.

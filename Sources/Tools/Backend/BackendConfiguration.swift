@@ -6,6 +6,7 @@ let backendServices: [any Service.Type] = [
   ShopService.self,
   RelayService.self,
   AssistantService.self,
+  SessionService.self,
 ]
 
 /// The address, the data directory and the policies of a backend.
@@ -29,6 +30,13 @@ public struct BackendConfiguration: Sendable {
   /// Every number of the assistants' side; on a loopback `host` foreign hosts are refused. The web
   /// pages that its doors keep out open no phone's socket either.
   public var assistants = MCPPolicy()
+  /// Every number of the sessions.
+  public var session = SessionServerPolicy()
+  /// The file of the key that clients of sessions show; `nil` is `session-key` in the data
+  /// directory. Made when missing.
+  public var sessionKeyFile: String?
+  /// The command that a shell runs for each prompt; `nil` answers each prompt with its own text.
+  public var sessionHandler: String?
   /// Largest message a client may send over a socket, in bytes; beyond it is closed with 1009.
   public var maxClientMessageBytes = 65_536
   /// Bytes queued for one socket before it counts as a slow reader: 25 frames of 10 KiB.
@@ -93,6 +101,8 @@ public struct BoundAddress: Sendable, Hashable {
   public var port: UInt16
   /// `http://host:port` or `https://host:port`, as clients on this machine connect to it.
   public var url: String
+  /// The address of sessions on this machine: `ws` or `wss` for `http` or `https` in `url`.
+  public var session: String { "ws\(url.dropFirst("http".count))/session" }
   /// What is listened on, such as `http://0.0.0.0:8787`, which stands for every address.
   public var listensOn: String
   /// Whether other machines can connect, and what they send is not encrypted.

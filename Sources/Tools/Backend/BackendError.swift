@@ -12,6 +12,8 @@ public enum BackendError: Error, Sendable, Hashable, CustomStringConvertible {
   case file(path: String, detail: String)
   /// A secret that others than its owner can read or change.
   case openToOthers(path: String)
+  /// A file that holds no key of sessions.
+  case key(path: String, detail: String)
   /// The program that is to wake phones cannot be run.
   case hook(path: String, detail: String)
   /// A backend runs once; make another one.
@@ -27,6 +29,7 @@ public enum BackendError: Error, Sendable, Hashable, CustomStringConvertible {
     case .store(let failure): "cannot open the store: \(failure)"
     case .file(let path, let detail): "\(path): \(detail)"
     case .openToOthers(let path): "\(path): others than its owner can read or change this secret"
+    case .key(let path, let detail): "\(path): \(detail)"
     case .hook(let path, let detail): "the push hook \(path) cannot be run: \(detail)"
     case .alreadyStarted: "the backend was started before"
     case .notRunning: "the backend does not run"

@@ -12,7 +12,8 @@ extension SessionResponse {
     self.init(
       id: try fields.optionalSessionID("message_id"), number: try fields.optionalNumber("number"),
       conversation: try fields.optionalSessionID("session_id"),
-      idempotencyKey: try fields.optionalSessionID("idempotency_key"), result: result)
+      idempotencyKey: try fields.optionalSessionID("idempotency_key"), result: result,
+      parts: try fields.optionalInt("parts", in: SessionBounds.number))
   }
 
   func write(to writer: inout JSONWriter) {
@@ -28,6 +29,7 @@ extension SessionResponse {
     }
     writer.some("session_id", conversation)
     writer.some("idempotency_key", idempotencyKey)
+    if let parts { writer.entry("parts", parts) }
   }
 
   /// About how many bytes it takes.

@@ -109,6 +109,7 @@ extension SessionServerMessage {
     "offset", "messages", "first_seq", "last_seq", "next_seq", "is_complete", "gap", "next_offset",
     "end_of_file", "file_signature", "file_replaced", "histories", "aborted", "index",
     "retry_after_ms", "window_ms", "requested_last_seq", "min_available_seq", "reason", "required",
+    "parts",
   ]
 }
 

@@ -79,6 +79,9 @@ public struct SessionResponse: Sendable, Hashable, Codable {
   public var conversation: String?
   public var idempotencyKey: String?
   public var result: Result
+  /// How many parts, from 0 on, make up the whole text, of which `result` has the beginning and the
+  /// end; `nil` if `result` has all of it. `SessionFeature.parts`.
+  public var parts: Int?
 
   public enum Result: Sendable, Hashable, Codable {
     case success(text: String)
@@ -88,10 +91,10 @@ public struct SessionResponse: Sendable, Hashable, Codable {
 
   public init(
     id: String?, number: UInt64? = nil, conversation: String?, idempotencyKey: String? = nil,
-    result: Result
+    result: Result, parts: Int? = nil
   ) {
     (self.id, self.number, self.conversation) = (id, number, conversation)
-    (self.idempotencyKey, self.result) = (idempotencyKey, result)
+    (self.idempotencyKey, self.result, self.parts) = (idempotencyKey, result, parts)
   }
 }
 

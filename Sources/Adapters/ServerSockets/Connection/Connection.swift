@@ -183,6 +183,10 @@ final class Session {
 
   var socket: WebSocketConnection
   var stage = Stage.open
+  /// Bytes that may be queued for it; `nil` is the configured bound.
+  var maxQueuedBytes: Int?
+  /// Whether the handler waits for `drained`.
+  var noticesDrain = false
 
   init(limits: WebSocketLimits, deflate: DeflateParameters?) {
     socket = WebSocketConnection(

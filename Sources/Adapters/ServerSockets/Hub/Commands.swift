@@ -17,21 +17,23 @@ extension SocketHub {
 
   /// Turns an upgrade's connection into a WebSocket; `opened` follows within the turn.
   ///
-  /// The headers go into the 101 answer; `maxMessageBytes` takes the place of the configured limit.
-  /// Does nothing for what was no upgrade.
+  /// The headers go into the 101 answer; the bounds take the place of the configured ones. Does
+  /// nothing for what was no upgrade.
   public func accept(
-    _ request: RequestID, headers: [(String, String)] = [], maxMessageBytes: Int? = nil
+    _ request: RequestID, headers: [(String, String)] = [], bounds: SocketBounds = SocketBounds()
   ) {
     guard let (connection, exchange, question) = unanswered(request),
       let head = question.upgrade
     else { return }
     let verdict = ServerHandshake.accept(
-      head, allowsDeflate: configuration.allowsDeflate, extraHeaders: headers)
+      head, allowsDeflate: bounds.allowsDeflate ?? configuration.allowsDeflate,
+      extraHeaders: headers)
     guard case .upgrade(let answer, let deflate) = verdict else { return }
     let early = exchange.reader.takeRest()
     var limits = configuration.webSocket
-    if let maxMessageBytes { limits.maxMessageBytes = maxMessageBytes }
+    if let bytes = bounds.maxMessageBytes { limits.maxMessageBytes = bytes }
     let session = Session(limits: limits, deflate: deflate)
+    session.maxQueuedBytes = bounds.maxQueuedBytes
     connection.outgoing.append(answer)
     connection.phase = .open(session)
     leaveCrowd(connection)
@@ -98,6 +100,13 @@ extension SocketHub {
   /// Sets the handler's one alarm, in the place of the former; `woke` tells that it has come.
   public func wake(at instant: Instant?) {
     alarm = instant
+  }
+
+  /// Has `drained` told once the socket has taken all that is queued now, also if it takes it at once.
+  public func noticeDrain(of connection: ConnectionID) {
+    guard let (connection, session) = open(connection) else { return }
+    session.noticesDrain = true
+    touch(connection)
   }
 
   /// How many bytes wait to be taken by the client.

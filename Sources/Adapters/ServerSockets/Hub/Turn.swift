@@ -120,7 +120,9 @@ extension SocketHub {
   private func emptied(_ connection: Connection, wasBackedUp: Bool) {
     switch connection.phase {
     case .open(let session):
-      if wasBackedUp, session.isOpen { emit(.drained(connection.id)) }
+      guard wasBackedUp || session.noticesDrain, session.isOpen else { return }
+      session.noticesDrain = false
+      emit(.drained(connection.id))
     case .exchange(let exchange): sent(connection, exchange)
     case .leaving:
       connection.shutWriting()

@@ -46,7 +46,7 @@ extension SocketHub {
   /// Only what the socket did not take counts: what a turn has queued is offered to it first.
   func enqueue(_ frames: [UInt8], _ connection: Connection, _ session: Session) {
     guard !frames.isEmpty, session.takesFrames else { return }
-    let room = configuration.maxQueuedBytes - frames.count
+    let room = (session.maxQueuedBytes ?? configuration.maxQueuedBytes) - frames.count
     if connection.outgoing.byteCount > room, !connection.isBackedUp {
       pump(connection)
       guard self.connection(connection.id) === connection else { return }

@@ -2,6 +2,7 @@ import LinkJSON
 import LinkProtocols
 import LinkServerCore
 import LinkWire
+import ServerSockets
 
 /// The relay's routes, by the names that metrics and logs use.
 enum RelayRoute: String, CaseIterable, ServiceRoute {
@@ -22,7 +23,7 @@ enum RelayRoute: String, CaseIterable, ServiceRoute {
   var opensSocket: Bool { self == .phone }
 
   /// A plain phone sends its answer whole, so many bytes with it.
-  var maxMessageBytes: Int? { PhoneMessage.maxBytes }
+  var bounds: SocketBounds { SocketBounds(maxMessageBytes: PhoneMessage.maxBytes) }
 
   /// The path that the route answers.
   var path: String {

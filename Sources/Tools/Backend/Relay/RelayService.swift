@@ -98,6 +98,7 @@ struct RelayService: AnsweringService {
     case .binary(let id):
       return .phoneUnreadable(id, RelayWireError(.malformed(detail: "a binary message")))
     case .overflow(let id): return .overflowed(id)
+    case .drained: return nil
     case .closed(let id, let code): return .phoneGone(id, code: code, wall: BootClock().wall)
     }
   }

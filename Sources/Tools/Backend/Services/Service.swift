@@ -71,15 +71,15 @@ protocol ServiceRoute: Sendable {
   var name: String { get }
   /// Whether an upgrade opens a socket here; elsewhere it is handled as a plain request.
   var opensSocket: Bool { get }
-  /// The longest message of a client on its socket, in bytes; `nil` is the backend's bound.
-  var maxMessageBytes: Int? { get }
+  /// The bounds of its sockets, where they differ from the backend's.
+  var bounds: SocketBounds { get }
   /// The longest bodies in bytes, by path, where they differ from the backend's bound.
   static var maxBodyBytes: [String: Int] { get }
 }
 
 extension ServiceRoute {
   var opensSocket: Bool { false }
-  var maxMessageBytes: Int? { nil }
+  var bounds: SocketBounds { SocketBounds() }
   static var maxBodyBytes: [String: Int] { [:] }
 }
 
@@ -96,6 +96,8 @@ enum ServiceEvent<Route: ServiceRoute> {
   case binary(ConnectionID)
   /// The send queue of a socket passed its bound.
   case overflow(ConnectionID)
+  /// A socket has taken all that was queued, after it had to wait or `noticeDrain` was called.
+  case drained(ConnectionID)
   /// A socket, or an upgrade that was not answered, is gone, with its close code.
   case closed(ConnectionID, code: UInt16)
 }

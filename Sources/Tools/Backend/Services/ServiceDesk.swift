@@ -15,7 +15,7 @@ struct ServiceDesk<S: Service> {
     /// Connection, route, and what the service knows of the client.
     var line: LogLine
     var since: Instant
-    var maxMessageBytes: Int?
+    var bounds: SocketBounds
   }
 
   /// A question of another service, or of the process, that has no outcome yet.
@@ -112,8 +112,7 @@ extension ServiceDesk {
     var line = LogLine(.request)
     line.connection = connection.number
     line.route = route.name
-    return Exchange(
-      request: request, line: line, since: now, maxMessageBytes: route.maxMessageBytes)
+    return Exchange(request: request, line: line, since: now, bounds: route.bounds)
   }
 
   /// Names the client of a request for the log.
@@ -192,7 +191,7 @@ extension ServiceDesk {
     note(.opened, exchange, status: 101)
     exchange.since = now
     sockets[id] = exchange
-    hub.accept(exchange.request, headers: headers, maxMessageBytes: exchange.maxMessageBytes)
+    hub.accept(exchange.request, headers: headers, bounds: exchange.bounds)
   }
 
   /// Answers an upgrade with a plain response.
@@ -289,6 +288,12 @@ extension ServiceDesk {
     } then: { runner, stored in
       runner.take(stored)
     }
+  }
+
+  /// Returns what brings the rules an input from any thread; `nil` once the service has ended.
+  func entrance() -> (@Sendable (S.Rules.Input) -> Void)? {
+    guard let inject else { return nil }
+    return { input in inject { $0.feed(input) } }
   }
 
   private func start(

@@ -104,8 +104,9 @@ final class ServiceRunner<S: Service>: RunningService {
     case .text(_, let bytes): read(.text(socket, bytes))
     case .binary: read(.binary(socket))
     case .overflow: read(.overflow(socket))
+    case .drained: read(.drained(socket))
     case .closed(_, let ending): read(.closed(socket, code: desk.closed(socket, ending)))
-    case .opened, .drained, .pong, .request, .upgrade, .abandoned, .starved, .crowded, .woke:
+    case .opened, .pong, .request, .upgrade, .abandoned, .starved, .crowded, .woke:
       // The rules count a socket as open from `accept` on; `heard` has told of a pong's bytes.
       break
     }

@@ -26,6 +26,10 @@ extension CommandFailure {
         remedy:
           "run chmod 600 \(path), or remove the file if others may have read it; a new one is then "
           + "created")
+    case .key:
+      self.init(
+        .failed, error.description,
+        remedy: "use another --session-key-file, or move the file away; a new one is then created")
     case .hook:
       self.init(
         .failed, error.description,

@@ -50,11 +50,11 @@ enum ServeCommand {
           "drain-window", .duration(.zero ... .seconds(600)), default: usual.drainWindow,
           "at the end, tell clients to spread their reconnects over this time")
       ) { $0.drainWindow = $1 },
-    ] + ProxyOptions.all + MessageOptions.all + DoorOptions.all
+    ] + ProxyOptions.all + MessageOptions.all + DoorOptions.all + SessionOptions.all
 
   static var command: Command {
     Command(
-      "serve", "run the backend for shop messages, phones and assistants",
+      "serve", "run the backend for shop messages, phones, assistants and sessions",
       details: [
         """
         Writes its log to standard error, one event per line. SIGTERM and SIGINT (Ctrl-C) \
@@ -80,7 +80,8 @@ enum ServeCommand {
       signals: [SIGHUP], sets: settings.map(\.declaration),
       takes: Shared.data, database, certificate, key, PushOptions.key, PushOptions.keyID,
       PushOptions.team, PushOptions.topic, PushOptions.service, PushOptions.authority,
-      PushOptions.hook, logFormat, logLevel, Shared.json, action: run)
+      PushOptions.hook, SessionOptions.keyFile,
+      SessionOptions.handler, logFormat, logLevel, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
@@ -152,6 +153,7 @@ enum ServeCommand {
     var configuration = BackendConfiguration(dataDirectory: try call.namedDirectory())
     call.assign(settings, to: &configuration)
     configuration.certificate = try certificate(call)
+    SessionOptions.read(call, into: &configuration)
     if let url = call[database] { configuration.database = try .read(url) }
     try MessageOptions.check(configuration)
     log(call, in: &configuration)
@@ -196,6 +198,8 @@ enum ServeCommand {
         $0.entry("url", address.url)
         $0.entry("listensOn", address.listensOn)
         $0.entry("mcp", address.url + "/mcp")
+        $0.entry("session", address.session)
+        $0.entry("sessionKeyFile", configuration.sessionKeyPath)
       }
     }
     let isUsual = call[Shared.data] == nil
@@ -203,7 +207,7 @@ enum ServeCommand {
     let here = address.reach.map { " (\($0); on this machine \(address.url))" } ?? ""
     let name = console.style.heading("holdfast")
     console.line(
-      "\(name) serves shop messages, phones and assistants at \(address.listensOn)\(here)")
+      "\(name) serves shop messages, phones, assistants and sessions at \(address.listensOn)\(here)")
     if address.isExposed {
       console.line(
         "  \(console.style.alarm("warning")) other machines can connect, and everyone on the way "
@@ -211,6 +215,7 @@ enum ServeCommand {
     }
     console.line("  data    \(configuration.dataDirectory)")
     console.line("  MCP     \(address.url)/mcp, for assistants")
+    console.line("  session \(address.session), with the key in \(configuration.sessionKeyPath)")
     console.line("  token   holdfast token --user ann --shops bakery\(place)")
     console.line("  end     Ctrl-C, again to end immediately")
   }

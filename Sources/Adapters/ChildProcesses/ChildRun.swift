@@ -1,0 +1,192 @@
+import Dispatch
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A program that reads an input, and whose output is read while it is written.
+///
+/// It leads a process group of its own. One thread serves its pipes until it has ended. What a
+/// process that it left behind writes after that is not read.
+package final class ChildRun: Sendable {
+  private let process: ChildProcess
+
+  /// Starts a program.
+  ///
+  /// - Parameters:
+  ///   - input: All that its standard input has.
+  ///   - output: Is called with each piece of its standard output, in order.
+  ///   - ended: Is called once, after the last piece, with the last bytes of its standard error.
+  package init(
+    _ launch: ChildLaunch, input: [UInt8],
+    output: @escaping @Sendable ([UInt8]) -> Void,
+    ended: @escaping @Sendable (ChildProcess.Ending, _ errors: [UInt8]) -> Void
+  ) throws(ChildFailure) {
+    let pipes = try Self.openPipes(4)
+    let (feed, answer, errors, end) = (pipes[0], pipes[1], pipes[2], pipes[3])
+    var launch = launch
+    (launch.input, launch.output, launch.error) = (
+      feed.reading, answer.writing, errors.writing
+    )
+    (launch.leadsGroup, launch.closesOthers) = (true, true)
+    do throws(ChildFailure) {
+      process = try ChildProcess(launch)
+    } catch {
+      for pipe in pipes { pipe.close() }
+      throw error
+    }
+    for descriptor in [feed.reading, answer.writing, errors.writing] { _ = close(descriptor) }
+    // The reading end sees the end of the file once the program has ended.
+    process.whenEnded { _ in _ = close(end.writing) }
+    let ports = ChildPorts(
+      input: feed.writing, output: answer.reading, errors: errors.reading, end: end.reading)
+    DispatchQueue(label: "holdfast.run").async { [process] in
+      var service = ChildService(ports, input: input, output: output)
+      service.serve()
+      let errors = service.errors
+      process.whenEnded { ended($0, errors) }
+    }
+  }
+
+  private static func openPipes(_ count: Int) throws(ChildFailure) -> [Pipe] {
+    var pipes: [Pipe] = []
+    for _ in 0..<count {
+      do throws(ChildFailure) {
+        pipes.append(try Pipe())
+      } catch {
+        for pipe in pipes { pipe.close() }
+        throw error
+      }
+    }
+    return pipes
+  }
+
+  /// Kills the program and all of its process group; `ended` follows.
+  package func kill() { process.signal(SIGKILL) }
+
+  deinit { kill() }
+}
+
+extension Pipe {
+  /// Closes both ends.
+  fileprivate func close() {
+    for end in [reading, writing] { _ = systemClose(end) }
+  }
+}
+
+/// The ends of a program's pipes that this process keeps.
+private struct ChildPorts {
+  var input: Int32
+  var output: Int32
+  var errors: Int32
+  /// Readable once the program has ended.
+  var end: Int32
+}
+
+/// Feeds a program and reads from it, on the calling thread.
+private struct ChildService {
+  /// The most bytes of standard error that are kept: the last ones.
+  private static let errorBytes = 2_000
+  private static let chunk = 65_536
+
+  private let ports: ChildPorts
+  private let output: @Sendable ([UInt8]) -> Void
+  private var rest: ArraySlice<UInt8>
+  private var watched: [pollfd]
+  private var buffer = [UInt8](repeating: 0, count: chunk)
+  private(set) var errors: [UInt8] = []
+
+  /// The places of the descriptors in `watched`.
+  private enum Place {
+    static let input = 0
+    static let output = 1
+    static let errors = 2
+    static let end = 3
+  }
+
+  init(
+    _ ports: ChildPorts, input: [UInt8], output: @escaping @Sendable ([UInt8]) -> Void
+  ) {
+    (self.ports, self.output, rest) = (ports, output, input[...])
+    watched = [
+      pollfd(fd: ports.input, events: Int16(POLLOUT), revents: 0),
+      pollfd(fd: ports.output, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: ports.errors, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: ports.end, events: Int16(POLLIN), revents: 0),
+    ]
+    for descriptor in [ports.input, ports.output, ports.errors] {
+      _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+    }
+    // The end of a program that does not read its input must not end this process.
+    var signals = sigset_t()
+    unsafe sigemptyset(&signals)
+    unsafe sigaddset(&signals, SIGPIPE)
+    unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+  }
+
+  /// Returns once the program has ended and all that it wrote is read.
+  mutating func serve() {
+    if rest.isEmpty { stop(Place.input) }
+    while watched[Place.end].fd >= 0 {
+      guard unsafe poll(&watched, nfds_t(watched.count), -1) >= 0 || errno == EINTR else { break }
+      if watched[Place.input].revents != 0 { feed() }
+      if watched[Place.output].revents != 0 { readOutput() }
+      if watched[Place.errors].revents != 0 { readErrors() }
+      if watched[Place.end].revents != 0 { stop(Place.end) }
+    }
+    while watched[Place.output].fd >= 0, readOutput() {}
+    while watched[Place.errors].fd >= 0, readErrors() {}
+    for place in watched.indices { stop(place) }
+  }
+
+  /// Closes a descriptor.
+  private mutating func stop(_ place: Int) {
+    guard watched[place].fd >= 0 else { return }
+    close(watched[place].fd)
+    watched[place].fd = -1
+    watched[place].revents = 0
+  }
+
+  private mutating func feed() {
+    let count = unsafe rest.withUnsafeBytes {
+      unsafe write(watched[Place.input].fd, $0.baseAddress, min($0.count, Self.chunk))
+    }
+    if count > 0 { rest = rest.dropFirst(count) }
+    let isOver = count < 0 && errno != EAGAIN && errno != EINTR
+    if isOver || rest.isEmpty { stop(Place.input) }
+  }
+
+  /// Reads a piece; returns whether there may be more.
+  @discardableResult
+  private mutating func readOutput() -> Bool {
+    guard let bytes = read(Place.output) else { return false }
+    output(bytes)
+    return true
+  }
+
+  @discardableResult
+  private mutating func readErrors() -> Bool {
+    guard let bytes = read(Place.errors) else { return false }
+    errors += bytes
+    if errors.count > Self.errorBytes { errors.removeFirst(errors.count - Self.errorBytes) }
+    return true
+  }
+
+  private mutating func read(_ place: Int) -> [UInt8]? {
+    let count = unsafe systemRead(watched[place].fd, &buffer, buffer.count)
+    if count == 0 || count < 0 && errno != EAGAIN && errno != EINTR { stop(place) }
+    return count > 0 ? Array(buffer[..<count]) : nil
+  }
+}
+
+private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }
+
+private func systemRead(
+  _ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int
+) -> Int {
+  unsafe read(descriptor, buffer, count)
+}

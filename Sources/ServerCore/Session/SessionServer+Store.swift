@@ -1,0 +1,66 @@
+import LinkCore
+import LinkWire
+
+// What is on its way to the store.
+extension SessionServer {
+  /// Asks the store for changes, after those that waited; what follows them waits.
+  mutating func store(_ changes: [SessionChange], then waits: [Wait] = []) {
+    let all = delayed + changes
+    delayed = []
+    alarms.clear(.acks)
+    guard !all.isEmpty else { return }
+    lastStore += 1
+    let token = StoreToken(lastStore)
+    self.waits[token] = waits
+    effects.append(.store(token, all))
+  }
+
+  /// Notes a change that is stored with the next one, or soon.
+  ///
+  /// If the store fails it, it is not made: after a restart an answer is sent once more, or what was
+  /// to be removed is removed then.
+  mutating func delay(_ change: SessionChange) {
+    delayed.append(change)
+    guard !alarms.rings(.acks, by: now.advanced(by: policy.ackDelay)) else { return }
+    alarms.set(.acks, at: now.advanced(by: policy.ackDelay))
+  }
+
+  /// The store answered.
+  mutating func stored(_ token: StoreToken, _ failure: StoreFailure?) {
+    guard let written = waits.removeValue(forKey: token) else { return }
+    storeFailure = failure
+    if failure != nil { metrics.storeFailures += 1 }
+    for wait in written {
+      switch wait {
+      case .accepted(let id): accepted(id, failure)
+      case .started(let id): started(id, failure)
+      case .answered(let id): answered(id, failure)
+      }
+    }
+  }
+
+  /// Notes that the mark or the answer of a prompt is not durable.
+  mutating func owe(_ id: SessionPromptID) {
+    owed.insert(id)
+    alarms.set(.store, at: now.advanced(by: policy.storeRetry))
+  }
+
+  /// Asks the store again for what it failed to keep.
+  mutating func storeOwed() {
+    var changes: [SessionChange] = []
+    var waits: [Wait] = []
+    for id in owed.sorted() {
+      switch turns[id]?.stage {
+      case .finishing:
+        changes += self.changes(finishing: id)
+        waits.append(.answered(id))
+      case .starting:
+        changes.append(.started(id))
+        waits.append(.started(id))
+      case nil, .accepting, .waiting, .running, .cancelling, .ended: continue
+      }
+    }
+    owed = []
+    store(changes, then: waits)
+  }
+}

@@ -1,0 +1,166 @@
+import LinkCore
+import LinkJSON
+import LinkProtocols
+import LinkRuntime
+import LinkServerCore
+import LinkWire
+import ServerSockets
+import StoreSQLite
+
+/// Sessions: two-way sockets on which clients send prompts, and get answers and histories.
+struct SessionService: Service {
+  /// Changes that are made durable all or none.
+  struct Write: Sendable {
+    var token: StoreToken
+    var changes: [SessionChange]
+  }
+
+  typealias Desk = ServiceDesk<SessionService>
+
+  var rules: SessionServer
+  let store: any SessionStore
+  let kept: SessionKept
+  let key: SessionKey
+  /// `nil` answers each prompt with its own text.
+  let handlers: SessionHandlers?
+  let doors: WebDoors
+  let proxies: TrustedProxies
+
+  /// One more than the rules allow, so that they can answer the next one.
+  static func maxSockets(_ configuration: BackendConfiguration) -> Int {
+    configuration.session.maxSockets + 1
+  }
+
+  static func open(_ setup: BackendSetup) async throws(BackendError) -> SessionService {
+    let configuration = setup.configuration
+    let key = try SessionKey.open(at: configuration.sessionKeyPath)
+    let store = try await setup.store((any SessionStore).self) { () throws(StoreFailure) in
+      try await SQLiteSessionStore.open(in: configuration.dataDirectory)
+    }
+    do throws(StoreFailure) {
+      return SessionService(
+        rules: SessionServer(
+          policy: configuration.session, seed: .random(in: 0 ... .max), at: BootClock().now),
+        store: store, kept: try await store.kept(), key: key,
+        handlers: configuration.sessionHandler.map { SessionHandlers(command: $0) },
+        doors: configuration.assistantsHere.doors, proxies: configuration.proxies)
+    } catch {
+      await store.close()
+      throw .store(error)
+    }
+  }
+
+  var port: (any LinkRuntime.Store)? { store }
+
+  var first: SessionServer.Input? { .restored(kept, wall: BootClock().wall) }
+
+  mutating func read(
+    _ event: ServiceEvent<SessionRoute>, _ desk: inout Desk
+  ) -> SessionServer.Input? {
+    switch event {
+    case .request(let id, _, _, _):
+      let refusal = HTTPRefusal(426, "A client opens a WebSocket here.")
+      desk.respond(id, 426, refusal.headers + HTTPFields.upgradeRequired, refusal.bytes)
+      return nil
+    case .upgrade(let id, _, let head): return upgrade(id, head, &desk)
+    case .abandoned: return nil
+    case .heard(let id): return .heard(id)
+    case .text(let id, let bytes): return message(id, bytes)
+    case .binary(let id):
+      return .unreadable(id, detail: "A message is text, not binary.", field: nil)
+    case .overflow(let id): return .overflowed(id)
+    case .drained(let id): return .drained(id)
+    case .closed(let id, _): return .gone(id, wall: BootClock().wall)
+    }
+  }
+
+  private func upgrade(
+    _ id: ConnectionID, _ head: HTTPRequestHead, _ desk: inout Desk
+  ) -> SessionServer.Input? {
+    guard doors.admit(origin: head.first("origin")) else {
+      let refusal = HTTPRefusal(403, WebDoors.foreignOrigin)
+      desk.refuse(id, 403, refusal.headers, refusal.bytes)
+      return nil
+    }
+    let arrival = SessionServer.Arrival(
+      address: desk.client(of: id, head, through: proxies), challenge: [UInt8].challenge())
+    return .opened(id, arrival, wall: BootClock().wall)
+  }
+
+  private func message(_ id: ConnectionID, _ bytes: [UInt8]) -> SessionServer.Input {
+    do {
+      let message = try SessionClientMessage.read(bytes)
+      return .said(id, message, proof: proof(in: message, on: id), wall: BootClock().wall)
+    } catch {
+      return .unreadable(id, detail: "\(error)", field: error.field)
+    }
+  }
+
+  /// Judges what a client shows.
+  private func proof(
+    in message: SessionClientMessage, on id: ConnectionID
+  ) -> SessionServer.Proof {
+    guard case .connect(let connect) = message else { return .none }
+    if let key = connect.key { return self.key.isEqual(to: key) ? .key : .none }
+    guard let proof = connect.proof, let challenge = rules.challenge(of: id) else { return .none }
+    return key.signs(challenge, as: proof) ? .challenge : .none
+  }
+
+  mutating func perform(_ effect: SessionServer.Effect, _ desk: inout Desk) {
+    switch effect {
+    case .accept(let id): desk.accept(id)
+    case .refuse(let id, let refusal):
+      desk.refuse(id, refusal.status, refusal.headers, refusal.bytes)
+    case .send(let id, let message): desk.hub.send(text: message.bytes, to: id)
+    case .noticeDrain(let id): desk.hub.noticeDrain(of: id)
+    case .ping(let id): desk.hub.ping(id)
+    case .close(let id, let closure): desk.close(id, closure)
+    case .drop(let id): desk.hub.drop(id)
+    case .run(let id, let prompt): run(id, prompt, &desk)
+    case .cancel(let id): handlers?.cancel(id)
+    case .store(let token, let changes): desk.write([Write(token: token, changes: changes)])
+    case .finished: break
+    }
+  }
+
+  private func run(_ id: SessionPromptID, _ prompt: SessionPrompt, _ desk: inout Desk) {
+    guard let handlers else {
+      return desk.feed(.ended(id, .success(text: prompt.text), wall: BootClock().wall))
+    }
+    guard let tell = desk.entrance() else { return }
+    handlers.start(id, prompt, tell: tell)
+  }
+
+  /// Makes all changes durable in one commit, or none.
+  static func commit(
+    _ writes: [Write], to store: any SessionStore
+  ) async -> [Stored<SessionServer.Input>] {
+    var failure: StoreFailure?
+    do throws(StoreFailure) {
+      try await store.apply(writes.flatMap(\.changes))
+    } catch {
+      failure = error
+    }
+    let wall = BootClock().wall
+    return writes.map {
+      Stored(input: .stored($0.token, failure: failure, wall: wall), failure: failure)
+    }
+  }
+}
+
+extension BackendConfiguration {
+  /// The file of the key that clients of sessions show.
+  public var sessionKeyPath: String { sessionKeyFile ?? "\(dataDirectory)/session-key" }
+}
+
+extension FieldFault {
+  /// The member at fault, if it is a single one.
+  fileprivate var field: String? {
+    switch self {
+    case .malformed, .tooLong: nil
+    case .missing(let field), .wrongType(let field), .unknownWord(let field, _),
+      .badDate(let field), .outOfBounds(let field):
+      field
+    }
+  }
+}

@@ -1,0 +1,256 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import LinkServerCore
+
+/// Answers until they are acknowledged: replays, bounds, parts, and the lane of a socket.
+@Suite struct SessionDeliveryTests {
+  private let one = ConnectionID(1)
+  private let two = ConnectionID(2)
+
+  /// A client with so many answers that it did not acknowledge, and its ids of messages.
+  private func answered(
+    _ count: UInt64, _ change: (inout SessionServerPolicy) -> Void = { _ in }
+  ) -> (Sessions, [String]) {
+    var sessions = Sessions(change)
+    sessions.connect(1)
+    var ids: [String] = []
+    for number in 1...count {
+      sessions.ask(key: "k\(number)")
+      ids += sessions.answer(number, "a\(number)").responses(to: 1).compactMap(\.id)
+    }
+    return (sessions, ids)
+  }
+
+  /// The ids and numbers of replays to a connection.
+  private func replays(_ effects: [Sessions.Effect], to connection: UInt64) -> [String] {
+    effects.messages(to: connection).compactMap { message in
+      if case .replay(let id, _, _) = message { id } else { nil }
+    }
+  }
+
+  @Test func `what was not acknowledged is replayed in order on the next connection`() {
+    var (sessions, ids) = answered(3)
+    _ = sessions.gone(1)
+    let effects = sessions.connect(2)
+    #expect(replays(effects, to: 2) == ids)
+    #expect(
+      effects.messages(to: 2).dropFirst().first
+        == .replay(
+          id: ids[0],
+          SessionEntry(
+            id: ids[0], role: .assistant, text: "a1", conversation: Sessions.conversation,
+            timestamp: sessions.wall), number: 1))
+  }
+
+  @Test func `an acknowledgement earns no answer, known or not, and ends the replay`() {
+    var (sessions, ids) = answered(2)
+    #expect(Sessions.visible(sessions.say(1, .messageAck(ids[0]))) == [])
+    #expect(Sessions.visible(sessions.say(1, .messageAck(ids[0]))) == [])
+    #expect(Sessions.visible(sessions.say(1, .messageAck("stranger"))) == [])
+    _ = sessions.gone(1)
+    #expect(replays(sessions.connect(2), to: 2) == [ids[1]])
+  }
+
+  @Test func `replays and acknowledgements survive a restart`() {
+    var (sessions, ids) = answered(2)
+    _ = sessions.say(1, .messageAck(ids[0]))
+    _ = sessions.wait(.seconds(1)) + sessions.commitAll()
+    var (next, _) = sessions.restarted()
+    #expect(replays(next.connect(1), to: 1) == [ids[1]])
+  }
+
+  @Test func `the number on connect acknowledges all up to it`() {
+    var (sessions, ids) = answered(3)
+    _ = sessions.gone(1)
+    let effects = sessions.connect(2, features: [.resume], received: 2)
+    #expect(replays(effects, to: 2) == [ids[2]])
+  }
+
+  @Test func `answers go to no other client`() {
+    var (sessions, _) = answered(1)
+    #expect(replays(sessions.connect(2, as: "bob"), to: 2) == [])
+  }
+
+  @Test func `failures are replayed as the response that they were`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    _ = sessions.gone(1)
+    _ = sessions.take(.ended(SessionPromptID(1), .failure(error: "no"), wall: sessions.wall))
+    _ = sessions.commitAll()
+    let responses = sessions.connect(2).responses(to: 2)
+    #expect(responses.map(\.result) == [.failure(error: "no")])
+    #expect(responses.map(\.idempotencyKey) == ["k1"])
+  }
+
+  @Test func `beyond the bound the oldest answers are lost, and the client is told once`() {
+    var (sessions, ids) = answered(3) { $0.answersPerClient = 2 }
+    _ = sessions.gone(1)
+    let effects = sessions.connect(2)
+    #expect(effects.codes(to: 2) == ["not_recovered"])
+    #expect(replays(effects, to: 2) == [ids[1], ids[2]])
+    guard case .connected(let connected)? = effects.messages(to: 2).first else {
+      return #expect(Bool(false), "it is connected")
+    }
+    #expect(connected.isRecovered == false)
+    // It is told again until it says something, which shows that it was told.
+    _ = sessions.gone(2)
+    #expect(sessions.connect(3).codes(to: 3) == ["not_recovered"])
+    _ = sessions.say(3, .messageAck(ids[1]))
+    _ = sessions.gone(3)
+    #expect(sessions.connect(4).codes(to: 4) == [])
+  }
+
+  @Test func `at the bound nothing is lost, in number and in bytes`() {
+    var (sessions, ids) = answered(2) { ($0.answersPerClient, $0.answersBytesPerClient) = (2, 4) }
+    _ = sessions.gone(1)
+    #expect(replays(sessions.connect(2), to: 2) == ids)
+    var (small, few) = answered(2) { $0.answersBytesPerClient = 3 }
+    _ = small.gone(1)
+    let effects = small.connect(2)
+    #expect(replays(effects, to: 2) == [few[1]])
+    #expect(effects.codes(to: 2) == ["not_recovered"])
+  }
+
+  @Test func `a client that has the lost message is not told of a loss`() {
+    var (sessions, ids) = answered(3) { $0.answersPerClient = 2 }
+    _ = sessions.gone(1)
+    let effects = sessions.connect(2, features: [.resume], received: 1)
+    #expect(effects.codes(to: 2) == [])
+    #expect(replays(effects, to: 2) == [ids[1], ids[2]])
+  }
+
+  @Test func `a client that knows more than the store gets numbers beyond, and is told`() {
+    var sessions = Sessions()
+    let effects = sessions.connect(1, features: [.resume], received: 9)
+    #expect(effects.codes(to: 1) == ["not_recovered"])
+    sessions.ask()
+    #expect(sessions.answer(1).responses(to: 1).map(\.number) == [10])
+  }
+
+  @Test func `answers and keys are forgotten after 30 days`() {
+    var (sessions, _) = answered(1)
+    _ = sessions.gone(1)
+    _ = sessions.wait(.seconds(30 * 86_400 - 1)) + sessions.commitAll()
+    #expect(sessions.server.turns.count == 1)
+    _ = sessions.wait(.seconds(3_601)) + sessions.commitAll()
+    #expect(sessions.server.turns.isEmpty)
+    #expect(sessions.kept.prompts.isEmpty)
+    #expect(sessions.kept.clients.isEmpty)
+  }
+
+  @Test func `prompts that have ended are bounded in number and in bytes`() {
+    var (sessions, _) = answered(3) { $0.maxEnded = 2 }
+    #expect(sessions.server.turns.keys.sorted() == [SessionPromptID(2), SessionPromptID(3)])
+    let (small, _) = answered(3) { $0.maxEndedBytes = 14 }
+    #expect(small.server.turns.keys.sorted() == [SessionPromptID(2), SessionPromptID(3)])
+    _ = sessions.gone(1)
+    #expect(sessions.connect(2).codes(to: 2) == ["not_recovered"])
+  }
+
+  @Test func `a client that takes parts gets what is produced, from the start on each connection`()
+  {
+    var sessions = Sessions()
+    sessions.connect(1, features: [.parts])
+    sessions.ask()
+    let part = { (index: Int, text: String) in
+      SessionServerMessage.responsePart(
+        conversation: Sessions.conversation, idempotencyKey: "k1", index: index, text: text)
+    }
+    #expect(
+      sessions.take(.produced(SessionPromptID(1), "ab\n")).messages(to: 1) == [part(0, "ab")])
+    #expect(
+      sessions.take(.produced(SessionPromptID(1), "cd")).messages(to: 1) == [part(1, "\ncd")])
+    #expect(
+      sessions.connect(2, features: [.parts]).messages(to: 2).dropFirst() == [part(0, "ab\ncd")])
+    #expect(sessions.answer(1, "ab\ncd").responses(to: 1).map(\.parts) == [nil])
+  }
+
+  @Test func `a plain client gets no parts`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    #expect(sessions.take(.produced(SessionPromptID(1), "ab")) == [])
+  }
+
+  @Test func `a long response is cut in the middle for a plain client`() throws {
+    var sessions = Sessions()
+    sessions.connect(1)
+    #expect(
+      sessions.say(1, .setMaxMessageSize(kilobytes: 2)).messages(to: 1) == [
+        .ack(message: "Max message size set to 2 KB", idempotencyKey: nil)
+      ])
+    sessions.ask()
+    let text = String(repeating: "a\"", count: 2_000)
+    let effects = sessions.answer(1, text)
+    let response = try #require(effects.responses(to: 1).first)
+    guard case .success(let cut) = response.result else {
+      return #expect(Bool(false), "it succeeded")
+    }
+    #expect(cut.hasPrefix("a\"a") && cut.hasSuffix("a\""))
+    #expect(cut.contains("bytes left out ...]"))
+    #expect(SessionServerMessage.response(response).bytes.count <= 2_048)
+    #expect(response.parts == nil)
+  }
+
+  @Test func `a long response comes in parts to a client that takes them`() throws {
+    var sessions = Sessions()
+    sessions.connect(1, features: [.parts])
+    _ = sessions.say(1, .setMaxMessageSize(kilobytes: 2))
+    sessions.ask()
+    let text = String(repeating: "\u{E9}\n", count: 1_500)
+    let effects = sessions.answer(1, text)
+    let parts = effects.messages(to: 1).compactMap { message -> String? in
+      if case .responsePart(_, _, _, let text) = message { text } else { nil }
+    }
+    let response = try #require(effects.responses(to: 1).first)
+    #expect(parts.joined() == text)
+    #expect(response.parts == parts.count)
+    #expect(effects.messages(to: 1).allSatisfy { $0.bytes.count <= 2_048 })
+    _ = sessions.gone(1)
+    sessions.connect(2, features: [.parts])
+    let again = sessions.ask(2).responses(to: 2)
+    #expect(again.map(\.result) == [.success(text: text)])
+  }
+
+  @Test(arguments: [(2_047, false), (2_048, false), (2_049, true)])
+  func `a message is as long as the client takes`(size: Int, isCut: Bool) throws {
+    var sessions = Sessions()
+    sessions.connect(1)
+    _ = sessions.say(1, .setMaxMessageSize(kilobytes: 2))
+    sessions.ask()
+    let text = String(repeating: "a", count: size - SessionText.envelope)
+    let response = try #require(sessions.answer(1, text).responses(to: 1).first)
+    #expect((response.result != .success(text: text)) == isCut)
+  }
+
+  @Test func `what is large waits for the socket, and what is small does not`() {
+    var sessions = Sessions { $0.laneBytes = 1 }
+    sessions.connect(1)
+    sessions.ask(key: "k1")
+    sessions.ask(key: "k2")
+    let first = sessions.answer(1)
+    #expect(first.responses(to: 1).count == 1)
+    #expect(first.contains(.noticeDrain(one)))
+    #expect(sessions.answer(2).responses(to: 1).isEmpty)
+    #expect(sessions.say(1, .ping) == [.send(one, .pong)])
+    #expect(sessions.ask(key: "k3").messages(to: 1).count == 1)
+    let turn = SessionServerMessage.turnComplete(
+      conversation: Sessions.conversation, isAborted: false)
+    #expect(sessions.take(.drained(one)) == [.send(one, turn), .noticeDrain(one)])
+    #expect(sessions.take(.drained(one)).responses(to: 1).map(\.idempotencyKey) == ["k2"])
+  }
+
+  @Test func `a socket that leaves too much waiting is closed`() {
+    var sessions = Sessions { ($0.laneBytes, $0.maxParcels) = (1, 3) }
+    sessions.connect(1)
+    for number in 1...2 as ClosedRange<UInt64> {
+      sessions.ask(key: "k\(number)")
+      #expect(!sessions.answer(number).contains(.close(one, .slowReader)))
+    }
+    sessions.ask(key: "k3")
+    #expect(sessions.answer(3).contains(.close(one, .slowReader)))
+  }
+}

@@ -1,0 +1,73 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import LinkServerCore
+
+/// The end of a server of sessions.
+@Suite struct SessionDrainTests {
+  private let one = ConnectionID(1)
+  private let window = Duration.seconds(5)
+
+  @Test func `an idle server warns its clients and closes at once`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    _ = sessions.open(2)
+    #expect(
+      sessions.take(.drain(within: window)) == [
+        .send(
+          one,
+          .draining(
+            message: "The server is about to stop.", retryAfter: .seconds(5), window: window)),
+        .close(one, .draining(within: window)),
+        .close(ConnectionID(2), .draining(within: window)),
+      ])
+    _ = sessions.gone(1)
+    #expect(sessions.gone(2) == [.finished])
+    #expect(sessions.server.isFinished)
+  }
+
+  @Test func `a handler may end during the grace, and new prompts are refused`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask(key: "k1")
+    sessions.ask(key: "k2")
+    #expect(sessions.take(.drain(within: window)).messages(to: 1).count == 1)
+    #expect(sessions.ask(key: "k3").codes(to: 1) == ["draining"])
+    #expect(
+      sessions.open(2) == [
+        .refuse(ConnectionID(2), HTTPRefusal(503, "draining", retryAfter: .seconds(2)))
+      ])
+    #expect(sessions.server.serviceHealth == .draining)
+    let answer = sessions.answer(1)
+    #expect(answer.responses(to: 1).count == 1)
+    #expect(sessions.runs == [SessionPromptID(1)])
+    #expect(sessions.wait(.seconds(1)).contains(.close(one, .draining(within: window))))
+  }
+
+  @Test func `a handler that runs after the grace is ended, and its prompt was interrupted`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask(key: "k1")
+    sessions.ask(key: "k2")
+    _ = sessions.take(.drain(within: window))
+    #expect(!sessions.wait(.nanoseconds(999_999_999)).contains(.cancel(SessionPromptID(1))))
+    #expect(sessions.wait(.nanoseconds(1)).contains(.cancel(SessionPromptID(1))))
+    _ = sessions.commitAll()
+    #expect(sessions.gone(1) == [.finished])
+    var (next, begun) = sessions.restarted()
+    begun += next.commitAll()
+    #expect(begun.runs == [SessionPromptID(2)])
+    let replay = next.connect(1).responses(to: 1)
+    #expect(replay.map(\.result) == [.failure(error: "interrupted")])
+  }
+
+  @Test func `what does not end is dropped after 10 s`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    _ = sessions.take(.drain(within: window))
+    #expect(!sessions.wait(.nanoseconds(9_999_999_999)).contains(.finished))
+    let effects = sessions.wait(.nanoseconds(1))
+    #expect(effects.contains(.finished))
+  }
+}

@@ -1,0 +1,313 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import LinkServerCore
+
+/// Prompts: exactly once, one of a conversation at a time, bounded.
+@Suite struct SessionPromptTests {
+  private let one = ConnectionID(1)
+  private let first = SessionPromptID(1)
+
+  @Test func `a prompt is acknowledged once it is durable, and only then its handler starts`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    let asked = sessions.say(1, .prompt(Sessions.prompt()))
+    #expect(Sessions.visible(asked) == [])
+    let accepted = sessions.commit()
+    #expect(
+      accepted == [
+        .send(one, .ack(message: "Prompt received", idempotencyKey: "k1")),
+        .run(first, Sessions.prompt()),
+      ])
+    #expect(sessions.kept.prompts[first]?.stage == .started)
+  }
+
+  @Test func `a response comes once it is durable, with the id of its message and its number`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    let ended = sessions.take(.ended(first, .success(text: "hi"), wall: sessions.wall))
+    #expect(Sessions.visible(ended) == [])
+    let answered = sessions.commit()
+    let response = answered.responses(to: 1).first
+    #expect(
+      response
+        == SessionResponse(
+          id: response?.id, number: 1, conversation: Sessions.conversation,
+          idempotencyKey: "k1", result: .success(text: "hi")))
+    #expect(response?.id.flatMap { UUID128($0) } != nil)
+    #expect(
+      answered.last
+        == .send(one, .turnComplete(conversation: Sessions.conversation, isAborted: false)))
+  }
+
+  @Test func `the same prompt again is acknowledged while it runs, and runs once`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    let again = sessions.ask()
+    #expect(
+      Sessions.visible(again) == [
+        .send(one, .ack(message: "Prompt received", idempotencyKey: "k1"))
+      ])
+    #expect(sessions.runs == [first])
+  }
+
+  @Test func `the same prompt again gets the same response after its end`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    let answer = sessions.answer(1).responses(to: 1)
+    #expect(sessions.ask().responses(to: 1) == answer)
+    #expect(sessions.runs == [first])
+    _ = sessions.say(1, .messageAck(answer.first?.id ?? ""))
+    #expect(sessions.ask().responses(to: 1) == answer)
+  }
+
+  @Test func `the same prompt of another client is the same, and the answer goes to both`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.connect(2, as: "bob")
+    sessions.ask()
+    sessions.ask(2)
+    let answer = sessions.answer(1)
+    #expect(answer.responses(to: 2).count == 1)
+    #expect(sessions.runs == [first])
+  }
+
+  @Test func `the key with another content is a conflict`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    #expect(sessions.ask(1, "other").codes(to: 1) == ["idempotency_conflict"])
+    #expect(sessions.ask(in: Sessions.other).codes(to: 1) == ["idempotency_conflict"])
+    #expect(sessions.runs == [first])
+  }
+
+  @Test func `another client may use the same key for something else`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.connect(2, as: "bob")
+    sessions.ask()
+    #expect(sessions.ask(2, "other", in: Sessions.other).runs == [SessionPromptID(2)])
+  }
+
+  @Test func `prompts without a key are each their own`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask(key: nil)
+    _ = sessions.answer(1)
+    sessions.ask(key: nil)
+    #expect(sessions.runs == [first, SessionPromptID(2)])
+  }
+
+  @Test func `one prompt of a conversation runs at a time, in order`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    for key in ["k1", "k2", "k3"] { sessions.ask(key: key) }
+    sessions.ask(in: Sessions.other, key: "k4")
+    #expect(sessions.runs == [first, SessionPromptID(4)])
+    _ = sessions.answer(1)
+    #expect(sessions.runs == [first, SessionPromptID(4), SessionPromptID(2)])
+    _ = sessions.answer(2)
+    #expect(sessions.runs.last == SessionPromptID(3))
+  }
+
+  @Test func `the next prompt is marked as started in the commit of the answer before it`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask(key: "k1")
+    sessions.ask(key: "k2")
+    _ = sessions.take(.ended(first, .success(text: "hi"), wall: sessions.wall))
+    #expect(sessions.writes.count == 1)
+    let effects = sessions.commit()
+    #expect(effects.responses(to: 1).count == 1)
+    #expect(effects.runs == [SessionPromptID(2)])
+  }
+
+  @Test func `handlers are bounded, and conversations get them in order`() {
+    var sessions = Sessions { $0.maxRunning = 2 }
+    sessions.connect(1)
+    for number in 1...4 { sessions.ask(in: "c\(number)", key: "k\(number)") }
+    #expect(sessions.runs == [first, SessionPromptID(2)])
+    _ = sessions.answer(2)
+    #expect(sessions.runs.last == SessionPromptID(3))
+    _ = sessions.answer(1)
+    #expect(sessions.runs.last == SessionPromptID(4))
+  }
+
+  @Test func `a text is bounded`() {
+    var sessions = Sessions { $0.maxPromptBytes = 5 }
+    sessions.connect(1)
+    #expect(sessions.ask(1, "1234", key: "a").codes(to: 1) == [])
+    #expect(sessions.ask(1, "12345", key: "b").codes(to: 1) == [])
+    #expect(sessions.ask(1, "123456", key: "c").codes(to: 1) == ["too_long"])
+  }
+
+  @Test func `what waits is bounded for each conversation, in number and in bytes`() {
+    var sessions = Sessions {
+      ($0.promptsPerConversation, $0.maxPrompts, $0.maxPromptsBytes) = (2, 3, 15)
+    }
+    sessions.connect(1)
+    sessions.ask(key: "a")
+    sessions.ask(key: "b")
+    #expect(sessions.ask(key: "c").codes(to: 1) == ["busy"])
+    #expect(sessions.ask(1, "123456", in: "o", key: "d").codes(to: 1) == ["busy"])
+    #expect(sessions.ask(1, "12345", in: "o", key: "e").codes(to: 1) == [])
+    #expect(sessions.ask(1, "", in: "p", key: "f").codes(to: 1) == ["busy"])
+    _ = sessions.answer(1)
+    #expect(sessions.ask(key: "c").codes(to: 1) == [])
+  }
+
+  @Test func `prompts come at a bounded rate`() {
+    var sessions = Sessions { ($0.promptBurst, $0.promptInterval) = (2, .seconds(1)) }
+    sessions.connect(1)
+    #expect(sessions.ask(key: "a").codes(to: 1) == [])
+    #expect(sessions.ask(key: "b").codes(to: 1) == [])
+    #expect(sessions.ask(key: "c").codes(to: 1) == ["rate_limited"])
+    sessions.pass(.seconds(1))
+    #expect(sessions.ask(key: "c").codes(to: 1) == [])
+  }
+
+  @Test func `a prompt that cannot be stored is refused and may come again`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    _ = sessions.say(1, .prompt(Sessions.prompt()))
+    #expect(sessions.commit(failure: .full(detail: "")).codes(to: 1) == ["store_failed"])
+    #expect(
+      sessions.server.serviceHealth == .failing(reason: "the disk of the session store is full"))
+    #expect(sessions.ask().runs == [SessionPromptID(2)])
+    #expect(sessions.server.serviceHealth == .ok)
+  }
+
+  @Test func `an answer that cannot be stored is stored again, and comes once it is durable`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask(key: "k1")
+    sessions.ask(key: "k2")
+    _ = sessions.take(.ended(first, .success(text: "hi"), wall: sessions.wall))
+    #expect(sessions.commit(failure: .full(detail: "")) == [])
+    #expect(Sessions.visible(sessions.wait(.nanoseconds(1_999_999_999))) == [])
+    #expect(sessions.writes.isEmpty)
+    _ = sessions.wait(.nanoseconds(1))
+    let effects = sessions.commitAll()
+    #expect(effects.responses(to: 1).map(\.idempotencyKey) == ["k1"])
+    #expect(effects.runs == [SessionPromptID(2)])
+  }
+
+  @Test func `a handler that fails is a response without success`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    let effects =
+      sessions.take(.ended(first, .failure(error: "no"), wall: sessions.wall))
+      + sessions.commitAll()
+    #expect(effects.responses(to: 1).first?.result == .failure(error: "no"))
+  }
+
+  @Test func `a handler is ended after 300 s`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    _ = sessions.gone(1)
+    #expect(!sessions.wait(.nanoseconds(299_999_999_999)).contains(.cancel(first)))
+    #expect(sessions.wait(.nanoseconds(1)).contains(.cancel(first)))
+    _ = sessions.take(.ended(first, .success(text: "late"), wall: sessions.wall))
+    _ = sessions.commitAll()
+    let replay = sessions.connect(2).responses(to: 2)
+    #expect(replay.map(\.result) == [.failure(error: "no answer within 300s")])
+  }
+
+  @Test func `a handler that does not end after 5 s is given up`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    _ = sessions.say(1, .killSession(conversation: Sessions.conversation))
+    #expect(sessions.wait(.nanoseconds(4_999_999_999)) == [])
+    _ = sessions.wait(.nanoseconds(1))
+    #expect(sessions.commitAll().responses(to: 1).count == 1)
+    #expect(sessions.take(.ended(first, .success(text: ""), wall: sessions.wall)) == [])
+  }
+
+  @Test func `a response is bounded, streamed or whole`() {
+    var sessions = Sessions { $0.maxResponseBytes = 4 }
+    sessions.connect(1)
+    sessions.ask(key: "a")
+    #expect(sessions.take(.produced(first, "1234")) == [])
+    #expect(sessions.take(.produced(first, "5")) == [.cancel(first)])
+    let cut = sessions.answer(1, "").responses(to: 1).first?.result
+    #expect(cut == .failure(error: "the response is longer than 4 bytes"))
+    sessions.ask(key: "b")
+    let whole = sessions.answer(2, "12345").responses(to: 1).first?.result
+    #expect(whole == .failure(error: "the response is longer than 4 bytes"))
+  }
+
+  @Test func `kill_session cancels what runs, answers it, and says so`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    let killed = sessions.say(1, .killSession(conversation: Sessions.conversation))
+    #expect(killed == [.cancel(first)])
+    let effects =
+      sessions.take(.ended(first, .failure(error: "signal 9"), wall: sessions.wall))
+      + sessions.commitAll()
+    #expect(effects.responses(to: 1).first?.result == .failure(error: "cancelled"))
+    #expect(
+      effects.messages(to: 1).suffix(2) == [
+        .turnComplete(conversation: Sessions.conversation, isAborted: true),
+        .sessionKilled(conversation: Sessions.conversation),
+      ])
+  }
+
+  @Test func `kill_session where nothing runs says so at once`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    #expect(
+      sessions.say(1, .killSession(conversation: "c")) == [
+        .send(one, .sessionKilled(conversation: "c"))
+      ])
+  }
+
+  @Test func `a prompt that is killed before its handler starts is cancelled`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    _ = sessions.say(1, .prompt(Sessions.prompt()))
+    #expect(sessions.say(1, .killSession(conversation: Sessions.conversation)) == [])
+    #expect(sessions.commit().contains(.cancel(first)))
+  }
+
+  @Test func `after a restart a started prompt is interrupted and an accepted one runs`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask(key: "k1")
+    sessions.ask(key: "k2")
+    var (next, begun) = sessions.restarted()
+    begun += next.commitAll()
+    #expect(begun.runs == [SessionPromptID(2)])
+    let replay = next.connect(1).responses(to: 1)
+    #expect(replay.map(\.result) == [.failure(error: "interrupted")])
+    #expect(next.ask(key: "k1").responses(to: 1) == replay)
+    #expect(next.runs == [SessionPromptID(2)])
+  }
+
+  @Test func `a prompt whose acceptance was lost in a crash runs when it comes again`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    _ = sessions.say(1, .prompt(Sessions.prompt()))
+    var (next, _) = sessions.restarted()
+    next.connect(1)
+    #expect(next.ask().runs == [first])
+  }
+
+  @Test func `the number of the last prompt is told on connect, also after a restart`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    _ = sessions.say(1, .prompt(Sessions.prompt(number: 7))) + sessions.commitAll()
+    var (next, _) = sessions.restarted()
+    guard case .connected(let connected)? = next.connect(2).messages(to: 2).first else {
+      return #expect(Bool(false), "it is connected")
+    }
+    #expect(connected.received == 7)
+  }
+}

@@ -44,7 +44,7 @@ struct PretendServer {
   }
 
   static func sign(_ challenge: String, with key: String = key) -> String {
-    "signed(\(challenge)) \(key.hashValue)"
+    "signed(\(challenge)) with the \(key == Self.key ? "right" : "wrong") key"
   }
 
   /// Returns what happens because of an effect.

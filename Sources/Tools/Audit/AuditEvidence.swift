@@ -7,7 +7,9 @@ public struct AuditEvidence: Sendable {
   public var records: [AuditScript.Name: AuditRecord] = [:]
   /// The answers to requests without an upgrade, by path.
   public var pages: [String: Page] = [:]
+  /// Whether there was a key to authenticate with.
   public var hasKey: Bool
+  /// Whether the URL has TLS.
   public var isEncrypted: Bool
 
   /// The answer to a `GET`.
@@ -16,13 +18,16 @@ public struct AuditEvidence: Sendable {
     public var status: Int?
     /// Its beginning, or why there is none.
     public var excerpt: String
+    /// From the request to the answer.
     public var time: Duration
 
+    /// An answer, or the lack of one.
     public init(status: Int?, excerpt: String, time: Duration) {
       (self.status, self.excerpt, self.time) = (status, excerpt, time)
     }
   }
 
+  /// Evidence without a record.
   public init(hasKey: Bool, isEncrypted: Bool) {
     (self.hasKey, self.isEncrypted) = (hasKey, isEncrypted)
   }
@@ -188,7 +193,7 @@ extension AuditEvidence {
     .takeover: { (it) throws(Finding) in try it.takeover() },
     .burst: { (it) throws(Finding) in try it.burst() },
     .health: { $0.page(["/healthz", "/health"]) },
-    .metrics: { $0.page(["/metrics"]) },
+    .metrics: { $0.metrics() },
     .announced: { (it) throws(Finding) in try it.announced() },
     .encrypted: { $0.isEncrypted ? .shown("the URL has TLS") : .missing("the URL has no TLS") },
   ]

@@ -3,6 +3,7 @@ import LinkWire
 
 /// All scripts of an audit.
 public struct AuditPlan: Sendable {
+  /// All of them, in no order; their phases say when each may run.
   public let scripts: [AuditScript]
 
   /// The number of connections that are opened at once to see how a server takes them.

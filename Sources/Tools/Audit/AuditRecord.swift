@@ -4,20 +4,25 @@ import LinkJSON
 
 /// What happened in one script, in order.
 public struct AuditRecord: Sendable, Hashable {
+  /// The events, in order.
   public var events: [Event] = []
   /// Whether it ran to its last step.
   public var isComplete = false
 
+  /// An empty record.
   public init() {}
 
+  /// One event of a connection.
   public struct Event: Sendable, Hashable {
     /// Since the start of the script.
     public var at: Duration
     /// The connection, numbered by the script.
     public var socket: Int
+    /// What happened.
     public var kind: Kind
   }
 
+  /// Everything that can happen.
   public enum Kind: Sendable, Hashable {
     case opening
     /// The upgrade succeeded; names of header fields are in lower case.
@@ -44,6 +49,7 @@ public struct AuditMessage: Sendable, Hashable {
   public var content: SessionServerMessage?
   /// The names of its members, at most 64 of them.
   public var names: [String]
+  /// Its length in bytes.
   public var count: Int
   /// Its beginning, without secrets.
   public var excerpt: String

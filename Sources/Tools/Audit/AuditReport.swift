@@ -2,11 +2,14 @@
 public struct AuditReport: Sendable, Hashable {
   /// The server that was audited, for people.
   public var server: String
+  /// The entries, in the order of the practices.
   public var entries: [Entry]
 
   /// One practice and what was found.
   public struct Entry: Sendable, Hashable {
+    /// The practice.
     public var practice: Practice
+    /// The result.
     public var verdict: PracticeVerdict
     /// What was sent, what came back, how long it took, and what cannot be seen; never empty.
     public var evidence: String
@@ -16,9 +19,13 @@ public struct AuditReport: Sendable, Hashable {
 
   /// The numbers of some practices.
   public struct Counts: Sendable, Hashable {
+    /// Practices that are met.
     public var met = 0
+    /// Practices that are met in part.
     public var partly = 0
+    /// Practices that are not met.
     public var not = 0
+    /// Practices that are not visible from outside.
     public var unseen = 0
     /// Every probe that found something missing, counted for each practice that it decides.
     public var gaps = 0

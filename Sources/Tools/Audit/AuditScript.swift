@@ -18,13 +18,17 @@ public struct AuditScript: Sendable {
     /// Once the others are over: refusals may make a server slow or strict.
     case third
 
+    /// Orders phases by time.
     public static func < (left: Phase, right: Phase) -> Bool { left.rawValue < right.rawValue }
   }
 
+  /// Its name.
   public var name: Name
+  /// When it may run.
   public var phase: Phase
   /// Whether it needs the key, and a server that accepts it.
   public var needsLogin: Bool
+  /// What it does, in order.
   public var steps: [Step]
 
   /// One step; each ends by itself after a bounded time.
@@ -62,6 +66,7 @@ public struct AuditScript: Sendable {
 
   /// How a `connect` authenticates.
   public struct Login: Sendable {
+    /// What it shows.
     public enum Proof: Sendable {
       /// By the challenge if there is one, otherwise by the key.
       case best

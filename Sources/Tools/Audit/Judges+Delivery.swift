@@ -64,11 +64,17 @@ extension AuditEvidence {
     guard let start = record.sent("{\"type\":\"message_ack\"") else {
       throw .unseen("not sent: " + record.outline)
     }
-    let pong = record.first("pong", after: start) ?? record.events.count
-    if let error = record.first("error", after: start), error < pong {
+    // Behind it a `ping` was sent at once; what comes after the next thing may answer that.
+    let sent = record.events.indices.filter {
+      if case .sent = record.events[$0].kind { $0 > start } else { false }
+    }
+    let limit = sent.dropFirst().first ?? record.events.count
+    if let error = record.first("error", after: start), error < limit {
       return .missing(record.between(start, error))
     }
-    guard pong < record.events.count else { return .missing(record.aftermath(of: start)) }
+    guard let pong = record.first("pong", after: start), pong < limit else {
+      return Finding(answersPings ? .missing : .unseen, record.aftermath(of: start))
+    }
     return .shown(
       "\(record.text(start)); no error until the `pong` to a `ping` sent behind it, "
         + (record.events[pong].at - record.events[start].at).shown)

@@ -80,7 +80,7 @@ extension AuditEvidence {
     return error != nil || isAlive ? .partly(words) : .missing(words)
   }
 
-  private var answersPings: Bool { finding(.applicationPing).outcome == .shown }
+  var answersPings: Bool { finding(.applicationPing).outcome == .shown }
 
   /// The same for a server without a session, which has no errors to send.
   private func plainFault(_ socket: Int) throws(Finding) -> Finding {
@@ -132,7 +132,8 @@ extension AuditEvidence {
     }
     let quiet = record.events[ping].at - record.events[start].at
     let words = "said nothing for \(quiet.shown), then " + record.aftermath(of: ping, most: 1)
-    guard record.first("pong", after: ping) != nil else { return .missing(words) }
+    let isAlive = record.first("pong", after: ping) != nil
+    guard isAlive || record.end(of: 0) == nil && !answersPings else { return .missing(words) }
     return quiet >= Self.silence ? .shown(words) : .unseen(words)
   }
 
@@ -183,6 +184,12 @@ extension AuditEvidence {
       + "refused with Retry-After, \(other) ended otherwise"
     if opened + told >= AuditPlan.burst, other == 0 { return .shown(words) }
     return opened + told > 0 ? .partly(words) : .missing(words)
+  }
+
+  /// Metrics that are not at the usual path may be elsewhere.
+  func metrics() -> Finding {
+    let finding = page(["/metrics"])
+    return finding.outcome == .shown ? finding : .unseen(finding.evidence)
   }
 
   func page(_ paths: [String]) -> Finding {

@@ -28,10 +28,13 @@ public enum PracticeCategory: String, Sendable, Hashable, CaseIterable {
 public struct Practice: Sendable, Hashable {
   /// From 1 to 40.
   public var number: Int
+  /// Its name.
   public var title: String
+  /// The category that it belongs to.
   public var category: PracticeCategory
   /// The probes that decide.
   public var judged: [Probe]
+  /// How their findings make the verdict.
   public var rule: VerdictRule
   /// The probes that are reported besides.
   public var observed: [Probe]
@@ -149,7 +152,7 @@ extension Practice {
       35, "Logs of the connection's lifecycle", .observability, observed: [.closing],
       limit: "logs cannot be seen"),
     Practice(
-      36, "Metrics", .observability, observed: [.metrics],
+      36, "Metrics", .observability, judged: [.metrics],
       limit: "the metrics of a client cannot be seen, and a server's may be private"),
     Practice(
       37, "Visible connection status", .observability, observed: [.typed],

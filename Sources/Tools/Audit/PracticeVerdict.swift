@@ -22,10 +22,12 @@ public struct Finding: Error, Sendable, Hashable {
     case shown, partly, missing, unseen
   }
 
+  /// How much is there.
   public var outcome: Outcome
   /// What was sent, what came back, and how long it took; never empty.
   public var evidence: String
 
+  /// A finding; empty evidence is replaced by a text that says so.
   public init(_ outcome: Outcome, _ evidence: String) {
     self.outcome = outcome
     self.evidence = evidence.isEmpty ? "nothing was recorded" : evidence

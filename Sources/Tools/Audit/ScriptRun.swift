@@ -8,6 +8,7 @@ public struct AuditKey: Sendable {
   /// Returns the lower-case hex digits of HMAC-SHA256 with the key over a challenge.
   public var sign: @Sendable (String) -> String
 
+  /// A key and its signatures.
   public init(key: Secret, sign: @escaping @Sendable (String) -> String) {
     (self.key, self.sign) = (key, sign)
   }
@@ -20,6 +21,7 @@ public struct AuditKey: Sendable {
 ///   └────▶ expect, pause: until it came, or the deadline ──▶ next step, or over
 /// ```
 public struct ScriptRun: Sendable {
+  /// What can happen; each with the number of its connection.
   public enum Input: Sendable {
     case opened(Int, headers: [String: String])
     case text(Int, [UInt8])
@@ -29,6 +31,7 @@ public struct ScriptRun: Sendable {
     case ended(Int, LinkFailure)
   }
 
+  /// What it can ask for; each with the number of its connection.
   public enum Effect: Sendable, Hashable {
     case open(Int)
     case send(Int, [UInt8])
@@ -38,9 +41,11 @@ public struct ScriptRun: Sendable {
     case drop(Int)
   }
 
+  /// What happened so far.
   public private(set) var record = AuditRecord()
   /// When it has to be told the time; `nil` if it is over or waits for nothing.
   public private(set) var deadline: Instant?
+  /// Whether it has ended.
   public private(set) var isOver = false
   private let script: AuditScript
   private let key: AuditKey?
@@ -57,6 +62,7 @@ public struct ScriptRun: Sendable {
   /// The most events and bytes of one record; a server that sends more ends the script.
   static let most = (events: 2_000, bytes: 8 << 20)
 
+  /// A run that begins now.
   public init(_ script: AuditScript, key: AuditKey?, at now: Instant, wall: Timestamp) {
     (self.script, self.key, start, self.wall) = (script, key, now, wall)
   }

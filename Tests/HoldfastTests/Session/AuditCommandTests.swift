@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import HoldfastBackend
 import HoldfastTestKit
 import Testing
 
@@ -87,6 +88,22 @@ import Testing
       let review = try await Self.review(server.url, key: OriginalServer.key)
       #expect(review.verdicts[4] == "met")
       #expect(review.verdicts[18] == "met")
+    }
+  }
+
+  @Test func `this package's own backend meets every practice that can be seen`() async throws {
+    try await CommandProcess.scratch { directory in
+      let backend = Backend(BackendConfiguration(dataDirectory: directory))
+      let url = try await backend.start().url + "/session"
+      let path = BackendConfiguration(dataDirectory: directory).sessionKeyPath
+      let key = try String(contentsOfFile: path, encoding: .utf8)
+        .trimmingCharacters(in: .whitespacesAndNewlines)
+      let review = try await Self.review(url, key: key)
+      await backend.kill()
+      for number in review.numbers("not") + review.numbers("partly") {
+        Issue.record("\(number): \(review.evidence[number] ?? "")")
+      }
+      #expect(review.numbers("unseen") == Self.unseen.filter { $0 != 36 })
     }
   }
 

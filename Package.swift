@@ -41,13 +41,14 @@ let pure: [Target] = [
   library("HealthRelay", at: "Features/HealthRelay", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
   library("HeldSocket", at: "Features/HeldSocket", uses: ["LinkCore"]),
   library("SessionAudit", at: "Tools/Audit", uses: ["LinkCore", "LinkJSON", "LinkWire"]),
+  library("Session", at: "Features/Session", uses: ["LinkCore", "LinkWire"]),
   library(
     "LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
   library(
     "LinkSimulator", at: "Simulator",
     uses: [
       "LinkCore", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay", "HeldSocket",
-      "LinkServerCore",
+      "LinkServerCore", "Session",
     ]),
 ]
 
@@ -74,6 +75,10 @@ let adapters: [Target] = [
     "StoreSQLite", at: "Adapters/StoreSQLite",
     uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "OwnerFiles", "CSQLite"]),
   library("OwnerFiles", at: "Adapters/OwnerFiles", uses: ["LinkWire"]),
+  // Apple's platforms have CryptoKit.
+  library(
+    "KeyedHashing", at: "Adapters/KeyedHashing",
+    uses: [.target(name: "COpenSSL", condition: .when(platforms: [.linux]))]),
   library(
     "ExportFiles", at: "Adapters/ExportFiles", uses: ["LinkHealth", "OwnerFiles", "CArchive"]),
   library(
@@ -103,8 +108,8 @@ let doors: [Target] = [
     "Holdfast", at: "Holdfast",
     uses: [
       "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream",
-      "HealthRelay", "HeldSocket", "CurlNetwork", "StoreSQLite", "ReachabilityNetlink",
-      "LifecycleSystem",
+      "HealthRelay", "HeldSocket", "Session", "CurlNetwork", "StoreSQLite",
+      "ReachabilityNetlink", "LifecycleSystem", "KeyedHashing",
       "NotificationsDBus", "ExportFiles", "OwnerFiles",
     ]),
   library(
@@ -133,8 +138,8 @@ let doors: [Target] = [
     dependencies: [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
       "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream",
-      "LinkProtocols", "HealthRelay", "HeldSocket", "LinkServerCore", "LifecycleSystem",
-      "OwnerFiles", "ChildProcesses", "CLinux", "COpenSSL", "SessionAudit",
+      "LinkProtocols", "HealthRelay", "HeldSocket", "Session", "SessionAudit", "LinkServerCore",
+      "LifecycleSystem", "OwnerFiles", "ChildProcesses", "KeyedHashing", "CLinux", "COpenSSL",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]
@@ -179,6 +184,7 @@ let checks: [Target] = [
     ]),
   tests("AuditTests", uses: ["LinkCore", "LinkWire", "SessionAudit", "HoldfastTestKit"]),
   tests("HeldSocketTests", uses: ["LinkCore", "HeldSocket", "HoldfastTestKit"]),
+  tests("SessionTests", uses: ["LinkCore", "LinkWire", "Session", "HoldfastTestKit"]),
   tests(
     "ServerCoreTests",
     uses: [
@@ -230,8 +236,8 @@ let checks: [Target] = [
     "HoldfastTests",
     uses: [
       "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "LinkProtocols", "MessageStream",
-      "HealthRelay", "HeldSocket", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "CLinux",
-      "CommandKit", "HoldfastDemo",
+      "HealthRelay", "HeldSocket", "Session", "Holdfast", "HoldfastBackend", "HoldfastTestKit",
+      "CLinux", "CommandKit", "HoldfastDemo",
       "LinkServerCore", "LinkSimulator", "ServerSockets",
     ],
     besides: ["HeldSocket/Peers", "Session/Peers"]),
@@ -258,7 +264,7 @@ let checks: [Target] = [
     "SimulatorTests",
     uses: [
       "LinkCore", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay", "HeldSocket",
-      "LinkServerCore", "LinkSimulator", "HoldfastTestKit",
+      "LinkServerCore", "LinkSimulator", "HoldfastTestKit", "Session",
     ],
     besides: ["Corpus"]),
   tests("HouseTests", uses: []),

@@ -5,3 +5,4 @@
 @_exported public import LinkRuntime
 @_exported public import LinkWire
 @_exported public import MessageStream
+@_exported public import Session

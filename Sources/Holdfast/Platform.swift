@@ -79,6 +79,17 @@ public enum Platform {
     try await SQLiteOutbox.open(in: directory)
   }
 
+  /// What a client of sessions keeps, in a directory, which is created with mode 0700 if it is
+  /// missing.
+  ///
+  /// - Throws: `.locked` while another process uses it, `.denied`, `.corrupt`, `.fromTheFuture`,
+  ///   `.full`.
+  public static func sessionStore(
+    in directory: String, forReading: Bool = false
+  ) async throws(StoreFailure) -> any ClientSessionStore {
+    try await SQLiteClientSessionStore.open(in: directory, access: forReading ? .read : .write)
+  }
+
   /// The name by which a backend knows the phone of a directory, which is created if it is missing.
   ///
   /// Processes that ask at once agree on one name.

@@ -110,6 +110,41 @@ struct ArrearsTests {
     #expect(hand.fetches.isEmpty)
   }
 
+  @Test func `a catch-up that ended with its network is not made up for at the head`() throws {
+    var hand = Hand.connected(at: 5, head: 7)
+    hand.give(.reachability(.reachable(path: PathID("a"))))
+    let attempt = try #require(hand.model.link.currentAttempt)
+    hand.give(.oversized(attempt, bytes: 1))
+    hand.answer(Hand.page(6...7, head: 7, hasNext: true))
+    #expect(hand.fetches.last?.query == .after(Hand.at(7), limit: 100))
+    hand.effects = []
+    hand.give(.reachability(.reachable(path: PathID("b"))))
+    #expect(!hand.model.isWhole)
+    hand.pass(5)
+    let next = try #require(hand.model.link.currentAttempt)
+    hand.give(.opened(next, head: Hand.at(7), after: hand.named))
+    #expect(hand.named == Hand.at(7))
+    #expect(hand.fetches.isEmpty)
+    #expect(hand.model.isWhole)
+  }
+
+  @Test func `what came during a catch-up that was cut off is not fetched again`() throws {
+    var hand = Hand.connected(at: 5, head: 7)
+    hand.hear(Hand.message(6))
+    hand.hear(Hand.message(7))
+    hand.answer(Hand.page(6...6, head: 7, hasNext: true))
+    #expect(hand.fetches.last?.query == .after(Hand.at(7), limit: 100))
+    #expect(hand.model.recovery.ahead == [])
+    hand.effects = []
+    hand.give(.reachability(.captivePortal))
+    hand.give(.reachability(.reachable(path: PathID("a"))))
+    hand.pass(5)
+    let next = try #require(hand.model.link.currentAttempt)
+    hand.give(.opened(next, head: Hand.at(7)))
+    #expect(hand.fetches.isEmpty)
+    #expect(hand.model.isWhole)
+  }
+
   @Test func `what came beyond a hole before comes again, and is shown once`() {
     var hand = Self.kept(at: 5)
     hand.hear(Hand.message(7))

@@ -15,7 +15,7 @@ package struct ChildLaunch: Sendable {
   var words: [String]
   /// Its environment as `NAME=VALUE`; `nil` gives it that of this process.
   package var environment: [String]?
-  /// What is added to that environment, as `NAME=VALUE`; of two with the same name the later counts.
+  /// What is added to that environment, as `NAME=VALUE`; the later of two with one name counts.
   package var additions: [String] = []
   /// The descriptor that becomes its standard input; `nil` is an empty file.
   package var input: Int32?

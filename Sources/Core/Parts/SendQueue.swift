@@ -85,6 +85,15 @@ extension SendQueue {
     return true
   }
 
+  /// Replaces an item by a newer value of the same id and lane; its state stays.
+  public mutating func replace(_ item: Item) {
+    guard let index = items.firstIndex(where: { $0.id == item.id }) else { return }
+    precondition(items[index].lane == item.lane, "an item of a send queue stays in its lane")
+    let state = items[index].state
+    items[index] = item
+    items[index].state = state
+  }
+
   /// Notes that the store holds an item; returns the item if it waits to be sent since then.
   public mutating func stored(_ id: UUID128) -> Item? {
     guard unstored.remove(id) != nil, let item = self[id], case .queued = item.state else {
@@ -152,10 +161,23 @@ extension SendQueue {
   }
 
   /// Returns the item to send now, marked as under way; `nil` if none may be sent.
-  public mutating func take(at now: Instant, timeout: Duration, credentials: UInt64 = 0) -> Item? {
-    guard let next = items.first(where: { waits($0) && mayTry($0.lane, at: now) }) else {
-      return nil
+  ///
+  /// - Parameter isAllowed: Whether an item whose turn it is may go; the items behind it in its lane
+  ///   wait with it.
+  public mutating func take(
+    at now: Instant, timeout: Duration, credentials: UInt64 = 0,
+    where isAllowed: (Item) -> Bool = { _ in true }
+  ) -> Item? {
+    var held: Set<Item.Lane> = []
+    let found = items.first { item in
+      guard waits(item), mayTry(item.lane, at: now), !held.contains(item.lane) else {
+        return false
+      }
+      if isAllowed(item) { return true }
+      held.insert(item.lane)
+      return false
     }
+    guard let next = found else { return nil }
     pauses[next.lane] = nil
     tries.append(
       Try(
@@ -186,6 +208,19 @@ extension SendQueue {
     guard let late = tries.first(where: { $0.until <= now }) else { return nil }
     overdue[late.id, default: 0] += 1
     return late.id
+  }
+
+  /// Ends a try without an answer; the item is unsure, and its turn comes again.
+  public mutating func release(_ id: UUID128) {
+    guard sending(id) != nil else { return }
+    endTry(of: id)
+    unsure.insert(id)
+  }
+
+  /// Gives a try another time limit: the server has the item and works on it.
+  public mutating func extend(_ id: UUID128, until: Instant) {
+    guard let index = tries.firstIndex(where: { $0.id == id }) else { return }
+    tries[index].until = until
   }
 
   /// Ends a try that failed in a way that may pass.

@@ -174,6 +174,20 @@ struct Recovery: Sendable, Hashable {
     ahead = ahead.filter { $0 <= head.offset }
   }
 
+  /// Forgets the run under way, and what was to follow it: the head that the next socket states
+  /// tells what is missing.
+  mutating func abandon() {
+    run = nil
+    again = false
+    isCurrent = false
+  }
+
+  /// Moves the cursor along what was fetched; what came out of turn up to there lies ahead no more.
+  mutating func move(to position: Position) {
+    if position.epoch == cursor.position?.epoch { ahead = ahead.filter { $0 > position.offset } }
+    cursor.position = position
+  }
+
   /// Takes back what the cursor says of a position and of so many before it.
   mutating func goBack(before position: Position, by count: Int) {
     let offset = position.offset - min(position.offset, UInt64(count) + 1)

@@ -159,7 +159,7 @@ extension StreamModel {
   /// Within a run by position each page covers what is before it, so the cursor moves with it.
   private mutating func moveCursor(along page: Page, in run: Recovery.Run) {
     guard moves(page, in: run), case .after(let asked, _) = run.query else { return }
-    recovery.cursor.position = recovery.reached(from: page.end(after: asked))
+    recovery.move(to: recovery.reached(from: page.end(after: asked)))
     writer.set(cursor: recovery.cursor)
   }
 

@@ -41,7 +41,7 @@ extension StreamModel {
 
   /// Requests on a way that is gone would only be answered by their time limit.
   private mutating func abandonRequests(_ step: inout Step) {
-    recovery.run = nil
+    recovery.abandon()
     stopHistory(&step)
     outbox.queue.abandon()
   }

@@ -61,8 +61,23 @@ extension RelayServer {
     guard case .login(let phone, let assistant, let wall) = pending[ask] else { return }
     let access = KeptAccess(
       token: secret.hash, phone: phone, expiresAt: wall.advanced(by: policy.tokenLife),
-      assistant: assistant, since: wall)
+      assistant: assistant, since: time(ofLogin: wall, at: phone))
     store([.access(access)], then: .access(ask, access, secret))
+  }
+
+  /// When a login is said to have been: later than those before it at the same phone, also where
+  /// the wall clock went back, since a restart orders tokens by this time.
+  private func time(ofLogin wall: Timestamp, at phone: PhoneID) -> Timestamp {
+    let stored = (phones[phone]?.tokens ?? []).compactMap { accesses[$0]?.kept.since }
+    let waiting = waits.values.compactMap { written in
+      if case .access(_, let access, _) = written.wait, access.phone == phone {
+        access.since
+      } else {
+        nil
+      }
+    }
+    guard let last = (stored + waiting).max(), wall <= last else { return wall }
+    return last.advanced(by: .nanoseconds(1))
   }
 
   private mutating func granted(

@@ -111,14 +111,20 @@ extension SessionServer {
   mutating func wake(_ id: ConnectionID) {
     switch sockets[id]?.life.alarm(at: now, policy.timing) {
     case nil: return
-    case .unanswered: return effects.append(.drop(id))
+    case .unanswered: return drop(id)
     case .silent:
       metrics.silent += 1
-      return effects.append(.drop(id))
+      return drop(id)
     case .ping: effects.append(.ping(id))
     case .early: break
     }
     arm(id)
+  }
+
+  /// Ends a connection without a word; asks again if its end does not follow.
+  private mutating func drop(_ id: ConnectionID) {
+    effects.append(.drop(id))
+    alarms.set(.socket(id), at: now.advanced(by: policy.closeWait))
   }
 
   /// Sends the heartbeat, or ends the wait for `connect`.

@@ -17,8 +17,8 @@ extension SessionServer {
 
   /// Notes a change that is stored with the next one, or soon.
   ///
-  /// If the store fails it, it is not made: after a restart an answer is sent once more, or what was
-  /// to be removed is removed then.
+  /// If the store fails it, it is not made: after a restart an answer is sent once more, or what
+  /// was to be removed is removed then.
   mutating func delay(_ change: SessionChange) {
     delayed.append(change)
     guard !alarms.rings(.acks, by: now.advanced(by: policy.ackDelay)) else { return }

@@ -101,6 +101,7 @@ public struct RelayCheckers: FeatureCheckers {
       lines.sent(phone, id, number, over: line, now, &found)
     case .leased(let phone, let leased):
       lines.leased(phone, leased.questions, for: leased.expiresIn, now, &found)
+      dues.hold(phone, until: lines.leased(phone), now)
     case .registered(let phone): lines.registered(phone, now)
     case .pushed(let phone): lines.pushed(phone, now)
     case .pushFailed(let phone): lines.pushFailed(phone, now)
@@ -124,6 +125,7 @@ public struct RelayCheckers: FeatureCheckers {
     guard let (since, facts) = open.removeValue(forKey: ask) else { return }
     checkTime(ask, since, now)
     lines.ended(ask, of: facts.phone, now, &found)
+    dues.hold(facts.phone, until: lines.leased(facts.phone), now)
   }
 
   /// Waiting assistants hear that the connection broke.
@@ -134,6 +136,7 @@ public struct RelayCheckers: FeatureCheckers {
     }
     open = [:]
     lines.backendEnded()
+    for phone in 0..<RelayFeature.phones { dues.hold(phone, until: nil, now) }
     door.backendEnded()
   }
 
@@ -178,6 +181,7 @@ public struct RelayCheckers: FeatureCheckers {
     }
     checkTime(ask, since, now)
     lines.ended(ask, of: facts.phone, now, &found)
+    dues.hold(facts.phone, until: lines.leased(facts.phone), now)
     dues.told(ask, outcome, isEntitled: isEntitled(facts, standing) && isPaired(facts), now, &found)
     door.told(facts, outcome, now, &found)
     switch outcome {

@@ -12,12 +12,28 @@ struct RelayDues: Sendable {
     var phone: Int
     /// The longest time that it and those before it take.
     var time: Duration
+    /// For how long leases had held the line of its phone when it came.
+    var held: Duration
+  }
+
+  /// The leases of a phone, which hold its line: what is leased comes back when its lease is over.
+  private struct Hold: Sendable {
+    /// For how long they held it, until `at`.
+    var time: Duration
+    var at: Instant
+    /// When the present ones are over.
+    var until: Instant?
+
+    func time(at now: Instant) -> Duration {
+      time + max(.zero, at.duration(to: min(until ?? at, now)))
+    }
   }
 
   private var due: [AskID: Due] = [:]
   /// The questions of each phone that may still keep it busy: open ones, and those that were taken
   /// back a short time ago.
   private var load: [Int: [AskID: Instant]] = [:]
+  private var holds: [Int: Hold] = [:]
   /// The troubles under way.
   private var troubles: [Act<RelayVerb>] = []
   /// When something was last wrong with each phone.
@@ -40,7 +56,17 @@ struct RelayDues: Sendable {
     else { return }
     let time = standing.own.turn * (load[phone]?.count ?? 1)
     guard time < limit else { return }
-    due[ask] = Due(since: now, phone: phone, time: time)
+    due[ask] = Due(since: now, phone: phone, time: time, held: held(phone, now))
+  }
+
+  /// The leases of a phone are over at `until`, or there are none.
+  mutating func hold(_ phone: Int, until: Instant?, _ now: Instant) {
+    holds[phone] = Hold(time: held(phone, now), at: now, until: until)
+  }
+
+  /// For how long leases held the line of a phone so far.
+  private func held(_ phone: Int, _ now: Instant) -> Duration {
+    holds[phone]?.time(at: now) ?? .zero
   }
 
   /// A question has its outcome.
@@ -55,14 +81,17 @@ struct RelayDues: Sendable {
     if isData { for phone in load.keys { load[phone]?[ask] = nil } }
     guard let due = due.removeValue(forKey: ask), isEntitled else { return }
     let time = due.since.duration(to: now)
+    let limit = due.time + held(due.phone, now) - due.held
     if !isData {
+      // Leases may leave no time for it.
+      guard limit < RelayServerPolicy().callLimit else { return }
       found.add(
         .withheld, at: now, "\(ask) got no data of phone \(due.phone), which was there: \(outcome)")
-    } else if time > due.time {
+    } else if time > limit {
       found.add(
         .withheld, at: now,
         "\(ask) got data of phone \(due.phone) after \(Words.length(time)), not "
-          + Words.length(due.time))
+          + Words.length(limit))
     }
   }
 

@@ -157,6 +157,14 @@ struct RelayLines: Sendable {
     phones[phone]?.line[place].stage = .asked(over: line)
   }
 
+  /// When the leases of a phone are over; `nil` if it has none.
+  func leased(_ phone: Int) -> Instant? {
+    (phones[phone]?.line ?? []).compactMap { entry in
+      if case .leased(_, let until) = entry.stage { until } else { nil }
+    }
+    .max()
+  }
+
   /// The backend lent questions to a phone without a socket.
   mutating func leased(
     _ phone: Int, _ questions: [LeasedQuestion], for time: Duration, _ now: Instant,

@@ -122,6 +122,6 @@ public protocol RunTally: RawRepresentable<String>, CaseIterable, Sendable, Hash
 public enum Worlds {
   /// One line for each world.
   public static let all: [any SimulatedFeature.Type] = [
-    StreamFeature.self, RelayFeature.self, HeldFeature.self,
+    StreamFeature.self, RelayFeature.self, HeldFeature.self, SessionsFeature.self,
   ]
 }

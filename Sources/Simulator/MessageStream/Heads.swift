@@ -105,7 +105,6 @@ struct Edits: StreamChecker {
     guard let kept = disk.messages[message.id], let edited = message.updatedAt,
       edited > kept.updatedAt ?? kept.createdAt
     else { return false }
-    let first = disk.ordered.suffix(facts.own.settings.memory).first
-    return first.map { $0 <= kept.key } ?? false
+    return disk.isNewest(kept.key, of: facts.own.settings.memory)
   }
 }

@@ -138,6 +138,11 @@ struct Ledger: StreamChecker {
 }
 
 extension KeptTimeline {
+  /// Whether a place is among the newest `count`, which memory holds.
+  func isNewest(_ key: TimelineKey, of count: Int) -> Bool {
+    ordered.suffix(count).first.map { $0 <= key } ?? false
+  }
+
   /// Whether a hole that the reader sees may hold a message of this place.
   func hasGap(at key: TimelineKey) -> Bool {
     gaps.contains { gap in key < gap.before && gap.after.map { $0 < key } ?? true }

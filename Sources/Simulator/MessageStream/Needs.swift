@@ -23,6 +23,8 @@ struct Needs: StreamChecker {
   /// The stream was whole before what happens now.
   private var wasWhole = false
   private var isReading = false
+  /// The oldest message shown in this launch.
+  private var top: TimelineKey?
   /// What is asked for now goes on from a page that just came.
   private var goesOn = false
   private var cause = Cause.timer
@@ -70,6 +72,8 @@ struct Needs: StreamChecker {
       case .after: judge(facts)
       }
     case .update(.history): isReading = false
+    case .update(.messages(let messages, _)):
+      if let first = messages.first?.key { top = min(top ?? first, first) }
     case .open, .close, .ping, .refreshCredentials, .post, .load, .commit, .readOlder, .update:
       return
     }
@@ -85,6 +89,7 @@ struct Needs: StreamChecker {
       isUnsure = false
       wasWhole = false
       isReading = false
+      top = nil
     case .fact(.accepted(let message, isNew: true)):
       log.append(message)
       head = message.position
@@ -141,9 +146,8 @@ struct Needs: StreamChecker {
     guard position.epoch == head?.epoch, position.offset >= 1 else { return }
     let place = Int(clamping: position.offset) - 1
     let disk = facts.own.disk
-    // The message above a gap may be one that the log forgot when it was put back.
     guard log.indices.contains(place),
-      !disk.gaps.contains(where: { disk.messages[$0.before.id]?.position == position })
+      !disk.gaps.contains(where: { Self.ends($0, above: log[place].id, at: position, disk) })
     else { return }
     guard place > 0 else {
       found.add(.needless, at: facts.now, "older messages were asked for where history begins")
@@ -151,8 +155,27 @@ struct Needs: StreamChecker {
     }
     let next = log[place - 1]
     // A walk through a gap whose end is of an older epoch goes on by time.
-    guard !goesOn, facts.own.disk.messages[next.id] != nil else { return }
+    guard !goesOn, let kept = disk.messages[next.id], !isForgotten(kept, facts) else { return }
     found.add(.needless, at: facts.now, "a page was asked for that is kept: \(next.text)")
+  }
+}
+
+extension Needs {
+  /// Whether a message is no longer in memory and the store is not asked for it, since it lies
+  /// below the top of what is shown: a clock went back, or the log forgot what is shown there.
+  private func isForgotten(_ kept: Message, _ facts: Facts) -> Bool {
+    guard let top, top < kept.key else { return false }
+    return !facts.own.disk.isNewest(kept.key, of: facts.own.settings.memory)
+  }
+
+  /// Whether a gap ends at a message of the log, or at its position.
+  ///
+  /// The message above a gap may be one that the log forgot when it was put back, and one that
+  /// was kept before the log began anew is kept with the position that it had then.
+  private static func ends(
+    _ gap: Gap, above id: MessageID, at position: Position, _ disk: KeptTimeline
+  ) -> Bool {
+    gap.before.id == id || disk.messages[gap.before.id]?.position == position
   }
 }
 

@@ -8,6 +8,8 @@ enum App: String, Sendable {
   case messages = "stream"
   /// Answers assistants from the health data.
   case relay
+  /// Talks to a program over a session.
+  case session
   /// Holds a WebSocket, within the process of the demo.
   case feed = "socket"
 
@@ -20,6 +22,8 @@ enum AppLine: Sendable, Hashable {
   case status(Status)
   case message(Judge.Shown)
   case pair(Pair)
+  /// A prompt of the user came into a state.
+  case prompt(Prompt)
   /// Anything else, such as a notice or a gap.
   case other
 
@@ -31,6 +35,12 @@ enum AppLine: Sendable, Hashable {
 
     var isConnected: Bool { status == "CONNECTED" || status == "running" }
     var isPolling: Bool { mode == "polling" }
+  }
+
+  /// A prompt, by its text, and its state in the app's word.
+  struct Prompt: Sendable, Hashable {
+    var text: String
+    var state: String
   }
 
   /// What a person reads to an assistant.
@@ -54,6 +64,8 @@ enum AppLine: Sendable, Hashable {
       guard let id = members["id"].flatMap({ UUID128($0) }) else { return nil }
       self = .message(
         Judge.Shown(id: id, text: members["text"] ?? "", via: members["via"] ?? ""))
+    case "prompt":
+      self = .prompt(Prompt(text: members["text"] ?? "", state: members["state"] ?? ""))
     case "pair": self = .pair(Pair(word: members["word"] ?? "", code: members["code"] ?? ""))
     case _: self = .other
     }

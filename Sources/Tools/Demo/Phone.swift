@@ -48,6 +48,9 @@ actor Phone {
     "no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/none",
   ]
 
+  /// Types a line.
+  func type(_ line: String) { process?.send(line) }
+
   /// Kills it.
   func kill() async {
     process?.signal(SIGKILL)

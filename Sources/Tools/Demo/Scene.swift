@@ -21,6 +21,8 @@ actor Scene {
     var answer: Assistant.Answer?
     /// The numbers of the lines of the feed that the app showed, in order.
     var feed: [Int] = []
+    /// The states that prompts came into, in order, for each run of the session's app.
+    var prompts: [[AppLine.Prompt]] = []
     private var seen: Set<MessageID> = []
     private var apps: [App: AppFacts] = [:]
 
@@ -32,6 +34,10 @@ actor Scene {
     mutating func accept(_ entry: Judge.Entry) {
       accepted.append(entry)
       if !seen.contains(entry.key.id) { unseen.insert(entry.key.id) }
+    }
+
+    fileprivate mutating func note(_ prompt: AppLine.Prompt) {
+      if !prompts.isEmpty { prompts[prompts.count - 1].append(prompt) }
     }
 
     fileprivate mutating func show(_ shown: Judge.Shown) {
@@ -71,6 +77,7 @@ actor Scene {
   func launched(_ app: App) {
     note {
       if app == .messages { $0.runs.append([]) }
+      if app == .session { $0.prompts.append([]) }
       $0[app].ending = nil
       $0[app].statuses.append((.now, AppLine.Status()))
     }
@@ -79,8 +86,9 @@ actor Scene {
   func heard(_ line: AppLine?, from app: App) {
     switch line {
     case .status(let status): note { $0[app].statuses.append((.now, status)) }
-    case .message(let shown): note { $0.show(shown) }
+    case .message(let shown): if app == .messages { note { $0.show(shown) } }
     case .pair(let pair): note { $0.pair = pair }
+    case .prompt(let prompt): note { $0.note(prompt) }
     case .other, nil: return
     }
   }

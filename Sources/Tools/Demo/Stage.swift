@@ -87,6 +87,17 @@ actor Stage {
     return phone
   }
 
+  /// Returns an app that talks to a server of its own.
+  func app(_ app: App, at server: String, _ words: [String]) -> Phone {
+    let phone = Phone(
+      app,
+      words: [
+        program, app.rawValue, "--json", "--server", server, "--data", scratch("phone-\(app)"),
+      ] + words, scene: scene)
+    atEnd { await phone.quit() }
+    return phone
+  }
+
   /// Registers work for the end of the demo, also of one that fails.
   func atEnd(_ work: @escaping @Sendable () async -> Void) { endings.append(work) }
 

@@ -4,6 +4,7 @@ extension Rules {
   static let featureNames = [
     "MessageStream", "ShopStream", "Shop", "StreamModel", "StreamFeature", "StreamSettings",
     "HealthRelay", "Relay", "HeldSocket", "SocketModel", "HeldFeature", "SessionModel",
+    "SessionsFeature",
     "SessionServer", "SessionPolicy", "BottleLink", "HealthSync",
   ]
 

@@ -93,6 +93,26 @@ struct RelayAssistantTests {
     #expect(list(&relay)?.assistants.count == 8)
   }
 
+  @Test(arguments: [true, false])
+  func `tokens are kept in their order, also where the wall clock went back`(isStored: Bool) {
+    var relay = Relayed()
+    relay.phone(1)
+    var effects: [RelayServer.Effect] = []
+    var times: [Timestamp?] = []
+    for number in 1...3 {
+      _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+      let (ask, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
+      let stored = relay.take(.minted(.access(ask, RelayStage.secret("t\(number)"))))
+      times += stored.changes.map { if case .access(let access) = $0 { access.since } else { nil } }
+      effects += isStored ? relay.settle(stored) : stored
+      relay.clock = .seconds(-100)
+    }
+    let first = RelayStage.dawn
+    #expect(times == (0...2).map { first.advanced(by: .nanoseconds($0)) })
+    _ = relay.settle(effects)
+    #expect(list(&relay)?.assistants.map(\.since) == times)
+  }
+
   @Test func `an assistant that is signed out while it waits is told why`() {
     var relay = Relayed { $0.tokensPerPhone = 1 }
     relay.phone(1)

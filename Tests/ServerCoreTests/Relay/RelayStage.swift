@@ -76,7 +76,9 @@ struct Relayed {
     server = RelayServer(policy: policy, life: life, at: .zero)
   }
 
-  var wall: Timestamp { RelayStage.dawn.advanced(by: Instant.zero.duration(to: now)) }
+  /// By how much the wall clock was set.
+  var clock = Duration.zero
+  var wall: Timestamp { RelayStage.dawn.advanced(by: Instant.zero.duration(to: now) + clock) }
 
   mutating func pass(_ time: Duration) { now = now.advanced(by: time) }
 

@@ -15,8 +15,8 @@ import Testing
   private static let running = SessionPromptID(2)
   private static let waiting = SessionPromptID(3)
 
-  /// A client with an answer that it did not acknowledge, a prompt that runs and one that waits, and
-  /// a subscription; its changes are on their way.
+  /// A client with an answer that it did not acknowledge, a prompt that runs, one that waits, and
+  /// a subscription.
   private static var busy: SessionServer {
     var sessions = Sessions { $0.maxRunning = 1 }
     sessions.connect(1)

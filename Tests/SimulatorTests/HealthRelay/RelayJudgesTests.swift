@@ -47,6 +47,36 @@ struct RelayDuesTests {
     #expect(script.found == found)
   }
 
+  /// The first question is leased from 101 to 126, and a second one is asked at 110.
+  private mutating func lease() {
+    script.ask(2, 1, at: 100, isSound: false)
+    script.lease([("q1", 1)], at: 101)
+    script.ask(3, 2, at: 110)
+  }
+
+  @Test(arguments: [
+    (127.0, 136.0, [Finding.Kind]()), (127, 136.001, [.withheld]),
+    (112, 122, []), (112, 122.001, [.withheld]),
+  ])
+  mutating func `a question waits for the lease of another one, and no longer`(
+    first: Double, second: Double, found: [Finding.Kind]
+  ) {
+    lease()
+    script.answer(2, 1, at: first)
+    script.answer(3, 2, at: second)
+    #expect(script.found == found)
+  }
+
+  @Test(arguments: [(1, [Finding.Kind.withheld]), (2, [])])
+  mutating func `it has data in its time unless leases leave none`(
+    leases: Int, found: [Finding.Kind]
+  ) {
+    lease()
+    if leases > 1 { script.lease([("q1", 1)], "m", at: 126) }
+    script.refuse(3, .timedOut(after: .seconds(45)), at: 155)
+    #expect(script.found == found)
+  }
+
   @Test mutating func `a trouble within the time, or a minute before, excuses`() {
     let trouble = Act<RelayVerb>(.narrow, 500, for: .seconds(10))
     script.ask(2, 1, at: 100)

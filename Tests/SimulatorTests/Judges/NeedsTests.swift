@@ -135,6 +135,44 @@ struct NeedsTests {
     #expect(script.findings == [])
   }
 
+  @Test(arguments: [(true, [String]()), (false, ["a page was asked for that is kept: m4"])])
+  mutating func `an edge of a gap that was kept before its log began anew is one, too`(
+    isEdge: Bool, found: [String]
+  ) {
+    script.accept(all)
+    var edge = all[4]
+    edge.position = Position(epoch: "d", offset: 9)
+    let gaps = isEdge ? [Gap(after: all[3].key, before: edge.key)] : []
+    script.store(TimelineChange(messages: [all[3], edge], gaps: gaps))
+    script.tell(.loadOlder, at: 1)
+    let before = Position(epoch: "e", offset: 5)
+    script.tell(.older([]), at: 2, [.fetch(FetchID(1), .before(before, limit: 50))])
+    #expect(script.findings.map(\.detail) == found)
+  }
+
+  /// Everything is kept, and the reader scrolls up at a message that the log forgot; what memory
+  /// holds goes down to m3.
+  @Test(arguments: [
+    (3, true, [String]()), (4, true, ["a page was asked for that is kept: m2"]),
+    (3, false, ["a page was asked for that is kept: m2"]),
+  ])
+  mutating func `what lies below the top and is no longer in memory may be asked for`(
+    memory: Int, isShown: Bool, found: [String]
+  ) {
+    script.facts.own.settings.memory = memory
+    script.accept(all)
+    let forgotten = Message(
+      id: UUID128(high: 8, low: 9), shop: Facts.shop, user: "you", username: nil, text: "old",
+      createdAt: Message.start, position: Position(epoch: "e", offset: 9))
+    script.store(TimelineChange(messages: [forgotten] + all))
+    let shown: [Message] = (isShown ? [forgotten] : []) + Array(all[2...])
+    script.tick(at: 1, [.update(.messages(shown, via: .history))])
+    script.tell(.loadOlder, at: 1)
+    let before = Position(epoch: "e", offset: 3)
+    script.tell(.older([]), at: 2, [.fetch(FetchID(1), .before(before, limit: 50))])
+    #expect(script.findings.map(\.detail) == found)
+  }
+
   @Test mutating func `nobody asks before the beginning`() {
     #expect(scroll(from: 1) == ["older messages were asked for where history begins"])
   }

@@ -102,7 +102,7 @@ extension SocketHub {
     alarm = instant
   }
 
-  /// Has `drained` told once the socket has taken all that is queued now, also if it takes it at once.
+  /// Has `drained` told once the socket has taken all that is queued, even if it takes it at once.
   public func noticeDrain(of connection: ConnectionID) {
     guard let (connection, session) = open(connection) else { return }
     session.noticesDrain = true

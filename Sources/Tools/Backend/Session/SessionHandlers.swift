@@ -12,7 +12,7 @@ import Synchronization
 /// without a value are empty:
 ///
 /// - `HOLDFAST_CONVERSATION`: the id of the conversation.
-/// - `HOLDFAST_CONVERSATION_IS_NEW`: `1` if the client says that it begins with this prompt, or `0`.
+/// - `HOLDFAST_CONVERSATION_IS_NEW`: `1` if it begins with this prompt, or `0`.
 /// - `HOLDFAST_KEY`: the idempotency key of the prompt; not the key of the server.
 /// - `HOLDFAST_PROVIDER`, `HOLDFAST_WORKING_DIRECTORY`, `HOLDFAST_SYSTEM_PROMPT`: as the client
 ///   sent them. They are not checked, and the working directory is not changed.

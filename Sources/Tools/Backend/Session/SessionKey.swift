@@ -12,8 +12,8 @@ public struct SessionKey: Sendable, CustomStringConvertible {
 
   private let text: [UInt8]
 
-  /// Takes a key: a prefix of lower-case letters, digits and hyphens that ends with a hyphen, and 32
-  /// lower-case hexadecimal digits; `nil` for anything else.
+  /// Takes a key: a prefix of lower-case letters, digits and hyphens that ends with a hyphen, and
+  /// 32 lower-case hexadecimal digits; `nil` for anything else.
   public init?(_ text: some StringProtocol) {
     let bytes = Array(text.utf8)
     let prefix = bytes.dropLast(Self.digits)

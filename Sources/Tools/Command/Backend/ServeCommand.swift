@@ -206,8 +206,8 @@ enum ServeCommand {
     let place = isUsual ? "" : " --data \(configuration.dataDirectory)"
     let here = address.reach.map { " (\($0); on this machine \(address.url))" } ?? ""
     let name = console.style.heading("holdfast")
-    console.line(
-      "\(name) serves shop messages, phones, assistants and sessions at \(address.listensOn)\(here)")
+    let services = "shop messages, phones, assistants and sessions"
+    console.line("\(name) serves \(services) at \(address.listensOn)\(here)")
     if address.isExposed {
       console.line(
         "  \(console.style.alarm("warning")) other machines can connect, and everyone on the way "
@@ -215,7 +215,7 @@ enum ServeCommand {
     }
     console.line("  data    \(configuration.dataDirectory)")
     console.line("  MCP     \(address.url)/mcp, for assistants")
-    console.line("  session \(address.session), with the key in \(configuration.sessionKeyPath)")
+    console.line("  session \(address.session), key in \(configuration.sessionKeyPath)")
     console.line("  token   holdfast token --user ann --shops bakery\(place)")
     console.line("  end     Ctrl-C, again to end immediately")
   }

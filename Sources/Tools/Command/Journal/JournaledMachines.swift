@@ -4,6 +4,7 @@ import LinkCore
 import LinkRuntime
 import LinkSimulator
 import MessageStream
+import Session
 
 /// A machine whose journals `holdfast replay` reads.
 struct JournaledMachine: Sendable {
@@ -13,6 +14,7 @@ struct JournaledMachine: Sendable {
     JournaledMachine(RelayModel.self) { Recorded<RelayFeature>($0) },
     JournaledMachine(PullModel.self),
     JournaledMachine(SocketModel.self) { Recorded<HeldFeature>($0) },
+    JournaledMachine(SessionModel.self),
   ]
 
   /// The machine's name in journals.

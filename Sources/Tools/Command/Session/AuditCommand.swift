@@ -1,6 +1,6 @@
-import COpenSSL
 import CommandKit
 import Holdfast
+import KeyedHashing
 import LinkCore
 import LinkRuntime
 import SessionAudit
@@ -98,18 +98,8 @@ enum AuditCommand {
   private static func key(_ call: Invocation) throws(CommandFailure) -> AuditKey? {
     guard let path = call[keyFile] else { return nil }
     let key = try TokenText.read(path, within: .seconds(10))
-    return AuditKey(key: Secret(key)) { signature(of: $0, with: key) }
-  }
-
-  /// HMAC-SHA256 in lower-case hex digits.
-  private static func signature(of challenge: String, with key: String) -> String {
-    let (secret, input) = (Array(key.utf8), Array(challenge.utf8))
-    var code = [UInt8](repeating: 0, count: 32)
-    var length: UInt32 = 0
-    let made = unsafe HMAC(
-      EVP_sha256(), secret, Int32(secret.count), input, input.count, &code, &length)
-    // HMAC fails only without memory or with a hash it does not know.
-    precondition(unsafe made != nil && length == 32, "HMAC with SHA-256 makes 32 bytes")
-    return code.map { String(String(Int($0) + 0x100, radix: 16).dropFirst()) }.joined()
+    return AuditKey(key: Secret(key)) {
+      Hex.text(of: KeyedHash.sha256(key: Array(key.utf8), over: Array($0.utf8)))
+    }
   }
 }

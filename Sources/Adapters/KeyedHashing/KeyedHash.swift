@@ -1,0 +1,23 @@
+#if canImport(CryptoKit)
+  import CryptoKit
+#else
+  import COpenSSL
+#endif
+
+/// HMAC with SHA-256 (RFC 2104, FIPS 180-4), by the system's library.
+public enum KeyedHash {
+  /// Returns 32 bytes.
+  public static func sha256(key: [UInt8], over bytes: [UInt8]) -> [UInt8] {
+    #if canImport(CryptoKit)
+      return Array(HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key)))
+    #else
+      var hash = [UInt8](repeating: 0, count: 32)
+      var length: UInt32 = 0
+      let made = unsafe HMAC(
+        EVP_sha256(), key, Int32(key.count), bytes, bytes.count, &hash, &length)
+      // HMAC fails only without memory or with a hash it does not know.
+      precondition(unsafe made != nil && length == 32, "HMAC with SHA-256 makes 32 bytes")
+      return hash
+    #endif
+  }
+}

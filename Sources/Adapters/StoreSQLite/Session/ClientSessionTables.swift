@@ -1,0 +1,318 @@
+import LinkCore
+import LinkRuntime
+import LinkWire
+
+/// The statements of a client's store of sessions.
+///
+/// Messages and ends of prompts share one count, `number`, which only grows: what is above
+/// `client.shown` was not shown yet. An end is removed once it was shown.
+package struct ClientSessionTables: Tables {
+  package static let kind = StoreKind(
+    name: "session-client",
+    schema: Schema(
+      applicationID: 0x4846_7363,  // "HFsc"
+      steps: [
+        """
+        CREATE TABLE client(
+          only_one INTEGER PRIMARY KEY CHECK (only_one = 1), id BLOB NOT NULL,
+          last_prompt INTEGER NOT NULL, received INTEGER NOT NULL, shown INTEGER NOT NULL,
+          last_number INTEGER NOT NULL) STRICT;
+        CREATE TABLE prompts(
+          number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, conversation TEXT NOT NULL,
+          text TEXT NOT NULL, created_at INTEGER NOT NULL, tries INTEGER, failure TEXT,
+          is_accepted INTEGER NOT NULL, is_refused INTEGER NOT NULL) STRICT;
+        CREATE TABLE conversations(
+          turn INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, opened_by BLOB,
+          sequence INTEGER NOT NULL, offset INTEGER NOT NULL, signature TEXT) STRICT;
+        CREATE TABLE entries(
+          number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, conversation TEXT NOT NULL,
+          role TEXT NOT NULL, text TEXT NOT NULL, time INTEGER, place INTEGER, via TEXT NOT NULL,
+          is_own INTEGER NOT NULL) STRICT;
+        CREATE INDEX history ON entries(conversation, number);
+        CREATE TABLE endings(
+          number INTEGER PRIMARY KEY, key BLOB NOT NULL, conversation TEXT NOT NULL,
+          text TEXT NOT NULL, outcome TEXT NOT NULL, reason TEXT) STRICT;
+        CREATE TABLE days(
+          day INTEGER PRIMARY KEY, tries INTEGER NOT NULL, connects INTEGER NOT NULL,
+          reconnects INTEGER NOT NULL, reconnecting INTEGER NOT NULL,
+          round_trips INTEGER NOT NULL, round_trip_sum INTEGER NOT NULL,
+          longest INTEGER NOT NULL) STRICT;
+        """
+      ],
+      writer: "`holdfast session`"))
+
+  package let database: Database
+
+  package init(_ database: Database) {
+    self.database = database
+  }
+
+  func open(as client: UUID128) throws(StoreFailure) -> ClientSessionSnapshot {
+    try database.run(
+      "INSERT OR IGNORE INTO client VALUES (1, ?, 0, 0, 0, 0)", [.uuid(client)])
+    let found = try database.query("SELECT id, last_prompt, received FROM client") {
+      row throws(StoreFailure) in
+      var snapshot = ClientSessionSnapshot(client: try row.uuid(0))
+      (snapshot.lastPrompt, snapshot.received) = (try row.unsigned(1), try row.unsigned(2))
+      return snapshot
+    }
+    guard var snapshot = found.first else {
+      throw .corrupt(detail: "The store names no client.")
+    }
+    snapshot.prompts = try prompts()
+    snapshot.conversations = try conversations()
+    snapshot.unshown = try unshown()
+    return snapshot
+  }
+
+  func commit(_ change: ClientSessionChange) throws(StoreFailure) -> [NumberedSessionNews] {
+    for prompt in change.prompts { try put(prompt) }
+    for key in change.forgotten { try forget(key) }
+    for key in change.rolledBack {
+      try database.run(
+        "DELETE FROM entries WHERE id = ? AND is_own = 1", [.text(key.description)])
+    }
+    var added: [NumberedSessionNews] = []
+    for news in change.news { added += try add(news) }
+    for conversation in change.conversations { try put(conversation) }
+    if let received = change.received {
+      try database.run("UPDATE client SET received = ?", [.integer(Int64(clamping: received))])
+    }
+    if let shown = change.shown { try noteShown(shown) }
+    for day in change.days { try add(day) }
+    return added
+  }
+
+  func history(
+    of conversation: String, before number: UInt64?, limit: Int
+  ) throws(StoreFailure) -> [NumberedSessionNews] {
+    try database.query(
+      """
+      SELECT \(Self.entryColumns) FROM entries WHERE conversation = ? AND number < ?
+      ORDER BY number DESC LIMIT ?
+      """,
+      [
+        .text(conversation), .integer(Int64(clamping: number ?? .max)), .integer(max(0, limit)),
+      ], Self.message
+    ).reversed()
+  }
+
+  // MARK: Prompts
+
+  private func prompts() throws(StoreFailure) -> [KeptPrompt] {
+    try database.query(
+      """
+      SELECT number, key, conversation, text, created_at, tries, failure, is_accepted, is_refused
+      FROM prompts ORDER BY number
+      """
+    ) { row throws(StoreFailure) in
+      let state: SendState
+      if let tries = try row.optionalInteger(5) {
+        state = .queued(tries: Int(tries))
+      } else {
+        state = .failed(reason: try row.text(6))
+      }
+      return KeptPrompt(
+        id: try row.uuid(1), conversation: try row.text(2), text: try row.text(3),
+        number: try row.unsigned(0), createdAt: try row.time(4), state: state,
+        isAccepted: try row.flag(7), isRefused: try row.flag(8))
+    }
+  }
+
+  private func put(_ prompt: KeptPrompt) throws(StoreFailure) {
+    let number = Int64(clamping: prompt.number)
+    let known = try database.query(
+      "SELECT 1 FROM prompts WHERE key = ?", [.uuid(prompt.id)]
+    ) { row throws(StoreFailure) in try row.integer(0) }
+    let (tries, failure): (SQLValue, SQLValue) =
+      switch prompt.state {
+      case .queued(let tries): (.integer(tries), .null)
+      case .failed(let reason): (.null, .text(reason))
+      }
+    try database.run(
+      "INSERT OR REPLACE INTO prompts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      [
+        .integer(number), .uuid(prompt.id), .text(prompt.conversation), .text(prompt.text),
+        .time(prompt.createdAt), tries, failure, .integer(prompt.isAccepted ? 1 : 0),
+        .integer(prompt.isRefused ? 1 : 0),
+      ])
+    guard known.isEmpty else { return }
+    try database.run(
+      "UPDATE client SET last_prompt = max(last_prompt, ?)", [.integer(number)])
+    let entry = SessionEntry(
+      id: prompt.id.description, role: .user, text: prompt.text,
+      conversation: prompt.conversation, timestamp: prompt.createdAt)
+    _ = try insert(entry, .live, isOwn: true)
+  }
+
+  private func forget(_ key: UUID128) throws(StoreFailure) {
+    try database.run("DELETE FROM prompts WHERE key = ?", [.uuid(key)])
+  }
+
+  // MARK: Conversations
+
+  private func conversations() throws(StoreFailure) -> [KnownConversation] {
+    try database.query(
+      """
+      SELECT id, opened_by, sequence, offset, signature FROM conversations
+      ORDER BY turn DESC LIMIT ?
+      """, [.integer(ClientSessionSnapshot.conversationLimit)]
+    ) { row throws(StoreFailure) in
+      KnownConversation(
+        id: try row.text(0), openedBy: try row.optionalUUID(1),
+        sequence: UInt64(bitPattern: try row.integer(2)),
+        offset: UInt64(bitPattern: try row.integer(3)), signature: try row.optionalText(4))
+    }.reversed()
+  }
+
+  /// Adds a conversation, or replaces it; in both cases it is the last one.
+  private func put(_ conversation: KnownConversation) throws(StoreFailure) {
+    try database.run(
+      """
+      INSERT OR REPLACE INTO conversations(id, opened_by, sequence, offset, signature)
+      VALUES (?, ?, ?, ?, ?)
+      """,
+      [
+        .text(conversation.id), .uuid(conversation.openedBy),
+        .integer(Int64(bitPattern: conversation.sequence)),
+        .integer(Int64(bitPattern: conversation.offset)), .text(conversation.signature),
+      ])
+  }
+
+  // MARK: News
+
+  private static let entryColumns = "number, id, conversation, role, text, time, place, via"
+
+  private static func message(_ row: Row) throws(StoreFailure) -> NumberedSessionNews {
+    guard let role = SessionRole(rawValue: try row.text(3)) else {
+      throw row.garbage(3, expected: "a role")
+    }
+    guard let via = SessionVia(rawValue: try row.text(7)) else {
+      throw row.garbage(7, expected: "how the message came")
+    }
+    let entry = SessionEntry(
+      id: try row.text(1), role: role, text: try row.text(4), conversation: try row.text(2),
+      timestamp: try row.optionalTime(5),
+      place: try row.optionalInteger(6).map { UInt64(bitPattern: $0) })
+    return NumberedSessionNews(number: try row.unsigned(0), news: .message(entry, via: via))
+  }
+
+  private func unshown() throws(StoreFailure) -> [NumberedSessionNews] {
+    let messages = try database.query(
+      """
+      SELECT \(Self.entryColumns) FROM entries
+      WHERE number > (SELECT shown FROM client) AND is_own = 0
+      """, [], Self.message)
+    let ends = try database.query(
+      "SELECT number, key, conversation, text, outcome, reason FROM endings"
+    ) { row throws(StoreFailure) in
+      guard let outcome = SessionEnding.Outcome(rawValue: try row.text(4)) else {
+        throw row.garbage(4, expected: "an outcome")
+      }
+      return NumberedSessionNews(
+        number: try row.unsigned(0),
+        news: .ended(
+          SessionEnding(
+            key: try row.uuid(1), conversation: try row.text(2), text: try row.text(3),
+            outcome: outcome, reason: try row.optionalText(5))))
+    }
+    return (messages + ends).sorted { $0.number < $1.number }
+  }
+
+  private func add(_ news: SessionNews) throws(StoreFailure) -> [NumberedSessionNews] {
+    switch news {
+    case .message(let entry, let via):
+      guard let number = try insert(entry, via, isOwn: false) else { return [] }
+      return [NumberedSessionNews(number: number, news: news)]
+    case .ended(let ending):
+      let number = try newNumber()
+      try database.run(
+        "INSERT INTO endings VALUES (?, ?, ?, ?, ?, ?)",
+        [
+          .integer(Int64(clamping: number)), .uuid(ending.key), .text(ending.conversation),
+          .text(ending.text), .text(ending.outcome.rawValue), .text(ending.reason),
+        ])
+      return [NumberedSessionNews(number: number, news: news)]
+    case .answer(let entry, let via, let ending):
+      let message = try add(.message(entry, via: via))
+      guard !message.isEmpty else { return [] }
+      try forget(ending.key)
+      return message + (try add(.ended(ending)))
+    }
+  }
+
+  /// Adds an entry and returns its number; `nil` if its id is known.
+  private func insert(
+    _ entry: SessionEntry, _ via: SessionVia, isOwn: Bool
+  ) throws(StoreFailure) -> UInt64? {
+    let known = try database.query(
+      "SELECT 1 FROM entries WHERE id = ?", [.text(entry.id)]
+    ) { row throws(StoreFailure) in try row.integer(0) }
+    guard known.isEmpty else { return nil }
+    let number = try newNumber()
+    try database.run(
+      "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      [
+        .integer(Int64(clamping: number)), .text(entry.id), .text(entry.conversation),
+        .text(entry.role.rawValue), .text(entry.text), .time(entry.timestamp),
+        entry.place.map { .integer(Int64(bitPattern: $0)) } ?? .null, .text(via.rawValue),
+        .integer(isOwn ? 1 : 0),
+      ])
+    return number
+  }
+
+  private func newNumber() throws(StoreFailure) -> UInt64 {
+    try database.run("UPDATE client SET last_number = last_number + 1")
+    let found = try database.query("SELECT last_number FROM client") { row throws(StoreFailure) in
+      try row.unsigned(0)
+    }
+    guard let number = found.first else {
+      throw .other(detail: "The store of a session was not opened for a client.")
+    }
+    return number
+  }
+
+  private func noteShown(_ through: UInt64) throws(StoreFailure) {
+    try database.run(
+      "UPDATE client SET shown = max(shown, min(?, last_number))",
+      [.integer(Int64(clamping: through))])
+    try database.run("DELETE FROM endings WHERE number <= (SELECT shown FROM client)")
+  }
+
+  // MARK: Days
+
+  func days() throws(StoreFailure) -> [SessionDay] {
+    try database.query(
+      """
+      SELECT day, tries, connects, reconnects, reconnecting, round_trips, round_trip_sum, longest
+      FROM days ORDER BY day
+      """
+    ) { row throws(StoreFailure) in
+      var day = SessionDay(day: Int(try row.integer(0)))
+      (day.tries, day.connects) = (Int(try row.integer(1)), Int(try row.integer(2)))
+      (day.reconnects, day.roundTrips) = (Int(try row.integer(3)), Int(try row.integer(5)))
+      day.reconnecting = .nanoseconds(try row.integer(4))
+      day.roundTripSum = .nanoseconds(try row.integer(6))
+      day.longestRoundTrip = .nanoseconds(try row.integer(7))
+      return day
+    }
+  }
+
+  private func add(_ day: SessionDay) throws(StoreFailure) {
+    try database.run(
+      """
+      INSERT INTO days VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (day) DO UPDATE SET
+        tries = tries + excluded.tries, connects = connects + excluded.connects,
+        reconnects = reconnects + excluded.reconnects,
+        reconnecting = reconnecting + excluded.reconnecting,
+        round_trips = round_trips + excluded.round_trips,
+        round_trip_sum = round_trip_sum + excluded.round_trip_sum,
+        longest = max(longest, excluded.longest)
+      """,
+      [
+        .integer(day.day), .integer(day.tries), .integer(day.connects), .integer(day.reconnects),
+        .integer(day.reconnecting.nanoseconds), .integer(day.roundTrips),
+        .integer(day.roundTripSum.nanoseconds), .integer(day.longestRoundTrip.nanoseconds),
+      ])
+  }
+}

@@ -1,0 +1,47 @@
+import LinkCore
+import LinkWire
+
+/// The numbers of connections that are not yet handed to the store, by day.
+struct SessionMetrics: Sendable, Hashable {
+  private var days: [SessionDay] = []
+  private var lostAt: Instant?
+
+  mutating func noteTry(at wall: Timestamp) { change(wall) { $0.tries += 1 } }
+
+  mutating func noteConnected(at wall: Timestamp, _ now: Instant) {
+    let lost = lostAt
+    lostAt = nil
+    change(wall) { day in
+      day.connects += 1
+      guard let lost else { return }
+      day.reconnects += 1
+      day.reconnecting += lost.duration(to: now)
+    }
+  }
+
+  mutating func noteLoss(at now: Instant) { lostAt = now }
+
+  mutating func noteRoundTrip(_ sample: Duration, at wall: Timestamp) {
+    change(wall) { day in
+      day.roundTrips += 1
+      day.roundTripSum += sample
+      day.longestRoundTrip = max(day.longestRoundTrip, sample)
+    }
+  }
+
+  /// Returns the numbers and begins anew.
+  mutating func take() -> [SessionDay] {
+    defer { days = [] }
+    return days
+  }
+
+  private mutating func change(_ wall: Timestamp, _ body: (inout SessionDay) -> Void) {
+    let nanoseconds: Int64 = 86_400_000_000_000
+    let whole = wall.nanoseconds / nanoseconds
+    let day = Int(wall.nanoseconds < 0 && wall.nanoseconds % nanoseconds != 0 ? whole - 1 : whole)
+    if days.last?.day != day { days.append(SessionDay(day: day)) }
+    // Days without a connection gather here until there is one: at most two weeks of them.
+    if days.count > 14 { days.removeFirst() }
+    body(&days[days.count - 1])
+  }
+}

@@ -1,0 +1,144 @@
+import LinkCore
+import LinkWire
+
+// The link and the device: what its effects mean for a session.
+extension SessionModel {
+  /// Takes what any link can be told. Control frames say nothing about the server's program.
+  mutating func hear(_ event: LinkEvent, _ step: inout Step) {
+    switch event {
+    case .ping, .pong: return
+    case .device(.again):
+      // Asks for another attempt; what was told to stop stays stopped.
+      if stopsAt == nil, link.isWanted || link.status.phase == .failed { begin(&step) }
+    case .device(let change):
+      note(change)
+      drive(Link.Input(event), &step)
+    case .oversized(let attempt, let bytes):
+      guard talk?.attempt == attempt else { return }
+      payload.noteLoss()
+      step.show(.notice(.oversized(bytes: bytes)))
+      drive(Link.Input(event), &step)
+    case .lost(let attempt, let failure):
+      guard talk?.attempt == attempt else { return }
+      lose(attempt, failure, &step)
+    }
+  }
+
+  private mutating func note(_ change: DeviceChange) {
+    switch change {
+    case .reachability(.reachable(let path)): network = path.name
+    case .reachability(.unreachable), .reachability(.captivePortal): network = nil
+    case .lifecycle(let lifecycle): isInBackground = lifecycle == .background
+    case .woke, .again: return
+    }
+  }
+
+  /// The connection is gone, or ends because of what the server said.
+  mutating func lose(
+    _ attempt: AttemptID, _ failure: LinkFailure, isOpen: Bool = false, _ step: inout Step
+  ) {
+    if let talk, talk.hasProof, talk.stage != .connected,
+      failure.failureClass == .closedUnauthorized
+    {
+      sendsKey = true
+    }
+    hangUp(.failure(failure), &step)
+    drive(isOpen ? .reject(attempt, failure) : .lost(attempt, failure), &step)
+  }
+
+  /// Translates what the link asks for.
+  mutating func follow(_ effects: [Link.Effect], _ step: inout Step) {
+    for effect in effects {
+      switch effect {
+      case .prepare(let attempt): drive(.prepared(attempt), &step)
+      case .open(let attempt):
+        talk = Talk(attempt, at: wall(at: step.now), step.now)
+        metrics.noteTry(at: wall(at: step.now))
+        step.effects.append(.open(attempt))
+      case .close(let attempt, let reason): close(attempt, reason, &step)
+      case .ping(let attempt, let id):
+        talk?.pings.append(Talk.Ping(id: id, sentAt: step.now))
+        step.effects.append(.send(attempt, .ping))
+      case .refreshCredentials: step.effects.append(.refreshCredentials)
+      case .status(let status): show(status, &step)
+      // There is no other way to the data of a session, and no queued connect.
+      case .poll, .arm, .disarm: continue
+      }
+    }
+  }
+
+  private mutating func close(
+    _ attempt: AttemptID, _ reason: Link.CloseReason, _ step: inout Step
+  ) {
+    if talk?.attempt == attempt {
+      if talk?.stage == .connected, reason == .background || reason == .leaving {
+        step.effects.append(.send(attempt, .disconnect(reason: reason.rawValue)))
+      }
+      hangUp(.closed(reason), &step)
+    }
+    step.effects.append(.close(attempt, code: reason.closeCode))
+  }
+
+  /// Notes the end of a connection; what was under way on it becomes unsure.
+  private mutating func hangUp(_ reason: SessionRecord.Reason, _ step: inout Step) {
+    guard let ended = talk else { return }
+    talk = nil
+    queue.abandon()
+    if ended.stage == .connected, ended.awaitsMuch, reason.isLoss { payload.noteLoss() }
+    let wall = wall(at: step.now)
+    if ended.stage == .connected { metrics.noteLoss(at: step.now) }
+    step.show(
+      .record(
+        SessionRecord(
+          attempt: ended.attempt, startedAt: ended.startedAt, endedAt: wall,
+          connecting: ended.connectedAt.map { ended.begin.duration(to: $0) },
+          connected: ended.connectedAt.map { $0.duration(to: step.now) }, network: network,
+          roundTrip: ended.roundTrip, reason: reason)))
+    if ended.stage == .connected { writer.waiting.change.days += metrics.take() }
+  }
+
+  private mutating func show(_ status: LinkStatus, _ step: inout Step) {
+    let before = shown.status
+    shown.status = status
+    var known = before
+    known.quality = status.quality
+    if known != status { step.show(.status(status)) }
+    if let next = status.quality, next != shown.quality {
+      shown.quality = next
+      step.show(.quality(next, roundTrip: talk?.roundTrip))
+    }
+  }
+
+  mutating func pong(_ attempt: AttemptID, _ step: inout Step) {
+    guard var current = talk, let ping = current.pings.first else { return }
+    current.pings.removeFirst()
+    let isFirst = current.roundTrip == nil
+    let sample = ping.sentAt.duration(to: step.now)
+    current.roundTrip = sample
+    talk = current
+    metrics.noteRoundTrip(sample, at: wall(at: step.now))
+    let quality = shown.quality
+    drive(.pong(attempt, ping.id), &step)
+    if isFirst, quality == shown.quality { step.show(.quality(quality, roundTrip: sample)) }
+  }
+
+  /// Whether nothing is left that background time is for.
+  var isFlushed: Bool {
+    guard writer.isDone, owed.isEmpty, talk?.upload == nil else { return false }
+    return !queue.items.contains { prompt in
+      if case .queued = prompt.state { !prompt.isAccepted } else { false }
+    }
+  }
+}
+
+extension SessionRecord.Reason {
+  /// Whether the connection broke, rather than being closed by this client.
+  fileprivate var isLoss: Bool {
+    switch self {
+    case .failure(let failure):
+      failure.failureClass == .silent || failure.failureClass == .reset
+        || failure.failureClass == .ended
+    case .closed(let reason): reason == .silent
+    }
+  }
+}

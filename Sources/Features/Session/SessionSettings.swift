@@ -1,0 +1,46 @@
+public import LinkCore
+
+/// The numbers and rules of one session; coded, they hold no secret.
+public struct SessionSettings: Sendable, Hashable, Codable {
+  /// When to connect, and what to do when that fails.
+  public var policy: LinkPolicy
+
+  public init(policy: LinkPolicy) {
+    self.policy = policy
+  }
+
+  /// Prompts that may wait for an answer; one more is refused at once.
+  static let outboxLimit = 1_000
+  /// Failed prompts that are kept for a retry; beyond, the oldest one is forgotten.
+  static let failedLimit = 100
+  /// The longest text of a prompt in bytes; within what our server reads.
+  static let longestPrompt = 1_000_000
+  /// A prompt that the server has not accepted for this long is marked as stale (seed 003).
+  static let staleAfter = Duration.seconds(60)
+  /// How long a server without idempotency keys may take for an accepted prompt (seed 003); with
+  /// keys the prompt is asked for again after this time.
+  static let turnLimit = Duration.seconds(300)
+  /// A prompt without an ack for this long is sent again, if the server knows its key.
+  static let ackTimeout = Duration.seconds(30)
+  /// How long one prompt holds up the next one without an ack, beside 1 s for each 16 KiB of it, in
+  /// which silence says nothing about the server. At most `longestUpload`.
+  static let uploadTime = Duration.seconds(10)
+  static let uploadRate = 16_384
+  static let longestUpload = Duration.seconds(60)
+  /// A subscription without an answer for this long holds up nothing any more.
+  static let subscribeTimeout = Duration.seconds(10)
+  /// How long `stop` waits for what is under way.
+  static let flushTimeout = Duration.seconds(2)
+  /// This many frames of one connection that cannot be read end it.
+  static let malformedLimit = 5
+  /// Clocks that differ by more than this earn a notice (seed 003).
+  static let skewLimit = Duration.seconds(30)
+  /// Numbers of the server beyond a missing one that are remembered.
+  static let numbersAhead = 1_000
+  /// Acknowledgements that wait for a connection; beyond, the server's replay asks for them.
+  static let owedLimit = 1_000
+  /// Waits between tries of a prompt that the server refused for now; then it fails.
+  static let retries = Schedule.exponential(
+    first: .seconds(1), factor: 2, cap: .seconds(30), jitter: 0.25, floor: .seconds(1),
+    attempts: 20)
+}

@@ -1,0 +1,111 @@
+import LinkCore
+import LinkWire
+
+/// What was said on one connection, and what is awaited of it.
+struct Talk: Sendable, Hashable {
+  enum Stage: Sendable, Hashable {
+    /// The socket is not open, or `hello` did not come.
+    case opening
+    /// `connect` was sent.
+    case greeted
+    /// `connected` came.
+    case connected
+  }
+
+  struct Ping: Sendable, Hashable {
+    var id: UInt64
+    var sentAt: Instant
+  }
+
+  /// What an ack without a key can belong to, in order.
+  enum Awaited: Sendable, Hashable {
+    case size
+    case prompt(UUID128)
+  }
+
+  /// A prompt that was handed over and not acknowledged: the next one waits for it.
+  struct Upload: Sendable, Hashable {
+    var key: UUID128
+    /// Until then it holds up other prompts.
+    var until: Instant
+    /// Until then it may hold up pings; for a small one that is at once.
+    var deafUntil: Instant
+  }
+
+  let attempt: AttemptID
+  var stage = Stage.opening
+  var version = SessionVersion.oldest
+  var features: Set<SessionFeature> = []
+  /// Whether the challenge was answered instead of sending the key.
+  var hasProof = false
+  var isDraining = false
+  /// Whether the socket is not read, since the app leaves messages unread.
+  var isPaused = false
+  var malformed = 0
+  var knowsSkew = false
+
+  var pings: [Ping] = []
+  var awaited: [Awaited] = []
+  var upload: Upload?
+  /// Prompts that were handed to this connection and not answered.
+  var sent: Set<UUID128> = []
+  /// The size that the server was told.
+  var toldSize: Int?
+  /// Subscriptions without an answer, and when they count as unanswered.
+  var subscribing: [String: Instant] = [:]
+  /// Conversations that were subscribed to.
+  var subscribed: Set<String> = []
+  /// Conversations that are to be subscribed to again, behind what is stored.
+  var again: Set<String> = []
+  /// Conversations of which everything that the server had is here.
+  var current: Set<String> = []
+  /// Conversations whose hole was asked for once.
+  var holes: Set<String> = []
+  /// Texts that were handed to a plain server, whose history repeats them under ids of its own.
+  var mine: [String: [String]] = [:]
+  /// The last text of the assistant in a history since a prompt was sent, for a response without id.
+  var written: [String: String] = [:]
+  /// The text of a response without id, which a history may repeat under an id of its own.
+  var spoken: [String: String] = [:]
+
+  let startedAt: Timestamp
+  let begin: Instant
+  var connectedAt: Instant?
+  var roundTrip: Duration?
+
+  init(_ attempt: AttemptID, at wall: Timestamp, _ now: Instant) {
+    (self.attempt, startedAt, begin) = (attempt, wall, now)
+  }
+
+  var isIdempotent: Bool { features.contains(.idempotency) }
+
+  /// Whether an answer is awaited that can be large.
+  var awaitsMuch: Bool { !subscribing.isEmpty || !sent.isEmpty }
+
+  /// Takes the text of a prompt that a plain server's history repeats; false for another one.
+  mutating func takeOwn(_ entry: SessionEntry) -> Bool {
+    guard let index = mine[entry.conversation]?.firstIndex(of: entry.text) else { return false }
+    mine[entry.conversation]?.remove(at: index)
+    return true
+  }
+
+  var deadline: Instant? { [upload?.until, subscribing.values.min()].compactMap(\.self).min() }
+}
+
+extension Talk: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    check.require(
+      stage == .connected
+        || pings.isEmpty && awaited.isEmpty && upload == nil && sent.isEmpty
+          && subscribed.isEmpty && subscribing.isEmpty,
+      "talk: nothing but connect is said before connected")
+    if let upload {
+      check.require(sent.contains(upload.key), "talk: what is uploaded was sent")
+    }
+    check.require(
+      (connectedAt != nil) == (stage == .connected), "talk: the time of connected is known")
+    guard check.isThorough else { return }
+    check.require(
+      subscribed.isSuperset(of: subscribing.keys), "talk: what is awaited was subscribed to")
+  }
+}

@@ -1,0 +1,159 @@
+import KeyedHashing
+import LinkCore
+import LinkJSON
+import LinkRuntime
+import LinkWire
+import Session
+
+/// The shell of a session: its sockets, its key, its store, its events.
+actor SessionShell: Shell {
+  let inlet: Inlet<SessionModel>
+  let updates: UpdateChannel<SessionUpdate>
+  private let configuration: SessionConfiguration
+  private let sockets: SocketDesk
+  private let jobs: Jobs<SessionModel, Never>
+  /// The key as it was read last.
+  private var key = ""
+
+  init(_ configuration: SessionConfiguration, _ network: any SocketDialer & HTTPClient) {
+    let inlet = Inlet<SessionModel>()
+    sockets = SocketDesk(network, policy: configuration.policy)
+    jobs = Jobs(inlet)
+    updates = UpdateChannel(crowd: Self.crowd, bytes: \.bytes)
+    (self.configuration, self.inlet) = (configuration, inlet)
+  }
+
+  /// While an app reads nothing, a newer state replaces the one before it, and notices are dropped.
+  /// Messages are kept: the socket is not read any more, so that few more can come.
+  @Sendable private static func crowd(_ waiting: inout [SessionUpdate], _ next: SessionUpdate) {
+    switch (next, waiting.last) {
+    case (.notice, _), (.record, _), (.part, _): return
+    case (.status, .status), (.quality, .quality): waiting.removeLast()
+    case (.status, _), (.quality, _), (.pending, _), (.prompt, _), (.message, _), (.gap, _): break
+    }
+    waiting.append(next)
+  }
+
+  func perform(_ effect: SessionModel.Effect) async {
+    switch effect {
+    case .open(let attempt): await open(attempt)
+    case .close(let attempt, let code): sockets.close(attempt, code: code)
+    case .connect(let attempt, let connect, let challenge):
+      await send(.connect(signed(connect, challenge)), on: attempt)
+    case .send(let attempt, let message): await send(message, on: attempt)
+    case .refreshCredentials: readKey()
+    case .commit(let id, let change): commit(id, change)
+    case .update(let update): updates.put(update)
+    }
+  }
+
+  func stop() async {
+    jobs.stop()
+    await sockets.stop()
+  }
+
+  /// Reads the key again. One that cannot be read now is asked for again.
+  private func readKey() {
+    jobs.start { [configuration, weak self] () throws(LinkFailure) in
+      await self?.take(try await configuration.key())
+      return .credentials(.available(expiresIn: nil))
+    } failing: { failure in
+      failure.failureClass == .unauthorized
+        ? .credentials(.rejected) : .credentials(.refreshFailed)
+    }
+  }
+
+  private func take(_ key: String) { self.key = key }
+
+  /// Adds the proof of the key, or the key.
+  private func signed(_ connect: SessionConnect, _ challenge: String?) -> SessionConnect {
+    var connect = connect
+    guard let challenge else {
+      connect.key = Secret(key)
+      return connect
+    }
+    let code = KeyedHash.sha256(key: Array(key.utf8), over: Array(challenge.utf8))
+    connect.proof = Secret(Hex.text(of: code))
+    connect.timestamp = configuration.clock.wall
+    return connect
+  }
+
+  private func open(_ attempt: AttemptID) async {
+    let request = SocketRequest(
+      url: configuration.url, openTimeout: configuration.policy.establish.openTimeout,
+      maxMessageBytes: SessionServerMessage.maxBytes)
+    let clock = configuration.clock
+    await sockets.open(attempt, request, hiding: [key]) { [inlet, updates] events, redaction in
+      await updates.paced(events) { isPaused in
+        await inlet.post([.reading(attempt, isPaused: isPaused)])
+      } then: { events in
+        await inlet.post(
+          events.map { SessionModel.Input($0, attempt, at: clock.wall, redaction) })
+      }
+    }
+  }
+
+  private func send(_ message: SessionClientMessage, on attempt: AttemptID) async {
+    await sockets.send(SocketMessage(text: message.bytes), on: attempt) { [inlet] in
+      await inlet.post([.unsent(attempt)])
+    }
+  }
+
+  private func commit(_ id: SessionCommitID, _ change: ClientSessionChange) {
+    jobs.start { [store = configuration.store] () throws(StoreFailure) in
+      .committed(id, try await store.commit(change))
+    } failing: {
+      .commitFailed(id, $0)
+    }
+  }
+}
+
+extension SessionModel.Input {
+  fileprivate init(
+    _ heard: Heard, _ attempt: AttemptID, at wall: Timestamp, _ redaction: Redaction
+  ) {
+    switch heard {
+    case .opened: self = .opened(attempt)
+    case .event(let event): self = .link(event, at: wall)
+    case .message(let message):
+      guard message.isText, let bytes = message.bytes else {
+        self = .malformed(attempt, detail: "a binary message where text is spoken")
+        return
+      }
+      do throws(FieldFault) {
+        let read = try SessionServerMessage.read(bytes)
+        self = .frame(attempt, read.cleaned(redaction), bytes: bytes.count, at: wall)
+      } catch {
+        self = .malformed(attempt, detail: redaction.clean("\(error)"))
+      }
+    }
+  }
+}
+
+extension SessionServerMessage {
+  /// The same with texts that could repeat the key without it.
+  fileprivate func cleaned(_ redaction: Redaction) -> SessionServerMessage {
+    switch self {
+    case .authError(let message): return .authError(message: redaction.clean(message))
+    case .error(var error):
+      error.message = redaction.clean(error.message)
+      return .error(error)
+    case .unknown(let type): return .unknown(type: redaction.clean(type))
+    case .hello, .connected, .pong, .ack, .response, .responsePart, .replay, .turnComplete,
+      .history, .historyBatch, .heartbeat, .draining, .sessionKilled:
+      return self
+    }
+  }
+}
+
+extension SessionUpdate {
+  fileprivate var bytes: Int {
+    switch self {
+    case .message(let entry, _, _): entry.text.utf8.count
+    case .prompt(let prompt, _): prompt.text.utf8.count
+    case .part(_, _, _, let text): text.utf8.count
+    case .pending(let prompts): prompts.reduce(0) { $0 + $1.text.utf8.count }
+    case .status, .quality, .gap, .record, .notice: 0
+    }
+  }
+}

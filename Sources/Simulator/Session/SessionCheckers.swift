@@ -1,0 +1,118 @@
+import LinkCore
+import LinkWire
+import Session
+
+/// The checkers of a session's own promises.
+public struct SessionCheckers: FeatureCheckers {
+  /// The feature that they check.
+  public typealias Feature = SessionsFeature
+
+  /// What is known of a phone.
+  private struct Phone {
+    /// The prompts that it accepted, by key, with their names.
+    var prompts: [UUID128: String] = [:]
+    /// The prompts whose end was shown, with the end.
+    var ended: [UUID128: SessionPromptState.State] = [:]
+    /// The texts that were shown since the process began; no two are alike.
+    var shownNow: Set<String> = []
+    var endedNow: Set<UUID128> = []
+    var said: AttemptID?
+  }
+
+  private var found = Findings()
+  private var phones = Array(repeating: Phone(), count: SessionsFeature.phones)
+  /// The prompts for which the program ran.
+  private var ran: Set<String> = []
+  /// The number of the last prompt that ran, by phone and conversation.
+  private var last: [String: Int] = [:]
+
+  public init() {}
+
+  public var findings: [Finding] { found.all }
+
+  public mutating func asked(
+    _ effect: Feature.Effect, _ standing: Standing<SessionsFeature>
+  ) {
+    let phone = standing.own.phone
+    switch effect {
+    case .connect(let attempt, _, _): phones[phone].said = attempt
+    case .send(let attempt, let message): checkSent(message, attempt, standing)
+    case .update(.status(let status)) where status.phase == .connected:
+      if standing.own.connected == standing.currentAttempt { return }
+      found.add(.falselyConnected, at: standing.now, "connected without the server's word")
+    case .update(.prompt(let prompt, let news)): checkPrompt(prompt, news, standing)
+    case .update(.message(let entry, _, let news)):
+      if news <= standing.own.confirmed || !phones[phone].shownNow.insert(entry.text).inserted {
+        found.add(.duplicated, at: standing.now, "“\(entry.text.firstWord)” was shown twice")
+      }
+    case .update(.gap):
+      if standing.own.mayDrop { return }
+      found.add(.falseGap, at: standing.now, "a gap was shown, and nothing was dropped")
+    case .open, .close, .refreshCredentials, .commit, .update: return
+    }
+  }
+
+  private mutating func checkSent(
+    _ message: SessionClientMessage, _ attempt: AttemptID, _ standing: Standing<SessionsFeature>
+  ) {
+    let phone = phones[standing.own.phone]
+    if phone.said != attempt || message == .ping && standing.own.connected != attempt {
+      found.add(.unannounced, at: standing.now, "something was sent before the server's word")
+    }
+    guard case .messageAck(let id) = message else { return }
+    if standing.own.answers.contains(id), !standing.own.durable.contains(id) {
+      found.add(.unstored, at: standing.now, "a message was acknowledged before it was stored")
+    }
+  }
+
+  private mutating func checkPrompt(
+    _ prompt: SessionPromptState, _ news: UInt64?, _ standing: Standing<SessionsFeature>
+  ) {
+    let phone = standing.own.phone
+    switch prompt.state {
+    case .queued: phones[phone].prompts[prompt.key] = prompt.text.firstWord
+    case .sent, .accepted: return
+    case .answered, .failed, .interrupted:
+      let isKnown = news.map { $0 <= standing.own.confirmed } ?? false
+      if isKnown || !phones[phone].endedNow.insert(prompt.key).inserted {
+        found.add(.duplicated, at: standing.now, "\(prompt.text.firstWord) ended twice")
+      }
+      phones[phone].ended[prompt.key] = prompt.state
+      if prompt.state == .answered, !ran.contains(prompt.text.firstWord) {
+        found.add(.lost, at: standing.now, "\(prompt.text.firstWord) is answered and never ran")
+      }
+    }
+  }
+
+  public mutating func launched(_ standing: Standing<SessionsFeature>) {
+    let phone = standing.own.phone
+    (phones[phone].shownNow, phones[phone].endedNow) = ([], [])
+    phones[phone].said = nil
+  }
+
+  public mutating func noted(_ fact: Feature.Fact, _ standing: Standing<SessionsFeature>) {
+    guard case .ran(let name) = fact else { return }
+    if !ran.insert(name).inserted {
+      found.add(.duplicated, at: standing.now, "\(name) ran twice")
+    }
+    let parts = name.split(separator: ".")
+    guard parts.count == 3, let number = Int(parts[2]) else { return }
+    let lane = "\(parts[0]).\(parts[1])"
+    if number < last[lane] ?? 0 {
+      found.add(.reordered, at: standing.now, "\(name) ran after number \(last[lane] ?? 0)")
+    }
+    last[lane] = max(last[lane] ?? 0, number)
+  }
+
+  public mutating func conclude(_ standing: Standing<SessionsFeature>) {
+    for phone in phones {
+      let open = phone.prompts.filter { phone.ended[$0.key] == nil }.values.sorted()
+      if !open.isEmpty {
+        found.add(.lost, at: standing.now, "\(open.joined(separator: ", ")) never ended")
+      }
+    }
+    if standing.own.missing > 0 {
+      found.add(.lost, at: standing.now, "\(standing.own.missing) messages were never shown")
+    }
+  }
+}

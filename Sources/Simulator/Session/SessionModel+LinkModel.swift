@@ -1,0 +1,61 @@
+public import LinkCore
+import LinkWire
+public import Session
+
+extension SessionModel: LinkModel {
+  public static func role(of input: Input) -> InputRole {
+    switch input {
+    case .start: .wanted
+    case .stop: .left
+    case .link(let event, _): event.role
+    case .credentials(let event): .credentials(event)
+    case .opened(let attempt): .opened(attempt)
+    case .frame(let attempt, let message, _, _): role(of: message, attempt)
+    case .malformed(let attempt, _), .reading(let attempt, _): .heard(attempt)
+    case .unsent(let attempt): .lost(attempt, .local(detail: "unsent"))
+    case .committed, .commitFailed: .answered(isTrigger: false)
+    case .restored, .prompt, .retry, .discard, .cancel, .follow, .shown: .other
+    }
+  }
+
+  private static func role(
+    of message: SessionServerMessage, _ attempt: AttemptID
+  ) -> InputRole {
+    switch message {
+    case .response, .replay, .history, .historyBatch: .data(attempt)
+    case .draining(_, let retryAfter, let window):
+      .draining(attempt, within: retryAfter + (window ?? .zero))
+    case .authError(let reason): .lost(attempt, .closed(code: 4401, reason: reason))
+    case .hello, .connected, .pong, .ack, .responsePart, .error, .turnComplete, .heartbeat,
+      .sessionKilled, .unknown:
+      .heard(attempt)
+    }
+  }
+
+  public static func role(of effect: Effect) -> EffectRole {
+    switch effect {
+    case .open(let attempt): .open(attempt)
+    case .close(let attempt, _): .close(attempt)
+    case .send(let attempt, .ping): .ping(attempt)
+    case .refreshCredentials: .refreshCredentials
+    case .commit: .store
+    case .update(.notice), .update(.record): .notice
+    case .connect, .send, .update: .other
+    }
+  }
+
+  public static func renamed(_ input: Input, to attempt: AttemptID) -> Input {
+    switch input {
+    case .link(let event, let wall): .link(event.moved(to: attempt), at: wall)
+    case .opened: .opened(attempt)
+    case .frame(_, let message, let bytes, let wall):
+      .frame(attempt, message, bytes: bytes, at: wall)
+    case .malformed(_, let detail): .malformed(attempt, detail: detail)
+    case .reading(_, let isPaused): .reading(attempt, isPaused: isPaused)
+    case .unsent: .unsent(attempt)
+    case .restored, .start, .stop, .prompt, .retry, .discard, .cancel, .follow, .shown,
+      .credentials, .committed, .commitFailed:
+      input
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import LinkCore
+import LinkWire
+import Session
+
+extension SessionsFeature {
+  public static func words(_ input: Input) -> StoryPart {
+    switch input {
+    case .prompt(let text, _, _): (.user, "says \(Words.quoted(text.firstWord))")
+    case .cancel: (.user, "cancels what runs")
+    case .frame(let attempt, let message, _, _):
+      Words.connection(attempt, "brings \(words(message))")
+    case .restored(let kept, _, _):
+      (.disk, "gives back \(Words.count(kept.prompts.count, "prompt"))")
+    case .committed(_, let news): (.disk, "has kept it, \(news.count) of it new")
+    case .commitFailed(_, let failure): (.disk, "keeps nothing: \(failure)")
+    case .shown(let through): (.app, "has shown news up to \(through)")
+    case .start, .stop, .retry, .discard, .follow, .link, .credentials, .opened, .malformed,
+      .reading, .unsent:
+      Words.cause(input, of: Model.self)
+    }
+  }
+
+  private static func words(_ message: SessionServerMessage) -> String {
+    switch message {
+    case .hello: "a greeting"
+    case .connected(let connected):
+      connected.isRecovered == false ? "its word, and that messages are gone" : "its word"
+    case .pong: "a pong"
+    case .ack: "an acknowledgement"
+    case .response(let response):
+      switch response.result {
+      case .success(let text): "the answer \(Words.quoted(text.firstWords))"
+      case .failure(let error): "the end of a prompt: \(error)"
+      }
+    case .responsePart(_, _, let index, _): "part \(index) of an answer"
+    case .error(let error): "a refusal: \(error.message)"
+    case .authError: "that the key is wrong"
+    case .replay(_, let entry, _): "again \(Words.quoted(entry.text.firstWords))"
+    case .turnComplete: "the end of a turn"
+    case .history(let history): Words.count(history.entries.count, "kept message")
+    case .historyBatch(let all): "\(Words.count(all.count, "conversation"))"
+    case .heartbeat: "a heartbeat"
+    case .draining: "that the server will stop"
+    case .sessionKilled: "that it was cancelled"
+    case .unknown(let type): "\(Words.quoted(type))"
+    }
+  }
+
+  public static func isWorth(_ input: Input, _ consequences: [StoryPart]) -> Bool {
+    switch input {
+    case .shown: false
+    case .committed, .frame(_, .pong, _, _), .frame(_, .heartbeat, _, _),
+      .frame(_, .turnComplete, _, _):
+      !consequences.isEmpty
+    case .restored, .start, .stop, .prompt, .retry, .discard, .cancel, .follow, .link,
+      .credentials, .opened, .frame, .malformed, .reading, .unsent, .commitFailed:
+      true
+    }
+  }
+
+  public static func words(_ effect: Effect, isVerbose: Bool) -> StoryPart? {
+    switch effect {
+    case .send(_, let message): sent(message).map { (.app, "sends \($0)") }
+    case .update(.message(let entry, _, _)):
+      (.screen, "shows \(Words.quoted(entry.text.firstWords))")
+    case .update(.prompt(let prompt, _)):
+      (.screen, "\(prompt.text.firstWord) is \(prompt.state.rawValue)")
+    case .update(.gap(_, let gap)): (.screen, "messages are missing: \(gap.rawValue)")
+    case .update(.record), .update(.part), .update(.quality), .update(.pending), .commit: nil
+    case .open, .close, .connect, .refreshCredentials, .update(.status), .update(.notice):
+      Words.effect(effect, of: Model.self, isVerbose: isVerbose)
+    }
+  }
+
+  private static func sent(_ message: SessionClientMessage) -> String? {
+    switch message {
+    case .prompt(let prompt): "the prompt \(prompt.text.firstWord)"
+    case .subscribe, .subscribeBatch: "what conversations it follows"
+    case .killSession: "that a prompt shall end"
+    case .connect, .ping, .messageAck, .unsubscribe, .setMaxMessageSize, .disconnect, .unknown:
+      nil
+    }
+  }
+
+  public static func words(_ fact: Fact) -> [StoryPart] {
+    switch fact {
+    case .ran(let text): [(.server, "runs the program for \(text)")]
+    case .dropped(let phone): [(.server, "has dropped messages of phone \(phone)")]
+    }
+  }
+}
+
+extension String {
+  /// The first two words: an answer and the name of its prompt.
+  fileprivate var firstWords: String { split(separator: " ").prefix(2).joined(separator: " ") }
+}

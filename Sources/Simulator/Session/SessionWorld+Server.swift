@@ -1,0 +1,204 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Session
+
+// The server: the real rules over a store that is a value, and the program behind it.
+extension SessionWorld {
+  struct Backend {
+    let policy: SessionServerPolicy
+    var rules: SessionServer
+    /// What is durable.
+    var kept = SessionKept()
+    /// The prompts for which the program runs.
+    var handlers: Set<SessionPromptID> = []
+    /// When the last of the changes under way is written: one after the other.
+    var storeFree = Instant.zero
+    var challenges: UInt64 = 0
+
+    init(policy: SessionServerPolicy) {
+      self.policy = policy
+      rules = SessionServer(policy: policy, seed: 0, at: .zero)
+    }
+  }
+
+  mutating func bootBackend() {
+    backend.rules = SessionServer(policy: backend.policy, seed: newSeed(server), at: now)
+    backend.storeFree = now
+    feed(.restored(seam.restored(backend.kept), wall: wall(server)))
+  }
+
+  mutating func drain(_ server: HostID, within time: Duration) { feed(.drain(within: time)) }
+
+  func deadline(of host: HostID) -> Instant? {
+    host.kind == .backend && kernel.hosts[host.place].isRunning ? backend.rules.deadline : nil
+  }
+
+  mutating func tick(_ host: HostID) {
+    let effects = backend.rules.tick(at: now)
+    kernel.examine(&backend.rules)
+    perform(effects)
+  }
+
+  mutating func feed(_ input: SessionServer.Input) {
+    guard kernel.hosts[server.place].isRunning else { return }
+    let effects = backend.rules.handle(input, at: now)
+    kernel.examine(&backend.rules)
+    perform(effects)
+  }
+
+  /// Carries effects out, in order; a process that is doomed to die between two of them does.
+  private mutating func perform(_ effects: [SessionServer.Effect]) {
+    let (spared, dies) = spared(effects, of: server)
+    for effect in spared where kernel.hosts[server.place].isRunning {
+      for real in seam.fromServer(effect) { perform(real) }
+    }
+    if dies { die(server) }
+  }
+
+  private mutating func perform(_ effect: SessionServer.Effect) {
+    switch effect {
+    case .accept(let id): accept(id.number, .opened)
+    case .refuse(let id, let answer):
+      refuse(id.number, status: answer.status, retryAfter: answer.retryAfter, detail: "refused")
+    case .send(let id, let message): send(message, over: id.number)
+    case .noticeDrain(let id): kernel.later(.drained(id), on: server, after: .milliseconds(1))
+    case .ping(let id): send(.ping, bytes: 60, over: id.number)
+    case .close(let id, let closure):
+      serverCloses(id.number, code: closure.code, reason: closure.reason)
+    case .drop(let id):
+      send(.failed(.reset), bytes: 60, over: id.number)
+      kernel.add(.hungUp(id.number, code: 1006), after: .zero)
+    case .run(let id, let prompt): run(id, prompt)
+    case .cancel(let id):
+      kernel.later(.ends(id, .failure(error: "killed")), on: server, after: .milliseconds(10))
+    case .store(let token, let changes): store(token, changes)
+    case .finished: drained(server)
+    }
+  }
+
+  // The program.
+
+  private mutating func run(_ id: SessionPromptID, _ prompt: SessionPrompt) {
+    kernel.counts[.runs] += 1
+    note(.ran(text: prompt.text.firstWord))
+    backend.handlers.insert(id)
+    let longest = isCalm ? .milliseconds(200) : kernel.plan.numbers.work
+    let time = kernel.hosts[server.place].chance.duration(below: longest)
+    let text = "re \(prompt.text.firstWord)"
+    let chance = kernel.hosts[server.place].chance.next()
+    if chance % 2 == 0 { kernel.later(.produces(id, "re "), on: server, after: time / 2) }
+    let result: SessionResponse.Result =
+      chance % 16 == 1 ? .failure(error: "the program failed") : .success(text: text)
+    kernel.later(.ends(id, result), on: server, after: time)
+  }
+
+  /// The program ends; the first of its end and of a cancellation counts.
+  mutating func ends(_ id: SessionPromptID, _ result: SessionResponse.Result) {
+    guard backend.handlers.remove(id) != nil else { return }
+    kernel.counts[.answers] += 1
+    feed(.ended(id, result, wall: wall(server)))
+  }
+
+  // The store.
+
+  private mutating func store(_ token: StoreToken, _ changes: [SessionChange]) {
+    let conditions = kernel.hosts[server.place].conditions
+    var delay = max(kernel.plan.numbers.storeDelay, conditions.storeDelay)
+    if conditions.disk == .slow { delay = max(delay, diskDelay(server)) }
+    backend.storeFree = max(backend.storeFree, now).advanced(by: delay)
+    write(.stores(token, changes), on: server, after: now.duration(to: backend.storeFree))
+  }
+
+  /// Makes changes durable, and notes which messages phones must show.
+  mutating func keep(_ changes: [SessionChange]) {
+    for change in changes {
+      backend.kept.apply(change)
+      guard case .entry(let entry) = change else { continue }
+      for phone in kernel.bench.views.indices {
+        if entry.role == .assistant {
+          kernel.bench.views[phone].standing.own.answers.insert(entry.id)
+        }
+        let isOwn = entry.role == .user && entry.text.hasPrefix("\(phone).")
+        guard entry.conversation == SessionsFeature.shared, !isOwn else { continue }
+        kernel.bench.views[phone].standing.own.expected.append(entry.id)
+      }
+    }
+  }
+
+  // Lines.
+
+  mutating func upgradeArrived(_ line: TrafficID, _ hello: Nothing, at server: HostID) {
+    guard let index = self.line(line) else { return }
+    backend.challenges += 1
+    let arrival = SessionServer.Arrival(
+      address: "phone-\(kernel.lines[index].from.index)",
+      challenge: UUID128(high: 0xCA11, low: backend.challenges).description)
+    feed(.opened(ConnectionID(line), arrival, wall: wall(server)))
+  }
+
+  mutating func arrived(
+    _ packet: SessionsFeature.Packet?, on line: TrafficID, at server: HostID
+  ) {
+    feed(.heard(ConnectionID(line)))
+    guard case .up(let message) = packet else { return }
+    let id = ConnectionID(line)
+    var proof = SessionServer.Proof.none
+    if case .connect(let connect) = message {
+      if connect.key?.text == Self.key { proof = .key }
+      if let answer = connect.proof?.text, answer == backend.rules.challenge(of: id) {
+        proof = .challenge
+      }
+    }
+    feed(.said(id, message, proof: proof, wall: wall(server)))
+  }
+
+  mutating func ended(_ line: TrafficID, code: UInt16, at server: HostID) {
+    feed(.gone(ConnectionID(line), wall: wall(server)))
+  }
+
+  private mutating func send(_ message: SessionServerMessage, over number: TrafficID) {
+    guard let index = line(number) else { return }
+    let phone = kernel.lines[index].from.index
+    var real = message
+    if kernel.plan.numbers.plain == 1 { real = message.plain }
+    if case .connected(let connected) = real, connected.isRecovered == false {
+      note(.dropped(phone: phone))
+    }
+    send(.packet(.down(real, phone: phone)), bytes: real.bytes.count, over: number)
+  }
+
+  mutating func sendStrange(_ word: String) {
+    for line in kernel.lines where line.serverHolds && line.isOpen {
+      let phone = line.from.index
+      switch word {
+      case "oversized": send(.oversized(bytes: 5_000_000), bytes: 100, over: line.number)
+      case _:
+        send(
+          .packet(.down(.unknown(type: "news"), phone: phone)), bytes: 100, over: line.number)
+      }
+    }
+  }
+}
+
+extension String {
+  /// What stands before the first space: the name of a prompt.
+  var firstWord: String { split(separator: " ").first.map(String.init) ?? "" }
+}
+
+extension SessionServerMessage {
+  /// What a server says that knows nothing beside the original's protocol.
+  fileprivate var plain: SessionServerMessage {
+    switch self {
+    case .hello(var hello):
+      (hello.features, hello.challenge) = ([], nil)
+      return .hello(hello)
+    case .connected(var connected):
+      (connected.features, connected.received, connected.isRecovered) = ([], nil, nil)
+      return .connected(connected)
+    case .pong, .ack, .response, .responsePart, .error, .authError, .replay, .turnComplete,
+      .history, .historyBatch, .heartbeat, .draining, .sessionKilled, .unknown:
+      return self
+    }
+  }
+}

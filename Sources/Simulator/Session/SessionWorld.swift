@@ -1,0 +1,254 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Session
+
+/// Two phones with sessions, and a server with a program behind it.
+struct SessionWorld: SimulatedWorld, ~Copyable {
+  typealias Feature = SessionsFeature
+
+  var kernel: Kernel<SessionsFeature>
+  var clients: [SessionModel]
+  var backend: Backend
+  var seam: SessionSeam
+  /// What the disk of each phone holds.
+  private var disks: [KeptSession]
+  /// How many prompts each user has given.
+  private var given: [Int]
+  /// The program is quick, so that all prompts end in time.
+  private(set) var isCalm = false
+
+  /// The key of the server.
+  static let key = "holdfast-k7Qz-0001"
+
+  init(
+    _ plan: WorldPlan<SessionsFeature>, _ setup: RunSetup<SessionsFeature>,
+    watch: RunWatch<SessionsFeature>?
+  ) {
+    let hosts = Array(repeating: HostKind.phone, count: SessionsFeature.phones) + [.backend]
+    kernel = Kernel(plan, setup, hosts: hosts, watch: watch)
+    seam = SessionSeam(setup.defect)
+    var rules = SessionServerPolicy()
+    rules.entriesPerConversation = plan.numbers.kept
+    rules.answersPerClient = plan.numbers.kept
+    backend = Backend(policy: rules)
+    disks = Array(repeating: KeptSession(), count: SessionsFeature.phones)
+    given = Array(repeating: 0, count: SessionsFeature.phones)
+    let model = SessionModel(SessionSettings(policy: kernel.policy), seed: 0)
+    clients = Array(repeating: model, count: SessionsFeature.phones)
+    kernel.bench.views = clients.indices.map { index in
+      var state = SessionsFeature.State()
+      state.phone = index
+      state.mayDrop = plan.numbers.kept < 1_000
+      var standing = Standing<SessionsFeature>(
+        policy: setup.policy, status: model.status, own: state)
+      standing.secrets = [Self.key]
+      return PhoneView(standing)
+    }
+  }
+
+  // The phones.
+
+  mutating func boot(_ host: HostID) {
+    switch host.kind {
+    case .phone:
+      let settings = SessionSettings(policy: kernel.policy)
+      clients[host.index] = SessionModel(settings, seed: newSeed(host))
+    case .backend: bootBackend()
+    case .client, .peripheral, .system: return
+    }
+  }
+
+  mutating func ended(_ host: HostID) {
+    if host.kind == .backend { backend.handlers = [] }
+  }
+
+  mutating func tellApp(_ phone: HostID, isFirst: Bool) {
+    guard isFirst else { return }
+    let snapshot = disks[phone.index].open(
+      as: UUID128(high: 0xC11E, low: UInt64(phone.index)))
+    give(
+      .restored(
+        seam.restored(snapshot), conversation: SessionsFeature.shared, at: wall(phone)), to: phone)
+    give(.credentials(.available(expiresIn: nil)), to: phone)
+    give(.start, to: phone)
+  }
+
+  mutating func look(_ phone: HostID) {
+    kernel.bench.views[phone.index].standing.own.unanswered = clients[phone.index].unanswered
+    kernel.bench.views[phone.index].standing.own.isWritten = clients[phone.index].isSettled
+  }
+
+  mutating func perform(_ effect: SessionModel.Effect, of phone: HostID) {
+    switch effect {
+    case .open(let attempt): dial(phone, attempt, to: server, hello: Nothing())
+    case .close(let attempt, let code): hangUp(phone, attempt, code: code)
+    case .connect(let attempt, var connect, let challenge):
+      if let challenge {
+        // Stands for the signature of the challenge.
+        (connect.proof, connect.timestamp) = (Secret(challenge), wall(phone))
+      } else {
+        connect.key = Secret(Self.key)
+      }
+      if kernel.plan.numbers.old == 1 { connect.version = SessionVersion.oldest.description }
+      send(.connect(connect), on: attempt, of: phone)
+    case .send(let attempt, let message): send(message, on: attempt, of: phone)
+    case .refreshCredentials:
+      kernel.answerLater(
+        .input(.credentials(.available(expiresIn: nil))), to: phone, after: .milliseconds(5))
+    case .commit(let id, let change): write(.commits(id, change), on: phone)
+    case .update(let update): show(update, phone)
+    }
+  }
+
+  private mutating func send(
+    _ message: SessionClientMessage, on attempt: AttemptID, of phone: HostID
+  ) {
+    send(phone, attempt, .up(message), bytes: message.bytes.count)
+  }
+
+  private mutating func show(_ update: SessionUpdate, _ phone: HostID) {
+    switch update {
+    case .message(let entry, _, let news):
+      kernel.counts[.shown] += 1
+      kernel.bench.views[phone.index].standing.own.shown.insert(entry.id)
+      confirm(news, phone)
+    case .prompt(let prompt, let news):
+      if prompt.conversation == SessionsFeature.shared, prompt.state != .queued {
+        let hasJoined = prompt.state != .sent && prompt.state != .failed
+        if hasJoined { kernel.bench.views[phone.index].standing.own.hasJoined = true }
+      }
+      if let news { confirm(news, phone) }
+    case .gap: kernel.bench.views[phone.index].standing.own.hasGap = true
+    case .status, .quality, .pending, .part, .record, .notice: return
+    }
+  }
+
+  private mutating func confirm(_ news: UInt64, _ phone: HostID) {
+    kernel.answerLater(.input(.shown(through: news)), to: phone, after: .milliseconds(20))
+  }
+
+  mutating func makeDurable(
+    _ change: SessionsFeature.Cue, on host: HostID
+  ) -> SessionsFeature.Cue? {
+    switch change {
+    case .commits(let id, let change):
+      let news = disks[host.index].commit(change)
+      for one in change.news {
+        switch one {
+        case .message(let entry, _), .answer(let entry, _, _):
+          kernel.bench.views[host.index].standing.own.durable.insert(entry.id)
+        case .ended: continue
+        }
+      }
+      if let through = change.shown {
+        kernel.bench.views[host.index].standing.own.confirmed = through
+      }
+      return .input(.committed(id, news))
+    case .stores(let token, let changes):
+      keep(changes)
+      return .stored(token, nil)
+    case .input, .stored, .drained, .produces, .ends: return nil
+    }
+  }
+
+  func refusedChange(_ change: SessionsFeature.Cue, isFull: Bool) -> SessionsFeature.Cue {
+    let failure: StoreFailure =
+      isFull ? .full(detail: "no space left") : .locked(detail: "another process has it")
+    switch change {
+    case .commits(let id, _): return .input(.commitFailed(id, failure))
+    case .stores(let token, _): return .stored(token, failure)
+    case .input, .stored, .drained, .produces, .ends: return change
+    }
+  }
+
+  func opened(_ attempt: AttemptID, _ packet: SessionsFeature.Packet) -> SessionModel.Input {
+    .opened(attempt)
+  }
+
+  mutating func received(
+    _ attempt: AttemptID, _ packet: SessionsFeature.Packet
+  ) -> SessionModel.Input {
+    guard case .down(let message, let phone) = packet else { return .opened(attempt) }
+    if case .connected = message {
+      kernel.bench.views[phone].standing.own.connected = attempt
+    }
+    return .frame(
+      attempt, message, bytes: message.bytes.count, at: wall(kernel.phones[phone]))
+  }
+
+  // What happens.
+
+  mutating func take(_ cue: SessionsFeature.Cue, on host: HostID?) {
+    switch cue {
+    case .input(let input): if let host { give(input, to: host) }
+    case .stored(let token, let failure):
+      feed(.stored(token, failure: failure, wall: wall(server)))
+    case .drained(let id): feed(.drained(id))
+    case .produces(let id, let text):
+      if backend.handlers.contains(id) { feed(.produced(id, text)) }
+    case .ends(let id, let result): ends(id, result)
+    case .commits, .stores: return  // become durable instead
+    }
+  }
+
+  mutating func begin(_ verb: SessionsFeature.Verb, _ act: Act<SessionsFeature.Verb>, _ index: Int)
+  {
+    switch verb {
+    case .says: for phone in targets(of: act) { say("", act.number, phone) }
+    case .pastes:
+      let text = String(repeating: "x", count: act.number * 1_024)
+      for phone in targets(of: act) { say(text, 0, phone) }
+    case .cancels:
+      for phone in targets(of: act) {
+        give(.cancel(conversation: conversation(act.number, phone)), to: phone)
+      }
+    case .unsent:
+      for phone in targets(of: act) {
+        guard let attempt = clients[phone.index].link.currentAttempt else { continue }
+        give(.unsent(attempt), to: phone)
+      }
+    case .strangeMessage: sendStrange(act.word)
+    }
+  }
+
+  private func conversation(_ number: Int, _ phone: HostID) -> String {
+    number == 1 ? SessionsFeature.shared : SessionsFeature.conversations[phone.index]
+  }
+
+  /// The user gives a prompt, whose text names the phone and its number.
+  private mutating func say(_ rest: String, _ number: Int, _ phone: HostID) {
+    guard kernel.hosts[phone.place].isRunning else { return }
+    given[phone.index] += 1
+    kernel.counts[.prompts] += 1
+    let text = "\(phone.index).\(number).\(given[phone.index]) \(rest)"
+    give(
+      .prompt(text, conversation: conversation(number, phone), at: wall(phone)), to: phone)
+  }
+
+  mutating func altered(_ input: SessionModel.Input, of phone: HostID) -> [SessionModel.Input] {
+    seam.toPhone(input)
+  }
+
+  mutating func altered(
+    _ effect: SessionModel.Effect, of phone: HostID
+  ) -> [SessionModel.Effect] {
+    seam.fromPhone(effect)
+  }
+
+  // Calm.
+
+  var isComplete: Bool {
+    clients.indices.allSatisfy {
+      clients[$0].isConnected && clients[$0].isSettled
+        && SessionsFeature.isHealed(kernel.bench.views[$0].standing)
+    }
+  }
+
+  mutating func prepareCalm() { isCalm = true }
+  mutating func becomeCalm() { for phone in kernel.phones { give(.start, to: phone) } }
+  /// What was on its way when calm began may still have ended a link.
+  mutating func tryAgain() { becomeCalm() }
+  mutating func happenLast() { for phone in kernel.phones { say("", 1, phone) } }
+  mutating func leave() { for phone in kernel.phones { give(.stop, to: phone) } }
+}

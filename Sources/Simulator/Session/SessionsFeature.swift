@@ -1,0 +1,231 @@
+public import LinkCore
+public import LinkServerCore
+public import LinkWire
+public import Session
+
+/// Session in a world: two phones of two people, and a server with a program behind it.
+///
+/// Each phone has a conversation of its own, and both take part in a third one. The program answers
+/// each prompt after a while; what it does it must do once.
+public enum SessionsFeature: SimulatedFeature {
+  /// The model of a session on a phone.
+  public typealias Model = SessionModel
+  /// The checkers of a session's own promises.
+  public typealias Checkers = SessionCheckers
+
+  static let phones = 2
+  /// The conversations: each phone's own, and the shared one.
+  static let conversations = (0...phones).map { "00000000-0000-4000-8000-00000000000\($0)" }
+  static let shared = conversations[phones]
+
+  /// A message on a line.
+  public enum Packet: Sendable {
+    case opened
+    case up(SessionClientMessage)
+    case down(SessionServerMessage, phone: Int)
+  }
+
+  /// A future event of the world's own.
+  public enum Cue: Sendable {
+    // Phones.
+    case input(SessionModel.Input)
+    case commits(SessionCommitID, ClientSessionChange)
+    // The server.
+    case stores(StoreToken, [SessionChange])
+    case stored(StoreToken, StoreFailure?)
+    case drained(ConnectionID)
+    case produces(SessionPromptID, String)
+    case ends(SessionPromptID, SessionResponse.Result)
+  }
+
+  /// What only this world knows to have happened.
+  public enum Fact: Sendable, Equatable {
+    /// The program was started for a prompt with this text.
+    case ran(text: String)
+    /// A phone was told that the server dropped something.
+    case dropped(phone: Int)
+  }
+
+  /// What the world counts.
+  public enum Tally: String, RunTally {
+    case prompts, runs, answers, shown
+
+    public var label: String { rawValue }
+  }
+
+  /// What its plans fix for a run beside the weather.
+  public struct Numbers: PlanNumbers {
+    /// How long a call of the server's store takes.
+    public var storeDelay = Duration.milliseconds(2)
+    /// How long the program works at most.
+    public var work = Duration.seconds(2)
+    /// Whether phones speak version 0.4: 1 if they do.
+    public var old = 0
+    /// Whether the server hides what it knows beside the original's protocol: 1 if it does.
+    public var plain = 0
+    /// How many messages the server keeps of a conversation, and answers of a client.
+    public var kept = 1_000
+
+    public init() {}
+
+    public static var fields: [PlanField<Numbers>] {
+      [
+        .span("storeDelay", \.storeDelay), .span("work", \.work), .number("old", \.old, 0...1),
+        .number("plain", \.plain, 0...1), .number("kept", \.kept, 1...100_000),
+      ]
+    }
+  }
+
+  /// What the checkers see of a phone beside its link.
+  public struct State: Sendable {
+    var phone = 0
+    /// Prompts without an end.
+    var unanswered = 0
+    var isWritten = true
+    /// Ids of the messages of others in the conversations that it follows.
+    var expected: [String] = []
+    /// Ids of all answers of the program that the server keeps.
+    var answers: Set<String> = []
+    /// The attempt on which the server's `connected` arrived last.
+    var connected: AttemptID?
+    /// Ids that its app has shown, and that its disk holds.
+    var shown: Set<String> = []
+    var durable: Set<String> = []
+    /// It takes part in the shared conversation, as far as the server said.
+    var hasJoined = false
+    /// Its disk knows that news up to this number were shown.
+    var confirmed: UInt64 = 0
+    /// It was told that messages are missing, and whether the server drops any.
+    var hasGap = false
+    var mayDrop = false
+
+    var missing: Int {
+      hasGap || !hasJoined ? 0 : expected.count { !shown.contains($0) }
+    }
+  }
+
+  /// What can happen in plans beside the kernel's troubles.
+  public enum Verb: String, PlanVerb {
+    /// A prompt in the phone's own conversation (0) or in the shared one (1).
+    case says
+    /// A prompt of so many units of 1,024 bytes.
+    case pastes
+    /// The user cancels what runs in the own conversation (0) or the shared one (1).
+    case cancels
+    /// The socket does not take what is to be sent.
+    case unsent
+    /// The server sends something that phones cannot use.
+    case strangeMessage
+
+    /// The declarations of all verbs.
+    public static let forms: [Verb: VerbForm] = [
+      .says: VerbForm(.number(0...1), isOfPeople: true) {
+        $0.number == 0 ? "says something" : "says something to both"
+      },
+      .pastes: VerbForm(.count(1...400), isOfPeople: true) { "pastes \($0.number) KiB" },
+      .cancels: VerbForm(.number(0...1), isOfPeople: true) { _ in "cancels what runs" },
+      .unsent: VerbForm { _ in "the phone's socket takes no more" },
+      .strangeMessage: VerbForm(.word(["oversized", "unknown"]), of: .backend) {
+        "the server sends phones something \($0.word)"
+      },
+    ]
+  }
+
+  public static var name: String { "session" }
+  public static var summary: String { "play two people who talk to a program over sessions" }
+  public static var details: [String] {
+    [
+      """
+      Two phones send prompts to a server, which runs a program for each and streams back what it \
+      says. Checkers watch that no prompt runs twice or out of order, that each ends as it is \
+      told, and that each message is stored before it is acknowledged and shown exactly once.
+      """
+    ]
+  }
+  public static var policy: LinkPolicy { .session }
+  public static var kinds: [Finding.Kind] {
+    [.lost, .duplicated, .reordered, .unannounced, .unstored, .falseGap, .leaked]
+      + Finding.Kind.ofLinks
+  }
+
+  public static func play(
+    _ plan: Plan, _ setup: RunSetup<SessionsFeature>, watch: RunWatch<SessionsFeature>?
+  ) -> Outcome {
+    var world = SessionWorld(plan, setup, watch: watch)
+    return world.play()
+  }
+
+  public static func draw(_ preset: DayPreset, _ sketch: inout Sketch<SessionsFeature>) {
+    sketch.numbers.storeDelay = sketch.draw.one(.milliseconds(2), .milliseconds(300))
+    sketch.numbers.work = sketch.draw.one(.milliseconds(50), .seconds(2), .seconds(40))
+    sketch.numbers.old = sketch.draw.one(0, 0, 1)
+    sketch.numbers.plain = sketch.draw.one(0, 0, 0, 1)
+    sketch.numbers.kept = sketch.draw.one(1_000, 1_000, 3)
+    sketch.day(preset)
+    sketch.scatter(sketch.draw.count(8...30)) { Act(.says, $0.one(0, 0, 1)) }
+    sketch.scatter(sketch.draw.count(0...3)) { Act(.pastes, $0.count(1...200)) }
+    sketch.scatter(sketch.draw.count(0...2)) { Act(.cancels, $0.one(0, 1)) }
+    let isRough = preset == .swarm || preset == .deploy
+    sketch.swarm(Sketch<SessionsFeature>.troubles, times: isRough ? 6...16 : 0...4)
+    for index in sketch.acts.indices where sketch.acts[index].act.isOfPhone {
+      if sketch.draw.happens(0.75) {
+        sketch.acts[index].act.host = sketch.draw.count(0...phones - 1)
+      }
+    }
+  }
+
+  public static func isHealed(_ standing: Standing<SessionsFeature>) -> Bool {
+    standing.own.unanswered == 0 && standing.own.missing == 0
+  }
+
+  public static func remains(_ standing: Standing<SessionsFeature>) -> String {
+    ", \(standing.own.unanswered) without an answer, \(standing.own.missing) to show"
+  }
+
+  public static func checkBounds(
+    _ standing: Standing<SessionsFeature>, _ found: (String, Int, Int) -> Void
+  ) {
+    if standing.own.unanswered > 1_000 { found("prompts", standing.own.unanswered, 1_000) }
+  }
+
+  public static func expose(_ effect: Effect, _ look: (String, String) -> Void) {
+    switch effect {
+    case .connect, .update, .send: look("\(effect)", "a log")
+    case .open, .close, .refreshCredentials, .commit: return
+    }
+  }
+
+  // Stories.
+
+  public static func statusWords(_ effect: Effect) -> String? {
+    if case .update(.status(let status)) = effect { Words.status(status) } else { nil }
+  }
+}
+
+extension Act<SessionsFeature.Verb> {
+  /// Whether it concerns phones.
+  fileprivate var isOfPhone: Bool { (kind ?? form.host) == .phone }
+}
+
+extension Sketch<SessionsFeature> {
+  /// Troubles of sessions beside those of every day; their order is part of every seed.
+  fileprivate static var troubles: [Trouble<SessionsFeature.Verb>] {
+    [
+      Trouble { _ in Act(.unsent) },
+      Trouble {
+        Act($0.one(.storeFull, .storeLocked, .storeSlow), for: $0.seconds(1, 60), at: .backend)
+      },
+      Trouble { Act($0.one(.storeFull, .storeLocked, .storeSlow), for: $0.seconds(1, 60)) },
+      Trouble { Act(.kill, for: $0.seconds(0.5, 30), at: .backend) },
+      Trouble { Act(.strangeMessage, 0, $0.one("oversized", "unknown")) },
+      Trouble { Act(.serverClock, by: $0.seconds(-120, 120)) },
+    ]
+  }
+}
+
+extension Finding.Kind {
+  /// A message that was acknowledged before the phone's disk held it.
+  public static let unstored = Finding.Kind(rawValue: "unstored")
+  /// A gap that was shown although the server dropped nothing.
+  public static let falseGap = Finding.Kind(rawValue: "falseGap")
+}

@@ -1,0 +1,212 @@
+import CommandKit
+import Holdfast
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Session
+
+/// `holdfast session`: prompts and answers over one reliable socket.
+enum SessionCommand {
+  private static let server = Parameter.required(
+    "server", .text("URL"), variable: "HOLDFAST_SERVER",
+    "the server: wss:// or https://HOST[:PORT][/PATH], or ws:// or http:// to this machine; "
+      + "without a path, /session")
+  private static let keyFile = Parameter.required(
+    "key-file", .text("FILE"), variable: "HOLDFAST_SESSION_KEY_FILE",
+    "a file that contains the key alone; read again when the server refuses the key")
+  private static let conversation = Parameter.optional(
+    "conversation", .uuid("ID", of: "a conversation's id"),
+    usual: "the one that was used last, or a new one", "the conversation of the prompts")
+  private static let once = Parameter.flag(
+    "once",
+    "end when all prompts, and those that earlier runs left, are answered and stored: with status "
+      + "0, with 1 if one failed, or with 6 if the server cannot be reached in 6 attempts")
+
+  /// The longest line, in bytes: the longest prompt.
+  private static let longestLine = 1_000_000
+
+  static var command: Command {
+    Command(
+      "session", "send prompts to a server and show its answers",
+      details: [
+        """
+        Each line of standard input is one prompt; empty lines are skipped. A prompt is stored \
+        before it is sent and answered exactly once, even if this program or the server is killed; \
+        messages are stored before they are acknowledged, and shown once over all runs with the \
+        same data directory. Reconnects whenever the connection is lost, up to 20 times in a row. \
+        \(LinkRun.details(onHangup: "tries again at once"))
+        """,
+        """
+        It ends with 3 if the server refuses the key, with 4 if the server needs a newer version, \
+        with 5 if TLS fails, and with 6 if the server cannot be reached. A line has at most \
+        1,000,000 bytes of UTF-8; another one is refused with a notice. The end of a pipe ends the \
+        command only with --once. At most 1,000 prompts wait for an answer; then the pipe is not \
+        read.
+        """,
+        SessionUpdate.details,
+      ],
+      examples: [
+        .init(
+          "holdfast session --server http://127.0.0.1:8787 --key-file key",
+          "talk with `holdfast serve --session-key-file key`"),
+        .init(
+          "make-prompts | holdfast session --server wss://agent.example --key-file key --once "
+            + "--json", "send what a program writes, and end when all of it is answered"),
+      ],
+      signals: LinkRun.signals,
+      takes: server, keyFile, conversation, Shared.data, Connection.authorities,
+      Connection.plaintext, Connection.proxy, Connection.policyFile, Shared.settings,
+      Shared.journal, once, Shared.json, action: run)
+  }
+
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    let address = try address(call)
+    let path = call[keyFile]
+    _ = try SessionKeyFile.read(path)
+    let directory = try call.dataDirectory()
+    let store: any ClientSessionStore
+    do throws(StoreFailure) {
+      store = try await Platform.sessionStore(in: directory)
+    } catch {
+      throw CommandFailure(error)
+    }
+    let failure: CommandFailure?
+    do throws(CommandFailure) {
+      var configuration = SessionConfiguration(address.url, store: store) {
+        () throws(LinkFailure) in
+        do throws(CommandFailure) {
+          return try SessionKeyFile.read(path)
+        } catch {
+          throw .local(detail: error.line)
+        }
+      }
+      configuration.policy = try Connection.policy(call, preset: .session)
+      configuration.conversation = call[conversation]?.description
+      configuration.journal = call[Shared.journal]
+      configuration.network = try Connection.network(call, to: address)
+      failure = try await follow(call, configuration)
+    } catch {
+      failure = error
+    }
+    await store.close()
+    if let failure { throw failure }
+  }
+
+  /// Returns the address with a scheme of WebSockets and a path.
+  private static func address(_ call: Invocation) throws(CommandFailure) -> ServerAddress {
+    var text = call[server]
+    for (http, socket) in [("https://", "wss://"), ("http://", "ws://")]
+    where text.lowercased().hasPrefix(http) {
+      text = socket + text.dropFirst(http.count)
+    }
+    var address = try ServerAddress(
+      text, schemes: ("wss", "ws"), option: call.source(of: server), allowsQuery: true,
+      allowsPlaintext: call[Connection.plaintext])
+    let rest = address.url.drop { $0 != ":" }.dropFirst(3)
+    guard let slash = rest.firstIndex(where: { $0 == "/" || $0 == "?" }) else {
+      address.url += "/session"
+      return address
+    }
+    if rest[slash...] == "/" { address.url += "session" }
+    return address
+  }
+
+  private static func follow(
+    _ call: Invocation, _ configuration: SessionConfiguration
+  ) async throws(CommandFailure) -> CommandFailure? {
+    let run = LinkRun(call)
+    var configuration = configuration
+    configuration.lifecycle = run.lifecycle
+    let session: HeldSession
+    do throws(LinkFailure) {
+      session = try await HeldSession(configuration) { call.diagnostic($0.description) }
+    } catch {
+      throw CommandFailure(.failed, LinkReason.text(error))
+    }
+    let screen = call.screen(of: SessionUpdate.self, longest: longestLine)
+    let view: any LinkView<SessionUpdate> = screen ?? call.view(of: SessionUpdate.self)
+    if !call[Shared.json] { await showHistory(session, configuration.store, view) }
+    let sender = input(of: session)
+    let sending = Task { await sender.run(view, screen) }
+    let work = OnceWork(isDone: !call[once])
+    var ending = SessionRunEnding(isOnce: call[once])
+    let failure = await run.follow(
+      stopped: { work.end(.stopped) }, sender: sending, drawing: screen?.run,
+      close: { await session.close() }
+    ) { group, end -> CommandFailure? in
+      if call[once] {
+        group.addTask {
+          if !Invocation.isTyped { _ = await sending.value }
+          await session.settled { $0.isSettled && $0.isShown && $0.isCaughtUp }
+          work.end(.done)
+          await end()
+        }
+      }
+      for await update in session {
+        await view.show(update)
+        if let news = update.news { session.confirm(news) }
+        if let failure = ending.failure(after: update) { return failure }
+      }
+      return nil
+    }
+    for await update in session { await view.show(update) }
+    await view.end()
+    if let failure { return failure }
+    let refused = await sending.value
+    guard call[once] else { return nil }
+    if work.isStopped { return .stopped("all prompts were answered") }
+    return SessionRunEnding.unanswered(ending.failed + refused)
+  }
+
+  /// Shows the newest messages of the conversation, and its prompts.
+  private static func showHistory(
+    _ session: HeldSession, _ store: any ClientSessionStore, _ view: any LinkView<SessionUpdate>
+  ) async {
+    await session.settled { $0.client != nil }
+    let conversation = await session.snapshot.conversation
+    guard let kept = try? await store.history(of: conversation, before: nil, limit: 50) else {
+      return
+    }
+    for one in kept {
+      guard case .message(let entry, let via) = one.news else { continue }
+      await view.show(.message(entry, via: via, news: 0))
+    }
+  }
+
+  private static func input(of session: HeldSession) -> InputSender {
+    InputSender(
+      longest: longestLine, fault: { _ in nil },
+      // Waits until earlier prompts are stored and there is room.
+      hasRoom: {
+        await session.settled {
+          $0.queue.unstoredCount == 0 && $0.unanswered < 900 || $0.isStopped
+        }
+        return !Task.isCancelled
+      },
+      // The screen shows what waits.
+      delay: { nil },
+      send: { session.prompt($0) })
+  }
+}
+
+/// The key of a session in a file.
+enum SessionKeyFile {
+  /// Far more than a key needs.
+  private static let maxBytes = 4_096
+
+  /// Returns the key: the file's content without line breaks at the end.
+  static func read(_ path: String) throws(CommandFailure) -> String {
+    try TextFile.mustBeFile(path, option: "--key-file")
+    var bytes = try TextFile.read(path, atMost: maxBytes)[...]
+    while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
+    guard !bytes.isEmpty else {
+      throw CommandFailure(.failed, "\(path) is empty", remedy: "put the key alone into it")
+    }
+    guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+      throw CommandFailure(
+        .failed, "\(path) does not contain a key alone",
+        remedy: "a key is one word of visible ASCII characters, in the first line")
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,88 @@
+import CommandKit
+import Holdfast
+import LinkCore
+import LinkWire
+import Session
+
+/// The conditions under which `session` ends by itself.
+struct SessionRunEnding {
+  let isOnce: Bool
+  /// How many prompts failed or were interrupted in this run.
+  private(set) var failed = 0
+  private var wasConnected = false
+  /// Connections that failed before the first one was made.
+  private var failures = 0
+
+  /// With `--once` a server that was never there is given up after so many attempts.
+  private static let firstTries = 6
+
+  init(isOnce: Bool) {
+    self.isOnce = isOnce
+  }
+
+  /// Returns the failure that an update means for the command; `nil` if it goes on.
+  mutating func failure(after update: SessionUpdate) -> CommandFailure? {
+    switch update {
+    case .status(let status): return failure(of: status)
+    case .prompt(let prompt, _):
+      if prompt.state == .failed || prompt.state == .interrupted { failed += 1 }
+      return nil
+    case .record(let record): return failure(of: record)
+    case .notice(.store(let failure)): return failure.isLasting ? CommandFailure(failure) : nil
+    case .quality, .pending, .message, .part, .gap, .notice: return nil
+    }
+  }
+
+  private mutating func failure(of status: LinkStatus) -> CommandFailure? {
+    if status.phase == .connected { wasConnected = true }
+    guard status.phase == .failed || status.phase == .standby else { return nil }
+    switch status.reason {
+    case .signIn:
+      return CommandFailure(
+        .signInNeeded, "the server refuses the key", remedy: "check the key in --key-file")
+    case .failure(let failure) where failure.failureClass == .closedForbidden:
+      return CommandFailure(
+        .forbidden, "the server refuses this version (\(LinkReason.text(failure).printable))",
+        remedy: "use a newer holdfast")
+    case .failure, .exhausted, .obstacle, .ended, .settling, nil:
+      return CommandFailure(status.reason)
+    }
+  }
+
+  private mutating func failure(of record: SessionRecord) -> CommandFailure? {
+    guard isOnce, !wasConnected, case .failure(let failure) = record.reason,
+      failure.meansServerUnreachable
+    else { return nil }
+    failures += 1
+    return failures >= Self.firstTries ? CommandFailure(failure) : nil
+  }
+
+  /// Returns the failure of a run in which prompts were not answered.
+  static func unanswered(_ count: Int) -> CommandFailure? {
+    guard count > 0 else { return nil }
+    return CommandFailure(
+      .failed, count == 1 ? "a prompt was not answered" : "\(count) prompts were not answered",
+      remedy: "the output shows which, and why")
+  }
+}
+
+extension SessionUpdate {
+  /// The number to confirm once it was shown; `nil` for what no later run shows again.
+  var news: UInt64? {
+    switch self {
+    case .message(_, _, let number): number > 0 ? number : nil
+    case .prompt(_, let number): number
+    case .status, .quality, .pending, .part, .gap, .record, .notice: nil
+    }
+  }
+}
+
+extension StoreFailure {
+  /// Whether no later try can succeed.
+  fileprivate var isLasting: Bool {
+    switch self {
+    case .corrupt, .fromTheFuture, .denied: true
+    case .full, .locked, .other: false
+    }
+  }
+}

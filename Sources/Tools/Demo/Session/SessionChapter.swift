@@ -1,0 +1,124 @@
+import HoldfastTestKit
+import LinkCore
+
+/// Prompts go to a program over a session while both sides are killed; each is answered once.
+struct SessionPrompts: Chapter {
+  let name = "session"
+  let needsTraffic = false
+  let title = "Prompts in a session, each answered once"
+  let troubles = [Trouble.bothKilled]
+
+  private static let count = 24
+  private static let conversation = "5e551011-0000-4000-8000-000000000001"
+
+  func play(on stage: isolated Stage) async throws(DemoFailure) {
+    let server = Server(directory: stage.scratch("session-server"))
+    try await server.start()
+    stage.atEnd { await server.crash() }
+    let app = stage.app(
+      .session, at: await server.url,
+      ["--key-file", server.directory + "/session-key", "--conversation", Self.conversation]
+        + SessionPace.arguments)
+    try await app.launch()
+    try await stage.wait { $0[.session].ending != nil || $0[.session].status.isConnected }
+    stage.say(.app, "opens a session with a server that answers every prompt")
+    let prompts = (1...Self.count).map { "question \($0)" }
+    for prompt in prompts.prefix(Self.count / 2) { await app.type(prompt) }
+    // From then on they are the app's to remember.
+    try await stage.wait { $0.typed.count == Self.count / 2 }
+    try await stage.play(
+      .bothKilled, of: .session, lasting: .zero, recovered: "is connected, and has every answer,"
+    ) { stage throws(DemoFailure) in
+      await app.kill()
+      await server.crash()
+      stage.say(.app, "and its server die, as by kill -9, with prompts on their way")
+    } end: { stage throws(DemoFailure) in
+      try await server.start()
+      try await app.launch()
+      for prompt in prompts.dropFirst(Self.count / 2) { await app.type(prompt) }
+      return { $0.ended.count == Self.count }
+    }
+    await app.quit()
+    let facts = await stage.scene.facts
+    let counts = SessionCounts(facts.prompts, of: prompts)
+    stage.say(.app, "has the answers to \(counts.answered) prompts")
+    stage.ledger.sections.append(counts.section)
+    await server.crash()
+  }
+}
+
+/// The waits of the session, cut down.
+private enum SessionPace {
+  private static let schedule = "100ms*1 max 100ms +-0.0 min 100ms xunlimited"
+  static let arguments = [
+    "--set", "retry.first=\(schedule)", "--set", "retry.reconnect=\(schedule)", "--set",
+    "retry.windows=10/6s", "--set", "retry.spread=100ms",
+  ]
+}
+
+extension Trouble {
+  /// The app and its server are killed while prompts are on their way.
+  static let bothKilled = Trouble("bothKilled", "app and server killed") {
+    .init(noticed: nil, whole: $0.establish.timeout + DemoPolicy.work)
+  }
+}
+
+extension Scene.Facts {
+  /// The texts of the prompts that the app has stored.
+  fileprivate var typed: Set<String> {
+    Set(prompts.joined().filter { $0.state == "queued" }.map(\.text))
+  }
+
+  /// The texts of the prompts that ended.
+  fileprivate var ended: Set<String> {
+    Set(prompts.joined().filter { SessionCounts.ends.contains($0.state) }.map(\.text))
+  }
+}
+
+/// The outcome of the session.
+struct SessionCounts: Sendable, Hashable {
+  /// Prompts that the user typed.
+  var asked = 0
+  var answered = 0
+  /// Prompts whose program was killed; they are told, and not run again.
+  var interrupted = 0
+  /// Prompts with another end, or with none.
+  var unanswered = 0
+  /// Prompts whose end a run of the app told more than once. A killed app may have told an end and
+  /// not recorded that; the next run tells it again.
+  var repeated = 0
+
+  static let ends: Set<String> = ["answered", "failed", "interrupted"]
+
+  /// Counts the ends of prompts in what an app told.
+  ///
+  /// - Parameter runs: What each run of the app told.
+  init(_ runs: [[AppLine.Prompt]], of prompts: [String]) {
+    asked = prompts.count
+    for prompt in prompts {
+      let ends = runs.map { told in
+        told.filter { $0.text == prompt && Self.ends.contains($0.state) }
+      }
+      repeated += ends.contains { $0.count > 1 } ? 1 : 0
+      switch ends.joined().first?.state {
+      case "answered": answered += 1
+      case "interrupted": interrupted += 1
+      case _: unanswered += 1
+      }
+    }
+  }
+
+  /// Its section of the ledger.
+  var section: LedgerSection {
+    LedgerSection(
+      "session",
+      [
+        .init("prompts", key: "asked", asked, isGood: asked > 0),
+        .init(
+          "answered once", key: "answeredOnce", answered, isGood: answered + interrupted == asked),
+        .init("interrupted", interrupted, isGood: true, isRare: true),
+        .init("unanswered", unanswered, isGood: unanswered == 0),
+        .init("repeated", repeated, isGood: repeated == 0),
+      ])
+  }
+}

@@ -1,0 +1,180 @@
+public import LinkCore
+
+// What a client of a session keeps. The model decides it, a store writes it down: both speak these
+// words.
+
+/// A prompt in a client's outbox.
+public struct KeptPrompt: QueuedItem, Codable {
+  /// The idempotency key: made once, sent with every try.
+  public var id: UUID128
+  /// Where it belongs.
+  public var conversation: String
+  public var text: String
+  /// The number among all prompts of this client, from 1.
+  public var number: UInt64
+  /// When the user gave it, by the client's wall clock; a hint for people, never for order.
+  public var createdAt: Timestamp
+  /// Whether it is still tried.
+  public var state: SendState
+  /// Whether the server said that it has the prompt.
+  public var isAccepted: Bool
+  /// Whether the server answered that it failed: the same key would get the same answer.
+  public var isRefused: Bool
+
+  public init(
+    id: UUID128, conversation: String, text: String, number: UInt64, createdAt: Timestamp,
+    state: SendState = .queued(tries: 0), isAccepted: Bool = false, isRefused: Bool = false
+  ) {
+    (self.id, self.conversation, self.text, self.number) = (id, conversation, text, number)
+    (self.createdAt, self.state) = (createdAt, state)
+    (self.isAccepted, self.isRefused) = (isAccepted, isRefused)
+  }
+
+  /// The conversation: one prompt of it is under way at a time.
+  public var lane: String { conversation }
+}
+
+/// How far a conversation is known.
+public struct KnownConversation: Sendable, Hashable, Codable {
+  public var id: String
+  /// The prompt that opened it (`new_session_id`); `nil` while the server has accepted none.
+  public var openedBy: UUID128?
+  /// The last sequence number that is stored (0.4).
+  public var sequence: UInt64
+  /// The offset behind the last entry that is stored, and the signature of its file (0.5).
+  public var offset: UInt64
+  public var signature: String?
+
+  public init(
+    id: String, openedBy: UUID128? = nil, sequence: UInt64 = 0, offset: UInt64 = 0,
+    signature: String? = nil
+  ) {
+    (self.id, self.openedBy, self.sequence) = (id, openedBy, sequence)
+    (self.offset, self.signature) = (offset, signature)
+  }
+}
+
+/// How a message came to a client.
+public enum SessionVia: String, Sendable, Hashable, Codable, CaseIterable {
+  case live, replay, history
+}
+
+/// The end of a prompt.
+public struct SessionEnding: Sendable, Hashable, Codable {
+  public var key: UUID128
+  public var conversation: String
+  public var text: String
+  public var outcome: Outcome
+  /// Why it was not answered, for people.
+  public var reason: String?
+
+  public enum Outcome: String, Sendable, Hashable, Codable, CaseIterable {
+    case answered, failed, interrupted
+  }
+
+  public init(
+    key: UUID128, conversation: String, text: String, outcome: Outcome, reason: String? = nil
+  ) {
+    (self.key, self.conversation, self.text) = (key, conversation, text)
+    (self.outcome, self.reason) = (outcome, reason)
+  }
+}
+
+/// What the user is shown once, over all runs.
+public enum SessionNews: Sendable, Hashable, Codable {
+  case message(SessionEntry, via: SessionVia)
+  case ended(SessionEnding)
+  /// A message that ends a prompt if it is new; otherwise nothing happens. A store returns it as a
+  /// message and an end.
+  case answer(SessionEntry, via: SessionVia, SessionEnding)
+}
+
+/// News as stored: in the order of their numbers, which count up without repetition.
+public struct NumberedSessionNews: Sendable, Hashable, Codable {
+  public var number: UInt64
+  public var news: SessionNews
+
+  public init(number: UInt64, news: SessionNews) {
+    (self.number, self.news) = (number, news)
+  }
+}
+
+/// The connections of one day (UTC) in numbers.
+public struct SessionDay: Sendable, Hashable, Codable {
+  /// Days since 1970-01-01.
+  public var day: Int
+  /// Connections that were tried, and those of them that were established.
+  public var tries = 0
+  public var connects = 0
+  /// Losses that were made good, and how long that took together.
+  public var reconnects = 0
+  public var reconnecting = Duration.zero
+  /// Round trips that were measured: how many, their sum and the longest one.
+  public var roundTrips = 0
+  public var roundTripSum = Duration.zero
+  public var longestRoundTrip = Duration.zero
+
+  public init(day: Int) {
+    self.day = day
+  }
+
+  /// Adds the numbers of the same day.
+  public mutating func add(_ other: SessionDay) {
+    tries += other.tries
+    connects += other.connects
+    reconnects += other.reconnects
+    reconnecting += other.reconnecting
+    roundTrips += other.roundTrips
+    roundTripSum += other.roundTripSum
+    longestRoundTrip = max(longestRoundTrip, other.longestRoundTrip)
+  }
+}
+
+/// What must become durable together, or not at all.
+public struct ClientSessionChange: Sendable, Hashable, Codable {
+  /// Prompts to add, or to replace by id. One that is added is also an entry of its conversation,
+  /// under its key, which is never news.
+  public var prompts: [KeptPrompt] = []
+  /// Prompts to forget.
+  public var forgotten: [UUID128] = []
+  /// Prompts whose entries of their conversations are removed: the server refused them.
+  public var rolledBack: [UUID128] = []
+  /// Stored in this order. A message whose id is known is not stored again.
+  public var news: [SessionNews] = []
+  /// Conversations to add, or to replace by id; the last one was used last.
+  public var conversations: [KnownConversation] = []
+  /// The number of the last message of the server up to which all are stored.
+  public var received: UInt64?
+  /// News up to this number were shown.
+  public var shown: UInt64?
+  /// Numbers to add to those of their days.
+  public var days: [SessionDay] = []
+
+  /// A change of nothing.
+  public init() {}
+
+  /// Whether there is nothing to write down.
+  public var isEmpty: Bool { self == ClientSessionChange() }
+}
+
+/// What a store holds of a client when it is opened.
+public struct ClientSessionSnapshot: Sendable, Hashable, Codable {
+  /// The client's own id.
+  public var client: UUID128
+  /// In the order of their numbers.
+  public var prompts: [KeptPrompt] = []
+  /// The newest 100, the one that was used last at the end.
+  public var conversations: [KnownConversation] = []
+  /// The highest number of a prompt so far.
+  public var lastPrompt: UInt64 = 0
+  public var received: UInt64 = 0
+  /// What was stored and not shown.
+  public var unshown: [NumberedSessionNews] = []
+
+  public init(client: UUID128) {
+    self.client = client
+  }
+
+  /// How many conversations a client remembers how far it knows them.
+  public static let conversationLimit = 100
+}

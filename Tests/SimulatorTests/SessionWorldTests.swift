@@ -1,0 +1,52 @@
+import LinkCore
+import LinkSimulator
+import Session
+import Testing
+
+/// The world of sessions.
+@Suite(.timeLimit(.minutes(3))) struct SessionWorldTests {
+  @Test(arguments: SessionsFeature.presets)
+  func `sessions keep their promises in many lives`(preset: DayPreset) {
+    for seed in UInt64(1)...8 {
+      let outcome = SessionsFeature.play(.drawn(preset, seed: seed))
+      #expect(outcome.findings == [], "seed \(seed)")
+    }
+  }
+
+  @Test(arguments: SessionsFeature.Defect.allCases)
+  func `each deliberate defect of a session is caught`(defect: SessionsFeature.Defect) {
+    let caught = (1...UInt64(defect.seeds)).first { seed in
+      SessionsFeature.play(.drawn(.swarm, seed: seed), RunSetup(defect: defect)).findings
+        .contains { defect.kinds.contains($0.kind) }
+    }
+    #expect(caught != nil)
+    #expect(caught.map { SessionsFeature.play(.drawn(.swarm, seed: $0)).findings } == [])
+  }
+
+  @Test func `a server that dies while the program runs runs it for no prompt twice`() {
+    var plan = SessionsFeature.Plan(seed: 3, acts: [], length: .seconds(120))
+    plan.numbers.work = .seconds(20)
+    for second in stride(from: Int64(10), to: 60, by: 5) {
+      plan.acts.append(PlannedAct(at: .seconds(second), Act(.says, Int(second / 5 % 2))))
+    }
+    for second in [Int64(21), 33, 46] {
+      plan.acts.append(
+        PlannedAct(at: .seconds(second), Act(.kill, for: .seconds(2), at: .backend)))
+    }
+    #expect(SessionsFeature.play(plan).findings == [])
+  }
+
+  @Test(arguments: [(0, 0), (0, 1), (1, 0), (1, 1)])
+  func `both versions are spoken, with and without additions`(old: Int, plain: Int) {
+    var plan = SessionsFeature.Plan.drawn(.lift, seed: 11)
+    (plan.numbers.old, plan.numbers.plain) = (old, plain)
+    #expect(SessionsFeature.play(plan).findings == [])
+  }
+
+  @Test func `the same seed of a session makes the same run`() {
+    let plan = SessionsFeature.Plan.drawn(.swarm, seed: 5)
+    #expect(SessionsFeature.play(plan).digest == SessionsFeature.play(plan).digest)
+    #expect(
+      SessionsFeature.play(plan).digest != SessionsFeature.play(.drawn(.swarm, seed: 6)).digest)
+  }
+}

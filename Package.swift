@@ -40,6 +40,7 @@ let pure: [Target] = [
   library("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
   library("HealthRelay", at: "Features/HealthRelay", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
   library("HeldSocket", at: "Features/HeldSocket", uses: ["LinkCore"]),
+  library("SessionAudit", at: "Tools/Audit", uses: ["LinkCore", "LinkJSON", "LinkWire"]),
   library("Session", at: "Features/Session", uses: ["LinkCore", "LinkWire"]),
   library(
     "LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
@@ -137,8 +138,8 @@ let doors: [Target] = [
     dependencies: [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
       "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream",
-      "LinkProtocols", "HealthRelay", "HeldSocket", "Session", "LinkServerCore",
-      "LifecycleSystem", "OwnerFiles", "ChildProcesses", "CLinux", "COpenSSL",
+      "LinkProtocols", "HealthRelay", "HeldSocket", "Session", "SessionAudit", "LinkServerCore",
+      "LifecycleSystem", "OwnerFiles", "ChildProcesses", "KeyedHashing", "CLinux", "COpenSSL",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]
@@ -181,6 +182,7 @@ let checks: [Target] = [
       "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "HealthRelay", "Holdfast",
       "HoldfastTestKit",
     ]),
+  tests("AuditTests", uses: ["LinkCore", "LinkWire", "SessionAudit", "HoldfastTestKit"]),
   tests("HeldSocketTests", uses: ["LinkCore", "HeldSocket", "HoldfastTestKit"]),
   tests("SessionTests", uses: ["LinkCore", "LinkWire", "Session", "HoldfastTestKit"]),
   tests(

@@ -62,7 +62,7 @@ private final class Lifetime: Sendable {
   }
 }
 
-private final class Handle: SocketHandle {
+private final class Handle: RawSocketHandle {
   private let lifetime: Lifetime
   private let id: UInt64
 
@@ -80,6 +80,10 @@ private final class Handle: SocketHandle {
 
   func send(binary: [UInt8]) async -> SocketSending {
     await lifetime.loop.send(id, binary: binary)
+  }
+
+  func send(raw: [UInt8]) async -> SocketSending {
+    await lifetime.loop.send(id, raw: raw)
   }
 
   func ping(id ping: UInt64) async {

@@ -73,6 +73,12 @@ public protocol SocketHandle: Sendable {
   func close(code: UInt16, reason: String) async
 }
 
+/// A socket that also sends bytes as they are, to see how a peer takes frames that are not valid.
+public protocol RawSocketHandle: SocketHandle {
+  /// Sends bytes behind what is queued, without a frame around them.
+  @discardableResult func send(raw: [UInt8]) async -> SocketSending
+}
+
 /// Opens WebSockets.
 ///
 /// Contract: `deliver` is called once at a time and awaited before it is called again, so a slow

@@ -21,7 +21,8 @@ struct HoldfastCommand {
       SendCommand.command, HistoryCommand.command, OutboxCommands.command,
       ConsumerCommands.command, ReplayCommand.command,
       PolicyCommands.command, HealthCommands.command, RelayCommand.command,
-      SocketCommand.command, SessionCommand.command, SimulateCommands.command,
+      SocketCommand.command, SessionCommand.command, AuditCommand.command,
+      SimulateCommands.command,
     ] + ProgramCommands.all
 
   static let root = Command(

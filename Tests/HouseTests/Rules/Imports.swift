@@ -7,6 +7,7 @@ extension Rules {
     ("Sources/Wire", ["LinkCore", "LinkJSON", "LinkHealth"]),
     ("Sources/Protocols", ["CZlib"]),
     ("Sources/Features", ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
+    ("Sources/Tools/Audit", ["LinkCore", "LinkJSON", "LinkWire"]),
     ("Sources/ServerCore", ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
     ("Sources/Simulator", ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkServerCore"]),
   ]

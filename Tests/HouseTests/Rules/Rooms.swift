@@ -11,7 +11,7 @@ extension Rules {
   /// The folders whose files belong to one feature, wherever they stand under `Sources`.
   static let featureFolders: Set<Substring> = [
     "MessageStream", "HealthRelay", "HeldSocket", "Session", "BottleLink", "HealthSync", "Shop",
-    "Relay", "Assistants",
+    "Relay", "Assistants", "Audit",
   ]
 
   /// The files that hold one line for each feature; CONTRIBUTING lists the same.

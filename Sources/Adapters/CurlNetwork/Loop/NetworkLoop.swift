@@ -97,6 +97,10 @@ extension NetworkLoop {
     change(id) { $0.send(binary: binary) } ?? .closed
   }
 
+  func send(_ id: UInt64, raw: [UInt8]) -> SocketSending {
+    change(id) { $0.send(raw: raw) } ?? .closed
+  }
+
   func ping(_ id: UInt64, _ ping: UInt64) {
     change(id) { $0.ping(ping) }
   }

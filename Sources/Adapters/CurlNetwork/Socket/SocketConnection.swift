@@ -86,8 +86,7 @@ extension SocketConnection {
 
   /// No longer connected.
   var isClosed: Bool {
-    if case .over = stage { return true }
-    return false
+    if case .over = stage { true } else { false }
   }
 
   /// The handles that dial for it.
@@ -137,6 +136,12 @@ extension SocketConnection {
     return webSocket?.send(binary: binary, into: &outgoing) ?? false ? .queued : .closed
   }
 
+  func send(raw: [UInt8]) -> SocketSending {
+    if let obstacle = obstacle(to: raw.count) { return obstacle }
+    outgoing += raw
+    return .queued
+  }
+
   /// Why a message of so many bytes cannot be queued; `nil` if it can.
   private func obstacle(to count: Int) -> SocketSending? {
     guard case .open = stage, writeFailure == nil else { return .closed }
@@ -158,9 +163,8 @@ extension SocketConnection {
       events.drop()
       startClosing(dial)
     case .closing: events.drop()
-    case .over:
-      // A socket that never opened still owes its one failure.
-      if webSocket != nil { events.drop() }
+    // A socket that never opened still owes its one failure.
+    case .over: if webSocket != nil { events.drop() }
     }
   }
 }
@@ -265,9 +269,8 @@ extension SocketConnection {
   private func takeEnd() {
     switch stage {
     case .dialing, .over: break
-    case .upgrading: end(.ended)
+    case .upgrading, .open: end(.ended)
     case .refused(_, let refusal): end(refusal.failure)
-    case .open: end(.ended)
     case .closing: end(nil)
     }
   }
@@ -353,8 +356,7 @@ extension SocketConnection {
   }
 
   private func tell(_ told: [SocketEvent]) {
-    guard case .open = stage else { return }
-    events.add(told)
+    if case .open = stage { events.add(told) }
   }
 
   /// The peer is done, or we are with it: what is left is to send our close and wait for its end.

@@ -1,0 +1,200 @@
+public import LinkCore
+import LinkWire
+
+/// All that an audit recorded; the findings are read from it.
+public struct AuditEvidence: Sendable {
+  /// The record of each script that ran.
+  public var records: [AuditScript.Name: AuditRecord] = [:]
+  /// The answers to requests without an upgrade, by path.
+  public var pages: [String: Page] = [:]
+  /// Whether there was a key to authenticate with.
+  public var hasKey: Bool
+  /// Whether the URL has TLS.
+  public var isEncrypted: Bool
+
+  /// The answer to a `GET`.
+  public struct Page: Sendable, Hashable {
+    /// `nil` if there was none.
+    public var status: Int?
+    /// Its beginning, or why there is none.
+    public var excerpt: String
+    /// From the request to the answer.
+    public var time: Duration
+
+    /// An answer, or the lack of one.
+    public init(status: Int?, excerpt: String, time: Duration) {
+      (self.status, self.excerpt, self.time) = (status, excerpt, time)
+    }
+  }
+
+  /// Evidence without a record.
+  public init(hasKey: Bool, isEncrypted: Bool) {
+    (self.hasKey, self.isEncrypted) = (hasKey, isEncrypted)
+  }
+
+  /// Judges every practice.
+  public func report(server: String) -> AuditReport {
+    AuditReport(server: server) { finding($0) }
+  }
+
+  /// Why nothing could be audited, if no connection was ever established.
+  public var obstacle: LinkFailure? {
+    var failure: LinkFailure?
+    for event in records.values.flatMap(\.events) {
+      if case .opened = event.kind { return nil }
+      if case .ended(let found) = event.kind { failure = failure ?? found }
+    }
+    return failure
+  }
+
+  /// Whether the server refused the key.
+  public var isKeyRefused: Bool { records[.login]?.first("auth_error") != nil }
+}
+
+// MARK: Preconditions
+
+extension AuditEvidence {
+  /// Whether the server said anything of the session protocol.
+  var speaksSession: Bool {
+    records.values.contains { record in
+      record.messages().contains { Self.isSession($0.1) }
+    }
+  }
+
+  private static func isSession(_ message: AuditMessage) -> Bool {
+    switch message.content {
+    case .hello, .connected, .pong, .authError: true
+    case .ack, .response, .responsePart, .error, .replay, .turnComplete, .history, .historyBatch,
+      .heartbeat, .draining, .sessionKilled, .unknown, nil:
+      false
+    }
+  }
+
+  /// Returns the record of a script that had a connection.
+  func record(_ name: AuditScript.Name) throws(Finding) -> AuditRecord {
+    guard let record = records[name] else {
+      throw .unseen("the script \(name.rawValue) did not run")
+    }
+    let isOpen = record.first {
+      if case .opened = $0.kind { true } else { false }
+    }
+    guard isOpen != nil else {
+      throw .unseen("no connection: " + record.aftermath(of: 0))
+    }
+    return record
+  }
+
+  /// Returns the record of a script that authenticated.
+  func session(_ name: AuditScript.Name) throws(Finding) -> AuditRecord {
+    try expectSession()
+    guard hasKey else { throw .unseen("it needs a login, and no --key-file was given") }
+    if isKeyRefused, let login = records[.login] {
+      throw .unseen("it needs a login, and the key was refused: " + login.outline)
+    }
+    let record = try record(name)
+    guard record.first("connected") != nil else {
+      throw .unseen("`connected` did not come: " + record.outline)
+    }
+    return record
+  }
+
+  /// Throws for a server that speaks no session protocol.
+  func expectSession() throws(Finding) {
+    guard !speaksSession else { return }
+    let record = try record(.pings)
+    throw .missing("the server does not speak the session protocol: " + record.outline)
+  }
+
+  /// The first `hello`.
+  var hello: (record: AuditRecord, at: Int, SessionHello)? {
+    for name in [AuditScript.Name.opening, .pings, .login, .stranger] {
+      guard let record = records[name] else { continue }
+      for (place, message) in record.messages() {
+        if case .hello(let hello) = message.content { return (record, place, hello) }
+      }
+    }
+    return nil
+  }
+}
+
+extension AuditRecord {
+  /// Its beginning as one text.
+  var outline: String { aftermath(of: 0, most: 6) }
+}
+
+extension AuditEvidence {
+  /// Returns what a probe found.
+  public func finding(_ probe: Probe) -> Finding {
+    guard let judge = Self.judges[probe] else { return .unseen("it was not looked for") }
+    do throws(Finding) {
+      return try judge(self)
+    } catch {
+      return error
+    }
+  }
+
+  typealias Judge = @Sendable (AuditEvidence) throws(Finding) -> Finding
+
+  /// What reads the finding of each probe from the records.
+  static let judges: [Probe: Judge] = socketJudges.merging(deliveryJudges) { first, _ in first }
+    .merging(limitJudges) { first, _ in first }
+
+  private static let socketJudges: [Probe: Judge] = [
+    .applicationPing: { (it) throws(Finding) in try it.applicationPing() },
+    .protocolPing: { (it) throws(Finding) in try it.protocolPing() },
+    .roundTrips: { (it) throws(Finding) in try it.roundTrips() },
+    .closing: { (it) throws(Finding) in try it.closing() },
+    .compression: { (it) throws(Finding) in try it.compression() },
+    .typed: { (it) throws(Finding) in try it.typed() },
+    .naming: { (it) throws(Finding) in try it.naming() },
+    .version: { (it) throws(Finding) in try it.version() },
+    .oldVersion: { (it) throws(Finding) in try it.oldVersion() },
+    .olderHistory: { (it) throws(Finding) in try it.olderHistory() },
+    .early: { (it) throws(Finding) in try it.refused(.early, sent: "{\"type\":\"unsubscribe\"") },
+    .wrongKey: { (it) throws(Finding) in try it.refused(.wrongKey, sent: "connect with a wrong key")
+    },
+    .missingKey: { (it) throws(Finding) in try it.refused(.missingKey, sent: "connect with no key")
+    },
+    .keyAgain: { (it) throws(Finding) in try it.keyAgain() },
+    .challenge: { (it) throws(Finding) in try it.challengeOffered() },
+    .challengeTaken: { (it) throws(Finding) in try it.challengeTaken() },
+    .challengeOnce: { (it) throws(Finding) in try it.challengeOnce() },
+  ]
+
+  private static let deliveryJudges: [Probe: Judge] = [
+    .promptAck: { (it) throws(Finding) in try it.promptAck() },
+    .promptRefused: { (it) throws(Finding) in try it.promptRefused() },
+    .messageID: { (it) throws(Finding) in try it.messageID() },
+    .ackQuiet: { (it) throws(Finding) in try it.ackQuiet() },
+    .replay: { (it) throws(Finding) in try it.replayed() },
+    .ackEnds: { (it) throws(Finding) in try it.ackEnds() },
+    .order: { (it) throws(Finding) in try it.order() },
+    .places: { (it) throws(Finding) in try it.places() },
+    .sameKey: { (it) throws(Finding) in try it.sameKey() },
+    .delta: { (it) throws(Finding) in try it.delta() },
+    .batch: { (it) throws(Finding) in try it.batch() },
+    .stamps: { (it) throws(Finding) in try it.stamps() },
+  ]
+
+  private static let limitJudges: [Probe: Judge] = [
+    .sizeTaken: { (it) throws(Finding) in try it.sizeTaken() },
+    .truncation: { (it) throws(Finding) in try it.truncation() },
+    .hugeFrame: { (it) throws(Finding) in try it.hugeFrame() },
+    .bystander: { (it) throws(Finding) in try it.bystander() },
+    .congestion: { (it) throws(Finding) in try it.congestion() },
+    .malformed: { (it) throws(Finding) in try it.fault(0) },
+    .untyped: { (it) throws(Finding) in try it.fault(1) },
+    .unknownType: { (it) throws(Finding) in try it.fault(2) },
+    .binary: { (it) throws(Finding) in try it.fault(3) },
+    .distinctErrors: { (it) throws(Finding) in try it.distinctErrors() },
+    .heartbeat: { (it) throws(Finding) in try it.heartbeat() },
+    .silentClient: { (it) throws(Finding) in try it.silentClient() },
+    .strangerClosed: { (it) throws(Finding) in try it.strangerClosed() },
+    .takeover: { (it) throws(Finding) in try it.takeover() },
+    .burst: { (it) throws(Finding) in try it.burst() },
+    .health: { $0.page(["/healthz", "/health"]) },
+    .metrics: { $0.metrics() },
+    .announced: { (it) throws(Finding) in try it.announced() },
+    .encrypted: { $0.isEncrypted ? .shown("the URL has TLS") : .missing("the URL has no TLS") },
+  ]
+}

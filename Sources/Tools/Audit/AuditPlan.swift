@@ -1,0 +1,263 @@
+public import LinkCore
+import LinkWire
+
+/// All scripts of an audit.
+public struct AuditPlan: Sendable {
+  /// All of them, in no order; their phases say when each may run.
+  public let scripts: [AuditScript]
+
+  /// The number of connections that are opened at once to see how a server takes them.
+  static let burst = 20
+  /// How long a server may take to say or do something.
+  static let patience = Duration.seconds(3)
+  /// How long the handler of a prompt may take.
+  static let work = Duration.seconds(12)
+  /// A server's heartbeat comes every 45 s.
+  static let heartbeat = Duration.seconds(48)
+  /// How long a connection that does not authenticate waits to be closed.
+  static let stranger = Duration.seconds(50)
+  /// The size that responses are limited to, in units of 1,024 bytes, and a text over it in bytes.
+  static let size = (kilobytes: 50, text: 60_000)
+
+  /// - Parameter chance: What the identifiers are drawn from.
+  public init(chance: Chance) {
+    var draw = Draw(chance: chance)
+    scripts =
+      Self.strangers(&draw) + Self.refusals(&draw) + [Self.login(&draw), Self.main(&draw)]
+      + Self.logins(&draw) + Self.loads(&draw)
+  }
+
+  /// Identifiers.
+  private struct Draw {
+    var chance: Chance
+
+    mutating func id() -> String { UUID128.random(using: &chance).description }
+    mutating func prompt(
+      _ text: String, in conversation: String, isNew: Bool, key: String? = nil
+    ) -> SessionPrompt {
+      SessionPrompt(
+        text: text, conversation: conversation, isNew: isNew, idempotencyKey: key ?? id())
+    }
+  }
+}
+
+// MARK: Pieces
+
+extension AuditPlan {
+  private typealias Step = AuditScript.Step
+
+  /// Opens a connection and waits for `hello`.
+  private static func open(_ socket: Int) -> [Step] {
+    [
+      .open(socket), .expect([.opened], count: 1, within: .seconds(5), orStop: true),
+      .expect([.message("hello")], count: 1, within: patience, orStop: false),
+    ]
+  }
+
+  /// The same, and authenticates; goes on only if that succeeded.
+  private static func connect(_ socket: Int, _ login: AuditScript.Login) -> [Step] {
+    open(socket) + [
+      .say([.connect(login)]),
+      .expect([.message("connected")], count: 1, within: .seconds(5), orStop: true),
+    ]
+  }
+
+  private static func say(
+    _ sayings: [AuditScript.Saying], for types: [String], count: Int = 1,
+    within limit: Duration = patience
+  ) -> [Step] {
+    [
+      .say(sayings),
+      .expect(types.map { .message($0) }, count: count, within: limit, orStop: false),
+    ]
+  }
+
+  /// Sends a prompt, and waits for its confirmation and its response.
+  private static func ask(_ prompt: SessionPrompt) -> [Step] {
+    say([.message(.prompt(prompt))], for: ["ack", "response", "error"]) + [
+      .expect([.message("response"), .message("error")], count: 1, within: work, orStop: false)
+    ]
+  }
+
+  /// What was sent before has been answered once the pong is there.
+  private static let barrier = say([.message(.ping)], for: ["pong"])
+
+  /// A close frame with code 1000 (RFC 6455 section 5.5.1), masked with zeros.
+  private static let leave: [Step] = [
+    .raw([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE8], "a close frame with code 1000"),
+    .expect([.end], count: 1, within: patience, orStop: false),
+  ]
+}
+
+// MARK: Without a key
+
+extension AuditPlan {
+  private static func strangers(_ draw: inout Draw) -> [AuditScript] {
+    let frame: Step = .raw(
+      [0x81, 0xFF, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+      "the header of a text frame of 1 TiB without its content")
+    return [
+      script(.opening, .first, open(0) + [.ping, .expect([.pong], within: patience)] + leave),
+      script(.pings, .first, open(0) + Array(repeating: pinged, count: 10).flatMap { $0 }),
+      script(.stranger, .first, open(0) + [.expect([.end], within: stranger)]),
+      script(
+        .huge, .first,
+        open(0) + open(1) + [frame, .expect([.end], within: .seconds(5)), .use(0), .ping]
+          + [.expect([.pong], within: patience)]),
+      script(
+        .garbage, .first,
+        open(0) + [.say([.text(malformed)]), .expect([.anything, .end], within: patience)]
+          + [.ping, .expect([.pong], within: patience)]),
+    ]
+  }
+
+  private static let pinged: [Step] = [
+    .say([.message(.ping)]),
+    .expect([.message("pong")], count: 1, within: patience, orStop: true),
+  ]
+  private static let malformed = #"{"type":"prompt","text":"#
+
+  /// What a server has to refuse.
+  private static func refusals(_ draw: inout Draw) -> [AuditScript] {
+    let early = AuditScript.Saying.message(.unsubscribe(conversation: draw.id()))
+    let end: Step = .expect([.end], within: .seconds(5))
+    let wrong = AuditScript.Login(session: draw.id(), proof: .wrongKey)
+    let missing = AuditScript.Login(session: draw.id(), proof: .none)
+    let old = AuditScript.Login(session: draw.id(), version: "0.3.0")
+    let twice = AuditScript.Login(session: draw.id())
+    return [
+      script(.early, .third, open(0) + [.say([early]), end]),
+      script(.wrongKey, .third, open(0) + [.say([.connect(wrong)]), end]),
+      script(.missingKey, .third, open(0) + [.say([.connect(missing)]), end]),
+      script(
+        .burst, .third,
+        (0..<burst).map { .open($0) } + [
+          .expect([.opened, .end], count: burst, within: .seconds(10), orStop: false)
+        ]),
+      script(.oldVersion, .third, needsLogin: true, open(0) + [.say([.connect(old)]), end]),
+      script(
+        .challengeTwice, .third, needsLogin: true,
+        connect(0, twice) + open(1) + [.say([.connectOf(0)])]
+          + [.expect([.end, .message("connected")], within: .seconds(5))]),
+    ]
+  }
+}
+
+// MARK: With a key
+
+extension AuditPlan {
+  private static func login(_ draw: inout Draw) -> AuditScript {
+    script(.login, .first, needsLogin: true, connect(0, .init(session: draw.id())) + leave)
+  }
+
+  private static func main(_ draw: inout Draw) -> AuditScript {
+    let (one, other, key) = (draw.id(), draw.id(), draw.id())
+    let first = draw.prompt("audit: one", in: one, isNew: true, key: key)
+    let second = draw.prompt("audit: two", in: one, isNew: false)
+    let third = draw.prompt("audit: three", in: one, isNew: false)
+    func subscription(_ offset: UInt64, _ conversation: String) -> SessionSubscription {
+      SessionSubscription(
+        conversation: conversation, cursor: .offset(offset, signature: nil))
+    }
+    let bad = #"{"type":"prompt","resume_session_id":"\#(one)"}"#
+    let batch = [subscription(0, one), subscription(0, other)]
+    return script(
+      .main, .second, needsLogin: true,
+      connect(0, .init(session: draw.id(), features: [.batch])) + ask(first) + [.say([.ack])]
+        + barrier + ask(first) + [.say([.ack])] + barrier
+        + say(
+          [.message(.prompt(second)), .message(.prompt(third))], for: ["response"], count: 2,
+          within: work)
+        + say([.message(.subscribe(subscription(0, one)))], for: ["session_history", "error"])
+        + say([.message(.subscribe(subscription(2, one)))], for: ["session_history", "error"])
+        + say([.message(.subscribeBatch(batch))], for: ["session_history_batch", "error"])
+        + say([.text(bad)], for: ["error", "response"]) + barrier + leave)
+  }
+
+  /// Other ways to authenticate, and what belongs to a session.
+  private static func logins(_ draw: inout Draw) -> [AuditScript] {
+    let byKey = AuditScript.Login(session: draw.id(), proof: .key)
+    let older = AuditScript.Login(session: draw.id(), version: "0.4.0")
+    let (conversation, taken) = (draw.id(), draw.id())
+    let question = draw.prompt("audit: older", in: conversation, isNew: true)
+    let histories = [0, 1].map {
+      SessionSubscription(conversation: conversation, cursor: .sequence($0))
+    }
+    let kept = AuditScript.Login(session: draw.id())
+    let lost = draw.prompt("audit: lost", in: draw.id(), isNew: true)
+    let takeover = AuditScript.Login(session: taken)
+    return [
+      script(.byKey, .second, needsLogin: true, connect(0, byKey) + barrier),
+      script(
+        .olderHistory, .second, needsLogin: true,
+        connect(0, older) + ask(question)
+          + histories.flatMap {
+            say([.message(.subscribe($0))], for: ["session_history", "error"])
+          }),
+      script(
+        .replay, .second, needsLogin: true,
+        connect(0, kept) + say([.message(.prompt(lost))], for: ["ack", "response", "error"])
+          + [.drop, .pause(.seconds(1))] + connect(1, kept) + [
+            .expect([.message("replay"), .message("response")], within: .seconds(8)), .say([.ack]),
+          ] + barrier + [.drop] + connect(2, kept) + [.pause(.seconds(1))] + barrier),
+      script(
+        .takeover, .second, needsLogin: true,
+        connect(0, takeover) + connect(1, takeover) + barrier),
+    ]
+  }
+
+  /// Sizes, load, time and what is not valid.
+  private static func loads(_ draw: inout Draw) -> [AuditScript] {
+    let long = String(repeating: "0123456789", count: size.text / 10)
+    let big = draw.prompt(long, in: draw.id(), isNew: true)
+    let many = (0..<8).map { _ in
+      AuditScript.Saying.message(
+        .prompt(draw.prompt(String(long.prefix(20_000)), in: draw.id(), isNew: true)))
+    }
+    let faults: [AuditScript.Saying] = [
+      .text(malformed), .text(#"{"text":"no type"}"#), .text(#"{"type":"audit_unknown"}"#),
+      .binary([0xFF, 0x00, 0xFE]),
+    ]
+    let tried = faults.enumerated().flatMap { socket, fault in
+      connect(socket, .init(session: draw.id())) + [
+        .say([fault]),
+        .expect([.message("error"), .message("auth_error"), .end], within: patience),
+      ] + barrier + [.drop]
+    }
+    return [
+      script(
+        .size, .second, needsLogin: true,
+        connect(0, .init(session: draw.id()))
+          + say([.message(.setMaxMessageSize(kilobytes: size.kilobytes))], for: ["ack", "error"])
+          + ask(big)),
+      script(.faults, .second, needsLogin: true, tried),
+      script(
+        .congestion, .second, needsLogin: true,
+        connect(0, .init(session: draw.id()))
+          + say(many + [.message(.ping)], for: ["pong"], within: .seconds(10)) + [
+            .expect([.message("response")], count: many.count, within: work, orStop: false)
+          ]),
+      script(
+        .idle, .second, needsLogin: true,
+        connect(0, .init(session: draw.id(), features: [.heartbeat])) + [
+          .expect([.message("heartbeat")], within: heartbeat)
+        ] + barrier),
+    ]
+  }
+
+  private static func script(
+    _ name: AuditScript.Name, _ phase: AuditScript.Phase, needsLogin: Bool = false,
+    _ steps: [Step]
+  ) -> AuditScript {
+    AuditScript(name: name, phase: phase, needsLogin: needsLogin, steps: steps)
+  }
+}
+
+extension AuditScript.Step {
+  /// Waits for one of these, and goes on in any case.
+  fileprivate static func expect(
+    _ awaited: [AuditScript.Awaited], within limit: Duration
+  ) -> AuditScript.Step {
+    .expect(awaited, count: 1, within: limit, orStop: false)
+  }
+}

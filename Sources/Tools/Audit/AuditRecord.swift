@@ -1,0 +1,207 @@
+public import LinkCore
+public import LinkWire
+import LinkJSON
+
+/// What happened in one script, in order.
+public struct AuditRecord: Sendable, Hashable {
+  /// The events, in order.
+  public var events: [Event] = []
+  /// Whether it ran to its last step.
+  public var isComplete = false
+
+  /// An empty record.
+  public init() {}
+
+  /// One event of a connection.
+  public struct Event: Sendable, Hashable {
+    /// Since the start of the script.
+    public var at: Duration
+    /// The connection, numbered by the script.
+    public var socket: Int
+    /// What happened.
+    public var kind: Kind
+  }
+
+  /// Everything that can happen.
+  public enum Kind: Sendable, Hashable {
+    case opening
+    /// The upgrade succeeded; names of header fields are in lower case.
+    case opened(headers: [String: String])
+    /// A message or bytes were sent; in words, without secrets.
+    case sent(String)
+    case received(AuditMessage)
+    case binary(bytes: Int)
+    /// The server sent a WebSocket ping.
+    case serverPing
+    /// The server answered a WebSocket ping.
+    case pong
+    case ended(LinkFailure)
+    /// A wait of a script was over before anything came.
+    case late(String)
+  }
+}
+
+/// A text message of a server.
+public struct AuditMessage: Sendable, Hashable {
+  /// `nil` if it has no `type` that is a text, or is no JSON object.
+  public var type: String?
+  /// `nil` if the session protocol cannot read it.
+  public var content: SessionServerMessage?
+  /// The names of its members, at most 64 of them.
+  public var names: [String]
+  /// Its length in bytes.
+  public var count: Int
+  /// Its beginning, without secrets.
+  public var excerpt: String
+
+  static let excerptCharacters = 160
+
+  /// Reads a message.
+  ///
+  /// - Parameter hide: Returns a text without secrets.
+  public init(_ bytes: [UInt8], hide: (String) -> String) {
+    let fields = JSONFields(bytes, keeping: ["type"])
+    type = fields.fault == nil ? ((try? fields.optionalString("type")) ?? nil).map(hide) : nil
+    content = try? SessionServerMessage.read(bytes)
+    names = Self.names(bytes)
+    count = bytes.count
+    // A secret is hidden before the text is cut, so that no part of it is left.
+    let text = hide(String(decoding: bytes, as: UTF8.self))
+    let head = text.prefix(Self.excerptCharacters)
+    excerpt = head.endIndex == text.endIndex ? text : "\(head)… (\(bytes.count) bytes)"
+  }
+
+  /// Whether the names of all its members are in snake_case.
+  var isSnake: Bool {
+    !names.isEmpty
+      && names.allSatisfy { name in
+        name.utf8.allSatisfy {
+          (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F
+        }
+      }
+  }
+
+  private static func names(_ bytes: [UInt8]) -> [String] {
+    var reader = JSONReader(bytes)
+    guard (try? reader.beginObject()) != nil else { return [] }
+    var names: [String] = []
+    while names.count < 64, let key = try? reader.nextKey() {
+      names.append(reader.text(of: key))
+      guard (try? reader.skipValue()) != nil else { break }
+    }
+    return names
+  }
+}
+
+extension AuditRecord {
+  /// The messages that came on one connection, or on all, behind an event.
+  func messages(on socket: Int? = nil, after index: Int = -1) -> [(at: Int, AuditMessage)] {
+    events.indices.compactMap { place in
+      guard place > index, socket == nil || events[place].socket == socket,
+        case .received(let message) = events[place].kind
+      else { return nil }
+      return (place, message)
+    }
+  }
+
+  /// The place of the first event behind another that `isWanted`.
+  func first(after index: Int = -1, _ isWanted: (Event) -> Bool) -> Int? {
+    events.indices.first { $0 > index && isWanted(events[$0]) }
+  }
+
+  /// The place of the first message of a type.
+  func first(_ type: String, on socket: Int? = nil, after index: Int = -1) -> Int? {
+    messages(on: socket, after: index).first { $0.1.type == type }?.at
+  }
+
+  /// The place of what was sent under a name.
+  func sent(_ name: String, on socket: Int? = nil, after index: Int = -1) -> Int? {
+    first(after: index) {
+      guard case .sent(let text) = $0.kind else { return false }
+      return text.hasPrefix(name) && (socket == nil || $0.socket == socket)
+    }
+  }
+
+  /// The place of the end of a connection.
+  func end(of socket: Int) -> Int? {
+    first {
+      guard case .ended = $0.kind else { return false }
+      return $0.socket == socket
+    }
+  }
+
+  /// The text of an event.
+  func text(_ index: Int) -> String { Self.text(events[index].kind) }
+
+  /// Two events, and the time between them.
+  func between(_ start: Int, _ end: Int) -> String {
+    let time = events[end].at - events[start].at
+    return "\(text(start)); \(text(end)) after \(time.shown)"
+  }
+
+  /// The events behind one on its connection, at most so many, as one text.
+  func aftermath(of start: Int, most: Int = 4) -> String {
+    let later = events.indices.filter {
+      $0 > start && (events[$0].socket == events[start].socket)
+    }
+    let texts = later.prefix(most).map {
+      "\(text($0)) after \((events[$0].at - events[start].at).shown)"
+    }
+    return ([text(start)] + (texts.isEmpty ? ["nothing came back"] : texts)).joined(separator: "; ")
+  }
+
+  private static func text(_ kind: Kind) -> String {
+    switch kind {
+    case .opening: "opened a connection"
+    case .opened: "the upgrade succeeded"
+    case .sent(let text): "sent \(text)"
+    case .received(let message): "received \(message.excerpt)"
+    case .binary(let bytes): "received a binary message of \(bytes) bytes"
+    case .serverPing: "received a WebSocket ping"
+    case .pong: "received a WebSocket pong"
+    case .ended(let failure): "the connection ended (\(failure.words))"
+    case .late(let text): "waited in vain for \(text)"
+    }
+  }
+}
+
+extension LinkFailure {
+  /// The failure for people.
+  var words: String {
+    switch self {
+    case .unreachable(let detail): "unreachable: \(detail)"
+    case .dns(let detail): "name not found: \(detail)"
+    case .refused: "refused"
+    case .timeout(let phase): "no answer in time: \(phase.rawValue)"
+    case .tls(let reason, let detail): "TLS \(reason.rawValue): \(detail)"
+    case .reset: "reset"
+    case .ended: "ended without a close frame"
+    case .closed(let code, let reason):
+      reason.isEmpty ? "close code \(code)" : "close code \(code), \(reason)"
+    case .http(let status, let retryAfter, let detail):
+      "HTTP \(status) \(detail)" + (retryAfter.map { ", Retry-After \($0.shown)" } ?? "")
+    case .protocolError(let detail): "protocol error: \(detail)"
+    case .proxy(let detail): "proxy: \(detail)"
+    case .captivePortal: "a login page answered"
+    case .local(let detail): detail
+    }
+  }
+}
+
+extension Duration {
+  /// In microseconds, milliseconds or seconds, with two or three digits.
+  var shown: String {
+    let (seconds, attoseconds) = components
+    let micro = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+    if micro < 10_000 { return "\(Self.decimal(micro, 1_000)) ms" }
+    if micro < 1_000_000 { return "\(micro / 1_000) ms" }
+    return "\(Self.decimal(micro, 1_000_000)) s"
+  }
+
+  /// A quotient with two decimals.
+  private static func decimal(_ value: Int64, _ unit: Int64) -> String {
+    let hundredths = (value * 100 + unit / 2) / unit
+    let digits = String(hundredths % 100 + 100).dropFirst()
+    return "\(hundredths / 100).\(digits)"
+  }
+}

@@ -1,0 +1,89 @@
+/// The result of an audit: one entry for each practice, in order.
+public struct AuditReport: Sendable, Hashable {
+  /// The server that was audited, for people.
+  public var server: String
+  /// The entries, in the order of the practices.
+  public var entries: [Entry]
+
+  /// One practice and what was found.
+  public struct Entry: Sendable, Hashable {
+    /// The practice.
+    public var practice: Practice
+    /// The result.
+    public var verdict: PracticeVerdict
+    /// What was sent, what came back, how long it took, and what cannot be seen; never empty.
+    public var evidence: String
+    /// The probes that found something missing.
+    public var gaps: [Probe]
+  }
+
+  /// The numbers of some practices.
+  public struct Counts: Sendable, Hashable {
+    /// Practices that are met.
+    public var met = 0
+    /// Practices that are met in part.
+    public var partly = 0
+    /// Practices that are not met.
+    public var not = 0
+    /// Practices that are not visible from outside.
+    public var unseen = 0
+    /// Every probe that found something missing, counted for each practice that it decides.
+    public var gaps = 0
+
+    /// Counts these entries.
+    public init(_ entries: [Entry]) {
+      for entry in entries {
+        switch entry.verdict {
+        case .met: met += 1
+        case .partly: partly += 1
+        case .not: not += 1
+        case .unseen: unseen += 1
+        }
+        gaps += entry.gaps.count
+      }
+    }
+
+    /// All of them.
+    public var all: Int { met + partly + not + unseen }
+    /// Those with a verdict.
+    public var reviewed: Int { met + partly + not }
+    /// One for each gap.
+    public var recommendations: Int { gaps }
+  }
+
+  /// Judges every practice by the findings of its probes.
+  public init(server: String, finding: (Probe) -> Finding) {
+    self.server = server
+    var findings: [Probe: Finding] = [:]
+    for probe in Probe.allCases { findings[probe] = finding(probe) }
+    entries = Practice.all.map { practice in
+      Self.entry(practice) { findings[$0] ?? .unseen("it was not looked for") }
+    }
+  }
+
+  private static func entry(_ practice: Practice, _ finding: (Probe) -> Finding) -> Entry {
+    let judged = practice.judged.map { ($0, finding($0)) }
+    let verdict = practice.rule.verdict(judged.map(\.1.outcome))
+    var lines = judged.map { evidence($0, $1, isJudged: true) }
+    lines += practice.observed.map { evidence($0, finding($0), isJudged: false) }
+    if !practice.limit.isEmpty { lines.append("Not visible from outside: \(practice.limit).") }
+    let missing = judged.filter { [.missing, .partly].contains($0.1.outcome) }.map(\.0)
+    return Entry(
+      practice: practice, verdict: verdict, evidence: lines.joined(separator: " "),
+      gaps: verdict == .partly || verdict == .not ? missing : [])
+  }
+
+  private static func evidence(_ probe: Probe, _ finding: Finding, isJudged: Bool) -> String {
+    let word = isJudged ? "\(probe.rawValue) (\(finding.outcome.rawValue))" : "observed"
+    let text = finding.evidence
+    return "\(word): \(text)\(text.hasSuffix(".") ? "" : ".")"
+  }
+
+  /// All of them.
+  public var counts: Counts { Counts(entries) }
+
+  /// Those of one category.
+  public func entries(of category: PracticeCategory) -> [Entry] {
+    entries.filter { $0.practice.category == category }
+  }
+}

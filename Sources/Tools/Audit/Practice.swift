@@ -1,0 +1,169 @@
+/// A category of practices, in the order of the review.
+public enum PracticeCategory: String, Sendable, Hashable, CaseIterable {
+  case connection = "Connection Management"
+  case delivery = "Message Delivery"
+  case authentication = "Authentication"
+  case mobile = "Mobile-Specific"
+  case `protocol` = "Protocol Design"
+  case degraded = "Detecting Degraded Connections"
+  case bandwidth = "Poor Bandwidth Handling"
+  case intermittent = "Intermittent Signal Handling"
+  case lifecycle = "App Lifecycle Resilience"
+  case transition = "Network Transition Handling"
+  case server = "Server-Side Resilience"
+  case observability = "Observability"
+  case edge = "Edge Cases"
+
+  /// The heading of its section; the table of the review has a shorter one for one of them.
+  public var heading: String { self == .mobile ? "Mobile-Specific Concerns" : rawValue }
+
+  /// Its practices, in order.
+  public var practices: [Practice] { Practice.all.filter { $0.category == self } }
+}
+
+/// One of the 40 practices, and how it is judged from outside.
+///
+/// A verdict is about the server's part. What only a client does cannot be seen from outside, and
+/// has no judged probes; its evidence is what was observed of the server's behavior around it.
+public struct Practice: Sendable, Hashable {
+  /// From 1 to 40.
+  public var number: Int
+  /// Its name.
+  public var title: String
+  /// The category that it belongs to.
+  public var category: PracticeCategory
+  /// The probes that decide.
+  public var judged: [Probe]
+  /// How their findings make the verdict.
+  public var rule: VerdictRule
+  /// The probes that are reported besides.
+  public var observed: [Probe]
+  /// What cannot be seen from outside, and why; empty if all of it can.
+  public var limit: String
+
+  init(
+    _ number: Int, _ title: String, _ category: PracticeCategory, judged: [Probe] = [],
+    rule: VerdictRule = .all, observed: [Probe] = [], limit: String = ""
+  ) {
+    (self.number, self.title, self.category, self.judged) = (number, title, category, judged)
+    (self.rule, self.observed, self.limit) = (rule, observed, limit)
+  }
+
+  /// All 40, in order.
+  public static let all = first + second
+}
+
+extension Practice {
+  private static let first = [
+    Practice(
+      1, "Robust reconnection logic (exponential backoff with jitter)", .connection,
+      observed: [.burst], limit: "only a client waits between its attempts"),
+    Practice(
+      2, "Network transition handling (reachability)", .connection, observed: [.takeover],
+      limit: "only a client watches its network"),
+    Practice(
+      3, "Heartbeats/ping-pong", .connection, judged: [.applicationPing, .protocolPing],
+      rule: .any, limit: "the client chooses the interval"),
+    Practice(
+      4, "Message acknowledgment", .delivery,
+      judged: [.messageID, .ackQuiet, .replay, .ackEnds]),
+    Practice(5, "Message ordering", .delivery, judged: [.order, .places]),
+    Practice(
+      6, "Authentication on connect", .authentication, judged: [.early, .wrongKey, .missingKey],
+      limit: "where a client keeps its key is its own matter"),
+    Practice(
+      7, "Re-authentication on reconnect", .authentication, judged: [.keyAgain],
+      limit: "whether a user is asked again is the client's matter"),
+    Practice(
+      8, "Message size limits", .mobile,
+      judged: [.sizeTaken, .truncation, .hugeFrame, .bystander]),
+    Practice(
+      9, "App lifecycle: close in the background, reconnect in the foreground", .mobile,
+      observed: [.closing], limit: "only a client has a background"),
+    Practice(
+      10, "Battery: no aggressive polling or pings", .mobile, observed: [.heartbeat],
+      limit: "the client decides how often it wakes"),
+    Practice(
+      11, "Typed and versioned messages", .protocol,
+      judged: [.typed, .naming, .version, .olderHistory]),
+    Practice(12, "Idempotency", .protocol, judged: [.sameKey, .messageID]),
+    Practice(
+      13, "Error handling", .protocol,
+      judged: [.distinctErrors, .unknownType, .oldVersion]),
+    Practice(
+      14, "Connection quality monitoring", .degraded, judged: [.roundTrips],
+      limit: "what a client makes of round trips cannot be seen"),
+    Practice(
+      15, "Application-level timeouts", .degraded, judged: [.strangerClosed],
+      limit: "the client's own timeouts cannot be seen"),
+    Practice(
+      16, "Slow is not dead", .degraded, judged: [.silentClient],
+      limit: "how a client escalates cannot be seen"),
+    Practice(
+      17, "Message prioritization", .bandwidth, judged: [.congestion],
+      limit: "the order of a client's queue cannot be seen"),
+    Practice(18, "Compression", .bandwidth, judged: [.compression]),
+    Practice(
+      19, "Adaptive payload size", .bandwidth, judged: [.sizeTaken, .truncation],
+      limit: "whether a client adapts cannot be seen; a server has to obey the size"),
+    Practice(20, "Delta synchronization", .bandwidth, judged: [.delta]),
+  ]
+
+  private static let second = [
+    Practice(
+      21, "Offline-first queue", .intermittent, observed: [.replay],
+      limit: "the queue of a client cannot be seen"),
+    Practice(
+      22, "Optimistic display with confirmation and rollback", .intermittent,
+      judged: [.promptAck, .promptRefused], limit: "what a client displays cannot be seen"),
+    Practice(23, "Request coalescing", .intermittent, judged: [.batch]),
+    Practice(24, "Half-open connection detection", .intermittent, judged: [.heartbeat]),
+    Practice(
+      25, "Persistence of pending messages", .lifecycle, observed: [.replay],
+      limit: "whether messages survive a kill of either end cannot be seen without killing it"),
+    Practice(
+      26, "Background transfers for critical uploads", .lifecycle,
+      limit: "transfers of the operating system do not use a WebSocket; nothing of them was sent"),
+    Practice(
+      27, "Graceful entry to the background", .lifecycle, observed: [.closing, .delta],
+      limit: "only a client has a background"),
+    Practice(
+      28, "Background time for work under way", .lifecycle, observed: [.closing],
+      limit: "only a client asks its operating system for time"),
+    Practice(
+      29, "Change between Wi-Fi and cellular", .transition, observed: [.takeover],
+      limit: "only a client sees its interfaces"),
+    Practice(
+      30, "Connection quality after a change of path", .transition, observed: [.roundTrips],
+      limit: "only a client resets its round-trip times"),
+    Practice(
+      31, "Captive portal detection", .transition, observed: [.health],
+      limit: "there is no portal on this path, and only a client looks for one"),
+    Practice(
+      32, "Draining before a stop", .server, observed: [.announced],
+      limit: "the server was not stopped"),
+    Practice(
+      33, "Affinity with a fallback", .server, observed: [.keyAgain],
+      limit: "the nodes behind an address cannot be seen"),
+    Practice(
+      34, "Circuit breaker", .server, observed: [.burst],
+      limit: "only a client stops trying"),
+    Practice(
+      35, "Logs of the connection's lifecycle", .observability, observed: [.closing],
+      limit: "logs cannot be seen"),
+    Practice(
+      36, "Metrics", .observability, judged: [.metrics],
+      limit: "the metrics of a client cannot be seen, and a server's may be private"),
+    Practice(
+      37, "Visible connection status", .observability, observed: [.typed],
+      limit: "what a client displays cannot be seen"),
+    Practice(
+      38, "Clock skew", .edge, judged: [.stamps, .places],
+      limit: "whether a client orders by its own clock cannot be seen"),
+    Practice(
+      39, "Replay protection", .edge, judged: [.challenge, .challengeTaken, .challengeOnce],
+      observed: [.encrypted]),
+    Practice(
+      40, "Corrupted messages", .edge, judged: [.malformed, .untyped, .unknownType, .binary]),
+  ]
+}

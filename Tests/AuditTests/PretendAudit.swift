@@ -1,0 +1,70 @@
+import LinkCore
+import LinkWire
+import SessionAudit
+
+/// An audit of a pretended server, in virtual time.
+enum PretendAudit {
+  /// Plays all scripts and judges what they recorded.
+  static func report(
+    _ kind: PretendServer.Kind = .session, _ faults: Set<PretendServer.Fault> = [],
+    hasKey: Bool = true, key: String = PretendServer.key, pages: Int? = 200,
+    isEncrypted: Bool = false
+  ) -> AuditReport {
+    evidence(kind, faults, hasKey: hasKey, key: key, pages: pages, isEncrypted: isEncrypted)
+      .report(server: "a server")
+  }
+
+  static func evidence(
+    _ kind: PretendServer.Kind = .session, _ faults: Set<PretendServer.Fault> = [],
+    hasKey: Bool = true, key: String = PretendServer.key, pages: Int? = 200,
+    isEncrypted: Bool = false
+  ) -> AuditEvidence {
+    var evidence = AuditEvidence(hasKey: hasKey, isEncrypted: isEncrypted)
+    let secret = AuditKey(key: Secret(key), sign: { PretendServer.sign($0, with: key) })
+    for script in AuditPlan(chance: Chance(seed: 1)).scripts where hasKey || !script.needsLogin {
+      var server = PretendServer(kind, faults)
+      evidence.records[script.name] = play(script, hasKey ? secret : nil, with: &server)
+    }
+    if let pages {
+      for path in ["/healthz", "/health", "/metrics"] {
+        evidence.pages[path] = .init(status: pages, excerpt: "ok", time: .milliseconds(1))
+      }
+    }
+    return evidence
+  }
+
+  /// Plays one script to its end.
+  static func play(
+    _ script: AuditScript, _ key: AuditKey?, with server: inout PretendServer
+  ) -> AuditRecord {
+    var now = Instant.zero
+    var run = ScriptRun(script, key: key, at: now, wall: Timestamp(nanoseconds: 0))
+    var queue: [(at: Instant, number: Int, input: ScriptRun.Input)] = []
+    var number = 0
+    func add(_ effects: [ScriptRun.Effect], _ server: inout PretendServer) {
+      for effect in effects {
+        for (after, input) in server.take(effect) {
+          number += 1
+          queue.append((now.advanced(by: after), number, input))
+        }
+      }
+    }
+    add(run.begin(at: now), &server)
+    while !run.isOver {
+      queue.sort { ($0.at, $0.number) < ($1.at, $1.number) }
+      let next = queue.first?.at
+      if let deadline = run.deadline, next.map({ deadline <= $0 }) ?? true {
+        now = deadline
+        add(run.tick(at: now), &server)
+      } else if let next {
+        now = next
+        let input = queue.removeFirst().input
+        guard server.stillHappens(input) else { continue }
+        add(run.handle(input, at: now), &server)
+      } else {
+        break
+      }
+    }
+    return run.record
+  }
+}

@@ -1,0 +1,306 @@
+import LinkCore
+import LinkWire
+import SessionAudit
+
+/// A server in virtual time that an audit speaks with: what it does wrong is chosen.
+struct PretendServer {
+  enum Fault: String, CaseIterable {
+    case noPong, lateApplicationPong, noProtocolPong, abruptClose, noCompression
+    case untypedMessage, camelCase, noVersion, noNegotiation
+    case acceptsOld, closesOld, newerOnly, acceptsEarly, silentAtWrongKey, closesWithoutError
+    case refusesPlainKey, noChallenge, acceptsReplayedChallenge
+    case noAck, takesBadPrompt, noMessageID, ackEarnsError, noReplay, replaysForever
+    case swapsResponses, noPlaces, noStamps, runsTwice, ignoresCursor, noBatch
+    case noSizeAck, ignoresSize, takesHugeFrame, hugeFrameEndsAll, slowPong
+    case closesAtMalformed, closesAtUntyped, closesAtUnknown, closesAtBinary, ignoresInvalid
+    case noHeartbeat, endsSilentClients, keepsStrangers, refusesBurst
+  }
+
+  /// What kind of server it is.
+  enum Kind { case session, echo, silent }
+
+  static let key = "untethered-0123456789abcdef0123456789abcdef"
+  var kind = Kind.session
+  var faults: Set<Fault> = []
+  /// What is kept for each client until it is acknowledged.
+  private var kept: [String: [(id: String, entry: SessionEntry)]] = [:]
+  private var histories: [String: [SessionEntry]] = [:]
+  private var answered: [String: SessionResponse] = [:]
+  private var lines: [Int: Line] = [:]
+  private var count = 0
+
+  /// One connection.
+  private struct Line {
+    var client: String?
+    var version = SessionVersion.newest
+    var limit = Int.max
+    var challenge = ""
+  }
+
+  typealias Timed = (after: Duration, input: ScriptRun.Input)
+
+  init(_ kind: Kind = .session, _ faults: Set<Fault> = []) {
+    (self.kind, self.faults) = (kind, faults)
+  }
+
+  static func sign(_ challenge: String, with key: String = key) -> String {
+    "signed(\(challenge)) with the \(key == Self.key ? "right" : "wrong") key"
+  }
+
+  /// Returns what happens because of an effect.
+  mutating func take(_ effect: ScriptRun.Effect) -> [Timed] {
+    switch effect {
+    case .open(let line): return open(line)
+    case .send(let line, let bytes):
+      return kind == .echo ? [(.milliseconds(1), .text(line, bytes))] : read(bytes, on: line)
+    case .sendBinary(let line, let bytes):
+      if kind == .echo { return [(.milliseconds(1), .binary(line, bytes: bytes.count))] }
+      return kind == .session ? invalid(line, closes: .closesAtBinary) : []
+    case .sendRaw(let line, let bytes): return raw(bytes, on: line)
+    case .ping(let line):
+      let isMute = faults.contains(.noProtocolPong) || kind == .silent
+      return isMute ? [] : [(.milliseconds(1), .pong(line))]
+    case .drop(let line):
+      lines[line] = nil
+      return []
+    }
+  }
+
+  private mutating func open(_ number: Int) -> [Timed] {
+    count += 1
+    if faults.contains(.refusesBurst), number > 10 {
+      return [(.milliseconds(1), .ended(number, .reset))]
+    }
+    lines[number] = Line(challenge: "challenge-\(count)")
+    let headers =
+      faults.contains(.noCompression) ? [:] : ["sec-websocket-extensions": "permessage-deflate"]
+    let opened: Timed = (.milliseconds(1), .opened(number, headers: headers))
+    guard kind == .session else { return [opened] }
+    let hello = SessionHello(
+      message: "hi", version: faults.contains(.noVersion) ? nil : "0.5.0",
+      challenge: faults.contains(.noChallenge) ? nil : lines[number]?.challenge,
+      features: [.heartbeat])
+    var all = [opened, say(.hello(hello), on: number)]
+    if faults.contains(.untypedMessage) { all.append(text(#"{"note":1}"#, on: number)) }
+    if faults.contains(.camelCase) { all.append(text(#"{"type":"x","aB":1}"#, on: number)) }
+    if !faults.contains(.keepsStrangers) { all.append(late(.seconds(30), number, .stranger)) }
+    return all
+  }
+
+  /// Something that happens later, if the connection is still the same.
+  enum Later { case stranger, heartbeat, silence }
+
+  private func late(_ time: Duration, _ line: Int, _ what: Later) -> Timed {
+    switch what {
+    case .heartbeat: (time, .text(line, SessionServerMessage.heartbeat(nil).bytes))
+    case .stranger: (time, .ended(line, .closed(code: 4408, reason: "stranger")))
+    case .silence: (time, .ended(line, .closed(code: 4408, reason: "silence")))
+    }
+  }
+
+  /// Whether something that was to happen later still does.
+  func stillHappens(_ input: ScriptRun.Input) -> Bool {
+    guard case .ended(let line, .closed(4408, let reason)) = input else { return true }
+    guard let client = lines[line] else { return false }
+    return reason == "silence" || client.client == nil
+  }
+
+  private func say(
+    _ message: SessionServerMessage, on line: Int, after time: Duration = .milliseconds(1)
+  ) -> Timed {
+    (time, .text(line, message.bytes))
+  }
+
+  private func text(_ text: String, on line: Int) -> Timed {
+    (.milliseconds(1), .text(line, Array(text.utf8)))
+  }
+
+  private func end(_ line: Int) -> Timed {
+    (.milliseconds(2), .ended(line, .closed(code: 4401, reason: "")))
+  }
+
+  private mutating func raw(_ bytes: [UInt8], on line: Int) -> [Timed] {
+    if bytes.first == 0x88 {
+      let failure =
+        faults.contains(.abruptClose) ? LinkFailure.reset : .closed(code: 1000, reason: "")
+      return kind == .silent ? [] : [(.milliseconds(1), .ended(line, failure))]
+    }
+    if faults.contains(.takesHugeFrame) || kind == .silent { return [] }
+    let over: Timed = (.milliseconds(1), .ended(line, .closed(code: 1009, reason: "")))
+    return faults.contains(.hugeFrameEndsAll) ? [over, (.zero, .ended(0, .reset))] : [over]
+  }
+
+  private func invalid(_ line: Int, closes fault: Fault) -> [Timed] {
+    if faults.contains(fault) { return [end(line)] }
+    if faults.contains(.ignoresInvalid) { return [] }
+    return [say(.error(SessionError(message: "not valid")), on: line)]
+  }
+}
+
+// MARK: Messages
+
+extension PretendServer {
+  private mutating func read(_ bytes: [UInt8], on line: Int) -> [Timed] {
+    guard kind == .session, lines[line] != nil else { return [] }
+    let message = try? SessionClientMessage.read(bytes)
+    if message == .ping { return pong(line) }
+    if case .connect(let connect) = message { return take(connect, on: line) }
+    guard let client = lines[line]?.client else {
+      return faults.contains(.acceptsEarly) ? [] : refuse(line)
+    }
+    guard let message else {
+      let text = String(decoding: bytes, as: UTF8.self)
+      if text.contains("resume_session_id") {
+        let error = SessionServerMessage.error(SessionError(message: "no text"))
+        let isSilent = !faults.isDisjoint(with: [.takesBadPrompt, .ignoresInvalid])
+        return isSilent ? [] : [say(error, on: line)]
+      }
+      return invalid(
+        line, closes: text.contains("no type") ? .closesAtUntyped : .closesAtMalformed)
+    }
+    return answer(message, from: client, on: line)
+  }
+
+  private func refuse(_ line: Int) -> [Timed] {
+    if faults.contains(.closesWithoutError) { return [end(line)] }
+    return [say(.authError(message: "no"), on: line), end(line)]
+  }
+
+  private func pong(_ line: Int) -> [Timed] {
+    if faults.contains(.noPong) { return [] }
+    let isBusy = faults.contains(.slowPong) && histories.count >= 8
+    let isLate = faults.contains(.lateApplicationPong) || isBusy
+    return [say(.pong, on: line, after: isLate ? .milliseconds(2_500) : .milliseconds(1))]
+  }
+
+  private mutating func take(_ connect: SessionConnect, on line: Int) -> [Timed] {
+    let challenge = lines[line]?.challenge ?? ""
+    let proof = connect.proof?.text
+    let isSigned =
+      proof == Self.sign(challenge)
+      || proof != nil && faults.contains(.acceptsReplayedChallenge)
+    let isKey = connect.key?.text == Self.key && !faults.contains(.refusesPlainKey)
+    guard isKey || isSigned else {
+      return faults.contains(.silentAtWrongKey) ? [] : refuse(line)
+    }
+    guard let version = SessionVersion.negotiated(connect.version) else {
+      if faults.contains(.closesOld) { return [end(line)] }
+      if !faults.contains(.acceptsOld) {
+        let error = SessionError(message: "old", code: SessionError.unsupportedVersion)
+        return [say(.error(error), on: line), end(line)]
+      }
+      return accept(connect.session, .oldest, on: line)
+    }
+    return accept(
+      connect.session, faults.contains(.newerOnly) ? .newest : version, on: line)
+  }
+
+  private mutating func accept(
+    _ client: String, _ version: SessionVersion, on line: Int
+  ) -> [Timed] {
+    lines[line]?.client = client
+    lines[line]?.version = version
+    var all: [Timed] = [
+      faults.contains(.noNegotiation)
+        ? text(#"{"type":"connected","message":"hi","session_id":"a"}"#, on: line)
+        : say(
+          .connected(SessionConnected(message: "hi", session: client, version: version)), on: line)
+    ]
+    if !faults.contains(.noReplay) {
+      for (id, entry) in kept[client] ?? [] {
+        all.append(say(.replay(id: id, entry, number: nil), on: line, after: .milliseconds(2)))
+      }
+    }
+    if !faults.contains(.noHeartbeat) { all.append(late(.seconds(45), line, .heartbeat)) }
+    if faults.contains(.endsSilentClients) { all.append(late(.seconds(20), line, .silence)) }
+    return all
+  }
+
+  private mutating func answer(
+    _ message: SessionClientMessage, from client: String, on line: Int
+  ) -> [Timed] {
+    switch message {
+    case .prompt(let prompt): return ask(prompt, from: client, on: line)
+    case .messageAck(let id):
+      if !faults.contains(.replaysForever) { kept[client]?.removeAll { $0.id == id } }
+      return faults.contains(.ackEarnsError)
+        ? [say(.error(SessionError(message: "unknown")), on: line)] : []
+    case .subscribe(let subscription): return [say(.history(history(subscription, line)), on: line)]
+    case .subscribeBatch(let all):
+      let histories = all.map { history($0, line) }
+      return faults.contains(.noBatch)
+        ? [say(.error(SessionError(message: "unknown")), on: line)]
+        : [say(.historyBatch(histories), on: line)]
+    case .setMaxMessageSize(let kilobytes):
+      if !faults.contains(.ignoresSize) { lines[line]?.limit = kilobytes * 1_024 }
+      let ack = SessionServerMessage.ack(message: "set", idempotencyKey: nil)
+      return faults.contains(.noSizeAck) ? [] : [say(ack, on: line)]
+    case .unknown: return invalid(line, closes: .closesAtUnknown)
+    case .connect, .ping, .unsubscribe, .killSession, .disconnect: return []
+    }
+  }
+
+  private mutating func ask(
+    _ prompt: SessionPrompt, from client: String, on line: Int
+  ) -> [Timed] {
+    let key = prompt.idempotencyKey ?? ""
+    let response: SessionResponse
+    if let earlier = answered[key], !faults.contains(.runsTwice) {
+      response = earlier
+    } else {
+      response = run(prompt, key, for: client, limit: lines[line]?.limit ?? .max)
+    }
+    let isSwapped = faults.contains(.swapsResponses) && prompt.text == "audit: two"
+    var all = [
+      say(.response(response), on: line, after: .milliseconds(isSwapped ? 50 : 3))
+    ]
+    if !faults.contains(.noAck) {
+      all.append(say(.ack(message: "ok", idempotencyKey: key), on: line))
+    }
+    return all
+  }
+
+  private mutating func run(
+    _ prompt: SessionPrompt, _ key: String, for client: String, limit: Int
+  ) -> SessionResponse {
+    count += 1
+    let id = "answer-\(count)"
+    let place = UInt64(histories[prompt.conversation]?.count ?? 0)
+    let stamp = faults.contains(.noStamps) ? nil : Timestamp(nanoseconds: 1_000_000_000)
+    let entries = [(SessionRole.user, key), (.assistant, id)].enumerated().map { index, part in
+      SessionEntry(
+        id: part.1, role: part.0, text: prompt.text, conversation: prompt.conversation,
+        timestamp: stamp, place: place + UInt64(index))
+    }
+    histories[prompt.conversation, default: []] += entries
+    kept[client, default: []].append((id, entries[1]))
+    let text = String(prompt.text.prefix(max(0, min(limit, 1 << 20) - 1_000)))
+    let response = SessionResponse(
+      id: faults.contains(.noMessageID) ? nil : id, conversation: prompt.conversation,
+      idempotencyKey: key, result: .success(text: text))
+    answered[key] = response
+    return response
+  }
+
+  private func history(_ subscription: SessionSubscription, _ line: Int) -> SessionHistory {
+    let isOlder = lines[line]?.version == .oldest
+    let all = histories[subscription.conversation] ?? []
+    var start: Int
+    switch subscription.cursor {
+    case .sequence(let last): start = Int(last)
+    case .offset(let offset, _): start = Int(offset)
+    }
+    if faults.contains(.ignoresCursor) { start = 0 }
+    let entries = all.dropFirst(start).map { entry in
+      var entry = entry
+      entry.place = faults.contains(.noPlaces) ? nil : entry.place.map { $0 + (isOlder ? 1 : 0) }
+      return entry
+    }
+    let next = UInt64(all.count)
+    return SessionHistory(
+      conversation: subscription.conversation, entries: entries,
+      place: isOlder
+        ? .sequence(first: nil, last: nil, next: next + 1)
+        : .offset(next: next, signature: "0:", isReplaced: false), isComplete: true)
+  }
+}

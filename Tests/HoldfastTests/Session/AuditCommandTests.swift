@@ -1,0 +1,200 @@
+import Foundation
+import Glibc
+import HoldfastBackend
+import HoldfastTestKit
+import Testing
+
+/// `holdfast audit` against servers of this package and of other makers.
+@Suite(.timeLimit(.minutes(5))) struct AuditCommandTests {
+  /// What the command printed with --json.
+  private struct Review {
+    var verdicts: [Int: String] = [:]
+    var evidence: [Int: String] = [:]
+
+    /// Reads and checks the output: 40 practices in order, then sums that add up.
+    init(_ lines: [String]) throws {
+      let objects = try lines.map { try [String: Any].reading($0) }
+      #expect(objects.map { $0["number"] as? Int } == (1...40).map { $0 } + [nil])
+      for object in objects.dropLast() {
+        #expect(object["event"] as? String == "practice")
+        #expect((object["title"] as? String)?.isEmpty == false)
+        let number = try #require(object["number"] as? Int)
+        verdicts[number] = try #require(object["verdict"] as? String)
+        evidence[number] = try #require(object["evidence"] as? String)
+        #expect(evidence[number]?.isEmpty == false)
+        #expect(evidence[number]?.contains(OriginalServer.key) == false)
+      }
+      let summary = try #require(objects.last)
+      #expect(summary["event"] as? String == "summary")
+      let categories = try #require(summary["categories"] as? [[String: Any]])
+      #expect(categories.count == 13)
+      for word in ["met", "partly", "not", "unseen"] {
+        let count = verdicts.values.count { $0 == word }
+        #expect(summary[word] as? Int == count)
+        #expect(categories.compactMap { $0[word] as? Int }.reduce(0, +) == count)
+      }
+    }
+
+    func numbers(_ verdict: String) -> [Int] {
+      verdicts.filter { $0.value == verdict }.keys.sorted()
+    }
+  }
+
+  /// Audits a server and reads what was printed.
+  private static func review(_ url: String, key: String? = nil) async throws -> Review {
+    try await CommandProcess.scratch { directory in
+      var words = ["audit", url, "--json"]
+      if let key {
+        try (key + "\n").write(toFile: directory + "/key", atomically: true, encoding: .utf8)
+        words += ["--key-file", directory + "/key"]
+      }
+      let outcome = try await CommandProcess.run(words)
+      #expect(outcome.status == 0)
+      #expect(outcome.errors == [])
+      return try Review(outcome.output)
+    }
+  }
+
+  /// Practices that only a client carries out.
+  private static let unseen = [
+    1, 2, 9, 10, 21, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37,
+  ]
+
+  @Test(.enabled(if: Maker.python != nil, "scripts/peers installs it"))
+  func `the original without mistakes lacks what it never had`() async throws {
+    try await OriginalServer.run { server in
+      let review = try await Self.review(server.url, key: OriginalServer.key)
+      #expect(review.numbers("unseen") == Self.unseen)
+      #expect(review.numbers("not") == [15, 23, 24, 39])
+      #expect(review.numbers("partly") == [12])
+    }
+  }
+
+  @Test(.enabled(if: Maker.python != nil, "scripts/peers installs it"))
+  func `each mistake of the original is found`() async throws {
+    let mistakes = ["acks", "ids", "replay", "type"].flatMap { ["--mistake", $0] }
+    try await OriginalServer.run(mistakes + ["--plain", "--version", "0.4.0"]) { server in
+      let review = try await Self.review(server.url, key: OriginalServer.key)
+      #expect(review.numbers("unseen") == Self.unseen)
+      #expect(review.numbers("not") == [4, 12, 15, 18, 23, 24, 39])
+      #expect(review.numbers("partly") == [13, 40])
+      #expect(review.evidence[4]?.contains("Unknown message type: message_ack") == true)
+    }
+  }
+
+  @Test(.enabled(if: Maker.python != nil, "scripts/peers installs it"))
+  func `a server that forgets one connected is reviewed`() async throws {
+    try await OriginalServer.run(["--mistake", "connected"]) { server in
+      let review = try await Self.review(server.url, key: OriginalServer.key)
+      #expect(review.verdicts[4] == "met")
+      #expect(review.verdicts[18] == "met")
+    }
+  }
+
+  @Test func `this package's own backend meets every practice that can be seen`() async throws {
+    try await CommandProcess.scratch { directory in
+      let backend = Backend(BackendConfiguration(dataDirectory: directory))
+      let url = try await backend.start().url + "/session"
+      let path = BackendConfiguration(dataDirectory: directory).sessionKeyPath
+      let key = try String(contentsOfFile: path, encoding: .utf8)
+        .trimmingCharacters(in: .whitespacesAndNewlines)
+      let review = try await Self.review(url, key: key)
+      await backend.kill()
+      for number in review.numbers("not") + review.numbers("partly") {
+        Issue.record("\(number): \(review.evidence[number] ?? "")")
+      }
+      #expect(review.numbers("unseen") == Self.unseen.filter { $0 != 36 })
+    }
+  }
+
+  @Test(arguments: Maker.installed)
+  func `a server that echoes shows what a plain WebSocket shows`(maker: Maker) async throws {
+    try await PeerServer.run(maker, [.echo]) { server in
+      let review = try await Self.review(server.url, key: OriginalServer.key)
+      #expect(review.verdicts[3] == "met")
+      #expect(review.verdicts[18] == "met")
+      #expect(Set([4, 5, 6, 7, 11, 12, 20, 22, 23, 39]).isSubset(of: review.numbers("not")))
+    }
+  }
+
+  @Test func `a server that takes the upgrade and says nothing more is reviewed`() async throws {
+    try await PeerServer.run(.holdfast, [PlanEntry(expect: 1_000)]) { server in
+      let review = try await Self.review(server.url)
+      #expect(review.verdicts[3] == "met")
+      #expect(review.verdicts[6] == "not")
+      #expect(review.verdicts[15] == "unseen")
+    }
+  }
+
+  @Test func `Markdown has the form of the review`() async throws {
+    try await PeerServer.run(.holdfast, [.echo]) { server in
+      let url = server.url.replacing("ws://", with: "http://")
+      let outcome = try await CommandProcess.run("audit", url, "--markdown")
+      #expect(outcome.status == 0)
+      let lines = outcome.output
+      #expect(lines.first == "# WebSocket Implementation Recommendations")
+      #expect(lines.count { $0.hasPrefix("#### ") } == 40)
+      #expect(lines.count { $0.hasPrefix("**Status**: ") } == 40)
+      // The heading, 13 categories, and the total.
+      #expect(lines.count { $0.hasPrefix("| ") } == 15)
+    }
+  }
+
+  @Test(.enabled(if: Maker.python != nil, "scripts/peers installs it"))
+  func `Ctrl-C ends it at once`() async throws {
+    try await OriginalServer.run { server in
+      let process = try CommandProcess.start(["audit", server.url])
+      for await line in process.diagnostics where line.contains("scripts are over") { break }
+      process.signal(SIGINT)
+      #expect(await process.exit() == 1)
+    }
+  }
+
+  @Test func `ends with 6 where nothing listens or answers`() async throws {
+    let refused = try await CommandProcess.run("audit", "ws://127.0.0.1:1/session")
+    #expect(refused.status == 6)
+    let silent = try SilentPort()
+    defer { silent.close() }
+    let mute = try await CommandProcess.run("audit", "ws://127.0.0.1:\(silent.port)/session")
+    #expect(mute.status == 6)
+  }
+
+  @Test(arguments: [
+    [], ["ftp://127.0.0.1/"], ["ws://127.0.0.1/", "--json", "--markdown"],
+    ["ws://192.0.2.1/session"],
+  ])
+  func `ends with 2 for what is no command line`(words: [String]) async throws {
+    #expect(try await CommandProcess.run(["audit"] + words).status == 2)
+  }
+
+  @Test func `a key file that is missing ends it`() async throws {
+    let outcome = try await CommandProcess.run(
+      "audit", "ws://127.0.0.1:1/", "--key-file", "/nonexistent/key")
+    #expect(outcome.status == 1)
+  }
+}
+
+/// A port that takes connections and never reads.
+private struct SilentPort {
+  let port: UInt16
+  private let descriptor: Int32
+
+  init() throws {
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let descriptor = descriptor
+    let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        unsafe bind(descriptor, pointer, length) + listen(descriptor, 64)
+          + getsockname(descriptor, pointer, &length)
+      }
+    }
+    guard result == 0 else { throw PeerFailed(errors: ["no port"]) }
+    port = UInt16(bigEndian: address.sin_port)
+  }
+
+  func close() { Glibc.close(descriptor) }
+}

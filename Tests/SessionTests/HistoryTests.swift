@@ -36,7 +36,8 @@ import Testing
     }
     bench.commit()
     #expect(bench.prompts.map(\.text) == ["a"])
-    #expect(bench.notices == Array(repeating: .store(.full(detail: "")), count: 3) + [.storeRecovered])
+    #expect(
+      bench.notices == Array(repeating: .store(.full(detail: "")), count: 3) + [.storeRecovered])
   }
 
   @Test func `the same id as response, history and replay is shown once and acknowledged again`() {

@@ -52,7 +52,7 @@ import Testing
     ("talk: nothing but connect is said before connected", { $0.talk?.stage = .greeted }),
     (
       "talk: what is uploaded was sent",
-      { $0.talk?.upload = Talk.Upload(key: nobody, until: .zero) }
+      { $0.talk?.upload = Talk.Upload(key: nobody, until: .zero, deafUntil: .zero) }
     ),
     ("talk: the time of connected is known", { $0.talk?.connectedAt = nil }),
     ("talk: what is awaited was subscribed to", { $0.talk?.subscribing["x"] = .zero }),

@@ -162,8 +162,8 @@ extension SendQueue {
 
   /// Returns the item to send now, marked as under way; `nil` if none may be sent.
   ///
-  /// - Parameter isAllowed: Whether an item whose turn it is may go; the items behind it in its lane
-  ///   wait with it.
+  /// - Parameter isAllowed: Whether an item whose turn it is may go; the items behind it in its
+  ///   lane wait with it.
   public mutating func take(
     at now: Instant, timeout: Duration, credentials: UInt64 = 0,
     where isAllowed: (Item) -> Bool = { _ in true }

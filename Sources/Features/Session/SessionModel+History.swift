@@ -26,8 +26,8 @@ extension SessionModel {
     step.effects.append(.send(current.attempt, message))
   }
 
-  /// The conversations of prompts and of the user that the server knows, or may know: a plain server
-  /// is asked whether it has a prompt.
+  /// The conversations of prompts and of the user that the server knows, or may know: a plain
+  /// server is asked whether it has a prompt.
   private var followed: [String] {
     var all = [conversation]
     for prompt in queue.items where prompt.waiting != nil && !all.contains(prompt.conversation) {
@@ -41,8 +41,8 @@ extension SessionModel {
     }
   }
 
-  /// Whether everything that the server had of the followed conversations is here, and all that came
-  /// is stored and acknowledged.
+  /// Whether everything that the server had of the followed conversations is here, and all that
+  /// came is stored and acknowledged.
   public var isCaughtUp: Bool {
     guard isConnected, let talk, owed.isEmpty, writer.isDone else { return false }
     return talk.subscribing.isEmpty && talk.again.isEmpty

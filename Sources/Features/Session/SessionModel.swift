@@ -5,9 +5,9 @@ public import LinkWire
 ///
 ///     open ──hello──▶ greeted ──connected──▶ connected ──lost──▶ (the link decides when) open
 ///
-///     a prompt:   unstored ─stored─▶ queued ─handed over─▶ sent ─ack─▶ accepted ─response─▶ answered
-///                                      ▲                    │             │                 failed
-///                                      └──── lost, busy ────┘             └─▶ failed        interrupted
+///     a prompt:  unstored ─stored─▶ queued ─given─▶ sent ─ack─▶ accepted ─response─▶ answered
+///                                     ▲              │             │                 interrupted
+///                                     └─ lost, busy ─┘             └─▶ failed ◀──────┘
 ///
 ///     a message:  heard ─▶ stored, cursor in the same change ─▶ acknowledged, shown once
 ///
@@ -18,6 +18,7 @@ public import LinkWire
 /// only waited for. What a user is shown is numbered by the store and shown until it is confirmed.
 public struct SessionModel: Journaled {
   public static var journalName: String { "session" }
+  /// Its numbers and rules.
   public let settings: SessionSettings
   /// When, whether and how to connect.
   public internal(set) var link: Link

@@ -23,13 +23,18 @@ public enum SessionUpdate: Sendable, Hashable, Codable {
 
 /// Where a prompt stands.
 public struct SessionPromptState: Sendable, Hashable, Codable {
+  /// The idempotency key.
   public var key: UUID128
+  /// The conversation's id.
   public var conversation: String
+  /// What was asked.
   public var text: String
+  /// How far it came.
   public var state: State
   /// Why, for people.
   public var reason: String?
 
+  /// The states of a prompt.
   public enum State: String, Sendable, Hashable, Codable, CaseIterable {
     /// Stored, and waits for its turn.
     case queued
@@ -82,9 +87,11 @@ public enum SessionGap: String, Sendable, Hashable, Codable, CaseIterable {
 
 /// One connection, from its try to its end.
 public struct SessionRecord: Sendable, Hashable, Codable {
+  /// The attempt that it was.
   public var attempt: AttemptID
   /// By the client's wall clock.
   public var startedAt: Timestamp
+  /// By the client's wall clock.
   public var endedAt: Timestamp
   /// How long it took to be connected; `nil` if it never was.
   public var connecting: Duration?
@@ -94,9 +101,10 @@ public struct SessionRecord: Sendable, Hashable, Codable {
   public var network: String?
   /// The last round trip.
   public var roundTrip: Duration?
+  /// Why it ended.
   public var reason: Reason
 
-  /// Why it ended.
+  /// The end of a connection.
   public enum Reason: Sendable, Hashable, Codable {
     case failure(LinkFailure)
     case closed(Link.CloseReason)

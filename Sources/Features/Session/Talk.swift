@@ -63,7 +63,8 @@ struct Talk: Sendable, Hashable {
   var holes: Set<String> = []
   /// Texts that were handed to a plain server, whose history repeats them under ids of its own.
   var mine: [String: [String]] = [:]
-  /// The last text of the assistant in a history since a prompt was sent, for a response without id.
+  /// The last text of the assistant in a history since a prompt was sent, for a response without
+  /// an id.
   var written: [String: String] = [:]
   /// The text of a response without id, which a history may repeat under an id of its own.
   var spoken: [String: String] = [:]

@@ -101,18 +101,20 @@ struct SessionSeam {
 
   mutating func fromPhone(_ effect: SessionModel.Effect) -> [SessionModel.Effect] {
     if case .connect(let attempt, _, _) = effect { self.attempt = attempt }
-    switch (defect, effect) {
-    case (.acksEarly, .commit(_, let change)):
+    switch effect {
+    case .commit(_, let change) where defect == .acksEarly:
       return change.news.compactMap { acknowledgement(of: $0) } + [effect]
-    case (.changesKeys, .send(let attempt, .prompt(var prompt))):
+    case .send(let attempt, .prompt(var prompt)) where defect == .changesKeys:
       tries += 1
       prompt.idempotencyKey = UUID128(high: 0xBAD, low: tries).description
       prompt.number = nil
       return [.send(attempt, .prompt(prompt))]
-    case (.dropsMessages, .update(.message(_, _, let news))): return news % 3 == 0 ? [] : [effect]
-    case (.showsTwice, .update(.message)): return [effect, effect]
-    case (.pingsEarly, .connect(let attempt, _, _)): return [.send(attempt, .ping), effect]
-    case (_, _): return [effect]
+    case .update(.message(_, _, let news)) where defect == .dropsMessages:
+      return news % 3 == 0 ? [] : [effect]
+    case .update(.message) where defect == .showsTwice: return [effect, effect]
+    case .connect(let attempt, _, _) where defect == .pingsEarly:
+      return [.send(attempt, .ping), effect]
+    case .open, .close, .connect, .send, .refreshCredentials, .commit, .update: return [effect]
     }
   }
 
@@ -125,30 +127,38 @@ struct SessionSeam {
     }
   }
 
-  mutating func fromServer(_ effect: SessionServer.Effect) -> [SessionServer.Effect] {
-    switch (defect, effect) {
-    case (.runsTwice, .run): return [effect, effect]
-    case (.forgetsMarks, .store(let token, let changes)):
-      let kept = changes.filter { if case .started = $0 { false } else { true } }
-      return [.store(token, kept)]
-    case (.hidesLoss, .send(let id, .connected(var connected))):
+  func fromServer(_ effect: SessionServer.Effect) -> [SessionServer.Effect] {
+    switch effect {
+    case .run where defect == .runsTwice: return [effect, effect]
+    case .store(let token, let changes) where defect == .forgetsMarks:
+      return [.store(token, changes.filter { if case .started = $0 { false } else { true } })]
+    case .send(let id, let message): return sent(message).map { .send(id, $0) }
+    case .accept, .refuse, .noticeDrain, .ping, .close, .drop, .run, .cancel, .store, .finished:
+      return [effect]
+    }
+  }
+
+  /// What is really sent in place of a message.
+  private func sent(_ message: SessionServerMessage) -> [SessionServerMessage] {
+    switch message {
+    case .connected(var connected) where defect == .hidesLoss:
       if connected.isRecovered == false { connected.isRecovered = true }
-      return [.send(id, .connected(connected))]
-    case (.hidesLoss, .send(_, .error(let error))):
-      return error.code == "not_recovered" ? [] : [effect]
-    case (.hidesLoss, .send(let id, .history(var window))):
-      window.gap = nil
-      return [.send(id, .history(window))]
-    case (.inventsLoss, .send(let id, .connected(var connected))):
+      return [.connected(connected)]
+    case .connected(var connected) where defect == .inventsLoss:
       connected.isRecovered = false
-      return [.send(id, .connected(connected))]
-    case (.renamesMessages, .send(let id, .replay(let message, var entry, let number))):
-      entry.id = message + "-again"
-      return [.send(id, .replay(id: entry.id, entry, number: number))]
-    case (.staysSilent, .send(_, .response)), (.staysSilent, .send(_, .replay)),
-      (.staysSilent, .send(_, .history)), (.staysSilent, .send(_, .historyBatch)):
-      return []
-    case (_, _): return [effect]
+      return [.connected(connected)]
+    case .error(let error) where defect == .hidesLoss:
+      return error.code == "not_recovered" ? [] : [message]
+    case .history(var window) where defect == .hidesLoss:
+      window.gap = nil
+      return [.history(window)]
+    case .replay(let id, var entry, let number) where defect == .renamesMessages:
+      entry.id = id + "-again"
+      return [.replay(id: entry.id, entry, number: number)]
+    case .response, .replay, .history, .historyBatch: return defect == .staysSilent ? [] : [message]
+    case .hello, .connected, .pong, .ack, .responsePart, .error, .authError, .turnComplete,
+      .heartbeat, .draining, .sessionKilled, .unknown:
+      return [message]
     }
   }
 }

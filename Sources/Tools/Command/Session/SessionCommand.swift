@@ -115,14 +115,7 @@ enum SessionCommand {
     _ call: Invocation, _ configuration: SessionConfiguration
   ) async throws(CommandFailure) -> CommandFailure? {
     let run = LinkRun(call)
-    var configuration = configuration
-    configuration.lifecycle = run.lifecycle
-    let session: HeldSession
-    do throws(LinkFailure) {
-      session = try await HeldSession(configuration) { call.diagnostic($0.description) }
-    } catch {
-      throw CommandFailure(.failed, LinkReason.text(error))
-    }
+    let session = try await open(call, configuration, run)
     let screen = call.screen(of: SessionUpdate.self, longest: longestLine)
     let view: any LinkView<SessionUpdate> = screen ?? call.view(of: SessionUpdate.self)
     if !call[Shared.json] { await showHistory(session, configuration.store, view) }
@@ -152,10 +145,27 @@ enum SessionCommand {
     for await update in session { await view.show(update) }
     await view.end()
     if let failure { return failure }
-    let refused = await sending.value
-    guard call[once] else { return nil }
+    let failed = ending.failed + (await sending.value)
+    return call[once] ? self.ending(of: work, failed: failed) : nil
+  }
+
+  /// Returns the failure of a run that was to end by itself; `nil` if everything was answered.
+  private static func ending(of work: OnceWork, failed: Int) -> CommandFailure? {
     if work.isStopped { return .stopped("all prompts were answered") }
-    return SessionRunEnding.unanswered(ending.failed + refused)
+    return SessionRunEnding.unanswered(failed)
+  }
+
+  /// Opens the session.
+  private static func open(
+    _ call: Invocation, _ configuration: SessionConfiguration, _ run: LinkRun
+  ) async throws(CommandFailure) -> HeldSession {
+    var configuration = configuration
+    configuration.lifecycle = run.lifecycle
+    do throws(LinkFailure) {
+      return try await HeldSession(configuration) { call.diagnostic($0.description) }
+    } catch {
+      throw CommandFailure(.failed, LinkReason.text(error))
+    }
   }
 
   /// Shows the newest messages of the conversation, and its prompts.

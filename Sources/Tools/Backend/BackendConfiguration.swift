@@ -6,6 +6,7 @@ let backendServices: [any Service.Type] = [
   ShopService.self,
   RelayService.self,
   AssistantService.self,
+  SyncService.self,
 ]
 
 /// The address, the data directory and the policies of a backend.
@@ -29,6 +30,10 @@ public struct BackendConfiguration: Sendable {
   /// Every number of the assistants' side; on a loopback `host` foreign hosts are refused. The web
   /// pages that its doors keep out open no phone's socket either.
   public var assistants = MCPPolicy()
+  /// Every number of health sync.
+  public var sync = SyncServerPolicy()
+  /// The file of the secrets of health sync; `nil` is `sync-secrets` in the data directory.
+  public var syncSecretFile: String?
   /// Largest message a client may send over a socket, in bytes; beyond it is closed with 1009.
   public var maxClientMessageBytes = 65_536
   /// Bytes queued for one socket before it counts as a slow reader: 25 frames of 10 KiB.

@@ -22,15 +22,15 @@ package enum SyncNumber {
   private static func text(_ digits: [UInt8], exponent: Int) -> [UInt8] {
     let (zero, point) = (UInt8(ascii: "0"), UInt8(ascii: "."))
     func zeros(_ count: Int) -> [UInt8] { Array(repeating: zero, count: count) }
-    switch exponent {
-    case (digits.count - 1)..<max(21, digits.count):
+    if ((digits.count - 1)..<21).contains(exponent) {
       return digits + zeros(exponent + 1 - digits.count)
-    case 0..<21: return digits[...exponent] + [point] + digits[(exponent + 1)...]
-    case -6..<0: return [zero, point] + zeros(-exponent - 1) + digits
-    case _:
-      let rest = digits.count > 1 ? [point] + digits[1...] : []
-      let sign = exponent < 0 ? "-" : "+"
-      return [digits[0]] + rest + Array("e\(sign)\(abs(exponent))".utf8)
     }
+    if (0..<21).contains(exponent) {
+      return digits[...exponent] + [point] + digits[(exponent + 1)...]
+    }
+    if (-6..<0).contains(exponent) { return [zero, point] + zeros(-exponent - 1) + digits }
+    let rest = digits.count > 1 ? [point] + digits[1...] : []
+    let sign = exponent < 0 ? "-" : "+"
+    return [digits[0]] + rest + Array("e\(sign)\(abs(exponent))".utf8)
   }
 }

@@ -99,7 +99,7 @@ import Testing
   @Test func `refuses bytes that are no UTF-8`() {
     let text = Self.records(#","unit":"?""#)
     let bytes = Array(text.utf8).map { $0 == UInt8(ascii: "?") ? 0xFF : $0 }
-    #expect(throws: FieldFault.malformed(detail: "invalid UTF-8 at byte 141")) {
+    #expect(throws: FieldFault.malformed(detail: "invalid UTF-8 at byte 138")) {
       try SyncBatch.read(bytes)
     }
   }

@@ -38,7 +38,7 @@ struct BackendRig {
   /// The same over a directory that stays.
   static func run(
     in directory: String, store: (any MessageLog)? = nil, relay: (any RelayStore)? = nil,
-    pushes: (any PushSender)? = nil,
+    more: [any Store] = [], pushes: (any PushSender)? = nil,
     _ configure: (inout BackendConfiguration) -> Void = { _ in },
     _ body: (BackendRig) async throws -> Void
   ) async throws {
@@ -47,7 +47,8 @@ struct BackendRig {
     configuration.log = { lines.append($0) }
     configure(&configuration)
     let stores: [(any Store)?] = [store, relay]
-    let backend = Backend(configuration, stores: stores.compactMap(\.self), pushes: pushes)
+    let backend = Backend(
+      configuration, stores: stores.compactMap(\.self) + more, pushes: pushes)
     let address = try await backend.start()
     do {
       try await body(

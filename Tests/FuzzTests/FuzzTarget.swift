@@ -11,6 +11,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case export
   case held
   case session
+  case sync
 
   func check(_ bytes: [UInt8]) throws(Broken) {
     switch self {
@@ -36,6 +37,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .export: try ExportProperty.check(bytes)
     case .held: try HeldSocketProperty.check(bytes)
     case .session: try SessionProperty.check(bytes)
+    case .sync: try SyncProperty.check(bytes)
     }
   }
 }

@@ -45,6 +45,19 @@ import Testing
     }
   }
 
+  @Test func `the sync store in memory keeps its contract`() async throws {
+    try await syncStoreContract { MemorySyncStore() }
+  }
+
+  @Test func `the sync store in SQLite keeps its contract`() async throws {
+    let scratch = try Scratch()
+    var number = 0
+    try await syncStoreContract {
+      number += 1
+      return try await SQLiteSyncStore.open(in: "\(scratch.path)/\(number)")
+    }
+  }
+
   @Test func `the health store in memory keeps its contract`() async throws {
     try await healthStoreContract { MemoryHealthStore() }
   }

@@ -100,6 +100,26 @@ enum SQLValue {
     }
   }
 
+  func bind(_ bytes: ArraySlice<UInt8>, at place: Int32) {
+    unsafe bytes.withUnsafeBytes {
+      note(
+        unsafe sqlite3_bind_blob64(
+          pointer, place, $0.baseAddress, UInt64($0.count), Self.copy))
+    }
+  }
+
+  /// Thirty-two bytes, the first word first and each highest first.
+  func bind(_ words: SIMD4<UInt64>, at place: Int32) {
+    let bytes = (
+      words[0].bigEndian, words[1].bigEndian, words[2].bigEndian, words[3].bigEndian
+    )
+    unsafe withUnsafeBytes(of: bytes) {
+      note(
+        unsafe sqlite3_bind_blob64(
+          pointer, place, $0.baseAddress, UInt64($0.count), Self.copy))
+    }
+  }
+
   func bindNothing(at place: Int32) {
     note(unsafe sqlite3_bind_null(pointer, place))
   }

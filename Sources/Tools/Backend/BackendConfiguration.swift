@@ -7,6 +7,7 @@ let backendServices: [any Service.Type] = [
   RelayService.self,
   AssistantService.self,
   SessionService.self,
+  SyncService.self,
 ]
 
 /// The address, the data directory and the policies of a backend.
@@ -37,6 +38,10 @@ public struct BackendConfiguration: Sendable {
   public var sessionKeyFile: String?
   /// The command that a shell runs for each prompt; `nil` answers each prompt with its own text.
   public var sessionHandler: String?
+  /// Every number of health sync.
+  public var sync = SyncServerPolicy()
+  /// The file of the secrets of health sync; `nil` is `sync-secrets` in the data directory.
+  public var syncSecretFile: String?
   /// Largest message a client may send over a socket, in bytes; beyond it is closed with 1009.
   public var maxClientMessageBytes = 65_536
   /// Bytes queued for one socket before it counts as a slow reader: 25 frames of 10 KiB.

@@ -22,6 +22,10 @@ enum ServeCommand {
   private static let key = Parameter.optional(
     "tls-key", .text("FILE"), "the private key of the certificate, in PEM")
 
+  private static let syncSecrets = Parameter.optional(
+    "sync-secret-file", .text("FILE"), usual: "sync-secrets in the data directory",
+    "who may sync health data: lines USER SECRET [ZONE]; created with a random secret if missing")
+
   private static let logFormat = Parameter.optional(
     "log-format", Format<LogFormat>.choice, usual: "text on a terminal, json otherwise",
     "the form of the log on standard error")
@@ -54,7 +58,7 @@ enum ServeCommand {
 
   static var command: Command {
     Command(
-      "serve", "run the backend for shop messages, phones, assistants and sessions",
+      "serve", "run the backend for shop messages, phones, assistants, sessions and health sync",
       details: [
         """
         Writes its log to standard error, one event per line. SIGTERM and SIGINT (Ctrl-C) \
@@ -80,7 +84,7 @@ enum ServeCommand {
       signals: [SIGHUP], sets: settings.map(\.declaration),
       takes: Shared.data, database, certificate, key, PushOptions.key, PushOptions.keyID,
       PushOptions.team, PushOptions.topic, PushOptions.service, PushOptions.authority,
-      PushOptions.hook, SessionOptions.keyFile,
+      PushOptions.hook, syncSecrets, SessionOptions.keyFile,
       SessionOptions.handler, logFormat, logLevel, Shared.json, action: run)
   }
 
@@ -155,6 +159,7 @@ enum ServeCommand {
     configuration.certificate = try certificate(call)
     SessionOptions.read(call, into: &configuration)
     if let url = call[database] { configuration.database = try .read(url) }
+    configuration.syncSecretFile = call[syncSecrets]
     try MessageOptions.check(configuration)
     log(call, in: &configuration)
     return configuration
@@ -216,6 +221,8 @@ enum ServeCommand {
     console.line("  data    \(configuration.dataDirectory)")
     console.line("  MCP     \(address.url)/mcp, for assistants")
     console.line("  session \(address.session), key in \(configuration.sessionKeyPath)")
+    let secrets = configuration.syncSecretFile ?? "\(configuration.dataDirectory)/sync-secrets"
+    console.line("  sync    \(address.url)/api/sync, with a secret of \(secrets)")
     console.line("  token   holdfast token --user ann --shops bakery\(place)")
     console.line("  end     Ctrl-C, again to end immediately")
   }

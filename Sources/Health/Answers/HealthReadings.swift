@@ -1,0 +1,98 @@
+public import LinkCore
+
+/// The readings of one type over a time, of all sources together: by days, and the latest one.
+///
+///     wanted ──▶ take(page) ──▶ wanted … ──▶ nil
+///
+/// A reading that two sources report for the same moment counts once.
+public struct HealthReadings: Sendable {
+  /// The number of readings, and their average and ends.
+  public struct Figures: Sendable, Hashable {
+    /// How many readings.
+    public private(set) var count = 0
+    private var sum = 0.0
+    /// The least one; 0 without readings.
+    public private(set) var least = 0.0
+    /// The greatest one; 0 without readings.
+    public private(set) var greatest = 0.0
+
+    /// Their average; `nil` without readings.
+    public var average: Double? { count == 0 ? nil : sum / Double(count) }
+
+    mutating func take(_ value: Double) {
+      least = count == 0 ? value : min(least, value)
+      greatest = count == 0 ? value : max(greatest, value)
+      sum += value
+      count += 1
+    }
+  }
+
+  /// The readings of one day of the user's calendar.
+  public struct Day: Sendable, Hashable {
+    /// Its first moment on the wall clock.
+    public var day: CivilTime
+    /// The readings that began on it.
+    public var figures: Figures
+  }
+
+  /// One reading.
+  public struct Reading: Sendable, Hashable {
+    /// In the unit that answers tell.
+    public var value: Double
+    /// When it began.
+    public var at: Timestamp
+  }
+
+  /// What to read next; `nil` when all was read.
+  public private(set) var wanted: HealthSampleQuery?
+  /// The days that have readings, in order.
+  public private(set) var days: [Day] = []
+  /// All readings.
+  public private(set) var figures = Figures()
+  /// The one that began last.
+  public private(set) var latest: Reading?
+
+  private let zone: ZoneRules
+  private let dimension: Dimension?
+  /// The values at the moment of the reading before, since the order is that of time.
+  private var moment: (at: Timestamp, values: [Double])?
+
+  /// Begins to read a type.
+  ///
+  /// - Parameters:
+  ///   - type: HealthKit's identifier. Values of types that no question names keep their unit.
+  ///   - to: The first moment that does not count.
+  public init(_ type: String, from: Timestamp, to: Timestamp, zone: ZoneRules) {
+    wanted = HealthSampleQuery(types: [type], from: from, to: to)
+    self.zone = zone
+    dimension =
+      HealthValueType.allCases.lazy.flatMap(\.kinds)
+      .first { $0.identifier == type }?.dimension
+  }
+
+  /// Takes the page that was wanted.
+  public mutating func take(_ page: HealthSamplePage) {
+    guard let from = wanted?.from else { return }
+    for sample in page.samples where sample.start >= from { take(sample) }
+    wanted?.after = page.next
+    if page.next == nil { wanted = nil }
+  }
+
+  private mutating func take(_ sample: HealthSample) {
+    guard case .quantity(let quantity) = sample.value,
+      let scale = dimension.map({ $0.scale(from: sample.unit) }) ?? Scale()
+    else { return }
+    let value = scale(quantity)
+    guard value.isFinite else { return }
+    if moment?.at != sample.start { moment = (sample.start, []) }
+    guard moment?.values.contains(value) == false else { return }
+    moment?.values.append(value)
+    latest = Reading(value: value, at: sample.start)
+    figures.take(value)
+    let shown = zone.local(at: sample.start).nanoseconds
+    let number = Gregorian.floorDivide(shown, by: CivilTime.nanosecondsPerDay).0
+    let day = CivilTime(nanoseconds: number * CivilTime.nanosecondsPerDay)
+    if days.last?.day != day { days.append(Day(day: day, figures: Figures())) }
+    days[days.count - 1].figures.take(value)
+  }
+}

@@ -1,0 +1,88 @@
+import CZlib
+
+/// Bodies of HTTP in the coding `gzip` (RFC 9110 section 8.4.1.3, RFC 1952).
+public enum GzipBody {
+  /// The reason for which a body was not decompressed.
+  public enum Fault: Error, Sendable, Hashable {
+    /// It is not gzip, is damaged, or ends too early.
+    case malformed
+    /// It is longer than allowed once it is decompressed.
+    case tooLong
+  }
+
+  /// Windows of 32 KiB, in the form of gzip (zlib.h, `inflateInit2`).
+  private static let windowBits = CInt(MAX_WBITS + 16)
+  private static let pieceBytes = 65_536
+
+  /// Decompresses a whole body; several members count as one (RFC 1952 section 2.2).
+  ///
+  /// - Parameter limit: The most bytes of the result; no more are made.
+  public static func inflate(_ body: [UInt8], atMost limit: Int) throws(Fault) -> [UInt8] {
+    // zlib remembers where its stream lies, so it lies on the heap.
+    let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    unsafe stream.initialize(to: z_stream())
+    defer { unsafe stream.deallocate() }
+    let status = unsafe inflateInit2_(
+      stream, windowBits, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))
+    guard status == Z_OK else { throw .malformed }
+    defer { unsafe inflateEnd(stream) }
+    let found = unsafe body.withUnsafeBytes { input in
+      // zlib does not write to its input.
+      unsafe stream.pointee.next_in = UnsafeMutablePointer(
+        mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
+      unsafe stream.pointee.avail_in = CUnsignedInt(clamping: input.count)
+      return unsafe inflated(stream, atMost: limit)
+    }
+    return try found.get()
+  }
+
+  private static func inflated(
+    _ stream: UnsafeMutablePointer<z_stream>, atMost limit: Int
+  ) -> Result<[UInt8], Fault> {
+    var found: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: pieceBytes)
+    while true {
+      let status = unsafe piece.withUnsafeMutableBufferPointer { buffer in
+        unsafe stream.pointee.next_out = buffer.baseAddress
+        unsafe stream.pointee.avail_out = CUnsignedInt(buffer.count)
+        return unsafe CZlib.inflate(stream, Z_NO_FLUSH)
+      }
+      let count = unsafe piece.count - Int(stream.pointee.avail_out)
+      guard count <= limit - found.count else { return .failure(.tooLong) }
+      found += piece[..<count]
+      switch status {
+      case Z_OK: continue
+      case Z_STREAM_END:
+        guard unsafe stream.pointee.avail_in > 0 else { return .success(found) }
+        guard unsafe inflateReset(stream) == Z_OK else { return .failure(.malformed) }
+      case _: return .failure(.malformed)
+      }
+    }
+  }
+
+  /// Compresses a whole body; `nil` without memory.
+  public static func deflate(_ body: [UInt8]) -> [UInt8]? {
+    let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    unsafe stream.initialize(to: z_stream())
+    defer { unsafe stream.deallocate() }
+    let status = unsafe deflateInit2_(
+      stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, windowBits, 8, Z_DEFAULT_STRATEGY,
+      ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))
+    guard status == Z_OK else { return nil }
+    defer { unsafe deflateEnd(stream) }
+    let room = unsafe Int(deflateBound(stream, CUnsignedLong(body.count))) + 32
+    var isWhole = false
+    let compressed = unsafe body.withUnsafeBytes { input in
+      unsafe [UInt8](unsafeUninitializedCapacity: room) { output, count in
+        unsafe stream.pointee.next_in = UnsafeMutablePointer(
+          mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        unsafe stream.pointee.avail_in = CUnsignedInt(clamping: input.count)
+        unsafe stream.pointee.next_out = output.baseAddress
+        unsafe stream.pointee.avail_out = CUnsignedInt(clamping: output.count)
+        isWhole = unsafe CZlib.deflate(stream, Z_FINISH) == Z_STREAM_END
+        count = unsafe output.count - Int(stream.pointee.avail_out)
+      }
+    }
+    return isWhole ? compressed : nil
+  }
+}

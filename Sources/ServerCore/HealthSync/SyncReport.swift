@@ -1,0 +1,173 @@
+public import LinkCore
+public import LinkHealth
+import LinkJSON
+import LinkWire
+
+/// An answer about synced samples in the making: says what to read, takes pages, and writes JSON.
+///
+///     wanted ──▶ take(page) ──▶ wanted … ──▶ nil, then outcome
+///
+/// Days are those of the user's time zone, and overlapping sources count once: sums and nights are
+/// computed as HealthRelay's answers, averages from the readings of all sources.
+public struct SyncReport: Sendable {
+  /// A part of the answer.
+  enum Part: Sendable {
+    case points(HealthAnswering)
+    case readings(HealthReadings)
+  }
+
+  let path: SyncPath
+  let zone: ZoneRules
+  let now: Timestamp
+  var parts: [Part] = []
+  /// Why there is no answer; for people.
+  private var refusal: String?
+
+  /// Begins to answer.
+  ///
+  /// - Parameter stored: What is kept of each type of the user.
+  public init(
+    _ path: SyncPath, _ span: SyncSpan, zone: ZoneRules, now: Timestamp,
+    stored: [HealthTypeSummary]
+  ) {
+    (self.path, self.zone, self.now) = (path, zone, now)
+    let today = SyncDay(CivilTime(nanoseconds: zone.local(at: now).nanoseconds))
+    let last = span.last.map { SyncDay($0) } ?? today
+    let first = span.first.map { SyncDay($0) } ?? last.moved(by: -29)
+    guard first <= last, last.number - first.number < Int64(SyncSpan.mostDays) else {
+      refusal = "to is a day from that of from on, and at most \(SyncSpan.mostDays) days later."
+      return
+    }
+    guard first <= today else {
+      refusal = "from is in the future."
+      return
+    }
+    plan(first, last, today: today, stored: stored)
+  }
+
+  /// What to read next; `nil` when the answer is there.
+  public var wanted: HealthSampleQuery? {
+    for part in parts {
+      switch part {
+      case .points(let answering): if case .read(let query) = answering.step { return query }
+      case .readings(let readings): if let query = readings.wanted { return query }
+      }
+    }
+    return nil
+  }
+
+  /// Takes the page that was wanted.
+  public mutating func take(_ page: HealthSamplePage) {
+    for index in parts.indices {
+      switch parts[index] {
+      case .points(var answering):
+        guard case .read = answering.step else { continue }
+        answering.take(page)
+        parts[index] = .points(answering)
+      case .readings(var readings):
+        guard readings.wanted != nil else { continue }
+        readings.take(page)
+        parts[index] = .readings(readings)
+      }
+      return
+    }
+  }
+
+  /// The answer, once nothing more is wanted.
+  public var outcome: SyncOutcome {
+    if let refusal { return .refused(reason: refusal) }
+    do throws(FieldFault) {
+      return .told(try object())
+    } catch {
+      return .refused(reason: error.description)
+    }
+  }
+
+  // MARK: - What is read
+
+  private mutating func plan(
+    _ first: SyncDay, _ last: SyncDay, today: SyncDay, stored: [HealthTypeSummary]
+  ) {
+    switch path {
+    case .sync, .refresh: break
+    case .steps:
+      parts = [
+        points(.steps, first, last, .day, .sum), points(.calories, first, last, .day, .sum),
+        points(.steps, today, today, .day, .sum),
+      ]
+    case .heartRate:
+      let type = SyncType.heartRate
+      let latest = stored.first { $0.type == type }?.last ?? now
+      parts = [
+        readings(type, first, last), readings(type, today.moved(by: -6), today),
+        .readings(
+          HealthReadings(
+            type, from: latest, to: latest.advanced(by: .nanoseconds(1)), zone: zone)),
+      ]
+    case .sleep: parts = [points(.sleep, first, last, .day, .average)]
+    case .workouts: parts = [points(.workout, first, last)]
+    case .periods:
+      let (first, last) = (today.moved(by: -SyncPeriod.longest), today.moved(by: -1))
+      parts = [
+        points(.steps, first, last, .day, .sum), points(.calories, first, last, .day, .sum),
+        readings(SyncType.variability, first, last), readings(SyncType.resting, first, last),
+        readings(SyncType.oxygenUptake, first, last),
+      ]
+    }
+  }
+
+  private func points(
+    _ type: HealthValueType, _ first: SyncDay, _ last: SyncDay,
+    _ grouping: HealthGrouping? = nil, _ statistic: HealthStatistic? = nil
+  ) -> Part {
+    let query = HealthDataQuery(
+      valueType: type, start: .local(first.midnight), end: .local(last.moved(by: 1).midnight),
+      groupBy: grouping, statistic: statistic, maxBytes: HealthObject.maxBytes)
+    return .points(HealthAnswering(.healthData(query), zone: zone, now: now, limits: .parts))
+  }
+
+  private func readings(_ type: String, _ first: SyncDay, _ last: SyncDay) -> Part {
+    .readings(
+      HealthReadings(
+        type, from: zone.instant(of: first.midnight),
+        to: zone.instant(of: last.moved(by: 1).midnight), zone: zone))
+  }
+}
+
+/// HealthKit's identifiers of the readings in answers.
+enum SyncType {
+  static let heartRate = "HKQuantityTypeIdentifierHeartRate"
+  static let variability = "HKQuantityTypeIdentifierHeartRateVariabilitySDNN"
+  static let resting = "HKQuantityTypeIdentifierRestingHeartRate"
+  static let oxygenUptake = "HKQuantityTypeIdentifierVO2Max"
+}
+
+/// The periods that are compared: so many days before today.
+enum SyncPeriod {
+  static let days = [7, 30, 90, 365]
+  static let longest = 365
+}
+
+/// A day of a user's calendar.
+struct SyncDay: Sendable, Hashable, Comparable {
+  /// Days since 1970-01-01.
+  var number: Int64
+
+  /// The day of a reading of the wall clock.
+  init(_ time: CivilTime) {
+    number = Gregorian.floorDivide(time.nanoseconds, by: CivilTime.nanosecondsPerDay).0
+  }
+
+  var midnight: CivilTime { CivilTime(nanoseconds: number * CivilTime.nanosecondsPerDay) }
+
+  /// The date as `2026-01-31`.
+  var text: String { String(midnight.description.prefix(10)) }
+
+  func moved(by days: Int) -> SyncDay {
+    var day = self
+    day.number += Int64(days)
+    return day
+  }
+
+  static func < (left: SyncDay, right: SyncDay) -> Bool { left.number < right.number }
+}

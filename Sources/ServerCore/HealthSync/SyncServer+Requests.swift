@@ -1,0 +1,148 @@
+import LinkCore
+import LinkWire
+
+extension SyncServer {
+  /// Refuses a request, answers it, or asks for the work that it needs.
+  mutating func take(
+    _ id: RequestID, _ call: SyncCall, _ user: SyncUser?, wall: Timestamp
+  ) {
+    if let refusal = refusal(of: call) { return answer(id, refusal) }
+    if call.method == "OPTIONS" { return answer(id, preflight) }
+    if call.path == .sync, call.method == "GET" {
+      return answer(id, SyncAnswer(200, SyncReply.ready, tellsEncodings: true))
+    }
+    if let goingAway { return answer(id, goingAway) }
+    guard let user else {
+      metrics.strangers += 1
+      return answer(id, .error(401, "Unauthorized"))
+    }
+    guard work.count < policy.maxRequests else {
+      return answer(id, .error(503, "Too busy", retryAfter: policy.busyRetry))
+    }
+    switch call.path {
+    case .sync: ingest(id, call, of: user)
+    case .refresh: effects.append(.check(begin(id)))
+    case .steps, .heartRate, .sleep, .workouts, .periods:
+      guard let span = SyncSpan(from: call.from, to: call.to) else {
+        let reason = "from and to are dates such as 2026-01-31."
+        return answer(id, .error(400, Self.badRequest, reason))
+      }
+      effects.append(.tell(begin(id), user, call.path, span, wall: wall))
+    }
+  }
+
+  private static let badRequest = "Bad request"
+
+  /// The refusal of a request that no user may make; `nil` if there is none.
+  private func refusal(of call: SyncCall) -> SyncAnswer? {
+    guard policy.doors.admit(host: call.host) else {
+      return .error(
+        421, "Misdirected", "This server is reached by the names of this machine alone.")
+    }
+    guard policy.doors.admit(origin: call.origin) else {
+      return .error(403, "Forbidden", WebDoors.foreignOrigin)
+    }
+    let methods = call.path.allow
+    let isAsked = call.method == "OPTIONS" && call.origin != nil
+    guard isAsked || methods.split(separator: ", ").contains(call.method[...]) else {
+      return .error(
+        405, "Method not allowed", "This route takes \(methods).", allow: methods)
+    }
+    return nil
+  }
+
+  private var preflight: SyncAnswer {
+    var answer = SyncAnswer(204, [])
+    answer.isPreflight = true
+    return answer
+  }
+
+  /// What is said while the server goes away.
+  private var goingAway: SyncAnswer? {
+    guard mode != .serving else { return nil }
+    return .error(503, "Draining", retryAfter: mode.window ?? policy.busyRetry)
+  }
+
+  private mutating func ingest(_ id: RequestID, _ call: SyncCall, of user: SyncUser) {
+    let isGzip: Bool
+    switch call.encoding?.lowercased() ?? "identity" {
+    case "identity", "": isGzip = false
+    case "gzip", "x-gzip": isGzip = true
+    case _:
+      return answer(
+        id, .error(415, "Unsupported encoding", "Bodies may be compressed with gzip only."))
+    }
+    effects.append(.ingest(begin(id), user, body: call.body, isGzip: isGzip))
+  }
+
+  /// Numbers the work of a request.
+  private mutating func begin(_ id: RequestID) -> StoreToken {
+    lastToken += 1
+    let token = StoreToken(lastToken)
+    work[token] = id
+    return token
+  }
+
+  /// Answers the request whose work has ended.
+  mutating func done(_ token: StoreToken, _ outcome: SyncOutcome) {
+    guard let id = work.removeValue(forKey: token) else { return }
+    switch outcome {
+    case .stored(let tally):
+      storeFailure = nil
+      metrics.count(tally)
+      answer(id, SyncAnswer(200, tally.bytes))
+    case .checked:
+      storeFailure = nil
+      let took = requests[id].map { $0.since.duration(to: now) } ?? .zero
+      answer(id, SyncAnswer(200, SyncReply.refreshed(in: took)))
+    case .told(let object): answer(id, SyncAnswer(200, object))
+    case .refused(let reason): answer(id, .error(400, Self.badRequest, reason))
+    case .tooLong(let limit):
+      answer(id, .error(413, "Too large", "A body has at most \(limit) bytes. Split the batch."))
+    case .failed(let failure):
+      storeFailure = failure
+      metrics.storeFailures += 1
+      answer(
+        id,
+        .error(503, "The store failed", "Nothing was stored.", retryAfter: policy.storeRetry))
+    }
+  }
+
+  /// Answers a request unless its client is gone.
+  mutating func answer(_ id: RequestID, _ answer: SyncAnswer) {
+    guard let pending = requests.removeValue(forKey: id) else { return }
+    var answer = answer
+    if pending.path == .sync { answer.tellsEncodings = true }
+    if answer.status != 403, answer.status != 421 { answer.origin = pending.origin }
+    metrics.requests.answered(
+      pending.path.word, status: answer.status, after: pending.since.duration(to: now))
+    effects.append(.answer(id, answer))
+  }
+}
+
+/// What the backend counts of health sync.
+struct SyncMetrics: Sendable {
+  var requests = RequestCounts()
+  var batches: UInt64 = 0
+  var samples: UInt64 = 0
+  var duplicates: UInt64 = 0
+  var strangers: UInt64 = 0
+  var storeFailures: UInt64 = 0
+
+  mutating func count(_ tally: SyncTally) {
+    batches += 1
+    samples += UInt64(tally.records + tally.workouts)
+    duplicates += UInt64(tally.skippedDuplicates)
+  }
+
+  func report(waiting: Int, to page: inout MetricsPage) {
+    page.requests.add(requests)
+    page.one("sync_waiting", .gauge, "Sync requests that wait for the store.", UInt64(waiting))
+    page.one("sync_batches_total", .counter, "Batches stored.", batches)
+    page.one("sync_samples_total", .counter, "Samples that were new.", samples)
+    page.one("sync_duplicates_total", .counter, "Samples that were not new.", duplicates)
+    page.one("sync_auth_failures_total", .counter, "Requests without a known secret.", strangers)
+    page.one(
+      "sync_store_failures_total", .counter, "Requests that the store failed.", storeFailures)
+  }
+}

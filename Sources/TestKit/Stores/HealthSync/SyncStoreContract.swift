@@ -1,0 +1,281 @@
+package import LinkCore
+package import LinkHealth
+public import LinkRuntime
+package import LinkWire
+
+/// Checks what `SyncStore` promises; works with any implementation and any test library.
+///
+/// - Parameter make: Makes a new, empty store at each call.
+/// - Throws: `ContractViolation` at the first promise that is broken, and whatever `make` throws.
+public func syncStoreContract(make: () async throws -> any SyncStore) async throws {
+  let checks: [@Sendable (any SyncStore) async throws -> Void] = [
+    syncStartsEmpty, countsWhatIsNew, keepsUsersApart, deletesByUUID, keepsWhatAnotherUUIDNames,
+    remembersDeletions, movesUUIDs, tellsSamples, pagesSamples, keepsRecordsAsSent,
+    summarisesAfterDeletions, syncFailsWhenClosed,
+  ]
+  for check in checks {
+    let store = try await make()
+    try await check(store)
+    await store.close()
+  }
+}
+
+/// Deliveries for tests.
+package enum SyncSamples {
+  package static let steps = "HKQuantityTypeIdentifierStepCount"
+  package static let second: Int64 = 1_000_000_000
+
+  package static func time(_ second: Int64) -> SyncTime {
+    SyncTime(Timestamp(nanoseconds: second * Self.second))
+  }
+
+  package static func uuid(_ number: UInt64) -> UUID128 { UUID128(high: 7, low: number) }
+
+  package static func record(
+    _ start: Int64, to end: Int64? = nil, type: String = steps, value: Double? = 1,
+    text: SyncText = .absent, unit: String? = "count", source: String = "Watch",
+    uuid: UInt64? = nil
+  ) -> SyncRecord {
+    SyncRecord(
+      recordType: type, sourceName: source, value: value, valueText: text, unit: unit,
+      start: time(start), end: time(end ?? start), uuid: uuid.map(Self.uuid))
+  }
+
+  package static func workout(_ start: Int64, uuid: UInt64? = nil) -> SyncWorkout {
+    SyncWorkout(
+      workoutType: "HKWorkoutActivityTypeRunning", sourceName: "Watch", start: time(start),
+      end: time(start + 60), durationSeconds: 50.5, totalDistance: 2, totalEnergyBurned: 30,
+      uuid: uuid.map(Self.uuid))
+  }
+
+  /// A delivery of a batch that was written and read; its hashes are texts that are folded.
+  package static func delivery(
+    _ records: [SyncRecord] = [], workouts: [SyncWorkout] = [], deleted: [UInt64] = [],
+    user: String = "ann", made: Int64? = 1_000
+  ) throws -> SyncDelivery {
+    let batch = SyncBatch(
+      dataType: steps, records: records, workouts: workouts, deletedUUIDs: deleted.map(uuid),
+      timestamp: made.map(time))
+    return SyncDelivery(of: try SyncReading.read(batch.bytes), user: user, hash: fold)
+  }
+
+  /// Stands for SHA-256: different texts of tests have different hashes.
+  private static func fold(_ text: [UInt8]) -> SyncHash {
+    var words = SIMD4<UInt64>(1, 2, 3, 4)
+    for (index, byte) in text.enumerated() {
+      words[index % 4] = (words[index % 4] ^ UInt64(byte)) &* 0x100_0000_01B3
+    }
+    return SyncHash(words: words)
+  }
+
+  package static func query(
+    _ types: [String] = [steps], from: Int64 = 0, to: Int64 = 10_000,
+    after: HealthSamplePlace? = nil, limit: Int = 100
+  ) -> HealthSampleQuery {
+    HealthSampleQuery(
+      types: types, from: Timestamp(nanoseconds: from * second),
+      to: Timestamp(nanoseconds: to * second), after: after, limit: limit)
+  }
+}
+
+private func starts(_ store: any SyncStore, of user: String = "ann") async throws -> [Int64] {
+  try await store.samples(SyncSamples.query(), of: user).samples.map {
+    $0.start.nanoseconds / SyncSamples.second
+  }
+}
+
+private func syncStartsEmpty(_ store: any SyncStore) async throws {
+  try ContractViolation.unless(
+    try await store.summary(of: "ann"), is: [], "a new store holds nothing")
+  try ContractViolation.unless(
+    try await store.samples(SyncSamples.query(), of: "ann"), is: HealthSamplePage(samples: []),
+    "a new store has no page")
+  try ContractViolation.unless(
+    try await store.apply(SyncDelivery(user: "ann")), is: SyncTally(), "nothing adds nothing")
+}
+
+private func countsWhatIsNew(_ store: any SyncStore) async throws {
+  let records = [SyncSamples.record(1), SyncSamples.record(2), SyncSamples.record(1)]
+  let delivery = try SyncSamples.delivery(records, workouts: [SyncSamples.workout(5)])
+  try ContractViolation.unless(
+    try await store.apply(delivery),
+    is: SyncTally(records: 2, workouts: 1, skippedDuplicates: 1), "equal samples are stored once")
+  try ContractViolation.unless(
+    try await store.apply(delivery), is: SyncTally(skippedDuplicates: 4),
+    "a batch that comes again adds nothing")
+  try ContractViolation.unless(try await starts(store), is: [1, 2], "what was added is there")
+}
+
+private func keepsUsersApart(_ store: any SyncStore) async throws {
+  _ = try await store.apply(try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)]))
+  let tally = try await store.apply(
+    try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)], user: "ben"))
+  try ContractViolation.unless(tally, is: SyncTally(records: 1), "users share nothing")
+  _ = try await store.apply(try SyncSamples.delivery(deleted: [1], user: "ben"))
+  try ContractViolation.unless(try await starts(store), is: [1], "a user deletes their own only")
+  try ContractViolation.unless(try await starts(store, of: "ben"), is: [], "and that is deleted")
+}
+
+private func deletesByUUID(_ store: any SyncStore) async throws {
+  _ = try await store.apply(
+    try SyncSamples.delivery(
+      [SyncSamples.record(1, uuid: 1), SyncSamples.record(2, uuid: 2), SyncSamples.record(3)],
+      workouts: [SyncSamples.workout(5, uuid: 5)]))
+  // A UUID may come later than its sample.
+  _ = try await store.apply(try SyncSamples.delivery([SyncSamples.record(3, uuid: 3)]))
+  _ = try await store.apply(try SyncSamples.delivery(deleted: [1, 3, 5, 99]))
+  try ContractViolation.unless(try await starts(store), is: [2], "the deleted ones are gone")
+  try ContractViolation.unless(
+    try await store.samples(SyncSamples.query([HealthSample.workoutType]), of: "ann").samples,
+    is: [], "workouts too")
+}
+
+private func keepsWhatAnotherUUIDNames(_ store: any SyncStore) async throws {
+  _ = try await store.apply(
+    try SyncSamples.delivery([SyncSamples.record(1, uuid: 1), SyncSamples.record(1, uuid: 2)]))
+  _ = try await store.apply(try SyncSamples.delivery(deleted: [1, 1]))
+  try ContractViolation.unless(try await starts(store), is: [1], "an equal sample is left")
+  _ = try await store.apply(try SyncSamples.delivery(deleted: [2]))
+  try ContractViolation.unless(try await starts(store), is: [], "it goes with its last UUID")
+}
+
+private func remembersDeletions(_ store: any SyncStore) async throws {
+  _ = try await store.apply(try SyncSamples.delivery(deleted: [1], made: 100))
+  for (made, tally) in [
+    (99, SyncTally(skippedDuplicates: 1)), (100, SyncTally(records: 1)),
+  ] as [(Int64, SyncTally)] {
+    try ContractViolation.unless(
+      try await store.apply(try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)], made: made)),
+      is: tally, "a batch that is older than the deletion brings nothing back")
+  }
+  _ = try await store.apply(try SyncSamples.delivery(deleted: [2], made: nil))
+  let tally = try await store.apply(
+    try SyncSamples.delivery(
+      [SyncSamples.record(2, uuid: 2), SyncSamples.record(3, uuid: 3)], deleted: [3], made: nil))
+  try ContractViolation.unless(
+    tally, is: SyncTally(records: 2), "without times the later batch counts, deletions first")
+  // A sample that is known without its UUID stays, and the UUID stays deleted.
+  _ = try await store.apply(try SyncSamples.delivery([SyncSamples.record(4)]))
+  _ = try await store.apply(try SyncSamples.delivery(deleted: [4], made: 100))
+  _ = try await store.apply(
+    try SyncSamples.delivery([SyncSamples.record(4, uuid: 4)], made: 99))
+  try ContractViolation.unless(try await starts(store), is: [1, 2, 3, 4], "nothing else is gone")
+}
+
+private func movesUUIDs(_ store: any SyncStore) async throws {
+  _ = try await store.apply(
+    try SyncSamples.delivery([SyncSamples.record(1, uuid: 1), SyncSamples.record(2, uuid: 2)]))
+  // The same sample with another content, new and known.
+  let tally = try await store.apply(
+    try SyncSamples.delivery([SyncSamples.record(3, uuid: 1), SyncSamples.record(3, uuid: 2)]))
+  try ContractViolation.unless(
+    tally, is: SyncTally(records: 1, skippedDuplicates: 1), "a new content is new")
+  try ContractViolation.unless(try await starts(store), is: [3], "a UUID names one sample")
+  _ = try await store.apply(try SyncSamples.delivery(deleted: [1, 2]))
+  try ContractViolation.unless(try await starts(store), is: [], "which is deleted by it")
+}
+
+private func tellsSamples(_ store: any SyncStore) async throws {
+  let sleep = "HKCategoryTypeIdentifierSleepAnalysis"
+  _ = try await store.apply(
+    try SyncSamples.delivery(
+      [
+        SyncSamples.record(1, to: 9, value: 7.5, source: "Ännas\u{A0}Watch"),
+        SyncSamples.record(2, value: nil), SyncSamples.record(3, value: .infinity),
+        SyncSamples.record(4, to: 3),
+        SyncSamples.record(5, type: sleep, value: 3, text: .text("AsleepCore"), unit: nil),
+        SyncSamples.record(6, type: sleep, value: 5, unit: nil),
+        SyncSamples.record(7, type: sleep, value: 6, unit: nil),
+      ], workouts: [SyncSamples.workout(8)]))
+  func sample(
+    _ type: String, _ value: HealthSampleValue, _ start: Int64, _ end: Int64, unit: String? = nil,
+    source: String = "Watch"
+  ) -> HealthSample {
+    HealthSample(
+      type: type, value: value, unit: unit, start: SyncSamples.time(start).instant,
+      end: SyncSamples.time(end).instant, source: source)
+  }
+  let types = [SyncSamples.steps, sleep, HealthSample.workoutType, "unknown"]
+  try ContractViolation.unless(
+    try await store.samples(SyncSamples.query(types), of: "ann").samples,
+    is: [
+      sample(
+        SyncSamples.steps, .quantity(7.5), 1, 9, unit: "count", source: "Ännas\u{A0}Watch"),
+      sample(SyncSamples.steps, .quantity(1), 4, 4, unit: "count"),
+      sample(sleep, .category("AsleepCore"), 5, 5), sample(sleep, .category("AsleepREM"), 6, 6),
+      sample(
+        HealthSample.workoutType,
+        .workout(
+          WorkoutValue(
+            activity: "HKWorkoutActivityTypeRunning", duration: .milliseconds(50_500),
+            distance: 3_218.688, energy: 30)), 8, 68),
+    ], "samples are told as answers read them; what has no value is not")
+}
+
+private func pagesSamples(_ store: any SyncStore) async throws {
+  let records = [
+    SyncSamples.record(1, to: 50), SyncSamples.record(5), SyncSamples.record(5, source: "Phone"),
+    SyncSamples.record(9), SyncSamples.record(12),
+  ]
+  _ = try await store.apply(try SyncSamples.delivery(records))
+  let whole = try await store.samples(SyncSamples.query(from: 2, to: 12), of: "ann")
+  try ContractViolation.unless(
+    whole.samples.map { $0.start.nanoseconds / SyncSamples.second }, is: [1, 5, 5, 9],
+    "what reaches into the span, by start")
+  try ContractViolation.unless(whole.next, is: nil, "the last page has no next one")
+  for limit in [1, 2, 3, 4] {
+    var found: [HealthSample] = []
+    var after: HealthSamplePlace?
+    repeat {
+      let page = try await store.samples(
+        SyncSamples.query(from: 2, to: 12, after: after, limit: limit), of: "ann")
+      found += page.samples
+      after = page.next
+    } while after != nil
+    try ContractViolation.unless(found, is: whole.samples, "pages of \(limit) are the whole")
+  }
+}
+
+private func keepsRecordsAsSent(_ store: any SyncStore) async throws {
+  let body = Array(
+    #"{"dataType":"x","records":[{"recordType":"x","sourceName":"s","extra":[1,{"a":null}],"#.utf8)
+  let rest = Array(
+    #""startTime":"1970-01-01T00:00:0\#(1)Z","endTime":"1970-01-01T00:00:01.50+00:00"}]}"#.utf8)
+  let reading = try SyncReading.read(body + rest)
+  _ = try await store.apply(
+    SyncDelivery(of: reading, user: "ann") { _ in SyncHash(words: SIMD4(1, 2, 3, 4)) })
+  _ = try await store.apply(try SyncSamples.delivery([SyncSamples.record(2, type: "x")]))
+  let first = try await store.raw("x", after: nil, limit: 1, of: "ann")
+  try ContractViolation.unless(
+    first.map(\.bytes), is: [Array((body + rest)[reading.recordRanges[0]])],
+    "a record is kept as it was sent")
+  let next = try await store.raw("x", after: first.first?.place, limit: 5, of: "ann")
+  try ContractViolation.unless(next.count, is: 1, "the next ones follow")
+  try ContractViolation.unless(
+    try await store.raw("y", after: nil, limit: 5, of: "ann"), is: [], "none of other types")
+}
+
+private func summarisesAfterDeletions(_ store: any SyncStore) async throws {
+  _ = try await store.apply(
+    try SyncSamples.delivery([
+      SyncSamples.record(3, uuid: 3), SyncSamples.record(1, uuid: 1),
+      SyncSamples.record(2, type: "a", uuid: 2), SyncSamples.record(9, uuid: 9),
+    ]))
+  func summary(_ type: String, _ count: Int, _ first: Int64, _ last: Int64) -> HealthTypeSummary {
+    HealthTypeSummary(
+      type: type, count: count, first: SyncSamples.time(first).instant,
+      last: SyncSamples.time(last).instant)
+  }
+  try ContractViolation.unless(
+    try await store.summary(of: "ann"),
+    is: [summary(SyncSamples.steps, 3, 1, 9), summary("a", 1, 2, 2)], "each type is counted")
+  _ = try await store.apply(
+    try SyncSamples.delivery([SyncSamples.record(8, uuid: 8)], deleted: [2, 9]))
+  try ContractViolation.unless(
+    try await store.summary(of: "ann"), is: [summary(SyncSamples.steps, 3, 1, 8)],
+    "what was deleted is not counted")
+}
+
+private func syncFailsWhenClosed(_ store: any SyncStore) async throws {
+  try await closes(store) { _ = try await store.summary(of: "ann") }
+}

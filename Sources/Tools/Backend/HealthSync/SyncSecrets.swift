@@ -1,0 +1,178 @@
+import COpenSSL
+import Foundation
+import LinkServerCore
+import LinkWire
+
+/// The users of health sync and the hashes of their secrets, from the lines `USER SECRET [ZONE]` of
+/// a file.
+struct SyncSecrets: Sendable {
+  private struct Entry: Sendable {
+    var user: SyncUser
+    var hash: [UInt8]
+    var line: Int
+  }
+
+  /// The longest name of a user, in bytes; the bound is ours.
+  static let maxNameBytes = 200
+  /// The longest secret, in bytes; the bound is ours.
+  static let maxSecretBytes = 1_024
+
+  private var entries: [Entry] = []
+
+  /// The users, in the order of their lines.
+  var users: [SyncUser] { entries.map(\.user) }
+
+  /// Reads the lines of a file; empty lines and those that begin with `#` are left out.
+  ///
+  /// - Throws: What is wrong with the first line that cannot be used, without its secret.
+  init(_ text: [UInt8]) throws(SyncSecretsFault) {
+    guard let text = String(validating: text, as: UTF8.self) else { throw .notText }
+    let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    for (index, line) in lines.enumerated() {
+      let words = line.split { $0 == " " || $0 == "\t" }
+      guard let name = words.first, !name.hasPrefix("#") else { continue }
+      try add(words, line: index + 1)
+    }
+    guard !entries.isEmpty else { throw .empty }
+  }
+
+  private mutating func add(_ words: [Substring], line: Int) throws(SyncSecretsFault) {
+    guard (2...3).contains(words.count) else { throw .words(line: line) }
+    let name = String(words[0])
+    guard name.utf8.count <= Self.maxNameBytes else {
+      throw .tooLong(line: line, what: "user", limit: Self.maxNameBytes)
+    }
+    guard words[1].utf8.count <= Self.maxSecretBytes else {
+      throw .tooLong(line: line, what: "secret", limit: Self.maxSecretBytes)
+    }
+    var user = SyncUser(name)
+    if words.count == 3 {
+      user.zone = String(words[2])
+      guard TimeZone(identifier: String(words[2])) != nil else {
+        throw .zone(line: line, name: String(words[2].prefix(100)))
+      }
+    }
+    let hash = SyncHasher().digest(Array(words[1].utf8))
+    for other in entries {
+      if other.user.name == name { throw .sameUser(line: line, as: other.line) }
+      if other.hash == hash { throw .sameSecret(line: line, as: other.line) }
+    }
+    entries.append(Entry(user: user, hash: hash, line: line))
+  }
+
+  /// Returns the user of a secret.
+  ///
+  /// It compares hashes, all of them and each to its end, so that the time that it takes tells
+  /// nothing about a secret.
+  func user(of secret: String?) -> SyncUser? {
+    guard let secret else { return nil }
+    let hash = SyncHasher().digest(Array(secret.utf8))
+    var found: SyncUser?
+    for entry in entries where unsafe CRYPTO_memcmp(entry.hash, hash, hash.count) == 0 {
+      found = entry.user
+    }
+    return found
+  }
+
+  /// The content of a new file: one user with 256 random bits.
+  static func fresh() -> [UInt8] {
+    Array(
+      """
+      # USER SECRET [ZONE], one user in each line. The zone cuts days, such as Europe/Berlin.
+      me \(Base64URL.encode(.random(32)))
+
+      """.utf8)
+  }
+}
+
+extension SyncSecrets {
+  /// Opens a file, which is created (0600) with a random secret if it is missing.
+  ///
+  /// - Returns: The secrets, and whether others than the file's owner can read or change it.
+  static func open(_ path: String) throws(BackendError) -> (secrets: SyncSecrets, isOpen: Bool) {
+    let end = path.lastIndex(of: "/")
+    let file = PrivateFile(
+      directory: end.map { String(path[..<$0]) } ?? ".",
+      name: end.map { String(path[path.index(after: $0)...]) } ?? path)
+    var isOpen = false
+    var content: [UInt8]
+    do throws(BackendError) {
+      content = try file.readOrCreate(fresh())
+    } catch {
+      guard case .openToOthers = error else { throw error }
+      isOpen = true
+      content = try file.read() ?? []
+    }
+    do throws(SyncSecretsFault) {
+      return (try SyncSecrets(content), isOpen)
+    } catch {
+      throw .file(path: path, detail: error.description)
+    }
+  }
+}
+
+/// A fault of a file of secrets; it holds none of them.
+enum SyncSecretsFault: Error, Sendable, Hashable, CustomStringConvertible {
+  case notText
+  case empty
+  case words(line: Int)
+  case tooLong(line: Int, what: String, limit: Int)
+  case zone(line: Int, name: String)
+  case sameUser(line: Int, as: Int)
+  case sameSecret(line: Int, as: Int)
+
+  var description: String {
+    switch self {
+    case .notText: "it is not UTF-8 text; write lines such as: ann SECRET Europe/Berlin"
+    case .empty: "it names no user; write a line such as: ann SECRET Europe/Berlin"
+    case .words(let line): "line \(line): write USER SECRET, and a time zone if one is wanted"
+    case .tooLong(let line, let what, let limit):
+      "line \(line): the \(what) is longer than \(limit) bytes; choose a shorter one"
+    case .zone(let line, let name):
+      "line \(line): no time zone is called \(name); write one such as Europe/Berlin"
+    case .sameUser(let line, let other):
+      "line \(line): the user of line \(other) again; give each user one line"
+    case .sameSecret(let line, let other):
+      "line \(line): the secret of line \(other) again; give each user a secret of their own"
+    }
+  }
+}
+
+/// SHA-256 (FIPS 180-4) for many short texts, with one context for all of them.
+@safe struct SyncHasher: ~Copyable {
+  private let context: OpaquePointer
+  private let method: OpaquePointer
+
+  /// A hasher; OpenSSL fails only without memory.
+  init() {
+    guard let context = unsafe EVP_MD_CTX_new(),
+      let method = unsafe EVP_MD_fetch(nil, "SHA256", nil)
+    else { preconditionFailure("SHA-256 belongs to every OpenSSL 3") }
+    unsafe self.context = unsafe context
+    unsafe self.method = unsafe method
+  }
+
+  deinit {
+    unsafe EVP_MD_CTX_free(context)
+    unsafe EVP_MD_free(method)
+  }
+
+  /// Returns the 32 bytes of a text's hash.
+  func digest(_ text: [UInt8]) -> [UInt8] {
+    var digest = [UInt8](repeating: 0, count: 32)
+    let isMade =
+      unsafe EVP_DigestInit_ex2(context, method, nil) == 1
+      && EVP_DigestUpdate(context, text, text.count) == 1
+      && EVP_DigestFinal_ex(context, &digest, nil) == 1
+    precondition(isMade, "SHA-256 makes 32 bytes")
+    return digest
+  }
+
+  /// Returns the hash that a record is known by.
+  func hash(_ text: [UInt8]) -> SyncHash {
+    guard let hash = SyncHash(digest(text)) else {
+      preconditionFailure("a digest of SHA-256 has 32 bytes")
+    }
+    return hash
+  }
+}

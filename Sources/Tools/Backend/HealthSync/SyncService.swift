@@ -1,0 +1,176 @@
+import Foundation
+import LinkCore
+import LinkHealth
+import LinkJSON
+import LinkProtocols
+import LinkRuntime
+import LinkServerCore
+import LinkWire
+import ServerSockets
+import StoreSQLite
+import Synchronization
+
+/// Health sync: batches of phones, and answers about them.
+struct SyncService: Service {
+  typealias Desk = ServiceDesk<SyncService>
+  typealias Done = Stored<SyncServer.Input>
+
+  var rules: SyncServer
+  let store: any SyncStore
+  let secrets: SyncSecrets
+  let zones: SyncZones
+
+  /// None: phones post.
+  static func maxSockets(_ configuration: BackendConfiguration) -> Int { 0 }
+
+  static func open(_ setup: BackendSetup) async throws(BackendError) -> SyncService {
+    let configuration = setup.configuration
+    let (secrets, isOpen) = try SyncSecrets.open(configuration.syncSecretPath)
+    if isOpen {
+      setup.log.note(
+        .exposed,
+        "other users of this machine can read \(configuration.syncSecretPath); run chmod 600 on it")
+    }
+    let store = try await setup.store((any SyncStore).self) { () throws(StoreFailure) in
+      try await SQLiteSyncStore.open(in: configuration.dataDirectory)
+    }
+    var policy = configuration.sync
+    policy.doors = configuration.assistantsHere.doors
+    return SyncService(
+      rules: SyncServer(policy: policy, at: BootClock().now), store: store, secrets: secrets,
+      zones: SyncZones())
+  }
+
+  var port: (any LinkRuntime.Store)? { store }
+
+  mutating func read(
+    _ event: ServiceEvent<SyncPath>, _ desk: inout Desk
+  ) -> SyncServer.Input? {
+    switch event {
+    case .request(let id, let path, let head, let body):
+      let user = secrets.user(of: head.bearer)
+      desk.describe(id, [("user", user?.name)])
+      let call = SyncCall(
+        head.method, path, host: head.first("host"), origin: head.first("origin"),
+        encoding: head.first("content-encoding"), from: head.firstQuery("from"),
+        to: head.firstQuery("to"), body: body)
+      return .request(id, call, user: user, wall: BootClock().wall)
+    case .abandoned(let id): return .abandoned(id)
+    case .upgrade, .heard, .text, .binary, .overflow, .closed: return nil
+    }
+  }
+
+  mutating func perform(_ effect: SyncServer.Effect, _ desk: inout Desk) {
+    let store = store
+    switch effect {
+    case .answer(let id, let answer):
+      desk.respond(id, answer.status, answer.headers, answer.body)
+    case .ingest(let token, let user, let body, let isGzip):
+      desk.start {
+        let delivery = Self.delivery(body, isGzip: isGzip, user: user.name)
+        return await Self.done(token) { () throws(StoreFailure) in
+          switch delivery {
+          case .success(let delivery): .stored(try await store.apply(delivery))
+          case .failure(let refusal): refusal.outcome
+          }
+        }
+      }
+    case .check(let token):
+      desk.start {
+        await Self.done(token) { () throws(StoreFailure) in
+          try await store.check()
+          return .checked
+        }
+      }
+    case .tell(let token, let user, let path, let span, let wall):
+      let zones = zones
+      desk.start {
+        await Self.done(token) { () throws(StoreFailure) in
+          try await Self.tell(path, span, of: user, at: wall, from: store, zones)
+        }
+      }
+    case .finished: break
+    }
+  }
+
+  /// What became of a piece of work.
+  private static func done(
+    _ token: StoreToken, _ work: () async throws(StoreFailure) -> SyncOutcome
+  ) async -> Done {
+    do throws(StoreFailure) {
+      return Stored(input: .done(token, try await work()))
+    } catch {
+      return Stored(input: .done(token, .failed(error)), failure: error)
+    }
+  }
+
+  /// A body that is not stored.
+  private struct Refusal: Error {
+    var outcome: SyncOutcome
+  }
+
+  /// Reads a body, away from the loop of the sockets.
+  private static func delivery(
+    _ body: [UInt8], isGzip: Bool, user: String
+  ) -> Result<SyncDelivery, Refusal> {
+    let limit = SyncServerPolicy.maxBodyBytes
+    var plain = body
+    do throws(GzipBody.Fault) {
+      if isGzip { plain = try GzipBody.inflate(body, atMost: limit) }
+    } catch {
+      switch error {
+      case .malformed:
+        return .failure(Refusal(outcome: .refused(reason: "the body is not gzip, or is damaged")))
+      case .tooLong: return .failure(Refusal(outcome: .tooLong(limit: limit)))
+      }
+    }
+    do throws(FieldFault) {
+      let reading = try SyncReading.read(plain)
+      let hasher = SyncHasher()
+      return .success(SyncDelivery(of: reading, user: user) { hasher.hash($0) })
+    } catch {
+      return .failure(Refusal(outcome: .refused(reason: error.description)))
+    }
+  }
+
+  /// Computes an answer, away from the loop of the sockets.
+  private static func tell(
+    _ path: SyncPath, _ span: SyncSpan, of user: SyncUser, at wall: Timestamp,
+    from store: any SyncStore, _ zones: SyncZones
+  ) async throws(StoreFailure) -> SyncOutcome {
+    let stored = try await store.summary(of: user.name)
+    var report = SyncReport(
+      path, span, zone: zones.rules(of: user.zone), now: wall, stored: stored)
+    while let query = report.wanted {
+      report.take(try await store.samples(query, of: user.name))
+    }
+    return report.outcome
+  }
+}
+
+extension SyncPath: ServiceRoute {
+  static let maxBodyBytes = [Self.sync.rawValue: SyncServerPolicy.maxBodyBytes]
+
+  init?(path: String) { self.init(rawValue: path) }
+
+  var name: String { word }
+}
+
+extension BackendConfiguration {
+  /// The file of the users' secrets.
+  var syncSecretPath: String { syncSecretFile ?? "\(dataDirectory)/sync-secrets" }
+}
+
+/// The rules of time zones, each found once: that takes many questions to the system.
+final class SyncZones: Sendable {
+  private let known = Mutex<[String: ZoneRules]>([:])
+
+  /// Returns the rules of a zone; without a name those of the system's zone.
+  func rules(of name: String?) -> ZoneRules {
+    let zone = name.flatMap { TimeZone(identifier: $0) } ?? .current
+    if let rules = known.withLock({ $0[zone.identifier] }) { return rules }
+    let rules = ZoneRules(zone)
+    known.withLock { $0[zone.identifier] = rules }
+    return rules
+  }
+}

@@ -1,0 +1,139 @@
+import LinkCore
+public import LinkHealth
+
+/// The samples that phones have synced, as a value.
+///
+/// A sample is known by its hash. It may have several UUIDs, since equal samples are stored once;
+/// it is removed with the last of them. A UUID that was deleted is remembered, so that a batch that
+/// is older than the deletion does not bring the sample back.
+public struct KeptSync: Sendable, Hashable {
+  private var shelves: [String: Shelf] = [:]
+
+  /// No samples.
+  public init() {}
+
+  /// Applies a batch: its deletions, then its samples.
+  public mutating func apply(_ delivery: SyncDelivery) -> SyncTally {
+    shelves[delivery.user, default: Shelf()].apply(delivery)
+  }
+
+  /// Returns one page of samples that lie in a span, at least in part.
+  public func samples(_ query: HealthSampleQuery, of user: String) -> HealthSamplePage {
+    query.page { type, after, limit in
+      let places = shelves[user]?.places(of: type) ?? []
+      let found = places.lazy.filter { place in
+        after.map {
+          $0.start < place.start
+            || ($0.start == place.start && $0.key < place.key)
+        } ?? true
+      }
+      .compactMap { place in shelves[user]?.samples[place]?.sample.sample.map { (place, $0) } }
+      .filter { query.covers(start: $0.1.start, end: $0.1.end) }
+      return found.prefix(limit).map { (key: $0.0.key, sample: $0.1) }
+    }
+  }
+
+  /// Returns what is kept of each type of a user, ordered by its identifier.
+  public func summary(of user: String) -> [HealthTypeSummary] {
+    let samples = shelves[user]?.samples.values.map(\.sample) ?? []
+    return Dictionary(grouping: samples, by: \.type).compactMap { type, samples in
+      let starts = samples.map(\.start)
+      guard let first = starts.min(), let last = starts.max() else { return nil }
+      return HealthTypeSummary(type: type, count: samples.count, first: first, last: last)
+    }.sorted { $0.type < $1.type }
+  }
+
+  /// Returns records of a type as they were sent, by start, after a place or from the first one.
+  public func raw(
+    _ type: String, after: HealthSamplePlace?, limit: Int, of user: String
+  ) -> [SyncRaw] {
+    let places = shelves[user]?.places(of: type) ?? []
+    return places.lazy.filter { place in
+      after.map { ($0.start, $0.key) < (place.start, place.key) } ?? true
+    }.prefix(max(1, limit)).compactMap { place in
+      shelves[user]?.samples[place].map { SyncRaw(place: place, bytes: Array($0.sample.raw)) }
+    }
+  }
+}
+
+/// The samples of one user.
+private struct Shelf: Sendable, Hashable {
+  struct Entry: Hashable {
+    var sample: SyncSample
+    var uuids: Int
+  }
+
+  /// What is known of a UUID.
+  enum Identity: Hashable {
+    case sample(HealthSamplePlace)
+    /// By a batch of this time; the earliest one if it did not say.
+    case deleted(Timestamp)
+  }
+
+  var samples: [HealthSamplePlace: Entry] = [:]
+  var identities: [UUID128: Identity] = [:]
+
+  func places(of type: String) -> [HealthSamplePlace] {
+    samples.keys.filter { $0.type == type }.sorted { ($0.start, $0.key) < ($1.start, $1.key) }
+  }
+
+  mutating func apply(_ delivery: SyncDelivery) -> SyncTally {
+    for uuid in delivery.deleted { delete(uuid, at: delivery.made ?? Timestamp(nanoseconds: .min)) }
+    var tally = SyncTally()
+    for sample in delivery.samples {
+      let isNew = add(sample, made: delivery.made ?? Timestamp(nanoseconds: .max))
+      tally.count(sample, isNew: isNew)
+    }
+    return tally
+  }
+
+  private mutating func delete(_ uuid: UUID128, at time: Timestamp) {
+    switch identities[uuid] {
+    case .sample(let place)?:
+      release(place)
+      identities[uuid] = .deleted(time)
+    case .deleted(let before)?: identities[uuid] = .deleted(max(before, time))
+    case nil: identities[uuid] = .deleted(time)
+    }
+  }
+
+  private mutating func release(_ place: HealthSamplePlace) {
+    samples[place]?.uuids -= 1
+    if let uuids = samples[place]?.uuids, uuids <= 0 { samples[place] = nil }
+  }
+
+  /// Adds a sample; returns false if it is known, or was deleted later.
+  private mutating func add(_ sample: SyncSample, made: Timestamp) -> Bool {
+    let place = sample.place
+    var former: HealthSamplePlace?
+    if let uuid = sample.uuid {
+      switch identities[uuid] {
+      case .deleted(let time)?: if made < time { return false }
+      case .sample(let other)?:
+        if other == place { return false }
+        former = other
+      case nil: break
+      }
+    }
+    let isNew = samples[place] == nil
+    if isNew {
+      var kept = sample
+      kept.uuid = nil
+      samples[place] = Entry(sample: kept, uuids: 0)
+    }
+    if let uuid = sample.uuid {
+      samples[place]?.uuids += 1
+      identities[uuid] = .sample(place)
+    }
+    if let former { release(former) }
+    return isNew
+  }
+}
+
+extension SyncTally {
+  /// Counts what became of a sample.
+  package mutating func count(_ sample: SyncSample, isNew: Bool) {
+    guard isNew else { return skippedDuplicates += 1 }
+    if case .workout = sample.value { workouts += 1 } else { records += 1 }
+  }
+}

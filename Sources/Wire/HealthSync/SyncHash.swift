@@ -1,0 +1,67 @@
+/// The SHA-256 by which a backend knows a record or a workout.
+public struct SyncHash: Sendable, Hashable, Comparable, Codable {
+  /// 32 bytes in four words, highest first.
+  package let words: SIMD4<UInt64>
+
+  /// A hash; `nil` unless it has 32 bytes.
+  public init?(_ bytes: some Collection<UInt8>) {
+    guard bytes.count == 32 else { return nil }
+    var words = SIMD4<UInt64>()
+    for (index, byte) in bytes.enumerated() {
+      words[index / 8] = words[index / 8] << 8 | UInt64(byte)
+    }
+    self.words = words
+  }
+
+  /// A hash from its words, highest first.
+  package init(words: SIMD4<UInt64>) { self.words = words }
+
+  /// The bytes, first to last.
+  public var bytes: [UInt8] {
+    (0..<32).map { UInt8(truncatingIfNeeded: words[$0 / 8] >> UInt64(56 - $0 % 8 * 8)) }
+  }
+
+  /// By the bytes, first to last.
+  public static func < (left: SyncHash, right: SyncHash) -> Bool {
+    let (one, two) = (left.words, right.words)
+    return (one[0], one[1], one[2], one[3]) < (two[0], two[1], two[2], two[3])
+  }
+}
+
+extension SyncRecord {
+  /// The text whose SHA-256 knows the record: times as sent, and the value as JavaScript has it.
+  public var hashInput: [UInt8] {
+    let said: [UInt8] =
+      if let value {
+        SyncNumber.text(value)
+      } else {
+        switch valueText {
+        case .absent: Array("undefined".utf8)
+        case .null: Array("null".utf8)
+        case .text(let text): Array(text.utf8)
+        }
+      }
+    return SyncHash.input([recordType, sourceName, start.text, end.text], said)
+  }
+}
+
+extension SyncWorkout {
+  /// The text whose SHA-256 knows the workout.
+  public var hashInput: [UInt8] {
+    SyncHash.input(
+      [workoutType, sourceName, start.text, end.text], SyncNumber.text(durationSeconds))
+  }
+}
+
+extension SyncHash {
+  /// The texts with a bar behind each, and what comes last.
+  fileprivate static func input(_ texts: [String], _ last: [UInt8]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(160)
+    for text in texts {
+      bytes.append(contentsOf: text.utf8)
+      bytes.append(UInt8(ascii: "|"))
+    }
+    return bytes + last
+  }
+}

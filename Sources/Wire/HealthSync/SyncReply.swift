@@ -1,0 +1,87 @@
+import LinkCore
+public import LinkJSON
+
+/// The number of records and workouts of a batch that were new, and of those that were not.
+public struct SyncTally: Sendable, Hashable, Codable {
+  /// Records that were new.
+  public var records: Int
+  /// Workouts that were new.
+  public var workouts: Int
+  /// Records and workouts that are stored already, or were deleted.
+  public var skippedDuplicates: Int
+
+  /// Nothing by default.
+  public init(records: Int = 0, workouts: Int = 0, skippedDuplicates: Int = 0) {
+    self.records = records
+    self.workouts = workouts
+    self.skippedDuplicates = skippedDuplicates
+  }
+
+  /// The body of the answer.
+  public var bytes: [UInt8] {
+    var writer = JSONWriter(capacity: 80)
+    writer.object {
+      $0.entry("success", true)
+      $0.object("inserted") {
+        $0.entry("records", records)
+        $0.entry("workouts", workouts)
+      }
+      $0.entry("skippedDuplicates", skippedDuplicates)
+    }
+    return writer.bytes
+  }
+
+  /// Reads the body of an answer with status 200.
+  ///
+  /// - Throws: The fault if it does not say that the batch was stored.
+  public static func read(_ body: [UInt8]) throws(FieldFault) -> SyncTally {
+    let fields = JSONFields(body, keeping: ["success", "inserted", "skippedDuplicates"])
+    try fields.check()
+    guard try fields.optionalBool("success") == true else { throw .missing(field: "success") }
+    let inserted = JSONFields(try fields.object("inserted"), keeping: ["records", "workouts"])
+    return SyncTally(
+      records: try inserted.int("records", in: 0...Int.max),
+      workouts: try inserted.int("workouts", in: 0...Int.max),
+      skippedDuplicates: try fields.int("skippedDuplicates", in: 0...Int.max))
+  }
+}
+
+/// The other answers of the sync endpoints.
+public enum SyncReply {
+  /// The body of `GET /api/sync`.
+  public static let ready = object {
+    $0.entry("status", "ok")
+    $0.entry("endpoint", "sync")
+  }
+
+  /// The body of a refresh that took so long.
+  public static func refreshed(in time: Duration) -> [UInt8] {
+    object {
+      $0.entry("success", true)
+      $0.entry("refreshedIn", time.nanoseconds / 1_000_000)
+    }
+  }
+
+  /// The body of a refusal: a few words that stay, and the reason of this one.
+  public static func error(_ words: String, details: String? = nil) -> [UInt8] {
+    object {
+      $0.entry("error", words)
+      if let details { $0.entry("details", details) }
+    }
+  }
+
+  /// The reason that a refusal gives, for people; `nil` if it gives none.
+  public static func reason(of body: [UInt8]) -> String? {
+    let fields = JSONFields(body, keeping: ["error", "details", "message"])
+    let found = ["details", "error", "message"].lazy.compactMap { name in
+      (try? fields.optionalString(name)).flatMap(\.self)
+    }
+    return found.first.map { String($0.unicodeScalars.prefix(1_000)) }
+  }
+
+  private static func object(_ members: (inout JSONWriter) -> Void) -> [UInt8] {
+    var writer = JSONWriter(capacity: 100)
+    writer.object(members)
+    return writer.bytes
+  }
+}

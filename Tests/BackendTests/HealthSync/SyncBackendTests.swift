@@ -1,0 +1,237 @@
+import Foundation
+import HoldfastTestKit
+import LinkCore
+import LinkJSON
+import LinkProtocols
+import LinkRuntime
+import LinkServerCore
+import LinkWire
+import Testing
+
+@testable import HoldfastBackend
+
+/// Health sync over real sockets, with its files.
+@Suite(.timeLimit(.minutes(5))) struct SyncBackendTests {
+  private static let secret = "hush-hush-hush"
+
+  /// A backend with two users.
+  private static func run(
+    in directory: String? = nil, store: (any SyncStore)? = nil,
+    _ body: (BackendRig) async throws -> Void
+  ) async throws {
+    let scratch = try Scratch()
+    let file = scratch("secrets")
+    try Data("ann \(secret) Etc/UTC\nben other-secret\n".utf8)
+      .write(to: URL(fileURLWithPath: file))
+    try await BackendRig.run(
+      in: directory ?? scratch("data"), more: [store].compactMap(\.self),
+      {
+        $0.syncSecretFile = file
+        $0.assistants.doors.hosts = ["test"]
+      }, body)
+  }
+
+  private static func post(
+    _ client: BackendClient, _ body: String, secret: String = secret, fields: [String] = []
+  ) async throws -> SocketsClient.Response {
+    try await client.ask("POST", "/api/sync", token: secret, fields: fields, body: body)
+  }
+
+  private static func text(_ batch: SyncBatch) -> String {
+    String(decoding: batch.bytes, as: UTF8.self)
+  }
+
+  private static func batch(
+    _ records: [SyncRecord], deleted: [UInt64] = []
+  ) -> String {
+    text(
+      SyncBatch(
+        dataType: SyncSamples.steps, records: records,
+        deletedUUIDs: deleted.map(SyncSamples.uuid), timestamp: SyncSamples.time(1_000)))
+  }
+
+  @Test func `a batch is stored once, and its deletions are applied`() async throws {
+    try await Self.run { rig in
+      let client = try rig.client()
+      let body = Self.batch([
+        SyncSamples.record(1_768_766_400, uuid: 1), SyncSamples.record(1_768_766_401, uuid: 2),
+      ])
+      let first = try await Self.post(client, body)
+      #expect(first.status == 200)
+      #expect(
+        first.body
+          == #"{"success":true,"inserted":{"records":2,"workouts":0},"skippedDuplicates":0}"#)
+      #expect(first.headers["accept-encoding"] == "gzip")
+      let again = try await Self.post(client, body)
+      #expect(
+        again.body
+          == #"{"success":true,"inserted":{"records":0,"workouts":0},"skippedDuplicates":2}"#)
+      #expect(try await Self.steps(client) == #"[{"date":"2026-01-18","steps":2}]"#)
+      #expect(try await Self.steps(client, secret: "other-secret") == "[]")
+      _ = try await Self.post(client, Self.batch([], deleted: [1]))
+      #expect(try await Self.steps(client) == #"[{"date":"2026-01-18","steps":1}]"#)
+    }
+  }
+
+  /// The days of the steps that a user has.
+  private static func steps(
+    _ client: BackendClient, secret: String = secret
+  ) async throws -> String {
+    let answer = try await client.ask(
+      "GET", "/api/health/steps?from=2026-01-01&to=2026-01-31", token: secret)
+    #expect(answer.status == 200)
+    let daily = try #require(answer.body.firstRange(of: "\"daily\":"))
+    let energy = try #require(answer.body.firstRange(of: ",\"energy\""))
+    return String(answer.body[daily.upperBound..<energy.lowerBound])
+  }
+
+  @Test func `what was stored is there after a restart`() async throws {
+    let scratch = try Scratch()
+    let body = Self.batch([SyncSamples.record(1_768_766_400)])
+    try await Self.run(in: scratch.path) { rig in
+      let client = try rig.client()
+      #expect(try await Self.post(client, body).status == 200)
+    }
+    try await Self.run(in: scratch.path) { rig in
+      let client = try rig.client()
+      #expect(
+        try await Self.post(client, body).body
+          == #"{"success":true,"inserted":{"records":0,"workouts":0},"skippedDuplicates":1}"#)
+      #expect(try await Self.steps(client) == #"[{"date":"2026-01-18","steps":1}]"#)
+    }
+  }
+
+  @Test(arguments: [
+    "[]", "17", "", "null", "{", #"{"dataType":"t","records":[{"recordType":"r"}]}"#,
+  ])
+  func `what is no batch earns 400 with its reason, and stores nothing`(body: String) async throws {
+    try await Self.run { rig in
+      let client = try rig.client()
+      let answer = try await Self.post(client, body)
+      #expect(answer.status == 400)
+      #expect(answer.body.hasPrefix(#"{"error":"Bad request","details":""#))
+    }
+  }
+
+  @Test func `broken UTF-8 earns 400`() async throws {
+    try await Self.run { rig in
+      let socket = try SocketsClient(port: rig.address.port)
+      let body = Array(#"{"dataType":""#.utf8) + [0xC3, 0x28] + Array(#""}"#.utf8)
+      try socket.send(
+        "POST /api/sync HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer \(Self.secret)\r\n"
+          + "Content-Length: \(body.count)\r\n\r\n")
+      try socket.send(body)
+      #expect(try socket.response().status == 400)
+    }
+  }
+
+  @Test(arguments: [
+    #","value":1e21"#, "", #","value":null,"valueText":null"#, #","value":1e400"#,
+    #","value":-0,"unit":null"#,
+  ])
+  func `odd values that are legal are stored`(members: String) async throws {
+    try await Self.run { rig in
+      let time = "2026-01-18T20:00:00Z"
+      let answer = try await Self.post(
+        try rig.client(),
+        #"{"dataType":"t","records":[{"recordType":"r","sourceName":"s","startTime":"\#(time)","#
+          + #""endTime":"\#(time)"\#(members)}]}"#)
+      #expect(answer.status == 200)
+      #expect(answer.body.contains(#""records":1"#))
+    }
+  }
+
+  @Test func `an announced body of 4 GiB earns 413 from the head alone`() async throws {
+    try await Self.run { rig in
+      let answer = try await rig.client().speak(
+        "POST /api/sync HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer \(Self.secret)\r\n"
+          + "Content-Length: 4294967296\r\n\r\n")
+      #expect(answer.status == 413)
+      #expect(answer.body.contains("message"))
+    }
+  }
+
+  @Test func `a compressed body is read, and one that is damaged or too long is not`() async throws
+  {
+    try await Self.run { rig in
+      let plain = Self.batch([SyncSamples.record(1_768_766_400)])
+      let packed = try #require(GzipBody.deflate(Array(plain.utf8)))
+      let long = try #require(
+        GzipBody.deflate([UInt8](repeating: 0x20, count: SyncServerPolicy.maxBodyBytes + 1)))
+      for (body, status) in [(packed, 200), (Array(packed.dropLast(9)), 400), (long, 413)] {
+        let socket = try SocketsClient(port: rig.address.port)
+        try socket.send(
+          "POST /api/sync HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer \(Self.secret)\r\n"
+            + "Content-Encoding: gzip\r\nContent-Length: \(body.count)\r\n\r\n")
+        try socket.send(body)
+        let answer = try socket.response()
+        #expect(answer.status == status)
+        #expect(answer.body.contains(status == 200 ? #""records":1"# : "error"))
+      }
+      let client = try rig.client()
+      #expect(
+        try await Self.post(client, plain, fields: ["Content-Encoding: zstd"]).status == 415)
+    }
+  }
+
+  @Test func `only those who show a secret may sync and read`() async throws {
+    try await Self.run { rig in
+      let client = try rig.client()
+      #expect(
+        try await client.ask("GET", "/api/sync").body == #"{"status":"ok","endpoint":"sync"}"#)
+      for path in SyncPath.allCases where path != .sync {
+        let method = path == .refresh ? "POST" : "GET"
+        #expect(try await client.ask(method, path.rawValue).status == 401)
+        #expect(try await client.ask(method, path.rawValue, token: "guess").status == 401)
+        #expect(try await client.ask(method, path.rawValue, token: Self.secret).status == 200)
+      }
+      #expect(
+        try await Self.post(client, "[]", secret: "guess").body == #"{"error":"Unauthorized"}"#)
+      for line in rig.lines.all { #expect(!line.contains("hush") && !line.contains("guess")) }
+    }
+  }
+
+  @Test func `a store that fails earns 503, nothing is half done, and the health says so`()
+    async throws
+  {
+    let store = MemorySyncStore()
+    try await Self.run(store: store) { rig in
+      let client = try rig.client()
+      let body = Self.batch([SyncSamples.record(1_768_766_400)])
+      await store.failNext(1, with: .full(detail: "/srv/secret.sqlite"))
+      let answer = try await Self.post(client, body)
+      #expect(answer.status == 503)
+      #expect(answer.headers["retry-after"] == "30")
+      #expect(!answer.body.contains("/srv"))
+      #expect(
+        try await client.ask("GET", "/healthz").body
+          == #"{"status":"failing","reason":"the disk of the sync store is full"}"#)
+      #expect(try await Self.steps(client) == "[]")
+      #expect(try await Self.post(client, body).status == 200)
+      #expect(try await client.ask("GET", "/healthz").body == #"{"status":"ok"}"#)
+    }
+  }
+
+  @Test func `a disk that is full earns 503, and the batch is stored once there is room`()
+    async throws
+  {
+    let scratch = try Scratch()
+    guard geteuid() == 0, unsafe mount("tmpfs", scratch.path, "tmpfs", 0, "size=2m") == 0 else {
+      try Test.cancel("mounting is not allowed here")
+    }
+    defer { unsafe umount2(scratch.path, Int32(MNT_DETACH)) }
+    try await Self.run(in: scratch.path) { rig in
+      let client = try rig.client()
+      let records = (0..<4_000).map { SyncSamples.record(1_768_766_400 + Int64($0)) }
+      var disk = statvfs()
+      #expect(unsafe statvfs(scratch.path, &disk) == 0)
+      let free = Int(disk.f_bavail) * Int(disk.f_frsize)
+      try scratch.write([UInt8](repeating: 1, count: free - 50_000), to: "filler")
+      #expect(try await Self.post(client, Self.batch(records)).status == 503)
+      #expect(try await Self.steps(client) == "[]")
+      try FileManager.default.removeItem(atPath: scratch("filler"))
+      let few = Self.batch(Array(records.prefix(500)))
+      #expect(try await Self.post(client, few).body.contains(#""records":500"#))
+    }
+  }
+}

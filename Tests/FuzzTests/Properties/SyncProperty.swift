@@ -1,0 +1,71 @@
+import LinkCore
+import LinkProtocols
+
+@testable import LinkWire
+
+/// Batches that phones sync, plain and compressed, and the answers to them.
+enum SyncProperty {
+  /// The most bytes that a body is decompressed to.
+  private static let limit = 65_536
+
+  static func check(_ bytes: [UInt8]) throws(Broken) {
+    var choices = Choices(bytes)
+    let kind = choices.byte() % 4
+    let text = Array(choices.rest)
+    switch kind {
+    case 0: try reply(text)
+    case 1:
+      guard let body = try? GzipBody.inflate(text, atMost: limit) else { return }
+      try hold(body.count <= limit, "a body is not longer than its bound")
+    case _: try batch(text)
+    }
+  }
+
+  private static func batch(_ text: [UInt8]) throws(Broken) {
+    guard let reading = try? SyncReading.read(text) else { return }
+    let batch = reading.batch
+    try hold((try? .read(batch.bytes)) == batch, "a batch that was read can be written")
+    try hold(
+      reading.recordRanges.count == batch.records?.count ?? 0
+        && reading.workoutRanges.count == batch.workouts?.count ?? 0,
+      "each record has its bytes")
+    let delivery = SyncDelivery(of: reading, user: "u") { SyncHash(words: fold($0)) }
+    var kept = KeptSync()
+    let first = kept.apply(delivery)
+    try hold(
+      first.records + first.workouts + first.skippedDuplicates == delivery.samples.count,
+      "each sample is new or a duplicate")
+    for sample in delivery.samples {
+      try hold(sample.end >= sample.start, "no sample ends before it begins")
+    }
+    // Batches that delete what they hold add it again.
+    guard delivery.deleted.isEmpty else { return }
+    let again = kept.apply(delivery)
+    try hold(
+      again == SyncTally(skippedDuplicates: delivery.samples.count) || hasMovedUUID(delivery),
+      "a batch that comes again adds nothing")
+  }
+
+  /// Whether a UUID stands beside several samples, of which the last one has it.
+  private static func hasMovedUUID(_ delivery: SyncDelivery) -> Bool {
+    let named = delivery.samples.filter { $0.uuid != nil }
+    let pairs = Set(named.map { "\($0.uuid as Any)-\($0.hash.bytes)" })
+    return Set(named.map(\.uuid)).count != pairs.count
+  }
+
+  private static func fold(_ text: [UInt8]) -> SIMD4<UInt64> {
+    var words = SIMD4<UInt64>(1, 2, 3, 4)
+    for (index, byte) in text.enumerated() {
+      words[index % 4] = (words[index % 4] ^ UInt64(byte)) &* 0x100_0000_01B3
+    }
+    return words
+  }
+
+  private static func reply(_ text: [UInt8]) throws(Broken) {
+    if let tally = try? SyncTally.read(text) {
+      try hold((try? .read(tally.bytes)) == tally, "a tally that was read can be written")
+    }
+    let reason = SyncReply.reason(of: text)
+    try hold((reason?.unicodeScalars.count ?? 0) <= 1_000, "a reason is bounded")
+  }
+}

@@ -1,0 +1,71 @@
+import LinkCore
+import LinkHealth
+import Testing
+
+@Suite struct HealthReadingsTests {
+  private static let type = "HKQuantityTypeIdentifierHeartRate"
+  private static let hour: Int64 = 3_600_000_000_000
+
+  private static func sample(
+    _ hours: Int64, _ value: Double, unit: String = "count/min", source: String = "Watch"
+  ) -> HealthSample {
+    let time = Timestamp(nanoseconds: hours * hour)
+    return HealthSample(
+      type: type, value: .quantity(value), unit: unit, start: time, end: time, source: source)
+  }
+
+  /// The readings of samples that come in two pages.
+  private static func readings(
+    _ samples: [HealthSample], east: Int = 0, type: String = type
+  ) -> HealthReadings {
+    var readings = HealthReadings(
+      type, from: Timestamp(nanoseconds: 0), to: Timestamp(nanoseconds: 100 * hour),
+      zone: ZoneRules(initialSecondsEast: east))
+    let place = samples.first.map {
+      HealthSamplePlace(type: type, start: $0.start, key: $0.key)
+    }
+    readings.take(HealthSamplePage(samples: Array(samples.prefix(1)), next: place))
+    #expect(readings.wanted?.after == place)
+    readings.take(HealthSamplePage(samples: Array(samples.dropFirst())))
+    #expect(readings.wanted == nil)
+    return readings
+  }
+
+  @Test func `days are cut in the zone, and tell average and ends`() {
+    let found = Self.readings(
+      [Self.sample(1, 60), Self.sample(22, 90), Self.sample(23, 75)], east: 3_600)
+    let day = CivilTime(nanoseconds: 24 * Self.hour)
+    #expect(found.days.map(\.day) == [CivilTime(nanoseconds: 0), day])
+    #expect(found.days.map(\.figures.average) == [75, 75])
+    #expect(found.days.map(\.figures.least) == [60, 75])
+    #expect(found.days.map(\.figures.greatest) == [90, 75])
+    #expect(found.figures.count == 3 && found.figures.average == 75)
+    #expect(found.latest?.value == 75)
+    #expect(found.latest?.at == Timestamp(nanoseconds: 23 * Self.hour))
+  }
+
+  @Test func `a reading of two sources counts once, other values and moments do not`() {
+    let found = Self.readings([
+      Self.sample(1, 60), Self.sample(1, 60, source: "Copy"), Self.sample(1, 66),
+      Self.sample(1, 60, source: "Third"), Self.sample(2, 60),
+    ])
+    #expect(found.figures.count == 3 && found.figures.average == 62)
+  }
+
+  @Test func `units are converted, and unknown ones left out`() {
+    let found = Self.readings([Self.sample(1, 1.5, unit: "Hz"), Self.sample(2, 7, unit: "lb")])
+    #expect(found.figures.count == 1 && found.figures.average == 90)
+    #expect(found.latest?.value == 90)
+  }
+
+  @Test func `types that no question names keep their unit`() {
+    let found = Self.readings(
+      [Self.sample(1, 41, unit: "mL/min\u{B7}kg")], type: "HKQuantityTypeIdentifierVO2Max")
+    #expect(found.figures.average == 41)
+  }
+
+  @Test func `without samples there is no average`() {
+    let found = Self.readings([])
+    #expect(found.figures.average == nil && found.latest == nil && found.days == [])
+  }
+}

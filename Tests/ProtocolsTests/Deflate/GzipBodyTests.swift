@@ -1,0 +1,46 @@
+import LinkProtocols
+import Testing
+
+@Suite struct GzipBodyTests {
+  private static let text = Array(String(repeating: "steps and more steps, ", count: 9_000).utf8)
+
+  @Test func `decompresses what it compresses`() throws {
+    for body in [[], [7], Self.text] {
+      let packed = try #require(GzipBody.deflate(body))
+      #expect(try GzipBody.inflate(packed, atMost: body.count) == body)
+    }
+  }
+
+  @Test func `reads a body of another program`() throws {
+    // printf hello | gzip -n
+    let packed: [UInt8] = [
+      0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 7, 0, 0x86, 0xA6, 0x10,
+      0x36, 5, 0, 0, 0,
+    ]
+    #expect(try GzipBody.inflate(packed, atMost: 5) == Array("hello".utf8))
+    #expect(try GzipBody.inflate(packed + packed, atMost: 10) == Array("hellohello".utf8))
+  }
+
+  @Test(arguments: [-1, 0, 1])
+  func `makes no more than its bound`(beyond: Int) throws {
+    let packed = try #require(GzipBody.deflate(Self.text))
+    let found = try? GzipBody.inflate(packed, atMost: Self.text.count + beyond)
+    #expect(found == (beyond < 0 ? nil : Self.text))
+    if beyond < 0 {
+      #expect(throws: GzipBody.Fault.tooLong) {
+        try GzipBody.inflate(packed, atMost: Self.text.count + beyond)
+      }
+    }
+  }
+
+  @Test func `refuses what is no gzip, is damaged or cut off`() throws {
+    let packed = try #require(GzipBody.deflate(Self.text))
+    var damaged = packed
+    damaged[packed.count - 5] ^= 1
+    for bytes in [[], Array("hello".utf8), damaged, packed.dropLast(), packed + [1]] {
+      #expect(throws: GzipBody.Fault.malformed) {
+        try GzipBody.inflate(bytes, atMost: 1 << 20)
+      }
+    }
+  }
+}

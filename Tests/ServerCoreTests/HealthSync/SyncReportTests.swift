@@ -1,0 +1,163 @@
+import HoldfastTestKit
+import LinkCore
+import LinkHealth
+import LinkWire
+import Testing
+
+@testable import LinkServerCore
+
+/// Answers about synced samples, computed from a store in memory.
+@Suite struct SyncReportTests {
+  /// UTC+1, so that a day begins at 23:00 UTC.
+  private static let zone = ZoneRules(initialSecondsEast: 3_600, name: "Test/East")
+  /// 2026-01-20T12:00:00 in that zone.
+  private static let now = Timestamp(nanoseconds: 1_768_906_800_000_000_000)
+
+  private static func time(_ text: String) throws -> SyncTime {
+    let found = try #require(HealthTime(text))
+    return SyncTime(zone.instant(of: found))
+  }
+
+  private static func record(
+    _ type: String, _ start: String, _ end: String? = nil, value: Double?, unit: String?,
+    source: String = "Watch", text: SyncText = .absent
+  ) throws -> SyncRecord {
+    SyncRecord(
+      recordType: "HK\(type)", sourceName: source, value: value, valueText: text, unit: unit,
+      start: try time("2026-01-\(start)"), end: try time("2026-01-\(end ?? start)"))
+  }
+
+  private static func steps(
+    _ start: String, _ end: String, _ value: Double, source: String = "Watch"
+  ) throws -> SyncRecord {
+    try record(
+      "QuantityTypeIdentifierStepCount", start, end, value: value, unit: "count", source: source)
+  }
+
+  private static func tell(
+    _ path: SyncPath, from: String? = nil, to: String? = nil, records: [SyncRecord] = [],
+    workouts: [SyncWorkout] = []
+  ) throws -> String {
+    var store = KeptSync()
+    _ = store.apply(try SyncSamples.delivery(records, workouts: workouts))
+    let span = try #require(SyncSpan(from: from, to: to))
+    var report = SyncReport(
+      path, span, zone: zone, now: now, stored: store.summary(of: "ann"))
+    while var query = report.wanted {
+      query.limit = 2
+      report.take(store.samples(query, of: "ann"))
+    }
+    switch report.outcome {
+    case .told(let bytes): return String(decoding: bytes, as: UTF8.self)
+    case .refused(let reason): return reason
+    case .stored, .checked, .tooLong, .failed: return ""
+    }
+  }
+
+  @Test func `steps of a day are cut at the user's midnight, and sources count once`() throws {
+    let records = [
+      try Self.steps("18T23:00", "18T23:30", 100),
+      try Self.steps("19T08:00", "19T09:00", 600),
+      try Self.steps("19T08:30", "19T09:30", 400, source: "Phone"),
+      try Self.steps("20T08:00", "20T09:00", 50),
+      try Self.record(
+        "QuantityTypeIdentifierActiveEnergyBurned", "19T08:00", "19T09:00", value: 418.4,
+        unit: "kJ"),
+    ]
+    let told = try Self.tell(.steps, from: "2026-01-18", to: "2026-01-20", records: records)
+    #expect(
+      told
+        == #"{"daily":[{"date":"2026-01-18","steps":100},{"date":"2026-01-19","steps":800},"#
+        + #"{"date":"2026-01-20","steps":50}],"#
+        + #""energy":[{"date":"2026-01-19","calories":100}],"today":50,"timeZone":"Test/East"}"#)
+  }
+
+  @Test func `without samples there are no days`() throws {
+    #expect(
+      try Self.tell(.steps) == #"{"daily":[],"energy":[],"today":0,"timeZone":"Test/East"}"#)
+    #expect(
+      try Self.tell(.heartRate)
+        == #"{"latest":null,"latestAt":null,"avg_7d":null,"daily":[],"timeZone":"Test/East"}"#)
+    #expect(
+      try Self.tell(.sleep)
+        == #"{"daily":[],"lastNight":null,"lastNightDate":null,"timeZone":"Test/East"}"#)
+    #expect(try Self.tell(.workouts) == #"{"workouts":[],"timeZone":"Test/East"}"#)
+  }
+
+  @Test func `heart rates are those of all sources, a doubled one once`() throws {
+    func beat(_ start: String, _ value: Double, _ source: String = "Watch") throws -> SyncRecord {
+      try Self.record(
+        "QuantityTypeIdentifierHeartRate", start, value: value, unit: "count/min", source: source)
+    }
+    let records = [
+      try beat("10T08:00", 200), try beat("19T08:00", 60), try beat("19T08:00", 60, "Copy"),
+      try beat("19T23:30", 90), try beat("20T08:00", 75),
+    ]
+    #expect(
+      try Self.tell(.heartRate, from: "2026-01-19", records: records)
+        == #"{"latest":75,"latestAt":"2026-01-20T07:00:00Z","avg_7d":75,"daily":["#
+        + #"{"date":"2026-01-19","avg":75,"min":60,"max":90},"#
+        + #"{"date":"2026-01-20","avg":75,"min":75,"max":75}],"timeZone":"Test/East"}"#)
+  }
+
+  @Test func `a night belongs to the day on which it ends`() throws {
+    func stage(_ start: String, _ end: String, _ name: String) throws -> SyncRecord {
+      try Self.record(
+        "CategoryTypeIdentifierSleepAnalysis", start, end, value: 3, unit: nil,
+        text: .text(name))
+    }
+    let told = try Self.tell(
+      .sleep,
+      records: [
+        try stage("18T23:00", "19T01:00", "AsleepCore"),
+        try stage("19T01:00", "19T02:00", "AsleepDeep"),
+        try stage("19T02:00", "19T02:30", "Awake"), try stage("19T02:30", "19T05:00", "AsleepREM"),
+      ])
+    #expect(
+      told
+        == #"{"daily":[{"date":"2026-01-19","hours":5.5,"inBed":null,"awake":0.5,"core":2,"#
+        + #""deep":1,"rem":2.5}],"lastNight":5.5,"lastNightDate":"2026-01-19","#
+        + #""timeZone":"Test/East"}"#)
+  }
+
+  @Test func `workouts are told in metres and kilocalories`() throws {
+    let workout = SyncWorkout(
+      workoutType: "HKWorkoutActivityTypeRunning", sourceName: "Watch",
+      start: try Self.time("2026-01-19T08:00"), end: try Self.time("2026-01-19T08:30"),
+      durationSeconds: 1_800, totalDistance: 2, totalEnergyBurned: 300)
+    #expect(
+      try Self.tell(.workouts, workouts: [workout])
+        == #"{"workouts":[{"type":"RUNNING","start":"2026-01-19T08:00:00","#
+        + #""end":"2026-01-19T08:30:00","distanceMeters":3218.688,"energyKcal":300,"#
+        + #""source":"Watch"}],"timeZone":"Test/East"}"#)
+  }
+
+  @Test func `periods are averages of the days with data before today`() throws {
+    let oxygen = "mL/min\u{B7}kg"
+    let records = [
+      try Self.steps("05T08:00", "05T09:00", 1_000), try Self.steps("19T08:00", "19T09:00", 3_000),
+      try Self.steps("20T08:00", "20T09:00", 9_000),
+      try Self.record(
+        "QuantityTypeIdentifierVO2Max", "05T08:00", value: 40, unit: oxygen),
+      try Self.record(
+        "QuantityTypeIdentifierVO2Max", "19T08:00", value: 42.5, unit: oxygen),
+    ]
+    let none = #"{"7d":null,"30d":null,"90d":null,"365d":null}"#
+    #expect(
+      try Self.tell(.periods, records: records)
+        == #"{"steps":{"7d":3000,"30d":2000,"90d":2000,"365d":2000},"energy":\#(none),"#
+        + #""hrv":\#(none),"rhr":\#(none),"#
+        + #""vo2max":{"7d":42.5,"30d":41.25,"90d":41.25,"365d":41.25},"timeZone":"Test/East"}"#)
+  }
+
+  @Test(arguments: [
+    ("2016-01-21", "2026-01-20", true), ("2016-01-20", "2026-01-20", false),
+    ("2026-01-20", "2026-01-19", false),
+    ("2026-01-20", "2026-01-20", true), ("2026-01-21", "2026-01-22", false),
+  ])
+  func `an answer has at most 3,653 days, and begins by today`(
+    from: String, to: String, isTold: Bool
+  ) throws {
+    #expect(try Self.tell(.steps, from: from, to: to).hasPrefix("{") == isTold)
+  }
+}

@@ -1,0 +1,268 @@
+import HoldfastTestKit
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import LinkServerCore
+
+/// A sync server and what happens to it, at times that are easy to read.
+private struct SyncStage {
+  static let ann = SyncUser("ann", zone: "Europe/Berlin")
+
+  var server: SyncServer
+  var now = Instant(nanoseconds: 0)
+
+  init(_ configure: (inout SyncServerPolicy) -> Void = { _ in }) {
+    var policy = SyncServerPolicy()
+    policy.doors.isLocal = false
+    configure(&policy)
+    server = SyncServer(policy: policy, at: now)
+  }
+
+  mutating func feed(_ input: SyncServer.Input) -> [SyncServer.Effect] {
+    let effects = server.handle(input, at: now)
+    #expect(server.brokenInvariants(.thorough) == [])
+    return effects
+  }
+
+  mutating func ask(
+    _ id: UInt64, _ call: SyncCall, user: SyncUser? = ann
+  ) -> [SyncServer.Effect] {
+    feed(.request(RequestID(id), call, user: user, wall: Stage.dawn))
+  }
+
+  mutating func done(_ token: UInt64, _ outcome: SyncOutcome) -> [SyncServer.Effect] {
+    feed(.done(StoreToken(token), outcome))
+  }
+
+  /// The one answer of an input.
+  static func answer(_ effects: [SyncServer.Effect]) -> SyncAnswer? {
+    guard effects.count == 1, case .answer(_, let answer) = effects[0] else { return nil }
+    return answer
+  }
+}
+
+extension SyncAnswer {
+  fileprivate var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+@Suite struct SyncServerTests {
+  private static let post = SyncCall("POST", .sync, body: [1, 2])
+
+  @Test func `a batch is given to the store, and its tally is the answer`() {
+    var stage = SyncStage()
+    #expect(
+      stage.ask(1, Self.post)
+        == [.ingest(StoreToken(1), SyncStage.ann, body: [1, 2], isGzip: false)])
+    let tally = SyncTally(records: 3)
+    var answer = SyncAnswer(200, tally.bytes)
+    answer.tellsEncodings = true
+    #expect(stage.done(1, .stored(tally)) == [.answer(RequestID(1), answer)])
+    #expect(answer.headers.contains { $0 == ("Accept-Encoding", "gzip") })
+  }
+
+  @Test(
+    arguments: [
+      (nil, false), ("identity", false), ("gzip", true), ("GZIP", true), ("x-gzip", true),
+      ("zstd", nil), ("gzip, gzip", nil),
+    ] as [(String?, Bool?)])
+  func `a body may be compressed with gzip`(encoding: String?, isGzip: Bool?) {
+    var stage = SyncStage()
+    let effects = stage.ask(1, SyncCall("POST", .sync, encoding: encoding))
+    if let isGzip {
+      #expect(
+        effects == [.ingest(StoreToken(1), SyncStage.ann, body: [], isGzip: isGzip)])
+    } else {
+      #expect(SyncStage.answer(effects)?.status == 415)
+      #expect(SyncStage.answer(effects)?.tellsEncodings == true)
+    }
+  }
+
+  @Test(arguments: SyncPath.allCases)
+  func `a request without a known secret is refused before anything is read`(path: SyncPath) {
+    var stage = SyncStage()
+    let method = path.allow.hasSuffix("POST") ? "POST" : "GET"
+    let answer = SyncStage.answer(stage.ask(1, SyncCall(method, path), user: nil))
+    #expect(answer?.status == 401)
+    #expect(answer?.text == #"{"error":"Unauthorized"}"#)
+    #expect(answer?.headers.contains { $0 == ("WWW-Authenticate", "Bearer") } == true)
+  }
+
+  @Test func `anybody may ask whether it is there`() {
+    var stage = SyncStage()
+    let answer = SyncStage.answer(stage.ask(1, SyncCall("GET", .sync), user: nil))
+    #expect(answer?.status == 200)
+    #expect(answer?.text == #"{"status":"ok","endpoint":"sync"}"#)
+    #expect(answer?.tellsEncodings == true)
+  }
+
+  @Test(arguments: SyncPath.allCases)
+  func `other methods are refused with those of the route`(path: SyncPath) {
+    var stage = SyncStage()
+    for method in ["PUT", "DELETE", "OPTIONS"] {
+      let answer = SyncStage.answer(stage.ask(1, SyncCall(method, path)))
+      #expect(answer?.status == 405)
+      #expect(answer?.allow == path.allow)
+    }
+  }
+
+  @Test(
+    arguments: [
+      (.refused(reason: "no dataType"), 400, "no dataType"), (.tooLong(limit: 9), 413, "9 bytes"),
+      (.failed(.full(detail: "/srv/x")), 503, "Nothing was stored"),
+      (.failed(.denied(detail: "/srv/x")), 503, "Nothing was stored"),
+    ] as [(SyncOutcome, Int, String)])
+  func `what was not stored is refused with its reason`(
+    outcome: SyncOutcome, status: Int, words: String
+  ) {
+    var stage = SyncStage()
+    _ = stage.ask(1, Self.post)
+    let answer = SyncStage.answer(stage.done(1, outcome))
+    #expect(answer?.status == status)
+    #expect(answer?.text.contains(words) == true)
+    #expect(answer?.text.contains("/srv") == false)
+    #expect(answer?.retryAfter == (status == 503 ? .seconds(30) : nil))
+  }
+
+  @Test func `a store that failed shows in the health until it did not`() {
+    var stage = SyncStage()
+    _ = stage.ask(1, Self.post)
+    _ = stage.done(1, .failed(.full(detail: "")))
+    #expect(
+      stage.server.serviceHealth == .failing(reason: "the disk of the sync store is full"))
+    _ = stage.ask(2, SyncCall("POST", .refresh))
+    stage.now = Instant(nanoseconds: 12_000_000)
+    let answer = SyncStage.answer(stage.done(2, .checked))
+    #expect(answer?.text == #"{"success":true,"refreshedIn":12}"#)
+    #expect(stage.server.serviceHealth == .ok)
+  }
+
+  @Test func `as many requests wait as its bound, and the next is refused`() {
+    var stage = SyncStage { $0.maxRequests = 2 }
+    #expect(SyncStage.answer(stage.ask(1, Self.post)) == nil)
+    #expect(SyncStage.answer(stage.ask(2, Self.post)) == nil)
+    let busy = SyncStage.answer(stage.ask(3, Self.post))
+    #expect(busy?.status == 503)
+    #expect(busy?.retryAfter == .seconds(2))
+    // Work whose client has left counts as well.
+    _ = stage.feed(.abandoned(RequestID(1)))
+    #expect(SyncStage.answer(stage.ask(4, Self.post))?.status == 503)
+    #expect(stage.done(1, .stored(SyncTally())) == [])
+    #expect(SyncStage.answer(stage.ask(5, Self.post)) == nil)
+  }
+
+  @Test(
+    arguments: [
+      (nil, nil, SyncSpan()), ("2026-01-02", nil, SyncSpan(first: day(20_455))),
+      (nil, "1970-01-02", SyncSpan(last: day(1))), ("2026-1-2", nil, nil), ("", nil, nil),
+      ("2026-01-02T00:00", nil, nil), (nil, "2026-02-30", nil),
+    ] as [(String?, String?, SyncSpan?)])
+  func `days are dates`(from: String?, to: String?, span: SyncSpan?) {
+    var stage = SyncStage()
+    let effects = stage.ask(1, SyncCall("GET", .steps, from: from, to: to))
+    if let span {
+      #expect(
+        effects == [.tell(StoreToken(1), SyncStage.ann, .steps, span, wall: Stage.dawn)])
+      #expect(SyncStage.answer(stage.done(1, .told([7])))?.body == [7])
+    } else {
+      #expect(SyncStage.answer(effects)?.status == 400)
+    }
+  }
+
+  private static func day(_ number: Int64) -> CivilTime {
+    CivilTime(nanoseconds: number * 86_400_000_000_000)
+  }
+
+  @Test func `a drain refuses what comes, and waits for what is under way`() {
+    var stage = SyncStage()
+    _ = stage.ask(1, Self.post)
+    #expect(stage.feed(SyncServer.drain(within: .seconds(5))) == [])
+    let late = SyncStage.answer(stage.ask(2, Self.post))
+    #expect(late?.status == 503)
+    #expect(late?.retryAfter == .seconds(5))
+    #expect(stage.server.serviceHealth == .draining && !stage.server.isFinished)
+    #expect(stage.done(1, .stored(SyncTally())).last == .finished)
+    #expect(stage.server.isFinished && stage.server.deadline == nil)
+  }
+
+  @Test func `a drain ends after 10 s although the store does not answer`() {
+    var stage = SyncStage()
+    _ = stage.ask(1, Self.post)
+    _ = stage.feed(SyncServer.drain(within: .seconds(5)))
+    let end = Instant(nanoseconds: 10_000_000_000)
+    #expect(stage.server.deadline == end)
+    #expect(stage.server.tick(at: Instant(nanoseconds: 9_999_999_999)) == [])
+    let effects = stage.server.tick(at: end)
+    #expect(effects.count == 2 && effects.last == .finished)
+    #expect(stage.server.isFinished)
+  }
+
+  @Test func `a drain without work ends at once`() {
+    var stage = SyncStage()
+    #expect(stage.feed(SyncServer.drain(within: .zero)) == [.finished])
+  }
+
+  @Test func `web pages of other origins and foreign hosts are kept out`() {
+    var stage = SyncStage {
+      $0.doors.isLocal = true
+      $0.doors.origins = ["https://app.example"]
+    }
+    let post = { (host: String?, origin: String?) in
+      SyncCall("POST", .sync, host: host, origin: origin)
+    }
+    #expect(SyncStage.answer(stage.ask(1, post("evil.example", nil)))?.status == 421)
+    let foreign = SyncStage.answer(stage.ask(2, post("127.0.0.1:80", "https://evil.example")))
+    #expect(foreign?.status == 403 && foreign?.origin == nil)
+    _ = stage.ask(3, post("127.0.0.1", "https://app.example"))
+    let answer = SyncStage.answer(stage.done(1, .stored(SyncTally())))
+    #expect(
+      answer?.headers.contains { $0 == ("Access-Control-Allow-Origin", "https://app.example") }
+        == true)
+  }
+
+  @Test func `a browser is told what a page may do`() {
+    var stage = SyncStage { $0.doors.origins = ["https://app.example"] }
+    let call = SyncCall("OPTIONS", .sync, origin: "https://app.example")
+    let answer = SyncStage.answer(stage.ask(1, call, user: nil))
+    #expect(answer?.status == 204 && answer?.body == [])
+    #expect(
+      answer?.headers.contains { $0.0 == "Access-Control-Allow-Headers" } == true)
+  }
+
+  @Test func `counts what it did`() {
+    var stage = SyncStage()
+    _ = stage.ask(1, Self.post)
+    _ = stage.done(1, .stored(SyncTally(records: 3, workouts: 2, skippedDuplicates: 4)))
+    _ = stage.ask(2, Self.post, user: nil)
+    _ = stage.ask(3, Self.post)
+    _ = stage.done(2, .failed(.full(detail: "")))
+    _ = stage.ask(4, Self.post)
+    var page = MetricsPage()
+    stage.server.report(to: &page)
+    for line in [
+      #"holdfast_requests_total{route="sync",status="200"} 1"#,
+      #"holdfast_requests_total{route="sync",status="401"} 1"#,
+      #"holdfast_requests_total{route="sync",status="503"} 1"#, "holdfast_sync_waiting 1",
+      "holdfast_sync_batches_total 1", "holdfast_sync_samples_total 5",
+      "holdfast_sync_duplicates_total 4", "holdfast_sync_auth_failures_total 1",
+      "holdfast_sync_store_failures_total 1",
+    ] {
+      #expect(page.text.contains(line + "\n"))
+    }
+  }
+
+  @Test func `each invariant can fail`() {
+    var stage = SyncStage { $0.maxRequests = 2 }
+    _ = stage.ask(1, Self.post)
+    _ = stage.ask(2, Self.post)
+    let plants: [PlantedFault<SyncServer>] = [
+      ("sync: nothing is asked for between two inputs", { $0.effects = [.finished] }),
+      ("sync: the work under way is bounded", { $0.work[StoreToken(0)] = RequestID(9) }),
+      ("sync: only requests whose work goes on wait", { $0.work = [:] }),
+      ("sync: a drain ends when nothing is left to wait for", { $0.mode = .finished }),
+      ("sync: each piece of work was numbered", { $0.lastToken = 0 }),
+      ("sync: a request waits for its own work", { $0.work[StoreToken(1)] = RequestID(9) }),
+    ]
+    #expect(unnoticed(plants, in: stage.server) == [])
+  }
+}

@@ -56,7 +56,7 @@ struct SyncService: Service {
         to: head.firstQuery("to"), body: body)
       return .request(id, call, user: user, wall: BootClock().wall)
     case .abandoned(let id): return .abandoned(id)
-    case .upgrade, .heard, .text, .binary, .overflow, .closed: return nil
+    case .upgrade, .heard, .text, .binary, .overflow, .drained, .closed: return nil
     }
   }
 

@@ -33,7 +33,6 @@ import Testing
     bench.give(.opened(bench.attempt))
     bench.say(.hello(SessionHello(message: "", challenge: "ab")))
     bench.say(.authError(message: "no"))
-    bench.pass(.seconds(60))
     bench.give(.opened(bench.attempt))
     bench.say(.hello(SessionHello(message: "", challenge: "cd")))
     bench.say(.authError(message: "no"))
@@ -51,7 +50,6 @@ import Testing
     var bench = SessionBench.opening()
     for _ in 1...5 {
       bench.give(.link(.lost(bench.attempt, failure), at: bench.wall))
-      bench.pass(.seconds(60))
     }
     #expect(bench.opens == 2)
     #expect(bench.model.link.status.reason == .signIn)

@@ -165,9 +165,10 @@ import Testing
     var bench = SessionBench.connected()
     bench.prompt("a")
     let key = bench.key("a")
-    for _ in 1...21 {
+    for count in 1...21 {
       bench.refuse(key, "rate_limited")
-      bench.pass(.seconds(38))
+      // The longest wait is 37.5 s; a try without an answer would be repeated 30 s later.
+      for _ in 1...38 where bench.prompts.count == count { bench.pass(.seconds(1)) }
     }
     #expect(bench.prompts.count == 21)
     #expect(bench.states.last == "a failed")

@@ -9,6 +9,7 @@ public struct KeptPrompt: QueuedItem, Codable {
   public var id: UUID128
   /// Where it belongs.
   public var conversation: String
+  /// What was asked.
   public var text: String
   /// The number among all prompts of this client, from 1.
   public var number: UInt64
@@ -43,6 +44,7 @@ public struct KnownConversation: Sendable, Hashable, Codable {
   public var sequence: UInt64
   /// The offset behind the last entry that is stored, and the signature of its file (0.5).
   public var offset: UInt64
+  /// The signature of the file that the offset belongs to (0.5).
   public var signature: String?
 
   public init(
@@ -61,13 +63,18 @@ public enum SessionVia: String, Sendable, Hashable, Codable, CaseIterable {
 
 /// The end of a prompt.
 public struct SessionEnding: Sendable, Hashable, Codable {
+  /// The idempotency key of the prompt.
   public var key: UUID128
+  /// The conversation's id.
   public var conversation: String
+  /// What was asked.
   public var text: String
+  /// How it ended.
   public var outcome: Outcome
   /// Why it was not answered, for people.
   public var reason: String?
 
+  /// The ends of a prompt.
   public enum Outcome: String, Sendable, Hashable, Codable, CaseIterable {
     case answered, failed, interrupted
   }
@@ -92,6 +99,7 @@ public enum SessionNews: Sendable, Hashable, Codable {
 /// News as stored: in the order of their numbers, which count up without repetition.
 public struct NumberedSessionNews: Sendable, Hashable, Codable {
   public var number: UInt64
+  /// What is new.
   public var news: SessionNews
 
   public init(number: UInt64, news: SessionNews) {
@@ -105,13 +113,17 @@ public struct SessionDay: Sendable, Hashable, Codable {
   public var day: Int
   /// Connections that were tried, and those of them that were established.
   public var tries = 0
+  /// Those that were connected.
   public var connects = 0
   /// Losses that were made good, and how long that took together.
   public var reconnects = 0
+  /// How long reconnecting took, all together.
   public var reconnecting = Duration.zero
   /// Round trips that were measured: how many, their sum and the longest one.
   public var roundTrips = 0
+  /// Their sum.
   public var roundTripSum = Duration.zero
+  /// The longest of them.
   public var longestRoundTrip = Duration.zero
 
   public init(day: Int) {

@@ -36,7 +36,9 @@ public struct SessionConnect: Sendable, Hashable, Codable, CustomStringConvertib
   public var timestamp: Timestamp?
   /// The client's newest version as it was sent; `nil` for none.
   public var version: String?
+  /// How many conversations the client wants listed.
   public var recentSessionsLimit: Int?
+  /// What the client knows beside the original's protocol.
   public var features: Set<SessionFeature>
   /// The number of the last message of the server that the client stored; `SessionFeature.resume`.
   public var received: UInt64?
@@ -56,6 +58,7 @@ public struct SessionConnect: Sendable, Hashable, Codable, CustomStringConvertib
 
 /// A prompt: a text for the program behind the server.
 public struct SessionPrompt: Sendable, Hashable, Codable {
+  /// What is asked.
   public var text: String
   /// A lower-case UUID.
   public var conversation: String
@@ -65,8 +68,11 @@ public struct SessionPrompt: Sendable, Hashable, Codable {
   public var idempotencyKey: String?
   /// The number of the prompt among all of this client, from 1; `SessionFeature.resume`.
   public var number: UInt64?
+  /// The directory in which the program works; the server may ignore it.
   public var workingDirectory: String?
+  /// The program's provider; the server may ignore it.
   public var provider: String?
+  /// What the program is told before; the server may ignore it.
   public var systemPrompt: String?
 
   public init(
@@ -83,7 +89,9 @@ public struct SessionPrompt: Sendable, Hashable, Codable {
 
 /// A conversation and the place from where it is wanted.
 public struct SessionSubscription: Sendable, Hashable, Codable {
+  /// The conversation's id.
   public var conversation: String
+  /// The place behind which it is wanted.
   public var cursor: SessionCursor
 
   public init(conversation: String, cursor: SessionCursor) {

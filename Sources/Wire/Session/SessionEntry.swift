@@ -10,6 +10,7 @@ public struct SessionEntry: Sendable, Hashable, Codable {
   /// Its id: 1 to 128 bytes, the same wherever the message comes from.
   public var id: String
   public var role: SessionRole
+  /// What was said.
   public var text: String
   /// The conversation's id, a lower-case UUID.
   public var conversation: String
@@ -52,8 +53,10 @@ public struct SessionHistory: Sendable, Hashable, Codable {
     public var requested: UInt64
     /// The oldest one that the server has.
     public var oldest: UInt64
+    /// Why it cannot.
     public var reason: Reason
 
+    /// Why a server cannot send a span.
     public enum Reason: String, Sendable, Hashable, Codable, CaseIterable {
       /// Older messages were removed.
       case pruned
@@ -66,11 +69,15 @@ public struct SessionHistory: Sendable, Hashable, Codable {
     }
   }
 
+  /// The conversation's id.
   public var conversation: String
+  /// The messages of the window, in order.
   public var entries: [SessionEntry]
+  /// Where the window stands.
   public var place: Place
   /// Whether the window reaches the end of the conversation.
   public var isComplete: Bool
+  /// What is missing before it.
   public var gap: Gap?
 
   public init(

@@ -133,6 +133,7 @@ public enum SessionChange: Sendable, Hashable, Codable {
 public struct SessionKept: Sendable, Hashable, Codable {
   /// By id.
   public var clients: [String: KeptSessionClient]
+  /// By number.
   public var prompts: [SessionPromptID: KeptSessionPrompt]
   /// By id.
   public var conversations: [String: KeptConversation]

@@ -30,13 +30,17 @@ public enum SessionServerMessage: Sendable, Hashable, Codable {
 
 /// The first message of a server.
 public struct SessionHello: Sendable, Hashable, Codable {
+  /// For people.
   public var message: String
   /// The server's newest version as it was sent.
   public var version: String?
+  /// The version of the authentication; 1.
   public var authVersion: Int?
+  /// What to send next, for people.
   public var instructions: String?
   /// What the client may sign instead of sending its key; used once.
   public var challenge: String?
+  /// What the server knows beside the original's protocol.
   public var features: Set<SessionFeature>
 
   public init(
@@ -50,10 +54,13 @@ public struct SessionHello: Sendable, Hashable, Codable {
 
 /// The server's answer to `connect`.
 public struct SessionConnected: Sendable, Hashable, Codable {
+  /// For people.
   public var message: String
+  /// The client's id, as it named itself.
   public var session: String
   /// What both ends speak; the oldest version if the server names none.
   public var version: SessionVersion
+  /// What both ends know beside the original's protocol.
   public var features: Set<SessionFeature>
   /// The number of the client's last prompt that the server has; `SessionFeature.resume`.
   public var received: UInt64?
@@ -77,12 +84,15 @@ public struct SessionResponse: Sendable, Hashable, Codable {
   public var number: UInt64?
   /// The conversation (`session_id`).
   public var conversation: String?
+  /// The key of the prompt, if it had one.
   public var idempotencyKey: String?
+  /// How the prompt ended.
   public var result: Result
   /// How many parts, from 0 on, make up the whole text, of which `result` has the beginning and the
   /// end; `nil` if `result` has all of it. `SessionFeature.parts`.
   public var parts: Int?
 
+  /// The end of a prompt.
   public enum Result: Sendable, Hashable, Codable {
     case success(text: String)
     /// `error` in words; "interrupted" if a crash ended the work.
@@ -100,9 +110,11 @@ public struct SessionResponse: Sendable, Hashable, Codable {
 
 /// A refusal of one message, or of the session.
 public struct SessionError: Sendable, Hashable, Codable {
+  /// For people.
   public var message: String
   /// A word for programs, such as `unsupported_protocol_version`.
   public var code: String?
+  /// The conversation that it is about.
   public var conversation: String?
   /// The prompt that was refused.
   public var idempotencyKey: String?

@@ -1,7 +1,10 @@
 /// A version of the session protocol: `major.minor.patch`.
 public struct SessionVersion: Sendable, Hashable, Codable, Comparable, CustomStringConvertible {
+  /// Changes that older ends do not understand.
   public var major: Int
+  /// Changes that older ends can speak around.
   public var minor: Int
+  /// Corrections.
   public var patch: Int
 
   public init(_ major: Int, _ minor: Int, _ patch: Int) {

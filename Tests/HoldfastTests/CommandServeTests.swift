@@ -253,7 +253,7 @@ private struct Served {
       let process = try CommandProcess.start(["serve", "--port", "0", "--data", directory])
       let lines = LineReader(process.lines)
       let first = await lines.next()
-      let words = "holdfast serves shop messages, phones and assistants at "
+      let words = "holdfast serves shop messages, phones, assistants and sessions at "
       #expect(first.hasPrefix(words + "http://127.0.0.1:"))
       #expect(await lines.next() == "  data    \(directory)")
       #expect(await lines.next() == "  MCP     \(first.dropFirst(words.count))/mcp, for assistants")
@@ -274,7 +274,8 @@ private struct Served {
         ["serve", "--port", "0", "--host", host, "--data", directory])
       let lines = LineReader(process.lines)
       let first = await lines.next()
-      #expect(first.hasPrefix("holdfast serves shop messages, phones and assistants at \(address)"))
+      let words = "holdfast serves shop messages, phones, assistants and sessions at "
+      #expect(first.hasPrefix(words + address))
       #expect(first.contains(reach))
       #expect(await lines.next().hasPrefix("  warning other machines can connect, and everyone"))
       process.signal(SIGTERM)

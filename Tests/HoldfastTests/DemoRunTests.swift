@@ -21,7 +21,7 @@ import Testing
           "Steady traffic", "The link is cut", "The token expires",
           "Half-open: nothing arrives, nothing closes", "The server restarts",
           "Refused, polling, and back up", "The phone is killed", "An assistant asks the phone",
-          "Any WebSocket, held", "Calm",
+          "Prompts in a session, each answered once", "Any WebSocket, held", "Calm",
         ])
       let ledger = try #require(events.last)
       #expect(ledger["event"] as? String == "ledger")
@@ -37,6 +37,9 @@ import Testing
       #expect(feed["lines"] ?? 0 > 60 && feed["shown"] == feed["lines"], "\(story)")
       #expect(feed["sent"] == 3 && feed["arrivedOnce"] == 3, "\(story)")
       #expect(feed["repeated"] == 0 && feed["outOfOrder"] == 0, "\(story)")
+      let session = try #require(ledger["session"] as? [String: Int])
+      #expect(session["asked"] == 24 && session["repeated"] == 0, "\(story)")
+      #expect(session["unanswered"] == 0, "\(story)")
       let troubles = try #require(ledger["troubles"] as? [[String: Any]])
       #expect(troubles.compactMap { $0["trouble"] as? String } == Trouble.all.map(\.name))
       #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])

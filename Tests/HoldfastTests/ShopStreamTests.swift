@@ -18,8 +18,9 @@ import Testing
     await follower.wait { $0.texts.count >= 3 }
     let seen = await follower.seen
     #expect(seen.texts == ["one", "two", "three"])
-    #expect(
-      seen.messages.map(\.via) == [.history, .history, .live], "the link held: \(seen.statuses)")
+    // A machine that stands still for long loses the link, and then the message is caught up.
+    let isLost = seen.statuses.contains { $0.state == .reconnecting }
+    #expect(seen.messages.map(\.via) == [.history, .history, isLost ? .catchUp : .live])
     #expect(seen.statuses.map(\.state).first == .connecting)
     await stream.close()
     await bench.end()

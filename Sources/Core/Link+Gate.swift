@@ -50,15 +50,12 @@ extension Link {
   /// The way out is gone: pause, and let it cost no try.
   private mutating func hold(by obstacle: Obstacle, _ step: inout Step) {
     switch state {
-    case .ready(var ready):
+    case .ready:
       switch policy.gate.networkChange {
       case .reconnect, .loss:
         closeCurrent(.networkChanged, &step)
         state = .held(Held(obstacle: obstacle, series: .reconnect))
-      case .probe:
-        guard let id = ready.liveness.probe(at: step.now) else { return }
-        state = .ready(ready)
-        step.effects.append(.ping(ready.attempt, id))
+      case .probe: probeSuspect(&step)
       case .ignore: return
       }
     case .preparing(let trying), .opening(let trying), .establishing(let trying):
@@ -123,12 +120,12 @@ extension Link {
     }
   }
 
-  private mutating func probeSuspect(_ step: inout Step) {
-    guard case .ready(var ready) = state, let id = ready.liveness.probe(at: step.now) else {
-      return
-    }
+  /// Asks a connection that something may have cut for a sign of life.
+  mutating func probeSuspect(_ step: inout Step) {
+    guard case .ready(var ready) = state else { return }
+    let id = ready.liveness.suspect(at: step.now)
     state = .ready(ready)
-    step.effects.append(.ping(ready.attempt, id))
+    if let id { step.effects.append(.ping(ready.attempt, id)) }
   }
 
   /// Waits for the network or the app to settle, then tries.

@@ -90,13 +90,9 @@ extension Link {
   /// Something is a reason to try now.
   mutating func pull(_ trigger: Trigger, _ step: inout Step) {
     switch state {
-    case .ready(var ready):
+    case .ready(let ready):
       let quiet = ready.liveness.lastHeard.duration(to: step.now)
-      guard trigger == .woke || quiet >= policy.liveness.pongTimeout,
-        let id = ready.liveness.probe(at: step.now)
-      else { return }
-      state = .ready(ready)
-      step.effects.append(.ping(ready.attempt, id))
+      if trigger == .woke || quiet >= policy.liveness.pongTimeout { probeSuspect(&step) }
     case .waiting(let waiting):
       expedite(waiting.series, after: waiting.failure, &step)
     case .resting:

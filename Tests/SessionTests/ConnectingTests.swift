@@ -101,8 +101,23 @@ import Testing
     bench.pass(.seconds(600))
     #expect(bench.model.isConnected)
     bench.answersPings = false
-    bench.pass(.seconds(41))
+    // At most 30 s to the next ping, then 5, 10 and 15 s.
+    bench.pass(.seconds(29))
+    #expect(bench.model.isConnected)
+    bench.pass(.seconds(31))
     #expect(!bench.model.isConnected)
+  }
+
+  @Test func `a large prompt that is sent again keeps no dead connection`() {
+    var bench = SessionBench.connected()
+    bench.answersPings = false
+    bench.prompt(String(repeating: "x", count: 20 * 16_384))
+    // 20 s for the prompt, at most 30 s to the next ping, then 5, 10 and 15 s.
+    bench.pass(.seconds(49))
+    #expect(bench.model.isConnected)
+    bench.pass(.seconds(31))
+    #expect(!bench.model.isConnected)
+    #expect(bench.sent.count { if case .prompt = $0 { true } else { false } } > 1)
   }
 
   @Test func `silence of 90 s ends it, and a heartbeat is a sign of life`() throws {

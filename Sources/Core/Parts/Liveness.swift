@@ -15,6 +15,10 @@ struct Liveness: Sendable, Hashable {
   var lastPing: Instant
   var outstanding: Ping?
   var nextPing: UInt64 = 1
+  /// Pings in a row that were not answered in time, before the outstanding one.
+  var missed = 0
+  /// Whether something happened that may have cut the link: it is asked once, not in many tries.
+  var isSuspect = false
   /// The time an answer takes; `nil` before the first pong.
   private(set) var roundTrip: RoundTrip?
 
@@ -32,15 +36,17 @@ struct Liveness: Sendable, Hashable {
 
   mutating func heard(at now: Instant) {
     lastHeard = now
+    missed = 0
+    isSuspect = false
   }
 
   mutating func data(at now: Instant) {
-    lastHeard = now
+    heard(at: now)
     lastData = now
   }
 
   mutating func pong(_ id: UInt64, at now: Instant) {
-    lastHeard = now
+    heard(at: now)
     guard let ping = outstanding, ping.id == id else { return }
     outstanding = nil
     let sample = ping.sentAt.duration(to: now)
@@ -50,6 +56,16 @@ struct Liveness: Sendable, Hashable {
   /// Asks for a sign of life now, unless one is asked for already.
   mutating func probe(at now: Instant) -> UInt64? {
     guard outstanding == nil else { return nil }
+    return ask(at: now)
+  }
+
+  /// The same for a link that something may have cut.
+  mutating func suspect(at now: Instant) -> UInt64? {
+    isSuspect = true
+    return probe(at: now)
+  }
+
+  private mutating func ask(at now: Instant) -> UInt64 {
     let id = nextPing
     nextPing += 1
     outstanding = Ping(id: id, sentAt: now)
@@ -57,18 +73,18 @@ struct Liveness: Sendable, Hashable {
     return id
   }
 
-  /// How long a pong may take: the floor, or some smoothed round trips if that is longer.
+  /// How long the next pong may take.
   var pongTimeout: Duration {
-    guard let roundTrip else { return policy.liveness.pongTimeout }
-    let (least, trips) = (policy.liveness.pongTimeout, policy.liveness.pongRoundTrips)
-    // What once took long, as through a tunnel, may not hide a dead link for minutes.
-    return min(max(least, roundTrip.expected * trips), least * trips)
+    let second = min(1, policy.liveness.pongTries - 1)
+    return policy.liveness.pongTimeout(
+      missed: isSuspect ? max(missed, second) : missed, roundTrip: roundTrip?.expected)
   }
 
+  /// By how long answers take, and by those that did not come in time.
   var quality: LinkQuality {
-    guard let roundTrip else { return .good }
-    if roundTrip.expected > .seconds(2) { return .poor }
-    return roundTrip.expected > .milliseconds(600) ? .degraded : .good
+    let expected = roundTrip?.expected ?? .zero
+    if expected > .seconds(2) || missed > 1 { return .poor }
+    return expected > .milliseconds(600) || missed == 1 ? .degraded : .good
   }
 
   var deadline: Instant {
@@ -77,10 +93,15 @@ struct Liveness: Sendable, Hashable {
       ?? Instant(nanoseconds: .max)
   }
 
-  /// What is due at `now`, the gravest first; a due ping counts as sent.
+  /// What is due at `now`, the gravest first; a due ping counts as sent, and so does the one that
+  /// follows an unanswered one.
   mutating func due(at now: Instant) -> Due? {
     if let at = silenceEnds, at <= now { return .dead(.silence) }
-    if let at = pongDue, at <= now { return .dead(.pong) }
+    if let at = pongDue, at <= now {
+      guard !isSuspect, missed + 1 < policy.liveness.pongTries else { return .dead(.pong) }
+      missed += 1
+      return .ping(ask(at: now))
+    }
     if let at = idleEnds, at <= now, let idle = policy.liveness.idle { return .idle(idle.then) }
     if let at = pingDue, at <= now { return probe(at: now).map { .ping($0) } }
     return nil
@@ -101,13 +122,15 @@ struct Liveness: Sendable, Hashable {
 
   private var pingDue: Instant? {
     guard outstanding == nil else { return nil }
-    return policy.liveness.ping.map { lastPing.advanced(by: $0) }
+    return policy.liveness.ping(in: quality).map { lastPing.advanced(by: $0) }
   }
 }
 
 extension Liveness: SelfChecking {
   func check(_ check: inout InvariantCheck) {
     check.require(lastData <= lastHeard, "liveness: data were heard")
+    check.require(
+      missed == 0 || outstanding != nil, "liveness: after an unanswered ping another one is out")
     if let outstanding {
       check.require(outstanding.id < nextPing, "liveness: the outstanding ping was numbered")
       check.require(outstanding.sentAt == lastPing, "liveness: the outstanding ping is the last")

@@ -65,6 +65,7 @@ extension LinkPolicy {
     found.require(liveness.pongTimeout, atLeast: Floor.wait, "liveness.pongTimeout")
     found.require(
       (1...100).contains(liveness.pongRoundTrips), "liveness.pongRoundTrips must be 1 to 100")
+    found.require((1...10).contains(liveness.pongTries), "liveness.pongTries must be 1 to 10")
     if let idle = liveness.idle {
       found.require(idle.after, atLeast: Floor.period, "liveness.idle")
       found.require(

@@ -4,22 +4,71 @@ public struct LivenessPolicy: Sendable, Hashable {
   public var silence: Duration?
   /// Our own ping goes out after this long without one; `nil` for none but probes.
   public var ping: Duration?
+  /// The same while the link's quality is degraded, or poor; `nil` for no difference. What is
+  /// shorter than `ping`, or not shorter than `silence`, makes no difference either.
+  public var degradedPing: Duration?
+  public var poorPing: Duration?
   /// The least time a pong may take; any byte counts as an answer.
   public var pongTimeout: Duration
   /// A pong may take so many round trips (smoothed, RFC 6298) if that is longer: slow is not dead.
   public var pongRoundTrips: Int
+  /// This many pings in a row without an answer end the link. Each has one `pongTimeout` more than
+  /// the one before, at most `pongRoundTrips` of them: a link is slow before it counts as dead.
+  public var pongTries: Int
   /// Ends a link without valid data for a while; `nil` for none.
   public var idle: IdleRule?
 
   public init(
-    silence: Duration?, ping: Duration?, pongTimeout: Duration, pongRoundTrips: Int,
-    idle: IdleRule? = nil
+    silence: Duration?, ping: Duration?, degradedPing: Duration? = nil, poorPing: Duration? = nil,
+    pongTimeout: Duration, pongRoundTrips: Int, pongTries: Int = 1, idle: IdleRule? = nil
   ) {
     self.silence = silence
     self.ping = ping
+    self.degradedPing = degradedPing
+    self.poorPing = poorPing
     self.pongTimeout = pongTimeout
     self.pongRoundTrips = pongRoundTrips
+    self.pongTries = pongTries
     self.idle = idle
+  }
+
+  /// The time between pings.
+  func ping(in quality: LinkQuality) -> Duration? {
+    let slower: Duration? =
+      switch quality {
+      case .good: nil
+      case .degraded: degradedPing
+      case .poor: poorPing ?? degradedPing
+      }
+    guard let ping, let slower, slower > ping, silence.map({ slower < $0 }) ?? true else {
+      return ping
+    }
+    return slower
+  }
+
+  /// How long a pong may take.
+  ///
+  /// - Parameters:
+  ///   - missed: pings before it that were not answered in time.
+  ///   - roundTrip: what an answer is expected to take; `nil` if that is not known.
+  func pongTimeout(missed: Int, roundTrip: Duration?) -> Duration {
+    let longest = pongTimeout * pongRoundTrips
+    let usual = max(pongTimeout, (roundTrip ?? .zero) * pongRoundTrips)
+    // What once took long, as through a tunnel, may not hide a dead link for minutes.
+    return min(usual + pongTimeout * missed, longest)
+  }
+
+  /// The least time from a ping to the end of a link that answers nothing: that of a suspect one,
+  /// which is asked once and has as long as a second try.
+  public var leastProof: Duration {
+    pongTimeout(missed: min(1, pongTries - 1), roundTrip: nil)
+  }
+
+  /// The longest that a link on which nothing passes counts as alive; `nil` without a rule.
+  public var longestDeath: Duration? {
+    let waits = [LinkQuality.good, .degraded, .poor].compactMap { ping(in: $0) }
+    let asked = waits.max().map { $0 + pongTimeout * pongRoundTrips * pongTries }
+    return [silence, asked].compactMap(\.self).min()
   }
 }
 

@@ -82,6 +82,12 @@ extension PolicyKey {
     .optional(
       "liveness.silence", "a link without a byte for this long is dead", \.liveness.silence),
     .optional("liveness.ping", "our own ping after this long", \.liveness.ping),
+    .optional(
+      "liveness.degradedPing", "the same while the quality is degraded, off for no difference",
+      \.liveness.degradedPing),
+    .optional(
+      "liveness.poorPing", "the same while the quality is poor, off for no difference",
+      \.liveness.poorPing),
     .duration("liveness.pongTimeout", "the least time a pong may take", \.liveness.pongTimeout),
     PolicyKey(
       name: "liveness.pongRoundTrips", meaning: "round trips a pong may take (1 to 100)"
@@ -90,6 +96,15 @@ extension PolicyKey {
     } write: { draft, text in
       guard let value = WrittenNumber.count(text) else { return false }
       draft.liveness.pongRoundTrips = value
+      return true
+    },
+    PolicyKey(
+      name: "liveness.pongTries", meaning: "pings without an answer that end a link (1 to 10)"
+    ) {
+      String($0.liveness.pongTries)
+    } write: { draft, text in
+      guard let value = WrittenNumber.count(text) else { return false }
+      draft.liveness.pongTries = value
       return true
     },
     PolicyKey(

@@ -130,8 +130,10 @@ extension LinkPolicy {
         settle: .zero, networkChange: .reconnect,
         background: .leave(after: .seconds(25), then: .hold), foreground: .connect(after: .zero)),
       liveness: LivenessPolicy(
-        // The seed's: two heartbeats of 45 s, and a ping every 30 s.
-        silence: .seconds(90), ping: .seconds(30), pongTimeout: .seconds(10), pongRoundTrips: 3),
+        // The seed's: two heartbeats of 45 s; a ping every 30, 45 or 60 s by quality; three pongs
+        // that do not come, after 5, 10 and 15 s.
+        silence: .seconds(90), ping: .seconds(30), degradedPing: .seconds(45),
+        poorPing: .seconds(60), pongTimeout: .seconds(5), pongRoundTrips: 3, pongTries: 3),
       establish: EstablishPolicy(
         milestone: .confirmed, openTimeout: .seconds(10), timeout: .seconds(15)),
       standby: .none, verdicts: terminal)

@@ -116,6 +116,8 @@ extension SessionModel {
   mutating func malformed(_ attempt: AttemptID, _ detail: String, _ step: inout Step) {
     guard talk?.attempt == attempt else { return }
     talk?.malformed += 1
+    talk?.wasDeaf = false
+    drive(.heard(attempt), &step)
     step.show(.notice(.malformed(detail)))
     guard talk?.malformed == SessionSettings.malformedLimit else { return }
     lose(

@@ -108,9 +108,10 @@ extension SessionModel {
       number: prompt.number)
     let time = Duration.seconds(prompt.text.utf8.count / SessionSettings.uploadRate)
     let grace = min(time + SessionSettings.uploadTime, SessionSettings.longestUpload)
+    let deaf = talk?.wasDeaf == true ? .zero : min(time, SessionSettings.longestUpload)
     talk?.upload = Talk.Upload(
-      key: prompt.id, until: step.now.advanced(by: grace),
-      deafUntil: step.now.advanced(by: min(time, SessionSettings.longestUpload)))
+      key: prompt.id, until: step.now.advanced(by: grace), deafUntil: step.now.advanced(by: deaf))
+    if deaf > .zero { talk?.wasDeaf = true }
     talk?.sent.insert(prompt.id)
     talk?.awaited.append(.prompt(prompt.id))
     if talk?.isIdempotent == false {

@@ -41,12 +41,14 @@ extension SessionModel {
       note(wall, step)
       guard talk?.attempt == attempt else { return }
       payload.noteArrival(bytes: bytes)
+      talk?.wasDeaf = false
       drive(.heard(attempt), &step)
       hear(message, attempt, &step)
     case .malformed(let attempt, let detail): malformed(attempt, detail, &step)
     case .reading(let attempt, let isPaused):
       guard talk?.attempt == attempt else { return }
       talk?.isPaused = isPaused
+      talk?.wasDeaf = false
       // Silence counts from here on again.
       drive(.heard(attempt), &step)
     case .unsent(let attempt):

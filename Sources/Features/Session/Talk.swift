@@ -28,7 +28,8 @@ struct Talk: Sendable, Hashable {
     var key: UUID128
     /// Until then it holds up other prompts.
     var until: Instant
-    /// Until then it may hold up pings; for a small one that is at once.
+    /// Until then it may hold up pings; for a small one, and behind one that brought no sign of
+    /// life, that is at once.
     var deafUntil: Instant
   }
 
@@ -47,6 +48,9 @@ struct Talk: Sendable, Hashable {
   var pings: [Ping] = []
   var awaited: [Awaited] = []
   var upload: Upload?
+  /// Whether an upload held up pings since the server was heard last: the next one does not, so a
+  /// dead connection ends.
+  var wasDeaf = false
   /// Prompts that were handed to this connection and not answered.
   var sent: Set<UUID128> = []
   /// The size that the server was told.

@@ -3,7 +3,8 @@ import LinkCore
 /// Finds a connection that is closed as silent although the line lives.
 ///
 /// The bound is the policy's: a connection may be closed by a timer only if nothing came over it
-/// for `liveness.silence`, or for `liveness.pongTimeout` since a ping.
+/// for `liveness.silence`, or since a ping for as long as its pong and those of the tries behind it
+/// may take at least.
 struct Haste<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var line: Line?
@@ -24,7 +25,7 @@ struct Haste<Feature: SimulatedFeature>: LinkChecker {
       let quiet = heard.duration(to: now)
       if let silence = policy.silence, quiet >= silence { return false }
       guard let pinged else { return true }
-      return min(quiet, pinged.duration(to: now)) < policy.pongTimeout
+      return min(quiet, pinged.duration(to: now)) < policy.leastProof
     }
   }
 

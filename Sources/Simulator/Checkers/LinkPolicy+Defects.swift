@@ -37,6 +37,7 @@ extension LinkPolicy {
     liveness.ping = liveness.ping.map { $0 / 3 }
     liveness.pongTimeout = .milliseconds(100)
     liveness.pongRoundTrips = 1
+    liveness.pongTries = 1
     return with(retry, liveness)
   }
 

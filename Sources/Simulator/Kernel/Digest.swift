@@ -29,6 +29,12 @@ public struct Digest: Sendable {
   /// Mixes a flag.
   public mutating func mix(_ flag: Bool) { mix(flag ? 1 : 2) }
 
+  /// Mixes an id.
+  public mutating func mix(_ id: UUID128) {
+    mix(id.high)
+    mix(id.low)
+  }
+
   /// Mixes the bytes of a text.
   public mutating func mix(_ text: String) {
     mix(UInt64(text.utf8.count))

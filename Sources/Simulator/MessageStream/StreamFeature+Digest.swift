@@ -63,10 +63,3 @@ extension StreamFeature {
     }
   }
 }
-
-extension Digest {
-  fileprivate mutating func mix(_ id: UUID128) {
-    mix(id.high)
-    mix(id.low)
-  }
-}

@@ -121,7 +121,7 @@ extension SessionWorld {
         }
         let isOwn = entry.role == .user && entry.text.hasPrefix("\(phone).")
         guard entry.conversation == SessionsFeature.shared, !isOwn else { continue }
-        kernel.bench.views[phone].standing.own.expected.append(entry.id)
+        kernel.bench.views[phone].standing.own.expect(entry.id)
       }
     }
   }
@@ -165,7 +165,8 @@ extension SessionWorld {
     if case .connected(let connected) = real, connected.isRecovered == false {
       note(.dropped(phone: phone))
     }
-    send(.packet(.down(real, phone: phone)), bytes: real.bytes.count, over: number)
+    let bytes = real.bytes.count
+    send(.packet(.down(real, phone: phone, bytes: bytes)), bytes: bytes, over: number)
   }
 
   mutating func sendStrange(_ word: String) {
@@ -175,7 +176,8 @@ extension SessionWorld {
       case "oversized": send(.oversized(bytes: 5_000_000), bytes: 100, over: line.number)
       case _:
         send(
-          .packet(.down(.unknown(type: "news"), phone: phone)), bytes: 100, over: line.number)
+          .packet(.down(.unknown(type: "news"), phone: phone, bytes: 100)), bytes: 100,
+          over: line.number)
       }
     }
   }

@@ -111,7 +111,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     switch update {
     case .message(let entry, _, let news):
       kernel.counts[.shown] += 1
-      kernel.bench.views[phone.index].standing.own.shown.insert(entry.id)
+      kernel.bench.views[phone.index].standing.own.show(entry.id)
       confirm(news, phone)
     case .prompt(let prompt, let news):
       if prompt.conversation == SessionsFeature.shared, prompt.state != .queued {
@@ -169,12 +169,11 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   mutating func received(
     _ attempt: AttemptID, _ packet: SessionsFeature.Packet
   ) -> SessionModel.Input {
-    guard case .down(let message, let phone) = packet else { return .opened(attempt) }
+    guard case .down(let message, let phone, let bytes) = packet else { return .opened(attempt) }
     if case .connected = message {
       kernel.bench.views[phone].standing.own.connected = attempt
     }
-    return .frame(
-      attempt, message, bytes: message.bytes.count, at: wall(kernel.phones[phone]))
+    return .frame(attempt, message, bytes: bytes, at: wall(kernel.phones[phone]))
   }
 
   // What happens.

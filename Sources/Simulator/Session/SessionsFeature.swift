@@ -22,7 +22,8 @@ public enum SessionsFeature: SimulatedFeature {
   public enum Packet: Sendable {
     case opened
     case up(SessionClientMessage)
-    case down(SessionServerMessage, phone: Int)
+    /// With the length of its text.
+    case down(SessionServerMessage, phone: Int, bytes: Int)
   }
 
   /// A future event of the world's own.
@@ -82,14 +83,15 @@ public enum SessionsFeature: SimulatedFeature {
     /// Prompts without an end.
     var unanswered = 0
     var isWritten = true
-    /// Ids of the messages of others in the conversations that it follows.
-    var expected: [String] = []
+    /// Ids of the messages of others in the conversations that it follows, which its app has not
+    /// shown.
+    private(set) var expected: Set<String> = []
     /// Ids of all answers of the program that the server keeps.
     var answers: Set<String> = []
     /// The attempt on which the server's `connected` arrived last.
     var connected: AttemptID?
     /// Ids that its app has shown, and that its disk holds.
-    var shown: Set<String> = []
+    private(set) var shown: Set<String> = []
     var durable: Set<String> = []
     /// It takes part in the shared conversation, as far as the server said.
     var hasJoined = false
@@ -99,8 +101,13 @@ public enum SessionsFeature: SimulatedFeature {
     var hasGap = false
     var mayDrop = false
 
-    var missing: Int {
-      hasGap || !hasJoined ? 0 : expected.count { !shown.contains($0) }
+    var missing: Int { hasGap || !hasJoined ? 0 : expected.count }
+
+    mutating func expect(_ id: String) { if !shown.contains(id) { expected.insert(id) } }
+
+    mutating func show(_ id: String) {
+      shown.insert(id)
+      expected.remove(id)
     }
   }
 

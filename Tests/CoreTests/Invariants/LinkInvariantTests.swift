@@ -215,6 +215,9 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
     PlantedLink("liveness: the outstanding ping is the last") { link in
       link.change { $0.liveness.outstanding = .init(id: 0, sentAt: .second(99)) }
     },
+    PlantedLink("liveness: after an unanswered ping another one is out") { link in
+      link.change { $0.liveness.missed = 1 }
+    },
   ]) func `the parts of a link are checked`(plant: PlantedLink) { check(plant) }
 
   @Test func `a quick check reads no collection`() {

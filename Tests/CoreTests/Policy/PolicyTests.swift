@@ -57,6 +57,7 @@ struct PolicyTests {
     ("message-stream", "gate.refreshTimeout", "999ms", "1s", "1001ms"),
     ("message-stream", "liveness.silence", "999ms", "1s", "1001ms"),
     ("session", "liveness.ping", "999ms", "1s", "1001ms"),
+    ("session", "liveness.pongTries", "0", "1", "2"),
     ("session", "liveness.idle", "999ms idle", "1s idle", "1001ms idle"),
     ("session", "liveness.pongTimeout", "99ms", "100ms", "101ms"),
     ("session", "establish.openTimeout", "99ms", "100ms", "101ms"),

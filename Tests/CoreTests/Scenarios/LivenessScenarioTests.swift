@@ -36,8 +36,16 @@ struct LivenessScenarioTests {
     #expect(bench.link.status.phase == .reconnecting)
   }
 
+  /// A session of which one pong that does not come within 10 s is the end.
+  private static func asksOnce() throws -> LinkPolicy {
+    try .session.setting([
+      ("liveness.pongTries", "1"), ("liveness.pongTimeout", "10s"),
+      ("liveness.degradedPing", "off"), ("liveness.poorPing", "off"),
+    ])
+  }
+
   @Test func `slow is not dead: a pong may take three measured round trips`() throws {
-    var bench = LinkBench.connected(.session)
+    var bench = try LinkBench.connected(Self.asksOnce())
     bench.peer = .isSilent
     bench.pass(.seconds(8))
     for _ in 0..<8 {
@@ -53,7 +61,7 @@ struct LivenessScenarioTests {
   }
 
   @Test func `a pong that once took minutes hides a dead link for three floors at most`() throws {
-    var bench = LinkBench.connected(.session)
+    var bench = try LinkBench.connected(Self.asksOnce())
     bench.peer = .isSilent
     bench.pass(.seconds(30))
     guard case .ping(let attempt, let id) = try #require(bench.log.last(where: isPing)) else {
@@ -78,6 +86,92 @@ struct LivenessScenarioTests {
     bench.pass(.seconds(10))
     #expect(bench.opens.count == 1, "no answer: half-open, so reconnect")
   }
+
+  @Test func `three pongs that do not come end a session, each with more time than the last`() {
+    var bench = LinkBench.connected(.session)
+    bench.peer = .isSilent
+    bench.pass(.seconds(30))
+    #expect(pings(bench) == 1 && bench.link.status.quality == .good)
+    for (missed, time, quality) in [(1, 5, LinkQuality.degraded), (2, 10, .poor)] {
+      bench.pass(.seconds(time) - .nanoseconds(1))
+      #expect(pings(bench) == missed)
+      bench.pass(.nanoseconds(1))
+      #expect(pings(bench) == missed + 1)
+      #expect(bench.link.status.quality == quality, "slow before it is dead")
+    }
+    bench.pass(.seconds(15) - .nanoseconds(1))
+    #expect(bench.link.status.phase == .connected)
+    bench.pass(.nanoseconds(1))
+    #expect(bench.link.status.phase == .reconnecting)
+  }
+
+  @Test func `any byte between the tries begins them anew`() {
+    var bench = LinkBench.connected(.session)
+    bench.peer = .isSilent
+    bench.pass(.seconds(45))
+    #expect(bench.link.status.quality == .poor)
+    bench.give(.heard(bench.attempt))
+    #expect(bench.link.status.quality == .good)
+    bench.pass(.seconds(30) - .nanoseconds(1))
+    #expect(bench.link.status.phase == .connected)
+    bench.pass(.nanoseconds(1))
+    #expect(bench.link.status.phase == .reconnecting)
+  }
+
+  @Test func `a session that something may have cut is asked once, for 10 s`() {
+    var bench = LinkBench.connected(.session)
+    bench.peer = .isSilent
+    bench.pass(.seconds(30))
+    let effects = bench.give(.trigger(.woke))
+    #expect(effects == [], "it was asked already")
+    bench.pass(.seconds(10) - .nanoseconds(1))
+    #expect(bench.link.status.phase == .connected && pings(bench) == 1)
+    bench.pass(.nanoseconds(1))
+    #expect(bench.link.status.phase == .reconnecting)
+  }
+
+  @Test(arguments: [(0, 30), (700, 45), (3_000, 60)])
+  func `a session asks every 30, 45 or 60 s by its quality`(milliseconds: Int, period: Int) {
+    var bench = LinkBench.connected(.session)
+    bench.peer = .isSilent
+    for _ in 0..<40 {
+      bench.pass(.milliseconds(50))
+      guard case .ping(let attempt, let id) = bench.log.last(where: isPing) else { continue }
+      bench.log = []
+      bench.pass(.milliseconds(milliseconds))
+      bench.give(.pong(attempt, id))
+      let asked = bench.seconds
+      bench.pass(.seconds(period) - .milliseconds(milliseconds) - .nanoseconds(1))
+      #expect(pings(bench) == 0, "at \(asked)")
+      bench.pass(.nanoseconds(1))
+      #expect(pings(bench) == 1, "at \(asked)")
+    }
+  }
+
+  @Test(arguments: [("30s", 30), ("29s", 30), ("31s", 31), ("89s", 89), ("90s", 30), ("off", 30)])
+  func `a slower ping counts between the usual one and the rule of silence`(
+    slower: String, period: Int
+  ) throws {
+    let policy = try LinkPolicy.session.setting([
+      ("liveness.poorPing", slower), ("liveness.degradedPing", "off"),
+    ])
+    var bench = LinkBench.connected(policy)
+    bench.peer = .isSilent
+    bench.pass(.seconds(30))
+    guard case .ping(let attempt, let id) = try #require(bench.log.last(where: isPing)) else {
+      return
+    }
+    bench.log = []
+    bench.pass(.seconds(4))
+    bench.give(.pong(attempt, id))
+    #expect(bench.link.status.quality == .poor)
+    bench.pass(.seconds(period - 4) - .nanoseconds(1))
+    #expect(pings(bench) == 0)
+    bench.pass(.nanoseconds(1))
+    #expect(pings(bench) == 1)
+  }
+
+  private func pings(_ bench: LinkBench) -> Int { bench.log.count(where: isPing) }
 
   private func isPing(_ effect: Link.Effect) -> Bool {
     if case .ping = effect { true } else { false }

@@ -112,12 +112,43 @@ import Testing
     var bench = SessionBench.connected()
     bench.answersPings = false
     bench.prompt(String(repeating: "x", count: 20 * 16_384))
-    // 20 s for the prompt, at most 30 s to the next ping, then 5, 10 and 15 s.
+    // 20 s to hand the prompt over, at most 30 s to the next ping, then 5, 10 and 15 s.
     bench.pass(.seconds(49))
     #expect(bench.model.isConnected)
     bench.pass(.seconds(31))
     #expect(!bench.model.isConnected)
-    #expect(bench.sent.count { if case .prompt = $0 { true } else { false } } > 1)
+  }
+
+  @Test func `control frames keep a connection while a large prompt is on its way, for 300 s`() {
+    var bench = SessionBench.connected()
+    bench.answersPings = false
+    bench.prompt(String(repeating: "x", count: 100 * 1_024))
+    let attempt = bench.attempt
+    for _ in 0..<29 {
+      bench.pass(.seconds(10))
+      bench.give(.link(.ping(attempt), at: bench.wall))
+    }
+    #expect(bench.attempt == attempt && bench.model.isConnected)
+    let copies = bench.prompts.count
+    #expect(copies == 3, "after 130 s and 260 s it is sent again")
+    for _ in 0..<4 {
+      bench.pass(.seconds(10))
+      bench.give(.link(.ping(attempt), at: bench.wall))
+    }
+    bench.pass(.seconds(30))
+    #expect(bench.attempt != attempt)
+  }
+
+  @Test func `control frames keep no connection whose server answers nothing`() {
+    var bench = SessionBench.connected()
+    bench.answersPings = false
+    bench.prompt("small")
+    let attempt = bench.attempt
+    for _ in 0..<6 {
+      bench.pass(.seconds(10))
+      bench.give(.link(.ping(attempt), at: bench.wall))
+    }
+    #expect(bench.attempt != attempt)
   }
 
   @Test func `silence of 90 s ends it, and a heartbeat is a sign of life`() throws {

@@ -3,10 +3,14 @@ import LinkWire
 
 // The link and the device: what its effects mean for a session.
 extension SessionModel {
-  /// Takes what any link can be told. Control frames say nothing about the server's program.
+  /// Takes what any link can be told. Control frames say nothing about the server's program, and
+  /// count only while our own pings wait behind a large prompt.
   mutating func hear(_ event: LinkEvent, _ step: inout Step) {
     switch event {
-    case .ping, .pong: return
+    case .ping(let attempt), .pong(let attempt, _):
+      guard let talk, talk.attempt == attempt, let large = talk.large, step.now < large.until
+      else { return }
+      drive(.heard(attempt), &step)
     case .device(.again):
       // Asks for another attempt; what was told to stop stays stopped.
       if stopsAt == nil, link.isWanted || link.status.phase == .failed { begin(&step) }

@@ -57,8 +57,13 @@ extension SessionModel {
   mutating func forgetPrompt(_ key: UUID128) {
     queue.remove(key)
     talk?.sent.remove(key)
-    if talk?.upload?.key == key { talk?.upload = nil }
+    endUpload(of: key)
     states[key] = nil
+  }
+
+  private mutating func endUpload(of key: UUID128) {
+    if talk?.upload?.key == key { talk?.upload = nil }
+    if talk?.large?.key == key { talk?.large = nil }
   }
 
   /// Shows a prompt's state if it is another one than before.
@@ -87,6 +92,14 @@ extension SessionModel {
     talk.isIdempotent ? SessionSettings.ackTimeout : SessionSettings.turnLimit
   }
 
+  /// Gives a prompt that is under way on a slow line the time that it takes there: a second copy
+  /// would only hold up the first.
+  private mutating func waitForUpload(of prompt: KeptPrompt, _ step: Step) {
+    let time = Duration.seconds(prompt.text.utf8.count / SessionSettings.slowestRate)
+    let until = min(SessionSettings.ackTimeout + time, SessionSettings.turnLimit)
+    queue.extend(prompt.id, until: step.now.advanced(by: until))
+  }
+
   /// The prompts that may not be sent on this connection yet: a plain server, which may have them,
   /// is asked for the history first.
   private func held(by talk: Talk) -> Set<UUID128> {
@@ -112,6 +125,11 @@ extension SessionModel {
     talk?.upload = Talk.Upload(
       key: prompt.id, until: step.now.advanced(by: grace), deafUntil: step.now.advanced(by: deaf))
     if deaf > .zero { talk?.wasDeaf = true }
+    if time > .zero, talk?.large?.key != prompt.id {
+      let until = step.now.advanced(by: SessionSettings.turnLimit)
+      talk?.large = Talk.Large(key: prompt.id, until: until)
+    }
+    if talk?.isIdempotent == true { waitForUpload(of: prompt, step) }
     talk?.sent.insert(prompt.id)
     talk?.awaited.append(.prompt(prompt.id))
     if talk?.isIdempotent == false {
@@ -144,7 +162,7 @@ extension SessionModel {
 
   /// Notes durably that the server has a prompt.
   mutating func accept(_ id: UUID128, _ step: inout Step) {
-    if talk?.upload?.key == id { talk?.upload = nil }
+    endUpload(of: id)
     guard var prompt = queue[id], case .queued = prompt.state else { return }
     queue.extend(id, until: step.now.advanced(by: SessionSettings.turnLimit))
     guard !prompt.isAccepted else { return }

@@ -22,6 +22,8 @@ public struct SessionSettings: Sendable, Hashable, Codable {
   static let turnLimit = Duration.seconds(300)
   /// A prompt without an ack for this long is sent again, if the server knows its key.
   static let ackTimeout = Duration.seconds(30)
+  /// The rate of a slow line, at which a large prompt is given more time, up to `turnLimit`.
+  static let slowestRate = 1_024
   /// How long one prompt holds up the next one without an ack, beside 1 s for each 16 KiB of it, in
   /// which silence says nothing about the server. At most `longestUpload`.
   static let uploadTime = Duration.seconds(10)

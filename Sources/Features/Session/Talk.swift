@@ -33,6 +33,12 @@ struct Talk: Sendable, Hashable {
     var deafUntil: Instant
   }
 
+  struct Large: Sendable, Hashable {
+    var key: UUID128
+    /// Until then.
+    var until: Instant
+  }
+
   let attempt: AttemptID
   var stage = Stage.opening
   var version = SessionVersion.oldest
@@ -51,6 +57,9 @@ struct Talk: Sendable, Hashable {
   /// Whether an upload held up pings since the server was heard last: the next one does not, so a
   /// dead connection ends.
   var wasDeaf = false
+  /// The last prompt without an ack that takes a while to upload: our pings wait behind it, so
+  /// control frames of the server prove that the connection lives.
+  var large: Large?
   /// Prompts that were handed to this connection and not answered.
   var sent: Set<UUID128> = []
   /// The size that the server was told.

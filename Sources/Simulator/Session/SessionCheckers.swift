@@ -13,7 +13,7 @@ public struct SessionCheckers: FeatureCheckers {
     var prompts: [UUID128: String] = [:]
     /// The prompts whose end was shown, with the end.
     var ended: [UUID128: SessionPromptState.State] = [:]
-    /// The texts that were shown since the process began; no two are alike.
+    /// What was shown since the process began: texts where no two are alike, else ids.
     var shownNow: Set<String> = []
     var endedNow: Set<UUID128> = []
     var said: AttemptID?
@@ -42,7 +42,8 @@ public struct SessionCheckers: FeatureCheckers {
       found.add(.falselyConnected, at: standing.now, "connected without the server's word")
     case .update(.prompt(let prompt, let news)): checkPrompt(prompt, news, standing)
     case .update(.message(let entry, _, let news)):
-      if news <= standing.own.confirmed || !phones[phone].shownNow.insert(entry.text).inserted {
+      let name = standing.own.hasUniqueTexts ? entry.text : entry.id
+      if news <= standing.own.confirmed || !phones[phone].shownNow.insert(name).inserted {
         found.add(.duplicated, at: standing.now, "“\(entry.text.firstWord)” was shown twice")
       }
     case .update(.gap):
@@ -70,7 +71,10 @@ public struct SessionCheckers: FeatureCheckers {
   ) {
     let phone = standing.own.phone
     switch prompt.state {
-    case .queued: phones[phone].prompts[prompt.key] = prompt.text.firstWord
+    case .queued:
+      phones[phone].prompts[prompt.key] = prompt.text.firstWord
+      // One that failed may be tried again.
+      phones[phone].endedNow.remove(prompt.key)
     case .sent, .accepted: return
     case .answered, .failed, .interrupted:
       let isKnown = news.map { $0 <= standing.own.confirmed } ?? false
@@ -78,7 +82,7 @@ public struct SessionCheckers: FeatureCheckers {
         found.add(.duplicated, at: standing.now, "\(prompt.text.firstWord) ended twice")
       }
       phones[phone].ended[prompt.key] = prompt.state
-      if prompt.state == .answered, !ran.contains(prompt.text.firstWord) {
+      if standing.own.hasUniqueTexts, prompt.state == .answered, !ran.contains(prompt.text.firstWord) {
         found.add(.lost, at: standing.now, "\(prompt.text.firstWord) is answered and never ran")
       }
     }

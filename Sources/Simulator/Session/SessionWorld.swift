@@ -134,13 +134,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     switch change {
     case .commits(let id, let change):
       let news = disks[host.index].commit(change)
-      for one in change.news {
-        switch one {
-        case .message(let entry, _), .answer(let entry, _, _):
-          kernel.bench.views[host.index].standing.own.durable.insert(entry.id)
-        case .ended: continue
-        }
-      }
+      kernel.bench.views[host.index].standing.own.durable
+        .formUnion(change.news.compactMap(\.entry?.id))
       if let through = change.shown {
         kernel.bench.views[host.index].standing.own.confirmed = through
       }

@@ -100,6 +100,8 @@ public enum SessionsFeature: SimulatedFeature {
     /// It was told that messages are missing, and whether the server drops any.
     var hasGap = false
     var mayDrop = false
+    /// No two messages have one text, so a message under another id is the same.
+    var hasUniqueTexts = true
 
     var missing: Int { hasGap || !hasJoined ? 0 : expected.count }
 
@@ -197,6 +199,10 @@ public enum SessionsFeature: SimulatedFeature {
 
   public static func expose(_ effect: Effect, _ look: (String, String) -> Void) {
     switch effect {
+    case .send(_, .prompt(let prompt)): look(prompt.text, "a prompt")
+    case .update(.message(let entry, _, _)): look(entry.text, "a message")
+    case .update(.part(_, _, _, let text)): look(text, "a message")
+    case .update(.prompt(let prompt, _)): look(prompt.reason ?? prompt.text, "a prompt")
     case .connect, .update, .send: look("\(effect)", "a log")
     case .open, .close, .refreshCredentials, .commit: return
     }

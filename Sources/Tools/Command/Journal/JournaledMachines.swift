@@ -14,7 +14,7 @@ struct JournaledMachine: Sendable {
     JournaledMachine(RelayModel.self) { Recorded<RelayFeature>($0) },
     JournaledMachine(PullModel.self),
     JournaledMachine(SocketModel.self) { Recorded<HeldFeature>($0) },
-    JournaledMachine(SessionModel.self),
+    JournaledMachine(SessionModel.self) { Recorded<SessionsFeature>($0) },
   ]
 
   /// The machine's name in journals.

@@ -1,0 +1,86 @@
+import LinkCore
+import LinkWire
+public import Session
+
+extension SessionsFeature: ReplayedFeature {
+  /// The facts about user and shell that the journal of a session holds.
+  public typealias Record = SessionRecord
+
+  /// What the program did and what the server keeps is not known there.
+  public static var checkedInJournals: [Finding.Kind] {
+    [
+      .duplicated, .unannounced, .unstored, .stuck, .storm, .falselyConnected, .late, .unbounded,
+      .brokenInvariant,
+    ]
+  }
+
+  public static func state(of model: SessionModel) -> State {
+    var state = State()
+    state.mayDrop = true
+    state.hasUniqueTexts = false
+    state.unanswered = model.unanswered
+    return state
+  }
+}
+
+/// What the journal of a session tells about its user and its shell.
+public struct SessionRecord: RunRecord {
+  /// The feature whose journals it reads.
+  public typealias Feature = SessionsFeature
+
+  public private(set) var isWanted = false
+  /// The last key was refused.
+  private var isRefused = false
+  /// The change that the store was given last.
+  private var change: (id: SessionCommitID, ids: [String], shown: UInt64?)?
+
+  public init() {}
+
+  public mutating func prepare(
+    for input: SessionModel.Input, _ tape: inout RecordTape<SessionsFeature>
+  ) {
+    switch input {
+    case .start: isWanted = true
+    case .stop: isWanted = false
+    case .link(.device(.reachability(.reachable)), _): tape.standing.isReachable = true
+    case .link(.device(.reachability(.unreachable)), _),
+      .link(.device(.reachability(.captivePortal)), _):
+      tape.standing.isReachable = false
+    case .credentials(.available), .credentials(.refreshFailed): isRefused = false
+    case .credentials(.rejected), .credentials(.cleared): isRefused = true
+    case .frame(let attempt, .connected(_), _, _): tape.standing.own.connected = attempt
+    case .committed(let id, _):
+      guard let change, change.id == id else { break }
+      tape.standing.own.durable.formUnion(change.ids)
+      if let shown = change.shown { tape.standing.own.confirmed = shown }
+    case .restored, .prompt, .retry, .discard, .cancel, .follow, .shown, .link, .opened, .frame,
+      .malformed, .reading, .unsent, .commitFailed:
+      break
+    }
+    tape.standing.isSignedIn = !isRefused
+  }
+
+  public mutating func note(
+    _ effect: SessionModel.Effect, _ tape: inout RecordTape<SessionsFeature>
+  ) {
+    guard case .commit(let id, let change) = effect else { return }
+    let ids = change.news.compactMap(\.entry?.id)
+    tape.standing.own.answers.formUnion(ids)
+    self.change = (id, ids, change.shown)
+  }
+
+  public func look(_ model: SessionModel, _ state: inout SessionsFeature.State) {
+    state.unanswered = model.unanswered
+    state.isWritten = model.isSettled
+  }
+}
+
+extension SessionNews {
+  /// The message that it shows, if there is one.
+  var entry: SessionEntry? {
+    switch self {
+    case .message(let entry, _), .answer(let entry, _, _): entry
+    case .ended: nil
+    }
+  }
+}

@@ -1,5 +1,6 @@
 import LinkCore
 import LinkSimulator
+import LinkWire
 import Session
 import Testing
 
@@ -11,6 +12,23 @@ import Testing
       let outcome = SessionsFeature.play(.drawn(preset, seed: seed))
       #expect(outcome.findings == [], "seed \(seed)")
     }
+  }
+
+  @Test(arguments: SessionsFeature.Defect.allCases)
+  func `each deliberate defect of a session is caught`(defect: SessionsFeature.Defect) {
+    let caught = (1...UInt64(defect.seeds)).first { seed in
+      SessionsFeature.play(.drawn(.swarm, seed: seed), RunSetup(defect: defect)).findings
+        .contains { defect.kinds.contains($0.kind) }
+    }
+    #expect(caught != nil)
+    #expect(caught.map { SessionsFeature.play(.drawn(.swarm, seed: $0)).findings } == [])
+  }
+
+  @Test func `the same seed of a session makes the same run`() {
+    let plan = SessionsFeature.Plan.drawn(.swarm, seed: 5)
+    #expect(SessionsFeature.play(plan).digest == SessionsFeature.play(plan).digest)
+    #expect(
+      SessionsFeature.play(plan).digest != SessionsFeature.play(.drawn(.swarm, seed: 6)).digest)
   }
 
   @Test func `a server that dies while the program runs runs it for no prompt twice`() {
@@ -31,5 +49,112 @@ import Testing
     var plan = SessionsFeature.Plan.drawn(.lift, seed: 11)
     (plan.numbers.old, plan.numbers.plain) = (old, plain)
     #expect(SessionsFeature.play(plan).findings == [])
+  }
+}
+
+/// A journal of a session before its checkers.
+struct SessionRecordTests {
+  @Test func `a run that went well satisfies the checkers`() {
+    #expect(Self.findings() == [])
+  }
+
+  @Test func `a message that is shown twice is found`() {
+    let found = Self.findings { effect in
+      if case .update(.message) = effect { [effect, effect] } else { [effect] }
+    }
+    #expect(Set(found.map(\.kind)) == [.duplicated])
+  }
+
+  @Test func `a message that is acknowledged before it is stored is found`() {
+    let found = Self.findings { effect in
+      guard case .commit(_, let change) = effect, !change.news.isEmpty else { return [effect] }
+      return [effect]
+        + ["message-2.0", "message-20.0"].map { .send(AttemptID(1), .messageAck($0)) }
+    }
+    #expect(found.map(\.kind).contains(.unstored))
+  }
+
+  @Test func `a ping before connected is found`() {
+    let found = Self.findings { effect in
+      if case .connect(let attempt, _, _) = effect {
+        [.send(attempt, .ping), effect]
+      } else {
+        [effect]
+      }
+    }
+    #expect(Set(found.map(\.kind)) == [.unannounced])
+  }
+
+  @Test func `connected before the server says so is found`() {
+    let found = Self.findings { effect in
+      guard case .connect = effect else { return [effect] }
+      return [effect, .update(.status(LinkStatus(phase: .connected)))]
+    }
+    #expect(Set(found.map(\.kind)) == [.falselyConnected])
+  }
+
+  @Test func `more tries than the policy allows are found`() {
+    let found = Self.findings { effect in
+      if case .open = effect { Array(repeating: effect, count: 101) } else { [effect] }
+    }
+    #expect(found.map(\.kind).contains(.storm))
+  }
+
+  /// The findings in the journal of a short run, with its effects as `change` has them.
+  ///
+  /// Texts are empty there, as in any journal.
+  private static func findings(
+    change: (SessionModel.Effect) -> [SessionModel.Effect] = { [$0] }
+  ) -> [Finding] {
+    var model = SessionModel(SessionSettings(policy: .session), seed: 1)
+    var recorded = Recorded<SessionsFeature>(model)
+    var disk = KeptSession()
+    let wall = Timestamp(nanoseconds: 1_000_000_000_000)
+    var key: String?
+    func give(_ input: SessionModel.Input, at second: Double) {
+      let effects = model.handle(input, at: .second(second))
+      recorded.see(input, at: .second(second), effects: effects.flatMap(change), then: model)
+      for effect in effects {
+        switch effect {
+        case .commit(let id, let change): give(.committed(id, disk.commit(change)), at: second)
+        case .send(_, .prompt(let prompt)): key = prompt.idempotencyKey
+        case .update(.message(_, _, let news)): give(.shown(through: news), at: second)
+        default: continue
+        }
+      }
+    }
+    func say(_ message: SessionServerMessage, at second: Double) {
+      guard let attempt = model.currentAttempt else { return }
+      give(.frame(attempt, message, bytes: 100, at: wall), at: second)
+    }
+    let conversation = "00000000-0000-4000-8000-000000000001"
+    give(
+      .restored(
+        disk.open(as: UUID128(high: 1, low: 2)), conversation: conversation, at: wall), at: 0)
+    give(.credentials(.available(expiresIn: nil)), at: 0)
+    give(.start, at: 1)
+    for second in [2.0, 20] {
+      guard let attempt = model.currentAttempt else { break }
+      give(.opened(attempt), at: second)
+      say(.hello(SessionHello(message: "", features: [.idempotency])), at: second + 1)
+      let connected = SessionConnected(
+        message: "", session: "", version: .newest, features: [.idempotency])
+      say(.connected(connected), at: second + 2)
+      give(.prompt("", conversation: nil, at: wall), at: second + 3)
+      say(.ack(message: "", idempotencyKey: key), at: second + 4)
+      let response = SessionResponse(
+        id: "message-\(second)", conversation: conversation, idempotencyKey: key,
+        result: .success(text: ""))
+      say(.response(response), at: second + 5)
+      if second == 2 {
+        give(.link(.lost(attempt, .reset), at: wall), at: second + 6)
+        while model.currentAttempt == nil, let due = model.deadline {
+          let effects = model.tick(at: due)
+          recorded.see(nil, at: due, effects: effects.flatMap(change), then: model)
+        }
+      }
+    }
+    recorded.conclude()
+    return recorded.findings
   }
 }

@@ -26,7 +26,9 @@ extension LinkPolicy {
   var withoutPings: LinkPolicy {
     var liveness = liveness
     liveness.ping = nil
-    liveness.silence = nil
+    // A policy that would never find a half-open link is refused, so some have a day of silence.
+    let needsOne = standby == .none && liveness.idle == nil
+    liveness.silence = needsOne ? .seconds(86_400) : nil
     return with(retry, liveness)
   }
 

@@ -131,10 +131,23 @@ struct SessionSeam {
     switch effect {
     case .run where defect == .runsTwice: return [effect, effect]
     case .store(let token, let changes) where defect == .forgetsMarks:
-      return [.store(token, changes.filter { if case .started = $0 { false } else { true } })]
+      return [.store(token, changes.compactMap(unmarked))]
     case .send(let id, let message): return sent(message).map { .send(id, $0) }
     case .accept, .refuse, .noticeDrain, .ping, .close, .drop, .run, .cancel, .store, .finished:
       return [effect]
+    }
+  }
+
+  /// A change that does not say that the program was started.
+  private func unmarked(_ change: SessionChange) -> SessionChange? {
+    switch change {
+    case .started: return nil
+    case .prompt(var prompt):
+      if prompt.stage == .started { prompt.stage = .accepted }
+      return .prompt(prompt)
+    case .client, .endClient, .answered, .taken, .endPrompt, .conversation, .entry, .prune,
+      .endConversation:
+      return change
     }
   }
 

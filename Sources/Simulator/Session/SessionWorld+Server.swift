@@ -185,7 +185,7 @@ extension SessionWorld {
 
 extension String {
   /// What stands before the first space: the name of a prompt.
-  var firstWord: String { split(separator: " ").first.map(String.init) ?? "" }
+  var firstWord: String { String(decoding: utf8.prefix { $0 != 0x20 }, as: UTF8.self) }
 }
 
 extension SessionServerMessage {

@@ -176,6 +176,7 @@ public enum SessionsFeature: SimulatedFeature {
     sketch.scatter(sketch.draw.count(0...2)) { Act(.cancels, $0.one(0, 1)) }
     let isRough = preset == .swarm || preset == .deploy
     sketch.swarm(Sketch<SessionsFeature>.troubles, times: isRough ? 6...16 : 0...4)
+    sketch.aside { if $0.draw.happens(0.5) { $0.swarm([.busy, .waver], times: 1...4) } }
     for index in sketch.acts.indices where sketch.acts[index].act.isOfPhone {
       if sketch.draw.happens(0.75) {
         sketch.acts[index].act.host = sketch.draw.count(0...phones - 1)

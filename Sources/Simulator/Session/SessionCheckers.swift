@@ -82,7 +82,9 @@ public struct SessionCheckers: FeatureCheckers {
         found.add(.duplicated, at: standing.now, "\(prompt.text.firstWord) ended twice")
       }
       phones[phone].ended[prompt.key] = prompt.state
-      if standing.own.hasUniqueTexts, prompt.state == .answered, !ran.contains(prompt.text.firstWord) {
+      if standing.own.hasUniqueTexts, prompt.state == .answered,
+        !ran.contains(prompt.text.firstWord)
+      {
         found.add(.lost, at: standing.now, "\(prompt.text.firstWord) is answered and never ran")
       }
     }

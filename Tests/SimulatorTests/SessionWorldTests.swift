@@ -104,57 +104,79 @@ struct SessionRecordTests {
   ///
   /// Texts are empty there, as in any journal.
   private static func findings(
-    change: (SessionModel.Effect) -> [SessionModel.Effect] = { [$0] }
+    change: @escaping (SessionModel.Effect) -> [SessionModel.Effect] = { [$0] }
   ) -> [Finding] {
-    var model = SessionModel(SessionSettings(policy: .session), seed: 1)
-    var recorded = Recorded<SessionsFeature>(model)
-    var disk = KeptSession()
-    let wall = Timestamp(nanoseconds: 1_000_000_000_000)
-    var key: String?
-    func give(_ input: SessionModel.Input, at second: Double) {
-      let effects = model.handle(input, at: .second(second))
-      recorded.see(input, at: .second(second), effects: effects.flatMap(change), then: model)
-      for effect in effects {
-        switch effect {
-        case .commit(let id, let change): give(.committed(id, disk.commit(change)), at: second)
-        case .send(_, .prompt(let prompt)): key = prompt.idempotencyKey
-        case .update(.message(_, _, let news)): give(.shown(through: news), at: second)
-        default: continue
-        }
+    var tape = Tape(change: change)
+    tape.give(
+      .restored(tape.disk.open(as: Tape.client), conversation: Tape.conversation, at: Tape.wall),
+      at: 0)
+    tape.give(.credentials(.available(expiresIn: nil)), at: 0)
+    tape.give(.start, at: 1)
+    tape.talk(from: 2)
+    if let attempt = tape.model.currentAttempt {
+      tape.give(.link(.lost(attempt, .reset), at: Tape.wall), at: 8)
+    }
+    while tape.model.currentAttempt == nil, let due = tape.model.deadline { tape.tick(at: due) }
+    tape.talk(from: 20)
+    tape.recorded.conclude()
+    return tape.recorded.findings
+  }
+}
+
+/// A short run of a session, and its journal before the checkers.
+private struct Tape {
+  static let client = UUID128(high: 1, low: 2)
+  static let conversation = "00000000-0000-4000-8000-000000000001"
+  static let wall = Timestamp(nanoseconds: 1_000_000_000_000)
+
+  var model = SessionModel(SessionSettings(policy: .session), seed: 1)
+  var recorded: Recorded<SessionsFeature>
+  var disk = KeptSession()
+  var key: String?
+  let change: (SessionModel.Effect) -> [SessionModel.Effect]
+
+  init(change: @escaping (SessionModel.Effect) -> [SessionModel.Effect]) {
+    self.change = change
+    recorded = Recorded(model)
+  }
+
+  mutating func give(_ input: SessionModel.Input, at second: Double) {
+    let effects = model.handle(input, at: .second(second))
+    recorded.see(input, at: .second(second), effects: effects.flatMap(change), then: model)
+    for effect in effects {
+      switch effect {
+      case .commit(let id, let change): give(.committed(id, disk.commit(change)), at: second)
+      case .send(_, .prompt(let prompt)): key = prompt.idempotencyKey
+      case .update(.message(_, _, let news)): give(.shown(through: news), at: second)
+      case .open, .close, .connect, .send, .refreshCredentials, .update: continue
       }
     }
-    func say(_ message: SessionServerMessage, at second: Double) {
-      guard let attempt = model.currentAttempt else { return }
-      give(.frame(attempt, message, bytes: 100, at: wall), at: second)
-    }
-    let conversation = "00000000-0000-4000-8000-000000000001"
-    give(
-      .restored(
-        disk.open(as: UUID128(high: 1, low: 2)), conversation: conversation, at: wall), at: 0)
-    give(.credentials(.available(expiresIn: nil)), at: 0)
-    give(.start, at: 1)
-    for second in [2.0, 20] {
-      guard let attempt = model.currentAttempt else { break }
-      give(.opened(attempt), at: second)
-      say(.hello(SessionHello(message: "", features: [.idempotency])), at: second + 1)
-      let connected = SessionConnected(
-        message: "", session: "", version: .newest, features: [.idempotency])
-      say(.connected(connected), at: second + 2)
-      give(.prompt("", conversation: nil, at: wall), at: second + 3)
-      say(.ack(message: "", idempotencyKey: key), at: second + 4)
-      let response = SessionResponse(
-        id: "message-\(second)", conversation: conversation, idempotencyKey: key,
-        result: .success(text: ""))
-      say(.response(response), at: second + 5)
-      if second == 2 {
-        give(.link(.lost(attempt, .reset), at: wall), at: second + 6)
-        while model.currentAttempt == nil, let due = model.deadline {
-          let effects = model.tick(at: due)
-          recorded.see(nil, at: due, effects: effects.flatMap(change), then: model)
-        }
-      }
-    }
-    recorded.conclude()
-    return recorded.findings
+  }
+
+  mutating func tick(at due: Instant) {
+    let effects = model.tick(at: due)
+    recorded.see(nil, at: due, effects: effects.flatMap(change), then: model)
+  }
+
+  /// A connection on which one prompt is answered.
+  mutating func talk(from second: Double) {
+    guard let attempt = model.currentAttempt else { return }
+    give(.opened(attempt), at: second)
+    let features: Set<SessionFeature> = [.idempotency]
+    say(.hello(SessionHello(message: "", features: features)), at: second + 1)
+    let connected = SessionConnected(
+      message: "", session: "", version: .newest, features: features)
+    say(.connected(connected), at: second + 2)
+    give(.prompt("", conversation: nil, at: Self.wall), at: second + 3)
+    say(.ack(message: "", idempotencyKey: key), at: second + 4)
+    let response = SessionResponse(
+      id: "message-\(second)", conversation: Self.conversation, idempotencyKey: key,
+      result: .success(text: ""))
+    say(.response(response), at: second + 5)
+  }
+
+  private mutating func say(_ message: SessionServerMessage, at second: Double) {
+    guard let attempt = model.currentAttempt else { return }
+    give(.frame(attempt, message, bytes: 100, at: Self.wall), at: second)
   }
 }

@@ -4,9 +4,10 @@ public struct LivenessPolicy: Sendable, Hashable {
   public var silence: Duration?
   /// Our own ping goes out after this long without one; `nil` for none but probes.
   public var ping: Duration?
-  /// The same while the link's quality is degraded, or poor; `nil` for no difference. What is
-  /// shorter than `ping`, or not shorter than `silence`, makes no difference either.
+  /// The same while the link's quality is degraded; `nil` for no difference. What is shorter than
+  /// `ping`, or not shorter than `silence`, makes no difference either.
   public var degradedPing: Duration?
+  /// The same while it is poor; `nil` for that of a degraded one.
   public var poorPing: Duration?
   /// The least time a pong may take; any byte counts as an answer.
   public var pongTimeout: Duration

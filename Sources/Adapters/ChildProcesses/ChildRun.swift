@@ -1,6 +1,7 @@
 import Dispatch
 
 #if canImport(Glibc)
+  import CLinux
   import Glibc
 #elseif canImport(Musl)
   import Musl

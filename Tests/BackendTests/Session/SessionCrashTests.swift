@@ -60,6 +60,23 @@ import Testing
     try end.close()
 
     let second = try await Served(scratch, handler: handler)
+    let interrupted = try reports(second)
+    #expect(try scratch.text(of: "ran") == "wait\nnext\n")
+    let last = try second.client()
+    let id = try #require(interrupted.id)
+    #expect(try last.response().id == id)
+    try last.say(.messageAck(id))
+    _ = try last.rest()
+    last.leave()
+    let rest = try second.client().rest()
+    let responses = rest.filter { if case .response = $0 { true } else { false } }
+    #expect(responses == [])
+    #expect(try scratch.text(of: "ran") == "wait\nnext\n")
+    await second.kill()
+  }
+
+  /// Reads what a server has for the client, and asks again; returns the interrupted response.
+  private func reports(_ second: Served) throws -> SessionResponse {
     let again = try second.client()
     let interrupted = try again.response()
     let id = try #require(interrupted.id)
@@ -76,21 +93,10 @@ import Testing
       return text
     }
     #expect(text == "did next")
-    #expect(try scratch.text(of: "ran") == "wait\nnext\n")
     try again.prompt("wait", key: "k1")
     #expect(try again.response() == interrupted)
     again.leave()
-
-    let last = try second.client()
-    #expect(try last.response().id == id)
-    try last.say(.messageAck(id))
-    _ = try last.rest()
-    last.leave()
-    let rest = try second.client().rest()
-    let responses = rest.filter { if case .response = $0 { true } else { false } }
-    #expect(responses == [])
-    #expect(try scratch.text(of: "ran") == "wait\nnext\n")
-    await second.kill()
+    return interrupted
   }
 
   @Test func `what was answered and not acknowledged is replayed by the next run`() async throws {

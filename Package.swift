@@ -160,8 +160,9 @@ let measures: [Target] = [
     name: "HoldfastBench",
     dependencies: [
       "CommandKit", "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkProtocols",
-      "LinkRuntime", "MessageStream", "CurlNetwork", "ServerSockets", "StoreSQLite", "CSQLite",
-      "Holdfast", "HoldfastTestKit", "HoldfastBackend", "LinkServerCore", "HoldfastEngineBench",
+      "LinkRuntime", "MessageStream", "Session", "CurlNetwork", "ServerSockets", "StoreSQLite",
+      "CSQLite", "Holdfast", "HoldfastTestKit", "HoldfastBackend", "LinkServerCore",
+      "HoldfastEngineBench",
     ],
     path: "Benchmarks/Bench", swiftSettings: strict),
 ]

@@ -15,7 +15,8 @@ struct BenchCommand {
       commands: [
         RunCommand.command, EchoServerCommand.command, EchoClientCommand.command,
         ShopServerCommand.command, CrowdServerCommand.command, FollowCommand.command,
-        HoldCommand.command,
+        HoldCommand.command, SessionServerCommand.command, ConverseCommand.command,
+        FleetCommand.command,
       ] + MemoryCommands.commands)
   }
 

@@ -207,6 +207,25 @@ import Testing
     #expect(bench.opens == before + 1)
   }
 
+  @Test func `a new connection measures its round trips anew`() {
+    var bench = SessionBench.connected()
+    bench.answersPings = false
+    let trip = { (bench: inout SessionBench, time: Duration) in
+      bench.pass(.seconds(30))
+      bench.pass(time)
+      bench.say(.pong)
+    }
+    trip(&bench, .seconds(3))
+    bench.lose()
+    bench.connect()
+    trip(&bench, .milliseconds(20))
+    let shown = bench.updates.compactMap { update -> (LinkQuality, Duration?)? in
+      if case .quality(let quality, let trip) = update { (quality, trip) } else { nil }
+    }
+    #expect(shown.first?.0 == .poor && shown.first?.1 == .seconds(3))
+    #expect(shown.last?.0 == .good && shown.last?.1 == .milliseconds(20))
+  }
+
   @Test func `what the client does not know is left out quietly`() {
     var bench = SessionBench.connected()
     bench.say(.unknown(type: "session_list"))

@@ -121,6 +121,70 @@ import Testing
     #expect(bench.messages.map { $0.prefix(2) } == ["u2"])
   }
 
+  @Test func `an own prompt in a plain server's history is no news after its answer was replayed`()
+  {
+    var bench = SessionBench.connected([])
+    bench.prompt("a")
+    bench.ack(nil)
+    bench.ack(nil)
+    bench.lose()
+    bench.connect([])
+    let answer = SessionEntry.one("u2", .assistant, "A", at: 1)
+    bench.say(.replay(id: "u2", answer, number: nil))
+    #expect(bench.states.last == "a answered")
+    bench.say(.window([.one("u1", .user, "a", at: 0), answer], next: 2))
+    #expect(bench.messages == ["u2 replay"])
+  }
+
+  @Test func `an own prompt in a plain server's history is no news on the next connection`() {
+    var bench = SessionBench.connected([])
+    bench.prompt("a")
+    bench.ack(nil)
+    bench.ack(nil)
+    bench.respond("u2", to: nil, "A")
+    bench.lose()
+    bench.connect([])
+    let answer = SessionEntry.one("u2", .assistant, "A", at: 1)
+    bench.say(.window([.one("u1", .user, "a", at: 0), answer], next: 2))
+    #expect(bench.messages == ["u2 live"])
+    // The same words of another client are.
+    bench.say(.window([.one("u3", .user, "a", at: 2)], next: 3))
+    #expect(bench.messages == ["u2 live", "u3 live"])
+  }
+
+  @Test(arguments: [true, false])
+  func `an ack is stored at once only if the server knows no keys`(isPlain: Bool) {
+    var bench = SessionBench.connected(isPlain ? [] : [.idempotency])
+    bench.prompt("a")
+    if isPlain { bench.ack(nil) }
+    bench.ack(isPlain ? nil : bench.key("a"))
+    bench.respond("m1", to: isPlain ? nil : bench.key("a"))
+    // From here on the conversation is known.
+    bench.prompt("b")
+    let before = bench.log.count
+    bench.ack(isPlain ? nil : bench.key("b"))
+    #expect(bench.states.last == "b accepted")
+    let commits = bench.log[before...].compactMap { effect in
+      if case .commit(_, let change) = effect { change } else { nil }
+    }
+    #expect(commits.map { $0.prompts.map(\.isAccepted) } == (isPlain ? [[true]] : []))
+    // With the next change it is stored in any case.
+    bench.prompt("c")
+    #expect(bench.store.open(as: SessionBench.client).prompts.map(\.isAccepted) == [true, false])
+  }
+
+  @Test func `a prompt that was sent twice is one own text`() {
+    var bench = SessionBench.connected([])
+    bench.prompt("a")
+    bench.lose()
+    bench.connect([])
+    bench.say(.window([], next: 0))
+    #expect(bench.prompts.count == 2)
+    bench.say(.window([.one("u1", .user, "a", at: 0)], next: 1))
+    bench.say(.window([.one("u3", .user, "a", at: 1)], next: 2))
+    #expect(bench.messages == ["u3 live"])
+  }
+
   @Test func `an accepted prompt of a plain server fails after 300 s and is never sent again`() {
     var bench = SessionBench.connected([])
     bench.prompt("a")

@@ -10,6 +10,7 @@ enum Catalogue {
     ] + Rest.benchmarks(isFull: isFull) + Engine.benchmarks(isFull: isFull)
       + Recovery.benchmarks(isFull: isFull) + Transport.benchmarks(isFull: isFull)
       + Sockets.benchmarks(isFull: isFull) + BackendCrowd.benchmarks(isFull: isFull)
-      + Import.benchmarks(megabytes: isFull ? 1_000 : 60)
+      + SessionEcho.benchmarks(isFull: isFull) + SessionRecovery.benchmarks(isFull: isFull)
+      + [Storm.benchmark()] + Import.benchmarks(megabytes: isFull ? 1_000 : 60)
   }
 }

@@ -5,12 +5,6 @@ import LinkRuntime
 import LinkWire
 import MessageStream
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// `holdfast-bench follow`: an app's stream in a process of its own, told line by line.
 ///
 /// Each line begins with the monotonic clock in nanoseconds, which all processes of a machine
@@ -39,7 +33,7 @@ enum FollowCommand {
     do {
       let stream = try await open(call)
       for await update in stream {
-        for line in lines(update) { call.console.line("\(monotonic()) \(line)") }
+        for line in lines(update) { call.tell(line) }
       }
     } catch {
       throw CommandFailure(.failed, "cannot follow: \(error)")
@@ -91,11 +85,5 @@ enum FollowCommand {
   private static func word(_ failure: LinkFailure) -> String {
     guard case .tls(let reason, _) = failure else { return failure.failureClass.rawValue }
     return "tls.\(reason.rawValue)"
-  }
-
-  private static func monotonic() -> Int64 {
-    var time = timespec()
-    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 }

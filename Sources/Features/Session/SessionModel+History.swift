@@ -181,7 +181,7 @@ extension SessionModel {
     switch entry.role {
     case .user:
       // The user's own words, under an id of the server.
-      let isOwn = talk?.takeOwn(entry) == true
+      let isOwn = mine.take(entry)
       if let open, open.text == entry.text, queue.mayHaveArrived(open.id), !open.isAccepted {
         return accept(open.id, &step)
       }

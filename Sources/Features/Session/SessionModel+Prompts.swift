@@ -134,7 +134,7 @@ extension SessionModel {
     talk?.awaited.append(.prompt(prompt.id))
     if talk?.isIdempotent == false {
       talk?.written[prompt.conversation] = nil
-      talk?.mine[prompt.conversation, default: []].append(prompt.text)
+      mine.add(prompt)
     }
     step.effects.append(.send(attempt, .prompt(message)))
     if !prompt.isAccepted { show(prompt, .sent, &step) }
@@ -160,7 +160,7 @@ extension SessionModel {
     if let id { accept(id, &step) }
   }
 
-  /// Notes durably that the server has a prompt.
+  /// Notes that the server has a prompt: durably before anything else if it knows no keys.
   mutating func accept(_ id: UUID128, _ step: inout Step) {
     endUpload(of: id)
     guard var prompt = queue[id], case .queued = prompt.state else { return }
@@ -168,7 +168,8 @@ extension SessionModel {
     guard !prompt.isAccepted else { return }
     prompt.isAccepted = true
     queue.replace(prompt)
-    writer.put(prompt)
+    // A plain server would run it twice.
+    if talk?.isIdempotent == true { writer.putLater(prompt) } else { writer.put(prompt) }
     open(prompt)
     show(prompt, .accepted, &step)
   }

@@ -43,6 +43,8 @@ public struct SessionModel: Journaled {
   var owed: [String] = []
   /// The present connection, or the try of one.
   var talk: Talk?
+  /// What a plain server's history repeats.
+  var mine = OwnTexts()
   /// Whether the key itself is sent although the server asks for a proof: it refused one.
   var sendsKey = false
   /// When prompts that are not accepted become stale, in order.

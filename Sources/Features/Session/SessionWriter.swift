@@ -23,6 +23,9 @@ struct SessionWriter: Sendable, Hashable {
 
   var inFlight: InFlight?
   var waiting = Batch()
+  /// Prompts whose last change is stored with the next one: should it be lost, the server tells it
+  /// again.
+  private(set) var later: [KeptPrompt] = []
   var retryAt: Instant?
   var failures = 0
   var lastID: UInt64 = 0
@@ -34,8 +37,15 @@ struct SessionWriter: Sendable, Hashable {
   var isFull: Bool { waiting.change.news.count >= 2_000 }
 
   mutating func put(_ prompt: KeptPrompt) {
+    later.removeAll { $0.id == prompt.id }
     waiting.change.prompts.removeAll { $0.id == prompt.id }
     waiting.change.prompts.append(prompt)
+  }
+
+  /// Has a prompt stored with the next change, and asks for none.
+  mutating func putLater(_ prompt: KeptPrompt) {
+    later.removeAll { $0.id == prompt.id }
+    later.append(prompt)
   }
 
   mutating func put(_ conversation: KnownConversation) {
@@ -44,6 +54,7 @@ struct SessionWriter: Sendable, Hashable {
   }
 
   mutating func forget(_ key: UUID128) {
+    later.removeAll { $0.id == key }
     waiting.change.prompts.removeAll { $0.id == key }
     waiting.change.forgotten.append(key)
   }
@@ -56,6 +67,7 @@ struct SessionWriter: Sendable, Hashable {
       return hand(refused.batch)
     }
     guard inFlight == nil, !waiting.isEmpty else { return nil }
+    for prompt in later { put(prompt) }
     defer { waiting = Batch() }
     return hand(waiting)
   }

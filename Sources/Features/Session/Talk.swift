@@ -74,8 +74,6 @@ struct Talk: Sendable, Hashable {
   var current: Set<String> = []
   /// Conversations whose hole was asked for once.
   var holes: Set<String> = []
-  /// Texts that were handed to a plain server, whose history repeats them under ids of its own.
-  var mine: [String: [String]] = [:]
   /// The last text of the assistant in a history since a prompt was sent, for a response without
   /// an id.
   var written: [String: String] = [:]
@@ -96,14 +94,41 @@ struct Talk: Sendable, Hashable {
   /// Whether an answer is awaited that can be large.
   var awaitsMuch: Bool { !subscribing.isEmpty || !sent.isEmpty }
 
-  /// Takes the text of a prompt that a plain server's history repeats; false for another one.
-  mutating func takeOwn(_ entry: SessionEntry) -> Bool {
-    guard let index = mine[entry.conversation]?.firstIndex(of: entry.text) else { return false }
-    mine[entry.conversation]?.remove(at: index)
-    return true
+  var deadline: Instant? { [upload?.until, subscribing.values.min()].compactMap(\.self).min() }
+}
+
+/// Texts that were handed to a plain server, whose history repeats them under ids of its own.
+///
+/// They outlive a connection: the history may come on the next one.
+struct OwnTexts: Sendable, Hashable {
+  private struct Own: Sendable, Hashable {
+    var key: UUID128
+    var conversation: String
+    var text: String
   }
 
-  var deadline: Instant? { [upload?.until, subscribing.values.min()].compactMap(\.self).min() }
+  /// As many as prompts may wait; beyond, the oldest is forgotten.
+  static let limit = SessionSettings.outboxLimit
+  private var all: [Own] = []
+
+  var count: Int { all.count }
+
+  /// Notes a prompt, once however often it is sent.
+  mutating func add(_ prompt: KeptPrompt) {
+    all.removeAll { $0.key == prompt.id }
+    all.append(Own(key: prompt.id, conversation: prompt.conversation, text: prompt.text))
+    if all.count > Self.limit { all.removeFirst() }
+  }
+
+  /// Takes the text of a prompt that a history repeats; false for another one.
+  mutating func take(_ entry: SessionEntry) -> Bool {
+    let index = all.firstIndex {
+      $0.conversation == entry.conversation && $0.text == entry.text
+    }
+    guard let index else { return false }
+    all.remove(at: index)
+    return true
+  }
 }
 
 extension Talk: SelfChecking {

@@ -28,10 +28,16 @@ extension SessionServer {
   mutating func turnExpired(_ id: SessionPromptID) {
     guard let turn = turns[id] else { return }
     switch turn.stage {
-    case .running: cancel(id, "no answer within \(policy.turnLimit.components.seconds)s")
+    case .running: cancel(id, "no answer within \(turnLimitText)")
     case .cancelling(let error): finish(id, .failure(error: error))
     case .accepting, .waiting, .starting, .finishing, .ended: break
     }
+  }
+
+  /// The limit in seconds, as clients know it of the original, unless it is a part of one.
+  private var turnLimitText: String {
+    let (seconds, rest) = policy.turnLimit.components
+    return rest == 0 ? "\(seconds)s" : policy.turnLimit.text
   }
 
   /// Tells a handler to end; its prompt fails with `error`.

@@ -133,6 +133,47 @@ struct SessionCommandTests {
     }
   }
 
+  @Test func `a server that requires a newer version ends it with 4 after one connection`()
+    async throws
+  {
+    let scratch = try Scratch()
+    try await SessionPeer.run(#"{"plan": [{"outdated": "0.6.0"}]}"#) { peer in
+      let run = try SessionRun(port: peer.port, in: scratch)
+      run.prompt("one")
+      let (status, events) = try await run.end()
+      #expect(status == 4)
+      #expect(events.states(of: "one") == ["queued"])
+      let errors = await run.errors()
+      #expect(errors.last?.contains("use a newer holdfast") == true)
+      let seen = try await peer.seen()
+      #expect(seen.connections == 1)
+      #expect(seen.types(of: 1) == ["connect"])
+    }
+    // The prompt was stored, and goes to the next server.
+    try await SessionPeer.run("{}") { peer in
+      let run = try SessionRun(port: peer.port, in: scratch)
+      run.prompt()
+      #expect(try await run.end().events.messages == ["assistant echo one"])
+    }
+  }
+
+  @Test func `a response without message_id is shown once, under an id of its prompt`()
+    async throws
+  {
+    let scratch = try Scratch()
+    try await SessionPeer.run(#"{"dialect": "original"}"#) { peer in
+      let run = try SessionRun(port: peer.port, in: scratch)
+      run.prompt("one")
+      let events = try await run.end().events
+      let key = events.compactMap { $0["key"] as? String }.first ?? ""
+      let shown = events.filter { $0["event"] as? String == "message" }
+      #expect(shown.map { $0["id"] as? String } == ["response-\(key)"])
+      let next = try SessionRun(port: peer.port, in: scratch)
+      next.prompt("two")
+      #expect(try await next.end().events.messages == ["assistant echo two"])
+    }
+  }
+
   @Test func `a busy server is asked again`() async throws {
     let scratch = try Scratch()
     try await SessionPeer.run(#"{"plan": [{"error": ["busy", 1]}]}"#) { peer in

@@ -122,6 +122,11 @@ struct SessionRun {
     }
   }
 
+  /// Returns what it printed on standard error, after its end.
+  func errors() async -> [String] {
+    await process.diagnostics.reduce(into: []) { $0.append($1) }
+  }
+
   /// Waits for the end; returns the exit status and the rest of the events.
   func end() async throws -> (status: Int32, events: [[String: Any]]) {
     var events: [[String: Any]] = []

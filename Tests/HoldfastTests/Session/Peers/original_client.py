@@ -60,11 +60,10 @@ class Client:
         await self.send("prompt", text=self.prompts.pop(0), working_directory="/tmp",
                         **{name: options.conversation})
 
-    async def connected(self):
+    async def connected(self, version):
         if options.size_kb is not None:
             await self.send("set_max_message_size", size_kb=options.size_kb)
         if options.subscribe is not None:
-            version = "0.4.0" if options.version == "none" else options.version
             name = "from_offset" if version >= "0.5.0" else "last_seq"
             await self.send("subscribe", session_id=options.conversation,
                             **{name: options.subscribe})
@@ -77,7 +76,7 @@ class Client:
             version = {} if options.version == "none" else {"protocol_version": options.version}
             await self.send("connect", session_id=options.session, api_key=key, **version)
         elif kind == "connected":
-            await self.connected()
+            await self.connected(message["negotiated_protocol_version"])
         elif kind in ("response", "replay") and options.ack != "none" and "message_id" in message:
             name = "message_ack" if options.ack == "underscore" else "message-ack"
             await self.send(name, message_id=message["message_id"])

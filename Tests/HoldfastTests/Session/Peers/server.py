@@ -22,6 +22,7 @@ OPTIONS is a JSON object:
                fail      answer prompts with success false and this text
                garbage   texts that are sent after `connected`
                redirect  answer the upgrade with a redirect to a login page
+               outdated  refuse each `connect`: this version is required
 Prints what happens as JSON lines: listening, refused, opened, got, ran, ended.
 """
 import asyncio
@@ -123,6 +124,12 @@ class Session:
         return True
 
     async def connected(self, message):
+        if "outdated" in self.plan:
+            await self.send("error", code="unsupported_protocol_version",
+                            required=self.plan["outdated"], received=message["protocol_version"],
+                            message="Please upgrade")
+            await self.connection.close(1000)
+            return False
         self.client = message["session_id"]
         wanted = message.get("protocol_version", "0.4.0")
         self.version = min(wanted, VERSION)

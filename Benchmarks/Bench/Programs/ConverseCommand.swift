@@ -1,0 +1,78 @@
+import CommandKit
+import Foundation
+import Holdfast
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Session
+
+/// `holdfast-bench converse`: an app's session in a process of its own, told line by line.
+///
+/// Each line of its input is a prompt in a conversation of its own. Each line of its output begins
+/// with the monotonic clock in nanoseconds, as those of `follow` do.
+enum ConverseCommand {
+  private static let server = Parameter<String>.operand(.text("URL"), "the server's sessions")
+  private static let key = Parameter<String>.required("key-file", .text("FILE"), "its key")
+  private static let data = Parameter<String>.required(
+    "data", .text("DIR"), "where prompts and messages are kept")
+  private static let authorities = Parameter<String?>.optional(
+    "authorities", .text("FILE"), "a PEM file of authorities to trust")
+
+  static var command: Command {
+    Command(
+      "converse", "send prompts and tell when each answer was shown",
+      examples: [
+        .init(
+          "holdfast-bench converse ws://127.0.0.1:8787/session --key-file K --data D",
+          "prompts from standard input")
+      ], takes: server, key, data, authorities, action: run)
+  }
+
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    do {
+      let network = try Platform.network(
+        authorities: call[authorities], proxy: "", allowsPlaintext: true)
+      let key = try String(contentsOfFile: call[key], encoding: .utf8)
+      var configuration = SessionConfiguration(
+        call[server], store: try await Platform.sessionStore(in: call[data])
+      ) { key }
+      configuration.network = network
+      let session = try await HeldSession(configuration)
+      Thread.detachNewThread { send(to: session) }
+      for await update in session {
+        switch update {
+        case .status(let status):
+          call.tell("status \(status.phase == .connected ? "CONNECTED" : "LOST")")
+        case .message(let entry, _, let news):
+          call.tell("message \(entry.text)")
+          session.confirm(news)
+        case .quality, .pending, .prompt, .part, .gap, .record, .notice: break
+        }
+      }
+    } catch {
+      throw CommandFailure(.failed, "cannot converse: \(error)")
+    }
+  }
+
+  private static func send(to session: HeldSession) {
+    var generator = SystemRandomNumberGenerator()
+    while let line = readLine() {
+      session.prompt(line, in: UUID128.random(using: &generator).description)
+    }
+  }
+}
+
+extension Invocation {
+  /// Prints a line behind the monotonic clock in nanoseconds, which all processes of a machine
+  /// share.
+  func tell(_ line: String) { console.line("\(Monotonic.nanoseconds) \(line)") }
+}
+
+/// The monotonic clock.
+enum Monotonic {
+  static var nanoseconds: Int64 {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import Glibc
+import HoldfastTestKit
+import LinkWire
+import Testing
+
+/// `holdfast serve` that is killed while it answers prompts.
+@Suite(.offThePool, .timeLimit(.minutes(3))) struct SessionCrashTests {
+  /// `holdfast serve` with sessions, as a child.
+  private struct Served {
+    let process: LabProcess
+    let port: UInt16
+
+    init(_ scratch: Scratch, handler: String) async throws {
+      process = try CommandProcess.start([
+        "serve", "--port", "0", "--json", "--data", scratch("data"), "--session-key-file",
+        scratch("key"), "--session-handler", handler,
+      ])
+      var url: String?
+      for await line in process.lines {
+        url = try [String: Any].reading(line)["url"] as? String
+        break
+      }
+      port = try #require(url?.split(separator: ":").last.flatMap { UInt16($0) })
+    }
+
+    func kill() async {
+      process.signal(SIGKILL)
+      _ = await process.exit()
+    }
+
+    func client() throws -> SessionClient {
+      try SessionClient(port: port, key: BackendRig.sessionKey)
+    }
+  }
+
+  /// Notes each prompt that it runs; one that says "wait" ends when the pipe does.
+  private static func handler(_ scratch: Scratch, _ pipe: NamedPipe) -> String {
+    """
+    read -r text; echo "$text" >> \(scratch("ran"))
+    if [ "$text" = wait ]; then read -r go < \(pipe.path); fi
+    echo "did $text"
+    """
+  }
+
+  @Test func `a killed server reports what it interrupted, and runs what it had not started`()
+    async throws
+  {
+    let scratch = try Scratch()
+    let pipe = try NamedPipe(scratch("go"))
+    _ = try BackendRig.writeKey(in: scratch)
+    let handler = Self.handler(scratch, pipe)
+    let first = try await Served(scratch, handler: handler)
+    let client = try first.client()
+    try client.prompt("wait", key: "k1")
+    let end = try pipe.opened()
+    try client.prompt("next", key: "k2", isNew: false)
+    for _ in 1...2 { try client.next { if case .ack = $0 { () } else { nil } } }
+    await first.kill()
+    try end.close()
+
+    let second = try await Served(scratch, handler: handler)
+    let interrupted = try reports(second)
+    #expect(try scratch.text(of: "ran") == "wait\nnext\n")
+    let last = try second.client()
+    let id = try #require(interrupted.id)
+    #expect(try last.response().id == id)
+    try last.say(.messageAck(id))
+    _ = try last.rest()
+    last.leave()
+    let rest = try second.client().rest()
+    let responses = rest.filter { if case .response = $0 { true } else { false } }
+    #expect(responses == [])
+    #expect(try scratch.text(of: "ran") == "wait\nnext\n")
+    await second.kill()
+  }
+
+  /// Reads what a server has for the client, and asks again; returns the interrupted response.
+  private func reports(_ second: Served) throws -> SessionResponse {
+    let again = try second.client()
+    let interrupted = try again.response()
+    let id = try #require(interrupted.id)
+    #expect(
+      interrupted
+        == SessionResponse(
+          id: id, number: 1, conversation: SessionClient.conversation, idempotencyKey: "k1",
+          result: .failure(error: "interrupted")))
+    // As a response or, if it was made before the connection was, as a replay.
+    let text = try again.next { message -> String? in
+      if case .replay(_, let entry, _) = message { return entry.text }
+      guard case .response(let response) = message, case .success(let text) = response.result
+      else { return nil }
+      return text
+    }
+    #expect(text == "did next")
+    try again.prompt("wait", key: "k1")
+    #expect(try again.response() == interrupted)
+    again.leave()
+    return interrupted
+  }
+
+  @Test func `what was answered and not acknowledged is replayed by the next run`() async throws {
+    let scratch = try Scratch()
+    _ = try BackendRig.writeKey(in: scratch)
+    let first = try await Served(scratch, handler: "cat")
+    let client = try first.client()
+    try client.prompt("hello", key: "k1")
+    let response = try client.response()
+    await first.kill()
+    let second = try await Served(scratch, handler: "cat")
+    let again = try second.client()
+    let replay = try again.message()
+    guard case .replay(let id, let entry, let number) = replay else {
+      return #expect(Bool(false), "\(replay)")
+    }
+    #expect(id == response.id)
+    #expect(number == response.number)
+    #expect(entry.text == "hello")
+    try again.prompt("hello", key: "k1")
+    #expect(try again.response() == response)
+    await second.kill()
+  }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import HoldfastTestKit
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+@testable import HoldfastBackend
+
+/// The program of `--session-handler`, over real sockets.
+@Suite(.offThePool, .timeLimit(.minutes(5))) struct SessionHandlerTests {
+  /// Sends one prompt to a handler and returns what its sender gets.
+  private static func answer(
+    of handler: String, to text: String = "hello",
+    _ configure: (inout BackendConfiguration) -> Void = { _ in }
+  ) async throws -> SessionResponse.Result {
+    var result: SessionResponse.Result?
+    try await BackendRig.session(
+      {
+        $0.sessionHandler = handler
+        configure(&$0)
+      }
+    ) { rig in
+      let client = try rig.session()
+      try client.prompt(text, key: "k1")
+      result = try client.response().result
+    }
+    return try #require(result)
+  }
+
+  @Test func `the prompt is its input, and its output without the last line end is the response`()
+    async throws
+  {
+    #expect(
+      try await Self.answer(of: "tr a-z A-Z; echo; echo", to: "one\ntwo")
+        == .success(text: "ONE\nTWO\n"))
+  }
+
+  @Test func `it is told which prompt it answers`() async throws {
+    let handler = #"""
+      cat > /dev/null
+      printf '%s|' "$HOLDFAST_CONVERSATION" "$HOLDFAST_CONVERSATION_IS_NEW" "$HOLDFAST_KEY" \
+        "$HOLDFAST_PROVIDER" "$HOLDFAST_WORKING_DIRECTORY" "$HOLDFAST_SYSTEM_PROMPT"
+      """#
+    #expect(
+      try await Self.answer(of: handler)
+        == .success(text: "\(SessionClient.conversation)|1|k1||||"))
+  }
+
+  @Test func `its output is streamed while it runs, and comes whole at its end`() async throws {
+    let scratch = try Scratch()
+    let pipe = try NamedPipe(scratch("go"))
+    let handler = "cat > /dev/null; echo one; read -r go < \(pipe.path); echo two"
+    try await BackendRig.session({ $0.sessionHandler = handler }) { rig in
+      let client = try rig.session(features: [.parts])
+      try client.prompt("hello", key: "k1")
+      let part = { (index: Int, text: String) in
+        SessionServerMessage.responsePart(
+          conversation: SessionClient.conversation, idempotencyKey: "k1", index: index, text: text)
+      }
+      #expect(try client.message() == .ack(message: "Prompt received", idempotencyKey: "k1"))
+      #expect(try client.message() == part(0, "one"))
+      // Not before it was read, the program goes on.
+      try pipe.opened().close()
+      #expect(try client.message() == part(1, "\ntwo"))
+      #expect(try client.response().result == .success(text: "one\ntwo"))
+    }
+  }
+
+  @Test func `kill_session ends the program and those that it started`() async throws {
+    let scratch = try Scratch()
+    let pipe = try NamedPipe(scratch("held"))
+    let reader = try pipe.reader()
+    defer { close(reader) }
+    let handler = "exec 3> \(pipe.path); sleep 1000 & echo ready; wait"
+    try await BackendRig.session({ $0.sessionHandler = handler }) { rig in
+      let client = try rig.session(features: [.parts])
+      try client.prompt("hello", key: "k1")
+      try client.next { if case .responsePart = $0 { () } else { nil } }
+      try client.say(.killSession(conversation: SessionClient.conversation))
+      #expect(try client.response().result == .failure(error: "cancelled"))
+      #expect(
+        try client.message()
+          == .turnComplete(conversation: SessionClient.conversation, isAborted: true))
+      #expect(try client.message() == .sessionKilled(conversation: SessionClient.conversation))
+      #expect(NamedPipe.isLeft(reader))
+    }
+  }
+
+  @Test func `a backend that stops ends it, and the next run reports the interruption`()
+    async throws
+  {
+    let scratch = try Scratch()
+    let key = try BackendRig.writeKey(in: scratch)
+    let pipe = try NamedPipe(scratch("held"))
+    let reader = try pipe.reader()
+    defer { close(reader) }
+    let handler = "exec 3> \(pipe.path); sleep 1000 & echo ready; wait"
+    let configure = { (configuration: inout BackendConfiguration) in
+      configuration.sessionKeyFile = key
+      configuration.sessionHandler = handler
+    }
+    try await BackendRig.run(in: scratch("data"), configure) { rig in
+      let client = try rig.session(features: [.parts])
+      try client.prompt("hello", key: "k1")
+      try client.next { if case .responsePart = $0 { () } else { nil } }
+      await rig.backend.drainAndStop()
+      #expect(NamedPipe.isLeft(reader))
+    }
+    try await BackendRig.run(in: scratch("data"), configure) { rig in
+      let result = try rig.session().response().result
+      #expect(result == .failure(error: "interrupted"))
+    }
+  }
+
+  @Test(arguments: [(.milliseconds(200), "200ms"), (Duration.seconds(1), "1s")])
+  func `it is ended when its time is up`(limit: Duration, text: String) async throws {
+    let scratch = try Scratch()
+    let pipe = try NamedPipe(scratch("held"))
+    let reader = try pipe.reader()
+    defer { close(reader) }
+    let result = try await Self.answer(of: "exec 3> \(pipe.path); sleep 1000") {
+      $0.session.turnLimit = limit
+    }
+    #expect(result == .failure(error: "no answer within \(text)"))
+    #expect(NamedPipe.isLeft(reader))
+  }
+
+  @Test(arguments: [999, 1_000, 1_001])
+  func `its output is bounded`(size: Int) async throws {
+    let result = try await Self.answer(of: "head -c \(size) /dev/zero | tr '\\0' x") {
+      $0.session.maxResponseBytes = 1_000
+    }
+    #expect(
+      result
+        == (size <= 1_000
+          ? .success(text: String(repeating: "x", count: size))
+          : .failure(error: "the response is longer than 1000 bytes")))
+  }
+
+  @Test func `output without an end is a failure, and ends the program`() async throws {
+    let result = try await Self.answer(of: "yes")
+    #expect(result == .failure(error: "the response is longer than 1048576 bytes"))
+  }
+
+  @Test(arguments: [
+    ("echo out; echo trouble >&2; exit 3", "the handler exited with status 3: trouble"),
+    ("exit 1", "the handler exited with status 1"),
+    ("echo out; kill -9 $$", "the handler was ended by signal 9"),
+  ])
+  func `a failure of it is a failure of the prompt`(handler: String, error: String) async throws {
+    #expect(try await Self.answer(of: handler) == .failure(error: error))
+  }
+
+  @Test func `a program that is missing is a failure of the prompt that names it`() async throws {
+    let result = try await Self.answer(of: "/nonexistent/program")
+    guard case .failure(let error) = result else { return #expect(Bool(false), "\(result)") }
+    #expect(error.hasPrefix("the handler exited with status 127: "))
+    #expect(error.contains("/nonexistent/program: not found"))
+  }
+
+  @Test func `one that does not read its input answers all the same`() async throws {
+    let text = String(repeating: "x", count: 500_000)
+    #expect(try await Self.answer(of: "echo short", to: text) == .success(text: "short"))
+  }
+
+  @Test func `a long prompt and a long response pass whole`() async throws {
+    let text = String(repeating: "0123456789", count: 50_000)
+    try await BackendRig.session({ $0.sessionHandler = "cat" }) { rig in
+      let client = try rig.session()
+      try client.say(.setMaxMessageSize(kilobytes: 1_024))
+      try client.prompt(text, key: "k1")
+      #expect(try client.response().result == .success(text: text))
+    }
+  }
+
+  @Test func `characters that come in pieces stay whole, and what is no UTF-8 is replaced`() {
+    var text = GatheredText()
+    var pieces: [String] = []
+    for byte in Array("a\u{E9}\u{20AC}\u{1F600}".utf8) { pieces.append(text.take([byte])) }
+    #expect(
+      pieces == ["a", "", "\u{E9}", "", "", "\u{20AC}", "", "", "", "\u{1F600}"])
+    #expect(text.take([0xC3, 0x28, 0xE2, 0x82]) == "\u{FFFD}(")
+    #expect(text.end() == "a\u{E9}\u{20AC}\u{1F600}\u{FFFD}(\u{FFFD}")
+  }
+}

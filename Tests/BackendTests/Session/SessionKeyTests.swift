@@ -1,0 +1,100 @@
+import Foundation
+import HoldfastTestKit
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import HoldfastBackend
+
+/// The file of the key that clients of sessions show.
+@Suite(.offThePool, .timeLimit(.minutes(5))) struct SessionKeyTests {
+  private static let digits = "0123456789abcdef0123456789abcdef"
+
+  @Test func `it is created for its owner only when it is missing, and kept`() async throws {
+    let scratch = try Scratch()
+    var keys: Set<String> = []
+    for _ in 1...2 {
+      try await BackendRig.run(in: scratch("data")) { rig in
+        let key = try scratch.text(of: "data/session-key")
+        keys.insert(key)
+        #expect(try scratch.mode(of: "data/session-key") == 0o600)
+        #expect(key.wholeMatch(of: /holdfast-[0-9a-f]{32}/) != nil)
+        #expect(try SessionClient(port: rig.address.port, key: key).rest() == [])
+      }
+    }
+    #expect(keys.count == 1)
+  }
+
+  @Test func `another path is used when it is named`() async throws {
+    let scratch = try Scratch()
+    try await BackendRig.run(in: scratch("data"), { $0.sessionKeyFile = scratch("own/key") }) {
+      rig in
+      let key = try scratch.text(of: "own/key")
+      #expect(try SessionClient(port: rig.address.port, key: key).rest() == [])
+      #expect(!FileManager.default.fileExists(atPath: scratch("data/session-key")))
+    }
+  }
+
+  @Test(arguments: [
+    "holdfast-\(digits)", "holdfast-\(digits)\n", "untethered-\(digits)\r\n", "a-1-\(digits)",
+  ])
+  func `a key of any prefix is read, with a line end or without`(content: String) async throws {
+    let scratch = try Scratch()
+    let path = try BackendRig.writeKey(content, in: scratch)
+    try await BackendRig.run(in: scratch("data"), { $0.sessionKeyFile = path }) { rig in
+      let key = content.trimmingCharacters(in: .newlines)
+      #expect(try SessionClient(port: rig.address.port, key: key).rest() == [])
+      let other = try SessionClient(port: rig.address.port)
+      let wrong = key.dropLast() + "0"
+      try other.say(.connect(SessionConnect(session: "ann", key: Secret(String(wrong)))))
+      #expect(try other.message() == .authError(message: "Authentication failed"))
+      #expect(try other.closeCode() == 4401)
+      #expect(rig.lines.all.allSatisfy { !$0.contains(Self.digits.dropLast()) })
+    }
+  }
+
+  @Test(arguments: [
+    "", "\n", "holdfast-", digits, "-\(digits)x", "holdfast-\(digits.dropLast())",
+    "holdfast-\(digits)0", "holdfast-\(digits.uppercased())", "Holdfast-\(digits)",
+    "holdfast_\(digits)", "holdfast-\(digits)\n\n", "holdfast-\(digits) ", " holdfast-\(digits)",
+    "holdfast-\(digits)\nholdfast-\(digits)", String(repeating: "a", count: 96) + "-" + digits,
+  ])
+  func `a file with anything but a key is refused, and not repeated`(content: String) async throws {
+    let scratch = try Scratch()
+    let path = try BackendRig.writeKey(content, in: scratch)
+    let error = await #expect(throws: BackendError.self) {
+      try await BackendRig.run(in: scratch("data"), { $0.sessionKeyFile = path }) { _ in }
+    }
+    #expect(
+      error
+        == .key(
+          path: path,
+          detail: "the file holds no session key; a key is holdfast- and 32 lower-case "
+            + "hexadecimal digits, alone in the file"))
+    #expect(try scratch.text(of: "key") == content)
+  }
+
+  @Test(arguments: [0o400, 0o600, 0o640, 0o604, 0o620, 0o602])
+  func `a file that others can read or change is refused`(mode: Int) async throws {
+    let scratch = try Scratch()
+    let path = try BackendRig.writeKey(in: scratch)
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+    let run = {
+      try await BackendRig.run(in: scratch("data"), { $0.sessionKeyFile = path }) { _ in }
+    }
+    guard mode & 0o077 != 0 else { return try await run() }
+    let error = await #expect(throws: BackendError.self) { try await run() }
+    #expect(error == .openToOthers(path: path))
+  }
+
+  @Test func `a signature counts for its challenge only`() throws {
+    let key = try #require(SessionKey(BackendRig.sessionKey))
+    // echo -n challenge | openssl dgst -sha256 -hmac holdfast-0123456789abcdef0123456789abcdef
+    let code = "84b9452bae763a3afed0e89d63e48f6b67dce3e0a44daf907faed40462be637e"
+    #expect(key.sign("challenge") == code)
+    #expect(key.signs("challenge", as: Secret(code)))
+    #expect(!key.signs("challenge", as: Secret(String(code.dropLast()))))
+    #expect(!key.signs("challenges", as: Secret(code)))
+    #expect("\(key)" == "[key]")
+  }
+}

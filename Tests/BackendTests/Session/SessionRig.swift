@@ -1,0 +1,160 @@
+import Foundation
+import HoldfastBackend
+import HoldfastTestKit
+import LinkCore
+import LinkWire
+
+/// A client of sessions on a raw WebSocket; its calls block.
+struct SessionClient {
+  static let conversation = "11111111-1111-4111-8111-111111111111"
+
+  let socket: SocketsClient
+
+  /// The first message of the server was not what it had to be.
+  struct Unexpected: Error {
+    var message: SessionServerMessage
+  }
+
+  /// Opens a socket and reads `hello`.
+  init(port: UInt16) throws {
+    socket = try SocketsClient(port: port)
+    let answer = try socket.upgrade("/session")
+    guard answer.status == 101 else { throw BackendRig.NotUpgraded(status: answer.status) }
+    let hello = try message()
+    guard case .hello = hello else { throw Unexpected(message: hello) }
+  }
+
+  /// Opens a socket and connects with the key.
+  init(
+    port: UInt16, key: String, as client: String = "ann", features: Set<SessionFeature> = []
+  ) throws {
+    try self.init(port: port)
+    try say(
+      .connect(SessionConnect(session: client, key: Secret(key), features: features)))
+    let connected = try message()
+    guard case .connected = connected else { throw Unexpected(message: connected) }
+  }
+
+  func say(_ message: SessionClientMessage) throws {
+    try socket.send(SocketsClient.frame(1, message.bytes))
+  }
+
+  func prompt(
+    _ text: String, key: String?, in conversation: String = conversation, isNew: Bool = true
+  ) throws {
+    try say(
+      .prompt(
+        SessionPrompt(
+          text: text, conversation: conversation, isNew: isNew, idempotencyKey: key)))
+  }
+
+  /// The next frame that is no ping.
+  func frame() throws -> SocketsClient.Frame {
+    while true {
+      let frame = try socket.frame()
+      if frame.opcode != 9 { return frame }
+    }
+  }
+
+  func message() throws -> SessionServerMessage {
+    try SessionServerMessage.read(try frame().payload)
+  }
+
+  /// The next message that `pick` accepts; others are skipped.
+  func next<Found>(_ pick: (SessionServerMessage) -> Found?) throws -> Found {
+    while true {
+      if let found = pick(try message()) { return found }
+    }
+  }
+
+  func response() throws -> SessionResponse {
+    try next { if case .response(let response) = $0 { response } else { nil } }
+  }
+
+  /// Everything that the server had said before it takes the next message.
+  func rest() throws -> [SessionServerMessage] {
+    try say(.ping)
+    var messages: [SessionServerMessage] = []
+    while true {
+      let message = try message()
+      if message == .pong { return messages }
+      messages.append(message)
+    }
+  }
+
+  /// The code of the close frame that must come next.
+  func closeCode() throws -> Int? {
+    let frame = try frame()
+    guard frame.opcode == 8, frame.payload.count >= 2 else { return nil }
+    return Int(frame.payload[0]) << 8 | Int(frame.payload[1])
+  }
+
+  /// Closes the connection without a word.
+  func leave() { socket.close() }
+}
+
+extension BackendRig {
+  static let sessionKey = "holdfast-0123456789abcdef0123456789abcdef"
+
+  /// Writes the key of sessions into a file for its owner only, and returns the path.
+  static func writeKey(_ text: String = sessionKey, in scratch: Scratch) throws -> String {
+    try scratch.write(text.utf8, to: "key")
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o600], ofItemAtPath: scratch("key"))
+    return scratch("key")
+  }
+
+  /// Runs `body` against a backend whose sessions have `sessionKey`.
+  static func session(
+    _ configure: (inout BackendConfiguration) -> Void = { _ in },
+    _ body: (BackendRig) async throws -> Void
+  ) async throws {
+    let scratch = try Scratch()
+    let key = try writeKey(in: scratch)
+    try await run(
+      in: scratch("data"),
+      {
+        $0.sessionKeyFile = key
+        configure(&$0)
+      }, body)
+  }
+
+  /// A connected client of sessions.
+  func session(
+    as client: String = "ann", features: Set<SessionFeature> = []
+  ) throws -> SessionClient {
+    try SessionClient(port: address.port, key: Self.sessionKey, as: client, features: features)
+  }
+}
+
+/// A named pipe, by which a program waits for a test.
+struct NamedPipe {
+  let path: String
+
+  struct Failure: Error {
+    var errno: Int32
+  }
+
+  init(_ path: String) throws {
+    self.path = path
+    guard unsafe mkfifo(path, 0o600) == 0 else { throw Failure(errno: errno) }
+  }
+
+  /// Waits until a program reads it; the reader goes on once this end is closed.
+  func opened() throws -> FileHandle {
+    try FileHandle(forWritingTo: URL(filePath: path))
+  }
+
+  /// Starts to read it, before a program writes to it.
+  func reader() throws -> Int32 {
+    let descriptor = unsafe open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { throw Failure(errno: errno) }
+    return descriptor
+  }
+
+  /// Waits until no program has it open for writing any more; false if 60 s pass.
+  static func isLeft(_ descriptor: Int32) -> Bool {
+    var watched = pollfd(fd: descriptor, events: 0, revents: 0)
+    return unsafe poll(&watched, 1, 60_000) == 1 && watched.revents & Int16(POLLHUP) != 0
+  }
+}

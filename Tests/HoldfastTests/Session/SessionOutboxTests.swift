@@ -1,0 +1,63 @@
+import Foundation
+import Holdfast
+import HoldfastBackend
+import HoldfastTestKit
+import LinkCore
+import LinkWire
+import Session
+import Testing
+
+/// The prompts that a session keeps while there is no server.
+@Suite(.timeLimit(.minutes(5))) struct SessionOutboxTests {
+  /// A session with the key of a backend.
+  private static func session(
+    _ url: String, _ scratch: Scratch, key: String = ""
+  ) async throws -> (HeldSession, any ClientSessionStore) {
+    let store = try await Platform.sessionStore(in: scratch("phone"))
+    let configuration = SessionConfiguration(url, store: store) { key }
+    return (try await HeldSession(configuration), store)
+  }
+
+  @Test func `1,000 prompts wait for a server, one more is refused, and the next run sends them`()
+    async throws
+  {
+    let scratch = try Scratch()
+    let (session, store) = try await Self.session("ws://127.0.0.1:1/session", scratch)
+    for (first, count, waiting) in [(1, 999, 999), (1_000, 1, 1_000), (1_001, 1, 1_000)] {
+      for number in first..<first + count { session.prompt("\(number)") }
+      await session.settled { $0.queue.unstoredCount == 0 }
+      #expect(await session.snapshot.unanswered == waiting)
+    }
+    var refused: [String] = []
+    await session.close()
+    for await update in session {
+      if case .prompt(let prompt, _) = update, prompt.state == .failed {
+        refused.append(prompt.text)
+      }
+    }
+    #expect(refused == ["1001"])
+    await store.close()
+    try await sendsTheFirst(50, scratch)
+  }
+
+  /// Not all of them: in a debug build each step checks every prompt that waits.
+  private func sendsTheFirst(_ count: Int, _ scratch: Scratch) async throws {
+    let backend = Backend(BackendConfiguration(dataDirectory: scratch("data")))
+    let url = try await backend.start().session
+    let key = try scratch.text(of: "data/session-key")
+    let (session, store) = try await Self.session(url, scratch, key: key)
+    var pending: [[String]] = []
+    var shown: [String] = []
+    for await update in session {
+      if case .pending(let prompts) = update { pending.append(prompts.map(\.text)) }
+      guard case .message(let entry, _, _) = update else { continue }
+      shown.append(entry.text)
+      if shown.count == count { break }
+    }
+    #expect(pending == [(1...1_000).map { "\($0)" }])
+    #expect(shown == (1...count).map { "\($0)" })
+    await session.close()
+    await store.close()
+    await backend.kill()
+  }
+}

@@ -88,7 +88,7 @@ def planter():
     if not os.path.isdir(host):
         raise Failure(f"this toolchain has no SwiftSyntax in {host}; use one of swift.org")
     command = [
-        SWIFT + "c", "-Onone", "-swift-version", "6", "-parse-as-library", *sources,
+        SWIFT + "c", "-O", "-swift-version", "6", "-parse-as-library", *sources,
         "-I", host, "-L", host, "-lSwiftParser", "-lSwiftSyntax", "-lSwiftOperators",
         "-Xlinker", "-rpath", "-Xlinker", host, "-o", program + ".new"]
     made = subprocess.run(command, check=False, capture_output=True, text=True)

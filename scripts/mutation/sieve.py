@@ -186,8 +186,8 @@ class Sieve:
             f'module CMutants {{ header "{header}" export * }}\n'.encode())
         self.make_module("Mutants", [os.path.join(switch, "Mutants", "Mutants.swift")])
         for module, target in self.targets.items():
-            self.make_module(
-                target, [os.path.join(self.root, file) for file in plant.sources_of(module, self.root)])
+            files = plant.sources_of(module, self.root)
+            self.make_module(target, [os.path.join(self.root, file) for file in files])
 
     def make_module(self, name, files):
         made = subprocess.run(

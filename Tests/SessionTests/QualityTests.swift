@@ -7,7 +7,8 @@ import Testing
 
 /// The quality of a session's connection, as its user sees it.
 @Suite struct QualityTests {
-  /// With room for variation (RFC 6298) the first one counts three times: 600 ms and 2 s are bounds.
+  /// With room for variation (RFC 6298) the first round trip counts three times; the bounds are
+  /// 600 ms and 2 s.
   @Test(arguments: [
     (1, LinkQuality.good), (200, .good), (201, .degraded), (666, .degraded), (667, .poor),
   ])

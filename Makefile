@@ -73,9 +73,9 @@ torture: setup ## kills, freezes and fills disks of real processes; ROUNDS=N (60
 	$(SWIFT) build -c release --product holdfast $(STRICT)
 	scripts/torture .build/release/holdfast --rounds $(or $(ROUNDS),60) --seed $(or $(SEED),1)
 
-mutants: setup ## counts planted bugs that are caught; SAMPLE=N (200) or ALL=1, SEED=N, ONLY=Core
+mutants: setup ## counts planted bugs that are caught; SAMPLE=N (200) or ALL=1, SEED=N, MODULES=Core
 	@SWIFT="$(SWIFT)" scripts/mutants $(if $(ALL),--all,--sample $(or $(SAMPLE),200)) \
-	  --seed $(or $(SEED),1) $(ONLY:%=--only %)
+	  --seed $(or $(SEED),1) $(MODULES:%=--modules %)
 
 docs: setup ## builds the reference of the public modules into .build/docs
 	@SWIFT="$(SWIFT)" scripts/docs

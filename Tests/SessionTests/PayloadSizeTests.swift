@@ -25,4 +25,28 @@ import Testing
     for _ in 0..<50 { size.noteArrival(bytes: 300_000) }
     #expect(size.kilobytes == 250)
   }
+
+  /// Losses with nine successes between them; ten in a row would let it grow.
+  @Test(arguments: [(8, 150), (9, 200)])
+  func `three failures count among the last 20 outcomes`(successes: Int, kilobytes: Int) {
+    var size = PayloadSize()
+    size.noteLoss()
+    for _ in 0..<9 { size.noteArrival(bytes: 200_000) }
+    size.noteLoss()
+    for _ in 0..<successes { size.noteArrival(bytes: 200_000) }
+    size.noteLoss()
+    #expect(size.kilobytes == kilobytes)
+  }
+
+  @Test func `what was counted for one change does not count for the next`() {
+    var size = PayloadSize()
+    for _ in 0..<5 { size.noteLoss() }
+    #expect(size.kilobytes == 150)
+    size.noteLoss()
+    #expect(size.kilobytes == 112)
+    for _ in 0..<19 { size.noteArrival(bytes: 200_000) }
+    #expect(size.kilobytes == 123)
+    size.noteArrival(bytes: 200_000)
+    #expect(size.kilobytes == 135)
+  }
 }

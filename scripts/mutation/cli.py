@@ -12,6 +12,7 @@ import plant
 import play
 import report
 import selftest
+import sieve
 
 SAMPLE = 200
 HELP = """Plants bugs into the pure modules, and counts which the simulator and the tests catch.
@@ -36,8 +37,9 @@ def parser():
         "--seeds", type=seeds, default=play.SEEDS, metavar="N",
         help=f"play seeds 1 to N of each world, by the {play.CHUNK} ({play.SEEDS})")
     made.add_argument(
-        "--only", action="append", metavar="MODULE", choices=list(plant.MODULES),
-        help="bugs of one module; may be repeated: " + ", ".join(plant.MODULES))
+        "--modules", type=modules, metavar="LIST",
+        help="only bugs of these modules, folders or files, separated by commas: "
+        "Session,ServerCore/Session; there are " + ", ".join(plant.MODULES))
     made.add_argument(
         "--jobs", type=int, default=os.cpu_count(), metavar="N",
         help="processes at the same time (one for each processor)")
@@ -59,11 +61,28 @@ def seeds(text):
     return count
 
 
+def modules(text):
+    """Returns folders below Sources; a feature's name alone means its rules."""
+    found = []
+    for name in text.split(","):
+        paths = [path for path in (name, "Features/" + name, "Tools/" + name) if any(
+            path == module or path.startswith(module + "/") for module in plant.MODULES)]
+        if not paths or not os.path.exists(os.path.join(plant.ROOT, plant.folder(paths[0]))):
+            raise argparse.ArgumentTypeError(
+                f"{name} is no module with bugs, and no folder or file of one; there are "
+                + ", ".join(plant.MODULES))
+        found.append(paths[0])
+    return found
+
+
+def is_wanted(row, options):
+    return not options.modules or any(
+        plant.is_below(row["file"], path) for path in options.modules)
+
+
 def sample(rows, options):
     """Returns the mutants to try: those whose hashes with the seed are least."""
-    rows = [row for row in rows if row["isPlanted"]]
-    if options.only:
-        rows = [row for row in rows if plant.module_of(row["file"]) in options.only]
+    rows = [row for row in rows if row["isPlanted"] and is_wanted(row, options)]
     if options.all:
         return rows
     return sorted(rows, key=lambda row: hashlib.sha256(
@@ -163,7 +182,7 @@ def perform(options):
         rows = package.load_rows() or plant.plant(
             plant.ROOT, os.path.join(plant.HOME, "shown"), package.planted_files(), [])
     else:
-        package.build(plant.say)
+        package.build(sieve.Sieve(), plant.say)
         rows = package.rows
     if options.show:
         print("\n".join(report.describe(find(rows, options.show))))
@@ -182,8 +201,8 @@ def perform(options):
             lambda row=row: attempt(package, reach, results, row) for row in chosen
             if results.simulated(row["key"]) is None or results.tested(row["key"]) is None]
         work(jobs, options.jobs, "mutants", end)
-    tell(options, [row for row in rows if not row["isPlanted"] and (
-        not options.only or plant.module_of(row["file"]) in options.only)] + chosen, results, rows)
+    left = [row for row in rows if not row["isPlanted"] and is_wanted(row, options)]
+    tell(options, left + chosen, results, rows)
     return 0
 
 
@@ -213,7 +232,7 @@ def tell(options, rows, results, everything):
         if key not in names:
             plant.say(f"mutants: equivalent.json names what is not there: {key}")
     if options.report and options.all is False and options.sample == SAMPLE:
-        rows = everything
+        rows = [row for row in everything if is_wanted(row, options)]
     sums, survivors = report.add_up(rows, results, known)
     if options.json:
         print(json.dumps(report.data(sums, survivors), indent=1))

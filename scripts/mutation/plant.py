@@ -10,16 +10,22 @@ import sys
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 HOME = os.path.join(ROOT, ".build", "mutants")
 TOOLS = os.path.join(ROOT, "scripts", "mutation")
-# The modules into which bugs are planted, with their targets.
+# The folders below Sources into which bugs are planted, with their targets; each after those that
+# it imports.
 MODULES = {
     "Core": "LinkCore", "JSON": "LinkJSON", "Health": "LinkHealth", "Wire": "LinkWire",
-    "MessageStream": "MessageStream", "HealthRelay": "HealthRelay", "HeldSocket": "HeldSocket",
-    "ServerCore": "LinkServerCore",
+    "Protocols": "LinkProtocols", "Features/MessageStream": "MessageStream",
+    "Features/HealthRelay": "HealthRelay", "Features/HeldSocket": "HeldSocket",
+    "Features/Session": "Session", "Tools/Audit": "SessionAudit", "ServerCore": "LinkServerCore",
 }
-FEATURES = ("MessageStream", "HealthRelay", "HeldSocket")
+# The parts of shared modules that are counted by themselves: each is a feature's.
+PARTS = (
+    "Wire/Session", "Wire/HealthSync", "ServerCore/Session", "ServerCore/HealthSync",
+)
 SUITES = [
-    "CoreTests", "JSONTests", "WireTests", "HealthTests", "MessageStreamTests",
-    "HealthRelayTests", "HeldSocketTests", "ServerCoreTests", "SimulatorTests",
+    "CoreTests", "JSONTests", "WireTests", "HealthTests", "ProtocolsTests", "MessageStreamTests",
+    "HealthRelayTests", "HeldSocketTests", "SessionTests", "AuditTests", "ServerCoreTests",
+    "SimulatorTests",
 ]
 SWIFT = os.environ.get("SWIFT", "swift")
 
@@ -29,12 +35,26 @@ class Failure(Exception):
 
 
 def folder(module):
-    return f"Sources/Features/{module}" if module in FEATURES else f"Sources/{module}"
+    return "Sources/" + module
+
+
+def is_below(file, path):
+    """Returns whether a file is, or is in, what stands at a path below Sources."""
+    return file == folder(path) or file.startswith(folder(path) + "/")
+
+
+def target_of(file):
+    """Returns the module that a file is compiled in."""
+    return next(module for module in MODULES if is_below(file, module))
 
 
 def module_of(file):
-    parts = file.split("/")
-    return parts[2] if parts[1] == "Features" else parts[1]
+    """Returns the name under which the bugs of a file are counted."""
+    return next((part for part in PARTS if is_below(file, part)), None) or target_of(file)
+
+
+def sources_of(module, root=ROOT):
+    return [file for file in files_below(root, folder(module)) if file.endswith(".swift")]
 
 
 def files_below(root, path):
@@ -68,7 +88,7 @@ def planter():
     if not os.path.isdir(host):
         raise Failure(f"this toolchain has no SwiftSyntax in {host}; use one of swift.org")
     command = [
-        SWIFT + "c", "-Onone", "-swift-version", "6", "-parse-as-library", *sources,
+        SWIFT + "c", "-O", "-swift-version", "6", "-parse-as-library", *sources,
         "-I", host, "-L", host, "-lSwiftParser", "-lSwiftSyntax", "-lSwiftOperators",
         "-Xlinker", "-rpath", "-Xlinker", host, "-o", program + ".new"]
     made = subprocess.run(command, check=False, capture_output=True, text=True)
@@ -94,7 +114,6 @@ class Package:
     def __init__(self):
         self.copy = os.path.join(HOME, "package")
         self.scratch = os.path.join(HOME, "build")
-        self.dropped_file = os.path.join(HOME, "dropped.json")
         self.rows = []
 
     @property
@@ -106,9 +125,7 @@ class Package:
         return os.path.join(self.scratch, "release", "HoldfastPackageTests.xctest")
 
     def planted_files(self):
-        return [
-            file for module in MODULES for file in files_below(ROOT, folder(module))
-            if file.endswith(".swift")]
+        return [file for module in MODULES for file in sources_of(module)]
 
     def world(self):
         """Returns what the results of the simulator depend on."""
@@ -120,29 +137,28 @@ class Package:
         """Returns what the results of a suite depend on, beside the world."""
         return digest(ROOT, [f"Tests/{name}"])
 
-    def build(self, log):
-        """Builds, and leaves out what does not compile; says so through `log`."""
-        dropped = set(self.load(self.dropped_file, []))
+    def build(self, found, log):
+        """Builds, and leaves out what a sieve has found and what it missed."""
         self.mirror()
-        for attempt in range(1, 40):
-            self.rows = plant(ROOT, self.copy, self.planted_files(), dropped)
-            log(f"build {attempt}: {len(self.rows)} mutants, {len(dropped)} do not compile")
+        files = self.planted_files()
+        found.run(files, log)
+        for attempt in range(1, 10):
+            self.rows = plant(ROOT, self.copy, files, found.dropped())
+            log(f"build {attempt}: {len(self.rows)} mutants, "
+                f"{len(found.dropped())} do not compile")
             output = self.compile()
             if output is None:
                 with open(os.path.join(HOME, "mutants.json"), "w", encoding="utf-8") as file:
                     json.dump(self.rows, file)
                 return
-            more = blamed(self.rows, self.copy, output) - dropped
+            more = blamed(self.rows, self.copy, output)
             if not more:
                 raise Failure("the copy does not build:\n" + output[-6000:])
-            with open(os.path.join(HOME, "errors.log"), "a", encoding="utf-8") as file:
-                file.write(f"round {attempt}\n")
-                file.writelines(f"{place}: {text}\n" for *place, text in ERROR.findall(output))
-                file.writelines(f"  drop {key}\n" for key in sorted(more))
-            dropped |= more
-            with open(self.dropped_file, "w", encoding="utf-8") as file:
-                json.dump(sorted(dropped), file)
-        raise Failure("the copy does not build after 40 rounds")
+            for row in self.rows:
+                if row["key"] in more:
+                    found.add(row["file"], [row["key"]])
+            found.keep()
+        raise Failure("the copy does not build after 10 rounds:\n" + output[-6000:])
 
     def load_rows(self):
         self.rows = self.load(os.path.join(HOME, "mutants.json"), [])
@@ -203,8 +219,9 @@ def manifest():
     """Returns the manifest of the copy: only what the suites need, and the switch."""
     with open(os.path.join(ROOT, "Package.swift"), encoding="utf-8") as file:
         text = file.read()
-    # What is planted may warn.
-    for setting in (".treatAllWarnings(as: .error),", ".strictMemorySafety(),"):
+    # What is planted may warn, and its switch is a module that no file imports by itself.
+    for setting in (".treatAllWarnings(as: .error),", ".strictMemorySafety(),",
+                    '.enableUpcomingFeature("MemberImportVisibility"),'):
         if setting not in text:
             raise Failure(f"Package.swift has no {setting}; adapt scripts/mutation/plant.py")
         text = text.replace(setting, "")
@@ -216,6 +233,7 @@ def manifest():
 
 
 ERROR = re.compile(r"^(/[^:\n]+\.swift):(\d+):(\d+): error: (.*)$", re.M)
+COMPLEX = re.compile(r"in reasonable time")
 UNSET = re.compile(r"initializ|missing return|used before|captured")
 
 
@@ -233,6 +251,21 @@ def blamed(rows, copy, output):
     return keys
 
 
+# Of bugs in the same place, those that are the likeliest not to compile.
+UNLIKELY = ("swapped arguments", "first and last", "arithmetic", "min and max")
+LIKELY = ("boundary", "dropped operand", "changed constant")
+
+
+def risk(row):
+    kind = row["kind"]
+    return 0 if kind in UNLIKELY else 1 if kind in LIKELY else 2
+
+
+def riskiest(rows):
+    least = min(map(risk, rows))
+    return [row for row in rows if risk(row) == least]
+
+
 def blame(rows, line, column, message):
     """Returns the mutants of a file that an error speaks of: the innermost around it, or those
     that leave out what sets a variable, or those near it."""
@@ -240,6 +273,8 @@ def blame(rows, line, column, message):
         first, start, last, end = row["place"]
         return (last - first, end - start if last == first else 0)
 
+    if COMPLEX.search(message):
+        return burden(rows, line)
     around = [
         row for row in rows
         if row["place"][:2] <= [line, column] <= row["place"][2:]]
@@ -254,13 +289,24 @@ def blame(rows, line, column, message):
             return setting
     if around:
         least = min(size(row) for row in around)
-        return [row for row in around if size(row) == least]
+        return riskiest([row for row in around if size(row) == least])
     for distance in (0, 1, 3):
         close = [
             row for row in rows if row["place"][0] - distance <= line <= row["place"][2] + distance]
         if close:
-            return close
+            return riskiest(close)
     return []
+
+
+def burden(rows, line):
+    """Returns the operators in the declaration at a line; without any, all that is in it.
+
+    A compiler that takes too long for an expression tells where this begins.
+    """
+    ahead = [row for row in rows if row["place"][2] >= line] or rows
+    nearest = min(ahead, key=lambda row: abs(row["place"][0] - line), default=None)
+    own = [row for row in ahead if row["scope"] == nearest["scope"]]
+    return [row for row in own if row["kind"] in ("arithmetic", "dropped operand")] or own
 
 
 def remove(path):

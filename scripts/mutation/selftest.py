@@ -1,4 +1,5 @@
 """Checks the tool on a snippet: what it plants, and that it tells caught from survived."""
+import argparse
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import cli
 import plant
 import play
 import report
+import sieve
 
 SNIPPET = """\
 struct Box {
@@ -102,7 +104,7 @@ PROGRAM = """\
 
 def run():
     """Returns the exit code; prints what is wrong."""
-    wrong = [text for check in (generates, catches, blames, adds_up) for text in check()]
+    wrong = [text for check in (generates, catches, blames, sieves, adds_up) for text in check()]
     for text in wrong:
         print(f"self-test: {text}")
     print(f"self-test: {'failed' if wrong else 'all is well'}")
@@ -193,7 +195,8 @@ def compiled(folder):
 
 
 def blames():
-    """A compile error leaves out the innermost mutant around it, or what sets the variable."""
+    """A compile error leaves out the innermost mutant around it, or what sets the variable, or the
+    likeliest near it."""
     def row(number, kind, before, place):
         return {"number": number, "key": str(number), "kind": kind, "before": before,
                 "line": place[0], "scope": "f()", "place": place, "isPlanted": True, "file": "a"}
@@ -202,12 +205,51 @@ def blames():
             row(3, "removed statement", "x = 1", [4, 5, 4, 30])]
     for line, column, message, expected in [
             (3, 12, "cannot convert", ["2"]), (3, 40, "cannot convert", ["1"]),
-            (3, 70, "cannot convert", ["1", "2"]),
+            (3, 70, "cannot convert", ["2"]),
+            (2, 1, "unable to type-check this expression in reasonable time", ["1", "2", "3"]),
             (9, 3, "constant 'x' used before being initialized", ["3"]),
             (90, 3, "cannot convert", [])]:
         found = [one["key"] for one in plant.blame(rows, line, column, message)]
         if found != expected:
             yield f"an error at {line}:{column} blames {found} instead of {expected}"
+
+
+# What is planted here does not compile: both arguments, the difference of texts and of types.
+UNFIT = """\
+struct Time {
+  var value = 1
+  static func + (left: Time, right: Int) -> Time { Time(value: left.value + right) }
+  func text(_ name: String, _ count: Int) -> String { name + String(count) }
+  func later(_ count: Int, _ name: String) -> Time {
+    _ = text(name, count)
+    return count > 3 ? self + count : self
+  }
+}
+"""
+UNFIT_DROPPED = """\
+text(name, count) => text(count, name)
+name + String(count) => name - String(count)
+self + count => self - count
+"""
+
+
+def sieves():
+    """What does not compile is left out, in the same place what does stays, and is remembered."""
+    folder = tempfile.mkdtemp()
+    file = "Sources/Core/Time.swift"
+    plant.write(os.path.join(folder, file), UNFIT.encode())
+    shutil.copy(os.path.join(plant.ROOT, "Package.swift"), folder)
+    checks = []
+    for _ in range(2):
+        found = sieve.Sieve(folder, folder, {"Core": "LinkCore"})
+        found.run([file], checks.append)
+    rows = plant.plant(folder, os.path.join(folder, "copy"), [file], found.dropped())
+    shutil.rmtree(folder)
+    left = [f"{row['before']} => {row['after']}" for row in rows if not row["isPlanted"]]
+    if sorted(left) != sorted(UNFIT_DROPPED.splitlines()):
+        yield f"left out as not compiling: {left}"
+    if len([text for text in checks if text.startswith("check 1")]) != 1:
+        yield f"what is known is checked again: {checks}"
 
 
 def adds_up():
@@ -241,6 +283,19 @@ def adds_up():
     text = "\n".join(report.lines(sums, survivors))
     if not re.search(r"^Core +5 +4 +1 +33 % +67 % +1$", text, re.M):
         yield f"the table is wrong:\n{text}"
+    for text, expected in [
+            ("Session", ["Features/Session"]), ("Core,ServerCore/Session", None),
+            ("Wire/Session", None), ("Simulator", []), ("Core/Nothing", [])]:
+        try:
+            paths = cli.modules(text)
+        except argparse.ArgumentTypeError:
+            paths = []
+        if paths != (text.split(",") if expected is None else expected):
+            yield f"--modules {text} means {paths}"
+    names = {plant.module_of(f"Sources/{name}/A.swift") for name in (
+        "Core/Parts", "ServerCore/Session/Parts", "ServerCore/Shop", "Features/Session")}
+    if names != {"Core", "ServerCore/Session", "ServerCore", "Features/Session"}:
+        yield f"bugs are counted under {names}"
     options = cli.parser().parse_args(["--sample", "2"])
     rows[5]["isPlanted"] = True
     chosen = cli.sample(rows, options)

@@ -90,4 +90,21 @@ private func at(_ milliseconds: Int) -> Instant { .zero.advanced(by: .millisecon
     gate.credentials.forget()
     #expect(gate.isOpen == !gate.policy.needsCredentials)
   }
+
+  @Test func `credentials are unproven from a refusal by REST until the server accepts some`() {
+    func state(_ record: Credentials) -> [Bool] {
+      [record.isUnproven, record.isRefused, record.isRenewedInVain]
+    }
+    var record = Credentials(LinkPolicy.session.gate)
+    record.renewed(expiresIn: nil, at: at(0))
+    #expect(state(record) == [false, false, false])
+    record.noteRefusedByREST()
+    #expect(state(record) == [true, true, false])
+    record.refreshFailed(at: at(0))
+    #expect(state(record) == [true, true, false])
+    record.renewed(expiresIn: nil, at: at(0))
+    #expect(state(record) == [true, false, true])
+    record.noteAccepted()
+    #expect(state(record) == [false, false, false])
+  }
 }

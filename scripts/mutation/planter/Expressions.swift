@@ -25,30 +25,37 @@ extension Planter {
       site(node, [(.operand, text, right)]) { number, edits in
         edits.wrap(node.leftOperand.bytes, "mutantNil(\(number), ", ")")
       }
+    case "+" where node.isOfText:
+      call(node, token, "mutantLeft", [(.operand, text, left)], more: ", +")
     case "+":
       call(
         node, token, "mutantPlus",
-        [(.arithmetic, text, "\(left) - \(right)"), (.operand, text, left)])
+        [(.arithmetic, text, "\(left) - \(right)"), (.operand, text, left)], second: ", +")
     case "-":
       call(
         node, token, "mutantMinus",
-        [(.arithmetic, text, "\(left) + \(right)"), (.operand, text, left)])
+        [(.arithmetic, text, "\(left) + \(right)"), (.operand, text, left)], second: ", -")
     case "*", "/", "%", "<<", ">>", "&", "|", "^", "&+", "&-", "&*", "&<<", "&>>":
       call(node, token, "mutantLeft", [(.operand, text, left)], more: ", \(token.text)")
     case _: return
     }
   }
 
-  /// Makes a call of an operator.
+  /// Makes a call of an operator. Operands of two types can only leave out the second: `second`
+  /// is the operator for this.
   private func call(
     _ node: InfixOperatorExprSyntax, _ token: TokenSyntax, _ function: String,
-    _ mutants: [(Mutant.Kind, before: String, after: String)], more: String = ""
+    _ mutants: [(Mutant.Kind, before: String, after: String)], more: String = "",
+    second: String? = nil
   ) {
     // An operator may stand against its right side in the copy, a comma does.
-    site(node, mutants) { number, edits in
-      edits.wrap(node.bytes, "\(function)(\(number), ", "\(more))")
-      edits.replace(token.bytes, ",")
+    func edit(_ function: String, _ more: String) -> (Int, inout Edits) -> Void {
+      { number, edits in
+        edits.wrap(node.bytes, "\(function)(\(number), ", "\(more))")
+        edits.replace(token.bytes, ",")
+      }
     }
+    site(node, mutants, edit(function, more), second: second.map { edit("mutantLeft", $0) })
   }
 
   func prefix(_ node: PrefixOperatorExprSyntax) {
@@ -140,10 +147,21 @@ extension Planter {
       let callee = node.calledExpression.trimmedDescription
       let before = "\(callee)(\(labels[0])\(own), \(labels[1])\(other))"
       let after = "\(callee)(\(labels[0])\(other), \(labels[1])\(own))"
-      site(node, [(.arguments, before, after)]) { number, edits in
+      let range = left.expression.start..<right.expression.bytes.upperBound
+      site(node, [(.arguments, before, after)], range: range) { number, edits in
         edits.wrap(left.expression.bytes, "mutantArgument(\(number), ", ", \(other))")
         edits.wrap(right.expression.bytes, "mutantArgument(\(number), ", ", \(own))")
       }
+    }
+  }
+}
+
+extension InfixOperatorExprSyntax {
+  /// Whether it joins texts or arrays, as a literal shows.
+  fileprivate var isOfText: Bool {
+    [leftOperand.bare, rightOperand.bare].contains {
+      $0.is(StringLiteralExprSyntax.self) || $0.is(ArrayExprSyntax.self)
+        || $0.as(InfixOperatorExprSyntax.self)?.isOfText == true
     }
   }
 }

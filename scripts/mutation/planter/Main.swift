@@ -45,9 +45,7 @@ struct Main {
       for site in planter.sites {
         let place =
           columns[places[site.range.lowerBound]] + columns[places[site.range.upperBound]]
-        for (index, mutant) in site.mutants.enumerated() {
-          rows.append(Row(site.number + index, mutant, site.isPlanted, place))
-        }
+        rows.append(Row(site.number, site.mutant, site.isPlanted, place))
       }
     }
     let encoder = JSONEncoder()

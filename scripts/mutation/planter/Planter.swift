@@ -47,19 +47,29 @@ final class Planter: SyntaxVisitor {
 
   /// Numbers the mutants of a place, and plants them unless they were dropped.
   ///
-  /// - Parameter plant: Edits, given the number of the first one.
+  /// - Parameters:
+  ///   - range: Where errors of the compiler speak of it, if that is less than the node.
+  ///   - plant: Edits, given the number of the first one.
+  ///   - second: Edits for the second of two alone, given its number, if the first was dropped.
   func site(
     _ node: some SyntaxProtocol, _ mutants: [(Mutant.Kind, before: String, after: String)],
-    _ plant: (Int, inout Edits) -> Void
+    range: Range<Int>? = nil, _ plant: (Int, inout Edits) -> Void,
+    second: ((Int, inout Edits) -> Void)? = nil
   ) {
-    let start = node.positionAfterSkippingLeadingTrivia.utf8Offset
-    let made = mutants.map { mutant(mutant: $0, at: start) }
-    let isPlanted = !made.contains { dropped.contains($0.key) }
-    sites.append(
-      Site(
-        number: next, mutants: made,
-        range: start..<node.endPositionBeforeTrailingTrivia.utf8Offset, isPlanted: isPlanted))
-    if isPlanted { plant(next, &edits) }
+    let made = mutants.map { mutant(mutant: $0, at: node.start) }
+    let isDropped = made.map { dropped.contains($0.key) }
+    let isSecondAlone = second != nil && isDropped == [true, false]
+    if isSecondAlone {
+      second?(next + 1, &edits)
+    } else if !isDropped.contains(true) {
+      plant(next, &edits)
+    }
+    for (index, mutant) in made.enumerated() {
+      let isPlanted = isSecondAlone ? index == 1 : !isDropped.contains(true)
+      sites.append(
+        Site(
+          number: next + index, mutant: mutant, range: range ?? node.bytes, isPlanted: isPlanted))
+    }
     next += made.count
   }
 

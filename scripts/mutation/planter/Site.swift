@@ -1,8 +1,7 @@
-/// A place in a source where a bug is planted, or two that share their code.
+/// A bug with its place in a source.
 struct Site {
-  /// The number of its first mutant.
   var number: Int
-  var mutants: [Mutant]
+  var mutant: Mutant
   /// The original expression or statement, in bytes.
   var range: Range<Int>
   /// Whether the code is there; a mutant that does not compile keeps its number.

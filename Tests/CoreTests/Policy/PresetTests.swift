@@ -1,0 +1,241 @@
+import LinkCore
+import Testing
+
+/// Every number of every preset: a constant that changes is a decision, not an accident.
+@Suite struct PresetTests {
+  @Test(arguments: zip(LinkPolicy.presets, presets))
+  func `a preset has the numbers of its feature`(policy: LinkPolicy, words: String) {
+    let isRule = { (key: String) in key.hasPrefix("failure.") }
+    let numbers = policy.values.filter { !isRule($0.key) }.map { "\($0.key) \($0.value)" }
+    let rules = Dictionary(grouping: policy.values.filter { isRule($0.key) }) { $0.value }
+    let verdicts = rules.filter { $0.key != "retry" }.sorted { $0.key < $1.key }.map {
+      "\($0.key): " + $0.value.map { String($0.key.dropFirst(8)) }.joined(separator: " ")
+    }
+    #expect(([policy.name] + numbers + verdicts).joined(separator: "\n") == words)
+  }
+}
+
+/// The presets in their order: names, numbers, and the failures that do not mean a retry.
+private let presets = [
+  """
+  message-stream
+  retry.first 1s,2s,4s,8s,16s
+  retry.reconnect 0s,1s,2s,4s,8s
+  retry.windows 10/1m
+  retry.breaker off
+  retry.stability 10s
+  retry.provenByData true
+  retry.spread 5s
+  retry.longestWish 15m
+  gate.credentials true
+  gate.refreshLead 1m
+  gate.refreshTimeout 15s
+  gate.settle 2s
+  gate.networkChange reconnect
+  gate.background 0s hold
+  gate.foreground 0s
+  establish.milestone opened
+  establish.timeout 5s
+  establish.openTimeout 5s
+  establish.prepare 10s
+  liveness.silence 90s
+  liveness.ping off
+  liveness.pongTimeout 10s
+  liveness.pongRoundTrips 3
+  liveness.idle off
+  standby.interval 30s
+  standby.jitter 0.1
+  standby.probe 5m
+  standby.slowProbe 15m
+  refresh: unauthorized closedUnauthorized
+  retrySpread: tooManyRequests serverError closedNormally closedRestart closedReplaced \
+  closedOther
+  standby: refused protocolError captivePortal otherStatus closedPolicy
+  standbySlow: notFound unavailable
+  stop: tls badRequest forbidden closedForbidden
+  """,
+  """
+  health-relay-service
+  retry.first 2s,2s
+  retry.reconnect 2s,2s,4s,6s,8s,8s,9s,9s,9s,9s,9s
+  retry.windows 10/1m
+  retry.breaker off
+  retry.stability 30s
+  retry.provenByData false
+  retry.spread 2s
+  retry.longestWish 1m
+  gate.credentials false
+  gate.refreshLead 1m
+  gate.refreshTimeout 15s
+  gate.settle 0s
+  gate.networkChange loss
+  gate.background stay
+  gate.foreground wait
+  establish.milestone confirmed
+  establish.timeout 10s
+  establish.openTimeout 10s
+  establish.prepare off
+  liveness.silence off
+  liveness.ping 25s
+  liveness.pongTimeout 10s
+  liveness.pongRoundTrips 3
+  liveness.idle 15m idle
+  retrySpread: tooManyRequests unavailable serverError closedNormally closedRestart \
+  closedPolicy closedOther
+  stop: tls badRequest unauthorized forbidden closedUnauthorized closedForbidden \
+  closedReplaced
+  """,
+  """
+  health-relay-foreground
+  retry.first 2s,2s
+  retry.reconnect 2s,2s
+  retry.windows 10/1m
+  retry.breaker off
+  retry.stability 30s
+  retry.provenByData false
+  retry.spread 2s
+  retry.longestWish 1m
+  gate.credentials false
+  gate.refreshLead 1m
+  gate.refreshTimeout 15s
+  gate.settle 0s
+  gate.networkChange loss
+  gate.background 0s idle
+  gate.foreground wait
+  establish.milestone confirmed
+  establish.timeout 10s
+  establish.openTimeout 10s
+  establish.prepare off
+  liveness.silence off
+  liveness.ping 25s
+  liveness.pongTimeout 10s
+  liveness.pongRoundTrips 3
+  liveness.idle off
+  retrySpread: tooManyRequests unavailable serverError closedNormally closedRestart \
+  closedPolicy closedOther
+  stop: tls badRequest unauthorized forbidden closedUnauthorized closedForbidden \
+  closedReplaced
+  """,
+  """
+  session
+  retry.first 1s*2 max 30s +-0.25 min 1s x20
+  retry.reconnect 1s*2 max 30s +-0.25 min 1s x20
+  retry.windows 10/1m
+  retry.breaker 42/10m:1m
+  retry.stability 30s
+  retry.provenByData true
+  retry.spread 5s
+  retry.longestWish 5m
+  gate.credentials true
+  gate.refreshLead 1m
+  gate.refreshTimeout 15s
+  gate.settle 0s
+  gate.networkChange reconnect
+  gate.background 25s hold
+  gate.foreground 0s
+  establish.milestone confirmed
+  establish.timeout 15s
+  establish.openTimeout 10s
+  establish.prepare off
+  liveness.silence 90s
+  liveness.ping 30s
+  liveness.pongTimeout 10s
+  liveness.pongRoundTrips 3
+  liveness.idle off
+  refresh: unauthorized closedUnauthorized
+  retrySpread: tooManyRequests unavailable serverError closedNormally closedRestart \
+  closedPolicy closedReplaced closedOther
+  stop: tls badRequest forbidden closedForbidden
+  """,
+  """
+  bottle-link
+  retry.first none
+  retry.reconnect 3s
+  retry.windows 10/1m
+  retry.breaker off
+  retry.stability 5s
+  retry.provenByData true
+  retry.spread 1s
+  retry.longestWish 1m
+  gate.credentials false
+  gate.refreshLead 0s
+  gate.refreshTimeout 15s
+  gate.settle 0s
+  gate.networkChange ignore
+  gate.background 5s standby
+  gate.foreground 500ms
+  establish.milestone confirmed
+  establish.timeout 15s
+  establish.openTimeout 5s
+  establish.prepare off
+  liveness.silence off
+  liveness.ping 30s
+  liveness.pongTimeout 10s
+  liveness.pongRoundTrips 3
+  liveness.idle 1m standby
+  standby.rearm 1s
+  """,
+  """
+  health-sync
+  retry.first 1m*2 max 1h +-0.25 min 30s x5
+  retry.reconnect 1m*2 max 1h +-0.25 min 30s x5
+  retry.windows 6/10m
+  retry.breaker off
+  retry.stability 1m
+  retry.provenByData true
+  retry.spread 1m
+  retry.longestWish 6h
+  gate.credentials true
+  gate.refreshLead 1m
+  gate.refreshTimeout 15s
+  gate.settle 2s
+  gate.networkChange ignore
+  gate.background stay
+  gate.foreground 0s
+  establish.milestone confirmed
+  establish.timeout 1m
+  establish.openTimeout 30s
+  establish.prepare off
+  liveness.silence 1m
+  liveness.ping off
+  liveness.pongTimeout 10s
+  liveness.pongRoundTrips 3
+  liveness.idle 30s standby
+  standby.rearm 1m
+  refresh: unauthorized closedUnauthorized
+  retrySpread: tooManyRequests unavailable serverError closedNormally closedRestart \
+  closedPolicy closedReplaced closedOther
+  stop: tls badRequest forbidden closedForbidden
+  """,
+  """
+  socket
+  retry.first 1s*2 max 30s +-0.25 min 500ms xunlimited
+  retry.reconnect 1s*2 max 30s +-0.25 min 500ms xunlimited
+  retry.windows 10/1m
+  retry.breaker off
+  retry.stability 10s
+  retry.provenByData true
+  retry.spread 5s
+  retry.longestWish 15m
+  gate.credentials false
+  gate.refreshLead 1m
+  gate.refreshTimeout 15s
+  gate.settle 0s
+  gate.networkChange probe
+  gate.background 25s hold
+  gate.foreground 0s
+  establish.milestone confirmed
+  establish.timeout 15s
+  establish.openTimeout 10s
+  establish.prepare off
+  liveness.silence off
+  liveness.ping 25s
+  liveness.pongTimeout 10s
+  liveness.pongRoundTrips 3
+  liveness.idle off
+  refresh: unauthorized
+  retrySpread: tooManyRequests unavailable serverError closedNormally closedRestart \
+  closedPolicy closedUnauthorized closedForbidden closedReplaced closedOther
+  stop: tls badRequest forbidden
+  """,
+]

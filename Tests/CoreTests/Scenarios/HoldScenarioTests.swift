@@ -1,0 +1,132 @@
+import LinkCore
+import Testing
+
+/// A network that goes away in each state of a link.
+@Suite struct HoldScenarioTests {
+  private static let wifi = Reachability.reachable(path: PathID("wlan0"))
+  private static let cell = Reachability.reachable(path: PathID("cell0"))
+
+  enum Stage: CaseIterable {
+    case preparing, opening, waiting, refreshing, settling, resting, held, ready
+
+    var bench: LinkBench {
+      var bench: LinkBench
+      switch self {
+      case .preparing:
+        bench = .wanted(.messageStream)
+      case .opening:
+        bench = .wanted(.messageStream)
+        bench.give(.prepared(bench.attempt))
+      case .waiting:
+        bench = .wanted(.messageStream)
+        bench.give(.prepared(bench.attempt))
+        bench.give(.lost(bench.attempt, .timeout(.connect)))
+      case .refreshing:
+        bench = .wanted(.messageStream)
+        bench.give(.prepared(bench.attempt))
+        bench.give(.lost(bench.attempt, .http(status: 401, retryAfter: nil, detail: "")))
+      case .settling:
+        bench = .connected(.messageStream)
+        bench.give(.reachability(cell))
+      case .resting:
+        bench = .wanted(.messageStream)
+        bench.give(.prepared(bench.attempt))
+        bench.give(.lost(bench.attempt, .http(status: 418, retryAfter: nil, detail: "")))
+      case .held:
+        bench = .connected(.messageStream)
+        bench.give(.reachability(.captivePortal))
+      case .ready:
+        bench = .connected(.messageStream)
+      }
+      bench.opens = []
+      bench.log = []
+      return bench
+    }
+
+    /// Whether the link had not been up: the longer waits of a first connection count.
+    var isFirst: Bool {
+      switch self {
+      case .preparing, .opening, .waiting, .refreshing: true
+      case .settling, .resting, .held, .ready: false
+      }
+    }
+  }
+
+  @Test(arguments: Stage.allCases)
+  func `a network that goes away pauses each state, closes what is open, and starts afresh`(
+    stage: Stage
+  ) {
+    var bench = stage.bench
+    let attempt = bench.link.currentAttempt
+    let effects = bench.give(.reachability(.unreachable))
+    #expect(bench.link.status.phase == .held)
+    #expect(bench.link.status.reason == .obstacle(.unreachable))
+    #expect(
+      effects.filter { if case .close = $0 { true } else { false } }
+        == [attempt.map { .close($0, .networkChanged) }].compactMap { $0 })
+    bench.pass(.seconds(600))
+    #expect(bench.opens == [])
+    let back = bench.seconds
+    bench.give(.reachability(Self.wifi))
+    bench.pass(.seconds(2))
+    bench.failAll(.timeout(.connect), until: .seconds(60))
+    let waits: [Double] = stage.isFirst ? [2, 3, 5, 9, 17, 33] : [2, 3, 5, 9, 17]
+    #expect(bench.opens.map { $0 - back } == waits)
+  }
+
+  @Test func `a network that goes away only tests a link whose policy says so`() {
+    var bench = LinkBench.connected(.socket)
+    let attempt = bench.attempt
+    let effects = bench.give(.reachability(.unreachable))
+    #expect(effects.count == 1)
+    guard case .ping(attempt, _)? = effects.first else {
+      Issue.record("no ping: \(effects)")
+      return
+    }
+    #expect(bench.give(.reachability(.captivePortal)) == [], "one test is under way")
+    bench.pass(.seconds(9))
+    #expect(bench.link.status.phase == .connected)
+    bench.pass(.seconds(1))
+    #expect(bench.link.status.phase == .held)
+  }
+
+  @Test func `a network that goes away is nothing to a link whose policy ignores it`() {
+    var bench = LinkBench.connected(.bottleLink)
+    #expect(bench.give(.reachability(.unreachable)) == [])
+    #expect(bench.link.status.phase == .connected)
+  }
+
+  @Test(arguments: [(LinkPolicy.bottleLink, 10), (.healthSync, 30)])
+  func `a queued connect that opens has as long to be ready as any other after its open`(
+    policy: LinkPolicy, seconds: Int
+  ) throws {
+    var bench = LinkBench.wanted(policy)
+    bench.failAll(.timeout(.connect), until: .seconds(20_000))
+    #expect(bench.link.status.phase == .standby)
+    let queued = try #require(
+      bench.log.lazy.compactMap { if case .arm(let attempt) = $0 { attempt } else { nil } }.last)
+    #expect(bench.give(.opened(queued)).contains(.disarm(queued)) == false)
+    #expect(bench.link.currentAttempt == queued)
+    #expect(bench.link.deadline == bench.now.advanced(by: .seconds(seconds)))
+    bench.pass(.seconds(seconds) - .nanoseconds(1))
+    #expect(bench.link.currentAttempt == queued)
+    bench.pass(.nanoseconds(1))
+    #expect(bench.link.currentAttempt == nil)
+  }
+
+  @Test func `a queued connect that opens during a try takes its place`() throws {
+    var bench = LinkBench.connected(.bottleLink)
+    bench.give(.lifecycle(.background))
+    bench.pass(.seconds(5))
+    let queued = try #require(
+      bench.log.lazy.compactMap { if case .arm(let attempt) = $0 { attempt } else { nil } }.last)
+    bench.give(.lifecycle(.foreground))
+    bench.pass(.milliseconds(500))
+    let burst = try #require(bench.link.currentAttempt)
+    #expect(burst != queued)
+    #expect(bench.give(.opened(queued)).contains(.close(burst, .superseded)))
+    #expect(bench.link.currentAttempt == queued)
+    bench.give(.established(queued))
+    #expect(bench.link.status.phase == .connected)
+  }
+}

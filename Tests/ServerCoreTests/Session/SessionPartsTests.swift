@@ -1,0 +1,110 @@
+import LinkWire
+import Testing
+
+@testable import LinkServerCore
+
+/// The parts of the server of sessions, used without it.
+@Suite struct SessionPartsTests {
+  private static func many(_ text: String, _ count: Int) -> String {
+    String(repeating: text, count: count)
+  }
+
+  @Test(arguments: [
+    ("", 0), ("a", 1), ("é", 2), ("€", 3), ("𝄞", 4), ("\"", 2), ("\\", 2), ("\u{0}", 6),
+    ("\u{1F}", 6), (" ", 1), ("!", 1), ("a\"\\\n", 11),
+  ])
+  func `a character costs what it takes in JSON`(text: String, bytes: Int) {
+    #expect(SessionText.length(text) == bytes)
+  }
+
+  /// 700 bytes are the rest of the message.
+  @Test(arguments: [
+    (many("a", 300), 1_000, true), (many("a", 301), 1_000, false), ("", 700, true),
+    ("", 699, false), (many("\u{1}", 50), 1_000, true), (many("\u{1}", 51), 1_000, false),
+    (many("\u{1}", 51), 1_005, false), (many("\u{1}", 51), 1_006, true),
+    (many("\"", 150), 1_000, true), (many("\"", 151), 1_000, false),
+  ])
+  func `a text fits up to the bound`(text: String, limit: Int, fits: Bool) {
+    #expect(SessionText.fits(text, in: limit) == fits)
+    #expect((SessionText.cut(text, toFit: limit) == text) == fits)
+  }
+
+  /// 110 bytes of JSON at each end of what has 220 for a text and 80 for a note.
+  @Test(arguments: [
+    ("a", 400, 110, 180), ("é", 300, 55, 380), ("€", 200, 36, 384), ("𝄞", 100, 27, 184),
+    ("\"", 200, 55, 90), ("\\", 200, 55, 90), ("\u{1}", 100, 18, 64), (" ", 301, 110, 81),
+  ])
+  func `what is too long is cut in its middle`(
+    character: String, count: Int, kept: Int, left: Int
+  ) {
+    let end = Self.many(character, kept)
+    #expect(
+      SessionText.cut(Self.many(character, count), toFit: 1_000)
+        == "\(end)\n\n[... \(left) bytes left out ...]\n\n\(end)")
+  }
+
+  @Test(arguments: [(100, 0), (780, 0), (781, 0), (782, 1), (784, 2)])
+  func `a bound that leaves no room leaves the note`(limit: Int, kept: Int) {
+    let end = Self.many("a", kept)
+    #expect(
+      SessionText.cut(Self.many("a", 500), toFit: limit)
+        == "\(end)\n\n[... \(500 - 2 * kept) bytes left out ...]\n\n\(end)")
+  }
+
+  @Test(arguments: [
+    ("abcdef", 2, 3, "cde"), ("abc", 0, 3, "abc"), ("abc", 1, 10, "bc"), ("abc", 3, 1, ""),
+    ("abc", 4, 1, ""), ("aéb", 0, 1, "a"), ("aéb", 0, 2, "a"), ("aéb", 0, 3, "aé"),
+    ("aéb", 1, 1, ""), ("aéb", 3, 1, "b"), ("𝄞b", 0, 3, ""), ("𝄞b", 0, 4, "𝄞"),
+  ])
+  func `a slice ends between characters`(text: String, start: Int, limit: Int, slice: String) {
+    #expect(String(SessionText.slice(text, from: start, atMost: limit)) == slice)
+  }
+
+  @Test(arguments: [
+    ("", ""), ("\n", ""), ("a", "a"), ("a\n", "a"), ("a\r\n", "a"), ("a\r", "a\r"),
+    ("a\n\n", "a\n"), ("a\n\r\n", "a\n"),
+  ])
+  func `one line end at the end is left out`(text: String, line: String) {
+    #expect(SessionText.withoutLineEnd(text) == line)
+  }
+
+  @Test func `a lane gives parcels in order, and what was put back before all others`() {
+    var lane = SessionLane()
+    let parcels = (1...300).map { SessionLane.Parcel.response(SessionPromptID(UInt64($0))) }
+    for parcel in parcels { lane.append(parcel) }
+    #expect(lane.count == 300)
+    var taken: [SessionLane.Parcel] = []
+    for index in 0..<300 {
+      guard let parcel = lane.next() else { break }
+      taken.append(parcel)
+      if index % 3 == 0 {
+        lane.putBack(parcel)
+        #expect(lane.count == 300 - index)
+        #expect(lane.next() == parcel)
+      }
+      #expect(lane.count == 299 - index)
+    }
+    #expect(taken == parcels)
+    #expect(lane.next() == nil)
+    lane.putBack(parcels[0])
+    lane.append(parcels[1])
+    #expect([lane.next(), lane.next(), lane.next()] == [parcels[0], parcels[1], nil])
+  }
+
+  @Test func `news of a conversation wait once, also when they were put back`() {
+    var lane = SessionLane()
+    lane.append(.news("a"))
+    lane.append(.news("b"))
+    lane.append(.news("a"))
+    #expect(lane.count == 2)
+    #expect(lane.news == ["a", "b"])
+    #expect(lane.next() == .news("a"))
+    #expect(lane.news == ["b"])
+    lane.putBack(.news("a"))
+    lane.append(.news("a"))
+    #expect(lane.count == 2)
+    #expect([lane.next(), lane.next(), lane.next()] == [.news("a"), .news("b"), nil])
+    lane.append(.news("a"))
+    #expect(lane.count == 1)
+  }
+}

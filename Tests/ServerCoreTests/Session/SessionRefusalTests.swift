@@ -1,0 +1,34 @@
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// What a client learns of a prompt that the server of sessions refuses.
+@Suite struct SessionRefusalTests {
+  private static func refusals(_ effects: [Sessions.Effect]) -> [String] {
+    effects.messages(to: 1).compactMap { message in
+      guard case .error(let error) = message else { return nil }
+      let parts = [error.code, error.conversation, error.idempotencyKey]
+      return parts.map { $0 ?? "nil" }.joined(separator: " ")
+    }
+  }
+
+  @Test func `a refusal names the conversation and the key of its prompt`() {
+    var sessions = Sessions {
+      ($0.promptBurst, $0.promptInterval, $0.maxPromptBytes) = (3, .seconds(1), 5)
+    }
+    sessions.connect(1)
+    #expect(Self.refusals(sessions.ask(1, "one", in: "c", key: "a")) == [])
+    #expect(
+      Self.refusals(sessions.ask(1, "two", in: "c", key: "a")) == ["idempotency_conflict c a"])
+    #expect(Self.refusals(sessions.ask(1, "123456", in: "d", key: "b")) == ["too_long d b"])
+    _ = sessions.say(1, .prompt(Sessions.prompt("three", in: "e", key: "c")))
+    #expect(Self.refusals(sessions.commit(failure: .full(detail: ""))) == ["store_failed e c"])
+    #expect(Self.refusals(sessions.ask(1, "four", in: "f", key: "d")) == ["rate_limited f d"])
+  }
+
+  @Test func `a refusal of a prompt without a key names its conversation`() {
+    var sessions = Sessions { $0.maxPromptBytes = 5 }
+    sessions.connect(1)
+    #expect(Self.refusals(sessions.ask(1, "123456", in: "d", key: nil)) == ["too_long d nil"])
+  }
+}

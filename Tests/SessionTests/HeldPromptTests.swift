@@ -1,0 +1,42 @@
+import HoldfastTestKit
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import Session
+
+/// What a long upload and a plain server mean for prompts that are under way.
+@Suite struct HeldPromptTests {
+  @Test func `while a long prompt is on its way, silence says nothing about the server`() {
+    var bench = SessionBench.connected()
+    let attempt = bench.attempt
+    bench.answersPings = false
+    bench.prompt(String(repeating: "a", count: 60 * 16_384))
+    bench.pass(.seconds(59))
+    #expect(bench.attempt == attempt)
+    #expect(bench.model.link.status.phase == .connected)
+  }
+
+  @Test func `a short prompt leaves silence its meaning`() {
+    var bench = SessionBench.connected()
+    let attempt = bench.attempt
+    bench.answersPings = false
+    bench.prompt("short")
+    bench.pass(.seconds(41))
+    #expect(bench.attempt != attempt)
+  }
+
+  @Test func `what a plain server accepted fails in time, though no history comes`() {
+    var bench = SessionBench.connected([])
+    bench.prompt("a")
+    bench.ack(nil)
+    bench.ack(nil)
+    bench.lose()
+    bench.connect([])
+    bench.pass(.seconds(299))
+    #expect(bench.states.last == "a accepted")
+    bench.pass(.seconds(1))
+    #expect(bench.states.last == "a failed")
+    #expect(bench.prompts.count == 1)
+  }
+}

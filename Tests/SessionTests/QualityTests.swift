@@ -1,0 +1,29 @@
+import HoldfastTestKit
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import Session
+
+/// The quality of a session's connection, as its user sees it.
+@Suite struct QualityTests {
+  /// With room for variation (RFC 6298) the first round trip counts three times; the bounds are
+  /// 600 ms and 2 s.
+  @Test(arguments: [
+    (1, LinkQuality.good), (200, .good), (201, .degraded), (666, .degraded), (667, .poor),
+  ])
+  func `the first pong is told with its round trip and its quality`(
+    milliseconds: Int, quality: LinkQuality
+  ) {
+    var bench = SessionBench.connected()
+    bench.answersPings = false
+    bench.pass(.seconds(30))
+    bench.pass(.milliseconds(milliseconds))
+    bench.say(.pong)
+    let told = bench.updates.compactMap { update in
+      if case .quality(let quality, let roundTrip) = update { (quality, roundTrip) } else { nil }
+    }
+    #expect(told.map(\.0) == [quality])
+    #expect(told.map(\.1) == [.milliseconds(milliseconds)])
+  }
+}

@@ -40,8 +40,11 @@ private let presets = [
   establish.prepare 10s
   liveness.silence 90s
   liveness.ping off
+  liveness.degradedPing off
+  liveness.poorPing off
   liveness.pongTimeout 10s
   liveness.pongRoundTrips 3
+  liveness.pongTries 1
   liveness.idle off
   standby.interval 30s
   standby.jitter 0.1
@@ -77,8 +80,11 @@ private let presets = [
   establish.prepare off
   liveness.silence off
   liveness.ping 25s
+  liveness.degradedPing off
+  liveness.poorPing off
   liveness.pongTimeout 10s
   liveness.pongRoundTrips 3
+  liveness.pongTries 1
   liveness.idle 15m idle
   retrySpread: tooManyRequests unavailable serverError closedNormally closedRestart \
   closedPolicy closedOther
@@ -108,8 +114,11 @@ private let presets = [
   establish.prepare off
   liveness.silence off
   liveness.ping 25s
+  liveness.degradedPing off
+  liveness.poorPing off
   liveness.pongTimeout 10s
   liveness.pongRoundTrips 3
+  liveness.pongTries 1
   liveness.idle off
   retrySpread: tooManyRequests unavailable serverError closedNormally closedRestart \
   closedPolicy closedOther
@@ -139,8 +148,11 @@ private let presets = [
   establish.prepare off
   liveness.silence 90s
   liveness.ping 30s
-  liveness.pongTimeout 10s
+  liveness.degradedPing 45s
+  liveness.poorPing 60s
+  liveness.pongTimeout 5s
   liveness.pongRoundTrips 3
+  liveness.pongTries 3
   liveness.idle off
   refresh: unauthorized closedUnauthorized
   retrySpread: tooManyRequests unavailable serverError closedNormally closedRestart \
@@ -170,8 +182,11 @@ private let presets = [
   establish.prepare off
   liveness.silence off
   liveness.ping 30s
+  liveness.degradedPing off
+  liveness.poorPing off
   liveness.pongTimeout 10s
   liveness.pongRoundTrips 3
+  liveness.pongTries 1
   liveness.idle 1m standby
   standby.rearm 1s
   """,
@@ -198,8 +213,11 @@ private let presets = [
   establish.prepare off
   liveness.silence 1m
   liveness.ping off
+  liveness.degradedPing off
+  liveness.poorPing off
   liveness.pongTimeout 10s
   liveness.pongRoundTrips 3
+  liveness.pongTries 1
   liveness.idle 30s standby
   standby.rearm 1m
   refresh: unauthorized closedUnauthorized
@@ -230,8 +248,11 @@ private let presets = [
   establish.prepare off
   liveness.silence off
   liveness.ping 25s
+  liveness.degradedPing off
+  liveness.poorPing off
   liveness.pongTimeout 10s
   liveness.pongRoundTrips 3
+  liveness.pongTries 1
   liveness.idle off
   refresh: unauthorized
   retrySpread: tooManyRequests unavailable serverError closedNormally closedRestart \

@@ -149,7 +149,7 @@ private let presets = [
   liveness.silence 90s
   liveness.ping 30s
   liveness.degradedPing 45s
-  liveness.poorPing 60s
+  liveness.poorPing 1m
   liveness.pongTimeout 5s
   liveness.pongRoundTrips 3
   liveness.pongTries 3

@@ -212,12 +212,15 @@ import Testing
     #expect(bench.states.last == "a failed")
   }
 
-  @Test func `a busy server is asked again after 1 s, spread by a quarter`() {
+  @Test(arguments: ["busy", "rate_limited", "store_failed", "draining"])
+  func `a server that cannot take it now is asked again after 1 s, spread by a quarter`(
+    code: String
+  ) {
     var bench = SessionBench.connected()
     bench.prompt("a")
-    bench.refuse(bench.key("a"), "busy")
+    bench.refuse(bench.key("a"), code)
     #expect(bench.states.last == "a queued")
-    #expect(bench.reason == "busy")
+    #expect(bench.reason == code)
     bench.pass(.milliseconds(999))
     #expect(bench.prompts.count == 1)
     bench.pass(.milliseconds(251))
@@ -327,8 +330,8 @@ import Testing
     #expect(bench.model.brokenInvariants(.thorough) == [])
   }
 
-  @Test(arguments: [(0, false), (1, true), (1_000_000, true), (1_000_001, false)])
-  func `a prompt has 1 to 1,000,000 bytes`(count: Int, isTaken: Bool) {
+  @Test(arguments: [(0, false), (1, true), (524_288, true), (524_289, false)])
+  func `a prompt has 1 to 524,288 bytes`(count: Int, isTaken: Bool) {
     var bench = SessionBench.connected()
     bench.isChecked = false
     bench.prompt(String(repeating: "x", count: count))

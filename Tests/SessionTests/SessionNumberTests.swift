@@ -30,7 +30,7 @@ import Testing
     ]
     #expect(
       counts == [
-        "outbox": 1_000, "failed": 100, "prompt": 1_000_000, "upload": 16_384, "malformed": 5,
+        "outbox": 1_000, "failed": 100, "prompt": 524_288, "upload": 16_384, "malformed": 5,
         "ahead": 1_000, "owed": 1_000,
       ])
     #expect(

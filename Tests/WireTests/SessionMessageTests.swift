@@ -266,3 +266,13 @@ private func ids(_ count: Int) -> String { String(repeating: "i", count: count) 
     #expect(SessionVersion.negotiated("0.5.0", newest: .oldest) == .oldest)
   }
 }
+
+/// What a server makes of a version that is no text.
+struct SessionVersionFieldTests {
+  @Test(arguments: ["5", "null", "true", "[]"])
+  func `a version that is no text counts as none`(version: String) throws {
+    let text = #"{"type":"connect","session_id":"s","protocol_version":\#(version)}"#
+    let message = try SessionClientMessage.read(Array(text.utf8))
+    #expect(message == .connect(SessionConnect(session: "s", version: nil)))
+  }
+}

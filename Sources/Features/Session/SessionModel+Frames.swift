@@ -29,6 +29,7 @@ extension SessionModel {
       drive(.validData(attempt), &step)
       answered(response, &step)
     case .responsePart(let conversation, let key, let index, let text):
+      talk?.pieces.add(text, at: index, of: key)
       step.show(.part(conversation: conversation, key: key, index: index, text: text))
     case .replay(let id, let entry, let number):
       drive(.validData(attempt), &step)
@@ -58,7 +59,7 @@ extension SessionModel {
     talk?.hasProof = challenge != nil
     talk?.features = hello.features
     let connect = SessionConnect(
-      session: client.description, features: Set(SessionFeature.allCases), received: received)
+      session: client.description, features: Set(SessionFeature.allCases), received: stored)
     step.effects.append(.connect(attempt, connect, challenge: challenge))
   }
 
@@ -66,6 +67,10 @@ extension SessionModel {
     _ connected: SessionConnected, _ attempt: AttemptID, _ step: inout Step
   ) {
     guard talk?.stage == .greeted else { return }
+    guard connected.version >= .oldest else {
+      let reason = "the server speaks version \(connected.version)"
+      return lose(attempt, .closed(code: 4403, reason: reason), isOpen: true, &step)
+    }
     drive(.established(attempt), &step)
     guard link.status.phase == .connected else { return }
     talk?.stage = .connected
@@ -94,7 +99,12 @@ extension SessionModel {
     } else if error.message.hasPrefix("Unknown message type") {
       return  // the original says so to acknowledgements, and to what a plain server does not know
     } else {
-      if let conversation = error.conversation { leave(conversation) }
+      // A conversation that the user named may be a new one.
+      if let conversation = error.conversation, leave(conversation),
+        conversation == named, conversations[conversation]?.openedBy == nil
+      {
+        return
+      }
       step.show(.notice(.refused(error)))
     }
   }
@@ -107,10 +117,11 @@ extension SessionModel {
     return queue.items.first { $0.conversation == conversation && talk.sent.contains($0.id) }
   }
 
-  /// The server has nothing of a conversation, or does not say.
-  private mutating func leave(_ conversation: String) {
-    guard talk?.subscribing.removeValue(forKey: conversation) != nil else { return }
+  /// The server has nothing of a conversation, or does not say; false if it was not asked for.
+  private mutating func leave(_ conversation: String) -> Bool {
+    guard talk?.subscribing.removeValue(forKey: conversation) != nil else { return false }
     talk?.current.insert(conversation)
+    return true
   }
 
   mutating func malformed(_ attempt: AttemptID, _ detail: String, _ step: inout Step) {

@@ -35,7 +35,7 @@ extension SessionModel {
     }
     let asked = talk?.isIdempotent == false ? queue.unsure : []
     return all.filter { one in
-      conversations[one]?.openedBy != nil
+      conversations[one]?.openedBy != nil || one == named
         || !asked.isEmpty
           && queue.items.contains { $0.conversation == one && asked.contains($0.id) }
     }

@@ -58,8 +58,12 @@ extension SessionModel {
     queue.remove(key)
     talk?.sent.remove(key)
     endUpload(of: key)
+    unwatch(key)
     states[key] = nil
   }
+
+  /// The server has a prompt, or it has ended: it can become stale no more.
+  private mutating func unwatch(_ key: UUID128) { staleTimes.removeAll { $0.key == key } }
 
   private mutating func endUpload(of key: UUID128) {
     if talk?.upload?.key == key { talk?.upload = nil }
@@ -163,6 +167,7 @@ extension SessionModel {
   /// Notes that the server has a prompt: durably before anything else if it knows no keys.
   mutating func accept(_ id: UUID128, _ step: inout Step) {
     endUpload(of: id)
+    unwatch(id)
     guard var prompt = queue[id], case .queued = prompt.state else { return }
     queue.extend(id, until: step.now.advanced(by: SessionSettings.turnLimit))
     guard !prompt.isAccepted else { return }
@@ -185,8 +190,10 @@ extension SessionModel {
     let prompt = prompt(of: response)
     if let prompt { accept(prompt.id, &step) }
     keep(id: response.id, number: response.number)
+    let whole = talk?.pieces.take(response.parts, of: response.idempotencyKey)
     switch response.result {
-    case .success(let text):
+    case .success(let shown):
+      let text = whole ?? shown
       let conversation = prompt?.conversation ?? response.conversation ?? conversation
       if let id = response.id ?? prompt.map({ "response-\($0.id)" }) {
         add(
@@ -198,7 +205,9 @@ extension SessionModel {
       if let prompt { end(prompt, .answered, nil) }
     case .failure(let error):
       guard let prompt else { return }
-      let isInterrupted = error.contains("interrupted")
+      // The original says so in a sentence; ours quotes its program in other failures.
+      let isInterrupted =
+        talk?.isIdempotent == true ? error == "interrupted" : error.contains("interrupted")
       end(prompt, isInterrupted ? .interrupted : .failed, error)
     }
   }
@@ -246,7 +255,8 @@ extension SessionModel {
     queue.replace(failed)
     writer.put(failed)
     talk?.sent.remove(prompt.id)
-    if talk?.upload?.key == prompt.id { talk?.upload = nil }
+    endUpload(of: prompt.id)
+    unwatch(prompt.id)
     forgetOldFailures()
   }
 
@@ -262,7 +272,7 @@ extension SessionModel {
     guard prompt.waiting != nil else { return }
     talk?.awaited.removeAll { $0 == .prompt(prompt.id) }
     talk?.sent.remove(prompt.id)
-    if talk?.upload?.key == prompt.id { talk?.upload = nil }
+    endUpload(of: prompt.id)
     if error.isTransient,
       let later = queue.retryLater(
         prompt.id, isUnsure: prompt.isAccepted, wish: nil, at: step.now,
@@ -302,5 +312,7 @@ extension KeptPrompt {
 
 extension SessionError {
   /// Whether the same prompt may succeed later.
-  fileprivate var isTransient: Bool { code == "busy" || code == "rate_limited" }
+  fileprivate var isTransient: Bool {
+    code == "busy" || code == "rate_limited" || code == "store_failed" || code == "draining"
+  }
 }

@@ -19,7 +19,9 @@ extension SessionModel {
       if isConnected, let talk {
         step.effects.append(.send(talk.attempt, .killSession(conversation: conversation)))
       }
-    case .follow(let conversation): change(to: conversation)
+    case .follow(let conversation):
+      named = conversation
+      change(to: conversation)
     case .shown(let through): confirm(through)
     case .link(let event, let wall):
       note(wall, step)
@@ -79,6 +81,7 @@ extension SessionModel {
     guard client == nil else { return }
     client = snapshot.client
     (lastPrompt, received) = (snapshot.lastPrompt, snapshot.received)
+    stored = received
     for known in snapshot.conversations { conversations[known.id] = known }
     queue.restore(snapshot.prompts)
     for prompt in snapshot.prompts {
@@ -118,6 +121,7 @@ extension SessionModel {
     let hadFailed = writer.failures > 0
     guard let batch = writer.committed(id) else { return }
     if hadFailed { step.show(.notice(.storeRecovered)) }
+    stored = batch.change.received ?? stored
     for key in batch.prompts {
       guard let prompt = queue.stored(key) else { continue }
       show(prompt, .queued, &step)

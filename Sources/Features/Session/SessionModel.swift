@@ -36,6 +36,8 @@ public struct SessionModel: Journaled {
   var lastPrompt: UInt64 = 0
   /// The number of the server's last message up to which all are stored or on their way there.
   var received: UInt64 = 0
+  /// The same of those that are stored: what `connect` tells the server.
+  var stored: UInt64 = 0
   var ahead: Set<UInt64> = []
   /// Whether the server said that messages are missing: its next number counts.
   var skipsNumbers = false
@@ -43,6 +45,8 @@ public struct SessionModel: Journaled {
   var owed: [String] = []
   /// The present connection, or the try of one.
   var talk: Talk?
+  /// The conversation that the user named last: the server may have it from another client.
+  var named: String?
   /// What a plain server's history repeats.
   var mine = OwnTexts()
   /// Whether the key itself is sent although the server asks for a proof: it refused one.

@@ -14,7 +14,7 @@ public struct SessionSettings: Sendable, Hashable, Codable {
   /// Failed prompts that are kept for a retry; beyond, the oldest one is forgotten.
   static let failedLimit = 100
   /// The longest text of a prompt in bytes; within what our server reads.
-  static let longestPrompt = 1_000_000
+  static let longestPrompt = 524_288
   /// A prompt that the server has not accepted for this long is marked as stale (seed 003).
   static let staleAfter = Duration.seconds(60)
   /// How long a server without idempotency keys may take for an accepted prompt (seed 003); with

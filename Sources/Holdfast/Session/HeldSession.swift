@@ -51,12 +51,16 @@ public final class HeldSession: Sendable, AsyncSequence {
       var generator = SystemRandomNumberGenerator()
       return try await configuration.store.open(as: .random(using: &generator))
     }
+    let follow =
+      configuration.conversation.map { [SessionModel.Input.follow(conversation: $0)] }
+      ?? []
     running = Running(
       start, SessionShell(configuration, network), clock: clock,
       device: Device(
         reachability: configuration.reachability ?? Platform.reachability(of: host),
         lifecycle: configuration.lifecycle, network: network, clock: clock),
-      first: [.restored(kept, conversation: configuration.conversation, at: wall), .start])
+      first: [.restored(kept, conversation: configuration.conversation, at: wall)] + follow
+        + [.start])
   }
 
   /// Returns the one iterator that a session serves.

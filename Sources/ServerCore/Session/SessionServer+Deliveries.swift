@@ -25,9 +25,12 @@ extension SessionServer {
     if let client = clients[turn.client]?.kept { delay(.client(client)) }
   }
 
-  /// A client stored a message; one that is not known is ignored.
-  mutating func take(_ message: String) {
-    guard let id = turnsByMessage[message], turns[id]?.answer?.isTaken == false else { return }
+  /// A client stored a message; one that is not known, or that belongs to another client, is
+  /// ignored.
+  mutating func take(_ message: String, of client: String) {
+    guard let id = turnsByMessage[message], let turn = turns[id], turn.client == client,
+      turn.answer?.isTaken == false
+    else { return }
     metrics.acknowledged += 1
     markTaken(id)
   }

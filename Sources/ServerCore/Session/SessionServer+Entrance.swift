@@ -91,7 +91,9 @@ extension SessionServer {
     clients[connect.session] = client
     guard let received = connect.received else { return isRecovered }
     for id in client.outbox {
-      if let answer = turns[id]?.answer, answer.number <= received { take(answer.message) }
+      if let answer = turns[id]?.answer, answer.number <= received {
+        take(answer.message, of: connect.session)
+      }
     }
     return isRecovered
   }

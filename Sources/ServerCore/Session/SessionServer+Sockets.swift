@@ -52,7 +52,7 @@ extension SessionServer {
     switch message {
     case .ping: break
     case .connect: fail(id, "already_connected", "This connection is connected.")
-    case .messageAck(let message): take(message)
+    case .messageAck(let message): take(message, of: peer.client)
     case .prompt(let prompt): self.prompt(id, prompt, of: peer)
     case .subscribe(let subscription): subscribe(id, subscription)
     case .subscribeBatch(let all): subscribe(id, all)

@@ -57,7 +57,7 @@ struct Connectedness<Feature: SimulatedFeature>: LinkChecker {
       tell(attempt, "connected, and the server never took it", standing.now)
     }
     guard let dead, dead.attempt == attempt, let bound = standing.policy.liveness.longestDeath,
-      clock.awake - dead.since > bound
+      clock.awake - dead.since > bound + Feature.patience
     else { return }
     tell(attempt, "connected for \(clock.awake - dead.since) over a dead connection", standing.now)
   }

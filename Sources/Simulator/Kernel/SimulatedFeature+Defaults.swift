@@ -8,6 +8,7 @@ public struct Nothing: Sendable, Equatable {
 // What a feature has in common with most others, unless it says otherwise.
 extension SimulatedFeature {
   public static var presets: [DayPreset] { DayPreset.allCases }
+  public static var patience: Duration { .zero }
   public static func isHealed(_ standing: Standing<Self>) -> Bool { true }
   public static func remains(_ standing: Standing<Self>) -> String { "" }
   public static func checkBounds(

@@ -73,6 +73,9 @@ public protocol SimulatedFeature: SendableMetatype {
   static func play(_ plan: Plan, _ setup: RunSetup<Self>, watch: RunWatch<Self>?) -> Outcome
 
   // Promises of the link that need the feature's knowledge.
+  /// How much longer than its policy says the feature may take a dead connection for alive, since
+  /// something of its own explains the silence.
+  static var patience: Duration { get }
   /// Whether everything is as it must be in calm, beside a connected link.
   static func isHealed(_ standing: Standing<Self>) -> Bool
   /// What remains to be done, for findings.

@@ -184,6 +184,8 @@ public enum SessionsFeature: SimulatedFeature {
     }
   }
 
+  /// The longest time for which an upload holds up pings.
+  public static var patience: Duration { .seconds(60) }
   public static func isHealed(_ standing: Standing<SessionsFeature>) -> Bool {
     standing.own.unanswered == 0 && standing.own.missing == 0
   }

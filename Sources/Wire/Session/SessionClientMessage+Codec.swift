@@ -83,9 +83,14 @@ extension SessionConnect {
       session: try fields.sessionID("session_id"),
       key: try fields.note("api_key").map { Secret($0) },
       proof: try fields.note("challenge_response").map { Secret($0) },
-      timestamp: try fields.time("timestamp"), version: try fields.note("protocol_version"),
+      timestamp: try fields.time("timestamp"), version: Self.version(fields),
       recentSessionsLimit: try fields.optionalInt("recent_sessions_limit", in: 0...1_000),
       features: try fields.features(), received: try fields.optionalNumber("received"))
+  }
+
+  /// A version that is no text counts as none: the contract has such a client speak the oldest one.
+  private static func version(_ fields: JSONFields) -> String? {
+    do { return try fields.note("protocol_version") } catch { return nil }
   }
 
   fileprivate func write(to writer: inout JSONWriter) {

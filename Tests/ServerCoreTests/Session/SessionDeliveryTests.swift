@@ -73,6 +73,14 @@ import Testing
     #expect(replays(sessions.connect(2, as: "bob"), to: 2) == [])
   }
 
+  @Test func `another client's acknowledgement changes nothing`() {
+    var (sessions, ids) = answered(1)
+    sessions.connect(2, as: "bob")
+    #expect(Sessions.visible(sessions.say(2, .messageAck(ids[0]))) == [])
+    _ = sessions.gone(1)
+    #expect(replays(sessions.connect(3), to: 3) == ids)
+  }
+
   @Test func `failures are replayed as the response that they were`() {
     var sessions = Sessions()
     sessions.connect(1)

@@ -23,7 +23,7 @@ enum SessionCommand {
       + "0, with 1 if one failed, or with 6 if the server cannot be reached in 6 attempts")
 
   /// The longest line, in bytes: the longest prompt.
-  private static let longestLine = 1_000_000
+  private static let longestLine = 524_288
 
   static var command: Command {
     Command(
@@ -39,7 +39,7 @@ enum SessionCommand {
         """
         It ends with 3 if the server refuses the key, with 4 if the server needs a newer version, \
         with 5 if TLS fails, and with 6 if the server cannot be reached. A line has at most \
-        1,000,000 bytes of UTF-8; another one is refused with a notice. The end of a pipe ends the \
+        524,288 bytes of UTF-8; another one is refused with a notice. The end of a pipe ends the \
         command only with --once. At most 1,000 prompts wait for an answer; then the pipe is not \
         read.
         """,

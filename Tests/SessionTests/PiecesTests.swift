@@ -1,0 +1,85 @@
+import HoldfastTestKit
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import Session
+
+/// Long responses in pieces, conversations of other clients, and what `connect` says.
+@Suite struct PiecesTests {
+  /// What is shown of a response that was cut, behind these pieces of it.
+  private static func shown(_ pieces: [(Int, String)], of count: Int?) -> [String] {
+    var bench = SessionBench.connected([.idempotency, .parts])
+    bench.prompt("a")
+    let key = bench.key("a").description
+    for (index, text) in pieces {
+      let conversation = SessionBench.conversation
+      bench.say(
+        .responsePart(conversation: conversation, idempotencyKey: key, index: index, text: text))
+    }
+    bench.say(
+      .response(
+        SessionResponse(
+          id: "m", conversation: SessionBench.conversation, idempotencyKey: key,
+          result: .success(text: "cut"), parts: count)))
+    return bench.updates.compactMap { update in
+      if case .message(let entry, _, _) = update { entry.text } else { nil }
+    }
+  }
+
+  @Test func `a response whose pieces all came is shown whole`() {
+    #expect(Self.shown([(0, "one "), (1, "two")], of: 2) == ["one two"])
+  }
+
+  @Test func `a response that lacks a piece is shown as it came`() {
+    #expect(Self.shown([(0, "one ")], of: 2) == ["cut"])
+    #expect(Self.shown([(1, "two")], of: 2) == ["cut"])
+    #expect(Self.shown([(0, "one "), (0, "one ")], of: 2) == ["cut"])
+    #expect(Self.shown([(0, "one "), (1, "two")], of: nil) == ["cut"])
+    #expect(Self.shown([], of: 2) == ["cut"])
+  }
+
+  @Test(arguments: [(-1, true), (0, true), (1, false)])
+  func `pieces are kept up to a bound in bytes`(more: Int, isKept: Bool) {
+    var pieces = ResponsePieces()
+    let text = String(repeating: "x", count: ResponsePieces.limit + more)
+    pieces.add(text, at: 0, of: "k")
+    #expect(pieces.bytes == (isKept ? text.utf8.count : 0))
+    #expect(pieces.take(1, of: "k") == (isKept ? text : nil))
+    #expect(pieces == ResponsePieces())
+  }
+
+  @Test func `a conversation that the user names is followed before its first prompt`() {
+    var bench = SessionBench.opening()
+    let other = "00000000-0000-4000-8000-0000000000aa"
+    bench.give(.follow(conversation: other))
+    bench.connect([.idempotency])
+    #expect(bench.subscriptions.map(\.conversation).contains(other))
+    bench.say(.error(SessionError(message: "no such conversation", conversation: other)))
+    #expect(bench.notices == [])
+  }
+
+  @Test func `connect tells what is stored, not what only came`() {
+    var bench = SessionBench.connected([.idempotency, .resume])
+    bench.prompt("a")
+    bench.holdsStore = true
+    bench.say(
+      .response(
+        SessionResponse(
+          id: "m", number: 1, conversation: SessionBench.conversation,
+          idempotencyKey: bench.key("a").description, result: .success(text: "b"))))
+    bench.lose()
+    bench.connect([.idempotency, .resume])
+    #expect(bench.connects.map(\.connect.received) == [0])
+  }
+
+  @Test func `a server that speaks a version before 0.4 is left`() {
+    var bench = SessionBench.opening()
+    bench.give(.opened(bench.attempt))
+    bench.say(.hello(SessionHello(message: "")))
+    bench.say(
+      .connected(SessionConnected(message: "", session: "", version: SessionVersion(0, 3, 9))))
+    #expect(!bench.model.isConnected)
+    #expect(bench.model.link.status.phase == .failed)
+  }
+}

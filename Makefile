@@ -26,7 +26,7 @@ test: lint build typecheck ## checks the style, builds, and runs every test
 	@scripts/peers
 	@SWIFT="$(SWIFT)" scripts/test
 
-typecheck: build ## checks every module as a whole, as a release build does
+typecheck: build ## checks each module as a whole, as a release build does
 	@SWIFT="$(SWIFT)" scripts/typecheck
 
 lint: ## checks the style without changing a file

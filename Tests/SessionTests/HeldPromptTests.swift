@@ -29,12 +29,7 @@ import Testing
   }
 
   @Test func `what a plain server accepted fails in time, though no history comes`() {
-    var bench = SessionBench.connected([])
-    bench.prompt("a")
-    bench.ack(nil)
-    bench.ack(nil)
-    bench.lose()
-    bench.connect([])
+    var bench = SessionBench.lostByPlainServer()
     bench.pass(.seconds(299))
     #expect(bench.states.last == "a accepted")
     bench.pass(.seconds(1))

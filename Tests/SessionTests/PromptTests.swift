@@ -123,12 +123,7 @@ import Testing
 
   @Test func `an own prompt in a plain server's history is no news after its answer was replayed`()
   {
-    var bench = SessionBench.connected([])
-    bench.prompt("a")
-    bench.ack(nil)
-    bench.ack(nil)
-    bench.lose()
-    bench.connect([])
+    var bench = SessionBench.lostByPlainServer()
     let answer = SessionEntry.one("u2", .assistant, "A", at: 1)
     bench.say(.replay(id: "u2", answer, number: nil))
     #expect(bench.states.last == "a answered")
@@ -199,12 +194,7 @@ import Testing
   }
 
   @Test func `an accepted prompt is not sent to a plain server after a loss`() {
-    var bench = SessionBench.connected([])
-    bench.prompt("a")
-    bench.ack(nil)
-    bench.ack(nil)
-    bench.lose()
-    bench.connect([])
+    var bench = SessionBench.lostByPlainServer()
     bench.say(.window([], next: 0))
     bench.pass(.seconds(299))
     #expect(bench.prompts.count == 1)

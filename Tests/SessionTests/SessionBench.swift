@@ -46,6 +46,17 @@ struct SessionBench {
     return bench
   }
 
+  /// One whose prompt "a" a plain server accepted, on the connection after that one.
+  static func lostByPlainServer() -> SessionBench {
+    var bench = connected([])
+    bench.prompt("a")
+    bench.ack(nil)
+    bench.ack(nil)
+    bench.lose()
+    bench.connect([])
+    return bench
+  }
+
   /// One that is connected, and whose conversation the server knows by one answered prompt.
   static func talking(
     _ features: Set<SessionFeature> = [.idempotency], version: SessionVersion = .newest

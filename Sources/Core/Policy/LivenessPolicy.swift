@@ -58,19 +58,6 @@ public struct LivenessPolicy: Sendable, Hashable {
     // What once took long, as through a tunnel, may not hide a dead link for minutes.
     return min(usual + pongTimeout * missed, longest)
   }
-
-  /// The least time from a ping to the end of a link that answers nothing: that of a suspect one,
-  /// which is asked once and has as long as a second try.
-  public var leastProof: Duration {
-    pongTimeout(missed: min(1, pongTries - 1), roundTrip: nil)
-  }
-
-  /// The longest that a link on which nothing passes counts as alive; `nil` without a rule.
-  public var longestDeath: Duration? {
-    let waits = [LinkQuality.good, .degraded, .poor].compactMap { ping(in: $0) }
-    let asked = waits.max().map { $0 + pongTimeout * pongRoundTrips * pongTries }
-    return [silence, asked].compactMap(\.self).min()
-  }
 }
 
 /// After `after` without valid data the link is closed.

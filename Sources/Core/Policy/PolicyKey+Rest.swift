@@ -89,24 +89,12 @@ extension PolicyKey {
       "liveness.poorPing", "the same while the quality is poor, off for no difference",
       \.liveness.poorPing),
     .duration("liveness.pongTimeout", "the least time a pong may take", \.liveness.pongTimeout),
-    PolicyKey(
-      name: "liveness.pongRoundTrips", meaning: "round trips a pong may take (1 to 100)"
-    ) {
-      String($0.liveness.pongRoundTrips)
-    } write: { draft, text in
-      guard let value = WrittenNumber.count(text) else { return false }
-      draft.liveness.pongRoundTrips = value
-      return true
-    },
-    PolicyKey(
-      name: "liveness.pongTries", meaning: "pings without an answer that end a link (1 to 10)"
-    ) {
-      String($0.liveness.pongTries)
-    } write: { draft, text in
-      guard let value = WrittenNumber.count(text) else { return false }
-      draft.liveness.pongTries = value
-      return true
-    },
+    .count(
+      "liveness.pongRoundTrips", "round trips a pong may take (1 to 100)",
+      \.liveness.pongRoundTrips),
+    .count(
+      "liveness.pongTries", "pings without an answer that end a link (1 to 10)",
+      \.liveness.pongTries),
     PolicyKey(
       name: "liveness.idle",
       meaning: "a link without data ends (AFTER then idle|standby such as 15m idle, or off)",

@@ -118,6 +118,19 @@ extension PolicyKey {
     }
   }
 
+  /// A key for a number of things; its meaning names the range.
+  static func count(
+    _ name: String, _ meaning: String, _ path: any WritableKeyPath<PolicyDraft, Int> & Sendable
+  ) -> PolicyKey {
+    PolicyKey(name: name, meaning: meaning) {
+      String($0[keyPath: path])
+    } write: { draft, text in
+      guard let value = WrittenNumber.count(text) else { return false }
+      draft[keyPath: path] = value
+      return true
+    }
+  }
+
   /// A key for one of a few words.
   static func word<Word: RawRepresentable<String> & CaseIterable & SendableMetatype>(
     _ name: String, _ meaning: String,

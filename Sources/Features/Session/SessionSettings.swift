@@ -28,7 +28,7 @@ public struct SessionSettings: Sendable, Hashable, Codable {
   /// which silence says nothing about the server. At most `longestUpload`.
   static let uploadTime = Duration.seconds(10)
   static let uploadRate = 16_384
-  static let longestUpload = Duration.seconds(60)
+  package static let longestUpload = Duration.seconds(60)
   /// A subscription without an answer for this long holds up nothing any more.
   static let subscribeTimeout = Duration.seconds(10)
   /// How long `stop` waits for what is under way.

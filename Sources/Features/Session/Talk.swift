@@ -99,40 +99,6 @@ struct Talk: Sendable, Hashable {
   var deadline: Instant? { [upload?.until, subscribing.values.min()].compactMap(\.self).min() }
 }
 
-/// Texts that were handed to a plain server, whose history repeats them under ids of its own.
-///
-/// They outlive a connection: the history may come on the next one.
-struct OwnTexts: Sendable, Hashable {
-  private struct Own: Sendable, Hashable {
-    var key: UUID128
-    var conversation: String
-    var text: String
-  }
-
-  /// As many as prompts may wait; beyond, the oldest is forgotten.
-  static let limit = SessionSettings.outboxLimit
-  private var all: [Own] = []
-
-  var count: Int { all.count }
-
-  /// Notes a prompt, once however often it is sent.
-  mutating func add(_ prompt: KeptPrompt) {
-    all.removeAll { $0.key == prompt.id }
-    all.append(Own(key: prompt.id, conversation: prompt.conversation, text: prompt.text))
-    if all.count > Self.limit { all.removeFirst() }
-  }
-
-  /// Takes the text of a prompt that a history repeats; false for another one.
-  mutating func take(_ entry: SessionEntry) -> Bool {
-    let index = all.firstIndex {
-      $0.conversation == entry.conversation && $0.text == entry.text
-    }
-    guard let index else { return false }
-    all.remove(at: index)
-    return true
-  }
-}
-
 extension Talk: SelfChecking {
   func check(_ check: inout InvariantCheck) {
     check.require(
@@ -148,35 +114,5 @@ extension Talk: SelfChecking {
     guard check.isThorough else { return }
     check.require(
       subscribed.isSuperset(of: subscribing.keys), "talk: what is awaited was subscribed to")
-  }
-}
-
-/// The pieces of responses that are not complete.
-///
-/// The response that follows them may hold only the beginning and the end of the text.
-struct ResponsePieces: Sendable, Hashable {
-  /// Bytes of all pieces together; a response whose pieces do not fit is shown as it comes.
-  static let limit = 16 << 20
-  private var texts: [String: [String]] = [:]
-  private(set) var bytes = 0
-
-  /// Notes a piece; one that is not the next ends the row.
-  mutating func add(_ text: String, at index: Int, of key: String) {
-    let row = texts[key] ?? []
-    guard index == row.count, index == 0 || texts[key] != nil else { return drop(key) }
-    guard bytes + text.utf8.count <= Self.limit else { return drop(key) }
-    bytes += text.utf8.count
-    texts[key, default: []].append(text)
-  }
-
-  /// Returns the text of so many pieces if all of them came, and forgets them.
-  mutating func take(_ count: Int?, of key: String?) -> String? {
-    guard let key, let row = texts[key] else { return nil }
-    drop(key)
-    return row.count == count ? row.joined() : nil
-  }
-
-  private mutating func drop(_ key: String) {
-    bytes -= texts.removeValue(forKey: key)?.reduce(0) { $0 + $1.utf8.count } ?? 0
   }
 }

@@ -56,7 +56,7 @@ struct Connectedness<Feature: SimulatedFeature>: LinkChecker {
     if attempt != known {
       tell(attempt, "connected, and the server never took it", standing.now)
     }
-    guard let dead, dead.attempt == attempt, let bound = standing.policy.liveness.longestDeath,
+    guard let dead, dead.attempt == attempt, let bound = standing.policy.liveness.bound,
       clock.awake - dead.since > bound + Feature.patience
     else { return }
     tell(attempt, "connected for \(clock.awake - dead.since) over a dead connection", standing.now)
@@ -76,5 +76,14 @@ struct Awake: Sendable {
   mutating func pass<Feature>(_ standing: Standing<Feature>) {
     if let last, last.isAwake { awake += last.now.duration(to: standing.now) }
     last = (standing.now, standing.isAwake)
+  }
+}
+
+extension LivenessPolicy {
+  /// The longest that a link on which nothing passes may be taken for alive; `nil` without a rule.
+  var bound: Duration? {
+    let slowest = ping.map { max($0, degradedPing ?? $0, poorPing ?? $0) }
+    let asked = slowest.map { $0 + pongTimeout * pongRoundTrips * pongTries }
+    return [silence, asked].compactMap(\.self).min()
   }
 }

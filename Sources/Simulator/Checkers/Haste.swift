@@ -25,7 +25,7 @@ struct Haste<Feature: SimulatedFeature>: LinkChecker {
       let quiet = heard.duration(to: now)
       if let silence = policy.silence, quiet >= silence { return false }
       guard let pinged else { return true }
-      return min(quiet, pinged.duration(to: now)) < policy.leastProof
+      return min(quiet, pinged.duration(to: now)) < policy.leastPatience
     }
   }
 
@@ -74,4 +74,10 @@ struct Haste<Feature: SimulatedFeature>: LinkChecker {
     case (.background, .stay), (.foreground, _): leavesAt = nil
     }
   }
+}
+
+extension LivenessPolicy {
+  /// The least time from a ping without an answer to the end of the link: a suspect one is asked
+  /// once, and has as long as a second try.
+  fileprivate var leastPatience: Duration { pongTimeout * min(pongTries, pongRoundTrips, 2) }
 }

@@ -119,12 +119,8 @@ struct SessionSeam {
   }
 
   private func acknowledgement(of news: SessionNews) -> SessionModel.Effect? {
-    guard let attempt else { return nil }
-    switch news {
-    case .message(let entry, _), .answer(let entry, _, _):
-      return .send(attempt, .messageAck(entry.id))
-    case .ended: return nil
-    }
+    guard let attempt, let entry = news.entry else { return nil }
+    return .send(attempt, .messageAck(entry.id))
   }
 
   func fromServer(_ effect: SessionServer.Effect) -> [SessionServer.Effect] {

@@ -185,7 +185,7 @@ public enum SessionsFeature: SimulatedFeature {
   }
 
   /// The longest time for which an upload holds up pings.
-  public static var patience: Duration { .seconds(60) }
+  public static var patience: Duration { SessionSettings.longestUpload }
   public static func isHealed(_ standing: Standing<SessionsFeature>) -> Bool {
     standing.own.unanswered == 0 && standing.own.missing == 0
   }

@@ -1,0 +1,34 @@
+import LinkCore
+import LinkWire
+
+/// Texts that were handed to a plain server, whose history repeats them under ids of its own.
+///
+/// They outlive a connection: the history may come on the next one.
+struct OwnTexts: Sendable, Hashable {
+  private struct Own: Sendable, Hashable {
+    var key: UUID128
+    var conversation: String
+    var text: String
+  }
+
+  /// As many as prompts may wait; beyond, the oldest is forgotten.
+  static let limit = SessionSettings.outboxLimit
+  private var all: [Own] = []
+
+  /// Notes a prompt, once however often it is sent.
+  mutating func add(_ prompt: KeptPrompt) {
+    all.removeAll { $0.key == prompt.id }
+    all.append(Own(key: prompt.id, conversation: prompt.conversation, text: prompt.text))
+    if all.count > Self.limit { all.removeFirst() }
+  }
+
+  /// Takes the text of a prompt that a history repeats; false for another one.
+  mutating func take(_ entry: SessionEntry) -> Bool {
+    let index = all.firstIndex {
+      $0.conversation == entry.conversation && $0.text == entry.text
+    }
+    guard let index else { return false }
+    all.remove(at: index)
+    return true
+  }
+}

@@ -43,6 +43,8 @@ let pure: [Target] = [
   library("SessionAudit", at: "Tools/Audit", uses: ["LinkCore", "LinkJSON", "LinkWire"]),
   library("Session", at: "Features/Session", uses: ["LinkCore", "LinkWire"]),
   library(
+    "HealthSync", at: "Features/HealthSync", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
+  library(
     "LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
   library(
     "LinkSimulator", at: "Simulator",
@@ -108,8 +110,8 @@ let doors: [Target] = [
     "Holdfast", at: "Holdfast",
     uses: [
       "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream",
-      "HealthRelay", "HeldSocket", "Session", "CurlNetwork", "StoreSQLite",
-      "ReachabilityNetlink", "LifecycleSystem", "KeyedHashing",
+      "HealthRelay", "HeldSocket", "Session", "HealthSync", "LinkProtocols", "CurlNetwork",
+      "StoreSQLite", "ReachabilityNetlink", "LifecycleSystem", "KeyedHashing",
       "NotificationsDBus", "ExportFiles", "OwnerFiles",
     ]),
   library(
@@ -138,8 +140,8 @@ let doors: [Target] = [
     dependencies: [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
       "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream",
-      "LinkProtocols", "HealthRelay", "HeldSocket", "Session", "SessionAudit", "LinkServerCore",
-      "LifecycleSystem", "OwnerFiles", "ChildProcesses", "KeyedHashing", "CLinux", "COpenSSL",
+      "LinkProtocols", "HealthRelay", "HeldSocket", "Session", "HealthSync", "SessionAudit",
+      "LinkServerCore", "LifecycleSystem", "OwnerFiles", "ChildProcesses", "KeyedHashing", "CLinux", "COpenSSL",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]
@@ -185,6 +187,9 @@ let checks: [Target] = [
   tests("AuditTests", uses: ["LinkCore", "LinkWire", "SessionAudit", "HoldfastTestKit"]),
   tests("HeldSocketTests", uses: ["LinkCore", "HeldSocket", "HoldfastTestKit"]),
   tests("SessionTests", uses: ["LinkCore", "LinkWire", "Session", "HoldfastTestKit"]),
+  tests(
+    "HealthSyncTests",
+    uses: ["LinkCore", "LinkHealth", "LinkWire", "HealthSync", "HoldfastTestKit"]),
   tests(
     "ServerCoreTests",
     uses: [

@@ -24,8 +24,8 @@ struct SyncBench {
   static let plain: LinkPolicy = {
     do {
       return try LinkPolicy.healthSync.setting([
-        ("retry.first", "1s,2s"), ("retry.reconnect", "4s,8s"), ("retry.windows", "1000/1m"),
-        ("retry.spread", "0s"),
+        ("retry.first", "1s,2s"), ("retry.reconnect", "4s,8s"), ("retry.windows", "100/1m"),
+        ("retry.spread", "1ns"),
       ])
     } catch {
       preconditionFailure("\(error)")

@@ -153,7 +153,7 @@ import Testing
     async throws
   {
     let rig = try await Self.ten()
-    let fewTries = ["--set", "retry.first=100ms,100ms", "--set", "retry.spread=0s"]
+    let fewTries = ["--set", "retry.first=100ms,100ms", "--set", "retry.spread=1ms"]
     let run = try await CommandProcess.run(
       rig.words("http://127.0.0.1:1", ["--once"] + fewTries))
     #expect(run.status == 6)

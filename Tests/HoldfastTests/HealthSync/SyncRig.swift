@@ -11,9 +11,9 @@ final class SyncRig: Sendable {
   /// Quick retries, as many as a test needs.
   static let quick = [
     "--set", "retry.first=100ms*1 max 100ms +-0.0 min 100ms xunlimited", "--set",
-    "retry.reconnect=100ms*1 max 100ms +-0.0 min 100ms xunlimited", "--set", "retry.windows=1000/1s",
+    "retry.reconnect=100ms*1 max 100ms +-0.0 min 100ms xunlimited", "--set", "retry.windows=60/30s",
     "--set",
-    "retry.spread=0s",
+    "retry.spread=1ms",
   ]
 
   let scratch: Scratch

@@ -141,7 +141,8 @@ let doors: [Target] = [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
       "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream",
       "LinkProtocols", "HealthRelay", "HeldSocket", "Session", "HealthSync", "SessionAudit",
-      "LinkServerCore", "LifecycleSystem", "OwnerFiles", "ChildProcesses", "KeyedHashing", "CLinux", "COpenSSL",
+      "LinkServerCore", "LifecycleSystem", "OwnerFiles", "ChildProcesses", "KeyedHashing",
+      "CLinux", "COpenSSL",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]

@@ -1,6 +1,8 @@
 import Foundation
 import Glibc
 import HoldfastTestKit
+import LinkCore
+import LinkRuntime
 import Testing
 
 /// Kills of phone and server, and answers that are lost, against the real `serve`.
@@ -14,20 +16,17 @@ import Testing
 
   /// What is left after many kills: nothing is lost, repeated, or kept although it was deleted.
   private static func torture(kills: Int, seed: UInt64) async throws {
+    let clock = BootClock()
     var chance = Dice(seed: seed)
     let rig = try SyncRig()
     var server = try await rig.serve()
     let proxy = try FaultProxy(upstream: UInt16(server.port))
     var minutes = Array(0..<400)
-    var day = 2
     for kill in 0..<kills {
       if kill % 5 == 0 {
         // A newer export with more samples, and without some of the old ones.
-        minutes.removeAll { $0 > 0 && chance.next() % 9 == 0 }
-        let last = minutes.last ?? 0
-        minutes += (1...300).map { last + $0 }
-        try rig.export([(steps, minutes), (heart, minutes.map { $0 + 1 })], day: day)
-        day += 1
+        minutes = changed(minutes, &chance)
+        try rig.export([(steps, minutes), (heart, minutes.map { $0 + 1 })], day: 2 + kill / 5)
         try await rig.importExport()
       }
       let process = try CommandProcess.start(
@@ -36,7 +35,8 @@ import Testing
         try await proxy.set(.blackhole(Blackhole(reach: .down, fate: .swallowed)))
       }
       // The kill is the subject: it comes at any moment.
-      try await Task.sleep(for: .milliseconds(Int(chance.next() % 500)))
+      try await clock.wait(
+        until: clock.now.advanced(by: .milliseconds(Int(chance.next() % 500))))
       if kill % 4 == 2 {
         server.process.signal(SIGKILL)
         _ = await server.process.exit()
@@ -53,6 +53,13 @@ import Testing
     let held = try await rig.held()
     #expect(held[steps] == minutes)
     #expect(held[heart] == minutes.map { $0 + 1 })
+  }
+
+  private static func changed(_ minutes: [Int], _ chance: inout Dice) -> [Int] {
+    var kept = minutes.filter { _ in chance.next() % 9 > 0 }
+    if kept.first != 0 { kept.insert(0, at: 0) }
+    let last = kept.last ?? 0
+    return kept + (1...300).map { last + $0 }
   }
 
   /// Sends the rest; then nothing is left.

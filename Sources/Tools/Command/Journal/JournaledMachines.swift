@@ -1,4 +1,5 @@
 import HealthRelay
+import HealthSync
 import HeldSocket
 import LinkCore
 import LinkRuntime
@@ -15,6 +16,7 @@ struct JournaledMachine: Sendable {
     JournaledMachine(PullModel.self),
     JournaledMachine(SocketModel.self) { Recorded<HeldFeature>($0) },
     JournaledMachine(SessionModel.self) { Recorded<SessionsFeature>($0) },
+    JournaledMachine(SyncModel.self),
   ]
 
   /// The machine's name in journals.

@@ -36,12 +36,16 @@ let pure: [Target] = [
   library("LinkJSON", at: "JSON", uses: ["LinkCore"]),
   library("LinkHealth", at: "Health", uses: ["LinkCore", "LinkJSON"]),
   library("LinkWire", at: "Wire", uses: ["LinkCore", "LinkJSON", "LinkHealth"]),
+  library("BottleFirmware", at: "Firmware"),
+  library(
+    "VirtualBottle", at: "VirtualBottle", uses: ["BottleFirmware", "LinkCore", "LinkWire"]),
   library("LinkProtocols", at: "Protocols", uses: ["CZlib"]),
   library("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
   library("HealthRelay", at: "Features/HealthRelay", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
   library("HeldSocket", at: "Features/HeldSocket", uses: ["LinkCore"]),
   library("SessionAudit", at: "Tools/Audit", uses: ["LinkCore", "LinkJSON", "LinkWire"]),
   library("Session", at: "Features/Session", uses: ["LinkCore", "LinkWire"]),
+  library("BottleLink", at: "Features/BottleLink", uses: ["LinkCore", "LinkWire"]),
   library(
     "LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
   library(
@@ -74,6 +78,8 @@ let adapters: [Target] = [
   library(
     "StoreSQLite", at: "Adapters/StoreSQLite",
     uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "OwnerFiles", "CSQLite"]),
+  library(
+    "RadioSocket", at: "Adapters/RadioSocket", uses: ["LinkCore", "LinkWire", "LinkRuntime"]),
   library("OwnerFiles", at: "Adapters/OwnerFiles", uses: ["LinkWire"]),
   // Apple's platforms have CryptoKit.
   library(
@@ -108,8 +114,8 @@ let doors: [Target] = [
     "Holdfast", at: "Holdfast",
     uses: [
       "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream",
-      "HealthRelay", "HeldSocket", "Session", "CurlNetwork", "StoreSQLite",
-      "ReachabilityNetlink", "LifecycleSystem", "KeyedHashing",
+      "HealthRelay", "HeldSocket", "Session", "BottleLink", "CurlNetwork", "StoreSQLite",
+      "RadioSocket", "ReachabilityNetlink", "LifecycleSystem", "KeyedHashing",
       "NotificationsDBus", "ExportFiles", "OwnerFiles",
     ]),
   library(
@@ -139,6 +145,7 @@ let doors: [Target] = [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
       "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream",
       "LinkProtocols", "HealthRelay", "HeldSocket", "Session", "SessionAudit", "LinkServerCore",
+      "BottleFirmware", "VirtualBottle", "BottleLink", "RadioSocket",
       "LifecycleSystem", "OwnerFiles", "ChildProcesses", "KeyedHashing", "CLinux", "COpenSSL",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
@@ -184,6 +191,12 @@ let checks: [Target] = [
       "HoldfastTestKit",
     ]),
   tests("AuditTests", uses: ["LinkCore", "LinkWire", "SessionAudit", "HoldfastTestKit"]),
+  tests("FirmwareTests", uses: ["BottleFirmware", "LinkCore", "LinkWire", "VirtualBottle"]),
+  tests(
+    "BottleLinkTests",
+    uses: [
+      "LinkCore", "LinkWire", "BottleFirmware", "VirtualBottle", "BottleLink", "HoldfastTestKit",
+    ]),
   tests("HeldSocketTests", uses: ["LinkCore", "HeldSocket", "HoldfastTestKit"]),
   tests("SessionTests", uses: ["LinkCore", "LinkWire", "Session", "HoldfastTestKit"]),
   tests(
@@ -256,8 +269,8 @@ let checks: [Target] = [
     "FuzzTests",
     uses: [
       "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkProtocols", "LinkRuntime",
-      "LinkServerCore", "MessageStream", "HeldSocket", "StoreSQLite", "ReachabilityNetlink",
-      "HoldfastBackend",
+      "LinkServerCore", "MessageStream", "HeldSocket", "BottleLink", "VirtualBottle", "StoreSQLite",
+      "ReachabilityNetlink", "HoldfastBackend",
       "HoldfastTestKit",
     ],
     besides: ["Corpus", "Words"]),

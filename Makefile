@@ -2,6 +2,8 @@
 
 SWIFT ?= swift
 FUZZ_TIME ?= 60
+# The manifest asks more of builds that this file starts.
+export HOLDFAST_STRICT = 1
 # An import of a module that the manifest does not grant builds silently otherwise.
 STRICT = --explicit-target-dependency-import-check error
 STAMP = .build/setup.stamp

@@ -13,8 +13,22 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("InferIsolatedConformances"),
 ]
 
-func library(_ name: String, at path: String, uses: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: uses, path: "Sources/\(path)", swiftSettings: strict)
+/// Whether the Makefile builds, and not a package that depends on this one.
+let ours = Context.environment["HOLDFAST_STRICT"] != nil
+
+/// The tests play hundreds of hours in the pure modules: these are optimised in debug builds too,
+/// which still check every invariant.
+let optimised: [SwiftSetting] =
+  ours ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : []
+
+func library(
+  _ name: String, at path: String, uses: [Target.Dependency] = [], with more: [SwiftSetting] = []
+) -> Target {
+  .target(name: name, dependencies: uses, path: "Sources/\(path)", swiftSettings: strict + more)
+}
+
+func pureLibrary(_ name: String, at path: String, uses: [Target.Dependency] = []) -> Target {
+  library(name, at: path, uses: uses, with: optimised)
 }
 
 func system(_ name: String, _ pkgConfig: String, apt: String, brew: String) -> Target {
@@ -32,23 +46,26 @@ func tests(
 
 // 1. Pure: values only. No clock, no chance, no tasks, no Foundation.
 let pure: [Target] = [
-  library("LinkCore", at: "Core"),
-  library("LinkJSON", at: "JSON", uses: ["LinkCore"]),
-  library("LinkHealth", at: "Health", uses: ["LinkCore", "LinkJSON"]),
-  library("LinkWire", at: "Wire", uses: ["LinkCore", "LinkJSON", "LinkHealth"]),
-  library("BottleFirmware", at: "Firmware"),
-  library(
+  pureLibrary("LinkCore", at: "Core"),
+  pureLibrary("LinkJSON", at: "JSON", uses: ["LinkCore"]),
+  pureLibrary("LinkHealth", at: "Health", uses: ["LinkCore", "LinkJSON"]),
+  pureLibrary("LinkWire", at: "Wire", uses: ["LinkCore", "LinkJSON", "LinkHealth"]),
+  pureLibrary("BottleFirmware", at: "Firmware"),
+  pureLibrary(
     "VirtualBottle", at: "VirtualBottle", uses: ["BottleFirmware", "LinkCore", "LinkWire"]),
-  library("LinkProtocols", at: "Protocols", uses: ["CZlib"]),
-  library("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
-  library("HealthRelay", at: "Features/HealthRelay", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
-  library("HeldSocket", at: "Features/HeldSocket", uses: ["LinkCore"]),
-  library("SessionAudit", at: "Tools/Audit", uses: ["LinkCore", "LinkJSON", "LinkWire"]),
-  library("Session", at: "Features/Session", uses: ["LinkCore", "LinkWire"]),
-  library("BottleLink", at: "Features/BottleLink", uses: ["LinkCore", "LinkWire"]),
-  library(
+  pureLibrary("LinkProtocols", at: "Protocols", uses: ["CZlib"]),
+  pureLibrary("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
+  pureLibrary(
+    "HealthRelay", at: "Features/HealthRelay", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
+  pureLibrary("HeldSocket", at: "Features/HeldSocket", uses: ["LinkCore"]),
+  pureLibrary("SessionAudit", at: "Tools/Audit", uses: ["LinkCore", "LinkJSON", "LinkWire"]),
+  pureLibrary("Session", at: "Features/Session", uses: ["LinkCore", "LinkWire"]),
+  pureLibrary("BottleLink", at: "Features/BottleLink", uses: ["LinkCore", "LinkWire"]),
+  pureLibrary(
+    "HealthSync", at: "Features/HealthSync", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
+  pureLibrary(
     "LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
-  library(
+  pureLibrary(
     "LinkSimulator", at: "Simulator",
     uses: [
       "LinkCore", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay", "HeldSocket",
@@ -114,8 +131,9 @@ let doors: [Target] = [
     "Holdfast", at: "Holdfast",
     uses: [
       "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream",
-      "HealthRelay", "HeldSocket", "Session", "BottleLink", "CurlNetwork", "StoreSQLite",
-      "RadioSocket", "ReachabilityNetlink", "LifecycleSystem", "KeyedHashing",
+      "HealthRelay", "HeldSocket", "Session", "HealthSync", "BottleLink", "LinkProtocols",
+      "CurlNetwork", "RadioSocket",
+      "StoreSQLite", "ReachabilityNetlink", "LifecycleSystem", "KeyedHashing",
       "NotificationsDBus", "ExportFiles", "OwnerFiles",
     ]),
   library(
@@ -144,9 +162,9 @@ let doors: [Target] = [
     dependencies: [
       "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
       "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream",
-      "LinkProtocols", "HealthRelay", "HeldSocket", "Session", "SessionAudit", "LinkServerCore",
-      "BottleFirmware", "VirtualBottle", "BottleLink", "RadioSocket",
-      "LifecycleSystem", "OwnerFiles", "ChildProcesses", "KeyedHashing", "CLinux", "COpenSSL",
+      "LinkProtocols", "HealthRelay", "HeldSocket", "Session", "HealthSync", "SessionAudit",
+      "LinkServerCore", "LifecycleSystem", "OwnerFiles", "ChildProcesses", "KeyedHashing",
+      "CLinux", "COpenSSL", "BottleFirmware", "VirtualBottle", "BottleLink", "RadioSocket",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]
@@ -199,6 +217,9 @@ let checks: [Target] = [
     ]),
   tests("HeldSocketTests", uses: ["LinkCore", "HeldSocket", "HoldfastTestKit"]),
   tests("SessionTests", uses: ["LinkCore", "LinkWire", "Session", "HoldfastTestKit"]),
+  tests(
+    "HealthSyncTests",
+    uses: ["LinkCore", "LinkHealth", "LinkWire", "HealthSync", "HoldfastTestKit"]),
   tests(
     "ServerCoreTests",
     uses: [

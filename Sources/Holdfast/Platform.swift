@@ -105,6 +105,17 @@ public enum Platform {
   /// A radio on a Unix socket, for a bottle that runs on this machine.
   public static func radio(on path: String) -> any Central { SocketCentral(path: path) }
 
+  /// The queue of a phone that syncs, in a directory, which is created with mode 0700 if it is
+  /// missing, but not for reading.
+  ///
+  /// - Throws: `.locked` while another process uses it, `.denied`, `.corrupt`, `.fromTheFuture`,
+  ///   `.full`.
+  public static func syncQueue(
+    in directory: String, forReading: Bool = false
+  ) async throws(StoreFailure) -> any SyncQueueStore {
+    try await SQLiteSyncQueueStore.open(in: directory, access: forReading ? .read : .write)
+  }
+
   /// The name by which a backend knows the phone of a directory, which is created if it is missing.
   ///
   /// Processes that ask at once agree on one name.

@@ -9,7 +9,8 @@ import Testing
 @Suite struct DrinkSyncTests {
   /// A bottle with drinks that comes near; the phone is in front.
   private static func meeting(
-    _ drinks: Int, _ profile: TimerProfile = .plan035, prepare: (inout BottleBench) -> Void = { _ in }
+    _ drinks: Int, _ profile: TimerProfile = .plan035,
+    prepare: (inout BottleBench) -> Void = { _ in }
   ) -> BottleBench {
     var bench = BottleBench.wanted(profile)
     bench.pass(1)
@@ -68,7 +69,11 @@ import Testing
     bench.give(.hold(true))
     bench.pass(60)
     let starts = bench.log.filter {
-      if case .write(_, _, .syncControl, let bytes) = $0.effect, bytes[4] == 1 { true } else { false }
+      if case .write(_, _, .syncControl, let bytes) = $0.effect, bytes[4] == 1 {
+        true
+      } else {
+        false
+      }
     }.map(\.at)
     let waits = zip(starts, starts.dropFirst()).map { ($1 - $0).rounded() }
     #expect(waits == [1, 5, 15])
@@ -138,7 +143,8 @@ import Testing
     }
   }
 
-  @Test func `a bottle that says more than it has is asked twice, and again when it says otherwise`() {
+  @Test
+  func `a bottle that says more than it has is asked twice, and again when it says otherwise`() {
     var bench = BottleBench.wanted(.plan035)
     bench.bottle.countsDeleted = true
     bench.pass(1)

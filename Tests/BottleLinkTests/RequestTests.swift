@@ -177,7 +177,8 @@ import Testing
     let isConnected: Bool
 
     init(
-      _ name: String, connected: Bool = true, _ plant: @escaping @Sendable (inout BottleModel) -> Void
+      _ name: String, connected: Bool = true,
+      _ plant: @escaping @Sendable (inout BottleModel) -> Void
     ) {
       (self.name, isConnected, self.plant) = (name, connected, plant)
     }

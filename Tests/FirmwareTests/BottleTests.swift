@@ -229,10 +229,11 @@ import VirtualBottle
     return bench
   }
 
-  @Test(arguments: [
-    (0, 2, []), (1, 2, [[1]]), (2, 2, [[1, 2]]), (3, 2, [[1, 2], [3]]), (3, 20, [[1, 2, 3]]),
-    (2, 0, [[1, 2]]), (2, 21, [[1, 2]]),
-  ] as [(Int, UInt16, [[UInt32]])])
+  @Test(
+    arguments: [
+      (0, 2, []), (1, 2, [[1]]), (2, 2, [[1, 2]]), (3, 2, [[1, 2], [3]]), (3, 20, [[1, 2, 3]]),
+      (2, 0, [[1, 2]]), (2, 21, [[1, 2]]),
+    ] as [(Int, UInt16, [[UInt32]])])
   func `chunks`(records: Int, size: UInt16, chunks: [[UInt32]]) {
     var bench = Self.filled(records)
     #expect(Self.chunks(&bench, size: size) == chunks)

@@ -93,10 +93,16 @@ import Testing
 
   @Test func `finds a feature in an adapter`() {
     let manifest = SourceFile(
-      path: "Package.swift", text: #"library("Chat", at: "Features/Chat", uses: [])"#)
+      path: "Package.swift",
+      text: """
+        library("Chat", at: "Features/Chat", uses: []),
+        library(
+          "Talk", at: "Features/Talk", uses: []),
+        library("Core", at: "Core")
+        """)
     let features = Rules.features(in: manifest)
     let adapter = SourceFile(path: "Sources/Adapters/A/A.swift", text: "import Chat\n")
-    #expect(features == ["Chat"])
+    #expect(features == ["Chat", "Talk"])
     #expect(Rules.adapterImports(adapter, features: features).count == 1)
   }
 

@@ -149,7 +149,7 @@ import Testing
     try database(other).execute("PRAGMA user_version = 9")
     #expect(
       try await failure { try await SQLiteHealthStore.open(in: other.path) }
-        == .fromTheFuture(9, 5))
+        == .fromTheFuture(9, 6))
     try other.write(Array(repeating: 7, count: 8_192), to: "health.sqlite")
     #expect(try await failure { try await SQLiteHealthStore.open(in: other.path) } == .corrupt)
   }
@@ -161,8 +161,8 @@ import Testing
       """
       PRAGMA foreign_keys = OFF;
       INSERT INTO names VALUES (1, 't');
-      INSERT INTO types VALUES (1, 1, 0, 0, 0, NULL);
-      INSERT INTO samples VALUES (1, 0, zeroblob(16), 0, 5, NULL, NULL, NULL, 1.0, NULL);
+      INSERT INTO types VALUES (1, 1, 0, 0, 0, NULL, 0);
+      INSERT INTO samples VALUES (1, 0, zeroblob(16), 0, 5, NULL, NULL, NULL, 1.0, NULL, 0);
       """)
     let query = HealthSampleQuery(
       types: ["t"], from: Timestamp(nanoseconds: 0), to: Timestamp(nanoseconds: 1))

@@ -71,6 +71,19 @@ import Testing
     }
   }
 
+  @Test func `the sync queue in memory keeps its contract`() async throws {
+    try await syncQueueStoreContract { MemorySyncQueueStore() }
+  }
+
+  @Test func `the sync queue in SQLite keeps its contract`() async throws {
+    let scratch = try Scratch()
+    var number = 0
+    try await syncQueueStoreContract {
+      number += 1
+      return try await SQLiteSyncQueueStore.open(in: "\(scratch.path)/\(number)")
+    }
+  }
+
   @Test func `the health store in memory keeps its contract`() async throws {
     try await healthStoreContract { MemoryHealthStore() }
   }

@@ -288,6 +288,11 @@ extension SendQueue {
     pauses[lane] = max(pauses[lane] ?? instant, instant)
   }
 
+  /// Forgets the pauses that are over, so that `deadline` lies ahead even if nothing may be sent.
+  public mutating func wake(at now: Instant) {
+    if pauses.contains(where: { $0.value <= now }) { pauses = pauses.filter { $0.value > now } }
+  }
+
   /// Ends all pauses: the network is back, or the app is in front.
   public mutating func hurry() { pauses = [:] }
 

@@ -13,6 +13,7 @@ public struct LinkPolicy: Sendable, Hashable {
     let establish: EstablishPolicy
     let standby: StandbyPolicy
     let verdicts: [FailureClass: Verdict]
+    let holdsLink: Bool
   }
 
   /// What it is called in tables; presets are named after their feature.
@@ -30,13 +31,20 @@ public struct LinkPolicy: Sendable, Hashable {
   /// One verdict for each class of failure.
   public var verdicts: [FailureClass: Verdict] { parts.value.verdicts }
 
+  /// Whether it is the policy of a link. Work that holds none, such as uploads, is tried again by
+  /// `retry` alone: nothing else of it is shown or can be changed.
+  public var holdsLink: Bool { parts.value.holdsLink }
+
   /// Checks all parts together.
   ///
-  /// - Parameter verdicts: rows that differ from `.retry`.
+  /// - Parameters:
+  ///   - verdicts: rows that differ from `.retry`.
+  ///   - holdsLink: false for work that is only tried again.
   /// - Throws: one error with every problem found.
   public init(
     name: String, retry: RetryPolicy, gate: GatePolicy, liveness: LivenessPolicy,
-    establish: EstablishPolicy, standby: StandbyPolicy, verdicts: [FailureClass: Verdict]
+    establish: EstablishPolicy, standby: StandbyPolicy, verdicts: [FailureClass: Verdict],
+    holdsLink: Bool = true
   ) throws(PolicyError) {
     var whole: [FailureClass: Verdict] = [:]
     for row in FailureClass.allCases {
@@ -45,7 +53,7 @@ public struct LinkPolicy: Sendable, Hashable {
     parts = Shared(
       Parts(
         name: name, retry: retry, gate: gate, liveness: liveness, establish: establish,
-        standby: standby, verdicts: whole))
+        standby: standby, verdicts: whole, holdsLink: holdsLink))
     let problems = self.problems
     guard problems.isEmpty else { throw PolicyError(problems: problems) }
   }

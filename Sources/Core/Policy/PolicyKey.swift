@@ -29,6 +29,7 @@ struct PolicyDraft: Sendable {
   var establish: EstablishPolicy
   var standby: StandbyPolicy
   var verdicts: [FailureClass: Verdict]
+  let holdsLink: Bool
 
   init(_ policy: LinkPolicy) {
     name = policy.name
@@ -38,12 +39,18 @@ struct PolicyDraft: Sendable {
     establish = policy.establish
     standby = policy.standby
     verdicts = policy.verdicts
+    holdsLink = policy.holdsLink
   }
 
   func checked() throws(PolicyError) -> LinkPolicy {
     try LinkPolicy(
       name: name, retry: retry, gate: gate, liveness: liveness, establish: establish,
-      standby: standby, verdicts: verdicts)
+      standby: standby, verdicts: verdicts, holdsLink: holdsLink)
+  }
+
+  /// Returns a value as text; `nil` where this kind of policy has no such number.
+  func value(of key: PolicyKey) -> String? {
+    holdsLink || key.name.hasPrefix("retry.") ? key.read(self) : nil
   }
 }
 
@@ -51,7 +58,7 @@ extension LinkPolicy {
   /// Every number of this policy by its key, in the order of tables.
   public var values: [(key: String, value: String)] {
     let draft = PolicyDraft(self)
-    return PolicyKey.all.compactMap { key in key.read(draft).map { (key.name, $0) } }
+    return PolicyKey.all.compactMap { key in draft.value(of: key).map { (key.name, $0) } }
   }
 
   /// This policy with other numbers.
@@ -66,7 +73,7 @@ extension LinkPolicy {
         problems.append("\(change.key) is no key of a policy; see `holdfast policy show \(name)`")
         continue
       }
-      guard key.read(draft) != nil else {
+      guard draft.value(of: key) != nil else {
         problems.append("\(change.key) has no meaning for \(name)")
         continue
       }

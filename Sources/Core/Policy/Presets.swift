@@ -167,31 +167,29 @@ extension LinkPolicy {
       verdicts: [:])
   }
 
-  /// Seed 004: uploads that the OS schedules; the seed leaves the retry numbers to us.
+  /// Seed 004: uploads that no link carries; the seed leaves the numbers to us.
   public static let healthSync = proven { () throws(PolicyError) in
-    let schedule = Schedule.exponential(
-      first: .seconds(60), factor: 2, cap: .seconds(3600), jitter: 0.25, floor: .seconds(30),
-      attempts: 5)
-    return try LinkPolicy(
+    try LinkPolicy(
       name: "health-sync",
       retry: RetryPolicy(
-        first: schedule, reconnect: schedule,
-        windows: [AttemptWindow(attempts: 6, per: .seconds(600))],
+        // A person who waits for a first sync is told after 31 s that there is no server.
+        first: .list([1, 2, 4, 8, 16].map { .seconds($0) }),
+        // An outage costs a phone 14 tries in the first 12 hours.
+        reconnect: .exponential(
+          first: .seconds(5), factor: 2, cap: .seconds(3_600), jitter: 0.25, floor: .seconds(1),
+          attempts: nil),
+        windows: [AttemptWindow(attempts: 10, per: .seconds(60))],
         stability: Stability(after: .seconds(60), provenByData: true),
-        serverSpread: .seconds(60), longestWish: .seconds(21_600)),
+        serverSpread: .seconds(5), longestWish: .seconds(21_600)),
       gate: GatePolicy(
         needsCredentials: true, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
         settle: .seconds(2), networkChange: .ignore, background: .stay,
         foreground: .connect(after: .zero)),
       liveness: LivenessPolicy(
-        silence: .seconds(60), ping: nil, pongTimeout: .seconds(10), pongRoundTrips: 3,
-        idle: IdleRule(after: .seconds(30), then: .standby)),
+        silence: .seconds(60), ping: nil, pongTimeout: .seconds(10), pongRoundTrips: 3),
       establish: EstablishPolicy(
         milestone: .confirmed, openTimeout: .seconds(30), timeout: .seconds(60)),
-      // Observers and the background session wake it; there is no end to waiting for them.
-      standby: .queuedConnect(
-        QueuePolicy(rearm: .seconds(60), fastFailure: .seconds(2), floor: .seconds(60))),
-      verdicts: terminal)
+      standby: .none, verdicts: terminal, holdsLink: false)
   }
 
   /// Any WebSocket server: it never stops trying, and each server's own close codes mean a retry.

@@ -123,7 +123,11 @@ extension BottleModel {
     var kept: [Requests.Entry] = []
     var ended: [(Requests.Entry, BottleRefreshResult)] = []
     for entry in requests.entries {
-      if let result = reason(entry, self) { ended.append((entry, result)) } else { kept.append(entry) }
+      if let result = reason(entry, self) {
+        ended.append((entry, result))
+      } else {
+        kept.append(entry)
+      }
     }
     requests.entries = kept
     for (entry, result) in ended { end(entry, result, &step) }

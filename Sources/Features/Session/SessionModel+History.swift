@@ -11,7 +11,7 @@ extension SessionModel {
     let wanted = followed.filter { !current.subscribed.contains($0) || current.again.contains($0) }
     guard let first = wanted.first else { return }
     let isBatch = current.features.contains(.batch) && wanted.count > 1
-    let asked = isBatch ? Array(wanted.prefix(ClientSessionSnapshot.conversationLimit)) : [first]
+    let asked = isBatch ? Array(wanted.prefix(SessionSettings.subscriptionsTogether)) : [first]
     for conversation in asked {
       current.subscribed.insert(conversation)
       current.again.remove(conversation)
@@ -193,7 +193,7 @@ extension SessionModel {
         return
       }
       talk?.written[entry.conversation] = entry.text
-      if let open, open.isAccepted, talk?.sent.contains(open.id) == false {
+      if let open, open.isAccepted, talk?.sent.contains(open.id) == false, !writer.mayEnd(open.id) {
         return writer.waiting.change.news.append(answer(entry, via, open))
       }
     case .system: break
@@ -216,7 +216,8 @@ extension SessionModel {
     keep(id: id, number: number)
     let open = queue.items.first { $0.conversation == entry.conversation && $0.waiting != nil }
     guard talk?.isIdempotent == false, entry.role == .assistant, let open,
-      open.isAccepted || queue.mayHaveArrived(open.id), talk?.sent.contains(open.id) == false
+      open.isAccepted || queue.mayHaveArrived(open.id), talk?.sent.contains(open.id) == false,
+      !writer.mayEnd(open.id)
     else {
       return writer.waiting.change.news.append(.message(entry, via: .replay))
     }

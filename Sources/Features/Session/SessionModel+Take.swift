@@ -132,6 +132,7 @@ extension SessionModel {
       owed.removeFirst(owed.count - SessionSettings.owedLimit)
     }
     for one in news { show(one, &step) }
+    endLate()
   }
 
   /// Shows news; a prompt that a plain server's message ended leaves the queue here.
@@ -166,6 +167,7 @@ extension SessionModel {
       current.current.insert(conversation)
     }
     talk = current
+    queue.wake(at: step.now)
     while let key = queue.expire(at: step.now) { expire(key, &step) }
   }
 }

@@ -11,6 +11,8 @@ public struct SessionSettings: Sendable, Hashable, Codable {
 
   /// Prompts that may wait for an answer; one more is refused at once.
   static let outboxLimit = 1_000
+  /// Conversations that one message subscribes to.
+  static let subscriptionsTogether = 100
   /// Failed prompts that are kept for a retry; beyond, the oldest one is forgotten.
   static let failedLimit = 100
   /// The longest text of a prompt in bytes; within what our server reads.

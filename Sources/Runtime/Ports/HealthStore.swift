@@ -46,6 +46,16 @@ public protocol HealthStore: Store {
   /// Returns how many samples were removed, by type.
   func settle(_ settlement: HealthSettlement) async throws(StoreFailure) -> [String: Int]
 
+  /// Returns what was added and deleted of a type after an anchor, in pages.
+  ///
+  /// A reader that asks until the anchor stays the same has seen each sample that was added and is
+  /// still there, and each that was deleted and has not come back. An anchor of another store
+  /// counts as none.
+  func changes(_ query: HealthChangeQuery) async throws(StoreFailure) -> HealthChangePage
+
+  /// Returns the number of the newest change, which is greater after each addition and removal.
+  func newestChange() async throws(StoreFailure) -> Int64
+
   /// Stores when an import ended; the latest counts.
   func noteImport(at time: Timestamp) async throws(StoreFailure)
 
@@ -107,6 +117,12 @@ extension MemoryStore: HealthStore where Value == KeptHealth {
   public func settle(_ settlement: HealthSettlement) throws(StoreFailure) -> [String: Int] {
     try use { $0.settle(settlement) }
   }
+
+  public func changes(_ query: HealthChangeQuery) throws(StoreFailure) -> HealthChangePage {
+    try use { $0.changes(query) }
+  }
+
+  public func newestChange() throws(StoreFailure) -> Int64 { try use { $0.newestChange } }
 
   public func noteImport(at time: Timestamp) throws(StoreFailure) {
     try use { samples throws(StoreFailure) in samples.lastImport = time }

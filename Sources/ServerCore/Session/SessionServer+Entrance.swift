@@ -87,7 +87,10 @@ extension SessionServer {
       }
       if let lost = client.kept.lost, lost <= received { client.kept.lost = nil }
     }
-    if client.kept.lost != nil { isRecovered = false }
+    if let lost = client.kept.lost {
+      isRecovered = false
+      client.told = lost
+    }
     clients[connect.session] = client
     guard let received = connect.received else { return isRecovered }
     for id in client.outbox {
@@ -107,7 +110,9 @@ extension SessionServer {
 
   /// A client that was told of a loss goes on: it is not told again.
   mutating func noteReturn(of client: String) {
-    guard clients[client]?.kept.lost != nil else { return }
+    guard let known = clients[client], let lost = known.kept.lost, lost <= known.told else {
+      return
+    }
     clients[client]?.kept.lost = nil
     if let kept = clients[client]?.kept { delay(.client(kept)) }
   }

@@ -220,6 +220,9 @@ extension SessionServer {
       entries[index].place = talks[conversation]?.next ?? 1
       talks[conversation]?.next += 1
     }
+    if let first = entries.first, first.place == 1 {
+      talks[conversation]?.signature = first.signature
+    }
     turns[id]?.entries = entries
   }
 
@@ -228,8 +231,9 @@ extension SessionServer {
     guard let turn = turns[id], case .finishing(let answer) = turn.stage else { return [] }
     var changes = [SessionChange.answered(id, answer)]
     if let client = clients[turn.client]?.kept { changes.append(.client(client)) }
-    if let first = turn.entries.first, first.place == 1 {
-      changes.append(.conversation(turn.prompt.conversation, signature: first.signature))
+    let conversation = turn.prompt.conversation
+    if let talk = talks[conversation], !talk.isKept {
+      changes.append(.conversation(conversation, signature: talk.signature))
     }
     return changes + turn.entries.map { .entry($0) }
   }
@@ -239,9 +243,9 @@ extension SessionServer {
     guard let turn = turns[id] else { return }
     let conversation = turn.prompt.conversation
     guard var talk = talks.removeValue(forKey: conversation) else { return }
+    talk.isKept = true
     for entry in turn.entries { talk.late[entry.place ?? 0] = entry }
     while let entry = talk.late.removeValue(forKey: talk.end) {
-      if talk.entries.isEmpty { talk.signature = entry.signature }
       talk.entries.append(entry)
       historyBytes += entry.size
     }

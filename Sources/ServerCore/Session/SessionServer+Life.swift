@@ -27,8 +27,9 @@ extension SessionServer {
   /// Keeps the newest messages without a hole.
   private mutating func restore(_ id: String, _ conversation: KeptConversation) {
     var talk = SessionTalk()
-    talk.signature = conversation.signature
-    for entry in conversation.entries {
+    (talk.signature, talk.isKept) = (conversation.signature, true)
+    // One that the store failed to keep at first stands behind later ones.
+    for entry in conversation.entries.sorted(by: { ($0.place ?? 0) < ($1.place ?? 0) }) {
       if entry.place != talk.end { talk.entries = [] }
       talk.entries.append(entry)
     }

@@ -147,7 +147,9 @@ extension SessionServer {
     }
     turns[id]?.stage = starts ? .starting : .waiting
     acknowledge(turn)
-    if starts { run(id) } else { advance(conversation) }
+    if starts { return run(id) }
+    guard turn.killers.isEmpty else { return finish(id, .failure(error: Self.cancelled)) }
+    advance(conversation)
   }
 
   private mutating func acknowledge(_ turn: SessionTurn) {

@@ -48,15 +48,19 @@ extension SessionServer {
     effects.append(.cancel(id))
   }
 
-  /// A client wants what runs in a conversation to end.
+  /// A client wants what runs in a conversation, or is the next to run, to end.
   mutating func kill(_ conversation: String, for connection: ConnectionID) {
     let line = talks[conversation]?.line ?? []
-    let first = line.first { turns[$0]?.isUnderWay == true }
+    let first = line.first { turns[$0]?.mayBeCancelled == true }
     guard let id = first, let turn = turns[id] else {
       return tell(connection, .sessionKilled(conversation: conversation))
     }
-    turns[id]?.killers.append(connection)
-    if turn.stage == .running { cancel(id, Self.cancelled) }
+    if !turn.killers.contains(connection) { turns[id]?.killers.append(connection) }
+    switch turn.stage {
+    case .running: cancel(id, Self.cancelled)
+    case .waiting: finish(id, .failure(error: Self.cancelled))
+    case .accepting, .starting, .cancelling, .finishing, .ended: break
+    }
   }
 
   static let cancelled = "cancelled"

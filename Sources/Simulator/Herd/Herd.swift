@@ -15,7 +15,11 @@ public enum Herd: Sendable {
 
   /// Why it cannot be played; `nil` when it can.
   public var obstacle: String? {
-    guard case .policy(let policy) = self, case .queuedConnect = policy.standby else { return nil }
+    guard case .policy(let policy) = self else { return nil }
+    guard policy.holdsLink else {
+      return "\(policy.name) holds no link; a herd needs one that does"
+    }
+    guard case .queuedConnect = policy.standby else { return nil }
     return "\(policy.name) waits for its operating system; a herd needs a policy that retries"
   }
 

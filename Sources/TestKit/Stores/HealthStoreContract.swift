@@ -10,8 +10,8 @@ public func healthStoreContract(make: () async throws -> any HealthStore) async 
   let checks: [@Sendable (any HealthStore) async throws -> Void] = [
     startsEmpty, keepsEveryField, knowsByContent, findsByOverlap, ordersAndPages, summarises,
     refusesNonsense, takesManyAtOnce, countsByStretch, countsAll, removesWhatAReadingLacks,
-    forgetsMarks, findsWhatIsMissing,
-    failsWhenClosed,
+    forgetsMarks, findsWhatIsMissing, tellsChangesInPages, tellsDeletions, forgetsUndoneDeletions,
+    startsAnewWithAForeignAnchor, failsWhenClosed,
   ]
   for check in checks {
     let store = try await make()

@@ -188,5 +188,5 @@ public struct ClientSessionSnapshot: Sendable, Hashable, Codable {
   }
 
   /// How many conversations a client remembers how far it knows them.
-  public static let conversationLimit = 100
+  public static let conversationLimit = 10_000
 }

@@ -21,7 +21,14 @@ public struct KeptHealth: Sendable, Hashable {
     /// The longest duration of a sample in nanoseconds: nothing that starts earlier than this
     /// before a span reaches into it.
     var longest: Int64 = 0
+    /// The number of the change that added each sample.
+    var additions: [HealthSampleKey: Int64] = [:]
   }
+
+  /// The number of the newest addition or removal.
+  public private(set) var newestChange: Int64 = 0
+  /// The number of the change that removed each sample that has not come back, by type.
+  private var deletions: [String: [HealthSampleKey: Int64]] = [:]
 
   private var shelves: [String: Shelf] = [:]
   private var covered: [String: [HealthCoverage]] = [:]
@@ -46,10 +53,13 @@ public struct KeptHealth: Sendable, Hashable {
       let sample = batch[row]
       if shelves[sample.type, default: Shelf()].insert(sample, row.key, lasting: duration) {
         addition.added += 1
+        shelves[sample.type]?.additions[row.key] = newestChange + 1
+        deletions[sample.type]?[row.key] = nil
       } else {
         addition.known += 1
       }
     }
+    if addition.added > 0 { newestChange += 1 }
     return addition
   }
 
@@ -113,10 +123,12 @@ extension KeptHealth {
     var removed: [String: Int] = [:]
     for stretch in settlement.stretches {
       let type = stretch.type
-      let count = shelves[type]?.remove(stretch, except: marks) ?? 0
-      if count > 0 { removed[type, default: 0] += count }
+      let gone = shelves[type]?.remove(stretch, except: marks) ?? []
+      for key in gone { deletions[type, default: [:]][key] = newestChange + 1 }
+      if !gone.isEmpty { removed[type, default: 0] += gone.count }
       if shelves[type]?.places.isEmpty == true { shelves[type] = nil }
     }
+    if !removed.isEmpty { newestChange += 1 }
     for stretch in settlement.covered {
       covered[stretch.type, default: []].note(stretch, of: settlement)
     }
@@ -124,6 +136,21 @@ extension KeptHealth {
       newestExport = newestExport.map { max($0, exported) } ?? exported
     }
     return removed
+  }
+
+  /// Returns what was added and deleted of a type after an anchor, in pages.
+  public func changes(_ query: HealthChangeQuery) -> HealthChangePage {
+    HealthWalk.page(query, of: 0, newest: newestChange) { span in
+      deletions[span.type]?.values.contains { $0 > span.done } ?? false
+        || shelves[span.type]?.additions.values.contains { $0 > span.done } ?? false
+    } deletions: { span, key, limit in
+      let found = deletions[span.type]?.lazy.filter { one in
+        span.done < one.value && one.value <= span.until && key.map { $0 < one.key } ?? true
+      }.map(\.key)
+      return Array((found.map { $0.sorted() } ?? []).prefix(limit))
+    } additions: { span, place, limit in
+      shelves[span.type]?.added(span, after: place, limit: limit) ?? []
+    }
   }
 
   /// How fresh it is.
@@ -134,18 +161,30 @@ extension KeptHealth {
 }
 
 extension KeptHealth.Shelf {
-  /// Removes what is in the stretch and not marked; returns how much that was.
+  /// Removes what is in the stretch and not marked; returns its keys.
   fileprivate mutating func remove(
     _ stretch: HealthStretch, except marks: Set<HealthSamplePlace>
-  ) -> Int {
+  ) -> [HealthSampleKey] {
     let gone = places.filter {
       stretch.contains($0.start)
         && !marks.contains(HealthSamplePlace(type: stretch.type, start: $0.start, key: $0.key))
     }
-    for place in gone { samples[place.key] = nil }
+    for place in gone { (samples[place.key], additions[place.key]) = (nil, nil) }
     let left = samples
     places.removeAll { left[$0.key] == nil }
-    return gone.count
+    return gone.map(\.key)
+  }
+
+  /// Returns up to `limit` samples after a place that changes of a span added.
+  fileprivate func added(
+    _ span: HealthChangeSpan, after place: HealthPlace, limit: Int
+  ) -> [KeyedHealthSample] {
+    let begin = places.end { ($0.start, $0.key) <= (place.start, place.key) }
+    return places[begin...].lazy.filter { place in
+      additions[place.key].map { span.done < $0 && $0 <= span.until } ?? false
+    }.prefix(limit).compactMap { place in
+      samples[place.key].map { KeyedHealthSample(key: place.key, sample: $0) }
+    }
   }
 
   /// Adds a sample; returns false if it is known.

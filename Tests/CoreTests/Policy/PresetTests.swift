@@ -194,40 +194,14 @@ private let presets = [
   """,
   """
   health-sync
-  retry.first 1m*2 max 1h +-0.25 min 30s x5
-  retry.reconnect 1m*2 max 1h +-0.25 min 30s x5
-  retry.windows 6/10m
+  retry.first 1s,2s,4s,8s,16s
+  retry.reconnect 5s*2 max 1h +-0.25 min 1s xunlimited
+  retry.windows 10/1m
   retry.breaker off
   retry.stability 1m
   retry.provenByData true
-  retry.spread 1m
+  retry.spread 5s
   retry.longestWish 6h
-  gate.credentials true
-  gate.refreshLead 1m
-  gate.refreshTimeout 15s
-  gate.settle 2s
-  gate.networkChange ignore
-  gate.background stay
-  gate.foreground 0s
-  establish.milestone confirmed
-  establish.timeout 1m
-  establish.openTimeout 30s
-  establish.prepare off
-  liveness.silence 1m
-  liveness.ping off
-  liveness.degradedPing off
-  liveness.poorPing off
-  liveness.pongTimeout 10s
-  liveness.pongRoundTrips 3
-  liveness.pongTries 1
-  liveness.idle 30s standby
-  standby.rearm 1m
-  standby.fastFailure 2s
-  standby.floor 1m
-  refresh: unauthorized closedUnauthorized
-  retrySpread: tooManyRequests unavailable serverError closedNormally closedRestart \
-  closedPolicy closedReplaced closedOther
-  stop: tls badRequest forbidden closedForbidden
   """,
   """
   socket

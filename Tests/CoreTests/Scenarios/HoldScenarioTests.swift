@@ -96,10 +96,13 @@ import Testing
     #expect(bench.link.status.phase == .connected)
   }
 
-  @Test(arguments: [(LinkPolicy.bottleLink, 10), (.healthSync, 30)])
+  @Test(arguments: [(open: "5s", whole: "15s", seconds: 10), ("30s", "1m", 30)])
   func `a queued connect that opens has as long to be ready as any other after its open`(
-    policy: LinkPolicy, seconds: Int
+    open: String, whole: String, seconds: Int
   ) throws {
+    let policy = try LinkPolicy.bottleLink.setting([
+      ("establish.openTimeout", open), ("establish.timeout", whole),
+    ])
     var bench = LinkBench.wanted(policy)
     bench.failAll(.timeout(.connect), until: .seconds(20_000))
     #expect(bench.link.status.phase == .standby)

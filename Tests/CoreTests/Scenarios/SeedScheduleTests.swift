@@ -198,14 +198,26 @@ struct SeedScheduleTests {
     #expect(bench.log.contains { if case .arm = $0 { true } else { false } })
   }
 
-  @Test func `health sync: a minute, doubled up to an hour, then the system's own wake-up`() {
-    var bench = LinkBench.wanted(.healthSync)
-    bench.failAll(timeout, until: .seconds(20_000))
-    #expect(bench.opens.count == 6)
-    let waits = zip(bench.opens, bench.opens.dropFirst()).map { $1 - $0 }
-    for (wait, base) in zip(waits, [60.0, 120, 240, 480, 960]) {
-      #expect((base * 0.75...base * 1.25).contains(wait), "\(wait) for \(base)")
+  @Test func `health sync: 31 s at first, later from 5 s to an hour without end`() {
+    let retry = LinkPolicy.healthSync.retry
+    #expect(retry.first == .list([1, 2, 4, 8, 16].map { .seconds($0) }))
+    for (index, base) in [5.0, 10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 3_600, 3_600]
+      .enumerated()
+    {
+      #expect(
+        retry.reconnect.bounds(before: index)
+          == Duration.seconds(base * 0.75)...Duration.seconds(base * 1.25))
     }
-    #expect(bench.link.status.phase == .standby)
+    #expect(retry.reconnect.attempts == nil)
+  }
+
+  @Test func `health sync has no numbers of a link`() throws {
+    let keys = LinkPolicy.healthSync.values.map(\.key)
+    #expect(keys.allSatisfy { $0.hasPrefix("retry.") })
+    #expect(keys.contains("retry.first") && keys.contains("retry.spread"))
+    let error = #expect(throws: PolicyError.self) {
+      try LinkPolicy.healthSync.setting([("liveness.ping", "1s")])
+    }
+    #expect(error?.problems == ["liveness.ping has no meaning for health-sync"])
   }
 }

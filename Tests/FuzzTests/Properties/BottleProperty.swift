@@ -73,7 +73,8 @@ enum BottleProperty {
     let wall = Timestamp(nanoseconds: 1_768_766_400_000_000_000)
     var effects = model.handle(.start, at: now)
     effects += model.handle(.central(.adapter(.on)), at: now)
-    effects += model.handle(.central(.found(PeripheralID(UUID128(high: 1, low: 1)), name: nil)), at: now)
+    effects += model.handle(
+      .central(.found(PeripheralID(UUID128(high: 1, low: 1)), name: nil)), at: now)
     var commit: UInt64 = 0
     for _ in 0..<200 where !choices.isEmpty {
       now = now.advanced(by: .milliseconds(Int(choices.byte()) * 50))
@@ -84,7 +85,8 @@ enum BottleProperty {
         .central(.connected(attempt)), .central(.disconnected(attempt, nil)),
         .discovered(attempt, longestValue: Int(choices.byte()), BottleState(unsynced: 3), at: wall),
         .committed(commit, []), .uncommitted(commit, .closed), .written(WriteID(commit)),
-        .unwritten(WriteID(commit), .reset), .refresh(commit), .perform(commit, .command(.delete(1))),
+        .unwritten(WriteID(commit), .reset), .refresh(commit),
+        .perform(commit, .command(.delete(1))),
         .link(.device(.lifecycle(.background))), .link(.device(.lifecycle(.foreground))),
         .central(.adapter(.off)), .central(.adapter(.on)), .stop, .start,
       ]

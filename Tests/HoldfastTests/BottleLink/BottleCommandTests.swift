@@ -105,7 +105,8 @@ struct BottleCommandTests {
     }
   }
 
-  @Test func `a phone finds a bottle that wakes, and prints its drinks as they come`() async throws {
+  @Test func `a phone finds a bottle that wakes, and prints its drinks as they come`() async throws
+  {
     let scratch = try Scratch()
     let bottle = try Bottle(scratch)
     let phone = try Phone(scratch)

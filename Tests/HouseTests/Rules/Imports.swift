@@ -46,10 +46,8 @@ extension Rules {
   /// The modules that the manifest places under `Features/`.
   static func features(in manifest: SourceFile) -> [String] {
     manifest.lines.compactMap { line in
-      guard let head = line.firstRange(of: "library(\""),
-        line.contains("at: \"Features/")
-      else { return nil }
-      return line[head.upperBound...].split(separator: "\"").first.map(String.init)
+      guard let place = line.firstRange(of: "\", at: \"Features/") else { return nil }
+      return line[..<place.lowerBound].split(separator: "\"").last.map(String.init)
     }
   }
 

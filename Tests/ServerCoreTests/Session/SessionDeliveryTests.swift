@@ -111,6 +111,13 @@ import Testing
     #expect(sessions.connect(4).codes(to: 4) == [])
   }
 
+  @Test func `a loss behind the back of a client that goes on is told on its next connection`() {
+    var (sessions, _) = answered(3) { $0.answersPerClient = 2 }
+    _ = sessions.say(1, .ping)
+    _ = sessions.gone(1)
+    #expect(sessions.connect(2).codes(to: 2) == ["not_recovered"])
+  }
+
   @Test func `at the bound nothing is lost, in number and in bytes`() {
     var (sessions, ids) = answered(2) { ($0.answersPerClient, $0.answersBytesPerClient) = (2, 4) }
     _ = sessions.gone(1)

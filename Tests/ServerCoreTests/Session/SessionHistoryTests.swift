@@ -33,6 +33,28 @@ import Testing
     return histories(sessions.say(1, .subscribe(subscription)))
   }
 
+  @Test func `a conversation whose first answer was not stored at once keeps all its messages`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask(1, "a", key: "k1")
+    _ = sessions.take(
+      .ended(SessionPromptID(1), .success(text: "A"), wall: sessions.wall))
+    _ = sessions.commit(failure: .full(detail: ""))
+    sessions.ask(1, "b", key: "k2")
+    _ = sessions.answer(2, "B")
+    let kept = { (sessions: Sessions) in
+      sessions.kept.conversations[Sessions.conversation]?.entries.map(\.text).sorted()
+    }
+    #expect(kept(sessions) == ["B", "b"])
+    _ = sessions.wait(.seconds(2))
+    _ = sessions.commitAll()
+    #expect(kept(sessions) == ["A", "B", "a", "b"])
+    let next = sessions.restarted().0
+    let talk = next.server.talks[Sessions.conversation]
+    #expect(talk?.entries.map(\.text) == ["a", "A", "b", "B"])
+    #expect(talk?.signature == sessions.server.talks[Sessions.conversation]?.signature)
+  }
+
   @Test func `0 asks for all, from sequence number 1 on`() throws {
     var sessions = talked(1)
     let history = try #require(subscribe(&sessions, .sequence(0)).first)

@@ -243,6 +243,36 @@ import Testing
     #expect(whole == .failure(error: "the response is longer than 4 bytes"))
   }
 
+  @Test func `kill_session cancels a prompt that waits for a handler, which never runs it`() {
+    var sessions = Sessions { $0.maxRunning = 1 }
+    sessions.connect(1)
+    sessions.ask(1, in: Sessions.other, key: "k1")
+    sessions.ask(1, key: "k2")
+    let killed =
+      sessions.say(1, .killSession(conversation: Sessions.conversation)) + sessions.commitAll()
+    #expect(killed.responses(to: 1).map(\.result) == [.failure(error: "cancelled")])
+    #expect(
+      killed.messages(to: 1).last == .sessionKilled(conversation: Sessions.conversation))
+    #expect(sessions.answer(1).runs == [])
+    // The next one of the conversation runs.
+    #expect(sessions.ask(1, key: "k3").runs == [SessionPromptID(3)])
+  }
+
+  @Test func `kill_session ends a prompt that is not stored yet, and says so once`() {
+    var sessions = Sessions { $0.maxRunning = 1 }
+    sessions.connect(1)
+    sessions.ask(1, in: Sessions.other, key: "k1")
+    _ = sessions.say(1, .prompt(Sessions.prompt(key: "k2")))
+    for _ in 1...3 { _ = sessions.say(1, .killSession(conversation: Sessions.conversation)) }
+    let effects = sessions.commitAll()
+    #expect(effects.responses(to: 1).map(\.result) == [.failure(error: "cancelled")])
+    #expect(
+      effects.messages(to: 1).count {
+        $0 == .sessionKilled(conversation: Sessions.conversation)
+      } == 1)
+    #expect(sessions.answer(1).runs == [])
+  }
+
   @Test func `kill_session cancels what runs, answers it, and says so`() {
     var sessions = Sessions()
     sessions.connect(1)

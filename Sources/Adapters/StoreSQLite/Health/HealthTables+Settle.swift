@@ -94,12 +94,14 @@ extension HealthTables {
     try database.run(
       "DELETE FROM temp.marked_spans WHERE digest NOT IN (SELECT digest FROM main.spans)")
     var removed: [String: Int] = [:]
+    let change = try beginChange()
     for stretch in settlement.stretches {
-      let count = try remove(stretch)
+      let count = try remove(stretch, at: change.newest)
       if count > 0 { removed[stretch.type, default: 0] += count }
     }
     for type in removed.keys.sorted() { try summarise(type, without: removed[type] ?? 0) }
     if !removed.isEmpty {
+      try finish(ChangeState(newest: change.newest, hasDeletions: true))
       try database.run("INSERT OR IGNORE INTO main.spans SELECT digest FROM temp.marked_spans")
     }
     try clearMarks()
@@ -114,13 +116,20 @@ extension HealthTables {
   }
 
   /// Removes the samples of a stretch that are not marked; returns how many those were.
-  private func remove(_ stretch: HealthStretch) throws(StoreFailure) -> Int {
+  private func remove(
+    _ stretch: HealthStretch, at newest: Int64
+  ) throws(StoreFailure) -> Int {
     guard let type = try number(of: stretch.type) else { return 0 }
     let place: [SQLValue] = [.integer(type), .time(stretch.from), .time(stretch.to)]
     if stretch.type == HealthSample.workoutType {
       try database.run(
         "DELETE FROM workouts WHERE key IN (SELECT key FROM samples WHERE \(Self.unmarked))", place)
     }
+    try database.run(
+      """
+      INSERT OR REPLACE INTO deletions(type, key, deleted)
+      SELECT type, key, ?4 FROM samples WHERE \(Self.unmarked)
+      """, place + [.integer(newest)])
     return try database.run("DELETE FROM samples WHERE \(Self.unmarked)", place)
   }
 

@@ -36,7 +36,20 @@ package final class HealthTables: Tables {
         first INTEGER NOT NULL, last INTEGER NOT NULL,
         PRIMARY KEY (type, exported)) STRICT, WITHOUT ROWID;
       """,
-    ])
+      // The number of the change that added a sample; of those that removed one.
+      """
+      CREATE TABLE changes(
+        id INTEGER PRIMARY KEY CHECK (id = 0), store INTEGER NOT NULL, newest INTEGER NOT NULL
+      ) STRICT;
+      INSERT INTO changes VALUES (0, random(), 0);
+      ALTER TABLE samples ADD COLUMN added INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE types ADD COLUMN added INTEGER NOT NULL DEFAULT 0;
+      CREATE TABLE deletions(
+        type INTEGER NOT NULL REFERENCES names(id), key BLOB NOT NULL, deleted INTEGER NOT NULL,
+        PRIMARY KEY (type, key)) STRICT, WITHOUT ROWID;
+      """,
+    ],
+    writer: "`holdfast health import` or `holdfast health sync`")
 
   /// How many texts are remembered at once; more are looked up again.
   private static let mostTexts = 20_000
@@ -49,6 +62,8 @@ package final class HealthTables: Tables {
   package let database: Database
   private var numbers: [HealthSampleKey: Int64] = [:]
   private var texts: [Int64: String] = [:]
+  /// The number of the newest change, and whether deletions are remembered; `nil` if not known.
+  var changeState: ChangeState?
 
   package init(_ database: Database) {
     self.database = database
@@ -57,6 +72,7 @@ package final class HealthTables: Tables {
   package func forget() {
     numbers = [:]
     texts = [:]
+    changeState = nil
   }
 
   // MARK: Adding
@@ -69,6 +85,7 @@ package final class HealthTables: Tables {
     var stored = StoredNames(count: batch.names.count)
     var changes = TypeChanges()
     var rows = batch.rows[...]
+    let change = try beginChange()
     for span in batch.spans {
       let stretch = rows.prefix(span.count)
       rows = rows.dropFirst(span.count)
@@ -77,18 +94,20 @@ package final class HealthTables: Tables {
         continue
       }
       for row in stretch {
-        try add(row, of: batch, insertion, &stored, &changes, &addition)
+        try add(row, of: batch, change, insertion, &stored, &changes, &addition)
       }
       try database.run("INSERT INTO spans(digest) VALUES (?)", [.key(span.digest)])
     }
-    for row in rows { try add(row, of: batch, insertion, &stored, &changes, &addition) }
-    for (type, change) in changes.inOrder { try set(type, change) }
+    for row in rows { try add(row, of: batch, change, insertion, &stored, &changes, &addition) }
+    for (type, counts) in changes.inOrder { try set(type, counts, at: change.newest) }
+    if addition.added > 0 { try finish(change) }
     return addition
   }
 
   private static let insertion = """
-    INSERT INTO samples(type, start, key, duration, source, unit, device, zone, quantity, category)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+    INSERT INTO samples(
+      type, start, key, duration, source, unit, device, zone, quantity, category, added)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
     """
 
   func isKnown(_ span: HealthSpan) throws(StoreFailure) -> Bool {
@@ -99,8 +118,8 @@ package final class HealthTables: Tables {
   }
 
   private func add(
-    _ row: HealthRow, of batch: HealthBatch, _ insertion: Statement, _ stored: inout StoredNames,
-    _ changes: inout TypeChanges, _ addition: inout HealthAddition
+    _ row: HealthRow, of batch: HealthBatch, _ change: ChangeState, _ insertion: Statement,
+    _ stored: inout StoredNames, _ changes: inout TypeChanges, _ addition: inout HealthAddition
   ) throws(StoreFailure) {
     let duration = try row.checkedDuration()
     let type = try number(row.type, batch, &stored)
@@ -123,10 +142,12 @@ package final class HealthTables: Tables {
       insertion.bindNothing(at: 9)
       insertion.bindNothing(at: 10)
     }
+    insertion.bind(change.newest, at: 11)
     guard try database.finish(insertion) == 1 else {
       addition.known += 1
       return
     }
+    if change.hasDeletions { try forgetDeletion(type, row.key) }
     addition.added += 1
     changes.note(type, row, duration: duration)
     if case .workout(let place) = row.value { try add(batch.workouts[Int(place)], row.key) }
@@ -145,19 +166,24 @@ package final class HealthTables: Tables {
       ])
   }
 
-  private func set(_ type: Int64, _ change: TypeChanges.Change) throws(StoreFailure) {
+  private func set(
+    _ type: Int64, _ change: TypeChanges.Change, at number: Int64
+  ) throws(StoreFailure) {
     try database.run(
       """
-      INSERT INTO types(type, count, first, last, longest, digest) VALUES (?, ?, ?, ?, ?, ?)
+      INSERT INTO types(type, count, first, last, longest, digest, added)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (type) DO UPDATE SET count = count + excluded.count,
         first = min(first, excluded.first), last = max(last, excluded.last),
         longest = max(longest, excluded.longest),
         -- Exclusive or, which SQLite has no operator for.
-        digest = (digest | excluded.digest) - (digest & excluded.digest)
+        digest = (digest | excluded.digest) - (digest & excluded.digest),
+        added = excluded.added
       """,
       [
         .integer(type), .integer(change.count.count), .time(change.first), .time(change.last),
         .integer(change.longest), .integer(Int64(bitPattern: change.count.digest)),
+        .integer(number),
       ])
   }
 
@@ -280,7 +306,7 @@ package final class HealthTables: Tables {
     }
   }
 
-  private func sample(
+  func sample(
     _ row: Row, _ key: HealthSampleKey, _ type: String
   ) throws(StoreFailure) -> HealthSample {
     let start = try row.time(0)

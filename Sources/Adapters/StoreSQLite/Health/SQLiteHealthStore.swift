@@ -56,6 +56,14 @@ extension SQLiteFile: HealthStore where T == HealthTables {
     try read { tables throws(StoreFailure) in try tables.summary() }
   }
 
+  package func changes(_ query: HealthChangeQuery) throws(StoreFailure) -> HealthChangePage {
+    try read { tables throws(StoreFailure) in try tables.changes(query) }
+  }
+
+  package func newestChange() throws(StoreFailure) -> Int64 {
+    try read { tables throws(StoreFailure) in try tables.newestChange() }
+  }
+
   package func noteImport(at time: Timestamp) throws(StoreFailure) {
     try write { tables throws(StoreFailure) in try tables.noteImport(at: time) }
   }

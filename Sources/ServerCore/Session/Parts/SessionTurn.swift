@@ -54,6 +54,14 @@ struct SessionTurn: Sendable {
     }
   }
 
+  /// Whether it has neither ended nor an answer.
+  var mayBeCancelled: Bool {
+    switch stage {
+    case .accepting, .waiting, .starting, .running, .cancelling: true
+    case .finishing, .ended: false
+    }
+  }
+
   /// As it is kept.
   var kept: KeptSessionPrompt {
     let stage: KeptSessionPrompt.Stage =
@@ -102,6 +110,8 @@ struct SessionClient: Sendable {
   var outboxBytes = 0
   /// Its prompts that have not ended.
   var open = 0
+  /// The newest loss that it was told of.
+  var told: UInt64 = 0
 }
 
 /// The messages of one conversation, and its prompts that have not ended.
@@ -109,6 +119,8 @@ struct SessionTalk: Sendable {
   var signature = ""
   /// Without a hole; `place` is the sequence number.
   var entries: [SessionEntry] = []
+  /// Whether the store has its signature.
+  var isKept = false
   /// Messages that are durable before one in front of them; empty unless the store failed.
   var late: [UInt64: SessionEntry] = [:]
   /// The next sequence number, also ahead of the store.

@@ -94,7 +94,8 @@ private func keepsPrompts(_ store: any ClientSessionStore) async throws {
 
 private func keepsConversations(_ store: any ClientSessionStore) async throws {
   _ = try await store.open(as: SessionSamples.client)
-  var all = (0...100).map { KnownConversation(id: "\($0)") }
+  let limit = ClientSessionSnapshot.conversationLimit
+  var all = (0...limit).map { KnownConversation(id: "\($0)") }
   _ = try await store.commit(SessionSamples.change { $0.conversations = all })
   let used = KnownConversation(
     id: "50", openedBy: SessionSamples.key(1), sequence: .max, offset: 1 << 63, signature: "2:x")
@@ -102,8 +103,8 @@ private func keepsConversations(_ store: any ClientSessionStore) async throws {
   all.remove(at: 50)
   try ContractViolation.unless(
     try await store.open(as: SessionSamples.client).conversations,
-    is: Array((all + [used]).suffix(100)),
-    "the newest 100 conversations, the one that was used last at the end")
+    is: Array((all + [used]).suffix(limit)),
+    "the newest 10,000 conversations, the one that was used last at the end")
 }
 
 private func storesEachIDOnce(_ store: any ClientSessionStore) async throws {

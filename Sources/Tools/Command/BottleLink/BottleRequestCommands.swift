@@ -73,7 +73,9 @@ enum BottleRequestCommands {
   private static var setTime: Command {
     Command(
       "set-time", "set the bottle's clock to that of this machine",
-      details: [details, "Every connection does so; drinks that were recorded before keep theirs."],
+      details: [
+        details, "Every connection does so; drinks that were recorded before keep theirs.",
+      ],
       examples: [.init("holdfast bottle set-time --radio bottle.sock", "once")],
       takes: BottleCommands.radio, Shared.data, Shared.settings, Shared.json
     ) { call throws(CommandFailure) in

@@ -22,7 +22,8 @@ enum BottleAction: Sendable, Equatable {
 
   /// Reads one action; `nil` if there is no such one.
   init?(_ words: [Substring]) {
-    switch (words.first.map(String.init), words.dropFirst().first.flatMap { Int($0) }, words.count) {
+    switch (words.first.map(String.init), words.dropFirst().first.flatMap { Int($0) }, words.count)
+    {
     case ("move", nil, 1): self = .world(.moved)
     case ("tap", nil, 1): self = .world(.tapped)
     case ("still", nil, 1): self = .world(.stands(true))
@@ -61,7 +62,8 @@ struct BottleScript: Sendable, Equatable {
   ///
   /// - Throws: a usage error that names the first line that is not valid.
   init(_ text: String, from path: String) throws(CommandFailure) {
-    for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+    for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+    {
       var words = line.prefix { $0 != "#" }.split(separator: " ")
       guard !words.isEmpty else { continue }
       var wait = Duration.zero

@@ -90,7 +90,9 @@ enum BottleVirtualCommand {
     let clock = BootClock()
     for line in lines {
       if line.wait > .zero {
-        guard (try? await clock.wait(until: clock.now.advanced(by: line.wait))) != nil else { return }
+        guard (try? await clock.wait(until: clock.now.advanced(by: line.wait))) != nil else {
+          return
+        }
       }
       host.give(line.action)
     }

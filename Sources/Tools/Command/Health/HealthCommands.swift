@@ -7,16 +7,16 @@ import LinkJSON
 enum HealthCommands {
   static var command: Command {
     Command(
-      "health", "import, generate and show health samples",
+      "health", "import, generate, show and sync health samples",
       details: [
         """
         Samples are stored in health.sqlite in the data directory, readable only by its owner. \
-        These commands send nothing to a server, and show values only on request.
+        Only sync sends them to a server, and values are shown only on request.
         """
       ],
       commands: [
         HealthImportCommand.command, HealthGenerateCommand.command, HealthShowCommand.command,
-      ])
+      ] + [SyncCommand.command] + SyncQueueCommands.all)
   }
 
   /// Returns an identifier of HealthKit without its common prefix.

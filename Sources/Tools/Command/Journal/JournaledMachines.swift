@@ -1,5 +1,6 @@
 import BottleLink
 import HealthRelay
+import HealthSync
 import HeldSocket
 import LinkCore
 import LinkRuntime
@@ -17,6 +18,7 @@ struct JournaledMachine: Sendable {
     JournaledMachine(SocketModel.self) { Recorded<HeldFeature>($0) },
     JournaledMachine(BottleModel.self),
     JournaledMachine(SessionModel.self) { Recorded<SessionsFeature>($0) },
+    JournaledMachine(SyncModel.self),
   ]
 
   /// The machine's name in journals.

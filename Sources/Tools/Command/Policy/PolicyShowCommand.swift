@@ -36,8 +36,10 @@ enum PolicyShowCommand {
     lines += PolicyText.lines(of: policy.retry.first, style)
     lines += ["", "After the loss of an established connection:"]
     lines += PolicyText.lines(of: policy.retry.reconnect, style)
-    lines += ["", "Reactions to failures:"]
-    lines += PolicyText.verdicts(of: policy).lines(style)
+    if policy.holdsLink {
+      lines += ["", "Reactions to failures:"]
+      lines += PolicyText.verdicts(of: policy).lines(style)
+    }
     for line in lines { call.console.line(line) }
   }
 }

@@ -62,7 +62,7 @@ enum SessionCommand {
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let address = try address(call)
     let path = call[keyFile]
-    _ = try SessionKeyFile.read(path)
+    _ = try SecretFile.read(path, option: "--key-file", "key")
     let directory = try call.dataDirectory()
     let store: any ClientSessionStore
     do throws(StoreFailure) {
@@ -75,7 +75,7 @@ enum SessionCommand {
       var configuration = SessionConfiguration(address.url, store: store) {
         () throws(LinkFailure) in
         do throws(CommandFailure) {
-          return try SessionKeyFile.read(path)
+          return try SecretFile.read(path, option: "--key-file", "key")
         } catch {
           throw .local(detail: error.line)
         }
@@ -196,27 +196,5 @@ enum SessionCommand {
       // The screen shows what waits.
       delay: { nil },
       send: { session.prompt($0) })
-  }
-}
-
-/// The key of a session in a file.
-enum SessionKeyFile {
-  /// Far more than a key needs.
-  private static let maxBytes = 4_096
-
-  /// Returns the key: the file's content without line breaks at the end.
-  static func read(_ path: String) throws(CommandFailure) -> String {
-    try TextFile.mustBeFile(path, option: "--key-file")
-    var bytes = try TextFile.read(path, atMost: maxBytes)[...]
-    while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
-    guard !bytes.isEmpty else {
-      throw CommandFailure(.failed, "\(path) is empty", remedy: "put the key alone into it")
-    }
-    guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-      throw CommandFailure(
-        .failed, "\(path) does not contain a key alone",
-        remedy: "a key is one word of visible ASCII characters, in the first line")
-    }
-    return String(decoding: bytes, as: UTF8.self)
   }
 }

@@ -1,0 +1,132 @@
+import LinkCore
+import LinkHealth
+import LinkRuntime
+package import LinkWire
+
+/// The statements of the queue of a phone that syncs.
+package struct SyncQueueTables: Tables {
+  package static let kind = StoreKind(
+    name: "sync-queue",
+    schema: Schema(
+      applicationID: 0x4846_7371,  // "HFsq"
+      steps: [
+        """
+        CREATE TABLE queue(
+          only_one INTEGER PRIMARY KEY CHECK (only_one = 1), stamp INTEGER) STRICT;
+        INSERT INTO queue VALUES (1, NULL);
+        CREATE TABLE asked(place INTEGER PRIMARY KEY, type TEXT NOT NULL) STRICT;
+        CREATE TABLE types(
+          type TEXT PRIMARY KEY NOT NULL, anchor BLOB, synced INTEGER NOT NULL,
+          accepted INTEGER) STRICT, WITHOUT ROWID;
+        CREATE TABLE batches(
+          file TEXT PRIMARY KEY NOT NULL, type TEXT NOT NULL, place INTEGER NOT NULL,
+          records INTEGER NOT NULL, deletions INTEGER NOT NULL, bytes INTEGER NOT NULL,
+          parked TEXT) STRICT, WITHOUT ROWID;
+        """
+      ],
+      writer: "`holdfast health sync`"))
+
+  package let database: Database
+
+  package init(_ database: Database) {
+    self.database = database
+  }
+
+  func kept() throws(StoreFailure) -> KeptSyncQueue {
+    let asked = try database.query("SELECT type FROM asked ORDER BY place") {
+      row throws(StoreFailure) in try row.text(0)
+    }
+    let types = try database.query("SELECT type, anchor, synced, accepted FROM types") {
+      row throws(StoreFailure) in
+      SyncedType(
+        type: try row.text(0), anchor: try row.optionalBlob(1).map { HealthAnchor($0) },
+        synced: Int(try row.integer(2)), lastAccepted: try row.optionalTime(3))
+    }
+    let batches = try database.query(
+      "SELECT file, type, place, records, deletions, bytes, parked FROM batches"
+    ) { row throws(StoreFailure) in
+      QueuedBatch(
+        file: try row.text(0), type: try row.text(1), place: try row.unsigned(2),
+        records: Int(try row.integer(3)), deletions: Int(try row.integer(4)),
+        bytes: Int(try row.integer(5)), parked: try row.optionalText(6))
+    }
+    let stamps = try database.query("SELECT stamp FROM queue") { row throws(StoreFailure) in
+      try row.optionalTime(0)
+    }
+    return KeptSyncQueue(
+      asked: asked, types: types, batches: batches,
+      stamp: (stamps.first ?? nil) ?? Timestamp(nanoseconds: .min))
+  }
+
+  func apply(_ step: SyncQueueStep) throws(StoreFailure) {
+    switch step {
+    case .ask(let types): try ask(types)
+    case .anchor(let type, let anchor?):
+      try database.run(
+        """
+        INSERT INTO types(type, anchor, synced) VALUES (?, ?, 0)
+        ON CONFLICT (type) DO UPDATE SET anchor = excluded.anchor
+        """, [.text(type), .blob(anchor.bytes)])
+    case .anchor(let type, nil):
+      try database.run("DELETE FROM types WHERE type = ?", [.text(type)])
+    case .add(let batch): try add(batch)
+    case .accept(let file, let time): try accept(file, at: time)
+    case .remove(let file):
+      try database.run("DELETE FROM batches WHERE file = ?", [.text(file)])
+    case .park(let file, let reason):
+      try database.run(
+        "UPDATE batches SET parked = ? WHERE file = ?", [.text(reason), .text(file)])
+    case .stamp(let time):
+      try database.run(
+        "UPDATE queue SET stamp = max(coalesce(stamp, ?1), ?1)", [.time(time)])
+    }
+  }
+
+  private func ask(_ types: [String]) throws(StoreFailure) {
+    try database.run("DELETE FROM asked")
+    for (place, type) in types.enumerated() {
+      try database.run(
+        "INSERT INTO asked(place, type) VALUES (?, ?)", [.integer(place), .text(type)])
+    }
+  }
+
+  private func add(_ batch: QueuedBatch) throws(StoreFailure) {
+    try database.run(
+      "INSERT OR REPLACE INTO batches VALUES (?, ?, ?, ?, ?, ?, ?)",
+      [
+        .text(batch.file), .text(batch.type), .integer(Int64(clamping: batch.place)),
+        .integer(batch.records), .integer(batch.deletions), .integer(batch.bytes),
+        .text(batch.parked),
+      ])
+  }
+
+  private func accept(_ file: String, at time: Timestamp) throws(StoreFailure) {
+    try database.run(
+      """
+      INSERT INTO types(type, synced, accepted)
+      SELECT type, records, ?2 FROM batches WHERE file = ?1
+      ON CONFLICT (type) DO UPDATE SET synced = synced + excluded.synced,
+        accepted = excluded.accepted
+      """, [.text(file), .time(time)])
+    try database.run("DELETE FROM batches WHERE file = ?", [.text(file)])
+  }
+}
+
+/// The queue of a phone that syncs, in one SQLite file, `sync-queue.sqlite`.
+///
+/// Every change survives a power cut when it returns: anchors move with the batches that hold what
+/// was read.
+package typealias SQLiteSyncQueueStore = SQLiteFile<SyncQueueTables>
+
+extension SQLiteFile: SyncQueueStore where T == SyncQueueTables {
+  package func kept() throws(StoreFailure) -> KeptSyncQueue {
+    try read { tables throws(StoreFailure) in try tables.kept() }
+  }
+
+  package func apply(_ steps: [SyncQueueStep]) throws(StoreFailure) {
+    guard !steps.isEmpty else { return }
+    try write { tables throws(StoreFailure) in
+      for step in steps { try tables.apply(step) }
+    }
+  }
+}

@@ -1,0 +1,108 @@
+public import LinkCore
+public import LinkWire
+
+/// Packs pages of a source into batches, within the bounds of one request.
+public struct SyncPacking: Sendable {
+  /// The body of a batch, and how much it holds.
+  public struct Packed: Sendable, Hashable {
+    /// The body.
+    public var bytes: [UInt8]
+    /// How many records and workouts.
+    public var records: Int
+    /// How many deletions.
+    public var deletions: Int
+
+    init(_ batch: SyncBatch) {
+      bytes = batch.bytes
+      records = (batch.records?.count ?? 0) + (batch.workouts?.count ?? 0)
+      deletions = batch.deletedUUIDs.count
+    }
+  }
+
+  /// The most records of a batch, and the most deletions (contract 5.4).
+  public static let mostRecords = 1_000
+  /// The most bytes of a batch that has more than one record; ours: a thousand records have some
+  /// 350 kB, and hosts take 4 MB and more.
+  public static let mostBytes = 1 << 20
+
+  /// How the phone names itself.
+  public var deviceID: String
+
+  /// A packing for a phone.
+  public init(deviceID: String) { self.deviceID = deviceID }
+
+  /// Packs a page: its deletions first, then its samples, in order.
+  ///
+  /// - Parameter made: When the page was read; never before an earlier page of this phone.
+  public func batches(of type: String, _ page: SourcePage, made: Timestamp) -> [Packed] {
+    let empty = SyncBatch(
+      dataType: SyncTypes.dataType(of: type), deviceID: deviceID, timestamp: SyncTime(made))
+    var found: [Packed] = []
+    var deletions = page.deleted[...]
+    var samples = page.added[...]
+    while !deletions.isEmpty || !samples.isEmpty {
+      var batch = empty
+      batch.deletedUUIDs = Array(deletions.prefix(Self.mostRecords))
+      deletions = deletions.dropFirst(Self.mostRecords)
+      // Deletions go before all samples, since a batch applies its own before its samples.
+      if deletions.isEmpty {
+        let part = samples.prefix(Self.mostRecords)
+        samples = samples.dropFirst(part.count)
+        let (records, workouts) = (
+          part.compactMap(SyncTypes.record), part.compactMap(SyncTypes.workout)
+        )
+        if !records.isEmpty { batch.records = records }
+        if !workouts.isEmpty { batch.workouts = workouts }
+      }
+      found += Self.bounded(batch)
+    }
+    return found
+  }
+
+  /// Returns the batch in as many parts as its size needs.
+  private static func bounded(_ batch: SyncBatch) -> [Packed] {
+    let packed = Packed(batch)
+    guard packed.bytes.count > mostBytes, let (first, second) = batch.halves else {
+      return [packed]
+    }
+    return bounded(first) + bounded(second)
+  }
+
+  /// Returns a body in two parts that hold the same; `nil` if it cannot be divided or read.
+  public static func halves(of body: [UInt8]) -> [Packed]? {
+    guard let batch = try? SyncBatch.read(body), let (first, second) = batch.halves else {
+      return nil
+    }
+    return [Packed(first), Packed(second)]
+  }
+}
+
+extension SyncBatch {
+  /// Two batches that, one after the other, do the same; `nil` for one record or one deletion.
+  ///
+  /// The first one has the deletions, unless there is nothing else to divide.
+  var halves: (SyncBatch, SyncBatch)? {
+    let (records, workouts) = (records ?? [], workouts ?? [])
+    let count = records.count + workouts.count
+    var (first, second) = (self, self)
+    second.deletedUUIDs = []
+    if count == 0 {
+      guard deletedUUIDs.count > 1 else { return nil }
+      first.deletedUUIDs = Array(deletedUUIDs.prefix(deletedUUIDs.count / 2))
+      second.deletedUUIDs = Array(deletedUUIDs.dropFirst(deletedUUIDs.count / 2))
+      return (first, second)
+    }
+    guard count > 1 || !deletedUUIDs.isEmpty else { return nil }
+    let middle = count / 2
+    first.take(records.prefix(middle), workouts.prefix(max(0, middle - records.count)))
+    second.take(
+      records.dropFirst(middle), workouts.dropFirst(max(0, middle - records.count)))
+    return (first, second)
+  }
+
+  private mutating func take(_ records: ArraySlice<SyncRecord>, _ workouts: ArraySlice<SyncWorkout>)
+  {
+    self.records = records.isEmpty ? nil : Array(records)
+    self.workouts = workouts.isEmpty ? nil : Array(workouts)
+  }
+}

@@ -1,0 +1,82 @@
+import LinkCore
+import LinkHealth
+import LinkWire
+
+/// The types that the original app syncs, and how samples are written as records (contract 5.3).
+public enum SyncTypes {
+  /// The identifiers of the original's types, in its order; workouts by the identifier of stores.
+  public static let usual =
+    units.map(\.type) + [sleep, HealthSample.workoutType]
+
+  /// The quantities, each with the unit in which it is written.
+  private static let units: [(type: String, unit: String)] = [
+    ("HKQuantityTypeIdentifierStepCount", "count"),
+    ("HKQuantityTypeIdentifierHeartRate", "count/min"),
+    ("HKQuantityTypeIdentifierActiveEnergyBurned", "kcal"),
+    ("HKQuantityTypeIdentifierBodyMass", "lb"),
+    ("HKQuantityTypeIdentifierVO2Max", "mL/min·kg"),
+  ]
+
+  private static let sleep = "HKCategoryTypeIdentifierSleepAnalysis"
+
+  /// The name of a type in batches.
+  public static func dataType(of type: String) -> String {
+    type == HealthSample.workoutType ? "HKWorkoutType" : type
+  }
+
+  /// HealthKit's raw values of sleep analysis, from 0, and the texts beside them.
+  private static let stages = [
+    "InBed", "AsleepUnspecified", "Awake", "AsleepCore", "AsleepDeep", "AsleepREM",
+  ]
+  private static let stagePrefix = "HKCategoryValueSleepAnalysis"
+
+  /// Metres of a mile (NIST Special Publication 811, appendix B).
+  private static let metersPerMile = 1_609.344
+
+  /// Returns a quantity or a category as a record; `nil` for a workout.
+  static func record(_ source: SourceSample) -> SyncRecord? {
+    let sample = source.sample
+    var record = SyncRecord(
+      recordType: sample.type, sourceName: sample.source, unit: sample.unit,
+      start: SyncTime(sample.start), end: SyncTime(sample.end),
+      metadata: sample.zone.map { ["HKTimeZone": $0] }, uuid: source.uuid)
+    switch sample.value {
+    case .quantity(let quantity):
+      record.value = quantity
+      if let unit = units.first(where: { $0.type == sample.type })?.unit,
+        let value = HealthUnits.convert(quantity, from: sample.unit ?? unit, to: unit)
+      {
+        (record.value, record.unit) = (value, unit)
+      }
+    case .category(let name) where sample.type == sleep: stage(name, &record)
+    case .category(let name): record.valueText = .text(name)
+    case .workout: return nil
+    }
+    return record
+  }
+
+  private static func stage(_ name: String, _ record: inout SyncRecord) {
+    var word = name
+    if name.hasPrefix(stagePrefix) { word.removeFirst(stagePrefix.count) }
+    // Before iOS 16 there was one kind of sleep.
+    if word == "Asleep" { word = "AsleepUnspecified" }
+    guard let place = stages.firstIndex(of: word) else {
+      record.valueText = .text("Unknown")
+      return
+    }
+    record.value = Double(place)
+    record.valueText = .text(word)
+  }
+
+  /// Returns a workout; `nil` for another sample.
+  static func workout(_ source: SourceSample) -> SyncWorkout? {
+    let sample = source.sample
+    guard case .workout(let value) = sample.value else { return nil }
+    let duration = value.duration ?? sample.start.duration(to: sample.end)
+    return SyncWorkout(
+      workoutType: value.activity, sourceName: sample.source, start: SyncTime(sample.start),
+      end: SyncTime(sample.end), durationSeconds: duration / .seconds(1),
+      totalDistance: value.distance.map { $0 / metersPerMile }, totalEnergyBurned: value.energy,
+      metadata: sample.zone.map { ["HKTimeZone": $0] }, uuid: source.uuid)
+  }
+}

@@ -1,0 +1,232 @@
+public import LinkCore
+
+/// A place in the history of a source's samples: what comes before it was taken.
+///
+/// Only the source that made it can read it. Two anchors of a source are equal if nothing changed
+/// between them.
+public struct HealthAnchor: Sendable, Hashable, Codable {
+  /// What the source wrote.
+  public let bytes: [UInt8]
+
+  /// An anchor of these bytes.
+  public init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  /// The bytes in hexadecimal digits.
+  public var text: String { Hex.text(of: bytes) }
+}
+
+/// A question for what was added and deleted of one type.
+public struct HealthChangeQuery: Sendable, Hashable {
+  /// HealthKit's identifier.
+  public var type: String
+  /// The anchor of the page before; without one the page begins with samples from `from` on.
+  public var after: HealthAnchor?
+  /// Where the first page begins, if there is no anchor: samples that start earlier are left out.
+  public var from: Timestamp
+  /// The most samples and deletions of a page together; less than 1 counts as 1.
+  public var limit: Int
+
+  /// A question from its parts.
+  public init(type: String, after: HealthAnchor? = nil, from: Timestamp, limit: Int) {
+    (self.type, self.after, self.from, self.limit) = (type, after, from, limit)
+  }
+}
+
+/// What was added and deleted of one type since an anchor, or a part of it.
+public struct HealthChangePage: Sendable, Hashable {
+  /// Samples that were added, each with its key; by start.
+  public var added: [KeyedHealthSample]
+  /// The keys of samples that were deleted.
+  public var deleted: [HealthSampleKey]
+  /// Where the next page begins; the anchor of the question if nothing changed.
+  public var anchor: HealthAnchor
+
+  /// A page from its parts.
+  public init(
+    added: [KeyedHealthSample] = [], deleted: [HealthSampleKey] = [], anchor: HealthAnchor
+  ) {
+    (self.added, self.deleted, self.anchor) = (added, deleted, anchor)
+  }
+}
+
+/// A sample with what it is known by.
+public struct KeyedHealthSample: Sendable, Hashable {
+  /// What it is known by.
+  public var key: HealthSampleKey
+  /// The sample.
+  public var sample: HealthSample
+
+  /// A sample with its key.
+  public init(key: HealthSampleKey, sample: HealthSample) {
+    (self.key, self.sample) = (key, sample)
+  }
+}
+
+/// The walk of a reader through the changes of one type, as anchors of stores hold it.
+///
+/// A store numbers its changes. A walk takes those above `done` up to `until`, the newest one when
+/// the walk began: first the deletions by their keys, then the samples by start and key. What
+/// changes meanwhile has higher numbers, and is left to the next walk.
+package struct HealthWalk: Sendable, Hashable {
+  /// The store whose numbers these are.
+  package let store: UInt64
+  /// All changes up to this one were taken; -1 before the first walk.
+  package private(set) var done: Int64
+  /// The walk under way.
+  private var stage: Stage
+
+  private enum Stage: Hashable {
+    case none
+    case deleted(until: Int64, after: HealthSampleKey?)
+    case added(until: Int64, after: HealthPlace)
+  }
+
+  /// A reader that took nothing yet.
+  package init(_ store: UInt64) { (self.store, done, stage) = (store, -1, .none) }
+
+  /// Reads an anchor; `nil` unless this store made it.
+  package init?(_ anchor: HealthAnchor, of store: UInt64) {
+    var words = WordReader(anchor.bytes)
+    guard words.byte() == Self.version, let owner = words.word(), owner == store,
+      let done = words.word(), let kind = words.byte()
+    else { return nil }
+    (self.store, self.done) = (store, Int64(bitPattern: done))
+    switch kind {
+    case 0: stage = .none
+    case 1, 2:
+      guard let until = words.word() else { return nil }
+      let key = words.key()
+      guard kind == 1 || key != nil else { return nil }
+      stage = .deleted(until: Int64(bitPattern: until), after: key)
+    case 3:
+      guard let until = words.word(), let start = words.word(), let key = words.key() else {
+        return nil
+      }
+      let place = HealthPlace(start: Timestamp(nanoseconds: Int64(bitPattern: start)), key: key)
+      stage = .added(until: Int64(bitPattern: until), after: place)
+    case _: return nil
+    }
+    guard words.isAtEnd else { return nil }
+  }
+
+  private static let version: UInt8 = 1
+
+  /// The walk as an anchor.
+  package var anchor: HealthAnchor {
+    var bytes = [Self.version] + Self.bytes(of: store) + Self.bytes(of: UInt64(bitPattern: done))
+    switch stage {
+    case .none: bytes.append(0)
+    case .deleted(let until, let key):
+      bytes.append(key == nil ? 1 : 2)
+      bytes += Self.bytes(of: UInt64(bitPattern: until))
+      if let key { bytes += Self.bytes(of: key.high) + Self.bytes(of: key.low) }
+    case .added(let until, let place):
+      bytes.append(3)
+      bytes += Self.bytes(of: UInt64(bitPattern: until))
+      bytes += Self.bytes(of: UInt64(bitPattern: place.start.nanoseconds))
+      bytes += Self.bytes(of: place.key.high) + Self.bytes(of: place.key.low)
+    }
+    return HealthAnchor(bytes)
+  }
+
+  private static func bytes(of word: UInt64) -> [UInt8] {
+    (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * $0)) }
+  }
+}
+
+/// The start and the key of a sample, by which those of a type are ordered.
+package struct HealthPlace: Sendable, Hashable {
+  package var start: Timestamp
+  package var key: HealthSampleKey
+
+  package init(start: Timestamp, key: HealthSampleKey) { (self.start, self.key) = (start, key) }
+
+  /// The place before all samples that start then or later.
+  package static func before(_ start: Timestamp) -> HealthPlace {
+    let (earlier, overflow) = start.nanoseconds.subtractingReportingOverflow(1)
+    return HealthPlace(
+      start: Timestamp(nanoseconds: overflow ? .min : earlier),
+      key: HealthSampleKey(high: .max, low: .max))
+  }
+}
+
+/// The changes of one type of a store, above one number and up to another.
+package struct HealthChangeSpan: Sendable, Hashable {
+  package var type: String
+  /// Changes up to this one are left out.
+  package var done: Int64
+  /// Changes after this one are left out.
+  package var until: Int64
+}
+
+extension HealthWalk {
+  /// Builds one page of a query.
+  ///
+  /// - Parameters:
+  ///   - newest: The number of the newest change of the store.
+  ///   - hasChanges: Whether anything of the span changed.
+  ///   - deletions: Returns up to so many keys after one, in order.
+  ///   - additions: Returns up to so many samples after a place, in order.
+  package static func page<Failure: Error>(
+    _ query: HealthChangeQuery, of store: UInt64, newest: Int64,
+    hasChanges: (HealthChangeSpan) throws(Failure) -> Bool,
+    deletions: (HealthChangeSpan, HealthSampleKey?, Int) throws(Failure) -> [HealthSampleKey],
+    additions: (HealthChangeSpan, HealthPlace, Int) throws(Failure) -> [KeyedHealthSample]
+  ) throws(Failure) -> HealthChangePage {
+    var walk = query.after.flatMap { HealthWalk($0, of: store) } ?? HealthWalk(store)
+    let limit = max(1, query.limit)
+    if case .none = walk.stage {
+      let span = HealthChangeSpan(type: query.type, done: walk.done, until: newest)
+      if walk.done >= 0, try !hasChanges(span) { return HealthChangePage(anchor: walk.anchor) }
+      walk.stage =
+        walk.done < 0
+        ? .added(until: newest, after: .before(query.from)) : .deleted(until: newest, after: nil)
+    }
+    var page = HealthChangePage(anchor: walk.anchor)
+    if case .deleted(let until, let key) = walk.stage {
+      let span = HealthChangeSpan(type: query.type, done: walk.done, until: until)
+      page.deleted = try deletions(span, key, limit)
+      walk.stage =
+        page.deleted.count < limit
+        ? .added(until: until, after: .before(Timestamp(nanoseconds: .min)))
+        : .deleted(until: until, after: page.deleted.last)
+    }
+    if case .added(let until, let place) = walk.stage {
+      let span = HealthChangeSpan(type: query.type, done: walk.done, until: until)
+      let room = limit - page.deleted.count
+      // One more says whether a page follows.
+      let found = try additions(span, place, room + 1)
+      page.added = Array(found.prefix(room))
+      if found.count > room, let last = page.added.last {
+        let place = HealthPlace(start: last.sample.start, key: last.key)
+        walk.stage = .added(until: until, after: place)
+      } else {
+        (walk.done, walk.stage) = (until, .none)
+      }
+    }
+    page.anchor = walk.anchor
+    return page
+  }
+}
+
+/// A reader of words, highest byte first.
+private struct WordReader {
+  private var rest: ArraySlice<UInt8>
+
+  init(_ bytes: [UInt8]) { rest = bytes[...] }
+
+  var isAtEnd: Bool { rest.isEmpty }
+
+  mutating func byte() -> UInt8? { rest.popFirst() }
+
+  mutating func word() -> UInt64? {
+    guard rest.count >= 8 else { return nil }
+    defer { rest = rest.dropFirst(8) }
+    return rest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  mutating func key() -> HealthSampleKey? {
+    guard let high = word(), let low = word() else { return nil }
+    return HealthSampleKey(high: high, low: low)
+  }
+}

@@ -1,0 +1,156 @@
+import LinkCore
+import LinkProtocols
+import LinkRuntime
+import LinkWire
+
+/// Uploads by tasks of this process. What it leaves is found in the queue by the next one.
+actor HTTPUploads: UploadQueue {
+  private let server: String
+  private let http: any HTTPClient
+  private let files: PayloadFiles
+  private let readSecret: @Sendable () async throws(LinkFailure) -> String
+  private var secret: String?
+  /// The secret that the server refused last.
+  private var refused: String?
+  /// Whether the server takes bodies in gzip; `nil` until it was asked.
+  private var takesGzip: Task<Bool?, Never>?
+  private var deliver: (@Sendable (UploadEvent) async -> Void)?
+  private var tasks: [String: Task<Void, Never>] = [:]
+
+  /// A longer answer says no more.
+  private static let maxBodyBytes = 1 << 20
+  /// The time of one exchange, beside a second for each 16 KiB of the body.
+  private static let patience = Duration.seconds(30)
+  private static let rate = 16_384
+
+  /// - Parameter secret: Reads the secret.
+  init(
+    server: String, http: any HTTPClient, files: PayloadFiles,
+    secret: @escaping @Sendable () async throws(LinkFailure) -> String
+  ) {
+    // The address of the endpoint, as the original app has it, means the same.
+    var base = server
+    while base.hasSuffix("/") { base.removeLast() }
+    self.server = base.hasSuffix(Self.path) ? String(base.dropLast(Self.path.count)) : base
+    (self.http, self.files, readSecret) = (http, files, secret)
+  }
+
+  private static let path = "/api/sync"
+
+  func events(_ deliver: @escaping @Sendable (UploadEvent) async -> Void) {
+    self.deliver = deliver
+  }
+
+  func running() -> Set<String> { [] }
+
+  func enqueue(_ uploads: [FileUpload]) {
+    for upload in uploads where tasks[upload.file] == nil {
+      tasks[upload.file] = Task {
+        let outcome = await post(upload)
+        tasks[upload.file] = nil
+        guard !Task.isCancelled else { return }
+        await deliver?(UploadEvent(file: upload.file, outcome: outcome))
+      }
+    }
+  }
+
+  func stop() {
+    for task in tasks.values { task.cancel() }
+    tasks = [:]
+    deliver = nil
+  }
+
+  /// Reads the secret again; returns whether it is another one than the server refused.
+  func renewSecret() async -> Bool {
+    guard let secret = try? await readSecret() else { return false }
+    self.secret = secret
+    return secret != refused
+  }
+
+  /// Tells the server that the sync is complete; returns why it did not do its part.
+  func refresh() async -> LinkFailure? {
+    do throws(LinkFailure) {
+      let request = HTTPRequest(
+        method: "POST", url: ServerURL.http(server, Self.path + "/refresh"),
+        timeout: Self.patience, maxBodyBytes: Self.maxBodyBytes)
+      try await caller().call(request, "the answer") { _ in }
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private func caller() async throws(LinkFailure) -> RestCaller {
+    if secret == nil { secret = try await readSecret() }
+    return RestCaller(http: http, credentials: secret.map { .fixed($0) } ?? .none) {
+      SyncReply.reason(of: $0)
+    }
+  }
+
+  private func post(_ upload: FileUpload) async -> UploadOutcome {
+    let body: [UInt8]
+    do throws(StoreFailure) {
+      body = try files.read(upload.file)
+    } catch {
+      return .unreadable(detail: error.description)
+    }
+    do throws(LinkFailure) {
+      let caller = try await caller()
+      let used = secret
+      do throws(LinkFailure) {
+        try await send(body, by: caller)
+        return .accepted
+      } catch {
+        if case .http(401, _, _) = error { refused = used }
+        throw error
+      }
+    } catch {
+      return .failed(error)
+    }
+  }
+
+  private func send(_ body: [UInt8], by caller: RestCaller) async throws(LinkFailure) {
+    if await isGzipOffered(), let packed = GzipBody.deflate(body), packed.count < body.count {
+      do throws(LinkFailure) {
+        return try await send(packed, [("Content-Encoding", "gzip")], by: caller)
+      } catch {
+        // The server does not take gzip after all.
+        guard case .http(415, _, _) = error else { throw error }
+        takesGzip = Task { false }
+      }
+    }
+    try await send(body, [], by: caller)
+  }
+
+  private func send(
+    _ body: [UInt8], _ headers: [(name: String, value: String)], by caller: RestCaller
+  ) async throws(LinkFailure) {
+    let request = HTTPRequest(
+      method: "POST", url: ServerURL.http(server, Self.path), headers: headers, body: body,
+      timeout: Self.patience + .seconds(body.count / Self.rate),
+      maxBodyBytes: Self.maxBodyBytes)
+    // A status of success is enough; what else it says is for people.
+    try await caller.call(request, "the answer") { _ in }
+  }
+
+  /// Asks the server once whether it takes bodies in gzip (RFC 7694); again if no answer came.
+  private func isGzipOffered() async -> Bool {
+    let asking = takesGzip ?? Task { await askForGzip() }
+    takesGzip = asking
+    let isOffered = await asking.value
+    if isOffered == nil, takesGzip == asking { takesGzip = nil }
+    return isOffered ?? false
+  }
+
+  private func askForGzip() async -> Bool? {
+    let request = HTTPRequest(
+      method: "GET", url: ServerURL.http(server, Self.path), timeout: Self.patience,
+      maxBodyBytes: Self.maxBodyBytes)
+    guard let response = try? await http.send(request) else { return nil }
+    let offered = (response.headers["accept-encoding"] ?? "").lowercased().split(separator: ",")
+    return offered.contains { coding in
+      let parts = coding.split(separator: ";").map { $0.filter { !$0.isWhitespace } }
+      return parts.first == "gzip" && !parts.contains("q=0")
+    }
+  }
+}

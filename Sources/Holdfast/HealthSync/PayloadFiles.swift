@@ -1,0 +1,67 @@
+import Foundation
+import LinkCore
+import LinkWire
+import OwnerFiles
+
+/// The files of batches that wait, below a data directory.
+///
+/// A file is for its owner only (0600), and is durable with its name before it is told. Its name is
+/// new each time, so that a file is never changed.
+struct PayloadFiles: Sendable {
+  private let root: String
+  private static let folder = "health-sync"
+  /// Far more than a batch has.
+  private static let maxBytes = 64 << 20
+
+  /// Names the files of a data directory.
+  init(in root: String) { self.root = root }
+
+  /// Writes a body and returns the path of its file, relative to the data directory.
+  func write(_ bytes: [UInt8]) throws(StoreFailure) -> String {
+    var generator = SystemRandomNumberGenerator()
+    let name = UUID128.random(using: &generator).description
+    let path = "\(Self.folder)/batch_\(name).json"
+    let file = file(path)
+    do throws(OwnerFileError) {
+      try file.replace(with: bytes)
+    } catch {
+      // It may be there without being durable.
+      try? file.remove()
+      throw StoreFailure(error, at: file.path)
+    }
+    return path
+  }
+
+  /// Returns the content of a file.
+  ///
+  /// - Throws: also if there is no such file.
+  func read(_ path: String) throws(StoreFailure) -> [UInt8] {
+    let file = file(path)
+    let bytes: [UInt8]?
+    do throws(OwnerFileError) {
+      bytes = try file.read()
+    } catch {
+      throw StoreFailure(error, at: file.path)
+    }
+    guard let bytes else { throw .denied(detail: "\(file.path) is not there.") }
+    return bytes
+  }
+
+  /// Deletes files. One that cannot be deleted now is deleted at the next start.
+  func delete(_ paths: [String]) {
+    for path in paths { try? FileManager.default.removeItem(atPath: file(path).path) }
+  }
+
+  /// Deletes the files that no batch names, and returns those that batches name and are missing.
+  func tidy(_ named: Set<String>) -> Set<String> {
+    let directory = "\(root)/\(Self.folder)"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    let found = Set(names.map { "\(Self.folder)/\($0)" })
+    delete(Array(found.subtracting(named)))
+    return named.subtracting(found)
+  }
+
+  private func file(_ path: String) -> OwnerFile {
+    OwnerFile("\(root)/\(path)", maxBytes: Self.maxBytes, isSecret: false)
+  }
+}

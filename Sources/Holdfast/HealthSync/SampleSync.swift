@@ -1,0 +1,85 @@
+public import HealthSync
+public import LinkCore
+public import LinkRuntime
+import Foundation
+import LinkWire
+
+/// A sync of health samples with a server: iterate it for what happens.
+///
+///     let sync = try await SampleSync(
+///       SyncConfiguration(
+///         "https://example.com", source: source, queue: queue, directory: directory) { secret })
+///     for await update in sync {
+///       if case .type(let report) = update { show(report) }
+///     }
+///
+/// What was read survives the process and is sent until the server has it. One loop reads the
+/// sequence; while it does not, newer counts replace older ones. End it with `close()`.
+public final class SampleSync: Sendable, AsyncSequence {
+  /// What the sequence consists of.
+  public typealias Element = SyncUpdate
+  /// The iterator of a sync's updates.
+  public typealias Iterator = UpdateIterator<SyncUpdate>
+
+  private let running: Running<SyncShell>
+
+  /// Begins to read and to send.
+  ///
+  /// - Parameter notice: called once if journaling is turned off later, with the reason.
+  /// - Throws: `.local` if the queue cannot be read, the journal cannot be made, or the device has
+  ///   no descriptors or threads left.
+  public init(
+    _ configuration: SyncConfiguration,
+    notice: @escaping @Sendable (JournalError) -> Void = { _ in }
+  ) async throws(LinkFailure) {
+    let network =
+      if let own = configuration.network { own } else { try Platform.network() }
+    let clock = configuration.clock
+    let start = try await LinkFailure.local { () throws(JournalError) in
+      try await MachineStart<SyncModel>(
+        SyncSettings(policy: configuration.policy), journal: configuration.journal,
+        at: clock.wall, notice: notice)
+    }
+    let kept = try await LinkFailure.local { () throws(StoreFailure) in
+      try await configuration.queue.kept()
+    }
+    let files = PayloadFiles(in: configuration.directory)
+    let missing = files.tidy(Set(kept.batches.map(\.file)))
+    let shell = SyncShell(configuration, files, network)
+    let uploading = await shell.listen()
+    let host = URLComponents(string: configuration.server)?.host ?? configuration.server
+    running = Running(
+      start, shell, clock: clock,
+      device: Device(
+        reachability: configuration.reachability ?? Platform.reachability(of: host),
+        lifecycle: configuration.lifecycle, network: network
+      ) { .device($0) },
+      first: [
+        .restored(kept, running: uploading, missing: missing), .ask(configuration.types),
+      ])
+  }
+
+  /// Returns the one iterator that a sync serves.
+  public func makeAsyncIterator() -> Iterator { Iterator(updates: running.shell.updates) }
+
+  /// Tries at once, and does not wait for the next try.
+  public func again() { running.command(.again) }
+
+  /// Reports what uploads cost now, where no monitor does.
+  public func note(_ conditions: SyncConditions) { running.command(.conditions(conditions)) }
+
+  /// The model between two steps.
+  public var snapshot: SyncModel {
+    get async { await running.snapshot }
+  }
+
+  /// Returns when all commands given before were taken and `isSettled` holds, or the sync is
+  /// closed, or the task is cancelled.
+  public func settled(_ isSettled: @escaping @Sendable (SyncModel) -> Bool) async {
+    await running.settled(isSettled)
+  }
+
+  /// Waits until what is under way is stored, 2 s at most, and ends the sequence. What was not sent
+  /// waits for the next run. Runs to completion even if the calling task is cancelled.
+  public func close() async { await running.close(.stop) { $0.isStopped } }
+}

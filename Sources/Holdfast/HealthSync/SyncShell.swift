@@ -1,0 +1,180 @@
+import HealthSync
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Synchronization
+
+/// The shell of a sync: its source, its files, its queue, its uploads.
+actor SyncShell: Shell {
+  let inlet: Inlet<SyncModel>
+  let updates: UpdateChannel<SyncUpdate>
+  private let configuration: SyncConfiguration
+  private let files: PayloadFiles
+  private let uploads: HTTPUploads
+  private let jobs: Jobs<SyncModel, Never>
+  private let wakes = GrantedWakes()
+
+  init(_ configuration: SyncConfiguration, _ files: PayloadFiles, _ http: any HTTPClient) {
+    let inlet = Inlet<SyncModel>()
+    (self.configuration, self.files, self.inlet) = (configuration, files, inlet)
+    uploads = HTTPUploads(
+      server: configuration.server, http: http, files: files, secret: configuration.secret)
+    jobs = Jobs(inlet)
+    updates = UpdateChannel(crowd: Self.crowd)
+  }
+
+  /// While an app reads nothing, states of batches on their way are dropped, and newer counts of a
+  /// type replace older ones.
+  @Sendable private static func crowd(_ waiting: inout [SyncUpdate], _ next: SyncUpdate) {
+    switch next {
+    case .type(let report):
+      waiting.removeAll {
+        if case .type(let other) = $0 { other.type == report.type } else { false }
+      }
+    case .batch, .notice:
+      if let first = waiting.firstIndex(where: \.isPassing) {
+        waiting.remove(at: first)
+      }
+    }
+    waiting.append(next)
+  }
+
+  /// Tells the ends of uploads to the driver; before the first effect.
+  func listen() async -> Set<String> {
+    let clock = configuration.clock
+    await uploads.events { [inlet] event in
+      await inlet.post([.uploaded(event.file, event.outcome, at: clock.wall)])
+    }
+    return await uploads.running()
+  }
+
+  func perform(_ effect: SyncModel.Effect) async {
+    switch effect {
+    case .observe(let types): await observe(types)
+    case .fetch(let id, let type, let start, let limit, let stamp):
+      fetch(id, type, start, limit, notBefore: stamp)
+    case .commit(let id, let steps): commit(id, steps)
+    case .delete(let paths): files.delete(paths)
+    case .upload(let all): await uploads.enqueue(all)
+    case .halve(let path): halve(path)
+    case .askSecret:
+      jobs.start { [uploads] in .secret(isNew: await uploads.renewSecret()) }
+    case .refresh: jobs.start { [uploads] in .refreshed(await uploads.refresh()) }
+    case .giveBack(let id, let result): wakes.take(id)?.giveBack(result)
+    case .update(let update): updates.put(update)
+    }
+  }
+
+  func stop() async {
+    await configuration.source.stop()
+    await uploads.stop()
+    jobs.stop()
+    wakes.giveBackAll()
+  }
+
+  private func observe(_ types: [String]) async {
+    await configuration.source.observe(types) { [inlet, wakes] types, wake in
+      let id = wakes.add(wake)
+      Task { await inlet.post([.fired(types, id, budget: wake.budget)]) }
+    }
+  }
+
+  /// Reads a page and writes its batches, each before it is told.
+  private func fetch(
+    _ id: SyncFetchID, _ type: String, _ start: HealthPageStart, _ limit: Int,
+    notBefore stamp: Timestamp
+  ) {
+    let (source, clock) = (configuration.source, configuration.clock)
+    let packing = SyncPacking(deviceID: configuration.deviceID)
+    jobs.start { [files] in
+      let page: SourcePage
+      do throws(HealthSourceFailure) {
+        page = try await source.page(type, from: start, limit: limit)
+      } catch {
+        return .notFetched(id, error)
+      }
+      let made = max(clock.wall, stamp)
+      do throws(StoreFailure) {
+        let drafts = try files.write(packing.batches(of: type, page, made: made))
+        return .fetched(id, FetchedPage(drafts: drafts, anchor: page.anchor, made: made))
+      } catch {
+        return .notWritten(id, error)
+      }
+    }
+  }
+
+  private func commit(_ id: SyncCommitID, _ steps: [SyncQueueStep]) {
+    jobs.start { [queue = configuration.queue] () throws(StoreFailure) in
+      try await queue.apply(steps)
+      return .committed(id)
+    } failing: {
+      .notCommitted(id, $0)
+    }
+  }
+
+  private func halve(_ path: String) {
+    jobs.start { [files] () throws(StoreFailure) in
+      guard let halves = SyncPacking.halves(of: try files.read(path)) else {
+        return .notHalved(path, nil)
+      }
+      return .halved(path, try files.write(halves))
+    } failing: {
+      .notHalved(path, $0)
+    }
+  }
+}
+
+extension PayloadFiles {
+  /// Writes all bodies or none.
+  fileprivate func write(
+    _ batches: [SyncPacking.Packed]
+  ) throws(StoreFailure) -> [PayloadDraft] {
+    var drafts: [PayloadDraft] = []
+    do throws(StoreFailure) {
+      for batch in batches {
+        drafts.append(
+          PayloadDraft(
+            file: try write(batch.bytes), records: batch.records, deletions: batch.deletions,
+            bytes: batch.bytes.count))
+      }
+    } catch {
+      delete(drafts.map(\.file))
+      throw error
+    }
+    return drafts
+  }
+}
+
+extension SyncUpdate {
+  /// Whether a later update says what it says.
+  fileprivate var isPassing: Bool {
+    switch self {
+    case .batch(let report): report.state == .sending || report.state == .queued
+    case .type, .notice: false
+    }
+  }
+}
+
+/// Time that was granted and not given back yet.
+private final class GrantedWakes: Sendable {
+  private let state = Mutex((last: UInt64(0), wakes: [WakeID: Wake]()))
+
+  func add(_ wake: Wake) -> WakeID {
+    state.withLock { state in
+      state.last += 1
+      let id = WakeID(state.last)
+      state.wakes[id] = wake
+      return id
+    }
+  }
+
+  func take(_ id: WakeID) -> Wake? { state.withLock { $0.wakes.removeValue(forKey: id) } }
+
+  func giveBackAll() {
+    let all = state.withLock { state in
+      defer { state.wakes = [:] }
+      return state.wakes.values.map(\.self)
+    }
+    for wake in all { wake.giveBack(.later) }
+  }
+}

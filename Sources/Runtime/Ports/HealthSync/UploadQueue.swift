@@ -1,0 +1,34 @@
+public import LinkWire
+
+/// Uploads of files, which may go on while the process does not: a background session of the
+/// system, or tasks of this process.
+///
+/// Contract: each upload that was enqueued ends with exactly one event in the life of a process, in
+/// this one or, if it outlives it, in a later one; unless it is cancelled. Files are not changed
+/// and not deleted.
+public protocol UploadQueue: Sendable {
+  /// Tells the ends of uploads from now on; called once, before anything else.
+  func events(_ deliver: @escaping @Sendable (UploadEvent) async -> Void) async
+
+  /// Returns the uploads of earlier processes that still run, by their files.
+  func running() async -> Set<String>
+
+  /// Begins uploads, all at once.
+  func enqueue(_ uploads: [FileUpload]) async
+
+  /// Cancels all uploads of this process; no event follows.
+  func stop() async
+}
+
+/// The end of an upload.
+public struct UploadEvent: Sendable, Hashable {
+  /// Names the upload.
+  public var file: String
+  /// How it ended.
+  public var outcome: UploadOutcome
+
+  /// An end from its parts.
+  public init(file: String, outcome: UploadOutcome) {
+    (self.file, self.outcome) = (file, outcome)
+  }
+}

@@ -1,0 +1,125 @@
+import LinkCore
+import LinkHealth
+public import LinkRuntime
+import LinkWire
+
+/// Checks what `SyncQueueStore` promises; works with any implementation and any test library.
+///
+/// - Parameter make: Makes a new, empty store at each call.
+/// - Throws: `ContractViolation` at the first promise that is broken, and whatever `make` throws.
+public func syncQueueStoreContract(
+  make: () async throws -> any SyncQueueStore
+) async throws {
+  let checks: [@Sendable (any SyncQueueStore) async throws -> Void] = [
+    queueStartsEmpty, queueKeepsEveryField, queueOrdersByPlace, queueAccepts, queueParks,
+    queueForgetsAType, queueStampsAscend, queueIgnoresWhatIsNotThere, queueFailsWhenClosed,
+  ]
+  for check in checks {
+    let store = try await make()
+    try await check(store)
+    await store.close()
+  }
+}
+
+private func batch(_ file: String, _ type: String = "steps", _ place: UInt64 = 1) -> QueuedBatch {
+  QueuedBatch(file: file, type: type, place: place, records: 3, deletions: 2, bytes: 100)
+}
+
+private func time(_ nanoseconds: Int64) -> Timestamp { Timestamp(nanoseconds: nanoseconds) }
+
+private func expect(
+  _ store: any SyncQueueStore, _ steps: [SyncQueueStep], _ promise: String
+) async throws {
+  var wanted = KeptSyncQueue()
+  for step in steps { wanted.apply(step) }
+  try ContractViolation.unless(try await store.kept(), is: wanted, promise)
+}
+
+private func queueStartsEmpty(_ store: any SyncQueueStore) async throws {
+  try await store.apply([])
+  try ContractViolation.unless(
+    try await store.kept(), is: KeptSyncQueue(), "a new queue holds nothing")
+}
+
+private func queueKeepsEveryField(_ store: any SyncQueueStore) async throws {
+  var parked = batch("b", "heart", .max >> 1)
+  parked.parked = "400: ä \u{0}"
+  let steps: [SyncQueueStep] = [
+    .ask(["steps", "heart"]), .anchor(type: "steps", HealthAnchor([0, 1, 255])),
+    .anchor(type: "heart", HealthAnchor([])), .add(batch("a")), .add(parked), .stamp(time(-5)),
+  ]
+  try await store.apply(steps)
+  try await expect(store, steps, "everything comes back as it was given")
+  try await store.apply([.ask(["heart"]), .add(batch("b", "steps", 7))])
+  try await expect(
+    store, steps + [.ask(["heart"]), .add(batch("b", "steps", 7))], "newer ones replace others")
+}
+
+private func queueOrdersByPlace(_ store: any SyncQueueStore) async throws {
+  try await store.apply([
+    .add(batch("a", "b", 9)), .add(batch("c", "a", 5)), .add(batch("b", "b", 1)),
+  ])
+  try ContractViolation.unless(
+    try await store.kept().batches.map(\.file), is: ["c", "b", "a"],
+    "batches come by type and place")
+}
+
+private func queueAccepts(_ store: any SyncQueueStore) async throws {
+  try await store.apply([
+    .add(batch("a")), .add(batch("b")), .add(batch("c", "heart")),
+    .anchor(type: "steps", HealthAnchor([1])),
+  ])
+  try await store.apply([.accept(file: "a", at: time(10)), .accept(file: "c", at: time(11))])
+  try await store.apply([.accept(file: "b", at: time(12)), .accept(file: "a", at: time(13))])
+  let kept = try await store.kept()
+  try ContractViolation.unless(kept.batches, is: [], "accepted batches leave the queue")
+  try ContractViolation.unless(
+    kept.types,
+    is: [
+      SyncedType(type: "heart", synced: 3, lastAccepted: time(11)),
+      SyncedType(type: "steps", anchor: HealthAnchor([1]), synced: 6, lastAccepted: time(12)),
+    ], "their records are counted once")
+}
+
+private func queueParks(_ store: any SyncQueueStore) async throws {
+  let steps: [SyncQueueStep] = [
+    .add(batch("a")), .add(batch("b")), .park(file: "a", reason: "400"),
+    .park(file: "b", reason: "403"), .park(file: "b", reason: nil),
+  ]
+  try await store.apply(steps)
+  try await expect(store, steps, "a parked batch stays, with its reason, until it is released")
+  try ContractViolation.unless(
+    try await store.kept().batches.map(\.parked), is: ["400", nil], "each by itself")
+}
+
+private func queueForgetsAType(_ store: any SyncQueueStore) async throws {
+  try await store.apply([
+    .anchor(type: "steps", HealthAnchor([1])), .add(batch("a")), .add(batch("b")),
+    .accept(file: "a", at: time(1)), .anchor(type: "steps", nil),
+  ])
+  let kept = try await store.kept()
+  try ContractViolation.unless(kept.types, is: [], "a type without an anchor is read anew")
+  try ContractViolation.unless(
+    kept.batches.map(\.file), is: ["b"], "batches that wait stay")
+}
+
+private func queueStampsAscend(_ store: any SyncQueueStore) async throws {
+  for stamp in [5, -7, 6, 2] as [Int64] { try await store.apply([.stamp(time(stamp))]) }
+  try ContractViolation.unless(
+    try await store.kept().stamp, is: time(6), "an earlier stamp changes nothing")
+}
+
+private func queueIgnoresWhatIsNotThere(_ store: any SyncQueueStore) async throws {
+  try await store.apply([
+    .accept(file: "x", at: time(1)), .remove(file: "x"), .park(file: "x", reason: "400"),
+    .anchor(type: "x", nil),
+  ])
+  try ContractViolation.unless(
+    try await store.kept(), is: KeptSyncQueue(), "changing what is not there changes nothing")
+  try await store.apply([.add(batch("a")), .remove(file: "a")])
+  try ContractViolation.unless(try await store.kept().batches, is: [], "what was removed is gone")
+}
+
+private func queueFailsWhenClosed(_ store: any SyncQueueStore) async throws {
+  try await closes(store) { _ = try await store.kept() }
+}

@@ -1,0 +1,209 @@
+import CommandKit
+import HealthSync
+import Holdfast
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Synchronization
+
+/// `holdfast health sync`: sends stored samples to a server.
+enum SyncCommand {
+  private static let secretFile = Parameter.required(
+    "secret-file", .text("FILE"), variable: "HOLDFAST_SYNC_SECRET_FILE",
+    "a file that contains the secret alone; read again when the server refuses the secret")
+  private static let types = Parameter.optional(
+    "types", Format.text("TYPE").list(),
+    usual: "StepCount, HeartRate, ActiveEnergyBurned, BodyMass, VO2Max, SleepAnalysis, Workout",
+    "sync these types, by HealthKit's identifiers or their ends")
+  private static let once = Parameter.flag(
+    "once",
+    "end when everything is sent: with 0, or with 1 if batches are parked; with 3 if the server "
+      + "refuses the secret; with 6 if it cannot be reached, or cannot serve, in a whole schedule "
+      + "of tries")
+  private static let watch = Parameter.optional(
+    "watch", .text("EXPORT"),
+    "import this export of Apple Health first, and again whenever the file changes")
+
+  static var command: Command {
+    Command(
+      "sync", "send stored samples to a server",
+      details: [
+        """
+        The first sync of a type sends the samples of the last 30 days before the newest export; \
+        from then on it sends what imports add and remove, whatever its date. A sample is removed \
+        from the server when it is removed here: when a newer export covers its type and time and \
+        does not contain it. Samples are packed into batches of at most 1,000, which are stored \
+        before they are sent, in order for each type, until the server has accepted them: also \
+        after a kill, a restart of the server, or an answer that was lost. One process at a time \
+        syncs a data directory. \(LinkRun.details(onHangup: "tries again at once"))
+        """,
+        """
+        Refused connections, lost answers, 429 and 5xx are tried again by the policy health-sync; \
+        Retry-After is obeyed. 413 divides a batch. 401 pauses until the file contains another \
+        secret. A batch that is refused with another 4xx is parked: it stays, the next ones are \
+        sent, and `health retry` sends it again. Bodies are compressed if the server offers gzip \
+        in its answer to GET /api/sync. --set takes the keys of the policy that begin with retry.
+        """,
+        SyncView.details,
+      ],
+      examples: [
+        .init(
+          "holdfast health sync --server http://127.0.0.1:8787 --secret-file secret --once",
+          "send what was imported, and end"),
+        .init(
+          "holdfast health sync --server https://health.example --secret-file secret "
+            + "--watch export.zip --types StepCount,HeartRate",
+          "follow an export that is replaced from time to time"),
+      ],
+      signals: LinkRun.signals,
+      takes: Connection.server, secretFile, Shared.data, types, once, watch,
+      Connection.authorities, Connection.plaintext, Connection.proxy, Shared.settings,
+      Shared.journal, Shared.json, action: run)
+  }
+
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    let address = try Connection.address(call)
+    let path = call[secretFile]
+    _ = try readSecret(path)
+    let policy = try LinkPolicy.healthSync.with(call[Shared.settings])
+    let directory = try call.dataDirectory()
+    let network = try Connection.network(call, to: address)
+    let stores = try await SyncStores(in: directory, writesHealth: call[watch] != nil)
+    let failure: CommandFailure?
+    do throws(CommandFailure) {
+      let types = try await SyncTypeNames.types(call[types], in: stores.health)
+      var configuration = SyncConfiguration(
+        address.url, source: StoredHealthSource(stores.health), queue: stores.queue,
+        directory: directory
+      ) { () throws(LinkFailure) in
+        do throws(CommandFailure) {
+          return try readSecret(path)
+        } catch {
+          throw .local(detail: error.line)
+        }
+      }
+      (configuration.types, configuration.policy) = (types, policy)
+      configuration.deviceID = try SyncStores.deviceID(in: directory)
+      configuration.journal = call[Shared.journal]
+      configuration.network = network
+      failure = try await follow(call, configuration, stores.health)
+    } catch {
+      failure = error
+    }
+    await stores.close()
+    if let failure { throw failure }
+  }
+
+  private static func readSecret(_ path: String) throws(CommandFailure) -> String {
+    try SecretFile.read(path, option: "--secret-file", "secret")
+  }
+
+  private static func follow(
+    _ call: Invocation, _ configuration: SyncConfiguration, _ health: any HealthStore
+  ) async throws(CommandFailure) -> CommandFailure? {
+    let run = LinkRun(call)
+    let view = SyncView(call)
+    let exports = call[watch].map { ExportWatch($0, into: health, view) }
+    if let exports { try await exports.first(isRequired: call[once]) }
+    var configuration = configuration
+    configuration.lifecycle = run.lifecycle
+    let sync: SampleSync
+    do throws(LinkFailure) {
+      sync = try await SampleSync(configuration) { call.diagnostic($0.description) }
+    } catch {
+      throw CommandFailure(.failed, LinkReason.text(error))
+    }
+    let work = OnceWork(isDone: false)
+    let reached = Reached()
+    await run.follow(
+      stopped: { work.end(.stopped) }, close: { await sync.close() }
+    ) { group, end in
+      if call[once] {
+        group.addTask {
+          await sync.settled { $0.standing != .working }
+          let standing = await sync.snapshot.standing
+          reached.standing.withLock { $0 = standing }
+          work.end(.done)
+          await end()
+        }
+      } else if let exports {
+        group.addTask { await exports.run() }
+      }
+      for await update in sync { await view.show(update) }
+    }
+    for await update in sync { await view.show(update) }
+    await view.end()
+    guard call[once] else { return nil }
+    if work.isStopped { return .stopped("everything was sent") }
+    return reached.standing.withLock { $0 }.failure
+  }
+}
+
+/// Where a sync stood when it was settled.
+private final class Reached: Sendable {
+  let standing = Mutex(SyncStanding.working)
+}
+
+/// The stores of a sync: the samples, and the queue.
+struct SyncStores: Sendable {
+  let health: any HealthStore
+  let queue: any SyncQueueStore
+
+  init(in directory: String, writesHealth: Bool) async throws(CommandFailure) {
+    do throws(StoreFailure) {
+      // The queue first: of two processes the second one ends before it changes anything.
+      queue = try await Platform.syncQueue(in: directory)
+    } catch {
+      throw CommandFailure(error)
+    }
+    do throws(StoreFailure) {
+      health =
+        writesHealth
+        ? try await Platform.healthStore(in: directory)
+        : try await Platform.readableHealthStore(in: directory)
+    } catch {
+      await queue.close()
+      throw CommandFailure(error)
+    }
+  }
+
+  static func deviceID(in directory: String) throws(CommandFailure) -> String {
+    do throws(StoreFailure) {
+      return try Platform.phoneName(in: directory).description.uppercased()
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+
+  func close() async {
+    await queue.close()
+    await health.close()
+  }
+}
+
+extension SyncStanding {
+  /// The failure of a command that was to send everything; `nil` if it did.
+  fileprivate var failure: CommandFailure? {
+    switch self {
+    case .done(parked: 0): return nil
+    case .done(let parked):
+      return CommandFailure(
+        .failed, parked == 1 ? "a batch is parked" : "\(parked) batches are parked",
+        remedy: "`holdfast health status` says why; `holdfast health retry` sends them again")
+    case .secretRefused:
+      return CommandFailure(
+        .signInNeeded, "the server refuses the secret", remedy: "check the file of --secret-file")
+    case .unreachable(let failure):
+      let reason = LinkReason.text(failure).printable
+      guard ExitCode(failure) != .security else { return CommandFailure(failure) }
+      return CommandFailure(
+        .unreachable, "the server cannot be reached, or cannot serve (\(reason))",
+        remedy: "what was not sent waits; run it again later")
+    case .unreadable(let failure):
+      return CommandFailure(
+        .failed, "the samples cannot be read: \(failure.description)", remedy: "run it again")
+    case .unwritable(let failure): return CommandFailure(failure)
+    case .working: return CommandFailure(.failed, "ended before everything was sent")
+    }
+  }
+}

@@ -1,0 +1,207 @@
+import CommandKit
+import HealthSync
+import Holdfast
+import LinkCore
+import LinkHealth
+import LinkJSON
+import LinkRuntime
+import LinkWire
+
+/// `holdfast health status`, `reset` and `retry`: the queue of `health sync`.
+enum SyncQueueCommands {
+  static var all: [Command] { [statusCommand, resetCommand, retryCommand] }
+
+  private static let type = Parameter.operand(
+    Format.text("TYPE"), "the type, by HealthKit's identifier or its end, such as StepCount")
+
+  private static var statusCommand: Command {
+    Command(
+      "status", "show what is synced, what waits, and what is parked and why",
+      details: [
+        """
+        Reads only the data directory, in which `health sync` may be running. With --json each \
+        type is one object: event "type", type, synced (records that servers have accepted since \
+        the last reset), pending and parked (batches), anchor, lastAccepted; and each parked \
+        batch: event "batch", type, file, records, deletions, state "parked", reason.
+        """
+      ],
+      examples: [.init("holdfast health status", "one line per type, and one per parked batch")],
+      takes: Shared.data, Shared.json, action: status)
+  }
+
+  private static var resetCommand: Command {
+    Command(
+      "reset", "read a type anew, from 30 days before the newest export",
+      details: [
+        """
+        Forgets how far the type was read and how much was synced. The next `health sync` reads \
+        the samples of 30 days again; a server that has them counts them as duplicates. Batches \
+        of the type that wait are sent nevertheless, and those that are parked wait again, since \
+        they may hold deletions that are nowhere else. No `health sync` may be running with this \
+        data directory.
+        """
+      ],
+      examples: [.init("holdfast health reset StepCount", "the steps of 30 days again")],
+      takes: Shared.data, Shared.json, type, action: reset)
+  }
+
+  private static var retryCommand: Command {
+    Command(
+      "retry", "send parked batches again",
+      details: [
+        """
+        The next `health sync` sends them, in their old order. No `health sync` may be running \
+        with this data directory. With --json each batch is one object: event "batch", type, \
+        file, records, deletions, state "queued", reason.
+        """
+      ],
+      examples: [.init("holdfast health retry", "all parked batches")],
+      takes: Shared.data, Shared.json, action: retry)
+  }
+
+  private static func status(_ call: Invocation) async throws(CommandFailure) {
+    let queue = try await kept(in: try call.dataDirectory())
+    let parked = queue.batches.filter { $0.parked != nil }
+    guard !call[Shared.json] else {
+      for report in reports(of: queue) { write(report.type, report.report, call) }
+      for batch in parked { write(batch, .parked, call) }
+      return
+    }
+    guard !queue.types.isEmpty || !queue.batches.isEmpty else {
+      return call.diagnostic("nothing was synced yet")
+    }
+    var table = Table("type", "synced", "pending", "parked", "last accepted")
+    for (type, report) in reports(of: queue) {
+      table.row(
+        HealthCommands.short(report.type), "\(report.synced)", "\(report.pending)",
+        "\(report.parked)", type.lastAccepted.map { RFC3339.format(SyncTime($0).instant) } ?? "")
+    }
+    for line in table.lines(call.console.style) { call.console.line(line) }
+    guard !parked.isEmpty else { return }
+    var reasons = Table("parked", "samples", "deletions", "reason")
+    for batch in parked {
+      reasons.row(
+        batch.file, "\(batch.records)", "\(batch.deletions)", batch.parked ?? "")
+    }
+    call.console.line("")
+    for line in reasons.lines(call.console.style) { call.console.line(line) }
+  }
+
+  private static func reset(_ call: Invocation) async throws(CommandFailure) {
+    try await change(call) { queue throws(CommandFailure) in
+      let known = SyncTypes.usual + queue.types.map(\.type) + queue.batches.map(\.type)
+      let type = try SyncTypeNames.type(call[type], among: known)
+      let parked = queue.batches.filter { $0.type == type && $0.parked != nil }
+      return (
+        [.anchor(type: type, nil)] + parked.map { .park(file: $0.file, reason: nil) },
+        {
+          if call[Shared.json] {
+            let report = SyncTypeReport(
+              type: type, pending: queue.batches.count { $0.type == type }, parked: 0, synced: 0,
+              anchor: nil)
+            write(SyncedType(type: type), report, call)
+          } else {
+            call.console.line("\(HealthCommands.short(type)) is read anew by the next sync")
+          }
+        }
+      )
+    }
+  }
+
+  private static func retry(_ call: Invocation) async throws(CommandFailure) {
+    try await change(call) { queue in
+      let parked = queue.batches.filter { $0.parked != nil }
+      return (
+        parked.map { .park(file: $0.file, reason: nil) },
+        {
+          if call[Shared.json] {
+            for batch in parked { write(batch, .queued, call) }
+          } else if parked.isEmpty {
+            call.diagnostic("no batch is parked")
+          } else {
+            let count = parked.count == 1 ? "1 batch waits" : "\(parked.count) batches wait"
+            call.console.line("\(count) for the next sync")
+          }
+        }
+      )
+    }
+  }
+
+  /// Changes the queue, and says what was done.
+  private static func change(
+    _ call: Invocation,
+    _ steps: (KeptSyncQueue) throws(CommandFailure) -> ([SyncQueueStep], say: () -> Void)
+  ) async throws(CommandFailure) {
+    let directory = try call.dataDirectory()
+    let say: () -> Void
+    do {
+      let store = try await Platform.syncQueue(in: directory)
+      let (changes, words) = try steps(try await store.kept())
+      try await store.apply(changes)
+      await store.close()
+      say = words
+    } catch let failure as StoreFailure {
+      throw CommandFailure(failure)
+    } catch let failure as CommandFailure {
+      throw failure
+    } catch {
+      throw CommandFailure(.failed, "\(error)")
+    }
+    say()
+  }
+
+  private static func kept(in directory: String) async throws(CommandFailure) -> KeptSyncQueue {
+    do throws(StoreFailure) {
+      let store = try await Platform.syncQueue(in: directory, forReading: true)
+      let queue = try await store.kept()
+      await store.close()
+      return queue
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+
+  /// Returns the counts of each type that was read or has batches.
+  private static func reports(
+    of queue: KeptSyncQueue
+  ) -> [(type: SyncedType, report: SyncTypeReport)] {
+    let named = Set(queue.types.map(\.type) + queue.batches.map(\.type) + queue.asked)
+    return named.sorted().map { name in
+      let type = queue.types.first { $0.type == name } ?? SyncedType(type: name)
+      let batches = queue.batches.filter { $0.type == name }
+      let parked = batches.count { $0.parked != nil }
+      return (
+        type,
+        SyncTypeReport(
+          type: name, pending: batches.count - parked, parked: parked, synced: type.synced,
+          anchor: type.anchor)
+      )
+    }
+  }
+
+  private static func write(_ type: SyncedType, _ report: SyncTypeReport, _ call: Invocation) {
+    call.console.object {
+      $0.entry("event", "type")
+      $0.entry("type", SyncTypes.dataType(of: report.type))
+      $0.entry("synced", report.synced)
+      $0.entry("pending", report.pending)
+      $0.entry("parked", report.parked)
+      $0.entry("anchor", report.anchor?.text)
+      $0.entry("lastAccepted", type.lastAccepted.map { RFC3339.format($0) })
+    }
+  }
+
+  private static func write(
+    _ batch: QueuedBatch, _ state: SyncBatchReport.State, _ call: Invocation
+  ) {
+    call.console.object {
+      $0.entry("event", "batch")
+      $0.entry("type", SyncTypes.dataType(of: batch.type))
+      $0.entry("file", batch.file)
+      $0.entry("records", batch.records)
+      $0.entry("deletions", batch.deletions)
+      $0.entry("state", state.rawValue)
+      $0.entry("reason", batch.parked)
+    }
+  }
+}

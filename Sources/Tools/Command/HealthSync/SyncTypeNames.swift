@@ -1,0 +1,45 @@
+import CommandKit
+import HealthSync
+import Holdfast
+import LinkHealth
+import LinkRuntime
+import LinkWire
+
+/// The names of types on command lines: HealthKit's identifiers, or what follows their prefix.
+enum SyncTypeNames {
+  /// Returns the identifiers that names stand for; the usual ones without names.
+  static func types(
+    _ names: [String]?, in store: any HealthStore
+  ) async throws(CommandFailure) -> [String] {
+    guard let names, !names.isEmpty else { return SyncTypes.usual }
+    let stored: [String]
+    do throws(StoreFailure) {
+      stored = try await store.summary().map(\.type)
+    } catch {
+      throw CommandFailure(error)
+    }
+    var found: [String] = []
+    for name in names {
+      let type = try type(name, among: SyncTypes.usual + stored)
+      if !found.contains(type) { found.append(type) }
+    }
+    return found
+  }
+
+  /// Returns the identifier that a name stands for.
+  static func type(
+    _ name: String, among known: [String]
+  ) throws(CommandFailure) -> String {
+    let wanted = name.lowercased()
+    let type = known.first { type in
+      [type, SyncTypes.dataType(of: type), HealthCommands.short(type)]
+        .contains { $0.lowercased() == wanted }
+    }
+    if let type { return type }
+    // One of which nothing is stored yet.
+    if name.hasPrefix("HK") { return name }
+    throw CommandFailure(
+      .usage, "\(name.printable) is no known type",
+      remedy: "`health show` lists the types that are stored")
+  }
+}

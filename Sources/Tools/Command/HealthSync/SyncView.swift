@@ -1,0 +1,194 @@
+import CommandKit
+import HealthSync
+import Holdfast
+import LinkCore
+import LinkHealth
+import LinkJSON
+import LinkRuntime
+import LinkWire
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The output of a sync: JSON events, lines, or a line of progress on a terminal.
+actor SyncView {
+  /// The paragraph of a help text that describes the JSON events.
+  static let details =
+    JSONEvents.details + """
+      batch (type, file, records, deletions, state queued|sending|retrying|accepted|parked, \
+      reason), type (type, pending and parked in batches, synced in records since the last reset, \
+      anchor), notice (kind secret-refused|secret-renewed|unreachable|source|store|divided|\
+      not-refreshed|imported|export, detail).
+      """
+
+  private let console: Console
+  private let events: JSONEvents?
+  private let isTerminal: Bool
+  private let clock = BootClock()
+  private var repeats = Repeats()
+  private var types: [SyncTypeReport] = []
+  /// The line of progress that stands on the terminal.
+  private var bottom = ""
+  /// When the line of each type was printed last, and what it said.
+  private var printed: [String: (at: Instant, line: String)] = [:]
+
+  init(_ call: Invocation) {
+    console = call.console
+    events = call[Shared.json] ? JSONEvents(call.console) : nil
+    isTerminal =
+      !call[Shared.json] && isatty(STDOUT_FILENO) == 1 && call.environment("TERM") != "dumb"
+  }
+
+  func show(_ update: SyncUpdate) {
+    if let events { return update.write(to: events) }
+    switch update {
+    case .type(let report): show(report)
+    case .batch(let report):
+      guard let line = report.line else { return }
+      put(repeats.lines([line], isNotice: true, at: clock.now))
+    case .notice(let notice): note(notice.kind, notice.detail)
+    }
+  }
+
+  /// Shows a notice of the command itself, or of the sync.
+  func note(_ kind: String, _ detail: String?) {
+    if let events { return events.note(kind, detail) }
+    put(repeats.lines([Notice.line(kind, detail)], isNotice: true, at: clock.now))
+  }
+
+  /// Shows what is still held back; nothing follows.
+  func end() {
+    guard events == nil else { return }
+    put(repeats.counted())
+    if isTerminal { _ = Console.raw("\r\u{1B}[K") }
+    bottom = ""
+    for report in types where printed[report.type]?.line != report.line {
+      console.line(report.line)
+    }
+  }
+
+  private func show(_ report: SyncTypeReport) {
+    if let place = types.firstIndex(where: { $0.type == report.type }) {
+      types[place] = report
+    } else {
+      types.append(report)
+    }
+    guard !isTerminal else { return put([]) }
+    // A type that has caught up, once a second at most; the end shows the last counts.
+    guard report.pending == 0, printed[report.type]?.line != report.line else { return }
+    let now = clock.now
+    if let last = printed[report.type]?.at, last.duration(to: now) < .seconds(1) { return }
+    printed[report.type] = (now, report.line)
+    console.line(report.line)
+  }
+
+  /// Prints lines above the line of progress.
+  private func put(_ lines: [String]) {
+    guard isTerminal else {
+      for line in lines { console.diagnostic(line) }
+      return
+    }
+    let next = String(
+      types.map(\.progress).joined(separator: "  ").prefix(max(20, Terminal.width - 1)))
+    guard !lines.isEmpty || next != bottom else { return }
+    bottom = next
+    _ = Console.raw("\r\u{1B}[K" + lines.map { $0 + "\n" }.joined() + next)
+  }
+}
+
+extension SyncTypeReport {
+  /// The type for people.
+  private var name: String { HealthCommands.short(type) }
+
+  fileprivate var line: String {
+    var line = "\(name): \(synced) synced"
+    if pending > 0 { line += ", \(pending) \(pending == 1 ? "batch waits" : "batches wait")" }
+    if parked > 0 { line += ", \(parked) parked" }
+    return line
+  }
+
+  fileprivate var progress: String {
+    "\(name) \(synced)" + (pending > 0 ? "+\(pending)" : "") + (parked > 0 ? "!\(parked)" : "")
+  }
+}
+
+extension SyncBatchReport {
+  /// What a person is told of a batch; `nil` if that is nothing.
+  fileprivate var line: String? {
+    let count = "\(records) \(records == 1 ? "sample" : "samples") of \(HealthCommands.short(type))"
+    return switch state {
+    case .queued, .sending, .accepted: nil
+    case .retrying: Notice.line("retrying", "\(count): \(reason?.text ?? "")")
+    case .parked: Notice.line("parked", "\(count): \(reason?.text ?? "")")
+    }
+  }
+}
+
+extension SyncBatchReport.Reason {
+  /// The reason for people.
+  var text: String {
+    switch self {
+    case .failure(let failure): LinkReason.text(failure)
+    case .words(let words): words
+    }
+  }
+}
+
+extension SyncUpdate {
+  fileprivate func write(to events: JSONEvents) {
+    switch self {
+    case .batch(let report):
+      events.write("batch") {
+        $0.entry("type", SyncTypes.dataType(of: report.type))
+        $0.entry("file", report.file)
+        $0.entry("records", report.records)
+        $0.entry("deletions", report.deletions)
+        $0.entry("state", report.state.rawValue)
+        $0.entry("reason", report.reason?.text)
+      }
+    case .type(let report):
+      events.write("type") {
+        $0.entry("type", SyncTypes.dataType(of: report.type))
+        $0.entry("pending", report.pending)
+        $0.entry("parked", report.parked)
+        $0.entry("synced", report.synced)
+        $0.entry("anchor", report.anchor?.text)
+      }
+    case .notice(let notice): events.note(notice.kind, notice.detail)
+    }
+  }
+}
+
+extension SyncNotice {
+  /// A stable word.
+  fileprivate var kind: String {
+    switch self {
+    case .secretRefused: "secret-refused"
+    case .secretRenewed: "secret-renewed"
+    case .unreachable: "unreachable"
+    case .source: "source"
+    case .store: "store"
+    case .divided: "divided"
+    case .notRefreshed: "not-refreshed"
+    }
+  }
+
+  /// What is known beyond it.
+  fileprivate var detail: String? {
+    switch self {
+    case .secretRefused:
+      "the server refuses the secret; nothing is sent until the file contains another one"
+    case .secretRenewed: "there is another secret"
+    case .unreachable(let failure):
+      "the server cannot be reached, or cannot serve (\(LinkReason.text(failure)))"
+    case .source(let type, let failure): "\(HealthCommands.short(type)): \(failure.description)"
+    case .store(let failure): failure.description
+    case .divided(let file): "\(file) is larger than the server takes, and is sent in two parts"
+    case .notRefreshed(let failure):
+      "the server did not refresh its tables (\(LinkReason.text(failure)))"
+    }
+  }
+}

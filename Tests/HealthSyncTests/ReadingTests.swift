@@ -1,0 +1,222 @@
+import LinkCore
+import LinkHealth
+import LinkWire
+import Testing
+
+@testable import HealthSync
+
+/// What fires, what is read, what is stored, and when granted time is given back.
+@Suite struct ReadingTests {
+  private static let steps = SyncBench.steps
+  private static let heart = SyncBench.heart
+
+  @Test func `observers are registered at each start, from what was asked for`() {
+    var bench = SyncBench()
+    let kept = KeptSyncQueue(
+      asked: [Self.heart], types: [], batches: [], stamp: SyncBench.time(0))
+    let effects = bench.give(.restored(kept, running: [], missing: []))
+    #expect(effects.contains(.observe([Self.heart])))
+    bench.give(.ask([Self.steps]))
+    #expect(bench.log.contains(.observe([Self.steps])))
+    #expect(bench.steps == [[.ask([Self.steps])]])
+    bench.finishCommits()
+    bench.fire([Self.heart], 1)
+    #expect(bench.givenBack == [WakeID(1): [.done]])
+  }
+
+  @Test func `the first reading reaches back 30 days, and the next one begins at the anchor`()
+    throws
+  {
+    var bench = SyncBench.asked()
+    bench.fire()
+    #expect(bench.fetches == [])
+    bench.pass(.milliseconds(50))
+    #expect(bench.lastStart == .last(.seconds(30 * 86_400)))
+    try bench.page(1, anchor: 1)
+    bench.finishCommits()
+    #expect(bench.lastStart == .after(HealthAnchor([1])))
+    try bench.page(0, anchor: 1)
+    #expect(bench.fetches.count == 2)
+    bench.fire(wake: 2)
+    bench.pass(.seconds(1))
+    #expect(bench.lastStart == .after(HealthAnchor([1])))
+  }
+
+  @Test func `anchor and batches are one transaction, and are used once it is durable`() throws {
+    var bench = SyncBench.asked()
+    bench.fire()
+    bench.pass(.seconds(1))
+    try bench.page(2, anchor: 1, made: 9)
+    let first = SyncBench.batch("f1", Self.steps, 1)
+    let second = SyncBench.batch("f2", Self.steps, 2)
+    #expect(
+      bench.steps == [
+        [
+          .add(first), .add(second), .anchor(type: Self.steps, HealthAnchor([1])),
+          .stamp(SyncBench.time(9)),
+        ]
+      ])
+    #expect(bench.sent == [])
+    #expect(bench.givenBack == [:])
+    bench.finishCommits()
+    #expect(bench.sent == ["f1"])
+    #expect(bench.states(of: "f1") == [.queued, .sending])
+  }
+
+  @Test func `a transaction that failed moves nothing, and the page is read again`() throws {
+    var bench = SyncBench.asked()
+    bench.fire()
+    bench.pass(.seconds(1))
+    try bench.page(1, anchor: 1)
+    let id = try #require(bench.model.commits.keys.first)
+    bench.give(.notCommitted(id, .full(detail: "full")))
+    #expect(bench.deleted == ["f1"])
+    #expect(bench.givenBack == [WakeID(1): [.later]])
+    #expect(bench.model.lanes[0].anchor == nil)
+    bench.pass(.seconds(1))
+    #expect(bench.lastStart == .last(.seconds(30 * 86_400)))
+    try bench.read(1, anchor: 1)
+    #expect(bench.sent == ["f2"])
+  }
+
+  @Test func `one reading of a type at a time, and one more for all that fired meanwhile`() throws {
+    var bench = SyncBench.asked()
+    for wake in 1...3 { bench.fire(wake: UInt64(wake)) }
+    bench.pass(.seconds(1))
+    #expect(bench.fetches.count == 1)
+    for wake in 4...6 { bench.fire(wake: UInt64(wake)) }
+    bench.pass(.seconds(1))
+    #expect(bench.fetches.count == 1)
+    try bench.read(1, anchor: 1)
+    #expect(bench.givenBack.keys.sorted() == [1, 2, 3].map { WakeID($0) })
+    bench.pass(.seconds(1))
+    #expect(bench.fetches.count == 3)
+    try bench.page(0, anchor: 1)
+    #expect(bench.givenBack.count == 6)
+    bench.pass(.seconds(60))
+    #expect(bench.fetches.count == 3)
+  }
+
+  @Test func `granted time is given back once, after all of its types or at its end`() throws {
+    var bench = SyncBench.asked([Self.steps, Self.heart])
+    bench.fire([Self.steps, Self.heart], 1, budget: .seconds(10))
+    bench.fire([Self.steps], 2, budget: .seconds(30))
+    bench.pass(.seconds(1))
+    #expect(bench.fetches.count == 2)
+    bench.pass(.milliseconds(8_999))
+    #expect(bench.givenBack == [:])
+    bench.pass(.milliseconds(1))
+    #expect(bench.givenBack == [WakeID(1): [.later]])
+    bench.pass(.seconds(20))
+    #expect(bench.givenBack == [WakeID(1): [.later], WakeID(2): [.later]])
+    for id in bench.fetches {
+      bench.give(
+        .fetched(
+          id, FetchedPage(drafts: [], anchor: HealthAnchor([1]), made: SyncBench.time(1))))
+    }
+    bench.finishCommits()
+    for id in bench.fetches.suffix(2) {
+      bench.give(
+        .fetched(
+          id, FetchedPage(drafts: [], anchor: HealthAnchor([1]), made: SyncBench.time(1))))
+    }
+    bench.fire([Self.steps], 3)
+    bench.give(.stop)
+    bench.fire([Self.steps], 4)
+    bench.pass(.seconds(60))
+    #expect(bench.givenBack.values.allSatisfy { $0.count == 1 })
+    #expect(bench.givenBack.count == 4)
+  }
+
+  @Test func `a locked source is read later, and is not empty`() throws {
+    var bench = SyncBench.asked()
+    bench.fire()
+    bench.pass(.seconds(1))
+    let id = try #require(bench.fetches.last)
+    bench.give(.notFetched(id, .locked(detail: "locked")))
+    #expect(bench.givenBack == [WakeID(1): [.later]])
+    #expect(bench.steps == [])
+    #expect(bench.model.standing == .working)
+    bench.pass(.milliseconds(999))
+    #expect(bench.fetches.count == 1)
+    bench.pass(.milliseconds(1))
+    #expect(bench.fetches.count == 2)
+    for _ in 0..<3 {
+      bench.give(.notFetched(try #require(bench.fetches.last), .locked(detail: "locked")))
+      bench.pass(.seconds(60))
+    }
+    #expect(bench.model.standing == .unreadable(.locked(detail: "locked")))
+    try bench.read(1, anchor: 1)
+    #expect(bench.model.standing == .working)
+  }
+
+  @Test func `while the device is locked nothing is read`() {
+    var bench = SyncBench.asked()
+    bench.give(.conditions(SyncConditions(isUnlocked: false)))
+    bench.fire()
+    bench.pass(.seconds(60))
+    #expect(bench.fetches == [])
+    #expect(bench.givenBack == [WakeID(1): [.later]])
+    bench.give(.conditions(SyncConditions()))
+    #expect(bench.fetches.count == 1)
+  }
+
+  @Test func `a source is not read while as many batches wait as may`() throws {
+    var bench = SyncBench.asked()
+    bench.fire(budget: .seconds(10_000))
+    bench.pass(.seconds(1))
+    try bench.page(63, anchor: 1)
+    bench.finishCommits()
+    #expect(bench.fetches.count == 2)
+    try bench.page(1, anchor: 2)
+    bench.finishCommits()
+    #expect(bench.fetches.count == 2)
+    #expect(bench.givenBack == [WakeID(1): [.later]])
+    bench.fire(wake: 2)
+    #expect(bench.givenBack[WakeID(2)] == [.later])
+    for file in 1...31 {
+      bench.accept("f\(file)")
+      bench.finishCommits()
+    }
+    #expect(bench.fetches.count == 2)
+    bench.accept("f32")
+    bench.finishCommits()
+    #expect(bench.fetches.count == 3)
+  }
+
+  @Test func `stamps never go back, whatever the clock does`() throws {
+    var bench = SyncBench.asked()
+    bench.fire()
+    bench.pass(.seconds(1))
+    try bench.page(1, anchor: 1, made: 100)
+    bench.finishCommits()
+    guard case .fetch(_, _, _, _, let stamp)? = bench.log.last(where: isFetch) else {
+      Issue.record("nothing is read")
+      return
+    }
+    #expect(stamp == SyncBench.time(100))
+    try bench.page(1, anchor: 2, made: 50)
+    #expect(bench.steps.last?.last == .stamp(SyncBench.time(100)))
+  }
+
+  private func isFetch(_ effect: SyncModel.Effect) -> Bool {
+    if case .fetch = effect { true } else { false }
+  }
+
+  @Test func `a page that comes after the end is deleted`() throws {
+    var bench = SyncBench.asked()
+    bench.fire()
+    bench.pass(.seconds(1))
+    bench.give(.stop)
+    try bench.page(1, anchor: 1)
+    #expect(bench.deleted == ["f1"])
+    #expect(bench.steps == [])
+    #expect(bench.model.isStopped)
+  }
+}
+
+extension SyncBench {
+  mutating func fire(wake: UInt64) { fire([Self.steps], wake) }
+
+  mutating func fire(budget: Duration) { fire([Self.steps], 1, budget: budget) }
+}

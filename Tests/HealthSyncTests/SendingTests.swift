@@ -1,0 +1,318 @@
+import LinkCore
+import LinkHealth
+import LinkWire
+import Testing
+
+@testable import HealthSync
+
+/// What is sent, in which order, and what follows from answers.
+@Suite struct SendingTests {
+  private static let steps = SyncBench.steps
+  private static let heart = SyncBench.heart
+
+  /// A sync that found these batches at its start.
+  private static func started(_ batches: [QueuedBatch]) -> SyncBench {
+    var bench = SyncBench()
+    bench.give(SyncBench.waiting(batches))
+    return bench
+  }
+
+  private static let three = [
+    SyncBench.batch("a", steps, 1), SyncBench.batch("b", steps, 2), SyncBench.batch("c", heart, 3),
+  ]
+
+  @Test func `a start sends what waits at once, each type in order`() {
+    var bench = Self.started(Self.three)
+    #expect(bench.sent == ["c", "a"])
+    bench.accept("a")
+    #expect(bench.sent == ["c", "a", "b"])
+  }
+
+  @Test func `a system that uploads by itself is given all at once, in order`() {
+    var bench = SyncBench(SyncSettings(policy: SyncBench.plain, depth: 10))
+    bench.give(SyncBench.waiting(Self.three))
+    #expect(bench.sent == ["c", "a", "b"])
+    let uploads = bench.log.count { if case .upload = $0 { true } else { false } }
+    #expect(uploads == 1)
+  }
+
+  @Test func `uploads that still run are not begun again`() {
+    var bench = SyncBench()
+    bench.give(
+      .restored(
+        KeptSyncQueue(asked: [], types: [], batches: Self.three, stamp: SyncBench.time(0)),
+        running: ["a"], missing: []))
+    #expect(bench.sent == ["c"])
+    bench.accept("a")
+    #expect(bench.sent == ["c", "b"])
+  }
+
+  @Test func `a file is deleted once the server has it and that is stored`() throws {
+    var bench = Self.started([SyncBench.batch("a")])
+    bench.accept("a")
+    #expect(bench.steps == [[.accept(file: "a", at: SyncBench.time(5))]])
+    #expect(bench.deleted == [])
+    bench.finishCommits()
+    #expect(bench.deleted == ["a"])
+    #expect(bench.states(of: "a") == [.sending, .accepted])
+    #expect(bench.model.lanes[0].synced == 10)
+    bench.pass(.seconds(100_000))
+    #expect(bench.sent == ["a"])
+  }
+
+  @Test func `what the server has is not sent again if that cannot be stored`() throws {
+    var bench = Self.started([SyncBench.batch("a"), SyncBench.batch("b", Self.heart)])
+    bench.accept("a")
+    let id = try #require(bench.model.commits.keys.first)
+    bench.give(.notCommitted(id, .full(detail: "full")))
+    bench.accept("b")
+    bench.pass(.milliseconds(999))
+    #expect(bench.steps.count == 1)
+    bench.pass(.milliseconds(1))
+    #expect(
+      bench.steps.last == [
+        .accept(file: "a", at: SyncBench.time(5)), .accept(file: "b", at: SyncBench.time(5)),
+      ])
+    bench.finishCommits()
+    #expect(bench.sent == ["b", "a"])
+    #expect(bench.deleted.sorted() == ["a", "b"])
+  }
+
+  static let passing: [LinkFailure] = [
+    .refused, .reset, .ended, .timeout(.response), .dns(detail: ""), .captivePortal,
+    .protocolError(detail: ""), .local(detail: ""), .tls(.expired, detail: ""),
+    SyncBench.http(408), SyncBench.http(425), SyncBench.http(429), SyncBench.http(500),
+    SyncBench.http(502), SyncBench.http(503), SyncBench.http(507), SyncBench.http(302),
+  ]
+
+  @Test(arguments: passing)
+  func `cuts, 429 and 5xx never park a batch, and are tried again by the schedule`(
+    failure: LinkFailure
+  ) {
+    var bench = Self.started([SyncBench.batch("a")])
+    for (count, wait) in [1, 2, 2, 2].enumerated() {
+      #expect(bench.sent.count == count + 1)
+      bench.fail("a", failure)
+      #expect(bench.states(of: "a").last == .retrying)
+      // The schedule has two waits.
+      #expect(bench.model.standing == (count < 2 ? .working : .unreachable(failure)))
+      bench.pass(.seconds(wait) - .milliseconds(1))
+      #expect(bench.sent.count == count + 1)
+      bench.pass(.milliseconds(1))
+    }
+    bench.accept("a")
+    bench.finishCommits()
+    #expect(bench.model.lanes[0].batches == [])
+  }
+
+  @Test func `after a success the other schedule counts`() {
+    var bench = Self.started(Array(Self.three.prefix(2)))
+    bench.accept("a")
+    bench.fail("b", .reset)
+    bench.pass(.milliseconds(3_999))
+    #expect(bench.sent == ["a", "b"])
+    bench.pass(.milliseconds(1))
+    #expect(bench.sent == ["a", "b", "b"])
+  }
+
+  @Test(arguments: [429, 503])
+  func `Retry-After is obeyed, by all types`(status: Int) {
+    var bench = Self.started(Self.three)
+    bench.fail("a", SyncBench.http(status, after: .seconds(30)))
+    bench.fail("c", SyncBench.http(status, after: .seconds(20)))
+    bench.give(.again)
+    bench.pass(.milliseconds(29_999))
+    #expect(bench.sent == ["c", "a"])
+    bench.pass(.milliseconds(1))
+    #expect(bench.sent == ["c", "a", "c"])
+  }
+
+  @Test func `one try shows whether the server is back, each time of another type`() {
+    var bench = Self.started(Self.three)
+    bench.pass(.milliseconds(1))
+    bench.fail("c", .refused)
+    bench.fail("a", .refused)
+    bench.pass(.seconds(1))
+    #expect(bench.sent == ["c", "a", "c"])
+    bench.fail("c", .refused)
+    bench.pass(.seconds(2))
+    #expect(bench.sent == ["c", "a", "c", "a"])
+    bench.accept("a")
+    #expect(bench.sent == ["c", "a", "c", "a", "c", "b"])
+  }
+
+  @Test func `a batch that the server cannot handle holds up its own type only`() {
+    var bench = Self.started(Self.three)
+    bench.fail("a", SyncBench.http(500))
+    bench.accept("c")
+    bench.pass(.milliseconds(999))
+    #expect(bench.sent == ["c", "a"])
+    bench.pass(.seconds(8))
+    #expect(bench.sent == ["c", "a", "a"])
+    bench.accept("a")
+    #expect(bench.sent == ["c", "a", "a", "b"])
+  }
+
+  @Test func `tries stay within the windows`() throws {
+    let policy = try SyncBench.plain.setting([
+      ("retry.windows", "3/1m"), ("retry.first", "1s,1s,1s,1s,1s,1s"),
+    ])
+    var bench = SyncBench(SyncSettings(policy: policy))
+    bench.give(SyncBench.waiting([SyncBench.batch("a")]))
+    bench.fail("a", .refused)
+    for _ in 0..<3 {
+      bench.pass(.seconds(1))
+      bench.fail("a", .refused)
+    }
+    #expect(bench.sent.count == 4)
+    bench.give(.again)
+    bench.pass(.seconds(57))
+    #expect(bench.sent.count == 4)
+    bench.pass(.seconds(2))
+    #expect(bench.sent.count == 5)
+  }
+
+  @Test func `a refusal parks the batch, visibly, and the next one is sent`() {
+    for status in [400, 403, 404, 405, 409, 410, 415, 422] {
+      var bench = Self.started(Array(Self.three.prefix(2)))
+      bench.fail("a", SyncBench.http(status))
+      #expect(bench.states(of: "a") == [.sending, .parked])
+      #expect(bench.steps == [[.park(file: "a", reason: "\(status): words")]])
+      #expect(bench.sent == ["a", "b"])
+      bench.finishCommits()
+      bench.accept("b")
+      bench.finishCommits()
+      bench.give(.refreshed(nil))
+      bench.pass(.seconds(100_000))
+      #expect(bench.sent == ["a", "b"])
+      #expect(bench.deleted == ["b"])
+      #expect(bench.model.standing == .done(parked: 1))
+    }
+  }
+
+  @Test func `a file that is missing or unreadable parks its batch`() {
+    var bench = SyncBench()
+    bench.give(
+      .restored(
+        KeptSyncQueue(
+          asked: [], types: [], batches: Array(Self.three.prefix(2)), stamp: SyncBench.time(0)),
+        running: [], missing: ["a"]))
+    #expect(bench.states(of: "a") == [.parked])
+    #expect(bench.sent == ["b"])
+    bench.give(.uploaded("b", .unreadable(detail: "no"), at: SyncBench.time(0)))
+    #expect(bench.states(of: "b") == [.sending, .parked])
+  }
+
+  // MARK: 413
+
+  @Test func `413 divides the batch in one transaction, and its parts keep its place`() throws {
+    var bench = Self.started(Array(Self.three.prefix(2)))
+    bench.fail("a", SyncBench.http(413))
+    #expect(bench.log.contains(.halve("a")))
+    bench.pass(.seconds(100))
+    #expect(bench.sent == ["a"])
+    let drafts = ["x", "y"].map {
+      PayloadDraft(file: $0, records: 5, deletions: 0, bytes: 50)
+    }
+    bench.give(.halved("a", drafts))
+    let first = drafts[0].queued(Self.steps, at: QueuedBatch.distance)
+    let second = drafts[1].queued(Self.steps, at: QueuedBatch.distance * 3 / 2)
+    #expect(bench.steps == [[.remove(file: "a"), .add(first), .add(second)]])
+    #expect(bench.deleted == [])
+    bench.finishCommits()
+    #expect(bench.deleted == ["a"])
+    for file in ["x", "y", "b"] { bench.accept(file) }
+    #expect(bench.sent == ["a", "x", "y", "b"])
+  }
+
+  @Test func `what cannot be divided is parked, and what was not written is tried again`() {
+    var bench = Self.started([SyncBench.batch("a")])
+    bench.fail("a", SyncBench.http(413))
+    bench.give(.notHalved("a", .full(detail: "full")))
+    #expect(bench.states(of: "a") == [.sending])
+    bench.pass(.seconds(1))
+    #expect(bench.sent == ["a", "a"])
+    bench.fail("a", SyncBench.http(413))
+    bench.give(.notHalved("a", nil))
+    #expect(bench.states(of: "a").last == .parked)
+  }
+
+  // MARK: 401
+
+  @Test func `401 pauses all types and asks for another secret`() {
+    var bench = Self.started(Self.three)
+    bench.fail("a", SyncBench.http(401))
+    #expect(bench.log.count(where: { $0 == .askSecret }) == 1)
+    bench.fail("c", SyncBench.http(401))
+    bench.pass(.seconds(10))
+    #expect(bench.sent == ["c", "a"])
+    #expect(bench.model.standing == .working)
+    bench.give(.secret(isNew: false))
+    #expect(bench.model.standing == .secretRefused)
+    bench.give(.again)
+    #expect(bench.log.count(where: { $0 == .askSecret }) == 2)
+    #expect(bench.sent == ["c", "a"])
+    bench.give(.secret(isNew: true))
+    #expect(bench.sent == ["c", "a", "c", "a"])
+    #expect(bench.model.standing == .working)
+  }
+
+  @Test func `a refused secret is read again once a minute`() {
+    var bench = Self.started([SyncBench.batch("a")])
+    bench.fail("a", SyncBench.http(401))
+    for count in 1...3 {
+      #expect(bench.log.count(where: { $0 == .askSecret }) == count)
+      bench.give(.secret(isNew: false))
+      bench.pass(.milliseconds(59_999))
+      #expect(bench.log.count(where: { $0 == .askSecret }) == count)
+      bench.pass(.milliseconds(1))
+    }
+    #expect(bench.sent == ["a"])
+  }
+
+  // MARK: The device
+
+  @Test func `without a network nothing is sent, and with one at once`() {
+    var bench = SyncBench()
+    bench.give(.restored(KeptSyncQueue(), running: [], missing: []))
+    bench.give(.device(.reachability(.unreachable)))
+    var other = SyncBench()
+    other.give(SyncBench.waiting([SyncBench.batch("a")]))
+    other.fail("a", .refused)
+    other.give(.device(.reachability(.unreachable)))
+    other.pass(.seconds(1_000))
+    #expect(other.sent == ["a"])
+    other.give(.device(.reachability(.reachable(path: PathID("w")))))
+    #expect(other.sent == ["a", "a"])
+  }
+
+  @Test func `in background a network or a battery that is to be spared waits`() {
+    for conditions in [SyncConditions(isConstrained: true), SyncConditions(isLowPower: true)] {
+      var bench = Self.started(Array(Self.three.prefix(2)))
+      bench.give(.conditions(conditions))
+      bench.give(.device(.lifecycle(.background)))
+      bench.accept("a")
+      bench.pass(.seconds(1_000))
+      #expect(bench.sent == ["a"])
+      bench.give(.device(.lifecycle(.foreground)))
+      #expect(bench.sent == ["a", "b"])
+    }
+  }
+
+  @Test func `the server is told once that all was sent`() {
+    var bench = Self.started(Array(Self.three.prefix(2)))
+    func told() -> Int { bench.log.count { $0 == .refresh } }
+    bench.accept("a")
+    bench.finishCommits()
+    #expect(told() == 0)
+    bench.accept("b")
+    #expect(told() == 0)
+    bench.finishCommits()
+    #expect(told() == 1)
+    #expect(bench.model.standing == .working)
+    bench.give(.refreshed(.refused))
+    #expect(bench.model.standing == .done(parked: 0))
+    bench.pass(.seconds(1_000))
+    #expect(told() == 1)
+  }
+}

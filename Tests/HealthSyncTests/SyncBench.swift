@@ -1,0 +1,178 @@
+import LinkCore
+import LinkHealth
+import LinkWire
+import Testing
+
+@testable import HealthSync
+
+/// A sync with its clock and everything that it asked for.
+struct SyncBench {
+  static let steps = "HKQuantityTypeIdentifierStepCount"
+  static let heart = "HKQuantityTypeIdentifierHeartRate"
+
+  var model: SyncModel
+  var now = Instant.second(1_000)
+  /// What it asked for, oldest first.
+  var log: [SyncModel.Effect] = []
+  private var files = 0
+
+  init(_ settings: SyncSettings = SyncSettings(policy: plain), seed: UInt64 = 7) {
+    model = SyncModel(settings, seed: seed)
+  }
+
+  /// Waits without chance: 1 s, 2 s, then 4 s once a batch was accepted.
+  static let plain: LinkPolicy = {
+    do {
+      return try LinkPolicy.healthSync.setting([
+        ("retry.first", "1s,2s"), ("retry.reconnect", "4s,8s"), ("retry.windows", "100/1m"),
+        ("retry.spread", "1ns"),
+      ])
+    } catch {
+      preconditionFailure("\(error)")
+    }
+  }()
+
+  /// One that is to sync some types, with nothing in its log; observers have not fired.
+  static func asked(
+    _ types: [String] = [steps], _ settings: SyncSettings = SyncSettings(policy: plain)
+  ) -> SyncBench {
+    var bench = SyncBench(settings)
+    bench.give(.restored(KeptSyncQueue(), running: [], missing: []))
+    bench.give(.ask(types))
+    bench.finishCommits()
+    bench.log = []
+    return bench
+  }
+
+  /// One with batches of types that were stored and wait, none handed over yet.
+  static func waiting(_ batches: [QueuedBatch]) -> SyncModel.Input {
+    .restored(
+      KeptSyncQueue(asked: [], types: [], batches: batches, stamp: time(0)), running: [],
+      missing: [])
+  }
+
+  static func batch(_ file: String, _ type: String = steps, _ place: UInt64 = 1) -> QueuedBatch {
+    QueuedBatch(
+      file: file, type: type, place: place * QueuedBatch.distance, records: 10, deletions: 1,
+      bytes: 100)
+  }
+
+  static func time(_ second: Int64) -> Timestamp {
+    Timestamp(nanoseconds: second * 1_000_000_000)
+  }
+
+  /// Gives an input and answers with what it led to.
+  @discardableResult
+  mutating func give(_ input: SyncModel.Input) -> [SyncModel.Effect] {
+    let effects = model.handle(input, at: now)
+    #expect(model.brokenInvariants(.thorough) == [])
+    log += effects
+    return effects
+  }
+
+  /// Lets time pass, waking the model whenever it asked to be woken; answers with what happened.
+  @discardableResult
+  mutating func pass(_ duration: Duration) -> [SyncModel.Effect] {
+    let end = now.advanced(by: duration)
+    let before = log.count
+    var turns = 0
+    while let due = model.deadline, due <= end {
+      now = max(now, due)
+      log += model.tick(at: now)
+      #expect(model.brokenInvariants(.thorough) == [])
+      turns += 1
+      guard turns < 10_000 else {
+        Issue.record("its deadline does not move")
+        break
+      }
+    }
+    now = end
+    return Array(log[before...])
+  }
+
+  /// The readings that were asked for and not answered.
+  var fetches: [SyncFetchID] {
+    log.compactMap { if case .fetch(let id, _, _, _, _) = $0 { id } else { nil } }
+  }
+
+  /// What the last reading asked for.
+  var lastStart: HealthPageStart? {
+    log.compactMap { if case .fetch(_, _, let start, _, _) = $0 { start } else { nil } }.last
+  }
+
+  /// The files that were handed over, in order.
+  var sent: [String] {
+    log.flatMap { effect -> [String] in
+      if case .upload(let all) = effect { all.map(\.file) } else { [] }
+    }
+  }
+
+  /// The steps of all transactions, in order.
+  var steps: [[SyncQueueStep]] {
+    log.compactMap { if case .commit(_, let steps) = $0 { steps } else { nil } }
+  }
+
+  var givenBack: [WakeID: [WakeResult]] {
+    var found: [WakeID: [WakeResult]] = [:]
+    for case .giveBack(let id, let result) in log { found[id, default: []].append(result) }
+    return found
+  }
+
+  var deleted: [String] {
+    log.flatMap { effect -> [String] in
+      if case .delete(let files) = effect { files } else { [] }
+    }
+  }
+
+  /// The states of a file that were shown, in order.
+  func states(of file: String) -> [SyncBatchReport.State] {
+    log.compactMap { effect in
+      guard case .update(.batch(let report)) = effect, report.file == file else { return nil }
+      return report.state
+    }
+  }
+
+  /// Makes all transactions under way durable.
+  mutating func finishCommits() {
+    while let id = model.commits.keys.min() { give(.committed(id)) }
+  }
+
+  /// Something changed at the source.
+  mutating func fire(
+    _ types: [String] = [steps], _ wake: UInt64 = 1, budget: Duration = .seconds(10)
+  ) {
+    give(.fired(types, WakeID(wake), budget: budget))
+  }
+
+  /// Answers the last reading with so many batches.
+  @discardableResult
+  mutating func page(
+    _ batches: Int, anchor: UInt8, made: Int64 = 1
+  ) throws -> [SyncModel.Effect] {
+    let drafts = (0..<batches).map { _ in
+      files += 1
+      return PayloadDraft(file: "f\(files)", records: 10, deletions: 1, bytes: 100)
+    }
+    let id = try #require(fetches.last)
+    return give(
+      .fetched(
+        id, FetchedPage(drafts: drafts, anchor: HealthAnchor([anchor]), made: Self.time(made))))
+  }
+
+  /// Reads one page and finds no more behind it.
+  mutating func read(_ batches: Int, anchor: UInt8) throws {
+    try page(batches, anchor: anchor)
+    finishCommits()
+    try page(0, anchor: anchor)
+  }
+
+  mutating func accept(_ file: String) { give(.uploaded(file, .accepted, at: Self.time(5))) }
+
+  mutating func fail(_ file: String, _ failure: LinkFailure) {
+    give(.uploaded(file, .failed(failure), at: Self.time(5)))
+  }
+
+  static func http(_ status: Int, after wish: Duration? = nil) -> LinkFailure {
+    .http(status: status, retryAfter: wish, detail: "words")
+  }
+}

@@ -1,0 +1,51 @@
+import HoldfastTestKit
+import LinkCore
+import LinkHealth
+import LinkWire
+import Testing
+
+@testable import HealthSync
+
+/// Each invariant of a sync can fail.
+@Suite struct SyncInvariantTests {
+  /// One batch on its way, one that waits, one that was accepted.
+  private static var sending: SyncModel {
+    var bench = SyncBench()
+    bench.give(
+      SyncBench.waiting([
+        SyncBench.batch("a", SyncBench.steps, 1), SyncBench.batch("b", SyncBench.steps, 2),
+        SyncBench.batch("c", SyncBench.steps, 3),
+      ]))
+    bench.accept("a")
+    return bench.model
+  }
+
+  private static let plants: [PlantedFault<SyncModel>] = [
+    ("sync: nothing is done before the queue was read", { $0.stage = .new }),
+    (
+      "sync: time is kept only for runs that come",
+      { $0.wakes[WakeID(1)] = SyncWake(needs: [:], until: .zero) }
+    ),
+    ("sync: only what was accepted is stored later", { $0.saveAt = .zero }),
+    ("sync: a refused secret is not used", { $0.isSecretRefused = true }),
+    ("sync: a server that is given up has failed", { $0.server.exhausted = .refused }),
+    ("sync: a run that is not under way has ended", { $0.lanes[0].begun = 1 }),
+    ("sync: a type has one run at a time", { $0.lanes[0].run = .full }),
+    (
+      "sync: the batches of a type are bounded",
+      { $0.lanes[0].batches[1].queued.records = 130_000 }
+    ),
+    ("sync: the batches of a type are in order", { $0.lanes[0].batches.reverse() }),
+    ("sync: new batches come behind all others", { $0.nextPlace = 1 }),
+    ("sync: a parked batch is not sent", { $0.lanes[0].batches[1].queued.parked = "x" }),
+    ("sync: what the server has is being stored", { $0.commits = [:] }),
+    (
+      "sync: time waits for runs that have not ended",
+      { $0.wakes[WakeID(1)] = SyncWake(needs: [SyncBench.steps: 0], until: .zero) }
+    ),
+  ]
+
+  @Test func `a sync that sends is checked`() {
+    #expect(unnoticed(Self.plants, in: Self.sending) == [])
+  }
+}

@@ -1,0 +1,277 @@
+import Foundation
+import Glibc
+import HoldfastTestKit
+import Testing
+
+/// `holdfast health sync` and its kin, against a server that follows a plan.
+@Suite(.timeLimit(.minutes(5))) struct SyncCommandTests {
+  private static let steps = SyncRig.steps
+  private static let heart = SyncRig.heart
+
+  /// A data directory with ten samples of steps, 0 to 9.
+  private static func ten() async throws -> SyncRig {
+    let rig = try SyncRig()
+    try rig.export([(steps, Array(0..<10))])
+    try await rig.importExport()
+    return rig
+  }
+
+  @Test func `what was imported is sent once, and a second run sends nothing`() async throws {
+    let rig = try await Self.ten()
+    try await SyncPeer.run("[]") { peer in
+      let first = try await rig.sync(peer.url)
+      #expect(first.status == 0, "\(first.errors)")
+      #expect(first.records("accepted") == 10)
+      for state in ["queued", "sending"] { #expect(first.records(state) == 10) }
+      #expect(first.type()?["synced"] as? Int == 10)
+      #expect(first.type()?["pending"] as? Int == 0)
+      #expect(rig.files == [])
+      let second = try await rig.sync(peer.url)
+      #expect(second.status == 0)
+      #expect(second.batches("sending").isEmpty)
+      #expect(try await rig.status()["synced"] as? Int == 10)
+      let seen = try await peer.requests()
+      #expect(seen.map { $0["path"] as? String } == ["/api/sync", "/api/sync/refresh"])
+      #expect(seen[0]["secret"] as? String == "Bearer \(SyncRig.secret)")
+      #expect(seen[0]["encoding"] is NSNull)
+    }
+  }
+
+  @Test func `the endpoint's own address means the same, and bodies are compressed if offered`()
+    async throws
+  {
+    let rig = try await Self.ten()
+    try await SyncPeer.run("[415]", offers: "br, gzip") { peer in
+      #expect(try await rig.sync(peer.url + "/api/sync/").status == 0)
+      let seen = try await peer.requests()
+      #expect(seen.map { $0["encoding"] as? String } == ["gzip", nil, nil])
+      #expect(seen[0]["values"] as? [Int] == Array(0..<10))
+      #expect(seen[1]["values"] as? [Int] == Array(0..<10))
+    }
+  }
+
+  @Test func `a newer export deletes exactly what it lacks within its span, by uuid`() async throws
+  {
+    let rig = try SyncRig()
+    try rig.export([(Self.steps, Array(0..<10)), (Self.heart, [3])])
+    try await rig.importExport()
+    try await SyncPeer.run("[]") { peer in
+      #expect(try await rig.sync(peer.url).status == 0)
+      // 0 lies outside of its span, from 1 to 20, and heart rates are not in it.
+      try rig.export([(Self.steps, [1, 2, 5, 8, 20])], day: 3, to: "newer.xml")
+      try await rig.importExport("newer.xml")
+      let run = try await rig.sync(peer.url)
+      #expect(run.status == 0)
+      #expect(run.batches("accepted").map { $0["deletions"] as? Int } == [5])
+      let seen = try await peer.requests().filter { $0["path"] as? String == "/api/sync" }
+      let sent = try #require(
+        seen.first { $0["type"] as? String == Self.steps && ($0["values"] as? [Int])?.count == 10 })
+      let uuids = try #require(sent["uuids"] as? [String])
+      let last = try #require(seen.last)
+      #expect(
+        Set(try #require(last["deleted"] as? [String])) == Set([3, 4, 6, 7, 9].map { uuids[$0] }))
+      #expect(last["values"] as? [Int] == [20])
+    }
+  }
+
+  @Test(arguments: ["500", "[429, 0]", "503", "\"cut\"", "\"lost\"", "408"])
+  func `a passing failure is tried again, and parks nothing`(step: String) async throws {
+    let rig = try await Self.ten()
+    try await SyncPeer.run("[\(step), \(step), \(step)]") { peer in
+      let run = try await CommandProcess.run(rig.words(peer.url, ["--once"] + SyncRig.quick))
+      #expect(run.status == 0, "\(run.errors)")
+      let seen = try await peer.requests().filter { $0["path"] as? String == "/api/sync" }
+      #expect(seen.count == 4)
+      #expect(try await rig.status()["parked"] as? Int == 0)
+      #expect(rig.files == [])
+    }
+  }
+
+  @Test func `Retry-After is obeyed`() async throws {
+    let rig = try await Self.ten()
+    try await SyncPeer.run("[[429, 2]]") { peer in
+      let start = ContinuousClock.now
+      let run = try await CommandProcess.run(rig.words(peer.url, ["--once"] + SyncRig.quick))
+      #expect(run.status == 0)
+      #expect(start.duration(to: .now) >= .seconds(2))
+    }
+  }
+
+  @Test func `413 divides batches until the server takes them`() async throws {
+    let rig = try await Self.ten()
+    try await SyncPeer.run("[]", limit: 900) { peer in
+      let run = try await rig.sync(peer.url)
+      #expect(run.status == 0, "\(run.errors)")
+      #expect(run.records("accepted") == 10)
+      #expect(rig.files == [])
+      let seen = try await peer.requests().filter { $0["status"] as? Int == 200 }
+      #expect(seen.flatMap { $0["values"] as? [Int] ?? [] } == Array(0..<10))
+    }
+  }
+
+  @Test func `a refused secret ends with 3, and another one sends the rest`() async throws {
+    let rig = try await Self.ten()
+    try await SyncPeer.run("[401]") { peer in
+      let run = try await rig.sync(peer.url)
+      #expect(run.status == 3)
+      #expect(run.errors.last?.contains("the server refuses the secret") == true)
+      #expect(rig.files.count == 1)
+      try rig.scratch.write(Array("other\n".utf8), to: "secret")
+      #expect(try await rig.sync(peer.url).status == 0)
+      let seen = try await peer.requests()
+      #expect(
+        seen.prefix(2).map { $0["secret"] as? String } == [
+          "Bearer \(SyncRig.secret)", "Bearer other",
+        ])
+    }
+  }
+
+  @Test func `a refused batch is parked, visibly, and retried on request`() async throws {
+    let rig = try SyncRig()
+    try rig.export([(Self.steps, [1]), (Self.heart, [2])])
+    try await rig.importExport()
+    try await SyncPeer.run("[400]") { peer in
+      let run = try await rig.sync(peer.url)
+      #expect(run.status == 1)
+      let parked = try #require(run.batches("parked").first)
+      #expect(parked["reason"] as? String == "http-400: as planned")
+      let type = try #require(parked["type"] as? String)
+      #expect(run.records("accepted") == 1)
+      #expect(try await rig.status(type)["parked"] as? Int == 1)
+      let plain = try await CommandProcess.run("health", "status", "--data", rig.data)
+      #expect(plain.output.contains { $0.contains("400: as planned") })
+      #expect(try await rig.sync(peer.url).status == 1)
+      let retry = try await CommandProcess.run("health", "retry", "--data", rig.data)
+      #expect(retry.output == ["1 batch waits for the next sync"])
+      #expect(try await rig.sync(peer.url).status == 0)
+      #expect(try await rig.status(type)["parked"] as? Int == 0)
+      #expect(try await peer.requests().count { $0["path"] as? String == "/api/sync" } == 3)
+    }
+  }
+
+  @Test func `without a server it ends with 6, and what waits is sent by the next run`()
+    async throws
+  {
+    let rig = try await Self.ten()
+    let fewTries = ["--set", "retry.first=100ms,100ms", "--set", "retry.spread=1ms"]
+    let run = try await CommandProcess.run(
+      rig.words("http://127.0.0.1:1", ["--once"] + fewTries))
+    #expect(run.status == 6)
+    #expect(rig.files.count == 1)
+    try await SyncPeer.run("[]") { peer in
+      let next = try await rig.sync(peer.url)
+      #expect(next.status == 0)
+      #expect(next.batches("queued").isEmpty)
+      #expect(next.records("accepted") == 10)
+    }
+  }
+
+  @Test func `a reset reads 30 days again`() async throws {
+    let rig = try await Self.ten()
+    try await SyncPeer.run("[]") { peer in
+      #expect(try await rig.sync(peer.url).status == 0)
+      let reset = try await CommandProcess.run("health", "reset", "stepcount", "--data", rig.data)
+      #expect(reset.output == ["StepCount is read anew by the next sync"])
+      let run = try await rig.sync(peer.url)
+      #expect(run.records("accepted") == 10)
+      #expect(run.type()?["synced"] as? Int == 10)
+    }
+    let unknown = try await CommandProcess.run("health", "reset", "nothing", "--data", rig.data)
+    #expect(unknown.status == 2)
+  }
+
+  @Test func `only the types that were named are read`() async throws {
+    let rig = try SyncRig()
+    try rig.export([(Self.steps, [1]), (Self.heart, [2])])
+    try await rig.importExport()
+    try await SyncPeer.run("[]") { peer in
+      #expect(try await rig.sync(peer.url, "--types", "HeartRate").status == 0)
+      let seen = try await peer.requests().filter { $0["path"] as? String == "/api/sync" }
+      #expect(seen.map { $0["type"] as? String } == [Self.heart])
+    }
+  }
+
+  @Test func `samples that begin more than 30 days before the export are left out at first`()
+    async throws
+  {
+    let rig = try SyncRig()
+    // Exported on January 31 at 12:00; 30 days before is January 1 at 12:00, minute 720.
+    try rig.export([(Self.steps, [719, 720, 721])], day: 31)
+    try await rig.importExport()
+    try await SyncPeer.run("[]") { peer in
+      #expect(try await rig.sync(peer.url).status == 0)
+      // What is new later counts at any time.
+      try rig.export([(Self.steps, [5, 719, 720, 721])], day: 31, to: "newer.xml")
+      try await rig.importExport("newer.xml")
+      #expect(try await rig.sync(peer.url).status == 0)
+      let seen = try await peer.requests().filter { $0["path"] as? String == "/api/sync" }
+      #expect(seen.map { $0["values"] as? [Int] } == [[720, 721], [5]])
+    }
+  }
+
+  @Test func `an export that is watched is imported and sent, and again when it changes`()
+    async throws
+  {
+    let rig = try SyncRig()
+    try rig.export([(Self.steps, [1, 2, 3])])
+    try await SyncPeer.run("[]") { peer in
+      let process = try CommandProcess.start(
+        rig.words(peer.url, ["--watch", rig.scratch("export.xml")]))
+      let lines = LineReader(process.lines)
+      func accepted() async throws -> [String: Any] {
+        while case let line = await lines.next(), !line.isEmpty {
+          let event: [String: Any] = try .reading(line)
+          if event["state"] as? String == "accepted" { return event }
+        }
+        return [:]
+      }
+      #expect(try await accepted()["records"] as? Int == 3)
+      try rig.export([(Self.steps, [1, 3, 4])], day: 3)
+      let next = try await accepted()
+      #expect(next["records"] as? Int == 1)
+      #expect(next["deletions"] as? Int == 1)
+      let second = try await rig.sync(peer.url)
+      #expect(second.status == 1)
+      process.signal(SIGTERM)
+      #expect(await process.exit() == 0)
+    }
+  }
+
+  @Test func `files are private, and the secret is nowhere`() async throws {
+    let rig = try await Self.ten()
+    _ = try await CommandProcess.run(
+      rig.words(
+        "http://127.0.0.1:1",
+        ["--once", "--set", "retry.first=100ms", "--journal", rig.scratch("journal")]))
+    let file = try #require(rig.files.first)
+    #expect(try rig.scratch.mode(of: "phone/health-sync/\(file)") == 0o600)
+    #expect(try rig.scratch.mode(of: "phone/health-sync") == 0o700)
+    let names = try FileManager.default.subpathsOfDirectory(atPath: rig.data)
+    for name in names.map({ "phone/\($0)" }) + ["journal"] {
+      guard let bytes = try? rig.scratch.bytes(of: name) else { continue }
+      #expect(!String(decoding: bytes, as: UTF8.self).contains(SyncRig.secret), "\(name)")
+    }
+    let replay = try await CommandProcess.run("replay", rig.scratch("journal"))
+    #expect(replay.status == 0, "\(replay)")
+  }
+
+  @Test func `errors name what to do`() async throws {
+    let rig = try await Self.ten()
+    let cases: [([String], Int32, String)] = [
+      (["--set", "liveness.ping=1s"], 2, "liveness.ping has no meaning for health-sync"),
+      (["--types", "Nothing"], 2, "Nothing is no known type"),
+      (["--secret-file", rig.scratch("secrets")], 1, "does not contain a secret alone"),
+      (["--secret-file", rig.scratch("nowhere")], 1, "cannot be read"),
+      (["--once", "--watch", rig.scratch("nowhere")], 1, "nowhere"),
+    ]
+    for (more, status, text) in cases {
+      var words = [
+        "health", "sync", "--server", "http://127.0.0.1:1", "--data", rig.data,
+      ]
+      if !more.contains("--secret-file") { words += ["--secret-file", rig.scratch("secret")] }
+      let run = try await CommandProcess.run(words + more)
+      #expect(run.status == status, "\(more): \(run)")
+      #expect(run.errors.contains { $0.contains(text) }, "\(more): \(run.errors)")
+    }
+  }
+}

@@ -1,0 +1,236 @@
+import Foundation
+import Glibc
+import HoldfastTestKit
+import Testing
+
+/// Exports, a data directory, and servers for `holdfast health sync`.
+final class SyncRig: Sendable {
+  static let steps = "HKQuantityTypeIdentifierStepCount"
+  static let heart = "HKQuantityTypeIdentifierHeartRate"
+  static let secret = "hush-hush-hush"
+  /// Quick retries, as many as a test needs.
+  static let quick = [
+    "--set", "retry.first=100ms*1 max 100ms +-0.0 min 100ms xunlimited", "--set",
+    "retry.reconnect=100ms*1 max 100ms +-0.0 min 100ms xunlimited", "--set", "retry.windows=60/30s",
+    "--set",
+    "retry.spread=1ms",
+  ]
+
+  let scratch: Scratch
+
+  init() throws {
+    scratch = try Scratch()
+    try scratch.write(Array("\(Self.secret)\n".utf8), to: "secret")
+    try scratch.write(Array("ann \(Self.secret) Etc/UTC\n".utf8), to: "secrets")
+  }
+
+  var data: String { scratch("phone") }
+
+  /// Writes an export with samples of types at minutes of a day, exported on another day.
+  func export(
+    _ samples: [(type: String, minutes: [Int])], day: Int = 2, to name: String = "export.xml"
+  ) throws {
+    var text = "<?xml version=\"1.0\"?>\n<HealthData locale=\"en\">\n"
+    text += "<ExportDate value=\"2026-01-\(day < 10 ? "0" : "")\(day) 12:00:00 +0000\"/>\n"
+    for (type, minutes) in samples {
+      for minute in minutes {
+        let time = Self.time(minute).replacingOccurrences(of: "T", with: " ")
+          .replacingOccurrences(of: "Z", with: " +0000")
+        text +=
+          "<Record type=\"\(type)\" sourceName=\"Watch\" unit=\"count\" startDate=\"\(time)\" "
+          + "endDate=\"\(time)\" value=\"\(minute)\"/>\n"
+      }
+    }
+    try scratch.write(Array((text + "</HealthData>\n").utf8), to: name)
+  }
+
+  /// A minute after the beginning of 2026.
+  static func time(_ minute: Int) -> String {
+    func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    return "2026-01-\(two(1 + minute / 1_440))T\(two(minute / 60 % 24)):\(two(minute % 60)):00Z"
+  }
+
+  func importExport(_ name: String = "export.xml") async throws {
+    let done = try await CommandProcess.run(
+      "health", "import", scratch(name), "--data", data, "--json")
+    #expect(done.status == 0, "\(done.errors)")
+  }
+
+  func words(_ url: String, _ more: [String]) -> [String] {
+    [
+      "health", "sync", "--server", url, "--secret-file", scratch("secret"), "--data", data,
+      "--json",
+    ] + more
+  }
+
+  /// Runs `health sync --once`.
+  func sync(_ url: String, _ more: String...) async throws -> SyncRun {
+    let done = try await CommandProcess.run(words(url, ["--once"] + more))
+    return SyncRun(
+      status: done.status, events: try done.output.map { try .reading($0) }, errors: done.errors)
+  }
+
+  /// The counts of a type as `health status` tells them.
+  func status(_ type: String = steps) async throws -> [String: Any] {
+    let done = try await CommandProcess.run("health", "status", "--data", data, "--json")
+    let all = try done.output.map { try [String: Any].reading($0) }
+    return try #require(
+      all.first { $0["event"] as? String == "type" && $0["type"] as? String == type })
+  }
+
+  /// The payload files that wait.
+  var files: [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: data + "/health-sync")) ?? []).sorted()
+  }
+
+  /// The minutes of the samples that the backend holds, by type, in order; repeated ones repeat.
+  func held() async throws -> [String: [Int]] {
+    let script = """
+      import json, sqlite3
+      rows = sqlite3.connect('\(scratch("server"))/sync.sqlite').execute('select raw from samples')
+      for (raw,) in rows:
+        record = json.loads(raw)
+        print(record['recordType'], int(record['value']))
+      """
+    let done = await CommandProcess.outcome(of: try LabProcess(["python3", "-c", script]))
+    #expect(done.errors == [])
+    var held: [String: [Int]] = [:]
+    for line in done.output {
+      let words = line.split(separator: " ")
+      held[String(words[0]), default: []].append(Int(words[1]) ?? -1)
+    }
+    return held.mapValues { $0.sorted() }
+  }
+
+  /// Starts `holdfast serve`, on the same port as before if there is one.
+  func serve(port: Int = 0) async throws -> (process: LabProcess, url: String, port: Int) {
+    let process = try CommandProcess.start([
+      "serve", "--port", "\(port)", "--json", "--data", scratch("server"), "--sync-secret-file",
+      scratch("secrets"), "--log-level", "error",
+    ])
+    let first = try [String: Any].reading(await LineReader(process.lines).next())
+    let url = try #require(first["url"] as? String)
+    return (process, url, try #require(url.split(separator: ":").last.flatMap { Int($0) }))
+  }
+}
+
+/// The result of a run.
+struct SyncRun {
+  var status: Int32
+  var events: [[String: Any]]
+  var errors: [String]
+
+  /// The batches that came into a state.
+  func batches(_ state: String) -> [[String: Any]] {
+    events.filter { $0["event"] as? String == "batch" && $0["state"] as? String == state }
+  }
+
+  /// How many records came into a state.
+  func records(_ state: String) -> Int {
+    batches(state).reduce(0) { $0 + ($1["records"] as? Int ?? 0) }
+  }
+
+  /// The last event of a type.
+  func type(_ name: String = SyncRig.steps) -> [String: Any]? {
+    events.last { $0["event"] as? String == "type" && $0["type"] as? String == name }
+  }
+}
+
+/// A sync server in Python that follows a plan, one entry for each `POST /api/sync`, and then
+/// accepts.
+///
+/// An entry is a status, or `[status, Retry-After]`, or `"cut"` to end the connection without an
+/// answer, or `"lost"` to do so after it stored the batch.
+final class SyncPeer: Sendable {
+  let process: LabProcess
+  let port: Int
+  private let lines: LineReader
+
+  var url: String { "http://127.0.0.1:\(port)" }
+
+  static func run(
+    _ plan: String, offers: String = "", limit: Int = 1 << 30,
+    _ body: (SyncPeer) async throws -> Void
+  ) async throws {
+    let peer = try await SyncPeer(plan, offers, limit)
+    do {
+      try await body(peer)
+    } catch {
+      peer.process.signal(SIGKILL)
+      throw error
+    }
+    peer.process.signal(SIGKILL)
+    _ = await peer.process.exit()
+  }
+
+  private init(_ plan: String, _ offers: String, _ limit: Int) async throws {
+    process = try LabProcess(["python3", "-u", "-c", Self.script, plan, offers, "\(limit)"])
+    lines = LineReader(process.lines)
+    let first: [String: Any] = try .reading(await lines.next())
+    port = try #require(first["port"] as? Int)
+  }
+
+  /// Ends the server and returns the requests that it saw.
+  func requests() async throws -> [[String: Any]] {
+    process.signal(SIGKILL)
+    var found: [[String: Any]] = []
+    while case let line = await lines.next(), !line.isEmpty { found.append(try .reading(line)) }
+    return found
+  }
+
+  private static let script = """
+    import gzip, json, socket, sys
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+    plan, offers, limit = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+
+    class Handler(BaseHTTPRequestHandler):
+      protocol_version = 'HTTP/1.1'
+      def log_message(self, *words): pass
+
+      def answer(self, status, body, fields={}):
+        body = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header('Content-Type', 'application/json')
+        self.send_header('Content-Length', str(len(body)))
+        for name in fields: self.send_header(name, fields[name])
+        self.end_headers()
+        self.wfile.write(body)
+
+      def do_GET(self):
+        fields = {'Accept-Encoding': offers} if offers else {}
+        self.answer(200, {'status': 'ok', 'endpoint': 'sync'}, fields)
+
+      def do_POST(self):
+        raw = self.rfile.read(int(self.headers.get('Content-Length') or 0))
+        encoding = self.headers.get('Content-Encoding')
+        seen = {'path': self.path, 'encoding': encoding, 'bytes': len(raw),
+          'secret': self.headers.get('Authorization')}
+        if self.path != '/api/sync':
+          print(json.dumps(seen))
+          return self.answer(200, {'success': True, 'refreshedIn': 1})
+        batch = json.loads(gzip.decompress(raw) if encoding == 'gzip' else raw)
+        seen['uuids'] = [record['uuid'] for record in batch.get('records', [])]
+        seen['values'] = [int(record['value']) for record in batch.get('records', [])]
+        seen['deleted'] = batch['deletedUUIDs']
+        seen['type'] = batch['dataType']
+        step = plan.pop(0) if plan else 200
+        if len(raw) > limit: step = 413
+        status = step[0] if isinstance(step, list) else step
+        seen['status'] = status
+        print(json.dumps(seen))
+        if status in ('cut', 'lost'):
+          self.connection.shutdown(socket.SHUT_RDWR)
+          self.close_connection = True
+          return
+        if status == 200:
+          count = len(seen['uuids'])
+          return self.answer(200, {'success': True, 'skippedDuplicates': 0,
+            'inserted': {'records': count, 'workouts': 0}})
+        fields = {'Retry-After': str(step[1])} if isinstance(step, list) else {}
+        self.answer(status, {'error': 'planned', 'details': 'as planned'}, fields)
+
+    server = ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+    print(json.dumps({'port': server.server_port}))
+    server.serve_forever()
+    """
+}

@@ -9,7 +9,7 @@ STRICT = --explicit-target-dependency-import-check error
 STAMP = .build/setup.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test typecheck lint demo sim nightly docs sanitize fuzz bench bench-full \
+.PHONY: help setup build test typecheck embedded lint demo sim nightly docs sanitize fuzz bench bench-full \
   conformance torture mutants install uninstall clean
 
 help: ## lists the targets
@@ -24,12 +24,15 @@ $(STAMP): scripts/setup
 build: setup ## builds everything, tests included
 	$(SWIFT) build --build-tests $(STRICT)
 
-test: lint build typecheck ## checks the style, builds, and runs every test
+test: lint build typecheck embedded ## checks the style, builds, and runs every test
 	@scripts/peers
 	@SWIFT="$(SWIFT)" scripts/test
 
 typecheck: build ## checks each module as a whole, as a release build does
 	@SWIFT="$(SWIFT)" scripts/typecheck
+
+embedded: ## compiles the bottle's firmware for microcontrollers, and prints its size
+	@scripts/embedded
 
 lint: ## checks the style without changing a file
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Benchmarks

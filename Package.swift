@@ -52,6 +52,9 @@ let pure: [Target] = [
   pureLibrary("LinkJSON", at: "JSON", uses: ["LinkCore"]),
   pureLibrary("LinkHealth", at: "Health", uses: ["LinkCore", "LinkJSON"]),
   pureLibrary("LinkWire", at: "Wire", uses: ["LinkCore", "LinkJSON", "LinkHealth"]),
+  pureLibrary("BottleFirmware", at: "Firmware"),
+  pureLibrary(
+    "VirtualBottle", at: "VirtualBottle", uses: ["BottleFirmware", "LinkCore", "LinkWire"]),
   pureLibrary("LinkProtocols", at: "Protocols", uses: ["CZlib"]),
   pureLibrary("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
   pureLibrary(
@@ -59,6 +62,7 @@ let pure: [Target] = [
   pureLibrary("HeldSocket", at: "Features/HeldSocket", uses: ["LinkCore"]),
   pureLibrary("SessionAudit", at: "Tools/Audit", uses: ["LinkCore", "LinkJSON", "LinkWire"]),
   pureLibrary("Session", at: "Features/Session", uses: ["LinkCore", "LinkWire"]),
+  pureLibrary("BottleLink", at: "Features/BottleLink", uses: ["LinkCore", "LinkWire"]),
   pureLibrary(
     "HealthSync", at: "Features/HealthSync", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
   pureLibrary(
@@ -93,6 +97,8 @@ let adapters: [Target] = [
   library(
     "StoreSQLite", at: "Adapters/StoreSQLite",
     uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "OwnerFiles", "CSQLite"]),
+  library(
+    "RadioSocket", at: "Adapters/RadioSocket", uses: ["LinkCore", "LinkWire", "LinkRuntime"]),
   library("OwnerFiles", at: "Adapters/OwnerFiles", uses: ["LinkWire"]),
   // Apple's platforms have CryptoKit.
   library(
@@ -127,7 +133,8 @@ let doors: [Target] = [
     "Holdfast", at: "Holdfast",
     uses: [
       "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream",
-      "HealthRelay", "HeldSocket", "Session", "HealthSync", "LinkProtocols", "CurlNetwork",
+      "HealthRelay", "HeldSocket", "Session", "HealthSync", "BottleLink", "LinkProtocols",
+      "CurlNetwork", "RadioSocket",
       "StoreSQLite", "ReachabilityNetlink", "LifecycleSystem", "KeyedHashing",
       "NotificationsDBus", "ExportFiles", "OwnerFiles",
     ]),
@@ -159,7 +166,7 @@ let doors: [Target] = [
       "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "LinkSimulator", "MessageStream",
       "LinkProtocols", "HealthRelay", "HeldSocket", "Session", "HealthSync", "SessionAudit",
       "LinkServerCore", "LifecycleSystem", "OwnerFiles", "ChildProcesses", "KeyedHashing",
-      "CLinux", "COpenSSL",
+      "CLinux", "COpenSSL", "BottleFirmware", "VirtualBottle", "BottleLink", "RadioSocket",
     ],
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]
@@ -204,6 +211,12 @@ let checks: [Target] = [
       "HoldfastTestKit",
     ]),
   tests("AuditTests", uses: ["LinkCore", "LinkWire", "SessionAudit", "HoldfastTestKit"]),
+  tests("FirmwareTests", uses: ["BottleFirmware", "LinkCore", "LinkWire", "VirtualBottle"]),
+  tests(
+    "BottleLinkTests",
+    uses: [
+      "LinkCore", "LinkWire", "BottleFirmware", "VirtualBottle", "BottleLink", "HoldfastTestKit",
+    ]),
   tests("HeldSocketTests", uses: ["LinkCore", "HeldSocket", "HoldfastTestKit"]),
   tests("SessionTests", uses: ["LinkCore", "LinkWire", "Session", "HoldfastTestKit"]),
   tests(
@@ -279,8 +292,8 @@ let checks: [Target] = [
     "FuzzTests",
     uses: [
       "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkProtocols", "LinkRuntime",
-      "LinkServerCore", "MessageStream", "HeldSocket", "StoreSQLite", "ReachabilityNetlink",
-      "HoldfastBackend",
+      "LinkServerCore", "MessageStream", "HeldSocket", "BottleLink", "VirtualBottle", "StoreSQLite",
+      "ReachabilityNetlink", "HoldfastBackend",
       "HoldfastTestKit",
     ],
     besides: ["Corpus", "Words"]),

@@ -147,7 +147,19 @@ extension Link {
       check.require(
         !standby.isArmed || (standby.isPolling && ready.stableAt != nil),
         "link: only an unproven link keeps polls")
-    case .held, .settling, .waiting, .refreshing, .preparing, .opening, .establishing: return
+    case .held:
+      check.require(!isQueueArmed, "link: a link that is held has nothing queued")
+    case .settling, .waiting, .refreshing, .preparing, .opening:
+      check.require(
+        isQueueArmed || !policy.standby.isQueue, "link: a queued connect is armed while it tries")
+    case .establishing: return
+    }
+  }
+
+  private var isQueueArmed: Bool {
+    switch standby.state {
+    case .queued, .rearming: true
+    case .off, .polling: false
     }
   }
 }

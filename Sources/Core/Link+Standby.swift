@@ -9,8 +9,7 @@ extension Link {
       return
     case .poll:
       standby.armPoll(after: failure, slow: slow, at: step.now, chance: &chance)
-    case .queuedConnect:
-      armQueue(&step)
+    case .queuedConnect: break  // armed after the step
     }
     state = .resting(failure.map { .failure($0) } ?? restingReason)
   }
@@ -29,20 +28,33 @@ extension Link {
     isLeftForStandby ? .ended(.background) : .ended(.leaving)
   }
 
-  private mutating func armQueue(_ step: inout Step) {
+  /// Keeps the queued connect armed while the link is wanted, allowed and not open.
+  mutating func keepQueue(_ step: inout Step) {
+    guard case .queuedConnect = policy.standby else { return }
+    switch state {
+    case .settling, .waiting, .refreshing, .preparing, .opening, .resting: break
+    case .held:
+      // Without a radio the system has dropped it.
+      dropStandby(&step)
+      return
+    case .establishing, .ready, .idle, .failed: return
+    }
     switch standby.state {
     case .queued, .rearming: return
-    case .off, .polling:
-      let attempt = newAttempt()
-      standby.armQueued(attempt)
-      step.effects.append(.arm(attempt))
+    case .off, .polling: if !standby.waitsToArm(at: step.now) { armQueue(&step) }
     }
+  }
+
+  mutating func armQueue(_ step: inout Step) {
+    let attempt = newAttempt()
+    standby.armQueued(attempt, at: step.now)
+    step.effects.append(.arm(attempt))
   }
 
   /// Takes back whatever is armed.
   mutating func dropStandby(_ step: inout Step) {
     if case .queued(let attempt) = standby.state { step.effects.append(.disarm(attempt)) }
-    standby.disarm()
+    standby.forget()
   }
 
   /// The OS's queued connect opened: it wins over a try that is under way.
@@ -52,11 +64,7 @@ extension Link {
       step.effects.append(.close(trying.attempt, .superseded))
     case .settling, .waiting, .refreshing, .resting:
       break
-    case .held:
-      step.effects.append(.close(attempt, .superseded))
-      standby.rearmLater(at: step.now)
-      return
-    case .idle, .ready, .failed:
+    case .idle, .held, .ready, .failed:
       return  // no queue is armed in these
     }
     standby.disarm()

@@ -69,11 +69,7 @@ extension Link {
       } else if polling.nextProbe <= step.now {
         probe(&step)
       }
-    case .rearming:
-      standby.disarm()
-      let attempt = newAttempt()
-      standby.armQueued(attempt)
-      step.effects.append(.arm(attempt))
+    case .rearming: armQueue(&step)
     case .off, .queued: return
     }
   }

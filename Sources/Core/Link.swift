@@ -76,6 +76,7 @@ public struct Link: Machine, Hashable {
 
   /// Polls that fell due go out, and the status follows the state, after every step.
   private mutating func finish(_ step: inout Step) {
+    keepQueue(&step)
     if runsStandby, let poll = standby.takePoll(at: step.now) {
       step.effects.append(.poll(poll))
     }

@@ -5,6 +5,7 @@ import CurlNetwork
 import Foundation
 import LifecycleSystem
 import OwnerFiles
+import RadioSocket
 import StoreSQLite
 
 #if os(Linux)
@@ -89,6 +90,20 @@ public enum Platform {
   ) async throws(StoreFailure) -> any ClientSessionStore {
     try await SQLiteClientSessionStore.open(in: directory, access: forReading ? .read : .write)
   }
+
+  /// The drinks of one bottle, in a directory, which is created with mode 0700 if it is missing, but
+  /// not for reading.
+  ///
+  /// - Throws: `.locked` while another process uses it, `.denied`, `.corrupt`, `.fromTheFuture`,
+  ///   `.full`.
+  public static func drinkStore(
+    in directory: String, forReading: Bool = false
+  ) async throws(StoreFailure) -> any DrinkStore {
+    try await SQLiteDrinkStore.open(in: directory, access: forReading ? .read : .write)
+  }
+
+  /// A radio on a Unix socket, for a bottle that runs on this machine.
+  public static func radio(on path: String) -> any Central { SocketCentral(path: path) }
 
   /// The queue of a phone that syncs, in a directory, which is created with mode 0700 if it is
   /// missing, but not for reading.

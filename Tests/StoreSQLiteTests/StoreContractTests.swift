@@ -45,6 +45,19 @@ import Testing
     }
   }
 
+  @Test func `the drink store in memory keeps its contract`() async throws {
+    try await drinkStoreContract { MemoryDrinkStore() }
+  }
+
+  @Test func `the drink store in SQLite keeps its contract`() async throws {
+    let scratch = try Scratch()
+    var number = 0
+    try await drinkStoreContract {
+      number += 1
+      return try await SQLiteDrinkStore.open(in: "\(scratch.path)/\(number)")
+    }
+  }
+
   @Test func `the sync store in memory keeps its contract`() async throws {
     try await syncStoreContract { MemorySyncStore() }
   }

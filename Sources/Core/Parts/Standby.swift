@@ -4,6 +4,8 @@ struct Standby: Sendable, Hashable {
   /// Polls keep inside the same windows as tries, whatever hurries them.
   var polls: Windows
   var state = State.off
+  /// When a queued connect was armed last; `nil` once the device took it away.
+  private(set) var armedAt: Instant?
   /// Counts polls, so that a late answer is told from the present one.
   var pollID: UInt64 = 0
 
@@ -136,15 +138,35 @@ struct Standby: Sendable, Hashable {
     state = .polling(polling)
   }
 
-  mutating func armQueued(_ attempt: AttemptID) { state = .queued(attempt) }
+  /// A queued connect is armed.
+  mutating func armQueued(_ attempt: AttemptID, at now: Instant) {
+    state = .queued(attempt)
+    armedAt = now
+  }
 
-  /// The queued connect broke; it is armed again a little later.
+  /// The queued connect broke; it is armed again later.
   mutating func rearmLater(at now: Instant) {
-    guard case .queuedConnect(let rearm) = policy.standby else { return }
-    state = .rearming(at: now.advanced(by: rearm))
+    guard case .queuedConnect(let queue) = policy.standby else { return }
+    state = .rearming(at: queue.next(after: armedAt, brokeAt: now))
+  }
+
+  /// Waits before the queued connect is armed again, if what it brought ended fast; returns whether
+  /// it waits.
+  mutating func waitsToArm(at now: Instant) -> Bool {
+    guard case .queuedConnect(let queue) = policy.standby, let armedAt,
+      armedAt.duration(to: now) < queue.fastFailure
+    else { return false }
+    state = .rearming(at: queue.next(after: armedAt, brokeAt: now))
+    return true
   }
 
   mutating func disarm() { state = .off }
+
+  /// Disarms because the device or the user ended it: arming it again is no repetition.
+  mutating func forget() {
+    state = .off
+    armedAt = nil
+  }
 
   /// Makes the next poll due as soon as the windows allow, unless one runs.
   mutating func hurry(at now: Instant) {
@@ -224,7 +246,7 @@ extension Standby: SelfChecking {
         polling.nextProbe >= polling.lastProbe ?? polling.nextProbe,
         "standby: the next probe is due after the last one")
     case .queued, .rearming:
-      check.require(policy.standby.queues, "standby: it queues only where the policy does")
+      check.require(policy.standby.isQueue, "standby: it queues only where the policy does")
     }
     polls.check(&check)
   }
@@ -238,7 +260,8 @@ extension StandbyPolicy {
     }
   }
 
-  fileprivate var queues: Bool {
+  /// Whether the system keeps a queued connect.
+  var isQueue: Bool {
     switch self {
     case .queuedConnect: true
     case .none, .poll: false

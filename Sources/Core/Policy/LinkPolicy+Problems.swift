@@ -98,8 +98,12 @@ extension LinkPolicy {
       found.require(poll.probe, atLeast: Floor.period, "standby.probe")
       found.require(
         poll.slowProbe >= poll.probe, "standby.slowProbe must be at least standby.probe")
-    case .queuedConnect(let rearm):
-      found.require(rearm, atLeast: Floor.period, "standby.rearm")
+    case .queuedConnect(let queue):
+      found.require(queue.rearm, atLeast: Floor.period, "standby.rearm")
+      found.require(queue.fastFailure, atLeast: Floor.wait, "standby.fastFailure")
+      found.require(
+        queue.floor >= queue.rearm && queue.floor > queue.fastFailure,
+        "standby.floor must be at least standby.rearm and longer than standby.fastFailure")
     }
   }
 }

@@ -129,19 +129,32 @@ extension PolicyKey {
     },
     poll("standby.probe", "the wait between probes of the link", \.probe),
     poll("standby.slowProbe", "the same, where the server does not offer it", \.slowProbe),
-    PolicyKey(
-      name: "standby.rearm",
-      meaning: "the wait before the queued connect is armed again (a duration such as 1s)",
-      range: Duration.written.text
-    ) {
-      guard case .queuedConnect(let rearm) = $0.standby else { return nil }
-      return rearm.text
-    } write: { draft, text in
-      guard let value = Duration(text: text) else { return false }
-      draft.standby = .queuedConnect(rearm: value)
-      return true
-    },
+    queue("standby.rearm", "the wait before the queued connect is armed again", \.rearm),
+    queue(
+      "standby.fastFailure", "what ends sooner than this after it was armed has failed fast",
+      \.fastFailure),
+    queue(
+      "standby.floor", "the least time between two of its beginnings after a fast failure",
+      \.floor),
   ]
+
+  private static func queue(
+    _ name: String, _ meaning: String, _ path: any WritableKeyPath<QueuePolicy, Duration> & Sendable
+  ) -> PolicyKey {
+    PolicyKey(
+      name: name, meaning: meaning + " (a duration such as 1s)", range: Duration.written.text
+    ) {
+      guard case .queuedConnect(let queue) = $0.standby else { return nil }
+      return queue[keyPath: path].text
+    } write: { draft, text in
+      guard case .queuedConnect(var queue) = draft.standby, let value = Duration(text: text) else {
+        return false
+      }
+      queue[keyPath: path] = value
+      draft.standby = .queuedConnect(queue)
+      return true
+    }
+  }
 
   private static func poll(
     _ name: String, _ meaning: String, _ path: any WritableKeyPath<PollPolicy, Duration> & Sendable

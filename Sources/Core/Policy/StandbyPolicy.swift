@@ -4,8 +4,33 @@ public enum StandbyPolicy: Sendable, Hashable {
   case none
   /// Another way to the data, asked now and then, and a way back up.
   case poll(PollPolicy)
-  /// The OS's own queued connect, which never ends; armed again this long after it broke.
-  case queuedConnect(rearm: Duration)
+  /// The OS's own queued connect, which never ends. It is armed whenever the link is wanted, allowed
+  /// and not open: through tries and waits too, since the app's own timers do not run while the
+  /// system has suspended it.
+  case queuedConnect(QueuePolicy)
+}
+
+/// When a queued connect is armed again.
+public struct QueuePolicy: Sendable, Hashable {
+  /// The wait before it is armed again after it broke.
+  public var rearm: Duration
+  /// What ends sooner than this after it was armed has failed fast.
+  public var fastFailure: Duration
+  /// After a fast failure it is armed again no sooner than this after it was armed last, so that a
+  /// peer that takes and drops every link cannot make it spin.
+  public var floor: Duration
+
+  public init(rearm: Duration, fastFailure: Duration, floor: Duration) {
+    self.rearm = rearm
+    self.fastFailure = fastFailure
+    self.floor = floor
+  }
+
+  /// When it may be armed, if it was armed last at `last` and broke.
+  func next(after last: Instant?, brokeAt now: Instant) -> Instant {
+    guard let last, last.duration(to: now) < fastFailure else { return now.advanced(by: rearm) }
+    return last.advanced(by: max(floor, rearm))
+  }
 }
 
 /// How standby polls, and when it probes the link again.

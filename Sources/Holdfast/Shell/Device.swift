@@ -5,13 +5,14 @@ import LinkRuntime
 struct Device<Input: Sendable>: Sendable {
   let reachability: any ReachabilityMonitor
   let lifecycle: any LifecycleMonitor
-  /// Forgets idle connections before each change: their network path may be gone.
-  let network: any HTTPClient
+  /// Forgets idle connections before each change: their network path may be gone; `nil` for a
+  /// feature without one.
+  let network: (any HTTPClient)?
   let input: @Sendable (DeviceChange) -> Input
 
   func reportReachability(_ post: (Input) async -> Void) async {
     for await change in reachability.changes() {
-      await network.forgetConnections()
+      await network?.forgetConnections()
       await post(input(.reachability(change)))
     }
   }
@@ -19,7 +20,7 @@ struct Device<Input: Sendable>: Sendable {
   func reportLifecycle(_ post: (Input) async -> Void) async {
     var life = DeviceLife()
     for await event in lifecycle.changes() {
-      await network.forgetConnections()
+      await network?.forgetConnections()
       for change in life.changes(for: event) { await post(input(change)) }
     }
   }
@@ -28,7 +29,7 @@ struct Device<Input: Sendable>: Sendable {
 extension Device where Input: LinkInput {
   init(
     reachability: any ReachabilityMonitor, lifecycle: any LifecycleMonitor,
-    network: any HTTPClient, clock: any LinkClock
+    network: (any HTTPClient)?, clock: any LinkClock
   ) {
     self.init(reachability: reachability, lifecycle: lifecycle, network: network) {
       Input(.device($0), at: clock.wall)

@@ -91,7 +91,7 @@ extension LinkPolicy {
     switch standby {
     case .none: retry.longestWish
     case .poll(let poll): min(poll.interval, poll.probe) * (1 - poll.jitter)
-    case .queuedConnect(let rearm): rearm
+    case .queuedConnect(let queue): queue.rearm
     }
   }
 }

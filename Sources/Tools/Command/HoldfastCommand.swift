@@ -21,7 +21,7 @@ struct HoldfastCommand {
       SendCommand.command, HistoryCommand.command, OutboxCommands.command,
       ConsumerCommands.command, ReplayCommand.command,
       PolicyCommands.command, HealthCommands.command, RelayCommand.command,
-      SocketCommand.command, SessionCommand.command, AuditCommand.command,
+      SocketCommand.command, SessionCommand.command, AuditCommand.command, BottleCommands.command,
       SimulateCommands.command,
     ] + ProgramCommands.all
 

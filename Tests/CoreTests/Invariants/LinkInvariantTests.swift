@@ -156,6 +156,13 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
     PlantedLink("link: a resting link has its standby armed", { PlantedLink.resting }) {
       $0.standby.disarm()
     },
+    PlantedLink("link: a link that is held has nothing queued", { PlantedLink.queued }) {
+      $0.state = .held(Link.Held(obstacle: .unreachable, series: .first))
+    },
+    PlantedLink("link: a queued connect is armed while it tries", { PlantedLink.queued }) {
+      $0.state = .waiting(Link.Waiting(until: .second(9), series: .first, failure: nil))
+      $0.standby.disarm()
+    },
     PlantedLink("link: only an unproven link keeps polls") {
       $0.standby.state = PlantedLink.polling
     },

@@ -173,7 +173,7 @@ private let presets = [
   gate.refreshLead 0s
   gate.refreshTimeout 15s
   gate.settle 0s
-  gate.networkChange ignore
+  gate.networkChange loss
   gate.background 5s standby
   gate.foreground 500ms
   establish.milestone confirmed
@@ -181,7 +181,7 @@ private let presets = [
   establish.openTimeout 5s
   establish.prepare off
   liveness.silence off
-  liveness.ping 30s
+  liveness.ping 25s
   liveness.degradedPing off
   liveness.poorPing off
   liveness.pongTimeout 10s
@@ -189,6 +189,8 @@ private let presets = [
   liveness.pongTries 1
   liveness.idle 1m standby
   standby.rearm 1s
+  standby.fastFailure 2s
+  standby.floor 30s
   """,
   """
   health-sync

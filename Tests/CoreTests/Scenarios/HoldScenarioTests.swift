@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test func `a network that goes away is nothing to a link whose policy ignores it`() {
-    var bench = LinkBench.connected(.bottleLink)
+    var bench = LinkBench.connected(.healthSync)
     #expect(bench.give(.reachability(.unreachable)) == [])
     #expect(bench.link.status.phase == .connected)
   }

@@ -175,8 +175,9 @@ struct SeedScheduleTests {
   @Test func `bottle: one scan burst of 5 s, then the queued connect that never ends`() {
     var bench = LinkBench.wanted(.bottleLink)
     #expect(bench.opens == [0])
+    #expect(bench.log.contains(.arm(AttemptID(2))), "queued beside the burst")
     bench.pass(.seconds(5))
-    #expect(bench.log.contains(.arm(AttemptID(2))))
+    #expect(!bench.log.contains(.disarm(AttemptID(2))))
     #expect(bench.link.status.phase == .standby)
     bench.pass(.seconds(30 * 86_400))
     #expect(bench.opens == [0], "a month later nothing else was tried")
@@ -188,7 +189,8 @@ struct SeedScheduleTests {
   @Test func `bottle: a drop is followed by a burst after 3 s, then by the queued connect`() {
     var bench = LinkBench.connected(.bottleLink)
     let lost = bench.seconds
-    bench.give(.lost(bench.attempt, .ended))
+    let effects = bench.give(.lost(bench.attempt, .ended))
+    #expect(effects.contains { if case .arm = $0 { true } else { false } }, "queued at once")
     bench.pass(.seconds(3))
     #expect(bench.opens.map { $0 - lost } == [3])
     bench.pass(.seconds(5))  // 3 + 5: about 8 s in all

@@ -5,6 +5,8 @@ extension Rules {
     ("Sources/JSON", ["LinkCore"]),
     ("Sources/Health", ["LinkCore", "LinkJSON"]),
     ("Sources/Wire", ["LinkCore", "LinkJSON", "LinkHealth"]),
+    ("Sources/Firmware", []),
+    ("Sources/VirtualBottle", ["BottleFirmware", "LinkCore", "LinkWire"]),
     ("Sources/Protocols", ["CZlib"]),
     ("Sources/Features", ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
     ("Sources/Tools/Audit", ["LinkCore", "LinkJSON", "LinkWire"]),

@@ -14,6 +14,8 @@ struct LinkState: Sendable {
   /// How data arrives; `nil` for a feature that has only one way.
   var mode: LinkStatus.Mode?
   var reason: LinkStatus.Reason?
+  /// What leads to the next step; `nil` for a feature that does not tell.
+  var outstanding: [String]?
 
   /// Such as `RECONNECTING 2 of 5 in 4s: closed-1012`; seconds are rounded up.
   func text(at now: Instant) -> String {
@@ -21,7 +23,9 @@ struct LinkState: Sendable {
     if let mode, mode != .none { text += " (\(mode.rawValue))" }
     if attempt > 0 { text += " \(attempt)" + (of.map { " of \($0)" } ?? "") }
     if let retryAt { text += " in \(Int(retryAt.seconds(from: now).rounded(.up)))s" }
-    return text + (reason.map { ": \(LinkReason.text($0))" } ?? "")
+    text += reason.map { ": \(LinkReason.text($0))" } ?? ""
+    guard let outstanding else { return text }
+    return text + " [" + outstanding.joined(separator: ", ") + "]"
   }
 
   /// Writes the members of a JSON event.
@@ -33,5 +37,6 @@ struct LinkState: Sendable {
     if let mode { writer.entry("mode", mode.rawValue) }
     writer.entry("reason", reason.map(LinkReason.word))
     if let detail = reason.flatMap(LinkReason.detail) { writer.entry("detail", detail) }
+    if let outstanding { writer.entry("outstanding", outstanding) }
   }
 }

@@ -1,3 +1,4 @@
+import BottleLink
 import HealthRelay
 import HealthSync
 import HeldSocket
@@ -15,6 +16,7 @@ struct JournaledMachine: Sendable {
     JournaledMachine(RelayModel.self) { Recorded<RelayFeature>($0) },
     JournaledMachine(PullModel.self),
     JournaledMachine(SocketModel.self) { Recorded<HeldFeature>($0) },
+    JournaledMachine(BottleModel.self),
     JournaledMachine(SessionModel.self) { Recorded<SessionsFeature>($0) },
     JournaledMachine(SyncModel.self),
   ]

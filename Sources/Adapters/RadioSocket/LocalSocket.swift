@@ -1,0 +1,147 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Why a radio on a socket cannot be used, in words for people.
+public struct RadioSocketError: Error, Sendable, Hashable, CustomStringConvertible {
+  public let description: String
+
+  init(_ what: String, _ path: String, _ code: Int32) {
+    let reason = unsafe String(cString: strerror(code))
+    description = "\(what) \(path): \(reason)"
+  }
+
+  fileprivate init(tooLong path: String) {
+    description = "the path \(path) is too long for a socket; choose one of at most 100 bytes"
+  }
+}
+
+/// The system calls of a Unix socket; all descriptors do not block and are closed by exec.
+enum LocalSocket {
+  /// Connects to a socket; `nil` if nothing listens there.
+  static func connect(to path: String) throws(RadioSocketError) -> Int32? {
+    let descriptor = try make(path)
+    let result = unsafe try address(path) { unsafe systemConnect(descriptor, $0, $1) }
+    if result == 0 { return descriptor }
+    close(descriptor)
+    return nil
+  }
+
+  /// Listens on a socket for its owner only; a file that is left of a process that ended is
+  /// replaced.
+  static func listen(on path: String) throws(RadioSocketError) -> Int32 {
+    if let used = try connect(to: path) {
+      close(used)
+      throw RadioSocketError("cannot listen on", path, EADDRINUSE)
+    }
+    var status = stat()
+    if unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK {
+      unsafe unlink(path)
+    }
+    let descriptor = try make(path)
+    let mask = umask(0o077)
+    let result = unsafe try address(path) { unsafe bind(descriptor, $0, $1) }
+    let code = errno
+    umask(mask)
+    guard result == 0, systemListen(descriptor) == 0 else {
+      close(descriptor)
+      throw RadioSocketError("cannot listen on", path, code)
+    }
+    return descriptor
+  }
+
+  /// Takes a connection; `nil` if none waits.
+  static func accept(on descriptor: Int32) -> Int32? {
+    let taken = systemAccept(descriptor)
+    guard taken >= 0 else { return nil }
+    prepare(taken)
+    return taken
+  }
+
+  /// Reads what is there: empty for the end, `nil` if nothing is there yet.
+  static func read(_ descriptor: Int32) -> [UInt8]? {
+    var buffer = [UInt8](repeating: 0, count: 4_096)
+    while true {
+      let count = unsafe systemRead(descriptor, &buffer, buffer.count)
+      if count >= 0 { return Array(buffer.prefix(count)) }
+      if errno == EINTR { continue }
+      return errno == EAGAIN ? nil : []
+    }
+  }
+
+  /// Writes all; false if the other end is gone or does not read.
+  static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+    var sent = 0
+    while sent < bytes.count {
+      let count = unsafe bytes.withUnsafeBytes {
+        unsafe systemSend(descriptor, $0.baseAddress?.advanced(by: sent), bytes.count - sent)
+      }
+      if count > 0 {
+        sent += count
+      } else if errno != EINTR {
+        return false
+      }
+    }
+    return true
+  }
+
+  private static func make(_ path: String) throws(RadioSocketError) -> Int32 {
+    #if canImport(Glibc)
+      let kind = Int32(SOCK_STREAM.rawValue)
+    #else
+      let kind = SOCK_STREAM
+    #endif
+    let descriptor = socket(AF_UNIX, kind, 0)
+    guard descriptor >= 0 else { throw RadioSocketError("cannot make a socket for", path, errno) }
+    prepare(descriptor)
+    return descriptor
+  }
+
+  private static func prepare(_ descriptor: Int32) {
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+  }
+
+  private static func address(
+    _ path: String, _ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+  ) throws(RadioSocketError) -> Int32 {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8)
+    guard bytes.count <= 100, !bytes.isEmpty else { throw RadioSocketError(tooLong: path) }
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+    let length = socklen_t(MemoryLayout<sockaddr_un>.size)
+    return unsafe withUnsafePointer(to: &address) {
+      unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe call($0, length) }
+    }
+  }
+}
+
+// The names of these calls are also names of this file's functions.
+private func systemConnect(
+  _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t
+) -> Int32 { unsafe connect(descriptor, address, length) }
+
+private func systemListen(_ descriptor: Int32) -> Int32 { listen(descriptor, 8) }
+
+private func systemAccept(_ descriptor: Int32) -> Int32 { accept(descriptor, nil, nil) }
+
+private func systemRead(
+  _ descriptor: Int32, _ buffer: UnsafeMutablePointer<UInt8>, _ count: Int
+) -> Int { unsafe read(descriptor, buffer, count) }
+
+private func systemSend(
+  _ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int
+) -> Int {
+  #if canImport(Glibc)
+    unsafe send(descriptor, bytes, count, Int32(MSG_NOSIGNAL))
+  #else
+    unsafe send(descriptor, bytes, count, 0)
+  #endif
+}
+
+extension LocalSocket {
+  static func end(_ descriptor: Int32) { close(descriptor) }
+}

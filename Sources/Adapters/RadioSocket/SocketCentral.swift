@@ -1,0 +1,259 @@
+import Dispatch
+public import LinkCore
+public import LinkRuntime
+public import LinkWire
+import Synchronization
+
+/// A central whose radio is a Unix socket: the peripheral that listens there is in range.
+///
+/// Nothing that listens is a peripheral out of range; it is looked for four times a second while
+/// something is wanted. A request that is not answered within 30 s ends the connection, as GATT
+/// demands (Core Specification, volume 3, part F, 3.3.3).
+public final class SocketCentral: Central {
+  private static let look = DispatchTimeInterval.milliseconds(250)
+  private static let answer = DispatchTimeInterval.seconds(30)
+
+  typealias Answer = CheckedContinuation<[UInt8]?, Never>
+
+  struct State {
+    var deliver: (@Sendable (CentralEvent) -> Void)?
+    var channel: FrameChannel?
+    var isScanning = false
+    var services: [GATTID] = []
+    /// Oldest first.
+    var tickets: [(attempt: AttemptID, id: PeripheralID)] = []
+    /// The peripheral that a connection was asked for, or that is connected.
+    var asked: PeripheralID?
+    var isLinked = false
+    var longestValue = 20
+    var lastRequest: UInt16 = 0
+    var answers: [UInt16: Answer] = [:]
+    var isLooking = false
+    var isClosed = false
+  }
+
+  private let path: String
+  private let queue = DispatchQueue(label: "holdfast.radio")
+  private let state = Mutex(State())
+
+  /// A central of the radio on a socket.
+  public init(path: String) {
+    self.path = path
+  }
+
+  public func events(_ deliver: @escaping @Sendable (CentralEvent) -> Void) {
+    queue.async { [self] in
+      state.withLock { $0.deliver = deliver }
+      deliver(.adapter(.on))
+    }
+  }
+
+  public func scan(for services: [GATTID]) {
+    queue.async { [self] in
+      state.withLock { ($0.isScanning, $0.services) = (true, services) }
+      lookAround()
+    }
+  }
+
+  public func stopScan() {
+    queue.async { [self] in state.withLock { $0.isScanning = false } }
+  }
+
+  public func connect(_ id: PeripheralID, attempt: AttemptID, isQueued: Bool) {
+    queue.async { [self] in
+      let isOpen = state.withLock { state in
+        if !state.tickets.contains(where: { $0.attempt == attempt }) {
+          state.tickets.append((attempt, id))
+        }
+        return state.isLinked && state.asked == id
+      }
+      if isOpen { tell(.connected(attempt)) } else { lookAround() }
+    }
+  }
+
+  public func cancel(_ attempt: AttemptID) {
+    queue.async { [self] in
+      let (channel, answers) = state.withLock { state -> (FrameChannel?, [Answer]) in
+        let count = state.tickets.count
+        state.tickets.removeAll { $0.attempt == attempt }
+        guard count > 0, state.tickets.isEmpty, state.asked != nil else { return (nil, []) }
+        (state.isLinked, state.asked) = (false, nil)
+        return (state.channel, state.takeAnswers())
+      }
+      channel?.send(.disconnect)
+      for answer in answers { answer.resume(returning: nil) }
+    }
+  }
+
+  public func discover(
+    _ service: GATTID, _ characteristics: [GATTID], of attempt: AttemptID
+  ) async throws(LinkFailure) {
+    guard await ask(attempt, { .discover($0, characteristics) }) != nil else {
+      throw .protocolError(detail: "the bottle lacks a characteristic, or is gone")
+    }
+  }
+
+  public func notify(_ characteristic: GATTID, of attempt: AttemptID) async throws(LinkFailure) {
+    guard await ask(attempt, { .subscribe($0, characteristic) }) != nil else {
+      throw .protocolError(detail: "the bottle refused a subscription, or is gone")
+    }
+  }
+
+  public func read(
+    _ characteristic: GATTID, of attempt: AttemptID
+  ) async throws(LinkFailure) -> [UInt8] {
+    guard let bytes = await ask(attempt, { .read($0, characteristic) }) else {
+      throw .protocolError(detail: "the bottle refused a read, or is gone")
+    }
+    return bytes
+  }
+
+  public func write(
+    _ bytes: [UInt8], to characteristic: GATTID, of attempt: AttemptID
+  ) async throws(LinkFailure) {
+    guard await ask(attempt, { .write($0, characteristic, bytes) }) != nil else {
+      throw .protocolError(detail: "the bottle refused a write, or is gone")
+    }
+  }
+
+  public func longestValue(of attempt: AttemptID) async -> Int {
+    state.withLock(\.longestValue)
+  }
+
+  public func close() async {
+    await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+      queue.async { [self] in
+        let (channel, answers) = state.withLock { state -> (FrameChannel?, [Answer]) in
+          state.isClosed = true
+          state.deliver = nil
+          let channel = state.channel
+          state.channel = nil
+          return (channel, state.takeAnswers())
+        }
+        channel?.end()
+        for answer in answers { answer.resume(returning: nil) }
+        done.resume()
+      }
+    }
+  }
+
+  // MARK: on the queue
+
+  private func tell(_ event: CentralEvent) {
+    state.withLock(\.deliver)?(event)
+  }
+
+  /// Sends a request and waits for its answer; `nil` if it was refused or the connection ended.
+  private func ask(
+    _ attempt: AttemptID, _ frame: @escaping @Sendable (UInt16) -> RadioFrame
+  ) async -> [UInt8]? {
+    await withCheckedContinuation { (answer: Answer) in
+      queue.async { [self] in
+        let sending = state.withLock { state -> (FrameChannel, UInt16)? in
+          guard state.isLinked, let channel = state.channel,
+            state.tickets.contains(where: { $0.attempt == attempt })
+          else { return nil }
+          state.lastRequest &+= 1
+          state.answers[state.lastRequest] = answer
+          return (channel, state.lastRequest)
+        }
+        guard let (channel, number) = sending else { return answer.resume(returning: nil) }
+        channel.send(frame(number))
+        queue.asyncAfter(deadline: .now() + Self.answer) { [self] in late(number) }
+      }
+    }
+  }
+
+  private func late(_ number: UInt16) {
+    guard state.withLock({ $0.answers[number] != nil }) else { return }
+    state.withLock(\.channel)?.send(.disconnect)
+    unlinked(.timeout(.response))
+  }
+
+  /// Looks for the peripheral while something is wanted of it.
+  private func lookAround() {
+    let isWanted = state.withLock { state in
+      !state.isClosed && !state.isLooking && state.channel == nil
+        && (state.isScanning || !state.tickets.isEmpty)
+    }
+    guard isWanted else { return }
+    if let found = try? LocalSocket.connect(to: path) {
+      let channel = FrameChannel(found, on: queue) { [weak self] frame in
+        self?.take(frame)
+      } ended: { [weak self] in
+        self?.gone()
+      }
+      state.withLock { $0.channel = channel }
+      return
+    }
+    state.withLock { $0.isLooking = true }
+    queue.asyncAfter(deadline: .now() + Self.look) { [weak self] in
+      self?.state.withLock { $0.isLooking = false }
+      self?.lookAround()
+    }
+  }
+
+  private func take(_ frame: RadioFrame) {
+    switch frame {
+    case .advertisement(let id, let service, let name): heard(id, service, name)
+    case .connected(let longest): linked(Int(longest))
+    case .disconnected: unlinked(.reset)
+    case .notification(let id, let bytes):
+      guard let attempt = state.withLock({ $0.isLinked ? $0.tickets.first?.attempt : nil })
+      else { return }
+      // Each ticket of one connection hears the same; the model knows which is its own.
+      tell(.value(attempt, id, bytes))
+    case .reply(let number, let bytes):
+      state.withLock { $0.answers.removeValue(forKey: number) }?.resume(returning: bytes)
+    case .connect, .disconnect, .discover, .subscribe, .read, .write: return  // a phone's own
+    }
+  }
+
+  private func heard(_ id: PeripheralID, _ service: GATTID, _ name: String) {
+    let (isNews, connects) = state.withLock { state in
+      let connects = state.asked == nil && state.tickets.contains { $0.id == id }
+      if connects { state.asked = id }
+      return (state.isScanning && state.services.contains(service), connects)
+    }
+    if isNews { tell(.found(id, name: name)) }
+    if connects { state.withLock(\.channel)?.send(.connect) }
+  }
+
+  private func linked(_ longest: Int) {
+    let tickets = state.withLock { state -> [AttemptID]? in
+      guard state.asked != nil, !state.isLinked else { return nil }
+      (state.isLinked, state.longestValue) = (true, longest)
+      return state.tickets.map(\.attempt)
+    }
+    guard let tickets else {
+      state.withLock(\.channel)?.send(.disconnect)
+      return
+    }
+    for attempt in tickets { tell(.connected(attempt)) }
+  }
+
+  /// The connection is over, or was not made; tickets of one that was not made stay.
+  private func unlinked(_ failure: LinkFailure) {
+    let (lost, answers) = state.withLock { state -> ([AttemptID], [Answer]) in
+      let lost = state.isLinked ? state.tickets.map(\.attempt) : []
+      if state.isLinked { state.tickets = [] }
+      (state.isLinked, state.asked) = (false, nil)
+      return (lost, state.takeAnswers())
+    }
+    for answer in answers { answer.resume(returning: nil) }
+    for attempt in lost { tell(.disconnected(attempt, failure)) }
+  }
+
+  private func gone() {
+    state.withLock { $0.channel = nil }
+    unlinked(.timeout(.silence))
+    lookAround()
+  }
+}
+
+extension SocketCentral.State {
+  fileprivate mutating func takeAnswers() -> [SocketCentral.Answer] {
+    defer { answers = [:] }
+    return Array(answers.values)
+  }
+}

@@ -1,0 +1,162 @@
+import Dispatch
+public import LinkWire
+import Synchronization
+
+/// A peripheral that phones reach over a Unix socket; one at a time can connect.
+///
+/// It advertises once a second, and at once to a phone that comes into range. Its events come on a
+/// queue of its own, in order.
+public final class SocketPeripheral: Sendable {
+  /// What phones do.
+  public enum Event: Sendable, Hashable {
+    case connected
+    case disconnected
+    /// The number names the request in the reply.
+    case read(UInt16, GATTID)
+    case write(UInt16, GATTID, [UInt8])
+  }
+
+  private struct State {
+    var phones: [UInt64: FrameChannel] = [:]
+    var lastPhone: UInt64 = 0
+    var linked: UInt64?
+    var isAdvertising = false
+    var listener: Watch?
+    var timer: Watch?
+  }
+
+  private let advertisement: RadioFrame
+  private let characteristics: Set<GATTID>
+  private let longestValue: UInt16
+  private let queue = DispatchQueue(label: "holdfast.peripheral")
+  private let event: @Sendable (Event) -> Void
+  private let state = Mutex(State())
+
+  /// Begins to listen.
+  ///
+  /// - Parameters:
+  ///   - path: the socket; a file that is left of a process that ended is replaced.
+  ///   - longestValue: the longest value of a notification, MTU - 3.
+  /// - Throws: if the socket is used, or cannot be made.
+  public init(
+    path: String, id: PeripheralID, service: GATTID, name: String, characteristics: [GATTID],
+    longestValue: UInt16, event: @escaping @Sendable (Event) -> Void
+  ) throws(RadioSocketError) {
+    advertisement = .advertisement(id, service: service, name: name)
+    self.characteristics = Set(characteristics)
+    (self.longestValue, self.event) = (longestValue, event)
+    let descriptor = try LocalSocket.listen(on: path)
+    let listener = Watch(reading: descriptor, on: queue) { [weak self] in
+      if let taken = LocalSocket.accept(on: descriptor) { self?.add(taken) }
+    }
+    let timer = Watch(everySecondOn: queue) { [weak self] in self?.advertise() }
+    state.withLock { ($0.listener, $0.timer) = (listener, timer) }
+  }
+
+  /// Begins or stops to advertise.
+  public func advertise(_ isOn: Bool) {
+    queue.async { [self] in
+      state.withLock { $0.isAdvertising = isOn }
+      advertise()
+    }
+  }
+
+  /// Ends the connection.
+  public func disconnect() {
+    queue.async { [self] in
+      let phone = state.withLock { state -> FrameChannel? in
+        defer { state.linked = nil }
+        return state.linked.flatMap { state.phones[$0] }
+      }
+      phone?.send(.disconnected)
+    }
+  }
+
+  /// Notifies a value to the phone that is connected.
+  public func notify(_ id: GATTID, _ bytes: [UInt8]) { send(.notification(id, bytes)) }
+
+  /// Answers a request; `nil` refuses it.
+  public func reply(_ number: UInt16, _ bytes: [UInt8]?) { send(.reply(number, bytes)) }
+
+  /// Ends everything; phones see a peripheral that is out of range.
+  public func close() {
+    queue.sync {
+      let (phones, listener, timer) = state.withLock { state in
+        let all = (Array(state.phones.values), state.listener, state.timer)
+        state = State()
+        return all
+      }
+      timer?.cancel()
+      listener?.cancel()
+      for phone in phones { phone.end() }
+    }
+  }
+
+  // MARK: on the queue
+
+  private func send(_ frame: RadioFrame) {
+    queue.async { [self] in
+      state.withLock { state in state.linked.flatMap { state.phones[$0] } }?.send(frame)
+    }
+  }
+
+  private func advertise() {
+    let phones = state.withLock { $0.isAdvertising ? Array($0.phones.values) : [] }
+    for phone in phones { phone.send(advertisement) }
+  }
+
+  private func add(_ descriptor: Int32) {
+    let number = state.withLock { state -> UInt64 in
+      state.lastPhone += 1
+      return state.lastPhone
+    }
+    let channel = FrameChannel(descriptor, on: queue) { [weak self] frame in
+      self?.take(frame, of: number)
+    } ended: { [weak self] in
+      self?.gone(number)
+    }
+    let isAdvertising = state.withLock { state in
+      state.phones[number] = channel
+      return state.isAdvertising
+    }
+    if isAdvertising { channel.send(advertisement) }
+  }
+
+  private func take(_ frame: RadioFrame, of number: UInt64) {
+    let (phone, isLinked) = state.withLock { ($0.phones[number], $0.linked == number) }
+    switch frame {
+    case .connect: connect(number, phone)
+    case .disconnect:
+      guard isLinked else { return }
+      state.withLock { $0.linked = nil }
+      event(.disconnected)
+    case .discover(let request, let ids):
+      phone?.send(.reply(request, isLinked && characteristics.isSuperset(of: ids) ? [] : nil))
+    case .subscribe(let request, let id):
+      phone?.send(.reply(request, isLinked && characteristics.contains(id) ? [] : nil))
+    case .read(let request, let id): if isLinked { event(.read(request, id)) }
+    case .write(let request, let id, let bytes): if isLinked { event(.write(request, id, bytes)) }
+    case .advertisement, .connected, .disconnected, .notification, .reply: return
+    }
+  }
+
+  private func connect(_ number: UInt64, _ phone: FrameChannel?) {
+    let isTaken = state.withLock { state in
+      guard state.isAdvertising, state.linked == nil else { return false }
+      (state.linked, state.isAdvertising) = (number, false)
+      return true
+    }
+    phone?.send(isTaken ? .connected(longestValue: longestValue) : .disconnected)
+    if isTaken { event(.connected) }
+  }
+
+  private func gone(_ number: UInt64) {
+    let wasLinked = state.withLock { state in
+      state.phones[number] = nil
+      guard state.linked == number else { return false }
+      state.linked = nil
+      return true
+    }
+    if wasLinked { event(.disconnected) }
+  }
+}

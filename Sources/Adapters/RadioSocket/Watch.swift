@@ -1,0 +1,42 @@
+import Dispatch
+import Synchronization
+
+/// Something that a queue waits for, until `cancel`.
+final class Watch: Sendable {
+  private let reading: Mutex<(any DispatchSourceRead)?>
+  private let timer: Mutex<(any DispatchSourceTimer)?>
+
+  /// Calls `handler` whenever a descriptor can be read; closes the descriptor after `cancel`.
+  init(
+    reading descriptor: Int32, on queue: DispatchQueue, handler: @escaping @Sendable () -> Void
+  ) {
+    let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+    source.setEventHandler { handler() }
+    source.setCancelHandler { LocalSocket.end(descriptor) }
+    source.activate()
+    reading = Mutex(source)
+    timer = Mutex(nil)
+  }
+
+  /// Calls `handler` once a second.
+  init(everySecondOn queue: DispatchQueue, handler: @escaping @Sendable () -> Void) {
+    let source = DispatchSource.makeTimerSource(queue: queue)
+    source.schedule(deadline: .now() + 1, repeating: 1)
+    source.setEventHandler { handler() }
+    source.activate()
+    timer = Mutex(source)
+    reading = Mutex(nil)
+  }
+
+  /// Handles nothing any more.
+  func cancel() {
+    reading.withLock { source in
+      source?.cancel()
+      source = nil
+    }
+    timer.withLock { source in
+      source?.cancel()
+      source = nil
+    }
+  }
+}

@@ -1,0 +1,155 @@
+public import LinkCore
+public import LinkWire
+
+/// The phone's side of a synchronisation: every chunk is stored before it is acknowledged.
+///
+///     idle ──START──▶ requested ──chunk 0──▶ receiving ──last ACK──▶ finishing ──written──▶ idle
+///                        │  no chunk: nothing    │ wrong chunk, silence, store, write: failed
+///                        └───────────▶ idle ◀────┴──────────── disconnect: idle
+///
+/// A bottle neither repeats nor checks anything, and an acknowledgement has no number. So a repeated
+/// chunk is ignored, and a missing one ends the synchronisation: the next one begins anew, and the
+/// store knows what it has.
+public struct DrinkSync: Sendable, Hashable {
+  var state = State.idle
+  /// Records that were new in this synchronisation.
+  public internal(set) var added = 0
+
+  enum State: Sendable, Hashable {
+    case idle
+    /// START was given to the radio; no chunk came yet.
+    case requested(until: Instant)
+    case receiving(Receiving)
+    /// The last acknowledgement was given to the radio.
+    case finishing(WriteID)
+  }
+
+  struct Receiving: Sendable, Hashable {
+    /// The chunk that is stored now, or awaited.
+    var next: UInt16
+    var total: UInt16
+    var until: Instant
+    /// The commit that stores it; `nil` while it is awaited.
+    var storing: UInt64?
+  }
+
+  /// What follows a chunk.
+  enum Action: Sendable, Hashable {
+    case ignore
+    case store([BottleRecord])
+    case fail(SyncFailure)
+  }
+
+  /// Whether one runs.
+  public var isRunning: Bool { state != .idle }
+
+  /// When something is late; `nil` while it waits for the store or the radio.
+  var deadline: Instant? {
+    switch state {
+    case .requested(let until): until
+    case .receiving(let receiving): receiving.storing == nil ? receiving.until : nil
+    case .idle, .finishing: nil
+    }
+  }
+
+  mutating func begin(until: Instant) {
+    state = .requested(until: until)
+    added = 0
+  }
+
+  mutating func stop() { state = .idle }
+
+  /// Takes a chunk.
+  ///
+  /// - Parameter until: when the next one is late.
+  mutating func take(_ chunk: BottleChunk, until: Instant) -> Action {
+    guard !chunk.isBlank else { return .ignore }
+    switch state {
+    case .idle, .finishing: return .ignore
+    case .requested:
+      // What is left of an older synchronisation may still come.
+      guard chunk.index == 0 else { return .ignore }
+      state = .receiving(Receiving(next: 0, total: chunk.total, until: until))
+      return .store(chunk.records)
+    case .receiving(var receiving):
+      guard chunk.index >= receiving.next, receiving.storing == nil || chunk.index > receiving.next
+      else { return .ignore }
+      guard chunk.index == receiving.next, receiving.storing == nil else {
+        return .fail(.missingChunk(expected: receiving.next, found: chunk.index))
+      }
+      guard chunk.total == receiving.total, chunk.index < chunk.total else {
+        return .fail(.changedTotal(from: receiving.total, to: chunk.total))
+      }
+      receiving.until = until
+      state = .receiving(receiving)
+      return .store(chunk.records)
+    }
+  }
+
+  mutating func storing(_ commit: UInt64) {
+    guard case .receiving(var receiving) = state else { return }
+    receiving.storing = commit
+    state = .receiving(receiving)
+  }
+
+  /// Notes that a chunk is durable; returns whether it was the last one, `nil` for another commit.
+  mutating func stored(_ commit: UInt64, added new: Int) -> Bool? {
+    guard case .receiving(var receiving) = state, receiving.storing == commit else { return nil }
+    added += new
+    receiving.storing = nil
+    receiving.next += 1
+    state = .receiving(receiving)
+    return receiving.next >= receiving.total
+  }
+
+  mutating func finish(with write: WriteID) { state = .finishing(write) }
+
+  func isStoring(_ commit: UInt64) -> Bool {
+    guard case .receiving(let receiving) = state else { return false }
+    return receiving.storing == commit
+  }
+}
+
+extension DrinkSync: SelfChecking {
+  public func check(_ check: inout InvariantCheck) {
+    check.require(added >= 0, "drink sync: what was added is counted")
+    guard case .receiving(let receiving) = state else { return }
+    check.require(
+      receiving.next < receiving.total, "drink sync: it waits only for a chunk that there is")
+  }
+}
+
+/// Names a write until the radio has answered it.
+public struct WriteID: NumberedID {
+  public var number: UInt64
+
+  public init(_ number: UInt64) {
+    self.number = number
+  }
+}
+
+/// Why a synchronisation failed; what was stored by then stays stored.
+public enum SyncFailure: Error, Sendable, Hashable, Codable {
+  case missingChunk(expected: UInt16, found: UInt16)
+  case changedTotal(from: UInt16, to: UInt16)
+  /// A chunk cannot be read, as when it was cut off; the next try asks for shorter ones.
+  case malformed(detail: String)
+  /// A chunk did not come in time.
+  case silence
+  case store(StoreFailure)
+  case write(LinkFailure)
+  case disconnected
+
+  /// The failure in words for people.
+  public var text: String {
+    switch self {
+    case .missingChunk(let expected, let found): "chunk \(found) came instead of \(expected)"
+    case .changedTotal(let from, let to): "the number of chunks changed from \(from) to \(to)"
+    case .malformed(let detail): detail
+    case .silence: "the bottle sent no more chunks"
+    case .store(let failure): failure.description
+    case .write: "the bottle took no acknowledgement"
+    case .disconnected: "the bottle disconnected"
+    }
+  }
+}

@@ -1,0 +1,211 @@
+import LinkCore
+import LinkWire
+
+/// What the app has asked for and was not answered yet.
+struct Requests: Sendable, Hashable {
+  var entries: [Entry] = []
+  /// More are refused: a person asks.
+  static let limit = 32
+
+  struct Entry: Sendable, Hashable {
+    let id: UInt64
+    /// `nil` for a refresh.
+    let request: BottleRequest?
+    /// Until when it looks for the bottle.
+    let scanUntil: Instant
+    /// When it ends without success.
+    var until: Instant
+    var stage = Stage.waits
+    /// Whether the bottle was found meanwhile.
+    var wasFound = false
+    /// Whether it was connected meanwhile.
+    var wasConnected = false
+    /// Whether the bottle told its state since it was given to the radio.
+    var sawState = false
+  }
+
+  enum Stage: Sendable, Hashable {
+    /// For a connection, or for the drinks.
+    case waits
+    /// It was given to the radio.
+    case sent
+    /// The bottle answers with its state.
+    case confirms
+  }
+
+  var deadline: Instant? { entries.map(\.until).min() }
+}
+
+// Refreshes and commands: they look for the bottle at once, and end in a bounded time.
+extension BottleModel {
+  mutating func refresh(_ id: UInt64, _ step: inout Step) { ask(id, nil, &step) }
+
+  mutating func perform(_ id: UInt64, _ request: BottleRequest, _ step: inout Step) {
+    if let problem = request.problem {
+      step.show(.performed(id, .invalid(problem)))
+      return
+    }
+    ask(id, request, &step)
+  }
+
+  private mutating func ask(_ id: UInt64, _ request: BottleRequest?, _ step: inout Step) {
+    guard requests.entries.count < Requests.limit else {
+      end(
+        Requests.Entry(id: id, request: request, scanUntil: step.now, until: step.now),
+        .connectionFailed, &step)
+      return
+    }
+    requests.entries.append(
+      Requests.Entry(
+        id: id, request: request, scanUntil: step.now.advanced(by: settings.scanTime),
+        until: step.now.advanced(by: settings.requestTime)))
+    if isConnected, let attempt = link.currentAttempt {
+      drive(.validData(attempt), &step)
+      connection?.failures = 0
+      connection?.vainCount = nil
+      connection?.syncAt = nil
+      sendRequests(&step)
+      startSyncIfNeeded(&step)
+    } else {
+      drive(.want(.live), &step)
+      drive(.trigger(.userRefresh), &step)
+    }
+  }
+
+  /// Follows what the step brought: bursts go on while a request looks, and results are given.
+  mutating func settleRequests(_ step: inout Step) {
+    guard !requests.entries.isEmpty else { return }
+    for index in requests.entries.indices {
+      if burst?.found != nil || connection != nil { requests.entries[index].wasFound = true }
+      if isConnected { requests.entries[index].wasConnected = true }
+    }
+    endWaiting(&step) { entry, model in model.obstacle(for: entry) }
+    if isConnected, !sync.isRunning, connection?.syncAt == nil, !settings.syncs || caughtUp {
+      endRefreshes(.alreadySynced, &step)
+    }
+    // One burst is shorter than the seed's manual scan.
+    let looks = requests.entries.contains { $0.stage == .waits && $0.scanUntil > step.now }
+    if looks, burst == nil, connection == nil, link.isWanted, adapter == .on {
+      drive(.trigger(.userRefresh), &step)
+    }
+  }
+
+  private var caughtUp: Bool {
+    guard let connection, connection.isReady, let state else { return false }
+    return !wantsSync(connection) || state.unsynced == 0
+  }
+
+  /// Why a request cannot succeed; `nil` while it may.
+  private func obstacle(for entry: Requests.Entry) -> BottleRefreshResult? {
+    switch adapter {
+    case .off: .bluetoothOff
+    case .unauthorised, .unsupported: .bluetoothUnavailable
+    case .on, .resetting, .unknown: nil
+    }
+  }
+
+  /// What a request ends with whose time is over.
+  private func lateResult(of entry: Requests.Entry) -> BottleRefreshResult {
+    if entry.wasConnected { return .syncFailed }
+    return entry.wasFound ? .connectionFailed : .bottleAsleep
+  }
+
+  mutating func requestsAreDue(_ step: inout Step) {
+    let due = requests.entries.filter { $0.until <= step.now }
+    requests.entries.removeAll { $0.until <= step.now }
+    for entry in due { end(entry, lateResult(of: entry), &step) }
+  }
+
+  /// Ends the requests that wait for a connection and have a reason to end.
+  private mutating func endWaiting(
+    _ step: inout Step, _ reason: (Requests.Entry, Self) -> BottleRefreshResult?
+  ) {
+    var kept: [Requests.Entry] = []
+    var ended: [(Requests.Entry, BottleRefreshResult)] = []
+    for entry in requests.entries {
+      if let result = reason(entry, self) {
+        ended.append((entry, result))
+      } else {
+        kept.append(entry)
+      }
+    }
+    requests.entries = kept
+    for (entry, result) in ended { end(entry, result, &step) }
+  }
+
+  private func end(
+    _ entry: Requests.Entry, _ result: BottleRefreshResult, _ step: inout Step
+  ) {
+    guard entry.request != nil else {
+      step.show(.refreshed(entry.id, result))
+      return
+    }
+    step.show(.performed(entry.id, entry.stage == .waits ? .notSent(result) : .unconfirmed))
+  }
+
+  /// Ends the refreshes; commands go on.
+  mutating func endRefreshes(_ result: BottleRefreshResult, _ step: inout Step) {
+    for entry in requests.entries where entry.request == nil { end(entry, result, &step) }
+    requests.entries.removeAll { $0.request == nil }
+  }
+
+  mutating func endAllRequests(_ step: inout Step) {
+    let all = requests.entries
+    requests.entries = []
+    for entry in all { end(entry, lateResult(of: entry), &step) }
+  }
+
+  /// Sends the commands that wait.
+  mutating func sendRequests(_ step: inout Step) {
+    guard connection?.isReady == true else { return }
+    for index in requests.entries.indices {
+      guard requests.entries[index].stage == .waits, let request = requests.entries[index].request
+      else { continue }
+      requests.entries[index].stage = .sent
+      requests.entries[index].sawState = false
+      write(request.bytes, to: request.attribute, for: .request(requests.entries[index].id), &step)
+    }
+  }
+
+  mutating func requestWritten(_ id: UInt64, _ failure: LinkFailure?, _ step: inout Step) {
+    let time = lastWall
+    guard let index = requests.entries.firstIndex(where: { $0.id == id && $0.stage == .sent })
+    else { return }
+    if let connection { drive(.validData(connection.attempt), &step) }
+    if failure == nil, let record = requests.entries[index].request?.deleted {
+      guard requests.entries[index].sawState else {
+        requests.entries[index].stage = .confirms
+        requests.entries[index].until = step.now.advanced(by: settings.confirmation)
+        return
+      }
+      noteDeleted(record, at: time, &step)
+    }
+    requests.entries.remove(at: index)
+    step.show(.performed(id, failure == nil ? .done : .refused))
+  }
+
+  /// A state follows every deletion.
+  mutating func confirmRequests(at time: Timestamp, _ step: inout Step) {
+    for index in requests.entries.indices { requests.entries[index].sawState = true }
+    for entry in requests.entries where entry.stage == .confirms {
+      if let id = entry.request?.deleted { noteDeleted(id, at: time, &step) }
+      step.show(.performed(entry.id, .done))
+    }
+    requests.entries.removeAll { $0.stage == .confirms }
+  }
+
+  private mutating func noteDeleted(_ id: UInt32, at time: Timestamp, _ step: inout Step) {
+    guard settings.syncs else { return }
+    var change = DrinkChange(at: time)
+    change.deleted = id
+    _ = commit(change, &step)
+  }
+
+  /// The connection is over: what was not answered may have arrived, and is not sent again.
+  mutating func interruptRequests(_ ids: [UInt64], _ step: inout Step) {
+    for entry in requests.entries where ids.contains(entry.id) || entry.stage == .confirms {
+      step.show(.performed(entry.id, .unconfirmed))
+    }
+    requests.entries.removeAll { ids.contains($0.id) || $0.stage == .confirms }
+  }
+}

@@ -1,0 +1,139 @@
+/// The rules of a bottle: when it is awake and advertises, what it records, how it synchronises.
+///
+///             moved, tapped, power
+///     asleep ───────────────────────▶ awake ──connected──▶ awake, connected
+///        ▲                             │  ▲                  │         │
+///        │   no activity for a while   │  └──disconnected────┘         │
+///        ├─────────────────────────────┴───────────────────────────────┤
+///        │   in a backpack: never still for a long while               │
+///     asleep deeply ◀──────────────────────────────────────────────────┘
+///
+/// A value without allocations: it compiles for microcontrollers and is the same on a host. Time is
+/// a counter of milliseconds that may wrap around; whoever holds it calls `tick` at its deadline.
+/// Effects are bits, and what they are about is read from the value.
+public struct Bottle<Storage: RecordStorage> {
+  public let profile: TimerProfile
+  public internal(set) var ring: RecordRing<Storage>
+  public internal(set) var sync = SyncResponder()
+  public internal(set) var power = Power.asleep
+  public internal(set) var isConnected = false
+  public internal(set) var isAdvertising = false
+  public internal(set) var clock: BottleClock
+  /// Below, everything that the state characteristic shows.
+  public internal(set) var level: UInt16
+  public internal(set) var dailyTotal: UInt16 = 0
+  public internal(set) var battery: UInt8 = 100
+  public internal(set) var isStill = false
+  public internal(set) var isLocked = false
+  public internal(set) var configuration: FirmwareConfiguration
+  public internal(set) var shakeToEmpty = true
+  public internal(set) var calibration = CalibrationProgress()
+  /// How often motion and timers woke it.
+  public internal(set) var motionWakes: UInt16 = 0
+  public internal(set) var timerWakes: UInt16 = 0
+  public internal(set) var backpacks: UInt16 = 0
+  /// Whether it counts and marks deleted records as bottles did until now.
+  public var countsDeleted = false
+
+  var wokeAt: UInt32 = 0
+  var activeAt: UInt32 = 0
+  var stableAt: UInt32 = 0
+  var advertisedAt: UInt32 = 0
+  var checkAt: UInt32 = 0
+  var hasStood = false
+  var unsyncedAtWake: UInt16 = 0
+  var notifiedLevel: UInt16 = 0
+  var day: UInt32 = 0
+
+  /// Whether it is awake.
+  public enum Power: UInt8, Sendable, Equatable {
+    case awake, asleep, deep
+  }
+
+  /// A bottle that was just switched on, and sleeps until its first input.
+  public init(
+    _ profile: TimerProfile, ring: RecordRing<Storage>,
+    configuration: FirmwareConfiguration = .usual, level: UInt16 = 0, at now: UInt32 = 0
+  ) {
+    (self.profile, self.ring, self.configuration) = (profile, ring, configuration)
+    self.level = level
+    notifiedLevel = level
+    clock = BottleClock(now)
+    checkAt = now &+ profile.healthCheck
+  }
+
+  /// How many records it says to be unsynchronised.
+  public var unsynced: UInt16 { ring.unsynced(withDeleted: countsDeleted) }
+
+  /// Takes one input.
+  public mutating func handle(_ input: BottleInput, at now: UInt32) -> BottleEffects {
+    clock.advance(to: now)
+    var effects = expire(at: now)
+    switch input {
+    case .moved: effects.add(wake(byTap: false, at: now))
+    case .tapped: effects.add(wake(byTap: true, at: now))
+    case .stands(let isStill): effects.add(stand(isStill, at: now))
+    case .poured(let amount): effects.add(pour(amount, at: now))
+    case .shaken: effects.add(shake(at: now))
+    case .battery(let percent): effects.add(measured(percent, at: now))
+    case .connected: effects.add(connect())
+    case .disconnected: effects.add(disconnected(at: now))
+    case .sync, .acknowledged, .command, .settings, .configuration:
+      if isConnected { effects.add(written(input, at: now)) }
+    }
+    return effects
+  }
+
+  /// Lets time pass; call it at `deadline`.
+  public mutating func tick(at now: UInt32) -> BottleEffects {
+    clock.advance(to: now)
+    return expire(at: now)
+  }
+
+  /// When it wants to be called; `nil` while only an input can change anything.
+  public var deadline: UInt32? {
+    guard power == .awake else { return profile.healthCheck > 0 ? checkAt : nil }
+    var due = sleepsAt
+    if isBefore(backpackAt, due) { due = backpackAt }
+    if let stops = stopsAdvertisingAt, isBefore(stops, due) { due = stops }
+    return due
+  }
+}
+
+/// Whether one time of the counter is before another, across its wrap.
+func isBefore(_ left: UInt32, _ right: UInt32) -> Bool { Int32(bitPattern: left &- right) < 0 }
+
+/// The bottle's clock: seconds since it was switched on, or since 1970 once the phone has set it.
+public struct BottleClock: Sendable, Equatable {
+  public private(set) var seconds: UInt32 = 0
+  /// Whether it was set.
+  public private(set) var isValid = false
+  private var counter: UInt32
+  private var rest: UInt32 = 0
+
+  init(_ now: UInt32) { counter = now }
+
+  mutating func advance(to now: UInt32) {
+    rest &+= now &- counter
+    counter = now
+    seconds &+= rest / 1000
+    rest %= 1000
+  }
+
+  mutating func set(_ time: UInt32) {
+    (seconds, rest, isValid) = (time, 0, true)
+  }
+}
+
+/// Where a calibration stands, with the numbers of its characteristic.
+public struct CalibrationProgress: Sendable, Equatable {
+  /// 0 idle, 3 waits for the empty bottle, 6 for the full one, 8 both measured, 9 complete, 10 error.
+  public internal(set) var step: UInt8 = 0
+  public internal(set) var empty: Int32 = 0
+  public internal(set) var full: Int32 = 0
+  /// The raw value that was measured last, until the next state without one.
+  public internal(set) var hasResult = false
+  public internal(set) var isDone = true
+}
+
+extension Bottle: Sendable where Storage: Sendable {}

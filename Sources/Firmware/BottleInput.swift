@@ -1,0 +1,94 @@
+/// What happens to a bottle.
+public enum BottleInput: Sendable, Equatable {
+  /// It was moved: wakes it, unless it takes itself for being in a backpack.
+  case moved
+  /// It was tapped twice: wakes it from any sleep.
+  case tapped
+  /// It stands upright and still, or does not any more.
+  case stands(Bool)
+  /// Something was drunk, in millilitres; a negative amount is a refill.
+  case poured(Int16)
+  /// The battery was measured, in percent.
+  case battery(UInt8)
+  /// The phone connected.
+  case connected
+  case disconnected
+  /// The phone asked for records.
+  case sync(count: UInt16, chunkSize: UInt16)
+  /// The phone acknowledged the chunk that was sent last.
+  case acknowledged
+  case command(FirmwareCommand)
+  /// The phone wrote the settings.
+  case settings(shakeToEmpty: Bool)
+  /// The phone wrote the configuration.
+  case configuration(FirmwareConfiguration)
+  /// It was shaken: empty, if the settings say so.
+  case shaken
+}
+
+/// A command of the phone.
+public enum FirmwareCommand: Sendable, Equatable {
+  case tare, ping, resetDaily, clearHistory, startCalibration, cancelCalibration
+  case measure(full: Bool)
+  case calibrate(empty: Int32, full: Int32, scale: Float)
+  case setTime(UInt32)
+  case delete(UInt32)
+  case activitySummary
+}
+
+/// What a bottle was calibrated and configured with.
+public struct FirmwareConfiguration: Sendable, Equatable {
+  /// Raw units of the scale for each gram: 100 to 800.
+  public var scale: Float
+  /// In grams.
+  public var tare: Int32
+  /// In millilitres.
+  public var capacity: UInt16
+  /// In millilitres: 1000 to 4000.
+  public var dailyGoal: UInt16
+
+  public init(scale: Float, tare: Int32, capacity: UInt16, dailyGoal: UInt16) {
+    (self.scale, self.tare, self.capacity, self.dailyGoal) = (scale, tare, capacity, dailyGoal)
+  }
+
+  public static var usual: FirmwareConfiguration {
+    FirmwareConfiguration(scale: 412.5, tare: 0, capacity: 830, dailyGoal: 2500)
+  }
+
+  /// Whether the bottle takes it.
+  public var isValid: Bool {
+    scale >= 100 && scale <= 800 && dailyGoal >= 1000 && dailyGoal <= 4000
+  }
+}
+
+/// What a bottle asks for; several at once. A plain set of bits, which needs no memory.
+public struct BottleEffects: Sendable, Equatable {
+  public private(set) var bits: UInt16
+
+  public init(_ bits: UInt16 = 0) {
+    self.bits = bits
+  }
+
+  public static var advertise: BottleEffects { BottleEffects(1) }
+  public static var stopAdvertising: BottleEffects { BottleEffects(2) }
+  /// Sleep until it is moved or tapped.
+  public static var sleep: BottleEffects { BottleEffects(4) }
+  /// Sleep until it is tapped.
+  public static var sleepDeeply: BottleEffects { BottleEffects(8) }
+  public static var disconnect: BottleEffects { BottleEffects(16) }
+  public static var notifyState: BottleEffects { BottleEffects(32) }
+  public static var notifyChunk: BottleEffects { BottleEffects(64) }
+  public static var notifyCalibration: BottleEffects { BottleEffects(128) }
+  public static var notifyActivity: BottleEffects { BottleEffects(256) }
+  /// Records, their marks or the configuration changed: write them to flash.
+  public static var persist: BottleEffects { BottleEffects(512) }
+  /// What the phone wrote is refused.
+  public static var reject: BottleEffects { BottleEffects(1024) }
+
+  /// Whether all of `other` are among these.
+  public func contains(_ other: BottleEffects) -> Bool { bits & other.bits == other.bits }
+
+  mutating func add(_ other: BottleEffects) { bits |= other.bits }
+
+  mutating func remove(_ other: BottleEffects) { bits &= ~other.bits }
+}

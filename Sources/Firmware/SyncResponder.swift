@@ -1,0 +1,105 @@
+/// The bottle's side of a synchronisation: one chunk after each acknowledgement.
+///
+///     idle ──START──▶ sending ──ACK──▶ sending … ──last ACK──▶ idle, records marked
+///                        │ START: begins anew       │ disconnect: idle, nothing marked
+///                        └──────────────────────────┘
+///
+/// It remembers only ids, so a record that comes, is deleted or is overwritten meanwhile shifts
+/// nothing.
+public struct SyncResponder: Sendable, Equatable {
+  /// Whether a synchronisation runs.
+  public private(set) var isSending = false
+  /// The number of the chunk that was sent last, from 0.
+  public private(set) var index: UInt16 = 0
+  public private(set) var total: UInt16 = 0
+  /// How many records a chunk has at most.
+  private var size: UInt16 = 0
+  /// The last id that belongs to the synchronisation.
+  private var last: UInt32 = 0
+  /// The id behind which the present chunk begins, and the last one in it.
+  private var before: UInt32 = 0
+  private var sent: UInt32 = 0
+  /// How many records were asked for and are there.
+  private var asked: UInt16 = 0
+
+  public init() {}
+
+  /// Begins with a snapshot of up to `count` records; returns whether there is a chunk to send.
+  mutating func start<Storage>(
+    count: UInt16, chunkSize: UInt16, in ring: borrowing RecordRing<Storage>
+  ) -> Bool {
+    self = SyncResponder()
+    size = chunkSize >= 1 && chunkSize <= 20 ? chunkSize : 20
+    var index = ring.firstWaiting(after: 0, upTo: .max)
+    while index < ring.count, asked < count {
+      if ring[index].isWaiting {
+        asked &+= 1
+        last = ring[index].id
+      }
+      index &+= 1
+    }
+    guard asked > 0 else { return false }
+    total = (asked &- 1) / size &+ 1
+    isSending = true
+    take(in: ring)
+    return true
+  }
+
+  /// Takes an acknowledgement; returns whether another chunk is to be sent.
+  mutating func acknowledge<Storage>(
+    in ring: inout RecordRing<Storage>, marksFirst: Bool
+  ) -> Bool {
+    guard isSending else { return false }
+    guard index &+ 1 < total else {
+      if marksFirst { ring.markFirst(asked) } else { ring.markSynced(upTo: sent) }
+      isSending = false
+      return false
+    }
+    index &+= 1
+    before = sent
+    take(in: ring)
+    return true
+  }
+
+  mutating func stop() { self = SyncResponder() }
+
+  /// The number of records in the present chunk.
+  public func recordCount<Storage>(in ring: borrowing RecordRing<Storage>) -> Int {
+    var found = 0
+    var id = before
+    while found < Int(size) {
+      let place = ring.firstWaiting(after: id, upTo: sent)
+      guard place < ring.count else { break }
+      id = ring[place].id
+      found &+= 1
+    }
+    return found
+  }
+
+  /// A record of the present chunk.
+  public func record<Storage>(
+    _ number: Int, in ring: borrowing RecordRing<Storage>
+  ) -> DrinkRecord {
+    var id = before
+    var left = number
+    while true {
+      let place = ring.firstWaiting(after: id, upTo: sent)
+      guard place < ring.count else { return .blank }
+      if left == 0 { return ring[place] }
+      id = ring[place].id
+      left &-= 1
+    }
+  }
+
+  /// Moves the end of the present chunk to its last record.
+  private mutating func take<Storage>(in ring: borrowing RecordRing<Storage>) {
+    sent = before
+    var left = size
+    while left > 0 {
+      let place = ring.firstWaiting(after: sent, upTo: last)
+      guard place < ring.count else { return }
+      sent = ring[place].id
+      left &-= 1
+    }
+  }
+}

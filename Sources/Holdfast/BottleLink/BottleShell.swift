@@ -1,0 +1,193 @@
+import BottleLink
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Synchronization
+
+/// The shell of a bottle: its radio, its store, its updates.
+actor BottleShell: Shell {
+  let inlet = Inlet<BottleModel>()
+  let updates: UpdateChannel<BottleUpdate>
+  private let options: BottleOptions
+  private let jobs: Jobs<BottleModel, AttemptID>
+  private let radio: RadioEvents
+  /// The write and the change of the store that were asked for last.
+  private var writing: Task<Void, Never>?
+  private var keeping: Task<Void, Never>?
+
+  init(_ options: BottleOptions) {
+    self.options = options
+    jobs = Jobs(inlet)
+    radio = RadioEvents(inlet, options.clock)
+    updates = UpdateChannel(crowd: Self.crowd)
+  }
+
+  /// While an app reads nothing, a newer state replaces the one before it, and notices are dropped.
+  /// Drinks are kept: a bottle holds 600 of them.
+  @Sendable private static func crowd(_ waiting: inout [BottleUpdate], _ next: BottleUpdate) {
+    switch (next, waiting.last) {
+    case (.notice, _), (.calibration, _): return
+    case (.status, .status), (.bottle, .bottle): waiting.removeLast()
+    case (.status, _), (.bottle, _), (.drink, _), (.refreshed, _), (.performed, _): break
+    }
+    waiting.append(next)
+  }
+
+  /// Begins to take the radio's events.
+  nonisolated func listen() {
+    radio.begin(options.radio)
+  }
+
+  func perform(_ effect: BottleModel.Effect) async {
+    let central = options.radio
+    switch effect {
+    case .scan: central.scan(for: [BottleAttribute.service])
+    case .stopScan: central.stopScan()
+    case .connect(let attempt, let id, let isQueued):
+      central.connect(id, attempt: attempt, isQueued: isQueued)
+    case .cancel(let attempt):
+      jobs.cancel(attempt)
+      central.cancel(attempt)
+    case .discover(let attempt): discover(attempt)
+    case .write(let attempt, let id, let attribute, let bytes):
+      write(attempt, id, attribute, bytes)
+    case .commit(let id, let change): commit(id, change)
+    case .confirm(let number): confirm(number)
+    case .update(let update): updates.put(update)
+    }
+  }
+
+  func stop() async {
+    jobs.stop()
+    radio.end()
+    await options.radio.close()
+    await writing?.value
+    await keeping?.value
+  }
+
+  /// Finds the services, subscribes and reads the state, in this order: a state that changes in
+  /// between is notified.
+  private func discover(_ attempt: AttemptID) {
+    jobs.start(attempt) { [central = options.radio, clock = options.clock] () throws(LinkFailure) in
+      try await central.discover(
+        BottleAttribute.service, BottleAttribute.required.map(\.id), of: attempt)
+      try await central.notify(BottleAttribute.state.id, of: attempt)
+      try await central.notify(BottleAttribute.drinks.id, of: attempt)
+      // What a bottle does not have is not missed.
+      for attribute in [BottleAttribute.calibration, .battery] {
+        try? await central.notify(attribute.id, of: attempt)
+      }
+      let bytes = try await central.read(BottleAttribute.state.id, of: attempt)
+      let longest = await central.longestValue(of: attempt)
+      do throws(BottleFormatError) {
+        return .discovered(
+          attempt, longestValue: longest, try BottleState(bytes), at: clock.wall)
+      } catch {
+        return .undiscovered(attempt, .protocolError(detail: error.description))
+      }
+    } failing: {
+      .undiscovered(attempt, $0)
+    }
+  }
+
+  /// Writes one value after the other, as the radio does.
+  private func write(
+    _ attempt: AttemptID, _ id: WriteID, _ attribute: BottleAttribute, _ bytes: [UInt8]
+  ) {
+    writing = Task { [central = options.radio, inlet, writing] in
+      await writing?.value
+      do throws(LinkFailure) {
+        try await central.write(bytes, to: attribute.id, of: attempt)
+        await inlet.post([.written(id)])
+      } catch {
+        await inlet.post([.unwritten(id, error)])
+      }
+    }
+  }
+
+  /// Changes the store, one change after the other.
+  private func commit(_ id: UInt64, _ change: DrinkChange) {
+    keeping = Task { [store = options.store, inlet, keeping] in
+      await keeping?.value
+      do throws(StoreFailure) {
+        await inlet.post([.committed(id, try await store.commit(change))])
+      } catch {
+        await inlet.post([.uncommitted(id, error)])
+      }
+    }
+  }
+
+  /// A drink whose confirmation is lost is shown again by the next run.
+  private func confirm(_ number: UInt64) {
+    keeping = Task { [store = options.store, keeping] in
+      await keeping?.value
+      try? await store.confirm(number)
+    }
+  }
+}
+
+/// The events of a radio on their way to the model, in order.
+///
+/// Values that come faster than the model takes them are dropped beyond a bound; a chunk among them
+/// is asked for again. Other events are few: each answers something that the model asked for.
+final class RadioEvents: Sendable {
+  /// Ten times what a bottle sends without an acknowledgement, and more.
+  private static let limit = 256
+
+  private let inlet: Inlet<BottleModel>
+  private let clock: any LinkClock
+  private let values = Mutex(0)
+  private let stream: AsyncStream<CentralEvent>
+  private let input: AsyncStream<CentralEvent>.Continuation
+  private let task = Mutex<Task<Void, Never>?>(nil)
+
+  init(_ inlet: Inlet<BottleModel>, _ clock: any LinkClock) {
+    (self.inlet, self.clock) = (inlet, clock)
+    (stream, input) = AsyncStream.makeStream()
+  }
+
+  func begin(_ central: any Central) {
+    task.withLock { task in
+      task = Task { [stream, inlet, clock, weak self] in
+        for await event in stream {
+          self?.note(event, by: -1)
+          if let input = BottleModel.Input(event, at: clock.wall) { await inlet.post([input]) }
+        }
+      }
+    }
+    central.events { [weak self] in self?.take($0) }
+  }
+
+  func end() {
+    input.finish()
+    task.withLock(\.self)?.cancel()
+  }
+
+  private func take(_ event: CentralEvent) {
+    if note(event, by: 1) <= Self.limit { input.yield(event) } else { note(event, by: -1) }
+  }
+
+  /// Counts the values that wait.
+  @discardableResult
+  private func note(_ event: CentralEvent, by count: Int) -> Int {
+    guard case .value = event else { return 0 }
+    return values.withLock { values in
+      values += count
+      return values
+    }
+  }
+}
+
+extension BottleModel.Input {
+  /// `nil` for a value that nothing depends on.
+  fileprivate init?(_ event: CentralEvent, at wall: Timestamp) {
+    guard case .value(let attempt, let id, let bytes) = event else {
+      self = .central(event)
+      return
+    }
+    guard let attribute = BottleAttribute(id: id),
+      let news = BottleModel.News(bytes, of: attribute)
+    else { return nil }
+    self = .heard(attempt, news, at: wall)
+  }
+}

@@ -1,0 +1,50 @@
+public import LinkCore
+public import LinkWire
+
+/// A radio that finds and connects peripherals: Core Bluetooth, BlueZ, or a radio on a socket.
+///
+/// Attempts are tickets. Several may ask for one peripheral: when its connection opens, each of them
+/// is told, the oldest first, and the connection ends when its last ticket is cancelled. So a queued
+/// connect survives a scan that finds the same peripheral and gives up.
+///
+/// A connect has no timeout: it stays until it opens, fails or is cancelled. For a peripheral that
+/// is connected already, as after the system restored it, it opens at once. A connect that is asked
+/// for while the peripheral is being disconnected begins behind that.
+///
+/// When the adapter is not on any more, all tickets are void without a word.
+public protocol Central: Sendable {
+  /// Begins to deliver events, in order; called once, before anything else.
+  ///
+  /// A closure, since a system that restores an app wants to be heard before it has launched. Must
+  /// return quickly.
+  func events(_ deliver: @escaping @Sendable (CentralEvent) -> Void)
+
+  /// Looks for peripherals that advertise one of these services; a second scan replaces the first.
+  func scan(for services: [GATTID])
+  func stopScan()
+
+  /// Queues a connect.
+  ///
+  /// - Parameter isQueued: whether it may stay queued for ever; the system may then connect less
+  ///   eagerly, and connects again after a loss where it can.
+  func connect(_ id: PeripheralID, attempt: AttemptID, isQueued: Bool)
+  /// Gives a ticket up; unknown ones are ignored.
+  func cancel(_ attempt: AttemptID)
+
+  /// Finds a service and these characteristics; throws if one is missing.
+  func discover(
+    _ service: GATTID, _ characteristics: [GATTID], of attempt: AttemptID
+  ) async throws(LinkFailure)
+  /// Subscribes, even if the system believes that it is subscribed already.
+  func notify(_ characteristic: GATTID, of attempt: AttemptID) async throws(LinkFailure)
+  func read(_ characteristic: GATTID, of attempt: AttemptID) async throws(LinkFailure) -> [UInt8]
+  /// Writes with response.
+  func write(
+    _ bytes: [UInt8], to characteristic: GATTID, of attempt: AttemptID
+  ) async throws(LinkFailure)
+  /// The longest value that one notification carries: MTU - 3 bytes, at least 20.
+  func longestValue(of attempt: AttemptID) async -> Int
+
+  /// Ends everything; nothing is delivered any more.
+  func close() async
+}

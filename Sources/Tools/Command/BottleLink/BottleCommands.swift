@@ -1,0 +1,218 @@
+import BottleLink
+import CommandKit
+import Holdfast
+import LinkCore
+import LinkJSON
+import LinkRuntime
+import LinkWire
+
+/// `holdfast bottle`: a drinking bottle that reconnects by itself.
+enum BottleCommands {
+  static let radio = Parameter.required(
+    "radio", .text("PATH"),
+    "the Unix socket of a bottle on this machine, as `bottle virtual --socket` makes it")
+
+  static var command: Command {
+    Command(
+      "bottle", "follow a drinking bottle that reconnects by itself",
+      details: [
+        """
+        The bottle of the data directory is the first one that `watch` finds. Its drinks are stored \
+        in bottle.sqlite there, each once, readable only by its owner. A radio of this machine \
+        (Bluetooth) cannot be used yet; --radio names one on a Unix socket instead.
+        """
+      ],
+      commands: [
+        BottleWatchCommand.command, BottleDrinksCommand.command, BottleStatusCommand.command,
+        BottleVirtualCommand.command,
+      ] + BottleRequestCommands.all)
+  }
+}
+
+/// `holdfast bottle watch`: follows a bottle until a signal.
+enum BottleWatchCommand {
+  static var command: Command {
+    Command(
+      "watch", "follow a bottle: its state and its drinks",
+      details: [
+        """
+        Looks for the bottle for 5 s at the start, half a second after SIGUSR2 moves the program to \
+        the foreground, and 3 s after an unexpected loss; beside that a connect stays queued. \
+        \(LinkRun.details(onHangup: "looks at once"))
+        """,
+        """
+        A drink is stored before the bottle may forget it. It is printed once: by the run that \
+        stored it, or by the next one if that was killed before it had printed it. A run that is \
+        killed between printing a drink and noting that lets the next one print it again, with the \
+        same id and time.
+        """,
+        BottleUpdate.details,
+      ],
+      examples: [
+        .init("holdfast bottle watch --radio bottle.sock", "with a virtual bottle"),
+        .init(
+          "holdfast bottle watch --radio bottle.sock --json | jq 'select(.event==\"drink\")'",
+          "only drinks, for a script"),
+      ],
+      signals: LinkRun.signals,
+      takes: BottleCommands.radio, Shared.data, Connection.policyFile, Shared.settings,
+      Shared.journal, Shared.json, action: run)
+  }
+
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    let policy = try Connection.policy(call, preset: .bottleLink)
+    let directory = try call.dataDirectory()
+    let store: any DrinkStore
+    do throws(StoreFailure) {
+      store = try await Platform.drinkStore(in: directory)
+    } catch {
+      throw CommandFailure(error)
+    }
+    let run = LinkRun(call)
+    var options = BottleOptions(radio: Platform.radio(on: call[BottleCommands.radio]), store: store)
+    options.settings = BottleSettings(policy: policy)
+    options.journal = call[Shared.journal]
+    options.lifecycle = run.lifecycle
+    let bottle: HeldBottle
+    do throws(LinkFailure) {
+      bottle = try await HeldBottle(options) { call.diagnostic($0.description) }
+    } catch {
+      await store.close()
+      throw CommandFailure(.failed, LinkReason.text(error))
+    }
+    let view = call.view(of: BottleUpdate.self)
+    await run.follow(close: { await bottle.close() }) { _, _ in
+      for await update in bottle { await show(update, view, bottle, store) }
+    }
+    for await update in bottle { await show(update, view, bottle, store) }
+    await view.end()
+    try? await store.note(nil)
+    await store.close()
+  }
+
+  private static func show(
+    _ update: BottleUpdate, _ view: any LinkView<BottleUpdate>, _ bottle: HeldBottle,
+    _ store: any DrinkStore
+  ) async {
+    await view.show(update)
+    if case .drink(let drink) = update { bottle.confirm(drink.number) }
+    // For `bottle status`; a status that cannot be noted is only older there.
+    if case .status(let status) = update {
+      try? await store.note(LinkState(status).text(at: BootClock().now))
+    }
+  }
+}
+
+/// `holdfast bottle drinks`: lists the stored drinks.
+enum BottleDrinksCommand {
+  private static let limit = Parameter.option(
+    "limit", .integer("N", 1...1_000_000), default: 50, "the most drinks to show, the newest ones")
+
+  static var command: Command {
+    Command(
+      "drinks", "show the stored drinks, oldest first",
+      details: [
+        """
+        Reads only the data directory, which `bottle watch` may be writing to. With --json each \
+        drink is one object: event "drink", id, amountML (negative for a refill), levelML, time \
+        (null if the bottle's clock was not set), storedAt, via live|sync, deleted.
+        """
+      ],
+      examples: [.init("holdfast bottle drinks --limit 1000 --json", "for a script")],
+      takes: Shared.data, limit, Shared.json, action: run)
+  }
+
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    let directory = try call.dataDirectory()
+    let drinks: [Drink]
+    do throws(StoreFailure) {
+      let store = try await Platform.drinkStore(in: directory, forReading: true)
+      drinks = try await store.drinks(before: nil, limit: call[limit])
+      await store.close()
+    } catch {
+      throw CommandFailure(error)
+    }
+    for drink in drinks { show(drink, call) }
+    if drinks.isEmpty { call.diagnostic("\(directory) contains no drinks") }
+  }
+
+  private static func show(_ drink: Drink, _ call: Invocation) {
+    guard call[Shared.json] else {
+      let mark = drink.isDeleted ? " (deleted)" : ""
+      return call.console.line(BottleText.line(of: drink) + mark)
+    }
+    call.console.object {
+      $0.entry("event", "drink")
+      $0.entry("id", Int(drink.record.id))
+      $0.entry("amountML", Int(drink.record.amount))
+      $0.entry("levelML", Int(drink.record.level))
+      $0.entry("time", drink.record.timestamp.map(RFC3339.format))
+      $0.entry("storedAt", drink.storedAt.milliseconds)
+      $0.entry("via", drink.via.rawValue)
+      $0.entry("deleted", drink.isDeleted)
+    }
+  }
+}
+
+/// `holdfast bottle status`: what is outstanding, and why.
+enum BottleStatusCommand {
+  static var command: Command {
+    Command(
+      "status", "show what a running watch waits for, and why",
+      details: [
+        """
+        Reads only the data directory. Without a running `bottle watch` nothing is outstanding. \
+        With --json it is one object: event "bottle-status", bottle (name and id, or null), running \
+        (the last status in words, or null), drinks (how many are stored), unshown (how many of them no \
+        run has noted as printed), newest (the time of the newest one, or null).
+        """
+      ],
+      examples: [.init("holdfast bottle status", "is it still looking for the bottle?")],
+      takes: Shared.data, Shared.json, action: run)
+  }
+
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    let directory = try call.dataDirectory()
+    let snapshot: DrinkSnapshot
+    let newest: Drink?
+    var running: String?
+    do throws(StoreFailure) {
+      let store = try await Platform.drinkStore(in: directory, forReading: true)
+      snapshot = try await store.open()
+      newest = try await store.drinks(before: nil, limit: 1).last
+      running = try await store.noted()
+      await store.close()
+    } catch {
+      throw CommandFailure(error)
+    }
+    // A watch that was killed took back nothing; its lock is free.
+    if running != nil, let unlocked = try? await Platform.drinkStore(in: directory) {
+      await unlocked.close()
+      running = nil
+    }
+    show(snapshot, running, newest, call)
+  }
+
+  private static func show(
+    _ snapshot: DrinkSnapshot, _ running: String?, _ newest: Drink?, _ call: Invocation
+  ) {
+    let bottle = snapshot.bottle
+    let time = newest.map { $0.record.timestamp ?? $0.storedAt }
+    guard call[Shared.json] else {
+      let name = bottle.map { ($0.name ?? "unnamed").printable + " \($0.id.id)" }
+      call.console.line("bottle: " + (name ?? "none found yet"))
+      call.console.line("running: " + (running ?? "no; nothing is outstanding"))
+      let drinks = newest.map { "\($0.number), the newest of " }
+      call.console.line("drinks: " + (drinks ?? "none") + (time.map(RFC3339.format) ?? ""))
+      return
+    }
+    call.console.object {
+      $0.entry("event", "bottle-status")
+      $0.entry("bottle", bottle.map { "\($0.name ?? "") \($0.id.id)" })
+      $0.entry("running", running)
+      $0.entry("drinks", newest?.number ?? 0)
+      $0.entry("unshown", snapshot.unshown.count)
+      $0.entry("newest", time.map(RFC3339.format))
+    }
+  }
+}

@@ -1,0 +1,248 @@
+import BottleFirmware
+import CommandKit
+import LinkCore
+import LinkJSON
+import LinkRuntime
+import LinkWire
+import OwnerFiles
+import RadioSocket
+import VirtualBottle
+
+/// A virtual bottle at work: its firmware, its radio, its clock, its flash.
+actor BottleHost {
+  /// What it is made of.
+  struct Setup: Sendable {
+    var path: String
+    var name: String
+    var longestValue: UInt16
+    var profile: TimerProfile
+    var flash: BottleFlash?
+    var countsDeleted: Bool
+    var records: [BottleRecord]
+  }
+
+  private enum Event: Sendable {
+    case radio(SocketPeripheral.Event)
+    case action(BottleAction)
+    case tick
+  }
+
+  private let setup: Setup
+  private let telling: BottleTelling
+  private let clock = BootClock()
+  private let events: AsyncStream<Event>
+  private let input: AsyncStream<Event>.Continuation
+  private let done: AsyncStream<Void>
+  private let ending: AsyncStream<Void>.Continuation
+  private var bottle: VirtualBottle
+  private var radio: SocketPeripheral?
+  private var timer: Task<Void, Never>?
+  private var isDeaf = false
+  private var lastRecord: UInt32 = 0
+
+  init(_ setup: Setup, _ telling: BottleTelling) {
+    (self.setup, self.telling) = (setup, telling)
+    (events, input) = AsyncStream.makeStream()
+    (done, ending) = AsyncStream.makeStream()
+    bottle = VirtualBottle(setup.profile, records: setup.records, at: clock.now)
+    bottle.countsDeleted = setup.countsDeleted
+    lastRecord = setup.records.last?.id ?? 0
+  }
+
+  /// Does something to it; never waits.
+  nonisolated func give(_ action: BottleAction) { input.yield(.action(action)) }
+
+  /// Returns when it has quit.
+  nonisolated func ended() async { for await _ in done {} }
+
+  /// Opens its radio.
+  func open() throws(CommandFailure) {
+    guard radio == nil else { return }
+    do throws(RadioSocketError) {
+      radio = try SocketPeripheral(
+        path: setup.path, id: Self.id(of: setup.name), service: BottleAttribute.service,
+        name: setup.name, characteristics: BottleAttribute.allCases.map(\.id),
+        longestValue: setup.longestValue
+      ) { [input] in input.yield(.radio($0)) }
+    } catch {
+      throw CommandFailure(.failed, error.description, remedy: "choose another --socket")
+    }
+    radio?.advertise(bottle.bottle.isAdvertising)
+  }
+
+  /// Runs until it quits.
+  func run() async {
+    for await event in events {
+      let now = clock.now
+      switch event {
+      case .tick: take(bottle.tick(at: now))
+      case .radio(let event): take(event, at: now)
+      case .action(.quit):
+        close()
+        return
+      case .action(let action): take(action, at: now)
+      }
+      awaitDeadline()
+    }
+  }
+
+  private func close() {
+    timer?.cancel()
+    radio?.close()
+    radio = nil
+    input.finish()
+    ending.finish()
+  }
+
+  private func awaitDeadline() {
+    timer?.cancel()
+    guard let due = bottle.deadline else { return }
+    timer = Task { [clock, input] in
+      if (try? await clock.wait(until: due)) != nil { input.yield(.tick) }
+    }
+  }
+
+  private func take(_ action: BottleAction, at now: Instant) {
+    switch action {
+    case .world(let event): take(bottle.handle(.world(event), at: now))
+    case .restart:
+      radio?.disconnect()
+      take(bottle.handle(.restarted, at: now))
+    case .range(false):
+      radio?.close()
+      radio = nil
+      take(bottle.handle(.disconnected, at: now))
+    case .range(true):
+      do throws(CommandFailure) {
+        try open()
+      } catch {
+        telling.problem(error)
+      }
+    case .deaf(let isDeaf): self.isDeaf = isDeaf
+    case .quit: return
+    }
+  }
+
+  private func take(_ event: SocketPeripheral.Event, at now: Instant) {
+    switch event {
+    case .connected:
+      telling.state("connected")
+      take(bottle.handle(.connected(longestValue: Int(setup.longestValue)), at: now))
+    case .disconnected:
+      telling.state("disconnected")
+      take(bottle.handle(.disconnected, at: now))
+    case .read(let number, let id):
+      radio?.reply(number, BottleAttribute(id: id).flatMap { bottle.value(of: $0) })
+    case .write(let number, let id, let bytes):
+      guard let attribute = BottleAttribute(id: id) else {
+        radio?.reply(number, nil)
+        return
+      }
+      if isDeaf, attribute == .syncControl, bytes == BottleSync.acknowledgement.bytes { return }
+      let outputs = bottle.handle(.written(attribute, bytes), at: now)
+      let isTaken = !outputs.contains(.answers(attribute, isTaken: false))
+      radio?.reply(number, isTaken ? [] : nil)
+      take(outputs)
+    }
+  }
+
+  private func take(_ outputs: [VirtualBottle.Output]) {
+    for output in outputs {
+      switch output {
+      case .advertises(let isOn):
+        radio?.advertise(isOn)
+        telling.state(isOn ? "advertising" : "quiet")
+      case .disconnects: radio?.disconnect()
+      case .notifies(let attribute, let bytes): radio?.notify(attribute.id, bytes)
+      case .answers: continue
+      case .sleeps(let deeply): telling.state(deeply ? "deep-sleep" : "asleep")
+      case .stores: store()
+      }
+    }
+  }
+
+  private func store() {
+    let records = bottle.records
+    for record in records where record.id > lastRecord {
+      lastRecord = record.id
+      telling.record(record)
+    }
+    do throws(CommandFailure) {
+      try setup.flash?.write(records)
+    } catch {
+      telling.problem(error)
+    }
+  }
+
+  /// A bottle of the same name is the same bottle (FNV-1a).
+  private static func id(of name: String) -> PeripheralID {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    return PeripheralID(UUID128(high: hash & ~0xF000 | 0x8000, low: hash | 1 << 63 & ~(1 << 62)))
+  }
+}
+
+/// What a virtual bottle prints.
+struct BottleTelling: Sendable {
+  let console: Console
+  let isJSON: Bool
+
+  func state(_ word: String) {
+    guard isJSON else { return console.line("-- \(word)") }
+    JSONEvents(console).write("bottle") { $0.entry("state", word) }
+  }
+
+  func record(_ record: BottleRecord) {
+    guard isJSON else { return console.line("-- record \(record.id): \(record.amount) ml") }
+    JSONEvents(console).write("record") {
+      $0.entry("id", Int(record.id))
+      $0.entry("amountML", Int(record.amount))
+    }
+  }
+
+  func problem(_ failure: CommandFailure) { console.diagnostic(failure.line) }
+}
+
+/// The flash of a virtual bottle in a text file, one record a line.
+struct BottleFlash: Sendable {
+  let path: String
+
+  private var file: OwnerFile { OwnerFile(path, maxBytes: 1 << 20, isSecret: false) }
+
+  func read() throws(CommandFailure) -> [BottleRecord] {
+    let bytes: [UInt8]
+    do throws(OwnerFileError) {
+      bytes = try file.read() ?? []
+    } catch {
+      throw CommandFailure(.failed, "\(path): \(error)", remedy: "choose another --flash")
+    }
+    var records: [BottleRecord] = []
+    for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+      let numbers = line.split(separator: " ").compactMap { Int64($0) }
+      guard numbers.count == 6, let id = UInt32(exactly: numbers[0]),
+        let time = UInt32(exactly: numbers[1]), let amount = Int16(exactly: numbers[2]),
+        let level = UInt16(exactly: numbers[3]), let kind = UInt8(exactly: numbers[4]),
+        let flags = UInt8(exactly: numbers[5])
+      else {
+        throw CommandFailure(
+          .failed, "\(path) holds no records of a bottle", remedy: "choose another --flash")
+      }
+      records.append(
+        BottleRecord(
+          id: id, time: time, amount: amount, level: level, kind: kind,
+          flags: BottleRecord.Flags(rawValue: flags)))
+    }
+    return records
+  }
+
+  func write(_ records: [BottleRecord]) throws(CommandFailure) {
+    let lines = records.map {
+      "\($0.id) \($0.time) \($0.amount) \($0.level) \($0.kind) \($0.flags.rawValue)\n"
+    }
+    do throws(OwnerFileError) {
+      try file.replace(with: Array(lines.joined().utf8))
+    } catch {
+      throw CommandFailure(.failed, "\(path): \(error)", remedy: "choose another --flash")
+    }
+  }
+}

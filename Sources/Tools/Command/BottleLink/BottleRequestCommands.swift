@@ -1,0 +1,224 @@
+import BottleLink
+import CommandKit
+import Foundation
+import Holdfast
+import LinkCore
+import LinkJSON
+import LinkRuntime
+import LinkWire
+
+/// The commands that ask something of a bottle once: they look for it for up to 10 s.
+enum BottleRequestCommands {
+  static let all = [
+    refresh,
+    plain("tare", "take the present weight for that of the empty bottle", .tare),
+    plain("ping", "connect to the bottle and keep it awake", .ping),
+    plain("reset-day", "begin the day's total anew", .resetDaily),
+    plain("clear", "make the bottle forget all records, sent or not", .clearHistory),
+    setTime, delete, calibrate, settings, configure,
+  ]
+
+  private static let details = """
+    Looks for the bottle for 10 s and ends after 15 s, or 5 s after what it sent is to be confirmed. \
+    A bottle has one connection: end a running `bottle watch` first. Ends with 6 if the bottle is \
+    not found. With --json the result is one object: event "result", result.
+    """
+
+  private static let id = Parameter.operand(
+    Format<UInt32>.record, "the record, as `bottle drinks --json` shows its id")
+  private static let step = Parameter.operand(
+    .word("STEP", of: ["start", "cancel", "empty", "full"]),
+    "start or cancel a calibration, or measure the empty or the full bottle")
+  private static let shake = Parameter.operand(
+    .word("SHAKE", of: ["shake-to-empty", "no-shake"]),
+    "whether shaking the bottle means that it was emptied")
+  private static let scale = Parameter.operand(
+    Format<Float>.scale, "raw units of the scale for each gram, 100 to 800")
+  private static let goal = Parameter.operand(
+    .integer("GOAL", 1000...4000), "what to drink each day, in millilitres")
+  private static let capacity = Parameter.option(
+    "capacity", .integer("ML", 1...10_000), default: 830, "what the bottle holds")
+  private static let tareWeight = Parameter.option(
+    "empty-weight", .integer("GRAMS", 0...10_000), default: 0, "the weight of the empty bottle")
+
+  private static var refresh: Command {
+    Command(
+      "refresh", "connect now, store what is new, and end",
+      details: [
+        details,
+        """
+        The results are synced with the number of new drinks, already-synced, bottle-asleep, \
+        bluetooth-off, bluetooth-unavailable, connection-failed and sync-failed.
+        """,
+      ],
+      examples: [.init("holdfast bottle refresh --radio bottle.sock", "once, from a timer")],
+      takes: BottleCommands.radio, Shared.data, Shared.settings, Shared.json
+    ) { call throws(CommandFailure) in
+      try await run(call, nil)
+    }
+  }
+
+  private static func plain(
+    _ name: String, _ summary: String, _ command: BottleCommand
+  ) -> Command {
+    Command(
+      name, summary, details: [details],
+      examples: [.init("holdfast bottle \(name) --radio bottle.sock", "once")],
+      takes: BottleCommands.radio, Shared.data, Shared.settings, Shared.json
+    ) { call throws(CommandFailure) in
+      try await run(call, .command(command))
+    }
+  }
+
+  private static var setTime: Command {
+    Command(
+      "set-time", "set the bottle's clock to that of this machine",
+      details: [
+        details, "Every connection does so; drinks that were recorded before keep theirs.",
+      ],
+      examples: [.init("holdfast bottle set-time --radio bottle.sock", "once")],
+      takes: BottleCommands.radio, Shared.data, Shared.settings, Shared.json
+    ) { call throws(CommandFailure) in
+      let seconds = UInt32(clamping: BootClock().wall.nanoseconds / 1_000_000_000)
+      try await run(call, .command(.setTime(seconds)))
+    }
+  }
+
+  private static var delete: Command {
+    Command(
+      "delete", "delete a record on the bottle, and mark it as deleted here",
+      details: [details],
+      examples: [.init("holdfast bottle delete 41 --radio bottle.sock", "the record 41")],
+      takes: BottleCommands.radio, Shared.data, Shared.settings, Shared.json, id
+    ) { call throws(CommandFailure) in
+      try await run(call, .command(.delete(call[id])))
+    }
+  }
+
+  private static var calibrate: Command {
+    Command(
+      "calibrate", "calibrate the bottle's scale step by step",
+      details: [
+        details, "After start, measure the empty bottle, then the full one; then `configure`.",
+      ],
+      examples: [.init("holdfast bottle calibrate start --radio bottle.sock", "begin")],
+      takes: BottleCommands.radio, Shared.data, Shared.settings, Shared.json, step
+    ) { call throws(CommandFailure) in
+      let command: BottleCommand =
+        switch call[step] {
+        case "start": .startCalibration
+        case "cancel": .cancelCalibration
+        case let point: .measure(full: point == "full")
+        }
+      try await run(call, .command(command))
+    }
+  }
+
+  private static var settings: Command {
+    Command(
+      "settings", "change the bottle's settings", details: [details],
+      examples: [
+        .init("holdfast bottle settings no-shake --radio bottle.sock", "shaking means nothing")
+      ],
+      takes: BottleCommands.radio, Shared.data, Shared.settings, Shared.json, shake
+    ) { call throws(CommandFailure) in
+      try await run(
+        call, .settings(BottleSwitches(shakeToEmpty: call[shake] == "shake-to-empty")))
+    }
+  }
+
+  private static var configure: Command {
+    Command(
+      "configure", "set the scale's factor and the daily goal", details: [details],
+      examples: [
+        .init("holdfast bottle configure 412.5 2500 --radio bottle.sock", "2.5 litres each day")
+      ],
+      takes: BottleCommands.radio, capacity, tareWeight, Shared.data, Shared.settings, Shared.json,
+      scale, goal
+    ) { call throws(CommandFailure) in
+      try await run(
+        call,
+        .configuration(
+          BottleConfiguration(
+            scale: call[scale], tare: Int32(call[tareWeight]),
+            capacity: UInt16(call[capacity]), dailyGoal: UInt16(call[goal]))))
+    }
+  }
+
+  /// Asks, prints the result and ends; `nil` refreshes.
+  private static func run(
+    _ call: Invocation, _ request: BottleRequest?
+  ) async throws(CommandFailure) {
+    let policy = try LinkPolicy.bottleLink.with(call[Shared.settings])
+    let directory = try call.dataDirectory()
+    let store: any DrinkStore
+    do throws(StoreFailure) {
+      store = try await Platform.drinkStore(in: directory)
+    } catch {
+      throw CommandFailure(error)
+    }
+    let result: BottleRequestResult?
+    do throws(LinkFailure) {
+      result = try await ask(call, policy, store, request)
+    } catch {
+      await store.close()
+      throw CommandFailure(.failed, LinkReason.text(error))
+    }
+    await store.close()
+    guard let result else { throw .stopped("the bottle had answered") }
+    let word = BottleText.word(result)
+    if call[Shared.json] {
+      JSONEvents(call.console).write("result") { $0.entry("result", word) }
+    } else {
+      call.console.line(word)
+    }
+    if let failure = BottleText.failure(result) { throw failure }
+  }
+
+  private static func ask(
+    _ call: Invocation, _ policy: LinkPolicy, _ store: any DrinkStore, _ request: BottleRequest?
+  ) async throws(LinkFailure) -> BottleRequestResult? {
+    var options = BottleOptions(radio: Platform.radio(on: call[BottleCommands.radio]), store: store)
+    options.settings = BottleSettings(policy: policy)
+    let bottle = try await HeldBottle(options)
+    let number = request.map { bottle.perform($0) } ?? bottle.refresh()
+    return await CommandSignals.cancelling {
+      await withTaskCancellationHandler {
+        for await update in bottle {
+          switch update {
+          case .performed(number, let result):
+            await bottle.close()
+            return result
+          case .refreshed(number, let result):
+            await bottle.close()
+            return .notSent(result)
+          case .performed, .refreshed, .status, .drink, .bottle, .calibration, .notice: continue
+          }
+        }
+        return nil
+      } onCancel: {
+        Task { await bottle.close() }
+      }
+    }
+  }
+}
+
+extension Format<UInt32> {
+  fileprivate static let record = Format(
+    placeholder: "ID", expectation: "a record's id from 0 to 4294967295"
+  ) {
+    UInt32($0)
+  } write: {
+    String($0)
+  }
+}
+
+extension Format<Float> {
+  fileprivate static let scale = Format(
+    placeholder: "SCALE", expectation: "a factor from 100 to 800"
+  ) {
+    Float($0).flatMap { BottleConfiguration.scales.contains($0) ? $0 : nil }
+  } write: {
+    String($0)
+  }
+}

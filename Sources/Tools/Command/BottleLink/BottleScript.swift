@@ -1,0 +1,82 @@
+import BottleFirmware
+import CommandKit
+import LinkCore
+
+/// What is done to a virtual bottle.
+enum BottleAction: Sendable, Equatable {
+  case world(BottleInput)
+  /// Its battery is taken out and put back.
+  case restart
+  /// It goes out of range, or comes back.
+  case range(Bool)
+  /// It takes no acknowledgement any more, or does again: as if each was lost on the way.
+  case deaf(Bool)
+  case quit
+
+  /// The words that a script and a keyboard give, for help.
+  static let help = """
+    Actions are move, tap, still, lift, pour ML, refill ML, shake, battery PERCENT, restart (its \
+    battery is taken out and put back), gone and back (out of range), deaf and hear (acknowledgements \
+    are lost, or not), quit.
+    """
+
+  /// Reads one action; `nil` if there is no such one.
+  init?(_ words: [Substring]) {
+    switch (words.first.map(String.init), words.dropFirst().first.flatMap { Int($0) }, words.count)
+    {
+    case ("move", nil, 1): self = .world(.moved)
+    case ("tap", nil, 1): self = .world(.tapped)
+    case ("still", nil, 1): self = .world(.stands(true))
+    case ("lift", nil, 1): self = .world(.stands(false))
+    case ("shake", nil, 1): self = .world(.shaken)
+    case ("restart", nil, 1): self = .restart
+    case ("gone", nil, 1): self = .range(false)
+    case ("back", nil, 1): self = .range(true)
+    case ("deaf", nil, 1): self = .deaf(true)
+    case ("hear", nil, 1): self = .deaf(false)
+    case ("quit", nil, 1): self = .quit
+    case ("pour", let amount?, 2) where (1...1000).contains(amount):
+      self = .world(.poured(Int16(amount)))
+    case ("refill", let amount?, 2) where (1...1000).contains(amount):
+      self = .world(.poured(Int16(-amount)))
+    case ("battery", let percent?, 2) where (0...100).contains(percent):
+      self = .world(.battery(UInt8(percent)))
+    case _: return nil
+    }
+  }
+}
+
+/// The actions of a file, each after a wait.
+struct BottleScript: Sendable, Equatable {
+  struct Line: Sendable, Equatable {
+    var wait: Duration
+    var action: BottleAction
+  }
+
+  /// The most lines of a file.
+  static let longest = 100_000
+
+  var lines: [Line] = []
+
+  /// Reads a script.
+  ///
+  /// - Throws: a usage error that names the first line that is not valid.
+  init(_ text: String, from path: String) throws(CommandFailure) {
+    for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+    {
+      var words = line.prefix { $0 != "#" }.split(separator: " ")
+      guard !words.isEmpty else { continue }
+      var wait = Duration.zero
+      if words.first == "after", words.count > 2, let given = Duration(text: words[1]) {
+        wait = given
+        words.removeFirst(2)
+      }
+      guard let action = BottleAction(words), lines.count < Self.longest else {
+        throw CommandFailure(
+          .usage, "\(path), line \(number + 1) is not valid",
+          remedy: "write an action such as pour 250, or after 2s move; see --help")
+      }
+      lines.append(Line(wait: wait, action: action))
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import BottleFirmware
+import BottleLink
+import CommandKit
+import Holdfast
+import LinkCore
+import LinkRuntime
+import LinkWire
+import VirtualBottle
+
+/// `holdfast bottle virtual`: a bottle to connect to.
+enum BottleVirtualCommand {
+  private static let socket = Parameter.required(
+    "socket", .text("PATH"), "the Unix socket of its radio; created for its owner only")
+  private static let script = Parameter.optional(
+    "script", .text("FILE"), "do to it what this file says, a line for each action")
+  private static let interactive = Parameter.flag(
+    "interactive", "do to it what the lines of standard input say")
+  private static let profile = Parameter.option(
+    "profile", .word("PLAN", of: ["028", "034", "035"]), default: "035",
+    "its timers: those of the seed (028), or of its later plans")
+  private static let flash = Parameter.optional(
+    "flash", .text("FILE"), "keep its records in this file, for the next run")
+  private static let name = Parameter.option(
+    "name", .text("NAME"), default: "Bottle-0001", "what it calls itself; names make other bottles")
+  private static let mtu = Parameter.option(
+    "mtu", .integer("BYTES", 23...517), default: 247, "what its radio carries at once")
+  private static let lies = Parameter.flag(
+    "counts-deleted", "count and mark deleted records as older bottles do")
+
+  static var command: Command {
+    Command(
+      "virtual", "be a bottle for tests and demonstrations",
+      details: [
+        """
+        Runs the firmware's rules: it sleeps until it is moved, advertises while it is awake, \
+        records drinks of 30 ml and more and refills of 100 ml and more, and answers a phone on its \
+        socket. It runs until `quit` or a signal, also after the end of a script.
+        """,
+        """
+        A line of a script is an action, or `after DURATION ACTION`; `#` begins a comment. \
+        \(BottleAction.help)
+        """,
+        """
+        With --json every line has "at" (ISO 8601) and "event" bottle: state \
+        advertising|quiet|connected|disconnected|asleep|deep-sleep, or record with id and amountML.
+        """,
+      ],
+      examples: [
+        .init(
+          "holdfast bottle virtual --socket bottle.sock --interactive", "move and pour by keyboard"),
+        .init(
+          "holdfast bottle virtual --socket bottle.sock --script day.txt --flash bottle.txt",
+          "a day of drinks"),
+      ],
+      takes: socket, script, interactive, profile, flash, name, mtu, lies, Shared.json, action: run)
+  }
+
+  private static func run(_ call: Invocation) async throws(CommandFailure) {
+    let lines = try call[script].map { path throws(CommandFailure) in
+      try BottleScript(String(decoding: try TextFile.read(path), as: UTF8.self), from: path).lines
+    }
+    let profiles: [String: TimerProfile] = [
+      "028": .plan028, "034": .plan034, "035": .plan035,
+    ]
+    let memory = call[flash].map { BottleFlash(path: $0) }
+    let host = BottleHost(
+      BottleHost.Setup(
+        path: call[socket], name: call[name], longestValue: UInt16(call[mtu] - 3),
+        profile: profiles[call[profile]] ?? .plan035, flash: memory,
+        countsDeleted: call[lies], records: try memory?.read() ?? []),
+      BottleTelling(console: call.console, isJSON: call[Shared.json]))
+    try await host.open()
+    let isTyped = call[interactive]
+    await CommandSignals.cancelling {
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { await host.run() }
+        group.addTask { await play(lines ?? [], on: host) }
+        if isTyped { group.addTask { await type(on: host, call) } }
+        await withTaskCancellationHandler {
+          await host.ended()
+        } onCancel: {
+          host.give(.quit)
+        }
+        group.cancelAll()
+      }
+    }
+  }
+
+  private static func play(_ lines: [BottleScript.Line], on host: BottleHost) async {
+    let clock = BootClock()
+    for line in lines {
+      if line.wait > .zero {
+        guard (try? await clock.wait(until: clock.now.advanced(by: line.wait))) != nil else {
+          return
+        }
+      }
+      host.give(line.action)
+    }
+  }
+
+  private static func type(on host: BottleHost, _ call: Invocation) async {
+    for await line in StandardInput(InputLines(longest: 100)) {
+      let words = (line.text ?? "").split(separator: " ")
+      guard !words.isEmpty else { continue }
+      guard let action = BottleAction(words) else {
+        call.diagnostic("there is no such action; \(BottleAction.help)")
+        continue
+      }
+      host.give(action)
+    }
+  }
+}

@@ -1,0 +1,24 @@
+public import BottleFirmware
+
+/// The flash of a virtual bottle.
+public struct ArrayStorage: RecordStorage, Sendable, Hashable {
+  private var records: [HashableRecord]
+
+  private struct HashableRecord: Sendable, Hashable {
+    var record: DrinkRecord
+
+    func hash(into hasher: inout Hasher) { hasher.combine(record.id) }
+  }
+
+  /// Empty flash.
+  public init(capacity: Int) {
+    records = Array(repeating: HashableRecord(record: .blank), count: capacity)
+  }
+
+  public var capacity: Int { records.count }
+
+  public subscript(place: Int) -> DrinkRecord {
+    get { records[place].record }
+    set { records[place].record = newValue }
+  }
+}

@@ -1,0 +1,198 @@
+/// A summary of a bottle's activities, or a part of a list of them (characteristic 0007).
+///
+/// The value does not say which of them it is: that follows from the command that asked for it.
+public struct BottleActivity: Sendable, Hashable, Codable {
+  /// How often it was woken by motion.
+  public var motions: UInt8
+  /// How often it was in a backpack.
+  public var backpacks: UInt8
+  /// Whether it is in a backpack now.
+  public var isInBackpack: Bool
+  public var timeIsValid: Bool
+  /// When the present session began, in seconds since 1970.
+  public var sessionStart: UInt32
+  /// How often a timer woke it.
+  public var timerWakes: UInt16
+
+  public init(
+    motions: UInt8, backpacks: UInt8, isInBackpack: Bool = false, timeIsValid: Bool = false,
+    sessionStart: UInt32 = 0, timerWakes: UInt16 = 0
+  ) {
+    (self.motions, self.backpacks, self.isInBackpack) = (motions, backpacks, isInBackpack)
+    (self.timeIsValid, self.sessionStart) = (timeIsValid, sessionStart)
+    self.timerWakes = timerWakes
+  }
+
+  /// Reads 12 bytes.
+  public init(_ bytes: [UInt8]) throws(BottleFormatError) {
+    var reader = try PackedReader("activity", bytes, count: 12)
+    (motions, backpacks) = (reader.byte(), reader.byte())
+    isInBackpack = reader.byte() != 0
+    timeIsValid = reader.byte() & 1 == 1
+    sessionStart = reader.word()
+    timerWakes = reader.short()
+  }
+
+  /// Its 12 bytes.
+  public var bytes: [UInt8] {
+    var writer = PackedWriter()
+    writer.byte(motions)
+    writer.byte(backpacks)
+    writer.byte(isInBackpack ? 1 : 0)
+    writer.byte(timeIsValid ? 1 : 0)
+    writer.word(sessionStart)
+    writer.short(timerWakes)
+    writer.short(0)
+    return writer.bytes
+  }
+}
+
+/// A part of a list of activities.
+public struct BottleActivityChunk<Entry: BottleActivityEntry>: Sendable, Hashable, Codable {
+  /// From 0.
+  public var index: UInt8
+  public var total: UInt8
+  public var entries: [Entry]
+
+  public init(index: UInt8, total: UInt8, entries: [Entry]) {
+    (self.index, self.total, self.entries) = (index, total, entries)
+  }
+
+  /// Reads 4 bytes and those of each entry.
+  public init(_ bytes: [UInt8]) throws(BottleFormatError) {
+    var reader = try PackedReader("activity chunk", bytes, atLeast: 4)
+    (index, total) = (reader.byte(), reader.byte())
+    let count = Int(reader.byte())
+    _ = reader.byte()
+    guard count <= Entry.longest, reader.rest == count * Entry.count else {
+      throw reader.fault("\(bytes.count) bytes for \(count) entries")
+    }
+    entries = []
+    for _ in 0..<count { entries.append(try Entry(&reader)) }
+  }
+
+  /// Its bytes.
+  public var bytes: [UInt8] {
+    var writer = PackedWriter()
+    writer.byte(index)
+    writer.byte(total)
+    writer.byte(UInt8(truncatingIfNeeded: entries.count))
+    writer.byte(0)
+    for entry in entries { entry.write(to: &writer) }
+    return writer.bytes
+  }
+}
+
+/// An entry of a list of activities.
+public protocol BottleActivityEntry: Sendable, Hashable, Codable {
+  /// The most entries of one chunk.
+  static var longest: Int { get }
+  /// The bytes of one entry.
+  static var count: Int { get }
+  init(_ bytes: [UInt8]) throws(BottleFormatError)
+  /// Its bytes.
+  var bytes: [UInt8] { get }
+}
+
+extension BottleActivityEntry {
+  fileprivate init(_ reader: inout PackedReader) throws(BottleFormatError) {
+    var bytes: [UInt8] = []
+    for _ in 0..<Self.count { bytes.append(reader.byte()) }
+    try self.init(bytes)
+  }
+
+  fileprivate func write(to writer: inout PackedWriter) {
+    for byte in bytes { writer.byte(byte) }
+  }
+}
+
+/// A wake-up of a bottle.
+public struct BottleMotion: BottleActivityEntry {
+  /// When it woke, in seconds since 1970.
+  public var time: UInt32
+  /// How long it was awake, in seconds.
+  public var seconds: UInt16
+  public var cause: Cause
+  /// Whether it then slept deeper than usual.
+  public var sleptExtended: Bool
+  /// Whether a drink was taken.
+  public var drank: Bool
+
+  /// What woke it.
+  public enum Cause: UInt8, Sendable, Hashable, Codable, CaseIterable {
+    case motion, timer, power
+  }
+
+  public static let longest = 10
+  public static let count = 8
+
+  public init(time: UInt32, seconds: UInt16, cause: Cause, sleptExtended: Bool, drank: Bool) {
+    (self.time, self.seconds, self.cause) = (time, seconds, cause)
+    (self.sleptExtended, self.drank) = (sleptExtended, drank)
+  }
+
+  public init(_ bytes: [UInt8]) throws(BottleFormatError) {
+    var reader = try PackedReader("motion", bytes, count: Self.count)
+    (time, seconds) = (reader.word(), reader.short())
+    let (cause, sleep) = (reader.byte(), reader.byte())
+    guard let known = Cause(rawValue: cause) else {
+      throw reader.fault("an unknown cause \(cause)")
+    }
+    self.cause = known
+    sleptExtended = sleep & 0x7F == 1
+    drank = sleep & 0x80 != 0
+  }
+
+  public var bytes: [UInt8] {
+    var writer = PackedWriter()
+    writer.word(time)
+    writer.short(seconds)
+    writer.byte(cause.rawValue)
+    writer.byte((sleptExtended ? 1 : 0) | (drank ? 0x80 : 0))
+    return writer.bytes
+  }
+}
+
+/// A time that a bottle spent in a backpack.
+public struct BottleBackpack: BottleActivityEntry {
+  /// When it began, in seconds since 1970.
+  public var start: UInt32
+  /// How long it was, in seconds.
+  public var seconds: UInt32
+  /// How often a timer woke it.
+  public var wakes: UInt16
+  public var exit: Exit
+  public var flags: UInt8
+
+  /// What ended it.
+  public enum Exit: UInt8, Sendable, Hashable, Codable, CaseIterable {
+    case motion, active, power
+  }
+
+  public static let longest = 5
+  public static let count = 12
+
+  public init(start: UInt32, seconds: UInt32, wakes: UInt16, exit: Exit, flags: UInt8 = 0) {
+    (self.start, self.seconds, self.wakes) = (start, seconds, wakes)
+    (self.exit, self.flags) = (exit, flags)
+  }
+
+  public init(_ bytes: [UInt8]) throws(BottleFormatError) {
+    var reader = try PackedReader("backpack", bytes, count: Self.count)
+    (start, seconds, wakes) = (reader.word(), reader.word(), reader.short())
+    let exit = reader.byte()
+    guard let known = Exit(rawValue: exit) else { throw reader.fault("an unknown exit \(exit)") }
+    self.exit = known
+    flags = reader.byte()
+  }
+
+  public var bytes: [UInt8] {
+    var writer = PackedWriter()
+    writer.word(start)
+    writer.word(seconds)
+    writer.short(wakes)
+    writer.byte(exit.rawValue)
+    writer.byte(flags)
+    return writer.bytes
+  }
+}

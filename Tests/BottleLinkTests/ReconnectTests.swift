@@ -1,0 +1,255 @@
+import BottleFirmware
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import BottleLink
+
+/// When a bottle's link looks for its bottle, and what is outstanding with the system.
+@Suite struct ReconnectTests {
+  private static func arms(_ bench: BottleBench) -> Int {
+    bench.log.count { if case .connect(_, _, true) = $0.effect { true } else { false } }
+  }
+
+  @Test func `the first burst is 5 s long, and the queued connect is armed beside it`() {
+    var bench = BottleBench.wanted()
+    #expect(bench.status.phase == .scanning)
+    #expect(bench.status.outstanding == [.scan, .queuedConnect])
+    bench.pass(4.9)
+    #expect(bench.status.phase == .scanning)
+    bench.pass(0.1)
+    #expect(bench.status.phase == .disconnected)
+    #expect(bench.status.outstanding == [.queuedConnect])
+    #expect(Self.arms(bench) == 1, "the end of the burst did not cancel it")
+  }
+
+  @Test func `a burst begins half a second after coming to the front`() {
+    var bench = BottleBench.connected()
+    bench.background()
+    bench.pass(60)
+    bench.log = []
+    bench.foreground()
+    let time = bench.wait(2) { $0.status.phase == .scanning }
+    #expect(time.map { (0.45...0.55).contains($0) } == true)
+    #expect(!bench.log.contains { if case .cancel = $0.effect { true } else { false } })
+  }
+
+  @Test func `a burst that finds nothing is silent`() {
+    var bench = BottleBench.wanted()
+    bench.pass(30)
+    #expect(bench.notices == [])
+  }
+
+  @Test func `a burst takes only the known bottle`() {
+    var bench = BottleBench.wanted()
+    bench.give(.central(.found(PeripheralID(UUID128(high: 1, low: 1)), name: "Other")))
+    #expect(bench.status.phase == .scanning)
+    bench.give(.central(.found(BottleBench.id, name: "Bottle")))
+    #expect(bench.status.phase == .connecting)
+  }
+
+  @Test func `without a known bottle any is looked for, by the system too, and the first is kept`()
+    throws
+  {
+    var bench = BottleBench()
+    bench.launch()
+    #expect(bench.status.outstanding == [.scan, .queuedScan])
+    bench.pass(20)
+    #expect(bench.status.outstanding == [.queuedScan])
+    bench.touch(.moved)
+    _ = try #require(bench.wait(30) { $0.status.phase == .connected })
+    bench.pass(1)
+    #expect(bench.store.snapshot.bottle == KnownBottle(BottleBench.id, name: "Bottle"))
+  }
+
+  @Test func `a scan follows 3 s after an unexpected loss, and the queued connect at once`() {
+    var bench = BottleBench.connected()
+    bench.drop(.reset)
+    bench.pass(0.1)
+    #expect(bench.status.outstanding == [.queuedConnect, .timer])
+    let time = bench.wait(10) { $0.status.phase == .scanning }
+    #expect(time.map { (2.8...3.1).contains($0) } == true, "\(time ?? -1)")
+  }
+
+  @Test func `after 60 idle seconds it disconnects and queues a connect`() {
+    var bench = BottleBench.connected(.plan028)
+    // A bottle that stays awake without drinks, as long as its level changes.
+    for _ in 0..<56 {
+      bench.pass(1)
+      bench.touch(.moved)
+    }
+    #expect(bench.status.phase == .connected)
+    bench.pass(8)
+    #expect(bench.log.contains { if case .cancel = $0.effect { true } else { false } })
+    #expect(Self.arms(bench) == 1)
+  }
+
+  @Test func `a hold keeps the connection with a ping every 25 s, until it is given back`() {
+    var bench = BottleBench.connected(.plan034)
+    bench.give(.hold(true))
+    bench.give(.hold(true))
+    bench.give(.hold(false))
+    bench.pass(200)
+    #expect(bench.status.phase == .connected)
+    let pings = bench.log.count {
+      if case .write(_, _, .command, BottleCommand.ping.bytes) = $0.effect { true } else { false }
+    }
+    #expect((8...10).contains(pings), "two at the begin of holds, and one every 25 s")
+    bench.give(.hold(false))
+    bench.pass(100)
+    #expect(bench.status.phase != .connected)
+  }
+
+  @Test func `without a hold no ping keeps the bottle awake`() {
+    var bench = BottleBench.connected(.plan034)
+    bench.pass(120)
+    #expect(
+      !bench.log.contains {
+        if case .write(_, _, .command, BottleCommand.ping.bytes) = $0.effect { true } else { false }
+      })
+  }
+
+  @Test func `in the background it leaves after 5 s, and not before`() {
+    var bench = BottleBench.connected()
+    bench.background()
+    bench.pass(4.9)
+    #expect(bench.status.phase == .connected)
+    bench.pass(0.2)
+    #expect(bench.status.phase == .disconnected)
+    #expect(bench.status.outstanding == [.queuedConnect])
+  }
+
+  @Test func `a suspended app is woken by the queued connect alone`() throws {
+    var bench = BottleBench.connected(.plan035)
+    bench.background()
+    bench.pass(40_000)
+    #expect(bench.isSuspended)
+    bench.touch(.moved)
+    bench.touch(.poured(250))
+    _ = try #require(bench.wait(60) { $0.stored == [1] })
+  }
+
+  @Test func `a loss that the app sees just before it is suspended leaves something outstanding`() {
+    var bench = BottleBench.connected()
+    bench.isInBackground = true
+    bench.runsUntil = bench.now.advanced(by: .milliseconds(50))
+    bench.drop(.reset)
+    bench.grant = .milliseconds(5)
+    bench.pass(0.5)
+    #expect(bench.isSuspended)
+    #expect(bench.model.isKeptBySystem)
+  }
+
+  @Test(arguments: [
+    (AdapterState.off, BottleRefreshResult.bluetoothOff),
+    (.unauthorised, .bluetoothUnavailable), (.unsupported, .bluetoothUnavailable),
+  ])
+  func `without the adapter nothing is tried, and its return is enough`(
+    state: AdapterState, result: BottleRefreshResult
+  ) throws {
+    var bench = BottleBench.connected()
+    bench.adapter(state)
+    #expect(bench.status.phase == .disconnected)
+    #expect(bench.status.outstanding == [.adapter])
+    bench.give(.refresh(1))
+    #expect(bench.updates.contains(.refreshed(1, result)))
+    bench.pass(100)
+    bench.adapter(.on)
+    bench.touch(.moved)
+    _ = try #require(bench.wait(15) { $0.status.phase == .connected })
+  }
+
+  @Test(arguments: [AdapterState.resetting, .unknown])
+  func `an adapter that restarts voids every ticket`(state: AdapterState) throws {
+    var bench = BottleBench.wanted()
+    bench.pass(10)
+    bench.adapter(state)
+    #expect(bench.status.outstanding == [.adapter])
+    bench.log = []
+    bench.adapter(.on)
+    #expect(Self.arms(bench) == 1)
+  }
+
+  @Test func `a restored connected bottle is discovered and subscribed again`() {
+    var bench = BottleBench.connected()
+    let attempt = bench.model.link.currentAttempt
+    #expect(attempt != nil)
+    // The system keeps the connection while the app is gone.
+    bench.kill(keeping: true)
+    bench.launch(restoring: [RestoredPeripheral(BottleBench.id, isConnected: true)])
+    bench.pass(1)
+    #expect(bench.status.phase == .connected)
+    #expect(bench.log.contains { if case .discover = $0.effect { true } else { false } })
+  }
+
+  @Test func `a restored pending connect is asked for again`() throws {
+    var bench = BottleBench.wanted()
+    bench.pass(10)
+    bench.kill(keeping: true)
+    bench.log = []
+    bench.launch(restoring: [RestoredPeripheral(BottleBench.id, isConnected: false)])
+    #expect(Self.arms(bench) == 1)
+  }
+
+  @Test func `restoring nothing is a launch like any other`() {
+    var bench = BottleBench.wanted()
+    bench.kill(keeping: false)
+    bench.launch(restoring: [])
+    #expect(bench.status.outstanding == [.scan, .queuedConnect])
+  }
+
+  @Test func `callbacks of older attempts and double ones change nothing`() throws {
+    var bench = BottleBench.connected()
+    let current = try #require(bench.model.link.currentAttempt)
+    let before = bench.status
+    for number in 1..<current.number {
+      bench.give(.central(.connected(AttemptID(number))))
+      bench.give(.central(.failed(AttemptID(number), .reset)))
+      bench.give(.central(.disconnected(AttemptID(number), .reset)))
+      bench.give(.undiscovered(AttemptID(number), .reset))
+      bench.give(.heard(AttemptID(number), .brokenChunk(detail: "late"), at: bench.wall))
+    }
+    bench.give(.central(.connected(current)))
+    bench.give(
+      .discovered(current, longestValue: 20, bench.bottle.state, at: bench.wall))
+    #expect(bench.status == before)
+    #expect(bench.isLinked)
+  }
+
+  @Test func `a burst that finds a bottle which then does not connect leaves the queue armed`() {
+    var bench = BottleBench.wanted()
+    bench.give(.central(.found(BottleBench.id, name: nil)))
+    #expect(bench.status.phase == .connecting)
+    bench.pass(10)
+    #expect(bench.status.outstanding == [.queuedConnect])
+  }
+
+  @Test func `stop leaves nothing outstanding, and start begins anew`() {
+    var bench = BottleBench.wanted()
+    bench.give(.stop)
+    #expect(bench.status.outstanding == [])
+    #expect(bench.model.isStopped)
+    #expect(bench.model.deadline == nil)
+    bench.give(.start)
+    #expect(bench.status.outstanding == [.scan, .queuedConnect])
+  }
+
+  @Test func `another bottle is looked for once it was chosen`() {
+    var bench = BottleBench.connected()
+    bench.give(.choose(nil))
+    #expect(bench.status.outstanding == [.scan, .queuedScan])
+    bench.give(.choose(KnownBottle(PeripheralID(UUID128(high: 1, low: 1)))))
+    #expect(bench.status.outstanding == [.scan, .queuedConnect])
+  }
+
+  @Test func `the same inputs make the same effects`() {
+    func run() -> [BottleModel.Effect] {
+      var bench = BottleBench.wanted()
+      bench.touch(.moved)
+      bench.touch(.poured(100))
+      bench.pass(100)
+      return bench.log.map(\.effect)
+    }
+    #expect(run() == run())
+  }
+}

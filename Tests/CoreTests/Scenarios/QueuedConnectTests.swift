@@ -1,0 +1,103 @@
+import HoldfastTestKit
+import Testing
+
+@testable import LinkCore
+
+/// The system's queued connect beside tries, waits and losses.
+@Suite struct QueuedConnectTests {
+  /// The instants at which a queued connect was armed, in seconds.
+  private static func arms(
+    _ bench: inout LinkBench, during steps: (inout LinkBench) -> Void
+  ) -> Int {
+    bench.log = []
+    steps(&bench)
+    return bench.log.count { if case .arm = $0 { true } else { false } }
+  }
+
+  private static func queued(_ bench: LinkBench) -> AttemptID? {
+    guard case .queued(let attempt) = bench.link.standby.state else { return nil }
+    return attempt
+  }
+
+  @Test func `it is armed in every state in which the link waits or tries`() {
+    var bench = LinkBench.wanted(.bottleLink)
+    #expect(Self.queued(bench) != nil, "during the first burst")
+    bench.pass(.seconds(5))
+    #expect(Self.queued(bench) != nil, "after it")
+    var lost = LinkBench.connected(.bottleLink)
+    #expect(Self.queued(lost) == nil, "not while connected")
+    lost.give(.lost(lost.attempt, .reset))
+    #expect(Self.queued(lost) != nil, "3 s before the burst")
+    lost.pass(.seconds(4))
+    #expect(Self.queued(lost) != nil, "during the burst")
+    lost.pass(.seconds(5))
+    #expect(Self.queued(lost) != nil, "after it")
+  }
+
+  @Test func `an idle link is closed and queued again, and so is one that left`() {
+    var bench = LinkBench.connected(.bottleLink)
+    bench.pass(.seconds(60))
+    #expect(bench.link.status.reason == .ended(.idle))
+    #expect(Self.queued(bench) != nil)
+  }
+
+  @Test func `the user's end is the only one that queues nothing`() {
+    var bench = LinkBench.connected(.bottleLink)
+    bench.give(.want(.none))
+    #expect(bench.link.standby.state == .off)
+    #expect(bench.link.deadline == nil)
+  }
+
+  @Test func `what breaks 2 s after it was armed is armed again a second later`() throws {
+    var bench = LinkBench.wanted(.bottleLink)
+    bench.pass(.seconds(2))
+    let first = try #require(Self.queued(bench))
+    bench.give(.lost(first, .reset))
+    #expect(bench.link.standby.state == .rearming(at: .second(3)))
+    bench.pass(.seconds(1))
+    #expect(Self.queued(bench) != nil)
+  }
+
+  @Test func `what breaks before that is armed again 30 s after it was armed`() throws {
+    var bench = LinkBench.wanted(.bottleLink)
+    bench.pass(.milliseconds(1999))
+    let first = try #require(Self.queued(bench))
+    bench.give(.lost(first, .reset))
+    #expect(bench.link.standby.state == .rearming(at: .second(30)))
+    bench.pass(.milliseconds(28_000))
+    #expect(Self.queued(bench) == nil)
+    bench.pass(.milliseconds(1))
+    #expect(Self.queued(bench) != nil)
+  }
+
+  @Test func `a peer that takes and drops every link cannot make it spin`() {
+    var bench = LinkBench.wanted(.bottleLink)
+    bench.pass(.seconds(5))
+    bench.give(.lifecycle(.background))
+    let count = Self.arms(&bench) { bench in
+      for _ in 0..<600 {
+        if let attempt = Self.queued(bench) {
+          bench.give(.opened(attempt))
+          bench.give(.lost(attempt, .reset))
+        }
+        bench.pass(.seconds(1))
+      }
+    }
+    #expect(count == 21, "one at once, and one each 30 s of 10 minutes")
+  }
+
+  @Test func `an adapter that was switched off and on is no failure`() throws {
+    var bench = LinkBench.wanted(.bottleLink)
+    bench.give(.reachability(.unreachable))
+    #expect(bench.link.standby.state == .off)
+    bench.give(.reachability(.reachable(path: PathID("radio"))))
+    #expect(Self.queued(bench) != nil, "armed at once")
+  }
+
+  @Test func `without the adapter a connected link is over`() {
+    var bench = LinkBench.connected(.bottleLink)
+    let attempt = bench.attempt
+    #expect(bench.give(.reachability(.unreachable)).contains(.close(attempt, .networkChanged)))
+    #expect(bench.link.status.phase == .held)
+  }
+}

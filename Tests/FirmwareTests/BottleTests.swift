@@ -1,0 +1,314 @@
+import BottleFirmware
+import LinkCore
+import LinkWire
+import Testing
+import VirtualBottle
+
+/// The bottle's rules, in virtual time.
+@Suite struct BottleTests {
+  /// A bottle and its time in milliseconds.
+  struct Bench {
+    var bottle: Bottle<ArrayStorage>
+    var now: UInt32
+    /// When something was asked for, in seconds since the start.
+    var log: [(seconds: Double, effects: BottleEffects)] = []
+    let start: UInt32
+
+    init(_ profile: TimerProfile, at start: UInt32 = 0, capacity: Int = 600) {
+      self.start = start
+      now = start
+      bottle = Bottle(
+        profile, ring: RecordRing(ArrayStorage(capacity: capacity)), level: 600, at: start)
+    }
+
+    @discardableResult
+    mutating func give(_ input: BottleInput) -> BottleEffects {
+      note(bottle.handle(input, at: now))
+    }
+
+    mutating func pass(_ seconds: Double) {
+      let end = now &+ UInt32(seconds * 1000)
+      while let due = bottle.deadline, Int32(bitPattern: end &- due) >= 0 {
+        now = due
+        note(bottle.tick(at: now))
+      }
+      now = end
+    }
+
+    @discardableResult
+    private mutating func note(_ effects: BottleEffects) -> BottleEffects {
+      if effects.bits != 0 { log.append((Double(now &- start) / 1000, effects)) }
+      return effects
+    }
+
+    /// When it first asked for this, in seconds.
+    func first(_ effect: BottleEffects) -> Double? {
+      log.first { $0.effects.contains(effect) }?.seconds
+    }
+  }
+
+  @Test(arguments: [
+    (TimerProfile.plan028, 30.0, 120.0), (.plan034, 30, 30), (.plan035, 180, 240),
+  ])
+  func `how long it is awake after it was moved, without and with records`(
+    profile: TimerProfile, without: Double, with: Double
+  ) {
+    var quiet = Bench(profile)
+    #expect(quiet.give(.moved) == .advertise)
+    quiet.pass(400)
+    #expect(quiet.first(.sleep) ?? quiet.first(.sleepDeeply) == without)
+    var full = Bench(profile)
+    full.give(.moved)
+    full.give(.stands(true))
+    full.give(.poured(150))
+    full.pass(400)
+    #expect(full.first(.sleep) ?? full.first(.sleepDeeply) == min(with, 180))
+  }
+
+  @Test func `035: 240 s only for records that were made since it woke`() {
+    var bench = Bench(.plan035)
+    bench.give(.moved)
+    bench.give(.poured(150))
+    for _ in 0..<5 {
+      bench.give(.stands(false))
+      bench.give(.stands(true))
+      bench.pass(50)
+    }
+    #expect(bench.bottle.power == .awake)
+    let last = 200.0
+    bench.log = []
+    bench.pass(400)
+    #expect(bench.first(.sleepDeeply) == last + 180)
+    bench.give(.tapped)
+    bench.give(.stands(true))
+    bench.log = []
+    let woke = Double(bench.now) / 1000
+    bench.pass(400)
+    #expect(bench.first(.sleep).map { $0 - woke } == 30, "an older record is no reason to wait")
+  }
+
+  @Test func `028: advertising ends by itself, and a record makes it longer`() {
+    var bench = Bench(.plan028)
+    bench.give(.moved)
+    bench.pass(29)
+    bench.give(.poured(40))
+    bench.pass(200)
+    #expect(bench.first(.sleep) == 149)
+    #expect(bench.bottle.isAdvertising == false)
+    var still = Bench(.plan028)
+    still.give(.moved)
+    still.pass(10)
+    still.give(.stands(true))
+    still.pass(100)
+    #expect(still.first(.stopAdvertising) == 30)
+    #expect(still.first(.sleep) == 40)
+  }
+
+  @Test func `034: it advertises as long as it is awake`() {
+    var bench = Bench(.plan034)
+    bench.give(.moved)
+    bench.pass(20)
+    bench.give(.stands(true))
+    bench.pass(100)
+    #expect(bench.first(.stopAdvertising) == 50)
+    #expect(bench.first(.sleep) == 50)
+  }
+
+  @Test(arguments: [(TimerProfile.plan028, 30.0), (.plan034, 55), (.plan035, 55)])
+  func `what the phone writes is activity since 034, except for the time`(
+    profile: TimerProfile, asleep: Double
+  ) {
+    var bench = Bench(profile)
+    bench.give(.moved)
+    bench.give(.stands(true))
+    bench.give(.connected)
+    bench.pass(25)
+    bench.give(.command(.ping))
+    bench.pass(2)
+    bench.give(.command(.setTime(1_768_766_400)))
+    bench.pass(100)
+    #expect(bench.first(.sleep) == asleep)
+    #expect(bench.first(.disconnect) == asleep, "a connection alone keeps nothing awake")
+  }
+
+  @Test(arguments: [(TimerProfile.plan028, 300.0), (.plan034, 180), (.plan035, 180)])
+  func `in a backpack it sleeps until it is tapped`(profile: TimerProfile, seconds: Double) {
+    var bench = Bench(profile)
+    bench.give(.moved)
+    for _ in 0..<60 {
+      bench.pass(10)
+      bench.give(.moved)
+    }
+    #expect(bench.first(.sleepDeeply) == seconds)
+    #expect(bench.bottle.power == .deep)
+    #expect(bench.give(.moved).bits == 0)
+    #expect(bench.give(.tapped) == .advertise)
+  }
+
+  @Test func `035: below 20 percent nothing wakes it, from 25 on it can be woken`() {
+    var bench = Bench(.plan035)
+    bench.give(.moved)
+    #expect(bench.give(.battery(20)).bits == 0)
+    #expect(bench.give(.battery(19)).contains(.sleep))
+    #expect(bench.give(.moved).bits == 0)
+    bench.give(.battery(24))
+    #expect(bench.give(.moved).bits == 0)
+    bench.give(.battery(25))
+    #expect(bench.give(.moved) == .advertise)
+  }
+
+  @Test func `a drink of 30 ml and a refill of 100 ml are recorded, and less is not`() {
+    var bench = Bench(.plan034)
+    for amount: Int16 in [29, 30, -99, -100, 99, 100] { bench.give(.poured(amount)) }
+    let ring = bench.bottle.ring
+    #expect((0..<ring.count).map { ring[$0].amount } == [30, -100, 99, 100])
+    #expect((0..<ring.count).map { ring[$0].id } == [1, 2, 3, 4])
+    #expect((0..<ring.count).map { ring[$0].kind } == [0, 0, 0, 1])
+    #expect(bench.bottle.dailyTotal == 229)
+  }
+
+  @Test func `the level stays between empty and full`() {
+    var bench = Bench(.plan034)
+    bench.give(.poured(700))
+    #expect(bench.bottle.level == 0)
+    bench.give(.poured(-1000))
+    #expect(bench.bottle.level == 830)
+  }
+
+  @Test func `600 records are kept, and the next one replaces the oldest`() {
+    var bench = Bench(.plan034)
+    for _ in 0..<600 { bench.give(.poured(30)) }
+    #expect(bench.bottle.ring.count == 600)
+    #expect(bench.bottle.ring[0].id == 1)
+    bench.give(.poured(30))
+    #expect(bench.bottle.ring.count == 600)
+    #expect(bench.bottle.ring[0].id == 2)
+    #expect(bench.bottle.ring[599].id == 601)
+  }
+
+  @Test func `the counter of milliseconds may wrap around`() {
+    var bench = Bench(.plan034, at: UInt32.max - 10_000)
+    bench.give(.moved)
+    bench.give(.stands(true))
+    bench.pass(29.999)
+    #expect(bench.bottle.power == .awake)
+    bench.pass(0.001)
+    #expect(bench.bottle.power == .asleep)
+  }
+
+  @Test func `a clock that was set goes on while it sleeps`() {
+    var bench = Bench(.plan034)
+    bench.give(.moved)
+    bench.give(.connected)
+    bench.give(.command(.setTime(1_768_766_400)))
+    bench.pass(3600)
+    bench.give(.moved)
+    #expect(bench.bottle.clock.seconds == 1_768_770_000)
+    #expect(bench.bottle.clock.isValid)
+  }
+
+  /// The ids of each chunk of a synchronisation, acknowledged one by one.
+  private static func chunks(_ bench: inout Bench, size: UInt16) -> [[UInt32]] {
+    var found: [[UInt32]] = []
+    var effects = bench.give(.sync(count: bench.bottle.unsynced, chunkSize: size))
+    while effects.contains(.notifyChunk) {
+      let bottle = bench.bottle
+      found.append(
+        (0..<bottle.sync.recordCount(in: bottle.ring)).map {
+          bottle.sync.record($0, in: bottle.ring).id
+        })
+      effects = bench.give(.acknowledged)
+    }
+    return found
+  }
+
+  private static func filled(_ records: Int) -> Bench {
+    var bench = Bench(.plan034)
+    for _ in 0..<records { bench.give(.poured(30)) }
+    bench.give(.connected)
+    return bench
+  }
+
+  @Test(
+    arguments: [
+      (0, 2, []), (1, 2, [[1]]), (2, 2, [[1, 2]]), (3, 2, [[1, 2], [3]]), (3, 20, [[1, 2, 3]]),
+      (2, 0, [[1, 2]]), (2, 21, [[1, 2]]),
+    ] as [(Int, UInt16, [[UInt32]])])
+  func `chunks`(records: Int, size: UInt16, chunks: [[UInt32]]) {
+    var bench = Self.filled(records)
+    #expect(Self.chunks(&bench, size: size) == chunks)
+    #expect(bench.bottle.unsynced == 0)
+    #expect(!bench.bottle.sync.isSending)
+  }
+
+  @Test func `nothing is marked before the last acknowledgement`() {
+    var bench = Self.filled(5)
+    bench.give(.sync(count: 5, chunkSize: 2))
+    bench.give(.acknowledged)
+    bench.give(.acknowledged)
+    #expect(bench.bottle.unsynced == 5)
+    bench.give(.disconnected)
+    #expect(!bench.bottle.sync.isSending)
+    bench.give(.connected)
+    #expect(Self.chunks(&bench, size: 2) == [[1, 2], [3, 4], [5]], "all come again")
+  }
+
+  @Test func `a record that comes or goes meanwhile shifts nothing`() {
+    var bench = Self.filled(4)
+    bench.give(.sync(count: 4, chunkSize: 2))
+    bench.give(.poured(30))
+    bench.give(.command(.delete(1)))
+    #expect(bench.give(.acknowledged).contains(.notifyChunk))
+    let bottle = bench.bottle
+    #expect(
+      (0..<2).map { bottle.sync.record($0, in: bottle.ring).id } == [3, 4])
+    bench.give(.acknowledged)
+    #expect(bench.bottle.unsynced == 1, "the one that came later")
+  }
+
+  @Test func `older bottles count deleted records and mark the first ones`() {
+    var bench = Self.filled(3)
+    bench.bottle.countsDeleted = true
+    #expect(bench.give(.command(.delete(1))).contains(.notifyState))
+    #expect(bench.bottle.unsynced == 3)
+    #expect(Self.chunks(&bench, size: 20) == [[2, 3]])
+    #expect(bench.bottle.unsynced == 1, "the deleted one and the second one were marked")
+  }
+
+  @Test func `a deletion is always answered, of an unknown record too`() {
+    var bench = Self.filled(1)
+    #expect(bench.give(.command(.delete(9))) == .notifyState)
+    #expect(bench.give(.command(.delete(1))).contains(.persist))
+    #expect(bench.bottle.unsynced == 0)
+  }
+
+  @Test func `a calibration in its order, and out of it`() {
+    var bench = Self.filled(0)
+    bench.give(.command(.startCalibration))
+    bench.give(.command(.measure(full: false)))
+    #expect(bench.bottle.calibration.empty == 100_000 + 247_500)
+    bench.give(.command(.measure(full: true)))
+    #expect(bench.bottle.calibration.step == 8)
+    bench.give(.command(.calibrate(empty: 1, full: 2, scale: 400)))
+    #expect(bench.bottle.calibration.step == 9)
+    #expect(bench.bottle.configuration.scale == 400)
+    #expect(bench.give(.command(.calibrate(empty: 2, full: 2, scale: 400))) == .reject)
+    bench.give(.command(.measure(full: true)))
+    #expect(bench.bottle.calibration.step == 10)
+  }
+
+  @Test func `a configuration out of range is refused`() {
+    var bench = Self.filled(0)
+    var configuration = FirmwareConfiguration.usual
+    configuration.scale = 99
+    #expect(bench.give(.configuration(configuration)) == .reject)
+    configuration.scale = 100
+    #expect(bench.give(.configuration(configuration)) == .persist)
+  }
+
+  @Test func `its state takes few bytes`() {
+    // Beside the flash that holds the records; the embedded build checks the program's size.
+    #expect(MemoryLayout<Bottle<ArrayStorage>>.size <= 200)
+    #expect(MemoryLayout<DrinkRecord>.size == 16)
+  }
+}

@@ -10,7 +10,7 @@ STAMP = .build/setup.stamp
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build test typecheck lint demo sim nightly docs sanitize fuzz bench bench-full \
-  conformance torture mutants install uninstall clean
+  conformance torture mutants install uninstall clean apple-check example
 
 help: ## lists the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -24,15 +24,22 @@ $(STAMP): scripts/setup
 build: setup ## builds everything, tests included
 	$(SWIFT) build --build-tests $(STRICT)
 
-test: lint build typecheck ## checks the style, builds, and runs every test
+test: lint build typecheck apple-check example ## checks the style, builds, and runs every test
 	@scripts/peers
 	@SWIFT="$(SWIFT)" scripts/test
 
 typecheck: build ## checks each module as a whole, as a release build does
 	@SWIFT="$(SWIFT)" scripts/typecheck
 
+apple-check: setup ## type-checks what an app builds for Apple's platforms and Android
+	@SWIFT="$(SWIFT)" scripts/apple-check
+
+example: build ## builds and runs Examples/App, which depends on this package by its path
+	@SWIFT="$(SWIFT)" scripts/example
+
 lint: ## checks the style without changing a file
-	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Benchmarks
+	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Benchmarks \
+	  Apple Examples
 
 demo: setup ## shows on this machine that a link holds
 	$(SWIFT) build -c release --product holdfast $(STRICT)

@@ -59,10 +59,12 @@ func onLinux(_ names: String...) -> [Target.Dependency] {
 }
 
 func tests(
-  _ name: String, uses: [Target.Dependency], besides data: [String] = []
+  _ name: String, uses: [Target.Dependency], besides data: [String] = [],
+  with more: [SwiftSetting] = []
 ) -> Target {
   .testTarget(
-    name: name, dependencies: uses, path: "Tests/\(name)", exclude: data, swiftSettings: strict)
+    name: name, dependencies: uses, path: "Tests/\(name)", exclude: data,
+    swiftSettings: strict + more)
 }
 
 // 1. Pure: values only. No clock, no chance, no tasks, no Foundation.
@@ -170,7 +172,7 @@ let doors: [Target] = [
     uses: [
       "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "LinkProtocols",
       "LinkServerCore", "ServerSockets", "StoreSQLite", "COpenSSL", "CurlNetwork", "PushAPNs",
-      "PushHook", "OwnerFiles", "ChildProcesses",
+      "PushHook", "OwnerFiles", "ChildProcesses", "KeyedHashing",
     ]),
   library("CommandKit", at: "Tools/CommandKit", uses: ["LinkCore", "LinkJSON", "OwnerFiles"]),
   library(
@@ -216,7 +218,7 @@ let measures: [Target] = [
 ]
 
 let checks: [Target] = [
-  tests("CoreTests", uses: ["LinkCore", "HoldfastTestKit"]),
+  tests("CoreTests", uses: ["LinkCore", "HoldfastTestKit"], with: optimised),
   tests("WireTests", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "HoldfastTestKit"]),
   tests("JSONTests", uses: ["LinkCore", "LinkJSON", "HoldfastTestKit"]),
   tests(

@@ -20,4 +20,15 @@ public enum KeyedHash {
       return hash
     #endif
   }
+
+  /// Compares secrets; takes the same time wherever they differ, so that they cannot be guessed
+  /// byte by byte.
+  public static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    guard left.count == right.count else { return false }
+    #if canImport(CryptoKit)
+      return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    #else
+      return unsafe CRYPTO_memcmp(left, right, left.count) == 0
+    #endif
+  }
 }

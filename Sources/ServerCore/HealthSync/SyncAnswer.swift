@@ -5,7 +5,7 @@ import LinkWire
 public struct SyncAnswer: Sendable, Hashable, Codable {
   /// The HTTP status code (RFC 9110 section 15).
   public var status: Int
-  /// A JSON object; empty for none.
+  /// A JSON object, or the dashboard; empty for none.
   public var body: [UInt8]
   /// When to try again.
   public var retryAfter: Duration?
@@ -17,6 +17,8 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
   public var origin: String?
   /// Whether it answers a browser that asks what a page may do.
   public var isPreflight = false
+  /// Whether it is the dashboard.
+  var isPage = false
 
   /// An answer from its parts.
   init(
@@ -25,6 +27,13 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
   ) {
     (self.status, self.body, self.retryAfter) = (status, body, retryAfter)
     (self.allow, self.tellsEncodings) = (allow, tellsEncodings)
+  }
+
+  /// The dashboard, which browsers ask for again each time.
+  static var dashboard: SyncAnswer {
+    var answer = SyncAnswer(200, SyncDashboard.bytes)
+    answer.isPage = true
+    return answer
   }
 
   /// A refusal: a few words that stay, and the reason of this one.
@@ -38,6 +47,13 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
 
   /// The header fields, without the length.
   public var headers: [(String, String)] {
+    if isPage {
+      return [
+        ("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-cache"),
+        ("Content-Security-Policy", SyncDashboard.policy), ("X-Content-Type-Options", "nosniff"),
+        ("Referrer-Policy", "no-referrer"),
+      ]
+    }
     var fields = body.isEmpty ? [("Cache-Control", "no-store")] : HTTPFields.json
     fields += HTTPFields.of(status: status, retryAfter: retryAfter, allow: allow)
     if tellsEncodings { fields.append(("Accept-Encoding", "gzip")) }

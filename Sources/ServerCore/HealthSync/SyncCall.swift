@@ -11,6 +11,7 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
   case sleep = "/api/health/sleep"
   case workouts = "/api/health/workouts"
   case periods = "/api/health/periods"
+  case dashboard = "/health"
 
   /// Its name in metrics and logs.
   public var word: String {
@@ -22,6 +23,7 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
     case .sleep: "health_sleep"
     case .workouts: "health_workouts"
     case .periods: "health_periods"
+    case .dashboard: "health_dashboard"
     }
   }
 
@@ -30,7 +32,7 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
     switch self {
     case .sync: "GET, POST"
     case .refresh: "POST"
-    case .steps, .heartRate, .sleep, .workouts, .periods: "GET"
+    case .steps, .heartRate, .sleep, .workouts, .periods, .dashboard: "GET"
     }
   }
 }

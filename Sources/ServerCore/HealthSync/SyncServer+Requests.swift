@@ -11,6 +11,8 @@ extension SyncServer {
     if call.path == .sync, call.method == "GET" {
       return answer(id, SyncAnswer(200, SyncReply.ready, tellsEncodings: true))
     }
+    // The page holds no data: it asks for them with the secret of the person in front of it.
+    if call.path == .dashboard { return answer(id, .dashboard) }
     if let goingAway { return answer(id, goingAway) }
     guard let user else {
       metrics.strangers += 1
@@ -20,6 +22,7 @@ extension SyncServer {
       return answer(id, .error(503, "Too busy", retryAfter: policy.busyRetry))
     }
     switch call.path {
+    case .dashboard: break  // answered above
     case .sync: ingest(id, call, of: user)
     case .refresh: effects.append(.check(begin(id)))
     case .steps, .heartRate, .sleep, .workouts, .periods:

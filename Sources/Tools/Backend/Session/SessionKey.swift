@@ -1,4 +1,4 @@
-import COpenSSL
+import KeyedHashing
 import LinkCore
 import LinkServerCore
 import LinkWire
@@ -33,7 +33,7 @@ public struct SessionKey: Sendable, CustomStringConvertible {
   /// Throws `.openToOthers` if others than the owner can read or change the file, and `.key` if it
   /// holds anything but a key.
   public static func open(at path: String) throws(BackendError) -> SessionKey {
-    let fresh = prefix + [UInt8].random(digits / 2).hexadecimal
+    let fresh = prefix + Hex.text(of: [UInt8].random(digits / 2))
     let content: [UInt8]
     do throws(OwnerFileError) {
       content = try OwnerFile(path, maxBytes: 4_096, isSecret: true)
@@ -53,27 +53,16 @@ public struct SessionKey: Sendable, CustomStringConvertible {
   }
 
   /// Whether a client shows this key; takes the same time wherever they differ.
-  func isEqual(to other: Secret) -> Bool { Self.areEqual(Array(other.text.utf8), text) }
+  func isEqual(to other: Secret) -> Bool { KeyedHash.areEqual(Array(other.text.utf8), text) }
 
   /// Whether a client signed a challenge with this key.
   func signs(_ challenge: String, as proof: Secret) -> Bool {
-    Self.areEqual(Array(proof.text.utf8), Array(sign(challenge).utf8))
+    KeyedHash.areEqual(Array(proof.text.utf8), Array(sign(challenge).utf8))
   }
 
   /// The lower-case hexadecimal digits of HMAC-SHA256 (RFC 2104) with the key over a challenge.
   func sign(_ challenge: String) -> String {
-    let input = Array(challenge.utf8)
-    var code = [UInt8](repeating: 0, count: 32)
-    var length: UInt32 = 0
-    let made = unsafe HMAC(
-      EVP_sha256(), text, Int32(text.count), input, input.count, &code, &length)
-    // HMAC fails only without memory or with a hash it does not know.
-    precondition(unsafe made != nil && length == 32, "HMAC with SHA-256 makes 32 bytes")
-    return code.hexadecimal
-  }
-
-  private static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-    unsafe left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
+    Hex.text(of: KeyedHash.sha256(key: text, over: Array(challenge.utf8)))
   }
 
   /// Never the key.
@@ -81,11 +70,6 @@ public struct SessionKey: Sendable, CustomStringConvertible {
 }
 
 extension [UInt8] {
-  /// Two lower-case digits for each byte.
-  fileprivate var hexadecimal: String {
-    map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
-  }
-
   /// A challenge of 32 random lower-case hexadecimal digits.
-  static func challenge() -> String { random(16).hexadecimal }
+  static func challenge() -> String { Hex.text(of: random(16)) }
 }

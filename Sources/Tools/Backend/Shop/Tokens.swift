@@ -1,4 +1,4 @@
-import COpenSSL
+import KeyedHashing
 public import LinkCore
 import LinkRuntime
 public import LinkServerCore
@@ -76,7 +76,7 @@ public struct Tokens: Sendable {
   public func verify(_ token: String) -> Credential {
     do throws(MessageError) {
       let parts = try CompactToken.parse(token)
-      guard Self.areEqual(parts.signature, sign(parts.signingInput)) else {
+      guard KeyedHash.areEqual(parts.signature, sign(parts.signingInput)) else {
         return .invalid(reason: "wrong signature")
       }
       return .valid(try Claims.decode(json: parts.payload))
@@ -86,17 +86,6 @@ public struct Tokens: Sendable {
   }
 
   private func sign(_ input: [UInt8]) -> [UInt8] {
-    var code = [UInt8](repeating: 0, count: 32)
-    var length: UInt32 = 0
-    let made = unsafe HMAC(
-      EVP_sha256(), secret, Int32(secret.count), input, input.count, &code, &length)
-    // HMAC fails only without memory or with a hash it does not know.
-    precondition(unsafe made != nil && length == 32, "HMAC with SHA-256 makes 32 bytes")
-    return code
-  }
-
-  /// Takes the same time wherever they differ, so that nobody can guess a signature byte by byte.
-  private static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-    unsafe left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
+    KeyedHash.sha256(key: secret, over: input)
   }
 }

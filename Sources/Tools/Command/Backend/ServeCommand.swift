@@ -223,6 +223,7 @@ enum ServeCommand {
     console.line("  session \(address.session), key in \(configuration.sessionKeyPath)")
     let secrets = configuration.syncSecretFile ?? "\(configuration.dataDirectory)/sync-secrets"
     console.line("  sync    \(address.url)/api/sync, with a secret of \(secrets)")
+    console.line("  health  \(address.url)/health, what was synced, in a browser")
     console.line("  token   holdfast token --user ann --shops bakery\(place)")
     console.line("  end     Ctrl-C, again to end immediately")
   }

@@ -1,0 +1,217 @@
+import Foundation
+import HoldfastBackend
+import HoldfastTestKit
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+/// `GET /health` in a real browser without a screen.
+@Suite(
+  .enabled(if: Browser.binary != nil, "chromium-headless-shell is not installed"),
+  .offThePool, .timeLimit(.minutes(3)))
+struct DashboardTests {
+  private static let secret = "hush-hush-hush"
+
+  /// One batch of each kind: two days of steps, two heart rates, a night, and a workout whose
+  /// source looks like markup.
+  private static let batches = [
+    #"""
+    {"dataType":"HKQuantityTypeIdentifierStepCount","records":[
+    {"recordType":"HKQuantityTypeIdentifierStepCount","sourceName":"Watch","value":4000,
+    "unit":"count","startTime":"2026-01-18T09:00:00Z","endTime":"2026-01-18T10:00:00Z"},
+    {"recordType":"HKQuantityTypeIdentifierStepCount","sourceName":"Watch","value":2000,
+    "unit":"count","startTime":"2026-01-20T09:00:00Z","endTime":"2026-01-20T10:00:00Z"}]}
+    """#,
+    #"""
+    {"dataType":"HKQuantityTypeIdentifierHeartRate","records":[
+    {"recordType":"HKQuantityTypeIdentifierHeartRate","sourceName":"Watch","value":60,
+    "unit":"count/min","startTime":"2026-01-18T09:00:00Z","endTime":"2026-01-18T09:00:00Z"},
+    {"recordType":"HKQuantityTypeIdentifierHeartRate","sourceName":"Watch","value":100,
+    "unit":"count/min","startTime":"2026-01-18T09:10:00Z","endTime":"2026-01-18T09:10:00Z"}]}
+    """#,
+    #"""
+    {"dataType":"HKCategoryTypeIdentifierSleepAnalysis","records":[
+    {"recordType":"HKCategoryTypeIdentifierSleepAnalysis","sourceName":"Watch",
+    "value":3,"startTime":"2026-01-17T23:00:00Z",
+    "endTime":"2026-01-18T06:30:00Z"}]}
+    """#,
+    #"""
+    {"dataType":"HKWorkoutType","workouts":[
+    {"workoutType":"HKWorkoutActivityTypeRunning","sourceName":"<b id=x>Watch</b>",
+    "durationSeconds":1800,"distance":5,"distanceUnit":"km",
+    "startTime":"2026-01-19T07:00:00Z","endTime":"2026-01-19T07:30:00Z"}]}
+    """#,
+  ]
+
+  @Test func `a person signs in, chooses days, sees their data, and signs out`() async throws {
+    let scratch = try Scratch()
+    try scratch.write(Array("ann \(Self.secret) Etc/UTC\n".utf8), to: "secrets")
+    try await BackendRig.run(
+      in: scratch("data"),
+      {
+        $0.syncSecretFile = scratch("secrets")
+        $0.assistants.doors.hosts = ["test"]
+      }
+    ) { rig in
+      let client = try rig.client()
+      for batch in Self.batches {
+        let answer = try await client.ask("POST", "/api/sync", token: Self.secret, body: batch)
+        #expect(answer.status == 200, "\(answer.body)")
+      }
+      let seen = try await Browser.visit(
+        "http://127.0.0.1:\(rig.address.port)", secret: Self.secret, scratch("profile"))
+      Self.judge(seen)
+    }
+  }
+
+  private static func judge(_ seen: [String: Any]) {
+    #expect(seen["first"] as? [String] == ["signed-out", "Health"])
+    #expect(
+      seen["wrong"] as? [String] == ["refused", "The server does not know this secret."])
+    #expect(
+      seen["shown"] as? [String] == [
+        "ready", "3,000 a day on average, 6,000 in all.",
+        "80 bpm on average, from 60 to 100. Latest: 100 bpm.",
+        "7.5 hours a night on average, 1 night.", "1 workout, 0.5 hours.",
+        "Days are those of Etc/UTC.",
+      ])
+    #expect(seen["bars"] as? [Int] == [2, 2, 1])
+    #expect(
+      seen["numbers"] as? [String] == ["2026-01-18 4,000 –", "2026-01-20 2,000 –"])
+    #expect((seen["workouts"] as? String)?.hasSuffix("<b id=x>Watch</b>") == true)
+    #expect(seen["markup"] as? Bool == false)
+    #expect(
+      seen["empty"] as? [String] == [
+        "ready", "No steps in this period.", "No heart rates in this period. Latest: 100 bpm.",
+        "No nights in this period.", "No workouts in this period.",
+        "Days are those of Etc/UTC.",
+      ])
+    #expect(seen["reversed"] as? [String] == ["failed", "Choose 1 to 3,653 days."])
+    #expect(seen["reloaded"] as? String == "ready")
+    #expect(seen["left"] as? [String] == ["signed-out", "null", ""])
+    #expect(seen["foreign"] as? [String] == [])
+    #expect(seen["complaints"] as? [String] == [])
+  }
+}
+
+/// Chromium without a screen, which a script steers through its debugging pipe.
+enum Browser {
+  static let binary = ["chromium-headless-shell", "chromium"].lazy.map { "/usr/bin/\($0)" }
+    .first { FileManager.default.isExecutableFile(atPath: $0) }
+
+  /// Visits the dashboard of a server; returns what the script saw.
+  static func visit(
+    _ base: String, secret: String, _ profile: String
+  ) async throws -> [String: Any] {
+    let script = try LabProcess(
+      ["python3", "-c", script, binary ?? "", base, secret, profile])
+    let done = await CommandProcess.outcome(of: script)
+    let line = try #require(done.output.last, "\(done.errors)")
+    return try #require(
+      try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+  }
+
+  private static let script = #"""
+    import json, os, subprocess, sys
+    binary, base, secret, profile = sys.argv[1:]
+    inner, to = os.pipe()
+    back, outer = os.pipe()
+    browser = subprocess.Popen(
+      ['sh', '-c', 'exec "$@" 3<&%d 4>&%d' % (inner, outer), 'sh', binary, '--headless',
+       '--no-sandbox', '--disable-gpu', '--lang=en-US', '--user-data-dir=' + profile,
+       '--remote-debugging-pipe', 'about:blank'],
+      pass_fds=(inner, outer), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+      env=dict(os.environ, LANGUAGE='en_US', TZ='UTC'))
+    os.close(inner); os.close(outer)
+    replies = os.fdopen(back, 'rb')
+    urls, complaints, rest, number = [], [], b'', 0
+
+    def take():
+      global rest
+      while b'\0' not in rest:
+        more = replies.read1(65536)
+        if not more: sys.exit('the browser ended')
+        rest += more
+      line, rest = rest.split(b'\0', 1)
+      message = json.loads(line)
+      method, params = message.get('method'), message.get('params', {})
+      if method == 'Network.requestWillBeSent': urls.append(params['request']['url'])
+      if method == 'Runtime.exceptionThrown': complaints.append(json.dumps(params)[:500])
+      if method == 'Log.entryAdded' and '401' not in params['entry']['text']:
+        complaints.append(params['entry']['text'])
+      return message
+
+    def call(method, session=None, **params):
+      global number
+      number += 1
+      message = {'id': number, 'method': method, 'params': params}
+      if session: message['sessionId'] = session
+      os.write(to, json.dumps(message).encode() + b'\0')
+      while True:
+        reply = take()
+        if reply.get('id') == number: return reply['result']
+
+    target = call('Target.createTarget', url='about:blank')['targetId']
+    page = call('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
+    for domain in 'Network', 'Page', 'Runtime', 'Log': call(domain + '.enable', page)
+
+    def run(code):
+      found = call('Runtime.evaluate', page, expression=code, awaitPromise=True,
+        returnByValue=True)
+      if 'exceptionDetails' in found: sys.exit(json.dumps(found['exceptionDetails']))
+      return found['result'].get('value')
+
+    # Until the new document is there.
+    def load(method, **params):
+      run('window.isOld = true')
+      call(method, page, **params)
+      while not run("!window.isOld && document.readyState === 'complete'"): pass
+
+    settled = '''new Promise(done => {
+      const look = () => document.body.dataset.state !== 'loading'
+        && (done(document.body.dataset.state), true);
+      if (look()) return;
+      const watch = new MutationObserver(() => { if (look()) watch.disconnect(); });
+      watch.observe(document.body, { attributes: true });
+    })'''
+    message = "document.getElementById('message').textContent"
+    sentences = '''[...document.querySelectorAll('section > p, #zone')].map(p => p.textContent)'''
+
+    def sign_in(word):
+      run("document.getElementById('secret').value = %s;"
+        "document.querySelector('#door button').click()" % json.dumps(word))
+      return run(settled)
+
+    def period(first, last):
+      run("document.getElementById('from').value = '%s';"
+        "document.getElementById('to').value = '%s';"
+        "document.querySelector('#period button:not([data-days])').click()" % (first, last))
+      return run(settled)
+
+    seen = {}
+    load('Page.navigate', url=base + '/health')
+    seen['first'] = [run(settled), run('document.title')]
+    seen['wrong'] = [sign_in('not it'), run(message)]
+    sign_in(secret)
+    seen['shown'] = [period('2026-01-15', '2026-01-21')] + run(sentences)
+    seen['bars'] = run("['steps', 'heart', 'sleep'].map(name => "
+      "document.querySelectorAll('#' + name + ' rect').length)")
+    seen['numbers'] = run("[...document.querySelectorAll('#steps tbody tr')].map(row => "
+      "[...row.cells].map(cell => cell.textContent).join(' '))")
+    seen['workouts'] = run("document.querySelector('#workouts tbody tr').textContent")
+    seen['markup'] = run("document.getElementById('x') !== null")
+    seen['empty'] = [period('2025-01-01', '2025-01-07')] + run(sentences)
+    seen['reversed'] = [period('2026-01-07', '2026-01-01'), run(message)]
+    period('2026-01-15', '2026-01-21')
+    load('Page.reload')
+    seen['reloaded'] = run(settled)
+    run("document.getElementById('leave').click()")
+    seen['left'] = [run(settled), run("String(sessionStorage.getItem('secret'))"),
+      run("document.getElementById('secret').value")]
+    seen['foreign'] = [url for url in urls if not url.startswith((base + '/', 'data:'))]
+    seen['complaints'] = complaints
+    browser.kill()
+    print(json.dumps(seen))
+    """#
+}

@@ -9,8 +9,8 @@ STRICT = --explicit-target-dependency-import-check error
 STAMP = .build/setup.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test typecheck embedded lint demo sim nightly docs sanitize fuzz bench bench-full \
-  conformance torture mutants install uninstall clean
+.PHONY: help setup build test typecheck embedded apple-check example lint demo sim nightly docs \
+  sanitize fuzz bench bench-full conformance torture mutants install uninstall clean
 
 help: ## lists the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -24,7 +24,7 @@ $(STAMP): scripts/setup
 build: setup ## builds everything, tests included
 	$(SWIFT) build --build-tests $(STRICT)
 
-test: lint build typecheck embedded ## checks the style, builds, and runs every test
+test: lint build typecheck embedded apple-check example ## checks the style, builds, runs every test
 	@scripts/peers
 	@SWIFT="$(SWIFT)" scripts/test
 
@@ -34,8 +34,15 @@ typecheck: build ## checks each module as a whole, as a release build does
 embedded: ## compiles the bottle's firmware for microcontrollers, and prints its size
 	@scripts/embedded
 
+apple-check: setup ## type-checks what an app builds for Apple's platforms and Android
+	@SWIFT="$(SWIFT)" scripts/apple-check
+
+example: build ## builds and runs Examples/App, which depends on this package by its path
+	@SWIFT="$(SWIFT)" scripts/example
+
 lint: ## checks the style without changing a file
-	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Benchmarks
+	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Benchmarks \
+	  Apple Examples
 
 demo: setup ## shows on this machine that a link holds
 	$(SWIFT) build -c release --product holdfast $(STRICT)

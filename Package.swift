@@ -1,20 +1,27 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// One list for every target, so that none can be laxer than another.
-let strict: [SwiftSetting] = [
-  .swiftLanguageMode(.v6),
-  .treatAllWarnings(as: .error),
-  .strictMemorySafety(),
-  .enableUpcomingFeature("ExistentialAny"),
-  .enableUpcomingFeature("InternalImportsByDefault"),
-  .enableUpcomingFeature("MemberImportVisibility"),
-  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-  .enableUpcomingFeature("InferIsolatedConformances"),
-]
-
 /// Whether the Makefile builds, and not a package that depends on this one.
 let ours = Context.environment["HOLDFAST_STRICT"] != nil
+
+/// A package in an app is built without warnings, and no compiler takes both options.
+let warnings: [SwiftSetting] =
+  ours
+  ? [
+    .treatAllWarnings(as: .error)
+  ] : []
+
+/// One list for every target, so that none can be laxer than another.
+let strict: [SwiftSetting] =
+  warnings + [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+  ]
 
 /// The tests play hundreds of hours in the pure modules: these are optimised in debug builds too,
 /// which still check every invariant.
@@ -22,19 +29,33 @@ let optimised: [SwiftSetting] =
   ours ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : []
 
 func library(
-  _ name: String, at path: String, uses: [Target.Dependency] = [], with more: [SwiftSetting] = []
+  _ name: String, at path: String, uses: [Target.Dependency] = [], with more: [SwiftSetting] = [],
+  resources: [Resource] = []
 ) -> Target {
-  .target(name: name, dependencies: uses, path: "Sources/\(path)", swiftSettings: strict + more)
+  .target(
+    name: name, dependencies: uses, path: "Sources/\(path)", resources: resources,
+    swiftSettings: strict + more)
 }
 
 func pureLibrary(_ name: String, at path: String, uses: [Target.Dependency] = []) -> Target {
   library(name, at: path, uses: uses, with: optimised)
 }
 
-func system(_ name: String, _ pkgConfig: String, apt: String, brew: String) -> Target {
+/// A library of the system. One that is in Apple's SDKs has no `pkgConfig`: what another package
+/// manager says of it holds for a Mac, and not for a phone.
+func system(_ name: String, _ pkgConfig: String? = nil, apt: String) -> Target {
   .systemLibrary(
     name: name, path: "Sources/Adapters/System/\(name)", pkgConfig: pkgConfig,
-    providers: [.apt([apt]), .brew([brew])])
+    providers: [.apt([apt])])
+}
+
+/// Edges to targets of `onlyOnLinux`, which only a build for Linux follows.
+func onLinux(_ names: String...) -> [Target.Dependency] {
+  #if os(Linux)
+    names.map { .target(name: $0, condition: .when(platforms: [.linux])) }
+  #else
+    []
+  #endif
 }
 
 func tests(
@@ -82,12 +103,12 @@ let runtime: [Target] = [
 
 // 3. Adapters: one folder, one outside thing.
 let adapters: [Target] = [
-  system("CZlib", "zlib", apt: "zlib1g-dev", brew: "zlib"),
-  system("CCurl", "libcurl", apt: "libcurl4-openssl-dev", brew: "curl"),
-  system("COpenSSL", "openssl", apt: "libssl-dev", brew: "openssl@3"),
-  system("CSQLite", "sqlite3", apt: "libsqlite3-dev", brew: "sqlite"),
-  system("CArchive", "libarchive", apt: "libarchive-dev", brew: "libarchive"),
-  system("CSystemd", "libsystemd", apt: "libsystemd-dev", brew: "systemd"),
+  system("CZlib", apt: "zlib1g-dev"),
+  system("CSQLite", apt: "libsqlite3-dev"),
+  system("CCurl", "libcurl", apt: "libcurl4-openssl-dev"),
+  system("COpenSSL", "openssl", apt: "libssl-dev"),
+  system("CArchive", "libarchive", apt: "libarchive-dev"),
+  system("CSystemd", "libsystemd", apt: "libsystemd-dev"),
   .target(name: "CLinux", path: "Sources/Adapters/System/CLinux"),
   library("LinuxEvents", at: "Adapters/LinuxEvents", uses: ["CLinux"]),
   library("ChildProcesses", at: "Adapters/ChildProcesses", uses: ["LinkCore", "CLinux"]),
@@ -101,15 +122,17 @@ let adapters: [Target] = [
     "RadioSocket", at: "Adapters/RadioSocket", uses: ["LinkCore", "LinkWire", "LinkRuntime"]),
   library("OwnerFiles", at: "Adapters/OwnerFiles", uses: ["LinkWire"]),
   // Apple's platforms have CryptoKit.
+  library("KeyedHashing", at: "Adapters/KeyedHashing", uses: onLinux("COpenSSL")),
   library(
-    "KeyedHashing", at: "Adapters/KeyedHashing",
-    uses: [.target(name: "COpenSSL", condition: .when(platforms: [.linux]))]),
-  library(
-    "ExportFiles", at: "Adapters/ExportFiles", uses: ["LinkHealth", "OwnerFiles", "CArchive"]),
+    "ExportFiles", at: "Adapters/ExportFiles",
+    uses: ["LinkHealth", "OwnerFiles"] + onLinux("CArchive")),
   library(
     "ReachabilityNetlink", at: "Adapters/ReachabilityNetlink",
     uses: ["LinkCore", "LinkRuntime", "CLinux", "LinuxEvents"]),
-  library("LinuxBus", at: "Adapters/LinuxBus", uses: ["CSystemd"]),
+  library("LinuxBus", at: "Adapters/LinuxBus", uses: ["CSystemd", "LinuxEvents"]),
+  library(
+    "NetworkCost", at: "Adapters/NetworkCost",
+    uses: ["LinkCore", "LinkRuntime", "LinuxBus", "LinuxEvents"]),
   library(
     "LifecycleSystem", at: "Adapters/LifecycleSystem",
     uses: ["LinkCore", "LinkRuntime", "CSystemd", "LinuxEvents", "LinuxBus"]),
@@ -134,16 +157,22 @@ let doors: [Target] = [
     uses: [
       "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream",
       "HealthRelay", "HeldSocket", "Session", "HealthSync", "BottleLink", "LinkProtocols",
-      "CurlNetwork", "RadioSocket",
-      "StoreSQLite", "ReachabilityNetlink", "LifecycleSystem", "KeyedHashing",
-      "NotificationsDBus", "ExportFiles", "OwnerFiles",
-    ]),
+      "StoreSQLite", "RadioSocket", "KeyedHashing", "ExportFiles", "OwnerFiles",
+    ]
+      + onLinux(
+        "CurlNetwork", "ReachabilityNetlink", "NetworkCost", "LifecycleSystem",
+        "NotificationsDBus"),
+    resources: [.copy("Resources/PrivacyInfo.xcprivacy")]),
+  // Models for the screens of an app.
+  library(
+    "HoldfastUI", at: "HoldfastUI",
+    uses: ["Holdfast", "LinkCore", "LinkRuntime", "LinkWire", "MessageStream"]),
   library(
     "HoldfastTestKit", at: "TestKit",
     uses: [
       "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream", "LinkSimulator",
-      "ChildProcesses",
-    ]),
+    ] + onLinux("HoldfastLab")),
+  library("HoldfastLab", at: "NetworkLab", uses: ["ChildProcesses"]),
   library(
     "HoldfastBackend", at: "Tools/Backend",
     uses: [
@@ -182,7 +211,7 @@ let measures: [Target] = [
   // Holds thousands of sockets to any server; in C, so that it is never what is measured.
   .executableTarget(
     name: "LoadGenerator", dependencies: ["COpenSSL", "CZlib", "CCurl"], path: "Benchmarks/Load",
-    cSettings: [.headerSearchPath(".")]),
+    cSettings: [.headerSearchPath(".")], linkerSettings: [.linkedLibrary("z")]),
   .executableTarget(
     name: "HoldfastBench",
     dependencies: [
@@ -252,8 +281,8 @@ let checks: [Target] = [
   tests(
     "SystemTests",
     uses: [
-      "LinkCore", "LinkRuntime", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus",
-      "ChildProcesses", "CLinux", "CSystemd", "HoldfastTestKit",
+      "LinkCore", "LinkRuntime", "ReachabilityNetlink", "NetworkCost", "LifecycleSystem",
+      "NotificationsDBus", "ChildProcesses", "CLinux", "CSystemd", "LinuxBus", "HoldfastTestKit",
     ]),
   tests(
     "PushTests",
@@ -304,18 +333,39 @@ let checks: [Target] = [
       "LinkServerCore", "LinkSimulator", "HoldfastTestKit", "Session",
     ],
     besides: ["Corpus"]),
+  tests("HoldfastUITests", uses: ["Holdfast", "HoldfastUI", "HoldfastTestKit", "LinkCore"]),
   tests("HouseTests", uses: []),
 ]
 
+/// What imports parts of Linux, and all that is built on it. A Mac declares none of these.
+let onlyOnLinux: Set<String> = [
+  "CCurl", "COpenSSL", "CArchive", "CSystemd", "CLinux", "LinuxEvents", "LinuxBus",
+  "ChildProcesses", "CurlNetwork", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus",
+  "NetworkCost", "PushAPNs", "PushHook", "ServerSockets", "HoldfastLab", "HoldfastBackend",
+  "CommandKit",
+  "HoldfastDemo", "HoldfastCommand", "HoldfastEngineBench", "EngineLoop", "LoadGenerator",
+  "HoldfastBench", "CurlNetworkTests", "StoreSQLiteTests", "SystemTests", "PushTests",
+  "BackendTests", "HoldfastTests", "SimulateTests", "RelayTests", "FuzzTests",
+]
+
+let everything = pure + runtime + adapters + doors + measures + checks
+#if os(Linux)
+  let targets = everything
+  let programs: [Product] = [.executable(name: "holdfast", targets: ["HoldfastCommand"])]
+#else
+  let targets = everything.filter { !onlyOnLinux.contains($0.name) }
+  let programs: [Product] = []
+#endif
+
 let package = Package(
   name: "Holdfast",
-  platforms: [.macOS(.v15), .iOS(.v18)],
+  platforms: [.macOS(.v15), .iOS(.v18), .watchOS(.v11), .tvOS(.v18), .visionOS(.v2)],
   products: [
     .library(name: "Holdfast", targets: ["Holdfast"]),
+    .library(name: "HoldfastUI", targets: ["HoldfastUI"]),
     .library(name: "HoldfastTestKit", targets: ["HoldfastTestKit"]),
     .library(name: "LinkCore", targets: ["LinkCore"]),
     .library(name: "LinkSimulator", targets: ["LinkSimulator"]),
-    .executable(name: "holdfast", targets: ["HoldfastCommand"]),
-  ],
-  targets: pure + runtime + adapters + doors + measures + checks
+  ] + programs,
+  targets: targets
 )

@@ -37,7 +37,7 @@ extension Link {
   mutating func change(to reachability: Reachability, _ step: inout Step) {
     let before = gate.reachability
     gate.reachability = reachability
-    guard before != reachability else { return }
+    guard !reachability.isSameWay(as: before) else { return }
     if let obstacle = gate.obstacle, obstacle != .background {
       hold(by: obstacle, &step)
     } else if case .reachable? = before {

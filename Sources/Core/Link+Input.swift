@@ -16,6 +16,9 @@ extension Link {
     case prepared(AttemptID)
     /// The transport is open.
     case opened(AttemptID)
+    /// A transport exists that this link did not open, named by `nextAttempt`; whether it has
+    /// reached the feature's milestone.
+    case found(AttemptID, established: Bool)
     /// The feature's own milestone was reached.
     case established(AttemptID)
     /// Any byte came in.

@@ -115,7 +115,7 @@ extension Link {
     }
   }
 
-  private mutating func become(ready trying: Trying, _ step: inout Step) {
+  mutating func become(ready trying: Trying, _ step: inout Step) {
     if case .queued(let queued) = standby.state, queued != trying.attempt {
       step.effects.append(.disarm(queued))
     }

@@ -97,6 +97,8 @@ public struct Link: Machine, Hashable {
     lastAttempt += 1
     return AttemptID(lastAttempt)
   }
+
+  mutating func note(found attempt: AttemptID) { lastAttempt = attempt.number }
 }
 
 extension Link {
@@ -113,6 +115,8 @@ extension Link {
     case .polled(let id, let failure): polled(id, failure, &step)
     case .prepared(let attempt): prepared(attempt, &step)
     case .opened(let attempt): opened(attempt, &step)
+    case .found(let attempt, let isEstablished):
+      found(attempt, established: isEstablished, &step)
     case .established(let attempt): established(attempt, &step)
     case .heard(let attempt): hear(attempt, &step) { $0.heard(at: $1) }
     case .pong(let attempt, let id): hear(attempt, &step) { $0.pong(id, at: $1) }

@@ -1,33 +1,63 @@
 public import LinkCore
 public import LinkRuntime
 public import LinkWire
-import CurlNetwork
 import Foundation
-import LifecycleSystem
 import OwnerFiles
 import RadioSocket
 import StoreSQLite
 
 #if os(Linux)
+  import CurlNetwork
+  import LifecycleSystem
+  import NetworkCost
   import NotificationsDBus
   import ReachabilityNetlink
 #endif
 
 /// This platform's own adapters, put together.
 public enum Platform {
-  /// Dials and speaks REST through the system's HTTP library.
+  #if os(Linux)
+    /// Dials and speaks REST through the system's HTTP library.
+    ///
+    /// - Parameters:
+    ///   - authorities: a PEM file of certificate authorities trusted beside the system's.
+    ///   - proxy: a proxy's URL; `nil` reads the environment, "" means none.
+    ///   - allowsPlaintext: whether `http` may leave this device.
+    /// - Throws: `.local` when the process has no descriptors or threads left.
+    public static func network(
+      authorities: String? = nil, proxy: String? = nil, allowsPlaintext: Bool = false
+    ) throws(LinkFailure) -> any SocketDialer & HTTPClient {
+      try CurlNetwork(
+        CurlConfiguration(
+          authorities: authorities, proxy: proxy, allowsPlaintext: allowsPlaintext))
+    }
+  #else
+    @available(
+      *, unavailable,
+      message: """
+        Holdfast has no network adapter for this platform yet; \
+        pass a type of your own that conforms to SocketDialer and HTTPClient
+        """
+    )
+    /// Opens sockets and sends requests; this platform has no adapter for it yet.
+    public static func network(
+      authorities: String? = nil, proxy: String? = nil, allowsPlaintext: Bool = false
+    ) throws(LinkFailure) -> any SocketDialer & HTTPClient {
+      throw .local(detail: "this platform has no network adapter yet")
+    }
+  #endif
+
+  /// The network for an app that brings none.
   ///
-  /// - Parameters:
-  ///   - authorities: a PEM file of certificate authorities trusted beside the system's.
-  ///   - proxy: a proxy's URL; `nil` reads the environment, "" means none.
-  ///   - allowsPlaintext: whether `http` may leave this device.
-  /// - Throws: `.local` when the process has no descriptors or threads left.
-  public static func network(
-    authorities: String? = nil, proxy: String? = nil, allowsPlaintext: Bool = false
-  ) throws(LinkFailure) -> any SocketDialer & HTTPClient {
-    try CurlNetwork(
-      CurlConfiguration(
-        authorities: authorities, proxy: proxy, allowsPlaintext: allowsPlaintext))
+  /// - Throws: `.local` as `network` does, and where this platform has no adapter for it.
+  package static func ownNetwork() throws(LinkFailure) -> any SocketDialer & HTTPClient {
+    #if os(Linux)
+      return try network()
+    #else
+      throw .local(
+        detail: "Holdfast has no network adapter for this platform yet; set `network` to a type of "
+          + "your own that conforms to SocketDialer and HTTPClient")
+    #endif
   }
 
   /// The timelines kept in a directory; made with mode 0700 when it is not there.
@@ -139,10 +169,21 @@ public enum Platform {
   /// Timelines that are kept while the process lives, and no longer.
   public static func memoryStore() -> any TimelineStore { MemoryStore(KeptTimelines()) }
 
+  /// Secrets in files of a directory that only their owner can read.
+  public static func secrets(in directory: String) -> any SecretStore {
+    SecretFiles(in: directory)
+  }
+
+  /// Time after the app left the foreground: without a limit where the system ends no app for it.
+  public static func backgroundTime() -> any BackgroundTime { UnlimitedTime() }
+
+  /// Wakes for tasks while the process lives.
+  public static func wakes() -> any WakeSource { TimerWakes() }
+
   /// Watches the way to a host.
   public static func reachability(of host: String) -> any ReachabilityMonitor {
     #if os(Linux)
-      NetlinkReachability(target: NetlinkReachability.Target(host: host))
+      CostedReachability(NetlinkReachability(target: NetlinkReachability.Target(host: host)))
     #else
       AlwaysReachable()
     #endif
@@ -174,8 +215,8 @@ public enum Platform {
     #if os(Linux)
       SystemLifecycle(hangup: hangup, note: note)
     #else
-      // Sleep is not watched here.
-      return hangup ? SignalLifecycle(hangup: true) : AlwaysForeground() as any LifecycleMonitor
+      // An app gets signals of its own; it tells the front door when it is turned.
+      AlwaysForeground()
     #endif
   }
 }

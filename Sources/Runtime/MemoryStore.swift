@@ -6,6 +6,7 @@ public import LinkWire
 public actor MemoryStore<Value: Sendable>: Store {
   private var value: Value
   private var isClosed = false
+  private var isSuspended = false
   private var failuresLeft = 0
   private var failure = StoreFailure.closed
 
@@ -23,10 +24,15 @@ public actor MemoryStore<Value: Sendable>: Store {
 
   public func close() { isClosed = true }
 
+  public func suspend() { isSuspended = true }
+
+  public func resume() throws(StoreFailure) { isSuspended = false }
+
   func use<Result>(
     _ body: (inout Value) throws(StoreFailure) -> Result
   ) throws(StoreFailure) -> Result {
     guard !isClosed else { throw .closed }
+    guard !isSuspended else { throw .suspended }
     guard failuresLeft == 0 else {
       failuresLeft -= 1
       throw failure

@@ -34,9 +34,10 @@ struct Tree: Sendable {
     }
   }
 
-  /// What `.gitignore` leaves out is left out here too.
+  /// What `.gitignore` leaves out is left out here too, and stubs of Apple's modules: they are
+  /// declarations of others.
   private static func isIgnored(_ name: String) -> Bool {
-    [".git", ".build", ".venv", ".swiftpm", "out"].contains(name) || name.hasPrefix(".b-")
+    [".git", ".build", ".venv", ".swiftpm", "out", "Stubs"].contains(name) || name.hasPrefix(".b-")
       || name.hasSuffix(".profraw")
   }
 

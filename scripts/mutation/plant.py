@@ -220,7 +220,7 @@ def manifest():
     with open(os.path.join(ROOT, "Package.swift"), encoding="utf-8") as file:
         text = file.read()
     # What is planted may warn, and its switch is a module that no file imports by itself.
-    for setting in (".treatAllWarnings(as: .error),", ".strictMemorySafety(),",
+    for setting in (".treatAllWarnings(as: .error)", ".strictMemorySafety(),",
                     '.enableUpcomingFeature("MemberImportVisibility"),'):
         if setting not in text:
             raise Failure(f"Package.swift has no {setting}; adapt scripts/mutation/plant.py")

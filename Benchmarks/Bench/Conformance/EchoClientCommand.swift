@@ -58,7 +58,7 @@ private struct Suite {
       switch event {
       case .text(let bytes): await socket.send(text: bytes)
       case .binary(let bytes): await socket.send(binary: bytes)
-      case .opened, .ping, .pong, .oversized, .failed: break
+      case .opened, .ping, .pong, .stalled, .oversized, .failed: break
       }
     }
   }

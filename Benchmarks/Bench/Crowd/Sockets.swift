@@ -191,7 +191,7 @@ enum Sockets {
           case .opened: sink.yield()
           case .text: texts += 1
           case .failed: sink.finish()
-          case .binary, .ping, .pong, .oversized: break
+          case .binary, .ping, .pong, .stalled, .oversized: break
           }
         }
         let isOver = left.withLock {

@@ -3,6 +3,10 @@ import OwnerFiles
 
 #if canImport(Glibc)
   import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
 #elseif canImport(Darwin)
   import Darwin
 #endif
@@ -182,11 +186,7 @@ final class PlainFile {
   }
 
   private func take(_ bytes: UnsafeMutableRawBufferPointer) -> Int {
-    #if canImport(Glibc)
-      unsafe Glibc.read(descriptor, bytes.baseAddress, bytes.count)
-    #else
-      unsafe Darwin.read(descriptor, bytes.baseAddress, bytes.count)
-    #endif
+    unsafe systemRead(descriptor, bytes)
   }
 
   /// Why the system refuses a file; a symbolic link is named with what it points to.
@@ -209,4 +209,9 @@ final class PlainFile {
     guard count > 0 else { return nil }
     return String(decoding: text.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
+}
+
+/// Calls read(2): within the types, `read` is their own.
+private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawBufferPointer) -> Int {
+  unsafe read(descriptor, bytes.baseAddress, bytes.count)
 }

@@ -1,120 +1,135 @@
-import CArchive
-import LinkHealth
+#if canImport(CArchive)
+  import CArchive
+  import LinkHealth
 
-/// The export within a zip, found by what it holds, inflated piece by piece.
-///
-/// Phones translate the name of the file, and beside it lies another XML: names tell nothing.
-@safe final class ZipEntry {
-  /// Bytes that tell what a file is.
-  private static let head = 4_096
-  /// Bytes of the zip that are read at a time.
-  private static let block = 256 << 10
+  /// The export within a zip, found by what it holds, inflated piece by piece.
+  ///
+  /// Phones translate the name of the file, and beside it lies another XML: names tell nothing.
+  @safe final class ZipEntry {
+    /// Bytes that tell what a file is.
+    private static let head = 4_096
+    /// Bytes of the zip that are read at a time.
+    private static let block = 256 << 10
 
-  private let archive: OpaquePointer
-  /// Keeps the descriptor open that the archive reads from.
-  private let file: PlainFile
-  /// What was read to know the entry, and still has to be handed out.
-  private var start: [UInt8] = []
-  private(set) var name: String?
-  private(set) var size: Int?
-  /// Files that were seen.
-  private var files = 0
-  /// The first symbolic link that was seen.
-  private var link: String?
+    private let archive: OpaquePointer
+    /// Keeps the descriptor open that the archive reads from.
+    private let file: PlainFile
+    /// What was read to know the entry, and still has to be handed out.
+    private var start: [UInt8] = []
+    private(set) var name: String?
+    private(set) var size: Int?
+    /// Files that were seen.
+    private var files = 0
+    /// The first symbolic link that was seen.
+    private var link: String?
 
-  /// Opens a zip at its one export; reads the file from its beginning, whatever it is called now.
-  convenience init(_ file: PlainFile) throws(ExportFileError) {
-    let search = try ZipEntry(opening: file)
-    guard try search.next(among: { _ in true }) else {
-      if let link = search.link { throw .linked(name: link) }
-      throw .noExport(files: search.files)
+    /// Opens a zip at its one export; reads the file from its beginning, whatever it is called now.
+    convenience init(_ file: PlainFile) throws(ExportFileError) {
+      let search = try ZipEntry(opening: file)
+      guard try search.next(among: { _ in true }) else {
+        if let link = search.link { throw .linked(name: link) }
+        throw .noExport(files: search.files)
+      }
+      let first = search.name
+      // Thousands of routes may follow, which need not be looked into. What is behind damage is not
+      // looked for.
+      if (try? search.next { $0?.lowercased().hasSuffix(".xml") ?? true }) == true {
+        throw .severalExports(first: first ?? "?", second: search.name ?? "?")
+      }
+      try self.init(opening: file)
+      _ = try next(among: { _ in true })
     }
-    let first = search.name
-    // Thousands of routes may follow, which need not be looked into. What is behind damage is not
-    // looked for.
-    if (try? search.next { $0?.lowercased().hasSuffix(".xml") ?? true }) == true {
-      throw .severalExports(first: first ?? "?", second: search.name ?? "?")
-    }
-    try self.init(opening: file)
-    _ = try next(among: { _ in true })
-  }
 
-  private init(opening file: PlainFile) throws(ExportFileError) {
-    try file.rewind()
-    guard let archive = unsafe archive_read_new() else {
-      throw .damaged(reason: "no memory for it")
-    }
-    unsafe self.archive = unsafe archive
-    self.file = file
-    unsafe archive_read_support_format_zip(archive)
-    guard unsafe archive_read_open_fd(archive, file.descriptor, Self.block) == ARCHIVE_OK else {
-      throw damage()
-    }
-  }
-
-  deinit {
-    unsafe archive_read_free(archive)
-  }
-
-  func read(into buffer: inout [UInt8]) throws(ExportFileError) -> Int {
-    guard start.isEmpty else {
-      let count = min(start.count, buffer.count)
-      buffer.replaceSubrange(..<count, with: start[..<count])
-      start.removeFirst(count)
-      return count
-    }
-    return try data(into: &buffer)
-  }
-
-  /// Goes to the next export among the files of some names; false if there is none.
-  private func next(among isCandidate: (String?) -> Bool) throws(ExportFileError) -> Bool {
-    while true {
-      var entry: OpaquePointer?
-      let code = unsafe archive_read_next_header(archive, &entry)
-      if code == ARCHIVE_EOF { return false }
-      // A warning is about names that this process's locale cannot spell.
-      guard code == ARCHIVE_OK || code == ARCHIVE_WARN, let entry = unsafe entry else {
+    private init(opening file: PlainFile) throws(ExportFileError) {
+      try file.rewind()
+      guard let archive = unsafe archive_read_new() else {
+        throw .damaged(reason: "no memory for it")
+      }
+      unsafe self.archive = unsafe archive
+      self.file = file
+      unsafe archive_read_support_format_zip(archive)
+      guard unsafe archive_read_open_fd(archive, file.descriptor, Self.block) == ARCHIVE_OK else {
         throw damage()
       }
-      let entryName = unsafe archive_entry_pathname_utf8(entry).map { unsafe String(cString: $0) }
-      // S_IFREG and S_IFLNK of stat(2).
-      let type = unsafe archive_entry_filetype(entry)
-      if type == 0o120000 { link = link ?? entryName ?? "?" }
-      guard type == 0o100000 else { continue }
-      files += 1
-      guard isCandidate(entryName) else { continue }
-      if unsafe archive_entry_is_encrypted(entry) != 0 { throw .encrypted }
-      guard try isExport() else { continue }
-      name = entryName
-      if unsafe archive_entry_size_is_set(entry) != 0 {
-        size = Int(unsafe archive_entry_size(entry))
+    }
+
+    deinit {
+      unsafe archive_read_free(archive)
+    }
+
+    func read(into buffer: inout [UInt8]) throws(ExportFileError) -> Int {
+      guard start.isEmpty else {
+        let count = min(start.count, buffer.count)
+        buffer.replaceSubrange(..<count, with: start[..<count])
+        start.removeFirst(count)
+        return count
       }
-      return true
+      return try data(into: &buffer)
+    }
+
+    /// Goes to the next export among the files of some names; false if there is none.
+    private func next(among isCandidate: (String?) -> Bool) throws(ExportFileError) -> Bool {
+      while true {
+        var entry: OpaquePointer?
+        let code = unsafe archive_read_next_header(archive, &entry)
+        if code == ARCHIVE_EOF { return false }
+        // A warning is about names that this process's locale cannot spell.
+        guard code == ARCHIVE_OK || code == ARCHIVE_WARN, let entry = unsafe entry else {
+          throw damage()
+        }
+        let entryName = unsafe archive_entry_pathname_utf8(entry).map { unsafe String(cString: $0) }
+        // S_IFREG and S_IFLNK of stat(2).
+        let type = unsafe archive_entry_filetype(entry)
+        if type == 0o120000 { link = link ?? entryName ?? "?" }
+        guard type == 0o100000 else { continue }
+        files += 1
+        guard isCandidate(entryName) else { continue }
+        if unsafe archive_entry_is_encrypted(entry) != 0 { throw .encrypted }
+        guard try isExport() else { continue }
+        name = entryName
+        if unsafe archive_entry_size_is_set(entry) != 0 {
+          size = Int(unsafe archive_entry_size(entry))
+        }
+        return true
+      }
+    }
+
+    private func isExport() throws(ExportFileError) -> Bool {
+      start = []
+      var piece = [UInt8](repeating: 0, count: Self.head)
+      while start.count < Self.head {
+        let count = try data(into: &piece)
+        if count == 0 { break }
+        start += piece[..<count]
+      }
+      let head = start[...]
+      return HealthExportReader.isExport(head.span)
+    }
+
+    private func data(into buffer: inout [UInt8]) throws(ExportFileError) -> Int {
+      let count = unsafe buffer.withUnsafeMutableBytes {
+        unsafe archive_read_data(archive, $0.baseAddress, $0.count)
+      }
+      guard count >= 0 else { throw damage() }
+      return count
+    }
+
+    private func damage() -> ExportFileError {
+      let text = unsafe archive_error_string(archive).map { unsafe String(cString: $0) }
+      return .damaged(reason: text ?? "libarchive does not say why")
     }
   }
+#else
+  /// The export within a zip: this platform has no adapter that reads zips yet.
+  final class ZipEntry {
+    let name: String? = nil
+    let size: Int? = nil
 
-  private func isExport() throws(ExportFileError) -> Bool {
-    start = []
-    var piece = [UInt8](repeating: 0, count: Self.head)
-    while start.count < Self.head {
-      let count = try data(into: &piece)
-      if count == 0 { break }
-      start += piece[..<count]
+    init(_ file: PlainFile) throws(ExportFileError) {
+      throw .unreadable(
+        reason: "zips are not read on this platform yet; unpack it, and import the XML file in it")
     }
-    let head = start
-    return HealthExportReader.isExport(head.span)
-  }
 
-  private func data(into buffer: inout [UInt8]) throws(ExportFileError) -> Int {
-    let count = unsafe buffer.withUnsafeMutableBytes {
-      unsafe archive_read_data(archive, $0.baseAddress, $0.count)
-    }
-    guard count >= 0 else { throw damage() }
-    return count
+    func read(into buffer: inout [UInt8]) throws(ExportFileError) -> Int { 0 }
   }
-
-  private func damage() -> ExportFileError {
-    let text = unsafe archive_error_string(archive).map { unsafe String(cString: $0) }
-    return .damaged(reason: text ?? "libarchive does not say why")
-  }
-}
+#endif

@@ -9,7 +9,9 @@
     ///   - hangup: Whether SIGHUP asks for another try.
     ///   - note: Told once, for people, when sleep cannot be watched, and why.
     public init(hangup: Bool = false, note: @escaping @Sendable (String) -> Void = { _ in }) {
-      self.init(merging: [SignalLifecycle(hangup: hangup), LogindLifecycle(note: note)])
+      self.init(merging: [
+        SignalLifecycle(hangup: hangup), LogindLifecycle(note: note), DeviceState(),
+      ])
     }
 
     init(merging monitors: [any LifecycleMonitor]) {

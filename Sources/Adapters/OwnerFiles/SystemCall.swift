@@ -1,5 +1,9 @@
 #if canImport(Glibc)
   import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
 #elseif canImport(Darwin)
   import Darwin
 #endif
@@ -11,11 +15,7 @@ package enum SystemCall {
     _ descriptor: Int32, _ bytes: UnsafeMutableRawPointer, _ count: Int
   ) -> Int {
     while true {
-      #if canImport(Glibc)
-        let done = unsafe Glibc.read(descriptor, bytes, count)
-      #else
-        let done = unsafe Darwin.read(descriptor, bytes, count)
-      #endif
+      let done = unsafe systemRead(descriptor, bytes, count)
       if done >= 0 || errno != EINTR { return done }
     }
   }
@@ -34,11 +34,7 @@ package enum SystemCall {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = unsafe rest.withUnsafeBytes { bytes in
-        #if canImport(Glibc)
-          unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
-        #else
-          unsafe Darwin.write(descriptor, bytes.baseAddress, bytes.count)
-        #endif
+        unsafe write(descriptor, bytes.baseAddress, bytes.count)
       }
       if count < 0, errno == EINTR { continue }
       if count < 0, errno == EAGAIN {
@@ -55,4 +51,11 @@ package enum SystemCall {
   package static func reason(of code: Int32) -> String {
     unsafe String(cString: strerror(code))
   }
+}
+
+/// Calls read(2): within the type, `read` is its own.
+private func systemRead(
+  _ descriptor: Int32, _ bytes: UnsafeMutableRawPointer, _ count: Int
+) -> Int {
+  unsafe read(descriptor, bytes, count)
 }

@@ -72,6 +72,8 @@ package actor SQLiteFile<T: Tables>: Store {
   private let executor = QueueExecutor(label: "holdfast.\(T.kind.name)")
   private(set) var tables: T?
   private var lock: FileLock?
+  private var opening: Opening?
+  private var isSuspended = false
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe executor.asUnownedSerialExecutor()
@@ -105,6 +107,7 @@ package actor SQLiteFile<T: Tables>: Store {
   private func connect(
     _ file: StoreFile, access: StoreAccess, busyTimeout: Duration
   ) throws(StoreFailure) {
+    opening = Opening(file: file, access: access, busyTimeout: busyTimeout)
     lock = try file.claim(for: access)
     let kind = T.kind
     let database = try Database(
@@ -141,13 +144,44 @@ package actor SQLiteFile<T: Tables>: Store {
   }
 
   package func close() {
+    release()
+    isSuspended = false
+    opening = nil
+  }
+
+  package func suspend() {
+    guard tables != nil else { return }
+    release()
+    isSuspended = true
+  }
+
+  package func resume() throws(StoreFailure) {
+    guard isSuspended, let opening else { return }
+    do throws(StoreFailure) {
+      try connect(opening.file, access: opening.access, busyTimeout: opening.busyTimeout)
+    } catch {
+      release()
+      throw error
+    }
+    isSuspended = false
+  }
+
+  private func release() {
     tables?.finish()
     tables = nil
     lock = nil
   }
 
   private func opened() throws(StoreFailure) -> T {
+    if isSuspended { throw .suspended }
     guard let tables else { throw .closed }
     return tables
   }
+}
+
+/// How a store was opened, to open it again.
+private struct Opening {
+  let file: StoreFile
+  let access: StoreAccess
+  let busyTimeout: Duration
 }

@@ -30,7 +30,7 @@ extension SessionModel {
 
   private mutating func note(_ change: DeviceChange) {
     switch change {
-    case .reachability(.reachable(let path)): network = path.name
+    case .reachability(.reachable(let path, _)): network = path.name
     case .reachability(.unreachable), .reachability(.captivePortal): network = nil
     case .lifecycle(let lifecycle): isInBackground = lifecycle == .background
     case .woke, .again: return

@@ -23,7 +23,8 @@ struct ExportNames {
   /// How many texts had to be repaired.
   private(set) var repaired = 0
   private var numbers: [HealthSampleKey: UInt16] = [:]
-  private var raw: [UInt8] = []
+  // `Array.span` needs iOS 26; that of `ContiguousArray` does not.
+  private var raw: ContiguousArray<UInt8> = []
   private var entries: [Entry] = []
   private var slots: [UInt16]
 

@@ -29,7 +29,8 @@ struct ExportParser: Sendable {
 
   /// Reads on until a batch is ready or the bytes end; answers how far it came.
   mutating func run(_ buffer: [UInt8], from start: Int, isLast: Bool) -> Int {
-    let bytes = buffer.span
+    let slice = buffer[...]
+    let bytes = slice.span
     var index = start
     while index < bytes.count, !assembler.isReady, foreign == nil {
       let next = step(bytes, at: index, isLast: isLast)

@@ -84,7 +84,7 @@ struct ExportTag {
 
   /// The meaning of a name without its blanks; `nil` when it is no name.
   private func oddName(_ bytes: Span<UInt8>, _ range: Range<Int>) -> UInt8? {
-    var name: [UInt8] = []
+    var name: ArraySlice<UInt8> = []
     for place in range {
       let byte = bytes[place]
       if isBlank(byte) { continue }

@@ -88,7 +88,7 @@ struct ExportWords {
   init(_ words: [(String, UInt8)]) {
     entries = Array(repeating: Entry(), count: 64)
     for (text, meaning) in words {
-      let bytes = Array(text.utf8)
+      let bytes = ArraySlice(text.utf8)
       let (first, last) = Self.ends(of: bytes.span, from: 0, to: bytes.count)
       var place = Self.place(first, last, bytes.count)
       while entries[place].meaning != 0 { place = (place + 1) & 63 }

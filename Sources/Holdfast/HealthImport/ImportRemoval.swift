@@ -114,7 +114,8 @@ struct ImportRemoval {
     while true {
       if isStopped() || Task.isCancelled { return .stopped }
       guard let count = try? work.file.read(into: &piece) else { return .changed }
-      if count > 0 { reader.append(piece.span.extracting(0..<count)) } else { reader.finish() }
+      let read = piece[..<count]
+      if count > 0 { reader.append(read.span) } else { reader.finish() }
       do {
         while let batch = try reader.next() {
           fingerprint.add(batch)

@@ -42,7 +42,8 @@ struct ImportRun {
         break
       }
       guard count > 0 else { break }
-      reader.append(piece.span.extracting(0..<count))
+      let read = piece[..<count]
+      reader.append(read.span)
       try await addBatches()
       progress.bytes += count
       note(progress)

@@ -13,7 +13,7 @@ struct RelayAnswer: Sendable {
   /// Reads as many pages as the answer needs, off the shell's actor, which stays free meanwhile.
   @concurrent static func make(
     _ question: HealthQuestion, zone: ZoneRules, now: Timestamp, limits: AnswerLimits,
-    from store: any HealthStore
+    from store: any HealthReading
   ) async -> RelayAnswer {
     // A store that cannot be read fails again at the first page, where the reason is told.
     let stored = (try? await store.stored()) ?? StoredHealth()

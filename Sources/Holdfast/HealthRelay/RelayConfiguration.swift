@@ -61,7 +61,7 @@ public struct RelayEnvironment: Sendable {
   /// Opens sockets.
   public var network: any SocketDialer & HTTPClient
   /// Stores the person's health data.
-  public var store: any HealthStore
+  public var store: any HealthReading
   /// Shows the notification of a running service.
   public var notifier: any Notifier
   /// Reports whether, and over which network path, the server can be reached.
@@ -73,7 +73,7 @@ public struct RelayEnvironment: Sendable {
 
   /// The ports of a relay; by default those of an app in front that shows no notification.
   public init(
-    network: any SocketDialer & HTTPClient, store: any HealthStore,
+    network: any SocketDialer & HTTPClient, store: any HealthReading,
     notifier: any Notifier = TextNotifier { _ in },
     reachability: any ReachabilityMonitor = AlwaysReachable(),
     lifecycle: any LifecycleMonitor = AlwaysForeground(), clock: any LinkClock = BootClock()

@@ -33,7 +33,7 @@ public final class SampleSync: Sendable, AsyncSequence {
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
   ) async throws(LinkFailure) {
     let network =
-      if let own = configuration.network { own } else { try Platform.network() }
+      if let own = configuration.network { own } else { try Platform.ownNetwork() }
     let clock = configuration.clock
     let start = try await LinkFailure.local { () throws(JournalError) in
       try await MachineStart<SyncModel>(
@@ -52,7 +52,8 @@ public final class SampleSync: Sendable, AsyncSequence {
       start, shell, clock: clock,
       device: Device(
         reachability: configuration.reachability ?? Platform.reachability(of: host),
-        lifecycle: configuration.lifecycle, network: network
+        lifecycle: configuration.lifecycle, network: network,
+        conditions: { .conditions(SyncConditions($0)) }
       ) { .device($0) },
       first: [
         .restored(kept, running: uploading, missing: missing), .ask(configuration.types),
@@ -82,4 +83,14 @@ public final class SampleSync: Sendable, AsyncSequence {
   /// Waits until what is under way is stored, 2 s at most, and ends the sequence. What was not sent
   /// waits for the next run. Runs to completion even if the calling task is cancelled.
   public func close() async { await running.close(.stop) { $0.isStopped } }
+}
+
+extension SyncConditions {
+  /// What the monitors of a device say.
+  init(_ conditions: DeviceConditions) {
+    self.init(
+      isConstrained: conditions.traits.contains(.constrained),
+      isExpensive: conditions.traits.contains(.expensive), isLowPower: conditions.isLowPower,
+      isUnlocked: conditions.isProtectedDataAvailable)
+  }
 }

@@ -45,7 +45,7 @@ public final class HeldSocket: Sendable, AsyncSequence {
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
   ) async throws(LinkFailure) {
     let host = try ServerURL.webSocketHost(url)
-    let network = if let own = options.network { own } else { try Platform.network() }
+    let network = if let own = options.network { own } else { try Platform.ownNetwork() }
     let start = try await LinkFailure.local { () throws(JournalError) in
       try await MachineStart<SocketModel>(
         options.settings(policy), journal: options.journal, at: options.clock.wall, notice: notice)

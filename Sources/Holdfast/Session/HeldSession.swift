@@ -39,7 +39,7 @@ public final class HeldSession: Sendable, AsyncSequence {
   ) async throws(LinkFailure) {
     let host = try ServerURL.webSocketHost(configuration.url)
     let network =
-      if let own = configuration.network { own } else { try Platform.network() }
+      if let own = configuration.network { own } else { try Platform.ownNetwork() }
     clock = configuration.clock
     let wall = clock.wall
     let start = try await LinkFailure.local { () throws(JournalError) in

@@ -1,5 +1,6 @@
 import LinkCore
 import LinkRuntime
+import Synchronization
 
 /// The monitors of the device, and the inputs that their reports become.
 struct Device<Input: Sendable>: Sendable {
@@ -9,17 +10,47 @@ struct Device<Input: Sendable>: Sendable {
   /// feature without one.
   let network: (any HTTPClient)?
   let input: @Sendable (DeviceChange) -> Input
+  /// The input for a machine that asks what the device has to spare.
+  var conditions: (@Sendable (DeviceConditions) -> Input)?
+  private let known = KnownConditions()
+
+  init(
+    reachability: any ReachabilityMonitor, lifecycle: any LifecycleMonitor,
+    network: (any HTTPClient)?, conditions: (@Sendable (DeviceConditions) -> Input)? = nil,
+    input: @escaping @Sendable (DeviceChange) -> Input
+  ) {
+    (self.reachability, self.lifecycle, self.network) = (reachability, lifecycle, network)
+    (self.conditions, self.input) = (conditions, input)
+  }
 
   func reportReachability(_ post: (Input) async -> Void) async {
     for await change in reachability.changes() {
       await network?.forgetConnections()
+      // First: what begins on the new way must know what it costs.
+      await report({ $0.traits = change.traits }, post)
       await post(input(.reachability(change)))
     }
+  }
+
+  private func report(
+    _ note: (inout DeviceConditions) -> Void, _ post: (Input) async -> Void
+  ) async {
+    guard let changed = known.change(note), let conditions else { return }
+    await post(conditions(changed))
   }
 
   func reportLifecycle(_ post: (Input) async -> Void) async {
     var life = DeviceLife()
     for await event in lifecycle.changes() {
+      switch event {
+      case .protectedData(let isAvailable):
+        await report({ $0.isProtectedDataAvailable = isAvailable }, post)
+        continue
+      case .lowPower(let isLow):
+        await report({ $0.isLowPower = isLow }, post)
+        continue
+      case .foreground, .background, .willSleep, .didWake, .again, .terminate: break
+      }
       await network?.forgetConnections()
       for change in life.changes(for: event) { await post(input(change)) }
     }
@@ -33,6 +64,20 @@ extension Device where Input: LinkInput {
   ) {
     self.init(reachability: reachability, lifecycle: lifecycle, network: network) {
       Input(.device($0), at: clock.wall)
+    }
+  }
+}
+
+/// What two monitors said of the device, put together.
+private final class KnownConditions: Sendable {
+  private let now = Mutex(DeviceConditions())
+
+  /// Returns the conditions if they changed.
+  func change(_ note: (inout DeviceConditions) -> Void) -> DeviceConditions? {
+    now.withLock { now in
+      let before = now
+      note(&now)
+      return now == before ? nil : now
     }
   }
 }
@@ -61,7 +106,7 @@ struct DeviceLife {
       return (returns ? [.lifecycle(.foreground)] : []) + [.woke]
     case .again:
       return [.again]
-    case .terminate:
+    case .terminate, .protectedData, .lowPower:
       return []
     }
   }

@@ -16,6 +16,8 @@ enum Heard: Sendable {
     case .binary(let bytes): self = .message(SocketMessage(binary: bytes))
     case .ping: self = .event(.ping(attempt))
     case .pong(let id): self = .event(.pong(attempt, id))
+    // As after a sleep, what is open is suspect.
+    case .stalled: self = .event(.device(.woke))
     case .oversized(let bytes): self = .event(.oversized(attempt, bytes: bytes))
     case .failed(let failure): self = .event(.lost(attempt, failure))
     }

@@ -92,7 +92,7 @@ import CZlib
   /// Not to be called behind a `take` that wanted no more.
   mutating func finishMessage(take: Take) throws(WebSocketError) {
     if ended { return }
-    let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
+    let tail: ArraySlice<UInt8> = [0x00, 0x00, 0xFF, 0xFF]
     try unsafe tail.span.bytes.withUnsafeBytes { bytes throws(WebSocketError) in
       try unsafe inflate(bytes, take: take)
     }

@@ -22,7 +22,8 @@ struct HeadScanner: Sendable {
     _ bytes: [UInt8], from start: Int, limit: Int, maxLines: Int
   ) throws(HTTPError) -> Progress {
     let end = min(bytes.count - start, limit)
-    let octets = bytes.span
+    let slice = bytes[...]
+    let octets = slice.span
     while scanned < end {
       let byte = octets[start + scanned]
       scanned += 1

@@ -69,7 +69,8 @@ public struct WebSocketConnection: ~Copyable {
 
   /// Feeds bytes and appends what they meant; behind a failure or a close nothing is read.
   public mutating func receive(_ bytes: [UInt8], into events: inout [WebSocketEvent]) {
-    unsafe receive(bytes.span.bytes, into: &events)
+    let slice = bytes[...]
+    unsafe receive(slice.span.bytes, into: &events)
   }
 
   /// The transport ended: appends ``WebSocketEvent/ended`` unless a close frame came before.

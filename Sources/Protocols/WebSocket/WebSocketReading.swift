@@ -45,7 +45,8 @@ extension WebSocketConnection {
     }
     for taken in 0..<input.count {
       unsafe heldHead.append(input[taken])
-      let header = try unsafe heldHead.span.bytes.withUnsafeBytes {
+      let held = heldHead[...]
+      let header = try unsafe held.span.bytes.withUnsafeBytes {
         bytes throws(WebSocketError) in
         try unsafe FrameHeader.parse(bytes, in: context)
       }
@@ -117,7 +118,7 @@ extension WebSocketConnection {
       try unsafe inflate(bytes)
       return
     }
-    let clear = unsafe Masking.copy(bytes, mask: mask, phase: open.phase)
+    let clear = unsafe Masking.copy(bytes, mask: mask, phase: open.phase)[...]
     try unsafe clear.span.bytes.withUnsafeBytes { bytes throws(WebSocketError) in
       try unsafe inflate(bytes)
     }

@@ -3,6 +3,10 @@ import LinkCore
 
 #if canImport(Glibc)
   import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
 #elseif canImport(Darwin)
   import Darwin
 #endif
@@ -29,7 +33,7 @@ actor JournalFile<M: Journaled> {
   }
 
   deinit {
-    if descriptor >= 0 { Self.shut(descriptor) }
+    if descriptor >= 0 { systemClose(descriptor) }
   }
 
   func start() throws(JournalError) {
@@ -50,7 +54,7 @@ actor JournalFile<M: Journaled> {
   }
 
   func close() {
-    if descriptor >= 0 { Self.shut(descriptor) }
+    if descriptor >= 0 { systemClose(descriptor) }
     descriptor = -1
   }
 
@@ -108,7 +112,7 @@ actor JournalFile<M: Journaled> {
     while done < bytes.count {
       let count = unsafe bytes.withUnsafeBytes { all in
         let rest = unsafe UnsafeRawBufferPointer(rebasing: all[done...])
-        return unsafe Self.put(rest, into: descriptor)
+        return unsafe systemWrite(descriptor, rest)
       }
       guard count > 0 else {
         if count < 0, errno == EINTR { continue }
@@ -118,21 +122,11 @@ actor JournalFile<M: Journaled> {
     }
     size += bytes.count
   }
-
-  // Static and qualified: the actor has methods of the same names.
-  private static func put(_ bytes: UnsafeRawBufferPointer, into descriptor: CInt) -> Int {
-    #if canImport(Glibc)
-      unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
-    #else
-      unsafe Darwin.write(descriptor, bytes.baseAddress, bytes.count)
-    #endif
-  }
-
-  private static func shut(_ descriptor: CInt) {
-    #if canImport(Glibc)
-      _ = Glibc.close(descriptor)
-    #else
-      _ = Darwin.close(descriptor)
-    #endif
-  }
 }
+
+/// Calls write(2): within the type, `write` is its own. The same goes for `systemClose`.
+private func systemWrite(_ descriptor: CInt, _ bytes: UnsafeRawBufferPointer) -> Int {
+  unsafe write(descriptor, bytes.baseAddress, bytes.count)
+}
+
+private func systemClose(_ descriptor: CInt) { _ = close(descriptor) }

@@ -8,7 +8,10 @@ public protocol ReachabilityMonitor: Sendable {
   func changes() -> AsyncStream<Reachability>
 }
 
-/// Watches whether the app is in front, and whether the device went to sleep.
+/// Watches whether the app is in front, whether the device sleeps, and what it has to spare.
+///
+/// Contract: whether protected data can be read and whether power is to be saved is told when a
+/// stream begins, where the system knows it, and then at each change.
 public protocol LifecycleMonitor: Sendable {
   func changes() -> AsyncStream<LifecycleEvent>
 }
@@ -25,4 +28,27 @@ public enum LifecycleEvent: Sendable, Hashable, Codable {
   case again
   /// The app is asked to end.
   case terminate
+  /// The device was locked or unlocked: whether files and health data that it protects can be read.
+  case protectedData(available: Bool)
+  /// The user asks to save power, or no longer: Low Power Mode on Apple's platforms.
+  case lowPower(Bool)
+}
+
+/// What the device has to spare for work that can wait.
+public struct DeviceConditions: Sendable, Hashable {
+  /// What the way out costs.
+  public var traits: PathTraits
+  /// Whether the user asks to save power.
+  public var isLowPower: Bool
+  /// Whether what the device protects while it is locked can be read.
+  public var isProtectedDataAvailable: Bool
+
+  /// Conditions; by default those under which everything is allowed.
+  public init(
+    traits: PathTraits = [], isLowPower: Bool = false, isProtectedDataAvailable: Bool = true
+  ) {
+    self.traits = traits
+    self.isLowPower = isLowPower
+    self.isProtectedDataAvailable = isProtectedDataAvailable
+  }
 }

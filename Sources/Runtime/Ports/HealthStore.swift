@@ -2,20 +2,28 @@ public import LinkCore
 public import LinkHealth
 public import LinkWire
 
-/// A store of the health samples of a person.
+/// Reads the health samples of a person: a store, or HealthKit, to which nothing is added.
 ///
-/// `add` is atomic, and durable when it returns; after a failure nothing of it is visible. A sample
-/// is identified by its content (`HealthSampleKey`), so adding it again changes nothing. Calls may
-/// come from any task; the store puts them in order.
-public protocol HealthStore: Store {
-  /// Adds what is new of a batch in one transaction, and returns how much that was.
-  func add(_ batch: HealthBatch) async throws(StoreFailure) -> HealthAddition
-
+/// Calls may come from any task.
+public protocol HealthReading: Store {
   /// Returns one page of samples that lie in a span, at least in part.
   func samples(_ query: HealthSampleQuery) async throws(StoreFailure) -> HealthSamplePage
 
   /// Returns what is kept of each type, ordered by its identifier.
   func summary() async throws(StoreFailure) -> [HealthTypeSummary]
+
+  /// Returns how fresh the samples are, without reading them.
+  func stored() async throws(StoreFailure) -> StoredHealth
+}
+
+/// A store of the health samples of a person.
+///
+/// `add` is atomic, and durable when it returns; after a failure nothing of it is visible. A sample
+/// is identified by its content (`HealthSampleKey`), so adding it again changes nothing. Calls may
+/// come from any task; the store puts them in order.
+public protocol HealthStore: HealthReading {
+  /// Adds what is new of a batch in one transaction, and returns how much that was.
+  func add(_ batch: HealthBatch) async throws(StoreFailure) -> HealthAddition
 
   /// Returns how many samples there are of each type; types whose digest is not known are left out.
   func totals() async throws(StoreFailure) -> [String: HealthCount]
@@ -58,9 +66,6 @@ public protocol HealthStore: Store {
 
   /// Stores when an import ended; the latest counts.
   func noteImport(at time: Timestamp) async throws(StoreFailure)
-
-  /// Returns how fresh the samples are, without reading them.
-  func stored() async throws(StoreFailure) -> StoredHealth
 }
 
 extension HealthStore {
@@ -80,6 +85,16 @@ extension HealthStore {
 /// A health store in memory.
 public typealias MemoryHealthStore = MemoryStore<KeptHealth>
 
+extension MemoryStore: HealthReading where Value == KeptHealth {
+  public func samples(_ query: HealthSampleQuery) throws(StoreFailure) -> HealthSamplePage {
+    try use { $0.samples(query) }
+  }
+
+  public func summary() throws(StoreFailure) -> [HealthTypeSummary] { try use { $0.summary } }
+
+  public func stored() throws(StoreFailure) -> StoredHealth { try use { $0.stored } }
+}
+
 extension MemoryStore: HealthStore where Value == KeptHealth {
   /// An empty store.
   public init() { self.init(KeptHealth()) }
@@ -87,12 +102,6 @@ extension MemoryStore: HealthStore where Value == KeptHealth {
   public func add(_ batch: HealthBatch) throws(StoreFailure) -> HealthAddition {
     try use { samples throws(StoreFailure) in try samples.add(batch) }
   }
-
-  public func samples(_ query: HealthSampleQuery) throws(StoreFailure) -> HealthSamplePage {
-    try use { $0.samples(query) }
-  }
-
-  public func summary() throws(StoreFailure) -> [HealthTypeSummary] { try use { $0.summary } }
 
   public func totals() throws(StoreFailure) -> [String: HealthCount] { try use { $0.totals } }
 
@@ -127,6 +136,4 @@ extension MemoryStore: HealthStore where Value == KeptHealth {
   public func noteImport(at time: Timestamp) throws(StoreFailure) {
     try use { samples throws(StoreFailure) in samples.lastImport = time }
   }
-
-  public func stored() throws(StoreFailure) -> StoredHealth { try use { $0.stored } }
 }

@@ -44,6 +44,8 @@ public enum SocketEvent: Sendable, Equatable {
   case ping
   /// The answer to a ping of ours.
   case pong(id: UInt64)
+  /// The system says that nothing passes for now, without giving the connection up.
+  case stalled
   /// A message of `bytes` bytes passed the limit and was dropped; the socket stays open.
   case oversized(bytes: UInt64)
   /// It never opened, or it is over, and why.

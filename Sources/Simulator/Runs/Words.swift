@@ -85,7 +85,7 @@ enum Words {
   static func words(for way: Reachability) -> String {
     switch way {
     case .unreachable: "no way out"
-    case .reachable(let path): "a way out by \(path.name)"
+    case .reachable(let path, _): "a way out by \(path.name)"
     case .captivePortal: "a login page is in the way"
     }
   }

@@ -2,7 +2,9 @@
   import Glibc
 #elseif canImport(Musl)
   import Musl
-#else
+#elseif canImport(Android)
+  import Android
+#elseif canImport(Darwin)
   import Darwin
 #endif
 
@@ -21,8 +23,11 @@ enum TCP {
     case broken
   }
 
-  #if os(Linux) || os(Android)
+  #if canImport(Glibc)
     private static let stream = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    private static let noSignal = Int32(MSG_NOSIGNAL)
+  #elseif canImport(Musl) || canImport(Android)
+    private static let stream = SOCK_STREAM | SOCK_CLOEXEC
     private static let noSignal = Int32(MSG_NOSIGNAL)
   #else
     private static let stream = SOCK_STREAM
@@ -97,13 +102,7 @@ enum TCP {
   static func end(_ socket: Int32) { _ = shutdown(socket, Int32(SHUT_WR)) }
 
   static func close(_ socket: Int32) {
-    #if canImport(Glibc)
-      _ = Glibc.close(socket)
-    #elseif canImport(Musl)
-      _ = Musl.close(socket)
-    #else
-      _ = Darwin.close(socket)
-    #endif
+    systemClose(socket)
   }
 
   /// Closes a listening socket; connects are refused when this returns.
@@ -186,3 +185,6 @@ enum TCP {
     return result == 0 ? UInt16(bigEndian: address.sin_port) : 0
   }
 }
+
+/// Calls close(2): within the type, `close` is its own.
+private func systemClose(_ socket: Int32) { _ = close(socket) }

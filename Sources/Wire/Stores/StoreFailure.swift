@@ -26,4 +26,8 @@ public enum StoreFailure: Error, Sendable, Hashable, Codable, CustomStringConver
 
   /// The failure of every call after a store was closed.
   package static let closed = StoreFailure.other(detail: "The store is closed.")
+
+  /// The failure of every call between `suspend` and `resume`.
+  package static let suspended = StoreFailure.locked(
+    detail: "The store is suspended; use it after `resume`.")
 }

@@ -111,6 +111,9 @@ struct Explorer {
       if node.link.currentAttempt == attempt { after.proven = attempt }
     case .input(.established(let attempt)):
       if node.link.currentAttempt == attempt { after.proven = attempt }
+    case .input(.found(let attempt, let isEstablished)):
+      let isProven = isEstablished || policy.establish.milestone == .opened
+      if isProven, after.link.currentAttempt == attempt { after.proven = attempt }
     case .input, .deadline: break
     }
     switch event {
@@ -122,7 +125,7 @@ struct Explorer {
     case .input(.lost), .input(.reject), .input(.want), .input(.reachability),
       .input(.lifecycle), .input(.credentials), .input(.trigger), .input(.validData),
       .input(.pong), .input(.draining), .input(.flushed), .input(.polled), .input(.requested),
-      .deadline:
+      .input(.found), .deadline:
       after.refreshedForRefusal = false
     }
   }
@@ -137,6 +140,10 @@ struct Explorer {
       .credentials(.rejected), .credentials(.cleared), .trigger(.userRefresh),
       .trigger(.messageSent), .trigger(.woke), .flushed, .requested(nil),
       .requested(Self.unauthorized), .requested(Self.forbidden),
+    ]
+    inputs += [
+      .found(node.link.nextAttempt, established: true),
+      .found(node.link.nextAttempt, established: false),
     ]
     let poll = node.link.standby.pollID
     inputs += [.polled(poll, nil), .polled(poll, .refused), .polled(poll, Self.unauthorized)]

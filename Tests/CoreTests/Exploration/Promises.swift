@@ -105,7 +105,9 @@ enum Promises {
       .heard(let attempt), .validData(let attempt), .pong(let attempt, _),
       .lost(let attempt, _), .reject(let attempt, _), .draining(let attempt, _):
       attempt
-    case .want, .reachability, .lifecycle, .credentials, .trigger, .flushed, .polled, .requested:
+    // A transport that is found has a name of its own.
+    case .found, .want, .reachability, .lifecycle, .credentials, .trigger, .flushed, .polled,
+      .requested:
       nil
     }
   }

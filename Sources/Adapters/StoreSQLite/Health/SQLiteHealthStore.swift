@@ -9,13 +9,23 @@ package import LinkWire
 /// newest ones, each as a whole; what they held can be imported again.
 package typealias SQLiteHealthStore = SQLiteFile<HealthTables>
 
+extension SQLiteFile: HealthReading where T == HealthTables {
+  package func samples(_ query: HealthSampleQuery) throws(StoreFailure) -> HealthSamplePage {
+    try read { tables throws(StoreFailure) in try tables.page(query) }
+  }
+
+  package func summary() throws(StoreFailure) -> [HealthTypeSummary] {
+    try read { tables throws(StoreFailure) in try tables.summary() }
+  }
+
+  package func stored() throws(StoreFailure) -> StoredHealth {
+    try read { tables throws(StoreFailure) in try tables.stored() }
+  }
+}
+
 extension SQLiteFile: HealthStore where T == HealthTables {
   package func add(_ batch: HealthBatch) throws(StoreFailure) -> HealthAddition {
     try write { tables throws(StoreFailure) in try tables.add(batch) }
-  }
-
-  package func samples(_ query: HealthSampleQuery) throws(StoreFailure) -> HealthSamplePage {
-    try read { tables throws(StoreFailure) in try tables.page(query) }
   }
 
   package func totals() throws(StoreFailure) -> [String: HealthCount] {
@@ -52,10 +62,6 @@ extension SQLiteFile: HealthStore where T == HealthTables {
     try write { tables throws(StoreFailure) in try tables.settle(settlement) }
   }
 
-  package func summary() throws(StoreFailure) -> [HealthTypeSummary] {
-    try read { tables throws(StoreFailure) in try tables.summary() }
-  }
-
   package func changes(_ query: HealthChangeQuery) throws(StoreFailure) -> HealthChangePage {
     try read { tables throws(StoreFailure) in try tables.changes(query) }
   }
@@ -66,9 +72,5 @@ extension SQLiteFile: HealthStore where T == HealthTables {
 
   package func noteImport(at time: Timestamp) throws(StoreFailure) {
     try write { tables throws(StoreFailure) in try tables.noteImport(at: time) }
-  }
-
-  package func stored() throws(StoreFailure) -> StoredHealth {
-    try read { tables throws(StoreFailure) in try tables.stored() }
   }
 }

@@ -64,6 +64,7 @@ actor ScriptDriver {
     case .oversized(let bytes): .binary(socket, bytes: Int(clamping: bytes))
     case .ping: .ping(socket)
     case .pong: .pong(socket)
+    case .stalled: nil
     case .failed(let failure): .ended(socket, failure)
     }
   }

@@ -30,7 +30,7 @@ public final class LabProcess: Sendable {
     self.input = input.ours
     lines = Self.lines(of: output.ours)
     diagnostics = Self.lines(of: error.ours)
-    defer { for end in [input.theirs, output.theirs, error.theirs] { TCP.close(end) } }
+    defer { for end in [input.theirs, output.theirs, error.theirs] { Channel.close(end) } }
     child = try Shell.start(
       words, environment: environment, input: input.theirs, output: output.theirs,
       error: error.theirs)
@@ -39,7 +39,7 @@ public final class LabProcess: Sendable {
 
   deinit {
     child.signal(SIGKILL)
-    TCP.close(input)
+    Channel.close(input)
   }
 
   /// The process of the program itself.
@@ -78,7 +78,7 @@ public final class LabProcess: Sendable {
         for piece in pieces { sink.yield(String(decoding: piece, as: UTF8.self)) }
       }
       if !rest.isEmpty { sink.yield(String(decoding: rest, as: UTF8.self)) }
-      TCP.close(reader)
+      Channel.close(reader)
       sink.finish()
     }
     return stream

@@ -48,13 +48,13 @@ public enum Shell {
     let started = Result {
       try start(words, input: stdin.theirs, output: stdout.theirs, error: stdout.theirs)
     }
-    TCP.close(stdin.theirs)
-    TCP.close(stdout.theirs)
+    Channel.close(stdin.theirs)
+    Channel.close(stdout.theirs)
     Channel.write(input, to: stdin.ours)
-    TCP.close(stdin.ours)
+    Channel.close(stdin.ours)
     var bytes: [UInt8] = []
     while case let more = Channel.read(stdout.ours), !more.isEmpty { bytes += more }
-    TCP.close(stdout.ours)
+    Channel.close(stdout.ours)
     let status = try started.get().wait()?.number ?? 127
     guard status == 0 else {
       throw NetworkLabError(

@@ -46,6 +46,11 @@ enum Channel {
   /// Lets the other end read to the end of what was written.
   static func end(_ socket: Int32) { _ = shutdown(socket, Int32(SHUT_WR)) }
 
+  /// Gives a descriptor back.
+  static func close(_ descriptor: Int32) {
+    systemClose(descriptor)
+  }
+
   /// Waits for bytes; empty at the end.
   static func read(_ descriptor: Int32) -> ArraySlice<UInt8> {
     var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -56,3 +61,6 @@ enum Channel {
     }
   }
 }
+
+/// Calls close(2): within the type, `close` is its own.
+private func systemClose(_ descriptor: Int32) { _ = close(descriptor) }

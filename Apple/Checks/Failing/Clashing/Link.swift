@@ -1,0 +1,2 @@
+// A module with a name that SwiftUI has as well.
+public struct Link {}

@@ -1,0 +1,17 @@
+// What the checks need of Apple's module CryptoKit: https://developer.apple.com/documentation/cryptokit
+public protocol HashFunction {}
+@available(iOS 13.0, macOS 10.15, watchOS 6.0, *)
+public struct SHA256: HashFunction {}
+@available(iOS 13.0, macOS 10.15, watchOS 6.0, *)
+public struct SymmetricKey: Sendable { public init(data: some Sequence<UInt8>) {} }
+@available(iOS 13.0, macOS 10.15, watchOS 6.0, *)
+public struct HMAC<H: HashFunction> {
+  public typealias MAC = HashedAuthenticationCode<H>
+  public static func authenticationCode(
+    for data: some Sequence<UInt8>, using key: SymmetricKey
+  ) -> MAC { MAC() }
+}
+@available(iOS 13.0, macOS 10.15, watchOS 6.0, *)
+public struct HashedAuthenticationCode<H: HashFunction>: Sequence {
+  public func makeIterator() -> IndexingIterator<[UInt8]> { [UInt8]().makeIterator() }
+}

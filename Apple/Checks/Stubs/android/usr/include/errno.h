@@ -1,0 +1,3 @@
+#pragma once
+int *__errno(void);
+#define errno (*__errno())

@@ -1,0 +1,1 @@
+typedef long long off_t;

@@ -1,0 +1,73 @@
+import Foundation
+import Holdfast
+import HoldfastUI
+import Observation
+
+/// A shop on a phone without a network: what a user writes waits, and a screen that comes back
+/// finds all of it.
+@main @MainActor struct ExampleApp {
+  static func main() async throws {
+    guard let server = URL(string: "https://shops.example"), let id = ShopID("bakery") else {
+      return
+    }
+    let directory = FileManager.default.temporaryDirectory
+      .appending(path: "holdfast-example-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let links = HoldfastLinks(
+      server: server, directory: directory, parts: .init(network: Offline())
+    ) { "a token of the app's own sign-in" }
+
+    let shop = try await links.shop(id)
+    // As `.task { await shop.follow() }` does in SwiftUI, for as long as a screen is shown.
+    let screen = Task { await shop.follow() }
+    shop.send("Two rye loaves, please")
+    await shop.wait { $0.waiting.count == 1 }
+    screen.cancel()
+    await screen.value
+
+    shop.send("And a cake")
+    await shop.wait { $0.waiting.count == 2 }
+    for row in shop.waiting { print("waits: \(row.text)") }
+    print("one model for all screens: \(try await links.shop(id) === shop)")
+    try await links.close(id)
+  }
+}
+
+extension ShopMessages {
+  /// Waits until the model changed so that a condition holds; SwiftUI does this for a view.
+  fileprivate func wait(until isReached: @MainActor (ShopMessages) -> Bool) async {
+    while !isReached(self) {
+      await withCheckedContinuation { continuation in
+        withObservationTracking {
+          _ = waiting
+        } onChange: {
+          continuation.resume()
+        }
+      }
+      await Task.yield()
+    }
+  }
+}
+
+/// A network that is never there. An app on a platform without an adapter brings one of its own.
+struct Offline: SocketDialer, HTTPClient {
+  struct Closed: SocketHandle {
+    func send(text: [UInt8]) async -> SocketSending { .closed }
+    func send(binary: [UInt8]) async -> SocketSending { .closed }
+    func ping(id: UInt64) async {}
+    func close(code: UInt16, reason: String) async {}
+  }
+
+  func open(
+    _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void
+  ) async -> any SocketHandle {
+    Task { await deliver(.failed(.unreachable(detail: "there is no network"))) }
+    return Closed()
+  }
+
+  func send(_ request: HTTPRequest) async throws(LinkFailure) -> HTTPResponse {
+    throw .unreachable(detail: "there is no network")
+  }
+
+  func forgetConnections() async {}
+}

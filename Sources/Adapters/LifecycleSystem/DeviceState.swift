@@ -1,0 +1,68 @@
+#if os(Linux)
+  import Foundation
+  public import LinkRuntime
+  import LinuxBus
+  import LinuxEvents
+
+  /// Hears whether the user's session is locked (logind, `LockedHint`) and whether power is to be
+  /// saved (power-profiles-daemon, profile `power-saver`; UPower, a battery that is low).
+  ///
+  /// What no service says stays unsaid. Without a system bus the stream ends at once.
+  public struct DeviceState: LifecycleMonitor {
+    private let address: String?
+
+    /// - Parameter address: A D-Bus address; `nil` is the system bus.
+    public init(address: String? = nil) { self.address = address }
+
+    /// How things are, then each change. Of more than 64 unread events the oldest are dropped.
+    public func changes() -> AsyncStream<LifecycleEvent> {
+      let (stream, continuation) = AsyncStream.makeStream(
+        of: LifecycleEvent.self, bufferingPolicy: .bufferingNewest(64))
+      let stop = StopSignal()
+      continuation.onTermination = { _ in stop.send() }
+      let address = address
+      // sd-bus objects belong to one thread; this one sleeps until the bus has something to say.
+      let thread = Thread {
+        var last: [LifecycleEvent] = []
+        try? BusWatch(address: address, Self.properties).listen(until: stop) { values in
+          let events = Self.events(of: values)
+          for event in events where !last.contains(event) { continuation.yield(event) }
+          last = events
+        }
+        continuation.finish()
+      }
+      thread.name = "device state"
+      thread.start()
+      return stream
+    }
+
+    /// `auto` is the session of the caller, or the one that the user sees.
+    private static let locked = BusProperty(
+      "org.freedesktop.login1", "/org/freedesktop/login1/session/auto",
+      "org.freedesktop.login1.Session", "LockedHint", .boolean)
+    private static let profile = BusProperty(
+      "org.freedesktop.UPower.PowerProfiles", "/org/freedesktop/UPower/PowerProfiles",
+      "org.freedesktop.UPower.PowerProfiles", "ActiveProfile", .text)
+    private static let battery = BusProperty(
+      "org.freedesktop.UPower", "/org/freedesktop/UPower/devices/DisplayDevice",
+      "org.freedesktop.UPower.Device", "WarningLevel", .number)
+    static let properties = [locked, profile, battery]
+    /// `low`, `critical` and `action` of UPower's `WarningLevel`.
+    private static let warnings: ClosedRange<UInt32> = 3...5
+
+    /// What values mean; nothing of what has none.
+    static func events(of values: [BusProperty: BusValue]) -> [LifecycleEvent] {
+      var events: [LifecycleEvent] = []
+      if case .boolean(let isLocked)? = values[locked] {
+        events.append(.protectedData(available: !isLocked))
+      }
+      var isLow: Bool?
+      if case .text(let name)? = values[profile] { isLow = name == "power-saver" }
+      if case .number(let level)? = values[battery] {
+        isLow = (isLow ?? false) || warnings.contains(level)
+      }
+      if let isLow { events.append(.lowPower(isLow)) }
+      return events
+    }
+  }
+#endif

@@ -1,0 +1,110 @@
+#if os(Linux)
+  import Foundation
+  public import LinkCore
+  public import LinkRuntime
+  import LinuxBus
+  import LinuxEvents
+  import Synchronization
+
+  /// Adds to the answers of a monitor what NetworkManager says of the cost of the way out: its
+  /// `Metered` and the type of its primary connection.
+  ///
+  /// Without NetworkManager nothing is added. The first answer may come before the cost is known.
+  public struct CostedReachability: ReachabilityMonitor {
+    private let monitor: any ReachabilityMonitor
+    private let address: String?
+
+    /// - Parameters:
+    ///   - monitor: Tells whether there is a way out.
+    ///   - address: A D-Bus address; `nil` is the system bus.
+    public init(_ monitor: any ReachabilityMonitor, address: String? = nil) {
+      (self.monitor, self.address) = (monitor, address)
+    }
+
+    /// How things are, then every change of the way or of its cost.
+    public func changes() -> AsyncStream<Reachability> {
+      let (stream, continuation) = AsyncStream.makeStream(
+        of: Reachability.self, bufferingPolicy: .bufferingNewest(64))
+      let known = KnownWay { continuation.yield($0) }
+      let ways = monitor.changes()
+      let task = Task {
+        for await way in ways { known.note(way) }
+        continuation.finish()
+      }
+      let stop = StopSignal()
+      continuation.onTermination = { _ in
+        task.cancel()
+        stop.send()
+      }
+      let address = address
+      // sd-bus objects belong to one thread; this one sleeps until the bus has something to say.
+      let thread = Thread {
+        try? BusWatch(address: address, Self.properties).listen(until: stop) {
+          known.note(Self.traits(of: $0))
+        }
+      }
+      thread.name = "network cost"
+      thread.start()
+      return stream
+    }
+
+    private static let service = "org.freedesktop.NetworkManager"
+    private static let path = "/org/freedesktop/NetworkManager"
+    private static let metered = BusProperty(service, path, service, "Metered", .number)
+    private static let type = BusProperty(
+      service, path, service, "PrimaryConnectionType", .text)
+    static let properties = [metered, type]
+    /// `NM_METERED_YES` and `NM_METERED_GUESS_YES`.
+    private static let costs: Set<UInt32> = [1, 3]
+
+    /// What values mean.
+    static func traits(of values: [BusProperty: BusValue]) -> PathTraits {
+      var traits: PathTraits = []
+      if case .number(let level)? = values[metered], costs.contains(level) {
+        traits.insert(.expensive)
+      }
+      switch values[type] {
+      case .text("gsm"), .text("cdma"): traits.formUnion([.cellular, .expensive])
+      case .text, .number, .boolean, nil: break
+      }
+      return traits
+    }
+  }
+
+  /// The newest way and cost, put together.
+  private final class KnownWay: Sendable {
+    private struct State {
+      var way: Reachability?
+      var traits: PathTraits = []
+      var told: Reachability?
+    }
+
+    private let state = Mutex(State())
+    private let tell: @Sendable (Reachability) -> Void
+
+    init(_ tell: @escaping @Sendable (Reachability) -> Void) { self.tell = tell }
+
+    func note(_ way: Reachability) { change { $0.way = way } }
+
+    func note(_ traits: PathTraits) { change { $0.traits = traits } }
+
+    /// Tells under the lock, so that the newest answer is told last.
+    private func change(_ change: (inout State) -> Void) {
+      state.withLock { state in
+        change(&state)
+        guard let way = state.way?.with(state.traits), way != state.told else { return }
+        state.told = way
+        tell(way)
+      }
+    }
+  }
+
+  extension Reachability {
+    fileprivate func with(_ traits: PathTraits) -> Reachability {
+      switch self {
+      case .reachable(let path, _): .reachable(path: path, traits: traits)
+      case .unreachable, .captivePortal: self
+      }
+    }
+  }
+#endif

@@ -1,0 +1,88 @@
+public import Foundation
+public import Holdfast
+
+/// The links of an app to one server, and the models that its screens share.
+///
+/// An app makes one when it starts and keeps it. Everything but the server and the source of tokens
+/// has a default: data is kept in the folder `Holdfast` of the user's application support.
+@MainActor public final class HoldfastLinks {
+  /// `https://host[:port]`, or `http://` to loopback; a path is kept as a prefix.
+  public let server: URL
+  /// Where data is kept.
+  public let directory: URL
+  let tokens: any TokenSource
+  let parts: Parts
+  /// The models that are open, by feature and id.
+  private var models: [String: Task<any AnyObject & Sendable, any Error>] = [:]
+
+  /// The ports of an app; each is that of the platform by default.
+  public struct Parts: Sendable {
+    /// Opens sockets and makes requests.
+    public var network: (any SocketDialer & HTTPClient)?
+    /// Reports whether, and over which network path, the server can be reached.
+    public var reachability: (any ReachabilityMonitor)?
+    /// Reports whether the app is in front, and when the device sleeps.
+    public var lifecycle: any LifecycleMonitor
+    /// Lends time after the app left the foreground.
+    public var backgroundTime: any BackgroundTime
+    /// Time and waiting.
+    public var clock: any LinkClock
+
+    /// The ports of an app.
+    public init(
+      network: (any SocketDialer & HTTPClient)? = nil,
+      reachability: (any ReachabilityMonitor)? = nil,
+      lifecycle: any LifecycleMonitor = AlwaysForeground(),
+      backgroundTime: any BackgroundTime = Platform.backgroundTime(),
+      clock: any LinkClock = BootClock()
+    ) {
+      (self.network, self.reachability) = (network, reachability)
+      (self.lifecycle, self.backgroundTime) = (lifecycle, backgroundTime)
+      self.clock = clock
+    }
+  }
+
+  /// The links to a server. Nothing is opened yet.
+  ///
+  /// - Parameter token: Returns a token, the first one and a new one when the old one expires or is
+  ///   refused; throws `TokenFailure.rejected` if the user has to sign in again.
+  public init(
+    server: URL, directory: URL? = nil, parts: Parts = Parts(),
+    token: @escaping @Sendable () async throws -> String
+  ) {
+    self.server = server
+    self.directory = directory ?? Self.applicationSupport.appending(path: "Holdfast")
+    self.parts = parts
+    tokens = TokenClosure(token)
+  }
+
+  private static var applicationSupport: URL {
+    FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
+      ?? FileManager.default.temporaryDirectory
+  }
+
+  /// The path of a folder for one feature.
+  func folder(_ name: String) -> String {
+    directory.appending(path: name).path(percentEncoded: false)
+  }
+
+  /// Returns the model of an id, the same one to every screen; makes it for the first one.
+  func shared<Model: AnyObject & Sendable>(
+    _ id: String, _ make: @escaping @MainActor () async throws -> Model
+  ) async throws -> Model {
+    let task = models[id] ?? Task { try await make() }
+    models[id] = task
+    do {
+      guard let model = try await task.value as? Model else {
+        preconditionFailure("an id begins with the name of its feature, which has one model")
+      }
+      return model
+    } catch {
+      models[id] = nil
+      throw error
+    }
+  }
+
+  /// Forgets a model that was closed.
+  func forget(_ id: String) { models[id] = nil }
+}

@@ -1,0 +1,95 @@
+import LinkCore
+public import LinkWire
+import Synchronization
+
+/// Wakes a process that the system never suspends: tasks fall due by the clock while it lives, and
+/// a host hands in what else happened.
+public final class TimerWakes: WakeSource {
+  private struct State {
+    var handler: (@Sendable (WakeCause, Wake) -> Void)?
+    /// Wakes that came before a handler, the newest 16.
+    var early: [(WakeCause, Wake)] = []
+    var tasks: [String: Waiting] = [:]
+    var last: UInt64 = 0
+  }
+
+  private struct Waiting {
+    let number: UInt64
+    let task: Task<Void, Never>
+  }
+
+  /// The most tasks that wait at a time, as on iOS.
+  public static let mostTasks = 10
+  private static let mostEarly = 16
+  private let clock: any LinkClock
+  private let budget: Duration
+  private let state = Mutex(State())
+
+  /// A source without tasks.
+  ///
+  /// - Parameter budget: The time that each wake grants.
+  public init(clock: any LinkClock = BootClock(), budget: Duration = .seconds(30)) {
+    (self.clock, self.budget) = (clock, budget)
+  }
+
+  deinit {
+    for task in state.withLock({ $0.tasks.values.map(\.task) }) { task.cancel() }
+  }
+
+  public func register(_ handler: @escaping @Sendable (WakeCause, Wake) -> Void) {
+    let early = state.withLock { state in
+      state.handler = handler
+      defer { state.early = [] }
+      return state.early
+    }
+    for (cause, wake) in early { handler(cause, wake) }
+  }
+
+  public func schedule(_ task: WakeTask) throws(WakeFailure) {
+    let due = clock.now.advanced(by: max(task.after, .zero))
+    let isRoom = state.withLock { state in
+      let replaced = state.tasks[task.identifier]
+      guard replaced != nil || state.tasks.count < Self.mostTasks else { return false }
+      replaced?.task.cancel()
+      state.last += 1
+      let number = state.last
+      let waiting = Task { [clock, weak self] in
+        guard (try? await clock.wait(until: due)) != nil else { return }
+        self?.fire(task.identifier, number)
+      }
+      state.tasks[task.identifier] = Waiting(number: number, task: waiting)
+      return true
+    }
+    guard isRoom else { throw .tooMany(identifier: task.identifier) }
+  }
+
+  public func cancel(_ identifier: String) {
+    state.withLock { $0.tasks.removeValue(forKey: identifier) }?.task.cancel()
+  }
+
+  /// Hands a wake over: for what a host knows, a push or an upload that ended.
+  ///
+  /// - Parameter done: Called exactly once, when the wake is given back.
+  public func wake(
+    for cause: WakeCause, done: @escaping @Sendable (WakeResult) -> Void = { _ in }
+  ) {
+    let wake = Wake(budget: budget, done: done)
+    let handler = state.withLock { state in
+      if state.handler == nil {
+        state.early = (state.early + [(cause, wake)]).suffix(Self.mostEarly)
+      }
+      return state.handler
+    }
+    handler?(cause, wake)
+  }
+
+  private func fire(_ identifier: String, _ number: UInt64) {
+    let isDue = state.withLock { state in
+      // One that was taken back or replaced meanwhile wakes nobody.
+      guard state.tasks[identifier]?.number == number else { return false }
+      state.tasks[identifier] = nil
+      return true
+    }
+    if isDue { wake(for: .task(identifier)) }
+  }
+}

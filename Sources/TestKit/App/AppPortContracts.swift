@@ -1,0 +1,108 @@
+import LinkCore
+public import LinkRuntime
+import LinkWire
+import Synchronization
+
+/// Checks what `SecretStore` promises; works with any implementation and any test library.
+///
+/// - Parameter make: Opens the same secrets again, which were empty at first.
+/// - Throws: `ContractViolation` at the first promise that is broken, and what the store throws.
+public func secretStoreContract(make: () async throws -> any SecretStore) async throws {
+  let (first, second) = (Secret("first"), Secret("second"))
+  guard let other = SecretName("other-1") else {
+    throw ContractViolation("a name of letters, digits and - is a name")
+  }
+  let store = try await make()
+  try ContractViolation.unless(store.read(.resume), is: nil, "nothing is kept at first")
+  try store.write(nil, .resume, access: .afterFirstUnlock)
+  try store.write(first, .resume, access: .afterFirstUnlock)
+  try store.write(second, other, access: .whileUnlocked)
+  try ContractViolation.unless(store.read(.resume), is: first, "a secret is read as written")
+  try store.write(second, .resume, access: .afterFirstUnlock)
+  let again = try await make()
+  try ContractViolation.unless(again.read(.resume), is: second, "the newest one is durable")
+  try again.write(nil, .resume, access: .afterFirstUnlock)
+  try ContractViolation.unless(again.read(.resume), is: nil, "one that was removed is gone")
+  try ContractViolation.unless(again.read(other), is: second, "another one stays")
+}
+
+/// Checks what `Suspendable` promises of a store.
+///
+/// - Parameters:
+///   - use: Uses the store; fails where the store fails.
+///   - second: Opens the store a second time, as another process would; `nil` where none can.
+public func suspendableContract(
+  _ store: any Store, use: () async throws -> Void, second: (() async throws -> any Store)? = nil
+) async throws {
+  try await use()
+  for _ in 0..<2 { await store.suspend() }
+  do {
+    try await use()
+    throw ContractViolation("a suspended store fails: it answered")
+  } catch let failure as StoreFailure {
+    guard case .locked = failure else {
+      throw ContractViolation("a suspended store is locked: it failed with \(failure)")
+    }
+  }
+  if let second {
+    let rival = try await second()
+    var refusal: StoreFailure?
+    do throws(StoreFailure) { try await store.resume() } catch { refusal = error }
+    guard case .locked? = refusal else {
+      throw ContractViolation(
+        "what another process holds is locked: found \(refusal.map(\.description) ?? "no failure")")
+    }
+    await rival.close()
+  }
+  for _ in 0..<2 { try await store.resume() }
+  try await use()
+}
+
+/// Checks what `BackgroundTime` promises.
+///
+/// - Parameter expire: Lets the grants expire that are open; `nil` where the system never does.
+public func backgroundTimeContract(
+  _ time: any BackgroundTime, expire: (() -> Void)? = nil
+) throws {
+  let heard = Mutex(0)
+  guard let kept = time.begin("kept", expired: { heard.withLock { $0 += 1 } }),
+    let ended = time.begin("ended", expired: { heard.withLock { $0 += 10 } })
+  else { throw ContractViolation("time is granted") }
+  ended.giveBack()
+  ended.giveBack()
+  guard let expire else { return kept.giveBack() }
+  expire()
+  try ContractViolation.unless(
+    heard.withLock(\.self), is: 1, "what was not given back expires once, and nothing else")
+  kept.giveBack()
+  expire()
+  try ContractViolation.unless(heard.withLock(\.self), is: 1, "what was given back never expires")
+}
+
+/// Checks what `WakeSource` promises.
+///
+/// - Parameter advance: Lets so much time pass, and returns when what fell due was handed over.
+public func wakeSourceContract(
+  _ source: any WakeSource, advance: (Duration) async -> Void
+) async throws {
+  let woken = Mailbox<(WakeCause, Wake)>()
+  try source.schedule(WakeTask("early", after: .seconds(1)))
+  await advance(.seconds(1))
+  source.register { woken.put(($0, $1)) }
+  guard let early = await woken.next() else { throw ContractViolation("a wake is handed over") }
+  try ContractViolation.unless(
+    early.0, is: .task("early"), "a wake that came without a handler waits for one")
+  early.1.giveBack(.done)
+  try source.schedule(WakeTask("again", after: .seconds(10)))
+  try source.schedule(WakeTask("again", after: .seconds(20)))
+  try source.schedule(WakeTask("taken-back", after: .seconds(5)))
+  source.cancel("taken-back")
+  source.cancel("never-there")
+  await advance(.seconds(20))
+  let again = await woken.next()
+  try ContractViolation.unless(
+    again?.0, is: .task("again"), "a task takes the place of the one with its identifier")
+  guard let again, again.1.budget > .zero else {
+    throw ContractViolation("a wake grants time")
+  }
+}

@@ -1,0 +1,64 @@
+public import LinkRuntime
+import Synchronization
+
+/// Background time that a test grants, refuses and lets expire.
+public final class FakeBackgroundTime: BackgroundTime {
+  private struct State {
+    var isGranting = true
+    var open: [Int: @Sendable () -> Void] = [:]
+    var last = 0
+    var waiting: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private let state = Mutex(State())
+
+  /// One that grants.
+  public init() {}
+
+  /// How many grants were not given back.
+  public var openGrants: Int { state.withLock { $0.open.count } }
+
+  /// How many grants there were.
+  public var granted: Int { state.withLock(\.last) }
+
+  /// Returns when no grant is out.
+  public func allGivenBack() async {
+    await withCheckedContinuation { continuation in
+      let isDone = state.withLock { state in
+        if !state.open.isEmpty { state.waiting.append(continuation) }
+        return state.open.isEmpty
+      }
+      if isDone { continuation.resume() }
+    }
+  }
+
+  /// Grants from now on, or refuses.
+  public func setGranting(_ isGranting: Bool) { state.withLock { $0.isGranting = isGranting } }
+
+  /// Lets all grants expire.
+  public func expire() {
+    for expired in state.withLock({ $0.open.sorted { $0.key < $1.key }.map(\.value) }) { expired() }
+  }
+
+  public func begin(_ name: String, expired: @escaping @Sendable () -> Void) -> TimeGrant? {
+    let number = state.withLock { state -> Int? in
+      guard state.isGranting else { return nil }
+      state.last += 1
+      state.open[state.last] = expired
+      return state.last
+    }
+    guard let number else { return nil }
+    return TimeGrant { [weak self] in
+      self?.take(number)
+    }
+  }
+  private func take(_ number: Int) {
+    let done = state.withLock { state in
+      state.open[number] = nil
+      guard state.open.isEmpty else { return [CheckedContinuation<Void, Never>]() }
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for waiting in done { waiting.resume() }
+  }
+}

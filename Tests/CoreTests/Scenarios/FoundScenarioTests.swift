@@ -1,0 +1,87 @@
+import LinkCore
+import Testing
+
+/// A transport that a link is told of instead of opening it.
+@Suite struct FoundScenarioTests {
+  @Test func `a restored transport becomes the link without a try`() {
+    var bench = LinkBench.wanted(.messageStream)
+    let tried = bench.attempt
+    let found = bench.link.nextAttempt
+    bench.log = []
+    bench.give(.found(found, established: true))
+    #expect(bench.link.currentAttempt == found)
+    #expect(bench.link.status.phase == .connected)
+    #expect(bench.log.first == .close(tried, .superseded))
+    #expect(bench.opens == [])
+  }
+
+  @Test func `one without its milestone has the time of an attempt to reach it`() {
+    var bench = LinkBench.wanted(.messageStream)
+    let found = bench.link.nextAttempt
+    bench.give(.found(found, established: false))
+    #expect(bench.link.status.phase == .connecting)
+    let time = bench.link.policy.establish.timeout
+    bench.pass(time - .nanoseconds(1))
+    #expect(bench.link.currentAttempt == found)
+    bench.pass(.nanoseconds(1))
+    #expect(bench.link.currentAttempt != found)
+    #expect(bench.log.contains(.close(found, .timeout)))
+  }
+
+  @Test func `its milestone makes it ready`() {
+    var bench = LinkBench.wanted(.messageStream)
+    let found = bench.link.nextAttempt
+    bench.give(.found(found, established: false))
+    bench.give(.established(found))
+    #expect(bench.link.status.phase == .connected)
+  }
+
+  @Test(arguments: HoldScenarioTests.Stage.allCases)
+  func `in each state it is taken, or closed where there is no use for it`(
+    stage: HoldScenarioTests.Stage
+  ) {
+    var bench = stage.bench
+    let before = bench.link.currentAttempt
+    let found = bench.link.nextAttempt
+    bench.give(.found(found, established: true))
+    switch stage {
+    case .preparing, .opening, .waiting, .refreshing, .settling, .resting:
+      #expect(bench.link.currentAttempt == found)
+      let closed = before.map { [Link.Effect.close($0, .superseded)] } ?? []
+      #expect(bench.log.filter { if case .close = $0 { true } else { false } } == closed)
+    case .held, .ready:
+      #expect(bench.link.currentAttempt == before)
+      #expect(bench.log == [.close(found, .superseded)])
+    }
+  }
+
+  @Test func `one that is found while nothing is wanted is closed`() {
+    var bench = LinkBench(.messageStream)
+    bench.give(.found(AttemptID(1), established: true))
+    #expect(bench.log == [.close(AttemptID(1), .leaving)])
+  }
+
+  @Test func `the name of an attempt that began since changes nothing`() {
+    var bench = LinkBench.connected(.messageStream)
+    let link = bench.link
+    bench.give(.found(bench.attempt, established: false))
+    #expect(bench.log == [])
+    #expect(bench.link == link)
+  }
+
+  @Test func `a queued connect is taken back`() {
+    var bench = LinkBench.wanted(.bottleLink)
+    bench.failAll(.timeout(.connect))
+    bench.log = []
+    bench.give(.found(bench.link.nextAttempt, established: true))
+    #expect(bench.log.contains { if case .disarm = $0 { true } else { false } })
+  }
+
+  @Test func `what a path costs changes nothing for a link`() {
+    var bench = LinkBench.connected(.messageStream)
+    let dear = Reachability.reachable(path: PathID("wlan0"), traits: [.expensive, .constrained])
+    bench.give(.reachability(dear))
+    #expect(bench.log == [])
+    #expect(bench.link.currentAttempt != nil)
+  }
+}

@@ -1,0 +1,20 @@
+import Holdfast
+import HoldfastTestKit
+import Testing
+
+/// Secrets in files for their owner.
+@Suite struct SecretFilesTests {
+  @Test func `files keep the contract of secrets`() async throws {
+    let scratch = try Scratch()
+    try await secretStoreContract { SecretFiles(in: scratch("secrets")) }
+  }
+
+  @Test func `a secret is for its owner only, in a file of its name`() throws {
+    let scratch = try Scratch()
+    let files = SecretFiles(in: scratch.path)
+    try files.write(Secret("token"), .resume)
+    #expect(files.path(of: .resume) == scratch("resume"))
+    #expect(try scratch.mode(of: "resume") == 0o600)
+    #expect(try scratch.text(of: "resume") == "token\n")
+  }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import Holdfast
+import HoldfastTestKit
+import LinkCore
+import Observation
+import Testing
+
+@testable import HoldfastUI
+
+/// Models as the screens of an app use them.
+@Suite(.timeLimit(.minutes(1))) @MainActor struct ShopMessagesTests {
+  private func links(
+    in scratch: Scratch, _ time: any BackgroundTime = UnlimitedTime()
+  ) throws -> HoldfastLinks {
+    let clock = TestClock()
+    return HoldfastLinks(
+      server: try #require(URL(string: "https://shops.example")),
+      directory: URL(filePath: scratch.path),
+      parts: .init(
+        network: FakeNetwork(clock: clock), reachability: FakeReachability(), backgroundTime: time,
+        clock: clock)
+    ) { "token" }
+  }
+
+  @Test func `all screens of a shop share one model`() async throws {
+    let scratch = try Scratch()
+    let links = try links(in: scratch)
+    let id = try #require(ShopID("bakery"))
+    let first = try await links.shop(id)
+    #expect(try await links.shop(id) === first)
+    #expect(FileManager.default.fileExists(atPath: scratch("shops")))
+    try await links.close(id)
+    #expect(try await links.shop(id) !== first)
+  }
+
+  @Test func `a task that restarts finds the model whole`() async throws {
+    let scratch = try Scratch()
+    let links = try links(in: scratch)
+    let shop = try await links.shop(try #require(ShopID("bakery")))
+    let screen = Task { await shop.follow() }
+    shop.send("Two rye loaves, please")
+    await change(of: shop) { !$0.waiting.isEmpty }
+    screen.cancel()
+    await screen.value
+    shop.send("And a cake")
+    await change(of: shop) { $0.waiting.count == 2 }
+    let again = Task { await shop.follow() }
+    #expect(shop.waiting.map(\.text) == ["Two rye loaves, please", "And a cake"])
+    await shop.close()
+    await again.value
+  }
+
+  @Test func `following ends with the shop, and at once when it is closed`() async throws {
+    let scratch = try Scratch()
+    let shop = try await links(in: scratch).shop(try #require(ShopID("bakery")))
+    let screens = [Task { await shop.follow() }, Task { await shop.follow() }]
+    await shop.close()
+    for screen in screens { await screen.value }
+    await shop.follow()
+  }
+
+  @Test func `time is asked for on the way to the background, and given back`() async throws {
+    let scratch = try Scratch()
+    let time = FakeBackgroundTime()
+    let shop = try await links(in: scratch, time).shop(try #require(ShopID("bakery")))
+    shop.send("Two rye loaves, please")
+    shop.turn(.background)
+    await time.allGivenBack()
+    #expect(time.openGrants == 0)
+    #expect(time.granted == 1)
+    await shop.close()
+  }
+
+  @Test func `an instant is shown as a date`() {
+    let clock = TestClock(wall: Timestamp(nanoseconds: 1_000_000_000))
+    let dates = Dates(clock: clock)
+    clock.advance(by: .seconds(10))
+    let later = clock.now.advanced(by: .seconds(4))
+    #expect(dates.date(of: later) == Date(timeIntervalSince1970: 15))
+    let status = StreamStatus(LinkStatus(phase: .reconnecting, retryAt: later))
+    #expect(
+      ConnectionState(status, dates)
+        == ConnectionState(phase: .reconnecting, retryAt: Date(timeIntervalSince1970: 15)))
+  }
+
+  @Test func `a closure is a source of tokens`() async throws {
+    #expect(try await TokenClosure { "t" }.token() == "t")
+    await #expect(throws: TokenFailure.rejected) {
+      try await TokenClosure { throw TokenFailure.rejected }.token()
+    }
+    await #expect(throws: TokenFailure.unavailable) {
+      try await TokenClosure { throw CancellationError() }.token()
+    }
+  }
+
+  /// Waits until a model changed so that a condition holds.
+  private func change(of shop: ShopMessages, until isReached: (ShopMessages) -> Bool) async {
+    while !isReached(shop) {
+      await withCheckedContinuation { continuation in
+        withObservationTracking {
+          _ = (shop.messages, shop.waiting, shop.connection)
+        } onChange: {
+          continuation.resume()
+        }
+      }
+      await Task.yield()
+    }
+  }
+}

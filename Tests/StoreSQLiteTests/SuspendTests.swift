@@ -1,0 +1,31 @@
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Testing
+
+@testable import StoreSQLite
+
+/// Stores that give up their locks while the app is suspended.
+@Suite struct SuspendTests {
+  @Test func `a suspended file can be opened by another, and is not taken from it`() async throws {
+    let scratch = try Scratch()
+    let store = try await SQLiteHealthStore.open(in: scratch.path)
+    try await suspendableContract(
+      store, use: { _ = try await store.summary() },
+      second: { try await SQLiteHealthStore.open(in: scratch.path) })
+    await store.close()
+  }
+
+  @Test func `what was written stays, and a closed store is not opened again`() async throws {
+    let scratch = try Scratch()
+    let store = try await SQLiteOutbox.open(in: scratch.path)
+    try await store.add(.init(id: 7, message: SocketMessage(text: Array("kept".utf8))))
+    await store.suspend()
+    try await store.resume()
+    #expect(try await store.load().map(\.id) == [7])
+    await store.close()
+    try await store.resume()
+    await #expect(throws: StoreFailure.closed) { try await store.load() }
+  }
+}

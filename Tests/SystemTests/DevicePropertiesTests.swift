@@ -1,0 +1,80 @@
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import Testing
+
+@testable import LifecycleSystem
+@testable import NetworkCost
+
+/// A real bus daemon of our own, with services whose properties change.
+@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(5)))
+struct DevicePropertiesTests {
+  private static let way = Reachability.reachable(path: PathID("fake"))
+
+  @Test func `a session that is locked keeps protected data away`() async throws {
+    let bus = try await PrivateBus()
+    let logind = try await FakeService(
+      address: bus.address, name: "org.freedesktop.login1",
+      at: "/org/freedesktop/login1/session/auto", ["LockedHint": .boolean(false)])
+    var events = DeviceState(address: bus.address).changes().makeAsyncIterator()
+    #expect(await events.next() == .protectedData(available: true))
+    logind.set("LockedHint", .boolean(true))
+    #expect(await events.next() == .protectedData(available: false))
+    logind.end()
+  }
+
+  @Test func `power is saved by a profile or for a battery that is low`() async throws {
+    let bus = try await PrivateBus()
+    var events = DeviceState(address: bus.address).changes().makeAsyncIterator()
+    let power = try await FakeService(
+      address: bus.address, name: "org.freedesktop.UPower",
+      at: "/org/freedesktop/UPower/devices/DisplayDevice", ["WarningLevel": .number(1)])
+    #expect(await events.next() == .lowPower(false))
+    power.set("WarningLevel", .number(3))
+    #expect(await events.next() == .lowPower(true))
+    let profiles = try await FakeService(
+      address: bus.address, name: "org.freedesktop.UPower.PowerProfiles",
+      at: "/org/freedesktop/UPower/PowerProfiles", ["ActiveProfile": .text("power-saver")])
+    power.set("WarningLevel", .number(1))
+    profiles.set("ActiveProfile", .text("balanced"))
+    #expect(await events.next() == .lowPower(false))
+    power.end()
+    profiles.end()
+  }
+
+  @Test func `a metered network is expensive, and a way without it costs nothing`() async throws {
+    let bus = try await PrivateBus()
+    let fake = FakeReachability(Self.way)
+    let costed = CostedReachability(fake, address: bus.address)
+    var ways = costed.changes().makeAsyncIterator()
+    #expect(await ways.next() == Self.way)
+    let manager = try await FakeService(
+      address: bus.address, name: "org.freedesktop.NetworkManager",
+      at: "/org/freedesktop/NetworkManager",
+      ["Metered": .number(1), "PrimaryConnectionType": .text("802-11-wireless")])
+    #expect(await ways.next()?.traits == .expensive)
+    manager.set("PrimaryConnectionType", .text("gsm"))
+    #expect(await ways.next()?.traits == [.cellular, .expensive])
+    fake.change(to: .unreachable)
+    #expect(await ways.next() == .unreachable)
+    manager.end()
+  }
+
+  @Test func `without a bus nothing is known, and the way out is told`() async {
+    var events = DeviceState(address: "unix:path=/nowhere").changes().makeAsyncIterator()
+    #expect(await events.next() == nil)
+    let costed = CostedReachability(FakeReachability(Self.way), address: "unix:path=/nowhere")
+    var ways = costed.changes().makeAsyncIterator()
+    #expect(await ways.next() == Self.way)
+  }
+
+  @Test func `a costed monitor keeps the contract`() async throws {
+    let fake = FakeReachability(Self.way)
+    let costed = CostedReachability(fake, address: "unix:path=/nowhere")
+    var isReachable = true
+    try await reachabilityMonitorContract(costed) {
+      isReachable.toggle()
+      fake.change(to: isReachable ? Self.way : .unreachable)
+    }
+  }
+}

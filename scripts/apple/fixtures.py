@@ -1,0 +1,118 @@
+"""Checks the check: files that must fail with a text, files that must pass, and names that clash."""
+import glob
+import os
+import re
+
+from toolchain import Failure, ROOT, digest, once, read, run
+
+CHECKS = os.path.join(ROOT, "Apple", "Checks")
+# What an app imports.
+OURS = ["Holdfast"]
+# Names that clash and are still to be renamed; the list only shrinks.
+KNOWN = {"HTTPRequest", "HTTPResponse", "Link", "Timeline"}
+# Names that stay, since few files import both: `LinkWire.Message` is the long name of ours.
+ACCEPTED = {"Message"}
+
+
+def names():
+    """Returns the names of Apple's modules, and of others that apps use, by their module."""
+    return {
+        os.path.basename(path)[: -len(".txt")]: read(path).decode().split()
+        for path in sorted(glob.glob(os.path.join(CHECKS, "Names", "*.txt")))
+    }
+
+
+class Names:
+    """Modules that declare Apple's names and nothing else, and a file that uses each of them."""
+
+    def __init__(self, check):
+        self.check, self.names = check, names()
+        self.folder = os.path.join(check.platform.folder, "names")
+        os.makedirs(self.folder, exist_ok=True)
+
+    def emit(self, module, text, *words):
+        path = os.path.join(self.folder, module + ".swift")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        status, said = run([
+            "-emit-module", "-module-name", module, *words, "-target", self.check.platform.triple,
+            "-I", self.check.std, "-o", os.path.join(self.folder, module + ".swiftmodule"), path])
+        if status:
+            raise Failure(f"the names of {module} do not compile:\n{said}")
+
+    def make(self):
+        for module, declared in self.names.items():
+            self.emit("Names" + module, "".join(f"public struct {name} {{}}\n" for name in declared))
+        with open(os.path.join(CHECKS, "Failing", "Clashing", "Link.swift")) as file:
+            self.emit("Clashing", file.read())
+
+    def clashes(self, ours):
+        """Returns the names that an app cannot use when it imports these modules as well."""
+        lines = [f"import {module}" for module in ours]
+        lines += [f"import Names{module}" for module in self.names]
+        wanted = sorted({name for declared in self.names.values() for name in declared})
+        lines += [f"private typealias Use{place} = {name}" for place, name in enumerate(wanted)]
+        path = os.path.join(self.folder, "Use.swift")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+        found = self.check.typecheck("Use", [path], ["-I", self.folder], strict=False)
+        clashing = [re.match(r"'(\w+)' is ambiguous", text) for _, _, text in found]
+        if not all(clashing):
+            raise Failure(f"the names cannot be checked: {found}")
+        return sorted({match[1] for match in clashing})
+
+    def owner(self, name):
+        return " and ".join(module for module, declared in self.names.items() if name in declared)
+
+
+def fixtures(check):
+    """Returns what is wrong with the files that must fail or pass."""
+    wrong = []
+    for path in sorted(glob.glob(os.path.join(CHECKS, "Failing", "*.swift"))):
+        expected = re.match(r"// fails: (.*)", read(path).decode())[1]
+        found = [text for _, _, text in check.typecheck("Fixture", [path])]
+        if not any(expected in text for text in found):
+            wrong.append(f"{os.path.relpath(path)} must fail with: {expected}; it has {found}")
+    for path in sorted(glob.glob(os.path.join(CHECKS, "Passing", "*.swift"))):
+        wrong += [f"{place}: must pass: {text}" for _, place, text in
+                  check.typecheck("Fixture", [path])]
+    return wrong
+
+
+def report(checks):
+    """Checks fixtures and names on the first platform that has all of Apple's modules."""
+    check = next((each for each in checks if each.platform.name == "ios"), None)
+    if check is None:
+        return 0
+    files = glob.glob(os.path.join(CHECKS, "[FPN]*", "**", "*.*"), recursive=True)
+    own = [read(path) for path in glob.glob(os.path.join(os.path.dirname(__file__), "*.py"))]
+    key = digest(*check.keys.values(), *map(read, sorted(files)), *own)
+    wrong = []
+
+    def all_of_them():
+        names = Names(check)
+        names.make()
+        wrong.extend(fixtures(check))
+        if names.clashes(["Clashing"]) != ["Link"]:
+            wrong.append("a module with a name of SwiftUI must clash: Failing/Clashing/Link.swift")
+        found = set(names.clashes(OURS))
+        wrong.extend(
+            f"`{name}` does not clash: remove it from scripts/apple/fixtures.py"
+            for name in sorted((KNOWN | ACCEPTED) - found))
+        wrong.extend(
+            f"`{name}` is a name of {names.owner(name)} too; an app that imports Holdfast cannot "
+            "use it: rename ours, or make it `package`"
+            for name in sorted(found - KNOWN - ACCEPTED))
+        if wrong:
+            raise Wrong
+
+    try:
+        once(check.platform.folder, "fixtures", key, all_of_them)
+        print("the check fails where it must: newer APIs, misspelled delegates, clashing names")
+    except Wrong:
+        print(*wrong, sep="\n")
+    return len(wrong)
+
+
+class Wrong(Exception):
+    """Something is wrong, so that it must be checked again."""

@@ -1,0 +1,88 @@
+"""What the manifest declares on a Mac, and what an app of a platform builds of it."""
+import json
+import os
+import subprocess
+
+from toolchain import CACHE, Failure, Platform, SWIFT
+
+# The triple and the name of module files of each platform; VERSION is that of the manifest.
+TRIPLES = {
+    "ios": ("x86_64-apple-iosVERSION-simulator", "x86_64-apple-ios-simulator"),
+    "macos": ("x86_64-apple-macosxVERSION", "x86_64-apple-macos"),
+    "watchos": ("x86_64-apple-watchosVERSION-simulator", "x86_64-apple-watchos-simulator"),
+}
+APPLE_STUBS = ["ObjectiveC", "Dispatch", "Darwin", "Foundation", "CryptoKit", "CoreBluetooth"]
+# The first version of Android that Swift's SDK supports: 9, API level 28.
+ANDROID = Platform(
+    "android", "x86_64-unknown-linux-android28", "x86_64-unknown-linux-android",
+    ["Dispatch", "Android", "Foundation"],
+    # The NDK has no library for HMAC.
+    missing={"KeyedHashing"})
+
+
+def as_on_a_mac():
+    """Returns the manifest as a Mac reads it, where `#if os(Linux)` is false."""
+    folder = os.path.join(CACHE, "manifest")
+    os.makedirs(folder, exist_ok=True)
+    with open("Package.swift", encoding="utf-8") as file:
+        text = file.read()
+    text = text.replace("#if os(Linux)", "#if os(macOS) || false")
+    # This host is no Mac, so that the condition is false; it says which side is meant.
+    with open(os.path.join(folder, "Package.swift"), "w", encoding="utf-8") as file:
+        file.write(text.replace("#if os(macOS) || false", "#if false"))
+    done = subprocess.run(
+        [SWIFT, "package", "--package-path", folder, "dump-package"],
+        capture_output=True, text=True)
+    if done.returncode:
+        raise Failure(f"the manifest is not valid on a Mac:\n{done.stderr[:2000]}")
+    return json.loads(done.stdout)
+
+
+def platforms(package):
+    versions = {each["platformName"]: each["version"] for each in package["platforms"]}
+    found = []
+    for name, (triple, file) in TRIPLES.items():
+        if name not in versions:
+            raise Failure(f"the manifest names no version of {name}")
+        found.append(Platform(name, triple.replace("VERSION", versions[name]), file, APPLE_STUBS))
+    return found + [ANDROID]
+
+
+def edges(target, platform):
+    """Returns the names of the targets that a target uses on a platform."""
+    for edge in target["dependencies"]:
+        name, condition = edge.get("target") or edge.get("byName")
+        wanted = condition and condition.get("platformNames")
+        if not wanted or platform.name in wanted:
+            yield name
+
+
+def closure(package, platform):
+    """Returns the targets of all library products, each after those that it uses.
+
+    Those that a platform cannot build yet are left out, with all that use them.
+    """
+    targets = {target["name"]: target for target in package["targets"]}
+    done = {}
+
+    def visit(name, user):
+        if name in done:
+            return
+        if name not in targets:
+            raise Failure(
+                f"{user} uses {name}, which the manifest declares on Linux alone; "
+                "use onLinux() for it in Package.swift")
+        used = list(edges(targets[name], platform))
+        for each in used:
+            visit(each, name)
+        if name not in platform.missing and all(done[each] for each in used):
+            done[name] = targets[name]
+        else:
+            done[name] = None
+
+    for product in package["products"]:
+        if "library" in product["type"]:
+            for name in product["targets"]:
+                visit(name, f"the product {product['name']}")
+    left_out = sorted(name for name, target in done.items() if target is None)
+    return [target for target in done.values() if target], left_out

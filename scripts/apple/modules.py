@@ -1,0 +1,160 @@
+"""Type-checks the modules of a platform, each after those that it uses."""
+import concurrent.futures
+import glob
+import os
+import re
+
+import manifest
+from toolchain import CACHE, Failure, ROOT, STUBS, digest, library, once, read, run, standard
+
+ERROR = re.compile(r"^(?P<file>[^\s:]+):(?P<line>\d+):(?P<column>\d+): error: (?P<text>.*)$", re.M)
+# Headers of libraries that are in Apple's SDKs as well; the rest of C is in Stubs/include.
+HEADERS = ["zlib.h", "zconf.h", "sqlite3.h"]
+PLACES = ["/usr/include", "/usr/include/x86_64-linux-gnu", "/usr/include/aarch64-linux-gnu"]
+
+
+def features():
+    found = ["-swift-version", "6", "-strict-memory-safety", "-package-name", "holdfast"]
+    for feature in re.findall(r'\.enableUpcomingFeature\("(\w+)"\)', read("Package.swift").decode()):
+        found += ["-enable-upcoming-feature", feature]
+    return found
+
+
+def headers():
+    """Puts the headers of zlib and SQLite into a folder without the rest of this system."""
+    folder = os.path.join(CACHE, "include")
+    os.makedirs(folder, exist_ok=True)
+    for name in HEADERS:
+        found = [os.path.join(place, name) for place in PLACES]
+        found = [path for path in found if os.path.exists(path)]
+        if not found:
+            raise Failure(f"{name} is missing; `make setup` installs it")
+        link = os.path.join(folder, name)
+        if not os.path.islink(link):
+            os.symlink(found[0], link)
+    return folder
+
+
+class Check:
+    """One platform: its modules, the errors in them, and how many were checked anew."""
+
+    def __init__(self, platform, package):
+        self.platform, self.errors, self.fresh = platform, [], 0
+        self.targets, self.left_out = manifest.closure(package, platform)
+        self.folder = os.path.join(platform.folder, "modules")
+        self.std = os.path.join(platform.folder, "std")
+        self.stubs = os.path.join(platform.folder, "stubs")
+        self.keys = {}
+
+    def run(self):
+        base = digest(standard(self.platform))
+        os.makedirs(self.folder, exist_ok=True)
+        self.keys[""] = self.make_stubs(base)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            checks = []
+            for target in self.targets:
+                if target["type"] == "system":
+                    self.keys[target["name"]] = digest(*map(read, glob.glob(target["path"] + "/*")))
+                    continue
+                self.emit(target)
+                checks.append(pool.submit(self.check, target))
+            for check in checks:
+                check.result()
+        return self
+
+    def words(self):
+        """Returns the options of every call of the compiler."""
+        found = ["-target", self.platform.triple, "-parse-as-library", "-I", self.std]
+        found += ["-I", self.stubs, "-I", self.folder]
+        found += ["-enable-objc-interop", "-disable-objc-attr-requires-foundation-module"] if (
+            self.platform.is_apple) else ["-disable-objc-interop"]
+        found += ["-plugin-path", os.path.join(library(), "host", "plugins")]
+        found += [*self.platform.headers, "-Xcc", "-isystem", "-Xcc", headers()]
+        found += ["-Xcc", f"-fmodule-map-file={STUBS}/include/posix/module.modulemap"]
+        for target in self.targets:
+            if target["type"] == "system":
+                found += ["-Xcc", f"-fmodule-map-file={target['path']}/module.modulemap"]
+        return found + ["-module-cache-path", os.path.join(self.platform.folder, "cache")]
+
+    def make_stubs(self, key):
+        headers_of_c = glob.glob(os.path.join(STUBS, "include", "**", "*.h"), recursive=True)
+        key = digest(key, *map(read, sorted(headers_of_c)))
+        for name in self.platform.stubs:
+            sources = glob.glob(os.path.join(STUBS, name + ".swift")) + sorted(
+                glob.glob(os.path.join(STUBS, name, "*.swift")))
+            key = digest(key, *map(read, sources))
+            once(self.stubs, name, key, lambda: self.make_stub(name, sources))
+        return key
+
+    def make_stub(self, name, sources):
+        os.makedirs(self.stubs, exist_ok=True)
+        status, said = run([
+            "-emit-module", "-module-name", name, *self.words(), "-suppress-warnings",
+            "-swift-version", "5", "-experimental-skip-all-function-bodies",
+            "-o", os.path.join(self.stubs, name + ".swiftmodule"), *sources])
+        if status:
+            raise Failure(f"the stub of {name} does not compile for {self.platform.name}:\n{said}")
+
+    def sources(self, target):
+        found = sorted(glob.glob(os.path.join(target["path"], "**", "*.swift"), recursive=True))
+        left_out = [os.path.join(target["path"], path) for path in target.get("exclude", [])]
+        return [path for path in found if not any(path.startswith(out) for out in left_out)]
+
+    def emit(self, target):
+        """Makes the module without looking into functions, for those that import it."""
+        name, sources = target["name"], self.sources(target)
+        used = [self.keys[edge] for edge in manifest.edges(target, self.platform)]
+        self.keys[name] = digest(
+            self.keys[""], *used, *features(), *sources, *map(read, sources))
+        once(self.folder, name, self.keys[name], lambda: run([
+            "-emit-module", "-module-name", name, *self.words(), *features(),
+            "-experimental-skip-all-function-bodies", "-suppress-warnings",
+            "-disable-availability-checking",
+            "-o", os.path.join(self.folder, name + ".swiftmodule"), *sources]))
+
+    def check(self, target):
+        name, sources = target["name"], self.sources(target)
+
+        def typecheck():
+            self.fresh += 1
+            self.errors += self.typecheck(name, sources)
+            if any(error[0] == name for error in self.errors):
+                raise Broken
+
+        try:
+            once(self.folder, name + ".check", self.keys[name], typecheck)
+        except Broken:
+            pass
+
+    def typecheck(self, name, sources, more=(), strict=True):
+        """Returns the errors in some files, each with the module, the place and the text."""
+        more = [*more, "-warnings-as-errors"] if strict else [*more, "-suppress-warnings"]
+        status, said = run(
+            ["-typecheck", "-module-name", name, *self.words(), *features(), *more, *sources])
+        found = [
+            (name, f"{os.path.relpath(match['file'])}:{match['line']}", match["text"])
+            for match in ERROR.finditer(said)]
+        if status and not found:
+            found = [(name, sources[0], said.strip()[:600])]
+        return found
+
+
+class Broken(Exception):
+    """A module has errors, so that it must be checked again."""
+
+
+def report(checks):
+    """Prints each error once, with the platforms that have it, and returns how many there are."""
+    found = {}
+    for check in checks:
+        for _, place, text in check.errors:
+            found.setdefault((place, text), []).append(check.platform.name)
+    for (place, text), names in sorted(found.items()):
+        print(f"{place}: {text} [{', '.join(sorted(set(names)))}]")
+    for check in checks:
+        broken = {error[0] for error in check.errors}
+        count = sum(target["type"] != "system" for target in check.targets)
+        print(f"{check.platform.triple}: {count - len(broken)} of {count} modules type-check, "
+              f"{check.fresh} of them checked now"
+              + (f"; not built there: {', '.join(check.left_out)}" if check.left_out else ""))
+    return len(found)

@@ -291,7 +291,7 @@ let checks: [Target] = [
     uses: [
       "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "LinkProtocols", "MessageStream",
       "HealthRelay", "HeldSocket", "Session", "Holdfast", "HoldfastBackend", "HoldfastTestKit",
-      "CLinux", "CommandKit", "HoldfastDemo",
+      "CLinux", "CommandKit", "HoldfastDemo", "HoldfastLab",
       "LinkServerCore", "LinkSimulator", "ServerSockets",
     ],
     besides: ["HeldSocket/Peers", "Session/Peers"]),

@@ -303,7 +303,7 @@ let checks: [Target] = [
     uses: [
       "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "LinkProtocols", "MessageStream",
       "HealthRelay", "HeldSocket", "Session", "Holdfast", "HoldfastBackend", "HoldfastTestKit",
-      "CLinux", "CommandKit", "HoldfastDemo",
+      "CLinux", "CommandKit", "HoldfastDemo", "HoldfastLab",
       "LinkServerCore", "LinkSimulator", "ServerSockets",
     ],
     besides: ["HeldSocket/Peers", "Session/Peers"]),
@@ -321,7 +321,8 @@ let checks: [Target] = [
     "FuzzTests",
     uses: [
       "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkProtocols", "LinkRuntime",
-      "LinkServerCore", "MessageStream", "HeldSocket", "BottleLink", "VirtualBottle", "StoreSQLite",
+      "LinkServerCore", "MessageStream", "HeldSocket", "BottleFirmware", "BottleLink",
+      "VirtualBottle", "StoreSQLite",
       "ReachabilityNetlink", "HoldfastBackend",
       "HoldfastTestKit",
     ],

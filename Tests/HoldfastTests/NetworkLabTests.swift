@@ -1,5 +1,6 @@
 import Foundation
-@testable import HoldfastTestKit
+@testable import HoldfastLab
+import HoldfastTestKit
 import Testing
 
 /// Each trouble of the lab, seen by plain sockets in it.

@@ -290,7 +290,8 @@ let checks: [Target] = [
     "FuzzTests",
     uses: [
       "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkProtocols", "LinkRuntime",
-      "LinkServerCore", "MessageStream", "HeldSocket", "BottleLink", "VirtualBottle", "StoreSQLite",
+      "LinkServerCore", "MessageStream", "HeldSocket", "BottleFirmware", "BottleLink",
+      "VirtualBottle", "StoreSQLite",
       "ReachabilityNetlink", "HoldfastBackend",
       "HoldfastTestKit",
     ],

@@ -79,12 +79,17 @@ public struct VirtualBottle: Sendable {
   public mutating func handle(_ input: Input, at now: Instant) -> [Output] {
     let time = advance(to: now)
     switch input {
-    case .world(let input): return outputs(bottle.handle(input, at: time))
+    case .world(let input):
+      // Not in one expression: the outputs show the bottle after the step.
+      let effects = bottle.handle(input, at: time)
+      return outputs(effects)
     case .connected(let longest):
       longestValue = max(longest, 20)
       let effects = bottle.handle(.connected, at: time)
       return outputs(effects) + (effects.contains(.reject) ? [.disconnects] : [])
-    case .disconnected: return outputs(bottle.handle(.disconnected, at: time))
+    case .disconnected:
+      let effects = bottle.handle(.disconnected, at: time)
+      return outputs(effects)
     case .written(let attribute, let bytes): return written(bytes, to: attribute, at: time)
     case .restarted: return restart(at: now)
     }
@@ -125,7 +130,8 @@ public struct VirtualBottle: Sendable {
       ring: Self.ring(records, nextID: bottle.ring.nextID, capacity: bottle.ring.storage.capacity),
       configuration: bottle.configuration, level: bottle.level)
     bottle.countsDeleted = counts
-    return ends + quiet + outputs(bottle.handle(.tapped, at: 0))
+    let effects = bottle.handle(.tapped, at: 0)
+    return ends + quiet + outputs(effects)
   }
 
   private mutating func advance(to now: Instant) -> UInt32 {

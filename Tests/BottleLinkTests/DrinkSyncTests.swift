@@ -2,6 +2,7 @@ import BottleFirmware
 import LinkCore
 import LinkWire
 import Testing
+import VirtualBottle
 
 @testable import BottleLink
 
@@ -112,7 +113,8 @@ import Testing
       var bench = Self.meeting(60) { $0.longestValue = 182 }
       bench.pass(0.4 + Double(moment) * 0.05)
       bench.drop(.reset)
-      bench.pass(30)
+      // A connection that fails within 2 s is queued again after 30 s.
+      bench.pass(60)
       #expect(bench.stored == Self.all(60), "at \(moment)")
       #expect(bench.drinks.count == 60, "at \(moment)")
       #expect(bench.bottle.bottle.unsynced == 0, "at \(moment)")
@@ -124,7 +126,7 @@ import Testing
       var bench = Self.meeting(40) { $0.longestValue = 182 }
       bench.pass(0.4 + Double(moment) * 0.1)
       bench.restart()
-      bench.pass(30)
+      bench.pass(60)
       #expect(bench.stored == Self.all(40), "at \(moment)")
       #expect(bench.drinks.count == 40, "at \(moment)")
     }

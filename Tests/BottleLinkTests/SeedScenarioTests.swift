@@ -2,6 +2,7 @@ import BottleFirmware
 import LinkCore
 import LinkWire
 import Testing
+import VirtualBottle
 
 @testable import BottleLink
 

@@ -224,6 +224,7 @@ import VirtualBottle
 
   private static func filled(_ records: Int) -> Bench {
     var bench = Bench(.plan034)
+    bench.give(.moved)
     for _ in 0..<records { bench.give(.poured(30)) }
     bench.give(.connected)
     return bench

@@ -17,6 +17,8 @@ extension BottleModel {
     self.connection = connection
     drive(.established(attempt), &step)
     guard link.currentAttempt == attempt else { return }
+    // A state that was read proves the link: its loss is an unexpected one, not a failed attempt.
+    drive(.validData(attempt), &step)
     let seconds = time.nanoseconds / 1_000_000_000
     if let clock = UInt32(exactly: seconds), BottleRecord.validTimes.contains(clock) {
       write(BottleCommand.setTime(clock).bytes, to: .command, for: .time, &step)

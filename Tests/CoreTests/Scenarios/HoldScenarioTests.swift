@@ -90,8 +90,9 @@ import Testing
     #expect(bench.link.status.phase == .held)
   }
 
-  @Test func `a network that goes away is nothing to a link whose policy ignores it`() {
-    var bench = LinkBench.connected(.healthSync)
+  @Test func `a network that goes away is nothing to a link whose policy ignores it`() throws {
+    let policy = try LinkPolicy.bottleLink.setting([("gate.networkChange", "ignore")])
+    var bench = LinkBench.connected(policy)
     #expect(bench.give(.reachability(.unreachable)) == [])
     #expect(bench.link.status.phase == .connected)
   }

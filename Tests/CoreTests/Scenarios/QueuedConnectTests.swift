@@ -37,7 +37,7 @@ import Testing
   @Test func `an idle link is closed and queued again, and so is one that left`() {
     var bench = LinkBench.connected(.bottleLink)
     bench.pass(.seconds(60))
-    #expect(bench.link.status.reason == .ended(.idle))
+    #expect(bench.link.status.phase == .standby)
     #expect(Self.queued(bench) != nil)
   }
 

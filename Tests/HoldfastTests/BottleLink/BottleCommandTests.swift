@@ -194,7 +194,7 @@ struct BottleCommandTests {
     let scratch = try Scratch()
     let bottle = try Bottle(scratch)
     bottle.act("move", "still")
-    let phone = try Phone(scratch)
+    let phone = try Phone(scratch, ["watch", "--set", "standby.fastFailure=100ms"])
     try await phone.reaches("connected")
     bottle.act("gone")
     let outstanding = try await phone.next { event -> [String]? in

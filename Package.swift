@@ -157,11 +157,11 @@ let doors: [Target] = [
     uses: [
       "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "MessageStream",
       "HealthRelay", "HeldSocket", "Session", "HealthSync", "BottleLink", "LinkProtocols",
-      "StoreSQLite", "RadioSocket", "KeyedHashing", "ExportFiles", "OwnerFiles",
+      "StoreSQLite", "KeyedHashing", "ExportFiles", "OwnerFiles",
     ]
       + onLinux(
         "CurlNetwork", "ReachabilityNetlink", "NetworkCost", "LifecycleSystem",
-        "NotificationsDBus"),
+        "NotificationsDBus", "RadioSocket"),
     resources: [.copy("Resources/PrivacyInfo.xcprivacy")]),
   // Models for the screens of an app.
   library(
@@ -342,7 +342,7 @@ let checks: [Target] = [
 let onlyOnLinux: Set<String> = [
   "CCurl", "COpenSSL", "CArchive", "CSystemd", "CLinux", "LinuxEvents", "LinuxBus",
   "ChildProcesses", "CurlNetwork", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus",
-  "NetworkCost", "PushAPNs", "PushHook", "ServerSockets", "HoldfastLab", "HoldfastBackend",
+  "NetworkCost", "RadioSocket", "PushAPNs", "PushHook", "ServerSockets", "HoldfastLab", "HoldfastBackend",
   "CommandKit",
   "HoldfastDemo", "HoldfastCommand", "HoldfastEngineBench", "EngineLoop", "LoadGenerator",
   "HoldfastBench", "CurlNetworkTests", "StoreSQLiteTests", "SystemTests", "PushTests",

@@ -12,25 +12,41 @@
 /// a counter of milliseconds that may wrap around; whoever holds it calls `tick` at its deadline.
 /// Effects are bits, and what they are about is read from the value.
 public struct Bottle<Storage: RecordStorage> {
+  /// The timers and rules of its firmware version.
   public let profile: TimerProfile
+  /// The drinks and refills that it keeps, oldest first.
   public internal(set) var ring: RecordRing<Storage>
+  /// The synchronisation with the phone, if one runs.
   public internal(set) var sync = SyncResponder()
+  /// The depth of its sleep, or `awake`.
   public internal(set) var power = Power.asleep
+  /// Whether a phone is connected; there is room for one.
   public internal(set) var isConnected = false
+  /// Whether a phone can find it: only while it is awake and not connected.
   public internal(set) var isAdvertising = false
+  /// The time in seconds, with which records are stamped.
   public internal(set) var clock: BottleClock
-  /// Below, everything that the state characteristic shows.
+  /// What is in the bottle, in millilitres.
   public internal(set) var level: UInt16
+  /// The millilitres that were drunk today, without refills.
   public internal(set) var dailyTotal: UInt16 = 0
+  /// The charge of the battery when it was measured last, 0 to 100 percent.
   public internal(set) var battery: UInt8 = 100
+  /// Whether it stands upright and still.
   public internal(set) var isStill = false
+  /// Whether the battery is too low to wake, until it reaches `profile.recovery` percent.
   public internal(set) var isLocked = false
+  /// The scale factor, tare, capacity and daily goal (characteristic 0002).
   public internal(set) var configuration: FirmwareConfiguration
+  /// Whether shaking it means that it was emptied (characteristic 0006).
   public internal(set) var shakeToEmpty = true
+  /// The progress of a calibration (characteristic 0008).
   public internal(set) var calibration = CalibrationProgress()
-  /// How often motion and timers woke it.
+  /// How often it was woken by motion or a tap.
   public internal(set) var motionWakes: UInt16 = 0
+  /// How often the health check came due in its sleep.
   public internal(set) var timerWakes: UInt16 = 0
+  /// How often it went into deep sleep, since it took itself for being in a backpack.
   public internal(set) var backpacks: UInt16 = 0
   /// Whether it counts and marks deleted records as bottles did until now.
   public var countsDeleted = false
@@ -105,6 +121,7 @@ func isBefore(_ left: UInt32, _ right: UInt32) -> Bool { Int32(bitPattern: left 
 
 /// The bottle's clock: seconds since it was switched on, or since 1970 once the phone has set it.
 public struct BottleClock: Sendable, Equatable {
+  /// Seconds since 1970, or since it was switched on while `isValid` is false.
   public private(set) var seconds: UInt32 = 0
   /// Whether it was set.
   public private(set) var isValid = false
@@ -127,12 +144,16 @@ public struct BottleClock: Sendable, Equatable {
 
 /// Where a calibration stands, with the numbers of its characteristic.
 public struct CalibrationProgress: Sendable, Equatable {
-  /// 0 idle, 3 waits for the empty bottle, 6 for the full one, 8 both measured, 9 complete, 10 error.
+  /// 0 idle, 3 waits for the empty bottle, 6 for the full one, 8 both measured, 9 complete, 10
+  /// error.
   public internal(set) var step: UInt8 = 0
+  /// The raw value of the scale with the empty bottle; 0 until it is measured.
   public internal(set) var empty: Int32 = 0
+  /// The raw value of the scale with the full bottle; 0 until it is measured.
   public internal(set) var full: Int32 = 0
   /// The raw value that was measured last, until the next state without one.
   public internal(set) var hasResult = false
+  /// Whether the bottle reports itself as calibrated: flag 0x02 of its state.
   public internal(set) var isDone = true
 }
 

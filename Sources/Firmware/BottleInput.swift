@@ -63,22 +63,30 @@ public struct FirmwareConfiguration: Sendable, Equatable {
 
 /// What a bottle asks for; several at once. A plain set of bits, which needs no memory.
 public struct BottleEffects: Sendable, Equatable {
+  /// The effects of this set, one bit each, from 1 to 1024.
   public private(set) var bits: UInt16
 
   public init(_ bits: UInt16 = 0) {
     self.bits = bits
   }
 
+  /// Begin to advertise, so that a phone can connect.
   public static var advertise: BottleEffects { BottleEffects(1) }
+  /// Stop advertising: a phone connected, the time is over, or it sleeps.
   public static var stopAdvertising: BottleEffects { BottleEffects(2) }
   /// Sleep until it is moved or tapped.
   public static var sleep: BottleEffects { BottleEffects(4) }
   /// Sleep until it is tapped.
   public static var sleepDeeply: BottleEffects { BottleEffects(8) }
+  /// End the connection, because the bottle falls asleep.
   public static var disconnect: BottleEffects { BottleEffects(16) }
+  /// Notify the state (characteristic 0001), 14 bytes.
   public static var notifyState: BottleEffects { BottleEffects(32) }
+  /// Notify the chunk of records that is due (characteristic 0004), 6 bytes and 14 for each record.
   public static var notifyChunk: BottleEffects { BottleEffects(64) }
+  /// Notify the progress of the calibration (characteristic 0008), 12 bytes.
   public static var notifyCalibration: BottleEffects { BottleEffects(128) }
+  /// Notify the activities that were asked for (characteristic 0007).
   public static var notifyActivity: BottleEffects { BottleEffects(256) }
   /// Records, their marks or the configuration changed: write them to flash.
   public static var persist: BottleEffects { BottleEffects(512) }

@@ -22,11 +22,14 @@ public struct DrinkRecord: Sendable, Equatable {
     (self.level, self.kind, self.flags) = (level, kind, flags)
   }
 
+  /// A record of zeros, for memory that holds none yet.
   public static var blank: DrinkRecord {
     DrinkRecord(id: 0, time: 0, amount: 0, level: 0, kind: 0)
   }
 
+  /// Whether a phone has acknowledged it: flag 1.
   public var isSynced: Bool { flags & 1 != 0 }
+  /// Whether it was deleted: flag 4.
   public var isDeleted: Bool { flags & 4 != 0 }
   /// Whether a phone still has to get it.
   public var isWaiting: Bool { flags & 5 == 0 }
@@ -45,6 +48,7 @@ public struct RecordRing<Storage: RecordStorage> {
   /// The records of a bottle's flash.
   public static var usualCapacity: Int { 600 }
 
+  /// The memory of the records, a place for each.
   public internal(set) var storage: Storage
   /// The place of the oldest record.
   public internal(set) var first: Int

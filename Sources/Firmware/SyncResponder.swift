@@ -11,6 +11,7 @@ public struct SyncResponder: Sendable, Equatable {
   public private(set) var isSending = false
   /// The number of the chunk that was sent last, from 0.
   public private(set) var index: UInt16 = 0
+  /// The number of chunks of the synchronisation, of up to 20 records each.
   public private(set) var total: UInt16 = 0
   /// How many records a chunk has at most.
   private var size: UInt16 = 0

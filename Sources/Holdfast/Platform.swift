@@ -3,7 +3,6 @@ public import LinkRuntime
 public import LinkWire
 import Foundation
 import OwnerFiles
-import RadioSocket
 import StoreSQLite
 
 #if os(Linux)
@@ -11,6 +10,7 @@ import StoreSQLite
   import LifecycleSystem
   import NetworkCost
   import NotificationsDBus
+  import RadioSocket
   import ReachabilityNetlink
 #endif
 
@@ -121,8 +121,8 @@ public enum Platform {
     try await SQLiteClientSessionStore.open(in: directory, access: forReading ? .read : .write)
   }
 
-  /// The drinks of one bottle, in a directory, which is created with mode 0700 if it is missing, but
-  /// not for reading.
+  /// The drinks of one bottle, in a directory, which is created with mode 0700 if it is missing,
+  /// but not for reading.
   ///
   /// - Throws: `.locked` while another process uses it, `.denied`, `.corrupt`, `.fromTheFuture`,
   ///   `.full`.
@@ -132,8 +132,10 @@ public enum Platform {
     try await SQLiteDrinkStore.open(in: directory, access: forReading ? .read : .write)
   }
 
-  /// A radio on a Unix socket, for a bottle that runs on this machine.
-  public static func radio(on path: String) -> any Central { SocketCentral(path: path) }
+  #if os(Linux)
+    /// A radio on a Unix socket, for a bottle that runs on this machine.
+    public static func radio(on path: String) -> any Central { SocketCentral(path: path) }
+  #endif
 
   /// The queue of a phone that syncs, in a directory, which is created with mode 0700 if it is
   /// missing, but not for reading.

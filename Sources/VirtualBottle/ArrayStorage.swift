@@ -17,6 +17,7 @@ public struct ArrayStorage: RecordStorage, Sendable, Hashable {
 
   public var capacity: Int { records.count }
 
+  /// Accesses the record at a place, 0 to `capacity - 1`.
   public subscript(place: Int) -> DrinkRecord {
     get { records[place].record }
     set { records[place].record = newValue }

@@ -4,8 +4,8 @@ public import LinkWire
 
 /// A bottle on a host: the firmware's rules, with values as bytes and the host's time.
 ///
-/// It is the bottle of tests, simulations and `holdfast bottle virtual`. What it is told is what the
-/// world and the radio do; what it returns is what its radio sends.
+/// It is the bottle of tests, simulations and `holdfast bottle virtual`. What it is told is what
+/// the world and the radio do; what it returns is what its radio sends.
 public struct VirtualBottle: Sendable {
   /// The firmware, as it runs on a bottle.
   public private(set) var bottle: Bottle<ArrayStorage>

@@ -9,9 +9,9 @@ import VirtualBottle
 
 /// A phone and a bottle with a radio and a store between them, in virtual time.
 ///
-/// The phone's system behaves as iOS does: a burst sees an advertisement within a second; the queued
-/// connect notices one after `passive`; in the background the app's timers run for 10 s after each
-/// event of the radio and then stop until the next one.
+/// The phone's system behaves as iOS does: a burst sees an advertisement within a second; the
+/// queued connect notices one after `passive`; in the background the app's timers run for 10 s
+/// after each event of the radio and then stop until the next one.
 struct BottleBench {
   static let id = PeripheralID(UUID128(high: 7, low: 7))
   static let wall = Timestamp(nanoseconds: 1_768_766_400_000_000_000)
@@ -108,7 +108,8 @@ struct BottleBench {
     give(.central(.adapter(adapter)))
   }
 
-  /// Ends the app; `keeping` leaves its tickets with the system, as iOS does unless the user did it.
+  /// Ends the app; `keeping` leaves its tickets with the system, as iOS does unless the user did
+  /// it.
   mutating func kill(keeping: Bool) {
     isRunning = false
     isScanning = false

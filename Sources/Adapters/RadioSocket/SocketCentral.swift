@@ -55,6 +55,7 @@ public final class SocketCentral: Central {
     }
   }
 
+  /// Stops looking for peripherals; connects that were asked for stay.
   public func stopScan() {
     queue.async { [self] in state.withLock { $0.isScanning = false } }
   }

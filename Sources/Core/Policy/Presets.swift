@@ -154,7 +154,8 @@ extension LinkPolicy {
         networkChange: .loss, background: .leave(after: .seconds(5), then: .standby),
         foreground: .connect(after: .milliseconds(500))),
       liveness: LivenessPolicy(
-        // Sent only for a hold. The seed's 30 s come too late: the bottle sleeps 30 s after a write.
+        // Sent only for a hold. The seed's 30 s come too late: the bottle sleeps 30 s after a
+        // write.
         silence: nil, ping: .seconds(25), pongTimeout: .seconds(10), pongRoundTrips: 3,
         idle: IdleRule(after: .seconds(60), then: .standby)),
       establish: EstablishPolicy(

@@ -4,9 +4,9 @@ public enum StandbyPolicy: Sendable, Hashable {
   case none
   /// Another way to the data, asked now and then, and a way back up.
   case poll(PollPolicy)
-  /// The OS's own queued connect, which never ends. It is armed whenever the link is wanted, allowed
-  /// and not open: through tries and waits too, since the app's own timers do not run while the
-  /// system has suspended it.
+  /// The OS's own queued connect, which never ends. It is armed whenever the link is wanted,
+  /// allowed and not open: through tries and waits too, since the app's own timers do not run while
+  /// the system has suspended it.
   case queuedConnect(QueuePolicy)
 }
 

@@ -9,10 +9,11 @@ public import LinkWire
 ///                │   └────────── idle, lost, background ◀─────────────────────── connected
 ///                └── no burst: foreground only
 ///
-/// A link decides when to look for the bottle; this translates between it and the radio, and fetches
-/// drinks while connected. The system's queued connect is armed in every state but connected, so
-/// that a suspended app is woken; a burst is a fast path beside it and never takes its place. Every
-/// callback carries the attempt that it belongs to, and those of others change nothing.
+/// A link decides when to look for the bottle; this translates between it and the radio, and
+/// fetches drinks while connected. The system's queued connect is armed in every state but
+/// connected, so that a suspended app is woken; a burst is a fast path beside it and never takes
+/// its place. Every callback carries the attempt that it belongs to, and those of others change
+/// nothing.
 public struct BottleModel: Journaled {
   public static var journalName: String { "bottle-link" }
   /// The numbers and rules.
@@ -31,6 +32,7 @@ public struct BottleModel: Journaled {
   var isScanning = false
   /// The open connection.
   var connection: Connection?
+  /// The synchronisation of drinks, idle while none runs.
   public internal(set) var sync = DrinkSync()
   /// What the bottle said last.
   public internal(set) var state: BottleState?

@@ -3,6 +3,7 @@ public import LinkWire
 
 /// What the user sees of a bottle's link.
 public struct BottleStatus: Sendable, Hashable, Codable {
+  /// The step that the link has reached, from `disconnected` to `connected`.
   public var phase = Phase.disconnected
   /// What will lead to the next step; empty only while nothing is wanted or possible.
   public var outstanding: [Outstanding] = []

@@ -7,9 +7,9 @@ public import LinkWire
 ///                        │  no chunk: nothing    │ wrong chunk, silence, store, write: failed
 ///                        └───────────▶ idle ◀────┴──────────── disconnect: idle
 ///
-/// A bottle neither repeats nor checks anything, and an acknowledgement has no number. So a repeated
-/// chunk is ignored, and a missing one ends the synchronisation: the next one begins anew, and the
-/// store knows what it has.
+/// A bottle neither repeats nor checks anything, and an acknowledgement has no number. So a
+/// repeated chunk is ignored, and a missing one ends the synchronisation: the next one begins anew,
+/// and the store knows what it has.
 public struct DrinkSync: Sendable, Hashable {
   var state = State.idle
   /// Records that were new in this synchronisation.

@@ -15,7 +15,8 @@ import Synchronization
 ///     }
 ///
 /// Drinks are stored before the bottle may forget them, each once, and are shown by the next run
-/// unless they were confirmed. One loop reads it. End it with `close()`; dropping it disconnects too.
+/// unless they were confirmed. One loop reads it. End it with `close()`; dropping it disconnects
+/// too.
 public final class HeldBottle: Sendable, AsyncSequence {
   /// What the sequence consists of.
   public typealias Element = BottleUpdate
@@ -90,8 +91,8 @@ public final class HeldBottle: Sendable, AsyncSequence {
     get async { await running.snapshot }
   }
 
-  /// Returns when all commands given before were taken and `isSettled` holds, or it is closed, or the
-  /// task is cancelled.
+  /// Returns when all commands given before were taken and `isSettled` holds, or it is closed, or
+  /// the task is cancelled.
   public func settled(_ isSettled: @escaping @Sendable (BottleModel) -> Bool) async {
     await running.settled(isSettled)
   }

@@ -3,9 +3,9 @@ public import LinkWire
 
 /// A radio that finds and connects peripherals: Core Bluetooth, BlueZ, or a radio on a socket.
 ///
-/// Attempts are tickets. Several may ask for one peripheral: when its connection opens, each of them
-/// is told, the oldest first, and the connection ends when its last ticket is cancelled. So a queued
-/// connect survives a scan that finds the same peripheral and gives up.
+/// Attempts are tickets. Several may ask for one peripheral: when its connection opens, each of
+/// them is told, the oldest first, and the connection ends when its last ticket is cancelled. So a
+/// queued connect survives a scan that finds the same peripheral and gives up.
 ///
 /// A connect has no timeout: it stays until it opens, fails or is cancelled. For a peripheral that
 /// is connected already, as after the system restored it, it opens at once. A connect that is asked

@@ -8,6 +8,7 @@ public struct BottleActivity: Sendable, Hashable, Codable {
   public var backpacks: UInt8
   /// Whether it is in a backpack now.
   public var isInBackpack: Bool
+  /// Whether the clock of the bottle was set: bit 0 of byte 3.
   public var timeIsValid: Bool
   /// When the present session began, in seconds since 1970.
   public var sessionStart: UInt32
@@ -51,7 +52,9 @@ public struct BottleActivity: Sendable, Hashable, Codable {
 public struct BottleActivityChunk<Entry: BottleActivityEntry>: Sendable, Hashable, Codable {
   /// From 0.
   public var index: UInt8
+  /// The number of chunks of the whole list.
   public var total: UInt8
+  /// The entries of this chunk, at most `Entry.longest`.
   public var entries: [Entry]
 
   public init(index: UInt8, total: UInt8, entries: [Entry]) {
@@ -112,6 +115,7 @@ public struct BottleMotion: BottleActivityEntry {
   public var time: UInt32
   /// How long it was awake, in seconds.
   public var seconds: UInt16
+  /// What woke it, byte 6 of the entry.
   public var cause: Cause
   /// Whether it then slept deeper than usual.
   public var sleptExtended: Bool
@@ -123,7 +127,9 @@ public struct BottleMotion: BottleActivityEntry {
     case motion, timer, power
   }
 
+  /// The most entries of one chunk: 10.
   public static let longest = 10
+  /// The length of one entry on the air: 8 bytes.
   public static let count = 8
 
   public init(time: UInt32, seconds: UInt16, cause: Cause, sleptExtended: Bool, drank: Bool) {
@@ -161,7 +167,9 @@ public struct BottleBackpack: BottleActivityEntry {
   public var seconds: UInt32
   /// How often a timer woke it.
   public var wakes: UInt16
+  /// What ended it, byte 10 of the entry.
   public var exit: Exit
+  /// Flags without a known meaning, byte 11 of the entry, kept as they are.
   public var flags: UInt8
 
   /// What ended it.
@@ -169,7 +177,9 @@ public struct BottleBackpack: BottleActivityEntry {
     case motion, active, power
   }
 
+  /// The most entries of one chunk: 5.
   public static let longest = 5
+  /// The length of one entry on the air: 12 bytes.
   public static let count = 12
 
   public init(start: UInt32, seconds: UInt32, wakes: UInt16, exit: Exit, flags: UInt8 = 0) {

@@ -52,7 +52,8 @@ public enum BottleAttribute: UInt8, Sendable, Hashable, Codable, CaseIterable {
     .state, .drinks, .activity, .calibration, .battery,
   ]
 
-  /// The base UUID of the Bluetooth SIG with a number (Core Specification, volume 3, part B, 2.5.1).
+  /// The base UUID of the Bluetooth SIG with a number (Core Specification, volume 3, part B,
+  /// 2.5.1).
   private static func assigned(_ number: UInt64) -> GATTID {
     GATTID(high: number << 32 | 0x1000, low: 0x8000_0080_5F9B_34FB)
   }

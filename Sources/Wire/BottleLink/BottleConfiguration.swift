@@ -66,6 +66,7 @@ public struct BottleSwitches: Sendable, Hashable, Codable {
 
 /// The progress of a calibration (characteristic 0008).
 public struct BottleCalibration: Sendable, Hashable, Codable {
+  /// The step that the calibration has reached, 0 to 10 on the air.
   public var step: Step
   /// Whether the last measurement failed.
   public var hasFailed: Bool

@@ -12,18 +12,23 @@ public struct BottleRecord: Sendable, Hashable, Codable {
   public var level: UInt16
   /// 0 for a gulp of less than 100 ml, 1 for a pour; others are kept as they are.
   public var kind: UInt8
+  /// What became of it, byte 13 of the record.
   public var flags: Flags
 
   /// What became of a record.
   public struct Flags: OptionSet, Sendable, Hashable, Codable {
+    /// The bits as on the air; unknown ones are kept.
     public let rawValue: UInt8
 
     public init(rawValue: UInt8) {
       self.rawValue = rawValue
     }
 
+    /// A phone acknowledged the record.
     public static let isSynced = Flags(rawValue: 0x01)
+    /// The record is the first one of its day.
     public static let beginsDay = Flags(rawValue: 0x02)
+    /// The record was deleted and no longer counts.
     public static let isDeleted = Flags(rawValue: 0x04)
   }
 
@@ -71,6 +76,7 @@ public struct BottleChunk: Sendable, Hashable, Codable {
   public var index: UInt16
   /// How many chunks there are.
   public var total: UInt16
+  /// The records of this chunk, at most `longest`.
   public var records: [BottleRecord]
 
   /// The most records of one chunk that a bottle sends.
@@ -113,9 +119,11 @@ public struct BottleChunk: Sendable, Hashable, Codable {
 
 /// The control of a synchronisation (characteristic 0003).
 public struct BottleSync: Sendable, Hashable, Codable {
+  /// The index of the first record that is asked for; 0 in a request of this phone.
   public var start: UInt16
   /// How many records are asked for.
   public var count: UInt16
+  /// What the phone asks for, byte 4.
   public var command: Command
   public var status: Status
   /// The most records of one chunk.

@@ -10,24 +10,31 @@ public struct BottleState: Sendable, Hashable, Codable {
   public var dailyTotal: UInt16
   /// In percent.
   public var battery: UInt8
+  /// The conditions of the bottle, byte 11.
   public var flags: Flags
   /// How many records the bottle believes to be unsynchronised. It may count deleted ones.
   public var unsynced: UInt16
 
   /// Conditions of a bottle.
   public struct Flags: OptionSet, Sendable, Hashable, Codable {
+    /// The bits as on the air; unknown ones are kept.
     public let rawValue: UInt8
 
     public init(rawValue: UInt8) {
       self.rawValue = rawValue
     }
 
+    /// The clock was set by a phone, so `time` can be relied on.
     public static let timeIsValid = Flags(rawValue: 0x01)
+    /// The scale was calibrated, so `level` can be relied on.
     public static let isCalibrated = Flags(rawValue: 0x02)
+    /// The bottle stands still, so `weight` has settled.
     public static let isStable = Flags(rawValue: 0x04)
+    /// A measurement for the calibration is under way.
     public static let isMeasuring = Flags(rawValue: 0x08)
     /// `weight` and `level` hold a raw value of the scale instead.
     public static let hasMeasured = Flags(rawValue: 0x10)
+    /// The battery is low, by the threshold of the bottle.
     public static let batteryIsLow = Flags(rawValue: 0x20)
   }
 

@@ -15,7 +15,9 @@ public struct KnownBottle: Sendable, Hashable, Codable {
 public struct Drink: Sendable, Hashable, Codable {
   /// Counts the drinks of this store from 1, in the order in which they were stored.
   public var number: UInt64
+  /// What the bottle recorded.
   public var record: BottleRecord
+  /// How it came: live, or by a later synchronisation.
   public var via: Via
   /// When it was stored.
   public var storedAt: Timestamp
@@ -46,6 +48,7 @@ public struct DrinkChange: Sendable, Hashable, Codable {
   public var records: [BottleRecord] = []
   /// How they came.
   public var via = Drink.Via.sync
+  /// When the change is made, by the clock of the phone; new drinks are stored with it.
   public var at: Timestamp
   /// The id of a record that was deleted on the bottle.
   public var deleted: UInt32?
@@ -57,6 +60,7 @@ public struct DrinkChange: Sendable, Hashable, Codable {
 
 /// What a phone needs of its store at the start.
 public struct DrinkSnapshot: Sendable, Hashable, Codable {
+  /// The bottle that the phone belongs to; `nil` until one was found.
   public var bottle: KnownBottle?
   /// What no run has confirmed to have shown, in order; at most `limit`, the oldest ones.
   public var unshown: [Drink] = []
@@ -86,6 +90,7 @@ public struct KeptDrinks: Sendable, Hashable {
   /// Keeps nothing yet.
   public init() {}
 
+  /// The bottle and the oldest drinks that were not confirmed, at most `DrinkSnapshot.limit`.
   public var snapshot: DrinkSnapshot {
     var snapshot = DrinkSnapshot()
     snapshot.bottle = bottle

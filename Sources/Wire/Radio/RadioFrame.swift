@@ -2,9 +2,9 @@ public import LinkCore
 
 /// What a phone and a peripheral say over a radio that is a socket on this machine.
 ///
-/// A frame is its kind (1 byte), the length of its content (2 bytes, little-endian) and the content.
-/// It carries what a controller would: advertisements, a connection, and GATT by UUID. There is no
-/// protection beyond that of the socket's file, since it never leaves the machine.
+/// A frame is its kind (1 byte), the length of its content (2 bytes, little-endian) and the
+/// content. It carries what a controller would: advertisements, a connection, and GATT by UUID.
+/// There is no protection beyond that of the socket's file, since it never leaves the machine.
 public enum RadioFrame: Sendable, Hashable {
   // From the peripheral.
   /// It can be connected.
@@ -26,8 +26,8 @@ public enum RadioFrame: Sendable, Hashable {
   case read(UInt16, GATTID)
   case write(UInt16, GATTID, [UInt8])
 
-  /// The longest content, in bytes: a value of 512 (Core Specification, volume 3, part F, 3.2.9) and
-  /// its head, or the names of a service's characteristics.
+  /// The longest content, in bytes: a value of 512 (Core Specification, volume 3, part F, 3.2.9)
+  /// and its head, or the names of a service's characteristics.
   public static let longest = 1_024
 
   /// The bytes that stand for it.
@@ -65,16 +65,13 @@ public enum RadioFrame: Sendable, Hashable {
       for id in ids { writer.id(id) }
       return 18
     case .subscribe(let number, let id):
-      writer.short(number)
-      writer.id(id)
+      writer.request(number, id)
       return 19
     case .read(let number, let id):
-      writer.short(number)
-      writer.id(id)
+      writer.request(number, id)
       return 20
     case .write(let number, let id, let bytes):
-      writer.short(number)
-      writer.id(id)
+      writer.request(number, id)
       writer.all(bytes)
       return 21
     }
@@ -163,6 +160,12 @@ extension PackedWriter {
       self.word(UInt32(truncatingIfNeeded: word))
       self.word(UInt32(truncatingIfNeeded: word >> 32))
     }
+  }
+
+  /// Writes what a request for a characteristic begins with: its number, 2 bytes, and the id, 16.
+  fileprivate mutating func request(_ number: UInt16, _ id: UUID128) {
+    short(number)
+    self.id(id)
   }
 
   fileprivate mutating func all(_ bytes: [UInt8]) {

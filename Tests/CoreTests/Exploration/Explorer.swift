@@ -141,10 +141,13 @@ struct Explorer {
       .trigger(.messageSent), .trigger(.woke), .flushed, .requested(nil),
       .requested(Self.unauthorized), .requested(Self.forbidden),
     ]
-    inputs += [
-      .found(node.link.nextAttempt, established: true),
-      .found(node.link.nextAttempt, established: false),
-    ]
+    // A transport is found where the system keeps a queued connect.
+    if case .queuedConnect = policy.standby {
+      inputs += [
+        .found(node.link.nextAttempt, established: true),
+        .found(node.link.nextAttempt, established: false),
+      ]
+    }
     let poll = node.link.standby.pollID
     inputs += [.polled(poll, nil), .polled(poll, .refused), .polled(poll, Self.unauthorized)]
     // Late or never given out: the first attempt of a long run, or one that is yet to come.

@@ -16,10 +16,10 @@ import Testing
   }
 
   @Test func `one without its milestone has the time of an attempt to reach it`() {
-    var bench = LinkBench.wanted(.messageStream)
+    var bench = LinkBench.wanted(.socket)
     let found = bench.link.nextAttempt
     bench.give(.found(found, established: false))
-    #expect(bench.link.status.phase == .connecting)
+    #expect(bench.link.status.phase == .reconnecting)
     let time = bench.link.policy.establish.timeout
     bench.pass(time - .nanoseconds(1))
     #expect(bench.link.currentAttempt == found)
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test func `its milestone makes it ready`() {
-    var bench = LinkBench.wanted(.messageStream)
+    var bench = LinkBench.wanted(.socket)
     let found = bench.link.nextAttempt
     bench.give(.found(found, established: false))
     bench.give(.established(found))

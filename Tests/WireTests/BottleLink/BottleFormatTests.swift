@@ -78,7 +78,7 @@ import Testing
     #expect(try BottleCalibration(bytes) == calibration)
   }
 
-  @Test func `activities`() throws {
+  @Test func `an activity summary and its lists`() throws {
     let summary = BottleActivity(
       motions: 3, backpacks: 1, isInBackpack: true, timeIsValid: true,
       sessionStart: 1_768_766_400, timerWakes: 258)

@@ -17,9 +17,9 @@ enum BottleCommands {
       "bottle", "follow a drinking bottle that reconnects by itself",
       details: [
         """
-        The bottle of the data directory is the first one that `watch` finds. Its drinks are stored \
-        in bottle.sqlite there, each once, readable only by its owner. A radio of this machine \
-        (Bluetooth) cannot be used yet; --radio names one on a Unix socket instead.
+        The bottle of the data directory is the first one that `watch` finds. Its drinks are \
+        stored in bottle.sqlite there, each once, readable only by its owner. A radio of this \
+        machine (Bluetooth) cannot be used yet; --radio names one on a Unix socket instead.
         """
       ],
       commands: [
@@ -36,8 +36,8 @@ enum BottleWatchCommand {
       "watch", "follow a bottle: its state and its drinks",
       details: [
         """
-        Looks for the bottle for 5 s at the start, half a second after SIGUSR2 moves the program to \
-        the foreground, and 3 s after an unexpected loss; beside that a connect stays queued. \
+        Looks for the bottle for 5 s at the start, half a second after SIGUSR2 moves the program \
+        to the foreground, and 3 s after an unexpected loss; beside that a connect stays queued. \
         \(LinkRun.details(onHangup: "looks at once"))
         """,
         """
@@ -162,9 +162,9 @@ enum BottleStatusCommand {
       details: [
         """
         Reads only the data directory. Without a running `bottle watch` nothing is outstanding. \
-        With --json it is one object: event "bottle-status", bottle (name and id, or null), running \
-        (the last status in words, or null), drinks (how many are stored), unshown (how many of them no \
-        run has noted as printed), newest (the time of the newest one, or null).
+        With --json it is one object: event "bottle-status", bottle (name and id, or null), \
+        running (the last status in words, or null), drinks (how many are stored), unshown (how \
+        many of them no run has noted as printed), newest (the time of the newest one, or null).
         """
       ],
       examples: [.init("holdfast bottle status", "is it still looking for the bottle?")],

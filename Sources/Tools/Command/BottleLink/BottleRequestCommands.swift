@@ -19,9 +19,9 @@ enum BottleRequestCommands {
   ]
 
   private static let details = """
-    Looks for the bottle for 10 s and ends after 15 s, or 5 s after what it sent is to be confirmed. \
-    A bottle has one connection: end a running `bottle watch` first. Ends with 6 if the bottle is \
-    not found. With --json the result is one object: event "result", result.
+    Looks for the bottle for 10 s and ends after 15 s, or 5 s after what it sent is to be \
+    confirmed. A bottle has one connection: end a running `bottle watch` first. Ends with 6 if the \
+    bottle is not found. With --json the result is one object: event "result", result.
     """
 
   private static let id = Parameter.operand(

@@ -16,8 +16,8 @@ enum BottleAction: Sendable, Equatable {
   /// The words that a script and a keyboard give, for help.
   static let help = """
     Actions are move, tap, still, lift, pour ML, refill ML, shake, battery PERCENT, restart (its \
-    battery is taken out and put back), gone and back (out of range), deaf and hear (acknowledgements \
-    are lost, or not), quit.
+    battery is taken out and put back), gone and back (out of range), deaf and hear \
+    (acknowledgements are lost, or not), quit.
     """
 
   /// Reads one action; `nil` if there is no such one.

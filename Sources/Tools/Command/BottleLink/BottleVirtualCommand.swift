@@ -33,8 +33,8 @@ enum BottleVirtualCommand {
       details: [
         """
         Runs the firmware's rules: it sleeps until it is moved, advertises while it is awake, \
-        records drinks of 30 ml and more and refills of 100 ml and more, and answers a phone on its \
-        socket. It runs until `quit` or a signal, also after the end of a script.
+        records drinks of 30 ml and more and refills of 100 ml and more, and answers a phone on \
+        its socket. It runs until `quit` or a signal, also after the end of a script.
         """,
         """
         A line of a script is an action, or `after DURATION ACTION`; `#` begins a comment. \
@@ -47,7 +47,8 @@ enum BottleVirtualCommand {
       ],
       examples: [
         .init(
-          "holdfast bottle virtual --socket bottle.sock --interactive", "move and pour by keyboard"),
+          "holdfast bottle virtual --socket bottle.sock --interactive",
+          "move and pour by keyboard"),
         .init(
           "holdfast bottle virtual --socket bottle.sock --script day.txt --flash bottle.txt",
           "a day of drinks"),

@@ -40,8 +40,8 @@ import Testing
     (
       [],
       "holdfast: a command is missing; one of demo, serve, token, stream, send, history, outbox, "
-        + "consumer, replay, policy, health, relay, socket, session, audit, simulate, version, "
-        + "completions, manual"
+        + "consumer, replay, policy, health, relay, socket, session, audit, bottle, simulate, "
+        + "version, completions, manual"
     ),
     (["serv"], "holdfast: unknown command serv; did you mean serve?"),
     (["serve", "--prot", "1"], "holdfast serve: unknown option --prot; did you mean --port?"),

@@ -49,46 +49,4 @@ import Testing
     bench.ack(bench.key("b"))
     #expect(bench.prompts.map(\.text) == ["a", "b", "a"])
   }
-
-  @Test func `two answers of a plain server on their way to the store end a prompt once`() {
-    var bench = SessionBench.lostByPlainServer()
-    bench.holdsStore = true
-    bench.say(.window([.one("x", .assistant, "another client's", at: 0)], next: 1))
-    bench.say(.window([.one("y", .assistant, "A", at: 1)], next: 2))
-    bench.commit()
-    bench.commit()
-    #expect(bench.states.filter { $0 == "a answered" } == ["a answered"])
-    #expect(bench.messages == ["x history", "y live"])
-    #expect(bench.store.open(as: SessionBench.client).prompts == [])
-  }
-
-  @Test(arguments: [true, false])
-  func `a failure of a prompt that a message may end counts if the message is known`(
-    isKnown: Bool
-  ) {
-    var bench = SessionBench.lostByPlainServer()
-    if isKnown { bench.say(.replay(id: "s", .one("x", .system, at: nil), number: nil)) }
-    bench.holdsStore = true
-    bench.say(.window([.one("x", .assistant, "A", at: 0)], next: 1))
-    bench.pass(.seconds(300))
-    #expect(bench.states.last == "a accepted")
-    bench.holdsStore = false
-    bench.commit()
-    bench.pass(.seconds(1))
-    #expect(bench.states.last == (isKnown ? "a failed" : "a answered"))
-    #expect(bench.states.count { $0 == "a failed" || $0 == "a answered" } == 1)
-  }
-
-  @Test func `an ack behind the answer of a prompt brings it back for no later process`() {
-    var bench = SessionBench.connected([])
-    bench.prompt("a")
-    bench.lose()
-    bench.connect([])
-    bench.holdsStore = true
-    bench.say(.replay(id: "x", .one("x", .assistant, "A", at: 0), number: nil))
-    bench.ack(bench.key("a"))
-    while !bench.changes.isEmpty { bench.commit() }
-    #expect(bench.states.last == "a answered")
-    #expect(bench.store.open(as: SessionBench.client).prompts == [])
-  }
 }

@@ -193,7 +193,7 @@ extension SessionModel {
         return
       }
       talk?.written[entry.conversation] = entry.text
-      if let open, open.isAccepted, talk?.sent.contains(open.id) == false, !writer.mayEnd(open.id) {
+      if let open, open.isAccepted, talk?.sent.contains(open.id) == false {
         return writer.waiting.change.news.append(answer(entry, via, open))
       }
     case .system: break
@@ -216,8 +216,7 @@ extension SessionModel {
     keep(id: id, number: number)
     let open = queue.items.first { $0.conversation == entry.conversation && $0.waiting != nil }
     guard talk?.isIdempotent == false, entry.role == .assistant, let open,
-      open.isAccepted || queue.mayHaveArrived(open.id), talk?.sent.contains(open.id) == false,
-      !writer.mayEnd(open.id)
+      open.isAccepted || queue.mayHaveArrived(open.id), talk?.sent.contains(open.id) == false
     else {
       return writer.waiting.change.news.append(.message(entry, via: .replay))
     }

@@ -170,8 +170,7 @@ extension SessionModel {
     unwatch(id)
     guard var prompt = queue[id], case .queued = prompt.state else { return }
     queue.extend(id, until: step.now.advanced(by: SessionSettings.turnLimit))
-    // One that its answer ends is not stored again.
-    guard !prompt.isAccepted, !writer.mayEnd(id) else { return }
+    guard !prompt.isAccepted else { return }
     prompt.isAccepted = true
     queue.replace(prompt)
     // A plain server would run it twice.
@@ -243,11 +242,6 @@ extension SessionModel {
   private mutating func end(
     _ prompt: KeptPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?
   ) {
-    writer.disown(prompt.id)
-    if writer.mayEndNow(prompt.id) {
-      endings.append(Ending(key: prompt.id, outcome: outcome, reason: reason))
-      return
-    }
     writer.waiting.change.news.append(
       .ended(
         SessionEnding(
@@ -266,15 +260,6 @@ extension SessionModel {
     forgetOldFailures()
   }
 
-  /// Ends prompts that no message of the stored change has ended.
-  mutating func endLate() {
-    let late = endings
-    endings = []
-    for ending in late {
-      if let prompt = queue[ending.key] { end(prompt, ending.outcome, ending.reason) }
-    }
-  }
-
   private mutating func forgetOldFailures() {
     let failed = queue.items.filter { if case .failed = $0.state { true } else { false } }
     guard failed.count > SessionSettings.failedLimit, let oldest = failed.first else { return }
@@ -284,7 +269,7 @@ extension SessionModel {
 
   /// Takes a refusal of a prompt: later once more, or its end.
   mutating func refused(_ prompt: KeptPrompt, _ error: SessionError, _ step: inout Step) {
-    guard prompt.waiting != nil, !writer.mayEnd(prompt.id) else { return }
+    guard prompt.waiting != nil else { return }
     talk?.awaited.removeAll { $0 == .prompt(prompt.id) }
     talk?.sent.remove(prompt.id)
     endUpload(of: prompt.id)
@@ -308,9 +293,6 @@ extension SessionModel {
       self.talk?.sent.remove(key)
       if talk.upload?.key == key { self.talk?.upload = nil }
       queue.release(key)
-    } else if writer.mayEnd(key) {
-      // The store knows soon whether it has ended.
-      queue.extend(key, until: step.now.advanced(by: .seconds(1)))
     } else {
       end(prompt, .failed, "no answer within 300s")
       if var failed = queue[key] {

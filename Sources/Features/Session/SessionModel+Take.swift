@@ -132,7 +132,6 @@ extension SessionModel {
       owed.removeFirst(owed.count - SessionSettings.owedLimit)
     }
     for one in news { show(one, &step) }
-    endLate()
   }
 
   /// Shows news; a prompt that a plain server's message ended leaves the queue here.

@@ -67,15 +67,6 @@ public struct SessionModel: Journaled {
   /// The wall clock at an instant.
   var clock: (wall: Timestamp, at: Instant) = (Timestamp(nanoseconds: 0), .zero)
 
-  /// Ends of prompts that a message under way to the store may end first.
-  var endings: [Ending] = []
-
-  struct Ending: Sendable, Hashable {
-    var key: UUID128
-    var outcome: SessionEnding.Outcome
-    var reason: String?
-  }
-
   struct StaleTime: Sendable, Hashable {
     var key: UUID128
     var at: Instant

@@ -78,22 +78,6 @@ struct SessionWriter: Sendable, Hashable {
     return (SessionCommitID(lastID), batch.change)
   }
 
-  /// Whether a message that may end a prompt is on its way to the store.
-  func mayEnd(_ key: UUID128) -> Bool {
-    waiting.change.answers(key) || mayEndNow(key)
-  }
-
-  /// Whether a message that may end a prompt is in the change under way.
-  func mayEndNow(_ key: UUID128) -> Bool { inFlight?.batch.change.answers(key) == true }
-
-  /// Has messages that wait end a prompt no more: something else does.
-  mutating func disown(_ key: UUID128) {
-    for (index, news) in waiting.change.news.enumerated() {
-      guard case .answer(let entry, let via, let ending) = news, ending.key == key else { continue }
-      waiting.change.news[index] = .message(entry, via: via)
-    }
-  }
-
   /// The store has it; returns the batch, or `nil` for a late answer.
   mutating func committed(_ id: SessionCommitID) -> Batch? {
     guard let done = inFlight, done.id == id else { return nil }
@@ -119,12 +103,5 @@ extension SessionWriter: SelfChecking {
       check.require(
         inFlight.id.number == lastID, "session writer: the change under way is the last one")
     }
-  }
-}
-
-extension ClientSessionChange {
-  /// Whether a message of this change ends a prompt if it is new.
-  fileprivate func answers(_ key: UUID128) -> Bool {
-    news.contains { if case .answer(_, _, let ending) = $0 { ending.key == key } else { false } }
   }
 }

@@ -23,8 +23,8 @@ let strict: [SwiftSetting] =
     .enableUpcomingFeature("InferIsolatedConformances"),
   ]
 
-/// The tests play hundreds of hours in the pure modules: these are optimised in debug builds too,
-/// which still check every invariant.
+/// The tests play hundreds of hours in the simulator: what runs in it most is optimised in debug
+/// builds too, which still check every invariant.
 let optimised: [SwiftSetting] =
   ours ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : []
 
@@ -37,7 +37,7 @@ func library(
     swiftSettings: strict + more)
 }
 
-func pureLibrary(_ name: String, at path: String, uses: [Target.Dependency] = []) -> Target {
+func played(_ name: String, at path: String, uses: [Target.Dependency] = []) -> Target {
   library(name, at: path, uses: uses, with: optimised)
 }
 
@@ -69,26 +69,26 @@ func tests(
 
 // 1. Pure: values only. No clock, no chance, no tasks, no Foundation.
 let pure: [Target] = [
-  pureLibrary("LinkCore", at: "Core"),
-  pureLibrary("LinkJSON", at: "JSON", uses: ["LinkCore"]),
-  pureLibrary("LinkHealth", at: "Health", uses: ["LinkCore", "LinkJSON"]),
-  pureLibrary("LinkWire", at: "Wire", uses: ["LinkCore", "LinkJSON", "LinkHealth"]),
-  pureLibrary("BottleFirmware", at: "Firmware"),
-  pureLibrary(
+  played("LinkCore", at: "Core"),
+  library("LinkJSON", at: "JSON", uses: ["LinkCore"]),
+  library("LinkHealth", at: "Health", uses: ["LinkCore", "LinkJSON"]),
+  library("LinkWire", at: "Wire", uses: ["LinkCore", "LinkJSON", "LinkHealth"]),
+  library("BottleFirmware", at: "Firmware"),
+  library(
     "VirtualBottle", at: "VirtualBottle", uses: ["BottleFirmware", "LinkCore", "LinkWire"]),
-  pureLibrary("LinkProtocols", at: "Protocols", uses: ["CZlib"]),
-  pureLibrary("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
-  pureLibrary(
+  library("LinkProtocols", at: "Protocols", uses: ["CZlib"]),
+  played("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
+  played(
     "HealthRelay", at: "Features/HealthRelay", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
-  pureLibrary("HeldSocket", at: "Features/HeldSocket", uses: ["LinkCore"]),
-  pureLibrary("SessionAudit", at: "Tools/Audit", uses: ["LinkCore", "LinkJSON", "LinkWire"]),
-  pureLibrary("Session", at: "Features/Session", uses: ["LinkCore", "LinkWire"]),
-  pureLibrary("BottleLink", at: "Features/BottleLink", uses: ["LinkCore", "LinkWire"]),
-  pureLibrary(
+  played("HeldSocket", at: "Features/HeldSocket", uses: ["LinkCore"]),
+  library("SessionAudit", at: "Tools/Audit", uses: ["LinkCore", "LinkJSON", "LinkWire"]),
+  played("Session", at: "Features/Session", uses: ["LinkCore", "LinkWire"]),
+  library("BottleLink", at: "Features/BottleLink", uses: ["LinkCore", "LinkWire"]),
+  library(
     "HealthSync", at: "Features/HealthSync", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
-  pureLibrary(
+  played(
     "LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
-  pureLibrary(
+  played(
     "LinkSimulator", at: "Simulator",
     uses: [
       "LinkCore", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay", "HeldSocket",
@@ -342,8 +342,8 @@ let checks: [Target] = [
 let onlyOnLinux: Set<String> = [
   "CCurl", "COpenSSL", "CArchive", "CSystemd", "CLinux", "LinuxEvents", "LinuxBus",
   "ChildProcesses", "CurlNetwork", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus",
-  "NetworkCost", "RadioSocket", "PushAPNs", "PushHook", "ServerSockets", "HoldfastLab", "HoldfastBackend",
-  "CommandKit",
+  "NetworkCost", "RadioSocket", "PushAPNs", "PushHook", "ServerSockets", "HoldfastLab",
+  "HoldfastBackend", "CommandKit",
   "HoldfastDemo", "HoldfastCommand", "HoldfastEngineBench", "EngineLoop", "LoadGenerator",
   "HoldfastBench", "CurlNetworkTests", "StoreSQLiteTests", "SystemTests", "PushTests",
   "BackendTests", "HoldfastTests", "SimulateTests", "RelayTests", "FuzzTests",

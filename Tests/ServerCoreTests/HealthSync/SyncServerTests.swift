@@ -78,7 +78,19 @@ extension SyncAnswer {
     }
   }
 
-  @Test(arguments: SyncPath.allCases)
+  @Test func `the dashboard needs no secret, and may ask its own server alone`() {
+    var stage = SyncStage()
+    let answer = SyncStage.answer(stage.ask(1, SyncCall("GET", .dashboard), user: nil))
+    #expect(answer?.status == 200)
+    #expect(answer?.text.hasPrefix("<!doctype html>") == true)
+    let policy = answer?.headers.first { $0.0 == "Content-Security-Policy" }?.1
+    #expect(policy?.hasPrefix("default-src 'none';") == true)
+    #expect(answer?.headers.contains { $0 == ("X-Content-Type-Options", "nosniff") } == true)
+    let posted = SyncStage.answer(stage.ask(2, SyncCall("POST", .dashboard), user: nil))
+    #expect(posted?.status == 405)
+  }
+
+  @Test(arguments: SyncPath.allCases.filter { $0 != .dashboard })
   func `a request without a known secret is refused before anything is read`(path: SyncPath) {
     var stage = SyncStage()
     let method = path.allow.hasSuffix("POST") ? "POST" : "GET"

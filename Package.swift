@@ -73,8 +73,8 @@ let pure: [Target] = [
   library("LinkJSON", at: "JSON", uses: ["LinkCore"]),
   library("LinkHealth", at: "Health", uses: ["LinkCore", "LinkJSON"]),
   library("LinkWire", at: "Wire", uses: ["LinkCore", "LinkJSON", "LinkHealth"]),
-  library("BottleFirmware", at: "Firmware"),
-  library(
+  played("BottleFirmware", at: "Firmware"),
+  played(
     "VirtualBottle", at: "VirtualBottle", uses: ["BottleFirmware", "LinkCore", "LinkWire"]),
   library("LinkProtocols", at: "Protocols", uses: ["CZlib"]),
   played("MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire"]),
@@ -83,7 +83,7 @@ let pure: [Target] = [
   played("HeldSocket", at: "Features/HeldSocket", uses: ["LinkCore"]),
   library("SessionAudit", at: "Tools/Audit", uses: ["LinkCore", "LinkJSON", "LinkWire"]),
   played("Session", at: "Features/Session", uses: ["LinkCore", "LinkWire"]),
-  library("BottleLink", at: "Features/BottleLink", uses: ["LinkCore", "LinkWire"]),
+  played("BottleLink", at: "Features/BottleLink", uses: ["LinkCore", "LinkWire"]),
   library(
     "HealthSync", at: "Features/HealthSync", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
   played(

@@ -1,14 +1,9 @@
 import CommandKit
+import Foundation
 import Holdfast
 import LinkCore
 import LinkHealth
 import LinkRuntime
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// An export that is imported, and again whenever its file changes.
 struct ExportWatch: Sendable {
@@ -69,21 +64,15 @@ struct ExportWatch: Sendable {
 
 /// What tells one content of a file from another without reading it.
 private struct FileState: Equatable {
-  private let number: UInt64
-  private let size: Int64
-  private let seconds: Int64
-  private let nanoseconds: Int64
+  private let number: Int?
+  private let size: Int?
+  private let changed: Date?
 
   /// `nil` where there is no file.
   init?(of path: String) {
-    var found = stat()
-    guard unsafe stat(path, &found) == 0 else { return nil }
-    (number, size) = (UInt64(found.st_ino), Int64(found.st_size))
-    #if canImport(Darwin)
-      let changed = found.st_mtimespec
-    #else
-      let changed = found.st_mtim
-    #endif
-    (seconds, nanoseconds) = (Int64(changed.tv_sec), Int64(changed.tv_nsec))
+    guard let found = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
+    number = found[.systemFileNumber] as? Int
+    size = found[.size] as? Int
+    changed = found[.modificationDate] as? Date
   }
 }

@@ -60,7 +60,7 @@ public enum EngineScenario: String, Sendable, CaseIterable {
 
 /// A link whose world does at once what it wants.
 private struct LinkPlayer {
-  var link = Link(policy: .messageStream, seed: 1)
+  var link = HeldLink(policy: .messageStream, seed: 1)
   var now = Instant.zero
   var inputs = 0
 
@@ -71,7 +71,7 @@ private struct LinkPlayer {
     give(.want(.live))
   }
 
-  mutating func give(_ input: Link.Input) {
+  mutating func give(_ input: HeldLink.Input) {
     inputs += 1
     answer(link.handle(input, at: now))
   }
@@ -86,7 +86,7 @@ private struct LinkPlayer {
     }
   }
 
-  private mutating func answer(_ effects: [Link.Effect]) {
+  private mutating func answer(_ effects: [HeldLink.Effect]) {
     for effect in effects {
       switch effect {
       case .prepare(let attempt): give(.prepared(attempt))

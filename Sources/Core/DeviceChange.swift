@@ -7,7 +7,7 @@ public enum DeviceChange: Sendable, Hashable, Codable {
   case again
 }
 
-extension Link.Input {
+extension HeldLink.Input {
   /// What a change of the device means for a link that is wanted.
   public init(_ change: DeviceChange) {
     switch change {

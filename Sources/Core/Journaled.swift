@@ -15,7 +15,7 @@ public protocol Journaled: Machine {
   init(_ birth: Birth, seed: UInt64)
 }
 
-extension Link: Journaled {
+extension HeldLink: Journaled {
   public static var journalName: String { "link" }
 
   /// The policy of a link.

@@ -45,7 +45,7 @@ extension LinkInput {
   public var event: LinkEvent? { nil }
 }
 
-extension Link.Input {
+extension HeldLink.Input {
   /// What an event means for a link that is wanted.
   public init(_ event: LinkEvent) {
     switch event {

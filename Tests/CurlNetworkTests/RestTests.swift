@@ -85,7 +85,7 @@ struct RestTests {
       while let (head, _) = peer.request() { peer.answer(200, [], head.target) }
     }
     let network = try CurlNetwork()
-    try await withThrowingTaskGroup(of: (Int, HTTPResponse).self) { group in
+    try await withThrowingTaskGroup(of: (Int, HTTPAnswer).self) { group in
       for number in 0..<20 {
         group.addTask { (number, try await network.send(.to("\(server.url)/\(number)"))) }
       }

@@ -16,7 +16,7 @@ import Testing
   private static let plants: [PlantedFault<SocketModel>] = [
     (
       "held socket: messages are handed over only while connected",
-      { $0.link = Link(policy: .socket, seed: 1) }
+      { $0.link = HeldLink(policy: .socket, seed: 1) }
     ),
     ("held socket: the app's own ping is asked only while connected", { $0.asked = 1 }),
     (

@@ -33,7 +33,7 @@ import Testing
     let shop = try #require(ShopID("s1"))
     network.fake.serve(requests: { _ in
       .success(
-        HTTPResponse(
+        HTTPAnswer(
           status: 200, headers: ["content-type": "application/json"],
           body: Array(#"{"messages":[]}"#.utf8)))
     })
@@ -66,7 +66,7 @@ private final class CountingNetwork: SocketDialer, HTTPClient {
     await fake.open(request, deliver: deliver)
   }
 
-  func send(_ request: HTTPRequest) async throws(LinkFailure) -> HTTPResponse {
+  func send(_ request: HTTPCall) async throws(LinkFailure) -> HTTPAnswer {
     try await fake.send(request)
   }
 

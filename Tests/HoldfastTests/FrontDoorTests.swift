@@ -20,7 +20,7 @@ import Testing
     network.serve(requests: { _ in
       let note = "cannot GET /x?token=\(encoded) for\\u0007 \(token) as \(token.dropLast(3))"
       return .success(
-        HTTPResponse(
+        HTTPAnswer(
           status: 500, headers: ["content-type": "application/json"],
           body: Array(#"{"message":"\#(note)"}"#.utf8)))
     })
@@ -109,7 +109,7 @@ import Testing
   {
     network.serve(requests: { _ in
       .success(
-        HTTPResponse(
+        HTTPAnswer(
           status: 200, headers: ["content-type": "application/json"],
           body: Array(#"{"messages":[],"head":"e:4"}"#.utf8)))
     })
@@ -138,8 +138,8 @@ import Testing
     await stream.close()
   }
 
-  private static func page(for request: HTTPRequest) -> HTTPResponse {
-    HTTPResponse(
+  private static func page(for request: HTTPCall) -> HTTPAnswer {
+    HTTPAnswer(
       status: 200, headers: ["content-type": "application/json"],
       body: Array(#"{"messages":[]}"#.utf8))
   }

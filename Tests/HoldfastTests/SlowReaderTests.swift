@@ -73,8 +73,8 @@ struct SlowReaderTests {
     """#
   }
 
-  private static func page(_ messages: [String]) -> HTTPResponse {
-    HTTPResponse(
+  private static func page(_ messages: [String]) -> HTTPAnswer {
+    HTTPAnswer(
       status: 200, headers: ["content-type": "application/json"],
       body: Array(
         #"{"status":200,"data":{"messages":[\#(messages.joined(separator: ","))]},"message":""}"#

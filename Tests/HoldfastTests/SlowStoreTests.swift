@@ -71,7 +71,7 @@ struct SlowStoreTests {
       """#.utf8)
   }
 
-  private static let noMessages = HTTPResponse(
+  private static let noMessages = HTTPAnswer(
     status: 200, headers: ["content-type": "application/json"],
     body: Array(#"{"status":200,"data":{"messages":[]},"message":""}"#.utf8))
 }

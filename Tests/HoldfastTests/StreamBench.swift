@@ -87,7 +87,7 @@ struct StreamBench {
     let token = try await backend.issueToken(
       user: "writer", name: "Writer", shops: [shop], ttl: .seconds(3600))
     let response = try await network.send(
-      HTTPRequest(
+      HTTPCall(
         method: "POST", url: direct + ShopRoute.send.path,
         headers: [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")],
         body: NewMessage(shop: shop, text: text).encode(), timeout: .seconds(120),

@@ -60,7 +60,7 @@ struct CommandShop {
   @discardableResult
   func post(_ text: String) async throws -> Message {
     let response = try await network.send(
-      HTTPRequest(
+      HTTPCall(
         method: "POST", url: url + ShopRoute.send.path,
         headers: [
           ("Authorization", "Bearer \(try await token("writer"))"),

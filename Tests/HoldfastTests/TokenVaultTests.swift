@@ -6,7 +6,7 @@ import Testing
 
 /// What the vault of a feature tells its link of tokens.
 @Suite(.timeLimit(.minutes(1))) struct TokenVaultTests {
-  private let told = Mailbox<Link.CredentialsEvent>()
+  private let told = Mailbox<HeldLink.CredentialsEvent>()
 
   @Test func `a refusal of an older token says nothing about the present one`() async {
     let vault = vault("one", "two", "two")

@@ -51,7 +51,7 @@ struct DedupeTests {
 
   @Test(arguments: [(999, 999), (1000, 1000), (1001, 1000)])
   func `the window of memory`(count: Int, kept: Int) {
-    var timeline = Timeline(limit: 1000)
+    var timeline = ShopTimeline(limit: 1000)
     var shop = Shop(.plain, id: StreamWorld(.plain).shop.id)
     for number in 1...count {
       let time = Timestamp(nanoseconds: Int64(number))

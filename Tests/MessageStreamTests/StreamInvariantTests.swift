@@ -30,7 +30,7 @@ import Testing
       ),
       (
         "stream: a catch-up waits only while the link is wanted",
-        { $0.link = Link(policy: .messageStream, seed: 1) }
+        { $0.link = HeldLink(policy: .messageStream, seed: 1) }
       ),
       (
         "stream: a page of a catch-up was numbered",
@@ -193,7 +193,7 @@ import Testing
   }
 
   @Test func `an edit that changes a stamp moves the message to its place`() {
-    var timeline = Timeline(limit: 10)
+    var timeline = ShopTimeline(limit: 10)
     for number in UInt64(1)...3 { timeline.insert(Hand.message(number)) }
     var edited = Hand.message(1)
     edited.createdAt = Hand.message(5).createdAt

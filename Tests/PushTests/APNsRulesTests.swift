@@ -168,7 +168,7 @@ enum SampleKey {
 @Suite struct `Answers of the service` {
   private func answer(_ status: Int, _ body: String, _ wish: Duration? = nil) -> APNsAnswer {
     APNsAnswer(
-      HTTPResponse(status: status, headers: [:], body: Array(body.utf8), retryAfter: wish))
+      HTTPAnswer(status: status, headers: [:], body: Array(body.utf8), retryAfter: wish))
   }
 
   @Test func `every kind is told apart`() {
@@ -199,7 +199,7 @@ enum SampleKey {
     let network = FakeNetwork(clock: clock)
     network.serve { request in
       let isBusy = request.url.hasSuffix("/aa")
-      return .success(HTTPResponse(status: isBusy ? 429 : 200, headers: [:], body: []))
+      return .success(HTTPAnswer(status: isBusy ? 429 : 200, headers: [:], body: []))
     }
     let configuration = APNsConfiguration(keyID: "k", team: "t", topic: "example.holdfast")
     let sender = APNsSender(

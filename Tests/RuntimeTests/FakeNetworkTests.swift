@@ -45,7 +45,7 @@ struct FakeNetworkTests {
     #expect(exchange.request.url == request.url)
     exchange.respond(status: 200, headers: ["ETag": "x"], body: [1, 2])
     #expect(
-      try await response == HTTPResponse(status: 200, headers: ["etag": "x"], body: [1, 2]))
+      try await response == HTTPAnswer(status: 200, headers: ["etag": "x"], body: [1, 2]))
   }
 
   @Test
@@ -77,7 +77,7 @@ struct FakeNetworkTests {
   func `a body up to the limit is taken`(bytes: Int, fits: Bool) async throws {
     let network = FakeNetwork(clock: clock)
     network.serve { _ in
-      .success(HTTPResponse(status: 200, headers: [:], body: [UInt8](repeating: 0, count: bytes)))
+      .success(HTTPAnswer(status: 200, headers: [:], body: [UInt8](repeating: 0, count: bytes)))
     }
     let response = try? await network.send(request)
     #expect((response != nil) == fits)
@@ -119,8 +119,8 @@ struct FakeNetworkTests {
     #expect(await listener.next() == .foreground)
   }
 
-  private var request: HTTPRequest {
-    HTTPRequest(method: "GET", url: "http://a/b", timeout: .seconds(10), maxBodyBytes: 100)
+  private var request: HTTPCall {
+    HTTPCall(method: "GET", url: "http://a/b", timeout: .seconds(10), maxBodyBytes: 100)
   }
 
   private func httpServer(of network: FakeNetwork) -> ContractServer<any FarExchange> {
@@ -161,7 +161,7 @@ private struct Refusing: SocketDialer, HTTPClient {
     self.extraBody = extraBody
   }
 
-  func send(_ request: HTTPRequest) async throws(LinkFailure) -> HTTPResponse {
+  func send(_ request: HTTPCall) async throws(LinkFailure) -> HTTPAnswer {
     guard request.url != Self.url else { throw .refused }
     var request = request
     request.maxBodyBytes += extraBody

@@ -15,7 +15,7 @@ struct ReplayTests {
   @Test
   func `a link replays to the same effects and the same state`() async throws {
     let (machine, steps) = try await recordLink()
-    let result = try Replay<Link>.run(journal: scratch("j"))
+    let result = try Replay<HeldLink>.run(journal: scratch("j"))
     #expect(result.divergences == [])
     #expect(result.steps == steps)
     #expect(result.machine == machine)
@@ -24,7 +24,7 @@ struct ReplayTests {
   @Test
   func `another policy is found out`() async throws {
     let (_, steps) = try await recordLink(headerOf: .session)
-    let result = try Replay<Link>.run(journal: scratch("j"), limit: 1)
+    let result = try Replay<HeldLink>.run(journal: scratch("j"), limit: 1)
     #expect(result.steps == steps)
     #expect(result.diverged > 1)
     #expect(result.divergences.count == 1)
@@ -73,7 +73,7 @@ struct ReplayTests {
   func `a journal of another machine is refused, with both names`() async throws {
     try await recordBell(steps: 1, limit: 1 << 20)
     let error = try #require(throws: JournalError.self) {
-      try Replay<Link>.run(journal: scratch("j"))
+      try Replay<HeldLink>.run(journal: scratch("j"))
     }
     #expect(error.problem == .machine("bell", known: ["link"]))
     #expect(
@@ -99,14 +99,14 @@ struct ReplayTests {
   /// Drives a link through a few lost attempts, and answers with its end and the count of steps.
   private func recordLink(
     headerOf policy: LinkPolicy = .messageStream
-  ) async throws -> (Link, UInt64) {
-    let header = JournalHeader<Link>(
-      birth: Link.Birth(policy: policy), seed: 7, startedAt: Timestamp(nanoseconds: 5))
-    let journal = try await Journal<Link>(path: scratch("j"), header: header) { _ in }
-    let answers = Mailbox<Driver<Link>>()
+  ) async throws -> (HeldLink, UInt64) {
+    let header = JournalHeader<HeldLink>(
+      birth: HeldLink.Birth(policy: policy), seed: 7, startedAt: Timestamp(nanoseconds: 5))
+    let journal = try await Journal<HeldLink>(path: scratch("j"), header: header) { _ in }
+    let answers = Mailbox<Driver<HeldLink>>()
     let opened = Mailbox<Void>()
     let driver = Driver(
-      machine: Link(policy: .messageStream, seed: 7), clock: clock, journal: journal
+      machine: HeldLink(policy: .messageStream, seed: 7), clock: clock, journal: journal
     ) { effect, _ in
       guard let driver = await answers.next() else { return }
       answers.put(driver)
@@ -119,7 +119,7 @@ struct ReplayTests {
       }
     }
     answers.put(driver)
-    let inputs: [Link.Input] = [
+    let inputs: [HeldLink.Input] = [
       .reachability(.reachable(path: PathID("a"))), .lifecycle(.foreground),
       .credentials(.available(expiresIn: nil)), .want(.live),
     ]
@@ -132,13 +132,13 @@ struct ReplayTests {
     time.cancel()
     await time.value
     _ = answers.takeAll()
-    let steps = try JournalReader<Link>.steps(in: scratch("j"))
+    let steps = try JournalReader<HeldLink>.steps(in: scratch("j"))
     #expect(steps > 8)
     return (await driver.snapshot, steps)
   }
 }
 
-extension JournalReader where M == Link {
+extension JournalReader where M == HeldLink {
   fileprivate static func steps(in path: String) throws -> UInt64 {
     var reader = try JournalReader(path: path)
     var count: UInt64 = 0

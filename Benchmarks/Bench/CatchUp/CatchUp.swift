@@ -72,7 +72,7 @@ enum CatchUp {
     for offset in stride(from: 0, to: count, by: 100) {
       let position = Position(epoch: CannedShop.epoch, offset: UInt64(offset))
       let answer = try await network.send(
-        HTTPRequest(
+        HTTPCall(
           method: "GET", url: server.url + path,
           query: PageQuery.after(position, limit: 100).parameters, timeout: .seconds(9),
           maxBodyBytes: 8 << 20))

@@ -39,7 +39,7 @@ public final class CurlNetwork: SocketDialer, HTTPClient {
   /// Makes one exchange; redirects are not followed. Cancelling the task ends it with `.local`.
   ///
   /// A body that the server compressed comes, and is measured, decoded.
-  public func send(_ request: HTTPRequest) async throws(LinkFailure) -> HTTPResponse {
+  public func send(_ request: HTTPCall) async throws(LinkFailure) -> HTTPAnswer {
     try await lifetime.loop.send(request).get()
   }
 

@@ -19,7 +19,7 @@ enum APNsAnswer: Equatable {
   case refused(cause: String)
 
   /// Reads status and `reason` as Apple's "Handling notification responses from APNs" lists them.
-  init(_ response: HTTPResponse) {
+  init(_ response: HTTPAnswer) {
     let reason = Self.reason(in: response.body)
     let cause = "APNs answered \(response.status)\(reason.map { " \($0)" } ?? "")"
     switch (response.status, reason) {

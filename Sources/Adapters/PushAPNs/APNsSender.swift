@@ -99,7 +99,7 @@ public final class APNsSender: PushSender {
     }
   }
 
-  private func exchange(_ request: HTTPRequest) async -> APNsAnswer {
+  private func exchange(_ request: HTTPCall) async -> APNsAnswer {
     do throws(LinkFailure) {
       return APNsAnswer(try await network.send(request))
     } catch {
@@ -128,8 +128,8 @@ public final class APNsSender: PushSender {
     }
   }
 
-  private func request(_ push: Push, to url: String, token: String) -> HTTPRequest {
-    HTTPRequest(
+  private func request(_ push: Push, to url: String, token: String) -> HTTPCall {
+    HTTPCall(
       method: "POST", url: url,
       headers: [
         ("authorization", "bearer \(token)"), ("apns-topic", configuration.topic),

@@ -53,7 +53,7 @@ extension BottleModel {
     // The radio, not the network, is the way to a bottle.
     case .device(.reachability): return
     case .device(.woke), .device(.lifecycle), .device(.again), .ping, .pong, .oversized, .lost:
-      drive(Link.Input(event), &step)
+      drive(HeldLink.Input(event), &step)
     }
     if case .device(.again) = event, link.isWanted { drive(.trigger(.userRefresh), &step) }
   }
@@ -121,7 +121,7 @@ extension BottleModel {
   }
 
   /// Translates what the link asks for.
-  mutating func follow(_ effects: [Link.Effect], _ step: inout Step) {
+  mutating func follow(_ effects: [HeldLink.Effect], _ step: inout Step) {
     for effect in effects {
       switch effect {
       case .prepare(let attempt): drive(.prepared(attempt), &step)

@@ -19,7 +19,7 @@ public struct BottleModel: Journaled {
   /// The numbers and rules.
   public let settings: BottleSettings
   /// When to look for the bottle.
-  public internal(set) var link: Link
+  public internal(set) var link: HeldLink
   /// What the radio can do.
   public internal(set) var adapter = AdapterState.unknown
   /// The bottle; `nil` until one was found.
@@ -91,7 +91,7 @@ public struct BottleModel: Journaled {
   /// - Parameter seed: the start of its chance; the same seed and inputs make the same effects.
   public init(_ settings: BottleSettings, seed: UInt64) {
     self.settings = settings
-    link = Link(policy: settings.policy, seed: seed)
+    link = HeldLink(policy: settings.policy, seed: seed)
     // Nothing is tried before the radio has said that it is on.
     _ = link.handle(.reachability(.unreachable), at: .zero)
   }
@@ -134,7 +134,7 @@ public struct BottleModel: Journaled {
   }
 
   /// Gives the link an input and carries on with what it wants.
-  mutating func drive(_ input: Link.Input, _ step: inout Step) {
+  mutating func drive(_ input: HeldLink.Input, _ step: inout Step) {
     follow(link.handle(input, at: step.now), &step)
   }
 

@@ -4,7 +4,7 @@ import LinkWire
 // The link and the user: what its effects mean for a relay.
 extension RelayModel {
   /// Translates what the link asks for.
-  mutating func follow(_ effects: [Link.Effect], _ step: inout Step) {
+  mutating func follow(_ effects: [HeldLink.Effect], _ step: inout Step) {
     for effect in effects {
       switch effect {
       case .prepare(let attempt): drive(.prepared(attempt), &step)

@@ -19,7 +19,7 @@ public struct RelayModel: Machine {
   /// The numbers that it goes by.
   public let settings: RelaySettings
   /// When, whether and how to connect.
-  public internal(set) var link: Link
+  public internal(set) var link: HeldLink
   /// What the user was shown last.
   public internal(set) var status = RelayStatus(.idle)
   /// What shows the backend that this is the phone of an earlier session; never journaled.
@@ -50,7 +50,7 @@ public struct RelayModel: Machine {
   /// - Parameter seed: the start of its chance.
   public init(settings: RelaySettings, seed: UInt64) {
     self.settings = settings
-    link = Link(policy: settings.policy, seed: seed)
+    link = HeldLink(policy: settings.policy, seed: seed)
     problems = Throttle(every: RelaySettings.problemInterval)
   }
 
@@ -98,7 +98,7 @@ public struct RelayModel: Machine {
   }
 
   /// Gives the link an input and carries on with what it wants.
-  mutating func drive(_ input: Link.Input, _ step: inout Step) {
+  mutating func drive(_ input: HeldLink.Input, _ step: inout Step) {
     follow(link.handle(input, at: step.now), &step)
   }
 

@@ -17,7 +17,7 @@ extension SocketModel {
     case send(SocketMessage)
 
     case link(LinkEvent)
-    case credentials(Link.CredentialsEvent)
+    case credentials(HeldLink.CredentialsEvent)
     /// What the socket of an attempt said beside.
     case socket(AttemptID, News)
 

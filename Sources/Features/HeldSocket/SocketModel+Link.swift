@@ -60,8 +60,8 @@ extension SocketModel {
   /// nothing about the server's program.
   private mutating func hear(_ event: LinkEvent, _ step: inout Step) {
     switch event {
-    case .ping, .pong: if !settings.hasPing { drive(Link.Input(event), &step) }
-    case .device, .oversized, .lost: drive(Link.Input(event), &step)
+    case .ping, .pong: if !settings.hasPing { drive(HeldLink.Input(event), &step) }
+    case .device, .oversized, .lost: drive(HeldLink.Input(event), &step)
     }
     if case .oversized(_, let bytes) = event { step.show(.notice(.oversized(bytes: bytes))) }
     guard case .pong(_, let id) = event else { return }
@@ -87,7 +87,7 @@ extension SocketModel {
   }
 
   /// Translates what the link asks for.
-  mutating func follow(_ effects: [Link.Effect], _ step: inout Step) {
+  mutating func follow(_ effects: [HeldLink.Effect], _ step: inout Step) {
     for effect in effects {
       switch effect {
       case .prepare(let attempt): drive(.prepared(attempt), &step)

@@ -16,7 +16,7 @@ public struct SocketModel: Journaled {
   /// The numbers and rules of this socket.
   public let settings: SocketSettings
   /// When, whether and how to connect.
-  public internal(set) var link: Link
+  public internal(set) var link: HeldLink
   /// What is to be sent.
   public internal(set) var queue = ProvenQueue()
   /// Messages handed to a socket so far; one that is sent again counts again.
@@ -38,7 +38,7 @@ public struct SocketModel: Journaled {
   public init(_ settings: SocketSettings, seed: UInt64) {
     self.settings = settings
     position = settings.position
-    link = Link(policy: settings.policy, seed: seed)
+    link = HeldLink(policy: settings.policy, seed: seed)
   }
 
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
@@ -107,7 +107,7 @@ public struct SocketModel: Journaled {
   }
 
   /// Gives the link an input and carries on with what it wants.
-  mutating func drive(_ input: Link.Input, _ step: inout Step) {
+  mutating func drive(_ input: HeldLink.Input, _ step: inout Step) {
     follow(link.handle(input, at: step.now), &step)
   }
 }

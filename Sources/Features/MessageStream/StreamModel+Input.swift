@@ -27,7 +27,7 @@ extension StreamModel {
     case reachability(Reachability)
     case lifecycle(Lifecycle, at: Timestamp)
     case woke(at: Timestamp)
-    case credentials(Link.CredentialsEvent)
+    case credentials(HeldLink.CredentialsEvent)
     /// The user that the credentials name, who is the author of sent messages.
     case user(String)
 

@@ -4,7 +4,7 @@ import LinkWire
 // The link and the device: what its effects mean for a stream.
 extension StreamModel {
   /// Translates what the link asks for.
-  mutating func follow(_ effects: [Link.Effect], _ step: inout Step) {
+  mutating func follow(_ effects: [HeldLink.Effect], _ step: inout Step) {
     for effect in effects {
       switch effect {
       case .prepare(let attempt): prepare(attempt, &step)
@@ -115,7 +115,7 @@ extension StreamModel {
     }
   }
 
-  mutating func credentials(_ event: Link.CredentialsEvent, _ step: inout Step) {
+  mutating func credentials(_ event: HeldLink.CredentialsEvent, _ step: inout Step) {
     switch event {
     case .available:
       credentialsCount += 1

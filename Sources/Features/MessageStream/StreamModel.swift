@@ -18,9 +18,9 @@ public struct StreamModel: Machine {
   /// The numbers and the shop that it goes by.
   public let settings: StreamSettings
   /// When, whether and how to connect.
-  public internal(set) var link: Link
+  public internal(set) var link: HeldLink
   /// What is shown.
-  public internal(set) var timeline: Timeline
+  public internal(set) var timeline: ShopTimeline
   /// What waits to be sent.
   public internal(set) var outbox: Outbox
   /// Holes that the reader sees, oldest first.
@@ -61,8 +61,8 @@ public struct StreamModel: Machine {
     outbox = Outbox(limit: settings.outboxLimit)
     self.settings = settings
     author = settings.user
-    timeline = Timeline(limit: settings.memory)
-    link = Link(policy: settings.policy, seed: seed)
+    timeline = ShopTimeline(limit: settings.memory)
+    link = HeldLink(policy: settings.policy, seed: seed)
     chance = Chance(seed: ~seed)
   }
 
@@ -144,7 +144,7 @@ public struct StreamModel: Machine {
   }
 
   /// Gives the link an input and carries on with what it wants.
-  mutating func drive(_ input: Link.Input, _ step: inout Step) {
+  mutating func drive(_ input: HeldLink.Input, _ step: inout Step) {
     follow(link.handle(input, at: step.now), &step)
   }
 }

@@ -30,7 +30,7 @@ extension SessionModel {
     case shown(through: UInt64)
 
     case link(LinkEvent, at: Timestamp)
-    case credentials(Link.CredentialsEvent)
+    case credentials(HeldLink.CredentialsEvent)
 
     // The socket of an attempt.
     case opened(AttemptID)

@@ -16,12 +16,12 @@ extension SessionModel {
       if stopsAt == nil, link.isWanted || link.status.phase == .failed { begin(&step) }
     case .device(let change):
       note(change)
-      drive(Link.Input(event), &step)
+      drive(HeldLink.Input(event), &step)
     case .oversized(let attempt, let bytes):
       guard talk?.attempt == attempt else { return }
       payload.noteLoss()
       step.show(.notice(.oversized(bytes: bytes)))
-      drive(Link.Input(event), &step)
+      drive(HeldLink.Input(event), &step)
     case .lost(let attempt, let failure):
       guard talk?.attempt == attempt else { return }
       lose(attempt, failure, &step)
@@ -51,7 +51,7 @@ extension SessionModel {
   }
 
   /// Translates what the link asks for.
-  mutating func follow(_ effects: [Link.Effect], _ step: inout Step) {
+  mutating func follow(_ effects: [HeldLink.Effect], _ step: inout Step) {
     for effect in effects {
       switch effect {
       case .prepare(let attempt): drive(.prepared(attempt), &step)
@@ -72,7 +72,7 @@ extension SessionModel {
   }
 
   private mutating func close(
-    _ attempt: AttemptID, _ reason: Link.CloseReason, _ step: inout Step
+    _ attempt: AttemptID, _ reason: HeldLink.CloseReason, _ step: inout Step
   ) {
     if talk?.attempt == attempt {
       if talk?.stage == .connected, reason == .background || reason == .leaving {

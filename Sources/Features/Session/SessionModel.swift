@@ -21,7 +21,7 @@ public struct SessionModel: Journaled {
   /// Its numbers and rules.
   public let settings: SessionSettings
   /// When, whether and how to connect.
-  public internal(set) var link: Link
+  public internal(set) var link: HeldLink
   /// Prompts without an answer, and those that failed.
   public internal(set) var queue = SendQueue<KeptPrompt>(limit: SessionSettings.outboxLimit)
   /// The conversation of prompts that name none.
@@ -78,7 +78,7 @@ public struct SessionModel: Journaled {
   public init(_ settings: SessionSettings, seed: UInt64) {
     self.settings = settings
     chance = Chance(seed: seed)
-    link = Link(policy: settings.policy, seed: chance.next())
+    link = HeldLink(policy: settings.policy, seed: chance.next())
   }
 
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
@@ -152,7 +152,7 @@ public struct SessionModel: Journaled {
   }
 
   /// Gives the link an input and carries on with what it wants.
-  mutating func drive(_ input: Link.Input, _ step: inout Step) {
+  mutating func drive(_ input: HeldLink.Input, _ step: inout Step) {
     follow(link.handle(input, at: step.now), &step)
   }
 

@@ -107,7 +107,7 @@ public struct SessionRecord: Sendable, Hashable, Codable {
   /// The end of a connection.
   public enum Reason: Sendable, Hashable, Codable {
     case failure(LinkFailure)
-    case closed(Link.CloseReason)
+    case closed(HeldLink.CloseReason)
   }
 }
 

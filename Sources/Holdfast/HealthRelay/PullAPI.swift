@@ -38,8 +38,8 @@ struct PullAPI: Sendable {
     try await rest.call(request(path, body, within: time), "the answer") { _ in }
   }
 
-  private func request(_ path: String, _ body: [UInt8], within time: Duration) -> HTTPRequest {
-    HTTPRequest(
+  private func request(_ path: String, _ body: [UInt8], within time: Duration) -> HTTPCall {
+    HTTPCall(
       method: "POST", url: ServerURL.http(server, path), body: body, timeout: time,
       maxBodyBytes: Self.maxBodyBytes)
   }

@@ -70,7 +70,7 @@ actor HTTPUploads: UploadQueue {
   /// Tells the server that the sync is complete; returns why it did not do its part.
   func refresh() async -> LinkFailure? {
     do throws(LinkFailure) {
-      let request = HTTPRequest(
+      let request = HTTPCall(
         method: "POST", url: ServerURL.http(server, Self.path + "/refresh"),
         timeout: Self.patience, maxBodyBytes: Self.maxBodyBytes)
       try await caller().call(request, "the answer") { _ in }
@@ -125,7 +125,7 @@ actor HTTPUploads: UploadQueue {
   private func send(
     _ body: [UInt8], _ headers: [(name: String, value: String)], by caller: RestCaller
   ) async throws(LinkFailure) {
-    let request = HTTPRequest(
+    let request = HTTPCall(
       method: "POST", url: ServerURL.http(server, Self.path), headers: headers, body: body,
       timeout: Self.patience + .seconds(body.count / Self.rate),
       maxBodyBytes: Self.maxBodyBytes)
@@ -143,7 +143,7 @@ actor HTTPUploads: UploadQueue {
   }
 
   private func askForGzip() async -> Bool? {
-    let request = HTTPRequest(
+    let request = HTTPCall(
       method: "GET", url: ServerURL.http(server, Self.path), timeout: Self.patience,
       maxBodyBytes: Self.maxBodyBytes)
     guard let response = try? await http.send(request) else { return nil }

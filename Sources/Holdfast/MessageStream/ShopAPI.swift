@@ -36,8 +36,8 @@ struct ShopAPI: Sendable {
     }
   }
 
-  private func request(_ method: String, _ route: ShopRoute) -> HTTPRequest {
-    HTTPRequest(
+  private func request(_ method: String, _ route: ShopRoute) -> HTTPCall {
+    HTTPCall(
       method: method, url: configuration.url(route), timeout: Self.timeout,
       maxBodyBytes: Self.maxBodyBytes)
   }

@@ -18,7 +18,7 @@ struct RestCaller: Sendable {
   /// - Throws: `.captivePortal` for a login page (RFC 6585 section 6), `.http` for any other
   ///   status, `.protocolError` if `read` throws.
   func call<Value, Failure: Error>(
-    _ request: HTTPRequest, accepting statuses: ClosedRange<Int> = 200...299, _ name: String,
+    _ request: HTTPCall, accepting statuses: ClosedRange<Int> = 200...299, _ name: String,
     read: ([UInt8]) throws(Failure) -> Value
   ) async throws(LinkFailure) -> Value {
     let (response, redaction) = try await exchange(request)
@@ -40,8 +40,8 @@ struct RestCaller: Sendable {
   ///
   /// - Returns: also what removes the tokens from texts of the answer.
   private func exchange(
-    _ request: HTTPRequest
-  ) async throws(LinkFailure) -> (HTTPResponse, Redaction) {
+    _ request: HTTPCall
+  ) async throws(LinkFailure) -> (HTTPAnswer, Redaction) {
     var token = try await credentials.first()
     var seen = [token].compactMap(\.self)
     while true {
@@ -58,8 +58,8 @@ struct RestCaller: Sendable {
   }
 
   private func send(
-    _ request: HTTPRequest, _ token: String?, _ redaction: Redaction
-  ) async throws(LinkFailure) -> HTTPResponse {
+    _ request: HTTPCall, _ token: String?, _ redaction: Redaction
+  ) async throws(LinkFailure) -> HTTPAnswer {
     let fields = credentials.fields(token)
     var signed = request
     signed.headers = [("Accept", "application/json")]

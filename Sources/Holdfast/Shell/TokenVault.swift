@@ -31,7 +31,7 @@ public struct FixedToken: TokenSource {
 /// The present token, in memory only, and its renewal: one at a time, whatever asks for it.
 actor TokenVault {
   /// Tells of a token's renewal, and the user whom the token names.
-  typealias Tell = @Sendable (Link.CredentialsEvent, _ user: String?) async -> Void
+  typealias Tell = @Sendable (HeldLink.CredentialsEvent, _ user: String?) async -> Void
 
   private let source: any TokenSource
   /// The time for one renewal; a later answer of the source is ignored.
@@ -51,7 +51,7 @@ actor TokenVault {
   private struct Renewal {
     let id: UInt64
     let tasks: [Task<Void, Never>]
-    var waiting: [CheckedContinuation<Link.CredentialsEvent, Never>] = []
+    var waiting: [CheckedContinuation<HeldLink.CredentialsEvent, Never>] = []
   }
 
   /// - Parameters:
@@ -99,7 +99,7 @@ actor TokenVault {
   func renew() async { await tell(await refresh(), user) }
 
   /// Gets a new token; callers at the same time share one call of the source.
-  private func refresh() async -> Link.CredentialsEvent {
+  private func refresh() async -> HeldLink.CredentialsEvent {
     await withCheckedContinuation { continuation in
       if renewal == nil { renewal = begin() }
       renewal?.waiting.append(continuation)
@@ -135,14 +135,14 @@ actor TokenVault {
     }
   }
 
-  private func end(_ event: Link.CredentialsEvent) {
+  private func end(_ event: HeldLink.CredentialsEvent) {
     guard let ended = renewal else { return }
     renewal = nil
     for task in ended.tasks { task.cancel() }
     for waiter in ended.waiting { waiter.resume(returning: event) }
   }
 
-  private func take(_ next: String) -> Link.CredentialsEvent {
+  private func take(_ next: String) -> HeldLink.CredentialsEvent {
     // The same token again is of no use once it was refused; until then it still serves.
     if next == token { return isRefused ? .rejected : .refreshFailed }
     token = next

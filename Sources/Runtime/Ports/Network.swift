@@ -107,7 +107,7 @@ extension SocketDialer {
 }
 
 /// One HTTP exchange to be made.
-public struct HTTPRequest: Sendable {
+public struct HTTPCall: Sendable {
   /// An RFC 9110 method, in capitals.
   public var method: String
   /// `http` or `https`, without the token.
@@ -145,7 +145,7 @@ public struct HTTPRequest: Sendable {
 }
 
 /// A whole HTTP answer of any status.
-public struct HTTPResponse: Sendable, Equatable {
+public struct HTTPAnswer: Sendable, Equatable {
   /// The RFC 9110 status code, 100 to 599.
   public var status: Int
   /// Names in lower case; repeated fields joined by `, `.
@@ -167,7 +167,7 @@ public struct HTTPResponse: Sendable, Equatable {
 
 /// Speaks HTTP. An answer of any status is a success; a failure means that no answer came.
 public protocol HTTPClient: Sendable {
-  func send(_ request: HTTPRequest) async throws(LinkFailure) -> HTTPResponse
+  func send(_ request: HTTPCall) async throws(LinkFailure) -> HTTPAnswer
 
   /// Makes the next requests open new connections: the way of the old ones may be gone.
   ///

@@ -20,7 +20,7 @@ extension LinkClient {
 /// the link.
 public protocol LinkModel: LinkClient where Input: LinkInput {
   /// The link that it drives.
-  var link: Link { get }
+  var link: HeldLink { get }
   /// What an input means to the link.
   static func role(of input: Input) -> InputRole
   /// What an effect asks for the link.
@@ -47,7 +47,7 @@ public enum InputRole: Sendable, Equatable {
   case lifecycle(Lifecycle)
   /// A reason to try again: a person asked, the device woke.
   case trigger
-  case credentials(Link.CredentialsEvent)
+  case credentials(HeldLink.CredentialsEvent)
   case opened(AttemptID)
   /// Valid data came over a socket.
   case data(AttemptID)

@@ -74,7 +74,7 @@ struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
     }
   }
 
-  private mutating func take(_ event: Link.CredentialsEvent, _ standing: Standing<Feature>) {
+  private mutating func take(_ event: HeldLink.CredentialsEvent, _ standing: Standing<Feature>) {
     let gate = standing.policy.gate
     due = nil
     allowed = nil

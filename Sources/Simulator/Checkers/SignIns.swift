@@ -75,7 +75,7 @@ struct SignIns<Feature: SimulatedFeature>: LinkChecker {
     }
   }
 
-  private mutating func take(_ event: Link.CredentialsEvent) {
+  private mutating func take(_ event: HeldLink.CredentialsEvent) {
     switch event {
     case .available:
       isThere = true

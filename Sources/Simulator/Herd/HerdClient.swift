@@ -39,11 +39,11 @@ struct Errands: Sendable {
 
 /// The real link with the least that it needs around it.
 struct LinkedClient: HerdClient {
-  private var link: Link
+  private var link: HeldLink
   private var poll: UInt64 = 0
 
   init(_ policy: LinkPolicy, seed: UInt64) {
-    link = Link(policy: policy, seed: seed)
+    link = HeldLink(policy: policy, seed: seed)
   }
 
   var deadline: Instant? { link.deadline }
@@ -77,12 +77,12 @@ struct LinkedClient: HerdClient {
     errands.opens = false
   }
 
-  private mutating func tell(_ errands: inout Errands, _ input: (AttemptID) -> Link.Input) {
+  private mutating func tell(_ errands: inout Errands, _ input: (AttemptID) -> HeldLink.Input) {
     guard let attempt = link.currentAttempt else { return }
     carry(link.handle(input(attempt), at: errands.now), &errands)
   }
 
-  private mutating func carry(_ effects: [Link.Effect], _ errands: inout Errands) {
+  private mutating func carry(_ effects: [HeldLink.Effect], _ errands: inout Errands) {
     for effect in effects {
       switch effect {
       case .open: errands.opens = true

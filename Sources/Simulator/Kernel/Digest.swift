@@ -144,7 +144,7 @@ extension Digest {
   }
 }
 
-extension Link.CredentialsEvent {
+extension HeldLink.CredentialsEvent {
   /// A number for each kind.
   fileprivate var word: UInt64 {
     switch self {

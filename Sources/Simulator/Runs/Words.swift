@@ -91,7 +91,7 @@ enum Words {
   }
 
   /// What became of credentials.
-  static func words(for event: Link.CredentialsEvent) -> String {
+  static func words(for event: HeldLink.CredentialsEvent) -> String {
     switch event {
     case .available(let life): "has a token" + (life.map { " for \(length($0))" } ?? "")
     case .refreshFailed: "got no new token this time"

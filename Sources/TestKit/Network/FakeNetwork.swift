@@ -19,7 +19,7 @@ public final class FakeNetwork: SocketDialer, HTTPClient {
 
   private struct Rules {
     var socket: (@Sendable (FakeSocket) async -> Void)?
-    var request: (@Sendable (HTTPRequest) async -> Result<HTTPResponse, LinkFailure>)?
+    var request: (@Sendable (HTTPCall) async -> Result<HTTPAnswer, LinkFailure>)?
   }
 
   public init(clock: any LinkClock) {
@@ -33,7 +33,7 @@ public final class FakeNetwork: SocketDialer, HTTPClient {
 
   /// Lets `rule` answer each new request; `nil` gives them to `exchanges` again.
   public func serve(
-    requests rule: (@Sendable (HTTPRequest) async -> Result<HTTPResponse, LinkFailure>)?
+    requests rule: (@Sendable (HTTPCall) async -> Result<HTTPAnswer, LinkFailure>)?
   ) {
     rules.withLock { $0.request = rule }
   }
@@ -54,7 +54,7 @@ public final class FakeNetwork: SocketDialer, HTTPClient {
   /// Nothing: each request of a fake is a connection of its own.
   public func forgetConnections() async {}
 
-  public func send(_ request: HTTPRequest) async throws(LinkFailure) -> HTTPResponse {
+  public func send(_ request: HTTPCall) async throws(LinkFailure) -> HTTPAnswer {
     let exchange = FakeExchange(request: request)
     let rule = rules.withLock(\.request)
     if rule == nil { exchanges.put(exchange) }
@@ -83,22 +83,22 @@ public final class FakeNetwork: SocketDialer, HTTPClient {
 /// One HTTP request, waiting for the test's answer; without one it times out.
 public final class FakeExchange: FarExchange {
   /// As the client made it.
-  public let request: HTTPRequest
-  private let answers = Mailbox<Result<HTTPResponse, LinkFailure>>()
+  public let request: HTTPCall
+  private let answers = Mailbox<Result<HTTPAnswer, LinkFailure>>()
 
-  init(request: HTTPRequest) {
+  init(request: HTTPCall) {
     self.request = request
   }
 
   /// Answers; only the first answer counts.
-  public func answer(_ answer: Result<HTTPResponse, LinkFailure>) {
+  public func answer(_ answer: Result<HTTPAnswer, LinkFailure>) {
     answers.put(answer)
     answers.close()
   }
 
   /// Answers with a response.
   public func respond(status: Int, headers: [String: String] = [:], body: [UInt8] = []) {
-    answer(.success(HTTPResponse(status: status, headers: headers, body: body)))
+    answer(.success(HTTPAnswer(status: status, headers: headers, body: body)))
   }
 
   public var received: (method: String, headers: [String: String], body: [UInt8]) {
@@ -111,7 +111,7 @@ public final class FakeExchange: FarExchange {
     answer(.failure(.ended))
   }
 
-  func answered() async -> Result<HTTPResponse, LinkFailure>? {
+  func answered() async -> Result<HTTPAnswer, LinkFailure>? {
     await answers.next()
   }
 }

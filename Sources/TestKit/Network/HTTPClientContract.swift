@@ -36,17 +36,17 @@ private struct ClientCheck: Sendable {
   func request(
     _ method: String = "GET", url: String? = nil, body: [UInt8] = [],
     timeout: Duration = patience
-  ) -> HTTPRequest {
-    HTTPRequest(
+  ) -> HTTPCall {
+    HTTPCall(
       method: method, url: url ?? server.url, headers: [("X-Contract", "Yes")], body: body,
       timeout: timeout, maxBodyBytes: Self.limit)
   }
 
   func failure(
-    of request: HTTPRequest, _ promise: String,
+    of request: HTTPCall, _ promise: String,
     far: @escaping @Sendable () async throws -> Void
   ) async throws -> LinkFailure {
-    let answer = Task { [client] () async -> Result<HTTPResponse, LinkFailure> in
+    let answer = Task { [client] () async -> Result<HTTPAnswer, LinkFailure> in
       do throws(LinkFailure) {
         return .success(try await client.send(request))
       } catch {

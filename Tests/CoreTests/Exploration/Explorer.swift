@@ -5,7 +5,7 @@
 struct Explorer {
   /// One state of the walk, with what the promises need to remember about the way to it.
   struct Node {
-    var link: Link
+    var link: HeldLink
     var now = Instant.zero
     /// When transports were opened, kept apart from the link's own memory.
     var opens: [Instant] = []
@@ -38,12 +38,12 @@ struct Explorer {
   }
 
   enum Event: Equatable {
-    case input(Link.Input)
+    case input(HeldLink.Input)
     case deadline
   }
 
   /// How a link is moved; a broken machine is put in here.
-  typealias Move = @Sendable (inout Link, Event, Instant) -> [Link.Effect]
+  typealias Move = @Sendable (inout HeldLink, Event, Instant) -> [HeldLink.Effect]
 
   static let honest: Move = { link, event, now in
     switch event {
@@ -68,7 +68,7 @@ struct Explorer {
   /// A walk takes seconds. It lets others run in between, who may have a server to answer.
   mutating func run(stopAtFirst: Bool = false) async {
     var seen: Set<Shape> = []
-    var link = Link(policy: policy, seed: 1)
+    var link = HeldLink(policy: policy, seed: 1)
     _ = link.handle(.reachability(.reachable(path: PathID("a"))), at: .zero)
     var queue = [Node(link: link)]
     seen.insert(queue[0].shape)
@@ -90,7 +90,7 @@ struct Explorer {
     }
   }
 
-  private func follow(_ event: Event, from node: Node) -> (Node, [Link.Effect]) {
+  private func follow(_ event: Event, from node: Node) -> (Node, [HeldLink.Effect]) {
     var after = node
     if case .deadline = event { after.now = max(node.now, node.link.deadline ?? node.now) }
     let effects = move(&after.link, event, after.now)
@@ -104,7 +104,7 @@ struct Explorer {
   }
 
   private func note(
-    _ event: Event, _ effects: [Link.Effect], from node: Node, in after: inout Node
+    _ event: Event, _ effects: [HeldLink.Effect], from node: Node, in after: inout Node
   ) {
     switch event {
     case .input(.opened(let attempt)) where policy.establish.milestone == .opened:
@@ -132,7 +132,7 @@ struct Explorer {
 
   /// Everything that can happen in a state, and what should not be able to: late events.
   private func events(from node: Node) -> [Event] {
-    var inputs: [Link.Input] = [
+    var inputs: [HeldLink.Input] = [
       .want(.live), .want(.none), .want(.standbyOnly), .lifecycle(.background),
       .lifecycle(.foreground), .reachability(.unreachable), .reachability(.captivePortal),
       .reachability(.reachable(path: PathID("a"))), .reachability(.reachable(path: PathID("b"))),

@@ -17,7 +17,7 @@ struct LinkShape: Hashable {
   var isRenewedInVain: Bool
   var standby: Standby
 
-  init(_ link: Link, at now: Instant) {
+  init(_ link: HeldLink, at now: Instant) {
     wish = link.gate.wish
     // Which of two paths it is tells nothing; that it changes is an event.
     if case .reachable = link.gate.reachability { isReachable = true }
@@ -48,7 +48,7 @@ struct LinkShape: Hashable {
     }
   }
 
-  private static func parts(_ state: Link.State) -> (State, Series?) {
+  private static func parts(_ state: HeldLink.State) -> (State, Series?) {
     switch state {
     case .idle(let reason): (.idle(reason.map(kind)), nil)
     case .held(let held): (held.obstacle == .background ? .left : .held, held.series)

@@ -4,7 +4,7 @@
 enum Promises {
   static func broken(
     from before: Explorer.Node, by event: Explorer.Event, to after: Explorer.Node,
-    effects: [Link.Effect]
+    effects: [HeldLink.Effect]
   ) -> [String] {
     var found: [String] = []
     if let problem = outstanding(after) { found.append("2 outstanding: \(problem)") }
@@ -37,7 +37,7 @@ enum Promises {
   /// 3. Tries stay inside every window; terminal answers end the trying; one refresh a cause.
   private static func storm(
     _ before: Explorer.Node, _ event: Explorer.Event, _ after: Explorer.Node,
-    _ effects: [Link.Effect]
+    _ effects: [HeldLink.Effect]
   ) -> [String] {
     var found: [String] = []
     for window in after.link.policy.retry.windows {
@@ -63,7 +63,7 @@ enum Promises {
     return found
   }
 
-  private static func isTerminal(_ link: Link) -> Bool {
+  private static func isTerminal(_ link: HeldLink) -> Bool {
     switch link.state {
     case .failed(.failure), .failed(.signIn): true
     case .failed, .idle, .held, .settling, .waiting, .refreshing, .preparing, .opening,
@@ -91,7 +91,7 @@ enum Promises {
   /// 6. What carries an attempt that is not the present one changes nothing.
   private static func late(
     _ before: Explorer.Node, _ event: Explorer.Event, _ after: Explorer.Node,
-    _ effects: [Link.Effect]
+    _ effects: [HeldLink.Effect]
   ) -> String? {
     guard case .input(let input) = event, let attempt = attempt(of: input) else { return nil }
     if attempt == before.link.currentAttempt { return nil }
@@ -99,7 +99,7 @@ enum Promises {
     return after.link == before.link && effects.isEmpty ? nil : "a late event had an effect"
   }
 
-  private static func attempt(of input: Link.Input) -> AttemptID? {
+  private static func attempt(of input: HeldLink.Input) -> AttemptID? {
     switch input {
     case .prepared(let attempt), .opened(let attempt), .established(let attempt),
       .heard(let attempt), .validData(let attempt), .pong(let attempt, _),

@@ -5,48 +5,50 @@ import Testing
 /// A link whose invariants hold, and a change of its fields that breaks one of them.
 struct PlantedLink: Sendable, CustomTestStringConvertible {
   let invariant: String
-  let link: @Sendable () -> Link
-  let plant: @Sendable (inout Link) -> Void
+  let link: @Sendable () -> HeldLink
+  let plant: @Sendable (inout HeldLink) -> Void
 
   init(
-    _ invariant: String, _ link: @escaping @Sendable () -> Link = { Self.ready },
-    _ plant: @escaping @Sendable (inout Link) -> Void
+    _ invariant: String, _ link: @escaping @Sendable () -> HeldLink = { Self.ready },
+    _ plant: @escaping @Sendable (inout HeldLink) -> Void
   ) {
     (self.invariant, self.link, self.plant) = (invariant, link, plant)
   }
 
   var testDescription: String { invariant }
 
-  static var idle: Link { Link(policy: .messageStream, seed: 1) }
+  static var idle: HeldLink { HeldLink(policy: .messageStream, seed: 1) }
   /// Connected and stable.
-  static var ready: Link { LinkBench.connected(.messageStream).link }
+  static var ready: HeldLink { LinkBench.connected(.messageStream).link }
   /// Connected, not stable yet.
-  static var fresh: Link {
+  static var fresh: HeldLink {
     var bench = LinkBench.wanted(.messageStream)
     bench.connect()
     return bench.link
   }
-  static var opening: Link {
+  static var opening: HeldLink {
     var bench = LinkBench.wanted(.messageStream)
     bench.give(.prepared(bench.attempt))
     return bench.link
   }
-  static var preparing: Link { LinkBench.wanted(.messageStream).link }
+  static var preparing: HeldLink { LinkBench.wanted(.messageStream).link }
   /// Polls, since all tries failed.
-  static var resting: Link {
+  static var resting: HeldLink {
     var bench = LinkBench.wanted(.messageStream)
     bench.failAll(.refused)
     return bench.link
   }
   /// Has a queued connect of the system.
-  static var queued: Link {
+  static var queued: HeldLink {
     var bench = LinkBench.wanted(.bottleLink)
     bench.failAll(.refused)
     return bench.link
   }
 
-  static func trying(_ attempt: UInt64, until: Double = 10, generation: UInt64 = 0) -> Link.Trying {
-    Link.Trying(
+  static func trying(_ attempt: UInt64, until: Double = 10, generation: UInt64 = 0)
+    -> HeldLink.Trying
+  {
+    HeldLink.Trying(
       attempt: AttemptID(attempt), until: .second(until), establishBy: .second(10),
       series: .reconnect,
       generation: generation)
@@ -72,10 +74,10 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
       $0.gate.leavesAt = .zero
     },
     PlantedLink("link: it is held by an obstacle that exists") {
-      $0.state = .held(Link.Held(obstacle: .unreachable, series: .first))
+      $0.state = .held(HeldLink.Held(obstacle: .unreachable, series: .first))
     },
     PlantedLink("link: it waits to try only while the gate is open") {
-      $0.state = .waiting(Link.Waiting(until: .zero, series: .first))
+      $0.state = .waiting(HeldLink.Waiting(until: .zero, series: .first))
       $0.gate.reachability = .unreachable
     },
     PlantedLink("link: it tries only while the gate is open", { PlantedLink.opening }) {
@@ -86,10 +88,10 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
     },
     PlantedLink("link: an attempt uses credentials that exist") {
       let trying = PlantedLink.trying(1, generation: 99)
-      $0.state = .ready(Link.Ready(trying, policy: .messageStream, at: .second(10)))
+      $0.state = .ready(HeldLink.Ready(trying, policy: .messageStream, at: .second(10)))
     },
     PlantedLink("link: it waits for credentials only during a refresh") {
-      $0.state = .refreshing(Link.Refreshing(series: .first))
+      $0.state = .refreshing(HeldLink.Refreshing(series: .first))
     },
     PlantedLink("link: every state that waits has a deadline or a queued connect") {
       $0.state = .resting(.signIn)
@@ -121,7 +123,7 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
     PlantedLink("link: a probe is a reconnect") {
       var series = Series.first
       series.isProbe = true
-      $0.state = .waiting(Link.Waiting(until: .zero, series: series))
+      $0.state = .waiting(HeldLink.Waiting(until: .zero, series: series))
     },
     PlantedLink("link: it is stable after it was ready") { link in
       link.change { $0.stableAt = .zero.advanced(by: .seconds(-1)) }
@@ -157,10 +159,10 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
       $0.standby.disarm()
     },
     PlantedLink("link: a link that is held has nothing queued", { PlantedLink.queued }) {
-      $0.state = .held(Link.Held(obstacle: .unreachable, series: .first))
+      $0.state = .held(HeldLink.Held(obstacle: .unreachable, series: .first))
     },
     PlantedLink("link: a queued connect is armed while it tries", { PlantedLink.queued }) {
-      $0.state = .waiting(Link.Waiting(until: .second(9), series: .first, failure: nil))
+      $0.state = .waiting(HeldLink.Waiting(until: .second(9), series: .first, failure: nil))
       $0.standby.disarm()
     },
     PlantedLink("link: only an unproven link keeps polls") {
@@ -236,7 +238,7 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
   }
 }
 
-extension Link {
+extension HeldLink {
   /// Changes a link that is ready.
   fileprivate mutating func change(_ body: (inout Ready) -> Void) {
     guard case .ready(var ready) = state else { return }

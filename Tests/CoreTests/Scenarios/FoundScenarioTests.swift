@@ -47,7 +47,7 @@ import Testing
     switch stage {
     case .preparing, .opening, .waiting, .refreshing, .settling, .resting:
       #expect(bench.link.currentAttempt == found)
-      let closed = before.map { [Link.Effect.close($0, .superseded)] } ?? []
+      let closed = before.map { [HeldLink.Effect.close($0, .superseded)] } ?? []
       #expect(bench.log.filter { if case .close = $0 { true } else { false } } == closed)
     case .held, .ready:
       #expect(bench.link.currentAttempt == before)

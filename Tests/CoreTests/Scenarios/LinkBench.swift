@@ -4,12 +4,12 @@ import Testing
 
 /// A link with its clock and everything it asked for: the small world of the scenario tests.
 struct LinkBench {
-  var link: Link
+  var link: HeldLink
   var now = Instant.zero
   /// When transports were opened, in seconds.
   var opens: [Double] = []
   var polls: [Double] = []
-  var log: [Link.Effect] = []
+  var log: [HeldLink.Effect] = []
   /// What the other side does by itself while time passes.
   var peer = Peer.answers
 
@@ -20,7 +20,7 @@ struct LinkBench {
   }
 
   init(_ policy: LinkPolicy, seed: UInt64 = 7) {
-    link = Link(policy: policy, seed: seed)
+    link = HeldLink(policy: policy, seed: seed)
   }
 
   /// A link that is wanted and has what it needs.
@@ -48,7 +48,7 @@ struct LinkBench {
   var seconds: Double { Double(now.nanoseconds) / 1e9 }
 
   @discardableResult
-  mutating func give(_ input: Link.Input) -> [Link.Effect] {
+  mutating func give(_ input: HeldLink.Input) -> [HeldLink.Effect] {
     note(link.handle(input, at: now))
   }
 
@@ -62,7 +62,7 @@ struct LinkBench {
     now = end
   }
 
-  private mutating func letPeerAnswer(_ effects: [Link.Effect]) {
+  private mutating func letPeerAnswer(_ effects: [HeldLink.Effect]) {
     guard case .answers = peer else { return }
     for effect in effects {
       if case .ping(let attempt, let id) = effect { give(.pong(attempt, id)) }
@@ -104,7 +104,7 @@ struct LinkBench {
   }
 
   @discardableResult
-  private mutating func note(_ effects: [Link.Effect]) -> [Link.Effect] {
+  private mutating func note(_ effects: [HeldLink.Effect]) -> [HeldLink.Effect] {
     #expect(link.brokenInvariants(.thorough) == [])
     for effect in effects {
       if case .open = effect { opens.append(seconds) }

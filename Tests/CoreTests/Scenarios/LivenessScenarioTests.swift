@@ -173,7 +173,7 @@ struct LivenessScenarioTests {
 
   private func pings(_ bench: LinkBench) -> Int { bench.log.count(where: isPing) }
 
-  private func isPing(_ effect: Link.Effect) -> Bool {
+  private func isPing(_ effect: HeldLink.Effect) -> Bool {
     if case .ping = effect { true } else { false }
   }
 }

@@ -52,14 +52,14 @@ extension SocketRequest {
   }
 }
 
-extension HTTPRequest {
+extension HTTPCall {
   /// A request with time enough for a busy machine.
   static func to(
     _ url: String, method: String = "GET", headers: [(name: String, value: String)] = [],
     query: [(name: String, value: String)] = [], body: [UInt8] = [],
     timeout: Duration = .seconds(120), maxBodyBytes: Int = 65_536
-  ) -> HTTPRequest {
-    HTTPRequest(
+  ) -> HTTPCall {
+    HTTPCall(
       method: method, url: url, headers: headers, query: query, body: body, timeout: timeout,
       maxBodyBytes: maxBodyBytes)
   }

@@ -15,7 +15,7 @@ enum JournalProperty {
     let choice = choices.byte()
     let isWhole = choice & 1 == 1
     if choice & 2 == 0 {
-      try replays(choices.rest, isWhole: isWhole, as: Link.self)
+      try replays(choices.rest, isWhole: isWhole, as: HeldLink.self)
     } else {
       try replays(choices.rest, isWhole: isWhole, as: StreamModel.self)
     }
@@ -91,9 +91,9 @@ enum PolicyProperty {
 
   /// A link of this policy through failures without end: it always has something in mind.
   private static func keepsPromises(_ policy: LinkPolicy) throws(Broken) {
-    var link = Link(policy: policy, seed: 1)
+    var link = HeldLink(policy: policy, seed: 1)
     var now = Instant.zero
-    let start: [Link.Input] = [
+    let start: [HeldLink.Input] = [
       .credentials(.available(expiresIn: .seconds(3_600))), .lifecycle(.foreground),
       .reachability(.reachable(path: PathID("a"))), .want(.live),
     ]
@@ -110,7 +110,7 @@ enum PolicyProperty {
     }
   }
 
-  private static func answer(to effect: Link.Effect, _ turn: Int) -> Link.Input? {
+  private static func answer(to effect: HeldLink.Effect, _ turn: Int) -> HeldLink.Input? {
     switch effect {
     case .prepare(let attempt): .prepared(attempt)
     case .open(let attempt): turn % 3 == 0 ? .opened(attempt) : .lost(attempt, .refused)

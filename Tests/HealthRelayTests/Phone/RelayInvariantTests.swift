@@ -31,7 +31,7 @@ import Testing
         ("relay: connected means that a code came", { $0.welcome = nil }),
         (
           "relay: a session that is over has no questions",
-          { $0.link = Link(policy: .healthRelayService, seed: 1) }
+          { $0.link = HeldLink(policy: .healthRelayService, seed: 1) }
         ),
         (
           "relay: an answer is sent over the connection that waits for it",

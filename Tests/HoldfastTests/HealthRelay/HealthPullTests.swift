@@ -85,7 +85,7 @@ import Testing
 
   @Test func `a login page is no backend`() async throws {
     let rig = PullRig { _, _ in
-      .success(HTTPResponse(status: 200, headers: ["content-type": "text/html"], body: []))
+      .success(HTTPAnswer(status: 200, headers: ["content-type": "text/html"], body: []))
     }
     #expect(await rig.pull().run().ending == .failed(.captivePortal))
   }

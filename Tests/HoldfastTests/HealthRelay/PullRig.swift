@@ -30,7 +30,7 @@ final class PullRig: Sendable {
   }
 
   /// `answers` gives each request its answer, by how many there were to the same route before.
-  init(_ answers: @escaping @Sendable (Seen, Int) async -> Result<HTTPResponse, LinkFailure>) {
+  init(_ answers: @escaping @Sendable (Seen, Int) async -> Result<HTTPAnswer, LinkFailure>) {
     network = FakeNetwork(clock: clock)
     network.serve { [log] request in
       let one = Seen(
@@ -106,13 +106,13 @@ extension HealthObject {
   }
 }
 
-extension HTTPResponse {
-  static func empty(_ status: Int) -> HTTPResponse {
-    HTTPResponse(status: status, headers: [:], body: [])
+extension HTTPAnswer {
+  static func empty(_ status: Int) -> HTTPAnswer {
+    HTTPAnswer(status: status, headers: [:], body: [])
   }
 
-  static func leased(_ questions: [LeasedQuestion]) -> HTTPResponse {
+  static func leased(_ questions: [LeasedQuestion]) -> HTTPAnswer {
     let body = LeasedQuestions(questions: questions, expiresIn: .seconds(25)).bytes
-    return HTTPResponse(status: 200, headers: [:], body: body)
+    return HTTPAnswer(status: 200, headers: [:], body: body)
   }
 }

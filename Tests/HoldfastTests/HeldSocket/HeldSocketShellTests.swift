@@ -55,7 +55,7 @@ private final class FailingDialer: SocketDialer, HTTPClient, SocketHandle {
     return self
   }
 
-  func send(_ request: HTTPRequest) async throws(LinkFailure) -> HTTPResponse { throw .reset }
+  func send(_ request: HTTPCall) async throws(LinkFailure) -> HTTPAnswer { throw .reset }
   func forgetConnections() async {}
   func send(text: [UInt8]) async -> SocketSending { .closed }
   func send(binary: [UInt8]) async -> SocketSending { .closed }

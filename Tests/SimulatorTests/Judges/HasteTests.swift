@@ -296,8 +296,8 @@ struct SignInsTests {
     #expect(script.findings.count == (isRefused ? 0 : 1))
   }
 
-  @Test(arguments: [Link.CredentialsEvent.rejected, .cleared])
-  mutating func `without credentials the user is asked`(event: Link.CredentialsEvent) {
+  @Test(arguments: [HeldLink.CredentialsEvent.rejected, .cleared])
+  mutating func `without credentials the user is asked`(event: HeldLink.CredentialsEvent) {
     script.tell(.credentials(event), at: 0, [signIn])
     #expect(script.findings == [])
   }

@@ -112,8 +112,10 @@ struct RefreshesTests {
     #expect(script.findings == [Finding(.storm, at: .second(40), detail)])
   }
 
-  @Test(arguments: [Link.CredentialsEvent.refreshFailed, nil])
-  mutating func `a refresh that brought nothing may be made again`(answer: Link.CredentialsEvent?) {
+  @Test(arguments: [HeldLink.CredentialsEvent.refreshFailed, nil])
+  mutating func `a refresh that brought nothing may be made again`(
+    answer: HeldLink.CredentialsEvent?
+  ) {
     for number in 0..<5 {
       let at = Double(number) * 20
       script.tell(.lost(AttemptID(1), refused), at: at, [.refreshCredentials])

@@ -36,9 +36,9 @@ struct RecordedTests {
     #expect(found.map(\.kind).contains(.storm))
   }
 
-  @Test(arguments: [(Link.CredentialsEvent.refreshFailed, true), (.rejected, false)])
+  @Test(arguments: [(HeldLink.CredentialsEvent.refreshFailed, true), (.rejected, false)])
   func `a refresh that failed leaves the user signed in, and a refusal does not`(
-    event: Link.CredentialsEvent, isSignedIn: Bool
+    event: HeldLink.CredentialsEvent, isSignedIn: Bool
   ) {
     // A model that does nothing is stuck if the user is signed in.
     let model = StreamModel(settings: Facts.connected.own.settings, seed: 1)

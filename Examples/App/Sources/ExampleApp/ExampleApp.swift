@@ -65,7 +65,7 @@ struct Offline: SocketDialer, HTTPClient {
     return Closed()
   }
 
-  func send(_ request: HTTPRequest) async throws(LinkFailure) -> HTTPResponse {
+  func send(_ request: HTTPCall) async throws(LinkFailure) -> HTTPAnswer {
     throw .unreachable(detail: "there is no network")
   }
 

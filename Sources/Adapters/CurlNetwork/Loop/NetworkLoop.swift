@@ -157,7 +157,7 @@ extension NetworkLoop {
 // MARK: REST
 
 extension NetworkLoop {
-  func send(_ request: HTTPRequest) async -> Result<HTTPResponse, LinkFailure> {
+  func send(_ request: HTTPCall) async -> Result<HTTPAnswer, LinkFailure> {
     nextID += 1
     let id = nextID
     return await withTaskCancellationHandler {
@@ -169,8 +169,8 @@ extension NetworkLoop {
 
   /// A method, since a closure that does not name the actor would run beside it.
   private func start(
-    _ id: UInt64, _ request: HTTPRequest
-  ) async -> Result<HTTPResponse, LinkFailure> {
+    _ id: UInt64, _ request: HTTPCall
+  ) async -> Result<HTTPAnswer, LinkFailure> {
     guard let rest = readyRest() else {
       return .failure(.local(detail: "libcurl could not be set up."))
     }

@@ -4,7 +4,7 @@ import LinkRuntime
 
 /// One request and the answer as far as it came.
 final class Exchange {
-  typealias Continuation = CheckedContinuation<Result<HTTPResponse, LinkFailure>, Never>
+  typealias Continuation = CheckedContinuation<Result<HTTPAnswer, LinkFailure>, Never>
 
   let easy: Easy
   let continuation: Continuation
@@ -22,7 +22,7 @@ final class Exchange {
   private static let maxHeadBytes = 102_400
 
   init(
-    _ request: HTTPRequest, _ configuration: CurlConfiguration, share: Share,
+    _ request: HTTPCall, _ configuration: CurlConfiguration, share: Share,
     _ continuation: Continuation
   ) throws(LinkFailure) {
     address = try Address(
@@ -43,7 +43,7 @@ final class Exchange {
     }
   }
 
-  func answer(_ result: CURLcode) -> Result<HTTPResponse, LinkFailure> {
+  func answer(_ result: CURLcode) -> Result<HTTPAnswer, LinkFailure> {
     if let breach { return .failure(.protocolError(detail: breach)) }
     guard result == CURLE_OK else {
       let outcome = easy.outcome(result, phase: easy.exchangePhase, host: address.host)
@@ -53,7 +53,7 @@ final class Exchange {
     let wish = RetryAfter.duration(
       headers["retry-after"], date: headers["date"], now: RetryAfter.now)
     return .success(
-      HTTPResponse(status: status, headers: headers, body: body, retryAfter: wish))
+      HTTPAnswer(status: status, headers: headers, body: body, retryAfter: wish))
   }
 
   private func take(header line: UnsafeRawBufferPointer) -> Bool {
@@ -104,7 +104,7 @@ final class Exchange {
 
 extension Easy {
   /// Method, fields and body. Redirects are not followed: where they lead is the caller's affair.
-  fileprivate func prepare(_ request: HTTPRequest, url: String) throws(LinkFailure) {
+  fileprivate func prepare(_ request: HTTPCall, url: String) throws(LinkFailure) {
     set(CURLOPT_URL, url)
     set(CURLOPT_TIMEOUT_MS, request.timeout.milliseconds)
     set(CURLOPT_FOLLOWLOCATION, 0)
@@ -136,7 +136,7 @@ extension Easy {
     set(CURLOPT_MAXAGE_CONN, 3_600)
   }
 
-  private static func fields(of request: HTTPRequest) throws(LinkFailure) -> [String] {
+  private static func fields(of request: HTTPCall) throws(LinkFailure) -> [String] {
     // Takes away what libcurl would add by itself: a wait before the body, and a guessed type.
     var lines = ["Expect:"]
     if !request.headers.contains(where: { $0.name.lowercased() == "content-type" }) {

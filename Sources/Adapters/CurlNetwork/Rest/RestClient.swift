@@ -23,7 +23,7 @@ final class RestClient {
   var isIdle: Bool { exchanges.isEmpty }
   var deadline: ContinuousClock.Instant? { transfers.deadline }
 
-  func start(_ id: UInt64, _ request: HTTPRequest, _ continuation: Exchange.Continuation) {
+  func start(_ id: UInt64, _ request: HTTPCall, _ continuation: Exchange.Continuation) {
     do throws(LinkFailure) {
       let exchange = try Exchange(request, configuration, share: share, continuation)
       guard transfers.add(exchange.easy, as: id) else {
@@ -51,7 +51,7 @@ final class RestClient {
     while let (id, result) = transfers.nextDone() { end(id) { $0.answer(result) } }
   }
 
-  private func end(_ id: UInt64, _ answer: (Exchange) -> Result<HTTPResponse, LinkFailure>) {
+  private func end(_ id: UInt64, _ answer: (Exchange) -> Result<HTTPAnswer, LinkFailure>) {
     guard let exchange = exchanges.removeValue(forKey: id) else { return }
     let answer = answer(exchange)
     transfers.remove(exchange.easy)

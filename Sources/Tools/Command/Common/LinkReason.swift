@@ -46,7 +46,7 @@ enum LinkReason {
     }
   }
 
-  private static func word(_ reason: Link.CloseReason) -> String {
+  private static func word(_ reason: HeldLink.CloseReason) -> String {
     switch reason {
     case .leaving: "realtime-off"
     case .background, .timeout, .silent, .idle, .rejected, .superseded: reason.rawValue

@@ -88,7 +88,7 @@ struct AuditRun: Sendable {
   private func page(_ path: String) async -> AuditEvidence.Page {
     let clock = BootClock()
     let start = clock.now
-    let request = HTTPRequest(
+    let request = HTTPCall(
       method: "GET", url: origin + path, timeout: .seconds(5), maxBodyBytes: 1 << 20)
     do throws(LinkFailure) {
       let response = try await network.send(request)

@@ -78,7 +78,7 @@ actor Assistant {
     }
   }
 
-  private func post(_ call: Call<some Encodable>) async -> HTTPResponse? {
+  private func post(_ call: Call<some Encodable>) async -> HTTPAnswer? {
     guard let body = try? JSONEncoder().encode(call) else { return nil }
     var headers = [
       ("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream"),
@@ -87,13 +87,13 @@ actor Assistant {
       headers += [("Mcp-Session-Id", session), ("MCP-Protocol-Version", Self.version)]
     }
     return try? await http.send(
-      HTTPRequest(
+      HTTPCall(
         method: "POST", url: url, headers: headers, body: [UInt8](body), timeout: Self.timeout,
         maxBodyBytes: 1 << 20))
   }
 
   /// A JSON body is one message; of an event stream each line of data is.
-  private static func messages(in answer: HTTPResponse) -> [Message] {
+  private static func messages(in answer: HTTPAnswer) -> [Message] {
     let bodies =
       answer.headers["content-type"]?.hasPrefix("text/event-stream") == true
       ? String(decoding: answer.body, as: UTF8.self).split(whereSeparator: \.isNewline)

@@ -64,10 +64,10 @@ actor Customers {
     _ method: String, _ path: String, token: String,
     headers: [(name: String, value: String)] = [], query: [(name: String, value: String)] = [],
     body: [UInt8] = []
-  ) async -> HTTPResponse? {
+  ) async -> HTTPAnswer? {
     let headers = [(name: "Authorization", value: "Bearer \(token)")] + headers
     return try? await http.send(
-      HTTPRequest(
+      HTTPCall(
         method: method, url: server + path, headers: headers, query: query, body: body,
         timeout: Self.timeout, maxBodyBytes: 1 << 20))
   }

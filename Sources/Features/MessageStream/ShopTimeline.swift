@@ -4,7 +4,7 @@ public import LinkWire
 /// The newest messages of a shop in memory: sorted, bounded, each id once.
 ///
 /// Ids that fell out of the window are told apart by the store, which keeps all.
-public struct Timeline: Sendable, Hashable {
+public struct ShopTimeline: Sendable, Hashable {
   /// Oldest first: by creation, equal times by id.
   public internal(set) var messages: [Message] = []
   var ids: Set<MessageID> = []
@@ -72,7 +72,7 @@ public struct Timeline: Sendable, Hashable {
   }
 }
 
-extension Timeline: SelfChecking {
+extension ShopTimeline: SelfChecking {
   public func check(_ check: inout InvariantCheck) {
     check.require(messages.count == ids.count, "timeline: each id is in it once")
     check.require(messages.count <= limit, "timeline: it holds no more than its limit")

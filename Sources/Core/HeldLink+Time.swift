@@ -1,5 +1,5 @@
 // What happens when a wait is over, and what proves life.
-extension Link {
+extension HeldLink {
   /// Moves on from the earliest wait that is over.
   mutating func expire(_ step: inout Step) {
     let now = step.now

@@ -1,5 +1,5 @@
 // What the user wants and what the device allows.
-extension Link {
+extension HeldLink {
   mutating func want(_ wish: Wish, _ step: inout Step) {
     let isNew = gate.wish != wish
     gate.wish = wish

@@ -1,4 +1,4 @@
-extension Link {
+extension HeldLink {
   /// Everything a link can ask for; carried out in order.
   public enum Effect: Sendable, Equatable, Codable {
     /// Do what comes before a connect, then say `.prepared`, or `.reject` with what went wrong.

@@ -1,6 +1,6 @@
 // A transport that exists though this link did not open it: a peripheral that the system restored,
 // an upload of an earlier process.
-extension Link {
+extension HeldLink {
   /// The name under which a found transport is told of.
   public var nextAttempt: AttemptID { AttemptID(lastAttempt + 1) }
 

@@ -1,4 +1,4 @@
-extension Link {
+extension HeldLink {
   /// Where a link stands. `mayTry`, `proceed`, `rest` and `end` are the ways between them.
   enum State: Sendable, Hashable {
     /// Not wanted, or ended by a rule. Exits: settling, preparing, opening, held, resting.

@@ -1,5 +1,5 @@
 // What always holds between the fields of a link.
-extension Link {
+extension HeldLink {
   public func check(_ check: inout InvariantCheck) {
     checkWish(&check)
     checkAttempts(&check)

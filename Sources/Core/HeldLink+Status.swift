@@ -62,7 +62,7 @@ public struct LinkStatus: Sendable, Hashable, Codable {
     /// All tries failed, the last one so.
     case exhausted(LinkFailure)
     /// Ended by the idle rule or by going to the background.
-    case ended(Link.CloseReason)
+    case ended(HeldLink.CloseReason)
     /// The network changed and is left to settle.
     case settling
   }

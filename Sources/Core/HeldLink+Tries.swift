@@ -1,5 +1,5 @@
 // How tries begin, succeed and fail.
-extension Link {
+extension HeldLink {
   /// Goes on with a series when nothing is open: now, later, or not at all.
   mutating func proceed(_ series: Series, after failure: LinkFailure?, _ step: inout Step) {
     guard mayTry(series, after: failure, &step) else { return }

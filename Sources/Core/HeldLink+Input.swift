@@ -1,4 +1,4 @@
-extension Link {
+extension HeldLink {
   /// Everything that can happen to a link.
   public enum Input: Sendable, Equatable, Codable {
     /// The user wants it, wants only its standby, or wants it no more. Wanting it again ends a

@@ -1,5 +1,5 @@
 // What happens while the link is not tried.
-extension Link {
+extension HeldLink {
   /// Leaves the work to the standby; without one the link has failed.
   mutating func rest(_ failure: LinkFailure?, slow: Bool, _ step: inout Step) {
     let last = failure ?? .local(detail: "no try was allowed")

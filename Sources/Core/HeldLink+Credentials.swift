@@ -1,5 +1,5 @@
 // Credentials: refreshed before they expire, once for each refusal, never in a loop.
-extension Link {
+extension HeldLink {
   mutating func credentials(_ event: CredentialsEvent, _ step: inout Step) {
     switch event {
     case .available(let expiresIn):

@@ -1,5 +1,5 @@
 // The one projection of the inner state that anybody sees.
-extension Link {
+extension HeldLink {
   var observed: LinkStatus {
     var status = bareStatus
     if standby.isPolling, runsStandby { status.mode = .polling }

@@ -26,7 +26,7 @@
 ///
 /// Every (state, input) pair is written in the `Link+*` files; pairs that change nothing are named
 /// in the last arm of their switch.
-public struct Link: Machine, Hashable {
+public struct HeldLink: Machine, Hashable {
   /// The numbers that it goes by.
   public let policy: LinkPolicy
   var chance: Chance
@@ -101,7 +101,7 @@ public struct Link: Machine, Hashable {
   mutating func note(found attempt: AttemptID) { lastAttempt = attempt.number }
 }
 
-extension Link {
+extension HeldLink {
   private mutating func take(_ input: Input, _ step: inout Step) {
     switch input {
     case .want(let wish): want(wish, &step)

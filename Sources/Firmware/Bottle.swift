@@ -151,7 +151,7 @@ public struct CalibrationProgress: Sendable, Equatable {
   public internal(set) var empty: Int32 = 0
   /// The raw value of the scale with the full bottle; 0 until it is measured.
   public internal(set) var full: Int32 = 0
-  /// The raw value that was measured last, until the next state without one.
+  /// Whether this calibration has measured a raw value.
   public internal(set) var hasResult = false
   /// Whether the bottle reports itself as calibrated: flag 0x02 of its state.
   public internal(set) var isDone = true

@@ -51,6 +51,7 @@ public struct FirmwareConfiguration: Sendable, Equatable {
     (self.scale, self.tare, self.capacity, self.dailyGoal) = (scale, tare, capacity, dailyGoal)
   }
 
+  /// What a bottle has before it was calibrated: 412.5 counts per gram, 830 ml, 2,500 ml a day.
   public static var usual: FirmwareConfiguration {
     FirmwareConfiguration(scale: 412.5, tare: 0, capacity: 830, dailyGoal: 2500)
   }

@@ -52,6 +52,7 @@ public struct RecordRing<Storage: RecordStorage> {
   public internal(set) var storage: Storage
   /// The place of the oldest record.
   public internal(set) var first: Int
+  /// How many records it holds.
   public internal(set) var count: Int
   /// The id of the next record.
   public internal(set) var nextID: UInt32

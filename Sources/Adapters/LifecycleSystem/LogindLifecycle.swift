@@ -93,17 +93,10 @@
       return unsafe sd_bus_get_name_creds(connection.bus, Self.logind, 0, &owner) >= 0
     }
 
-    /// Handles what comes in. No timeout of sd-bus's own is kept: no call of ours is pending here.
     func listen(until stop: StopSignal) throws(BusFailure) {
       repeat {
-        var handled: Int32 = 0
-        repeat {
-          handled = unsafe sd_bus_process(connection.bus, nil)
-          try BusFailure.check(handled, "process")
-        } while handled > 0
-      } while unsafe stop.allowsWaiting(
-        for: sd_bus_get_fd(connection.bus),
-        events: Int16(truncatingIfNeeded: sd_bus_get_events(connection.bus)))
+        try connection.handle()
+      } while connection.allowsWaiting(until: stop)
     }
   }
 #endif

@@ -1,6 +1,7 @@
 #if os(Linux)
   import CSystemd
   import Glibc
+  package import LinuxEvents
 
   /// What a call of sd-bus answered.
   package struct BusFailure: Error, CustomStringConvertible {
@@ -40,6 +41,23 @@
       case .system: try BusFailure.check(unsafe sd_bus_open_system(&bus), "system bus")
       case .session: try BusFailure.check(unsafe sd_bus_open_user(&bus), "session bus")
       }
+    }
+
+    /// Handles what has come in, and returns once the process has read all of it.
+    package func handle() throws(BusFailure) {
+      var handled: Int32 = 0
+      repeat {
+        handled = unsafe sd_bus_process(bus, nil)
+        try BusFailure.check(handled, "process")
+      } while handled > 0
+    }
+
+    /// Waits until there is something to handle, and returns `false` once told to stop.
+    ///
+    /// No timeout of sd-bus's own ends it: no call may be pending.
+    package func allowsWaiting(until stop: StopSignal) -> Bool {
+      unsafe stop.allowsWaiting(
+        for: sd_bus_get_fd(bus), events: Int16(truncatingIfNeeded: sd_bus_get_events(bus)))
     }
 
     deinit {

@@ -69,11 +69,7 @@
     ) throws(BusFailure) {
       var last: [BusProperty: BusValue]?
       repeat {
-        var handled: Int32 = 0
-        repeat {
-          handled = unsafe sd_bus_process(connection.bus, nil)
-          try BusFailure.check(handled, "process")
-        } while handled > 0
+        try connection.handle()
         if isStale {
           isStale = false
           let values = read()
@@ -82,11 +78,7 @@
           // Signals that came with the answers wait in the process, and not in the kernel.
           continue
         }
-        guard
-          unsafe stop.allowsWaiting(
-            for: sd_bus_get_fd(connection.bus),
-            events: Int16(truncatingIfNeeded: sd_bus_get_events(connection.bus)))
-        else { return }
+        guard connection.allowsWaiting(until: stop) else { return }
       } while true
     }
 

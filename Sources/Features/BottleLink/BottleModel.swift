@@ -39,7 +39,7 @@ public struct BottleModel: Journaled {
   var requests = Requests()
   /// How often the app asked to keep the connection.
   var holds = 0
-  /// What it will ask the store and the radio next.
+  /// The number of the last change that went to the store.
   var lastCommit: UInt64 = 0
   /// The device's wall clock when the bottle was heard last.
   var lastWall = Timestamp(nanoseconds: 0)

@@ -2,6 +2,7 @@ public import LinkCore
 
 /// The bottle that a phone belongs to.
 public struct KnownBottle: Sendable, Hashable, Codable {
+  /// What the phone's system knows it by.
   public var id: PeripheralID
   /// What it calls itself.
   public var name: String?

@@ -64,7 +64,7 @@ import Testing
     (.activitySummary, "30000000"), (.motions(chunk: 2), "31020000"),
     (.backpacks(chunk: 255), "32ff0000"),
   ])
-  func `commands`(command: BottleCommand, hex: String) throws {
+  func `each command has its bytes`(command: BottleCommand, hex: String) throws {
     #expect(command.bytes == Self.bytes(hex))
     #expect(try BottleCommand(Self.bytes(hex)) == command)
   }

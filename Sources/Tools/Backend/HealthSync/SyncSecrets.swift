@@ -1,5 +1,5 @@
-import COpenSSL
 import Foundation
+import KeyedHashing
 import LinkServerCore
 import LinkWire
 
@@ -68,7 +68,7 @@ struct SyncSecrets: Sendable {
     guard let secret else { return nil }
     let hash = SyncHasher().digest(Array(secret.utf8))
     var found: SyncUser?
-    for entry in entries where unsafe CRYPTO_memcmp(entry.hash, hash, hash.count) == 0 {
+    for entry in entries where KeyedHash.areEqual(entry.hash, hash) {
       found = entry.user
     }
     return found

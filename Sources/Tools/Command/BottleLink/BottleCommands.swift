@@ -61,12 +61,8 @@ enum BottleWatchCommand {
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let policy = try Connection.policy(call, preset: .bottleLink)
-    let directory = try call.dataDirectory()
-    let store: any DrinkStore
-    do throws(StoreFailure) {
-      store = try await Platform.drinkStore(in: directory)
-    } catch {
-      throw CommandFailure(error)
+    let store = try await call.openStore { (directory) throws(StoreFailure) in
+      try await Platform.drinkStore(in: directory)
     }
     let run = LinkRun(call)
     var options = BottleOptions(radio: Platform.radio(on: call[BottleCommands.radio]), store: store)

@@ -150,12 +150,8 @@ enum BottleRequestCommands {
     _ call: Invocation, _ request: BottleRequest?
   ) async throws(CommandFailure) {
     let policy = try LinkPolicy.bottleLink.with(call[Shared.settings])
-    let directory = try call.dataDirectory()
-    let store: any DrinkStore
-    do throws(StoreFailure) {
-      store = try await Platform.drinkStore(in: directory)
-    } catch {
-      throw CommandFailure(error)
+    let store = try await call.openStore { (directory) throws(StoreFailure) in
+      try await Platform.drinkStore(in: directory)
     }
     let result: BottleRequestResult?
     do throws(LinkFailure) {

@@ -28,6 +28,18 @@ extension Invocation {
     return directory
   }
 
+  /// Opens a store in the data directory.
+  func openStore<Store>(
+    _ open: (_ directory: String) async throws(StoreFailure) -> Store
+  ) async throws(CommandFailure) -> Store {
+    let directory = try dataDirectory()
+    do throws(StoreFailure) {
+      return try await open(directory)
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+
   /// Warns of a data directory that all users can change.
   func warn(of directory: String) {
     guard OwnerFile.isOpenToAll(directory) else { return }

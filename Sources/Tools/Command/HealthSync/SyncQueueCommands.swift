@@ -182,11 +182,7 @@ enum SyncQueueCommands {
   private static func write(_ type: SyncedType, _ report: SyncTypeReport, _ call: Invocation) {
     call.console.object {
       $0.entry("event", "type")
-      $0.entry("type", SyncTypes.dataType(of: report.type))
-      $0.entry("synced", report.synced)
-      $0.entry("pending", report.pending)
-      $0.entry("parked", report.parked)
-      $0.entry("anchor", report.anchor?.text)
+      report.write(to: &$0)
       $0.entry("lastAccepted", type.lastAccepted.map { RFC3339.format($0) })
     }
   }
@@ -196,12 +192,10 @@ enum SyncQueueCommands {
   ) {
     call.console.object {
       $0.entry("event", "batch")
-      $0.entry("type", SyncTypes.dataType(of: batch.type))
-      $0.entry("file", batch.file)
-      $0.entry("records", batch.records)
-      $0.entry("deletions", batch.deletions)
-      $0.entry("state", state.rawValue)
-      $0.entry("reason", batch.parked)
+      SyncBatchReport(
+        type: batch.type, file: batch.file, records: batch.records, deletions: batch.deletions,
+        state: state, reason: batch.parked.map { .words($0) }
+      ).write(to: &$0)
     }
   }
 }

@@ -137,26 +137,34 @@ extension SyncBatchReport.Reason {
   }
 }
 
+extension SyncBatchReport {
+  /// Writes the members of a `batch` event.
+  func write(to writer: inout JSONWriter) {
+    writer.entry("type", SyncTypes.dataType(of: type))
+    writer.entry("file", file)
+    writer.entry("records", records)
+    writer.entry("deletions", deletions)
+    writer.entry("state", state.rawValue)
+    writer.entry("reason", reason?.text)
+  }
+}
+
+extension SyncTypeReport {
+  /// Writes the members of a `type` event.
+  func write(to writer: inout JSONWriter) {
+    writer.entry("type", SyncTypes.dataType(of: type))
+    writer.entry("pending", pending)
+    writer.entry("parked", parked)
+    writer.entry("synced", synced)
+    writer.entry("anchor", anchor?.text)
+  }
+}
+
 extension SyncUpdate {
   fileprivate func write(to events: JSONEvents) {
     switch self {
-    case .batch(let report):
-      events.write("batch") {
-        $0.entry("type", SyncTypes.dataType(of: report.type))
-        $0.entry("file", report.file)
-        $0.entry("records", report.records)
-        $0.entry("deletions", report.deletions)
-        $0.entry("state", report.state.rawValue)
-        $0.entry("reason", report.reason?.text)
-      }
-    case .type(let report):
-      events.write("type") {
-        $0.entry("type", SyncTypes.dataType(of: report.type))
-        $0.entry("pending", report.pending)
-        $0.entry("parked", report.parked)
-        $0.entry("synced", report.synced)
-        $0.entry("anchor", report.anchor?.text)
-      }
+    case .batch(let report): events.write("batch") { report.write(to: &$0) }
+    case .type(let report): events.write("type") { report.write(to: &$0) }
     case .notice(let notice): events.note(notice.kind, notice.detail)
     }
   }

@@ -63,12 +63,8 @@ enum SessionCommand {
     let address = try address(call)
     let path = call[keyFile]
     _ = try SecretFile.read(path, option: "--key-file", "key")
-    let directory = try call.dataDirectory()
-    let store: any ClientSessionStore
-    do throws(StoreFailure) {
-      store = try await Platform.sessionStore(in: directory)
-    } catch {
-      throw CommandFailure(error)
+    let store = try await call.openStore { (directory) throws(StoreFailure) in
+      try await Platform.sessionStore(in: directory)
     }
     let failure: CommandFailure?
     do throws(CommandFailure) {

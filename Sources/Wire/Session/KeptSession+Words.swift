@@ -90,6 +90,7 @@ public struct SessionEnding: Sendable, Hashable, Codable {
 /// What the user is shown once, over all runs.
 public enum SessionNews: Sendable, Hashable, Codable {
   case message(SessionEntry, via: SessionVia)
+  /// The end of a prompt, unless that has ended before; a failed prompt stays stored.
   case ended(SessionEnding)
   /// A message that ends a prompt if it is new; otherwise nothing happens. A store returns it as a
   /// message and an end.
@@ -144,10 +145,10 @@ public struct SessionDay: Sendable, Hashable, Codable {
 
 /// What must become durable together, or not at all.
 public struct ClientSessionChange: Sendable, Hashable, Codable {
-  /// Prompts to add, or to replace by id. One that is added is also an entry of its conversation,
-  /// under its key, which is never news.
+  /// Prompts to add, or to replace by id, before anything else. One that is added is also an entry
+  /// of its conversation, under its key, which is never news; one that has ended is not added again.
   public var prompts: [KeptPrompt] = []
-  /// Prompts to forget.
+  /// Prompts to forget, after the news.
   public var forgotten: [UUID128] = []
   /// Prompts whose entries of their conversations are removed: the server refused them.
   public var rolledBack: [UUID128] = []
@@ -175,7 +176,7 @@ public struct ClientSessionSnapshot: Sendable, Hashable, Codable {
   public var client: UUID128
   /// In the order of their numbers.
   public var prompts: [KeptPrompt] = []
-  /// The newest 100, the one that was used last at the end.
+  /// The newest 10,000, the one that was used last at the end.
   public var conversations: [KnownConversation] = []
   /// The highest number of a prompt so far.
   public var lastPrompt: UInt64 = 0

@@ -40,9 +40,9 @@ public struct KeptSession: Sendable, Hashable {
   /// Makes a change and returns what of its news is new.
   public mutating func commit(_ change: ClientSessionChange) -> [NumberedSessionNews] {
     for prompt in change.prompts { put(prompt) }
-    for key in change.forgotten { prompts[key] = nil }
     for key in change.rolledBack { rollBack(key) }
     let added = change.news.flatMap { add($0) }
+    for key in change.forgotten { prompts[key] = nil }
     for conversation in change.conversations {
       conversations.removeAll { $0.id == conversation.id }
       conversations.append(conversation)
@@ -81,9 +81,15 @@ public struct KeptSession: Sendable, Hashable {
   }
 
   private mutating func put(_ prompt: KeptPrompt) {
+    if prompts[prompt.id] != nil {
+      prompts[prompt.id] = prompt
+      return
+    }
+    // The entry of a prompt that has ended is there.
+    if let number = numbers[prompt.id.description], entries[number]?.isOwn == true { return }
     lastPrompt = max(lastPrompt, prompt.number)
-    let isNew = prompts.updateValue(prompt, forKey: prompt.id) == nil
-    guard isNew, numbers[prompt.id.description] == nil else { return }
+    prompts[prompt.id] = prompt
+    guard numbers[prompt.id.description] == nil else { return }
     let entry = SessionEntry(
       id: prompt.id.description, role: .user, text: prompt.text,
       conversation: prompt.conversation, timestamp: prompt.createdAt)
@@ -102,12 +108,14 @@ public struct KeptSession: Sendable, Hashable {
       guard numbers[entry.id] == nil else { return [] }
       store(entry, via: via, isOwn: false)
     case .ended(let ending):
+      guard prompts[ending.key] != nil else { return [] }
+      // A failed prompt stays until it is sent again or discarded.
+      if ending.outcome != .failed { prompts[ending.key] = nil }
       lastNews += 1
       endings[lastNews] = ending
     case .answer(let entry, let via, let ending):
-      guard numbers[entry.id] == nil else { return [] }
-      prompts[ending.key] = nil
-      return add(.message(entry, via: via)) + add(.ended(ending))
+      let message = add(.message(entry, via: via))
+      return message.isEmpty ? [] : message + add(.ended(ending))
     }
     return [NumberedSessionNews(number: lastNews, news: news)]
   }

@@ -67,13 +67,13 @@ package struct ClientSessionTables: Tables {
 
   func commit(_ change: ClientSessionChange) throws(StoreFailure) -> [NumberedSessionNews] {
     for prompt in change.prompts { try put(prompt) }
-    for key in change.forgotten { try forget(key) }
     for key in change.rolledBack {
       try database.run(
         "DELETE FROM entries WHERE id = ? AND is_own = 1", [.text(key.description)])
     }
     var added: [NumberedSessionNews] = []
     for news in change.news { added += try add(news) }
+    for key in change.forgotten { try forget(key) }
     for conversation in change.conversations { try put(conversation) }
     if let received = change.received {
       try database.run("UPDATE client SET received = ?", [.integer(Int64(clamping: received))])
@@ -121,9 +121,9 @@ package struct ClientSessionTables: Tables {
 
   private func put(_ prompt: KeptPrompt) throws(StoreFailure) {
     let number = Int64(clamping: prompt.number)
-    let known = try database.query(
-      "SELECT 1 FROM prompts WHERE key = ?", [.uuid(prompt.id)]
-    ) { row throws(StoreFailure) in try row.integer(0) }
+    let isKnown = try keeps(prompt.id)
+    // The entry of a prompt that has ended is there.
+    if !isKnown, try keepsOwnEntry(of: prompt.id) { return }
     let (tries, failure): (SQLValue, SQLValue) =
       switch prompt.state {
       case .queued(let tries): (.integer(tries), .null)
@@ -136,13 +136,25 @@ package struct ClientSessionTables: Tables {
         .time(prompt.createdAt), tries, failure, .integer(prompt.isAccepted ? 1 : 0),
         .integer(prompt.isRefused ? 1 : 0),
       ])
-    guard known.isEmpty else { return }
+    guard !isKnown else { return }
     try database.run(
       "UPDATE client SET last_prompt = max(last_prompt, ?)", [.integer(number)])
     let entry = SessionEntry(
       id: prompt.id.description, role: .user, text: prompt.text,
       conversation: prompt.conversation, timestamp: prompt.createdAt)
     _ = try insert(entry, .live, isOwn: true)
+  }
+
+  private func keeps(_ key: UUID128) throws(StoreFailure) -> Bool {
+    try !database.query("SELECT 1 FROM prompts WHERE key = ?", [.uuid(key)]) {
+      row throws(StoreFailure) in try row.integer(0)
+    }.isEmpty
+  }
+
+  private func keepsOwnEntry(of key: UUID128) throws(StoreFailure) -> Bool {
+    try !database.query(
+      "SELECT 1 FROM entries WHERE id = ? AND is_own = 1", [.text(key.description)]
+    ) { row throws(StoreFailure) in try row.integer(0) }.isEmpty
   }
 
   private func forget(_ key: UUID128) throws(StoreFailure) {
@@ -225,6 +237,9 @@ package struct ClientSessionTables: Tables {
       guard let number = try insert(entry, via, isOwn: false) else { return [] }
       return [NumberedSessionNews(number: number, news: news)]
     case .ended(let ending):
+      guard try keeps(ending.key) else { return [] }
+      // A failed prompt stays until it is sent again or discarded.
+      if ending.outcome != .failed { try forget(ending.key) }
       let number = try newNumber()
       try database.run(
         "INSERT INTO endings VALUES (?, ?, ?, ?, ?, ?)",
@@ -235,9 +250,7 @@ package struct ClientSessionTables: Tables {
       return [NumberedSessionNews(number: number, news: news)]
     case .answer(let entry, let via, let ending):
       let message = try add(.message(entry, via: via))
-      guard !message.isEmpty else { return [] }
-      try forget(ending.key)
-      return message + (try add(.ended(ending)))
+      return message.isEmpty ? [] : message + (try add(.ended(ending)))
     }
   }
 

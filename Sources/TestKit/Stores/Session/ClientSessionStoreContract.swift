@@ -11,7 +11,8 @@ public func clientSessionStoreContract(
 ) async throws {
   let checks: [@Sendable (any ClientSessionStore) async throws -> Void] = [
     belongsToItsFirstClient, keepsPrompts, keepsConversations, storesEachIDOnce,
-    endsAPromptByAMessage, rollsBack, showsWhatWasNotConfirmed, pagesHistory, addsDays,
+    endsAPromptByAMessage, endsAPromptOnce, keepsAFailedPrompt,
+    rollsBack, showsWhatWasNotConfirmed, pagesHistory, addsDays,
     sessionStoreFailsWhenClosed,
   ]
   for check in checks {
@@ -40,6 +41,13 @@ private enum SessionSamples {
     SessionEntry(
       id: id, role: role, text: "a\u{0} \u{1F600}", conversation: conversation,
       timestamp: Timestamp(nanoseconds: -1), place: .max)
+  }
+
+  /// The entry of a prompt.
+  static func own(_ number: UInt64) -> SessionEntry {
+    SessionEntry(
+      id: key(number).description, role: .user, text: "text", conversation: "c",
+      timestamp: Timestamp(nanoseconds: Int64(number)))
   }
 
   static func ending(
@@ -152,6 +160,59 @@ private func endsAPromptByAMessage(_ store: any ClientSessionStore) async throws
     "the ended prompt is gone, the other one stays")
 }
 
+private func endsAPromptOnce(_ store: any ClientSessionStore) async throws {
+  _ = try await store.open(as: SessionSamples.client)
+  var prompt = SessionSamples.prompt(1)
+  let (first, second) = (SessionSamples.entry("first"), SessionSamples.entry("second"))
+  _ = try await store.commit(
+    SessionSamples.change {
+      $0.prompts = [prompt]
+      $0.news = [.answer(first, via: .replay, SessionSamples.ending(1))]
+    })
+  prompt.isAccepted = true
+  let added = try await store.commit(
+    SessionSamples.change {
+      $0.prompts = [prompt]
+      $0.news = [
+        .answer(second, via: .live, SessionSamples.ending(1)),
+        .ended(SessionSamples.ending(1)),
+      ]
+      $0.forgotten = [prompt.id]
+    })
+  try ContractViolation.unless(
+    added.map(\.news), is: [.message(second, via: .live)],
+    "a prompt that has ended does not end again")
+  _ = try await store.commit(SessionSamples.change { $0.prompts = [prompt] })
+  try ContractViolation.unless(
+    try await store.open(as: SessionSamples.client).prompts, is: [],
+    "a prompt that has ended is not stored again")
+  try ContractViolation.unless(
+    try await store.history(of: "c", before: nil, limit: 9).map(\.news),
+    is: [
+      .message(SessionSamples.own(1), via: .live), .message(first, via: .replay),
+      .message(second, via: .live),
+    ], "its messages stay")
+}
+
+private func keepsAFailedPrompt(_ store: any ClientSessionStore) async throws {
+  _ = try await store.open(as: SessionSamples.client)
+  var prompt = SessionSamples.prompt(1)
+  prompt.state = .failed(reason: "why")
+  let failed = SessionNews.ended(SessionSamples.ending(1, .failed, reason: "why"))
+  let answered = SessionNews.ended(SessionSamples.ending(1))
+  for news in [failed, failed, answered] {
+    let added = try await store.commit(
+      SessionSamples.change {
+        if news == failed { $0.prompts = [prompt] }
+        $0.news = [news]
+      })
+    try ContractViolation.unless(
+      added.map(\.news), is: [news], "a failed prompt fails again, or is answered in the end")
+  }
+  try ContractViolation.unless(
+    try await store.open(as: SessionSamples.client).prompts, is: [], "it was answered")
+}
+
 private func rollsBack(_ store: any ClientSessionStore) async throws {
   _ = try await store.open(as: SessionSamples.client)
   let prompt = SessionSamples.prompt(1)
@@ -178,7 +239,7 @@ private func showsWhatWasNotConfirmed(_ store: any ClientSessionStore) async thr
   ]
   let added = try await store.commit(
     SessionSamples.change {
-      $0.prompts = [SessionSamples.prompt(1)]
+      $0.prompts = [SessionSamples.prompt(1), SessionSamples.prompt(2)]
       $0.news = news
     })
   try ContractViolation.unless(added.map(\.news), is: news, "all news are new")

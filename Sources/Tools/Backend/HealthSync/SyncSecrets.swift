@@ -1,3 +1,4 @@
+import COpenSSL
 import Foundation
 import KeyedHashing
 import LinkServerCore

@@ -1,5 +1,6 @@
 import CommandKit
 import LinkCore
+import LinkWire
 import OwnerFiles
 
 /// The options that several features share.

@@ -71,7 +71,7 @@ func tests(
 let pure: [Target] = [
   played("LinkCore", at: "Core"),
   library("LinkJSON", at: "JSON", uses: ["LinkCore"]),
-  library("LinkHealth", at: "Health", uses: ["LinkCore", "LinkJSON"]),
+  played("LinkHealth", at: "Health", uses: ["LinkCore", "LinkJSON"]),
   library("LinkWire", at: "Wire", uses: ["LinkCore", "LinkJSON", "LinkHealth"]),
   played("BottleFirmware", at: "Firmware"),
   played(
@@ -282,7 +282,8 @@ let checks: [Target] = [
     "SystemTests",
     uses: [
       "LinkCore", "LinkRuntime", "ReachabilityNetlink", "NetworkCost", "LifecycleSystem",
-      "NotificationsDBus", "ChildProcesses", "CLinux", "CSystemd", "LinuxBus", "HoldfastTestKit",
+      "NotificationsDBus", "ChildProcesses", "CLinux", "CSystemd", "LinuxBus", "RadioSocket",
+      "LinkWire", "HoldfastTestKit",
     ]),
   tests(
     "PushTests",
@@ -335,7 +336,7 @@ let checks: [Target] = [
     ],
     besides: ["Corpus"]),
   tests("HoldfastUITests", uses: ["Holdfast", "HoldfastUI", "HoldfastTestKit", "LinkCore"]),
-  tests("HouseTests", uses: []),
+  tests("HouseTests", uses: [], with: optimised),
 ]
 
 /// What imports parts of Linux, and all that is built on it. A Mac declares none of these.

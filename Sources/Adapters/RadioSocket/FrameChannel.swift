@@ -10,10 +10,15 @@ import Synchronization
 
 /// A connected socket that carries frames. Its handlers run on the queue that it was given.
 final class FrameChannel: Sendable {
-  private let descriptor: Int32
-  private let watch = Mutex<Watch?>(nil)
+  private struct State {
+    var watch: Watch?
+    var isEnded = false
+  }
 
-  /// Begins to read.
+  private let descriptor: Int32
+  private let state = Mutex(State())
+
+  /// Begins to read; to be called on the queue.
   ///
   /// - Parameters:
   ///   - taken: called with each frame, in order.
@@ -25,22 +30,33 @@ final class FrameChannel: Sendable {
     self.descriptor = descriptor
     let input = FrameInput()
     let watch = Watch(reading: descriptor, on: queue) { [weak self] in
-      guard let bytes = LocalSocket.read(descriptor) else { return }
-      guard !bytes.isEmpty, let frames = input.take(bytes) else {
-        self?.end()
-        ended()
-        return
+      // Everything at once: after the other end has closed, the queue calls this only one time.
+      while self?.isOpen == true, let bytes = LocalSocket.read(descriptor) {
+        guard !bytes.isEmpty, let frames = input.take(bytes) else {
+          self?.end()
+          return ended()
+        }
+        for frame in frames { taken(frame) }
       }
-      for frame in frames { taken(frame) }
     }
-    self.watch.withLock { $0 = watch }
+    state.withLock { $0.watch = watch }
   }
+
+  private var isOpen: Bool { state.withLock { !$0.isEnded } }
 
   /// Sends a frame; one that the other end does not take ends the channel.
   func send(_ frame: RadioFrame) {
+    guard isOpen else { return }
     if !LocalSocket.write(frame.bytes, to: descriptor) { shutdown(descriptor, Int32(SHUT_RDWR)) }
   }
 
   /// Ends it; nothing is reported any more.
-  func end() { watch.withLock { $0 }?.cancel() }
+  func end() {
+    let watch = state.withLock { state in
+      state.isEnded = true
+      defer { state.watch = nil }
+      return state.watch
+    }
+    watch?.cancel()
+  }
 }

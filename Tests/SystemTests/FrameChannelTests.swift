@@ -1,0 +1,69 @@
+import Dispatch
+import Glibc
+import LinkWire
+import Synchronization
+import Testing
+
+@testable import RadioSocket
+
+@Suite(.timeLimit(.minutes(1)))
+struct FrameChannelTests {
+  private enum Event: Equatable {
+    case frame(RadioFrame)
+    case ended
+  }
+
+  /// Two connected sockets; the first one does not block.
+  private static func pair() throws -> (Int32, Int32) {
+    var ends: [Int32] = [0, 0]
+    try #require(unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+    try #require(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0)
+    return (ends[0], ends[1])
+  }
+
+  @Test func `what was sent before the other end closed is taken, and then its end`() async throws {
+    let (near, far) = try Self.pair()
+    // More than one read takes.
+    let frames = (0..<20).map { RadioFrame.reply($0, [UInt8](repeating: UInt8($0), count: 400)) }
+    for frame in frames { try #require(LocalSocket.write(frame.bytes, to: far)) }
+    close(far)
+    let queue = DispatchQueue(label: "test")
+    let (events, heard) = AsyncStream.makeStream(of: Event.self)
+    let channel = queue.sync {
+      FrameChannel(near, on: queue) {
+        heard.yield(.frame($0))
+      } ended: {
+        heard.yield(.ended)
+        heard.finish()
+      }
+    }
+    var found: [Event] = []
+    for await event in events { found.append(event) }
+    #expect(found == frames.map(Event.frame) + [.ended])
+    withExtendedLifetime(channel) {}
+  }
+
+  @Test func `a channel that was ended takes and sends nothing`() async throws {
+    let (near, far) = try Self.pair()
+    defer { close(far) }
+    for number in 0..<3 {
+      try #require(LocalSocket.write(RadioFrame.reply(UInt16(number), []).bytes, to: far))
+    }
+    let queue = DispatchQueue(label: "test")
+    let taken = Mutex<[RadioFrame]>([])
+    let ends = Mutex<FrameChannel?>(nil)
+    queue.sync {
+      let channel = FrameChannel(near, on: queue) { frame in
+        taken.withLock { $0.append(frame) }
+        ends.withLock { $0 }?.end()
+        ends.withLock { $0 }?.send(.connect)
+      } ended: {
+      }
+      ends.withLock { $0 = channel }
+    }
+    // The descriptor is closed once the queue has cancelled the source.
+    var byte: UInt8 = 0
+    #expect(unsafe read(far, &byte, 1) == 0, "nothing was sent")
+    #expect(taken.withLock(\.count) == 3, "the frames of one reading are taken")
+  }
+}

@@ -166,7 +166,10 @@ let doors: [Target] = [
   // Models for the screens of an app.
   library(
     "HoldfastUI", at: "HoldfastUI",
-    uses: ["Holdfast", "LinkCore", "LinkRuntime", "LinkWire", "MessageStream"]),
+    uses: [
+      "Holdfast", "LinkCore", "LinkRuntime", "LinkWire", "MessageStream", "HealthRelay",
+      "HealthSync", "BottleLink", "Session", "LinkHealth",
+    ]),
   library(
     "HoldfastTestKit", at: "TestKit",
     uses: [
@@ -335,7 +338,12 @@ let checks: [Target] = [
       "LinkServerCore", "LinkSimulator", "HoldfastTestKit", "Session",
     ],
     besides: ["Corpus"]),
-  tests("HoldfastUITests", uses: ["Holdfast", "HoldfastUI", "HoldfastTestKit", "LinkCore"]),
+  tests(
+    "HoldfastUITests",
+    uses: [
+      "Holdfast", "HoldfastUI", "HoldfastTestKit", "LinkCore", "LinkHealth", "LinkRuntime",
+      "LinkWire",
+    ]),
   tests("HouseTests", uses: [], with: optimised),
 ]
 

@@ -34,6 +34,8 @@ public struct ConnectionState: Sendable, Hashable {
 struct Dates {
   let clock: any LinkClock
 
+  var now: Date { Date(clock.wall) }
+
   func date(of instant: Instant) -> Date {
     Date(clock.wall.advanced(by: clock.now.duration(to: instant)))
   }

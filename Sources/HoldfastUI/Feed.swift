@@ -10,14 +10,18 @@
 
   deinit { pump?.cancel() }
 
+  /// Starts `run` unless it runs already.
+  func start(_ run: @escaping @MainActor () async -> Void) {
+    guard pump == nil else { return }
+    pump = Task { [weak self] in
+      await run()
+      self?.end()
+    }
+  }
+
   /// Starts `run` unless it runs already, and returns when it ended or the task is cancelled.
   func follow(_ run: @escaping @MainActor () async -> Void) async {
-    if pump == nil {
-      pump = Task { [weak self] in
-        await run()
-        self?.end()
-      }
-    }
+    start(run)
     guard !isOver else { return }
     last += 1
     let number = last

@@ -61,6 +61,17 @@ public import Holdfast
       ?? FileManager.default.temporaryDirectory
   }
 
+  /// The token as a key, for what takes no `TokenSource`.
+  var key: @Sendable () async throws(LinkFailure) -> String {
+    { [tokens] () throws(LinkFailure) in
+      do throws(TokenFailure) {
+        return try await tokens.token()
+      } catch {
+        throw .local(detail: "the app has no token: \(error)")
+      }
+    }
+  }
+
   /// The path of a folder for one feature.
   func folder(_ name: String) -> String {
     directory.appending(path: name).path(percentEncoded: false)

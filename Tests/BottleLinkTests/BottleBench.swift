@@ -37,6 +37,8 @@ struct BottleBench {
   var grant = Duration.seconds(10)
   var runsUntil = Instant.zero
   var longestValue = 244
+  /// How long a notification takes; the reply to a write takes 30 ms.
+  var notifying = Duration.milliseconds(40)
   /// What the store does to a commit; `nil` keeps it.
   var storeFailure: StoreFailure?
   /// Drops the notifications with these numbers, from 1.
@@ -297,7 +299,7 @@ struct BottleBench {
     notified += 1
     guard !dropped.contains(notified) else { return }
     for _ in 0..<(repeated.contains(notified) ? 2 : 1) {
-      later(.milliseconds(40), .model(.heard(attempt, news, at: wall)))
+      later(notifying, .model(.heard(attempt, news, at: wall)))
     }
   }
 

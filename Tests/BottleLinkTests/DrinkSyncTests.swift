@@ -108,6 +108,18 @@ import VirtualBottle
     #expect(bench.bottle.bottle.unsynced == 0)
   }
 
+  @Test(arguments: [Duration.milliseconds(5), .milliseconds(40)])
+  func `a drink that is recorded at any moment of a synchronisation comes`(notifying: Duration) {
+    for moment in 0..<100 {
+      var bench = Self.meeting(1) { $0.notifying = notifying }
+      bench.pass(0.5 + Double(moment) * 0.02)
+      bench.touch(.poured(40))
+      bench.pass(5)
+      #expect(bench.stored == [1, 2], "at \(moment)")
+      #expect(bench.bottle.bottle.unsynced == 0, "at \(moment)")
+    }
+  }
+
   @Test func `a drop at any moment loses and doubles nothing`() {
     for moment in 0..<60 {
       var bench = Self.meeting(60) { $0.longestValue = 182 }

@@ -2,7 +2,6 @@ import Foundation
 import Holdfast
 import HoldfastTestKit
 import LinkCore
-import Observation
 import Testing
 
 @testable import HoldfastUI
@@ -90,20 +89,6 @@ import Testing
     }
     await #expect(throws: TokenFailure.unavailable) {
       try await TokenClosure { throw CancellationError() }.token()
-    }
-  }
-
-  /// Waits until a model changed so that a condition holds.
-  private func change(of shop: ShopMessages, until isReached: (ShopMessages) -> Bool) async {
-    while !isReached(shop) {
-      await withCheckedContinuation { continuation in
-        withObservationTracking {
-          _ = (shop.messages, shop.waiting, shop.connection)
-        } onChange: {
-          continuation.resume()
-        }
-      }
-      await Task.yield()
     }
   }
 }

@@ -41,6 +41,7 @@ extension BottleModel {
       let isNew = state != self.state
       self.state = state
       if isNew { step.show(.bottle(state)) }
+      if case .finishing = sync.state { self.connection?.hasMore = state.unsynced > 0 }
       confirmRequests(at: time, &step)
       startSyncIfNeeded(&step)
     case .chunk(let chunk): take(chunk, at: time, &step)
@@ -68,6 +69,7 @@ extension BottleModel {
 
   mutating func startSyncIfNeeded(_ step: inout Step) {
     guard let connection, wantsSync(connection), let state else { return }
+    self.connection?.hasMore = false
     sync.begin(until: step.now.advanced(by: settings.firstChunk))
     let request = BottleSync.request(
       count: state.unsynced, longestValue: connection.chunkBytes)
@@ -131,6 +133,10 @@ extension BottleModel {
       connection.isCaughtUp = true
       // What it says next is believed once more if something came.
       connection.vainCount = sync.added == 0 ? state?.unsynced : nil
+      // It may have said so before it took the acknowledgement: then it soon says otherwise.
+      if connection.hasMore {
+        connection.syncAt = settings.syncRetries.first.map { step.now.advanced(by: $0) }
+      }
       self.connection = connection
       endRefreshes(.synced(sync.added), &step)
     case (.start, let failure?), (.acknowledgement, let failure?):

@@ -17,6 +17,10 @@ public struct SessionCheckers: FeatureCheckers {
     var shownNow: Set<String> = []
     var endedNow: Set<UUID128> = []
     var said: AttemptID?
+    /// The messages that were acknowledged since the process began.
+    var acknowledged: Set<String> = []
+    /// When a prompt was handed over last, and the messages that could be acknowledged then.
+    var prompt: (at: Instant, owed: Set<String>)?
   }
 
   private var found = Findings()
@@ -60,7 +64,15 @@ public struct SessionCheckers: FeatureCheckers {
     if phone.said != attempt || message == .ping && standing.own.connected != attempt {
       found.add(.unannounced, at: standing.now, "something was sent before the server's word")
     }
+    if case .prompt = message {
+      let owed = standing.own.durable.subtracting(phone.acknowledged)
+      phones[standing.own.phone].prompt = (standing.now, owed)
+    }
     guard case .messageAck(let id) = message else { return }
+    phones[standing.own.phone].acknowledged.insert(id)
+    if let prompt = phone.prompt, prompt.at == standing.now, prompt.owed.contains(id) {
+      found.add(.outranked, at: standing.now, "an acknowledgement went out behind a prompt")
+    }
     if standing.own.answers.contains(id), !standing.own.durable.contains(id) {
       found.add(.unstored, at: standing.now, "a message was acknowledged before it was stored")
     }
@@ -93,7 +105,8 @@ public struct SessionCheckers: FeatureCheckers {
   public mutating func launched(_ standing: Standing<SessionsFeature>) {
     let phone = standing.own.phone
     (phones[phone].shownNow, phones[phone].endedNow) = ([], [])
-    phones[phone].said = nil
+    (phones[phone].said, phones[phone].prompt) = (nil, nil)
+    phones[phone].acknowledged = []
   }
 
   public mutating func noted(_ fact: Feature.Fact, _ standing: Standing<SessionsFeature>) {

@@ -12,6 +12,8 @@ extension SessionsFeature {
     // Phones.
     /// Acknowledges messages before its disk holds them.
     case acksEarly
+    /// Acknowledges messages only behind the next prompt.
+    case acksLate
     /// Begins without the prompts that an earlier run stored.
     case forgetsPrompts
     /// Sends each try of a prompt under another key.
@@ -49,6 +51,7 @@ extension SessionsFeature {
     public var kinds: [Finding.Kind] {
       switch self {
       case .acksEarly: [.unstored]
+      case .acksLate: [.outranked]
       case .forgetsPrompts, .dropsMessages: [.lost, .unhealed]
       case .changesKeys, .showsTwice, .runsTwice, .forgetsKeys, .forgetsMarks, .renamesMessages:
         [.duplicated]
@@ -71,6 +74,7 @@ struct SessionSeam {
   let defect: SessionsFeature.Defect?
   private var tries: UInt64 = 0
   private var attempt: AttemptID?
+  private var acks: [SessionModel.Effect] = []
 
   init(_ defect: SessionsFeature.Defect?) {
     self.defect = defect
@@ -104,6 +108,12 @@ struct SessionSeam {
     switch effect {
     case .commit(_, let change) where defect == .acksEarly:
       return change.news.compactMap { acknowledgement(of: $0) } + [effect]
+    case .send(_, .messageAck) where defect == .acksLate:
+      acks.append(effect)
+      return []
+    case .send(_, .prompt) where defect == .acksLate:
+      defer { acks = [] }
+      return [effect] + acks
     case .send(let attempt, .prompt(var prompt)) where defect == .changesKeys:
       tries += 1
       prompt.idempotencyKey = UUID128(high: 0xBAD, low: tries).description

@@ -153,7 +153,7 @@ public enum SessionsFeature: SimulatedFeature {
   }
   public static var policy: LinkPolicy { .session }
   public static var kinds: [Finding.Kind] {
-    [.lost, .duplicated, .reordered, .unannounced, .unstored, .falseGap, .leaked]
+    [.lost, .duplicated, .reordered, .unannounced, .unstored, .outranked, .falseGap, .leaked]
       + Finding.Kind.ofLinks
   }
 
@@ -242,6 +242,8 @@ extension Sketch<SessionsFeature> {
 extension Finding.Kind {
   /// A message that was acknowledged before the phone's disk held it.
   public static let unstored = Finding.Kind(rawValue: "unstored")
+  /// An acknowledgement that a prompt went before.
+  public static let outranked = Finding.Kind(rawValue: "outranked")
   /// A gap that was shown although the server dropped nothing.
   public static let falseGap = Finding.Kind(rawValue: "falseGap")
 }

@@ -59,7 +59,8 @@ struct Offline: SocketDialer, HTTPClient {
   }
 
   func open(
-    _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void
+    _ request: SocketRequest,
+    deliver: nonisolated(nonsending) @escaping @Sendable (SocketEvent) async -> Void
   ) async -> any SocketHandle {
     Task { await deliver(.failed(.unreachable(detail: "there is no network"))) }
     return Closed()

@@ -1,0 +1,157 @@
+import Foundation
+public import Holdfast
+public import Observation
+
+/// A conversation of a session for the screens of an app.
+///
+///     List(chat.turns) { Text($0.text) }
+///       .task { await chat.follow() }
+///
+/// All screens share one model. It is fed while it lives, so a `.task` that restarts finds it whole.
+@MainActor @Observable public final class Conversation {
+  /// What was said, oldest first, each turn once.
+  public private(set) var turns: [TurnRow] = []
+  /// How answers come in.
+  public private(set) var connection = ConnectionState()
+  /// How well the server answers, while it is connected.
+  public private(set) var quality: LinkQuality?
+  /// Why turns are missing, if the server does not have them any more.
+  public private(set) var gap: SessionGap?
+  /// What went wrong last, and did not end anything.
+  public private(set) var notice: SessionNotice?
+  /// The conversation's id, a lower-case UUID.
+  public let id: String
+
+  @ObservationIgnored private let session: HeldSession
+  @ObservationIgnored private let store: any ClientSessionStore
+  @ObservationIgnored private let dates: Dates
+  @ObservationIgnored private let feed = Feed()
+
+  init(_ session: HeldSession, _ store: any ClientSessionStore, _ dates: Dates) async throws {
+    (self.session, self.store, self.dates) = (session, store, dates)
+    id = await session.snapshot.conversation
+    let stored = try await store.history(of: id, before: nil, limit: Self.page)
+    for news in stored { take(news.news) }
+  }
+
+  /// The turns that are shown at first.
+  private static let page = 200
+
+  /// Keeps the model up to date until the task is cancelled or the session is closed.
+  ///
+  /// Cancelling it stops nothing: the model is fed on, and is whole when a screen follows it again.
+  public func follow() async {
+    await feed.follow { [weak self, session] in
+      for await update in session { self?.take(update) }
+    }
+  }
+
+  /// Asks something; the prompt waits until the server has it.
+  public func prompt(_ text: String) { session.prompt(text, in: id) }
+
+  /// Tries a failed prompt again.
+  public func retry(_ row: TurnRow) { row.key.map(session.retry) }
+
+  /// Discards a failed prompt.
+  public func discard(_ row: TurnRow) {
+    guard let key = row.key else { return }
+    session.discard(key)
+    turns.removeAll { $0.id == row.id && $0.hasFailed }
+  }
+
+  /// Ends the answer that is being made.
+  public func cancel() { session.cancel(conversation: id) }
+
+  /// Tells whether the app is in front, where there is no lifecycle monitor.
+  public func turn(_ lifecycle: Lifecycle) { session.turn(lifecycle) }
+
+  /// Closes the session; prompts without an answer wait for the next run.
+  public func close() async {
+    await session.close()
+    await store.close()
+  }
+
+  private func take(_ update: SessionUpdate) {
+    switch update {
+    case .status(let status):
+      connection = ConnectionState(status, dates)
+      if connection.phase != .live { quality = nil }
+    case .quality(let latest, roundTrip: _): quality = latest
+    case .pending(let prompts): for prompt in prompts { put(TurnRow(prompt)) }
+    case .prompt(let state, let news):
+      put(TurnRow(state, date: dates.now))
+      if let news { session.confirm(news) }
+    case .message(let entry, via: let via, let news):
+      take(.message(entry, via: via))
+      session.confirm(news)
+    case .gap(let conversation, let latest):
+      if conversation == nil || conversation == id { gap = latest }
+    case .notice(let latest): notice = latest
+    case .part, .record: return
+    }
+  }
+
+  private func take(_ news: SessionNews) {
+    switch news {
+    case .message(let entry, via: _), .answer(let entry, via: _, _): put(TurnRow(entry))
+    case .ended: return
+    }
+  }
+
+  private func put(_ row: TurnRow) {
+    guard row.conversation == id else { return }
+    if let place = turns.lastIndex(where: { $0.id == row.id }) {
+      turns[place].update(row)
+    } else {
+      turns.append(row)
+    }
+  }
+}
+
+extension ConnectionState {
+  init(_ status: LinkStatus, _ dates: Dates) {
+    let phase: Phase =
+      switch status.phase {
+      case .disconnected, .failed: .off
+      case .held, .connecting: .connecting
+      case .connected: .live
+      case .reconnecting: .reconnecting
+      case .standby: .polling
+      }
+    self.init(
+      phase: phase, retryAt: status.retryAt.map(dates.date), needsSignIn: status.reason == .signIn)
+  }
+}
+
+extension HoldfastLinks {
+  /// Returns a conversation, one model for all screens; opens its session for the first one.
+  ///
+  /// The token of this app is the session's key.
+  ///
+  /// - Parameters:
+  ///   - id: A lower-case UUID; `nil` is the conversation that was used last, or a new one.
+  ///   - path: The path of the socket at the server.
+  /// - Throws: `LinkFailure` where this platform has no network yet, or `StoreFailure`.
+  public func conversation(
+    _ id: String? = nil, path: String = "session"
+  ) async throws -> Conversation {
+    try await shared("session") { [self] in
+      let store = try await Platform.sessionStore(in: folder("session"))
+      var configuration = SessionConfiguration(
+        server.appending(path: path).socketText, store: store, key: key)
+      configuration.conversation = id
+      configuration.network = parts.network
+      configuration.reachability = parts.reachability
+      (configuration.lifecycle, configuration.clock) = (parts.lifecycle, parts.clock)
+      return try await Conversation(
+        HeldSession(configuration), store, Dates(clock: parts.clock))
+    }
+  }
+}
+
+extension URL {
+  /// This address of a server, as that of a WebSocket.
+  fileprivate var socketText: String {
+    absoluteString.hasPrefix("http") ? "ws" + absoluteString.dropFirst(4) : absoluteString
+  }
+}

@@ -1,0 +1,53 @@
+public import Foundation
+public import Holdfast
+
+/// One turn of a conversation as a row of a list.
+public struct TurnRow: Sendable, Hashable, Identifiable {
+  /// The id of the message; that of a prompt is its idempotency key.
+  public var id: String
+  /// Who speaks: the user, the assistant, or the system.
+  public var role: SessionRole
+  /// What was said.
+  public var text: String
+  /// When it was said, if that is known; a hint, never for order.
+  public var date: Date?
+  /// How far a prompt of the user came; `nil` for turns of an earlier run and of the server.
+  public var state: SessionPromptState.State?
+  /// Why a prompt failed, for people.
+  public var reason: String?
+  var conversation: String
+
+  /// Whether a prompt is not tried any more; the user can retry or discard it.
+  public var hasFailed: Bool { state == .failed || state == .interrupted }
+
+  /// The idempotency key of a prompt.
+  var key: UUID128? { role == .user ? UUID128(id) : nil }
+
+  init(_ entry: SessionEntry) {
+    (id, role, text, conversation) = (entry.id, entry.role, entry.text, entry.conversation)
+    date = entry.timestamp.map { Date($0) }
+  }
+
+  init(_ prompt: KeptPrompt) {
+    (id, role, text) = (prompt.id.description, .user, prompt.text)
+    (conversation, date) = (prompt.conversation, Date(prompt.createdAt))
+    switch prompt.state {
+    case .queued: state = prompt.isAccepted ? .accepted : .queued
+    case .failed(let why): (state, reason) = (.failed, why)
+    }
+  }
+
+  init(_ prompt: SessionPromptState, date: Date) {
+    (id, role, text) = (prompt.key.description, .user, prompt.text)
+    (conversation, self.date) = (prompt.conversation, date)
+    (state, reason) = (prompt.state, prompt.reason)
+  }
+
+  /// Takes what is newer; the time of the first row stays.
+  mutating func update(_ row: TurnRow) {
+    let (date, state, reason) = (date, state, reason)
+    self = row
+    self.date = date ?? row.date
+    if row.state == nil { (self.state, self.reason) = (state, reason) }
+  }
+}

@@ -1,0 +1,32 @@
+import Foundation
+import HoldfastTestKit
+import HoldfastUI
+import LinkCore
+import LinkRuntime
+import Observation
+import Testing
+
+/// Waits until a model changed so that a condition holds.
+@MainActor func change<Model>(of model: Model, until isReached: (Model) -> Bool) async {
+  while !isReached(model) {
+    await withCheckedContinuation { continuation in
+      withObservationTracking {
+        _ = isReached(model)
+      } onChange: {
+        continuation.resume()
+      }
+    }
+    await Task.yield()
+  }
+}
+
+/// The links of an app whose server is a fake.
+@MainActor func links(
+  in scratch: Scratch, _ network: FakeNetwork, clock: any LinkClock
+) throws -> HoldfastLinks {
+  HoldfastLinks(
+    server: try #require(URL(string: "https://server.example")),
+    directory: URL(filePath: scratch.path),
+    parts: .init(network: network, reachability: FakeReachability(), clock: clock)
+  ) { "token" }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import Holdfast
+import HoldfastTestKit
+import LinkCore
+import LinkHealth
+import LinkRuntime
+import LinkWire
+import Testing
+
+@testable import HoldfastUI
+
+/// Models of the features beside the shop's, as the screens of an app use them.
+@Suite(.timeLimit(.minutes(1))) @MainActor struct ModelTests {
+  private let clock = TestClock()
+
+  @Test func `a prompt is a turn until its answer comes, in the next run too`() async throws {
+    let scratch = try Scratch()
+    let network = FakeNetwork(clock: clock)
+    let first = try await links(in: scratch, network, clock: clock).conversation()
+    let screen = Task { await first.follow() }
+    first.prompt("What is left to do?")
+    await change(of: first) { $0.turns.first?.state == .queued }
+    await first.close()
+    await screen.value
+
+    let links = try links(in: scratch, network, clock: clock)
+    let second = try await links.conversation()
+    #expect(try await links.conversation() === second)
+    #expect(second.id == first.id)
+    #expect(second.turns.map(\.text) == ["What is left to do?"])
+    let again = Task { await second.follow() }
+    await change(of: second) { $0.turns.first?.state == .queued }
+    #expect(second.turns.count == 1)
+    #expect(second.turns.first?.date == first.turns.first?.date)
+    await second.close()
+    await again.value
+  }
+
+  @Test func `a turn keeps its state and its time when the message of it comes`() {
+    let key = UUID128(high: 1, low: 2)
+    let state = SessionPromptState(key: key, conversation: "c", text: "t", state: .failed)
+    var row = TurnRow(state, date: Date(timeIntervalSince1970: 7))
+    #expect(row.hasFailed)
+    #expect(row.key == key)
+    row.update(
+      TurnRow(SessionEntry(id: key.description, role: .user, text: "t", conversation: "c")))
+    #expect(row == TurnRow(state, date: Date(timeIntervalSince1970: 7)))
+    #expect(
+      TurnRow(SessionEntry(id: key.description, role: .assistant, text: "t", conversation: "c")).key
+        == nil)
+  }
+
+  @Test func `a relay that is refused says so, and is off`() async throws {
+    let scratch = try Scratch()
+    let network = FakeNetwork(clock: clock)
+    network.serve(sockets: { await $0.reject(status: 403) })
+    let relay = try await links(in: scratch, network, clock: clock).healthRelay()
+    let screen = Task { await relay.follow() }
+    try relay.start()
+    await change(of: relay) { $0.problem != nil }
+    #expect(relay.problem == .connection(.http(status: 403, retryAfter: nil, detail: "")))
+    #expect(relay.connection == ConnectionState(phase: .off))
+    #expect(relay.pair == nil)
+    await relay.close()
+    await screen.value
+  }
+
+  /// A radio that is switched off.
+  private struct RadioOff: Central {
+    func events(_ deliver: @escaping @Sendable (CentralEvent) -> Void) { deliver(.adapter(.off)) }
+    func scan(for services: [GATTID]) {}
+    func stopScan() {}
+    func connect(_ id: PeripheralID, attempt: AttemptID, isQueued: Bool) {}
+    func cancel(_ attempt: AttemptID) {}
+    func discover(
+      _ service: GATTID, _ characteristics: [GATTID], of attempt: AttemptID
+    ) async throws(LinkFailure) {}
+    func notify(_ characteristic: GATTID, of attempt: AttemptID) async throws(LinkFailure) {}
+    func read(
+      _ characteristic: GATTID, of attempt: AttemptID
+    ) async throws(LinkFailure) -> [UInt8] { [] }
+    func write(
+      _ bytes: [UInt8], to characteristic: GATTID, of attempt: AttemptID
+    ) async throws(LinkFailure) {}
+    func longestValue(of attempt: AttemptID) async -> Int { 20 }
+    func close() async {}
+  }
+
+  @Test func `a refresh of a bottle returns its result, and nil after the end`() async throws {
+    let scratch = try Scratch()
+    let links = try links(in: scratch, FakeNetwork(clock: clock), clock: clock)
+    let bottle = try await links.bottle(RadioOff())
+    let screen = Task { await bottle.follow() }
+    await change(of: bottle) { $0.status.adapter == .off }
+    #expect(await bottle.refresh() == .bluetoothOff)
+    #expect(await bottle.perform(.command(.ping)) == .notSent(.bluetoothOff))
+    #expect(bottle.drinks == [])
+    await bottle.close()
+    #expect(await bottle.refresh() == nil)
+    await screen.value
+  }
+
+  /// One sample of steps, once.
+  private struct OneSample: HealthSource {
+    func observe(
+      _ types: [String], _ fired: @escaping @Sendable ([String], Wake) -> Void
+    ) async {
+      fired(types, Wake(budget: .seconds(10)) { _ in })
+    }
+    func page(
+      _ type: String, from start: HealthPageStart, limit: Int
+    ) async throws(HealthSourceFailure) -> SourcePage {
+      let anchor = HealthAnchor([1])
+      if case .after(anchor) = start { return SourcePage(anchor: anchor) }
+      let time = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
+      let sample = HealthSample(
+        type: type, value: .quantity(7), unit: "count", start: time, end: time, source: "watch")
+      return SourcePage(
+        added: [SourceSample(uuid: UUID128(high: 0, low: 1), sample: sample)], anchor: anchor)
+    }
+    func stop() async {}
+  }
+
+  @Test func `a sync counts what the server took`() async throws {
+    let scratch = try Scratch()
+    let network = FakeNetwork(clock: clock)
+    network.serve(requests: { _ in .success(HTTPAnswer(status: 200, headers: [:], body: [])) })
+    // It gathers callouts for 50 ms.
+    let links = try links(in: scratch, network, clock: BootClock())
+    let steps = "HKQuantityTypeIdentifierStepCount"
+    let sync = try await links.healthSync(OneSample(), types: [steps])
+    let screen = Task { await sync.follow() }
+    await change(of: sync) { $0.types.first?.report.synced == 1 }
+    #expect(sync.types.map(\.id) == [steps])
+    #expect(sync.isComplete)
+    #expect(sync.parked == [])
+    #expect(!sync.needsSignIn)
+    await sync.close()
+    await screen.value
+  }
+}

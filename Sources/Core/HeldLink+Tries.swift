@@ -129,7 +129,7 @@ extension HeldLink {
     _ attempt: AttemptID, _ failure: LinkFailure, closing: CloseReason?, _ step: inout Step
   ) {
     if case .queued(attempt) = standby.state {
-      standby.rearmLater(at: step.now)
+      standby.rearmLater(at: step.now, in: gate.lifecycle)
       return
     }
     guard currentAttempt == attempt else { return }  // late

@@ -39,6 +39,7 @@ extension BottleModel {
     switch news {
     case .state(let state):
       let isNew = state != self.state
+      if state.unsynced != self.state?.unsynced { forgive() }
       self.state = state
       if isNew { step.show(.bottle(state)) }
       confirmRequests(at: time, &step)
@@ -56,6 +57,12 @@ extension BottleModel {
       fail(.malformed(detail: detail), &step)
     case .malformed(let detail): step.show(.notice(.malformed(detail: detail)))
     }
+  }
+
+  /// Another number of records is a reason to begin anew, where all tries have failed.
+  private mutating func forgive() {
+    guard let connection, connection.failures > settings.syncRetries.count else { return }
+    self.connection?.failures = 0
   }
 
   /// Begins a synchronisation if the bottle says that there is something.

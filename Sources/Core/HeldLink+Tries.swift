@@ -134,6 +134,17 @@ extension HeldLink {
     }
     guard currentAttempt == attempt else { return }  // late
     if let closing { step.effects.append(.close(attempt, closing)) }
+    over(failure, &step)
+    // The system's queued connect takes over: nothing is left for which the app would stay.
+    if case .leave(_, .standby) = policy.gate.background, gate.leavesAt != nil,
+      currentAttempt == nil
+    {
+      leave(&step)
+    }
+  }
+
+  /// The attempt that counts is over.
+  private mutating func over(_ failure: LinkFailure, _ step: inout Step) {
     switch state {
     case .preparing(let trying), .opening(let trying), .establishing(let trying):
       fail(trying.series, failure, window: nil, generation: trying.generation, counts: true, &step)

@@ -31,6 +31,14 @@ import Testing
       BottleFeature.play(plan).digest != BottleFeature.play(.drawn(.swarm, seed: 6)).digest)
   }
 
+  @Test func `what a bottle says before the last acknowledgement is answered is fetched`() {
+    #expect(BottleFeature.play(.drawn(.cafe, seed: 349)).findings == [])
+  }
+
+  @Test func `a loss shortly after going to the background leads to no scan`() {
+    #expect(BottleFeature.play(.drawn(.cafe, seed: 253)).findings == [])
+  }
+
   @Test func `a plan is read as it was written`() {
     for verb in BottleFeature.Verb.allCases {
       let plan = BottleFeature.Plan.drawn(.swarm, seed: 3)

@@ -41,6 +41,7 @@ extension BottleModel {
       let isNew = state != self.state
       if state.unsynced != self.state?.unsynced { forgive() }
       self.state = state
+      if case .finishing = sync.state { self.connection?.saidMore = true }
       if isNew { step.show(.bottle(state)) }
       confirmRequests(at: time, &step)
       startSyncIfNeeded(&step)
@@ -138,8 +139,12 @@ extension BottleModel {
       connection.isCaughtUp = true
       // What it says next is believed once more if something came.
       connection.vainCount = sync.added == 0 ? state?.unsynced : nil
+      let saidMore = connection.saidMore
+      connection.saidMore = false
       self.connection = connection
       endRefreshes(.synced(sync.added), &step)
+      // What it recorded meanwhile may have been told before the answer of the write.
+      if saidMore { startSyncIfNeeded(&step) }
     case (.start, let failure?), (.acknowledgement, let failure?):
       if sync.isRunning { fail(.write(failure), &step) }
     }

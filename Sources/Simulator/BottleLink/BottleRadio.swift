@@ -17,6 +17,8 @@ struct BottleRadio {
   struct Ticket {
     var attempt: AttemptID
     var isQueued: Bool
+    /// The app will be told that it failed.
+    var hasFailed = false
   }
 
   /// A connection that stands.
@@ -65,6 +67,9 @@ struct BottleRadio {
   var lastLink: UInt64 = 0
 
   var isOn: Bool { adapter == .on }
+
+  /// Those that can still open.
+  var openTickets: [Ticket] { tickets.filter { !$0.hasFailed } }
 
   func hasTicket(_ attempt: AttemptID) -> Bool {
     tickets.contains { $0.attempt == attempt }

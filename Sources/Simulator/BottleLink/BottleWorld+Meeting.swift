@@ -20,9 +20,9 @@ extension BottleWorld {
 
   private var pace: BottleRadio.Pace {
     guard radio.link == nil, radio.isOn, isInRange, bottle.bottle.isAdvertising,
-      !radio.tickets.isEmpty || radio.keepsConnect
+      !radio.openTickets.isEmpty || radio.keepsConnect
     else { return .never }
-    let isEager = radio.tickets.contains { !$0.isQueued }
+    let isEager = radio.openTickets.contains { !$0.isQueued }
     if isUnderWay(.crowded), !isEager { return .never }
     if isEager || radio.isScanning && radio.keepsConnect == false { return .fast }
     let isInFront = process == .running && lifecycle(of: .phone) == .foreground
@@ -49,9 +49,8 @@ extension BottleWorld {
     guard !isCrowded, !kernel.happens(kernel.weather.loss) else {
       let failure: LinkFailure =
         isCrowded ? .local(detail: "no slot is free") : .timeout(.connect)
-      for ticket in radio.tickets where !ticket.isQueued || kernel.happens(0.3) {
-        radio.tickets.removeAll { $0.attempt == ticket.attempt }
-        later(.central(.failed(ticket.attempt, failure)), after: .milliseconds(300))
+      for ticket in radio.openTickets where !ticket.isQueued || kernel.happens(0.3) {
+        fails(ticket.attempt, failure)
       }
       weigh()
       return self.plan()
@@ -70,7 +69,7 @@ extension BottleWorld {
     kernel.counts[.links] += 1
     note(.linked(true))
     weigh()
-    for ticket in radio.tickets { opens(ticket.attempt) }
+    for ticket in radio.openTickets { opens(ticket.attempt) }
     if process == .dead { launch(isConnected: true) }
   }
 

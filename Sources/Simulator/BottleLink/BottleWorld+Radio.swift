@@ -44,10 +44,14 @@ extension BottleWorld {
     }
   }
 
-  /// The system has no slot for it.
-  private mutating func fails(_ attempt: AttemptID) {
-    radio.tickets.removeAll { $0.attempt == attempt }
-    later(.central(.failed(attempt, .local(detail: "no slot is free"))), after: .milliseconds(300))
+  /// A connect fails, by default since the system has no slot for it.
+  mutating func fails(
+    _ attempt: AttemptID, _ failure: LinkFailure = .local(detail: "no slot is free")
+  ) {
+    for index in radio.tickets.indices where radio.tickets[index].attempt == attempt {
+      radio.tickets[index].hasFailed = true
+    }
+    later(.central(.failed(attempt, failure)), after: .milliseconds(300))
   }
 
   private mutating func cancel(_ attempt: AttemptID) {
@@ -169,6 +173,9 @@ extension BottleWorld {
   /// Tells the app of something of its radio: the system lets one in background run for it.
   mutating func tell(_ input: BottleModel.Input) {
     guard process != .dead else { return }
+    if case .central(.failed(let attempt, _)) = input {
+      radio.tickets.removeAll { $0.attempt == attempt && $0.hasFailed }
+    }
     if lifecycle(of: .phone) == .background || process == .suspended { wakeApp() }
     give(input, to: .phone)
   }

@@ -20,8 +20,8 @@ enum BottleCostCommand {
         """
         Printed are the seconds of a day in which the bottle is awake, advertises and is \
         connected, those in which the phone scans, and the share of drinks that the phone has \
-        stored within 2 minutes. With --json there is one object for each plan: profile, days, awake, advertising, \
-        connected, scanning, drinks, soon; the last two are sums.
+        stored within 2 minutes. With --json there is one object for each plan: profile, days, \
+        awake, advertising, connected, scanning, drinks, soon; the last two are sums.
         """,
       ],
       examples: [.init("holdfast simulate bottle-cost", "the timers of plans 028, 034 and 035")],

@@ -92,7 +92,7 @@ let pure: [Target] = [
     "LinkSimulator", at: "Simulator",
     uses: [
       "LinkCore", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay", "HeldSocket",
-      "LinkServerCore", "Session",
+      "LinkServerCore", "Session", "BottleFirmware", "BottleLink", "VirtualBottle",
     ]),
 ]
 
@@ -335,7 +335,7 @@ let checks: [Target] = [
     "SimulatorTests",
     uses: [
       "LinkCore", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay", "HeldSocket",
-      "LinkServerCore", "LinkSimulator", "HoldfastTestKit", "Session",
+      "LinkServerCore", "LinkSimulator", "HoldfastTestKit", "Session", "BottleLink",
     ],
     besides: ["Corpus"]),
   tests(

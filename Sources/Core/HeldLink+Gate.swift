@@ -140,6 +140,7 @@ extension HeldLink {
   mutating func goToBackground(_ step: inout Step) {
     guard gate.lifecycle != .background else { return }
     gate.lifecycle = .background
+    standby.armBeforeSuspension()
     guard case .leave(let after, _) = policy.gate.background else { return }
     switch state {
     case .ready, .establishing:

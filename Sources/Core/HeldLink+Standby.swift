@@ -41,7 +41,8 @@ extension HeldLink {
     }
     switch standby.state {
     case .queued, .rearming: return
-    case .off, .polling: if !standby.waitsToArm(at: step.now) { armQueue(&step) }
+    case .off, .polling:
+      if !standby.waitsToArm(at: step.now, in: gate.lifecycle) { armQueue(&step) }
     }
   }
 

@@ -49,6 +49,7 @@ extension HeldLink {
     case .idle(.standby):
       closeCurrent(.idle, &step)
       rest(nil, slow: false, &step)
+      state = .resting(.ended(.idle))
     case nil: return
     }
   }

@@ -129,11 +129,22 @@ extension HeldLink {
     _ attempt: AttemptID, _ failure: LinkFailure, closing: CloseReason?, _ step: inout Step
   ) {
     if case .queued(attempt) = standby.state {
-      standby.rearmLater(at: step.now)
+      standby.rearmLater(at: step.now, in: gate.lifecycle)
       return
     }
     guard currentAttempt == attempt else { return }  // late
     if let closing { step.effects.append(.close(attempt, closing)) }
+    over(failure, &step)
+    // The system's queued connect takes over: nothing is left for which the app would stay.
+    if case .leave(_, .standby) = policy.gate.background, gate.leavesAt != nil,
+      currentAttempt == nil
+    {
+      leave(&step)
+    }
+  }
+
+  /// The attempt that counts is over.
+  private mutating func over(_ failure: LinkFailure, _ step: inout Step) {
     switch state {
     case .preparing(let trying), .opening(let trying), .establishing(let trying):
       fail(trying.series, failure, window: nil, generation: trying.generation, counts: true, &step)

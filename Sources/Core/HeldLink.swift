@@ -139,6 +139,11 @@ extension HeldLink {
     }
   }
 
+  /// The system's queued connect while one is armed; its events count as well.
+  public var queuedAttempt: AttemptID? {
+    if case .queued(let attempt) = standby.state { attempt } else { nil }
+  }
+
   /// Credentials are kept fresh only while the link is wanted and a person looks.
   var credentialsDeadline: Instant? {
     switch state {

@@ -65,6 +65,18 @@ import VirtualBottle
     #expect(failing.bottle.bottle.unsynced == 3)
   }
 
+  @Test func `after four failures another number of records is a reason to begin anew`() {
+    var bench = Self.meeting(2) { $0.storeFailure = .full(detail: "full") }
+    bench.give(.hold(true))
+    bench.pass(60)
+    bench.storeFailure = nil
+    bench.pass(30)
+    #expect(bench.stored == [])
+    bench.touch(.poured(100))
+    bench.pass(5)
+    #expect(bench.stored == [1, 2, 3])
+  }
+
   @Test func `a store that fails is tried again after 1, 5 and 15 s, and then on a refresh`() {
     var bench = Self.meeting(2) { $0.storeFailure = .full(detail: "full") }
     bench.give(.hold(true))

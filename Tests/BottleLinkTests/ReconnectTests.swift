@@ -111,6 +111,17 @@ import VirtualBottle
       })
   }
 
+  @Test func `a loss in background leads to no scan, even before it would have left`() {
+    var bench = BottleBench.connected()
+    bench.background()
+    bench.pass(1)
+    bench.log = []
+    bench.drop(.reset)
+    bench.pass(60)
+    #expect(!bench.log.contains { $0.effect == .scan })
+    #expect(bench.status.outstanding == [.queuedConnect])
+  }
+
   @Test func `in the background it leaves after 5 s, and not before`() {
     var bench = BottleBench.connected()
     bench.background()

@@ -145,18 +145,23 @@ struct Standby: Sendable, Hashable {
   }
 
   /// The queued connect broke; it is armed again later.
-  mutating func rearmLater(at now: Instant) {
+  mutating func rearmLater(at now: Instant, in lifecycle: Lifecycle) {
     guard case .queuedConnect(let queue) = policy.standby else { return }
-    state = .rearming(at: queue.next(after: armedAt, brokeAt: now))
+    state = .rearming(at: queue.next(after: armedAt, brokeAt: now, in: lifecycle))
+  }
+
+  /// Waits no longer to arm the queued connect: the app may be suspended before.
+  mutating func armBeforeSuspension() {
+    if case .rearming = state { forget() }
   }
 
   /// Waits before the queued connect is armed again, if what it brought ended fast; returns whether
   /// it waits.
-  mutating func waitsToArm(at now: Instant) -> Bool {
+  mutating func waitsToArm(at now: Instant, in lifecycle: Lifecycle) -> Bool {
     guard case .queuedConnect(let queue) = policy.standby, let armedAt,
       armedAt.duration(to: now) < queue.fastFailure
     else { return false }
-    state = .rearming(at: queue.next(after: armedAt, brokeAt: now))
+    state = .rearming(at: queue.next(after: armedAt, brokeAt: now, in: lifecycle))
     return true
   }
 

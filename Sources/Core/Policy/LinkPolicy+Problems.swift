@@ -104,6 +104,9 @@ extension LinkPolicy {
       found.require(
         queue.floor >= queue.rearm && queue.floor > queue.fastFailure,
         "standby.floor must be at least standby.rearm and longer than standby.fastFailure")
+      found.require(
+        queue.background >= queue.rearm && queue.background > queue.fastFailure,
+        "standby.background must be at least standby.rearm and longer than standby.fastFailure")
     }
   }
 }

@@ -136,6 +136,8 @@ extension PolicyKey {
     queue(
       "standby.floor", "the least time between two of its beginnings after a fast failure",
       \.floor),
+    queue(
+      "standby.background", "the most that this is while the app is in background", \.background),
   ]
 
   private static func queue(

@@ -19,17 +19,24 @@ public struct QueuePolicy: Sendable, Hashable {
   /// After a fast failure it is armed again no sooner than this after it was armed last, so that a
   /// peer that takes and drops every link cannot make it spin.
   public var floor: Duration
+  /// The longest such wait while the app is in background: the system suspends an app about 10 s
+  /// after an event of its radio (TN3115), and with it the timer that would arm again.
+  public var background: Duration
 
-  public init(rearm: Duration, fastFailure: Duration, floor: Duration) {
+  public init(
+    rearm: Duration, fastFailure: Duration, floor: Duration, background: Duration = .seconds(8)
+  ) {
     self.rearm = rearm
     self.fastFailure = fastFailure
     self.floor = floor
+    self.background = background
   }
 
   /// When it may be armed, if it was armed last at `last` and broke.
-  func next(after last: Instant?, brokeAt now: Instant) -> Instant {
+  func next(after last: Instant?, brokeAt now: Instant, in lifecycle: Lifecycle) -> Instant {
     guard let last, last.duration(to: now) < fastFailure else { return now.advanced(by: rearm) }
-    return last.advanced(by: max(floor, rearm))
+    let least = lifecycle == .background ? min(floor, background) : floor
+    return last.advanced(by: max(least, rearm))
   }
 }
 

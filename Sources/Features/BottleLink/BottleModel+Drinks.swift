@@ -39,9 +39,10 @@ extension BottleModel {
     switch news {
     case .state(let state):
       let isNew = state != self.state
+      if state.unsynced != self.state?.unsynced { forgive() }
       self.state = state
+      if case .finishing = sync.state { self.connection?.saidMore = true }
       if isNew { step.show(.bottle(state)) }
-      if case .finishing = sync.state { self.connection?.hasMore = state.unsynced > 0 }
       confirmRequests(at: time, &step)
       startSyncIfNeeded(&step)
     case .chunk(let chunk): take(chunk, at: time, &step)
@@ -59,6 +60,12 @@ extension BottleModel {
     }
   }
 
+  /// Another number of records is a reason to begin anew, where all tries have failed.
+  private mutating func forgive() {
+    guard let connection, connection.failures > settings.syncRetries.count else { return }
+    self.connection?.failures = 0
+  }
+
   /// Begins a synchronisation if the bottle says that there is something.
   func wantsSync(_ connection: Connection) -> Bool {
     guard settings.syncs, connection.isReady, !sync.isRunning, connection.syncAt == nil,
@@ -69,7 +76,6 @@ extension BottleModel {
 
   mutating func startSyncIfNeeded(_ step: inout Step) {
     guard let connection, wantsSync(connection), let state else { return }
-    self.connection?.hasMore = false
     sync.begin(until: step.now.advanced(by: settings.firstChunk))
     let request = BottleSync.request(
       count: state.unsynced, longestValue: connection.chunkBytes)
@@ -133,12 +139,12 @@ extension BottleModel {
       connection.isCaughtUp = true
       // What it says next is believed once more if something came.
       connection.vainCount = sync.added == 0 ? state?.unsynced : nil
-      // It may have said so before it took the acknowledgement: then it soon says otherwise.
-      if connection.hasMore {
-        connection.syncAt = settings.syncRetries.first.map { step.now.advanced(by: $0) }
-      }
+      let saidMore = connection.saidMore
+      connection.saidMore = false
       self.connection = connection
       endRefreshes(.synced(sync.added), &step)
+      // What it recorded meanwhile may have been told before the answer of the write.
+      if saidMore { startSyncIfNeeded(&step) }
     case (.start, let failure?), (.acknowledgement, let failure?):
       if sync.isRunning { fail(.write(failure), &step) }
     }

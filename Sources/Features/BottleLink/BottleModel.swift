@@ -71,8 +71,8 @@ public struct BottleModel: Journaled {
     var isCaughtUp = false
     /// The count at which the bottle sent nothing, or nothing new: it is not asked again for that.
     var vainCount: UInt16?
-    /// Whether the bottle said after the last acknowledgement was sent that it has more.
-    var hasMore = false
+    /// Whether it told its state since the last acknowledgement was given to the radio.
+    var saidMore = false
 
     var isReady: Bool { longestValue > 0 }
   }

@@ -6,14 +6,28 @@ public protocol LinkClient: Machine {
   var status: LinkStatus { get }
   /// The attempt or connection that counts now; events of every other one are late.
   var currentAttempt: AttemptID? { get }
+  /// The queued connect of the system beside it, whose events count as well.
+  var queuedAttempt: AttemptID? { get }
 }
 
 extension LinkClient {
+  /// There is none.
+  public var queuedAttempt: AttemptID? { nil }
+
   /// How the model stands. It changes nothing; it is mutating so that an element of an array is
   /// read in place and not copied.
-  mutating func glance() -> (status: LinkStatus, deadline: Instant?, current: AttemptID?) {
-    (status, deadline, currentAttempt)
+  mutating func glance() -> Glance {
+    Glance(
+      status: status, deadline: deadline, current: currentAttempt, queued: queuedAttempt)
   }
+}
+
+/// How a model stands.
+struct Glance {
+  var status: LinkStatus
+  var deadline: Instant?
+  var current: AttemptID?
+  var queued: AttemptID?
 }
 
 /// A model whose link one set of checkers can check: it says what its inputs and effects mean to
@@ -34,6 +48,8 @@ extension LinkModel {
   public var status: LinkStatus { link.status }
   /// The attempt or connection that counts now.
   public var currentAttempt: AttemptID? { link.currentAttempt }
+  /// The queued connect that is armed.
+  public var queuedAttempt: AttemptID? { link.queuedAttempt }
 }
 
 /// What an input means to a link.

@@ -61,14 +61,16 @@ extension LinkPolicy {
     return with(retry, verdicts: verdicts.merging(blamed.map { ($0, .refresh) }) { $1 })
   }
 
-  private func with(
+  /// The same with other parts; without a change where it would not be valid.
+  func with(
     _ retry: RetryPolicy, _ liveness: LivenessPolicy? = nil, gate: GatePolicy? = nil,
-    verdicts: [FailureClass: Verdict]? = nil
+    standby: StandbyPolicy? = nil, verdicts: [FailureClass: Verdict]? = nil
   ) -> LinkPolicy {
     do {
       return try LinkPolicy(
         name: name, retry: retry, gate: gate ?? self.gate, liveness: liveness ?? self.liveness,
-        establish: establish, standby: standby, verdicts: verdicts ?? self.verdicts)
+        establish: establish, standby: standby ?? self.standby,
+        verdicts: verdicts ?? self.verdicts)
     } catch {
       return self  // the policy has no such rule
     }

@@ -100,8 +100,8 @@ extension Standing {
   /// Wanted, and nothing would ever happen again, although nothing is in the way and no answer
   /// ended it.
   fileprivate var isIdle: Bool {
-    deadline == nil && mayWork && currentAttempt == nil && underWay == 0 && !storeFails
-      && status.phase != .failed
+    deadline == nil && mayWork && currentAttempt == nil && queuedAttempt == nil && underWay == 0
+      && !storeFails && status.phase != .failed
   }
 
   fileprivate var isHeldInVain: Bool { status.phase == .held && mayWork }

@@ -11,6 +11,8 @@ public struct Standing<Feature: SimulatedFeature>: Sendable {
   /// When the model wants to be woken.
   public var deadline: Instant?
   public var currentAttempt: AttemptID?
+  /// The queued connect that the model has armed with the system.
+  public var queuedAttempt: AttemptID?
   /// A process runs, and its timers do.
   public var isAwake = false
   /// The user wants the link.

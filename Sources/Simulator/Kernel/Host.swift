@@ -26,6 +26,8 @@ struct Host<Feature: SimulatedFeature> {
   var downs: [Int] = []
   /// Acts for which the system suspends the process.
   var suspending: [Int] = []
+  /// Until when the system lets the process run although it would suspend it.
+  var runsUntil = Instant.zero
   /// Sleeps that the device announced.
   var dozing: [Int] = []
   /// The deploy whose drain is under way.

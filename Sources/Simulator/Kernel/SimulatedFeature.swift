@@ -126,5 +126,6 @@ public enum Worlds {
   /// One line for each world.
   public static let all: [any SimulatedFeature.Type] = [
     StreamFeature.self, RelayFeature.self, HeldFeature.self, SessionsFeature.self,
+    BottleFeature.self,
   ]
 }

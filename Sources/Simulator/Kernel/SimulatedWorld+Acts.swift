@@ -56,9 +56,11 @@ extension SimulatedWorld where Self: ~Copyable {
     }
     for index in kernel.active {
       let act = kernel.plan.acts[index].act
-      guard case .common(let verb) = act.verb else { continue }
       for host in targets(of: act) {
-        kernel.hosts[host.place].conditions.add(verb, of: act)
+        switch act.verb {
+        case .common(let verb): kernel.hosts[host.place].conditions.add(verb, of: act)
+        case .own: Self.impose(act, on: &kernel.hosts[host.place].conditions)
+        }
       }
     }
   }

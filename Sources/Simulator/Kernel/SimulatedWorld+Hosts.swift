@@ -176,11 +176,50 @@ extension SimulatedWorld where Self: ~Copyable {
     note(.suspended(phone), of: phone)
   }
 
-  mutating func resume(_ phone: HostID) {
+  /// Suspends a process once the time is over that the system has granted it.
+  mutating func suspendLater(_ phone: HostID, for index: Int) {
+    let until = kernel.hosts[phone.place].runsUntil
+    if now < until {
+      kernel.queue.add(.suspends(index, phone), at: until)
+    } else {
+      suspend(phone, for: index)
+    }
+  }
+
+  /// The system lets a process run in background for a while, as for an event of its radio: one
+  /// that it has suspended goes on, and one that it has ended is launched.
+  ///
+  /// - Parameter acts: The acts for which it suspends the process again.
+  mutating func summon(_ phone: HostID, for time: Duration, then acts: [Int]) {
     let host = phone.place
+    kernel.hosts[host].runsUntil = now.advanced(by: time)
+    guard kernel.hosts[host].process != .running else { return }
+    let again = kernel.hosts[host].suspending + acts
+    kernel.hosts[host].suspending = []
+    for index in Set(again).sorted() {
+      kernel.queue.add(.suspends(index, phone), at: kernel.hosts[host].runsUntil)
+    }
+    if kernel.hosts[host].process == .suspended { goOn(phone) } else { launch(phone) }
+  }
+
+  mutating func resume(_ phone: HostID) {
     guard kernel.hosts[phone.place].process == .suspended,
       kernel.hosts[phone.place].suspending.isEmpty
     else { return }
+    goOn(phone)
+    inform(phone, of: .device(.woke))
+    // Of some sockets the system says that they are gone; others just stay silent.
+    let run = kernel.hosts[phone.place].run
+    for line in kernel.lines where line.phoneHolds && line.from == phone && line.run == run {
+      if kernel.hosts[phone.place].chance.next() % 2 == 0 {
+        kernel.add(.breaks(line.number, .reset), after: .milliseconds(20))
+      }
+    }
+  }
+
+  /// The timers of a suspended process run again, and it hears what it missed.
+  private mutating func goOn(_ phone: HostID) {
+    let host = phone.place
     kernel.hosts[host].process = .running
     if kernel.seams[phone.index].defect == .timersStopAsleep {
       kernel.hosts[host].slept += kernel.hosts[host].suspendedAt.duration(to: now)
@@ -192,14 +231,6 @@ extension SimulatedWorld where Self: ~Copyable {
     for cue in held { take(cue, on: phone) }
     tellAll(phone)
     kernel.hosts[host].network.poolIsDead = false
-    inform(phone, of: .device(.woke))
-    // Of some sockets the system says that they are gone; others just stay silent.
-    let run = kernel.hosts[host].run
-    for line in kernel.lines where line.phoneHolds && line.from == phone && line.run == run {
-      if kernel.hosts[host].chance.next() % 2 == 0 {
-        kernel.add(.breaks(line.number, .reset), after: .milliseconds(20))
-      }
-    }
   }
 
   // Disks: durable first, then told, so that a kill may fall between the two.

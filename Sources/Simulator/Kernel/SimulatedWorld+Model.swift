@@ -12,7 +12,9 @@ extension SimulatedWorld where Self: ~Copyable {
     guard kernel.hosts[phone.place].isRunning else { return }
     // What it stood at after its last step.
     let current = kernel.bench.views[phone.index].standing.currentAttempt
-    let isLate = Feature.Model.role(of: input).attempt.map { $0 != current } ?? false
+    let queued = kernel.bench.views[phone.index].standing.queuedAttempt
+    let isLate =
+      Feature.Model.role(of: input).attempt.map { $0 != current && $0 != queued } ?? false
     guard kernel.setup.defect != nil else { return step(input, isLate: isLate, of: phone) }
     let status = kernel.bench.views[phone.index].standing.status
     let passed = kernel.seams[phone.index].input(input, current: current, status: status)
@@ -74,6 +76,7 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.bench.views[phone.index].standing.deadline =
       slept == .zero ? glance.deadline : glance.deadline.map { $0.advanced(by: slept) }
     kernel.bench.views[phone.index].standing.currentAttempt = glance.current
+    kernel.bench.views[phone.index].standing.queuedAttempt = glance.queued
     look(phone)
   }
 }

@@ -81,6 +81,8 @@ protocol SimulatedWorld: ~Copyable {
   func refusedChange(_ change: Feature.Cue, isFull: Bool) -> Feature.Cue
 
   // The plan.
+  /// Adds what an act of the feature's own means for the hosts that it concerns, while it lasts.
+  static func impose(_ act: Act<Feature.Verb>, on conditions: inout Conditions)
   mutating func begin(_ verb: Feature.Verb, _ act: Act<Feature.Verb>, _ index: Int)
   mutating func end(_ act: Act<Feature.Verb>, _ index: Int)
   /// Fills the servers before the run begins.
@@ -115,6 +117,7 @@ extension SimulatedWorld where Self: ~Copyable {
   func repeated(
     _ question: Feature.Question, after reply: Feature.Reply, of host: HostID
   ) -> Feature.Question? { nil }
+  static func impose(_ act: Act<Feature.Verb>, on conditions: inout Conditions) {}
   mutating func end(_ act: Act<Feature.Verb>, _ index: Int) {}
   mutating func prepare() {}
   mutating func prepareCalm() {}
@@ -190,7 +193,7 @@ extension SimulatedWorld where Self: ~Copyable {
     switch consume event {
     case .begins(let index): begin(index)
     case .ends(let index): end(index)
-    case .suspends(let index, let host): suspend(host, for: index)
+    case .suspends(let index, let host): suspendLater(host, for: index)
     case .dies(let host, let run):
       if run == kernel.hosts[host.place].run, kernel.hosts[host.place].doom != nil { die(host) }
     case .upgradeArrives(let number): upgradeArrives(number)

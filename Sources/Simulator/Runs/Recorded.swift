@@ -90,7 +90,9 @@ public struct Recorded<Feature: ReplayedFeature> {
   ) {
     pass(to: now)
     let attempt = input.flatMap { Feature.Model.role(of: $0).attempt }
-    let isLate = attempt.map { $0 != tape.standing.currentAttempt } ?? false
+    let isLate =
+      attempt.map { $0 != tape.standing.currentAttempt && $0 != tape.standing.queuedAttempt }
+      ?? false
     if let input {
       prepare(for: Feature.Model.role(of: input))
       record.prepare(for: input, &tape)
@@ -105,6 +107,7 @@ public struct Recorded<Feature: ReplayedFeature> {
     tape.standing.status = model.status
     tape.standing.deadline = model.deadline?.advanced(by: Self.slack)
     tape.standing.currentAttempt = model.currentAttempt
+    tape.standing.queuedAttempt = model.queuedAttempt
     tape.standing.isWanted = record.isWanted
     record.look(model, &tape.standing.own)
     var model = model

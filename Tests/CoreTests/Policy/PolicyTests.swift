@@ -56,6 +56,7 @@ struct PolicyTests {
     ("bottle-link", "standby.rearm", "999ms", "1s", "1001ms"),
     ("bottle-link", "standby.fastFailure", "99ms", "100ms", "101ms"),
     ("bottle-link", "standby.floor", "2s", "2001ms", "2002ms"),
+    ("bottle-link", "standby.background", "2s", "2001ms", "2002ms"),
     ("message-stream", "gate.refreshTimeout", "999ms", "1s", "1001ms"),
     ("message-stream", "liveness.silence", "999ms", "1s", "1001ms"),
     ("session", "liveness.ping", "999ms", "1s", "1001ms"),

@@ -191,6 +191,7 @@ private let presets = [
   standby.rearm 1s
   standby.fastFailure 2s
   standby.floor 30s
+  standby.background 8s
   """,
   """
   health-sync

@@ -70,10 +70,13 @@ import Testing
     #expect(Self.queued(bench) != nil)
   }
 
-  @Test func `a peer that takes and drops every link cannot make it spin`() {
+  @Test(arguments: [(Lifecycle.foreground, 21), (.background, 76)])
+  func `a peer that takes and drops every link cannot make it spin`(
+    _ lifecycle: Lifecycle, _ expected: Int
+  ) {
     var bench = LinkBench.wanted(.bottleLink)
     bench.pass(.seconds(5))
-    bench.give(.lifecycle(.background))
+    bench.give(.lifecycle(lifecycle))
     let count = Self.arms(&bench) { bench in
       for _ in 0..<600 {
         if let attempt = Self.queued(bench) {
@@ -83,7 +86,34 @@ import Testing
         bench.pass(.seconds(1))
       }
     }
-    #expect(count == 21, "one at once, and one each 30 s of 10 minutes")
+    #expect(count == expected, "one at once, and one each 30 s or 8 s of 10 minutes")
+  }
+
+  @Test(arguments: [(7_999, false), (8_000, true)])
+  func `in background it is armed before the system suspends the app`(
+    milliseconds: Int64, isArmed: Bool
+  ) throws {
+    var bench = LinkBench.wanted(.bottleLink)
+    bench.pass(.seconds(5))
+    bench.give(.lifecycle(.background))
+    bench.pass(.seconds(60))
+    let first = try #require(Self.queued(bench))
+    bench.give(.opened(first))
+    bench.give(.lost(first, .reset))
+    bench.pass(.seconds(1))
+    let second = try #require(Self.queued(bench))
+    bench.give(.lost(second, .reset))
+    bench.pass(.milliseconds(milliseconds))
+    #expect((Self.queued(bench) != nil) == isArmed)
+  }
+
+  @Test func `going to the background ends the wait after a fast failure`() throws {
+    var bench = LinkBench.wanted(.bottleLink)
+    let first = try #require(Self.queued(bench))
+    bench.give(.lost(first, .reset))
+    #expect(bench.link.standby.state == .rearming(at: .second(30)))
+    bench.give(.lifecycle(.background))
+    #expect(Self.queued(bench) != nil)
   }
 
   @Test func `an adapter that was switched off and on is no failure`() throws {

@@ -16,7 +16,7 @@ struct JournaledMachine: Sendable {
     JournaledMachine(RelayModel.self) { Recorded<RelayFeature>($0) },
     JournaledMachine(PullModel.self),
     JournaledMachine(SocketModel.self) { Recorded<HeldFeature>($0) },
-    JournaledMachine(BottleModel.self),
+    JournaledMachine(BottleModel.self) { Recorded<BottleFeature>($0) },
     JournaledMachine(SessionModel.self) { Recorded<SessionsFeature>($0) },
     JournaledMachine(SyncModel.self),
   ]

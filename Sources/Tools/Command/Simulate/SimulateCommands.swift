@@ -23,6 +23,7 @@ enum SimulateCommands {
       commands: Worlds.all.map { command(of: $0) } + [
         SimulateAllCommand.command,
         SimulateHerdCommand.command,
+        BottleCostCommand.command,
       ])
   }
 

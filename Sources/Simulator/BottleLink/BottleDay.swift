@@ -1,0 +1,73 @@
+public import LinkCore
+
+/// A usual day of a bottle and its phone, and what it costs with the timers of a plan.
+///
+/// A person is up for 16 hours and takes the bottle every half an hour, three of four times to
+/// drink; twice it is carried about for 20 minutes. The app is opened eight times for a minute and
+/// is suspended else; the system takes 10 to 60 s to notice an advertisement.
+public struct BottleDay: Sendable, Hashable {
+  /// The plan that the timers are from.
+  public var profile: Int
+  /// The seconds in which the bottle is awake, advertises and is connected, and in which the phone
+  /// scans.
+  public var awake: Int
+  public var advertising: Int
+  public var connected: Int
+  public var scanning: Int
+  public var drinks: Int
+  /// The drinks that were stored within two minutes.
+  public var soon: Int
+
+  /// The plans whose timers there are.
+  public static let profiles = [28, 34, 35]
+  private static let soonest = Duration.seconds(120)
+
+  /// Plays a day; the same seed makes the same day.
+  public static func played(
+    _ profile: Int, seed: UInt64, policy: LinkPolicy = .bottleLink
+  ) -> BottleDay {
+    var recorded: [UInt32: Instant] = [:]
+    var soon = 0
+    var isOver = false
+    let setup = RunSetup<BottleFeature>(policy: policy)
+    let outcome = BottleFeature.play(plan(profile, seed: seed), setup) { seen, standing in
+      if case .calm = seen { isOver = true }
+      guard case .fact(let fact) = seen, !isOver else { return }
+      switch fact {
+      case .recorded(let id): recorded[id] = standing.now
+      case .stored(let id):
+        let time = recorded[id].map { $0.duration(to: standing.now) }
+        if let time, time <= soonest { soon += 1 }
+      case .gone, .advertises, .linked, .stamped: return
+      }
+    }
+    let counts = outcome.counts
+    return BottleDay(
+      profile: profile, awake: counts[.awake], advertising: counts[.advertising],
+      connected: counts[.connected], scanning: counts[.scanning], drinks: recorded.count,
+      soon: soon)
+  }
+
+  /// Draws the day of a seed.
+  static func plan(_ profile: Int, seed: UInt64) -> WorldPlan<BottleFeature> {
+    var sketch = Sketch<BottleFeature>(seed: seed, server: .usual)
+    sketch.length = .seconds(86_400)
+    sketch.numbers.profile = profile
+    sketch.numbers.passive = .seconds(60)
+    for visit in 0..<32 {
+      let time = Duration.seconds(60 + 1800 * Int64(visit)) + sketch.draw.seconds(0, 900)
+      sketch.add(visit % 4 == 3 ? Act(.moves) : Act(.drinks, 1), at: time)
+    }
+    for hour in [5, 12] {
+      sketch.add(
+        Act(.carries, for: .seconds(1200)),
+        at: .seconds(3600 * Int64(hour)) + sketch.draw.seconds(900, 1800))
+    }
+    // Seven times it is put away for two hours less a minute, and then for the night.
+    for visit in 0..<8 {
+      let span = visit < 7 ? Int64(7_200 - 60) : 86_400 - 7 * 7_200 - 90
+      sketch.add(Act(.suspend, for: .seconds(span)), at: .seconds(60 + 7_200 * Int64(visit)))
+    }
+    return sketch.finished(seed: seed)
+  }
+}

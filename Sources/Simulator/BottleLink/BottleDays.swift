@@ -1,0 +1,154 @@
+import LinkCore
+import LinkWire
+
+extension BottleFeature {
+  /// What can happen in plans beside the kernel's troubles.
+  public enum Verb: String, PlanVerb {
+    // People.
+    /// Somebody takes so many drinks in a row.
+    case drinks
+    case moves
+    /// The bottle is carried about.
+    case carries
+    case refreshes
+    /// The user deletes the newest drink.
+    case deletes
+    case commands
+    /// A screen that keeps the connection is open.
+    case holds
+    // The bottle.
+    case restarts
+    case flat
+    // The radio.
+    case away
+    /// No slot is free for another connection.
+    case crowded
+    /// Notifications are lost or repeated, and writes fail.
+    case lossy
+    case bluetooth
+    /// Callbacks of older attempts come again.
+    case echoes
+    // The phone's system.
+    /// It ends the app, and launches it again when the bottle is there.
+    case evict
+
+    /// The declarations of all verbs.
+    public static let forms: [Verb: VerbForm] = [
+      .drinks: VerbForm(.count(1...60), of: .peripheral, isOfPeople: true) {
+        "takes \(Words.count($0.number, "drink"))"
+      },
+      .moves: VerbForm(of: .peripheral, isOfPeople: true) { _ in "moves the bottle" },
+      .carries: VerbForm(.span, of: .peripheral, isOfPeople: true) {
+        "carries the bottle for \(length($0))"
+      },
+      .refreshes: VerbForm(isOfPeople: true) { _ in "refreshes" },
+      .deletes: VerbForm(isOfPeople: true) { _ in "deletes the newest drink" },
+      .commands: VerbForm(.word(["tare", "ping", "reset", "settings"]), isOfPeople: true) {
+        "sends \($0.word) to the bottle"
+      },
+      .holds: VerbForm(.span, isOfPeople: true) {
+        "looks at a screen that keeps the connection for \(length($0))"
+      },
+      .restarts: VerbForm(of: .peripheral) { _ in "the bottle restarts" },
+      .flat: VerbForm(.span, of: .peripheral) { "the bottle's battery is flat for \(length($0))" },
+      .away: VerbForm(.span, of: .peripheral) { "the bottle is out of range for \(length($0))" },
+      .crowded: VerbForm(.span) { "the phone has no slot for a connection for \(length($0))" },
+      .lossy: VerbForm(.span) { "the radio loses and repeats values for \(length($0))" },
+      .bluetooth: VerbForm(.word(["off", "unauthorised", "resetting", "unknown"]), .span) {
+        "Bluetooth is \($0.word) for \(length($0))"
+      },
+      .echoes: VerbForm { _ in "callbacks of older attempts come again" },
+      .evict: VerbForm(.span, lasting: .spanAnd(.seconds(1))) {
+        "the system ends the app, which is opened again after \(length($0))"
+      },
+    ]
+  }
+
+  public static func draw(_ preset: DayPreset, _ sketch: inout Sketch<BottleFeature>) {
+    sketch.bottle()
+    switch preset {
+    case .lift:
+      sketch.scatter(sketch.draw.count(10...30)) { Act(.away, for: $0.seconds(0.5, 90)) }
+      sketch.scatter(sketch.draw.count(0...3)) { Act(.suspend, for: $0.seconds(10, 300)) }
+    case .cafe:
+      sketch.scatter(sketch.draw.count(4...10)) { Act(.suspend, for: $0.seconds(30, 900)) }
+      sketch.scatter(sketch.draw.count(0...3)) { Act(.evict, for: $0.seconds(30, 900)) }
+      sketch.swarm(Sketch<BottleFeature>.troubles, times: 0...4)
+    case .train:
+      sketch.weather.loss = sketch.draw.one(0.05, 0.2, 0.4)
+      sketch.weather.twice = sketch.draw.one(0, 0.1, 0.3)
+      sketch.scatter(sketch.draw.count(4...10)) {
+        $0.one(
+          Act(.lossy, for: $0.seconds(5, 200)), Act(.crowded, for: $0.seconds(5, 200)),
+          Act(.away, for: $0.seconds(5, 200)))
+      }
+    case .aeroplane: sketch.fly()
+    case .captivePortal, .deploy, .swarm:
+      sketch.weather.loss = sketch.draw.one(0, 0, 0, 0.1, 0.3)
+      sketch.weather.twice = sketch.draw.one(0, 0, 0.1, 0.3)
+      sketch.swarm(Sketch<BottleFeature>.troubles, times: 10...30)
+    }
+  }
+}
+
+extension Sketch<BottleFeature> {
+  /// The bottle, the phone, and what people do on any day.
+  fileprivate mutating func bottle() {
+    numbers.profile = draw.one(28, 34, 35, 35)
+    numbers.passive = draw.one(.seconds(10), .seconds(30), .seconds(60))
+    numbers.longest = draw.one(20, 62, 182, 244)
+    numbers.capacity = draw.one(600, 600, 600, 20)
+    numbers.lies = draw.one(0, 0, 1)
+    numbers.overtakes = draw.count(0...1)
+    weather.jitter = draw.seconds(0.005, 0.1)
+    scatter(draw.count(6...20)) { Act(.drinks, $0.one(1, 1, 1, 2, $0.count(1...30))) }
+    scatter(draw.count(0...8)) { _ in Act(.moves) }
+    scatter(draw.count(0...4)) {
+      $0.one(
+        Act(.refreshes), Act(.deletes),
+        Act(.commands, 0, $0.one("tare", "ping", "reset", "settings")),
+        Act(.holds, for: $0.seconds(5, 300)))
+    }
+  }
+
+  /// Hours without Bluetooth, with the app away for most of it.
+  fileprivate mutating func fly() {
+    length = draw.seconds(7200, 14_400)
+    let start = draw.seconds(300, 1200)
+    let flight = length - start - .seconds(600)
+    let rest = start + .seconds(120)
+    add(Act(.bluetooth, 0, draw.one("off", "off", "unauthorised"), for: flight), at: start)
+    add(
+      draw.one(
+        Act(.suspend, for: flight / 2), Act(.evict, for: flight / 4), Act(.kill, for: flight / 4)),
+      at: rest)
+    scatter(draw.count(1...3)) { Act(.suspend, for: $0.seconds(6, 900)) }
+  }
+
+  /// What can go wrong between a phone and a bottle; the order is part of every seed.
+  fileprivate static var troubles: [Trouble<BottleFeature.Verb>] {
+    [
+      .background, .suspend, .suspend, .kill, .store, .wall,
+      Trouble { Act(.evict, for: $0.seconds(5, 900)) },
+      Trouble { Act(.evict, for: $0.seconds(5, 900)) },
+      Trouble { Act(.away, for: $0.seconds(0.5, 200)) },
+      Trouble { Act(.crowded, for: $0.seconds(1, 200)) },
+      Trouble { Act(.lossy, for: $0.seconds(5, 200)) },
+      Trouble {
+        Act(
+          .bluetooth, 0, $0.one("off", "unauthorised", "resetting", "unknown"),
+          for: $0.seconds(0.5, 200))
+      },
+      Trouble { _ in Act(.echoes) },
+      Trouble { _ in Act(.restarts) },
+      Trouble { Act(.flat, for: $0.seconds(5, 300)) },
+      Trouble { Act(.carries, for: $0.seconds(30, 500)) },
+      Trouble {
+        $0.one(
+          Act(.refreshes), Act(.deletes), Act(.holds, for: $0.seconds(5, 300)),
+          Act(.commands, 0, "ping"))
+      },
+      Trouble { Act(.drinks, $0.count(1...40)) },
+    ]
+  }
+}

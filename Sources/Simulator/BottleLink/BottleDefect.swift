@@ -1,0 +1,184 @@
+import BottleLink
+import LinkCore
+import LinkWire
+
+extension BottleFeature {
+  /// A deliberate defect of a phone with a bottle.
+  public enum Defect: String, DeliberateDefect {
+    /// There is one kind of server.
+    public typealias Server = OneServer
+
+    /// Queues nothing with the system: its reconnects hang on timers and bursts.
+    case timerOnly
+    /// The end of a burst takes the queued connect with it.
+    case queueEndsWithBurst
+    /// Arms the queued connect again at once, however fast it failed.
+    case noFloor
+    /// Acknowledges a chunk before it is stored.
+    case acksEarly
+    /// Acknowledges nothing.
+    case neverAcks
+    /// Loses the last record of each chunk.
+    case losesLast
+    /// Stores a record that it knows again.
+    case storesTwice
+    /// Takes only the first chunk of a synchronisation.
+    case firstChunkOnly
+    /// Asks for 20 records in a chunk, whatever the radio carries.
+    case asksTooMuch
+    /// Shows a drink twice.
+    case showsTwice
+    /// Never sets the bottle's clock.
+    case neverSetsTime
+    /// Does not use a connection that the system has restored.
+    case ignoresRestored
+    /// Does not hear what the adapter does.
+    case ignoresAdapter
+    /// Does not hear in background that a connection ended.
+    case ignoresEnd
+    /// Never ends a scan.
+    case scansOn
+    /// Scans at once when it comes to the front.
+    case hastyBurst
+    /// Does not scan after an unexpected loss.
+    case noScanAfterLoss
+    /// Keeps the connection in background.
+    case staysInBackground
+    /// Keeps a connection over which nothing comes.
+    case neverIdle
+    /// Does not answer a refresh.
+    case forgetsRefresh
+
+    case takesLateEvents
+    case timersStopAsleep
+
+    public var kinds: [Finding.Kind] {
+      switch self {
+      case .timerOnly, .queueEndsWithBurst, .noScanAfterLoss: [.stuck]
+      case .noFloor, .scansOn, .hastyBurst, .staysInBackground, .neverIdle: [.storm]
+      case .acksEarly: [.unstored]
+      case .losesLast: [.lost, .unhealed]
+      case .neverAcks, .firstChunkOnly, .asksTooMuch: [.unhealed, .unsynced]
+      case .storesTwice, .showsTwice: [.duplicated]
+      case .neverSetsTime: [.untimed]
+      case .ignoresRestored: [.unsynced, .stuck]
+      case .ignoresAdapter, .ignoresEnd: [.stuck, .falselyConnected, .unsynced]
+      case .forgetsRefresh: [.stuck, .unhealed]
+      case .takesLateEvents, .timersStopAsleep: link?.kinds ?? []
+      }
+    }
+
+    public var seeds: Int { 100 }
+  }
+}
+
+/// The seam between a phone and its world: clean, or as a defect would have it.
+struct BottleSeam {
+  let defect: BottleFeature.Defect?
+  /// The attempt to which an early acknowledgement belongs.
+  private var acknowledged = 0
+
+  init(_ defect: BottleFeature.Defect?) {
+    self.defect = defect
+  }
+
+  /// Whether the end of a scan takes what is queued.
+  var dropsQueue: Bool { defect == .queueEndsWithBurst }
+
+  /// Whether a connect to a restored peripheral is not made.
+  func ignores(restored isRestored: Bool) -> Bool { isRestored && defect == .ignoresRestored }
+
+  /// The policy that the model really follows.
+  func policy(_ policy: LinkPolicy) -> LinkPolicy {
+    switch defect {
+    case .noFloor: return policy.with(policy.retry, standby: .queuedConnect(Self.eager))
+    case .hastyBurst:
+      var gate = policy.gate
+      gate.foreground = .connect(after: .zero)
+      return policy.with(policy.retry, gate: gate)
+    case .noScanAfterLoss:
+      var retry = policy.retry
+      retry.reconnect = .list([])
+      return policy.with(retry)
+    case .staysInBackground:
+      var gate = policy.gate
+      gate.background = .stay
+      return policy.with(policy.retry, gate: gate)
+    case .neverIdle:
+      var liveness = policy.liveness
+      liveness.idle = IdleRule(after: .seconds(7_200), then: .standby)
+      return policy.with(policy.retry, liveness)
+    case .timerOnly, .queueEndsWithBurst, .acksEarly, .neverAcks, .losesLast, .storesTwice,
+      .firstChunkOnly, .asksTooMuch, .showsTwice, .neverSetsTime, .ignoresRestored,
+      .ignoresAdapter, .ignoresEnd, .scansOn, .forgetsRefresh, .takesLateEvents,
+      .timersStopAsleep, nil:
+      return policy
+    }
+  }
+
+  private static var eager: QueuePolicy {
+    QueuePolicy(
+      rearm: .seconds(1), fastFailure: .milliseconds(100), floor: .seconds(1))
+  }
+
+  func toApp(_ input: BottleModel.Input, isInBackground: Bool) -> [BottleModel.Input] {
+    switch input {
+    case .central(.adapter(let state)) where defect == .ignoresAdapter:
+      state == .on ? [input] : []
+    case .central(.disconnected) where defect == .ignoresEnd: isInBackground ? [] : [input]
+    case .heard(_, .chunk(let chunk), _) where defect == .firstChunkOnly:
+      chunk.index > 0 ? [] : [input]
+    case .start, .stop, .refresh, .hold, .perform, .choose, .shown, .link, .central, .discovered,
+      .undiscovered, .heard, .written, .unwritten, .restored, .committed, .uncommitted:
+      [input]
+    }
+  }
+
+  mutating func fromApp(
+    _ effect: BottleModel.Effect, attempt: AttemptID?
+  ) -> [BottleModel.Effect] {
+    switch effect {
+    case .connect(_, _, true) where defect == .timerOnly: return []
+    case .stopScan where defect == .scansOn: return []
+    case .update(.drink) where defect == .showsTwice: return [effect, effect]
+    case .update(.refreshed) where defect == .forgetsRefresh: return []
+    case .commit(_, let change) where defect == .acksEarly && !change.records.isEmpty:
+      guard let attempt else { return [effect] }
+      acknowledged += 1
+      let early = WriteID(1_000_000 + UInt64(acknowledged))
+      let bytes = BottleSync.acknowledgement.bytes
+      return [.write(attempt, early, .syncControl, bytes), effect]
+    case .scan, .stopScan, .connect, .cancel, .discover, .write, .commit, .confirm, .update:
+      return [effect]
+    }
+  }
+
+  /// What is really written.
+  func written(
+    _ bytes: [UInt8], to attribute: BottleAttribute
+  ) -> (BottleAttribute, [UInt8]) {
+    let ping = (BottleAttribute.command, BottleCommand.ping.bytes)
+    if defect == .neverSetsTime, attribute == .command, bytes.first == 0x10 { return ping }
+    guard attribute == .syncControl, var sync = try? BottleSync(bytes) else {
+      return (attribute, bytes)
+    }
+    if defect == .neverAcks, sync.command == .acknowledge { return ping }
+    if defect == .asksTooMuch, sync.command == .start { sync.chunkSize = 20 }
+    return (attribute, sync.bytes)
+  }
+
+  /// The change that is really stored.
+  ///
+  /// - Parameter known: The ids that the store holds.
+  func change(_ change: DrinkChange, known: Set<UInt32>) -> DrinkChange {
+    guard !change.records.isEmpty else { return change }
+    var other = change
+    if defect == .losesLast { other.records.removeLast() }
+    if defect == .storesTwice {
+      for index in other.records.indices where known.contains(other.records[index].id) {
+        other.records[index].time += 1
+      }
+    }
+    return other
+  }
+}

@@ -1,0 +1,193 @@
+public import BottleFirmware
+public import BottleLink
+public import LinkCore
+public import LinkWire
+
+/// A bottle and its phone in a world.
+///
+/// The phone's system behaves as iOS does: it suspends the app in background, so that no timer of
+/// the app runs, and its own queued connect wakes the app or launches it again. The bottle is the
+/// real firmware, which sleeps most of the time.
+public enum BottleFeature: SimulatedFeature {
+  /// The model of a bottle's link on a phone.
+  public typealias Model = BottleModel
+  /// The checkers of a bottle's own promises.
+  public typealias Checkers = BottleCheckers
+  /// The radio is the world's own: no packet passes over a line.
+  public typealias Packet = Nothing
+
+  /// A future event of the world's own.
+  public enum Cue: Sendable {
+    // The app.
+    case input(BottleModel.Input)
+    /// The radio tells the app, and wakes it for that.
+    case tells(BottleModel.Input)
+    case notifies(AttemptID, BottleAttribute, [UInt8])
+    case commits(UInt64, DrinkChange)
+    case confirms(UInt64)
+    // The radio.
+    case meets(plan: UInt64)
+    case sees
+    case writes(RadioWrite)
+    case discovers(AttemptID, link: UInt64, run: Int)
+    /// A connection is out of range for too long.
+    case silences(link: UInt64)
+    /// The bottle learns that the phone has ended a connection.
+    case leaves(link: UInt64)
+    // The bottle.
+    case handles(BottleInput)
+    case carries(act: Int)
+    case calms
+  }
+
+  /// A write on its way to the bottle.
+  public struct RadioWrite: Sendable {
+    var link: UInt64
+    var run: Int
+    var id: WriteID
+    var attribute: BottleAttribute
+    var bytes: [UInt8]
+  }
+
+  /// What only this world knows to have happened.
+  public enum Fact: Sendable, Equatable {
+    /// The bottle recorded a drink.
+    case recorded(UInt32)
+    /// The bottle has deleted or replaced a record that no phone has acknowledged.
+    case gone(UInt32)
+    /// The store of the phone holds a record that it did not hold before.
+    case stored(UInt32)
+    case advertises(Bool)
+    case linked(Bool)
+    /// A drink was recorded while connected, and whether the bottle's clock was set.
+    case stamped(isValid: Bool)
+  }
+
+  /// What the world counts; times are whole seconds of each run, calm aside.
+  public enum Tally: String, RunTally {
+    case drinks, stored, shown, links, awake, advertising, connected, scanning
+
+    public var label: String {
+      switch self {
+      case .drinks, .stored, .shown, .links: rawValue
+      case .awake, .advertising, .connected: "seconds \(rawValue)"
+      case .scanning: "seconds of scans"
+      }
+    }
+  }
+
+  /// What its plans fix for a run beside the weather.
+  public struct Numbers: PlanNumbers {
+    /// The plan that the bottle's timers are from.
+    public var profile = 35
+    /// How long the system takes at most to notice an advertisement in background.
+    public var passive = Duration.seconds(30)
+    /// The longest value that a notification carries, in bytes.
+    public var longest = 182
+    /// How many records the bottle keeps.
+    public var capacity = 600
+    /// Whether the bottle counts deleted records as unsynchronised: 1 if it does.
+    public var lies = 0
+    /// Whether notifications overtake the answer of the write that caused them: 1 if they do.
+    public var overtakes = 0
+
+    public init() {}
+
+    public static var fields: [PlanField<Numbers>] {
+      [
+        .number("profile", \.profile, 28...35), .span("passive", \.passive),
+        .number("longest", \.longest, 20...512), .number("capacity", \.capacity, 10...600),
+        .number("lies", \.lies, 0...1), .number("overtakes", \.overtakes, 0...1),
+      ]
+    }
+
+    /// The timers of the bottle; the newest ones for a number that no plan has.
+    var timers: TimerProfile {
+      switch profile {
+      case 28: .plan028
+      case 34: .plan034
+      case _: .plan035
+      }
+    }
+  }
+
+  /// What the checkers see beside the link.
+  public struct State: Sendable {
+    // The model.
+    var isLinkWanted = false
+    var isKnown = false
+    var holds = 0
+    var requests = 0
+    // The radio and the phone's system.
+    var isOn = true
+    /// Whether the system holds a ticket, a connection or a scan for the app.
+    var isKept = false
+    /// Since when the system holds nothing for an app that wants its bottle.
+    var bareSince: Instant?
+    /// Since when nothing is in the way of phone and bottle, and since when that began without a
+    /// connection.
+    var clearSince: Instant?
+    var freshSince: Instant?
+    /// How long a synchronisation may take then.
+    var bound = Duration.seconds(120)
+    // The bottle and the store.
+    /// Records that the store must get.
+    var expected: Set<UInt32> = []
+    var unsynced = 0
+    var unshown = 0
+    /// The ids of all records in the store.
+    var stored: Set<UInt32> = []
+    /// The store knows that drinks up to this number were shown.
+    var confirmed: UInt64 = 0
+  }
+
+  public static var name: String { "bottle" }
+  public static var summary: String { "play a phone and a bottle that sleeps most of the time" }
+  public static var details: [String] {
+    [
+      """
+      A phone with the real model and the real firmware of a bottle meet over a radio with loss, \
+      range and sleep, while the system suspends and ends the app. Checkers watch that each drink \
+      is stored once before it is acknowledged, that the system always has something to wake the \
+      app with, and that scans stay within their bounds. simulate bottle-cost prints what the \
+      timers of a bottle cost.
+      """
+    ]
+  }
+  public static var policy: LinkPolicy { .bottleLink }
+  public static var kinds: [Finding.Kind] {
+    [.lost, .duplicated, .reordered, .unstored, .unsynced, .untimed] + Finding.Kind.ofLinks
+  }
+  public static var presets: [DayPreset] { [.lift, .train, .cafe, .aeroplane, .swarm] }
+
+  public static func play(
+    _ plan: Plan, _ setup: RunSetup<BottleFeature>, watch: RunWatch<BottleFeature>?
+  ) -> Outcome {
+    var world = BottleWorld(plan, setup, watch: watch)
+    return world.play()
+  }
+
+  public static func isHealed(_ standing: Standing<BottleFeature>) -> Bool {
+    let own = standing.own
+    return own.expected.isEmpty && own.unsynced == 0 && own.unshown == 0 && own.requests == 0
+  }
+
+  public static func remains(_ standing: Standing<BottleFeature>) -> String {
+    let own = standing.own
+    return ", \(own.expected.count) to store, \(own.unsynced) to mark, \(own.unshown) to show, "
+      + "\(own.requests) to answer"
+  }
+
+  public static func checkBounds(
+    _ standing: Standing<BottleFeature>, _ found: (String, Int, Int) -> Void
+  ) {
+    if standing.own.requests > 32 { found("requests", standing.own.requests, 32) }
+  }
+}
+
+extension Finding.Kind {
+  /// A drink that was not stored in time although phone and bottle could meet.
+  public static let unsynced = Finding.Kind(rawValue: "unsynced")
+  /// A drink without a time although a phone was connected.
+  public static let untimed = Finding.Kind(rawValue: "untimed")
+}

@@ -1,0 +1,56 @@
+public import BottleLink
+import LinkCore
+import LinkWire
+
+extension BottleFeature: ReplayedFeature {
+  /// The facts about user and shell that the journal of a bottle's link holds.
+  public typealias Record = BottleJournal
+
+  /// What the radio holds and what the bottle records is not known there.
+  public static var checkedInJournals: [Finding.Kind] {
+    [.duplicated, .reordered, .unstored, .late, .unbounded, .brokenInvariant]
+  }
+
+  public static func state(of model: BottleModel) -> State { State() }
+}
+
+/// What the journal of a bottle's link tells about its user and its shell.
+public struct BottleJournal: RunRecord {
+  /// The feature whose journals it reads.
+  public typealias Feature = BottleFeature
+
+  public private(set) var isWanted = false
+  /// The ids of the records that the store was given, by change.
+  private var given: [UInt64: [UInt32]] = [:]
+
+  public init() {}
+
+  public mutating func prepare(
+    for input: BottleModel.Input, _ tape: inout RecordTape<BottleFeature>
+  ) {
+    switch input {
+    case .start: isWanted = true
+    case .stop: isWanted = false
+    case .committed(let id, _):
+      tape.standing.own.stored.formUnion(given.removeValue(forKey: id) ?? [])
+    case .central(.adapter(let state)):
+      tape.standing.isReachable = state == .on
+      tape.standing.own.isOn = state == .on
+    case .refresh, .hold, .perform, .choose, .shown, .link, .central, .discovered, .undiscovered,
+      .heard, .written, .unwritten, .restored, .uncommitted:
+      break
+    }
+    tape.standing.isSignedIn = true
+  }
+
+  public mutating func note(
+    _ effect: BottleModel.Effect, _ tape: inout RecordTape<BottleFeature>
+  ) {
+    if case .commit(let id, let change) = effect { given[id] = change.records.map(\.id) }
+  }
+
+  public func look(_ model: BottleModel, _ state: inout BottleFeature.State) {
+    state.isLinkWanted = model.link.isWanted
+    state.isKnown = model.bottle != nil
+  }
+}

@@ -1,0 +1,226 @@
+import BottleLink
+import LinkCore
+import LinkWire
+
+/// The bounds of scans, connects and connections: when they begin, and when they end.
+struct BottleScans: Sendable {
+  private(set) var found = Findings()
+  /// Since when it scans, and when bursts began.
+  private var scanning: Instant?
+  private var bursts: [Instant] = []
+  /// When the user asked for something, which may scan at once, and a request for longer.
+  private var prompted: Instant?
+  private var looking: Instant?
+  /// A burst that must begin at a time, and not before.
+  private var due: Due?
+  /// Until when a connection may stand in background, and without anything on it.
+  private var leaveBy: Instant?
+  private var used: Instant?
+  private var connected: Instant?
+  /// The queued connect that was armed last, and whether it ended fast.
+  private var armed: (attempt: AttemptID, at: Instant)?
+  private var endedFast = false
+  private var phase = LinkStatus.Phase.disconnected
+  private var isInFront = true
+  private var wasKnown = false
+  private var awakeSince = Instant.zero
+
+  private struct Due: Sendable {
+    var at: Instant
+    var why: String
+  }
+
+  private static let slack = Duration.milliseconds(100)
+
+  mutating func told(
+    _ input: BottleFeature.Input?, isLate: Bool, _ standing: Standing<BottleFeature>
+  ) {
+    lapse(standing)
+    guard let input else { return }
+    switch BottleModel.role(of: input) {
+    case .wanted, .trigger: prompt(input, standing)
+    case .left, .changed:
+      prompted = standing.now
+      (due, armed, endedFast, leaveBy) = (nil, nil, false, nil)
+    case .lifecycle(let lifecycle): turn(lifecycle, standing)
+    case .opened: due = nil
+    case .data(let attempt): if !isLate, attempt == standing.currentAttempt { used = standing.now }
+    case .lost(let attempt, _): if !isLate { lost(attempt, standing) }
+    case .credentials, .draining, .heard, .answered, .refused, .other: hear(input, standing)
+    }
+  }
+
+  private mutating func prompt(
+    _ input: BottleFeature.Input, _ standing: Standing<BottleFeature>
+  ) {
+    prompted = standing.now
+    if case .link = input { return }
+    used = standing.now
+    if case .start = input { return }
+    looking = standing.now
+  }
+
+  /// What keeps a connection in use.
+  private mutating func hear(
+    _ input: BottleFeature.Input, _ standing: Standing<BottleFeature>
+  ) {
+    switch input {
+    case .written, .hold: used = standing.now
+    case .start, .stop, .refresh, .perform, .choose, .shown, .link, .central, .discovered,
+      .undiscovered, .heard, .unwritten, .restored, .committed, .uncommitted:
+      return
+    }
+  }
+
+  private mutating func turn(_ lifecycle: Lifecycle, _ standing: Standing<BottleFeature>) {
+    let was = isInFront
+    isInFront = lifecycle == .foreground
+    (due, endedFast) = (nil, false)
+    guard isInFront != was else { return }
+    if isInFront {
+      leaveBy = nil
+      guard phase == .standby, standing.own.isOn, wasKnown,
+        case .connect(let wait) = standing.policy.gate.foreground
+      else { return }
+      due = Due(at: standing.now.advanced(by: wait), why: "coming to the front")
+    } else if phase == .connected, case .leave(let wait, _) = standing.policy.gate.background {
+      leaveBy = standing.now.advanced(by: wait)
+    }
+  }
+
+  private mutating func lost(_ attempt: AttemptID, _ standing: Standing<BottleFeature>) {
+    leaveBy = nil
+    noteEnd(of: attempt, standing)
+    guard phase == .connected, isInFront, case .list(let waits) = standing.policy.retry.reconnect,
+      let wait = waits.first
+    else { return }
+    due = Due(at: standing.now.advanced(by: wait), why: "an unexpected loss")
+  }
+
+  private mutating func noteEnd(of attempt: AttemptID, _ standing: Standing<BottleFeature>) {
+    guard let armed, armed.attempt == attempt,
+      case .queuedConnect(let queue) = standing.policy.standby,
+      armed.at.duration(to: standing.now) < queue.fastFailure
+    else { return }
+    endedFast = true
+  }
+
+  mutating func asked(
+    _ effect: BottleFeature.Effect, isTick: Bool, _ standing: Standing<BottleFeature>
+  ) {
+    switch effect {
+    case .scan: begin(standing)
+    case .stopScan: scanning = nil
+    case .connect(let attempt, _, true): arm(attempt, standing)
+    case .cancel(let attempt): cancel(attempt, isTick: isTick, standing)
+    case .connect, .discover, .write, .commit, .confirm, .update: return
+    }
+  }
+
+  private mutating func begin(_ standing: Standing<BottleFeature>) {
+    // Without a known bottle the system looks for any, as long as it takes.
+    guard standing.own.isKnown else { return }
+    scanning = standing.now
+    if let due, standing.now < due.at, prompted != standing.now {
+      found.add(.storm, at: standing.now, "a scan begins too soon after \(due.why)")
+    }
+    due = nil
+    if !isInFront, prompted != standing.now {
+      found.add(.storm, at: standing.now, "a scan begins in background")
+    }
+    for window in standing.policy.retry.windows where bursts.count >= window.attempts {
+      let first = bursts[bursts.count - window.attempts]
+      guard first.advanced(by: window.per) > standing.now else { continue }
+      found.add(.storm, at: standing.now, "more than \(window.attempts) scans in \(window.per)")
+    }
+    bursts.append(standing.now)
+    if bursts.count > 32 { bursts.removeFirst() }
+  }
+
+  private mutating func arm(_ attempt: AttemptID, _ standing: Standing<BottleFeature>) {
+    if let armed, endedFast, case .queuedConnect(let queue) = standing.policy.standby {
+      let wait = armed.at.duration(to: standing.now)
+      let least = isInFront ? queue.floor : min(queue.floor, queue.background)
+      if wait < least {
+        found.add(.storm, at: standing.now, "queued \(wait) after it was, which ended fast")
+      }
+    }
+    // The ticket of a bottle that was just found has waited since long before.
+    if armed?.attempt != attempt {
+      (armed, endedFast) = (wasKnown ? (attempt, standing.now) : nil, false)
+    }
+  }
+
+  private mutating func cancel(
+    _ attempt: AttemptID, isTick: Bool, _ standing: Standing<BottleFeature>
+  ) {
+    noteEnd(of: attempt, standing)
+    guard phase == .connected, isTick, standing.status.reason == .ended(.idle),
+      let idle = standing.policy.liveness.idle, let connected
+    else { return }
+    let time = max(connected, looking ?? connected).duration(to: standing.now)
+    if time < idle.after {
+      found.add(.needless, at: standing.now, "closed as idle after \(time)")
+    }
+  }
+
+  mutating func met(_ seen: Observation<BottleFeature>, _ standing: Standing<BottleFeature>) {
+    switch seen {
+    case .launched:
+      let kept = found
+      self = BottleScans()
+      (found, awakeSince, prompted) = (kept, standing.now, standing.now)
+    case .killed, .suspended: (due, leaveBy, scanning) = (nil, nil, nil)
+    case .resumed: awakeSince = standing.now
+    case .told, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
+      lapse(standing)
+    }
+  }
+
+  /// Time passed since the last thing happened.
+  private mutating func lapse(_ standing: Standing<BottleFeature>) {
+    guard standing.isAwake else { return }
+    let now = standing.now
+    if let due, due.at.advanced(by: Self.slack) < now {
+      self.due = nil
+      let isFull = bursts.count >= 10 && bursts[bursts.count - 10].duration(to: now) < .seconds(66)
+      if !isFull, scanning == nil, standing.own.isOn {
+        found.add(.stuck, at: now, "no scan follows \(due.why)")
+      }
+    }
+    if let scanning {
+      let start = max(scanning, looking?.advanced(by: .seconds(10)) ?? scanning)
+      let end = start.advanced(by: standing.policy.establish.openTimeout + Self.slack)
+      if end < now {
+        self.scanning = nil
+        found.add(.storm, at: now, "scans for longer than a burst")
+      }
+    }
+    if let leaveBy, leaveBy.advanced(by: Self.slack) < now {
+      self.leaveBy = nil
+      found.add(.storm, at: now, "is still connected in background")
+    }
+    overstay(standing)
+  }
+
+  private mutating func overstay(_ standing: Standing<BottleFeature>) {
+    guard phase == .connected, standing.own.holds == 0, let used,
+      let idle = standing.policy.liveness.idle
+    else { return }
+    // A hold that was given back has pinged lately.
+    let slack = (standing.policy.liveness.ping ?? .zero) + .seconds(1)
+    let start = max(used, awakeSince.advanced(by: .zero - idle.after))
+    guard start.advanced(by: idle.after + slack) < standing.now else { return }
+    self.used = nil
+    found.add(.storm, at: standing.now, "is connected, and nothing comes")
+  }
+
+  mutating func settled(_ standing: Standing<BottleFeature>) {
+    if standing.status.phase == .connected, phase != .connected {
+      (used, connected) = (standing.now, standing.now)
+    }
+    if standing.status.phase != .connected { leaveBy = nil }
+    phase = standing.status.phase
+    wasKnown = standing.own.isKnown
+  }
+}

@@ -1,0 +1,95 @@
+import BottleLink
+import LinkCore
+import LinkWire
+
+extension BottleFeature {
+  public static func words(_ input: Input) -> StoryPart {
+    switch input {
+    case .refresh: (.user, "refreshes")
+    case .perform(_, let request): (.user, "asks the bottle: \(request)")
+    case .hold(let isHeld): (.app, isHeld ? "holds the connection" : "holds it no longer")
+    case .shown(let number): (.app, "has shown drinks up to \(number)")
+    case .central(let event): words(event)
+    case .discovered(let attempt, let longest, let state, _):
+      Words.connection(
+        attempt, "is discovered: \(state.unsynced) waiting, values of \(longest) bytes")
+    case .heard(let attempt, let news, _): Words.connection(attempt, "brings \(words(news))")
+    case .restored(let kept): (.disk, "gives back \(Words.count(kept.unshown.count, "drink"))")
+    case .committed(_, let drinks): (.disk, "has kept it, \(drinks.count) of it new")
+    case .uncommitted(_, let failure): (.disk, "keeps nothing: \(failure)")
+    case .start, .stop, .choose, .link, .undiscovered, .written, .unwritten:
+      Words.cause(input, of: Model.self)
+    }
+  }
+
+  private static func words(_ event: CentralEvent) -> StoryPart {
+    switch event {
+    case .adapter(let state): (.phone, "says: Bluetooth is \(state.rawValue)")
+    case .restored(let all):
+      (.phone, "gives back a bottle\(all.first?.isConnected == true ? " that is connected" : "")")
+    case .found(let id, _): (.phone, id == BottleRadio.id ? "sees the bottle" : "sees another one")
+    case .connected(let attempt): Words.connection(attempt, "is open")
+    case .failed(let attempt, let failure):
+      Words.connection(attempt, "fails with \(Words.failure(failure))")
+    case .disconnected(let attempt, let failure):
+      Words.connection(attempt, "ends" + (failure.map { " with \(Words.failure($0))" } ?? ""))
+    case .value(let attempt, _, _): Words.connection(attempt, "brings a value")
+    }
+  }
+
+  private static func words(_ news: BottleModel.News) -> String {
+    switch news {
+    case .state(let state): "the bottle's state: \(state.unsynced) waiting"
+    case .chunk(let chunk):
+      "chunk \(chunk.index + 1) of \(chunk.total): \(Words.count(chunk.records.count, "record"))"
+    case .calibration: "the calibration"
+    case .battery(let percent): "\(percent) % of battery"
+    case .brokenChunk: "a chunk that is cut off"
+    case .malformed: "a value that cannot be read"
+    }
+  }
+
+  public static func isWorth(_ input: Input, _ consequences: [StoryPart]) -> Bool {
+    switch input {
+    case .shown, .written: false
+    case .central(.found), .committed: !consequences.isEmpty
+    case .start, .stop, .refresh, .hold, .perform, .choose, .link, .central, .discovered,
+      .undiscovered, .heard, .unwritten, .restored, .uncommitted:
+      true
+    }
+  }
+
+  public static func words(_ effect: Effect, isVerbose: Bool) -> StoryPart? {
+    switch effect {
+    case .scan: (.app, "scans")
+    case .stopScan: (.app, "scans no longer")
+    case .connect(let attempt, _, true): (.app, "queues connection \(attempt.number)")
+    case .connect(let attempt, _, false): (.app, "connects, as connection \(attempt.number)")
+    case .cancel(let attempt): (.app, "gives connection \(attempt.number) up")
+    case .write(_, _, .syncControl, let bytes):
+      (.app, bytes == BottleSync.acknowledgement.bytes ? "acknowledges" : "asks for records")
+    case .update(.drink(let drink)): (.screen, "shows drink \(drink.number)")
+    case .update(.refreshed(_, let result)): (.screen, "the refresh: \(result)")
+    case .update(.performed(_, let result)): (.screen, "the command: \(result)")
+    case .discover, .write, .commit, .confirm, .update:
+      Words.effect(effect, of: Model.self, isVerbose: isVerbose)
+    }
+  }
+
+  public static func statusWords(_ effect: Effect) -> String? {
+    guard case .update(.status(let status)) = effect else { return nil }
+    let all = status.outstanding.map(\.rawValue).joined(separator: ", ")
+    return "\(status.phase.rawValue); outstanding: \(all.isEmpty ? "nothing" : all)"
+  }
+
+  public static func words(_ fact: Fact) -> [StoryPart] {
+    switch fact {
+    case .recorded(let id): [(.server, "the bottle records drink \(id)")]
+    case .gone(let id): [(.server, "the bottle has record \(id) no longer")]
+    case .stored(let id): [(.disk, "keeps record \(id)")]
+    case .advertises(let isOn): [(.server, "the bottle \(isOn ? "advertises" : "is silent")")]
+    case .linked(let isOn): [(.network, isOn ? "phone and bottle meet" : "phone and bottle part")]
+    case .stamped: []
+    }
+  }
+}

@@ -1,0 +1,212 @@
+import BottleFirmware
+import BottleLink
+import LinkCore
+import LinkWire
+import VirtualBottle
+
+// The bottle: the real firmware, and who holds it.
+extension BottleWorld {
+  func deadline(of host: HostID) -> Instant? { host.kind == .peripheral ? bottleDue : nil }
+
+  mutating func tick(_ host: HostID) {
+    account()
+    let outputs = bottle.tick(at: now)
+    follow(outputs)
+  }
+
+  /// Something is done to the bottle.
+  mutating func touch(_ input: BottleInput) {
+    account()
+    let outputs = bottle.handle(.world(input), at: now)
+    follow(outputs)
+  }
+
+  /// Carries out what the bottle does.
+  mutating func follow(_ outputs: [VirtualBottle.Output]) {
+    bottleDue = bottle.deadline.map { max($0, now) }
+    noteRecords()
+    for output in outputs {
+      switch output {
+      case .advertises(let isOn): note(.advertises(isOn))
+      case .disconnects:
+        radio.bottleLink = nil
+        drop(.reset)
+      case .notifies(let attribute, let bytes): notify(attribute, bytes)
+      case .answers, .sleeps, .stores: continue
+      }
+    }
+    kernel.own.unsynced = Int(bottle.bottle.ring.unsynced(withDeleted: false))
+    plan()
+    weigh()
+  }
+
+  private mutating func noteRecords() {
+    let ring = bottle.bottle.ring
+    while nextRecord < ring.nextID {
+      kernel.counts[.drinks] += 1
+      kernel.own.expected.insert(nextRecord)
+      note(.recorded(nextRecord))
+      if radio.link?.subscriber != nil, let since = readySince,
+        since.duration(to: now) > .seconds(5)
+      {
+        note(.stamped(isValid: bottle.bottle.clock.isValid))
+      }
+      nextRecord += 1
+    }
+    let oldest = ring.count > 0 ? ring[0].id : ring.nextID
+    while oldestRecord < oldest {
+      if own.expected.contains(oldestRecord) { note(gone: oldestRecord) }
+      oldestRecord += 1
+    }
+  }
+
+  /// The store need not get a record any more.
+  mutating func note(gone id: UInt32) {
+    kernel.own.expected.remove(id)
+    note(.gone(id))
+  }
+
+  /// The record that a write deletes before any phone has acknowledged it.
+  func record(deletedBy write: BottleFeature.RadioWrite) -> UInt32? {
+    guard write.attribute == .command, case .delete(let id)? = try? BottleCommand(write.bytes),
+      own.expected.contains(id)
+    else { return nil }
+    return id
+  }
+
+  // The plan.
+
+  static func impose(_ act: Act<BottleFeature.Verb>, on conditions: inout Conditions) {
+    switch act.verb {
+    case .own(.evict): (conditions.isKilled, conditions.isInBackground) = (true, true)
+    case .own(.bluetooth): conditions.isUnreachable = true
+    case .own, .common: return
+    }
+  }
+
+  mutating func begin(
+    _ verb: BottleFeature.Verb, _ act: Act<BottleFeature.Verb>, _ index: Int
+  ) {
+    switch verb {
+    case .drinks: drink(act.number)
+    case .moves:
+      touch(.moved)
+      touch(.stands(false))
+      kernel.later(.handles(.stands(true)), after: .seconds(4))
+    case .carries: carry(index)
+    case .refreshes: request { .refresh($0) }
+    case .deletes:
+      guard let newest = disk.drinks(before: nil, limit: 1).first else { return }
+      request { .perform($0, .command(.delete(newest.record.id))) }
+    case .commands: request { .perform($0, Self.request(act.word)) }
+    case .holds: hold(true)
+    case .restarts:
+      account()
+      let outputs = bottle.handle(.restarted, at: now)
+      follow(outputs)
+    case .flat: touch(.battery(5))
+    case .away: rangeChanged()
+    case .crowded, .lossy:
+      plan()
+      weigh()
+    case .bluetooth: setAdapter(AdapterState(rawValue: act.word) ?? .off)
+    case .echoes: echo()
+    case .evict: doom(.phone)
+    }
+  }
+
+  mutating func end(_ act: Act<BottleFeature.Verb>, _ index: Int) {
+    switch act.verb {
+    case .own(.holds): hold(false)
+    case .own(.flat): if !isUnderWay(.flat) { touch(.battery(90)) }
+    case .own(.away): if isInRange { rangeChanged() }
+    case .own(.bluetooth): if !isUnderWay(.bluetooth) { setAdapter(.on) }
+    case .own, .common:
+      plan()
+      weigh()
+    }
+  }
+
+  private static func request(_ word: String) -> BottleRequest {
+    switch word {
+    case "tare": .command(.tare)
+    case "reset": .command(.resetDaily)
+    case "settings": .settings(BottleSwitches(shakeToEmpty: false))
+    case _: .command(.ping)
+    }
+  }
+
+  private mutating func hold(_ isHeld: Bool) {
+    guard process == .running else { return }
+    kernel.own.holds = max(0, own.holds + (isHeld ? 1 : -1))
+    give(.hold(isHeld), to: .phone)
+  }
+
+  /// Somebody takes the bottle, drinks, and puts it down.
+  private mutating func drink(_ count: Int) {
+    if bottle.bottle.power == .deep { touch(.tapped) }
+    touch(.moved)
+    touch(.stands(false))
+    for number in 0..<count {
+      let amount = Int16(30 + kernel.chance.next() % 300)
+      let wait = Duration.seconds(2) + .milliseconds(1500 * Int64(number))
+      kernel.later(.handles(.poured(amount)), after: wait)
+    }
+    let rest = Duration.seconds(4) + .milliseconds(1500 * Int64(count))
+    kernel.later(.handles(.stands(true)), after: rest)
+  }
+
+  /// The bottle is shaken about as long as the act is under way.
+  mutating func carry(_ act: Int) {
+    guard kernel.active.contains(act) else { return }
+    touch(.moved)
+    touch(.stands(false))
+    kernel.later(.carries(act: act), after: .seconds(7))
+  }
+
+  /// Callbacks of attempts of this run come again, or for the first time.
+  private mutating func echo() {
+    for attempt in radio.past
+    where attempt != clients[0].link.currentAttempt && attempt != clients[0].link.queuedAttempt {
+      tell(.central(.connected(attempt)))
+      tell(.central(.failed(attempt, .timeout(.connect))))
+      tell(.central(.disconnected(attempt, .reset)))
+      tell(.undiscovered(attempt, .reset))
+    }
+  }
+
+  // The cost.
+
+  /// Counts what passed since the last change.
+  mutating func account() {
+    cost.pass(
+      to: now, isAwake: bottle.bottle.power == .awake, isAdvertising: bottle.bottle.isAdvertising,
+      isConnected: radio.link != nil,
+      isScanning: radio.isScanning && process == .running && own.isKnown)
+  }
+}
+
+/// What a bottle and its phone spend.
+struct BottleCost {
+  private(set) var awake = Duration.zero
+  private(set) var advertising = Duration.zero
+  private(set) var connected = Duration.zero
+  /// Of the phone, while it looks for a bottle that it knows.
+  private(set) var scanning = Duration.zero
+  private var last = Instant.zero
+
+  mutating func pass(
+    to now: Instant, isAwake: Bool, isAdvertising: Bool, isConnected: Bool, isScanning: Bool
+  ) {
+    let time = last.duration(to: now)
+    guard time > .zero else { return }
+    last = now
+    if isAwake { awake += time }
+    if isAdvertising { advertising += time }
+    if isConnected { connected += time }
+    if isScanning { scanning += time }
+  }
+
+  /// In whole seconds.
+  func seconds(_ time: Duration) -> Int { Int(time.components.seconds) }
+}

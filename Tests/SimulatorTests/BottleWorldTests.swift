@@ -1,0 +1,159 @@
+import BottleLink
+import LinkCore
+import LinkSimulator
+import LinkWire
+import Testing
+
+/// The world of a phone and a bottle.
+@Suite(.timeLimit(.minutes(3))) struct BottleWorldTests {
+  @Test(arguments: BottleFeature.presets)
+  func `a bottle keeps its promises in many lives`(preset: DayPreset) {
+    for seed in UInt64(1)...5 {
+      let outcome = BottleFeature.play(.drawn(preset, seed: seed))
+      #expect(outcome.findings == [], "seed \(seed)")
+    }
+  }
+
+  @Test(arguments: BottleFeature.Defect.allCases)
+  func `each deliberate defect of a bottle's phone is caught`(defect: BottleFeature.Defect) {
+    let caught = (1...UInt64(defect.seeds)).first { seed in
+      BottleFeature.play(.drawn(.swarm, seed: seed), RunSetup(defect: defect)).findings
+        .contains { defect.kinds.contains($0.kind) }
+    }
+    #expect(caught != nil)
+    #expect(caught.map { BottleFeature.play(.drawn(.swarm, seed: $0)).findings } == [])
+  }
+
+  @Test func `the same seed of a bottle makes the same run`() {
+    let plan = BottleFeature.Plan.drawn(.swarm, seed: 5)
+    #expect(BottleFeature.play(plan).digest == BottleFeature.play(plan).digest)
+    #expect(
+      BottleFeature.play(plan).digest != BottleFeature.play(.drawn(.swarm, seed: 6)).digest)
+  }
+
+  @Test func `what a bottle says before the last acknowledgement is answered is fetched`() {
+    #expect(BottleFeature.play(.drawn(.cafe, seed: 349)).findings == [])
+  }
+
+  @Test func `a loss shortly after going to the background leads to no scan`() {
+    #expect(BottleFeature.play(.drawn(.cafe, seed: 253)).findings == [])
+  }
+
+  @Test func `a plan is read as it was written`() {
+    for verb in BottleFeature.Verb.allCases {
+      let plan = BottleFeature.Plan.drawn(.swarm, seed: 3)
+      #expect(plan.acts.allSatisfy { Act(text: $0.act.text) == $0.act }, "\(verb)")
+    }
+  }
+}
+
+/// A journal of a bottle's link before its checkers.
+struct BottleJournalTests {
+  @Test func `a run that went well satisfies the checkers`() {
+    #expect(Self.findings() == [])
+  }
+
+  @Test func `a drink that is shown twice is found`() {
+    let found = Self.findings { effect in
+      if case .update(.drink) = effect { [effect, effect] } else { [effect] }
+    }
+    #expect(Set(found.map(\.kind)) == [.duplicated])
+  }
+
+  @Test func `drinks that are shown out of order are found`() {
+    let found = Self.findings { effect in
+      guard case .update(.drink(var drink)) = effect, drink.number == 1 else { return [effect] }
+      drink.number = 3
+      return [.update(.drink(drink))]
+    }
+    #expect(Set(found.map(\.kind)) == [.reordered])
+  }
+
+  @Test func `a chunk that is acknowledged before it is stored is found`() {
+    let found = Self.findings { effect in
+      guard case .commit(_, let change) = effect, !change.records.isEmpty else { return [effect] }
+      let bytes = BottleSync.acknowledgement.bytes
+      return [.write(AttemptID(1), WriteID(99), .syncControl, bytes), effect]
+    }
+    #expect(Set(found.map(\.kind)) == [.unstored])
+  }
+
+  @Test func `a request that is answered twice is found`() {
+    let found = Self.findings { effect in
+      if case .update(.refreshed) = effect { [effect, effect] } else { [effect] }
+    }
+    #expect(Set(found.map(\.kind)) == [.duplicated])
+  }
+
+  /// The findings in the journal of a short run, with its effects as `change` has them.
+  private static func findings(
+    change: @escaping (BottleModel.Effect) -> [BottleModel.Effect] = { [$0] }
+  ) -> [Finding] {
+    var tape = BottleTape(change: change)
+    tape.give(.restored(tape.disk.snapshot), at: 0)
+    tape.give(.start, at: 0)
+    tape.give(.central(.adapter(.on)), at: 0)
+    tape.give(.central(.found(BottleTape.bottle, name: nil)), at: 1)
+    if let attempt = tape.model.link.currentAttempt {
+      tape.give(.central(.connected(attempt)), at: 2)
+      tape.give(.refresh(1), at: 2)
+      tape.give(
+        .discovered(attempt, longestValue: 182, BottleState(unsynced: 2), at: BottleTape.wall),
+        at: 3)
+    }
+    tape.recorded.conclude()
+    return tape.recorded.findings
+  }
+}
+
+/// A short run of a bottle's link, and its journal before the checkers.
+private struct BottleTape {
+  static let bottle = PeripheralID(UUID128(high: 1, low: 2))
+  static let wall = Timestamp(nanoseconds: 1_768_766_400_000_000_000)
+
+  var model = BottleModel(BottleSettings(policy: .bottleLink), seed: 1)
+  var recorded: Recorded<BottleFeature>
+  var disk = KeptDrinks()
+  let change: (BottleModel.Effect) -> [BottleModel.Effect]
+
+  init(change: @escaping (BottleModel.Effect) -> [BottleModel.Effect]) {
+    self.change = change
+    recorded = Recorded(model)
+  }
+
+  mutating func give(_ input: BottleModel.Input, at second: Double) {
+    let effects = model.handle(input, at: .second(second))
+    recorded.see(input, at: .second(second), effects: effects.flatMap(change), then: model)
+    for effect in effects {
+      switch effect {
+      case .commit(let id, let change): give(.committed(id, disk.commit(change)), at: second)
+      case .update(.drink(let drink)): give(.shown(through: drink.number), at: second)
+      case .write(let attempt, let id, let attribute, let bytes):
+        give(.written(id), at: second)
+        guard attribute == .syncControl, bytes[4] == 1 else { continue }
+        let records = [UInt32(1), 2].map {
+          BottleRecord(id: $0, time: 1_768_766_400, amount: 100, level: 500, kind: 1)
+        }
+        let chunk = BottleChunk(index: 0, total: 1, records: records)
+        give(.heard(attempt, .chunk(chunk), at: Self.wall), at: second)
+      case .scan, .stopScan, .connect, .cancel, .discover, .confirm, .update: continue
+      }
+    }
+  }
+}
+
+/// A usual day, and what it costs.
+struct BottleDayTests {
+  @Test func `the same seed makes the same day`() {
+    #expect(BottleDay.played(35, seed: 1) == BottleDay.played(35, seed: 1))
+    #expect(BottleDay.played(35, seed: 1) != BottleDay.played(35, seed: 2))
+  }
+
+  @Test func `longer windows bring more drinks soon, and cost more`() {
+    let days = BottleDay.profiles.map { BottleDay.played($0, seed: 3) }
+    #expect(days.map(\.drinks) == [24, 24, 24])
+    let (first, second, third) = (days[0], days[1], days[2])
+    #expect(second.awake < first.awake && second.awake < third.awake)
+    #expect(second.soon < third.soon)
+  }
+}

@@ -84,7 +84,7 @@ let pure: [Target] = [
   library("SessionAudit", at: "Tools/Audit", uses: ["LinkCore", "LinkJSON", "LinkWire"]),
   played("Session", at: "Features/Session", uses: ["LinkCore", "LinkWire"]),
   played("BottleLink", at: "Features/BottleLink", uses: ["LinkCore", "LinkWire"]),
-  library(
+  played(
     "HealthSync", at: "Features/HealthSync", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
   played(
     "LinkServerCore", at: "ServerCore", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
@@ -92,7 +92,7 @@ let pure: [Target] = [
     "LinkSimulator", at: "Simulator",
     uses: [
       "LinkCore", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay", "HeldSocket",
-      "LinkServerCore", "Session", "BottleFirmware", "BottleLink", "VirtualBottle",
+      "LinkServerCore", "Session", "HealthSync", "BottleFirmware", "BottleLink", "VirtualBottle",
     ]),
 ]
 
@@ -335,7 +335,7 @@ let checks: [Target] = [
     "SimulatorTests",
     uses: [
       "LinkCore", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay", "HeldSocket",
-      "LinkServerCore", "LinkSimulator", "HoldfastTestKit", "Session", "BottleLink",
+      "LinkServerCore", "LinkSimulator", "HoldfastTestKit", "Session", "HealthSync", "BottleLink",
     ],
     besides: ["Corpus"]),
   tests(

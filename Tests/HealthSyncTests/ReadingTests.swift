@@ -103,7 +103,7 @@ import Testing
     bench.fire([Self.steps], 2, budget: .seconds(30))
     bench.pass(.seconds(1))
     #expect(bench.fetches.count == 2)
-    bench.pass(.milliseconds(8_999))
+    bench.pass(.milliseconds(7_999))
     #expect(bench.givenBack == [:])
     bench.pass(.milliseconds(1))
     #expect(bench.givenBack == [WakeID(1): [.later]])
@@ -126,6 +126,32 @@ import Testing
     bench.pass(.seconds(60))
     #expect(bench.givenBack.values.allSatisfy { $0.count == 1 })
     #expect(bench.givenBack.count == 4)
+  }
+
+  @Test(arguments: [(10_000, 9_000), (2_000, 1_000), (1_000, 500)])
+  func `granted time is given back before its end`(budget: Int, end: Int) {
+    var bench = SyncBench.asked()
+    bench.fire([Self.steps], 1, budget: .milliseconds(budget))
+    bench.pass(.milliseconds(end - 1))
+    #expect(bench.givenBack == [:])
+    bench.pass(.milliseconds(1))
+    #expect(bench.givenBack == [WakeID(1): [.later]])
+  }
+
+  @Test func `each page is stamped a whole second after the one before, if the clock is not later`()
+    throws
+  {
+    var bench = SyncBench.asked()
+    bench.fire()
+    bench.pass(.seconds(1))
+    #expect(bench.lastStamp == Timestamp(nanoseconds: .min))
+    let id = try #require(bench.fetches.last)
+    let made = Timestamp(nanoseconds: 9_700_000_000)
+    let draft = PayloadDraft(file: "f1", records: 1, deletions: 0, bytes: 1)
+    bench.give(
+      .fetched(id, FetchedPage(drafts: [draft], anchor: HealthAnchor([1]), made: made)))
+    bench.finishCommits()
+    #expect(bench.lastStamp == SyncBench.time(10))
   }
 
   @Test func `a locked source is read later, and is not empty`() throws {
@@ -190,17 +216,9 @@ import Testing
     bench.pass(.seconds(1))
     try bench.page(1, anchor: 1, made: 100)
     bench.finishCommits()
-    guard case .fetch(_, _, _, _, let stamp)? = bench.log.last(where: isFetch) else {
-      Issue.record("nothing is read")
-      return
-    }
-    #expect(stamp == SyncBench.time(100))
+    #expect(bench.lastStamp == SyncBench.time(101))
     try bench.page(1, anchor: 2, made: 50)
     #expect(bench.steps.last?.last == .stamp(SyncBench.time(100)))
-  }
-
-  private func isFetch(_ effect: SyncModel.Effect) -> Bool {
-    if case .fetch = effect { true } else { false }
   }
 
   @Test func `a page that comes after the end is deleted`() throws {

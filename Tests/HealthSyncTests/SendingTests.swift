@@ -127,6 +127,18 @@ import Testing
     #expect(bench.sent == ["c", "a", "c"])
   }
 
+  @Test func `Retry-After is obeyed although another upload was accepted meanwhile`() {
+    var bench = Self.started(Self.three)
+    bench.fail("a", SyncBench.http(429, after: .seconds(30)))
+    bench.accept("c")
+    bench.pass(.milliseconds(29_999))
+    #expect(bench.sent == ["c", "a"])
+    bench.pass(.milliseconds(1))
+    #expect(bench.sent == ["c", "a", "a"])
+    bench.accept("a")
+    #expect(bench.sent == ["c", "a", "a", "b"])
+  }
+
   @Test func `one try shows whether the server is back, each time of another type`() {
     var bench = Self.started(Self.three)
     bench.pass(.milliseconds(1))

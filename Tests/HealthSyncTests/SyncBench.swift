@@ -100,6 +100,11 @@ struct SyncBench {
     log.compactMap { if case .fetch(_, _, let start, _, _) = $0 { start } else { nil } }.last
   }
 
+  /// The least stamp of the last page that was asked for.
+  var lastStamp: Timestamp? {
+    log.compactMap { if case .fetch(_, _, _, _, let stamp) = $0 { stamp } else { nil } }.last
+  }
+
   /// The files that were handed over, in order.
   var sent: [String] {
     log.flatMap { effect -> [String] in

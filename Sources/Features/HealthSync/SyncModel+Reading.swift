@@ -74,8 +74,8 @@ extension SyncModel {
       needs[type] = lanes[place].begun + 1
     }
     guard !needs.isEmpty else { return effects.append(.giveBack(wake, isPutOff ? .later : .done)) }
-    wakes[wake] = SyncWake(
-      needs: needs, until: now.advanced(by: budget), result: isPutOff ? .later : .done)
+    let until = now.advanced(by: budget - SyncSettings.margin(of: budget))
+    wakes[wake] = SyncWake(needs: needs, until: until, result: isPutOff ? .later : .done)
   }
 
   private static var gathering: Duration { SyncSettings.gathering }
@@ -102,7 +102,14 @@ extension SyncModel {
       lanes[place].anchor.map { HealthPageStart.after($0) } ?? .last(SyncSettings.firstSpan)
     effects.append(
       .fetch(
-        id, lanes[place].type, start, limit: SyncSettings.pageLimit, notBefore: stamp))
+        id, lanes[place].type, start, limit: SyncSettings.pageLimit, notBefore: nextStamp))
+  }
+
+  /// The least stamp of the next page: a whole second after the newest one, since stamps are sent
+  /// in whole seconds and tell servers which of two batches is the later one.
+  private var nextStamp: Timestamp {
+    guard stamp.nanoseconds != .min else { return stamp }
+    return SyncTime(stamp).instant.advanced(by: .seconds(1))
   }
 
   private func reading(_ id: SyncFetchID) -> Int? {
@@ -118,7 +125,7 @@ extension SyncModel {
     guard page.anchor != lanes[place].anchor || !page.drafts.isEmpty else {
       return endRun(place, at: now, &effects)
     }
-    stamp = max(stamp, page.made)
+    if !page.drafts.isEmpty { stamp = max(stamp, page.made) }
     var batches: [QueuedBatch] = []
     for draft in page.drafts {
       batches.append(draft.queued(lanes[place].type, at: nextPlace))

@@ -19,6 +19,12 @@ struct SyncServerState: Sendable, Hashable {
   var lastTried: String?
 
   init(_ policy: RetryPolicy) { retry = Retry(policy) }
+
+  /// The server is there. What it asked for before, in the answer to another upload, still counts.
+  mutating func answered(at now: Instant) {
+    (failures, exhausted) = (0, nil)
+    heldUntil = retry.notBefore.flatMap { $0 > now ? $0 : nil }
+  }
 }
 
 /// What follows from an answer that is no success.
@@ -132,7 +138,7 @@ extension SyncModel {
     let batch = lanes[place].batches[index]
     switch (outcome, batch.state) {
     // It may be the late answer of an earlier upload: the server has the batch.
-    case (.accepted, .waiting), (.accepted, .sending): accepted(place, index, time)
+    case (.accepted, .waiting), (.accepted, .sending): accepted(place, index, time, at: now)
     case (.failed(let failure), .sending(let since)):
       failed(place, index, failure, since: since, at: now, &effects)
     case (.unreadable(let detail), .sending): park(file, .words(detail), &effects)
@@ -143,15 +149,17 @@ extension SyncModel {
     }
   }
 
-  private mutating func accepted(_ place: Int, _ index: Int, _ time: Timestamp) {
+  private mutating func accepted(
+    _ place: Int, _ index: Int, _ time: Timestamp, at now: Instant
+  ) {
     lanes[place].batches[index].queued.parked = nil
     lanes[place].batches[index].state = .acknowledged
     unsaved.append(Accepted(file: lanes[place].batches[index].queued.file, at: time))
     (lanes[place].failures, lanes[place].isExhausted) = (0, false)
     (lanes[place].lastFailure, lanes[place].retryAt) = (nil, nil)
-    (server.failures, server.heldUntil, server.exhausted) = (0, nil, nil)
     server.wasReached = true
-    server.retry.noteStable()
+    server.answered(at: now)
+    if server.heldUntil == nil { server.retry.noteStable() }
     refresh = refresh == .running ? .running : .owed
   }
 
@@ -199,7 +207,7 @@ extension SyncModel {
     _ place: Int, _ failure: LinkFailure, at now: Instant, _ effects: inout [Effect]
   ) {
     // An answer, even this one, shows that the server is there.
-    (server.failures, server.heldUntil, server.exhausted) = (0, nil, nil)
+    server.answered(at: now)
     server.retry.noteFailure(at: now, wish: failure.serverWish)
     lanes[place].failures += 1
     lanes[place].lastFailure = failure

@@ -33,6 +33,10 @@ public struct SyncSettings: Sendable, Hashable, Codable {
   /// How long `stop` waits for what is being stored.
   static let flushTimeout = Duration.seconds(2)
 
+  /// How long before its end granted time is given back. It began before the model heard of it, and
+  /// the system ends an app that is late; ours: a second, or half of a shorter grant.
+  static func margin(of budget: Duration) -> Duration { min(.seconds(1), budget / 2) }
+
   static func pause(after failures: Int) -> Duration {
     pauses[min(max(failures, 1), pauses.count) - 1]
   }

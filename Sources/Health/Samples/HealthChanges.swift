@@ -66,7 +66,8 @@ public struct KeyedHealthSample: Sendable, Hashable {
 ///
 /// A store numbers its changes. A walk takes those above `done` up to `until`, the newest one when
 /// the walk began: first the deletions by their keys, then the samples by start and key. What
-/// changes meanwhile has higher numbers, and is left to the next walk.
+/// changes meanwhile has higher numbers, and is left to the next walk. The first walk takes the
+/// deletions last: a reader that begins anew may not know all of them.
 package struct HealthWalk: Sendable, Hashable {
   /// The store whose numbers these are.
   package let store: UInt64
@@ -186,10 +187,13 @@ extension HealthWalk {
     if case .deleted(let until, let key) = walk.stage {
       let span = HealthChangeSpan(type: query.type, done: walk.done, until: until)
       page.deleted = try deletions(span, key, limit)
-      walk.stage =
-        page.deleted.count < limit
-        ? .added(until: until, after: .before(Timestamp(nanoseconds: .min)))
-        : .deleted(until: until, after: page.deleted.last)
+      if page.deleted.count == limit {
+        walk.stage = .deleted(until: until, after: page.deleted.last)
+      } else if walk.done < 0 {
+        (walk.done, walk.stage) = (until, .none)
+      } else {
+        walk.stage = .added(until: until, after: .before(Timestamp(nanoseconds: .min)))
+      }
     }
     if case .added(let until, let place) = walk.stage {
       let span = HealthChangeSpan(type: query.type, done: walk.done, until: until)
@@ -201,7 +205,13 @@ extension HealthWalk {
         let place = HealthPlace(start: last.sample.start, key: last.key)
         walk.stage = .added(until: until, after: place)
       } else {
-        (walk.done, walk.stage) = (until, .none)
+        if walk.done < 0 { page.deleted = try deletions(span, nil, room - found.count) }
+        let isWhole = walk.done >= 0 || page.deleted.count < room - found.count
+        if isWhole {
+          (walk.done, walk.stage) = (until, .none)
+        } else {
+          walk.stage = .deleted(until: until, after: page.deleted.last)
+        }
       }
     }
     page.anchor = walk.anchor

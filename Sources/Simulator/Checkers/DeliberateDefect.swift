@@ -70,7 +70,7 @@ public enum LinkDefect: String, Sendable, Hashable, CaseIterable {
 /// A defect is never made inside the model. The seam changes what the model is told, or its
 /// numbers, so that the two together behave as the mistaken client would. Checkers are told the
 /// truth: the input as the world made it, and the policy without defect.
-struct LinkSeam<Model: LinkModel>: Sendable {
+struct LinkSeam<Model: SimulatedModel>: Sendable {
   let defect: LinkDefect?
   private var hadStandby = false
 

@@ -42,9 +42,12 @@ struct Healing<Feature: SimulatedFeature>: LinkChecker {
   }
 
   mutating func settled(_ standing: Standing<Feature>) {
+    if !isWhole, let until = Feature.restsUntil(standing) {
+      notBefore = max(notBefore ?? until, until)
+    }
     guard let limit = limit(standing.policy), !isWhole else { return }
-    isWhole =
-      standing.status.phase == .connected && Feature.isHealed(standing) && standing.now <= limit
+    let isHeld = standing.status.phase == .connected || !standing.policy.holdsLink
+    isWhole = isHeld && Feature.isHealed(standing) && standing.now <= limit
   }
 
   mutating func conclude(_ standing: Standing<Feature>) {

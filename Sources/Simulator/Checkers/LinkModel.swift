@@ -30,11 +30,15 @@ struct Glance {
   var queued: AttemptID?
 }
 
-/// A model whose link one set of checkers can check: it says what its inputs and effects mean to
-/// the link.
-public protocol LinkModel: LinkClient where Input: LinkInput {
-  /// The link that it drives.
-  var link: HeldLink { get }
+/// A model that one set of checkers can check: it says what its inputs and effects mean to the link
+/// that it drives, or, if it holds none, to the work that it tries again.
+public protocol SimulatedModel: LinkClient {
+  /// The policy that it follows.
+  var policy: LinkPolicy { get }
+  /// The input that tells the model of an event; `nil` if there is none.
+  static func input(_ event: LinkEvent, at wall: Timestamp) -> Input?
+  /// The event that an input holds as it is; `nil` for another input.
+  static func event(of input: Input) -> LinkEvent?
   /// What an input means to the link.
   static func role(of input: Input) -> InputRole
   /// What an effect asks for the link.
@@ -43,7 +47,19 @@ public protocol LinkModel: LinkClient where Input: LinkInput {
   static func renamed(_ input: Input, to attempt: AttemptID) -> Input
 }
 
+/// A model that drives a link.
+public protocol LinkModel: SimulatedModel where Input: LinkInput {
+  /// The link that it drives.
+  var link: HeldLink { get }
+}
+
 extension LinkModel {
+  /// The policy of its link.
+  public var policy: LinkPolicy { link.policy }
+  public static func input(_ event: LinkEvent, at wall: Timestamp) -> Input? {
+    Input(event, at: wall)
+  }
+  public static func event(of input: Input) -> LinkEvent? { input.event }
   /// What its user is told about the link.
   public var status: LinkStatus { link.status }
   /// The attempt or connection that counts now.

@@ -1,4 +1,4 @@
-import LinkCore
+public import LinkCore
 
 /// Nothing: what a phone says with its upgrade request, or asks beside it, by default.
 public struct Nothing: Sendable, Equatable {
@@ -10,6 +10,7 @@ extension SimulatedFeature {
   public static var presets: [DayPreset] { DayPreset.allCases }
   public static var patience: Duration { .zero }
   public static func isHealed(_ standing: Standing<Self>) -> Bool { true }
+  public static func restsUntil(_ standing: Standing<Self>) -> Instant? { nil }
   public static func remains(_ standing: Standing<Self>) -> String { "" }
   public static func checkBounds(
     _ standing: Standing<Self>, _ found: (_ what: String, _ count: Int, _ bound: Int) -> Void

@@ -5,7 +5,7 @@ public import LinkCore
 /// A feature plugs in with four parts, in a folder of its own, and one line in `Worlds.all`:
 ///
 /// 1. An enumeration that conforms to this protocol. It names the model under test (`Model`, a
-///    `LinkModel`), what passes over the network (`Hello`, `Packet`, `Question`, `Reply`), the
+///    `LinkModel` or a `SimulatedModel`), what passes over the network (`Hello`, `Packet`, `Question`, `Reply`), the
 ///    verbs, numbers and presets of its plans, and its words.
 /// 2. A world: an internal structure that conforms to `SimulatedWorld`. It holds the kernel, the
 ///    models of its phones and the real rules of its servers, and maps what the kernel reports
@@ -19,7 +19,7 @@ public import LinkCore
 /// defaults of this protocol and of `SimulatedWorld`.
 public protocol SimulatedFeature: SendableMetatype {
   /// The model whose link is under test.
-  associatedtype Model: LinkModel
+  associatedtype Model: SimulatedModel
   /// What can happen in plans beside the kernel's `CommonVerb`.
   associatedtype Verb: PlanVerb
   /// What plans fix for a whole run beside the weather.
@@ -78,6 +78,8 @@ public protocol SimulatedFeature: SendableMetatype {
   static var patience: Duration { get }
   /// Whether everything is as it must be in calm, beside a connected link.
   static func isHealed(_ standing: Standing<Self>) -> Bool
+  /// Until when a server asked the phone to be left alone, beside the wishes that a link hears.
+  static func restsUntil(_ standing: Standing<Self>) -> Instant?
   /// What remains to be done, for findings.
   static func remains(_ standing: Standing<Self>) -> String
   /// Reports each amount in memory that is above its bound.
@@ -126,6 +128,6 @@ public enum Worlds {
   /// One line for each world.
   public static let all: [any SimulatedFeature.Type] = [
     StreamFeature.self, RelayFeature.self, HeldFeature.self, SessionsFeature.self,
-    BottleFeature.self,
+    SyncFeature.self, BottleFeature.self,
   ]
 }

@@ -145,7 +145,8 @@ extension SimulatedWorld where Self: ~Copyable {
   private mutating func resetAll(of host: HostID) {
     let wait = kernel.delay()
     for line in kernel.lines where line.from == host { reset(line, after: wait) }
-    for exchange in kernel.exchanges where exchange.from == host && !exchange.isAbandoned {
+    for exchange in kernel.exchanges
+    where carrier(of: exchange.from) == host && !exchange.isAbandoned {
       cut(exchange)
     }
   }

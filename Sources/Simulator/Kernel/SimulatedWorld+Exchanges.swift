@@ -12,14 +12,15 @@ extension SimulatedWorld where Self: ~Copyable {
     patience: Duration? = nil
   ) -> TrafficID {
     kernel.counts.requests += 1
-    let uplink = kernel.hosts[host.place].network
+    let carrier = carrier(of: host)
+    let uplink = kernel.hosts[carrier.place].network
     let exchange = Exchange<Feature>(
       number: kernel.newNumber(), from: host, run: kernel.hosts[host.place].run, to: server,
       question: question, patience: patience ?? kernel.weather.patience, began: now)
     kernel.exchanges.append(exchange)
     limit(exchange)
     let isIdle = uplink.lastRequest.duration(to: now) > .seconds(60)
-    if let failure = obstacle(host, isDialed: uplink.poolIsDead || isIdle) {
+    if let failure = obstacle(carrier, isDialed: uplink.poolIsDead || isIdle) {
       fail(exchange.number, failure.reason, after: failure.after)
     } else if isHole(host) || kernel.happens(kernel.weather.loss) {
       lose(exchange.number)
@@ -28,14 +29,14 @@ extension SimulatedWorld where Self: ~Copyable {
     } else {
       send(exchange)
     }
-    kernel.hosts[host.place].network.lastRequest = now
+    kernel.hosts[carrier.place].network.lastRequest = now
     return exchange.number
   }
 
   /// A connection that was kept for the next request died meanwhile: the other end says so, or the
   /// request is lost.
   private mutating func sendStale(_ exchange: Exchange<Feature>) {
-    kernel.hosts[exchange.from.place].network.poolIsDead = false
+    kernel.hosts[carrier(of: exchange.from).place].network.poolIsDead = false
     if kernel.chance.next() % 2 == 0 {
       lose(exchange.number)
     } else {
@@ -54,7 +55,7 @@ extension SimulatedWorld where Self: ~Copyable {
     // A request may be so late that the server takes it after its author gave up.
     if kernel.happens(kernel.weather.slow) { wait += kernel.chance.duration(below: .seconds(8)) }
     let size = bytes(of: exchange.question)
-    let time = kernel.carry(size, of: exchange.from, down: false).advanced(by: wait)
+    let time = kernel.carry(size, of: carrier(of: exchange.from), down: false).advanced(by: wait)
     kernel.queue.add(.requestArrives(exchange.number), at: time)
   }
 
@@ -97,7 +98,9 @@ extension SimulatedWorld where Self: ~Copyable {
 
   /// The way is gone that requests and answers were on.
   mutating func loseRequests(of host: HostID) {
-    for exchange in kernel.exchanges where exchange.from == host { lose(exchange.number) }
+    for exchange in kernel.exchanges where carrier(of: exchange.from) == host {
+      lose(exchange.number)
+    }
   }
 
   /// A server will not answer a request any more; on its way it will be refused.
@@ -134,7 +137,7 @@ extension SimulatedWorld where Self: ~Copyable {
     let arrival = arrival(exchange, .success(reply))
     var wait = kernel.delay()
     if kernel.happens(kernel.weather.slow) { wait += kernel.chance.duration(below: .seconds(30)) }
-    let time = kernel.carry(bytes(of: reply), of: exchange.from, down: true)
+    let time = kernel.carry(bytes(of: reply), of: carrier(of: exchange.from), down: true)
     kernel.queue.add(.answerArrives(arrival, isCopy: false), at: time.advanced(by: wait))
     if mayComeTwice(exchange.question), kernel.happens(kernel.weather.twice) {
       let later = wait + kernel.chance.duration(below: .seconds(3))

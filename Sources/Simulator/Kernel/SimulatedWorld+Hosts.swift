@@ -65,7 +65,7 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func launchIfPossible(_ phone: HostID) {
     guard kernel.hosts[phone.place].process == .dead,
       !kernel.hosts[phone.place].conditions.isKilled,
-      kernel.hosts[phone.place].suspending.isEmpty
+      kernel.hosts[phone.place].downs.isEmpty, kernel.hosts[phone.place].suspending.isEmpty
     else { return }
     launch(phone)
   }

@@ -4,7 +4,8 @@ import LinkCore
 extension SimulatedWorld where Self: ~Copyable {
   /// Tells a model of an event that any link can have, if its process runs.
   mutating func inform(_ phone: HostID, of event: LinkEvent) {
-    give(Feature.Input(event, at: wall(phone)), to: phone)
+    guard let input = Feature.Model.input(event, at: wall(phone)) else { return }
+    give(input, to: phone)
   }
 
   /// Gives a model an input, if its process runs.

@@ -21,9 +21,16 @@ extension SimulatedWorld where Self: ~Copyable {
 
   // Traffic.
 
+  /// The host whose way to the network another one uses: a phone's system uses that of its phone.
+  func carrier(of host: HostID) -> HostID {
+    host.kind == .system ? kernel.phones[host.index] : host
+  }
+
   /// Whether nothing passes between a host and the network now.
   func isHole(_ host: HostID) -> Bool {
-    kernel.hosts[host.place].conditions.isHole || now < kernel.hosts[host.place].network.holeUntil
+    let host = carrier(of: host)
+    return kernel.hosts[host.place].conditions.isHole
+      || now < kernel.hosts[host.place].network.holeUntil
   }
 
   func line(_ number: TrafficID) -> Int? { kernel.lines.firstIndex { $0.number == number } }

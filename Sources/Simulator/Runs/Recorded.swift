@@ -62,7 +62,7 @@ public struct Recorded<Feature: ReplayedFeature> {
   /// A run that begins with this model.
   public init(_ model: Feature.Model) {
     var standing = Standing<Feature>(
-      policy: model.link.policy, status: model.status, own: Feature.state(of: model))
+      policy: model.policy, status: model.status, own: Feature.state(of: model))
     standing.isAwake = true
     standing.isSignedIn = false
     tape = RecordTape(standing)

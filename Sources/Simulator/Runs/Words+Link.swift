@@ -3,8 +3,9 @@ import LinkCore
 // What every link is told and asks for, in words.
 extension Words {
   /// What happened to a model, as far as its role says.
-  static func cause<Model: LinkModel>(_ input: Model.Input, of model: Model.Type) -> StoryPart {
-    if let event = input.event { return cause(event) }
+  static func cause<Model: SimulatedModel>(_ input: Model.Input, of model: Model.Type) -> StoryPart
+  {
+    if let event = Model.event(of: input) { return cause(event) }
     return switch Model.role(of: input) {
     case .wanted: (.user, "wants the link")
     case .left: (.user, "wants the link no longer")
@@ -33,7 +34,7 @@ extension Words {
   }
 
   /// What a model asks for, as far as its role says; `nil` for what a short story leaves out.
-  static func effect<Model: LinkModel>(
+  static func effect<Model: SimulatedModel>(
     _ effect: Model.Effect, of model: Model.Type, isVerbose: Bool
   ) -> StoryPart? {
     switch Model.role(of: effect) {

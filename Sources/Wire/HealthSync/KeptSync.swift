@@ -5,7 +5,8 @@ public import LinkHealth
 ///
 /// A sample is known by its hash. It may have several UUIDs, since equal samples are stored once;
 /// it is removed with the last of them. A UUID that was deleted is remembered, so that a batch that
-/// is older than the deletion does not bring the sample back.
+/// is older than the deletion does not bring the sample back; nor does a deletion that is older than
+/// the newest batch that named a UUID remove its sample. So batches may come late and repeatedly.
 public struct KeptSync: Sendable, Hashable {
   private var shelves: [String: Shelf] = [:]
 
@@ -43,6 +44,11 @@ public struct KeptSync: Sendable, Hashable {
     }.sorted { $0.type < $1.type }
   }
 
+  /// Returns the places of all samples of a user.
+  package func places(of user: String) -> Set<HealthSamplePlace> {
+    shelves[user].map { Set($0.samples.keys) } ?? []
+  }
+
   /// Returns records of a type as they were sent, by start, after a place or from the first one.
   public func raw(
     _ type: String, after: HealthSamplePlace?, limit: Int, of user: String
@@ -65,7 +71,8 @@ private struct Shelf: Sendable, Hashable {
 
   /// What is known of a UUID.
   enum Identity: Hashable {
-    case sample(HealthSamplePlace)
+    /// Named by a batch of this time; the earliest one if it did not say.
+    case sample(HealthSamplePlace, named: Timestamp)
     /// By a batch of this time; the earliest one if it did not say.
     case deleted(Timestamp)
   }
@@ -78,20 +85,22 @@ private struct Shelf: Sendable, Hashable {
   }
 
   mutating func apply(_ delivery: SyncDelivery) -> SyncTally {
-    for uuid in delivery.deleted { delete(uuid, at: delivery.made ?? Timestamp(nanoseconds: .min)) }
+    for uuid in delivery.deleted { delete(uuid, made: delivery.made) }
     var tally = SyncTally()
     for sample in delivery.samples {
-      let isNew = add(sample, made: delivery.made ?? Timestamp(nanoseconds: .max))
+      let isNew = add(sample, made: delivery.made)
       tally.count(sample, isNew: isNew)
     }
     return tally
   }
 
-  private mutating func delete(_ uuid: UUID128, at time: Timestamp) {
+  private mutating func delete(_ uuid: UUID128, made: Timestamp?) {
+    let time = made ?? Timestamp(nanoseconds: .min)
     switch identities[uuid] {
-    case .sample(let place)?:
+    case .sample(let place, let named)?:
+      if let made, made < named { return }
       release(place)
-      identities[uuid] = .deleted(time)
+      identities[uuid] = .deleted(max(named, time))
     case .deleted(let before)?: identities[uuid] = .deleted(max(before, time))
     case nil: identities[uuid] = .deleted(time)
     }
@@ -102,14 +111,18 @@ private struct Shelf: Sendable, Hashable {
     if let uuids = samples[place]?.uuids, uuids <= 0 { samples[place] = nil }
   }
 
-  /// Adds a sample; returns false if it is known, or was deleted later.
-  private mutating func add(_ sample: SyncSample, made: Timestamp) -> Bool {
+  /// Adds a sample; returns false if it is known, or was deleted or named later.
+  private mutating func add(_ sample: SyncSample, made: Timestamp?) -> Bool {
     let place = sample.place
+    var time = made ?? Timestamp(nanoseconds: .min)
     var former: HealthSamplePlace?
     if let uuid = sample.uuid {
       switch identities[uuid] {
-      case .deleted(let time)?: if made < time { return false }
-      case .sample(let other)?:
+      case .deleted(let deleted)?: if let made, made < deleted { return false }
+      case .sample(let other, let named)?:
+        if let made, made < named { return false }
+        time = max(named, time)
+        identities[uuid] = .sample(other, named: time)
         if other == place { return false }
         former = other
       case nil: break
@@ -123,7 +136,7 @@ private struct Shelf: Sendable, Hashable {
     }
     if let uuid = sample.uuid {
       samples[place]?.uuids += 1
-      identities[uuid] = .sample(place)
+      identities[uuid] = .sample(place, named: time)
     }
     if let former { release(former) }
     return isNew

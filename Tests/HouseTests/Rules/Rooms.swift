@@ -5,7 +5,7 @@ extension Rules {
     "MessageStream", "ShopStream", "Shop", "StreamModel", "StreamFeature", "StreamSettings",
     "HealthRelay", "Relay", "HeldSocket", "SocketModel", "HeldFeature", "SessionModel",
     "SessionsFeature",
-    "SessionServer", "SessionPolicy", "BottleLink", "HealthSync",
+    "SessionServer", "SessionPolicy", "BottleLink", "HealthSync", "SyncModel", "SyncFeature",
   ]
 
   /// The folders whose files belong to one feature, wherever they stand under `Sources`.

@@ -6,6 +6,8 @@ import LinkWire
 ///
 /// Rows lie in the order in which they came, and are found by user, type, start and hash: a hash
 /// names one start, so that this index keeps hashes apart, and is filled in the order of time.
+/// `identities.deleted` is when a UUID was deleted; of one that names a sample, when the newest batch
+/// that named it was made.
 package final class SyncTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_7379,  // "HFsy"
@@ -48,11 +50,10 @@ package final class SyncTables: Tables {
   func apply(_ delivery: SyncDelivery) throws(StoreFailure) -> SyncTally {
     if numbers.count > Self.mostTexts { numbers = [:] }
     var work = Work(
-      user: try number(delivery.user), made: delivery.made?.nanoseconds ?? .max,
+      user: try number(delivery.user), made: delivery.made?.nanoseconds,
       insertion: try database.statement(Self.insertion),
       naming: try database.statement(Self.naming))
-    let deleted = delivery.made?.nanoseconds ?? .min
-    for uuid in delivery.deleted { try delete(uuid, at: deleted, &work) }
+    for uuid in delivery.deleted { try delete(uuid, &work) }
     var tally = SyncTally()
     for sample in delivery.samples {
       tally.count(sample, isNew: try add(sample, &work))
@@ -69,7 +70,8 @@ package final class SyncTables: Tables {
     ON CONFLICT (user, type, start, hash) DO NOTHING
     """
   private static let naming = """
-    INSERT INTO identities(user, uuid, sample) VALUES (?, ?, ?) ON CONFLICT DO NOTHING
+    INSERT INTO identities(user, uuid, sample, deleted) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO NOTHING
     """
 
   // MARK: Adding
@@ -128,6 +130,7 @@ package final class SyncTables: Tables {
     work.naming.bind(work.user, at: 1)
     work.naming.bind(uuid, at: 2)
     work.naming.bind(row, at: 3)
+    work.naming.bind(work.made, at: 4)
     return try database.finish(work.naming) == 1
   }
 
@@ -148,16 +151,23 @@ package final class SyncTables: Tables {
     try database.run("UPDATE samples SET uuids = uuids + 1 WHERE id = ?", [.integer(row)])
   }
 
-  /// Gives a known UUID to another row; returns false if it names that row, or was deleted later.
+  /// Gives a known UUID to another row; returns false if it names that row, or was deleted or named
+  /// later.
   private func rename(
     _ uuid: UUID128, to row: Int64, _ work: inout Work
   ) throws(StoreFailure) -> Bool {
     guard let known = try identity(uuid, work) else { return false }
-    if let deleted = known.deleted, work.made < deleted { return false }
-    guard known.sample != row else { return false }
+    if let made = work.made, let last = known.deleted, made < last { return false }
+    let isNamed = known.sample == row
+    if isNamed, work.made ?? .min <= known.deleted ?? .min { return false }
+    let named =
+      known.sample == nil ? work.made : [work.made, known.deleted].compactMap(\.self).max()
     try database.run(
-      "UPDATE identities SET sample = ?, deleted = NULL WHERE user = ? AND uuid = ?",
-      [.integer(row), .integer(work.user), .uuid(uuid)])
+      "UPDATE identities SET sample = ?, deleted = ? WHERE user = ? AND uuid = ?",
+      [
+        .integer(row), named.map { .integer($0) } ?? .null, .integer(work.user), .uuid(uuid),
+      ])
+    if isNamed { return false }
     if let former = known.sample { try release(former, &work) }
     return true
   }
@@ -175,17 +185,19 @@ package final class SyncTables: Tables {
 
   // MARK: Deleting
 
-  private func delete(
-    _ uuid: UUID128, at time: Int64, _ work: inout Work
-  ) throws(StoreFailure) {
+  private func delete(_ uuid: UUID128, _ work: inout Work) throws(StoreFailure) {
     let known = try identity(uuid, work)
+    // An older deletion says nothing about what was named later.
+    if known?.sample != nil, let named = known?.deleted, let made = work.made, made < named {
+      return
+    }
     try database.run(
       """
       INSERT INTO identities(user, uuid, sample, deleted) VALUES (?, ?, NULL, ?)
       ON CONFLICT DO UPDATE SET sample = NULL,
         deleted = max(excluded.deleted, ifnull(deleted, excluded.deleted))
       """,
-      [.integer(work.user), .uuid(uuid), .integer(time)])
+      [.integer(work.user), .uuid(uuid), .integer(work.made ?? .min)])
     if let sample = known?.sample { try release(sample, &work) }
   }
 
@@ -294,8 +306,8 @@ private struct Work {
   }
 
   let user: Int64
-  /// When the batch was made, in nanoseconds.
-  let made: Int64
+  /// When the batch was made, in nanoseconds; `nil` if it does not say.
+  let made: Int64?
   let insertion: Statement
   let naming: Statement
   var changes: [Int64: Change] = [:]

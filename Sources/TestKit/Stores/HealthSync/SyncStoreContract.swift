@@ -10,7 +10,7 @@ package import LinkWire
 public func syncStoreContract(make: () async throws -> any SyncStore) async throws {
   let checks: [@Sendable (any SyncStore) async throws -> Void] = [
     syncStartsEmpty, countsWhatIsNew, keepsUsersApart, deletesByUUID, keepsWhatAnotherUUIDNames,
-    remembersDeletions, movesUUIDs, tellsSamples, pagesSamples, keepsRecordsAsSent,
+    remembersDeletions, remembersNames, movesUUIDs, tellsSamples, pagesSamples, keepsRecordsAsSent,
     summarisesAfterDeletions, syncFailsWhenClosed,
   ]
   for check in checks {
@@ -137,6 +137,33 @@ private func keepsWhatAnotherUUIDNames(_ store: any SyncStore) async throws {
   try ContractViolation.unless(try await starts(store), is: [1], "an equal sample is left")
   _ = try await store.apply(try SyncSamples.delivery(deleted: [2]))
   try ContractViolation.unless(try await starts(store), is: [], "it goes with its last UUID")
+}
+
+private func remembersNames(_ store: any SyncStore) async throws {
+  func add(_ made: Int64?) async throws {
+    _ = try await store.apply(
+      try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)], made: made))
+  }
+  try await add(100)
+  _ = try await store.apply(try SyncSamples.delivery(deleted: [1], made: 99))
+  try ContractViolation.unless(
+    try await starts(store), is: [1], "a deletion that is older than its sample changes nothing")
+  _ = try await store.apply(try SyncSamples.delivery(deleted: [1], made: 200))
+  try await add(300)
+  _ = try await store.apply(try SyncSamples.delivery(deleted: [1], made: 200))
+  try ContractViolation.unless(
+    try await starts(store), is: [1], "nor does one that comes again after its sample came back")
+  try await add(400)
+  try await add(300)
+  _ = try await store.apply(try SyncSamples.delivery(deleted: [1], made: 399))
+  try ContractViolation.unless(
+    try await starts(store), is: [1], "the newest batch that names a sample counts")
+  _ = try await store.apply(try SyncSamples.delivery(deleted: [1], made: nil))
+  try ContractViolation.unless(
+    try await starts(store), is: [], "a deletion without a time applies at once")
+  try await add(500)
+  _ = try await store.apply(try SyncSamples.delivery(deleted: [1], made: 500))
+  try ContractViolation.unless(try await starts(store), is: [], "equal times as they come")
 }
 
 private func remembersDeletions(_ store: any SyncStore) async throws {

@@ -35,7 +35,8 @@ enum SyncQueueCommands {
       details: [
         """
         Forgets how far the type was read and how much was synced. The next `health sync` reads \
-        the samples of 30 days again; a server that has them counts them as duplicates. Batches \
+        the samples of 30 days again, and all deletions that the store knows; a server that has \
+        them counts them as duplicates. Batches \
         of the type that wait are sent nevertheless, and those that are parked wait again, since \
         they may hold deletions that are nowhere else. No `health sync` may be running with this \
         data directory.

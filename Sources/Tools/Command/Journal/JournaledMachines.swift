@@ -18,7 +18,7 @@ struct JournaledMachine: Sendable {
     JournaledMachine(SocketModel.self) { Recorded<HeldFeature>($0) },
     JournaledMachine(BottleModel.self) { Recorded<BottleFeature>($0) },
     JournaledMachine(SessionModel.self) { Recorded<SessionsFeature>($0) },
-    JournaledMachine(SyncModel.self),
+    JournaledMachine(SyncModel.self) { Recorded<SyncFeature>($0) },
   ]
 
   /// The machine's name in journals.

@@ -1,0 +1,276 @@
+public import HealthSync
+import LinkCore
+import LinkHealth
+import LinkWire
+
+/// The checkers of a sync's own promises.
+///
+/// Each phone's queue is kept a second time, from what was restored and what became durable, so
+/// that a model's own books are not believed. Most of it needs inputs and effects only, and checks
+/// journals as well.
+public struct SyncCheckers: FeatureCheckers {
+  /// The feature that they check.
+  public typealias Feature = SyncFeature
+
+  private var found = Findings()
+  private var phones: [Int: SyncBooks] = [:]
+
+  public init() {}
+
+  public var findings: [Finding] { found.all }
+
+  public mutating func stepped(
+    _ input: SyncModel.Input?, isLate: Bool, _ effects: [SyncModel.Effect],
+    _ standing: Standing<SyncFeature>
+  ) {
+    var books = phones.removeValue(forKey: standing.own.phone) ?? SyncBooks()
+    books.pass(to: standing.now, standing.isAwake, &found)
+    if let input { books.told(input, standing, &found) }
+    for effect in effects { books.asked(effect, standing, &found) }
+    books.difference = (standing.own.missing, standing.own.extra)
+    phones[standing.own.phone] = books
+  }
+
+  public mutating func met(_ seen: Observation<SyncFeature>, _ standing: Standing<SyncFeature>) {
+    let phone = standing.own.phone
+    switch seen {
+    case .launched, .killed: phones[phone] = SyncBooks()
+    case .resumed: phones[phone]?.resumed(at: standing.now)
+    case .suspended: phones[phone]?.pass(to: standing.now, true, &found)
+    case .fact(.granted(let phone, let wake, let until)):
+      phones[phone, default: SyncBooks()].grants[wake] = until
+    case .fact(.handedTwice(_, let file)):
+      found.add(.resent, at: standing.now, "\(file) was handed over while it is sent")
+    case .fact(.changed), .told, .ticked, .upgraded, .serverLost, .wentDead,
+      .began, .ended, .calm:
+      return
+    }
+  }
+
+  public mutating func conclude(_ standing: Standing<SyncFeature>) {
+    for (phone, var books) in phones.sorted(by: { $0.key < $1.key }) {
+      books.pass(to: standing.now, standing.isAwake, &found)
+      let (missing, extra) = books.difference
+      if missing > 0 {
+        found.add(.lost, at: standing.now, "the backend lacks \(missing) samples of phone \(phone)")
+      }
+      if extra > 0 {
+        found.add(
+          .undeleted, at: standing.now, "the backend has \(extra) deleted samples of phone \(phone)"
+        )
+      }
+    }
+  }
+}
+
+/// What is known of one phone from what its model was told and asked for, in one run of its process.
+struct SyncBooks: Sendable {
+  /// What is durable, and what the transactions under way will have done.
+  private var queue = KeptSyncQueue()
+  private var commits: [SyncCommitID: [SyncQueueStep]] = [:]
+  /// What was read and not stored of each type: its batches, and the anchor behind them.
+  private var pages: [String: (anchor: HealthAnchor, files: [String])] = [:]
+  private var newest: Timestamp?
+  /// The types whose reading is under way, and the readings that ended, by type.
+  private var reading: [SyncFetchID: String] = [:]
+  private var read: [String: Int] = [:]
+  /// Batches that are handed over, those that the server has, those that it refused.
+  private var sending: Set<String> = []
+  private var accepted: Set<String> = []
+  private var refused: Set<String> = []
+  /// Time that was granted and not given back: its end, its types with the readings that had ended.
+  private var wakes: [WakeID: Wake] = [:]
+  private var givenBack: Set<WakeID> = []
+  /// When the system's grants end, which the app hears of a moment later.
+  var grants: [WakeID: Instant] = [:]
+  private var pace = SyncPace()
+  /// Samples that the backend lacks, and those that it has although they were deleted.
+  var difference = (missing: 0, extra: 0)
+
+  private struct Wake: Sendable {
+    var until: Instant
+    var read: [String: Int]
+    var isTold = false
+  }
+
+  // Time.
+
+  /// Time passed since the last step.
+  mutating func pass(to now: Instant, _ isAwake: Bool, _ found: inout Findings) {
+    guard isAwake else { return }
+    for (id, wake) in wakes where wake.until < now && !wake.isTold {
+      wakes[id]?.isTold = true
+      found.add(.overdue, at: now, "wake \(id.number) was not given back before its end")
+    }
+  }
+
+  /// Its process goes on: no time passed for it meanwhile.
+  mutating func resumed(at now: Instant) {
+    let until = now.advanced(by: .seconds(1))
+    for (id, wake) in wakes { wakes[id]?.until = max(wake.until, until) }
+    for (id, end) in grants { grants[id] = max(end, until) }
+  }
+
+  // Inputs.
+
+  mutating func told(
+    _ input: SyncModel.Input, _ standing: Standing<SyncFeature>, _ found: inout Findings
+  ) {
+    pace.told(input, standing)
+    switch input {
+    case .restored(let queue, let running, let missing):
+      self.queue = queue
+      sending = running
+      refused.formUnion(missing)
+    case .fired(let types, let id, let budget):
+      let until = grants.removeValue(forKey: id) ?? standing.now.advanced(by: budget)
+      let known = types.map { ($0, (read[$0] ?? 0) + (reading.values.contains($0) ? 1 : 0)) }
+      wakes[id] = Wake(until: until, read: Dictionary(known) { $1 })
+    case .fetched(let id, let page): fetched(id, page, standing, &found)
+    case .notFetched(let id, _), .notWritten(let id, _): reading[id] = nil
+    case .committed(let id):
+      for step in commits.removeValue(forKey: id) ?? [] { queue.apply(step) }
+    case .notCommitted(let id, _): commits[id] = nil
+    case .uploaded(let file, let outcome, _):
+      sending.remove(file)
+      note(outcome, of: file)
+    case .notHalved(let file, nil): refused.insert(file)
+    case .ask, .halved, .notHalved, .secret, .refreshed, .device, .conditions, .again, .stop:
+      return
+    }
+  }
+
+  private mutating func note(_ outcome: UploadOutcome, of file: String) {
+    switch outcome {
+    case .accepted: accepted.insert(file)
+    case .failed(.http(let status, _, _)): if 400..<500 ~= status { refused.insert(file) }
+    case .failed: return
+    case .unreadable: refused.insert(file)
+    }
+  }
+
+  private mutating func fetched(
+    _ id: SyncFetchID, _ page: FetchedPage, _ standing: Standing<SyncFeature>,
+    _ found: inout Findings
+  ) {
+    guard let type = reading.removeValue(forKey: id) else { return }
+    read[type, default: 0] += 1
+    guard !page.drafts.isEmpty else { return }
+    pages[type] = (page.anchor, page.drafts.map(\.file))
+    if let newest, page.made < newest {
+      found.add(.reordered, at: standing.now, "the stamps of batches went back")
+    }
+    newest = max(newest ?? page.made, page.made)
+  }
+
+  // Effects.
+
+  mutating func asked(
+    _ effect: SyncModel.Effect, _ standing: Standing<SyncFeature>, _ found: inout Findings
+  ) {
+    let now = standing.now
+    switch effect {
+    case .fetch(let id, let type, let start, _, _):
+      if reading.values.contains(type) {
+        found.add(.doubled, at: now, "\(type) is read twice at a time")
+      }
+      reading[id] = type
+      guard case .after(let anchor) = start else { return }
+      if queue.types.first(where: { $0.type == type })?.anchor != anchor {
+        found.add(.ahead, at: now, "\(type) is read from an anchor that is not stored")
+      }
+    case .commit(let id, let steps):
+      commits[id] = steps
+      check(steps, now, &found)
+    case .delete(let files): checkDeleted(files, now, &found)
+    case .upload(let all):
+      for upload in all { check(upload, standing, &found) }
+      pace.sent(all, standing, &found)
+    case .giveBack(let id, let result): giveBack(id, result, now, &found)
+    case .observe, .halve, .askSecret, .refresh, .update: return
+    }
+  }
+
+  private mutating func giveBack(
+    _ id: WakeID, _ result: WakeResult, _ now: Instant, _ found: inout Findings
+  ) {
+    if !givenBack.insert(id).inserted {
+      found.add(.doubled, at: now, "wake \(id.number) was given back twice")
+    }
+    guard let wake = wakes.removeValue(forKey: id) else { return }
+    if wake.until <= now, !wake.isTold {
+      found.add(.overdue, at: now, "wake \(id.number) was given back at its end or later")
+    }
+    guard result == .done else { return }
+    for (type, before) in wake.read where read[type] ?? 0 <= before {
+      found.add(.unread, at: now, "wake \(id.number) was given back, and \(type) was not read")
+    }
+  }
+
+  private mutating func check(
+    _ steps: [SyncQueueStep], _ now: Instant, _ found: inout Findings
+  ) {
+    var added: Set<String> = []
+    for case .add(let batch) in steps { added.insert(batch.file) }
+    for step in steps {
+      switch step {
+      case .anchor(let type, let anchor?):
+        guard let page = pages.removeValue(forKey: type), page.anchor == anchor else { continue }
+        if !added.isSuperset(of: page.files) {
+          found.add(.ahead, at: now, "an anchor is stored without the batches up to it")
+        }
+      case .accept(let file, _):
+        if !accepted.contains(file) {
+          found.add(.hasty, at: now, "\(file) leaves the queue, and the server has it not")
+        }
+      case .remove(let file):
+        if added.isEmpty { found.add(.hasty, at: now, "\(file) leaves the queue for nothing") }
+      case .park(let file, .some):
+        if !refused.contains(file) {
+          found.add(.parked, at: now, "\(file) is parked, and was not refused")
+        }
+      case .ask, .anchor, .add, .park, .stamp: continue
+      }
+    }
+  }
+
+  private func checkDeleted(_ files: [String], _ now: Instant, _ found: inout Findings) {
+    let kept = Set(queue.batches.map(\.file))
+    for file in files where kept.contains(file) {
+      found.add(.hasty, at: now, "\(file) is deleted, and the queue needs it")
+    }
+  }
+
+  /// Checks that a batch may be sent: it is durable, not refused, not accepted, and those before it
+  /// are on their way.
+  private mutating func check(
+    _ upload: FileUpload, _ standing: Standing<SyncFeature>, _ found: inout Findings
+  ) {
+    let (now, file) = (standing.now, upload.file)
+    let batches = queue.batches.filter { $0.type == upload.type }
+    if accepted.contains(file) {
+      found.add(.resent, at: now, "\(file) is sent again, and the server has it")
+    } else if let batch = batches.first(where: { $0.file == file }) {
+      if batch.parked != nil { found.add(.resent, at: now, "\(file) is sent, and was parked") }
+      let isNext = batches.prefix { $0.file != file }.allSatisfy {
+        $0.parked != nil || accepted.contains($0.file) || isParking($0.file)
+          || (standing.own.depth > 1 && sending.contains($0.file))
+      }
+      if !isNext {
+        found.add(.reordered, at: now, "\(file) is sent before others of its type")
+      }
+    } else {
+      found.add(.ahead, at: now, "\(file) is sent, and is not stored")
+    }
+    sending.insert(file)
+  }
+
+  /// Whether a transaction that is under way puts a batch aside.
+  private func isParking(_ file: String) -> Bool {
+    commits.values.contains { steps in
+      steps.contains {
+        if case .park(file, .some) = $0 { true } else { false }
+      }
+    }
+  }
+}

@@ -1,0 +1,183 @@
+public import HealthSync
+public import LinkCore
+import LinkHealth
+public import LinkServerCore
+public import LinkWire
+
+/// HealthSync in a world: phones with health data, their systems, and a backend.
+///
+/// The system of a phone survives the app: it fires observers, grants time, locks the device, and,
+/// in half of the worlds, owns the uploads.
+public enum SyncFeature: SimulatedFeature {
+  /// The model of a sync on a phone.
+  public typealias Model = SyncModel
+  /// The checkers of a sync's own promises.
+  public typealias Checkers = SyncCheckers
+
+  /// There are no sockets.
+  public typealias Packet = Nothing
+
+  /// A request of a phone, with the number of the secret that it shows.
+  public enum Question: Sendable {
+    case upload(phone: Int, file: String, body: [UInt8], secret: Int)
+    case refresh(phone: Int, secret: Int)
+  }
+
+  /// The answer of a server.
+  public struct Reply: Sendable {
+    var status: Int
+    var retryAfter: Duration?
+  }
+
+  /// A future event of the world's own.
+  public enum Cue: Sendable {
+    // Phones.
+    case input(SyncModel.Input)
+    case reads(SyncFetchID, String, HealthPageStart, limit: Int, notBefore: Timestamp)
+    case writes(SyncFetchID, FetchedPage, [[UInt8]])
+    case halves(String, [PayloadDraft], [[UInt8]])
+    case commits(SyncCommitID, [SyncQueueStep])
+    // Systems.
+    case fires(phone: Int)
+    case naps(phone: Int)
+    case tries(phone: Int, file: String)
+    // The server.
+    case stores(StoreToken, SyncDelivery)
+    case server(SyncServer.Input)
+    case repeats(Question)
+  }
+
+  /// What only this world knows to have happened.
+  public enum Fact: Sendable, Equatable {
+    /// The system granted time until then.
+    case granted(phone: Int, WakeID, until: Instant)
+    /// A file was handed over whose upload still runs.
+    case handedTwice(phone: Int, file: String)
+    /// The source changed.
+    case changed(phone: Int)
+  }
+
+  /// What the world counts.
+  public enum Tally: String, RunTally {
+    case samples, deletions, batches, stored, wakes
+
+    public var label: String { rawValue }
+  }
+
+  /// What its plans fix for a run beside the weather.
+  public struct Numbers: PlanNumbers {
+    /// How long a call of the server's store takes.
+    public var storeDelay = Duration.milliseconds(2)
+    /// How many phones there are.
+    public var phones = 2
+    /// Whether the systems own the uploads: 1 if they do.
+    public var system = 0
+    /// How many uploads of a type are handed over at once.
+    public var depth = 1
+    /// The largest body that the server takes, in bytes.
+    public var maxBody = 4 << 20
+    /// The share of requests that arrive again later, by an intermediary.
+    public var again = 0.0
+    /// The longest time from a change to the observers.
+    public var delivery = Duration.seconds(2)
+
+    public init() {}
+
+    public static var fields: [PlanField<Numbers>] {
+      [
+        .span("storeDelay", \.storeDelay), .number("phones", \.phones, 1...2),
+        .number("system", \.system, 0...1), .number("depth", \.depth, 1...64),
+        .number("maxBody", \.maxBody, 1_000...1 << 30), .number("again", \.again, 0...1),
+        .span("delivery", \.delivery),
+      ]
+    }
+  }
+
+  /// What the checkers see of a phone beside its model.
+  public struct State: Sendable {
+    var phone = 0
+    var depth = 1
+    /// What the device says about the cost of uploads.
+    var conditions = SyncConditions()
+    /// Batches that wait, and those that are parked.
+    var pending = 0
+    var parked = 0
+    /// Samples that the backend lacks, and those that it has although they were deleted, when the
+    /// model said last that it is complete.
+    var missing = 0
+    var extra = 0
+    /// The model says that nothing is left to do.
+    var isComplete = false
+    /// The server of the present run asked to be left alone until then.
+    var restsUntil: Instant?
+  }
+
+  public static var name: String { "sync" }
+  public static var summary: String { "play phones that sync health samples to a backend" }
+  public static var details: [String] {
+    [
+      """
+      Phones read health data that is added and deleted, keep batches in a queue, and post them \
+      to a backend; their systems grant time, lock devices, end apps, and may own the uploads. \
+      Checkers watch that the backend holds exactly what the phones hold, and that anchors, \
+      files, granted time, and the server's wishes are treated as they must be.
+      """
+    ]
+  }
+  public static var policy: LinkPolicy { .healthSync }
+  public static var kinds: [Finding.Kind] {
+    [
+      .lost, .undeleted, .ahead, .hasty, .parked, .resent, .reordered, .doubled, .overdue,
+      .unread, .leaked,
+    ] + Finding.Kind.ofLinks
+  }
+
+  public static func play(
+    _ plan: Plan, _ setup: RunSetup<SyncFeature>, watch: RunWatch<SyncFeature>?
+  ) -> Outcome {
+    var world = SyncWorld(plan, setup, watch: watch)
+    return world.play()
+  }
+
+  public static func restsUntil(_ standing: Standing<SyncFeature>) -> Instant? {
+    standing.own.restsUntil
+  }
+
+  public static func isHealed(_ standing: Standing<SyncFeature>) -> Bool {
+    standing.own.isComplete && standing.own.parked == 0 && standing.own.missing == 0
+      && standing.own.extra == 0
+  }
+
+  public static func remains(_ standing: Standing<SyncFeature>) -> String {
+    let own = standing.own
+    return ", \(own.pending) batches wait, \(own.parked) parked, \(own.missing) samples missing,"
+      + " \(own.extra) too many"
+  }
+
+  public static func checkBounds(
+    _ standing: Standing<SyncFeature>, _ found: (String, Int, Int) -> Void
+  ) {
+    if standing.own.pending > 1_000 { found("batches", standing.own.pending, 1_000) }
+  }
+
+  public static func expose(_ effect: Effect, _ look: (String, String) -> Void) {
+    if case .update(.notice(let notice)) = effect { look("\(notice)", "a notice") }
+  }
+}
+
+extension Finding.Kind {
+  /// A sample that the backend has although it was deleted.
+  public static let undeleted = Finding.Kind(rawValue: "undeleted")
+  /// An anchor beyond what is durable.
+  public static let ahead = Finding.Kind(rawValue: "ahead")
+  /// A file that was deleted, or a batch that left the queue, before the server had it.
+  public static let hasty = Finding.Kind(rawValue: "hasty")
+  /// A batch that was put aside although the server did not refuse it.
+  public static let parked = Finding.Kind(rawValue: "parked")
+  /// A batch that was sent again although the server had it, or while it was on its way.
+  public static let resent = Finding.Kind(rawValue: "resent")
+  /// Granted time that was not given back before its end.
+  public static let overdue = Finding.Kind(rawValue: "overdue")
+  /// Granted time that was given back as used before its types were read.
+  public static let unread = Finding.Kind(rawValue: "unread")
+}

@@ -1,0 +1,43 @@
+public import HealthSync
+public import LinkCore
+import LinkWire
+
+extension SyncModel: SimulatedModel {
+  /// It holds no link.
+  public var status: LinkStatus { LinkStatus(phase: .disconnected) }
+  /// It makes no attempts.
+  public var currentAttempt: AttemptID? { nil }
+
+  public static func input(_ event: LinkEvent, at wall: Timestamp) -> Input? {
+    if case .device(let change) = event { .device(change) } else { nil }
+  }
+
+  public static func event(of input: Input) -> LinkEvent? {
+    if case .device(let change) = input { .device(change) } else { nil }
+  }
+
+  public static func role(of input: Input) -> InputRole {
+    switch input {
+    case .restored: .wanted
+    case .stop: .left
+    case .device(let change): LinkEvent.device(change).role
+    case .again: .trigger
+    case .conditions: .changed
+    case .fetched, .notFetched, .notWritten, .committed, .notCommitted, .uploaded, .halved,
+      .notHalved, .secret, .refreshed:
+      .answered(isTrigger: false)
+    case .ask, .fired: .other
+    }
+  }
+
+  public static func role(of effect: Effect) -> EffectRole {
+    switch effect {
+    case .fetch, .upload, .halve, .askSecret, .refresh: .request
+    case .commit: .store
+    case .update(.notice): .notice
+    case .observe, .delete, .giveBack, .update: .other
+    }
+  }
+
+  public static func renamed(_ input: Input, to attempt: AttemptID) -> Input { input }
+}

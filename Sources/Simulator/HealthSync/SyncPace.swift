@@ -1,0 +1,77 @@
+import HealthSync
+import LinkCore
+import LinkWire
+
+/// Finds uploads that come too soon, too often, or at a cost that the user does not want.
+struct SyncPace: Sendable {
+  /// The server asked for no upload before this: of any type, or of one.
+  private var restsUntil: Instant?
+  private var typeRests: [String: Instant] = [:]
+  private var types: [String: String] = [:]
+  /// When tries followed a failure that concerns all types, oldest first.
+  private var tries: [Instant] = []
+  private var isFailing = false
+  private var isRefused = false
+  private var isInBackground = false
+
+  mutating func told(_ input: SyncModel.Input, _ standing: Standing<SyncFeature>) {
+    switch input {
+    case .uploaded(let file, .failed(let failure), _): failed(file, failure, standing)
+    case .uploaded(_, .accepted, _): isFailing = false
+    case .secret(isNew: true): isRefused = false
+    case .device(.lifecycle(let lifecycle)): isInBackground = lifecycle == .background
+    case .uploaded(_, .unreadable, _), .secret, .conditions, .restored, .ask, .fired, .fetched,
+      .notFetched,
+      .notWritten, .committed, .notCommitted, .halved, .notHalved, .refreshed, .device, .again,
+      .stop:
+      return
+    }
+  }
+
+  private mutating func failed(
+    _ file: String, _ failure: LinkFailure, _ standing: Standing<SyncFeature>
+  ) {
+    let until = standing.policy.retry.obeyed(failure.serverWish).map {
+      standing.now.advanced(by: $0)
+    }
+    switch failure {
+    case .http(let status, _, _) where [408, 425, 429, 502, 503, 504].contains(status):
+      isFailing = true
+    case .http(401, _, _): (isFailing, isRefused) = (true, true)
+    case .http(let status, _, _) where status < 600:
+      if let until, status >= 500, let type = types[file] { typeRests[type] = until }
+      return
+    case .http, .unreachable, .dns, .refused, .timeout, .tls, .reset, .ended, .closed,
+      .protocolError, .proxy, .captivePortal, .local:
+      isFailing = true
+    }
+    if let until { restsUntil = max(restsUntil ?? until, until) }
+  }
+
+  mutating func sent(
+    _ uploads: [FileUpload], _ standing: Standing<SyncFeature>, _ found: inout Findings
+  ) {
+    let now = standing.now
+    for upload in uploads {
+      types[upload.file] = upload.type
+      let rest = max(restsUntil ?? now, typeRests[upload.type] ?? now)
+      if now < rest {
+        let early = now.duration(to: rest)
+        found.add(.storm, at: now, "\(upload.file) is sent \(early) before the server wants it")
+      }
+    }
+    if isRefused { found.add(.storm, at: now, "sent with a secret that was refused") }
+    let conditions = standing.own.conditions
+    if isInBackground, conditions.isConstrained || conditions.isLowPower {
+      found.add(.needless, at: now, "sent in background although data or power is to be saved")
+    }
+    guard isFailing else { return }
+    for window in standing.policy.retry.windows where tries.count >= window.attempts {
+      guard tries[tries.count - window.attempts].advanced(by: window.per) > now else { continue }
+      found.add(.storm, at: now, "more than \(window.attempts) tries within \(window.per)")
+    }
+    tries.append(now)
+    let kept = standing.policy.retry.windows.map(\.attempts).max() ?? 0
+    if tries.count > kept { tries.removeFirst(tries.count - kept) }
+  }
+}

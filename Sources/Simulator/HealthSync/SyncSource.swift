@@ -1,0 +1,140 @@
+import HealthSync
+import LinkCore
+import LinkHealth
+import LinkWire
+
+/// The health data of one phone: what is there, and the numbered changes that led to it.
+///
+/// Pages are made by the walk of the real stores, so that anchors mean what they mean there.
+struct SyncSource {
+  /// A sample that is or was there.
+  struct Entry {
+    var sample: SourceSample
+    /// Where a backend keeps it.
+    var place: HealthSamplePlace
+    /// The number of the change that added it last.
+    var added: Int64
+    /// The number of the change that deleted it; `nil` while it is there.
+    var deleted: Int64?
+  }
+
+  static let types = [
+    "HKQuantityTypeIdentifierStepCount", "HKQuantityTypeIdentifierHeartRate",
+    HealthSample.workoutType,
+  ]
+
+  /// All that ever was there, by the number of the sample.
+  private(set) var entries: [Entry] = []
+  /// The number of the newest change.
+  private(set) var newest: Int64 = 0
+  private let phone: Int
+
+  init(phone: Int) { self.phone = phone }
+
+  /// The places that a backend must hold, and no others.
+  var places: Set<HealthSamplePlace> {
+    Set(entries.lazy.filter { $0.deleted == nil }.map(\.place))
+  }
+
+  /// Adds a sample of a type that began at a time; one in eight equals an older one but for what
+  /// its source knows it by.
+  mutating func add(_ type: String, at time: Timestamp, _ chance: inout Chance) {
+    newest += 1
+    let word = chance.next()
+    let twin = word % 8 == 0 ? entries.last { $0.sample.sample.type == type } : nil
+    let value: HealthSampleValue =
+      type == HealthSample.workoutType
+      ? .workout(
+        WorkoutValue(
+          activity: "HKWorkoutActivityTypeRunning", duration: .seconds(60), distance: 2_000,
+          energy: nil))
+      : .quantity(Double(word % 200))
+    let start = Timestamp(nanoseconds: time.nanoseconds - Int64(word % 1_000) * 60_000_000_000)
+    let sample =
+      twin?.sample.sample
+      ?? HealthSample(
+        type: type, value: value, unit: nil, start: start,
+        end: start.advanced(by: .seconds(60)), source: "Watch \(phone)")
+    let uuid = UUID128(high: word, low: UInt64(entries.count))
+    let source = SourceSample(uuid: uuid, sample: sample)
+    guard let place = twin?.place ?? Self.place(of: source) else { return }
+    entries.append(Entry(sample: source, place: place, added: newest))
+  }
+
+  /// Deletes a sample, or brings back one that was deleted, if there is any.
+  mutating func change(deletes: Bool, _ chance: inout Chance) -> String? {
+    let found = entries.indices.filter { (entries[$0].deleted == nil) == deletes }
+    guard !found.isEmpty else { return nil }
+    let index = found[Int(chance.next() % UInt64(found.count))]
+    newest += 1
+    if deletes {
+      entries[index].deleted = newest
+    } else {
+      (entries[index].deleted, entries[index].added) = (nil, newest)
+    }
+    return entries[index].sample.sample.type
+  }
+
+  /// Returns one page as a source gives it.
+  func page(_ type: String, from start: HealthPageStart, limit: Int, at wall: Timestamp)
+    -> SourcePage
+  {
+    var query = HealthChangeQuery(type: type, from: wall, limit: limit)
+    switch start {
+    case .after(let anchor): query.after = anchor
+    case .last(let span): query.from = wall.advanced(by: .zero - span)
+    }
+    let own = entries.filter { $0.sample.sample.type == type }
+    let page = HealthWalk.page(query, of: UInt64(phone), newest: newest) { span in
+      own.contains { $0.added > span.done || $0.deleted ?? 0 > span.done }
+    } deletions: { span, key, limit in
+      let gone = own.filter { span.holds($0.deleted) }.map { Self.key($0) }.sorted()
+      return Array(gone.drop { one in key.map { one <= $0 } ?? false }.prefix(limit))
+    } additions: { span, place, limit in
+      let there = own.filter { $0.deleted == nil && span.holds($0.added) }
+        .map { KeyedHealthSample(key: Self.key($0), sample: $0.sample.sample) }
+        .filter { (place.start, place.key) < ($0.sample.start, $0.key) }
+        .sorted { ($0.sample.start, $0.key) < ($1.sample.start, $1.key) }
+      return Array(there.prefix(limit))
+    }
+    return SourcePage(
+      added: page.added.map { SourceSample(uuid: Self.uuid($0.key), sample: $0.sample) },
+      deleted: page.deleted.map(Self.uuid), anchor: page.anchor)
+  }
+
+  private static func key(_ entry: Entry) -> HealthSampleKey {
+    HealthSampleKey(high: entry.sample.uuid.high, low: entry.sample.uuid.low)
+  }
+
+  private static func uuid(_ key: HealthSampleKey) -> UUID128 {
+    UUID128(high: key.high, low: key.low)
+  }
+
+  /// Where a backend keeps a sample that is sent as batches send it.
+  private static func place(of sample: SourceSample) -> HealthSamplePlace? {
+    let page = SourcePage(added: [sample], anchor: HealthAnchor([]))
+    let packed = SyncPacking(deviceID: "phone").batches(
+      of: sample.sample.type, page, made: sample.sample.start)
+    guard let body = packed.first?.bytes, let reading = try? SyncReading.read(body) else {
+      return nil
+    }
+    return SyncDelivery(of: reading, user: "", hash: SyncHash.folded).samples.first?.place
+  }
+}
+
+extension HealthChangeSpan {
+  fileprivate func holds(_ change: Int64?) -> Bool {
+    change.map { $0 > done && $0 <= until } ?? false
+  }
+}
+
+extension SyncHash {
+  /// Stands for SHA-256: different texts of a world have different hashes.
+  static func folded(_ text: [UInt8]) -> SyncHash {
+    var words = SIMD4<UInt64>(1, 2, 3, 4)
+    for (index, byte) in text.enumerated() {
+      words[index & 3] = (words[index & 3] ^ UInt64(byte)) &* 0x100_0000_01B3
+    }
+    return SyncHash(words: words)
+  }
+}

@@ -1,0 +1,111 @@
+import HealthSync
+import LinkCore
+import LinkHealth
+import LinkWire
+
+extension SyncFeature {
+  public static func words(_ input: Input) -> StoryPart {
+    switch input {
+    case .restored(let queue, let running, _):
+      (
+        .disk,
+        "gives back \(Words.count(queue.batches.count, "batch", "batches"))"
+          + ", \(running.count) on their way"
+      )
+    case .ask: (.user, "wants \(Words.count(SyncSource.types.count, "type"))")
+    case .fired(let types, let wake, let budget):
+      (
+        .phone,
+        "grants \(Words.length(budget)) as wake \(wake.number) for \(short(types))"
+      )
+    case .fetched(_, let page):
+      (.phone, "has \(Words.count(page.drafts.count, "batch", "batches")) of health data")
+    case .notFetched(_, let failure): (.phone, "gives no health data: \(failure)")
+    case .notWritten(_, let failure), .notCommitted(_, let failure):
+      (.disk, "keeps nothing: \(failure)")
+    case .committed: (.disk, "has kept it")
+    case .uploaded(let file, let outcome, _): (.network, "\(file): \(words(outcome))")
+    case .halved(let file, _): (.disk, "has divided \(file)")
+    case .notHalved(let file, _): (.disk, "has not divided \(file)")
+    case .secret(let isNew): (.phone, isNew ? "has another secret" : "has no other secret")
+    case .refreshed(let failure):
+      (.server, failure.map { "is not refreshed: \(Words.failure($0))" } ?? "is refreshed")
+    case .conditions(let conditions): (.phone, words(conditions))
+    case .device, .again, .stop: Words.cause(input, of: Model.self)
+    }
+  }
+
+  private static func words(_ conditions: SyncConditions) -> String {
+    let found = [
+      conditions.isUnlocked ? nil : "locked", conditions.isConstrained ? "saves data" : nil,
+      conditions.isExpensive ? "costs" : nil, conditions.isLowPower ? "saves power" : nil,
+    ].compactMap(\.self)
+    return "says: " + (found.isEmpty ? "nothing restricts" : found.joined(separator: ", "))
+  }
+
+  private static func words(_ outcome: UploadOutcome) -> String {
+    switch outcome {
+    case .accepted: "accepted"
+    case .failed(let failure): Words.failure(failure)
+    case .unreadable(let detail): detail
+    }
+  }
+
+  private static func short(_ types: [String]) -> String {
+    types.map { String($0.drop { $0 != "I" }.dropFirst(10)) }.joined(separator: ", ")
+  }
+
+  public static func isWorth(_ input: Input, _ consequences: [StoryPart]) -> Bool {
+    switch input {
+    case .committed, .ask: !consequences.isEmpty
+    case .fetched(_, let page): !page.drafts.isEmpty
+    case .restored, .fired, .notFetched, .notWritten, .notCommitted, .uploaded, .halved,
+      .notHalved, .secret, .refreshed, .device, .conditions, .again, .stop:
+      true
+    }
+  }
+
+  public static func words(_ effect: Effect, isVerbose: Bool) -> StoryPart? {
+    switch effect {
+    case .upload(let all): (.app, "sends \(all.map(\.file).joined(separator: ", "))")
+    case .giveBack(let wake, let result): (.app, "gives wake \(wake.number) back: \(result)")
+    case .delete(let files):
+      files.isEmpty ? nil : (.app, "deletes \(files.joined(separator: ", "))")
+    case .halve(let file): (.app, "divides \(file)")
+    case .askSecret: (.app, "reads the secret again")
+    case .refresh: (.app, "tells the server that all was sent")
+    case .commit(_, let steps): commit(steps, isVerbose: isVerbose)
+    case .update(.batch(let report)) where report.state == .parked:
+      (.screen, "\(report.file) is parked")
+    case .fetch, .observe, .update:
+      isVerbose ? (.app, "asks for \(effect)") : nil
+    }
+  }
+
+  private static func commit(_ steps: [SyncQueueStep], isVerbose: Bool) -> StoryPart? {
+    let words = steps.compactMap { step -> String? in
+      switch step {
+      case .add(let batch): batch.file
+      case .accept(let file, _): "\(file) accepted"
+      case .remove(let file): "\(file) divided"
+      case .park(let file, _): "\(file) parked"
+      case .anchor: "an anchor"
+      case .ask, .stamp: nil
+      }
+    }
+    return words.isEmpty ? nil : (.app, "stores \(words.joined(separator: ", "))")
+  }
+
+  public static func words(_ fact: Fact) -> [StoryPart] {
+    switch fact {
+    case .handedTwice(_, let file): [(.phone, "sends \(file) already")]
+    case .granted, .changed: []
+    }
+  }
+}
+
+extension Words {
+  fileprivate static func count(_ number: Int, _ one: String, _ many: String) -> String {
+    number == 1 ? "1 \(one)" : "\(number) \(many)"
+  }
+}

@@ -1,0 +1,186 @@
+import HealthSync
+import LinkCore
+import LinkHealth
+import LinkSimulator
+import LinkWire
+import Testing
+
+/// The world of syncs.
+@Suite(.timeLimit(.minutes(3))) struct SyncWorldTests {
+  @Test(arguments: SyncFeature.presets)
+  func `syncs keep their promises in many lives`(preset: DayPreset) {
+    for seed in UInt64(1)...5 {
+      let outcome = SyncFeature.play(.drawn(preset, seed: seed))
+      #expect(outcome.findings == [], "seed \(seed)")
+    }
+  }
+
+  @Test(arguments: SyncFeature.Defect.allCases)
+  func `each deliberate defect of a sync is caught`(defect: SyncFeature.Defect) {
+    let caught = (1...UInt64(defect.seeds)).first { seed in
+      SyncFeature.play(.drawn(.swarm, seed: seed), RunSetup(defect: defect)).findings
+        .contains { defect.kinds.contains($0.kind) }
+    }
+    #expect(caught != nil)
+  }
+
+  @Test func `the same seed of a sync makes the same run`() {
+    let plan = SyncFeature.Plan.drawn(.swarm, seed: 5)
+    #expect(SyncFeature.play(plan).digest == SyncFeature.play(plan).digest)
+    #expect(SyncFeature.play(plan).digest != SyncFeature.play(.drawn(.swarm, seed: 6)).digest)
+  }
+
+  @Test(arguments: [0, 1])
+  func `a server that stores a batch and dies has each sample once`(system: Int) {
+    var plan = SyncFeature.Plan(seed: 3, acts: [], length: .seconds(200))
+    (plan.numbers.system, plan.numbers.storeDelay) = (system, .milliseconds(300))
+    for second in stride(from: Int64(10), to: 150, by: 10) {
+      plan.acts.append(PlannedAct(at: .seconds(second), Act(.adds, 5)))
+      plan.acts.append(
+        PlannedAct(at: .seconds(second + 2), Act(.kill, for: .seconds(2), at: .backend)))
+    }
+    #expect(SyncFeature.play(plan).findings == [])
+  }
+
+  @Test func `a deletion that was not read before a type is read anew reaches the server`() {
+    var plan = SyncFeature.Plan(seed: 1, acts: [], length: .seconds(120))
+    plan.acts = [
+      PlannedAct(at: .seconds(5), Act(.adds, 30)),
+      PlannedAct(at: .seconds(60), Act(.locks, for: .seconds(30))),
+      PlannedAct(at: .seconds(61), Act(.deletes, 20)),
+      PlannedAct(at: .seconds(70), Act(.resets, 0)),
+      PlannedAct(at: .seconds(71), Act(.resets, 1)),
+      PlannedAct(at: .seconds(72), Act(.resets, 2)),
+    ]
+    #expect(SyncFeature.play(plan).findings == [])
+  }
+
+  @Test func `requests that arrive again later change nothing`() {
+    var plan = SyncFeature.Plan(seed: 9, acts: [], length: .seconds(600))
+    plan.numbers.again = 1
+    for second in stride(from: Int64(5), to: 500, by: 20) {
+      plan.acts += [
+        PlannedAct(at: .seconds(second), Act(.adds, 4)),
+        PlannedAct(at: .seconds(second + 5), Act(.deletes, 3)),
+        PlannedAct(at: .seconds(second + 10), Act(.restores, 1)),
+        PlannedAct(at: .seconds(second + 11), Act(.wallClock, by: .seconds(-300))),
+      ]
+    }
+    #expect(SyncFeature.play(plan).findings == [])
+  }
+
+  @Test func `an app that was closed by force sends the rest when it is opened`() {
+    var plan = SyncFeature.Plan(seed: 2, acts: [], length: .seconds(300))
+    plan.numbers.system = 1
+    plan.acts = [
+      PlannedAct(at: .seconds(5), Act(.adds, 10)),
+      PlannedAct(at: .milliseconds(5_300), Act(.forceQuits, for: .seconds(60))),
+      PlannedAct(at: .seconds(20), Act(.adds, 10)),
+      PlannedAct(at: .seconds(30), Act(.deletes, 4)),
+    ]
+    #expect(SyncFeature.play(plan).findings == [])
+  }
+}
+
+/// A journal of a sync before its checkers.
+struct SyncRecordTests {
+  @Test func `a run of a sync that went well satisfies the checkers`() {
+    #expect(Self.kinds { [$0] } == [])
+  }
+
+  @Test func `granted time that is kept is found`() {
+    let found = Self.kinds { effect in
+      if case .giveBack = effect { [] } else { [effect] }
+    }
+    #expect(found == [.overdue])
+  }
+
+  @Test func `a batch that is sent again is found`() {
+    let found = Self.kinds { effect in
+      guard case .delete(let files) = effect, let file = files.first else { return [effect] }
+      return [.upload([FileUpload(file: file, type: SyncTape.type, bytes: 1)]), effect]
+    }
+    #expect(found == [.resent])
+  }
+
+  @Test func `a batch that is parked without a refusal is found`() {
+    let found = Self.kinds { effect in
+      guard case .upload(let all) = effect, let file = all.first?.file else { return [effect] }
+      return [effect, .commit(SyncCommitID(99), [.park(file: file, reason: "no")])]
+    }
+    #expect(found == [.parked])
+  }
+
+  @Test func `a file that is deleted before the server has it is found`() {
+    let found = Self.kinds { effect in
+      guard case .upload(let all) = effect else { return [effect] }
+      return [effect, .delete(all.map(\.file))]
+    }
+    #expect(found == [.hasty])
+  }
+
+  /// What is found in the journal of a short run, with its effects as `change` has them.
+  private static func kinds(
+    _ change: @escaping (SyncModel.Effect) -> [SyncModel.Effect]
+  ) -> Set<Finding.Kind> {
+    var tape = SyncTape(change: change)
+    tape.play()
+    return Set(tape.recorded.findings.map(\.kind))
+  }
+}
+
+/// A short run of a sync, and its journal before the checkers.
+private struct SyncTape {
+  static let type = "HKQuantityTypeIdentifierStepCount"
+  static let wall = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
+
+  var model = SyncModel(SyncSettings(), seed: 1)
+  var recorded: Recorded<SyncFeature>
+  let change: (SyncModel.Effect) -> [SyncModel.Effect]
+
+  init(change: @escaping (SyncModel.Effect) -> [SyncModel.Effect]) {
+    self.change = change
+    recorded = Recorded(model)
+  }
+
+  mutating func play() {
+    give(.restored(KeptSyncQueue(), running: [], missing: []), at: 0)
+    give(.ask([Self.type]), at: 0)
+    give(.fired([Self.type], WakeID(1), budget: .seconds(10)), at: 1)
+    while let due = model.deadline, due < .second(20) { tick(at: due) }
+    give(.again, at: 60)
+    recorded.conclude()
+  }
+
+  private mutating func give(_ input: SyncModel.Input, at second: Double) {
+    note(input, model.handle(input, at: .second(second)), at: .second(second))
+  }
+
+  private mutating func tick(at due: Instant) { note(nil, model.tick(at: due), at: due) }
+
+  /// Notes a step, and answers each effect at once.
+  private mutating func note(
+    _ input: SyncModel.Input?, _ effects: [SyncModel.Effect], at now: Instant
+  ) {
+    recorded.see(input, at: now, effects: effects.flatMap(change), then: model)
+    for answer in effects.compactMap(answer) {
+      note(answer, model.handle(answer, at: now), at: now)
+    }
+  }
+
+  private func answer(_ effect: SyncModel.Effect) -> SyncModel.Input? {
+    switch effect {
+    case .fetch(let id, _, let start, _, _):
+      let isFirst = start == .last(.seconds(30 * 86_400))
+      let draft = PayloadDraft(file: "batch-1", records: 1, deletions: 0, bytes: 100)
+      return .fetched(
+        id,
+        FetchedPage(
+          drafts: isFirst ? [draft] : [], anchor: HealthAnchor([1]), made: Self.wall))
+    case .commit(let id, _): return .committed(id)
+    case .upload(let all): return all.first.map { .uploaded($0.file, .accepted, at: Self.wall) }
+    case .refresh: return .refreshed(nil)
+    case .observe, .delete, .halve, .askSecret, .giveBack, .update: return nil
+    }
+  }
+}

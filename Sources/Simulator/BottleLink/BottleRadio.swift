@@ -31,6 +31,8 @@ struct BottleRadio {
     var subscriber: AttemptID?
     /// What waits for the bottle to be in range again.
     var stalled: [BottleFeature.Cue] = []
+    /// A write was lost: the bottle may not know the time.
+    var hasLostWrite = false
   }
 
   /// How soon the phone notices a bottle that advertises.
@@ -54,6 +56,8 @@ struct BottleRadio {
   /// The system keeps a connect, or a scan, of a process that it has ended.
   var keepsConnect = false
   var keepsScan = false
+  /// The process was ended by the system, which launches it again.
+  var isEvicted = false
   /// What the next process is told to be restored.
   var restores: [RestoredPeripheral] = []
   /// Attempts of this process, for callbacks that come late.

@@ -46,7 +46,7 @@ extension BottleWorld {
       kernel.counts[.drinks] += 1
       kernel.own.expected.insert(nextRecord)
       note(.recorded(nextRecord))
-      if radio.link?.subscriber != nil, let since = readySince,
+      if radio.link?.subscriber != nil, radio.link?.hasLostWrite == false, let since = readySince,
         since.duration(to: now) > .seconds(5)
       {
         note(.stamped(isValid: bottle.bottle.clock.isValid))

@@ -97,6 +97,7 @@ extension BottleWorld {
       return later(.unwritten(id, .reset), after: .milliseconds(5))
     }
     if isUnderWay(.lossy), kernel.happens(0.15) {
+      radio.link?.hasLostWrite = true
       return later(.unwritten(id, .timeout(.response)), after: .seconds(1))
     }
     let (realAttribute, realBytes) = seam.written(bytes, to: attribute)
@@ -184,15 +185,16 @@ extension BottleWorld {
 
   /// Launches an app that the system has ended, since something of its radio happened.
   mutating func launch(isConnected: Bool) {
-    guard process == .dead, isEvicted else { return }
+    guard process == .dead, radio.isEvicted, !isForced else { return }
     radio.restores = [RestoredPeripheral(BottleRadio.id, isConnected: isConnected)]
     wakeApp()
   }
 
-  /// Whether the system has ended the app, and not the user.
-  var isEvicted: Bool {
-    let isForced = kernel.active.contains { kernel.plan.acts[$0].act.verb == .common(.kill) }
-    return !isForced && !evictions.isEmpty
+  /// Whether the system ends the app, and not the user.
+  var isBeingEvicted: Bool { !isForced && !evictions.isEmpty }
+
+  private var isForced: Bool {
+    kernel.active.contains { kernel.plan.acts[$0].act.verb == .common(.kill) }
   }
 
   private var evictions: [Int] {

@@ -63,7 +63,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     let settings = BottleSettings(policy: seam.policy(kernel.policy))
     clients[0] = BottleModel(settings, seed: newSeed(host))
     (radio.tickets, radio.isScanning, radio.past) = ([], false, [])
-    (radio.keepsConnect, radio.keepsScan) = (false, false)
+    (radio.keepsConnect, radio.keepsScan, radio.isEvicted) = (false, false, false)
     radio.link?.stalled.removeAll(where: \.isForPhone)
     (kernel.own.holds, kernel.own.requests) = (0, 0)
     diskFree = now
@@ -71,7 +71,8 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
 
   mutating func ended(_ host: HostID) {
     guard host.kind == .phone else { return }
-    let isKept = isEvicted
+    let isKept = isBeingEvicted
+    radio.isEvicted = isKept
     let hadScan = radio.isScanning && clients[0].bottle == nil
     let hadTickets = !radio.tickets.isEmpty
     account()

@@ -39,6 +39,8 @@ public struct SyncCheckers: FeatureCheckers {
     case .suspended: phones[phone]?.pass(to: standing.now, true, &found)
     case .fact(.granted(let phone, let wake, let until)):
       phones[phone, default: SyncBooks()].grants[wake] = until
+    case .fact(.locked(let phone, let id)):
+      phones[phone, default: SyncBooks()].locked.insert(id)
     case .fact(.handedTwice(_, let file)):
       found.add(.resent, at: standing.now, "\(file) was handed over while it is sent")
     case .fact(.changed), .told, .ticked, .upgraded, .serverLost, .wentDead,
@@ -78,6 +80,10 @@ struct SyncBooks: Sendable {
   private var sending: Set<String> = []
   private var accepted: Set<String> = []
   private var refused: Set<String> = []
+  /// Batches that were put aside in this run, also if that could not be stored.
+  private var aside: Set<String> = []
+  /// Readings that the locked device refused.
+  var locked: Set<SyncFetchID> = []
   /// Time that was granted and not given back: its end, its types with the readings that had ended.
   private var wakes: [WakeID: Wake] = [:]
   private var givenBack: Set<WakeID> = []
@@ -153,6 +159,9 @@ struct SyncBooks: Sendable {
     _ id: SyncFetchID, _ page: FetchedPage, _ standing: Standing<SyncFeature>,
     _ found: inout Findings
   ) {
+    if locked.contains(id) {
+      found.add(.unread, at: standing.now, "a locked device was taken for an empty one")
+    }
     guard let type = reading.removeValue(forKey: id) else { return }
     read[type, default: 0] += 1
     guard !page.drafts.isEmpty else { return }
@@ -226,6 +235,7 @@ struct SyncBooks: Sendable {
       case .remove(let file):
         if added.isEmpty { found.add(.hasty, at: now, "\(file) leaves the queue for nothing") }
       case .park(let file, .some):
+        aside.insert(file)
         if !refused.contains(file) {
           found.add(.parked, at: now, "\(file) is parked, and was not refused")
         }
@@ -253,7 +263,7 @@ struct SyncBooks: Sendable {
     } else if let batch = batches.first(where: { $0.file == file }) {
       if batch.parked != nil { found.add(.resent, at: now, "\(file) is sent, and was parked") }
       let isNext = batches.prefix { $0.file != file }.allSatisfy {
-        $0.parked != nil || accepted.contains($0.file) || isParking($0.file)
+        $0.parked != nil || accepted.contains($0.file) || aside.contains($0.file)
           || (standing.own.depth > 1 && sending.contains($0.file))
       }
       if !isNext {
@@ -263,14 +273,5 @@ struct SyncBooks: Sendable {
       found.add(.ahead, at: now, "\(file) is sent, and is not stored")
     }
     sending.insert(file)
-  }
-
-  /// Whether a transaction that is under way puts a batch aside.
-  private func isParking(_ file: String) -> Bool {
-    commits.values.contains { steps in
-      steps.contains {
-        if case .park(file, .some) = $0 { true } else { false }
-      }
-    }
   }
 }

@@ -68,7 +68,7 @@ extension SyncFeature {
       case .omitsUUIDs, .ignoresDeletions: [.undeleted]
       case .readsTwice, .completesTwice: [.doubled]
       case .neverCompletes: [.overdue]
-      case .lockedIsEmpty: [.unhealed, .lost]
+      case .lockedIsEmpty: [.unread]
       case .forgetsAnswers: [.hasty]
       case .parksFailures: [.parked]
       case .overtakes, .trustsClock: [.reordered]
@@ -115,6 +115,9 @@ struct SyncSeam {
     case .uploaded(let file, .failed(.http), let wall) where defect == .ignoresStatus:
       return [.uploaded(file, .accepted, at: wall)]
     case .secret where defect == .keepsSecret: return [.secret(isNew: true)]
+    case .conditions(var conditions) where defect == .lockedIsEmpty:
+      conditions.isUnlocked = true
+      return [.conditions(conditions)]
     case .conditions(var conditions) where defect == .ignoresConditions:
       (conditions.isConstrained, conditions.isLowPower) = (false, false)
       return [.conditions(conditions)]

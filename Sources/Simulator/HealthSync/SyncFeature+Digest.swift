@@ -14,6 +14,7 @@ extension SyncFeature {
     case .handedTwice(let phone, let file):
       digest.mix(2, UInt64(phone))
       digest.mix(file)
+    case .locked(let phone, let id): digest.mix(3, UInt64(phone), id.number)
     case .changed(let phone): digest.mix(4, UInt64(phone))
     }
   }

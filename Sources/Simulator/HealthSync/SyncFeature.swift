@@ -53,6 +53,8 @@ public enum SyncFeature: SimulatedFeature {
     case granted(phone: Int, WakeID, until: Instant)
     /// A file was handed over whose upload still runs.
     case handedTwice(phone: Int, file: String)
+    /// A reading was refused, since the device is locked.
+    case locked(phone: Int, SyncFetchID)
     /// The source changed.
     case changed(phone: Int)
   }

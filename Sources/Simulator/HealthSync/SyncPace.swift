@@ -12,6 +12,9 @@ struct SyncPace: Sendable {
   private var tries: [Instant] = []
   private var isFailing = false
   private var isRefused = false
+  /// When secrets were refused, oldest first; so many within a minute are a storm.
+  private var refusals: [Instant] = []
+  private static let mostRefusals = 20
   private var isInBackground = false
 
   mutating func told(_ input: SyncModel.Input, _ standing: Standing<SyncFeature>) {
@@ -37,8 +40,13 @@ struct SyncPace: Sendable {
     switch failure {
     case .http(let status, _, _) where [408, 425, 429, 502, 503, 504].contains(status):
       isFailing = true
-    case .http(401, _, _): (isFailing, isRefused) = (true, true)
+    case .http(401, _, _):
+      if !isRefused { refusals.append(standing.now) }
+      if refusals.count > Self.mostRefusals { refusals.removeFirst() }
+      isRefused = true
     case .http(let status, _, _) where status < 600:
+      // An answer, even this one, shows that the server is there.
+      if status >= 500 { isFailing = false }
       if let until, status >= 500, let type = types[file] { typeRests[type] = until }
       return
     case .http, .unreachable, .dns, .refused, .timeout, .tls, .reset, .ended, .closed,
@@ -64,6 +72,9 @@ struct SyncPace: Sendable {
     let conditions = standing.own.conditions
     if isInBackground, conditions.isConstrained || conditions.isLowPower {
       found.add(.needless, at: now, "sent in background although data or power is to be saved")
+    }
+    if refusals.count == Self.mostRefusals, refusals[0].advanced(by: .seconds(60)) > now {
+      found.add(.storm, at: now, "\(Self.mostRefusals) secrets were refused within a minute")
     }
     guard isFailing else { return }
     for window in standing.policy.retry.windows where tries.count >= window.attempts {

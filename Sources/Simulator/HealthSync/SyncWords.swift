@@ -99,7 +99,7 @@ extension SyncFeature {
   public static func words(_ fact: Fact) -> [StoryPart] {
     switch fact {
     case .handedTwice(_, let file): [(.phone, "sends \(file) already")]
-    case .granted, .changed: []
+    case .granted, .changed, .locked: []
     }
   }
 }

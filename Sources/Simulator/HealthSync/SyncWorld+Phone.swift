@@ -47,6 +47,7 @@ extension SyncWorld {
     notBefore stamp: Timestamp, _ phone: HostID
   ) {
     guard !isUnderWay(.locks, on: phone) else {
+      note(.locked(phone: phone.index, id))
       return give(.notFetched(id, .locked(detail: "the device is locked")), to: phone)
     }
     let wall = wall(phone)

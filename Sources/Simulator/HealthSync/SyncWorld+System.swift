@@ -8,16 +8,20 @@ extension SyncWorld {
 
   /// Calls the observers of what changed within a time; what changes meanwhile goes with it.
   mutating func fireSoon(_ phone: HostID, within limit: Duration) {
-    guard !phones[phone.index].due.isEmpty, !phones[phone.index].isFiring else { return }
-    phones[phone.index].isFiring = true
+    guard !phones[phone.index].due.isEmpty else { return }
     let longest = isCalm ? min(limit, .seconds(2)) : limit
     let wait = kernel.hosts[phone.place].chance.duration(below: longest)
+    let at = now.advanced(by: wait)
+    if let sooner = phones[phone.index].firesAt, sooner <= at { return }
+    phones[phone.index].firesAt = at
     kernel.later(.fires(phone: phone.index), after: wait)
   }
 
   mutating func fire(_ phone: HostID) {
     let index = phone.index
-    phones[index].isFiring = false
+    // One that was overtaken finds nothing to do.
+    if let due = phones[index].firesAt, now < due { return }
+    phones[index].firesAt = nil
     // A locked device delivers nothing; it is told at its unlocking.
     guard !phones[index].due.isEmpty, !isUnderWay(.locks, on: phone) else { return }
     rouse(phone)

@@ -32,7 +32,8 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     var tasks: [String: Upload] = [:]
     /// Types that changed and whose observers were not called yet.
     var due: Set<String> = []
-    var isFiring = false
+    /// When they are called.
+    var firesAt: Instant?
     /// What the app observes in this run.
     var observed: [String] = []
     var lastWake: UInt64 = 0
@@ -217,6 +218,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
       restart(phone) { phone in phone.queue.releaseAll() }
     }
     give(.again, to: phone)
+    fireSoon(phone, within: .milliseconds(200))
   }
 
   /// Changes what the disk holds while the app does not run.

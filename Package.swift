@@ -231,7 +231,8 @@ let checks: [Target] = [
   tests("WireTests", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "HoldfastTestKit"]),
   tests("JSONTests", uses: ["LinkCore", "LinkJSON", "HoldfastTestKit"]),
   tests(
-    "HealthTests", uses: ["LinkCore", "LinkJSON", "LinkHealth", "Holdfast", "HoldfastTestKit"]),
+    "HealthTests", uses: ["LinkCore", "LinkJSON", "LinkHealth", "Holdfast", "HoldfastTestKit"],
+    with: optimised),
   tests("ProtocolsTests", uses: ["LinkProtocols"]),
   tests(
     "MessageStreamTests",

@@ -187,13 +187,7 @@ extension HealthWalk {
     if case .deleted(let until, let key) = walk.stage {
       let span = HealthChangeSpan(type: query.type, done: walk.done, until: until)
       page.deleted = try deletions(span, key, limit)
-      if page.deleted.count == limit {
-        walk.stage = .deleted(until: until, after: page.deleted.last)
-      } else if walk.done < 0 {
-        (walk.done, walk.stage) = (until, .none)
-      } else {
-        walk.stage = .added(until: until, after: .before(Timestamp(nanoseconds: .min)))
-      }
+      walk.deleted(page.deleted, limit: limit, until: until)
     }
     if case .added(let until, let place) = walk.stage {
       let span = HealthChangeSpan(type: query.type, done: walk.done, until: until)
@@ -205,17 +199,36 @@ extension HealthWalk {
         let place = HealthPlace(start: last.sample.start, key: last.key)
         walk.stage = .added(until: until, after: place)
       } else {
-        if walk.done < 0 { page.deleted = try deletions(span, nil, room - found.count) }
-        let isWhole = walk.done >= 0 || page.deleted.count < room - found.count
-        if isWhole {
-          (walk.done, walk.stage) = (until, .none)
-        } else {
-          walk.stage = .deleted(until: until, after: page.deleted.last)
-        }
+        let rest = room - found.count
+        if walk.done < 0 { page.deleted = try deletions(span, nil, rest) }
+        walk.added(page.deleted, limit: rest, until: until)
       }
     }
     page.anchor = walk.anchor
     return page
+  }
+}
+
+extension HealthWalk {
+  /// Goes on after so many deletions at most: with more, with additions, or not at all where those
+  /// came first.
+  fileprivate mutating func deleted(_ found: [HealthSampleKey], limit: Int, until: Int64) {
+    if found.count == limit {
+      stage = .deleted(until: until, after: found.last)
+    } else if done < 0 {
+      (done, stage) = (until, .none)
+    } else {
+      stage = .added(until: until, after: .before(Timestamp(nanoseconds: .min)))
+    }
+  }
+
+  /// Goes on after the last addition: in the first walk with the deletions behind them.
+  fileprivate mutating func added(_ found: [HealthSampleKey], limit: Int, until: Int64) {
+    if done >= 0 || found.count < limit {
+      (done, stage) = (until, .none)
+    } else {
+      stage = .deleted(until: until, after: found.last)
+    }
   }
 }
 

@@ -8,7 +8,8 @@ public import Observation
 ///       .refreshable { await bottle.refresh() }
 ///       .task { await bottle.follow() }
 ///
-/// All screens share one model. It is fed while it lives, so a `.task` that restarts finds it whole.
+/// All screens share one model. It is fed while it lives, so a `.task` that restarts finds it
+/// whole.
 @MainActor @Observable public final class BottleDrinks {
   /// The drinks, oldest first.
   public private(set) var drinks: [DrinkRow] = []

@@ -8,7 +8,8 @@ public import Observation
 ///     PairingCard(relay.pair)
 ///       .task { await relay.follow() }
 ///
-/// All screens share one model. It is fed while it lives, so a `.task` that restarts finds it whole.
+/// All screens share one model. It is fed while it lives, so a `.task` that restarts finds it
+/// whole.
 @MainActor @Observable public final class HealthPairing {
   /// What the user reads to an assistant; `nil` until the server has given it.
   public private(set) var pair: RelayPair?

@@ -7,7 +7,8 @@ public import Observation
 ///     SyncCard(sync.types)
 ///       .task { await sync.follow() }
 ///
-/// All screens share one model. It is fed while it lives, so a `.task` that restarts finds it whole.
+/// All screens share one model. It is fed while it lives, so a `.task` that restarts finds it
+/// whole.
 @MainActor @Observable public final class SyncProgress {
   /// The types that are synced, in the order in which their first counts came.
   public private(set) var types: [SyncTypeRow] = []

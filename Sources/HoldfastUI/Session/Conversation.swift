@@ -7,7 +7,8 @@ public import Observation
 ///     List(chat.turns) { Text($0.text) }
 ///       .task { await chat.follow() }
 ///
-/// All screens share one model. It is fed while it lives, so a `.task` that restarts finds it whole.
+/// All screens share one model. It is fed while it lives, so a `.task` that restarts finds it
+/// whole.
 @MainActor @Observable public final class Conversation {
   /// What was said, oldest first, each turn once.
   public private(set) var turns: [TurnRow] = []
@@ -29,6 +30,8 @@ public import Observation
 
   init(_ session: HeldSession, _ store: any ClientSessionStore, _ dates: Dates) async throws {
     (self.session, self.store, self.dates) = (session, store, dates)
+    // The session is told first what the store holds.
+    await session.settled { !$0.conversation.isEmpty }
     id = await session.snapshot.conversation
     let stored = try await store.history(of: id, before: nil, limit: Self.page)
     for news in stored { take(news.news) }

@@ -8,12 +8,15 @@ public import LinkCore
 public struct BottleDay: Sendable, Hashable {
   /// The plan that the timers are from.
   public var profile: Int
-  /// The seconds in which the bottle is awake, advertises and is connected, and in which the phone
-  /// scans.
+  /// The seconds in which the bottle is awake.
   public var awake: Int
+  /// The seconds in which the bottle advertises.
   public var advertising: Int
+  /// The seconds in which the bottle is connected.
   public var connected: Int
+  /// The seconds in which the phone scans.
   public var scanning: Int
+  /// The drinks that were poured.
   public var drinks: Int
   /// The drinks that were stored within two minutes.
   public var soon: Int

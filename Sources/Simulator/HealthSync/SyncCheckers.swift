@@ -65,7 +65,8 @@ public struct SyncCheckers: FeatureCheckers {
   }
 }
 
-/// What is known of one phone from what its model was told and asked for, in one run of its process.
+/// What is known of one phone from what its model was told and asked for, in one run of its
+/// process.
 struct SyncBooks: Sendable {
   /// What is durable, and what the transactions under way will have done.
   private var queue = KeptSyncQueue()

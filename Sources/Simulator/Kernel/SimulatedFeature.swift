@@ -5,8 +5,8 @@ public import LinkCore
 /// A feature plugs in with four parts, in a folder of its own, and one line in `Worlds.all`:
 ///
 /// 1. An enumeration that conforms to this protocol. It names the model under test (`Model`, a
-///    `LinkModel` or a `SimulatedModel`), what passes over the network (`Hello`, `Packet`, `Question`, `Reply`), the
-///    verbs, numbers and presets of its plans, and its words.
+///    `LinkModel` or a `SimulatedModel`), what passes over the network (`Hello`, `Packet`,
+///    `Question`, `Reply`), the verbs, numbers and presets of its plans, and its words.
 /// 2. A world: an internal structure that conforms to `SimulatedWorld`. It holds the kernel, the
 ///    models of its phones and the real rules of its servers, and maps what the kernel reports
 ///    (`boot`, `upgradeArrived`, `arrived`, …) to their inputs, and their effects to what the

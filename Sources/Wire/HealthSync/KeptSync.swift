@@ -5,8 +5,9 @@ public import LinkHealth
 ///
 /// A sample is known by its hash. It may have several UUIDs, since equal samples are stored once;
 /// it is removed with the last of them. A UUID that was deleted is remembered, so that a batch that
-/// is older than the deletion does not bring the sample back; nor does a deletion that is older than
-/// the newest batch that named a UUID remove its sample. So batches may come late and repeatedly.
+/// is older than the deletion does not bring the sample back; nor does a deletion that is older
+/// than the newest batch that named a UUID remove its sample. So batches may come late and
+/// repeatedly.
 public struct KeptSync: Sendable, Hashable {
   private var shelves: [String: Shelf] = [:]
 

@@ -145,8 +145,8 @@ public struct SessionDay: Sendable, Hashable, Codable {
 
 /// What must become durable together, or not at all.
 public struct ClientSessionChange: Sendable, Hashable, Codable {
-  /// Prompts to add, or to replace by id, first of all. One that is added is also an entry
-  /// of its conversation, under its key, which is never news; one that has ended is not added again.
+  /// Prompts to add, or to replace by id, first of all. One that is added is also an entry of its
+  /// conversation, under its key, which is never news; one that has ended is not added again.
   public var prompts: [KeptPrompt] = []
   /// Prompts to forget, after the news.
   public var forgotten: [UUID128] = []

@@ -100,7 +100,6 @@ import Testing
     let first = try #require(Self.queued(bench))
     bench.give(.opened(first))
     bench.give(.lost(first, .reset))
-    bench.pass(.seconds(1))
     let second = try #require(Self.queued(bench))
     bench.give(.lost(second, .reset))
     bench.pass(.milliseconds(milliseconds))

@@ -6,8 +6,8 @@ import LinkWire
 ///
 /// Rows lie in the order in which they came, and are found by user, type, start and hash: a hash
 /// names one start, so that this index keeps hashes apart, and is filled in the order of time.
-/// `identities.deleted` is when a UUID was deleted; of one that names a sample, when the newest batch
-/// that named it was made.
+/// `identities.deleted` is when a UUID was deleted; of one that names a sample, when the newest
+/// batch that named it was made.
 package final class SyncTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_7379,  // "HFsy"

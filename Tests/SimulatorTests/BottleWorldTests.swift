@@ -5,7 +5,7 @@ import LinkWire
 import Testing
 
 /// The world of a phone and a bottle.
-@Suite(.timeLimit(.minutes(3))) struct BottleWorldTests {
+@Suite(.timeLimit(.minutes(10))) struct BottleWorldTests {
   @Test(arguments: BottleFeature.presets)
   func `a bottle keeps its promises in many lives`(preset: DayPreset) {
     for seed in UInt64(1)...5 {

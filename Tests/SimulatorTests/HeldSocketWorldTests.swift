@@ -4,7 +4,7 @@ import LinkSimulator
 import Testing
 
 /// The world of held sockets.
-@Suite(.timeLimit(.minutes(3))) struct HeldSocketWorldTests {
+@Suite(.timeLimit(.minutes(10))) struct HeldSocketWorldTests {
   @Test(arguments: HeldFeature.presets)
   func `a held socket keeps its promises in many lives`(preset: DayPreset) {
     for seed in UInt64(1)...20 {

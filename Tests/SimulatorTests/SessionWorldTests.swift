@@ -5,7 +5,7 @@ import Session
 import Testing
 
 /// The world of sessions.
-@Suite(.timeLimit(.minutes(3))) struct SessionWorldTests {
+@Suite(.timeLimit(.minutes(10))) struct SessionWorldTests {
   @Test(arguments: SessionsFeature.presets)
   func `sessions keep their promises in many lives`(preset: DayPreset) {
     let outcome = SessionsFeature.play(.drawn(preset, seed: 1))

@@ -25,7 +25,7 @@ private struct Deaf: WrappingClient {
   mutating func tick(at now: Instant) -> [StreamModel.Effect] { model.tick(at: now) }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct SimulationTests {
+@Suite(.timeLimit(.minutes(10))) struct SimulationTests {
   @Test func `a model of one's own stands in the world and is judged`() async throws {
     // Without positions only a message that comes later would show that one is missing.
     let simulation = Simulation<StreamFeature>(servers: [.plain], preset: .lift)
@@ -60,7 +60,7 @@ private struct Deaf: WrappingClient {
 }
 
 /// Seeds up to the largest number.
-@Suite(.timeLimit(.minutes(2))) struct SeedRangeTests {
+@Suite(.timeLimit(.minutes(10))) struct SeedRangeTests {
   private static let last = UInt64.max
 
   @Test func `the last seeds are played`() async {
@@ -92,7 +92,7 @@ private struct Spinner: IdleClient {
   }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct RunWatchdogTests {
+@Suite(.timeLimit(.minutes(10))) struct RunWatchdogTests {
   @Test func `a machine that spins in one step on every thread is found, by its seed`() async throws
   {
     let result = await #expect(

@@ -6,7 +6,7 @@ import LinkWire
 import Testing
 
 /// The world of syncs.
-@Suite(.timeLimit(.minutes(3))) struct SyncWorldTests {
+@Suite(.timeLimit(.minutes(10))) struct SyncWorldTests {
   @Test(arguments: SyncFeature.presets)
   func `syncs keep their promises in many lives`(preset: DayPreset) {
     for seed in UInt64(1)...5 {

@@ -183,6 +183,9 @@ final class SyncPeer: Sendable {
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
     plan, offers, limit = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 
+    # In one piece: two requests may be answered at the same time.
+    def tell(event): sys.stdout.write(json.dumps(event) + chr(10))
+
     class Handler(BaseHTTPRequestHandler):
       protocol_version = 'HTTP/1.1'
       def log_message(self, *words): pass
@@ -206,7 +209,7 @@ final class SyncPeer: Sendable {
         seen = {'path': self.path, 'encoding': encoding, 'bytes': len(raw),
           'secret': self.headers.get('Authorization')}
         if self.path != '/api/sync':
-          print(json.dumps(seen))
+          tell(seen)
           return self.answer(200, {'success': True, 'refreshedIn': 1})
         batch = json.loads(gzip.decompress(raw) if encoding == 'gzip' else raw)
         seen['uuids'] = [record['uuid'] for record in batch.get('records', [])]
@@ -217,7 +220,7 @@ final class SyncPeer: Sendable {
         if len(raw) > limit: step = 413
         status = step[0] if isinstance(step, list) else step
         seen['status'] = status
-        print(json.dumps(seen))
+        tell(seen)
         if status in ('cut', 'lost'):
           self.connection.shutdown(socket.SHUT_RDWR)
           self.close_connection = True
@@ -230,7 +233,7 @@ final class SyncPeer: Sendable {
         self.answer(status, {'error': 'planned', 'details': 'as planned'}, fields)
 
     server = ThreadingHTTPServer(('127.0.0.1', 0), Handler)
-    print(json.dumps({'port': server.server_port}))
+    tell({'port': server.server_port})
     server.serve_forever()
     """
 }

@@ -16,16 +16,25 @@ MODULES = {
     "Core": "LinkCore", "JSON": "LinkJSON", "Health": "LinkHealth", "Wire": "LinkWire",
     "Protocols": "LinkProtocols", "Features/MessageStream": "MessageStream",
     "Features/HealthRelay": "HealthRelay", "Features/HeldSocket": "HeldSocket",
-    "Features/Session": "Session", "Tools/Audit": "SessionAudit", "ServerCore": "LinkServerCore",
+    "Features/Session": "Session", "Features/HealthSync": "HealthSync",
+    "Features/BottleLink": "BottleLink", "Firmware": "BottleFirmware", "Tools/Audit": "SessionAudit", "ServerCore": "LinkServerCore",
 }
 # The parts of shared modules that are counted by themselves: each is a feature's.
 PARTS = (
     "Wire/Session", "Wire/HealthSync", "ServerCore/Session", "ServerCore/HealthSync",
 )
+# The only worlds that play a feature; shared modules are in all of them.
+WORLDS = {
+    "Features/MessageStream": ["message-stream"], "Features/HealthRelay": ["relay"],
+    "Features/HeldSocket": ["held-socket"], "Features/Session": ["session"],
+    "Wire/Session": ["session"], "ServerCore/Session": ["session"],
+    "Features/HealthSync": ["sync"], "Features/BottleLink": ["bottle"], "Firmware": ["bottle"],
+    "Wire/HealthSync": ["sync"], "ServerCore/HealthSync": ["sync"],
+}
 SUITES = [
     "CoreTests", "JSONTests", "WireTests", "HealthTests", "ProtocolsTests", "MessageStreamTests",
-    "HealthRelayTests", "HeldSocketTests", "SessionTests", "AuditTests", "ServerCoreTests",
-    "SimulatorTests",
+    "HealthRelayTests", "HeldSocketTests", "SessionTests", "HealthSyncTests", "BottleLinkTests",
+    "FirmwareTests", "AuditTests", "ServerCoreTests", "SimulatorTests",
 ]
 SWIFT = os.environ.get("SWIFT", "swift")
 
@@ -111,9 +120,11 @@ def plant(root, copy, files, dropped):
 class Package:
     """The copy of the package with all bugs in it."""
 
-    def __init__(self):
+    def __init__(self, only=None):
+        """`only`: the modules, folders or files that get bugs; all of them without any."""
         self.copy = os.path.join(HOME, "package")
         self.scratch = os.path.join(HOME, "build")
+        self.only = sorted(only or [])
         self.rows = []
 
     @property
@@ -125,13 +136,23 @@ class Package:
         return os.path.join(self.scratch, "release", "HoldfastPackageTests.xctest")
 
     def planted_files(self):
-        return [file for module in MODULES for file in sources_of(module)]
+        return [
+            file for module in MODULES for file in sources_of(module)
+            if not self.only or any(is_below(file, path) for path in self.only)]
+
+    def worlds(self, known):
+        """Returns those of the known worlds in which a bug can make a difference."""
+        wanted = [WORLDS.get(path) for path in self.only]
+        if not wanted or None in wanted:
+            return known
+        return [world for world in known if any(world in names for names in wanted)]
 
     def world(self):
         """Returns what the results of the simulator depend on."""
         return digest(ROOT, [folder(module) for module in MODULES] + [
             "Sources/Simulator", "scripts/mutation/planter", "scripts/mutation/runs",
-            "scripts/mutation/switch"])
+            "scripts/mutation/switch"]) + "".join(
+                "-" + path.replace("/", "-") for path in self.only)
 
     def suite(self, name):
         """Returns what the results of a suite depend on, beside the world."""

@@ -132,7 +132,7 @@ class Reach:
         os.makedirs(self.folder, exist_ok=True)
         told = subprocess.run(
             [self.package.runs, "list"], check=False, capture_output=True, text=True).stdout
-        self.worlds = told.split()[1:]
+        self.worlds = self.package.worlds(told.split()[1:])
         jobs = []
         for suite in plant.SUITES:
             if not os.path.exists(self.path(suite, "seconds")):

@@ -56,7 +56,9 @@ class Sieve:
     def run(self, files, log):
         """Checks files until what is planted compiles; files that have not changed are skipped."""
         digests = {file: self.digest(file) for file in files}
-        for gone in set(self.found) - set(files):
+        for gone in [
+                file for file in self.found
+                if not os.path.exists(os.path.join(self.root, file))]:
             del self.found[gone]
         waiting = [
             file for file in files if self.found.get(file, {}).get("digest") != digests[file]]

@@ -9,8 +9,8 @@ STRICT = --explicit-target-dependency-import-check error
 STAMP = .build/setup.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test typecheck embedded apple-check example lint demo sim nightly docs \
-  sanitize fuzz bench bench-full conformance torture mutants install uninstall clean
+.PHONY: help setup build test typecheck exports embedded apple-check example lint demo sim nightly \
+  docs sanitize fuzz bench bench-full conformance torture mutants install uninstall clean
 
 help: ## lists the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -29,6 +29,9 @@ test: lint build ## checks the style and what other platforms build, and runs ev
 
 typecheck: build ## checks each module as a whole, as a release build does
 	@SWIFT="$(SWIFT)" scripts/typecheck
+
+exports: build ## writes the list of names that an app sees, Sources/Holdfast/Exports.swift
+	@scripts/exports --write
 
 embedded: ## compiles the bottle's firmware for microcontrollers, and prints its size
 	@scripts/embedded

@@ -23,8 +23,8 @@ let strict: [SwiftSetting] =
     .enableUpcomingFeature("InferIsolatedConformances"),
   ]
 
-/// The tests play hundreds of hours in the simulator: what runs in it most is optimised in debug
-/// builds too, which still check every invariant.
+/// What computes most in the tests is optimised in debug builds too, which still check every
+/// invariant: what the simulator plays, hundreds of hours of it, and readers of large inputs.
 let optimised: [SwiftSetting] =
   ours ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : []
 

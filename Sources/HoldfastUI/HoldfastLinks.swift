@@ -14,6 +14,8 @@ public import Holdfast
   let parts: Parts
   /// The models that are open, by feature and id.
   private var models: [String: Task<any AnyObject & Sendable, any Error>] = [:]
+  /// The stores of these models.
+  private var stores: [String: [any Store]] = [:]
 
   /// The ports of an app; each is that of the platform by default.
   public struct Parts: Sendable {
@@ -94,6 +96,25 @@ public import Holdfast
     }
   }
 
-  /// Forgets a model that was closed.
-  func forget(_ id: String) { models[id] = nil }
+  /// Remembers a store that a model works with.
+  func keep(_ store: some Store, of id: String) { stores[id, default: []].append(store) }
+
+  /// Forgets a model that was closed: the next screen gets a new one.
+  func forget(_ id: String) { (models[id], stores[id]) = (nil, nil) }
+
+  /// Gives up the locks of all files of open models.
+  ///
+  /// Only an app whose `directory` is in the container of an app group needs it: iOS ends such an
+  /// app if it is suspended while it holds a lock. Call it at the end of the time in background.
+  /// Nothing is lost: what the links could not store is stored after `resume()`.
+  public func suspend() async {
+    for store in stores.values.joined() { await store.suspend() }
+  }
+
+  /// Takes the locks again; call it first when the app runs again.
+  ///
+  /// - Throws: `.locked` while another process of the app group holds one.
+  public func resume() async throws(StoreFailure) {
+    for store in stores.values.joined() { try await store.resume() }
+  }
 }

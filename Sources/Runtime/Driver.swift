@@ -1,4 +1,4 @@
-public import LinkCore
+package import LinkCore
 
 /// The loop of one machine: waits for an input or the deadline, and performs the effects.
 ///
@@ -11,13 +11,13 @@ public import LinkCore
 ///
 /// After each step it checks the machine's invariants; a broken one ends the process before an
 /// effect of the step is performed (decision 0032).
-public actor Driver<M: Journaled> {
+package actor Driver<M: Journaled> {
   /// Performs one effect; the next one waits until it returns.
   ///
   /// It must return quickly: it starts long work, which posts an input when it is done. It must not
   /// await `post`, which waits for room that only this driver can make; it may use `tryPost`, or
   /// post from the work that it started.
-  public typealias Perform = @Sendable (M.Effect, Instant) async -> Void
+  package typealias Perform = @Sendable (M.Effect, Instant) async -> Void
 
   private var machine: M
   /// The machine's deadline after the last step; read once, since generic code copies the machine.
@@ -45,7 +45,7 @@ public actor Driver<M: Journaled> {
   /// - Parameters:
   ///   - inboxLimit: The number of queued inputs at which `post` waits.
   ///   - journal: Records every step before its effects are performed.
-  public init(
+  package init(
     machine: M, clock: any LinkClock, inboxLimit: Int = 256, journal: Journal<M>? = nil,
     perform: @escaping Perform
   ) {
@@ -62,16 +62,16 @@ public actor Driver<M: Journaled> {
   package var settlingCount: Int { settling.count }
 
   /// The machine between two steps.
-  public var snapshot: M { machine }
+  package var snapshot: M { machine }
 
   /// The counts of inputs so far.
-  public nonisolated var counters: InboxCounters { inbox.counters }
+  package nonisolated var counters: InboxCounters { inbox.counters }
 
   /// Queues an input when there is room for it; also before `run`.
   ///
   /// - Returns: False if it was not taken: the driver has ended, or the task was cancelled.
   @discardableResult
-  public nonisolated func post(_ input: M.Input) async -> Bool {
+  package nonisolated func post(_ input: M.Input) async -> Bool {
     await inbox.post(input)
   }
 
@@ -79,18 +79,18 @@ public actor Driver<M: Journaled> {
   ///
   /// - Returns: False if not all were taken: the driver has ended, or the task was cancelled.
   @discardableResult
-  public nonisolated func post(contentsOf inputs: [M.Input]) async -> Bool {
+  package nonisolated func post(contentsOf inputs: [M.Input]) async -> Bool {
     await inbox.post(contentsOf: inputs)
   }
 
   /// Queues an input if there is room now; returns false otherwise.
-  public nonisolated func tryPost(_ input: M.Input) -> Bool {
+  package nonisolated func tryPost(_ input: M.Input) -> Bool {
     inbox.tryPost(input)
   }
 
   /// Returns when all inputs posted before were handled and `isSettled` holds, or the driver has
   /// ended, or the task is cancelled. The driver must run, now or soon.
-  public func settle(_ isSettled: @escaping @Sendable (M) -> Bool) async {
+  package func settle(_ isSettled: @escaping @Sendable (M) -> Bool) async {
     let target = inbox.counters.accepted
     guard phase != .ended, handled < target || !isSettled(machine) else { return }
     lastTicket += 1
@@ -110,7 +110,7 @@ public actor Driver<M: Journaled> {
 
   /// Drives the machine until the task is cancelled; then it finishes the step under way and takes
   /// no further input. Call it once.
-  public func run() async {
+  package func run() async {
     precondition(phase == .new, "a driver runs once")
     phase = .running
     /// A deadline that its own tick left in place; it is not used again.

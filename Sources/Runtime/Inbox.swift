@@ -5,31 +5,31 @@ import Synchronization
 /// At the bound `post` waits for room, in the order of the calls, which slows a fast source down;
 /// `tryPost` is refused and counted. Nothing is dropped or merged: equal neighbours may mean
 /// different things to a machine, and a journal must replay each of them.
-public final class Inbox<Input: Sendable>: Sendable {
+package final class Inbox<Input: Sendable>: Sendable {
   private let state: Mutex<State>
 
   /// - Parameter limit: The number of inputs that may be queued; at least 1.
-  public init(limit: Int) {
+  package init(limit: Int) {
     precondition(limit >= 1, "an inbox holds at least one input")
     state = Mutex(State(limit: limit))
   }
 
   /// The counts so far.
-  public var counters: InboxCounters { state.withLock(\.counters) }
+  package var counters: InboxCounters { state.withLock(\.counters) }
 
   /// Queues an input when there is room for it.
   ///
   /// - Returns: False if it was not taken: the inbox is closed, or the task was cancelled while
   ///   it waited.
   @discardableResult
-  public func post(_ input: Input) async -> Bool { await post(contentsOf: [input]) }
+  package func post(_ input: Input) async -> Bool { await post(contentsOf: [input]) }
 
   /// Queues inputs in order, each when there is room for it.
   ///
   /// - Returns: False if not all were taken: the inbox is closed, or the task was cancelled while
   ///   the rest waited.
   @discardableResult
-  public func post(contentsOf inputs: [Input]) async -> Bool {
+  package func post(contentsOf inputs: [Input]) async -> Bool {
     let ticket = state.withLock { $0.ticket() }
     return await suspended { continuation in
       state.withLock {
@@ -45,7 +45,7 @@ public final class Inbox<Input: Sendable>: Sendable {
   /// Queues an input if there is room now.
   ///
   /// - Returns: False if the inbox is full or closed.
-  public func tryPost(_ input: Input) -> Bool {
+  package func tryPost(_ input: Input) -> Bool {
     let (taken, wake) = state.withLock { $0.tryPost(input) }
     wake()
     return taken
@@ -77,15 +77,15 @@ public final class Inbox<Input: Sendable>: Sendable {
 }
 
 /// The counts of an inbox.
-public struct InboxCounters: Sendable, Hashable, Codable {
+package struct InboxCounters: Sendable, Hashable, Codable {
   /// Inputs that were queued.
-  public var accepted: UInt64 = 0
+  package var accepted: UInt64 = 0
   /// Inputs that had to wait for room first.
-  public var delayed: UInt64 = 0
+  package var delayed: UInt64 = 0
   /// Inputs that were not taken.
-  public var refused: UInt64 = 0
+  package var refused: UInt64 = 0
   /// The most inputs that were queued at once.
-  public var longest = 0
+  package var longest = 0
 
-  public init() {}
+  package init() {}
 }

@@ -1,10 +1,10 @@
 import LinkCore
-public import LinkWire
+package import LinkWire
 import Synchronization
 
 /// Wakes a process that the system never suspends: tasks fall due by the clock while it lives, and
 /// a host hands in what else happened.
-public final class TimerWakes: WakeSource {
+package final class TimerWakes: WakeSource {
   private struct State {
     var handler: (@Sendable (WakeCause, Wake) -> Void)?
     /// Wakes that came before a handler, the newest 16.
@@ -19,7 +19,7 @@ public final class TimerWakes: WakeSource {
   }
 
   /// The most tasks that wait at a time, as on iOS.
-  public static let mostTasks = 10
+  package static let mostTasks = 10
   private static let mostEarly = 16
   private let clock: any LinkClock
   private let budget: Duration
@@ -28,7 +28,7 @@ public final class TimerWakes: WakeSource {
   /// A source without tasks.
   ///
   /// - Parameter budget: The time that each wake grants.
-  public init(clock: any LinkClock = BootClock(), budget: Duration = .seconds(30)) {
+  package init(clock: any LinkClock = BootClock(), budget: Duration = .seconds(30)) {
     (self.clock, self.budget) = (clock, budget)
   }
 
@@ -36,7 +36,7 @@ public final class TimerWakes: WakeSource {
     for task in state.withLock({ $0.tasks.values.map(\.task) }) { task.cancel() }
   }
 
-  public func register(_ handler: @escaping @Sendable (WakeCause, Wake) -> Void) {
+  package func register(_ handler: @escaping @Sendable (WakeCause, Wake) -> Void) {
     let early = state.withLock { state in
       state.handler = handler
       defer { state.early = [] }
@@ -45,7 +45,7 @@ public final class TimerWakes: WakeSource {
     for (cause, wake) in early { handler(cause, wake) }
   }
 
-  public func schedule(_ task: WakeTask) throws(WakeFailure) {
+  package func schedule(_ task: WakeTask) throws(WakeFailure) {
     let due = clock.now.advanced(by: max(task.after, .zero))
     let isRoom = state.withLock { state in
       let replaced = state.tasks[task.identifier]
@@ -63,14 +63,14 @@ public final class TimerWakes: WakeSource {
     guard isRoom else { throw .tooMany(identifier: task.identifier) }
   }
 
-  public func cancel(_ identifier: String) {
+  package func cancel(_ identifier: String) {
     state.withLock { $0.tasks.removeValue(forKey: identifier) }?.task.cancel()
   }
 
   /// Hands a wake over: for what a host knows, a push or an upload that ended.
   ///
   /// - Parameter done: Called exactly once, when the wake is given back.
-  public func wake(
+  package func wake(
     for cause: WakeCause, done: @escaping @Sendable (WakeResult) -> Void = { _ in }
   ) {
     let wake = Wake(budget: budget, done: done)

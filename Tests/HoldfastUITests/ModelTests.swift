@@ -36,6 +36,24 @@ import Testing
     await again.value
   }
 
+  @Test func `one conversation is open at a time`() async throws {
+    let scratch = try Scratch()
+    let links = try links(in: scratch, FakeNetwork(clock: clock), clock: clock)
+    let first = try await links.conversation()
+    #expect(try await links.conversation(first.id) === first)
+    let other = "11111111-2222-4333-8444-555555555555"
+    let failure = LinkFailure.local(
+      detail: "the conversation \(first.id) is open; close it first")
+    await #expect(throws: failure) { try await links.conversation(other) }
+    await first.close()
+    let second = try await links.conversation(other)
+    #expect(second.id == other)
+    // A model that was closed before does not take the place of the open one.
+    await first.close()
+    #expect(try await links.conversation(other) === second)
+    await second.close()
+  }
+
   @Test func `a turn keeps its state and its time when the message of it comes`() {
     let key = UUID128(high: 1, low: 2)
     let state = SessionPromptState(key: key, conversation: "c", text: "t", state: .failed)

@@ -2,6 +2,7 @@ import Foundation
 import Holdfast
 import HoldfastTestKit
 import LinkCore
+import LinkWire
 import Testing
 
 @testable import HoldfastUI
@@ -28,8 +29,25 @@ import Testing
     let first = try await links.shop(id)
     #expect(try await links.shop(id) === first)
     #expect(FileManager.default.fileExists(atPath: scratch("shops")))
-    try await links.close(id)
+    await first.close()
     #expect(try await links.shop(id) !== first)
+  }
+
+  @Test func `suspended links hold no lock, and go on when they are resumed`() async throws {
+    let scratch = try Scratch()
+    let links = try links(in: scratch)
+    let shop = try await links.shop(try #require(ShopID("bakery")))
+    let screen = Task { await shop.follow() }
+    await links.suspend()
+    let other = try await Platform.store(in: scratch("shops"))
+    let locked = await #expect(throws: StoreFailure.self) { try await links.resume() }
+    #expect(locked?.isLocked == true)
+    await other.close()
+    try await links.resume()
+    shop.send("Two rye loaves, please")
+    await change(of: shop) { $0.waiting.count == 1 }
+    await shop.close()
+    await screen.value
   }
 
   @Test func `a task that restarts finds the model whole`() async throws {
@@ -90,5 +108,11 @@ import Testing
     await #expect(throws: TokenFailure.unavailable) {
       try await TokenClosure { throw CancellationError() }.token()
     }
+  }
+}
+
+extension StoreFailure {
+  fileprivate var isLocked: Bool {
+    if case .locked = self { true } else { false }
   }
 }

@@ -1,16 +1,16 @@
-public import LinkCore
-public import LinkWire
+package import LinkCore
+package import LinkWire
 
 /// Packs pages of a source into batches, within the bounds of one request.
-public struct SyncPacking: Sendable {
+package struct SyncPacking: Sendable {
   /// The body of a batch, and how much it holds.
-  public struct Packed: Sendable, Hashable {
+  package struct Packed: Sendable, Hashable {
     /// The body.
-    public var bytes: [UInt8]
+    package var bytes: [UInt8]
     /// How many records and workouts.
-    public var records: Int
+    package var records: Int
     /// How many deletions.
-    public var deletions: Int
+    package var deletions: Int
 
     init(_ batch: SyncBatch) {
       bytes = batch.bytes
@@ -20,21 +20,21 @@ public struct SyncPacking: Sendable {
   }
 
   /// The most records of a batch, and the most deletions (contract 5.4).
-  public static let mostRecords = 1_000
+  package static let mostRecords = 1_000
   /// The most bytes of a batch that has more than one record; ours: a thousand records have some
   /// 350 kB, and hosts take 4 MB and more.
-  public static let mostBytes = 1 << 20
+  package static let mostBytes = 1 << 20
 
   /// How the phone names itself.
-  public var deviceID: String
+  package var deviceID: String
 
   /// A packing for a phone.
-  public init(deviceID: String) { self.deviceID = deviceID }
+  package init(deviceID: String) { self.deviceID = deviceID }
 
   /// Packs a page: its deletions first, then its samples, in order.
   ///
   /// - Parameter made: When the page was read; never before an earlier page of this phone.
-  public func batches(of type: String, _ page: SourcePage, made: Timestamp) -> [Packed] {
+  package func batches(of type: String, _ page: SourcePage, made: Timestamp) -> [Packed] {
     let empty = SyncBatch(
       dataType: SyncTypes.dataType(of: type), deviceID: deviceID, timestamp: SyncTime(made))
     var found: [Packed] = []
@@ -69,7 +69,7 @@ public struct SyncPacking: Sendable {
   }
 
   /// Returns a body in two parts that hold the same; `nil` if it cannot be divided or read.
-  public static func halves(of body: [UInt8]) -> [Packed]? {
+  package static func halves(of body: [UInt8]) -> [Packed]? {
     guard let batch = try? SyncBatch.read(body), let (first, second) = batch.halves else {
       return nil
     }

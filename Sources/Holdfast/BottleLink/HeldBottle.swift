@@ -87,13 +87,13 @@ public final class HeldBottle: Sendable, AsyncSequence {
   }
 
   /// The model between two steps.
-  public var snapshot: BottleModel {
+  package var snapshot: BottleModel {
     get async { await running.snapshot }
   }
 
   /// Returns when all commands given before were taken and `isSettled` holds, or it is closed, or
   /// the task is cancelled.
-  public func settled(_ isSettled: @escaping @Sendable (BottleModel) -> Bool) async {
+  package func settled(_ isSettled: @escaping @Sendable (BottleModel) -> Bool) async {
     await running.settled(isSettled)
   }
 

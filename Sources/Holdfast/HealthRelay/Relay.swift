@@ -58,14 +58,19 @@ public final class Relay: Sendable, AsyncSequence {
   /// Reports whether the app is in front, where there is no lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) { running.command(.lifecycle(lifecycle)) }
 
+  /// The token of the pairing, to be kept for `resume(_:)` in the next run; `nil` without one.
+  public var resumeToken: Secret? {
+    get async { await running.snapshot.resume }
+  }
+
   /// The model between two steps.
-  public var snapshot: RelayModel {
+  package var snapshot: RelayModel {
     get async { await running.snapshot }
   }
 
   /// Returns when all commands given before were taken and `isSettled` holds, or the relay is
   /// closed, or the task is cancelled.
-  public func settled(_ isSettled: @escaping @Sendable (RelayModel) -> Bool) async {
+  package func settled(_ isSettled: @escaping @Sendable (RelayModel) -> Bool) async {
     await running.settled(isSettled)
   }
 

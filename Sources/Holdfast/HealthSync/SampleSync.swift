@@ -70,13 +70,13 @@ public final class SampleSync: Sendable, AsyncSequence {
   public func note(_ conditions: SyncConditions) { running.command(.conditions(conditions)) }
 
   /// The model between two steps.
-  public var snapshot: SyncModel {
+  package var snapshot: SyncModel {
     get async { await running.snapshot }
   }
 
   /// Returns when all commands given before were taken and `isSettled` holds, or the sync is
   /// closed, or the task is cancelled.
-  public func settled(_ isSettled: @escaping @Sendable (SyncModel) -> Bool) async {
+  package func settled(_ isSettled: @escaping @Sendable (SyncModel) -> Bool) async {
     await running.settled(isSettled)
   }
 

@@ -80,13 +80,13 @@ public final class HeldSocket: Sendable, AsyncSequence {
   }
 
   /// The model between two steps.
-  public var snapshot: SocketModel {
+  package var snapshot: SocketModel {
     get async { await running.snapshot }
   }
 
   /// Returns when all commands given before were taken and `isSettled` holds, or the socket is
   /// closed, or the task is cancelled.
-  public func settled(_ isSettled: @escaping @Sendable (SocketModel) -> Bool) async {
+  package func settled(_ isSettled: @escaping @Sendable (SocketModel) -> Bool) async {
     await running.settled(isSettled)
   }
 

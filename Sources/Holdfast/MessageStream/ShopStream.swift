@@ -75,7 +75,7 @@ public final class ShopStream: Sendable, AsyncSequence {
   }
 
   /// The model between two steps.
-  public var snapshot: StreamModel {
+  package var snapshot: StreamModel {
     get async { await running.snapshot }
   }
 
@@ -85,7 +85,7 @@ public final class ShopStream: Sendable, AsyncSequence {
 
   /// Returns when all commands given before were taken and `isSettled` holds, or the stream has
   /// ended, or the task is cancelled.
-  public func settled(_ isSettled: @escaping @Sendable (StreamModel) -> Bool) async {
+  package func settled(_ isSettled: @escaping @Sendable (StreamModel) -> Bool) async {
     await running.settled(isSettled)
   }
 

@@ -98,14 +98,19 @@ public final class HeldSession: Sendable, AsyncSequence {
     running.command(.link(.device(.lifecycle(lifecycle)), at: clock.wall))
   }
 
+  /// The conversation of prompts that name none, a lower-case UUID; empty until the store is read.
+  public var conversation: String {
+    get async { await running.snapshot.conversation }
+  }
+
   /// The model between two steps.
-  public var snapshot: SessionModel {
+  package var snapshot: SessionModel {
     get async { await running.snapshot }
   }
 
   /// Returns when all commands given before were taken and `isSettled` holds, or the session is
   /// closed, or the task is cancelled.
-  public func settled(_ isSettled: @escaping @Sendable (SessionModel) -> Bool) async {
+  package func settled(_ isSettled: @escaping @Sendable (SessionModel) -> Bool) async {
     await running.settled(isSettled)
   }
 

@@ -22,14 +22,18 @@ public import Observation
 
   @ObservationIgnored private let bottle: HeldBottle
   @ObservationIgnored private let store: any DrinkStore
+  /// Called once, at the end of the first `close()`.
+  @ObservationIgnored private var onClose: (@MainActor () -> Void)?
   @ObservationIgnored private let feed = Feed()
   @ObservationIgnored private let refreshes = Answers<BottleRefreshResult>()
   @ObservationIgnored private let requests = Answers<BottleRequestResult>()
   /// The drinks that are shown at first.
   private static let page = 200
 
-  init(_ bottle: HeldBottle, _ store: any DrinkStore) async throws {
-    (self.bottle, self.store) = (bottle, store)
+  init(
+    _ bottle: HeldBottle, _ store: any DrinkStore, onClose: @escaping @MainActor () -> Void
+  ) async throws {
+    (self.bottle, self.store, self.onClose) = (bottle, store, onClose)
     drinks = try await store.drinks(before: nil, limit: Self.page).map { DrinkRow($0) }
   }
 
@@ -37,18 +41,21 @@ public import Observation
   ///
   /// Cancelling it stops nothing: the model is fed on, and is whole when a screen follows it again.
   public func follow() async {
-    await feed.follow { [weak self, bottle] in await Self.take(bottle) { self } }
+    await feed.follow(updates)
   }
 
-  private static func take(_ bottle: HeldBottle, for model: () -> BottleDrinks?) async {
-    for await update in bottle { model()?.take(update) }
-    model()?.end()
+  /// Takes updates until the bottle is closed; keeps the bottle, and not the model.
+  private var updates: @MainActor () async -> Void {
+    { [weak self, bottle] in
+      for await update in bottle { self?.take(update) }
+      self?.end()
+    }
   }
 
   /// Connects and fetches drinks now, and returns when that has ended; `nil` if the bottle was
   /// closed first.
   @discardableResult public func refresh() async -> BottleRefreshResult? {
-    feed.start { [weak self, bottle] in await Self.take(bottle) { self } }
+    feed.start(updates)
     let number = bottle.refresh()
     return await refreshes.answer(to: number)
   }
@@ -56,7 +63,7 @@ public import Observation
   /// Asks something of the bottle, and returns when it has ended; `nil` if the bottle was closed
   /// first.
   @discardableResult public func perform(_ request: BottleRequest) async -> BottleRequestResult? {
-    feed.start { [weak self, bottle] in await Self.take(bottle) { self } }
+    feed.start(updates)
     let number = bottle.perform(request)
     return await requests.answer(to: number)
   }
@@ -64,11 +71,12 @@ public import Observation
   /// Tells whether the app is in front, where there is no lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) { bottle.turn(lifecycle) }
 
-  /// Ends the connection and closes the store.
+  /// Ends the connection and closes the store; the app's links make a new model then.
   public func close() async {
     await bottle.close()
     await store.close()
     end()
+    onClose.take()?()
   }
 
   private func end() {
@@ -114,16 +122,19 @@ public struct DrinkRow: Sendable, Hashable, Identifiable {
 }
 
 extension HoldfastLinks {
-  /// Returns the person's bottle, one model for all screens.
+  /// Returns the person's bottle, one model for all screens until it is closed.
   ///
   /// - Parameter radio: Finds and connects the bottle; this model uses it alone.
   /// - Throws: `LinkFailure` or `StoreFailure` if the drinks cannot be read.
   public func bottle(_ radio: any Central) async throws -> BottleDrinks {
     try await shared("bottle") { [self] in
       let store = try await Platform.drinkStore(in: folder("bottle"))
+      keep(store, of: "bottle")
       var options = BottleOptions(radio: radio, store: store)
       (options.lifecycle, options.clock) = (parts.lifecycle, parts.clock)
-      return try await BottleDrinks(HeldBottle(options), store)
+      return try await BottleDrinks(HeldBottle(options), store) { [weak self] in
+        self?.forget("bottle")
+      }
     }
   }
 }

@@ -22,12 +22,19 @@ public import Observation
 
   @ObservationIgnored private let relay: Relay
   @ObservationIgnored private let token: ResumeFile
+  @ObservationIgnored private let store: (any Store)?
   @ObservationIgnored private let dates: Dates
+  /// Called once, at the end of the first `close()`.
+  @ObservationIgnored private var onClose: (@MainActor () -> Void)?
   @ObservationIgnored private let feed = Feed()
   private static let receiptLimit = 100
 
-  init(_ relay: Relay, _ token: ResumeFile, _ dates: Dates) {
+  init(
+    _ relay: Relay, _ token: ResumeFile, _ dates: Dates, closing store: (any Store)?,
+    onClose: @escaping @MainActor () -> Void
+  ) {
     (self.relay, self.token, self.dates) = (relay, token, dates)
+    (self.store, self.onClose) = (store, onClose)
   }
 
   /// Keeps the model up to date until the task is cancelled or the relay is closed.
@@ -58,15 +65,19 @@ public import Observation
   /// Tells whether the app is in front, where there is no lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) { relay.turn(lifecycle) }
 
-  /// Closes the relay.
-  public func close() async { await relay.close() }
+  /// Closes the relay. The app's links make a new model then.
+  public func close() async {
+    await relay.close()
+    await store?.close()
+    onClose.take()?()
+  }
 
   private func take(_ update: RelayUpdate) async {
     switch update {
     case .status(let status): connection = ConnectionState(status, dates)
     case .pair(let latest):
       pair = latest
-      let kept = await relay.snapshot.resume
+      let kept = await relay.resumeToken
       // Without it the next run pairs anew, which the user sees.
       if let kept { try? token.write(kept) }
     case .ended(let receipt):
@@ -104,8 +115,9 @@ extension ConnectionState {
 }
 
 extension HoldfastLinks {
-  /// Returns the phone's health relay, one model for all screens; nothing is connected before its
-  /// `start()`.
+  /// Returns the phone's health relay, one model for all screens until it is closed; nothing is
+  /// connected before its `start()`. While the model is open, the arguments of further calls change
+  /// nothing.
   ///
   /// - Parameters:
   ///   - health: Reads the person's health data; by default the store of this package's imports.
@@ -119,20 +131,28 @@ extension HoldfastLinks {
     try await shared("relay") { [self] in
       let folder = folder("relay")
       let network = if let own = parts.network { own } else { try Platform.ownNetwork() }
-      let store =
-        if let health { health } else {
+      let store: (any HealthStore)? =
+        if health == nil {
           try await Platform.readableHealthStore(in: self.folder("health"))
-        }
+        } else { nil }
+      if let store { keep(store, of: "relay") }
+      guard let reading: any HealthReading = health ?? store else {
+        preconditionFailure("a store was given or opened")
+      }
       let configuration = RelayConfiguration(
         server: server.absoluteString, device: try Platform.phoneName(in: folder),
         zone: ZoneRules(zone), profile: profile)
       let relay = try await Relay(
         configuration,
         environment: RelayEnvironment(
-          network: network, store: store,
+          network: network, store: reading,
           reachability: parts.reachability ?? Platform.reachability(of: server.host ?? ""),
           lifecycle: parts.lifecycle, clock: parts.clock))
-      return HealthPairing(relay, ResumeFile(in: folder), Dates(clock: parts.clock))
+      return HealthPairing(
+        relay, ResumeFile(in: folder), Dates(clock: parts.clock), closing: store
+      ) { [weak self] in
+        self?.forget("relay")
+      }
     }
   }
 }

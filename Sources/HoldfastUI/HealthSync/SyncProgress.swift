@@ -26,8 +26,13 @@ public import Observation
   @ObservationIgnored private let stores: [any Store]
   @ObservationIgnored private let feed = Feed()
 
-  init(_ sync: SampleSync, closing stores: [any Store]) {
-    (self.sync, self.stores) = (sync, stores)
+  /// Called once, at the end of the first `close()`.
+  @ObservationIgnored private var onClose: (@MainActor () -> Void)?
+
+  init(
+    _ sync: SampleSync, closing stores: [any Store], onClose: @escaping @MainActor () -> Void
+  ) {
+    (self.sync, self.stores, self.onClose) = (sync, stores, onClose)
   }
 
   /// Keeps the model up to date until the task is cancelled or the sync is closed.
@@ -42,10 +47,11 @@ public import Observation
   /// Reads the source again, and tries at once what waits.
   public func again() { sync.again() }
 
-  /// Ends the sync; what waits is sent by the next run.
+  /// Ends the sync; what waits is sent by the next run. The app's links make a new model then.
   public func close() async {
     await sync.close()
     for store in stores { await store.close() }
+    onClose.take()?()
   }
 
   private func take(_ update: SyncUpdate) {
@@ -84,9 +90,11 @@ public struct SyncTypeRow: Sendable, Hashable, Identifiable {
 }
 
 extension HoldfastLinks {
-  /// Returns the sync of health samples, one model for all screens; begins to read and to send.
+  /// Returns the sync of health samples, one model for all screens until it is closed; begins to
+  /// read and to send.
   ///
-  /// The token of this app is the secret.
+  /// The token of this app is the secret. While the model is open, the arguments of further calls
+  /// change nothing.
   ///
   /// - Parameters:
   ///   - source: The person's samples; by default the store of this package's imports.
@@ -106,6 +114,7 @@ extension HoldfastLinks {
         samples = StoredHealthSource(store, clock: parts.clock)
       }
       guard let samples else { preconditionFailure("a source was given or made") }
+      for store in stores { keep(store, of: "sync") }
       var configuration = SyncConfiguration(
         server.absoluteString, source: samples, queue: queue, directory: folder, secret: key)
       configuration.types = types
@@ -113,7 +122,9 @@ extension HoldfastLinks {
       configuration.network = parts.network
       configuration.reachability = parts.reachability
       (configuration.lifecycle, configuration.clock) = (parts.lifecycle, parts.clock)
-      return SyncProgress(try await SampleSync(configuration), closing: stores)
+      return SyncProgress(try await SampleSync(configuration), closing: stores) { [weak self] in
+        self?.forget("sync")
+      }
     }
   }
 }

@@ -27,9 +27,13 @@ import Synchronization
   @ObservationIgnored private let dates: Dates
   @ObservationIgnored private let feed = Feed()
   @ObservationIgnored private let backgroundTime: any BackgroundTime
+  /// Called once, at the end of the first `close()`.
+  @ObservationIgnored private var onClose: (@MainActor () -> Void)?
 
-  init(_ stream: ShopStream, _ parts: HoldfastLinks.Parts) {
-    self.stream = stream
+  init(
+    _ stream: ShopStream, _ parts: HoldfastLinks.Parts, onClose: @escaping @MainActor () -> Void
+  ) {
+    (self.stream, self.onClose) = (stream, onClose)
     dates = Dates(clock: parts.clock)
     backgroundTime = parts.backgroundTime
   }
@@ -69,8 +73,11 @@ import Synchronization
     storing.begin(grant) { [stream] in await stream.settled(\.isStored) }
   }
 
-  /// Closes the shop; what was accepted is stored.
-  public func close() async { await stream.close() }
+  /// Closes the shop; what was accepted is stored. The app's links make a new model then.
+  public func close() async {
+    await stream.close()
+    onClose.take()?()
+  }
 
   private func take(_ update: StreamUpdate) {
     switch update {
@@ -148,30 +155,27 @@ extension ConnectionState {
 }
 
 extension HoldfastLinks {
-  /// Returns the messages of a shop, one model for all screens; opens it for the first one.
+  /// Returns the messages of a shop, one model for all screens until it is closed; opens it
+  /// for the first one.
   ///
   /// - Throws: `LinkFailure` where this platform has no network yet, `StoreFailure` or `OpenError`.
   public func shop(_ id: ShopID) async throws -> ShopMessages {
     try await shared("shop \(id)") { [self] in
       let stream = try await shopStreams().streams.open(
         StreamConfiguration(server: server.absoluteString, shop: id))
-      return ShopMessages(stream, parts)
+      return ShopMessages(stream, parts) { [weak self] in self?.forget("shop \(id)") }
     }
-  }
-
-  /// Closes a shop that no screen needs any more.
-  public func close(_ id: ShopID) async throws {
-    try await shop(id).close()
-    forget("shop \(id)")
   }
 
   private func shopStreams() async throws -> OpenStreams {
     try await shared("shops") { [self] in
       let network = if let own = parts.network { own } else { try Platform.ownNetwork() }
+      let store = try await Platform.store(in: folder("shops"))
+      keep(store, of: "shops")
       return OpenStreams(
         ShopStreams(
           StreamEnvironment(
-            network: network, store: try await Platform.store(in: folder("shops")),
+            network: network, store: store,
             reachability: parts.reachability ?? Platform.reachability(of: server.host ?? ""),
             lifecycle: parts.lifecycle, tokens: tokens, clock: parts.clock)))
     }

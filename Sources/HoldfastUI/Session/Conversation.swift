@@ -26,13 +26,19 @@ public import Observation
   @ObservationIgnored private let session: HeldSession
   @ObservationIgnored private let store: any ClientSessionStore
   @ObservationIgnored private let dates: Dates
+  /// Called once, at the end of the first `close()`.
+  @ObservationIgnored private var onClose: (@MainActor () -> Void)?
   @ObservationIgnored private let feed = Feed()
 
-  init(_ session: HeldSession, _ store: any ClientSessionStore, _ dates: Dates) async throws {
+  init(
+    _ session: HeldSession, _ store: any ClientSessionStore, _ dates: Dates,
+    onClose: @escaping @MainActor () -> Void
+  ) async throws {
     (self.session, self.store, self.dates) = (session, store, dates)
+    self.onClose = onClose
     // The session is told first what the store holds.
     await session.settled { !$0.conversation.isEmpty }
-    id = await session.snapshot.conversation
+    id = await session.conversation
     let stored = try await store.history(of: id, before: nil, limit: Self.page)
     for news in stored { take(news.news) }
   }
@@ -68,10 +74,12 @@ public import Observation
   /// Tells whether the app is in front, where there is no lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) { session.turn(lifecycle) }
 
-  /// Closes the session; prompts without an answer wait for the next run.
+  /// Closes the session; prompts without an answer wait for the next run. The app's links make a
+  /// new model then, of another conversation too.
   public func close() async {
     await session.close()
     await store.close()
+    onClose.take()?()
   }
 
   private func take(_ update: SessionUpdate) {
@@ -127,19 +135,22 @@ extension ConnectionState {
 }
 
 extension HoldfastLinks {
-  /// Returns a conversation, one model for all screens; opens its session for the first one.
+  /// Returns a conversation, one model for all screens until it is closed; opens its session for
+  /// the first one.
   ///
-  /// The token of this app is the session's key.
+  /// The token of this app is the session's key. One conversation is open at a time.
   ///
   /// - Parameters:
   ///   - id: A lower-case UUID; `nil` is the conversation that was used last, or a new one.
   ///   - path: The path of the socket at the server.
-  /// - Throws: `LinkFailure` where this platform has no network yet, or `StoreFailure`.
+  /// - Throws: `LinkFailure` where this platform has no network yet or another conversation is
+  ///   open, or `StoreFailure`.
   public func conversation(
     _ id: String? = nil, path: String = "session"
   ) async throws -> Conversation {
-    try await shared("session") { [self] in
+    let open: Conversation = try await shared("session") { [self] in
       let store = try await Platform.sessionStore(in: folder("session"))
+      keep(store, of: "session")
       var configuration = SessionConfiguration(
         server.appending(path: path).socketText, store: store, key: key)
       configuration.conversation = id
@@ -147,8 +158,15 @@ extension HoldfastLinks {
       configuration.reachability = parts.reachability
       (configuration.lifecycle, configuration.clock) = (parts.lifecycle, parts.clock)
       return try await Conversation(
-        HeldSession(configuration), store, Dates(clock: parts.clock))
+        HeldSession(configuration), store, Dates(clock: parts.clock)
+      ) { [weak self] in
+        self?.forget("session")
+      }
     }
+    guard id == nil || open.id == id else {
+      throw LinkFailure.local(detail: "the conversation \(open.id) is open; close it first")
+    }
+    return open
   }
 }
 

@@ -1,4 +1,4 @@
-public import LinkCore
+package import LinkCore
 import Synchronization
 
 /// A file of a machine's inputs and effects, as JSON lines, from which the run can be replayed.
@@ -10,7 +10,7 @@ import Synchronization
 /// A full file NAME is renamed to NAME.1, replacing the one before, and the run continues in a new
 /// NAME; so a run has at most two files of the size limit. The files of earlier runs are kept as
 /// NAME.old1 and so on, up to 999 of them.
-public final class Journal<M: Journaled>: Sendable {
+package final class Journal<M: Journaled>: Sendable {
   private let waiting = Mutex(WaitingSteps<M>())
   private let file: JournalFile<M>
   private let notice: @Sendable (JournalError) -> Void
@@ -21,7 +21,7 @@ public final class Journal<M: Journaled>: Sendable {
   ///   - limit: Bytes in one file; 64 MiB hold about 200,000 steps.
   ///   - notice: Called once if journaling is turned off, with the reason.
   /// - Throws: If the file cannot be made, or a file is there that is neither empty nor a journal.
-  public init(
+  package init(
     path: String, header: JournalHeader<M>, limit: Int = 64 << 20,
     notice: @escaping @Sendable (JournalError) -> Void
   ) async throws(JournalError) {
@@ -31,10 +31,10 @@ public final class Journal<M: Journaled>: Sendable {
   }
 
   /// Whether steps are still written.
-  public var isOn: Bool { waiting.withLock(\.isOn) }
+  package var isOn: Bool { waiting.withLock(\.isOn) }
 
   /// Queues a step to be written; does no I/O itself.
-  public func record(_ step: JournalStep<M>) {
+  package func record(_ step: JournalStep<M>) {
     switch waiting.withLock({ $0.add(step) }) {
     case .nothing: return
     case .write: Task { await write() }
@@ -43,12 +43,12 @@ public final class Journal<M: Journaled>: Sendable {
   }
 
   /// Returns when every step recorded before was passed to the operating system.
-  public func flush() async {
+  package func flush() async {
     await write()
   }
 
   /// Writes the queued steps and closes the file; records nothing after that.
-  public func close() async {
+  package func close() async {
     await write()
     _ = waiting.withLock { $0.turnOff() }
     await file.close()

@@ -1,20 +1,20 @@
 import Foundation
-public import LinkCore
+package import LinkCore
 
 /// The first line of a journal: what is needed to make the same machine again.
 ///
 /// On disk it is one object of its own fields and those of the machine's birth.
-public struct JournalHeader<M: Journaled>: Sendable, Hashable, Codable {
+package struct JournalHeader<M: Journaled>: Sendable, Hashable, Codable {
   /// The number of this file in the run, from 1; a full file is continued by the next part.
-  public var part = 1
+  package var part = 1
   /// What the machine is made from.
-  public var birth: M.Birth
+  package var birth: M.Birth
   /// The start of the machine's random numbers.
-  public var seed: UInt64
+  package var seed: UInt64
   /// The wall clock when the run began; the same in all parts of a run.
-  public var startedAt: Timestamp
+  package var startedAt: Timestamp
 
-  public init(birth: M.Birth, seed: UInt64, startedAt: Timestamp) {
+  package init(birth: M.Birth, seed: UInt64, startedAt: Timestamp) {
     self.birth = birth
     self.seed = seed
     self.startedAt = startedAt
@@ -24,7 +24,7 @@ public struct JournalHeader<M: Journaled>: Sendable, Hashable, Codable {
     case journal, machine, part, seed, startedAt
   }
 
-  public init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     birth = try M.Birth(from: decoder)
     let fields = try decoder.container(keyedBy: CodingKeys.self)
     part = try fields.decode(Int.self, forKey: .part)
@@ -32,7 +32,7 @@ public struct JournalHeader<M: Journaled>: Sendable, Hashable, Codable {
     startedAt = try fields.decode(Timestamp.self, forKey: .startedAt)
   }
 
-  public func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     try birth.encode(to: encoder)
     var fields = encoder.container(keyedBy: CodingKeys.self)
     try fields.encode(JournalFormat.version, forKey: .journal)
@@ -44,9 +44,9 @@ public struct JournalHeader<M: Journaled>: Sendable, Hashable, Codable {
 }
 
 /// The fields that any journal has, of any machine and in any version.
-public struct JournalFormat: Decodable {
+package struct JournalFormat: Decodable {
   /// The version of the format that this software writes.
-  public static let version = 1
+  package static let version = 1
 
   let journal: Int
   private let machine: String?
@@ -54,7 +54,7 @@ public struct JournalFormat: Decodable {
   /// Returns the name of the machine of a journal.
   ///
   /// - Throws: if the file cannot be read, or does not begin with a header of this version.
-  public static func machine(of path: String) throws(JournalError) -> String {
+  package static func machine(of path: String) throws(JournalError) -> String {
     var lines = try LineReader(path: path)
     return try machine(of: try lines.next(), in: path)
   }

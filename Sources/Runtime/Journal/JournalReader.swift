@@ -1,15 +1,15 @@
 import Foundation
-public import LinkCore
+package import LinkCore
 
 /// A reader of one journal file, step by step in the order of writing.
 ///
 /// It leaves out a last line that was torn by a crash, and a last step of which only the first line
 /// was written. Any other damage is an error.
-public struct JournalReader<M: Journaled>: ~Copyable {
+package struct JournalReader<M: Journaled>: ~Copyable {
   /// The first line.
-  public let header: JournalHeader<M>
+  package let header: JournalHeader<M>
   /// The line of the last step returned, counted from 1.
-  public private(set) var line = 1
+  package private(set) var line = 1
   private var lines: LineReader
   private let decoder = JSONDecoder()
 
@@ -17,7 +17,7 @@ public struct JournalReader<M: Journaled>: ~Copyable {
   ///
   /// - Throws: if the file cannot be read, or does not begin with a header of this version and of
   ///   this machine.
-  public init(path: String) throws(JournalError) {
+  package init(path: String) throws(JournalError) {
     var lines = try LineReader(path: path)
     let first = try lines.next()
     let machine = try JournalFormat.machine(of: first, in: path)
@@ -31,7 +31,7 @@ public struct JournalReader<M: Journaled>: ~Copyable {
   /// Returns the next whole step; `nil` at the end.
   ///
   /// - Throws: if a line before the last is damaged or out of order.
-  public mutating func next() throws(JournalError) -> JournalStep<M>? {
+  package mutating func next() throws(JournalError) -> JournalStep<M>? {
     guard let (happened, number) = try read() else { return nil }
     let cause: JournalStep<M>.Cause
     switch (happened.input, happened.tick, happened.out) {

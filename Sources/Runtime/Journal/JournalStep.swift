@@ -1,15 +1,15 @@
-public import LinkCore
+package import LinkCore
 
 /// One step of a machine: the time, the cause, and the effects.
-public struct JournalStep<M: Machine>: Sendable, Equatable {
+package struct JournalStep<M: Machine>: Sendable, Equatable {
   /// The cause of a step.
-  public enum Cause: Sendable, Equatable {
+  package enum Cause: Sendable, Equatable {
     case input(M.Input)
     /// The deadline of the machine was reached.
     case tick
 
     /// The input; `nil` for a deadline.
-    public var input: M.Input? {
+    package var input: M.Input? {
       switch self {
       case .input(let input): input
       case .tick: nil
@@ -18,13 +18,13 @@ public struct JournalStep<M: Machine>: Sendable, Equatable {
   }
 
   /// The instant that the machine was given.
-  public var at: Instant
+  package var at: Instant
   /// The cause of the step.
-  public var cause: Cause
+  package var cause: Cause
   /// The effects that the machine returned, in order.
-  public var effects: [M.Effect]
+  package var effects: [M.Effect]
 
-  public init(at: Instant, cause: Cause, effects: [M.Effect]) {
+  package init(at: Instant, cause: Cause, effects: [M.Effect]) {
     self.at = at
     self.cause = cause
     self.effects = effects

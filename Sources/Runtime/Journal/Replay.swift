@@ -1,23 +1,23 @@
-public import LinkCore
+package import LinkCore
 
 /// The replay of a journal: a new machine gets the recorded inputs at the recorded instants.
 ///
 /// Its effects are compared with the recorded ones.
-public enum Replay<M: Journaled> {
+package enum Replay<M: Journaled> {
   /// A step whose effects differ from the recorded ones.
-  public struct Divergence: Sendable, Equatable {
+  package struct Divergence: Sendable, Equatable {
     /// The file; a run has up to two.
-    public var path: String
+    package var path: String
     /// The line of the cause, counted from 1.
-    public var line: Int
+    package var line: Int
     /// The cause of the step.
-    public var cause: JournalStep<M>.Cause
+    package var cause: JournalStep<M>.Cause
     /// The recorded effects.
-    public var expected: [M.Effect]
+    package var expected: [M.Effect]
     /// The effects of the replay.
-    public var got: [M.Effect]
+    package var got: [M.Effect]
 
-    public init(
+    package init(
       path: String, line: Int, cause: JournalStep<M>.Cause, expected: [M.Effect], got: [M.Effect]
     ) {
       self.path = path
@@ -29,15 +29,15 @@ public enum Replay<M: Journaled> {
   }
 
   /// The result of a replay.
-  public struct Result: Sendable {
+  package struct Result: Sendable {
     /// Steps replayed.
-    public var steps: UInt64 = 0
+    package var steps: UInt64 = 0
     /// Steps that diverged.
-    public var diverged: UInt64 = 0
+    package var diverged: UInt64 = 0
     /// The first of them, up to the limit; later ones usually follow from the first.
-    public var divergences: [Divergence] = []
+    package var divergences: [Divergence] = []
     /// The machine after the last step.
-    public var machine: M
+    package var machine: M
   }
 
   /// Replays a run: `path`.1 first if it holds the part before, then `path`.
@@ -47,7 +47,7 @@ public enum Replay<M: Journaled> {
   ///   - begin: called with the new machine.
   ///   - watch: called with each recorded step, and the machine after it.
   /// - Throws: if a file cannot be read or is of another machine, or the run's first part is gone.
-  public static func run(
+  package static func run(
     journal path: String, limit: Int = 20, begin: (M) -> Void = { _ in },
     watch: (JournalStep<M>, M) -> Void = { _, _ in }
   ) throws(JournalError) -> Result {

@@ -35,16 +35,16 @@ public enum LifecycleEvent: Sendable, Hashable, Codable {
 }
 
 /// What the device has to spare for work that can wait.
-public struct DeviceConditions: Sendable, Hashable {
+package struct DeviceConditions: Sendable, Hashable {
   /// What the way out costs.
-  public var traits: PathTraits
+  package var traits: PathTraits
   /// Whether the user asks to save power.
-  public var isLowPower: Bool
+  package var isLowPower: Bool
   /// Whether what the device protects while it is locked can be read.
-  public var isProtectedDataAvailable: Bool
+  package var isProtectedDataAvailable: Bool
 
   /// Conditions; by default those under which everything is allowed.
-  public init(
+  package init(
     traits: PathTraits = [], isLowPower: Bool = false, isProtectedDataAvailable: Bool = true
   ) {
     self.traits = traits

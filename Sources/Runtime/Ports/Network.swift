@@ -76,7 +76,7 @@ public protocol SocketHandle: Sendable {
 }
 
 /// A socket that also sends bytes as they are, to see how a peer takes frames that are not valid.
-public protocol RawSocketHandle: SocketHandle {
+package protocol RawSocketHandle: SocketHandle {
   /// Sends bytes behind what is queued, without a frame around them.
   @discardableResult func send(raw: [UInt8]) async -> SocketSending
 }

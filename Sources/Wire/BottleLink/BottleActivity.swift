@@ -1,21 +1,21 @@
 /// A summary of a bottle's activities, or a part of a list of them (characteristic 0007).
 ///
 /// The value does not say which of them it is: that follows from the command that asked for it.
-public struct BottleActivity: Sendable, Hashable, Codable {
+package struct BottleActivity: Sendable, Hashable, Codable {
   /// How often it was woken by motion.
-  public var motions: UInt8
+  package var motions: UInt8
   /// How often it was in a backpack.
-  public var backpacks: UInt8
+  package var backpacks: UInt8
   /// Whether it is in a backpack now.
-  public var isInBackpack: Bool
+  package var isInBackpack: Bool
   /// Whether the clock of the bottle was set: bit 0 of byte 3.
-  public var timeIsValid: Bool
+  package var timeIsValid: Bool
   /// When the present session began, in seconds since 1970.
-  public var sessionStart: UInt32
+  package var sessionStart: UInt32
   /// How often a timer woke it.
-  public var timerWakes: UInt16
+  package var timerWakes: UInt16
 
-  public init(
+  package init(
     motions: UInt8, backpacks: UInt8, isInBackpack: Bool = false, timeIsValid: Bool = false,
     sessionStart: UInt32 = 0, timerWakes: UInt16 = 0
   ) {
@@ -25,7 +25,7 @@ public struct BottleActivity: Sendable, Hashable, Codable {
   }
 
   /// Reads 12 bytes.
-  public init(_ bytes: [UInt8]) throws(BottleFormatError) {
+  package init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("activity", bytes, count: 12)
     (motions, backpacks) = (reader.byte(), reader.byte())
     isInBackpack = reader.byte() != 0
@@ -35,7 +35,7 @@ public struct BottleActivity: Sendable, Hashable, Codable {
   }
 
   /// Its 12 bytes.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var writer = PackedWriter()
     writer.byte(motions)
     writer.byte(backpacks)
@@ -49,20 +49,20 @@ public struct BottleActivity: Sendable, Hashable, Codable {
 }
 
 /// A part of a list of activities.
-public struct BottleActivityChunk<Entry: BottleActivityEntry>: Sendable, Hashable, Codable {
+package struct BottleActivityChunk<Entry: BottleActivityEntry>: Sendable, Hashable, Codable {
   /// From 0.
-  public var index: UInt8
+  package var index: UInt8
   /// The number of chunks of the whole list.
-  public var total: UInt8
+  package var total: UInt8
   /// The entries of this chunk, at most `Entry.longest`.
-  public var entries: [Entry]
+  package var entries: [Entry]
 
-  public init(index: UInt8, total: UInt8, entries: [Entry]) {
+  package init(index: UInt8, total: UInt8, entries: [Entry]) {
     (self.index, self.total, self.entries) = (index, total, entries)
   }
 
   /// Reads 4 bytes and those of each entry.
-  public init(_ bytes: [UInt8]) throws(BottleFormatError) {
+  package init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("activity chunk", bytes, atLeast: 4)
     (index, total) = (reader.byte(), reader.byte())
     let count = Int(reader.byte())
@@ -75,7 +75,7 @@ public struct BottleActivityChunk<Entry: BottleActivityEntry>: Sendable, Hashabl
   }
 
   /// Its bytes.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var writer = PackedWriter()
     writer.byte(index)
     writer.byte(total)
@@ -87,7 +87,7 @@ public struct BottleActivityChunk<Entry: BottleActivityEntry>: Sendable, Hashabl
 }
 
 /// An entry of a list of activities.
-public protocol BottleActivityEntry: Sendable, Hashable, Codable {
+package protocol BottleActivityEntry: Sendable, Hashable, Codable {
   /// The most entries of one chunk.
   static var longest: Int { get }
   /// The bytes of one entry.
@@ -110,34 +110,34 @@ extension BottleActivityEntry {
 }
 
 /// A wake-up of a bottle.
-public struct BottleMotion: BottleActivityEntry {
+package struct BottleMotion: BottleActivityEntry {
   /// When it woke, in seconds since 1970.
-  public var time: UInt32
+  package var time: UInt32
   /// How long it was awake, in seconds.
-  public var seconds: UInt16
+  package var seconds: UInt16
   /// What woke it, byte 6 of the entry.
-  public var cause: Cause
+  package var cause: Cause
   /// Whether it then slept deeper than usual.
-  public var sleptExtended: Bool
+  package var sleptExtended: Bool
   /// Whether a drink was taken.
-  public var drank: Bool
+  package var drank: Bool
 
   /// What woke it.
-  public enum Cause: UInt8, Sendable, Hashable, Codable, CaseIterable {
+  package enum Cause: UInt8, Sendable, Hashable, Codable, CaseIterable {
     case motion, timer, power
   }
 
   /// The most entries of one chunk: 10.
-  public static let longest = 10
+  package static let longest = 10
   /// The length of one entry on the air: 8 bytes.
-  public static let count = 8
+  package static let count = 8
 
-  public init(time: UInt32, seconds: UInt16, cause: Cause, sleptExtended: Bool, drank: Bool) {
+  package init(time: UInt32, seconds: UInt16, cause: Cause, sleptExtended: Bool, drank: Bool) {
     (self.time, self.seconds, self.cause) = (time, seconds, cause)
     (self.sleptExtended, self.drank) = (sleptExtended, drank)
   }
 
-  public init(_ bytes: [UInt8]) throws(BottleFormatError) {
+  package init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("motion", bytes, count: Self.count)
     (time, seconds) = (reader.word(), reader.short())
     let (cause, sleep) = (reader.byte(), reader.byte())
@@ -149,7 +149,7 @@ public struct BottleMotion: BottleActivityEntry {
     drank = sleep & 0x80 != 0
   }
 
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var writer = PackedWriter()
     writer.word(time)
     writer.short(seconds)
@@ -160,34 +160,34 @@ public struct BottleMotion: BottleActivityEntry {
 }
 
 /// A time that a bottle spent in a backpack.
-public struct BottleBackpack: BottleActivityEntry {
+package struct BottleBackpack: BottleActivityEntry {
   /// When it began, in seconds since 1970.
-  public var start: UInt32
+  package var start: UInt32
   /// How long it was, in seconds.
-  public var seconds: UInt32
+  package var seconds: UInt32
   /// How often a timer woke it.
-  public var wakes: UInt16
+  package var wakes: UInt16
   /// What ended it, byte 10 of the entry.
-  public var exit: Exit
+  package var exit: Exit
   /// Flags without a known meaning, byte 11 of the entry, kept as they are.
-  public var flags: UInt8
+  package var flags: UInt8
 
   /// What ended it.
-  public enum Exit: UInt8, Sendable, Hashable, Codable, CaseIterable {
+  package enum Exit: UInt8, Sendable, Hashable, Codable, CaseIterable {
     case motion, active, power
   }
 
   /// The most entries of one chunk: 5.
-  public static let longest = 5
+  package static let longest = 5
   /// The length of one entry on the air: 12 bytes.
-  public static let count = 12
+  package static let count = 12
 
-  public init(start: UInt32, seconds: UInt32, wakes: UInt16, exit: Exit, flags: UInt8 = 0) {
+  package init(start: UInt32, seconds: UInt32, wakes: UInt16, exit: Exit, flags: UInt8 = 0) {
     (self.start, self.seconds, self.wakes) = (start, seconds, wakes)
     (self.exit, self.flags) = (exit, flags)
   }
 
-  public init(_ bytes: [UInt8]) throws(BottleFormatError) {
+  package init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("backpack", bytes, count: Self.count)
     (start, seconds, wakes) = (reader.word(), reader.word(), reader.short())
     let exit = reader.byte()
@@ -196,7 +196,7 @@ public struct BottleBackpack: BottleActivityEntry {
     flags = reader.byte()
   }
 
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var writer = PackedWriter()
     writer.word(start)
     writer.word(seconds)

@@ -118,28 +118,28 @@ public struct BottleChunk: Sendable, Hashable, Codable {
 }
 
 /// The control of a synchronisation (characteristic 0003).
-public struct BottleSync: Sendable, Hashable, Codable {
+package struct BottleSync: Sendable, Hashable, Codable {
   /// The index of the first record that is asked for; 0 in a request of this phone.
-  public var start: UInt16
+  package var start: UInt16
   /// How many records are asked for.
-  public var count: UInt16
+  package var count: UInt16
   /// What the phone asks for, byte 4.
-  public var command: Command
-  public var status: Status
+  package var command: Command
+  package var status: Status
   /// The most records of one chunk.
-  public var chunkSize: UInt16
+  package var chunkSize: UInt16
 
   /// What the phone asks for.
-  public enum Command: UInt8, Sendable, Hashable, Codable, CaseIterable {
+  package enum Command: UInt8, Sendable, Hashable, Codable, CaseIterable {
     case query, start, acknowledge
   }
 
   /// Where the bottle stands.
-  public enum Status: UInt8, Sendable, Hashable, Codable, CaseIterable {
+  package enum Status: UInt8, Sendable, Hashable, Codable, CaseIterable {
     case idle, inProgress, complete
   }
 
-  public init(
+  package init(
     start: UInt16 = 0, count: UInt16 = 0, command: Command = .query, status: Status = .idle,
     chunkSize: UInt16 = 0
   ) {
@@ -148,24 +148,24 @@ public struct BottleSync: Sendable, Hashable, Codable {
   }
 
   /// Acknowledges the chunk that came last; all other fields are 0.
-  public static let acknowledgement = BottleSync(command: .acknowledge)
+  package static let acknowledgement = BottleSync(command: .acknowledge)
 
   /// Asks for records.
   ///
   /// - Parameter longestValue: the longest value that a notification can carry, in bytes: what is
   ///   longer is cut off by the bottle's radio without a word.
-  public static func request(count: UInt16, longestValue: Int) -> BottleSync {
+  package static func request(count: UInt16, longestValue: Int) -> BottleSync {
     BottleSync(
       count: count, command: .start, chunkSize: UInt16(chunkSize(longestValue: longestValue)))
   }
 
   /// The records that fit one notification, 1 to 20: (MTU - 9) / 14 for a value of MTU - 3 bytes.
-  public static func chunkSize(longestValue: Int) -> Int {
+  package static func chunkSize(longestValue: Int) -> Int {
     min(max((longestValue - 6) / BottleRecord.count, 1), BottleChunk.longest)
   }
 
   /// Reads 8 bytes.
-  public init(_ bytes: [UInt8]) throws(BottleFormatError) {
+  package init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("sync control", bytes, count: 8)
     start = reader.short()
     count = reader.short()
@@ -181,7 +181,7 @@ public struct BottleSync: Sendable, Hashable, Codable {
   }
 
   /// Its 8 bytes.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var writer = PackedWriter()
     writer.short(start)
     writer.short(count)

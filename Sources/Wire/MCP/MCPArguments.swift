@@ -1,10 +1,10 @@
-public import LinkHealth
+package import LinkHealth
 import LinkJSON
 
 /// The arguments of a tool, or of a plain endpoint's query or form, before they are understood.
 ///
 /// `null` and an empty text count as left out: assistants fill in what they need not give.
-public struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
+package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
   private var texts: [String: String] = [:]
   private var numbers: [String: Int] = [:]
   private var metrics: [MCPArguments] = []
@@ -17,9 +17,9 @@ public struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
   private var isStrict = false
 
   /// Why arguments are none for a tool; said to the assistant, so that it can do better.
-  public struct Fault: Error, Sendable, Hashable {
+  package struct Fault: Error, Sendable, Hashable {
     /// A sentence that names the argument and never its value.
-    public var message: String
+    package var message: String
 
     init(_ message: String) {
       self.message = message
@@ -27,18 +27,18 @@ public struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The longest argument in bytes; ours, the longest that makes sense is an access token.
-  public static let maxBytes = 512
+  package static let maxBytes = 512
   /// Lines of a summary; ours, twice as many as there are kinds of data.
-  public static let maxMetrics = 32
+  package static let maxMetrics = 32
 
   /// No arguments.
-  public init() {}
+  package init() {}
 
   /// Only their names: among the values are pairs and tokens.
-  public var description: String { "arguments \(texts.keys.sorted())" }
+  package var description: String { "arguments \(texts.keys.sorted())" }
 
   /// The pairs of a query or of a form; the first of a name counts.
-  public init(_ pairs: [(name: String, value: String)]) {
+  package init(_ pairs: [(name: String, value: String)]) {
     for (name, value) in pairs where texts[name] == nil { texts[name] = value }
   }
 
@@ -95,21 +95,21 @@ public struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
   // MARK: - What they mean
 
   /// The token of an earlier login, where it was given as an argument.
-  public var accessToken: String? {
+  package var accessToken: String? {
     texts["access_token"].flatMap { $0.isEmpty ? nil : $0 }
   }
 
   /// The word and the code of a login.
-  public func pair() throws(Fault) -> (word: String, code: String) {
+  package func pair() throws(Fault) -> (word: String, code: String) {
     try allowOnly(["word", "code"])
     return (try required("word"), try required("code"))
   }
 
   /// Checks that nothing but a token is given.
-  public func nothing() throws(Fault) { try allowOnly([]) }
+  package func nothing() throws(Fault) { try allowOnly([]) }
 
   /// A question for one kind of data.
-  public func healthDataQuery() throws(Fault) -> HealthDataQuery {
+  package func healthDataQuery() throws(Fault) -> HealthDataQuery {
     try allowOnly(
       ["value_type", "start_time", "end_time", "group_by", "statistic", "max_bytes"])
     let metric = try metric()
@@ -120,7 +120,7 @@ public struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// A question for several kinds of data; a line that makes no sense is rejected by itself.
-  public func summaryQuery() throws(Fault) -> SummaryQuery {
+  package func summaryQuery() throws(Fault) -> SummaryQuery {
     try allowOnly(["start_time", "end_time", "metrics", "max_bytes"])
     guard !strange.contains("metrics"), texts["metrics", default: ""].isEmpty else {
       throw Fault("metrics must be a list of objects")

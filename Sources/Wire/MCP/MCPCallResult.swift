@@ -1,25 +1,25 @@
-public import LinkCore
-public import LinkHealth
+package import LinkCore
+package import LinkHealth
 import LinkJSON
 
 /// What a tool gave, or why it gave nothing; both are for the assistant to read.
-public struct MCPCallResult: Sendable, Hashable, Codable {
+package struct MCPCallResult: Sendable, Hashable, Codable {
   /// For assistants that read nothing else.
-  public var text: String
+  package var text: String
   /// A JSON object that fits the tool's output schema.
-  public var structured: [UInt8]?
+  package var structured: [UInt8]?
   /// What stands for the text where the client reads `structured`; `nil` repeats the text.
-  public var brief: String?
+  package var brief: String?
   /// Whether it is a refusal.
-  public var isError: Bool
+  package var isError: Bool
 
   /// The longest object that is repeated as text, in bytes; ours, some 1,500 points.
   ///
   /// No assistant reads more at once, and an event stream of the Python SDK takes 1 MiB an event.
-  public static let maxTextBytes = 262_144
+  package static let maxTextBytes = 262_144
 
   /// A result from its parts.
-  public init(
+  package init(
     text: String, structured: [UInt8]? = nil, brief: String? = nil, isError: Bool = false
   ) {
     self.text = text
@@ -29,7 +29,7 @@ public struct MCPCallResult: Sendable, Hashable, Codable {
   }
 
   /// A result whose text is the object itself, as the specification asks of structured content.
-  public init(object: [UInt8], isError: Bool = false) {
+  package init(object: [UInt8], isError: Bool = false) {
     let fits = object.count <= Self.maxTextBytes
     self.init(
       text: fits
@@ -40,7 +40,7 @@ public struct MCPCallResult: Sendable, Hashable, Codable {
   }
 
   /// A refusal: the word is for programs, the sentence for people.
-  public static func refused(_ word: String, _ sentence: String) -> MCPCallResult {
+  package static func refused(_ word: String, _ sentence: String) -> MCPCallResult {
     var writer = JSONWriter(capacity: 200)
     writer.beginObject()
     writer.entry("success", false)
@@ -57,7 +57,7 @@ public struct MCPCallResult: Sendable, Hashable, Codable {
   /// - Parameters:
   ///   - rejected: The lines of a summary that the phone was not asked; each fails by itself.
   ///   - window: When the phone was asked and its answer came, by the backend's clock.
-  public init(
+  package init(
     _ answer: HealthObject, of kind: HealthQuestion.Kind, rejected: [RejectedMetric] = [],
     window: ClosedRange<Timestamp>? = nil
   ) {
@@ -71,7 +71,7 @@ public struct MCPCallResult: Sendable, Hashable, Codable {
   }
 
   /// The result as a client of this version reads it: no object is sent twice.
-  public func told(in version: MCPVersion) -> MCPCallResult {
+  package func told(in version: MCPVersion) -> MCPCallResult {
     guard version.takesStructured, structured != nil, let brief else { return self }
     return MCPCallResult(text: brief, structured: structured, isError: isError)
   }

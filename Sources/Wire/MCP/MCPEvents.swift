@@ -1,9 +1,9 @@
 import LinkJSON
 
 /// Pieces of a `text/event-stream` (WHATWG HTML section 9.2).
-public enum MCPEvents {
+package enum MCPEvents {
   /// A JSON-RPC message as one event; line ends, which JSON has only between values, become spaces.
-  public static func message(_ json: [UInt8]) -> [UInt8] {
+  package static func message(_ json: [UInt8]) -> [UInt8] {
     var out = Array("event: message\r\ndata: ".utf8)
     out.reserveCapacity(json.count + 32)
     for byte in json { out.append(byte == 0x0A || byte == 0x0D ? 0x20 : byte) }
@@ -12,10 +12,10 @@ public enum MCPEvents {
   }
 
   /// Something that readers pass over, so that nobody in between takes the stream for dead.
-  public static let comment = Array(": wait\r\n\r\n".utf8)
+  package static let comment = Array(": wait\r\n\r\n".utf8)
 
   /// How far a call is, to whoever asked to be told: seconds waited, and at most how many it takes.
-  public static func progress(
+  package static func progress(
     _ token: RPCID, waited: Int64, of limit: Int64, message: String
   ) -> [UInt8] {
     var writer = JSONWriter(capacity: 200)

@@ -1,36 +1,36 @@
 import LinkJSON
 
 /// What the methods that this server knows may find among their parameters.
-public struct MCPParams: Sendable, Hashable {
+package struct MCPParams: Sendable, Hashable {
   /// Of `initialize`: what the client would like to speak.
-  public private(set) var protocolVersion: String?
+  package private(set) var protocolVersion: String?
   /// Of `tools/call`: which tool.
-  public private(set) var name: String?
+  package private(set) var name: String?
   /// Of `tools/call`: `nil` when they are no object.
-  public private(set) var arguments: MCPArguments? = MCPArguments()
+  package private(set) var arguments: MCPArguments? = MCPArguments()
   /// Of `notifications/cancelled`: which request.
-  public private(set) var requestID: RPCID?
+  package private(set) var requestID: RPCID?
   /// Of `initialize`: what the client calls itself.
-  public private(set) var client: AssistantName?
+  package private(set) var client: AssistantName?
   /// Of any request.
-  public private(set) var meta: Meta?
+  package private(set) var meta: Meta?
 
   /// The member `_meta`.
-  public struct Meta: Sendable, Hashable {
+  package struct Meta: Sendable, Hashable {
     /// The version that this request speaks (MCP 2026-07-28).
-    public var protocolVersion: String?
+    package var protocolVersion: String?
     /// Whether the client says what it can (MCP 2026-07-28 wants it in each request).
-    public var hasCapabilities = false
+    package var hasCapabilities = false
     /// Where progress is wanted.
-    public var progressToken: RPCID?
+    package var progressToken: RPCID?
     /// What the client calls itself (MCP 2026-07-28).
-    public var client: AssistantName?
+    package var client: AssistantName?
   }
 
   private static let prefix = "io.modelcontextprotocol/"
 
   /// Reads what a message brought; members that nobody asks for are passed over.
-  public init(_ params: RPCParams) {
+  package init(_ params: RPCParams) {
     var reader = JSONReader(params.bytes)
     do {
       try read(&reader)

@@ -1,7 +1,7 @@
 import LinkJSON
 
 /// The result of a request, by the method that it answers.
-public enum MCPResult: Sendable, Hashable, Codable {
+package enum MCPResult: Sendable, Hashable, Codable {
   /// Of `initialize`.
   case initialized(MCPVersion)
   /// Of `server/discover`.
@@ -20,7 +20,7 @@ public enum MCPResult: Sendable, Hashable, Codable {
     "Health data of a person, read from their phone while it is connected. Start with direct_login."
 
   /// The whole JSON-RPC response.
-  public func response(to id: RPCID, in version: MCPVersion) -> [UInt8] {
+  package func response(to id: RPCID, in version: MCPVersion) -> [UInt8] {
     var writer = JSONWriter(capacity: 1_024)
     writer.beginObject()
     writer.entry("jsonrpc", "2.0")
@@ -119,7 +119,7 @@ extension MCPTool {
   }
 
   /// Answer to the original's `GET /mcp/tools` (contract 1.7).
-  public static func plainList() -> [UInt8] {
+  package static func plainList() -> [UInt8] {
     var writer = JSONWriter(capacity: 8_192)
     writer.beginObject()
     writer.key("metadata")

@@ -1,14 +1,14 @@
 import LinkHealth
 
 /// The tools that an assistant finds here (contract 1.7).
-public enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
+package enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
   case directLogin = "direct_login"
   case getHealthMetrics = "get_health_metrics"
   case getSummary = "get_summary"
   case logout
 
   /// A few words for a list.
-  public var title: String {
+  package var title: String {
     switch self {
     case .directLogin: "Pair with a phone"
     case .getHealthMetrics: "Get health data of one kind"
@@ -18,7 +18,7 @@ public enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
   }
 
   /// What it does and when to use it, for the assistant.
-  public var summary: String {
+  package var summary: String {
     switch self {
     case .directLogin:
       "Pairs with the user's phone. Ask the user for the two words and the six-digit code that the "

@@ -1,5 +1,5 @@
 /// A revision of the Model Context Protocol, named by its date.
-public enum MCPVersion: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
+package enum MCPVersion: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
   case november2024 = "2024-11-05"
   case march2025 = "2025-03-26"
   case june2025 = "2025-06-18"
@@ -8,21 +8,21 @@ public enum MCPVersion: String, Sendable, Hashable, Codable, CaseIterable, Compa
   case july2026 = "2026-07-28"
 
   /// Whether `initialize` agrees on it and a session follows.
-  public var hasSessions: Bool { self < .july2026 }
+  package var hasSessions: Bool { self < .july2026 }
 
   /// Whether its clients read `structuredContent`; others read the text alone.
-  public var takesStructured: Bool { self >= .june2025 }
+  package var takesStructured: Bool { self >= .june2025 }
 
   /// The newest that `initialize` can agree on; offered to whoever asks for one that is not known.
-  public static let newestWithSessions = MCPVersion.november2025
+  package static let newestWithSessions = MCPVersion.november2025
 
   /// What `initialize` agrees on when a client offers `text`.
-  public static func agreed(on text: String) -> MCPVersion {
+  package static func agreed(on text: String) -> MCPVersion {
     MCPVersion(rawValue: text).flatMap { $0.hasSessions ? $0 : nil } ?? newestWithSessions
   }
 
   /// Older first.
-  public static func < (left: MCPVersion, right: MCPVersion) -> Bool {
+  package static func < (left: MCPVersion, right: MCPVersion) -> Bool {
     left.rawValue < right.rawValue
   }
 }

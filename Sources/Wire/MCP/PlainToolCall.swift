@@ -1,14 +1,14 @@
 import LinkJSON
 
 /// Body of the original's `POST /mcp/call` (contract 1.7), in either of its two shapes.
-public enum PlainToolCall: Sendable, Hashable {
+package enum PlainToolCall: Sendable, Hashable {
   /// `{"method":"initialize"}`: a proxy asks whether its version will do.
   case initialize
   /// `{"method":"call_tool","params":{"name":…,"arguments":…}}`, or name and arguments alone.
   case tool(name: String, MCPArguments)
 
   /// Reads a body; throws a sentence that says what is wrong with it.
-  public static func read(_ bytes: [UInt8]) throws(MCPArguments.Fault) -> PlainToolCall {
+  package static func read(_ bytes: [UInt8]) throws(MCPArguments.Fault) -> PlainToolCall {
     var found = Found()
     var reader = JSONReader(bytes)
     do throws(JSONError) {
@@ -53,7 +53,7 @@ public enum PlainToolCall: Sendable, Hashable {
   }
 
   /// Answer to `initialize`: no version is too old.
-  public static func welcome() -> [UInt8] {
+  package static func welcome() -> [UInt8] {
     var writer = JSONWriter(capacity: 120)
     writer.beginObject()
     writer.entry("success", true)
@@ -64,7 +64,7 @@ public enum PlainToolCall: Sendable, Hashable {
   }
 
   /// Answer with a tool's result; a refusal shows at the top too, where the original has it.
-  public static func answer(_ result: MCPCallResult, refusal word: String?) -> [UInt8] {
+  package static func answer(_ result: MCPCallResult, refusal word: String?) -> [UInt8] {
     var writer = JSONWriter(capacity: 256)
     writer.beginObject()
     result.write(to: &writer)
@@ -77,7 +77,7 @@ public enum PlainToolCall: Sendable, Hashable {
   }
 
   /// The body of an HTTP error, as the original's proxy reads it.
-  public static func detail(_ word: String, _ sentence: String) -> [UInt8] {
+  package static func detail(_ word: String, _ sentence: String) -> [UInt8] {
     var writer = JSONWriter(capacity: 160)
     writer.beginObject()
     writer.key("detail")

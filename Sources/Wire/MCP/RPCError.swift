@@ -1,9 +1,9 @@
 import LinkJSON
 
 /// The error of a JSON-RPC response (JSON-RPC 2.0 section 5.1).
-public struct RPCError: Error, Sendable, Hashable, Codable {
+package struct RPCError: Error, Sendable, Hashable, Codable {
   /// What kind of error it is; the numbers are JSON-RPC's and MCP's.
-  public enum Code: Int, Sendable, Codable, CaseIterable {
+  package enum Code: Int, Sendable, Codable, CaseIterable {
     /// The body is no JSON.
     case parse = -32700
     /// The JSON is no request, or not one that fits here.
@@ -23,21 +23,21 @@ public struct RPCError: Error, Sendable, Hashable, Codable {
   }
 
   /// What kind of error it is.
-  public var code: Code
+  package var code: Code
   /// For people.
-  public var message: String
+  package var message: String
   /// With `unsupportedVersion`: which one was asked for.
-  public var requestedVersion: String?
+  package var requestedVersion: String?
 
   /// An error of a kind with its sentence.
-  public init(_ code: Code, _ message: String, requestedVersion: String? = nil) {
+  package init(_ code: Code, _ message: String, requestedVersion: String? = nil) {
     self.code = code
     self.message = message
     self.requestedVersion = requestedVersion
   }
 
   /// The response that carries it; `nil` where the request's id could not be read.
-  public func response(to id: RPCID?) -> [UInt8] {
+  package func response(to id: RPCID?) -> [UInt8] {
     var writer = JSONWriter(capacity: 160)
     writer.beginObject()
     writer.entry("jsonrpc", "2.0")

@@ -3,12 +3,12 @@ import LinkJSON
 /// What ties a JSON-RPC response to its request, and progress to whom it is for.
 ///
 /// MCP allows strings and whole numbers, and never null (MCP 2025-11-25, base protocol).
-public enum RPCID: Sendable, Hashable, Codable {
+package enum RPCID: Sendable, Hashable, Codable {
   case string(String)
   case number(Int64)
 
   /// The longest string in UTF-8 bytes; ours, since it is kept and sent back.
-  public static let maxBytes = 256
+  package static let maxBytes = 256
 
   /// Takes an id; `nil` for anything that cannot be one.
   static func read(_ reader: inout JSONReader) throws(JSONError) -> RPCID? {

@@ -1,7 +1,7 @@
 import LinkJSON
 
 /// One JSON-RPC 2.0 message that a client posts, its parameters not read yet.
-public enum RPCMessage: Sendable, Hashable {
+package enum RPCMessage: Sendable, Hashable {
   /// Wants a response.
   case request(RPCID, method: String, params: RPCParams)
   /// Wants none.
@@ -10,13 +10,13 @@ public enum RPCMessage: Sendable, Hashable {
   case response
 
   /// The longest name of a method in bytes; ours, since it is repeated in errors.
-  public static let maxMethodBytes = 128
+  package static let maxMethodBytes = 128
 
   /// Reads the body of a POST.
   ///
   /// Throws `parse` when it is no JSON, `invalidRequest` when it is a batch or no message; beside
   /// it the id, as far as one was found, so that the error can be matched.
-  public static func read(_ bytes: [UInt8]) throws(Fault) -> RPCMessage {
+  package static func read(_ bytes: [UInt8]) throws(Fault) -> RPCMessage {
     var members = Members()
     var reader = JSONReader(bytes)
     do {
@@ -38,7 +38,7 @@ public enum RPCMessage: Sendable, Hashable {
   }
 
   /// Whether a body is a batch of messages.
-  public static func isBatch(_ bytes: [UInt8]) -> Bool {
+  package static func isBatch(_ bytes: [UInt8]) -> Bool {
     var reader = JSONReader(bytes)
     return (try? reader.peek()) == .array
   }
@@ -46,7 +46,7 @@ public enum RPCMessage: Sendable, Hashable {
   /// Returns the bodies of the messages in a batch.
   ///
   /// Throws `parse` when it is no JSON, `invalidRequest` when it is empty or has too many messages.
-  public static func batch(_ bytes: [UInt8], atMost limit: Int) throws(Fault) -> [[UInt8]] {
+  package static func batch(_ bytes: [UInt8], atMost limit: Int) throws(Fault) -> [[UInt8]] {
     var bodies: [[UInt8]] = []
     var count = 0
     var reader = JSONReader(bytes)
@@ -70,11 +70,11 @@ public enum RPCMessage: Sendable, Hashable {
   }
 
   /// Why a body is no message.
-  public struct Fault: Error, Sendable, Hashable {
+  package struct Fault: Error, Sendable, Hashable {
     /// What to answer.
-    public var error: RPCError
+    package var error: RPCError
     /// The id to answer, if it could be read.
-    public var id: RPCID?
+    package var id: RPCID?
   }
 }
 

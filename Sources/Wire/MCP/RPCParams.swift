@@ -1,12 +1,12 @@
 import LinkJSON
 
 /// The parameters of a message as JSON text, read once its method is known.
-public struct RPCParams: Sendable, Hashable, Codable {
+package struct RPCParams: Sendable, Hashable, Codable {
   /// A whole JSON value whose grammar was checked.
   var bytes: [UInt8]
 
   /// No parameters.
-  public init() {
+  package init() {
     bytes = Array("{}".utf8)
   }
 

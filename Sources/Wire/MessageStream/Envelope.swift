@@ -1,14 +1,14 @@
 import LinkJSON
 
 /// The envelope of REST answers: `{"status":int,"message":string,"data":any}`.
-public enum Envelope {
+package enum Envelope {
   /// Writes the answer to a request that failed; `message` is for people.
-  public static func error(status: Int, message: String) -> [UInt8] {
+  package static func error(status: Int, message: String) -> [UInt8] {
     JSONWriter.envelope(status: status, note: message) { $0.null() }
   }
 
   /// Writes the answer to a message that was sent.
-  public static func message(_ message: Message, status: Int, note: String) -> [UInt8] {
+  package static func message(_ message: Message, status: Int, note: String) -> [UInt8] {
     let capacity = JSONWriter.capacity(for: [message])
     return JSONWriter.envelope(status: status, note: note, capacity: capacity) {
       $0.message(message)
@@ -16,7 +16,7 @@ public enum Envelope {
   }
 
   /// Writes the answer of the route that gives all messages, in their order.
-  public static func messages(_ messages: [Message]) -> [UInt8] {
+  package static func messages(_ messages: [Message]) -> [UInt8] {
     let capacity = JSONWriter.capacity(for: messages)
     return JSONWriter.envelope(status: 200, note: "", capacity: capacity) {
       $0.messages(messages)
@@ -26,7 +26,7 @@ public enum Envelope {
   /// Reads the answer to a message that was sent: an envelope, or the message alone.
   ///
   /// The bound on frame bytes does not apply. Throws when there is no valid message of `shop`.
-  public static func decodeMessage(
+  package static func decodeMessage(
     _ body: [UInt8], shop: ShopID, limits: MessageLimits = MessageLimits()
   ) throws(MessageError) -> Message {
     let fields = try JSONReader.read(body) { (reader) throws(JSONError) in
@@ -50,7 +50,7 @@ public enum Envelope {
   /// The words for people in an error's body, wherever it has them; `nil` if nowhere.
   ///
   /// Its `message`, else its `error`, at most 300 characters of it (the bound is ours).
-  public static func decodeNote(_ body: [UInt8]) -> String? {
+  package static func decodeNote(_ body: [UInt8]) -> String? {
     let notes = try? JSONReader.read(body) { (reader) throws(JSONError) in
       var notes: (message: String?, error: String?)
       try reader.beginObject()

@@ -1,14 +1,14 @@
 import LinkJSON
 
 /// Answers of the paginated route <-> pages.
-public enum PageCodec {
+package enum PageCodec {
   /// Reads an answer: the whole envelope, its `data` alone, or a bare array of messages as `data`.
   ///
   /// Entries that are no valid messages of `shop` are counted in `rejected`; `fault` is that
   /// of the first one. `messages: null` is an
   /// empty page. A `next_cursor` (a plain server's) means that more follow. The bound on frame
   /// bytes does not apply. Throws when the body is no page.
-  public static func decode(
+  package static func decode(
     _ body: [UInt8], shop: ShopID, limits: MessageLimits = MessageLimits()
   ) throws(MessageError) -> Page {
     let fields = try JSONReader.read(body) { (reader) throws(JSONError) in
@@ -23,7 +23,7 @@ public enum PageCodec {
   ///
   /// A page without a head is a plain server's and says nothing of recovery.
   /// Queries by position have no pages: they are page 1, and `page.hasNext` alone tells of more.
-  public static func encode(_ page: Page, query: PageQuery, total: UInt64) -> [UInt8] {
+  package static func encode(_ page: Page, query: PageQuery, total: UInt64) -> [UInt8] {
     let (number, limit) = query.pageAndLimit
     let pages = total / UInt64(max(1, limit)) + (total % UInt64(max(1, limit)) > 0 ? 1 : 0)
     let capacity = JSONWriter.capacity(for: page.messages)

@@ -1,5 +1,5 @@
 /// The paths that the server answers.
-public enum ShopRoute: Sendable, Hashable {
+package enum ShopRoute: Sendable, Hashable {
   /// `POST /api/v1/auth/shops/messages`
   case send
   /// `GET /api/v1/auth/shops/{shop_id}/messages`
@@ -14,7 +14,7 @@ public enum ShopRoute: Sendable, Hashable {
   /// Reads a percent-decoded path without its query; `nil` for a path that is no route.
   ///
   /// Exact: letter case counts, no empty or dot segments, no slash at the end.
-  public init?(path: String) {
+  package init?(path: String) {
     let segments = path.split(separator: "/", omittingEmptySubsequences: false)
     switch segments.count {
     case 5 where path == Self.streamHealth.path: self = .streamHealth
@@ -34,7 +34,7 @@ public enum ShopRoute: Sendable, Hashable {
   }
 
   /// The path; shop ids need no percent-encoding.
-  public var path: String {
+  package var path: String {
     switch self {
     case .send: "\(Self.base)/messages"
     case .all(let shop): "\(Self.base)/\(shop)/messages"

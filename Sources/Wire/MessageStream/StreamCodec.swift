@@ -1,7 +1,7 @@
 import LinkJSON
 
 /// What one text frame of the stream says.
-public enum StreamFrame: Sendable, Hashable {
+package enum StreamFrame: Sendable, Hashable {
   /// A message of the shop.
   case message(Message)
   /// The server stops within this time: connect again.
@@ -11,14 +11,14 @@ public enum StreamFrame: Sendable, Hashable {
 }
 
 /// Text frames of the message stream <-> values.
-public enum StreamCodec {
+package enum StreamCodec {
   /// Reads a frame in one pass; unknown members are ignored.
   ///
   /// Of repeated keys the last counts, though a bad earlier one still spoils the message. A frame
   /// with a string `type` and no `id` is a notice, whatever else it holds. An empty display name
   /// is none; an `updated_at` equal to `created_at` is none unless the message is edited.
   /// Throws when the frame is longer than `limits` allow, no JSON object or no message of `shop`.
-  public static func decode(
+  package static func decode(
     _ frame: [UInt8], shop: ShopID, limits: MessageLimits = MessageLimits()
   ) throws(MessageError) -> StreamFrame {
     guard frame.count <= limits.maxFrameBytes else { throw .frameTooLong(bytes: frame.count) }
@@ -35,14 +35,14 @@ public enum StreamCodec {
   }
 
   /// Writes a message as the server sends it: no envelope, no `type`.
-  public static func encode(_ message: Message) -> [UInt8] {
+  package static func encode(_ message: Message) -> [UInt8] {
     var writer = JSONWriter(capacity: message.text.utf8.count + 400)
     writer.message(message)
     return writer.bytes
   }
 
   /// Writes the notice before a drain; `limit` in whole milliseconds, not below zero.
-  public static func encodeDraining(within limit: Duration) -> [UInt8] {
+  package static func encodeDraining(within limit: Duration) -> [UInt8] {
     var writer = JSONWriter(capacity: 64)
     writer.beginObject()
     writer.key("type")

@@ -1,11 +1,11 @@
-public import LinkCore
+import LinkCore
 
 /// What a phone and a peripheral say over a radio that is a socket on this machine.
 ///
 /// A frame is its kind (1 byte), the length of its content (2 bytes, little-endian) and the
 /// content. It carries what a controller would: advertisements, a connection, and GATT by UUID.
 /// There is no protection beyond that of the socket's file, since it never leaves the machine.
-public enum RadioFrame: Sendable, Hashable {
+package enum RadioFrame: Sendable, Hashable {
   // From the peripheral.
   /// It can be connected.
   case advertisement(PeripheralID, service: GATTID, name: String)
@@ -28,10 +28,10 @@ public enum RadioFrame: Sendable, Hashable {
 
   /// The longest content, in bytes: a value of 512 (Core Specification, volume 3, part F, 3.2.9)
   /// and its head, or the names of a service's characteristics.
-  public static let longest = 1_024
+  package static let longest = 1_024
 
   /// The bytes that stand for it.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var writer = PackedWriter()
     let kind = content(&writer)
     let content = writer.bytes.prefix(Self.longest)
@@ -124,20 +124,20 @@ public enum RadioFrame: Sendable, Hashable {
 }
 
 /// Bytes that are no frame: the other end is no radio.
-public struct RadioFault: Error, Sendable, Hashable {
+package struct RadioFault: Error, Sendable, Hashable {
   init() {}
 }
 
 /// A reader of frames from bytes as they come.
-public struct RadioFrameReader: Sendable {
+package struct RadioFrameReader: Sendable {
   private var bytes: [UInt8] = []
 
-  public init() {}
+  package init() {}
 
   /// Takes bytes and returns the frames that are complete.
   ///
   /// - Throws: if one is too long or cannot be read; nothing behind it can be read either.
-  public mutating func take(_ new: some Sequence<UInt8>) throws(RadioFault) -> [RadioFrame] {
+  package mutating func take(_ new: some Sequence<UInt8>) throws(RadioFault) -> [RadioFrame] {
     bytes += new
     var frames: [RadioFrame] = []
     var start = 0

@@ -75,17 +75,17 @@ extension HealthPart {
 /// Puts the pieces of one answer together, in the order of their numbers.
 ///
 /// Holds at most `HealthPart.maxObjectBytes`; a piece beyond that is refused.
-public struct HealthAssembly: Sendable, Hashable, Codable {
+package struct HealthAssembly: Sendable, Hashable, Codable {
   private var kind: HealthQuestion.Kind?
   private var count = 0
   private var next = 0
   private var bytes: [UInt8] = []
 
   /// Nothing has come yet.
-  public init() {}
+  package init() {}
 
   /// Takes one piece; the object, once it is whole. Throws if it does not follow the one before.
-  public mutating func take(
+  package mutating func take(
     _ part: HealthPart, of id: RelayRequestID
   ) throws(RelayWireError) -> HealthObject? {
     let isFirst = next == 0 && kind == nil

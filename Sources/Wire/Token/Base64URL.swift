@@ -1,7 +1,7 @@
 /// Base64 with the URL-safe alphabet and without padding (RFC 4648 section 5, RFC 7515 section 2).
-public enum Base64URL {
+package enum Base64URL {
   /// Writes four letters for three bytes, fewer for the last one or two.
-  public static func encode(_ bytes: [UInt8]) -> String {
+  package static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     text.reserveCapacity((bytes.count * 4 + 2) / 3)
     var word: UInt32 = 0
@@ -23,12 +23,12 @@ public enum Base64URL {
   /// Reads what `encode` writes.
   ///
   /// `nil` for padding, other characters, impossible lengths and bits left over that are not zero.
-  public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+  package static func decode(_ text: some StringProtocol) -> [UInt8]? {
     decode(letters: text.utf8)
   }
 
   /// The same for the bytes of a text.
-  public static func decode(letters: some Collection<UInt8>) -> [UInt8]? {
+  package static func decode(letters: some Collection<UInt8>) -> [UInt8]? {
     guard letters.count % 4 != 1 else { return nil }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(letters.count * 3 / 4)

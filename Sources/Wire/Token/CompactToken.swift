@@ -1,21 +1,21 @@
 import LinkJSON
 
 /// A JWT in its compact form (RFC 7515 section 7.1), split but not yet verified.
-public struct CompactToken: Sendable, Hashable {
+package struct CompactToken: Sendable, Hashable {
   /// The bytes that the signature covers: header, dot, payload, as they came.
-  public var signingInput: [UInt8]
+  package var signingInput: [UInt8]
   /// Decoded; `Claims.decode(json:)` reads it once the signature is verified.
-  public var payload: [UInt8]
+  package var payload: [UInt8]
   /// HMAC with SHA-256: 32 bytes.
-  public var signature: [UInt8]
+  package var signature: [UInt8]
 
   /// Longest token in bytes; what fits a header field of a common server, the bound is ours.
-  public static let maxBytes = 8192
+  package static let maxBytes = 8192
 
   /// Splits a token and checks its header: HS256 only, no critical extensions, `typ` JWT or absent.
   ///
   /// Throws without any part of the token in the error.
-  public static func parse(_ token: String) throws(MessageError) -> CompactToken {
+  package static func parse(_ token: String) throws(MessageError) -> CompactToken {
     let letters = Array(token.utf8)
     guard letters.count <= maxBytes else { throw .malformed(detail: "token too long") }
     let parts = letters.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -33,13 +33,13 @@ public struct CompactToken: Sendable, Hashable {
   }
 
   /// What must be signed to make a token of these claims.
-  public static func signingInput(claims: Claims) -> [UInt8] {
+  package static func signingInput(claims: Claims) -> [UInt8] {
     let header = Base64URL.encode(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8))
     return Array("\(header).\(Base64URL.encode(claims.encode()))".utf8)
   }
 
   /// The whole token: the signing input, a dot, the signature.
-  public static func text(signingInput: [UInt8], signature: [UInt8]) -> String {
+  package static func text(signingInput: [UInt8], signature: [UInt8]) -> String {
     String(decoding: signingInput, as: UTF8.self) + "." + Base64URL.encode(signature)
   }
 

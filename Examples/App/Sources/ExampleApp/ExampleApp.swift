@@ -29,7 +29,7 @@ import Observation
     await shop.wait { $0.waiting.count == 2 }
     for row in shop.waiting { print("waits: \(row.text)") }
     print("one model for all screens: \(try await links.shop(id) === shop)")
-    try await links.close(id)
+    await shop.close()
   }
 }
 

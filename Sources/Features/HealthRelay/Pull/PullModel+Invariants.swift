@@ -1,8 +1,8 @@
-public import LinkCore
+package import LinkCore
 
 // What always holds between the fields of a pull.
 extension PullModel {
-  public func check(_ check: inout InvariantCheck) {
+  package func check(_ check: inout InvariantCheck) {
     switch phase {
     case .new, .ended, .leasing, .pausing(_, .lease, _):
       check.require(line.isEmpty, "pull: questions are leased only while they are worked on")

@@ -1,10 +1,10 @@
-public import LinkCore
+import LinkCore
 
 extension PullModel: Journaled {
-  public static var journalName: String { "health-pull" }
+  package static var journalName: String { "health-pull" }
 
   /// - Parameter seed: unused; a pull leaves nothing to chance.
-  public init(_ birth: PullSettings, seed: UInt64) {
+  package init(_ birth: PullSettings, seed: UInt64) {
     self.init(birth)
   }
 }

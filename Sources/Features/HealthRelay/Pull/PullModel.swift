@@ -1,6 +1,6 @@
 public import LinkCore
 import LinkHealth
-public import LinkWire
+package import LinkWire
 
 /// A phone's short visit to the backend: take questions, answer them, be gone within the budget.
 ///
@@ -13,7 +13,7 @@ public import LinkWire
 ///
 /// One thing is under way at a time. What does not fit is left to its lease, which expires and
 /// brings the question back. Every exchange may be repeated: the backend knows a lease again.
-public struct PullModel: Machine {
+package struct PullModel: Machine {
   let settings: PullSettings
   var phase = Phase.new
   /// When everything is over.
@@ -28,7 +28,7 @@ public struct PullModel: Machine {
   var lastStep: UInt64 = 0
 
   /// A pull that is to begin.
-  public init(_ settings: PullSettings = PullSettings()) {
+  package init(_ settings: PullSettings = PullSettings()) {
     self.settings = settings
   }
 
@@ -89,7 +89,7 @@ public struct PullModel: Machine {
   }
 
   /// Takes one input.
-  public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
+  package mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
     var effects: [Effect] = []
     if now >= end, phase != .new, phase != .ended {
       finish(.outOfTime, at: now, &effects)
@@ -106,7 +106,7 @@ public struct PullModel: Machine {
   }
 
   /// Lets time pass.
-  public mutating func tick(at now: Instant) -> [Effect] {
+  package mutating func tick(at now: Instant) -> [Effect] {
     var effects: [Effect] = []
     guard let deadline, now >= deadline else { return [] }
     guard now < end else {
@@ -124,7 +124,7 @@ public struct PullModel: Machine {
   }
 
   /// The next instant at which something is due.
-  public var deadline: Instant? {
+  package var deadline: Instant? {
     switch phase {
     case .new, .ended: nil
     case .leasing, .posting: end
@@ -133,7 +133,7 @@ public struct PullModel: Machine {
   }
 
   /// How it ended; `nil` while it goes on.
-  public var outcome: PullReport? { phase == .ended ? report : nil }
+  package var outcome: PullReport? { phase == .ended ? report : nil }
 
   /// Goes on, and lets go of what is no longer needed.
   mutating func become(_ next: Phase, _ effects: inout [Effect]) {
@@ -159,7 +159,7 @@ public struct StepID: NumberedID {
 
 extension PullModel {
   /// Everything that can happen to a pull.
-  public enum Input: Sendable, Equatable, Codable {
+  package enum Input: Sendable, Equatable, Codable {
     /// Come for the questions; once.
     case begin
     /// The backend's answer to `.lease`.
@@ -175,7 +175,7 @@ extension PullModel {
   }
 
   /// Everything a pull can ask for; carried out in order.
-  public enum Effect: Sendable, Equatable, Codable {
+  package enum Effect: Sendable, Equatable, Codable {
     /// Lease at most so many questions.
     case lease(StepID, max: Int, within: Duration)
     /// Read what answers a question, and hold the messages until they are discarded.

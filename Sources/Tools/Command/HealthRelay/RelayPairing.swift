@@ -43,7 +43,7 @@ final class RelayPairing: Sendable {
 
   /// Stores the token of a pairing that is new and registers the push address with it.
   func paired(_ relay: Relay) async {
-    guard let token = await relay.snapshot.resume else {
+    guard let token = await relay.resumeToken else {
       if word != nil { complain("this backend cannot wake the phone") }
       return
     }

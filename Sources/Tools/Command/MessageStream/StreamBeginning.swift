@@ -2,6 +2,7 @@ import CommandKit
 import Holdfast
 import LinkCore
 import LinkWire
+import MessageStream
 
 /// Where the deliveries of a consumer begin, and whether the store holds what lies behind that.
 struct StreamBeginning: Sendable {

@@ -54,8 +54,8 @@ extension SessionModel {
     case open(AttemptID)
     /// Close the socket with a code of RFC 6455 section 7.4.
     case close(AttemptID, code: UInt16)
-    /// Send `connect`: with the signature of its `signedText` if there is a challenge, else with the
-    /// key. The message here holds neither.
+    /// Send `connect`: with the signature of its `signedText` if there is a challenge, else with
+    /// the key. The message here holds neither.
     case connect(AttemptID, SessionConnect, challenge: String?)
     case send(AttemptID, SessionClientMessage)
     /// Read the key again.

@@ -28,8 +28,8 @@ public struct SessionServerPolicy: Sendable, Hashable {
 
   /// The longest text of a prompt, in bytes; a longer one is refused as `too_long`.
   public var maxPromptBytes = 512 << 10
-  /// The longest system prompt, in bytes: with its name and its end, the longest variable that Linux
-  /// passes to a program (MAX_ARG_STRLEN, 128 KiB). A longer one is refused as `too_long`.
+  /// The longest system prompt, in bytes: with its name and its end, the longest variable that
+  /// Linux passes to a program (MAX_ARG_STRLEN, 128 KiB). A longer one is refused as `too_long`.
   public var maxSystemPromptBytes = (128 << 10) - "HOLDFAST_SYSTEM_PROMPT=\0".utf8.count
   /// Prompts of one conversation that have not ended; the next is refused as `busy`.
   public var promptsPerConversation = 1_000

@@ -177,7 +177,11 @@ extension AuditEvidence {
     }
     guard isOlder else { return .missing(words) }
     let histories = Self.histories(of: record)
-    guard let history = histories.first else { return .partly(words + "; no history came") }
+    guard let history = histories.first else {
+      let asked = record.sent("{\"type\":\"subscribe\"")
+      let isPartly = asked.map { record.hasWaited(after: $0) } ?? false
+      return Finding(isPartly ? .partly : .unseen, words + "; no history came")
+    }
     guard case .sequence = history.place else {
       return .partly(words + "; its history has offsets")
     }

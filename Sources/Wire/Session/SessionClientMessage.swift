@@ -60,8 +60,8 @@ public struct SessionConnect: Sendable, Hashable, Codable, CustomStringConvertib
   /// `SessionFeature.boundProof` also who enters, in which version and when.
   ///
   /// The parts stand behind 128 spaces, each as `LENGTH:TEXT,` with its length in bytes: challenge,
-  /// `session_id`, `protocol_version`, and the time in whole milliseconds since 1970. So the text is
-  /// longer than any challenge, and no answer to a challenge alone is an answer of this form.
+  /// `session_id`, `protocol_version`, and the time in whole milliseconds since 1970. So the text
+  /// is longer than any challenge, and no answer to a challenge alone is an answer of this form.
   public func signedText(_ challenge: String) -> String {
     guard features.contains(.boundProof) else { return challenge }
     let time = timestamp.map { String($0.nanoseconds / 1_000_000) } ?? ""

@@ -8,22 +8,25 @@ enum PretendAudit {
   static func report(
     _ kind: PretendServer.Kind = .session, _ faults: Set<PretendServer.Fault> = [],
     hasKey: Bool = true, key: String = PretendServer.key, pages: Int? = 200,
-    isEncrypted: Bool = false
+    isEncrypted: Bool = false, limit: Duration = .seconds(1_000)
   ) -> AuditReport {
-    evidence(kind, faults, hasKey: hasKey, key: key, pages: pages, isEncrypted: isEncrypted)
-      .report(server: "a server")
+    evidence(
+      kind, faults, hasKey: hasKey, key: key, pages: pages, isEncrypted: isEncrypted, limit: limit
+    )
+    .report(server: "a server")
   }
 
   static func evidence(
     _ kind: PretendServer.Kind = .session, _ faults: Set<PretendServer.Fault> = [],
     hasKey: Bool = true, key: String = PretendServer.key, pages: Int? = 200,
-    isEncrypted: Bool = false
+    isEncrypted: Bool = false, limit: Duration = .seconds(1_000)
   ) -> AuditEvidence {
     var evidence = AuditEvidence(hasKey: hasKey, isEncrypted: isEncrypted)
     let secret = AuditKey(key: Secret(key), sign: { PretendServer.sign($0, with: key) })
     for script in AuditPlan(chance: Chance(seed: 1)).scripts where hasKey || !script.needsLogin {
       var server = PretendServer(kind, faults)
-      evidence.records[script.name] = play(script, hasKey ? secret : nil, with: &server)
+      evidence.records[script.name] = play(
+        script, hasKey ? secret : nil, with: &server, until: limit)
     }
     if let pages {
       for path in ["/healthz", "/health", "/metrics"] {
@@ -35,7 +38,8 @@ enum PretendAudit {
 
   /// Plays one script to its end.
   static func play(
-    _ script: AuditScript, _ key: AuditKey?, with server: inout PretendServer
+    _ script: AuditScript, _ key: AuditKey?, with server: inout PretendServer,
+    until limit: Duration = .seconds(1_000)
   ) -> AuditRecord {
     var now = Instant.zero
     var run = ScriptRun(script, key: key, at: now, wall: Timestamp(nanoseconds: 0))
@@ -53,6 +57,11 @@ enum PretendAudit {
     while !run.isOver {
       queue.sort { ($0.at, $0.number) < ($1.at, $1.number) }
       let next = queue.first?.at
+      let end = Instant.zero.advanced(by: limit)
+      if [run.deadline, next].compactMap(\.self).allSatisfy({ $0 >= end }) {
+        _ = run.stop(isComplete: false)
+        break
+      }
       if let deadline = run.deadline, next.map({ deadline <= $0 }) ?? true {
         now = deadline
         add(run.tick(at: now), &server)

@@ -13,7 +13,7 @@ struct PretendServer {
     case swapsResponses, noPlaces, noStamps, runsTwice, ignoresCursor, noBatch
     case noSizeAck, ignoresSize, takesHugeFrame, hugeFrameEndsAll, slowPong
     case closesAtMalformed, closesAtUntyped, closesAtUnknown, closesAtBinary, ignoresInvalid
-    case noHeartbeat, endsSilentClients, keepsStrangers, refusesBurst
+    case noHeartbeat, endsSilentClients, keepsStrangers, refusesBurst, neverAnswers
   }
 
   /// What kind of server it is.
@@ -251,9 +251,10 @@ extension PretendServer {
       response = run(prompt, key, for: client, limit: lines[line]?.limit ?? .max)
     }
     let isSwapped = faults.contains(.swapsResponses) && prompt.text == "audit: two"
-    var all = [
-      say(.response(response), on: line, after: .milliseconds(isSwapped ? 50 : 3))
-    ]
+    var all: [Timed] = []
+    if !faults.contains(.neverAnswers) {
+      all = [say(.response(response), on: line, after: .milliseconds(isSwapped ? 50 : 3))]
+    }
     if !faults.contains(.noAck) {
       all.append(say(.ack(message: "ok", idempotencyKey: key), on: line))
     }
@@ -273,7 +274,7 @@ extension PretendServer {
         timestamp: stamp, place: place + UInt64(index))
     }
     histories[prompt.conversation, default: []] += entries
-    kept[client, default: []].append((id, entries[1]))
+    if !faults.contains(.neverAnswers) { kept[client, default: []].append((id, entries[1])) }
     let text = String(prompt.text.prefix(max(0, min(limit, 1 << 20) - 1_000)))
     let response = SessionResponse(
       id: faults.contains(.noMessageID) ? nil : id, conversation: prompt.conversation,

@@ -49,7 +49,7 @@ import Testing
 
   /// Each fault, and the verdicts that it changes.
   static let changes: [(PretendServer.Fault, [Int: PracticeVerdict])] = [
-    (.noPong, [4: .unseen, 17: .not]),
+    (.noPong, [4: .unseen, 16: .unseen, 17: .not]),
     (.lateApplicationPong, [14: .partly, 17: .not]),
     (.noProtocolPong, [8: .partly]), (.abruptClose, [:]),
     (.noCompression, [18: .not]), (.untypedMessage, [11: .partly]), (.camelCase, [11: .partly]),
@@ -69,8 +69,9 @@ import Testing
     (.closesAtMalformed, [40: .partly]), (.closesAtUntyped, [40: .partly]),
     (.closesAtUnknown, [13: .partly, 40: .partly]), (.closesAtBinary, [40: .partly]),
     (.ignoresInvalid, [13: .partly, 22: .partly, 40: .partly]), (.noHeartbeat, [24: .not]),
-    (.endsSilentClients, [16: .not, 24: .not]), (.keepsStrangers, [15: .not]),
+    (.endsSilentClients, [16: .not, 24: .unseen]), (.keepsStrangers, [15: .not]),
     (.refusesBurst, [:]),
+    (.neverAnswers, [4: .unseen, 5: .unseen, 8: .unseen, 12: .unseen, 19: .unseen]),
   ]
 
   @Test(arguments: changes)
@@ -134,7 +135,19 @@ import Testing
 
   @Test func `a server that says nothing meets nothing but what the upgrade shows`() {
     let report = PretendAudit.report(.silent)
-    #expect(report.entries.filter { $0.verdict == .met }.map(\.practice.number) == [16, 18, 36])
+    #expect(report.entries.filter { $0.verdict == .met }.map(\.practice.number) == [18, 36])
+  }
+
+  @Test(arguments: [1, 10, 30, 46])
+  func `an audit that is cut short misses nothing that it did not wait for`(seconds: Int) {
+    let limit = Duration.seconds(seconds)
+    for fault in [[], [.neverAnswers], [.noHeartbeat], [.keepsStrangers]]
+      as [Set<PretendServer.Fault>]
+    {
+      let report = PretendAudit.report(.session, fault, limit: limit)
+      let missed = report.entries.filter { $0.verdict == .not || $0.verdict == .partly }
+      #expect(missed.map { "\($0.practice.number) \($0.verdict): \($0.evidence)" } == [])
+    }
   }
 
   @Test func `totals add up, over categories and over verdicts`() {

@@ -13,8 +13,8 @@ import Testing
     #expect(
       bench.connects.map(\.connect) == [
         SessionConnect(
-          session: SessionBench.client.description, features: Set(SessionFeature.allCases),
-          received: 0)
+          session: SessionBench.client.description,
+          features: Set(SessionFeature.allCases).subtracting([.boundProof]), received: 0)
       ])
     #expect(bench.connects.map(\.challenge) == [nil])
     #expect(!bench.model.isConnected)
@@ -28,19 +28,39 @@ import Testing
     #expect(bench.connects.count == 1)
   }
 
-  @Test func `a challenge is answered; after a refused proof the key is sent once, then it ends`() {
+  @Test func `a challenge is answered each time, and the key is never sent in its place`() {
     var bench = SessionBench.opening()
-    bench.give(.opened(bench.attempt))
-    bench.say(.hello(SessionHello(message: "", challenge: "ab")))
-    bench.say(.authError(message: "no"))
-    bench.give(.opened(bench.attempt))
-    bench.say(.hello(SessionHello(message: "", challenge: "cd")))
-    bench.say(.authError(message: "no"))
+    for challenge in ["ab", "cd"] {
+      bench.give(.opened(bench.attempt))
+      bench.say(.hello(SessionHello(message: "", challenge: challenge)))
+      bench.say(.authError(message: "no"))
+    }
     bench.pass(.seconds(600))
-    #expect(bench.connects.map(\.challenge) == ["ab", nil])
+    #expect(bench.connects.map(\.challenge) == ["ab", "cd"])
     #expect(bench.opens == 2)
     #expect(bench.model.link.status.phase == .failed)
     #expect(bench.model.link.status.reason == .signIn)
+    bench.give(.start)
+    bench.give(.opened(bench.attempt))
+    bench.say(.hello(SessionHello(message: "", challenge: "ef")))
+    #expect(bench.connects.last?.challenge == "ef")
+  }
+
+  @Test func `the whole entrance is signed for a server that takes that`() throws {
+    var bench = SessionBench.opening()
+    bench.give(.opened(bench.attempt))
+    bench.say(.hello(SessionHello(message: "", challenge: "ab", features: [.boundProof])))
+    #expect(try #require(bench.connects.first).connect.features.contains(.boundProof))
+  }
+
+  @Test func `a challenge is answered with the server's time, or else with the device's`() throws {
+    for ahead in [Duration.seconds(3_600), nil] {
+      var bench = SessionBench.opening()
+      bench.give(.opened(bench.attempt))
+      let time = ahead.map { bench.wall.advanced(by: $0) }
+      bench.say(.hello(SessionHello(message: "", challenge: "ab", timestamp: time)))
+      #expect(try #require(bench.connects.first).connect.timestamp == time ?? bench.wall)
+    }
   }
 
   @Test(arguments: [

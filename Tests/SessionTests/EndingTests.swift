@@ -54,6 +54,33 @@ import Testing
     #expect(!bench.model.isConnected)
   }
 
+  @Test func `a stop waits until what was handed over is confirmed, and that is stored`() {
+    var bench = SessionBench.talking()
+    bench.give(.stop)
+    #expect(bench.model.isConnected)
+    bench.holdsStore = true
+    bench.give(.shown(through: 10))
+    #expect(bench.model.isConnected)
+    bench.commit()
+    #expect(!bench.model.isConnected)
+    while !bench.changes.isEmpty { bench.commit() }
+    #expect(bench.model.isStopped)
+    var next = SessionBench()
+    next.store = bench.store
+    next.restore()
+    #expect(next.messages == [])
+    #expect(next.states == [])
+  }
+
+  @Test func `a stop waits 2 s for what nothing confirms`() {
+    var bench = SessionBench.talking()
+    bench.give(.stop)
+    bench.pass(.milliseconds(1_999))
+    #expect(bench.model.isConnected)
+    bench.pass(.milliseconds(1))
+    #expect(bench.model.isStopped)
+  }
+
   @Test func `a prompt after a stop is refused`() {
     var bench = SessionBench.connected()
     bench.holdsStore = true

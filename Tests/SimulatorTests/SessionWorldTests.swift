@@ -145,7 +145,7 @@ private struct Tape {
       case .commit(let id, let change): give(.committed(id, disk.commit(change)), at: second)
       case .send(_, .prompt(let prompt)): key = prompt.idempotencyKey
       case .update(.message(_, _, let news)): give(.shown(through: news), at: second)
-      case .open, .close, .connect, .send, .refreshCredentials, .update: continue
+      case .open, .close, .connect, .send, .refreshCredentials, .probe, .update: continue
       }
     }
   }

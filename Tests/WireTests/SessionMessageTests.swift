@@ -230,6 +230,17 @@ private func ids(_ count: Int) -> String { String(repeating: "i", count: count) 
     }
   }
 
+  @Test func `a challenge is signed alone, or with who enters, the version and the time`() {
+    let time = Timestamp(nanoseconds: 1_700_000_000_123_999_999)
+    var connect = SessionConnect(session: "s\u{E9}", timestamp: time)
+    #expect(connect.signedText("c") == "c")
+    connect.features = [.boundProof]
+    let spaces = String(repeating: " ", count: 128)
+    #expect(connect.signedText("c") == spaces + "1:c,3:s\u{E9},5:0.5.0,13:1700000000123,")
+    (connect.version, connect.timestamp) = (nil, nil)
+    #expect(connect.signedText("") == spaces + "0:,3:s\u{E9},0:,0:,")
+  }
+
   @Test func `keys and proofs stay out of descriptions and journals`() throws {
     let connect = SessionConnect(session: "s", key: Secret("hush"), proof: Secret("hush"))
     #expect(!"\(SessionClientMessage.connect(connect))".contains("hush"))

@@ -46,7 +46,7 @@ enum SessionSample {
     .hello(SessionHello(message: "hi", version: nil, authVersion: nil)),
     .hello(
       SessionHello(
-        message: "hi", instructions: "connect", challenge: "00ff",
+        message: "hi", instructions: "connect", challenge: "00ff", timestamp: Sample.time,
         features: Set(SessionFeature.allCases))),
     .connected(SessionConnected(message: "", session: "s", version: .oldest)),
     .connected(

@@ -119,7 +119,9 @@ public struct URLComponents: Sendable, Hashable {
   public var user: String?
   public var port: Int?
   public var path: String = ""
+  public var query: String?
   public var fragment: String?
+  public var string: String? { nil }
 }
 
 open class FileHandle: @unchecked Sendable {

@@ -14,10 +14,13 @@ public struct GatePolicy: Sendable, Hashable {
   public var background: BackgroundRule
   /// When somebody looks again.
   public var foreground: ForegroundRule
+  /// The check for a login page; `nil` for a feature without one.
+  public var portal: PortalPolicy?
 
   public init(
     needsCredentials: Bool, refreshLead: Duration, refreshTimeout: Duration, settle: Duration,
-    networkChange: NetworkChangeRule, background: BackgroundRule, foreground: ForegroundRule
+    networkChange: NetworkChangeRule, background: BackgroundRule, foreground: ForegroundRule,
+    portal: PortalPolicy? = nil
   ) {
     self.needsCredentials = needsCredentials
     self.refreshLead = refreshLead
@@ -26,6 +29,20 @@ public struct GatePolicy: Sendable, Hashable {
     self.networkChange = networkChange
     self.background = background
     self.foreground = foreground
+    self.portal = portal
+  }
+}
+
+/// The check for a login page of the network, which follows a try that one may have ended.
+public struct PortalPolicy: Sendable, Hashable {
+  /// How long it may take; `nil` for no check.
+  public var probe: Duration?
+  /// How long a login page holds the link; then one try shows whether it is gone. No check follows
+  /// another one sooner.
+  public var wait: Duration
+
+  public init(probe: Duration?, wait: Duration) {
+    (self.probe, self.wait) = (probe, wait)
   }
 }
 

@@ -47,6 +47,10 @@ extension LinkPolicy {
     if case .connect(let after) = gate.foreground {
       found.require(after >= .zero, "gate.foreground must not be negative")
     }
+    if let portal = gate.portal {
+      found.require(portal.probe ?? Floor.wait, atLeast: Floor.wait, "gate.portalProbe")
+      found.require(portal.wait, atLeast: Floor.period, "gate.portalWait")
+    }
   }
 
   private func checkLiveness(_ found: inout Problems) {

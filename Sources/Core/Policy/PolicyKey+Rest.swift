@@ -53,6 +53,29 @@ extension PolicyKey {
       draft.gate.foreground = .connect(after: after)
       return true
     },
+    PolicyKey(
+      name: "gate.portalProbe",
+      meaning: "time for the check for a login page after a failed try (a duration, or off)",
+      range: Duration.written.text
+    ) {
+      $0.gate.portal.map { $0.probe?.text ?? "off" }
+    } write: { draft, text in
+      let value = Duration(text: text)
+      guard text == "off" || value != nil else { return false }
+      draft.gate.portal?.probe = value
+      return true
+    },
+    PolicyKey(
+      name: "gate.portalWait",
+      meaning: "how long a login page holds the link (a duration such as 30s)",
+      range: Duration.written.text
+    ) {
+      $0.gate.portal?.wait.text
+    } write: { draft, text in
+      guard let value = Duration(text: text) else { return false }
+      draft.gate.portal?.wait = value
+      return true
+    },
   ]
 
   static let establishKeys: [PolicyKey] = [

@@ -128,7 +128,9 @@ extension LinkPolicy {
         // Practice 29: a connection of the old path is not waited for. 25 s: the seed's time to
         // flush.
         settle: .zero, networkChange: .reconnect,
-        background: .leave(after: .seconds(25), then: .hold), foreground: .connect(after: .zero)),
+        background: .leave(after: .seconds(25), then: .hold), foreground: .connect(after: .zero),
+        // Practice 31; the numbers are ours: as long as a round trip may take, as rarely as tries.
+        portal: PortalPolicy(probe: .seconds(5), wait: .seconds(30))),
       liveness: LivenessPolicy(
         // The seed's: two heartbeats of 45 s; a ping every 30, 45 or 60 s by quality; three pongs
         // that do not come, after 5, 10 and 15 s.

@@ -1,7 +1,7 @@
 import LinkCore
 import LinkWire
 
-/// Texts that were handed to a plain server, whose history repeats them under ids of its own.
+/// Texts that are known here, and that a plain server's history repeats under ids of its own.
 ///
 /// They outlive a connection: the history may come on the next one.
 struct OwnTexts: Sendable, Hashable {
@@ -15,14 +15,14 @@ struct OwnTexts: Sendable, Hashable {
   static let limit = SessionSettings.outboxLimit
   private var all: [Own] = []
 
-  /// Notes a prompt, once however often it is sent.
-  mutating func add(_ prompt: KeptPrompt) {
-    all.removeAll { $0.key == prompt.id }
-    all.append(Own(key: prompt.id, conversation: prompt.conversation, text: prompt.text))
+  /// Notes a prompt or the response to it, once however often it is sent.
+  mutating func add(_ text: String, of key: UUID128, in conversation: String) {
+    all.removeAll { $0.key == key }
+    all.append(Own(key: key, conversation: conversation, text: text))
     if all.count > Self.limit { all.removeFirst() }
   }
 
-  /// Takes the text of a prompt that a history repeats; false for another one.
+  /// Takes a text that a history repeats; false for another one.
   mutating func take(_ entry: SessionEntry) -> Bool {
     let index = all.firstIndex {
       $0.conversation == entry.conversation && $0.text == entry.text

@@ -29,6 +29,13 @@ struct SessionMetrics: Sendable, Hashable {
     }
   }
 
+  /// Returns the numbers of all days but the last, and forgets them.
+  mutating func takePast() -> [SessionDay] {
+    let past = days.dropLast()
+    days.removeFirst(past.count)
+    return Array(past)
+  }
+
   /// Returns the numbers and begins anew.
   mutating func take() -> [SessionDay] {
     defer { days = [] }
@@ -40,8 +47,6 @@ struct SessionMetrics: Sendable, Hashable {
     let whole = wall.nanoseconds / nanoseconds
     let day = Int(wall.nanoseconds < 0 && wall.nanoseconds % nanoseconds != 0 ? whole - 1 : whole)
     if days.last?.day != day { days.append(SessionDay(day: day)) }
-    // Days without a connection gather here until there is one: at most two weeks of them.
-    if days.count > 14 { days.removeFirst() }
     body(&days[days.count - 1])
   }
 }

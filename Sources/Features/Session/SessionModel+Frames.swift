@@ -54,13 +54,16 @@ extension SessionModel {
     _ hello: SessionHello, _ attempt: AttemptID, _ step: inout Step
   ) {
     guard let client, talk?.stage == .opening else { return }
-    let challenge = sendsKey ? nil : hello.challenge
     talk?.stage = .greeted
-    talk?.hasProof = challenge != nil
     talk?.features = hello.features
-    let connect = SessionConnect(
+    var connect = SessionConnect(
       session: client.description, features: Set(SessionFeature.allCases), received: stored)
-    step.effects.append(.connect(attempt, connect, challenge: challenge))
+    if hello.challenge != nil {
+      // The server's own time, so that a wrong clock keeps no client out.
+      connect.timestamp = hello.timestamp ?? wall(at: step.now)
+    }
+    if !hello.features.contains(.boundProof) { connect.features.remove(.boundProof) }
+    step.effects.append(.connect(attempt, connect, challenge: hello.challenge))
   }
 
   private mutating func connected(

@@ -182,17 +182,18 @@ extension SessionModel {
     case .user:
       // The user's own words, under an id of the server.
       let isOwn = mine.take(entry)
+      if isOwn, let open, open.text == entry.text, talk?.sent.contains(open.id) == true {
+        talk?.repeated[open.id] = false
+      }
       if let open, open.text == entry.text, queue.mayHaveArrived(open.id), !open.isAccepted {
         return accept(open.id, &step)
       }
       if isOwn { return }
       if let open, open.text == entry.text, talk?.sent.contains(open.id) == false { return }
     case .assistant:
-      if talk?.spoken[entry.conversation] == entry.text {
-        talk?.spoken[entry.conversation] = nil
-        return
-      }
+      if spoken.take(entry) { return }
       talk?.written[entry.conversation] = entry.text
+      if let open, talk?.repeated[open.id] == false { talk?.repeated[open.id] = true }
       if let open, open.isAccepted, talk?.sent.contains(open.id) == false {
         return writer.waiting.change.news.append(answer(entry, via, open))
       }

@@ -15,7 +15,8 @@ extension SessionModel {
     case restored(ClientSessionSnapshot, conversation: String?, at: Timestamp)
     /// Connect; also after an error, and without waiting for the next try.
     case start
-    /// Close when what is under way is stored and acknowledged, or after 2 s.
+    /// Close when what is under way is stored and acknowledged, and what was handed to the user is
+    /// confirmed, or after 2 s.
     case stop
     case prompt(String, conversation: String?, at: Timestamp)
     /// Send a failed prompt again.
@@ -31,6 +32,8 @@ extension SessionModel {
 
     case link(LinkEvent, at: Timestamp)
     case credentials(HeldLink.CredentialsEvent)
+    /// A check for a login page was made.
+    case probed(isPortal: Bool)
 
     // The socket of an attempt.
     case opened(AttemptID)
@@ -51,12 +54,14 @@ extension SessionModel {
     case open(AttemptID)
     /// Close the socket with a code of RFC 6455 section 7.4.
     case close(AttemptID, code: UInt16)
-    /// Send `connect`: with the answer to the challenge and the time if there is one, else with the
-    /// key. The message here holds neither.
+    /// Send `connect`: with the signature of its `signedText` if there is a challenge, else with
+    /// the key. The message here holds neither.
     case connect(AttemptID, SessionConnect, challenge: String?)
     case send(AttemptID, SessionClientMessage)
     /// Read the key again.
     case refreshCredentials
+    /// Ask for a page of the server, and tell whether a login page came; within this time.
+    case probe(within: Duration)
     case commit(SessionCommitID, ClientSessionChange)
     case update(SessionUpdate)
   }

@@ -16,6 +16,7 @@ extension SessionModel {
       if stopsAt == nil, link.isWanted || link.status.phase == .failed { begin(&step) }
     case .device(let change):
       note(change)
+      if change == .lifecycle(.foreground) { leavePortal(&step) }
       drive(HeldLink.Input(event), &step)
     case .oversized(let attempt, let bytes):
       guard talk?.attempt == attempt else { return }
@@ -29,6 +30,7 @@ extension SessionModel {
   }
 
   private mutating func note(_ change: DeviceChange) {
+    if case .reachability(let reachability) = change { portal.note(reachability) }
     switch change {
     case .reachability(.reachable(let path, _)): network = path.name
     case .reachability(.unreachable), .reachability(.captivePortal): network = nil
@@ -41,11 +43,6 @@ extension SessionModel {
   mutating func lose(
     _ attempt: AttemptID, _ failure: LinkFailure, isOpen: Bool = false, _ step: inout Step
   ) {
-    if let talk, talk.hasProof, talk.stage != .connected,
-      failure.failureClass == .closedUnauthorized
-    {
-      sendsKey = true
-    }
     hangUp(.failure(failure), &step)
     drive(isOpen ? .reject(attempt, failure) : .lost(attempt, failure), &step)
   }
@@ -58,6 +55,7 @@ extension SessionModel {
       case .open(let attempt):
         talk = Talk(attempt, at: wall(at: step.now), step.now)
         metrics.noteTry(at: wall(at: step.now))
+        writer.waiting.change.days += metrics.takePast()
         step.effects.append(.open(attempt))
       case .close(let attempt, let reason): close(attempt, reason, &step)
       case .ping(let attempt, let id):
@@ -88,6 +86,13 @@ extension SessionModel {
     guard let ended = talk else { return }
     talk = nil
     queue.abandon()
+    // Their answers were shown, and no response comes any more.
+    for prompt in queue.items where ended.repeated[prompt.id] == true {
+      if prompt.waiting?.isAccepted == true { end(prompt, .answered, nil) }
+    }
+    if ended.stage != .connected, let time = portal.tryEnded(by: reason.failure, at: step.now) {
+      step.effects.append(.probe(within: time))
+    }
     if ended.stage == .connected, ended.awaitsMuch, reason.isLoss { payload.noteLoss() }
     let wall = wall(at: step.now)
     if ended.stage == .connected { metrics.noteLoss(at: step.now) }
@@ -107,10 +112,31 @@ extension SessionModel {
     var known = before
     known.quality = status.quality
     if known != status { step.show(.status(status)) }
+    if before.phase != status.phase, !status.phase.isTrying {
+      writer.waiting.change.days += metrics.take()
+    }
     if let next = status.quality, next != shown.quality {
       shown.quality = next
       step.show(.quality(next, roundTrip: talk?.roundTrip))
     }
+  }
+
+  // MARK: Login pages
+
+  /// Takes the outcome of a check: a login page holds the link, also one that failed because of it.
+  mutating func probed(_ isPortal: Bool, _ step: inout Step) {
+    guard portal.checked(isPortal: isPortal, at: step.now) else { return }
+    guard link.isWanted, !isConnected else {
+      _ = portal.release()
+      return
+    }
+    drive(.reachability(.captivePortal), &step)
+    if case .failure(.tls) = link.status.reason { drive(.want(.live), &step) }
+  }
+
+  /// Believes in no login page any more: one try shows whether it is gone.
+  mutating func leavePortal(_ step: inout Step) {
+    if let way = portal.release() { drive(.reachability(way), &step) }
   }
 
   mutating func pong(_ attempt: AttemptID, _ step: inout Step) {
@@ -135,7 +161,26 @@ extension SessionModel {
   }
 }
 
+extension LinkStatus.Phase {
+  /// Whether tries are made or the link stands.
+  fileprivate var isTrying: Bool {
+    switch self {
+    case .connecting, .connected, .reconnecting: true
+    case .disconnected, .held, .standby, .failed: false
+    }
+  }
+}
+
 extension SessionRecord.Reason {
+  /// The failure that it is or stands for.
+  fileprivate var failure: LinkFailure {
+    switch self {
+    case .failure(let failure): failure
+    case .closed(.timeout): .timeout(.establish)
+    case .closed(let reason): .local(detail: reason.rawValue)
+    }
+  }
+
   /// Whether the connection broke, rather than being closed by this client.
   fileprivate var isLoss: Bool {
     switch self {

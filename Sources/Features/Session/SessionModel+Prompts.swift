@@ -138,7 +138,7 @@ extension SessionModel {
     talk?.awaited.append(.prompt(prompt.id))
     if talk?.isIdempotent == false {
       talk?.written[prompt.conversation] = nil
-      mine.add(prompt)
+      mine.add(prompt.text, of: prompt.id, in: prompt.conversation)
     }
     step.effects.append(.send(attempt, .prompt(message)))
     if !prompt.isAccepted { show(prompt, .sent, &step) }
@@ -200,7 +200,7 @@ extension SessionModel {
           SessionEntry(
             id: id, role: .assistant, text: text, conversation: conversation,
             timestamp: wall(at: step.now)),
-          isNamed: response.id != nil)
+          unnamed: response.id == nil ? prompt?.id : nil)
       }
       if let prompt { end(prompt, .answered, nil) }
     case .failure(let error):
@@ -213,13 +213,15 @@ extension SessionModel {
   }
 
   /// Adds the message of a response, unless a plain server showed it as history already.
-  private mutating func add(_ entry: SessionEntry, isNamed: Bool) {
-    if !isNamed {
+  ///
+  /// - Parameter key: the prompt, if the response has no id of its own.
+  private mutating func add(_ entry: SessionEntry, unnamed key: UUID128?) {
+    if let key {
       if talk?.written[entry.conversation] == entry.text {
         talk?.written[entry.conversation] = nil
         return
       }
-      talk?.spoken[entry.conversation] = entry.text
+      spoken.add(entry.text, of: key, in: entry.conversation)
     }
     writer.waiting.change.news.append(.message(entry, via: .live))
   }
@@ -239,7 +241,7 @@ extension SessionModel {
   }
 
   /// Ends a prompt durably; it is shown once that is stored.
-  private mutating func end(
+  mutating func end(
     _ prompt: KeptPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?
   ) {
     writer.waiting.change.news.append(

@@ -27,6 +27,7 @@ extension SessionModel {
       note(wall, step)
       hear(event, &step)
     case .credentials(let event): drive(.credentials(event), &step)
+    case .probed(let isPortal): probed(isPortal, &step)
     case .committed(let id, let news): committed(id, news, &step)
     case .commitFailed(let id, let failure):
       if writer.refused(id, at: step.now) { step.show(.notice(.store(failure))) }
@@ -57,7 +58,7 @@ extension SessionModel {
       guard talk?.attempt == attempt else { return }
       drive(.reject(attempt, .local(detail: "the socket takes no more")), &step)
     case .restored, .start, .stop, .prompt, .retry, .discard, .cancel, .follow, .shown, .link,
-      .credentials, .committed, .commitFailed:
+      .credentials, .probed, .committed, .commitFailed:
       return  // not of a socket
     }
   }
@@ -65,6 +66,7 @@ extension SessionModel {
   mutating func begin(_ step: inout Step) {
     guard client != nil else { return }
     stopsAt = nil
+    leavePortal(&step)
     drive(.want(.live), &step)
     drive(.trigger(.userRefresh), &step)
   }

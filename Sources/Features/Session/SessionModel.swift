@@ -47,10 +47,12 @@ public struct SessionModel: Journaled {
   var talk: Talk?
   /// The conversation that the user named last: the server may have it from another client.
   var named: String?
-  /// What a plain server's history repeats.
+  /// Prompts that a plain server's history repeats.
   var mine = OwnTexts()
-  /// Whether the key itself is sent although the server asks for a proof: it refused one.
-  var sendsKey = false
+  /// Responses without an id that a plain server's history repeats.
+  var spoken = OwnTexts()
+  /// Whether a login page of the network is in the way.
+  var portal: PortalWatch
   /// When prompts that are not accepted become stale, in order.
   var staleTimes: [StaleTime] = []
   /// The last state of each prompt that was shown.
@@ -79,6 +81,7 @@ public struct SessionModel: Journaled {
     self.settings = settings
     chance = Chance(seed: seed)
     link = HeldLink(policy: settings.policy, seed: chance.next())
+    portal = PortalWatch(settings.policy.gate)
   }
 
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
@@ -94,6 +97,7 @@ public struct SessionModel: Journaled {
       if let attempt = link.currentAttempt, isDeaf(at: now) { drive(.heard(attempt), &step) }
       follow(link.tick(at: now), &step)
     }
+    if let due = portal.deadline, due <= now { leavePortal(&step) }
     expire(&step)
     if let due = stopsAt, due <= now { end(&step) }
     finish(&step)
@@ -101,7 +105,9 @@ public struct SessionModel: Journaled {
   }
 
   public var deadline: Instant? {
-    var due = [link.deadline, stopsAt, writer.retryAt, staleTimes.first?.at]
+    var due = [
+      link.deadline, stopsAt, writer.retryAt, staleTimes.first?.at, portal.deadline,
+    ]
     if let talk, isConnected { due += [talk.deadline, queue.deadline] }
     return due.compactMap(\.self).min()
   }
@@ -139,7 +145,7 @@ public struct SessionModel: Journaled {
       subscribe(&step)
     }
     if isInBackground, talk != nil, isFlushed { drive(.flushed, &step) }
-    if stopsAt != nil, writer.isDone, owed.isEmpty || !isConnected { end(&step) }
+    if stopsAt != nil, writer.isDone, isShown, owed.isEmpty || !isConnected { end(&step) }
     if let (id, change) = writer.next(at: step.now) { step.effects.append(.commit(id, change)) }
   }
 

@@ -43,8 +43,6 @@ struct Talk: Sendable, Hashable {
   var stage = Stage.opening
   var version = SessionVersion.oldest
   var features: Set<SessionFeature> = []
-  /// Whether the challenge was answered instead of sending the key.
-  var hasProof = false
   var isDraining = false
   /// Whether the socket is not read, since the app leaves messages unread.
   var isPaused = false
@@ -79,8 +77,9 @@ struct Talk: Sendable, Hashable {
   /// The last text of the assistant in a history since a prompt was sent, for a response without
   /// an id.
   var written: [String: String] = [:]
-  /// The text of a response without id, which a history may repeat under an id of its own.
-  var spoken: [String: String] = [:]
+  /// Prompts that a plain server's history repeated, and whether a text of the assistant followed
+  /// there: the answer, should no response come.
+  var repeated: [UUID128: Bool] = [:]
 
   let startedAt: Timestamp
   let begin: Instant

@@ -114,8 +114,9 @@ public final class HeldSession: Sendable, AsyncSequence {
     await running.settled(isSettled)
   }
 
-  /// Waits until what is under way is stored and acknowledged, 2 s at most, closes with 1000, and
-  /// ends the sequence. Prompts without an answer wait for the next run. Runs to completion even if
-  /// the calling task is cancelled.
+  /// Waits until what is under way is stored and acknowledged, and what the sequence brought is
+  /// confirmed and that is stored, 2 s at most; closes with 1000, and ends the sequence. Go on to
+  /// read and to confirm meanwhile. Prompts without an answer wait for the next run. Runs to
+  /// completion even if the calling task is cancelled.
   public func close() async { await running.close(.stop) { $0.isStopped } }
 }

@@ -11,6 +11,7 @@ actor SessionShell: Shell {
   let updates: UpdateChannel<SessionUpdate>
   private let configuration: SessionConfiguration
   private let sockets: SocketDesk
+  private let network: any HTTPClient
   private let jobs: Jobs<SessionModel, Never>
   /// The key as it was read last.
   private var key = ""
@@ -18,6 +19,7 @@ actor SessionShell: Shell {
   init(_ configuration: SessionConfiguration, _ network: any SocketDialer & HTTPClient) {
     let inlet = Inlet<SessionModel>()
     sockets = SocketDesk(network, policy: configuration.policy)
+    self.network = network
     jobs = Jobs(inlet)
     updates = UpdateChannel(crowd: Self.crowd, bytes: \.bytes)
     (self.configuration, self.inlet) = (configuration, inlet)
@@ -42,6 +44,7 @@ actor SessionShell: Shell {
       await send(.connect(signed(connect, challenge)), on: attempt)
     case .send(let attempt, let message): await send(message, on: attempt)
     case .refreshCredentials: readKey()
+    case .probe(let time): probe(within: time)
     case .commit(let id, let change): commit(id, change)
     case .update(let update): updates.put(update)
     }
@@ -72,10 +75,26 @@ actor SessionShell: Shell {
       connect.key = Secret(key)
       return connect
     }
-    let code = KeyedHash.sha256(key: Array(key.utf8), over: Array(challenge.utf8))
+    let text = connect.signedText(challenge)
+    let code = KeyedHash.sha256(key: Array(key.utf8), over: Array(text.utf8))
     connect.proof = Secret(Hex.text(of: code))
-    connect.timestamp = configuration.clock.wall
     return connect
+  }
+
+  /// Asks for a page of the server, without the key, and tells whether a login page came. A server
+  /// of TLS is asked without it: only there can a login page answer.
+  private func probe(within time: Duration) {
+    guard let (url, host) = ServerURL.page("/healthz", besides: configuration.url) else { return }
+    jobs.start { [network] () throws(LinkFailure) in
+      let answer = try await network.send(
+        HTTPCall(method: "GET", url: url, timeout: time, maxBodyBytes: 1 << 20))
+      return .probed(
+        isPortal: PortalWatch.isLoginPage(
+          status: answer.status, contentType: answer.headers["content-type"],
+          location: answer.headers["location"], host: host))
+    } failing: { _ in
+      .probed(isPortal: false)
+    }
   }
 
   private func open(_ attempt: AttemptID) async {

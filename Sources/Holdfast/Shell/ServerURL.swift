@@ -30,6 +30,17 @@ enum ServerURL {
     }
     return host
   }
+
+  /// Returns the URL of a page of the server behind a WebSocket URL, without TLS and with the port
+  /// of its kind if the socket has TLS, and the host; `nil` if it is none.
+  static func page(_ path: String, besides url: String) -> (url: String, host: String)? {
+    guard var parts = URLComponents(string: url), let host = parts.host, !host.isEmpty else {
+      return nil
+    }
+    if parts.scheme?.lowercased() == "wss" { parts.port = nil }
+    (parts.scheme, parts.path, parts.query) = ("http", path, nil)
+    return parts.string.map { ($0, host) }
+  }
 }
 
 extension LinkFailure {

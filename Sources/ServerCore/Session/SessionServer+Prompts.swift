@@ -87,7 +87,12 @@ extension SessionServer {
     clients[turn.client]?.open -= 1
     clients[client]?.open += 1
     turns[id]?.client = client
-    if let kept = turns[id]?.kept { delay(.prompt(kept)) }
+    guard case .accepting = turn.stage else {
+      if let kept = turns[id]?.kept { delay(.prompt(kept)) }
+      return
+    }
+    // The store may still fail to take it, and must not get it by another way.
+    turns[id]?.isGiven = true
   }
 
   private func refusal(
@@ -99,6 +104,11 @@ extension SessionServer {
     let size = prompt.text.utf8.count + (prompt.systemPrompt?.utf8.count ?? 0)
     guard size <= policy.maxPromptBytes else {
       return ("too_long", "A prompt has at most \(policy.maxPromptBytes) bytes; shorten it.")
+    }
+    guard (prompt.systemPrompt?.utf8.count ?? 0) <= policy.maxSystemPromptBytes else {
+      return (
+        "too_long", "A system_prompt has at most \(policy.maxSystemPromptBytes) bytes; shorten it."
+      )
     }
     let line = talks[prompt.conversation]?.line.count ?? 0
     guard line < policy.promptsPerConversation else {
@@ -146,6 +156,7 @@ extension SessionServer {
       return advanceQueue()
     }
     turns[id]?.stage = starts ? .starting : .waiting
+    if turn.isGiven, let kept = turns[id]?.kept { delay(.prompt(kept)) }
     acknowledge(turn)
     if starts { return run(id) }
     guard turn.killers.isEmpty else { return finish(id, .failure(error: Self.cancelled)) }
@@ -216,11 +227,23 @@ extension SessionServer {
 
   private mutating func run(_ id: SessionPromptID) {
     guard let turn = turns[id] else { return }
+    guard mode == .serving else { return putOff(id) }
     turns[id]?.stage = .running
     metrics.started += 1
     alarms.set(.turn(id), at: now.advanced(by: policy.turnLimit))
     effects.append(.run(id, turn.prompt))
     if !turn.killers.isEmpty { cancel(id, Self.cancelled) }
+  }
+
+  /// Leaves a prompt that was marked as started to the next run: no handler starts while the server
+  /// leaves. If the store does not take the mark back, it is answered as interrupted then.
+  private mutating func putOff(_ id: SessionPromptID) {
+    guard turns[id]?.killers.isEmpty == true else {
+      return finish(id, .failure(error: Self.cancelled))
+    }
+    running -= 1
+    turns[id]?.stage = .waiting
+    if let kept = turns[id]?.kept { store([.prompt(kept)]) }
   }
 
   /// Takes a prompt out of its line.

@@ -23,7 +23,8 @@ extension SessionServer {
         SessionHello(
           message: "Holdfast session server",
           instructions: "Send connect with session_id, and with api_key or challenge_response.",
-          challenge: arrival.challenge, features: Set(SessionFeature.allCases))))
+          challenge: arrival.challenge, timestamp: wall,
+          features: Set(SessionFeature.allCases))))
   }
 
   private func noRoom(for arrival: Arrival) -> HTTPRefusal? {

@@ -6,19 +6,19 @@ extension SessionServer {
   /// Asks the store for changes, after those that waited; what follows them waits.
   mutating func store(_ changes: [SessionChange], then waits: [Wait] = []) {
     let all = delayed + changes
+    let again = delayed.map(Wait.delayed)
     delayed = []
     alarms.clear(.acks)
     guard !all.isEmpty else { return }
     lastStore += 1
     let token = StoreToken(lastStore)
-    self.waits[token] = waits
+    self.waits[token] = again + waits
     effects.append(.store(token, all))
   }
 
   /// Notes a change that is stored with the next one, or soon.
   ///
-  /// If the store fails it, it is not made: after a restart an answer is sent once more, or what
-  /// was to be removed is removed then.
+  /// If the store fails it, it is made again as far as it still holds.
   mutating func delay(_ change: SessionChange) {
     delayed.append(change)
     guard !alarms.rings(.acks, by: now.advanced(by: policy.ackDelay)) else { return }
@@ -35,7 +35,33 @@ extension SessionServer {
       case .accepted(let id): accepted(id, failure)
       case .started(let id): started(id, failure)
       case .answered(let id): answered(id, failure)
+      case .delayed(let change): delayed(change, failure)
       }
+    }
+  }
+
+  /// The store made a change that could wait, or failed to.
+  private mutating func delayed(_ change: SessionChange, _ failure: StoreFailure?) {
+    guard failure != nil, let again = present(change), !delayed.contains(again) else { return }
+    delay(again)
+  }
+
+  /// What is left to do of a change that the store failed; others were stored meanwhile.
+  private func present(_ change: SessionChange) -> SessionChange? {
+    switch change {
+    case .taken, .endPrompt: return change
+    case .client(let client): return clients[client.id].map { .client($0.kept) }
+    case .endClient(let id): return clients[id] == nil ? change : nil
+    case .prompt(let prompt):
+      guard let turn = turns[prompt.id] else { return nil }
+      switch turn.stage {
+      case .waiting, .starting, .running, .cancelling: return .prompt(turn.kept)
+      case .accepting, .finishing, .ended: return nil
+      }
+    // The places of one that began anew are below.
+    case .prune(let id, let below): return (talks[id]?.first ?? 0) >= below ? change : nil
+    case .endConversation(let id): return talks[id] == nil ? change : nil
+    case .started, .answered, .conversation, .entry: return nil
     }
   }
 

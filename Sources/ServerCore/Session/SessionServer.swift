@@ -65,6 +65,8 @@ public struct SessionServer: ServerRules {
     case accepted(SessionPromptID)
     case started(SessionPromptID)
     case answered(SessionPromptID)
+    /// One that could wait.
+    case delayed(SessionChange)
   }
 
   /// A server that begins at `now`.

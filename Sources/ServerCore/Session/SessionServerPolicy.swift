@@ -28,6 +28,9 @@ public struct SessionServerPolicy: Sendable, Hashable {
 
   /// The longest text of a prompt, in bytes; a longer one is refused as `too_long`.
   public var maxPromptBytes = 512 << 10
+  /// The longest system prompt, in bytes: with its name and its end, the longest variable that
+  /// Linux passes to a program (MAX_ARG_STRLEN, 128 KiB). A longer one is refused as `too_long`.
+  public var maxSystemPromptBytes = (128 << 10) - "HOLDFAST_SYSTEM_PROMPT=\0".utf8.count
   /// Prompts of one conversation that have not ended; the next is refused as `busy`.
   public var promptsPerConversation = 1_000
   /// Prompts of all conversations that have not ended; the next is refused as `busy`.
@@ -117,6 +120,7 @@ public struct SessionServerPolicy: Sendable, Hashable {
     for time in times { policy[keyPath: time] = max(policy[keyPath: time], .milliseconds(1)) }
     let counts: [WritableKeyPath<Self, Int>] = [
       \.maxSockets, \.socketsPerAddress, \.socketsPerClient, \.maxPromptBytes,
+      \.maxSystemPromptBytes,
       \.promptsPerConversation, \.maxPrompts, \.maxPromptsBytes, \.maxRunning, \.promptBurst,
       \.maxResponseBytes, \.answersPerClient, \.answersBytesPerClient, \.maxEnded,
       \.maxEndedBytes, \.maxClients, \.entriesPerConversation, \.maxHistoryBytes,

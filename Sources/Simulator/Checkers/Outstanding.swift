@@ -73,7 +73,7 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
     }
     let since = heldSince ?? standing.now
     heldSince = since
-    if since.advanced(by: standing.policy.gate.settle) < standing.now {
+    if since.advanced(by: standing.longestHold) < standing.now {
       tell(standing.now, "is held back by what is not so: \(standing.status.words)")
     }
   }
@@ -105,6 +105,15 @@ extension Standing {
   }
 
   fileprivate var isHeldInVain: Bool { status.phase == .held && mayWork }
+
+  /// How long a link may be held although the device says that there is a way out: until the
+  /// network has settled, or for the time of a login page that it found itself.
+  fileprivate var longestHold: Duration {
+    guard status.reason == .obstacle(.captivePortal), let portal = policy.gate.portal else {
+      return policy.gate.settle
+    }
+    return max(policy.gate.settle, portal.wait)
+  }
 
   private var mayWork: Bool { isWanted && isAwake && isReachable && isSignedIn }
 }

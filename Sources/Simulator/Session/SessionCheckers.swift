@@ -53,7 +53,7 @@ public struct SessionCheckers: FeatureCheckers {
     case .update(.gap):
       if standing.own.mayDrop { return }
       found.add(.falseGap, at: standing.now, "a gap was shown, and nothing was dropped")
-    case .open, .close, .refreshCredentials, .commit, .update: return
+    case .open, .close, .refreshCredentials, .probe, .commit, .update: return
     }
   }
 

@@ -124,7 +124,8 @@ struct SessionSeam {
     case .update(.message) where defect == .showsTwice: return [effect, effect]
     case .connect(let attempt, _, _) where defect == .pingsEarly:
       return [.send(attempt, .ping), effect]
-    case .open, .close, .connect, .send, .refreshCredentials, .commit, .update: return [effect]
+    case .open, .close, .connect, .send, .refreshCredentials, .probe, .commit, .update:
+      return [effect]
     }
   }
 

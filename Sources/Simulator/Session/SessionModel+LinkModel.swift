@@ -14,7 +14,7 @@ extension SessionModel: LinkModel {
     case .malformed(let attempt, _), .reading(let attempt, _): .heard(attempt)
     case .unsent(let attempt): .lost(attempt, .local(detail: "unsent"))
     case .committed, .commitFailed: .answered(isTrigger: false)
-    case .restored, .prompt, .retry, .discard, .cancel, .follow, .shown: .other
+    case .restored, .prompt, .retry, .discard, .cancel, .follow, .shown, .probed: .other
     }
   }
 
@@ -40,7 +40,7 @@ extension SessionModel: LinkModel {
     case .refreshCredentials: .refreshCredentials
     case .commit: .store
     case .update(.notice), .update(.record): .notice
-    case .connect, .send, .update: .other
+    case .connect, .send, .probe, .update: .other
     }
   }
 
@@ -54,7 +54,7 @@ extension SessionModel: LinkModel {
     case .reading(_, let isPaused): .reading(attempt, isPaused: isPaused)
     case .unsent: .unsent(attempt)
     case .restored, .start, .stop, .prompt, .retry, .discard, .cancel, .follow, .shown,
-      .credentials, .committed, .commitFailed:
+      .credentials, .probed, .committed, .commitFailed:
       input
     }
   }

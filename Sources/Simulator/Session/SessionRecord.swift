@@ -54,7 +54,7 @@ public struct SessionRecord: RunRecord {
       tape.standing.own.durable.formUnion(change.ids)
       if let shown = change.shown { tape.standing.own.confirmed = shown }
     case .restored, .prompt, .retry, .discard, .cancel, .follow, .shown, .link, .opened, .frame,
-      .malformed, .reading, .unsent, .commitFailed:
+      .probed, .malformed, .reading, .unsent, .commitFailed:
       break
     }
     tape.standing.isSignedIn = !isRefused

@@ -14,6 +14,7 @@ extension SessionsFeature {
     case .committed(_, let news): (.disk, "has kept it, \(news.count) of it new")
     case .commitFailed(_, let failure): (.disk, "keeps nothing: \(failure)")
     case .shown(let through): (.app, "has shown news up to \(through)")
+    case .probed(let isPortal): (.app, isPortal ? "finds a login page" : "finds no login page")
     case .start, .stop, .retry, .discard, .follow, .link, .credentials, .opened, .malformed,
       .reading, .unsent:
       Words.cause(input, of: Model.self)
@@ -53,7 +54,7 @@ extension SessionsFeature {
       .frame(_, .turnComplete, _, _):
       !consequences.isEmpty
     case .restored, .start, .stop, .prompt, .retry, .discard, .cancel, .follow, .link,
-      .credentials, .opened, .frame, .malformed, .reading, .unsent, .commitFailed:
+      .credentials, .probed, .opened, .frame, .malformed, .reading, .unsent, .commitFailed:
       true
     }
   }
@@ -66,6 +67,7 @@ extension SessionsFeature {
     case .update(.prompt(let prompt, _)):
       (.screen, "\(prompt.text.firstWord) is \(prompt.state.rawValue)")
     case .update(.gap(_, let gap)): (.screen, "messages are missing: \(gap.rawValue)")
+    case .probe: (.app, "looks for a login page")
     case .update(.record), .update(.part), .update(.quality), .update(.pending), .commit: nil
     case .open, .close, .connect, .refreshCredentials, .update(.status), .update(.notice):
       Words.effect(effect, of: Model.self, isVerbose: isVerbose)

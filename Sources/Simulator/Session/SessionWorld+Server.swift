@@ -146,7 +146,9 @@ extension SessionWorld {
     var proof = SessionServer.Proof.none
     if case .connect(let connect) = message {
       if connect.key?.text == Self.key { proof = .key }
-      if let answer = connect.proof?.text, answer == backend.rules.challenge(of: id) {
+      if let challenge = backend.rules.challenge(of: id),
+        connect.proof?.text == connect.signedText(challenge)
+      {
         proof = .challenge
       }
     }

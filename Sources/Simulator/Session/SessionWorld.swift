@@ -84,18 +84,22 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     case .open(let attempt): dial(phone, attempt, to: server, hello: Nothing())
     case .close(let attempt, let code): hangUp(phone, attempt, code: code)
     case .connect(let attempt, var connect, let challenge):
+      if kernel.plan.numbers.old == 1 { connect.version = SessionVersion.oldest.description }
       if let challenge {
-        // Stands for the signature of the challenge.
-        (connect.proof, connect.timestamp) = (Secret(challenge), wall(phone))
+        // Stands for its signature.
+        connect.proof = Secret(connect.signedText(challenge))
       } else {
         connect.key = Secret(Self.key)
       }
-      if kernel.plan.numbers.old == 1 { connect.version = SessionVersion.oldest.description }
       send(.connect(connect), on: attempt, of: phone)
     case .send(let attempt, let message): send(message, on: attempt, of: phone)
     case .refreshCredentials:
       kernel.answerLater(
         .input(.credentials(.available(expiresIn: nil))), to: phone, after: .milliseconds(5))
+    case .probe:
+      let isPortal = kernel.hosts[phone.place].conditions.portal != nil
+      kernel.answerLater(
+        .input(.probed(isPortal: isPortal)), to: phone, after: .milliseconds(100))
     case .commit(let id, let change): write(.commits(id, change), on: phone)
     case .update(let update): show(update, phone)
     }

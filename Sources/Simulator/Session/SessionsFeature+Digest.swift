@@ -36,6 +36,7 @@ extension SessionsFeature {
     case .commitFailed(let id, _): digest.mix(5, id.number)
     case .malformed(_, let detail): digest.mix(detail)
     case .reading(_, let isPaused): digest.mix(isPaused)
+    case .probed(let isPortal): digest.mix(isPortal)
     case .start, .stop, .link, .credentials, .opened, .unsent: return
     }
   }
@@ -51,6 +52,7 @@ extension SessionsFeature {
       digest.mix(2, id.number, UInt64(change.news.count))
       digest.mix(UInt64(change.prompts.count), change.received ?? 0, change.shown ?? 0)
     case .update(let update): mix(update, into: &digest)
+    case .probe(let time): digest.mix(time)
     case .open, .refreshCredentials: return
     }
   }

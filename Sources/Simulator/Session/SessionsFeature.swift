@@ -207,7 +207,7 @@ public enum SessionsFeature: SimulatedFeature {
     case .update(.part(_, _, _, let text)): look(text, "a message")
     case .update(.prompt(let prompt, _)): look(prompt.reason ?? prompt.text, "a prompt")
     case .connect, .update, .send: look("\(effect)", "a log")
-    case .open, .close, .refreshCredentials, .commit: return
+    case .open, .close, .refreshCredentials, .probe, .commit: return
     }
   }
 

@@ -99,7 +99,10 @@ extension AuditPlan {
     return [
       script(.opening, .first, open(0) + [.ping, .expect([.pong], within: patience)] + leave),
       script(.pings, .first, open(0) + Array(repeating: pinged, count: 10).flatMap { $0 }),
-      script(.stranger, .first, open(0) + [.expect([.end], within: stranger)]),
+      script(
+        .stranger, .first,
+        open(0) + [.expect([.end], within: stranger)]
+          + [.ping, .expect([.pong], within: patience)]),
       script(
         .huge, .first,
         open(0) + open(1) + [frame, .expect([.end], within: .seconds(5)), .use(0), .ping]

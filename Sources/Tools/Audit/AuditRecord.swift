@@ -150,6 +150,25 @@ extension AuditRecord {
     return ([text(start)] + (texts.isEmpty ? ["nothing came back"] : texts)).joined(separator: "; ")
   }
 
+  /// The lack of an answer to what was sent: a gap if it was waited for, else unseen.
+  func absence(after start: Int, _ words: String = "", most: Int = 4) -> Finding {
+    let text = words + aftermath(of: start, most: most)
+    return hasWaited(after: start)
+      ? .missing(text) : .unseen("the audit ended before an answer: " + text)
+  }
+
+  /// Whether an answer was waited for in vain, or none could come any more.
+  func hasWaited(after start: Int) -> Bool {
+    isComplete
+      || events.indices.contains { place in
+        guard place > start, events[place].socket == events[start].socket else { return false }
+        switch events[place].kind {
+        case .late, .ended, .sent: return true
+        case .opening, .opened, .received, .binary, .serverPing, .pong: return false
+        }
+      }
+  }
+
   private static func text(_ kind: Kind) -> String {
     switch kind {
     case .opening: "opened a connection"

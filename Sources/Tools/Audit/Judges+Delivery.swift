@@ -27,7 +27,7 @@ extension AuditEvidence {
     let limit = record.sent("{\"type\":\"message_ack\"", after: start) ?? record.events.count
     guard let end = record.first("ack", after: start), end < limit else {
       let hasResponse = record.first("response", after: start) != nil
-      return Finding(hasResponse ? .partly : .missing, record.aftermath(of: start))
+      return hasResponse ? .partly(record.aftermath(of: start)) : record.absence(after: start)
     }
     return .shown(record.between(start, end))
   }
@@ -36,7 +36,7 @@ extension AuditEvidence {
     let record = try session(.main)
     guard let start = record.sent(Self.badPrompt) else { throw .unseen(record.outline) }
     guard let end = record.first("error", after: start) else {
-      return .missing(record.aftermath(of: start))
+      return record.absence(after: start)
     }
     return .shown(record.between(start, end))
   }
@@ -98,7 +98,12 @@ extension AuditEvidence {
   func replayed() throws(Finding) -> Finding {
     let (record, start, end, _) = try delivery()
     let words = "a prompt was sent and the connection dropped without `message_ack`; "
-    guard let end else { return .missing(words + record.aftermath(of: start)) }
+    guard let end else {
+      // A handler that takes longer than the wait leaves nothing to replay.
+      let isAnswered = (try? firstResponse()) != nil
+      guard isAnswered else { return .unseen(words + record.aftermath(of: start)) }
+      return record.absence(after: start, words)
+    }
     return .shown(words + record.between(start, end))
   }
 
@@ -122,7 +127,8 @@ extension AuditEvidence {
     else { throw .unseen(record.outline) }
     let responses = Self.responses(in: record, after: third).prefix(2)
     let words = "sent two prompts at once; \(record.aftermath(of: third, most: 6))"
-    guard responses.count == 2 else { return .missing(words) }
+    // Handlers may take longer than the wait.
+    guard responses.count == 2 else { return .unseen(words) }
     let places = responses.map { _, response in
       place(of: response, among: [record.text(second), record.text(third)])
     }
@@ -152,9 +158,16 @@ extension AuditEvidence {
       else { continue }
       return (record, history, record.between(start, end))
     }
+    throw try emptyHistory()
+  }
+
+  /// Why there is no history with messages.
+  private func emptyHistory() throws(Finding) -> Finding {
     let record = try session(.main)
     guard let start = record.sent("{\"type\":\"subscribe\"") else { throw .unseen(record.outline) }
-    throw .missing("no history with messages: " + record.aftermath(of: start))
+    // Without a prompt that ended, a history may well be empty.
+    guard (try? firstResponse()) != nil else { return .unseen(record.aftermath(of: start)) }
+    return record.absence(after: start, "no history with messages: ")
   }
 
   func places() throws(Finding) -> Finding {
@@ -198,6 +211,8 @@ extension AuditEvidence {
     let older = try session(.olderHistory)
     let newer = try session(.main)
     var words = ""
+    // Whether a history was long enough, so that a rest of it was asked for.
+    var hasRest = false
     for record in [newer, older] {
       let histories = Self.histories(of: record).filter { !$0.entries.isEmpty }
       guard let whole = histories.first, let start = record.sent("{\"type\":\"subscribe\""),
@@ -208,12 +223,15 @@ extension AuditEvidence {
       words =
         "the whole history has \(whole.entries.count) messages; "
         + record.aftermath(of: second, most: 1)
-      guard whole.entries.count > skipped, let rest else { continue }
+      guard whole.entries.count > skipped else { continue }
+      hasRest = hasRest || record.hasWaited(after: second)
+      guard let rest else { continue }
       if rest.entries == Array(whole.entries.dropFirst(skipped)) {
         return .shown("behind the cursor came \(rest.entries.count); " + words)
       }
     }
-    return .missing(words.isEmpty ? "no history with messages came" : words)
+    if words.isEmpty { throw try emptyHistory() }
+    return hasRest ? .missing(words) : .unseen(words)
   }
 
   private static func history(in record: AuditRecord, after start: Int) -> SessionHistory? {

@@ -29,7 +29,7 @@ extension AuditEvidence {
     let record = try record(.huge)
     guard let start = record.sent("the header", on: 1) else { throw .unseen(record.outline) }
     guard let end = record.end(of: 1), end > start else {
-      return .missing(record.aftermath(of: start))
+      return record.absence(after: start)
     }
     return .shown(record.between(start, end))
   }
@@ -40,7 +40,7 @@ extension AuditEvidence {
       let start = record.sent("a WebSocket ping", on: 0)
     else { throw .unseen(record.outline) }
     guard let end = record.first(after: start, { $0.kind == .pong }) else {
-      return .missing("on another connection: " + record.aftermath(of: start))
+      return record.absence(after: start, "on another connection: ")
     }
     return .shown("on another connection: " + record.between(start, end))
   }
@@ -52,7 +52,7 @@ extension AuditEvidence {
     else { throw .unseen(record.outline) }
     let words = "sent 8 prompts of 20 kB, then `ping`; "
     guard let end = record.first("pong", after: ping) else {
-      return .missing(words + record.aftermath(of: ping))
+      return record.absence(after: ping, words)
     }
     let time = record.events[end].at - record.events[ping].at
     let answers = record.messages(after: ping).count { $0.1.type == "response" && $0.at < end }
@@ -73,11 +73,13 @@ extension AuditEvidence {
     else { throw .unseen("not sent: " + record.outline) }
     let error = record.first("error", on: socket, after: start)
     let isAnswered = record.first("pong", on: socket, after: start) != nil
-    // A server that answers no ping at all is not taken for one that ended the connection.
-    let isAlive = isAnswered || record.end(of: socket) == nil && !answersPings
+    // A server that answers no ping at all is not taken for one that ended the connection, if it
+    // says anything.
+    let isAlive =
+      isAnswered || error != nil && record.end(of: socket) == nil && !answersPings
     let words = error.map { record.between(start, $0) } ?? record.aftermath(of: start)
     if error != nil, isAlive { return .shown(words + "; the connection stayed") }
-    return error != nil || isAlive ? .partly(words) : .missing(words)
+    return error != nil || isAlive ? .partly(words) : record.absence(after: start)
   }
 
   var answersPings: Bool { finding(.applicationPing).outcome == .shown }
@@ -113,11 +115,11 @@ extension AuditEvidence {
       return .shown("without a word of ours " + record.between(min(start, place), place))
     }
     let record = try session(.idle)
-    guard let start = record.sent("connect"), record.end(of: 0) == nil else {
-      throw .missing(record.outline)
-    }
+    guard let start = record.sent("connect") else { throw .unseen(record.outline) }
     let time = record.events.last.map { $0.at - record.events[start].at } ?? .zero
-    return .missing("nothing came by itself in \(time.shown): " + record.aftermath(of: start))
+    let words = "nothing came by itself in \(time.shown): " + record.aftermath(of: start)
+    // A connection that ended before, or an audit, says nothing about a later heartbeat.
+    return time >= AuditPlan.heartbeat ? .missing(words) : .unseen(words)
   }
 
   /// The least silence that shows something.
@@ -128,29 +130,35 @@ extension AuditEvidence {
     let record = try session(.idle)
     guard let start = record.sent("connect") else { throw .unseen(record.outline) }
     guard let ping = record.sent("{\"type\":\"ping\"}", after: start) else {
-      return .missing(record.aftermath(of: start, most: 8))
+      return record.absence(after: start, most: 8)
     }
     let quiet = record.events[ping].at - record.events[start].at
     let words = "said nothing for \(quiet.shown), then " + record.aftermath(of: ping, most: 1)
-    let isAlive = record.first("pong", after: ping) != nil
-    guard isAlive || record.end(of: 0) == nil && !answersPings else { return .missing(words) }
+    guard record.first("pong", after: ping) != nil else {
+      // A server that answers no ping at all does not show whether the connection works.
+      let isUnknown = record.end(of: 0) == nil && !answersPings
+      return isUnknown ? .unseen(words) : record.absence(after: ping, words)
+    }
     return quiet >= Self.silence ? .shown(words) : .unseen(words)
   }
 
   private func silentStranger() throws(Finding) -> Finding {
     let record = try record(.stranger)
-    let end = record.end(of: 0).map { record.events[$0].at } ?? AuditPlan.stranger
-    return end >= Self.silence
-      ? .shown("said nothing for \(end.shown), and the connection stayed")
-      : .missing(record.outline)
+    guard let ping = record.sent("a WebSocket ping") else { return .unseen(record.outline) }
+    let quiet = record.events[ping].at
+    let words = "said nothing for \(quiet.shown), then " + record.aftermath(of: ping, most: 1)
+    if record.first(after: ping, { $0.kind == .pong }) != nil { return .shown(words) }
+    guard let end = record.end(of: 0) else { return .unseen(words) }
+    return record.events[end].at >= Self.silence ? .unseen(words) : .missing(record.outline)
   }
 
   func strangerClosed() throws(Finding) -> Finding {
     guard speaksSession else { throw .unseen("this server has no login to wait for") }
     let record = try record(.stranger)
     guard let end = record.end(of: 0) else {
-      return .missing(
-        "a connection that sent nothing was open after \(AuditPlan.stranger.shown)")
+      let time = record.events.last?.at ?? .zero
+      let words = "a connection that sent nothing was open after \(time.shown)"
+      return time >= AuditPlan.stranger ? .missing(words) : .unseen(words)
     }
     return .shown(record.between(0, end))
   }
@@ -159,7 +167,7 @@ extension AuditEvidence {
     let record = try session(.takeover)
     guard let start = record.sent("connect", on: 1) else { throw .unseen(record.outline) }
     guard let end = record.first("connected", on: 1) else {
-      return .missing(record.aftermath(of: start))
+      return record.absence(after: start)
     }
     let words = "the same `session_id` from a second connection: " + record.between(start, end)
     return .shown(words)

@@ -17,7 +17,7 @@ extension AuditEvidence {
       if case .sent = $0.kind { $0.socket == record.events[start].socket } else { false }
     }
     guard let end = record.first(type, after: start), end < next ?? .max else {
-      return .missing(record.aftermath(of: start))
+      return record.absence(after: start)
     }
     return .shown(record.between(start, end))
   }
@@ -28,7 +28,7 @@ extension AuditEvidence {
       throw .unseen("not sent: " + record.outline)
     }
     guard let end = record.first(after: start, { $0.kind == .pong }) else {
-      return .missing(record.aftermath(of: start))
+      return record.absence(after: start)
     }
     return .shown(record.between(start, end))
   }
@@ -63,7 +63,7 @@ extension AuditEvidence {
       throw .unseen("not sent: " + record.outline)
     }
     guard let end = record.end(of: 0), end > start else {
-      return .missing(record.aftermath(of: start))
+      return record.absence(after: start)
     }
     guard case .ended(.closed) = record.events[end].kind else {
       return .partly(record.between(start, end))
@@ -142,7 +142,7 @@ extension AuditEvidence {
     let hasEnd = record.end(of: 0).map { $0 > start } ?? false
     let words = record.aftermath(of: start)
     if hasError, hasEnd { return .shown(words) }
-    return hasError || hasEnd ? .partly(words) : .missing(words)
+    return hasError || hasEnd ? .partly(words) : record.absence(after: start)
   }
 
   func oldVersion() throws(Finding) -> Finding {
@@ -159,8 +159,8 @@ extension AuditEvidence {
     }
     let hasEnd = record.end(of: 0) != nil
     if isCoded { return hasEnd ? .shown(words) : .partly(words) }
-    return record.first("connected", after: start) == nil && hasEnd
-      ? .partly(words) : .missing(words)
+    if record.first("connected", after: start) != nil { return .missing(words) }
+    return hasEnd ? .partly(words) : record.absence(after: start)
   }
 
   func olderHistory() throws(Finding) -> Finding {
@@ -177,7 +177,11 @@ extension AuditEvidence {
     }
     guard isOlder else { return .missing(words) }
     let histories = Self.histories(of: record)
-    guard let history = histories.first else { return .partly(words + "; no history came") }
+    guard let history = histories.first else {
+      let asked = record.sent("{\"type\":\"subscribe\"")
+      let isPartly = asked.map { record.hasWaited(after: $0) } ?? false
+      return Finding(isPartly ? .partly : .unseen, words + "; no history came")
+    }
     guard case .sequence = history.place else {
       return .partly(words + "; its history has offsets")
     }
@@ -192,7 +196,7 @@ extension AuditEvidence {
     let record = try record(.byKey)
     guard let start = record.sent("connect") else { throw .unseen(record.outline) }
     guard let end = record.first("connected", after: start) else {
-      return .missing(record.aftermath(of: start))
+      return record.absence(after: start)
     }
     return .shown("\(first.between(login, connected)); on another: \(record.between(start, end))")
   }

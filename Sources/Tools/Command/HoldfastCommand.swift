@@ -43,6 +43,7 @@ struct HoldfastCommand {
     commands: commands)
 
   static func main() async {
+    Console.holdStandardDescriptors()
     let given = ProgramWords.read()
     let words = given.compactMap { $0 }
     let path = CommandPath(root)

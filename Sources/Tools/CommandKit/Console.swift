@@ -25,6 +25,16 @@ public struct Console: Sendable {
     diagnosticStyle = Style(isColourful: isWanted && isatty(STDERR_FILENO) == 1)
   }
 
+  /// Occupies the standard descriptors that are closed, so that no file takes their place and gets
+  /// what is printed: reading finds the end, and a write to standard output fails.
+  public static func holdStandardDescriptors() {
+    for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
+    where fcntl(descriptor, F_GETFD) < 0 {
+      // The lowest free number is taken.
+      _ = unsafe open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY)
+    }
+  }
+
   /// Makes a write to a closed pipe fail instead of ending the process.
   public static func ignoreBrokenPipes() {
     _ = signal(SIGPIPE, SIG_IGN)

@@ -30,9 +30,10 @@ public struct SessionConnect: Sendable, Hashable, Codable, CustomStringConvertib
   public var session: String
   /// The key itself; `nil` if the challenge is answered instead.
   public var key: Secret?
-  /// The lower-case hex digits of HMAC-SHA256 with the key over the challenge of `hello`.
+  /// The lower-case hex digits of HMAC-SHA256 with the key over `signedText(_:)`.
   public var proof: Secret?
-  /// The client's clock; refused with a proof if it differs by more than 30 s.
+  /// The time of `hello`, or the client's clock; refused with a proof if it differs by more than
+  /// 30 s from the server's.
   public var timestamp: Timestamp?
   /// The client's newest version as it was sent; `nil` for none.
   public var version: String?
@@ -54,6 +55,20 @@ public struct SessionConnect: Sendable, Hashable, Codable, CustomStringConvertib
   }
 
   public var description: String { "connect of \(session)" }
+
+  /// Returns what a client signs to answer a challenge: the challenge, or with
+  /// `SessionFeature.boundProof` also who enters, in which version and when.
+  ///
+  /// The parts stand behind 128 spaces, each as `LENGTH:TEXT,` with its length in bytes: challenge,
+  /// `session_id`, `protocol_version`, and the time in whole milliseconds since 1970. So the text
+  /// is longer than any challenge, and no answer to a challenge alone is an answer of this form.
+  public func signedText(_ challenge: String) -> String {
+    guard features.contains(.boundProof) else { return challenge }
+    let time = timestamp.map { String($0.nanoseconds / 1_000_000) } ?? ""
+    let parts = [challenge, session, version ?? "", time]
+    return String(repeating: " ", count: SessionBounds.id)
+      + parts.map { "\($0.utf8.count):\($0)," }.joined()
+  }
 }
 
 /// A prompt: a text for the program behind the server.

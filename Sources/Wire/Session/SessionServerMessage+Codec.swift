@@ -166,7 +166,8 @@ extension SessionHello {
       message: try fields.note("message") ?? "", version: try fields.note("version"),
       authVersion: try fields.optionalInt("auth_version", in: 0...1_000_000),
       instructions: try fields.note("instructions"),
-      challenge: try fields.optionalSessionID("challenge"), features: try fields.features())
+      challenge: try fields.optionalSessionID("challenge"),
+      timestamp: (try? fields.time("timestamp")) ?? nil, features: try fields.features())
   }
 
   fileprivate func write(to writer: inout JSONWriter) {
@@ -175,6 +176,7 @@ extension SessionHello {
     if let authVersion { writer.entry("auth_version", authVersion) }
     writer.some("instructions", instructions)
     writer.some("challenge", challenge)
+    writer.some("timestamp", timestamp)
     writer.features(features)
   }
 }

@@ -40,15 +40,19 @@ public struct SessionHello: Sendable, Hashable, Codable {
   public var instructions: String?
   /// What the client may sign instead of sending its key; used once.
   public var challenge: String?
+  /// The server's clock: the time to sign with the challenge.
+  public var timestamp: Timestamp?
   /// What the server knows beside the original's protocol.
   public var features: Set<SessionFeature>
 
   public init(
     message: String, version: String? = SessionVersion.newest.description, authVersion: Int? = 1,
-    instructions: String? = nil, challenge: String? = nil, features: Set<SessionFeature> = []
+    instructions: String? = nil, challenge: String? = nil, timestamp: Timestamp? = nil,
+    features: Set<SessionFeature> = []
   ) {
     (self.message, self.version, self.authVersion) = (message, version, authVersion)
     (self.instructions, self.challenge, self.features) = (instructions, challenge, features)
+    self.timestamp = timestamp
   }
 }
 

@@ -61,4 +61,6 @@ public enum SessionFeature: String, Sendable, Hashable, Codable, CaseIterable {
   case heartbeat
   /// The server sends `draining` before it stops.
   case draining
+  /// The answer to a challenge signs the rest of `connect` too, not the challenge alone.
+  case boundProof = "bound_proof"
 }

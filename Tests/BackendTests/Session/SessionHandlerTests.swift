@@ -47,6 +47,24 @@ import Testing
         == .success(text: "\(SessionClient.conversation)|1|k1||||"))
   }
 
+  @Test func `the longest system prompt reaches it`() async throws {
+    let most = SessionServerPolicy().maxSystemPromptBytes
+    let handler = #"cat > /dev/null; printf %s "$HOLDFAST_SYSTEM_PROMPT" | wc -c"#
+    try await BackendRig.session({ $0.sessionHandler = handler }) { rig in
+      let client = try rig.session()
+      var prompt = SessionPrompt(
+        text: "a", conversation: SessionClient.conversation, isNew: true, idempotencyKey: "k1")
+      prompt.systemPrompt = String(repeating: "s", count: most)
+      try client.say(.prompt(prompt))
+      #expect(try client.response().result == .success(text: "\(most)"))
+      prompt.systemPrompt?.append("s")
+      prompt.idempotencyKey = "k2"
+      try client.say(.prompt(prompt))
+      let code = try client.next { if case .error(let error) = $0 { error.code } else { nil } }
+      #expect(code == "too_long")
+    }
+  }
+
   @Test func `its output is streamed while it runs, and comes whole at its end`() async throws {
     let scratch = try Scratch()
     let pipe = try NamedPipe(scratch("go"))

@@ -87,6 +87,35 @@ import Testing
     #expect(error == .openToOthers(path: path))
   }
 
+  @Test func `a proof of the whole entrance counts for nothing else`() async throws {
+    let key = try #require(SessionKey(BackendRig.sessionKey))
+    try await BackendRig.session { rig in
+      /// Whether the server takes a `connect` that is changed behind its signature.
+      func isTaken(_ change: (inout SessionConnect) -> Void) throws -> Bool {
+        let client = try SessionClient(port: rig.address.port)
+        var connect = SessionConnect(
+          session: "ann", timestamp: client.hello.timestamp, features: [.boundProof])
+        connect.proof = Secret(key.sign(connect.signedText(client.hello.challenge ?? "")))
+        change(&connect)
+        try client.say(.connect(connect))
+        if case .connected = try client.message() { return true }
+        return false
+      }
+      #expect(try isTaken { _ in })
+      #expect(try !isTaken { $0.session = "bob" })
+      #expect(try !isTaken { $0.version = "0.4.0" })
+      #expect(try !isTaken { $0.timestamp = $0.timestamp?.advanced(by: .milliseconds(1)) })
+      #expect(try !isTaken { $0.features = [] })
+      let plain = try SessionClient(port: rig.address.port)
+      var connect = SessionConnect(session: "ann", timestamp: plain.hello.timestamp)
+      connect.proof = Secret(key.sign(plain.hello.challenge ?? ""))
+      try plain.say(.connect(connect))
+      guard case .connected = try plain.message() else {
+        return #expect(Bool(false), "the signature of a challenge alone counts too")
+      }
+    }
+  }
+
   @Test func `a signature counts for its challenge only`() throws {
     let key = try #require(SessionKey(BackendRig.sessionKey))
     // echo -n challenge | openssl dgst -sha256 -hmac holdfast-0123456789abcdef0123456789abcdef

@@ -9,6 +9,8 @@ struct SessionClient {
   static let conversation = "11111111-1111-4111-8111-111111111111"
 
   let socket: SocketsClient
+  /// What `hello` said.
+  private(set) var hello = SessionHello(message: "")
 
   /// The first message of the server was not what it had to be.
   struct Unexpected: Error {
@@ -20,8 +22,9 @@ struct SessionClient {
     socket = try SocketsClient(port: port)
     let answer = try socket.upgrade("/session")
     guard answer.status == 101 else { throw BackendRig.NotUpgraded(status: answer.status) }
-    let hello = try message()
-    guard case .hello = hello else { throw Unexpected(message: hello) }
+    let first = try message()
+    guard case .hello(let hello) = first else { throw Unexpected(message: first) }
+    self.hello = hello
   }
 
   /// Opens a socket and connects with the key.

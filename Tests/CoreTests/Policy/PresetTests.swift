@@ -142,6 +142,8 @@ private let presets = [
   gate.networkChange reconnect
   gate.background 25s hold
   gate.foreground 0s
+  gate.portalProbe 5s
+  gate.portalWait 30s
   establish.milestone confirmed
   establish.timeout 15s
   establish.openTimeout 10s

@@ -102,6 +102,25 @@ struct SessionCommandTests {
     }
   }
 
+  @Test func `without a standard output it ends with 1, as other commands do`() async throws {
+    let scratch = try Scratch()
+    try await SessionPeer.run("{}") { peer in
+      try scratch.write(SessionPeer.key.utf8, to: "key")
+      let words = [
+        "session", "--server", "http://127.0.0.1:\(peer.port)/session", "--key-file",
+        scratch("key"), "--data", scratch("data"), "--once", "--json",
+      ]
+      let process = try LabProcess(
+        ["/bin/sh", "-c", #"exec "$@" >&-"#, "sh", CommandProcess.path] + words)
+      process.send("one")
+      process.endInput()
+      let outcome = await CommandProcess.outcome(of: process)
+      #expect(outcome.status == 1)
+      #expect(
+        outcome.errors.last == "holdfast: standard output cannot be written: Bad file descriptor")
+    }
+  }
+
   @Test func `a prompt that fails makes it end with 1`() async throws {
     let scratch = try Scratch()
     try await SessionPeer.run(#"{"plan": [{"fail": "no luck"}]}"#) { peer in

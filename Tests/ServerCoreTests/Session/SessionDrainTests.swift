@@ -62,6 +62,46 @@ import Testing
     #expect(replay.map(\.result) == [.failure(error: "interrupted")])
   }
 
+  @Test(arguments: [false, true])
+  func `a prompt that is stored once a drain began runs in the next run`(isLeaving: Bool) {
+    var sessions = Sessions()
+    sessions.connect(1)
+    _ = sessions.say(1, .prompt(Sessions.prompt()))
+    _ = sessions.take(.drain(within: window))
+    if isLeaving { _ = sessions.wait(.seconds(1)) }
+    _ = sessions.commitAll()
+    #expect(sessions.runs == [])
+    #expect(sessions.kept.prompts[SessionPromptID(1)]?.stage == .accepted)
+    if !isLeaving { _ = sessions.wait(.seconds(1)) }
+    #expect(sessions.gone(1) == [.finished])
+    var (next, begun) = sessions.restarted()
+    begun += next.commitAll()
+    #expect(begun.runs == [SessionPromptID(1)])
+  }
+
+  @Test func `a handler whose start is stored once a drain began is not started`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask(key: "k1")
+    sessions.ask(key: "k2")
+    _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: sessions.wall))
+    _ = sessions.take(.drain(within: window))
+    #expect(sessions.commitAll().responses(to: 1).count == 1)
+    #expect(sessions.runs == [SessionPromptID(1)])
+    #expect(sessions.kept.prompts[SessionPromptID(2)]?.stage == .accepted)
+  }
+
+  @Test func `a prompt that was cancelled before its start is stored is answered in the drain`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    _ = sessions.say(1, .prompt(Sessions.prompt()))
+    _ = sessions.say(1, .killSession(conversation: Sessions.conversation))
+    _ = sessions.take(.drain(within: window))
+    let responses = sessions.commitAll().responses(to: 1)
+    #expect(responses.map(\.result) == [.failure(error: "cancelled")])
+    #expect(sessions.runs == [])
+  }
+
   @Test func `what does not end is dropped after 10 s`() {
     var sessions = Sessions()
     sessions.connect(1)

@@ -35,6 +35,8 @@ struct SessionTurn: Sendable {
   var output = ""
   /// What it adds to its conversation; set with its answer.
   var entries: [SessionEntry] = []
+  /// Whether another client sent it while the store was asked to remember it.
+  var isGiven = false
   /// Who asked for its end by `kill_session`.
   var killers: [ConnectionID] = []
 

@@ -55,14 +55,14 @@ public struct SessionKey: Sendable, CustomStringConvertible {
   /// Whether a client shows this key; takes the same time wherever they differ.
   func isEqual(to other: Secret) -> Bool { KeyedHash.areEqual(Array(other.text.utf8), text) }
 
-  /// Whether a client signed a challenge with this key.
-  func signs(_ challenge: String, as proof: Secret) -> Bool {
-    KeyedHash.areEqual(Array(proof.text.utf8), Array(sign(challenge).utf8))
+  /// Whether a client signed a text with this key.
+  func signs(_ signed: String, as proof: Secret) -> Bool {
+    KeyedHash.areEqual(Array(proof.text.utf8), Array(sign(signed).utf8))
   }
 
-  /// The lower-case hexadecimal digits of HMAC-SHA256 (RFC 2104) with the key over a challenge.
-  func sign(_ challenge: String) -> String {
-    Hex.text(of: KeyedHash.sha256(key: text, over: Array(challenge.utf8)))
+  /// The lower-case hexadecimal digits of HMAC-SHA256 (RFC 2104) with the key over a text.
+  func sign(_ signed: String) -> String {
+    Hex.text(of: KeyedHash.sha256(key: text, over: Array(signed.utf8)))
   }
 
   /// Never the key.

@@ -103,7 +103,7 @@ struct SessionService: Service {
     guard case .connect(let connect) = message else { return .none }
     if let key = connect.key { return self.key.isEqual(to: key) ? .key : .none }
     guard let proof = connect.proof, let challenge = rules.challenge(of: id) else { return .none }
-    return key.signs(challenge, as: proof) ? .challenge : .none
+    return key.signs(connect.signedText(challenge), as: proof) ? .challenge : .none
   }
 
   mutating func perform(_ effect: SessionServer.Effect, _ desk: inout Desk) {

@@ -131,14 +131,17 @@ enum SessionCommand {
           await end()
         }
       }
+      var failure: CommandFailure?
       for await update in session {
         await view.show(update)
         if let news = update.news { session.confirm(news) }
-        if let failure = ending.failure(after: update) { return failure }
+        guard failure == nil, let found = ending.failure(after: update) else { continue }
+        failure = found
+        // What comes until the end is shown and confirmed, so that the next run does not show it.
+        group.addTask { await end() }
       }
-      return nil
+      return failure
     }
-    for await update in session { await view.show(update) }
     await view.end()
     if let failure { return failure }
     let failed = ending.failed + (await sending.value)

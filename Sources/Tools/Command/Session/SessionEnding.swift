@@ -35,6 +35,7 @@ struct SessionRunEnding {
 
   private mutating func failure(of status: LinkStatus) -> CommandFailure? {
     if status.phase == .connected { wasConnected = true }
+    if isOnce, status.reason == .obstacle(.captivePortal) { return CommandFailure(status.reason) }
     guard status.phase == .failed || status.phase == .standby else { return nil }
     switch status.reason {
     case .signIn:

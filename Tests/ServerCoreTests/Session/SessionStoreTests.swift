@@ -1,0 +1,97 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import LinkServerCore
+
+/// Changes that may wait, and a store that fails them.
+@Suite struct SessionStoreTests {
+  private let first = SessionPromptID(1)
+
+  /// Whether the answer to the first prompt is stored as acknowledged.
+  private func isTaken(_ sessions: Sessions) -> Bool? {
+    guard case .ended(let answer)? = sessions.kept.prompts[first]?.stage else { return nil }
+    return answer.isTaken
+  }
+
+  @Test func `an acknowledgement that the store failed is stored later`() throws {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    let id = try #require(sessions.answer(1).responses(to: 1).first?.id)
+    _ = sessions.say(1, .messageAck(id))
+    _ = sessions.wait(.seconds(1))
+    _ = sessions.commit(failure: .full(detail: ""))
+    #expect(isTaken(sessions) == false)
+    _ = sessions.wait(.seconds(1))
+    _ = sessions.commitAll()
+    #expect(isTaken(sessions) == true)
+    #expect(sessions.server.delayed == [])
+  }
+
+  @Test func `a loss that the store failed is kept until it is stored`() {
+    var sessions = Sessions { $0.answersPerClient = 1 }
+    sessions.connect(1)
+    for number in 1...2 as ClosedRange<UInt64> {
+      sessions.ask(key: "k\(number)")
+      _ = sessions.answer(number)
+    }
+    _ = sessions.wait(.seconds(1))
+    _ = sessions.commit(failure: .locked(detail: ""))
+    _ = sessions.wait(.seconds(1))
+    _ = sessions.commitAll()
+    #expect(sessions.kept.clients["ann"]?.lost == 1)
+    var next = sessions.restarted { $0.answersPerClient = 1 }.0
+    #expect(next.connect(1).codes(to: 1) == ["not_recovered"])
+  }
+
+  @Test func `what is undone meanwhile is not stored later`() {
+    var sessions = Sessions { $0.maxClients = 1 }
+    sessions.connect(1, as: "ann")
+    _ = sessions.gone(1)
+    sessions.connect(2, as: "bob")
+    _ = sessions.wait(.seconds(1))
+    _ = sessions.gone(2)
+    sessions.connect(3, as: "ann")
+    _ = sessions.commit(failure: .full(detail: ""))
+    #expect(sessions.server.delayed == [.endClient("bob")])
+  }
+
+  @Test func `a prompt of two clients that was not stored is in no later change`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.connect(2, as: "bob")
+    _ = sessions.say(1, .prompt(Sessions.prompt()))
+    _ = sessions.say(2, .prompt(Sessions.prompt()))
+    _ = sessions.wait(.seconds(1))
+    let refused = sessions.commit(failure: .full(detail: ""))
+    #expect(refused.codes(to: 2) == ["store_failed"])
+    _ = sessions.wait(.seconds(5))
+    _ = sessions.commitAll()
+    #expect(sessions.kept.prompts.isEmpty)
+    var (next, begun) = sessions.restarted()
+    begun += next.commitAll()
+    #expect(begun.runs == [])
+  }
+
+  @Test func `a prompt of two clients belongs to the last one after a restart`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.connect(2, as: "bob")
+    _ = sessions.say(1, .prompt(Sessions.prompt()))
+    _ = sessions.say(2, .prompt(Sessions.prompt()))
+    _ = sessions.commitAll()
+    _ = sessions.wait(.seconds(1))
+    _ = sessions.commitAll()
+    #expect(sessions.kept.prompts[first]?.client == "bob")
+  }
+
+  @Test(arguments: [(131_048, [String?]()), (131_049, ["too_long"])])
+  func `a system prompt fits into one variable of Linux`(count: Int, codes: [String?]) {
+    var sessions = Sessions()
+    sessions.connect(1)
+    var prompt = Sessions.prompt()
+    prompt.systemPrompt = String(repeating: "s", count: count)
+    #expect(sessions.say(1, .prompt(prompt)).codes(to: 1) == codes)
+  }
+}

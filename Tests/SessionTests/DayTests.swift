@@ -1,0 +1,46 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import Session
+
+/// The numbers of days without a connection.
+@Suite struct DayTests {
+  @Test func `tries without a connection are stored when the series ends, under their days`() {
+    var bench = SessionBench.opening()
+    for _ in 1...40 {
+      bench.give(.link(.lost(bench.attempt, .refused), at: bench.wall))
+      bench.pass(.seconds(60))
+    }
+    #expect(bench.model.link.status.phase == .failed)
+    let first = bench.opens
+    #expect(bench.store.days.map(\.tries) == [first])
+    #expect(bench.store.days.map(\.connects) == [0])
+    bench.pass(.seconds(86_400))
+    bench.give(.start)
+    #expect(bench.opens == first + 1)
+    bench.give(.stop)
+    #expect(bench.store.days.map(\.day) == [0, 1])
+    #expect(bench.store.days.map(\.tries) == [first, 1])
+    #expect(bench.model.isStopped)
+  }
+
+  @Test func `tries are stored when the link is held back`() {
+    var bench = SessionBench.opening()
+    bench.give(.link(.device(.reachability(.unreachable)), at: bench.wall))
+    #expect(bench.store.days.map(\.tries) == [1])
+  }
+
+  @Test func `a new day hands over the one before`() {
+    var metrics = SessionMetrics()
+    let day = Timestamp(nanoseconds: 86_400_000_000_000)
+    metrics.noteTry(at: Timestamp(nanoseconds: 0))
+    #expect(metrics.takePast() == [])
+    metrics.noteTry(at: day.advanced(by: .nanoseconds(-1)))
+    #expect(metrics.takePast() == [])
+    metrics.noteTry(at: day)
+    #expect(metrics.takePast().map { [$0.day, $0.tries] } == [[0, 2]])
+    #expect(metrics.take().map { [$0.day, $0.tries] } == [[1, 1]])
+    #expect(metrics.take() == [])
+  }
+}

@@ -1,0 +1,79 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import Session
+
+/// Answers of a server without ids, on one connection and over several.
+@Suite struct PlainAnswerTests {
+  /// One whose prompt a plain server accepted.
+  private static func accepted(_ text: String = "a") -> SessionBench {
+    var bench = SessionBench.connected([])
+    bench.prompt(text)
+    // The first is the answer to the size.
+    bench.ack(nil)
+    bench.ack(nil)
+    return bench
+  }
+
+  private static let asked = SessionEntry.one("u1", .user, "a", at: 0)
+  private static let said = SessionEntry.one("u2", .assistant, "A", at: 1)
+
+  @Test func `a response without an id is not shown again by the history of the next connection`() {
+    var bench = Self.accepted()
+    bench.respond(nil, to: nil, "A")
+    bench.lose()
+    bench.connect([])
+    bench.say(.window([Self.asked, Self.said], next: 2))
+    #expect(bench.messages.count == 1)
+    // The same words once more are news.
+    bench.say(.window([.one("u3", .assistant, "A", at: 2)], next: 3))
+    #expect(bench.messages.count == 2)
+  }
+
+  @Test func `two responses without an id are not shown again by one later history`() {
+    var bench = Self.accepted()
+    bench.respond(nil, to: nil, "A")
+    bench.prompt("b")
+    bench.ack(nil)
+    bench.respond(nil, to: nil, "B")
+    let later = [
+      SessionEntry.one("u3", .user, "b", at: 2), .one("u4", .assistant, "B", at: 3),
+    ]
+    bench.say(.window([Self.asked, Self.said] + later, next: 4))
+    #expect(bench.messages.count == 2)
+    #expect(bench.states.filter { $0.hasSuffix("answered") } == ["a answered", "b answered"])
+  }
+
+  @Test func `a history before the response shows the text once`() {
+    var bench = Self.accepted()
+    bench.say(.window([Self.asked, Self.said], next: 2))
+    bench.respond(nil, to: nil, "A")
+    #expect(bench.messages.map { $0.prefix(2) } == ["u2"])
+    #expect(bench.states.last == "a answered")
+  }
+
+  @Test func `a prompt whose answer a history showed is answered when its response is lost`() {
+    var bench = Self.accepted()
+    bench.say(.window([Self.asked, Self.said], next: 2))
+    #expect(bench.states.last == "a accepted")
+    bench.lose()
+    #expect(bench.states.last == "a answered")
+    bench.connect([])
+    bench.pass(.seconds(300))
+    #expect(bench.states.filter { $0.hasPrefix("a ") }.last == "a answered")
+    #expect(bench.prompts.count == 1)
+    #expect(bench.messages.map { $0.prefix(2) } == ["u2"])
+  }
+
+  @Test func `what a history showed before the prompt does not answer it`() {
+    var bench = Self.accepted()
+    bench.say(.window([.one("u0", .assistant, "old", at: 0)], next: 1))
+    bench.lose()
+    #expect(bench.states.last == "a accepted")
+    bench.connect([])
+    bench.say(
+      .window([.one("u1", .user, "a", at: 1), .one("u2", .assistant, "A", at: 2)], next: 3))
+    #expect(bench.states.last == "a answered")
+  }
+}

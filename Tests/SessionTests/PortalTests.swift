@@ -1,0 +1,140 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import Session
+
+/// A login page of the network between a session and its server.
+@Suite struct PortalTests {
+  /// Whether an effect is a check for a login page.
+  private static func isProbe(_ effect: SessionModel.Effect) -> Bool {
+    if case .probe = effect { true } else { false }
+  }
+
+  /// A session whose first try a login page ended, and which was told so.
+  private static func held(by failure: LinkFailure = .timeout(.connect)) -> SessionBench {
+    var bench = SessionBench.opening()
+    bench.give(.link(.lost(bench.attempt, failure), at: bench.wall))
+    bench.give(.probed(isPortal: true))
+    return bench
+  }
+
+  @Test(arguments: [
+    (LinkFailure.timeout(.connect), true), (.reset, true), (.ended, true), (.captivePortal, true),
+    (.tls(.wrongHost, detail: ""), true), (.protocolError(detail: ""), true),
+    (.refused, false), (.dns(detail: ""), false), (.unreachable(detail: ""), false),
+    (.http(status: 503, retryAfter: nil, detail: ""), false),
+    (.closed(code: 4401, reason: ""), false),
+    (.proxy(detail: ""), false), (.local(detail: ""), false),
+  ])
+  func `a try that a login page may have ended is followed by a check`(
+    failure: LinkFailure, isChecked: Bool
+  ) {
+    var bench = SessionBench.opening()
+    let effects = bench.give(.link(.lost(bench.attempt, failure), at: bench.wall))
+    #expect(effects.filter(Self.isProbe) == (isChecked ? [.probe(within: .seconds(5))] : []))
+  }
+
+  @Test func `a try that takes too long is followed by a check`() {
+    var bench = SessionBench.opening()
+    #expect(!bench.pass(.milliseconds(9_999)).contains(where: Self.isProbe))
+    #expect(bench.pass(.milliseconds(1)).contains(.probe(within: .seconds(5))))
+  }
+
+  @Test func `a connection that is lost is followed by none`() {
+    var bench = SessionBench.connected()
+    let effects = bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
+    #expect(!effects.contains(where: Self.isProbe))
+  }
+
+  @Test func `a login page holds the link, and after 30 s one try shows whether it is gone`() {
+    var bench = Self.held()
+    #expect(bench.model.link.status.reason == .obstacle(.captivePortal))
+    bench.pass(.milliseconds(29_999))
+    #expect(bench.opens == 1)
+    bench.pass(.milliseconds(1))
+    #expect(bench.opens == 2)
+    let effects = bench.give(.link(.lost(bench.attempt, .timeout(.connect)), at: bench.wall))
+    #expect(effects.contains(.probe(within: .seconds(5))))
+    bench.give(.probed(isPortal: true))
+    #expect(bench.model.link.status.reason == .obstacle(.captivePortal))
+  }
+
+  @Test func `no check follows another one within 30 s`() {
+    var bench = SessionBench.opening()
+    bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
+    bench.give(.probed(isPortal: false))
+    let effects = bench.fail(for: .milliseconds(29_999))
+    #expect(!effects.contains(where: Self.isProbe))
+    let later = bench.fail(for: .seconds(60))
+    #expect(later.contains(where: Self.isProbe))
+  }
+
+  @Test func `a check that finds no login page changes nothing`() {
+    var bench = SessionBench.opening()
+    bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
+    let before = bench.model.link.status
+    #expect(bench.give(.probed(isPortal: false)) == [])
+    #expect(bench.model.link.status == before)
+  }
+
+  @Test(arguments: [
+    SessionModel.Input.start, .link(.device(.again), at: Timestamp(nanoseconds: 0)),
+    .link(.device(.reachability(.reachable(path: PathID("b")))), at: Timestamp(nanoseconds: 0)),
+  ])
+  func `the user and the device end the wait`(input: SessionModel.Input) {
+    var bench = Self.held()
+    bench.give(input)
+    bench.pass(.seconds(2))
+    #expect(bench.opens == 2)
+  }
+
+  @Test func `coming to the front ends the wait`() {
+    var bench = Self.held()
+    bench.give(.link(.device(.lifecycle(.background)), at: bench.wall))
+    #expect(bench.opens == 1)
+    bench.give(.link(.device(.lifecycle(.foreground)), at: bench.wall))
+    bench.pass(.seconds(2))
+    #expect(bench.opens == 2)
+  }
+
+  @Test func `a TLS failure that a login page caused is no end`() {
+    var bench = SessionBench.opening()
+    bench.give(.link(.lost(bench.attempt, .tls(.wrongHost, detail: "")), at: bench.wall))
+    #expect(bench.model.link.status.phase == .failed)
+    bench.give(.probed(isPortal: true))
+    #expect(bench.model.link.status.reason == .obstacle(.captivePortal))
+    bench.pass(.seconds(30))
+    #expect(bench.opens == 2)
+  }
+
+  @Test func `an answer that comes on a connection is late`() {
+    var bench = SessionBench.opening()
+    bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
+    bench.pass(.seconds(2))
+    bench.connect()
+    bench.give(.probed(isPortal: true))
+    #expect(bench.model.isConnected)
+  }
+
+  @Test func `it can be turned off`() throws {
+    let policy = try LinkPolicy.session.setting([("gate.portalProbe", "off")])
+    var bench = SessionBench.opening(policy)
+    let effects = bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
+    #expect(!effects.contains(where: Self.isProbe))
+  }
+}
+
+extension SessionBench {
+  /// Lets time pass, second by second, and each try fail.
+  fileprivate mutating func fail(for duration: Duration) -> [SessionModel.Effect] {
+    let (end, before) = (now.advanced(by: duration), log.count)
+    while now < end {
+      pass(min(.seconds(1), now.duration(to: end)))
+      if model.link.currentAttempt != nil, now < end {
+        give(.link(.lost(attempt, .reset), at: wall))
+      }
+    }
+    return Array(log[before...])
+  }
+}

@@ -1,0 +1,77 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import Session
+
+/// What goes first, and when tries pause.
+@Suite struct UrgencyTests {
+  @Test func `acknowledgements go before a prompt of the same moment`() throws {
+    var bench = SessionBench.connected()
+    bench.holdsStore = true
+    bench.prompt("z", in: "e")
+    bench.prompt("a")
+    bench.say(.replay(id: "m1", .one("m1", at: nil), number: nil))
+    bench.commit()
+    bench.ack(bench.key("z"))
+    let before = bench.sent.count
+    bench.commit()
+    let sent = Array(bench.sent[before...])
+    #expect(sent.first == .messageAck("m1"))
+    guard case .prompt(let prompt)? = sent.dropFirst().first else {
+      return #expect(Bool(false), "a prompt follows: \(sent)")
+    }
+    #expect(prompt.text == "a")
+  }
+
+  @Test func `acknowledgements and pings do not wait behind a large prompt, other prompts do`() {
+    var bench = SessionBench.connected()
+    bench.prompt(String(repeating: "x", count: 10 * 16_384))
+    bench.prompt("b", in: "d")
+    bench.say(.replay(id: "m1", .one("m1", at: nil), number: nil))
+    #expect(bench.acks == ["m1"])
+    #expect(bench.prompts.count == 1)
+    bench.pass(.milliseconds(19_999))
+    #expect(bench.prompts.count == 1)
+    bench.pass(.milliseconds(1))
+    #expect(bench.prompts.map(\.text).last == "b")
+    bench.pass(.seconds(30))
+    #expect(bench.sent.contains(.ping))
+  }
+
+  @Test func `a user who asks again and again meets a pause of 60 s after 42 failures`() {
+    var bench = SessionBench.opening()
+    var failedAt: [Instant] = []
+    var waits: [Duration] = []
+    while failedAt.count < 42 {
+      failedAt.append(bench.now)
+      bench.give(.link(.lost(bench.attempt, .refused), at: bench.wall))
+      let start = bench.now
+      while bench.model.link.currentAttempt == nil {
+        bench.give(.start)
+        if bench.model.link.currentAttempt == nil { bench.pass(.seconds(1)) }
+      }
+      waits.append(start.duration(to: bench.now))
+    }
+    #expect(failedAt.last.map { Instant.zero.duration(to: $0) < .seconds(600) } == true)
+    // The window lets 10 tries a minute through: behind the 41st failure nothing else waits.
+    #expect(waits[40] == .zero)
+    #expect(waits[41] >= .seconds(60))
+  }
+
+  @Test func `messages are shown in the server's order, whatever its clock says`() {
+    var bench = SessionBench.talking()
+    let entries = [30, 10, 20].enumerated().map { place, second in
+      SessionEntry(
+        id: "x\(place)", role: .assistant, text: "t", conversation: SessionBench.conversation,
+        timestamp: Timestamp(nanoseconds: Int64(second) * 1_000_000_000), place: UInt64(place))
+    }
+    bench.say(.window(entries, next: 3))
+    #expect(bench.messages.suffix(3).map { $0.prefix(2) } == ["x0", "x1", "x2"])
+    let kept = bench.store.history(of: SessionBench.conversation, before: nil, limit: 3)
+    #expect(
+      kept.compactMap { one -> String? in
+        if case .message(let entry, _) = one.news { entry.id } else { nil }
+      } == ["x0", "x1", "x2"])
+  }
+}

@@ -15,7 +15,7 @@ public protocol FarPeripheral: Sendable {
 
   /// Begins or stops to advertise.
   func advertise(_ isOn: Bool) async
-  /// Ends the connection.
+  /// Ends the connection; `next` does not tell that.
   func disconnect() async
   /// Notifies a value of its characteristic.
   func notify(_ bytes: [UInt8]) async

@@ -87,9 +87,14 @@
     }
 
     /// Disconnects, which cancels a connect as well.
+    ///
+    /// A device of which BlueZ knows wrong services is removed instead, which disconnects, too.
     mutating func leave(_ id: PeripheralID, _ step: inout Step) {
       guard let device = device(id) else { return left(id, &step) }
-      let call = call(BusMember(device, BlueZName.device, "Disconnect"), for: .clear(id), &step)
+      let isPaired = objects[device, BlueZName.device, "Paired"]?.boolean == true
+      let removes = peers[id]?.isSuspect == true && !isPaired
+      let call = call(clearing(device, removes: removes), for: .clear(id), &step)
+      peers[id]?.isSuspect = false
       peers[id]?.subscribed = []
       peers[id]?.phase = .closing(
         call, due: step.now.advanced(by: ConnectRetry.clearing), isAnswered: false)
@@ -161,13 +166,14 @@
         peers[id]?.phase = .pausing(step.now.advanced(by: pause))
         return
       }
-      let member =
-        removes
-        ? BusMember(adapter ?? "", BlueZName.adapter, "RemoveDevice", [.path(device)])
-        : BusMember(device, BlueZName.device, "Disconnect")
-      let call = call(member, for: .clear(id), &step)
+      let call = call(clearing(device, removes: removes), for: .clear(id), &step)
       peers[id]?.phase = .clearing(
         call, due: step.now.advanced(by: ConnectRetry.clearing), isAnswered: false, pause: pause)
+    }
+
+    private func clearing(_ device: String, removes: Bool) -> BusMember {
+      guard removes, let adapter else { return BusMember(device, BlueZName.device, "Disconnect") }
+      return BusMember(adapter, BlueZName.adapter, "RemoveDevice", [.path(device)])
     }
 
     /// Tells those that do not wait for ever; the others are served by the standby.
@@ -211,19 +217,11 @@
 
     /// A connection is over: forgets it, or goes on for those that asked meanwhile.
     mutating func left(_ id: PeripheralID, _ step: inout Step) {
-      if let device = device(id), peers[id]?.isSuspect == true,
-        objects[device, BlueZName.device, "Paired"]?.boolean != true
-      {
-        call(
-          BusMember(adapter ?? "", BlueZName.adapter, "RemoveDevice", [.path(device)]),
-          for: .nothing, &step)
-      }
       guard peers[id]?.tickets.isEmpty == false else {
         peers[id] = nil
         return
       }
       peers[id]?.phase = .idle
-      peers[id]?.isSuspect = false
       pursue(id, isSighted: false, &step)
     }
 

@@ -124,11 +124,7 @@
     /// A device advertises.
     private mutating func heard(_ path: String, _ step: inout Step) {
       guard let id = id(ofDevice: path) else { return }
-      // BlueZ merges the filters of all programs.
-      if let scan, !objects.services(of: path).isDisjoint(with: scan) {
-        let name = objects[path, BlueZName.device, "Name"]?.text
-        step.effects.append(.tell(.found(id, name: name)))
-      }
+      tellIfScanned(path, &step)
       pursue(id, isSighted: true, &step)
     }
 

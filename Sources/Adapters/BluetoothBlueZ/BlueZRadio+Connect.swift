@@ -226,7 +226,11 @@
     }
 
     mutating func connectedChanged(_ path: String, _ isConnected: Bool, _ step: inout Step) {
-      guard let id = id(ofDevice: path), let peer = peers[id] else { return }
+      guard let id = id(ofDevice: path), let peer = peers[id] else {
+        // BlueZ connected it by itself, before a ticket asked for it.
+        if isConnected { tellIfScanned(path, &step) }
+        return
+      }
       switch peer.phase {
       case .open: if !isConnected { lost(id, .reset, &step) }
       case .idle, .pausing: if isConnected { opened(id, &step) }

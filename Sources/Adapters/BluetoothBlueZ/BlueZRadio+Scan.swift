@@ -11,15 +11,23 @@
     mutating func scan(_ services: [GATTID], _ step: inout Step) {
       scan = services
       if case .on = discovery { setFilter(&step) }
-      // A device that is being discovered by another program is told no second time.
-      guard isOn, let adapter else { return }
-      for path in objects.all.keys.sorted() where BlueZAddress(path: path, below: adapter) != nil {
-        guard objects[path, BlueZName.device, "RSSI"] != nil, let id = id(ofDevice: path),
-          !objects.services(of: path).isDisjoint(with: services)
+      // What another program discovers, or what is connected and advertises no more, is told no
+      // second time.
+      for path in objects.all.keys.sorted() {
+        guard let device = objects[path, BlueZName.device],
+          device["RSSI"] != nil || device["Connected"]?.boolean == true
         else { continue }
-        let name = objects[path, BlueZName.device, "Name"]?.text
-        step.effects.append(.tell(.found(id, name: name)))
+        tellIfScanned(path, &step)
       }
+    }
+
+    /// Tells of a device that the app scans for; BlueZ merges the filters of all programs.
+    mutating func tellIfScanned(_ path: String, _ step: inout Step) {
+      guard isOn, let scan, let id = id(ofDevice: path),
+        !objects.services(of: path).isDisjoint(with: scan)
+      else { return }
+      let name = objects[path, BlueZName.device, "Name"]?.text
+      step.effects.append(.tell(.found(id, name: name)))
     }
 
     /// Whether BlueZ shall discover: not while it connects, which many controllers cannot do beside.

@@ -144,6 +144,18 @@ import Testing
     }
   }
 
+  @Test func `a device that BlueZ has connected by itself is found without an advertisement`() {
+    let found = [CentralEvent.found(Bench.id, name: "Bottle")]
+    var early = Bench()
+    _ = early.change(["Connected": .boolean(true)])
+    let effects = early.handle(.scan([BottleAttribute.service]))
+    #expect(Bench.events(effects) == found)
+    #expect(Bench.events(early.handle(Self.eager)) == [.connected(AttemptID(1))])
+    var late = Bench()
+    #expect(Bench.events(late.handle(.scan([BottleAttribute.service]))) == [])
+    #expect(Bench.events(late.change(["Connected": .boolean(true)])) == found)
+  }
+
   @Test func `a paced scan is 5 s long and begins every 30 s`() {
     var bench = Bench()
     let first = bench.handle(Self.queued)

@@ -11,7 +11,7 @@
   /// AdvertisementMonitorManager1).
   ///
   /// It translates: the rules are those of ``BlueZRadio``. A daemon that does not run is not
-  /// started, and an adapter that is off is not switched on. Without a bus it tries again every 5 s.
+  /// started, and an adapter that is off is not switched on. Without a bus it tries every 5 s.
   public actor BlueZCentral: Central {
     private typealias Answer = CheckedContinuation<Result<[UInt8], LinkFailure>, Never>
 

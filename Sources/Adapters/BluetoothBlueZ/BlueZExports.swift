@@ -51,9 +51,9 @@
 
     /// What a call of BlueZ means for the rules; `nil` for nothing.
     static func input(_ call: BusMember) -> BlueZRadio.Input? {
-      switch (call.interface, call.name, call.arguments.first) {
-      case (BlueZName.monitor, "DeviceFound", .path(let device)?): .sighted(device)
-      case (BlueZName.monitor, "Release", _): .monitorReleased
+      switch (call.interface, call.name) {
+      case (BlueZName.monitor, "DeviceFound"): (call.arguments.first?.text).map { .sighted($0) }
+      case (BlueZName.monitor, "Release"): .monitorReleased
       case _: nil
       }
     }

@@ -63,7 +63,7 @@
     }
   }
 
-  /// The objects of BlueZ as they were told.
+  /// The objects of BlueZ as they were told; as many as it keeps itself.
   struct BlueZObjects: Sendable, Hashable {
     typealias Interfaces = [String: [String: BusData]]
 

@@ -35,7 +35,11 @@
         call(BusMember("/", BlueZName.manager, "GetManagedObjects"), for: .load, &step)
         return
       }
-      daemon = told == nil ? .absent : .restarting(step.now.advanced(by: Self.restartLimit))
+      switch daemon {
+      case .absent, .restarting: return
+      case .loading, .refused, .ready:
+        daemon = .restarting(step.now.advanced(by: Self.restartLimit))
+      }
     }
 
     mutating func loaded(_ values: [BusData], _ step: inout Step) {

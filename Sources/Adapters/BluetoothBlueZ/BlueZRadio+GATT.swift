@@ -21,7 +21,7 @@
       var due: Instant { min(limit, againAt ?? limit) }
     }
 
-    /// How often services that BlueZ said are all there are looked for again, and the pause between.
+    /// How often services that BlueZ said are all there are looked for again, and the pause.
     static let rechecks = 3
     static let recheckPause = Duration.milliseconds(250)
     /// The same for a request while another one goes on; BlueZ tells no end of that.
@@ -186,7 +186,7 @@
       step.effects.append(.tell(.value(attempt, id, value)))
     }
 
-    /// The longest value of a notification: the MTU, which BlueZ tells since 5.62, without its head.
+    /// The longest value of a notification: the MTU, told since BlueZ 5.62, without its head.
     func longestValue(of attempt: AttemptID) -> Int {
       guard let (id, _) = peers.first(where: { $0.value.holds(attempt) }), let device = device(id)
       else { return 20 }

@@ -30,7 +30,7 @@
       step.effects.append(.tell(.found(id, name: name)))
     }
 
-    /// Whether BlueZ shall discover: not while it connects, which many controllers cannot do beside.
+    /// Whether BlueZ shall discover: not while it connects, since many controllers cannot do both.
     private var wantsDiscovery: Bool {
       guard isOn, !peers.values.contains(where: \.phase.isConnecting) else { return false }
       let isHunting = peers.contains { id, peer in

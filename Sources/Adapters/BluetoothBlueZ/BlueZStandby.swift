@@ -3,7 +3,7 @@
   public enum BlueZStandby: String, Sendable, Hashable, CaseIterable {
     /// BlueZ connects by itself, since an application of this program has a GattProfile1.
     case autoConnect = "auto-connect"
-    /// The controller watches for advertisements (AdvertisementMonitor1), then this program connects.
+    /// The controller watches for advertisements (AdvertisementMonitor1); this program connects.
     case monitor = "advertisement-monitor"
     /// This program scans for 5 s every 30 s.
     case pacedScan = "paced-scan"

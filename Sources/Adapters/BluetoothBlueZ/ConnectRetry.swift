@@ -51,7 +51,7 @@
     }
   }
 
-  /// The regime of connects: how often, after which pause, and when what BlueZ knows is thrown away.
+  /// The regime of connects: how often, after which pause, and when a device is removed.
   ///
   /// The numbers are those of bleak-retry-connector, which are proven by the users of Home
   /// Assistant: four failures that count and nine that go away by themselves.

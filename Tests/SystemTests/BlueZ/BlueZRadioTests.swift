@@ -25,8 +25,10 @@ import Testing
     var bench = Bench()
     #expect(Bench.events(bench.handle(.daemon(false))) == [.adapter(.resetting)])
     #expect(bench.pass(.milliseconds(29_999)) == [])
+    #expect(bench.handle(.daemon(false)) == [], "it is told once, and its time goes on")
     #expect(Bench.events(bench.pass(.milliseconds(1))) == [.adapter(.unsupported)])
     #expect(bench.radio.deadline == nil)
+    #expect(bench.handle(.daemon(false)) == [], "a bus that cannot be reached again")
   }
 
   @Test func `a connect ends after 20 s, and is cleared before the next one`() {

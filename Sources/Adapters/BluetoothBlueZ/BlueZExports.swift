@@ -51,11 +51,11 @@
 
     /// What a call of BlueZ means for the rules; `nil` for nothing.
     static func input(_ call: BusMember) -> BlueZRadio.Input? {
-      switch (call.interface, call.name) {
-      case (BlueZName.monitor, "DeviceFound"): (call.arguments.first?.text).map { .sighted($0) }
-      case (BlueZName.monitor, "Release"): .monitorReleased
-      case _: nil
+      guard call.interface == BlueZName.monitor else { return nil }
+      if call.name == "DeviceFound", let device = call.arguments.first?.text {
+        return .sighted(device)
       }
+      return call.name == "Release" ? .monitorReleased : nil
     }
 
     private static func profile(_ services: [GATTID]) -> [String: BusData] {

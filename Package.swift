@@ -120,6 +120,9 @@ let adapters: [Target] = [
     uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "OwnerFiles", "CSQLite"]),
   library(
     "RadioSocket", at: "Adapters/RadioSocket", uses: ["LinkCore", "LinkWire", "LinkRuntime"]),
+  library(
+    "BluetoothBlueZ", at: "Adapters/BluetoothBlueZ",
+    uses: ["LinkCore", "LinkWire", "LinkRuntime", "LinuxBus"]),
   library("OwnerFiles", at: "Adapters/OwnerFiles", uses: ["LinkWire"]),
   // Apple's platforms have CryptoKit.
   library("KeyedHashing", at: "Adapters/KeyedHashing", uses: onLinux("COpenSSL")),
@@ -199,7 +202,7 @@ let doors: [Target] = [
       "LinkProtocols", "HealthRelay", "HeldSocket", "Session", "HealthSync", "SessionAudit",
       "LinkServerCore", "LifecycleSystem", "OwnerFiles", "ChildProcesses", "KeyedHashing",
       "CLinux", "COpenSSL", "BottleFirmware", "VirtualBottle", "BottleLink", "RadioSocket",
-    ],
+    ] + onLinux("BluetoothBlueZ"),
     path: "Sources/Tools/Command", swiftSettings: strict),
 ]
 
@@ -287,7 +290,7 @@ let checks: [Target] = [
     uses: [
       "LinkCore", "LinkRuntime", "ReachabilityNetlink", "NetworkCost", "LifecycleSystem",
       "NotificationsDBus", "ChildProcesses", "CLinux", "CSystemd", "LinuxBus", "RadioSocket",
-      "LinkWire", "HoldfastTestKit",
+      "BluetoothBlueZ", "BottleFirmware", "VirtualBottle", "LinkWire", "HoldfastTestKit",
     ]),
   tests(
     "PushTests",
@@ -352,11 +355,11 @@ let checks: [Target] = [
 let onlyOnLinux: Set<String> = [
   "CCurl", "COpenSSL", "CArchive", "CSystemd", "CLinux", "LinuxEvents", "LinuxBus",
   "ChildProcesses", "CurlNetwork", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus",
-  "NetworkCost", "RadioSocket", "PushAPNs", "PushHook", "ServerSockets", "HoldfastLab",
-  "HoldfastBackend", "CommandKit",
-  "HoldfastDemo", "HoldfastCommand", "HoldfastEngineBench", "EngineLoop", "LoadGenerator",
-  "HoldfastBench", "CurlNetworkTests", "StoreSQLiteTests", "SystemTests", "PushTests",
-  "BackendTests", "HoldfastTests", "SimulateTests", "RelayTests", "FuzzTests",
+  "NetworkCost", "RadioSocket", "BluetoothBlueZ", "PushAPNs", "PushHook", "ServerSockets",
+  "HoldfastLab", "HoldfastBackend", "CommandKit", "HoldfastDemo", "HoldfastCommand",
+  "HoldfastEngineBench", "EngineLoop", "LoadGenerator", "HoldfastBench",
+  "CurlNetworkTests", "StoreSQLiteTests", "SystemTests", "PushTests", "BackendTests",
+  "HoldfastTests", "SimulateTests", "RelayTests", "FuzzTests",
 ]
 
 let everything = pure + runtime + adapters + doors + measures + checks

@@ -4,7 +4,7 @@ import HoldfastTestKit
 import Testing
 
 /// A `dbus-daemon` on a socket of its own; ended when dropped.
-final class PrivateBus {
+final class PrivateBus: Sendable {
   static let works = FileManager.default.isExecutableFile(atPath: "/usr/bin/dbus-daemon")
 
   let address: String

@@ -8,18 +8,15 @@ import LinkWire
 
 /// `holdfast bottle`: a drinking bottle that reconnects by itself.
 enum BottleCommands {
-  static let radio = Parameter.required(
-    "radio", .text("PATH"),
-    "the Unix socket of a bottle on this machine, as `bottle virtual --socket` makes it")
-
   static var command: Command {
     Command(
       "bottle", "follow a drinking bottle that reconnects by itself",
       details: [
         """
         The bottle of the data directory is the first one that `watch` finds. Its drinks are \
-        stored in bottle.sqlite there, each once, readable only by its owner. A radio of this \
-        machine (Bluetooth) cannot be used yet; --radio names one on a Unix socket instead.
+        stored in bottle.sqlite there, each once, readable only by its owner. The radio is \
+        Bluetooth of this machine, through BlueZ; --radio names one on a Unix socket instead. That \
+        through BlueZ was tested against a stand-in of its daemon, and never with a real radio.
         """
       ],
       commands: [
@@ -46,26 +43,35 @@ enum BottleWatchCommand {
         killed between printing a drink and noting that lets the next one print it again, with the \
         same id and time.
         """,
+        """
+        What waits for the bottle between the scans depends on this machine, and `bottle status` \
+        tells it: auto-connect (BlueZ connects by itself, once the bottle was connected), \
+        advertisement-monitor (the controller watches for the bottle) or paced-scan (a scan of 5 s \
+        every 30 s).
+        """,
         BottleUpdate.details,
       ],
       examples: [
+        .init("holdfast bottle watch", "with the first Bluetooth adapter"),
         .init("holdfast bottle watch --radio bottle.sock", "with a virtual bottle"),
         .init(
           "holdfast bottle watch --radio bottle.sock --json | jq 'select(.event==\"drink\")'",
           "only drinks, for a script"),
       ],
       signals: LinkRun.signals,
-      takes: BottleCommands.radio, Shared.data, Connection.policyFile, Shared.settings,
+      takes: BottleRadio.path, BottleRadio.adapter, Shared.data, Connection.policyFile,
+      Shared.settings,
       Shared.journal, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let policy = try Connection.policy(call, preset: .bottleLink)
+    let radio = try BottleRadio(call)
     let store = try await call.openStore { (directory) throws(StoreFailure) in
       try await Platform.drinkStore(in: directory)
     }
     let run = LinkRun(call)
-    var options = BottleOptions(radio: Platform.radio(on: call[BottleCommands.radio]), store: store)
+    var options = BottleOptions(radio: radio.central, store: store)
     options.settings = BottleSettings(policy: policy)
     options.journal = call[Shared.journal]
     options.lifecycle = run.lifecycle
@@ -77,24 +83,27 @@ enum BottleWatchCommand {
       throw CommandFailure(.failed, LinkReason.text(error))
     }
     let view = call.view(of: BottleUpdate.self)
+    let notes = BottleNotes(store)
+    let noting = Task { await notes.note(radio.standbys) }
     await run.follow(close: { await bottle.close() }) { _, _ in
-      for await update in bottle { await show(update, view, bottle, store) }
+      for await update in bottle { await show(update, view, bottle, notes) }
     }
-    for await update in bottle { await show(update, view, bottle, store) }
+    for await update in bottle { await show(update, view, bottle, notes) }
     await view.end()
+    noting.cancel()
+    await noting.value
     try? await store.note(nil)
     await store.close()
   }
 
   private static func show(
     _ update: BottleUpdate, _ view: any LinkView<BottleUpdate>, _ bottle: HeldBottle,
-    _ store: any DrinkStore
+    _ notes: BottleNotes
   ) async {
     await view.show(update)
     if case .drink(let drink) = update { bottle.confirm(drink.number) }
-    // For `bottle status`; a status that cannot be noted is only older there.
     if case .status(let status) = update {
-      try? await store.note(LinkState(status).text(at: BootClock().now))
+      await notes.note(LinkState(status).text(at: BootClock().now))
     }
   }
 }
@@ -159,7 +168,8 @@ enum BottleStatusCommand {
         """
         Reads only the data directory. Without a running `bottle watch` nothing is outstanding. \
         With --json it is one object: event "bottle-status", bottle (name and id, or null), \
-        running (the last status in words, or null), drinks (how many are stored), unshown (how \
+        running (the last status in words, with what waits for the bottle where that is Bluetooth \
+        of this machine, or null), drinks (how many are stored), unshown (how \
         many of them no run has noted as printed), newest (the time of the newest one, or null).
         """
       ],

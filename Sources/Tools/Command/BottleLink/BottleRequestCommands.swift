@@ -52,7 +52,7 @@ enum BottleRequestCommands {
         """,
       ],
       examples: [.init("holdfast bottle refresh --radio bottle.sock", "once, from a timer")],
-      takes: BottleCommands.radio, Shared.data, Shared.settings, Shared.json
+      takes: BottleRadio.path, BottleRadio.adapter, Shared.data, Shared.settings, Shared.json
     ) { call throws(CommandFailure) in
       try await run(call, nil)
     }
@@ -64,7 +64,7 @@ enum BottleRequestCommands {
     Command(
       name, summary, details: [details],
       examples: [.init("holdfast bottle \(name) --radio bottle.sock", "once")],
-      takes: BottleCommands.radio, Shared.data, Shared.settings, Shared.json
+      takes: BottleRadio.path, BottleRadio.adapter, Shared.data, Shared.settings, Shared.json
     ) { call throws(CommandFailure) in
       try await run(call, .command(command))
     }
@@ -77,7 +77,7 @@ enum BottleRequestCommands {
         details, "Every connection does so; drinks that were recorded before keep theirs.",
       ],
       examples: [.init("holdfast bottle set-time --radio bottle.sock", "once")],
-      takes: BottleCommands.radio, Shared.data, Shared.settings, Shared.json
+      takes: BottleRadio.path, BottleRadio.adapter, Shared.data, Shared.settings, Shared.json
     ) { call throws(CommandFailure) in
       let seconds = UInt32(clamping: BootClock().wall.nanoseconds / 1_000_000_000)
       try await run(call, .command(.setTime(seconds)))
@@ -89,7 +89,7 @@ enum BottleRequestCommands {
       "delete", "delete a record on the bottle, and mark it as deleted here",
       details: [details],
       examples: [.init("holdfast bottle delete 41 --radio bottle.sock", "the record 41")],
-      takes: BottleCommands.radio, Shared.data, Shared.settings, Shared.json, id
+      takes: BottleRadio.path, BottleRadio.adapter, Shared.data, Shared.settings, Shared.json, id
     ) { call throws(CommandFailure) in
       try await run(call, .command(.delete(call[id])))
     }
@@ -102,7 +102,7 @@ enum BottleRequestCommands {
         details, "After start, measure the empty bottle, then the full one; then `configure`.",
       ],
       examples: [.init("holdfast bottle calibrate start --radio bottle.sock", "begin")],
-      takes: BottleCommands.radio, Shared.data, Shared.settings, Shared.json, step
+      takes: BottleRadio.path, BottleRadio.adapter, Shared.data, Shared.settings, Shared.json, step
     ) { call throws(CommandFailure) in
       let command: BottleCommand =
         switch call[step] {
@@ -120,7 +120,7 @@ enum BottleRequestCommands {
       examples: [
         .init("holdfast bottle settings no-shake --radio bottle.sock", "shaking means nothing")
       ],
-      takes: BottleCommands.radio, Shared.data, Shared.settings, Shared.json, shake
+      takes: BottleRadio.path, BottleRadio.adapter, Shared.data, Shared.settings, Shared.json, shake
     ) { call throws(CommandFailure) in
       try await run(
         call, .settings(BottleSwitches(shakeToEmpty: call[shake] == "shake-to-empty")))
@@ -133,7 +133,8 @@ enum BottleRequestCommands {
       examples: [
         .init("holdfast bottle configure 412.5 2500 --radio bottle.sock", "2.5 litres each day")
       ],
-      takes: BottleCommands.radio, capacity, tareWeight, Shared.data, Shared.settings, Shared.json,
+      takes: BottleRadio.path, BottleRadio.adapter, capacity, tareWeight, Shared.data,
+      Shared.settings, Shared.json,
       scale, goal
     ) { call throws(CommandFailure) in
       try await run(
@@ -150,12 +151,13 @@ enum BottleRequestCommands {
     _ call: Invocation, _ request: BottleRequest?
   ) async throws(CommandFailure) {
     let policy = try LinkPolicy.bottleLink.with(call[Shared.settings])
+    let radio = try BottleRadio(call)
     let store = try await call.openStore { (directory) throws(StoreFailure) in
       try await Platform.drinkStore(in: directory)
     }
     let result: BottleRequestResult?
     do throws(LinkFailure) {
-      result = try await ask(call, policy, store, request)
+      result = try await ask(radio.central, policy, store, request)
     } catch {
       await store.close()
       throw CommandFailure(.failed, LinkReason.text(error))
@@ -172,9 +174,9 @@ enum BottleRequestCommands {
   }
 
   private static func ask(
-    _ call: Invocation, _ policy: LinkPolicy, _ store: any DrinkStore, _ request: BottleRequest?
+    _ radio: any Central, _ policy: LinkPolicy, _ store: any DrinkStore, _ request: BottleRequest?
   ) async throws(LinkFailure) -> BottleRequestResult? {
-    var options = BottleOptions(radio: Platform.radio(on: call[BottleCommands.radio]), store: store)
+    var options = BottleOptions(radio: radio, store: store)
     options.settings = BottleSettings(policy: policy)
     let bottle = try await HeldBottle(options)
     let number = request.map { bottle.perform($0) } ?? bottle.refresh()

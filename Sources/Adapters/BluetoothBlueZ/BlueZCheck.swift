@@ -1,0 +1,72 @@
+#if os(Linux)
+  import LinuxBus
+
+  /// Why Bluetooth cannot be used here, and what to do, in words for people.
+  public enum BlueZProblem: Error, Sendable, Hashable {
+    case noBus(String)
+    case noDaemon
+    case notAllowed
+    case noAdapter(String?, others: [String])
+
+    /// What is wrong.
+    public var text: String {
+      switch self {
+      case .noBus(let reason): "there is no system bus to reach Bluetooth: \(reason)"
+      case .noDaemon: "bluetoothd does not run"
+      case .notAllowed: "this user may not use Bluetooth"
+      case .noAdapter(nil, _): "this machine has no Bluetooth adapter"
+      case .noAdapter(.some(let name), _): "there is no Bluetooth adapter \(name)"
+      }
+    }
+
+    /// What helps.
+    public var remedy: String {
+      switch self {
+      case .noBus: "start the D-Bus daemon, or use --radio PATH"
+      case .noDaemon:
+        "install the package bluez and start it (systemctl start bluetooth), or use --radio PATH"
+      case .notAllowed: "add the user to the group bluetooth, and log in again"
+      case .noAdapter(_, let others) where !others.isEmpty:
+        "choose one of \(others.joined(separator: ", "))"
+      case .noAdapter: "plug one in (rfkill and bluetoothctl list show them), or use --radio PATH"
+      }
+    }
+  }
+
+  /// The question whether Bluetooth can be used here at all.
+  public enum BlueZCheck {
+    /// Asks BlueZ for its adapters; an adapter that is off is no problem here.
+    ///
+    /// - Parameters:
+    ///   - adapter: such as `hci0`; `nil` is the first one.
+    ///   - address: a D-Bus address; `nil` is the system bus.
+    public static func run(
+      adapter: String? = nil, address: String? = nil
+    ) throws(BlueZProblem) {
+      let listed: Result<[BusData], BusRefusal>?
+      do throws(BusFailure) {
+        let bus = try BusPeer(address: address, or: .system)
+        let owner = try bus.ask(
+          "org.freedesktop.DBus",
+          BusMember(
+            "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetNameOwner",
+            [.text(BlueZName.service)]))
+        if case .success = owner {
+          listed = try bus.ask(
+            BlueZName.service, BusMember("/", BlueZName.manager, "GetManagedObjects"))
+        } else {
+          listed = nil
+        }
+      } catch {
+        throw .noBus(error.description)
+      }
+      guard let listed else { throw .noDaemon }
+      guard case .success(let values) = listed else { throw .notAllowed }
+      let paths = BlueZObjects(values.first?.objects ?? [:]).adapters
+      let names = paths.compactMap { $0.split(separator: "/").last.map(String.init) }
+      guard adapter.map(names.contains) ?? !names.isEmpty else {
+        throw .noAdapter(adapter, others: names)
+      }
+    }
+  }
+#endif

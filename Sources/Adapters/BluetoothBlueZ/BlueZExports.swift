@@ -1,0 +1,79 @@
+#if os(Linux)
+  import LinkCore
+  import LinkWire
+  import LinuxBus
+
+  /// The objects that this program shows to BlueZ: a profile for which it connects by itself, and a
+  /// monitor of advertisements.
+  enum BlueZExports {
+    static let application = "/holdfast/application"
+    static let monitors = "/holdfast/monitors"
+    private static let profilePath = application + "/profile"
+    private static let monitorPath = monitors + "/monitor"
+
+    /// The AD types of incomplete and complete lists of 128-bit services (Supplement to the Core
+    /// Specification, part A, 1.1).
+    private static let lists: [UInt8] = [0x06, 0x07]
+
+    /// The objects below a root.
+    static func objects(
+      below root: String, _ services: [GATTID]
+    ) -> [String: BlueZObjects.Interfaces]? {
+      switch root {
+      case application: [profilePath: [BlueZName.profile: profile(services)]]
+      case monitors: [monitorPath: [BlueZName.monitor: monitor(services)]]
+      case _: nil
+      }
+    }
+
+    /// The answer to a call of BlueZ.
+    static func answer(
+      _ call: BusMember, _ services: [GATTID]
+    ) -> Result<[BusData], BusRefusal> {
+      switch (call.interface, call.name, call.path) {
+      case (BlueZName.manager, "GetManagedObjects", let root):
+        guard let found = objects(below: root, services) else { break }
+        return .success([.objects(found)])
+      case (BlueZName.properties, "GetAll", profilePath):
+        return .success([.properties(profile(services))])
+      case (BlueZName.properties, "GetAll", monitorPath):
+        return .success([.properties(monitor(services))])
+      case (BlueZName.profile, "Release", profilePath),
+        (BlueZName.monitor, "Activate", monitorPath), (BlueZName.monitor, "Release", monitorPath),
+        (BlueZName.monitor, "DeviceFound", monitorPath),
+        (BlueZName.monitor, "DeviceLost", monitorPath):
+        return .success([])
+      case _: break
+      }
+      return .failure(
+        BusRefusal("org.freedesktop.DBus.Error.UnknownMethod", "there is no such method"))
+    }
+
+    /// What a call of BlueZ means for the rules; `nil` for nothing.
+    static func input(_ call: BusMember) -> BlueZRadio.Input? {
+      guard call.interface == BlueZName.monitor else { return nil }
+      if call.name == "DeviceFound", let device = call.arguments.first?.text {
+        return .sighted(device)
+      }
+      return call.name == "Release" ? .monitorReleased : nil
+    }
+
+    private static func profile(_ services: [GATTID]) -> [String: BusData] {
+      ["UUIDs": .texts(services.map(\.description))]
+    }
+
+    private static func monitor(_ services: [GATTID]) -> [String: BusData] {
+      let patterns = services.flatMap { service in
+        lists.map { BusData.structure([.byte(0), .byte($0), .bytes(littleEndian(service))]) }
+      }
+      return ["Type": .text("or_patterns"), "Patterns": .list(patterns, of: "(yyay)")]
+    }
+
+    /// A UUID as it is sent in an advertisement.
+    private static func littleEndian(_ id: GATTID) -> [UInt8] {
+      [id.low, id.high].flatMap { word in
+        (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) }
+      }
+    }
+  }
+#endif

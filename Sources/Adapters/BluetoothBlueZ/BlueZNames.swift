@@ -1,0 +1,126 @@
+#if os(Linux)
+  import LinkCore
+  import LinkWire
+  import LinuxBus
+
+  /// The names of BlueZ's interfaces and objects.
+  enum BlueZName {
+    static let service = "org.bluez"
+    static let adapter = "org.bluez.Adapter1"
+    static let device = "org.bluez.Device1"
+    static let gattService = "org.bluez.GattService1"
+    static let characteristic = "org.bluez.GattCharacteristic1"
+    static let gattManager = "org.bluez.GattManager1"
+    static let profile = "org.bluez.GattProfile1"
+    static let monitorManager = "org.bluez.AdvertisementMonitorManager1"
+    static let monitor = "org.bluez.AdvertisementMonitor1"
+    static let manager = "org.freedesktop.DBus.ObjectManager"
+    static let properties = "org.freedesktop.DBus.Properties"
+  }
+
+  /// The address of a device and the names made of it.
+  struct BlueZAddress: Sendable, Hashable {
+    /// 48 bits, the first byte of the text form highest.
+    let bits: UInt64
+
+    /// Marks ids that are addresses (a version 8 UUID, RFC 9562 section 5.8, "BLUEZ").
+    private static let high: UInt64 = 0x424C_5545_5A00_8000
+    private static let low: UInt64 = 0x8000_0000_0000_0000
+
+    /// Reads `XX:XX:XX:XX:XX:XX`, or the same with `_`; `nil` for anything else.
+    init?(_ text: some StringProtocol) {
+      let parts = text.split(omittingEmptySubsequences: false) { $0 == ":" || $0 == "_" }
+      let bytes = parts.compactMap { $0.utf8.count == 2 ? UInt64($0, radix: 16) : nil }
+      guard parts.count == 6, bytes.count == 6 else { return nil }
+      bits = bytes.reduce(0) { $0 << 8 | $1 }
+    }
+
+    /// The address of an id; `nil` for one that another radio gave.
+    init?(_ id: PeripheralID) {
+      guard id.id.high == Self.high, id.id.low >> 48 == Self.low >> 48 else { return nil }
+      bits = id.id.low & 0xFFFF_FFFF_FFFF
+    }
+
+    var id: PeripheralID { PeripheralID(UUID128(high: Self.high, low: Self.low | bits)) }
+
+    /// Whether a random address of this kind changes by itself: its two highest bits are not set
+    /// (Core Specification, volume 6, part B, 1.3.2).
+    var changesIfRandom: Bool { bits >> 46 != 0b11 }
+
+    /// The object of the device below an adapter's.
+    func path(below adapter: String) -> String {
+      let digits = (0..<6).map { place in
+        let byte = bits >> UInt64(40 - 8 * place) & 0xFF
+        return (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+      }
+      return adapter + "/dev_" + digits.joined(separator: "_")
+    }
+
+    /// The address in the path of a device's object; `nil` for another object.
+    init?(path: String, below adapter: String) {
+      guard path.hasPrefix(adapter + "/dev_") else { return nil }
+      self.init(path.dropFirst(adapter.count + 5))
+    }
+  }
+
+  /// The objects of BlueZ as they were told; as many as it keeps itself.
+  struct BlueZObjects: Sendable, Hashable {
+    typealias Interfaces = [String: [String: BusData]]
+
+    private(set) var all: [String: Interfaces] = [:]
+
+    init(_ all: [String: Interfaces] = [:]) { self.all = all }
+
+    mutating func add(_ path: String, _ interfaces: Interfaces) {
+      all[path, default: [:]].merge(interfaces) { $1 }
+    }
+
+    mutating func remove(_ path: String, _ interfaces: [String]) {
+      for interface in interfaces { all[path]?[interface] = nil }
+      if all[path]?.isEmpty == true { all[path] = nil }
+    }
+
+    mutating func change(
+      _ path: String, _ interface: String, _ changed: [String: BusData], without: [String]
+    ) {
+      guard all[path]?[interface] != nil else { return }
+      all[path]?[interface]?.merge(changed) { $1 }
+      for name in without { all[path]?[interface]?[name] = nil }
+    }
+
+    subscript(path: String, interface: String) -> [String: BusData]? { all[path]?[interface] }
+
+    subscript(path: String, interface: String, name: String) -> BusData? {
+      all[path]?[interface]?[name]
+    }
+
+    /// The adapters, first one first.
+    var adapters: [String] {
+      all.filter { $0.value[BlueZName.adapter] != nil }.keys.sorted()
+    }
+
+    /// The object of a service of a device.
+    func service(_ id: GATTID, of device: String) -> String? {
+      find(BlueZName.gattService, id, below: device)
+    }
+
+    /// The object of a characteristic of a device, whatever its service.
+    func characteristic(_ id: GATTID, of device: String) -> String? {
+      find(BlueZName.characteristic, id, below: device)
+    }
+
+    /// The lowest path, so that the answer does not depend on the order of a dictionary.
+    private func find(_ interface: String, _ id: GATTID, below device: String) -> String? {
+      all.filter { path, interfaces in
+        path.hasPrefix(device + "/")
+          && interfaces[interface]?["UUID"]?.text.flatMap { GATTID($0) } == id
+      }.keys.min()
+    }
+
+    /// The services that a device advertises or has.
+    func services(of device: String) -> Set<GATTID> {
+      let texts = self[device, BlueZName.device, "UUIDs"]?.texts ?? []
+      return Set(texts.compactMap { GATTID($0) })
+    }
+  }
+#endif

@@ -1,0 +1,283 @@
+#if os(Linux)
+  import LinkCore
+  import LinkWire
+  import LinuxBus
+
+  // Tickets and connections.
+  extension BlueZRadio {
+    /// A peripheral that something is wanted of, or that is being left.
+    struct Peer: Sendable, Hashable {
+      /// Oldest first.
+      var tickets: [Ticket] = []
+      var phase = Phase.idle
+      var retry = ConnectRetry()
+      /// The characteristics that were subscribed to in this connection.
+      var subscribed: Set<String> = []
+      /// Whether what BlueZ knows of its services is wrong.
+      var isSuspect = false
+    }
+
+    struct Ticket: Sendable, Hashable {
+      let attempt: AttemptID
+      let isQueued: Bool
+    }
+
+    enum Phase: Sendable, Hashable {
+      case idle
+      case connecting(CallID, due: Instant)
+      /// It is disconnected after a failure; the pause that follows.
+      case clearing(CallID, due: Instant, isAnswered: Bool, pause: Duration)
+      case pausing(Instant)
+      case open
+      case closing(CallID, due: Instant, isAnswered: Bool)
+
+      var due: Instant? {
+        switch self {
+        case .idle, .open: nil
+        case .connecting(_, let due), .clearing(_, let due, _, _), .pausing(let due),
+          .closing(_, let due, _):
+          due
+        }
+      }
+
+      /// Whether the standby waits for it.
+      var waits: Bool { self == .idle }
+
+      var isConnecting: Bool {
+        switch self {
+        case .connecting, .clearing: true
+        case .idle, .pausing, .open, .closing: false
+        }
+      }
+
+      /// Whether BlueZ does something with it, or may.
+      var isBusy: Bool {
+        switch self {
+        case .connecting, .clearing, .open, .closing: true
+        case .idle, .pausing: false
+        }
+      }
+    }
+
+    mutating func connect(
+      _ id: PeripheralID, _ attempt: AttemptID, _ isQueued: Bool, _ step: inout Step
+    ) {
+      guard isOn, !peers.values.contains(where: { $0.holds(attempt) }) else { return }
+      peers[id, default: Peer()].tickets.append(Ticket(attempt: attempt, isQueued: isQueued))
+      if peers[id]?.phase == .open {
+        step.effects.append(.tell(.connected(attempt)))
+      } else {
+        if case .pausing = peers[id]?.phase, !isQueued { peers[id]?.phase = .idle }
+        pursue(id, isSighted: false, &step)
+      }
+    }
+
+    mutating func cancel(_ attempt: AttemptID, _ step: inout Step) {
+      guard let (id, peer) = peers.first(where: { $0.value.holds(attempt) }) else { return }
+      peers[id]?.tickets.removeAll { $0.attempt == attempt }
+      fail(.reset, &step) { $0.attempt == attempt }
+      guard peer.tickets.count == 1 else { return }
+      switch peer.phase {
+      case .idle, .pausing: peers[id] = nil
+      case .clearing(let call, let due, let isAnswered, _):
+        peers[id]?.phase = .closing(call, due: due, isAnswered: isAnswered)
+      case .connecting, .open: leave(id, &step)
+      case .closing: return
+      }
+    }
+
+    /// Disconnects, which cancels a connect as well.
+    ///
+    /// A device of which BlueZ knows wrong services is removed instead, which disconnects, too.
+    mutating func leave(_ id: PeripheralID, _ step: inout Step) {
+      guard let device = device(id) else { return left(id, &step) }
+      let isPaired = objects[device, BlueZName.device, "Paired"]?.boolean == true
+      let removes = peers[id]?.isSuspect == true && !isPaired
+      let call = call(clearing(device, removes: removes), for: .clear(id), &step)
+      peers[id]?.isSuspect = false
+      peers[id]?.subscribed = []
+      peers[id]?.phase = .closing(
+        call, due: step.now.advanced(by: ConnectRetry.clearing), isAnswered: false)
+    }
+
+    /// Goes on with a peripheral that is idle.
+    ///
+    /// - Parameter isSighted: whether it advertises just now; a queued ticket connects only then.
+    mutating func pursue(_ id: PeripheralID, isSighted: Bool, _ step: inout Step) {
+      guard isOn, let peer = peers[id], peer.phase == .idle, !peer.tickets.isEmpty,
+        let device = device(id)
+      else { return }
+      if objects[device, BlueZName.device, "Connected"]?.boolean == true {
+        opened(id, &step)
+        return
+      }
+      guard isSighted || peer.tickets.contains(where: { !$0.isQueued }) else { return }
+      let call = call(BusMember(device, BlueZName.device, "Connect"), for: .connect(id), &step)
+      peers[id]?.phase = .connecting(call, due: step.now.advanced(by: ConnectRetry.limit))
+    }
+
+    /// A connect ended; `nil` for success.
+    mutating func connectEnded(
+      _ id: PeripheralID, _ call: CallID, _ fault: ConnectFault?, _ step: inout Step
+    ) {
+      guard case .connecting(call, _)? = peers[id]?.phase else { return }
+      if let fault { connectFailed(id, fault, &step) } else { opened(id, &step) }
+    }
+
+    private mutating func opened(_ id: PeripheralID, _ step: inout Step) {
+      guard var peer = peers[id] else { return }
+      (peer.phase, peer.retry, peer.subscribed) = (.open, ConnectRetry(), [])
+      peers[id] = peer
+      for ticket in peer.tickets { step.effects.append(.tell(.connected(ticket.attempt))) }
+      keep(id, &step)
+    }
+
+    /// Lets BlueZ keep a device that was connected: only then it connects by itself, also after it
+    /// was disconnected.
+    private mutating func keep(_ id: PeripheralID, _ step: inout Step) {
+      guard hasProfile, let device = device(id),
+        objects[device, BlueZName.device, "Trusted"]?.boolean != true
+      else { return }
+      call(
+        BusMember(
+          device, BlueZName.properties, "Set",
+          [.text(BlueZName.device), .text("Trusted"), .boolean(true)]), for: .nothing, &step)
+    }
+
+    /// BlueZ took the profile.
+    mutating func registered(_ step: inout Step) {
+      hasProfile = true
+      for (id, peer) in peers where peer.phase == .open { keep(id, &step) }
+    }
+
+    private mutating func connectFailed(
+      _ id: PeripheralID, _ fault: ConnectFault, _ step: inout Step
+    ) {
+      let device = device(id)
+      let isBonded =
+        device.flatMap { objects[$0, BlueZName.device, "Paired"]?.boolean } ?? false
+      let verdict = peers[id]?.retry.next(after: fault, isBonded: isBonded) ?? .giveUp
+      var (pause, removes) = (ConnectRetry.floor, false)
+      switch verdict {
+      case .again(let after, let isStuck): (pause, removes) = (after, isStuck)
+      case .giveUp: giveUp(id, fault, &step)
+      }
+      guard let device else {
+        peers[id]?.phase = .pausing(step.now.advanced(by: pause))
+        return
+      }
+      let call = call(clearing(device, removes: removes), for: .clear(id), &step)
+      peers[id]?.phase = .clearing(
+        call, due: step.now.advanced(by: ConnectRetry.clearing), isAnswered: false, pause: pause)
+    }
+
+    private func clearing(_ device: String, removes: Bool) -> BusMember {
+      guard removes, let adapter else { return BusMember(device, BlueZName.device, "Disconnect") }
+      return BusMember(adapter, BlueZName.adapter, "RemoveDevice", [.path(device)])
+    }
+
+    /// Tells those that do not wait for ever; the others are served by the standby.
+    private mutating func giveUp(_ id: PeripheralID, _ fault: ConnectFault, _ step: inout Step) {
+      for ticket in peers[id]?.tickets ?? [] where !ticket.isQueued {
+        step.effects.append(.tell(.failed(ticket.attempt, fault.failure)))
+      }
+      peers[id]?.tickets.removeAll { !$0.isQueued }
+      peers[id]?.retry = ConnectRetry()
+    }
+
+    /// BlueZ answered a disconnect or a removal.
+    mutating func cleared(_ id: PeripheralID, _ call: CallID, _ step: inout Step) {
+      switch peers[id]?.phase {
+      case .clearing(call, let due, _, let pause):
+        peers[id]?.phase = .clearing(call, due: due, isAnswered: true, pause: pause)
+      case .closing(call, let due, _):
+        peers[id]?.phase = .closing(call, due: due, isAnswered: true)
+      case .idle, .connecting, .clearing, .pausing, .open, .closing, nil: return
+      }
+      leftIfDone(id, &step)
+    }
+
+    private mutating func leftIfDone(_ id: PeripheralID, _ step: inout Step) {
+      let isConnected =
+        device(id).flatMap { objects[$0, BlueZName.device, "Connected"]?.boolean } ?? false
+      switch peers[id]?.phase {
+      case .clearing(_, _, true, let pause) where !isConnected: rest(id, pause, &step)
+      case .closing(_, _, true) where !isConnected: left(id, &step)
+      case .idle, .connecting, .clearing, .pausing, .open, .closing, nil: return
+      }
+    }
+
+    private mutating func rest(_ id: PeripheralID, _ pause: Duration, _ step: inout Step) {
+      guard peers[id]?.tickets.isEmpty == false else {
+        peers[id] = nil
+        return
+      }
+      peers[id]?.phase = .pausing(step.now.advanced(by: pause))
+    }
+
+    /// A connection is over: forgets it, or goes on for those that asked meanwhile.
+    mutating func left(_ id: PeripheralID, _ step: inout Step) {
+      guard peers[id]?.tickets.isEmpty == false else {
+        peers[id] = nil
+        return
+      }
+      peers[id]?.phase = .idle
+      pursue(id, isSighted: false, &step)
+    }
+
+    mutating func connectedChanged(_ path: String, _ isConnected: Bool, _ step: inout Step) {
+      guard let id = id(ofDevice: path), let peer = peers[id] else {
+        // BlueZ connected it by itself, before a ticket asked for it.
+        if isConnected { tellIfScanned(path, &step) }
+        return
+      }
+      switch peer.phase {
+      case .open: if !isConnected { lost(id, .reset, &step) }
+      case .idle, .pausing: if isConnected { opened(id, &step) }
+      case .clearing, .closing: leftIfDone(id, &step)
+      case .connecting: return  // its answer comes
+      }
+    }
+
+    /// A connection was lost: its tickets end, too.
+    mutating func lost(_ id: PeripheralID, _ failure: LinkFailure, _ step: inout Step) {
+      let tickets = peers[id]?.tickets ?? []
+      fail(failure, &step) { $0.peer == id }
+      peers[id]?.tickets = []
+      peers[id]?.subscribed = []
+      for ticket in tickets {
+        step.effects.append(.tell(.disconnected(ticket.attempt, failure)))
+      }
+      left(id, &step)
+    }
+
+    /// The object of a device vanished; its connection with it.
+    mutating func deviceRemoved(_ id: PeripheralID, _ step: inout Step) {
+      switch peers[id]?.phase {
+      case .open: lost(id, .reset, &step)
+      case .connecting: connectFailed(id, .gone, &step)
+      case .clearing(_, _, _, let pause): rest(id, pause, &step)
+      case .closing: left(id, &step)
+      case .idle, .pausing, nil: return
+      }
+    }
+
+    mutating func peerIsDue(_ id: PeripheralID, _ step: inout Step) {
+      guard let phase = peers[id]?.phase, let due = phase.due, due <= step.now else { return }
+      switch phase {
+      case .connecting: connectFailed(id, .timeout, &step)
+      case .clearing(_, _, _, let pause): rest(id, pause, &step)
+      case .closing: left(id, &step)
+      case .pausing:
+        peers[id]?.phase = .idle
+        // What failed was there: a queued ticket tries again as long as its pauses are short.
+        pursue(id, isSighted: peers[id]?.retry != ConnectRetry(), &step)
+      case .idle, .open: return
+      }
+    }
+  }
+
+  extension BlueZRadio.Peer {
+    func holds(_ attempt: AttemptID) -> Bool { tickets.contains { $0.attempt == attempt } }
+  }
+#endif

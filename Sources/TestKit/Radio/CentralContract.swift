@@ -1,0 +1,233 @@
+public import LinkCore
+public import LinkRuntime
+public import LinkWire
+
+/// The peripheral that a central is checked against; centrals hear it over their radio.
+///
+/// It stops advertising when a central connects, and advertises again when it is told to.
+public protocol FarPeripheral: Sendable {
+  var id: PeripheralID { get }
+  var name: String { get }
+  /// The service that it advertises.
+  var service: GATTID { get }
+  /// A characteristic of the service that can be read, written and subscribed to.
+  var characteristic: GATTID { get }
+
+  /// Begins or stops to advertise.
+  func advertise(_ isOn: Bool) async
+  /// Ends the connection; `next` does not tell that.
+  func disconnect() async
+  /// Notifies a value of its characteristic.
+  func notify(_ bytes: [UInt8]) async
+  /// Answers a request; `nil` refuses it.
+  func reply(_ request: UInt16, _ bytes: [UInt8]?) async
+  /// Returns what centrals did next.
+  func next() async -> FarPeripheralEvent?
+}
+
+/// What centrals do to a peripheral.
+public enum FarPeripheralEvent: Sendable, Hashable {
+  case connected
+  case disconnected
+  /// The number names the request in the reply.
+  case read(UInt16, GATTID)
+  case write(UInt16, GATTID, [UInt8])
+}
+
+/// Checks what `Central` promises; works with any implementation and any test library.
+///
+/// - Parameters:
+///   - central: not used yet; its radio is on. It is closed at the end.
+///   - far: a peripheral in its range that is quiet.
+/// - Throws: `ContractViolation` at the first promise that is broken.
+public func centralContract(_ central: any Central, far: any FarPeripheral) async throws {
+  let check = CentralCheck(central: central, far: far)
+  central.events { [events = check.events] in events.put($0) }
+  let checks: [@Sendable (CentralCheck) async throws -> Void] = [
+    tellsThatTheRadioIsOn, hearsOnlyItsServices, findsWhatAdvertises, tellsTicketsByAge,
+    doesWhatATicketAsks, keepsAConnectionForItsLastTicket, tellsOfALoss, connectsBehindACancel,
+    isSilentAfterClose,
+  ]
+  for next in checks { try await next(check) }
+}
+
+private typealias Broken = ContractViolation
+
+private func id(_ number: UInt64) -> AttemptID { AttemptID(number) }
+
+/// A central, its events and the peripheral.
+private struct CentralCheck: Sendable {
+  let central: any Central
+  let far: any FarPeripheral
+  let events = Mailbox<CentralEvent>()
+
+  /// A service and characteristic that the peripheral does not have.
+  static let missing = GATTID(high: 0x1111_1111_1111_1111, low: 0x9111_1111_1111_1111)
+
+  /// Returns the next event that is no advertisement.
+  func event() async -> CentralEvent? {
+    while let event = await events.next() {
+      guard case .found = event else { return event }
+    }
+    return nil
+  }
+
+  func heard(_ wanted: FarPeripheralEvent, _ promise: String) async throws {
+    try Broken.unless(await far.next(), is: wanted, promise)
+  }
+
+  /// Connects one attempt.
+  func connect(_ attempt: AttemptID, _ promise: String) async throws {
+    central.connect(far.id, attempt: attempt, isQueued: true)
+    await far.advertise(true)
+    try Broken.unless(await event(), is: .connected(attempt), promise)
+    try await heard(.connected, promise)
+  }
+
+  /// Reads the characteristic; the peripheral answers.
+  func read(_ attempt: AttemptID, _ promise: String) async throws {
+    async let value = answer(to: attempt)
+    guard case .read(let number, far.characteristic)? = await far.next() else {
+      throw Broken("\(promise): the peripheral was not read")
+    }
+    await far.reply(number, [1, 2, 3])
+    try Broken.unless(await value, is: [1, 2, 3], promise)
+  }
+
+  /// What a read ends with; `nil` if it fails.
+  func answer(to attempt: AttemptID) async -> [UInt8]? {
+    try? await central.read(far.characteristic, of: attempt)
+  }
+
+  func discovers(
+    _ attempt: AttemptID, _ service: GATTID, _ characteristics: [GATTID]
+  ) async -> Bool {
+    (try? await central.discover(service, characteristics, of: attempt)) != nil
+  }
+
+  func writes(_ bytes: [UInt8], _ attempt: AttemptID) async -> Bool {
+    (try? await central.write(bytes, to: far.characteristic, of: attempt)) != nil
+  }
+}
+
+@Sendable private func tellsThatTheRadioIsOn(_ check: CentralCheck) async throws {
+  var state = await check.event()
+  while state == .adapter(.unknown) { state = await check.event() }
+  try Broken.unless(state, is: .adapter(.on), "a radio that is on is told first")
+}
+
+@Sendable private func hearsOnlyItsServices(_ check: CentralCheck) async throws {
+  check.central.scan(for: [CentralCheck.missing])
+  check.central.connect(check.far.id, attempt: id(1), isQueued: false)
+  await check.far.advertise(true)
+  try Broken.unless(
+    await check.events.next(), is: .connected(id(1)), "a scan tells of no other services")
+  try await check.heard(.connected, "a connect reaches the peripheral")
+  check.central.cancel(id(1))
+  check.central.cancel(id(77))
+  try await check.heard(.disconnected, "the last ticket ends the connection")
+}
+
+@Sendable private func findsWhatAdvertises(_ check: CentralCheck) async throws {
+  check.central.scan(for: [CentralCheck.missing])
+  check.central.scan(for: [check.far.service])
+  await check.far.advertise(true)
+  while let event = await check.events.next() {
+    // That of the connection that was asked to end.
+    if case .disconnected(id(1), nil) = event { continue }
+    try Broken.unless(
+      event, is: .found(check.far.id, name: check.far.name), "a second scan replaces the first")
+    break
+  }
+  check.central.stopScan()
+  await check.far.advertise(false)
+}
+
+@Sendable private func tellsTicketsByAge(_ check: CentralCheck) async throws {
+  check.central.connect(check.far.id, attempt: id(2), isQueued: true)
+  check.central.connect(check.far.id, attempt: id(3), isQueued: false)
+  await check.far.advertise(true)
+  for attempt in [id(2), id(3)] {
+    try Broken.unless(
+      await check.event(), is: .connected(attempt), "a connection is told to all, oldest first")
+  }
+  try await check.heard(.connected, "several tickets make one connection")
+  check.central.connect(check.far.id, attempt: id(4), isQueued: true)
+  try Broken.unless(
+    await check.event(), is: .connected(id(4)), "a peripheral that is connected opens at once")
+}
+
+@Sendable private func doesWhatATicketAsks(_ check: CentralCheck) async throws {
+  let (central, far) = (check.central, check.far)
+  try Broken.unless(
+    await check.discovers(id(2), far.service, [far.characteristic]), is: true,
+    "what is there is found")
+  try Broken.unless(
+    await check.discovers(id(2), far.service, [far.characteristic, CentralCheck.missing]),
+    is: false,
+    "a characteristic that is missing is an error")
+  try await central.notify(far.characteristic, of: id(2))
+  await far.notify([9, 8])
+  try Broken.unless(
+    await check.event(), is: .value(id(2), far.characteristic, [9, 8]), "a notified value is told")
+  try await check.read(id(2), "a read returns the value")
+  async let taken = check.writes([7], id(2))
+  guard case .write(let first, far.characteristic, [7])? = await far.next() else {
+    throw Broken("a write reaches the peripheral")
+  }
+  await far.reply(first, [])
+  try Broken.unless(await taken, is: true, "a write ends when it was taken")
+  async let refused = check.writes([6, 6], id(2))
+  guard case .write(let second, far.characteristic, [6, 6])? = await far.next() else {
+    throw Broken("a second write reaches the peripheral")
+  }
+  await far.reply(second, nil)
+  try Broken.unless(await refused, is: false, "a write that is refused is an error")
+  let longest = await central.longestValue(of: id(2))
+  guard longest >= 20 else { throw Broken("a value of 20 bytes fits: found \(longest)") }
+  try Broken.unless(await check.answer(to: id(99)), is: nil, "an unknown ticket reads nothing")
+}
+
+@Sendable private func keepsAConnectionForItsLastTicket(_ check: CentralCheck) async throws {
+  check.central.cancel(id(2))
+  check.central.cancel(id(4))
+  try Broken.unless(await check.answer(to: id(2)), is: nil, "a cancelled ticket reads nothing")
+  try await check.read(id(3), "a connection stays for its last ticket")
+}
+
+@Sendable private func tellsOfALoss(_ check: CentralCheck) async throws {
+  async let value = check.answer(to: id(3))
+  guard case .read? = await check.far.next() else { throw Broken("a read reaches the peripheral") }
+  await check.far.disconnect()
+  try Broken.unless(await value, is: nil, "a request ends with its connection")
+  while let event = await check.event() {
+    // Those that were cancelled may be told, too.
+    if case .disconnected(let attempt, nil) = event, attempt != id(3) { continue }
+    guard case .disconnected(id(3), .some) = event else {
+      throw Broken("a connection that is lost is told with a reason: found \(event)")
+    }
+    break
+  }
+  try Broken.unless(await check.answer(to: id(3)), is: nil, "without a connection nothing is read")
+}
+
+@Sendable private func connectsBehindACancel(_ check: CentralCheck) async throws {
+  try await check.connect(id(5), "a ticket connects again after a loss")
+  check.central.cancel(id(5))
+  check.central.connect(check.far.id, attempt: id(6), isQueued: true)
+  try await check.heard(.disconnected, "a connect begins behind the end of the connection")
+  await check.far.advertise(true)
+  while let event = await check.event() {
+    if case .disconnected(id(5), nil) = event { continue }
+    try Broken.unless(event, is: .connected(id(6)), "what was asked for during the end connects")
+    break
+  }
+  try await check.heard(.connected, "a second connection is another one")
+}
+
+@Sendable private func isSilentAfterClose(_ check: CentralCheck) async throws {
+  await check.central.close()
+  _ = check.events.takeAll()
+  try await check.heard(.disconnected, "a central that is closed leaves no connection")
+  try Broken.unless(check.events.takeAll(), is: [], "nothing is told after the end")
+}

@@ -1,0 +1,175 @@
+import BottleFirmware
+import Foundation
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Testing
+import VirtualBottle
+
+@testable import BluetoothBlueZ
+
+/// The real program, a stand-in of BlueZ, and a bottle's firmware behind it.
+@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(2)))
+struct BlueZBottleTests {
+  @Test func `a bottle behind BlueZ is found and synchronised, and found again by the standby`()
+    async throws
+  {
+    let bench = try await Bench()
+    let phone = try bench.phone(["watch"])
+    await bench.bottle.give(.moved, .stands(true), .poured(250))
+    try await phone.next { $0["status"] as? String == "connected" ? () : nil }
+    #expect(try await phone.next { $0["amountML"] as? Int } == 250)
+    try await phone.next { $0["unsynced"] as? Int == 0 ? () : nil }
+    await bench.bottle.leave()
+    try await phone.next { $0["status"] as? String == "disconnected" ? () : nil }
+    let running = try await bench.running { $0.contains("standby") }
+    #expect(running.contains("(standby: auto-connect)"))
+    await bench.bottle.give(.moved, .poured(40))
+    await bench.bottle.comeBack()
+    #expect(try await phone.next { $0["amountML"] as? Int } == 40)
+    phone.process.signal(SIGTERM)
+    #expect(await phone.process.exit() == 0)
+    await bench.end()
+  }
+
+  @Test func `a command is carried out over BlueZ`() async throws {
+    let bench = try await Bench()
+    await bench.bottle.give(.moved, .stands(true))
+    let phone = try bench.phone(["tare", "--adapter", "hci0"])
+    #expect(try await phone.next { $0["result"] as? String } == "done")
+    #expect(await phone.process.exit() == 0)
+    await bench.end()
+  }
+
+  @Test func `a machine without Bluetooth is told what to do`() async throws {
+    let bus = try await PrivateBus()
+    let scratch = try Scratch()
+    let environment = ["DBUS_SYSTEM_BUS_ADDRESS": bus.address]
+    let none = try await CommandProcess.run(
+      ["bottle", "watch", "--data", scratch("data")], environment: environment)
+    #expect(none.status == 1)
+    #expect(none.errors.joined().contains("bluetoothd does not run"))
+    #expect(none.errors.joined().contains("systemctl start bluetooth"))
+    let both = try await CommandProcess.run(
+      ["bottle", "watch", "--radio", "r", "--adapter", "hci0"], environment: environment)
+    #expect(both.status == 2)
+  }
+}
+
+/// A bus, its BlueZ, and a bottle in range.
+private struct Bench {
+  let bus: PrivateBus
+  let bluez: FakeBlueZ
+  let bottle: BlueZBottle
+  let scratch: Scratch
+
+  init() async throws {
+    bus = try await PrivateBus()
+    scratch = try Scratch()
+    bluez = try await FakeBlueZ(
+      address: bus.address,
+      FakeBlueZ.Setup(characteristics: BottleAttribute.allCases.map(\.id)))
+    bottle = BlueZBottle(bluez)
+    Task { [bottle] in await bottle.run() }
+  }
+
+  func phone(_ words: [String]) throws -> Phone {
+    try Phone(
+      ["bottle"] + words + ["--data", scratch("data"), "--json"], bus.address)
+  }
+
+  /// What `bottle status` says once it says something.
+  func running(_ isMeant: (String) -> Bool) async throws -> String {
+    while true {
+      let outcome = try await CommandProcess.run(
+        "bottle", "status", "--data", scratch("data"), "--json")
+      let event = try Phone.object(outcome.output.first ?? "{}")
+      if let text = event["running"] as? String, isMeant(text) { return text }
+    }
+  }
+
+  func end() async { await bluez.end() }
+}
+
+/// A run of a command that prints events.
+private struct Phone {
+  let process: LabProcess
+
+  init(_ words: [String], _ address: String) throws {
+    process = try CommandProcess.start(
+      words, environment: ["DBUS_SYSTEM_BUS_ADDRESS": address])
+  }
+
+  /// Returns what `pick` finds in the next event in which it finds something.
+  func next<Found>(_ pick: ([String: Any]) -> Found?) async throws -> Found {
+    for await line in process.lines {
+      if let found = try pick(Self.object(line)) { return found }
+    }
+    throw ContractViolation("the program has ended")
+  }
+
+  static func object(_ line: String) throws -> [String: Any] {
+    try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] ?? [:]
+  }
+}
+
+/// A bottle's firmware whose radio is the stand-in's peripheral.
+private actor BlueZBottle {
+  private let bluez: FakeBlueZ
+  private let clock = BootClock()
+  private var bottle: VirtualBottle
+  private var isAway = false
+
+  init(_ bluez: FakeBlueZ) {
+    self.bluez = bluez
+    bottle = VirtualBottle(.plan035, at: clock.now)
+  }
+
+  /// Serves those that connect, until the test ends.
+  func run() async {
+    while let event = await bluez.events.next() {
+      switch event {
+      case .connected: await take(bottle.handle(.connected(longestValue: 244), at: clock.now))
+      case .disconnected: await take(bottle.handle(.disconnected, at: clock.now))
+      case .read(let number, let id):
+        await bluez.reply(number, BottleAttribute(id: id).flatMap { bottle.value(of: $0) })
+      case .write(let number, let id, let bytes):
+        guard let attribute = BottleAttribute(id: id) else { continue }
+        let outputs = bottle.handle(.written(attribute, bytes), at: clock.now)
+        let isTaken = !outputs.contains(.answers(attribute, isTaken: false))
+        await bluez.reply(number, isTaken ? [] : nil)
+        await take(outputs)
+      }
+    }
+  }
+
+  /// Does something to it.
+  func give(_ inputs: BottleInput...) async {
+    for input in inputs { await take(bottle.handle(.world(input), at: clock.now)) }
+  }
+
+  /// Goes out of range, so that the connection is lost.
+  func leave() async {
+    isAway = true
+    await bluez.disconnect()
+    await take(bottle.handle(.disconnected, at: clock.now))
+  }
+
+  /// Comes back into range.
+  func comeBack() async {
+    isAway = false
+    if bottle.bottle.isAdvertising { await bluez.advertise(true) }
+  }
+
+  private func take(_ outputs: [VirtualBottle.Output]) async {
+    for output in outputs {
+      switch output {
+      case .advertises(let isOn): await bluez.advertise(isOn && !isAway)
+      case .disconnects: await bluez.disconnect()
+      case .notifies(let attribute, let bytes): await bluez.notify(attribute.id, bytes)
+      case .answers, .sleeps, .stores: continue
+      }
+    }
+  }
+}

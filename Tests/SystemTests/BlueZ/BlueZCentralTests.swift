@@ -1,0 +1,227 @@
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Testing
+
+@testable import BluetoothBlueZ
+
+/// A central over BlueZ before a stand-in of its daemon, on a bus of our own.
+@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(2)))
+struct BlueZCentralTests {
+  private static let value = BottleAttribute.state.id
+
+  @Test(arguments: [true, false], [true, false])
+  func `a radio through BlueZ keeps the contract`(
+    hasGattManager: Bool, hasMonitors: Bool
+  ) async throws {
+    let bus = try await PrivateBus()
+    let bluez = try await FakeBlueZ(
+      address: bus.address,
+      FakeBlueZ.Setup(hasGattManager: hasGattManager, hasMonitors: hasMonitors))
+    try await centralContract(
+      BlueZCentral(services: [BottleAttribute.service], address: bus.address),
+      far: BlueZFar(bluez: bluez))
+    await bluez.end()
+  }
+
+  @Test func `what BlueZ aborts is tried again`() async throws {
+    let bench = try await BlueZBench()
+    await bench.bluez.fail(next: .abortByLocal, .abortByLocal)
+    try await bench.connects(1)
+    #expect(bench.calls("Connect") == 3)
+    #expect(bench.calls("Disconnect") == 2, "each failure is cleared")
+    await bench.end()
+  }
+
+  @Test func `what BlueZ always aborts fails after nine tries`() async throws {
+    let bench = try await BlueZBench { await $0.remember() }
+    await bench.bluez.fail(next: .init(repeating: .abortByLocal, count: 9))
+    bench.central.connect(FakeBlueZ.id, attempt: AttemptID(1), isQueued: false)
+    #expect(
+      await bench.next()
+        == .failed(AttemptID(1), .local(detail: "le-connection-abort-by-local")))
+    #expect(bench.calls("Connect") == 9)
+    await bench.end()
+  }
+
+  @Test func `a connect that a crash left behind is repaired by removing the device`()
+    async throws
+  {
+    let bench = try await BlueZBench { await $0.remember(isStuck: true) }
+    try await bench.connects(1)
+    #expect(bench.calls("RemoveDevice") == 1)
+    #expect(bench.calls("Connect") == 3, "twice in vain, once after the repair")
+    await bench.end()
+  }
+
+  @Test(arguments: [FakeBlueZ.ConnectFault.vanish, .noSlot])
+  func `a device that vanishes is found again and connected`(
+    _ fault: FakeBlueZ.ConnectFault
+  ) async throws {
+    let bench = try await BlueZBench()
+    await bench.bluez.fail(next: fault)
+    try await bench.connects(1)
+    #expect(bench.calls("Connect") == 2)
+    await bench.end()
+  }
+
+  @Test func `a device that vanishes ends its connection`() async throws {
+    let bench = try await BlueZBench()
+    try await bench.connects(1)
+    await bench.bluez.forget()
+    #expect(await bench.next() == .disconnected(AttemptID(1), .reset))
+    await bench.end()
+  }
+
+  @Test func `services that come late are waited for`() async throws {
+    let bench = try await BlueZBench()
+    await bench.bluez.hold(services: true)
+    try await bench.connects(1)
+    async let found = bench.discovers(1)
+    await bench.bluez.resolve()
+    #expect(await found)
+    await bench.end()
+  }
+
+  @Test func `services that never come end with the connection`() async throws {
+    let bench = try await BlueZBench()
+    await bench.bluez.hold(services: true)
+    try await bench.connects(1)
+    async let found = bench.discovers(1)
+    await bench.bluez.disconnect()
+    #expect(await found == false)
+    #expect(await bench.next() == .disconnected(AttemptID(1), .reset))
+    await bench.end()
+  }
+
+  @Test func `objects that BlueZ promised and has not exported are asked for again`()
+    async throws
+  {
+    let bench = try await BlueZBench()
+    await bench.bluez.hold(objects: true)
+    try await bench.connects(1)
+    _ = bench.bluez.log.takeAll()
+    async let found = bench.discovers(1)
+    while let call = await bench.bluez.log.next(), call != "GetManagedObjects" {}
+    await bench.bluez.resolve()
+    #expect(await found)
+    await bench.end()
+  }
+
+  @Test func `a subscription that BlueZ renewed by itself is made anew`() async throws {
+    let bench = try await BlueZBench()
+    try await bench.connects(1)
+    #expect(await bench.discovers(1))
+    await bench.bluez.subscribe(Self.value)
+    try await bench.central.notify(Self.value, of: AttemptID(1))
+    #expect(bench.calls("StopNotify") == 1)
+    await bench.bluez.notify(Self.value, [5])
+    #expect(await bench.next() == .value(AttemptID(1), Self.value, [5]))
+    await bench.end()
+  }
+
+  @Test func `a daemon that restarts voids all tickets and serves new ones`() async throws {
+    let bench = try await BlueZBench()
+    try await bench.connects(1)
+    #expect(await bench.discovers(1))
+    async let value = bench.reads(1)
+    #expect(await bench.bluez.events.next() == .read(1, Self.value))
+    await bench.bluez.crash()
+    #expect(await value == nil)
+    while let event = await bench.next() {
+      if event == .adapter(.resetting) { break }
+      // The device's end may be told first.
+      #expect(event == .disconnected(AttemptID(1), .reset))
+    }
+    await bench.bluez.restart()
+    #expect(await bench.next() == .adapter(.on))
+    _ = await bench.bluez.events.next()
+    try await bench.connects(2)
+    await bench.end()
+  }
+
+  @Test func `an adapter that is switched off and on is told`() async throws {
+    let bench = try await BlueZBench()
+    await bench.bluez.power(false)
+    #expect(await bench.next() == .adapter(.off))
+    await bench.bluez.power(true)
+    #expect(await bench.next() == .adapter(.on))
+    try await bench.connects(1)
+    await bench.end()
+  }
+
+  @Test func `a machine without an adapter, a daemon or a bus has no radio`() async throws {
+    let bus = try await PrivateBus()
+    let events = Mailbox<CentralEvent>()
+    let central = BlueZCentral(services: [], address: bus.address)
+    central.events { events.put($0) }
+    #expect(await events.next() == .adapter(.unsupported))
+    let bluez = try await FakeBlueZ(address: bus.address)
+    #expect(await events.next() == .adapter(.on), "a daemon may come later")
+    let other = BlueZCentral(adapter: "hci7", services: [], address: bus.address)
+    other.events { events.put($0) }
+    #expect(await events.next() == .adapter(.unsupported))
+    let nowhere = BlueZCentral(services: [], address: "unix:path=/nowhere")
+    nowhere.events { events.put($0) }
+    #expect(await events.next() == .adapter(.unsupported))
+    for each in [central, other, nowhere] { await each.close() }
+    await bluez.end()
+  }
+}
+
+/// A central, the daemon that it uses, and what both did.
+struct BlueZBench: Sendable {
+  let bus: PrivateBus
+  let bluez: FakeBlueZ
+  let central: BlueZCentral
+  let events = Mailbox<CentralEvent>()
+  let standbys = Mailbox<BlueZStandby?>()
+  private let log = Mailbox<String>()
+
+  /// Returns once the radio is on.
+  init(
+    _ setup: FakeBlueZ.Setup = .init(), before: (FakeBlueZ) async -> Void = { _ in }
+  ) async throws {
+    bus = try await PrivateBus()
+    bluez = try await FakeBlueZ(address: bus.address, setup)
+    await before(bluez)
+    central = BlueZCentral(
+      services: [BottleAttribute.service], address: bus.address
+    ) { [standbys] in standbys.put($0) }
+    central.events { [events] in events.put($0) }
+    try #require(await events.next() == .adapter(.on))
+  }
+
+  /// Connects an attempt of the app in front.
+  func connects(_ number: UInt64) async throws {
+    central.connect(FakeBlueZ.id, attempt: AttemptID(number), isQueued: false)
+    await bluez.advertise(true)
+    try #require(await next() == .connected(AttemptID(number)))
+    try #require(await bluez.events.next() == .connected)
+  }
+
+  func next() async -> CentralEvent? { await events.next() }
+
+  func discovers(_ number: UInt64) async -> Bool {
+    (try? await central.discover(
+      BottleAttribute.service, [BottleAttribute.state.id], of: AttemptID(number))) != nil
+  }
+
+  func reads(_ number: UInt64) async -> [UInt8]? {
+    try? await central.read(BottleAttribute.state.id, of: AttemptID(number))
+  }
+
+  /// How often the daemon was asked for something until now.
+  func calls(_ name: String) -> Int {
+    for call in bluez.log.takeAll() { log.put(call) }
+    let all = log.takeAll()
+    for call in all { log.put(call) }
+    return all.count { $0 == name }
+  }
+
+  func end() async {
+    await central.close()
+    await bluez.end()
+  }
+}

@@ -1,0 +1,197 @@
+import LinkCore
+import LinkWire
+import LinuxBus
+import Testing
+
+@testable import BluetoothBlueZ
+
+/// What a central over BlueZ decides about adapters, scans and connects.
+@Suite struct BlueZRadioTests {
+  private typealias Bench = BlueZRadioBench
+  private static let eager = BlueZRadio.Input.connect(Bench.id, AttemptID(1), isQueued: false)
+  private static let queued = BlueZRadio.Input.connect(Bench.id, AttemptID(2), isQueued: true)
+
+  @Test func `an adapter is told when its objects were read, or may not be`() {
+    var radio = BlueZRadio(adapter: nil, services: [])
+    let first = radio.handle(.daemon(true), at: .zero)
+    #expect(Bench.events(first) == [])
+    #expect(Bench.calls(first) == ["GetManagedObjects"])
+    let refusal = BusRefusal("org.freedesktop.DBus.Error.AccessDenied")
+    let effects = radio.handle(.refused(1, refusal), at: .zero)
+    #expect(Bench.events(effects) == [.adapter(.unauthorised)])
+  }
+
+  @Test func `a daemon that is gone restarts for 30 s, and then is not there`() {
+    var bench = Bench()
+    #expect(Bench.events(bench.handle(.daemon(false))) == [.adapter(.resetting)])
+    #expect(bench.pass(.milliseconds(29_999)) == [])
+    #expect(bench.handle(.daemon(false)) == [], "it is told once, and its time goes on")
+    #expect(Bench.events(bench.pass(.milliseconds(1))) == [.adapter(.unsupported)])
+    #expect(bench.radio.deadline == nil)
+    #expect(bench.handle(.daemon(false)) == [], "a bus that cannot be reached again")
+  }
+
+  @Test func `a connect ends after 20 s, and is cleared before the next one`() {
+    var bench = Bench()
+    #expect(Bench.calls(bench.handle(Self.eager)) == ["Connect"])
+    #expect(bench.pass(.milliseconds(19_999)) == [])
+    #expect(Bench.calls(bench.pass(.milliseconds(1))) == ["Disconnect"])
+    #expect(bench.pass(.milliseconds(4_999)) == [], "nobody answers the disconnect")
+    #expect(bench.pass(.milliseconds(500)) == [])
+    #expect(Bench.calls(bench.pass(.milliseconds(1))) == ["Connect"])
+  }
+
+  @Test func `a late answer of an earlier connect changes nothing`() throws {
+    var bench = Bench()
+    let call = try #require(Bench.call("Connect", in: bench.handle(Self.eager)))
+    _ = bench.pass(.seconds(20))
+    #expect(bench.handle(.answered(call, [])) == [])
+  }
+
+  @Test func `the table of failures`() {
+    func fault(_ name: String, _ text: String) -> ConnectFault {
+      ConnectFault(BusRefusal(name, text))
+    }
+    let failed = "org.bluez.Error.Failed"
+    for text in ["le-connection-abort-by-local", "br-connection-canceled"] {
+      #expect(fault(failed, text) == .transient(text))
+    }
+    #expect(fault("org.bluez.Error.InProgress", "busy") == .inProgress)
+    #expect(fault(failed, "le-connection-concurrent-connection-limit") == .gone)
+    #expect(fault("org.freedesktop.DBus.Error.UnknownObject", "") == .gone)
+    #expect(fault(failed, "le-connection-timeout") == .timeout)
+    #expect(fault(failed, "le-connection-gatt-browsing") == .gatt("le-connection-gatt-browsing"))
+    #expect(
+      fault("org.freedesktop.DBus.Error.NoReply", "") == .bus("org.freedesktop.DBus.Error.NoReply"))
+    #expect(fault(failed, "le-connection-refused") == .other("le-connection-refused"))
+    let pauses: [(ConnectFault, Duration)] = [
+      (.transient(""), .milliseconds(250)), (.bus(""), .milliseconds(250)),
+      (.timeout, .milliseconds(500)), (.gone, .seconds(4)), (.gatt(""), .seconds(1)),
+      (.other(""), .milliseconds(100)),
+    ]
+    for (fault, pause) in pauses {
+      var retry = ConnectRetry()
+      #expect(retry.next(after: fault, isBonded: false) == .again(after: pause, removes: false))
+    }
+  }
+
+  @Test func `four failures that count end the tries, and nine that do not`() {
+    for (fault, limit) in [(ConnectFault.timeout, 4), (.transient(""), 9)] {
+      var retry = ConnectRetry()
+      for _ in 1..<limit { #expect(retry.next(after: fault, isBonded: false) != .giveUp) }
+      #expect(retry.next(after: fault, isBonded: false) == .giveUp)
+    }
+  }
+
+  @Test func `a device that stays busy is removed, and one that is paired is not`() {
+    for isBonded in [true, false] {
+      var retry = ConnectRetry()
+      let again = ConnectRetry.Verdict.again(after: .milliseconds(250), removes: false)
+      #expect(retry.next(after: .inProgress, isBonded: isBonded) == again)
+      #expect(retry.next(after: .timeout, isBonded: isBonded) != again, "counted in a row")
+      #expect(retry.next(after: .inProgress, isBonded: isBonded) == again)
+      #expect(
+        retry.next(after: .inProgress, isBonded: isBonded)
+          == .again(after: .milliseconds(250), removes: !isBonded))
+    }
+  }
+
+  @Test func `after the last try the queued ticket stays, and rests for 30 s`() {
+    var bench = Bench()
+    var effects = bench.handle(Self.eager) + bench.handle(Self.queued)
+    for _ in 1...3 {
+      effects = bench.refuse("Connect", in: effects, "Failed", "le-connection-refused")
+      _ = bench.answer("Disconnect", in: effects)
+      effects = bench.pass(.milliseconds(100))
+    }
+    effects = bench.refuse("Connect", in: effects, "Failed", "le-connection-refused")
+    #expect(
+      Bench.events(effects) == [.failed(AttemptID(1), .local(detail: "le-connection-refused"))])
+    _ = bench.answer("Disconnect", in: effects)
+    #expect(bench.change(["RSSI": .short(-40)]) == [], "it rests")
+    #expect(bench.pass(.milliseconds(29_999)) == [])
+    _ = bench.pass(.milliseconds(1))
+    #expect(Bench.calls(bench.change(["RSSI": .short(-50)])).contains("Connect"))
+  }
+
+  @Test func `a discovery that another run left open is ended first, four times at most`() {
+    var bench = Bench(knows: nil)
+    var effects = bench.handle(.scan([BottleAttribute.service]))
+    #expect(Bench.calls(effects) == ["SetDiscoveryFilter", "StartDiscovery"])
+    for _ in 1...3 {
+      effects = bench.refuse("StartDiscovery", in: effects, "InProgress")
+      #expect(
+        Bench.calls(effects) == ["StopDiscovery", "SetDiscoveryFilter", "StartDiscovery"])
+    }
+    #expect(bench.refuse("StartDiscovery", in: effects, "InProgress") == [])
+    #expect(bench.pass(.milliseconds(4_999)) == [])
+    #expect(Bench.calls(bench.pass(.milliseconds(1))).last == "StartDiscovery")
+  }
+
+  @Test func `a scan pauses while BlueZ connects`() {
+    var bench = Bench()
+    let started = bench.handle(.scan([BottleAttribute.service]))
+    _ = bench.answer("StartDiscovery", in: started)
+    let effects = bench.handle(Self.eager)
+    #expect(Bench.calls(effects) == ["Connect", "StopDiscovery"])
+    #expect(Bench.calls(bench.answer("Connect", in: effects)).last == "StartDiscovery")
+  }
+
+  @Test func `a scan tells of devices with its services only`() {
+    for (service, isHeard) in [(BottleAttribute.service, true), (BottleAttribute.state.id, false)] {
+      var bench = Bench()
+      _ = bench.handle(.scan([service]))
+      let found = Bench.events(bench.change(["RSSI": .short(-40)]))
+      #expect(found == (isHeard ? [.found(Bench.id, name: "Bottle")] : []))
+    }
+  }
+
+  @Test func `a device that BlueZ has connected by itself is found without an advertisement`() {
+    let found = [CentralEvent.found(Bench.id, name: "Bottle")]
+    var early = Bench()
+    _ = early.change(["Connected": .boolean(true)])
+    let effects = early.handle(.scan([BottleAttribute.service]))
+    #expect(Bench.events(effects) == found)
+    #expect(Bench.events(early.handle(Self.eager)) == [.connected(AttemptID(1))])
+    var late = Bench()
+    #expect(Bench.events(late.handle(.scan([BottleAttribute.service]))) == [])
+    #expect(Bench.events(late.change(["Connected": .boolean(true)])) == found)
+  }
+
+  @Test func `a paced scan is 5 s long and begins every 30 s`() {
+    var bench = Bench()
+    let first = bench.handle(Self.queued)
+    #expect(Bench.calls(first).last == "StartDiscovery")
+    #expect(first.contains(.standby(.pacedScan)))
+    _ = bench.answer("StartDiscovery", in: first)
+    #expect(bench.pass(.milliseconds(4_999)) == [])
+    #expect(Bench.calls(bench.pass(.milliseconds(1))) == ["StopDiscovery"])
+    #expect(bench.pass(.milliseconds(24_999)) == [])
+    #expect(Bench.calls(bench.pass(.milliseconds(1))).last == "StartDiscovery")
+  }
+
+  @Test func `beside what BlueZ does by itself a scan begins every 5 minutes`() {
+    var properties = Bench.properties
+    properties["Trusted"] = .boolean(true)
+    var bench = Bench(knows: properties, manager: true)
+    _ = bench.handle(.answered(2, []))  // the application is registered
+    #expect(bench.handle(Self.queued) == [.standby(.autoConnect)])
+    #expect(bench.pass(.milliseconds(299_999)) == [])
+    #expect(Bench.calls(bench.pass(.milliseconds(1))).last == "StartDiscovery")
+  }
+
+  @Test func `an address is an id and a path, and back`() throws {
+    let address = try #require(BlueZAddress("F0:F1:0A:F3:F4:05"))
+    #expect(BlueZAddress(address.id) == address)
+    let path = address.path(below: "/org/bluez/hci0")
+    #expect(path == "/org/bluez/hci0/dev_F0_F1_0A_F3_F4_05")
+    #expect(BlueZAddress(path: path, below: "/org/bluez/hci0") == address)
+    #expect(BlueZAddress(path: path + "/service0001", below: "/org/bluez/hci0") == nil)
+    #expect(BlueZAddress(PeripheralID(UUID128(high: 1, low: 2))) == nil, "of another radio")
+    for text in ["", "F0:F1:0A:F3:F4", "F0:F1:0A:F3:F4:05:06", "F0:F1:0A:F3:F4:5", "G0:0:0:0:0:0"] {
+      #expect(BlueZAddress(text) == nil)
+    }
+    #expect(BlueZAddress("C0:00:00:00:00:00")?.changesIfRandom == false)
+    #expect(BlueZAddress("BF:FF:FF:FF:FF:FF")?.changesIfRandom == true)
+  }
+}

@@ -1,0 +1,182 @@
+import HoldfastTestKit
+import LinkCore
+import LinkWire
+import LinuxBus
+import Testing
+
+@testable import BluetoothBlueZ
+
+/// What a central over BlueZ decides about requests to a peripheral.
+@Suite struct BlueZRequestTests {
+  private typealias Bench = BlueZRadioBench
+  private static let value = BottleAttribute.state.id
+
+  private static func discover(_ number: UInt64 = 1) -> BlueZRadio.Input {
+    .request(number, AttemptID(1), .discover(BottleAttribute.service, [value]))
+  }
+
+  private static func read(_ number: UInt64 = 1) -> BlueZRadio.Input {
+    .request(number, AttemptID(1), .read(value))
+  }
+
+  private static func resolved() -> Bench {
+    var bench = Bench()
+    bench.open()
+    _ = bench.change(["ServicesResolved": .boolean(true)])
+    _ = bench.export()
+    return bench
+  }
+
+  @Test func `services are waited for 20 s, and then the connection ends`() {
+    var bench = Bench()
+    bench.open()
+    #expect(bench.handle(Self.discover()) == [])
+    #expect(bench.pass(.milliseconds(19_999)) == [])
+    let effects = bench.pass(.milliseconds(1))
+    #expect(Bench.answers(effects) == [.failure(.timeout(.establish))])
+    #expect(Bench.events(effects) == [.disconnected(AttemptID(1), .timeout(.establish))])
+    #expect(Bench.calls(effects) == ["Disconnect"])
+  }
+
+  @Test func `services are there when BlueZ has said so and their objects are`() {
+    var bench = Bench()
+    bench.open()
+    _ = bench.handle(Self.discover())
+    #expect(bench.export() == [], "they are not resolved")
+    #expect(bench.change(["ServicesResolved": .boolean(true)]) == [.answer(1, .success([]))])
+  }
+
+  @Test func `objects that are missing are listed three times, and the device is forgotten`() {
+    var bench = Bench()
+    bench.open()
+    _ = bench.change(["ServicesResolved": .boolean(true)])
+    #expect(bench.handle(Self.discover()) == [])
+    for _ in 1...3 {
+      #expect(bench.pass(.milliseconds(249)) == [])
+      let effects = bench.pass(.milliseconds(1))
+      #expect(Bench.calls(effects) == ["GetManagedObjects"])
+      let answer = bench.answer("GetManagedObjects", in: effects)
+      if let first = Bench.answers(answer).first {
+        #expect(throws: LinkFailure.self) { try first.get() }
+      }
+    }
+    #expect(bench.radio.requests.isEmpty)
+    let effects = bench.handle(.cancel(AttemptID(1)))
+    #expect(Bench.calls(effects) == ["RemoveDevice"])
+    _ = bench.change(["Connected": .boolean(false)])
+    let queued = BlueZRadio.Input.connect(Bench.id, AttemptID(2), isQueued: false)
+    #expect(bench.handle(queued) == [], "not before it is removed")
+    #expect(Bench.calls(bench.answer("RemoveDevice", in: effects)) == ["Connect"])
+  }
+
+  @Test func `a request is waited for 30 s, and then the connection ends`() {
+    var bench = Self.resolved()
+    #expect(Bench.calls(bench.handle(Self.read())) == ["ReadValue"])
+    #expect(bench.pass(.milliseconds(29_999)) == [])
+    let effects = bench.pass(.milliseconds(1))
+    #expect(Bench.answers(effects) == [.failure(.timeout(.response))])
+    #expect(Bench.events(effects) == [.disconnected(AttemptID(1), .timeout(.response))])
+  }
+
+  @Test func `while another request goes on it is asked again every 50 ms, 100 times at most`() {
+    var bench = Self.resolved()
+    var effects = bench.handle(Self.read())
+    for _ in 1..<BlueZRadio.busyTries {
+      #expect(bench.refuse("ReadValue", in: effects, "InProgress") == [])
+      #expect(bench.pass(.milliseconds(49)) == [])
+      effects = bench.pass(.milliseconds(1))
+      #expect(Bench.calls(effects) == ["ReadValue"])
+    }
+    let last = bench.refuse("ReadValue", in: effects, "InProgress", "busy")
+    #expect(Bench.answers(last) == [.failure(.protocolError(detail: "busy"))])
+  }
+
+  @Test func `what is refused ends a request, and a lost connection ends it as a reset`() {
+    for (error, failure) in [
+      ("NotConnected", LinkFailure.reset), ("NotPermitted", .protocolError(detail: "no")),
+    ] {
+      var bench = Self.resolved()
+      let effects = bench.handle(Self.read())
+      #expect(
+        Bench.answers(bench.refuse("ReadValue", in: effects, error, "no")) == [.failure(failure)])
+    }
+  }
+
+  @Test func `values of characteristics that this connection did not subscribe to are not told`() {
+    var bench = Self.resolved()
+    let value = BlueZRadio.Input.changed(
+      Bench.part, BlueZName.characteristic, ["Value": .bytes([1])], without: [])
+    #expect(bench.handle(value) == [])
+    _ = bench.handle(.request(1, AttemptID(1), .notify(Self.value)))
+    #expect(Bench.events(bench.handle(value)) == [.value(AttemptID(1), Self.value, [1])])
+  }
+
+  @Test func `the longest value is the MTU without its head, and at least 20`() {
+    for (mtu, longest) in [(nil, 20), (23, 20), (24, 21), (247, 244)] as [(UInt16?, Int)] {
+      var bench = Bench()
+      bench.open()
+      _ = bench.export(mtu: mtu)
+      #expect(bench.radio.longestValue(of: AttemptID(1)) == longest)
+    }
+    #expect(Bench().radio.longestValue(of: AttemptID(9)) == 20)
+  }
+
+  @Test(arguments: 1...200 as ClosedRange<UInt64>)
+  func `whatever happens, time goes on and no request is left without an answer`(_ seed: UInt64) {
+    var random = Chance(seed: seed)
+    var bench = Bench(manager: Bool.random(using: &random))
+    var (asked, answered): (Set<UInt64>, Set<UInt64>) = ([], [])
+    var open: [UInt64] = []
+    for number in 1...150 as ClosedRange<UInt64> {
+      var effects: [BlueZRadio.Effect]
+      if Int.random(in: 0..<4, using: &random) == 0 {
+        effects = bench.pass(.milliseconds(Int.random(in: 0...40_000, using: &random)))
+        #expect(bench.radio.deadline.map { $0 > bench.now } ?? true)
+      } else {
+        let input = Self.input(number, &open, &random)
+        if case .request(let id, _, _) = input { asked.insert(id) }
+        effects = bench.handle(input)
+      }
+      for effect in effects {
+        if case .call(let id, _) = effect { open.append(id) }
+        if case .answer(let id, _) = effect { #expect(answered.insert(id).inserted) }
+      }
+    }
+    _ = Bench.answers(bench.handle(.daemon(false)))
+    #expect(bench.radio.requests.isEmpty && answered.isSubset(of: asked))
+  }
+
+  /// Something that can happen at any time.
+  private static func input(
+    _ number: UInt64, _ open: inout [UInt64], _ random: inout Chance
+  ) -> BlueZRadio.Input {
+    let attempt = AttemptID(UInt64.random(in: 1...4, using: &random))
+    let isOn = Bool.random(using: &random)
+    switch Int.random(in: 0..<13, using: &random) {
+    case 0: return .connect(Bench.id, AttemptID(number + 10), isQueued: isOn)
+    case 1: return .connect(Bench.id, attempt, isQueued: isOn)
+    case 2: return .cancel(attempt)
+    case 3: return isOn ? .scan([BottleAttribute.service]) : .stopScan
+    case 4: return .removed(Bench.device, [BlueZName.device])
+    case 5:
+      var properties = Bench.properties
+      properties["RSSI"] = .short(-40)
+      return .added(Bench.device, [BlueZName.device: properties])
+    case 6, 7:
+      let names = ["Connected", "ServicesResolved", "Trusted"]
+      let name = names.randomElement(using: &random) ?? "Connected"
+      return .changed(Bench.device, BlueZName.device, [name: .boolean(isOn)], without: [])
+    case 8: return .request(number, attempt, isOn ? .read(value) : .notify(value))
+    case 9: return .request(number, attempt, .discover(BottleAttribute.service, [value]))
+    case 10:
+      return .added(Bench.part, [BlueZName.characteristic: ["UUID": .text(value.description)]])
+    case _:
+      guard let call = open.popLast() else { return .sighted(Bench.device) }
+      let errors = ["InProgress", "Failed", "NotConnected"]
+      return isOn
+        ? .answered(call, [])
+        : .refused(
+          call, BusRefusal("org.bluez.Error." + (errors.randomElement(using: &random) ?? "")))
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Testing
+
+@testable import BluetoothBlueZ
+
+/// What waits for a peripheral that is not there.
+@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(2)))
+struct BlueZStandbyTests {
+  @Test func `BlueZ connects a device that it keeps by itself`() async throws {
+    let bench = try await BlueZBench()
+    try await bench.connects(1)
+    // BlueZ is asked to keep the device.
+    while let call = await bench.bluez.log.next(), call != "Set" {}
+    await bench.bluez.disconnect()
+    #expect(await bench.next() == .disconnected(AttemptID(1), .reset))
+    bench.central.connect(FakeBlueZ.id, attempt: AttemptID(2), isQueued: true)
+    #expect(await bench.standbys.next() == .autoConnect)
+    let before = bench.calls("Connect")
+    await bench.bluez.advertise(true)
+    #expect(await bench.next() == .connected(AttemptID(2)))
+    #expect(await bench.standbys.next() == .some(nil), "nothing waits any more")
+    #expect(bench.calls("Connect") == before, "this program called nothing")
+    await bench.end()
+  }
+
+  @Test func `a controller with monitors watches for a device`() async throws {
+    let bench = try await BlueZBench(.init(hasGattManager: false, hasMonitors: true))
+    bench.central.connect(FakeBlueZ.id, attempt: AttemptID(1), isQueued: true)
+    #expect(await bench.standbys.next() == .pacedScan, "until the monitor is registered")
+    #expect(await bench.standbys.next() == .monitor)
+    await bench.bluez.advertise(true)
+    #expect(await bench.next() == .connected(AttemptID(1)))
+    #expect(bench.calls("RegisterMonitor") == 1)
+    await bench.end()
+  }
+
+  @Test func `without either a scan finds it`() async throws {
+    let bench = try await BlueZBench(.init(hasGattManager: false))
+    bench.central.connect(FakeBlueZ.id, attempt: AttemptID(1), isQueued: true)
+    #expect(await bench.standbys.next() == .pacedScan)
+    await bench.bluez.advertise(true)
+    #expect(await bench.next() == .connected(AttemptID(1)))
+    #expect(bench.calls("StartDiscovery") == 1)
+    await bench.end()
+  }
+
+  @Test func `a device that was connected when this program began opens at once`() async throws {
+    let first = try await BlueZBench()
+    try await first.connects(1)
+    let second = BlueZCentral(services: [BottleAttribute.service], address: first.bus.address)
+    let events = Mailbox<CentralEvent>()
+    second.events { events.put($0) }
+    #expect(await events.next() == .adapter(.on))
+    second.connect(FakeBlueZ.id, attempt: AttemptID(1), isQueued: true)
+    #expect(await events.next() == .connected(AttemptID(1)))
+    await second.close()
+    await first.end()
+  }
+
+  @Test func `the best standby for every set of facts`() {
+    func best(_ profile: Bool, _ kept: Bool, _ changes: Bool, _ monitor: Bool) -> BlueZStandby {
+      .best(
+        StandbyFacts(
+          hasProfile: profile, isKept: kept, addressChanges: changes, hasMonitor: monitor))
+    }
+    for monitor in [true, false] {
+      let other = monitor ? BlueZStandby.monitor : .pacedScan
+      #expect(best(true, true, false, monitor) == .autoConnect)
+      #expect(best(false, true, false, monitor) == other, "no profile was taken")
+      #expect(best(true, false, false, monitor) == other, "BlueZ drops the device")
+      #expect(best(true, true, true, monitor) == other, "its address changes")
+    }
+  }
+}

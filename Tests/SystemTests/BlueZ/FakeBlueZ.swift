@@ -1,0 +1,302 @@
+import Dispatch
+import Glibc
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import LinuxBus
+
+@testable import BluetoothBlueZ
+
+/// A stand-in of `org.bluez` on a bus: one adapter, and one peripheral behind it.
+///
+/// It serves what BlueZ 5.66 serves of ObjectManager, Adapter1, Device1, GattService1,
+/// GattCharacteristic1, GattManager1 and AdvertisementMonitorManager1, and fails on command.
+actor FakeBlueZ {
+  /// What happens to the next `Connect`.
+  enum ConnectFault: Sendable {
+    case abortByLocal
+    /// `InProgress`, until the device is removed: what a caller that crashed leaves behind.
+    case stuck
+    /// The device's object vanishes in the middle.
+    case vanish
+    /// The adapter has no connection left, and the device's object vanishes.
+    case noSlot
+  }
+
+  struct Setup: Sendable {
+    var hasGattManager = true
+    var hasMonitors = false
+    var isPowered = true
+    var hasAdapter = true
+    var characteristics = [BottleAttribute.state.id]
+  }
+
+  static let adapter = "/org/bluez/hci0"
+  static let address = "F0:F1:F2:F3:F4:F5"
+  static let device = adapter + "/dev_F0_F1_F2_F3_F4_F5"
+  static let id = BlueZAddress(address)?.id ?? PeripheralID(GATTID(high: 0, low: 0))
+  static let service = device + "/service000a"
+
+  let setup: Setup
+  /// What centrals did to the peripheral.
+  let events = Mailbox<FarPeripheralEvent>()
+  /// The names of the calls that came, in order.
+  let log = Mailbox<String>()
+  private let executor: QueueExecutor
+  private let queue = DispatchQueue(label: "fake bluez")
+  let bus: BusPeer
+  private var source: (any DispatchSourceRead)?
+  var waiting: [UInt64: @Sendable (isolated FakeBlueZ, [BusData]?) -> Void] = [:]
+
+  var isPowered: Bool
+  var discoverers: Set<String> = []
+  var isAdvertising = false
+  var isKnown = false
+  var isTrusted = false
+  var isConnected = false
+  var isResolved = false
+  var hasObjects = false
+  var isStuck = false
+  var faults: [ConnectFault] = []
+  /// Whether services come late, and whether their objects come later than BlueZ says.
+  var holdsServices = false
+  var holdsObjects = false
+  var connects: [UInt64] = []
+  var subscribers: [String: String] = [:]
+  var requests: [UInt16: UInt64] = [:]
+  var lastRequest: UInt16 = 0
+  var application: String?
+  var monitor: (sender: String, path: String)?
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor {
+    unsafe executor.asUnownedSerialExecutor()
+  }
+
+  /// Returns once it has its name.
+  init(address: String, _ setup: Setup = Setup()) async throws {
+    self.setup = setup
+    executor = QueueExecutor(queue)
+    isPowered = setup.isPowered
+    bus = try BusPeer(address: address, or: .system)
+    try begin()
+  }
+
+  private func begin() throws {
+    try bus.own(BlueZName.service)
+    let source = DispatchSource.makeReadSource(fileDescriptor: bus.descriptor, queue: queue)
+    source.setEventHandler { [weak self] in self?.assumeIsolated { $0.serve() } }
+    source.activate()
+    self.source = source
+    serve()
+  }
+
+  private func serve() {
+    for message in (try? bus.take()) ?? [] {
+      switch message {
+      case .call(let call, let sender, let number):
+        log.put(call.name)
+        answer(call, sender, number)
+      case .answered(let number, let values): waiting.removeValue(forKey: number)?(self, values)
+      case .refused(let number, _): waiting.removeValue(forKey: number)?(self, nil)
+      case .signal: continue
+      }
+    }
+    bus.flush()
+  }
+
+  // MARK: what a test does
+
+  func advertise(_ isOn: Bool) {
+    isAdvertising = isOn
+    guard isOn, !isConnected, isPowered else { return }
+    announce()
+    if isTrusted, isKnown, application != nil { linkUp() } else if !connects.isEmpty { linkUp() }
+    bus.flush()
+  }
+
+  /// The peripheral ends the connection, which is no event.
+  func disconnect() {
+    linkDown(isTold: false)
+    bus.flush()
+  }
+
+  func notify(_ id: GATTID, _ bytes: [UInt8]) {
+    guard let path = path(of: id), subscribers[path] != nil else { return }
+    changed(path, BlueZName.characteristic, ["Value": .bytes(bytes)])
+    bus.flush()
+  }
+
+  func reply(_ request: UInt16, _ bytes: [UInt8]?) {
+    guard let number = requests.removeValue(forKey: request) else { return }
+    if let bytes {
+      try? bus.answer(number, [.bytes(bytes)])
+    } else {
+      refuse(number, "Failed", "Operation failed with ATT error: 0x80")
+    }
+    bus.flush()
+  }
+
+  func fail(next faults: ConnectFault...) { self.faults = faults }
+
+  func fail(next faults: [ConnectFault]) { self.faults = faults }
+
+  /// As if the daemon had renewed a subscription of an earlier connection.
+  func subscribe(_ id: GATTID) { if let path = path(of: id) { subscribers[path] = ":0" } }
+
+  func hold(services: Bool = false, objects: Bool = false) {
+    (holdsServices, holdsObjects) = (services, objects)
+  }
+
+  /// Services that were held come.
+  func resolve() {
+    hold()
+    export()
+    if !isResolved { resolved() }
+    bus.flush()
+  }
+
+  func power(_ isOn: Bool) {
+    isPowered = isOn
+    if !isOn { linkDown() }
+    discoverers = []
+    changed(Self.adapter, BlueZName.adapter, ["Powered": .boolean(isOn)])
+    bus.flush()
+  }
+
+  /// The device's object vanishes.
+  func forget() {
+    linkDown()
+    remove()
+    bus.flush()
+  }
+
+  /// The daemon ends; it forgets what it was asked.
+  func crash() {
+    linkDown()
+    (discoverers, application, monitor, connects) = ([], nil, nil, [])
+    (isKnown, isStuck) = (false, false)
+    try? bus.own(BlueZName.service, false)
+    bus.flush()
+  }
+
+  /// It is back.
+  func restart() {
+    try? bus.own(BlueZName.service)
+    bus.flush()
+  }
+
+  /// As a run before this one left it: known, trusted and stuck in a connect.
+  func remember(isTrusted: Bool = false, isStuck: Bool = false) {
+    (isKnown, self.isTrusted, self.isStuck) = (true, isTrusted, isStuck)
+  }
+
+  func end() {
+    source?.cancel()
+    source = nil
+    try? bus.own(BlueZName.service, false)
+  }
+
+  // MARK: the peripheral
+
+  /// Tells programs that discover, or that have a monitor, of an advertisement.
+  func announce() {
+    guard isAdvertising else { return }
+    if !discoverers.isEmpty {
+      if isKnown {
+        changed(Self.device, BlueZName.device, ["RSSI": .short(-50)])
+      } else {
+        isKnown = true
+        added(Self.device, [BlueZName.device: deviceProperties(rssi: -50)])
+      }
+    }
+    guard let monitor else { return }
+    if !isKnown {
+      isKnown = true
+      added(Self.device, [BlueZName.device: deviceProperties(rssi: nil)])
+    }
+    _ = try? bus.call(
+      monitor.sender,
+      BusMember(monitor.path, BlueZName.monitor, "DeviceFound", [.path(Self.device)]))
+  }
+
+  func linkUp() {
+    guard !isConnected else { return }
+    (isConnected, isAdvertising, isKnown) = (true, false, true)
+    events.put(.connected)
+    changed(Self.device, BlueZName.device, ["Connected": .boolean(true)])
+    for call in connects { try? bus.answer(call) }
+    connects = []
+    if holdsServices { return }
+    if !holdsObjects { export() }
+    resolved()
+  }
+
+  func linkDown(isTold: Bool = true) {
+    guard isConnected else { return }
+    (isConnected, isResolved, hasObjects, subscribers) = (false, false, false, [:])
+    for number in requests.values { refuse(number, "Failed", "ATT error: 0x0e") }
+    requests = [:]
+    for path in paths {
+      signal(
+        "/", BlueZName.manager, "InterfacesRemoved",
+        [
+          .path(path), .texts([BlueZName.characteristic]),
+        ])
+    }
+    signal(
+      "/", BlueZName.manager, "InterfacesRemoved",
+      [
+        .path(Self.service), .texts([BlueZName.gattService]),
+      ])
+    changed(
+      Self.device, BlueZName.device,
+      ["ServicesResolved": .boolean(false), "Connected": .boolean(false)])
+    if isTold { events.put(.disconnected) }
+  }
+
+  func remove() {
+    guard isKnown else { return }
+    (isKnown, isTrusted, isStuck) = (false, false, false)
+    signal(
+      "/", BlueZName.manager, "InterfacesRemoved",
+      [
+        .path(Self.device), .texts([BlueZName.device]),
+      ])
+  }
+
+  private func export() {
+    guard isConnected, !hasObjects else { return }
+    hasObjects = true
+    for (path, interfaces) in gattObjects.sorted(by: { $0.key < $1.key }) {
+      added(path, interfaces)
+    }
+  }
+
+  private func resolved() {
+    isResolved = true
+    changed(Self.device, BlueZName.device, ["ServicesResolved": .boolean(true)])
+  }
+
+  func changed(_ path: String, _ interface: String, _ values: [String: BusData]) {
+    signal(
+      path, BlueZName.properties, "PropertiesChanged",
+      [
+        .text(interface), .properties(values), .texts([]),
+      ])
+  }
+
+  private func added(_ path: String, _ interfaces: BlueZObjects.Interfaces) {
+    signal("/", BlueZName.manager, "InterfacesAdded", [.path(path), .interfaces(interfaces)])
+  }
+
+  private func signal(
+    _ path: String, _ interface: String, _ name: String, _ arguments: [BusData]
+  ) {
+    try? bus.emit(BusMember(path, interface, name, arguments))
+  }
+
+  func refuse(_ number: UInt64, _ name: String, _ text: String) {
+    try? bus.refuse(number, BusRefusal("org.bluez.Error." + name, text))
+  }
+}

@@ -1,0 +1,76 @@
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import Testing
+
+@testable import RadioSocket
+
+/// A central over a Unix socket, before a peripheral on another.
+@Suite(.timeLimit(.minutes(1)))
+struct SocketCentralTests {
+  @Test func `a radio on a socket keeps the contract`() async throws {
+    let scratch = try Scratch()
+    let far = try SocketFar(scratch("radio"))
+    try await centralContract(SocketCentral(path: scratch("radio")), far: far)
+    far.close()
+  }
+
+  @Test(arguments: FarFault.allCases)
+  func `a peripheral that does not do its part is found out`(_ fault: FarFault) async throws {
+    let scratch = try Scratch()
+    let far = try SocketFar(scratch("radio"), fault: fault)
+    await #expect(throws: ContractViolation.self) {
+      try await centralContract(SocketCentral(path: scratch("radio")), far: far)
+    }
+    far.close()
+  }
+}
+
+/// What a peripheral can do wrong, so that the contract is seen to fail.
+enum FarFault: CaseIterable, Sendable {
+  case otherValue, takesEverything, otherName
+}
+
+/// A peripheral on a Unix socket.
+final class SocketFar: FarPeripheral {
+  let id = PeripheralID(UUID128(high: 1, low: 2))
+  let service = BottleAttribute.service
+  let characteristic = BottleAttribute.state.id
+  let name: String
+  private let fault: FarFault?
+  private let events = Mailbox<FarPeripheralEvent>()
+  private let peripheral: SocketPeripheral
+
+  init(_ path: String, fault: FarFault? = nil) throws {
+    self.fault = fault
+    name = fault == .otherName ? "Another" : "Bottle"
+    peripheral = try SocketPeripheral(
+      path: path, id: id, service: service, name: "Bottle", characteristics: [characteristic],
+      longestValue: 100
+    ) { [events] in
+      switch $0 {
+      case .connected: events.put(.connected)
+      case .disconnected: events.put(.disconnected)
+      case .read(let number, let id): events.put(.read(number, id))
+      case .write(let number, let id, let bytes): events.put(.write(number, id, bytes))
+      }
+    }
+  }
+
+  func advertise(_ isOn: Bool) { peripheral.advertise(isOn) }
+
+  func disconnect() { peripheral.disconnect() }
+
+  func notify(_ bytes: [UInt8]) {
+    peripheral.notify(characteristic, fault == .otherValue ? [] : bytes)
+  }
+
+  func reply(_ request: UInt16, _ bytes: [UInt8]?) {
+    peripheral.reply(request, fault == .takesEverything ? bytes ?? [] : bytes)
+  }
+
+  func next() async -> FarPeripheralEvent? { await events.next() }
+
+  func close() { peripheral.close() }
+}

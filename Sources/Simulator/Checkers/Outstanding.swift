@@ -49,6 +49,7 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
     case .suspended: sleeping = .some(standing.deadline)
     case .resumed:
       awakeSince = standing.now
+      heldSince = nil
       if let sleeping, sleeping != standing.deadline {
         tell(standing.now, "its deadline moved while it was suspended")
       }

@@ -164,7 +164,7 @@ let doors: [Target] = [
     ]
       + onLinux(
         "CurlNetwork", "ReachabilityNetlink", "NetworkCost", "LifecycleSystem",
-        "NotificationsDBus", "RadioSocket"),
+        "NotificationsDBus", "RadioSocket", "BluetoothBlueZ"),
     resources: [.copy("Resources/PrivacyInfo.xcprivacy")]),
   // Models for the screens of an app.
   library(

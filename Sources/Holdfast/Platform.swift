@@ -6,6 +6,7 @@ import OwnerFiles
 import StoreSQLite
 
 #if os(Linux)
+  import BluetoothBlueZ
   import CurlNetwork
   import LifecycleSystem
   import NetworkCost
@@ -135,6 +136,20 @@ public enum Platform {
   #if os(Linux)
     /// A radio on a Unix socket, for a bottle that runs on this machine.
     public static func radio(on path: String) -> any Central { SocketCentral(path: path) }
+
+    /// Bluetooth of this machine, through BlueZ.
+    ///
+    /// - Parameters:
+    ///   - adapter: such as `hci0`; `nil` is the first one.
+    ///   - services: what the wanted peripherals advertise.
+    ///   - standby: called when what waits for peripherals changes: `auto-connect`,
+    ///     `advertisement-monitor`, `paced-scan`, or `nil` for nothing. Must return quickly.
+    public static func bluetooth(
+      adapter: String? = nil, services: [GATTID],
+      standby: @escaping @Sendable (String?) -> Void = { _ in }
+    ) -> any Central {
+      BlueZCentral(adapter: adapter, services: services) { standby($0?.rawValue) }
+    }
   #endif
 
   /// The queue of a phone that syncs, in a directory, which is created with mode 0700 if it is

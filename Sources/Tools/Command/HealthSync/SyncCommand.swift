@@ -24,7 +24,7 @@ enum SyncCommand {
     "watch", .text("EXPORT"),
     "import this export of Apple Health first, and again whenever the file changes")
 
-  private static let resumeFrom = Parameter.optional(
+  private static let resumeFrom = Parameter.option(
     "resume-from", .integer("BYTES", 1...1 << 30), default: ResumableUpload.usualLeast,
     "uploads of so many bytes or more resume in the middle, if the server knows how")
 

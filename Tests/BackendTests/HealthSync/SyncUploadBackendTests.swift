@@ -2,6 +2,7 @@ import Foundation
 import HoldfastTestKit
 import LinkCore
 import LinkProtocols
+import LinkServerCore
 import LinkWire
 import Testing
 

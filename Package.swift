@@ -192,7 +192,7 @@ let doors: [Target] = [
     uses: [
       "CommandKit", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore", "LinkJSON",
       "LinkHealth", "LinkWire", "LinkRuntime", "LinkServerCore", "LinkProtocols", "ServerSockets",
-      "OwnerFiles",
+      "OwnerFiles", "StoreSQLite", "HealthSync",
     ]),
   .executableTarget(
     name: "HoldfastCommand",
@@ -224,7 +224,7 @@ let measures: [Target] = [
       "CommandKit", "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkProtocols",
       "LinkRuntime", "MessageStream", "Session", "CurlNetwork", "ServerSockets", "StoreSQLite",
       "CSQLite", "Holdfast", "HoldfastTestKit", "HoldfastBackend", "LinkServerCore",
-      "HoldfastEngineBench",
+      "HoldfastEngineBench", "HealthSync",
     ],
     path: "Benchmarks/Bench", swiftSettings: strict),
 ]
@@ -330,7 +330,7 @@ let checks: [Target] = [
     uses: [
       "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkProtocols", "LinkRuntime",
       "LinkServerCore", "MessageStream", "HeldSocket", "BottleFirmware", "BottleLink",
-      "VirtualBottle", "StoreSQLite",
+      "VirtualBottle", "StoreSQLite", "HealthSync",
       "ReachabilityNetlink", "HoldfastBackend",
       "HoldfastTestKit",
     ],

@@ -234,7 +234,9 @@ extension Probe {
   ) -> ProbeRules.Input? {
     switch event {
     case .request(let id, let route, _, _): .request(id, isLater: route.isLater)
-    case .upgrade, .abandoned, .heard, .text, .binary, .overflow, .drained, .closed: nil
+    case .upgrade, .abandoned, .heard, .text, .binary, .overflow, .drained, .closed, .announced,
+      .cut:
+      nil
     }
   }
 

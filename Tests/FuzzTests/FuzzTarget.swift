@@ -12,6 +12,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case held
   case session
   case sync
+  case uploads
   case bottle
 
   func check(_ bytes: [UInt8]) throws(Broken) {
@@ -39,6 +40,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .held: try HeldSocketProperty.check(bytes)
     case .session: try SessionProperty.check(bytes)
     case .sync: try SyncProperty.check(bytes)
+    case .uploads: try UploadProperty.check(bytes)
     case .bottle: try BottleProperty.check(bytes)
     }
   }

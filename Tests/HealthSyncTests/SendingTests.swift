@@ -311,6 +311,23 @@ import Testing
     }
   }
 
+  @Test func `what is known of the device before a launch counts for what waits`() {
+    for first in [
+      SyncModel.Input.conditions(SyncConditions(isLowPower: true)),
+      .device(.lifecycle(.background)),
+    ] {
+      var bench = SyncBench()
+      bench.give(first)
+      bench.give(.conditions(SyncConditions(isLowPower: true)))
+      bench.give(.device(.lifecycle(.background)))
+      bench.give(SyncBench.waiting([SyncBench.batch("a")]))
+      bench.pass(.seconds(1_000))
+      #expect(bench.sent == [])
+      bench.give(.device(.lifecycle(.foreground)))
+      #expect(bench.sent == ["a"])
+    }
+  }
+
   @Test func `the server is told once that all was sent`() {
     var bench = Self.started(Array(Self.three.prefix(2)))
     func told() -> Int { bench.log.count { $0 == .refresh } }

@@ -21,7 +21,8 @@ import Testing
           "Steady traffic", "The link is cut", "The token expires",
           "Half-open: nothing arrives, nothing closes", "The server restarts",
           "Refused, polling, and back up", "The phone is killed", "An assistant asks the phone",
-          "Prompts in a session, each answered once", "Any WebSocket, held", "Calm",
+          "Prompts in a session, each answered once", "Any WebSocket, held",
+          "Health samples reach the server once", "Calm",
         ])
       let ledger = try #require(events.last)
       #expect(ledger["event"] as? String == "ledger")
@@ -40,6 +41,9 @@ import Testing
       let session = try #require(ledger["session"] as? [String: Int])
       #expect(session["asked"] == 24 && session["repeated"] == 0, "\(story)")
       #expect(session["unanswered"] == 0, "\(story)")
+      let sync = try #require(ledger["sync"] as? [String: Int])
+      #expect(sync["samples"] ?? 0 > 1_000, "\(story)")
+      #expect(sync["lost"] == 0 && sync["surplus"] == 0, "\(story)")
       let troubles = try #require(ledger["troubles"] as? [[String: Any]])
       #expect(troubles.compactMap { $0["trouble"] as? String } == Trouble.all.map(\.name))
       #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])

@@ -12,5 +12,6 @@ enum Catalogue {
       + Sockets.benchmarks(isFull: isFull) + BackendCrowd.benchmarks(isFull: isFull)
       + SessionEcho.benchmarks(isFull: isFull) + SessionRecovery.benchmarks(isFull: isFull)
       + [Storm.benchmark()] + Import.benchmarks(megabytes: isFull ? 1_000 : 60)
+      + SyncBenchmarks.benchmarks(count: isFull ? 100_000 : 20_000)
   }
 }

@@ -70,7 +70,9 @@ private struct CrowdHandler: SocketHandler {
     case .binary(let id, let bytes): hub.send(binary: bytes, to: id)
     case .closed(let id, _): crowd.removeAll { $0 == id }
     case .woke: tellNext(hub)
-    case .abandoned, .heard, .pong, .overflow, .drained, .starved, .crowded: break
+    case .abandoned, .heard, .pong, .overflow, .drained, .starved, .crowded, .announced,
+      .cut:
+      break
     }
     hub.wake(at: left > 0 ? hub.now : pingAt)
   }

@@ -18,6 +18,9 @@
       self.monitors = monitors
     }
 
+    /// What the monitors know.
+    public func present() -> [LifecycleEvent] { monitors.flatMap { $0.present() } }
+
     /// The events of all monitors; ends when all of them ended.
     public func changes() -> AsyncStream<LifecycleEvent> {
       let (stream, continuation) = AsyncStream.makeStream(

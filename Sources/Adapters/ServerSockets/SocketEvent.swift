@@ -5,6 +5,11 @@ public import LinkProtocols
 public enum SocketEvent: Sendable, Equatable {
   /// A whole request; reading pauses until `respond`.
   case request(RequestID, HTTPRequestHead, body: [UInt8])
+  /// The head of a request on a path that is announced, while its body is read. Exactly one
+  /// `request` or `cut` of the same name follows.
+  case announced(RequestID, HTTPRequestHead)
+  /// A request that was announced ended before its body was whole; so much of it came.
+  case cut(RequestID, HTTPRequestHead, body: [UInt8])
   /// A valid WebSocket handshake, to be answered with `accept`, or refused with `respond`.
   case upgrade(RequestID, HTTPRequestHead)
   /// The client left, or was cut, before its request was answered to the end.

@@ -5,27 +5,32 @@ import LinkWire
 
 /// Uploads by tasks of this process. What it leaves is found in the queue by the next one.
 actor HTTPUploads: UploadQueue {
-  private let server: String
-  private let http: any HTTPClient
-  private let files: PayloadFiles
+  let server: String
+  let http: any HTTPClient
+  let files: PayloadFiles
+  private let resumesFrom: Int
   private let readSecret: @Sendable () async throws(LinkFailure) -> String
   private var secret: String?
   /// The secret that the server refused last.
   private var refused: String?
   /// Whether the server takes bodies in gzip; `nil` until it was asked.
   private var takesGzip: Task<Bool?, Never>?
+  /// How the server lets uploads resume; `nil` until it was asked.
+  var offer: Task<Offer?, Never>?
   private var deliver: (@Sendable (UploadEvent) async -> Void)?
   private var tasks: [String: Task<Void, Never>] = [:]
 
   /// A longer answer says no more.
-  private static let maxBodyBytes = 1 << 20
+  static let maxBodyBytes = 1 << 20
   /// The time of one exchange, beside a second for each 16 KiB of the body.
-  private static let patience = Duration.seconds(30)
-  private static let rate = 16_384
+  static let patience = Duration.seconds(30)
+  static let rate = 16_384
 
-  /// - Parameter secret: Reads the secret.
+  /// - Parameters:
+  ///   - resumesFrom: From so many bytes on an upload resumes in the middle.
+  ///   - secret: Reads the secret.
   init(
-    server: String, http: any HTTPClient, files: PayloadFiles,
+    server: String, http: any HTTPClient, files: PayloadFiles, resumesFrom: Int,
     secret: @escaping @Sendable () async throws(LinkFailure) -> String
   ) {
     // The address of the endpoint, as the original app has it, means the same.
@@ -33,9 +38,10 @@ actor HTTPUploads: UploadQueue {
     while base.hasSuffix("/") { base.removeLast() }
     self.server = base.hasSuffix(Self.path) ? String(base.dropLast(Self.path.count)) : base
     (self.http, self.files, readSecret) = (http, files, secret)
+    self.resumesFrom = resumesFrom
   }
 
-  private static let path = "/api/sync"
+  static let path = "/api/sync"
 
   func events(_ deliver: @escaping @Sendable (UploadEvent) async -> Void) {
     self.deliver = deliver
@@ -98,7 +104,7 @@ actor HTTPUploads: UploadQueue {
       let caller = try await caller()
       let used = secret
       do throws(LinkFailure) {
-        try await send(body, by: caller)
+        try await send(body, of: upload.file, by: caller)
         return .accepted
       } catch {
         if case .http(401, _, _) = error { refused = used }
@@ -109,17 +115,36 @@ actor HTTPUploads: UploadQueue {
     }
   }
 
-  private func send(_ body: [UInt8], by caller: RestCaller) async throws(LinkFailure) {
-    if await isGzipOffered(), let packed = GzipBody.deflate(body), packed.count < body.count {
+  private func send(
+    _ body: [UInt8], of file: String, by caller: RestCaller
+  ) async throws(LinkFailure) {
+    let offer = body.count >= resumesFrom ? await offered() : nil
+    // tus has no word for the coding of what is uploaded.
+    let isTus = offer?.dialect == .tus
+    if !isTus, await isGzipOffered(), let packed = GzipBody.deflate(body),
+      packed.count < body.count
+    {
       do throws(LinkFailure) {
-        return try await send(packed, [("Content-Encoding", "gzip")], by: caller)
+        let payload = Payload(file: file, bytes: packed, isGzip: true)
+        return try await send(payload, offer, by: caller)
       } catch {
         // The server does not take gzip after all.
         guard case .http(415, _, _) = error else { throw error }
         takesGzip = Task { false }
       }
     }
-    try await send(body, [], by: caller)
+    try await send(Payload(file: file, bytes: body, isGzip: false), offer, by: caller)
+  }
+
+  private func send(
+    _ payload: Payload, _ offer: UploadOffer?, by caller: RestCaller
+  ) async throws(LinkFailure) {
+    if let offer, payload.bytes.count >= resumesFrom,
+      try await resume(payload, offer, by: caller)
+    {
+      return
+    }
+    try await send(payload.bytes, payload.coding, by: caller)
   }
 
   private func send(

@@ -49,15 +49,41 @@ struct PayloadFiles: Sendable {
 
   /// Deletes files. One that cannot be deleted now is deleted at the next start.
   func delete(_ paths: [String]) {
-    for path in paths { try? FileManager.default.removeItem(atPath: file(path).path) }
+    for path in paths {
+      try? FileManager.default.removeItem(atPath: file(path).path)
+      forgetTicket(of: path)
+    }
   }
+
+  /// Returns the ticket of an upload that was begun; `nil` if there is none that can be used.
+  func ticket(of path: String) -> UploadTicket? {
+    guard let bytes = try? ticketFile(path).read() else { return nil }
+    return try? UploadTicket.read(bytes)
+  }
+
+  /// Keeps the ticket of an upload. Without it the upload begins anew, which costs its bytes.
+  func keep(_ ticket: UploadTicket, of path: String) {
+    try? ticketFile(path).replace(with: ticket.bytes)
+  }
+
+  /// Removes the ticket of an upload, if there is one.
+  func forgetTicket(of path: String) {
+    try? FileManager.default.removeItem(atPath: ticketFile(path).path)
+  }
+
+  private func ticketFile(_ path: String) -> OwnerFile {
+    OwnerFile("\(root)/\(path)\(Self.ticketEnd)", maxBytes: 1 << 16, isSecret: false)
+  }
+
+  private static let ticketEnd = ".upload"
 
   /// Deletes the files that no batch names, and returns those that batches name and are missing.
   func tidy(_ named: Set<String>) -> Set<String> {
     let directory = "\(root)/\(Self.folder)"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
     let found = Set(names.map { "\(Self.folder)/\($0)" })
-    delete(Array(found.subtracting(named)))
+    let tickets = named.map { $0 + Self.ticketEnd }
+    delete(Array(found.subtracting(named).subtracting(tickets)))
     return named.subtracting(found)
   }
 

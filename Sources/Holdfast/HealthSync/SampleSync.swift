@@ -48,14 +48,15 @@ public final class SampleSync: Sendable, AsyncSequence {
     let shell = SyncShell(configuration, files, network)
     let uploading = await shell.listen()
     let host = URLComponents(string: configuration.server)?.host ?? configuration.server
+    let device = Device<SyncModel.Input>(
+      reachability: configuration.reachability ?? Platform.reachability(of: host),
+      lifecycle: configuration.lifecycle, network: network,
+      conditions: { .conditions(SyncConditions($0)) }
+    ) { .device($0) }
+    // What waits is sent at once: whether it may is known before.
     running = Running(
-      start, shell, clock: clock,
-      device: Device(
-        reachability: configuration.reachability ?? Platform.reachability(of: host),
-        lifecycle: configuration.lifecycle, network: network,
-        conditions: { .conditions(SyncConditions($0)) }
-      ) { .device($0) },
-      first: [
+      start, shell, clock: clock, device: device,
+      first: device.present() + [
         .restored(kept, running: uploading, missing: missing), .ask(configuration.types),
       ])
   }

@@ -20,6 +20,8 @@ public struct SyncConfiguration: Sendable {
   public var directory: String
   /// When to try again.
   public var policy = LinkPolicy.healthSync
+  /// From so many bytes on, compressed if the server takes that, uploads resume in the middle.
+  public var resumesFrom = ResumableUpload.usualLeast
   /// A file that records every decision for `holdfast replay`, without secrets and samples; `nil`
   /// for none.
   public var journal: String?

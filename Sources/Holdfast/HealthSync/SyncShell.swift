@@ -18,7 +18,8 @@ actor SyncShell: Shell {
     let inlet = Inlet<SyncModel>()
     (self.configuration, self.files, self.inlet) = (configuration, files, inlet)
     uploads = HTTPUploads(
-      server: configuration.server, http: http, files: files, secret: configuration.secret)
+      server: configuration.server, http: http, files: files,
+      resumesFrom: configuration.resumesFrom, secret: configuration.secret)
     jobs = Jobs(inlet)
     updates = UpdateChannel(crowd: Self.crowd)
   }

@@ -23,6 +23,18 @@ struct Device<Input: Sendable>: Sendable {
     (self.conditions, self.input) = (conditions, input)
   }
 
+  /// The inputs that say how the device is before anything is begun, as far as that is known.
+  func present() -> [Input] {
+    let events = lifecycle.present()
+    let changed = known.change { conditions in
+      for event in events { conditions.note(event) }
+    }
+    var life = DeviceLife()
+    let changes = events.flatMap { life.changes(for: $0) }
+    return (changed.flatMap { changed in conditions.map { [$0(changed)] } } ?? [])
+      + changes.map(input)
+  }
+
   func reportReachability(_ post: (Input) async -> Void) async {
     for await change in reachability.changes() {
       await network?.forgetConnections()
@@ -41,13 +53,11 @@ struct Device<Input: Sendable>: Sendable {
 
   func reportLifecycle(_ post: (Input) async -> Void) async {
     var life = DeviceLife()
+    for event in lifecycle.present() { _ = life.changes(for: event) }
     for await event in lifecycle.changes() {
       switch event {
-      case .protectedData(let isAvailable):
-        await report({ $0.isProtectedDataAvailable = isAvailable }, post)
-        continue
-      case .lowPower(let isLow):
-        await report({ $0.isLowPower = isLow }, post)
+      case .protectedData, .lowPower:
+        await report({ $0.note(event) }, post)
         continue
       case .foreground, .background, .willSleep, .didWake, .again, .terminate: break
       }
@@ -64,6 +74,17 @@ extension Device where Input: LinkInput {
   ) {
     self.init(reachability: reachability, lifecycle: lifecycle, network: network) {
       Input(.device($0), at: clock.wall)
+    }
+  }
+}
+
+extension DeviceConditions {
+  /// Takes what an event says about them.
+  fileprivate mutating func note(_ event: LifecycleEvent) {
+    switch event {
+    case .protectedData(let isAvailable): isProtectedDataAvailable = isAvailable
+    case .lowPower(let isLow): isLowPower = isLow
+    case .foreground, .background, .willSleep, .didWake, .again, .terminate: break
     }
   }
 }

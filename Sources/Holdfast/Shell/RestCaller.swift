@@ -22,8 +22,8 @@ struct RestCaller: Sendable {
     read: ([UInt8]) throws(Failure) -> Value
   ) async throws(LinkFailure) -> Value {
     let (response, redaction) = try await exchange(request)
-    let (status, type) = (response.status, response.headers["content-type"])
-    if LinkFailure.isLoginPage(status: status, contentType: type) { throw .captivePortal }
+    let status = response.status
+    try Self.refuseLoginPage(response)
     guard statuses.contains(status) else {
       throw redaction.clean(
         .http(
@@ -33,6 +33,29 @@ struct RestCaller: Sendable {
       return try read(response.body)
     } catch {
       throw redaction.clean(.protocolError(detail: "\(name) could not be read: \(error)"))
+    }
+  }
+
+  /// Makes one exchange, and returns its answer whatever its status.
+  ///
+  /// - Throws: `.captivePortal` for a login page; a failure if no answer came.
+  func answer(to request: HTTPCall) async throws(LinkFailure) -> HTTPAnswer {
+    let (response, _) = try await exchange(request)
+    try Self.refuseLoginPage(response)
+    return response
+  }
+
+  /// The failure that an answer without success means.
+  func failure(_ response: HTTPAnswer) -> LinkFailure {
+    .http(
+      status: response.status, retryAfter: response.retryAfter,
+      detail: note(response.body) ?? "")
+  }
+
+  private static func refuseLoginPage(_ response: HTTPAnswer) throws(LinkFailure) {
+    let type = response.headers["content-type"]
+    if LinkFailure.isLoginPage(status: response.status, contentType: type) {
+      throw .captivePortal
     }
   }
 
@@ -63,7 +86,10 @@ struct RestCaller: Sendable {
     let fields = credentials.fields(token)
     var signed = request
     signed.headers = [("Accept", "application/json")]
-    if !request.body.isEmpty { signed.headers.append(("Content-Type", "application/json")) }
+    let hasType = request.headers.contains { $0.name.lowercased() == "content-type" }
+    if !request.body.isEmpty, !hasType {
+      signed.headers.append(("Content-Type", "application/json"))
+    }
     signed.headers += request.headers + fields.headers
     signed.query += fields.query
     do throws(LinkFailure) {

@@ -47,6 +47,14 @@ struct BodyReader: Sendable {
     return length
   }
 
+  /// What came of the body so far.
+  func part(_ buffer: [UInt8], from start: Int) -> [UInt8] {
+    switch framing {
+    case .length(let count): Array(buffer[start...].prefix(count))
+    case .chunked(let reader): reader.body
+    }
+  }
+
   /// Reads from `start` on and moves it; the body when it is whole.
   mutating func read(
     _ buffer: [UInt8], from start: inout Int

@@ -10,6 +10,8 @@ public struct HTTPLimits: Sendable, Equatable {
   public var maxBodyBytes: Int
   /// Paths, still percent-encoded, whose bodies have a limit of their own in the place of that.
   public var bodyBytesByPath: [String: Int] = [:]
+  /// Paths, still percent-encoded, whose heads are told before their bodies are whole.
+  public var announcedPaths: Set<String> = []
 
   /// 16 KiB of head, 100 fields, 8 KiB of target and 64 KiB of body unless told otherwise.
   public init(

@@ -8,6 +8,9 @@ public struct HTTPRequestReader: Sendable {
     /// A whole request; behind an upgrade, call ``HTTPRequestReader/takeRest()`` instead of going
     /// on.
     case request(HTTPRequestHead, body: [UInt8])
+    /// The head of a request on a path that is announced; its body follows. A head that waits to
+    /// continue is told as `needsContinue` alone.
+    case announced(HTTPRequestHead)
     /// The client waits for ``HTTPResponseWriter/continueBytes`` before it sends the body.
     case needsContinue(HTTPRequestHead)
     /// Answer with this status and close; nothing more is read.
@@ -120,8 +123,22 @@ public struct HTTPRequestReader: Sendable {
       let body = try BodyReader(head, limits: limits.forBody(of: head))
       let waits = head.expectsContinue && body.expectsBytes
       phase = .body(head, body)
-      return waits ? .needsContinue(head) : try step()
+      if waits { return .needsContinue(head) }
+      guard isAnnounced(head, body) else { return try step() }
+      return .announced(head)
     }
+  }
+
+  private func isAnnounced(_ head: HTTPRequestHead, _ body: BodyReader) -> Bool {
+    body.expectsBytes && limits.announcedPaths.contains(head.path)
+  }
+
+  /// What came of the body that is being read, from its first byte on; `nil` if none is. Nothing
+  /// more is read.
+  public mutating func takePart() -> (head: HTTPRequestHead, body: [UInt8])? {
+    guard case .body(let head, let reader) = phase else { return nil }
+    defer { (buffer, consumed, phase) = ([], 0, .failed) }
+    return (head, reader.part(buffer, from: consumed))
   }
 
   private mutating func readBody(

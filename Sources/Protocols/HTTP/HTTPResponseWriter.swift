@@ -62,6 +62,15 @@ public enum HTTPResponseWriter {
   /// The interim response that lets a waiting client send its body (RFC 9110 section 15.2.1).
   public static let continueBytes = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
+  /// An interim response, which a final one follows (RFC 9110 section 15.2).
+  public static func interim(status: Int, headers: [(String, String)]) -> [UInt8] {
+    let code = min(199, max(102, status))
+    var out = Array("HTTP/1.1 \(code) \(reason(code))\r\n".utf8)
+    FieldLines.append(headers.filter { !framing.contains($0.0.lowercased()) }, to: &out)
+    out += [Text.cr, Text.lf]
+    return out
+  }
+
   private static let framing = ["content-length", "transfer-encoding", "connection"]
 
   /// The reason phrases of RFC 9110 section 15; empty for a status not listed here.
@@ -78,6 +87,7 @@ public enum HTTPResponseWriter {
     switch status {
     case 100: "Continue"
     case 101: "Switching Protocols"
+    case 104: "Upload Resumption Supported"
     case 200: "OK"
     case 201: "Created"
     case 202: "Accepted"

@@ -14,6 +14,16 @@ public protocol ReachabilityMonitor: Sendable {
 /// stream begins, where the system knows it, and then at each change.
 public protocol LifecycleMonitor: Sendable {
   func changes() -> AsyncStream<LifecycleEvent>
+
+  /// Returns what is known without waiting, such as that the system launched the app in background
+  /// while power is to be saved: work that begins at once must heed it. What is not known yet comes
+  /// with `changes()`.
+  func present() -> [LifecycleEvent]
+}
+
+extension LifecycleMonitor {
+  /// Nothing is known without waiting.
+  public func present() -> [LifecycleEvent] { [] }
 }
 
 /// What the operating system says about the app.

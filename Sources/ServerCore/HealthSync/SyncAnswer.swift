@@ -1,5 +1,5 @@
 import LinkCore
-import LinkWire
+public import LinkWire
 
 /// The answer to a request about synced samples.
 public struct SyncAnswer: Sendable, Hashable, Codable {
@@ -13,6 +13,8 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
   public var allow: String?
   /// Whether the answer tells which compressed bodies are taken (RFC 9110 section 12.5.3).
   public var tellsEncodings: Bool
+  /// The fields about an upload.
+  public var fields: [UploadField]
   /// The web page that may read the answer.
   public var origin: String?
   /// Whether it answers a browser that asks what a page may do.
@@ -23,10 +25,11 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
   /// An answer from its parts.
   init(
     _ status: Int, _ body: [UInt8], retryAfter: Duration? = nil, allow: String? = nil,
-    tellsEncodings: Bool = false
+    tellsEncodings: Bool = false, fields: [UploadField] = []
   ) {
     (self.status, self.body, self.retryAfter) = (status, body, retryAfter)
     (self.allow, self.tellsEncodings) = (allow, tellsEncodings)
+    self.fields = fields
   }
 
   /// The dashboard, which browsers ask for again each time.
@@ -55,6 +58,7 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
       ]
     }
     var fields = body.isEmpty ? [("Cache-Control", "no-store")] : HTTPFields.json
+    fields += self.fields.map { ($0.name, $0.value) }
     fields += HTTPFields.of(status: status, retryAfter: retryAfter, allow: allow)
     if tellsEncodings { fields.append(("Accept-Encoding", "gzip")) }
     guard let origin else { return fields }

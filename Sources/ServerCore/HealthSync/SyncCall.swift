@@ -6,6 +6,7 @@ public import LinkWire
 public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
   case sync = "/api/sync"
   case refresh = "/api/sync/refresh"
+  case upload = "/api/sync/upload"
   case steps = "/api/health/steps"
   case heartRate = "/api/health/heart-rate"
   case sleep = "/api/health/sleep"
@@ -18,6 +19,7 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
     switch self {
     case .sync: "sync"
     case .refresh: "sync_refresh"
+    case .upload: "sync_upload"
     case .steps: "health_steps"
     case .heartRate: "health_heart_rate"
     case .sleep: "health_sleep"
@@ -30,8 +32,9 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
   /// The methods that it takes.
   var allow: String {
     switch self {
-    case .sync: "GET, POST"
+    case .sync: "GET, POST, OPTIONS"
     case .refresh: "POST"
+    case .upload: "HEAD, PATCH, DELETE, OPTIONS"
     case .steps, .heartRate, .sleep, .workouts, .periods, .dashboard: "GET"
     }
   }
@@ -64,6 +67,16 @@ public struct SyncCall: Sendable, Hashable, Codable {
   public var from: String?
   /// The last day, inclusive.
   public var to: String?
+  /// What it says about an upload; `nil` if it names no protocol of uploads.
+  public var upload: UploadFields?
+  /// The upload that it is about.
+  public var uploadID: UUID128?
+  /// The name of the upload that it may begin; random, since who knows it may go on with it.
+  public var candidate: UUID128?
+  /// The value of `Content-Type`.
+  public var mediaType: String?
+  /// Whether it speaks a version of tus that is not known here.
+  public var speaksOtherTus = false
   /// As it came.
   public var body: [UInt8]
 
@@ -89,6 +102,10 @@ public enum SyncOutcome: Sendable, Hashable, Codable {
   /// The body is longer than so many bytes once it is decompressed.
   case tooLong(limit: Int)
   case failed(StoreFailure)
+  /// So many bytes of an upload are stored.
+  case kept(Int)
+  /// So many bytes of an upload are stored, and the batch is not.
+  case unfinished(Int, StoreFailure)
 }
 
 /// The days of an answer, as they are asked for.

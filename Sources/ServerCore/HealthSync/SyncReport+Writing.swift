@@ -20,7 +20,7 @@ extension SyncReport {
     var writer = JSONWriter(capacity: 4_096)
     writer.object {
       switch path {
-      case .sync, .refresh, .dashboard: break
+      case .sync, .refresh, .upload, .dashboard: break
       case .steps: $0.steps(replies)
       case .heartRate: $0.heartRate(readings)
       case .sleep: $0.sleep(replies)

@@ -89,7 +89,7 @@ public struct SyncReport: Sendable {
     _ first: SyncDay, _ last: SyncDay, today: SyncDay, stored: [HealthTypeSummary]
   ) {
     switch path {
-    case .sync, .refresh, .dashboard: break
+    case .sync, .refresh, .upload, .dashboard: break
     case .steps:
       parts = [
         points(.steps, first, last, .day, .sum), points(.calories, first, last, .day, .sum),

@@ -7,7 +7,9 @@ extension SyncServer {
     _ id: RequestID, _ call: SyncCall, _ user: SyncUser?, wall: Timestamp
   ) {
     if let refusal = refusal(of: call) { return answer(id, refusal) }
-    if call.method == "OPTIONS" { return answer(id, preflight) }
+    if call.method == "OPTIONS" {
+      return answer(id, call.origin == nil ? Self.options(of: call.path) : preflight)
+    }
     if call.path == .sync, call.method == "GET" {
       return answer(id, SyncAnswer(200, SyncReply.ready, tellsEncodings: true))
     }
@@ -23,7 +25,9 @@ extension SyncServer {
     }
     switch call.path {
     case .dashboard: break  // answered above
-    case .sync: ingest(id, call, of: user)
+    case .sync:
+      if !begins(id, call, of: user) { ingest(id, call, of: user) }
+    case .upload: upload(id, call, of: user)
     case .refresh: effects.append(.check(begin(id)))
     case .steps, .heartRate, .sleep, .workouts, .periods:
       guard let span = SyncSpan(from: call.from, to: call.to) else {
@@ -34,10 +38,10 @@ extension SyncServer {
     }
   }
 
-  private static let badRequest = "Bad request"
+  static let badRequest = "Bad request"
 
   /// The refusal of a request that no user may make; `nil` if there is none.
-  private func refusal(of call: SyncCall) -> SyncAnswer? {
+  func refusal(of call: SyncCall) -> SyncAnswer? {
     guard policy.doors.admit(host: call.host) else {
       return .error(
         421, "Misdirected", "This server is reached by the names of this machine alone.")
@@ -50,6 +54,11 @@ extension SyncServer {
     guard isAsked || methods.split(separator: ", ").contains(call.method[...]) else {
       return .error(
         405, "Method not allowed", "This route takes \(methods).", allow: methods)
+    }
+    guard !call.speaksOtherTus || isAsked || call.method == "OPTIONS" else {
+      var refusal = SyncAnswer.error(412, "Unknown version", "This server speaks tus 1.0.0.")
+      refusal.fields = [UploadField("Tus-Version", UploadDialect.tusVersion)]
+      return refusal
     }
     return nil
   }
@@ -67,19 +76,24 @@ extension SyncServer {
   }
 
   private mutating func ingest(_ id: RequestID, _ call: SyncCall, of user: SyncUser) {
-    let isGzip: Bool
-    switch call.encoding?.lowercased() ?? "identity" {
-    case "identity", "": isGzip = false
-    case "gzip", "x-gzip": isGzip = true
-    case _:
+    guard let isGzip = Self.isGzip(call.encoding) else {
       return answer(
         id, .error(415, "Unsupported encoding", "Bodies may be compressed with gzip only."))
     }
     effects.append(.ingest(begin(id), user, body: call.body, isGzip: isGzip))
   }
 
+  /// Whether a content coding is gzip; `nil` for one that is not taken.
+  static func isGzip(_ encoding: String?) -> Bool? {
+    switch encoding?.lowercased() ?? "identity" {
+    case "identity", "": false
+    case "gzip", "x-gzip": true
+    case _: nil
+    }
+  }
+
   /// Numbers the work of a request.
-  private mutating func begin(_ id: RequestID) -> StoreToken {
+  mutating func begin(_ id: RequestID) -> StoreToken {
     lastToken += 1
     let token = StoreToken(lastToken)
     work[token] = id
@@ -89,6 +103,14 @@ extension SyncServer {
   /// Answers the request whose work has ended.
   mutating func done(_ token: StoreToken, _ outcome: SyncOutcome) {
     guard let id = work.removeValue(forKey: token) else { return }
+    if let purpose = uploads.work.removeValue(forKey: token) {
+      return uploaded(id, purpose, outcome)
+    }
+    conclude(id, outcome)
+  }
+
+  /// Answers a request with what became of its work.
+  mutating func conclude(_ id: RequestID, _ outcome: SyncOutcome) {
     switch outcome {
     case .stored(let tally):
       storeFailure = nil
@@ -102,13 +124,18 @@ extension SyncServer {
     case .refused(let reason): answer(id, .error(400, Self.badRequest, reason))
     case .tooLong(let limit):
       answer(id, .error(413, "Too large", "A body has at most \(limit) bytes. Split the batch."))
-    case .failed(let failure):
-      storeFailure = failure
-      metrics.storeFailures += 1
-      answer(
-        id,
-        .error(503, "The store failed", "Nothing was stored.", retryAfter: policy.storeRetry))
+    case .failed(let failure), .unfinished(_, let failure): fail(id, failure)
+    case .kept: break  // of uploads alone
     }
+  }
+
+  /// Answers a request that the store failed.
+  mutating func fail(_ id: RequestID, _ failure: StoreFailure) {
+    storeFailure = failure
+    metrics.storeFailures += 1
+    answer(
+      id,
+      .error(503, "The store failed", "Nothing was stored.", retryAfter: policy.storeRetry))
   }
 
   /// Answers a request unless its client is gone.
@@ -116,6 +143,9 @@ extension SyncServer {
     guard let pending = requests.removeValue(forKey: id) else { return }
     var answer = answer
     if pending.path == .sync { answer.tellsEncodings = true }
+    if let dialect = pending.completes, dialect != .tus {
+      answer.fields += UploadFields(dialect, isComplete: true).fields
+    }
     if answer.status != 403, answer.status != 421 { answer.origin = pending.origin }
     metrics.requests.answered(
       pending.path.word, status: answer.status, after: pending.since.duration(to: now))
@@ -131,6 +161,7 @@ struct SyncMetrics: Sendable {
   var duplicates: UInt64 = 0
   var strangers: UInt64 = 0
   var storeFailures: UInt64 = 0
+  var keptBytes: UInt64 = 0
 
   mutating func count(_ tally: SyncTally) {
     batches += 1
@@ -141,6 +172,9 @@ struct SyncMetrics: Sendable {
   func report(waiting: Int, to page: inout MetricsPage) {
     page.requests.add(requests)
     page.one("sync_waiting", .gauge, "Sync requests that wait for the store.", UInt64(waiting))
+    page.one(
+      "sync_upload_bytes_total", .counter, "Bytes of uploads that were kept before their end.",
+      keptBytes)
     page.one("sync_batches_total", .counter, "Batches stored.", batches)
     page.one("sync_samples_total", .counter, "Samples that were new.", samples)
     page.one("sync_duplicates_total", .counter, "Samples that were not new.", duplicates)

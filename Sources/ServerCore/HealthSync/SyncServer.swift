@@ -1,5 +1,5 @@
 public import LinkCore
-import LinkWire
+public import LinkWire
 
 /// The backend of health sync as a value: who may ask, how much at once, and the end.
 ///
@@ -20,6 +20,12 @@ public struct SyncServer: ServerRules {
     /// The work that an effect asked for has ended.
     case done(StoreToken, SyncOutcome)
     case drain(within: Duration)
+    /// The uploads of an earlier process; first, if there are any.
+    case restored([KeptUpload])
+    /// The head of a request came, and its body follows.
+    case announced(RequestID, SyncCall, user: SyncUser?)
+    /// A request that was announced ended before its body was whole; the call has what came of it.
+    case cut(RequestID, SyncCall)
   }
 
   /// Everything it can ask for.
@@ -30,6 +36,16 @@ public struct SyncServer: ServerRules {
     case check(StoreToken)
     /// Compute an answer from what is stored.
     case tell(StoreToken, SyncUser, SyncPath, SyncSpan, wall: Timestamp)
+    /// Write bytes of an upload at an offset of its file, which is created if it is missing.
+    case keep(StoreToken, UUID128, SyncUploadRecord, at: Int, [UInt8])
+    /// Write the last bytes of an upload, and store the batch that the file holds.
+    case finish(StoreToken, UUID128, SyncUploadRecord, at: Int, [UInt8])
+    /// Remove the file of an upload.
+    case forget(UUID128)
+    /// Tell a client where its upload goes on, while its body comes.
+    case inform(RequestID, [UploadField])
+    /// End a request whose body is coming.
+    case interrupt(RequestID)
     case answer(RequestID, SyncAnswer)
     case finished
   }
@@ -39,6 +55,10 @@ public struct SyncServer: ServerRules {
     var path: SyncPath
     var since: Instant
     var origin: String?
+    /// The upload that it was announced for.
+    var announced: UUID128?
+    /// The protocol of the upload that its answer concludes.
+    var completes: UploadDialect?
   }
 
   let policy: SyncServerPolicy
@@ -54,6 +74,7 @@ public struct SyncServer: ServerRules {
   /// Why the store failed last; `nil` once it did not.
   var storeFailure: StoreFailure?
   var metrics = SyncMetrics()
+  var uploads = SyncUploads()
 
   /// A server that begins at `now`.
   public init(policy: SyncServerPolicy = SyncServerPolicy(), at now: Instant) {
@@ -65,13 +86,21 @@ public struct SyncServer: ServerRules {
     self.now = now
     switch input {
     case .request(let id, let call, let user, let wall):
-      requests[id] = Pending(path: call.path, since: now, origin: call.origin)
+      let announced = endAnnouncement(of: id)
+      requests[id] = Pending(
+        path: call.path, since: now, origin: call.origin, announced: announced)
       take(id, call, user, wall: wall)
+      if let announced { resume(announced) }
     case .abandoned(let id): requests[id] = nil
     case .done(let token, let outcome): done(token, outcome)
     case .drain(let window):
       _ = mode.drain(
         within: window, at: now, grace: policy.drainLimit, limit: policy.drainLimit)
+      // What came of them is kept.
+      for id in uploads.announced.keys.sorted() { effects.append(.interrupt(id)) }
+    case .restored(let kept): restore(kept)
+    case .announced(let id, let call, let user): announce(id, call, user)
+    case .cut(let id, let call): cut(id, call)
     }
     return conclude()
   }
@@ -84,16 +113,22 @@ public struct SyncServer: ServerRules {
       let late = SyncAnswer.error(503, "Stopped", retryAfter: policy.busyRetry)
       for id in requests.keys.sorted() { answer(id, late) }
       work = [:]
+      uploads.stop()
     }
+    expireUploads()
     return conclude()
   }
 
   /// The next instant at which something is due.
-  public var deadline: Instant? { mode.deadline }
+  public var deadline: Instant? {
+    [mode.deadline, uploads.deadline].compactMap(\.self).min()
+  }
 
   /// Ends a drain once nothing is left to wait for, and returns what is asked for.
   private mutating func conclude() -> [Effect] {
-    if requests.isEmpty, work.isEmpty, mode.finish() { effects.append(.finished) }
+    if requests.isEmpty, work.isEmpty, uploads.announced.isEmpty, mode.finish() {
+      effects.append(.finished)
+    }
     defer { effects = [] }
     return effects
   }
@@ -120,7 +155,10 @@ extension SyncServer {
   public func check(_ check: inout InvariantCheck) {
     check.require(effects.isEmpty, "sync: nothing is asked for between two inputs")
     check.require(work.count <= policy.maxRequests, "sync: the work under way is bounded")
-    check.require(requests.count <= work.count, "sync: only requests whose work goes on wait")
+    let waiting = uploads.all.values.reduce(0) { $0 + $1.waiting.count }
+    check.require(
+      requests.count <= work.count + waiting, "sync: only requests whose work goes on wait")
+    uploads.check(&check)
     check.require(
       mode != .finished || (requests.isEmpty && work.isEmpty),
       "sync: a drain ends when nothing is left to wait for")
@@ -128,6 +166,7 @@ extension SyncServer {
     check.require(
       work.keys.allSatisfy { $0.number <= lastToken }, "sync: each piece of work was numbered")
     check.require(
-      Set(work.values).isSuperset(of: requests.keys), "sync: a request waits for its own work")
+      Set(work.values).union(uploads.waiting).isSuperset(of: requests.keys),
+      "sync: a request waits for its own work")
   }
 }

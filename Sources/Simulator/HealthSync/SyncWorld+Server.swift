@@ -55,6 +55,8 @@ extension SyncWorld {
     case .answer(let id, let answer):
       self.answer(
         id.number, Feature.Reply(status: answer.status, retryAfter: answer.retryAfter))
+    // The phones of this world send each batch in one request.
+    case .keep, .finish, .forget, .inform, .interrupt: break
     case .finished: drained(server)
     }
   }

@@ -44,7 +44,12 @@ public final class FakeLifecycle: LifecycleMonitor {
     var listeners: [AsyncStream<LifecycleEvent>.Continuation] = []
   }
 
-  public init() {}
+  private let known: [LifecycleEvent]
+
+  /// - Parameter known: What is known without waiting.
+  public init(known: [LifecycleEvent] = []) { self.known = known }
+
+  public func present() -> [LifecycleEvent] { known }
 
   /// Tells every listener.
   public func tell(_ event: LifecycleEvent) {

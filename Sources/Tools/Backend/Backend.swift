@@ -166,6 +166,7 @@ extension BackendConfiguration {
     }
     sockets.webSocket.maxMessageBytes = maxClientMessageBytes
     sockets.http.bodyBytesByPath = maxBodyBytes
+    sockets.http.announcedPaths = announcedPaths
     sockets.maxQueuedBytes = maxQueuedBytes
     sockets.maxConnections = maxSockets
     sockets.maxConnectionsPerAddress = max(maxConnectionsPerAddress, 1)

@@ -135,6 +135,9 @@ struct BackendHandler: SocketHandler {
   private mutating func give(_ event: SocketEvent, on hub: SocketHub) {
     switch event {
     case .request(let id, let head, let body): take(id, head, body: body, on: hub)
+    case .announced(let id, let head): _ = first { $0.announce(id, head, head.wholePath) }
+    case .cut(let id, let head, let body):
+      _ = first { $0.cut(id, head, head.wholePath, body: body) }
     case .upgrade(let id, let head): take(id, head, body: nil, on: hub)
     case .abandoned(let id):
       checking.removeAll { $0.request == id }

@@ -24,7 +24,7 @@ actor Stage {
   /// The messages that chapters have waited for; later chapters do not wait for them again.
   var awaited: Set<MessageID> = []
   private let chapters: [any Chapter]
-  private let program: String
+  let program: String
   private let narrator: Narrator
   private let tell: @Sendable (String) -> Void
   private let began = Scene.Moment.now

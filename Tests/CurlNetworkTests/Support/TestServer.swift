@@ -61,6 +61,7 @@ final class Peer {
       switch requests.next() {
       case .request(let head, let body): return (head, body)
       case .needsContinue: write(HTTPResponseWriter.continueBytes)
+      case .announced: continue
       case .failed: return nil
       case nil:
         let bytes = receive()

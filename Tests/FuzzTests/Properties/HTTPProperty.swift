@@ -17,6 +17,7 @@ enum RequestProperty {
     let events = try sameHoweverCut(Array(choices.rest)) { read($0, limits: limits) }
     for event in events {
       switch event {
+      case .announced: throw Broken("no path is announced unless that is asked for")
       case .needsContinue(let head): try hold(head.expectsContinue, "100 only where it is awaited")
       case .failed(let error):
         try hold(statuses.contains(error.status), "\(error.status) is for this")
@@ -177,7 +178,7 @@ enum FieldProperty {
     reader.receive(client.requestBytes)
     switch reader.next() {
     case nil: throw Broken("a request is whole")
-    case .needsContinue, .failed: break
+    case .needsContinue, .failed, .announced: break
     case .request(let head, let body):
       try hold(body.isEmpty && reader.bufferedBytes == 0, "nothing follows a request to upgrade")
       try hold(head.headers.count <= 6 + fields.count, "no field makes another")

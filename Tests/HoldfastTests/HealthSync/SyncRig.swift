@@ -26,12 +26,15 @@ final class SyncRig: Sendable {
 
   var data: String { scratch("phone") }
 
-  /// Writes an export with samples of types at minutes of a day, exported on another day.
+  /// Writes an export with samples of types at minutes of a month, exported on a day, at a second
+  /// of the hour after noon.
   func export(
-    _ samples: [(type: String, minutes: [Int])], day: Int = 2, to name: String = "export.xml"
+    _ samples: [(type: String, minutes: [Int])], day: Int = 2, second: Int = 0,
+    to name: String = "export.xml"
   ) throws {
     var text = "<?xml version=\"1.0\"?>\n<HealthData locale=\"en\">\n"
-    text += "<ExportDate value=\"2026-01-\(day < 10 ? "0" : "")\(day) 12:00:00 +0000\"/>\n"
+    let (date, time) = (Self.two(day), "12:\(Self.two(second / 60)):\(Self.two(second % 60))")
+    text += "<ExportDate value=\"2026-01-\(date) \(time) +0000\"/>\n"
     for (type, minutes) in samples {
       for minute in minutes {
         let time = Self.time(minute).replacingOccurrences(of: "T", with: " ")
@@ -46,9 +49,10 @@ final class SyncRig: Sendable {
 
   /// A minute after the beginning of 2026.
   static func time(_ minute: Int) -> String {
-    func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-    return "2026-01-\(two(1 + minute / 1_440))T\(two(minute / 60 % 24)):\(two(minute % 60)):00Z"
+    "2026-01-\(two(1 + minute / 1_440))T\(two(minute / 60 % 24)):\(two(minute % 60)):00Z"
   }
+
+  private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
   func importExport(_ name: String = "export.xml") async throws {
     let done = try await CommandProcess.run(

@@ -106,7 +106,7 @@ private struct FeedHandler: SocketHandler {
         hub.send(text: Array("\(number) line".utf8), to: id)
       }
     case .request, .binary, .overflow, .abandoned, .opened, .heard, .pong, .drained, .closed,
-      .starved, .crowded, .woke:
+      .starved, .crowded, .woke, .announced, .cut:
       break
     }
   }

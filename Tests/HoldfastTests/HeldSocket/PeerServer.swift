@@ -223,7 +223,9 @@ private struct PlanHandler: SocketHandler {
     case .binary(let id, let bytes): got(id, bytes, isText: false, hub)
     case .closed(let id, let ending): ended(id, ending)
     case .overflow(let id): hub.drop(id)
-    case .request, .abandoned, .heard, .pong, .drained, .starved, .crowded, .woke: break
+    case .request, .abandoned, .heard, .pong, .drained, .starved, .crowded, .woke,
+      .announced, .cut:
+      break
     }
   }
 

@@ -141,6 +141,14 @@ final class Exchange {
   /// The last request that was handed over; `nil` before the first.
   var request: RequestID?
 
+  /// The request whose head was told while its body is read.
+  var announced: Announced?
+
+  struct Announced {
+    let request: RequestID
+    let head: HTTPRequestHead
+  }
+
   init(limits: HTTPLimits) {
     reader = HTTPRequestReader(limits: limits)
   }

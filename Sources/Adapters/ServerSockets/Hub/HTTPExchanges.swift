@@ -7,10 +7,16 @@ extension SocketHub {
     while case .reading(let part) = exchange.stage {
       switch exchange.reader.next() {
       case .request(let head, let body): hand(head, body, connection, exchange)
-      case .needsContinue:
+      case .announced(let head): announce(head, connection, exchange)
+      case .needsContinue(let head):
+        if configuration.http.announcedPaths.contains(head.path) {
+          announce(head, connection, exchange)
+        }
         connection.outgoing.append(HTTPResponseWriter.continueBytes)
         touch(connection)
-      case .failed(let error): refuse(connection, exchange, error)
+      case .failed(let error):
+        noteCut(exchange, nil)
+        refuse(connection, exchange, error)
       case nil: return follow(connection, exchange, from: part)
       }
     }
@@ -32,7 +38,8 @@ extension SocketHub {
   private func hand(
     _ head: HTTPRequestHead, _ body: [UInt8], _ connection: Connection, _ exchange: Exchange
   ) {
-    let request = nextRequest(on: connection.id)
+    let request = exchange.announced?.request ?? nextRequest(on: connection.id)
+    exchange.announced = nil
     exchange.request = request
     limit(connection, to: nil)
     let isUpgrade = head.asksForWebSocket
@@ -50,6 +57,21 @@ extension SocketHub {
         headers: headers.map { ($0.name, $0.value) } + [("Content-Type", refusal.contentType)],
         body: refusal.bytes)
     }
+  }
+
+  private func announce(
+    _ head: HTTPRequestHead, _ connection: Connection, _ exchange: Exchange
+  ) {
+    let request = nextRequest(on: connection.id)
+    exchange.announced = Exchange.Announced(request: request, head: head)
+    emit(.announced(request, head))
+  }
+
+  /// Tells of an announced request that does not come whole, with what came of it.
+  func noteCut(_ exchange: Exchange, _ part: [UInt8]?) {
+    guard let announced = exchange.announced else { return }
+    exchange.announced = nil
+    emit(.cut(announced.request, announced.head, body: part ?? []))
   }
 
   /// Answers what cannot be read, and closes: where the next request begins is unknown.
@@ -91,6 +113,7 @@ extension SocketHub {
     switch exchange.stage {
     case .reading(.nothing): leave(connection)
     case .reading(.head), .reading(.body):
+      noteCut(exchange, exchange.reader.takePart()?.body)
       refuse(connection, exchange, HTTPError(status: 408, detail: "request took too long"))
     case .answering, .streaming, .sending: destroy(connection, as: .ended)
     }

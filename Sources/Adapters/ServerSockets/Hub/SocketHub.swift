@@ -104,6 +104,7 @@ import LinkProtocols
     switch connection.phase {
     case .open(let session): end(connection, session, ending)
     case .exchange(let exchange):
+      if exchange.announced != nil { noteCut(exchange, exchange.reader.takePart()?.body) }
       if let request = exchange.unanswered { emit(.abandoned(request)) }
     case .handshake, .leaving, .lingering: break
     }

@@ -1,4 +1,5 @@
 import LinkCore
+import LinkProtocols
 
 /// The end of the server.
 extension SocketHub {
@@ -27,7 +28,9 @@ extension SocketHub {
     switch connection.phase {
     case .handshake: destroy(connection, as: .stopped)
     case .exchange(let exchange):
-      if case .reading = exchange.stage { leave(connection) }
+      guard case .reading = exchange.stage else { return }
+      if exchange.announced != nil { noteCut(exchange, exchange.reader.takePart()?.body) }
+      leave(connection)
     case .open: close(connection.id, code: 1001, reason: "server stops")
     case .leaving, .lingering: break
     }

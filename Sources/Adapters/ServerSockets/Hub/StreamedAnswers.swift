@@ -56,6 +56,26 @@ extension SocketHub {
       stream.isChunked ? HTTPResponseWriter.lastChunk : [])
   }
 
+  /// Sends an interim response to a request that was announced and is not whole yet.
+  public func inform(_ request: RequestID, status: Int, headers: [(String, String)]) {
+    guard let connection = announcing(request) else { return }
+    connection.outgoing.append(HTTPResponseWriter.interim(status: status, headers: headers))
+    touch(connection)
+  }
+
+  /// Ends the connection of a request that was announced and is not whole yet; `cut` follows.
+  public func interrupt(_ request: RequestID) {
+    guard let connection = announcing(request) else { return }
+    destroy(connection, as: .dropped)
+  }
+
+  private func announcing(_ request: RequestID) -> Connection? {
+    guard let connection = connection(at: request.slot),
+      case .exchange(let exchange) = connection.phase, exchange.announced?.request == request
+    else { return nil }
+    return connection
+  }
+
   private func streaming(
     _ request: RequestID
   ) -> (Connection, Exchange, Exchange.StreamedAnswer)? {

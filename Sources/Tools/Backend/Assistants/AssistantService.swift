@@ -28,7 +28,8 @@ struct AssistantService: Service {
       let call = MCPCall(head, route, body: body, address: address)
       return .request(id, call, fresh: MCPSessionID(random: .random(16)))
     case .abandoned(let id): return .abandoned(id)
-    case .upgrade, .heard, .text, .binary, .overflow, .drained, .closed: return nil
+    case .upgrade, .heard, .text, .binary, .overflow, .drained, .closed, .announced, .cut:
+      return nil
     }
   }
 

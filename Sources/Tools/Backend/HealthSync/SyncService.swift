@@ -19,6 +19,8 @@ struct SyncService: Service {
   let store: any SyncStore
   let secrets: SyncSecrets
   let zones: SyncZones
+  let uploads: SyncUploadFiles
+  let first: SyncServer.Input?
 
   /// None: phones post.
   static func maxSockets(_ configuration: BackendConfiguration) -> Int { 0 }
@@ -36,9 +38,10 @@ struct SyncService: Service {
     }
     var policy = configuration.sync
     policy.doors = configuration.assistantsHere.doors
+    let uploads = SyncUploadFiles(in: configuration.dataDirectory)
     return SyncService(
       rules: SyncServer(policy: policy, at: BootClock().now), store: store, secrets: secrets,
-      zones: SyncZones())
+      zones: SyncZones(), uploads: uploads, first: .restored(uploads.kept(at: BootClock().wall)))
   }
 
   var port: (any LinkRuntime.Store)? { store }
@@ -50,14 +53,39 @@ struct SyncService: Service {
     case .request(let id, let path, let head, let body):
       let user = secrets.user(of: head.bearer)
       desk.describe(id, [("user", user?.name)])
-      let call = SyncCall(
-        head.method, path, host: head.first("host"), origin: head.first("origin"),
-        encoding: head.first("content-encoding"), from: head.firstQuery("from"),
-        to: head.firstQuery("to"), body: body)
+      let call = Self.call(path, head, body)
       return .request(id, call, user: user, wall: BootClock().wall)
+    case .announced(let id, let path, let head):
+      return .announced(id, Self.call(path, head), user: secrets.user(of: head.bearer))
+    case .cut(let id, let path, let head, let body):
+      return .cut(id, Self.call(path, head, body))
     case .abandoned(let id): return .abandoned(id)
     case .upgrade, .heard, .text, .binary, .overflow, .drained, .closed: return nil
     }
+  }
+
+  /// What the rules look at of a request.
+  private static func call(
+    _ path: SyncPath, _ head: HTTPRequestHead, _ body: [UInt8] = []
+  ) -> SyncCall {
+    var call = SyncCall(
+      head.method, path, host: head.first("host"), origin: head.first("origin"),
+      encoding: head.first("content-encoding"), from: head.firstQuery("from"),
+      to: head.firstQuery("to"), body: body)
+    let tus = head.first("tus-resumable")
+    call.speaksOtherTus = tus != nil && tus != UploadDialect.tusVersion
+    call.upload = UploadFields { head.first($0.lowercased()) }
+    guard let upload = call.upload else { return call }
+    // A body that is all there is tells the length of the upload.
+    if upload.isComplete == true, upload.length == nil, path == .sync {
+      call.upload?.length = head.first("content-length").flatMap { Int($0) }
+    }
+    call.uploadID = head.firstQuery("id").flatMap { UUID128($0) }
+    var generator = SystemRandomNumberGenerator()
+    call.candidate = UUID128.random(using: &generator)
+    call.mediaType = head.first("content-type")?.prefix { $0 != ";" }
+      .trimmingCharacters(in: .whitespaces).lowercased()
+    return call
   }
 
   mutating func perform(_ effect: SyncServer.Effect, _ desk: inout Desk) {
@@ -89,7 +117,42 @@ struct SyncService: Service {
           try await Self.tell(path, span, of: user, at: wall, from: store, zones)
         }
       }
+    case .keep, .finish, .forget: keep(effect, &desk)
+    case .inform(let id, let fields):
+      desk.inform(id, 104, fields.map { ($0.name, $0.value) })
+    case .interrupt(let id): desk.interrupt(id)
     case .finished: break
+    }
+  }
+
+  /// Works on the file of an upload.
+  private func keep(_ effect: SyncServer.Effect, _ desk: inout Desk) {
+    let (uploads, store) = (uploads, store)
+    switch effect {
+    case .keep(let token, let id, let record, let offset, let bytes):
+      desk.start {
+        await Self.done(token) { () throws(StoreFailure) in
+          .kept(try uploads.write(bytes, to: id, record, at: offset))
+        }
+      }
+    case .finish(let token, let id, let record, let offset, let bytes):
+      desk.start {
+        await Self.done(token) { () throws(StoreFailure) in
+          let end = try uploads.write(bytes, to: id, record, at: offset)
+          let whole = try uploads.read(id, record, upTo: end)
+          switch Self.delivery(whole, isGzip: record.isGzip, user: record.user) {
+          case .success(let delivery):
+            do throws(StoreFailure) {
+              return .stored(try await store.apply(delivery))
+            } catch {
+              return .unfinished(end, error)
+            }
+          case .failure(let refusal): return refusal.outcome
+          }
+        }
+      }
+    case .forget(let id): uploads.remove(id)
+    case .ingest, .check, .tell, .inform, .interrupt, .answer, .finished: break
     }
   }
 
@@ -149,7 +212,11 @@ struct SyncService: Service {
 }
 
 extension SyncPath: ServiceRoute {
-  static let maxBodyBytes = [Self.sync.rawValue: SyncServerPolicy.maxBodyBytes]
+  static let maxBodyBytes = [
+    Self.sync.rawValue: SyncServerPolicy.maxBodyBytes,
+    Self.upload.rawValue: SyncServerPolicy.maxBodyBytes,
+  ]
+  static let announced: Set = [Self.sync.rawValue, Self.upload.rawValue]
 
   init?(path: String) { self.init(rawValue: path) }
 

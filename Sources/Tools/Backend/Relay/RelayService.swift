@@ -85,6 +85,7 @@ struct RelayService: AnsweringService {
     case .request(let id, let route, let head, let body):
       return request(id, route, head, body, &desk)
     case .upgrade(let id, _, let head): return upgrade(id, head, &desk)
+    case .announced, .cut: return nil
     case .abandoned:
       // Done all the same: every pull may be repeated.
       return nil

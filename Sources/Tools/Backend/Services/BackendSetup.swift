@@ -44,6 +44,15 @@ extension BackendConfiguration {
     backendServices.reduce(into: [:]) { $0.merge(Self.bodies(of: $1)) { _, last in last } }
   }
 
+  /// The paths whose requests are told before their bodies are whole.
+  var announcedPaths: Set<String> {
+    backendServices.reduce(into: []) { $0.formUnion(Self.announced(of: $1)) }
+  }
+
+  private static func announced<S: Service>(of service: S.Type) -> Set<String> {
+    S.Route.announced
+  }
+
   private static func bodies<S: Service>(of service: S.Type) -> [String: Int] {
     S.Route.maxBodyBytes
   }

@@ -75,17 +75,24 @@ protocol ServiceRoute: Sendable {
   var bounds: SocketBounds { get }
   /// The longest bodies in bytes, by path, where they differ from the backend's bound.
   static var maxBodyBytes: [String: Int] { get }
+  /// The paths whose requests are told before their bodies are whole.
+  static var announced: Set<String> { get }
 }
 
 extension ServiceRoute {
   var opensSocket: Bool { false }
   var bounds: SocketBounds { SocketBounds() }
   static var maxBodyBytes: [String: Int] { [:] }
+  static var announced: Set<String> { [] }
 }
 
 /// What the sockets tell a service.
 enum ServiceEvent<Route: ServiceRoute> {
   case request(RequestID, Route, HTTPRequestHead, body: [UInt8])
+  /// The head of a request on a route that is announced; `request` or `cut` of this name follows.
+  case announced(RequestID, Route, HTTPRequestHead)
+  /// An announced request ended before its body was whole; so much of it came.
+  case cut(RequestID, Route, HTTPRequestHead, body: [UInt8])
   /// An upgrade on a route that opens sockets.
   case upgrade(ConnectionID, Route, HTTPRequestHead)
   /// The client left before its request was answered to the end.

@@ -133,6 +133,14 @@ extension ServiceDesk {
     hub.respond(to: id, status: status, headers: headers, body: body)
   }
 
+  /// Sends an interim response to a request that was announced.
+  func inform(_ id: RequestID, _ status: Int, _ headers: [(String, String)]) {
+    hub.inform(id, status: status, headers: headers)
+  }
+
+  /// Ends a request that was announced and is not whole; `cut` follows.
+  func interrupt(_ id: RequestID) { hub.interrupt(id) }
+
   /// Has the end of the client told while its request has no answer.
   func watch(_ id: RequestID) {
     if requests[id] != nil { hub.noticeEnd(of: id) }

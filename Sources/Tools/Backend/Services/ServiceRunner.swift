@@ -23,6 +23,12 @@ protocol RunningService: AnyObject {
 
   /// Takes a request or an upgrade; returns false if the path is no route of the service.
   func take(_ request: RequestID, _ head: HTTPRequestHead, _ path: String, body: [UInt8]?) -> Bool
+  /// Takes the head of a request whose body is not whole; returns false if the path is no route.
+  func announce(_ request: RequestID, _ head: HTTPRequestHead, _ path: String) -> Bool
+  /// Takes what came of a request that was announced; returns false if the path is no route.
+  func cut(
+    _ request: RequestID, _ head: HTTPRequestHead, _ path: String, body: [UInt8]
+  ) -> Bool
   /// Forgets a request whose client has left; returns false if it is another service's.
   func abandon(_ request: RequestID) -> Bool
   /// Whether a socket is the service's.
@@ -90,6 +96,20 @@ final class ServiceRunner<S: Service>: RunningService {
     return true
   }
 
+  func announce(_ request: RequestID, _ head: HTTPRequestHead, _ path: String) -> Bool {
+    guard let route = S.Route(path: path) else { return false }
+    read(.announced(request, route, head))
+    return true
+  }
+
+  func cut(
+    _ request: RequestID, _ head: HTTPRequestHead, _ path: String, body: [UInt8]
+  ) -> Bool {
+    guard let route = S.Route(path: path) else { return false }
+    read(.cut(request, route, head, body: body))
+    return true
+  }
+
   func abandon(_ request: RequestID) -> Bool {
     guard let event = desk.abandon(request) else { return false }
     read(event)
@@ -106,7 +126,8 @@ final class ServiceRunner<S: Service>: RunningService {
     case .overflow: read(.overflow(socket))
     case .drained: read(.drained(socket))
     case .closed(_, let ending): read(.closed(socket, code: desk.closed(socket, ending)))
-    case .opened, .pong, .request, .upgrade, .abandoned, .starved, .crowded, .woke:
+    case .opened, .pong, .request, .upgrade, .abandoned, .starved, .crowded, .woke,
+      .announced, .cut:
       // The rules count a socket as open from `accept` on; `heard` has told of a pong's bytes.
       break
     }

@@ -63,7 +63,7 @@ struct SessionService: Service {
       desk.respond(id, 426, refusal.headers + HTTPFields.upgradeRequired, refusal.bytes)
       return nil
     case .upgrade(let id, _, let head): return upgrade(id, head, &desk)
-    case .abandoned: return nil
+    case .abandoned, .announced, .cut: return nil
     case .heard(let id): return .heard(id)
     case .text(let id, let bytes): return message(id, bytes)
     case .binary(let id):

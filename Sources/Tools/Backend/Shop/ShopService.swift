@@ -52,7 +52,7 @@ struct ShopService: Service {
     case .heard(let id): return .heard(id)
     case .overflow(let id): return .overflowed(id)
     case .closed(let id, let code): return .gone(id, code: code)
-    case .text, .binary, .drained:
+    case .text, .binary, .drained, .announced, .cut:
       // The stream is read-only; `heard` has told of the bytes.
       return nil
     }

@@ -24,6 +24,10 @@ enum SyncCommand {
     "watch", .text("EXPORT"),
     "import this export of Apple Health first, and again whenever the file changes")
 
+  private static let resumeFrom = Parameter.option(
+    "resume-from", .integer("BYTES", 1...1 << 30), default: ResumableUpload.usualLeast,
+    "uploads of so many bytes or more resume in the middle, if the server knows how")
+
   static var command: Command {
     Command(
       "sync", "send stored samples to a server",
@@ -42,7 +46,9 @@ enum SyncCommand {
         Retry-After is obeyed. 413 divides a batch. 401 pauses until the file contains another \
         secret. A batch that is refused with another 4xx is parked: it stays, the next ones are \
         sent, and `health retry` sends it again. Bodies are compressed if the server offers gzip \
-        in its answer to GET /api/sync. --set takes the keys of the policy that begin with retry.
+        in its answer to GET /api/sync. A large upload that was cut goes on where it ended, also \
+        after a kill, if the server's answer to OPTIONS /api/sync offers resumable uploads \
+        (draft-ietf-httpbis-resumable-upload, or tus 1.0). --set takes the keys of the policy that begin with retry.
         """,
         SyncView.details,
       ],
@@ -56,7 +62,7 @@ enum SyncCommand {
           "follow an export that is replaced from time to time"),
       ],
       signals: LinkRun.signals,
-      takes: Connection.server, secretFile, Shared.data, types, once, watch,
+      takes: Connection.server, secretFile, Shared.data, types, once, watch, resumeFrom,
       Connection.authorities, Connection.plaintext, Connection.proxy, Shared.settings,
       Shared.journal, Shared.json, action: run)
   }
@@ -86,6 +92,7 @@ enum SyncCommand {
       configuration.deviceID = try SyncStores.deviceID(in: directory)
       configuration.journal = call[Shared.journal]
       configuration.network = network
+      configuration.resumesFrom = call[resumeFrom]
       failure = try await follow(call, configuration, stores.health)
     } catch {
       failure = error

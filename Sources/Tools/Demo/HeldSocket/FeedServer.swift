@@ -92,7 +92,7 @@ private struct FeedHandler: SocketHandler {
       }
     case .closed(let id, _): readers.remove(id)
     case .request, .binary, .overflow, .abandoned, .opened, .heard, .pong, .drained, .starved,
-      .crowded, .woke:
+      .crowded, .woke, .announced, .cut:
       break
     }
   }

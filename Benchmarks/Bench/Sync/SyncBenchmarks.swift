@@ -1,0 +1,192 @@
+import Foundation
+import HealthSync
+import Holdfast
+import HoldfastBackend
+import HoldfastTestKit
+import LinkCore
+import LinkHealth
+import LinkRuntime
+import LinkWire
+import StoreSQLite
+
+/// Health sync: from a phone's store to a backend's, beside what a plain loop does, and beside the
+/// rows alone.
+enum SyncBenchmarks {
+  static func benchmarks(count: Int) -> [Benchmark] {
+    [sync(count), ingest(count), size(count)]
+  }
+
+  private static func sync(_ count: Int) -> Benchmark {
+    Benchmark(
+      name: "sync",
+      question: "\(count) samples of a phone's store, until a backend has stored and answered all",
+      unit: "samples/s",
+      subject: Contender(name: "holdfast, read, queued and sent") {
+        try await phone(count).speed
+      },
+      peers: [
+        Contender(name: "a plain loop with libcurl, batches prepared") {
+          try await loop(count).speed
+        }
+      ], rounds: (3, 5))
+  }
+
+  private static func ingest(_ count: Int) -> Benchmark {
+    Benchmark(
+      name: "sync-ingest",
+      question: "the same batches posted to the backend, each stored and synced before its answer",
+      unit: "samples/s",
+      subject: Contender(name: "holdfast, a plain loop before it") {
+        try await loop(count).speed
+      },
+      peers: [
+        Contender(name: "SQLite inserts alone", aim: 0.8) { try inserts(count) }
+      ], rounds: (3, 5))
+  }
+
+  private static func size(_ count: Int) -> Benchmark {
+    Benchmark(
+      name: "sync-bytes",
+      question: "bytes that the phone sends for a sample, with the heads of all requests",
+      unit: "bytes", better: .less,
+      subject: Contender(name: "holdfast, compressed") { try await phone(count).bytes },
+      peers: [
+        Contender(name: "a plain loop with libcurl") { try await loop(count).bytes }
+      ], rounds: (2, 2))
+  }
+
+  // MARK: The two ways
+
+  private typealias Figures = (speed: Double, bytes: Double)
+
+  /// A phone with all samples in its store, and nothing sent.
+  private static func phone(_ count: Int) async throws -> Figures {
+    let scratch = try Scratch()
+    let health = try await SQLiteHealthStore.open(in: scratch("phone"))
+    _ = try await health.add(SyncLoad.samples(count))
+    let queue = try await SQLiteSyncQueueStore.open(in: scratch("phone"))
+    let figures = try await withBackend(scratch, count) { url, secret in
+      var configuration = SyncConfiguration(
+        url, source: StoredHealthSource(health), queue: queue, directory: scratch("phone")
+      ) { secret }
+      configuration.types = [SyncLoad.type]
+      let sync = try await SampleSync(configuration)
+      let updates = Task { for await _ in sync {} }
+      await sync.settled { $0.standing != .working }
+      let standing = await sync.snapshot.standing
+      await sync.close()
+      await updates.value
+      guard standing == .done(parked: 0) else { throw Unavailable("the sync is \(standing)") }
+    }
+    await queue.close()
+    await health.close()
+    return figures
+  }
+
+  private static func loop(_ count: Int) async throws -> Figures {
+    let scratch = try Scratch()
+    let batches = SyncLoad.batches(count)
+    let http = try Platform.network(proxy: "")
+    return try await withBackend(scratch, count) { url, secret in
+      for body in batches {
+        let answer = try await http.send(
+          HTTPCall(
+            method: "POST", url: url + "/api/sync",
+            headers: [
+              ("Authorization", "Bearer \(secret)"), ("Content-Type", "application/json"),
+            ], body: body, timeout: .seconds(30), maxBodyBytes: 65_536))
+        guard answer.status == 200 else { throw Unavailable("a batch earned \(answer.status)") }
+      }
+    }
+  }
+
+  /// Measures `body` against a backend behind a proxy that counts bytes.
+  private static func withBackend(
+    _ scratch: Scratch, _ count: Int,
+    _ body: (_ url: String, _ secret: String) async throws -> Void
+  ) async throws -> Figures {
+    let secret = "a-secret-of-the-benchmark"
+    try scratch.write(Array("me \(secret) Etc/UTC\n".utf8), to: "secrets")
+    var configuration = BackendConfiguration(dataDirectory: scratch("server"))
+    configuration.syncSecretFile = scratch("secrets")
+    let backend = Backend(configuration)
+    let address = try await backend.start()
+    let proxy = try FaultProxy(upstream: address.port)
+    let start = ContinuousClock.now
+    do {
+      try await body("http://127.0.0.1:\(proxy.port)", secret)
+    } catch {
+      await backend.kill()
+      throw error
+    }
+    let time = start.duration(to: .now).inSeconds
+    let bytes = await proxy.traffic.bytesUp
+    await backend.kill()
+    let store = try await SQLiteSyncStore.open(in: scratch("server"))
+    let held = try await store.summary(of: "me").reduce(0) { $0 + $1.count }
+    await store.close()
+    guard held == count else { throw Unavailable("the backend has \(held) of \(count) samples") }
+    return (Double(count) / time, Double(bytes) / Double(count))
+  }
+
+  private static func inserts(_ count: Int) throws -> Double {
+    let scratch = try Scratch()
+    let deliveries = try SyncLoad.batches(count).map { body in
+      let reading = try SyncReading.read(body) as SyncReading
+      var number: UInt64 = 0
+      return SyncDelivery(of: reading, user: "me") { _ in
+        // Hashes lie anywhere in an index, as those of SHA-256 do.
+        number += 1
+        var dice = SplitDice(number &+ UInt64(body.count) &* 977)
+        return SyncHash(words: SIMD4(dice.next(), dice.next(), dice.next(), dice.next()))
+      }
+    }
+    var rows = try PlainSyncInserts(path: scratch("plain.sqlite"))
+    let start = ContinuousClock.now
+    for delivery in deliveries { try rows.insert(delivery) }
+    return Double(count) / start.duration(to: .now).inSeconds
+  }
+}
+
+/// The samples that all send.
+enum SyncLoad {
+  static let type = "HKQuantityTypeIdentifierHeartRate"
+
+  /// Heart rates of the last days, one every ten seconds.
+  static func samples(_ count: Int) -> [HealthSample] {
+    let now = BootClock().wall.nanoseconds / 1_000_000_000
+    return (0..<count).map { index in
+      let start = Timestamp(nanoseconds: (now - Int64(10 * (count - index))) * 1_000_000_000)
+      return HealthSample(
+        type: type, value: .quantity(Double(60 + index % 83)), unit: "count/min", start: start,
+        end: start, source: "Apple Watch")
+    }
+  }
+
+  /// The same in batches, as a phone sends them.
+  static func batches(_ count: Int) -> [[UInt8]] {
+    let samples = samples(count).enumerated().map { index, sample in
+      var dice = SplitDice(UInt64(index))
+      return SourceSample(
+        uuid: UUID128(high: dice.next(), low: dice.next()), sample: sample)
+    }
+    let page = SourcePage(added: samples, anchor: HealthAnchor([]))
+    return SyncPacking(deviceID: "bench").batches(of: type, page, made: BootClock().wall)
+      .map(\.bytes)
+  }
+}
+
+/// Numbers that look like any, fixed by a seed (splitmix64).
+struct SplitDice {
+  private var state: UInt64
+
+  init(_ seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var word = state
+    word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
+    word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+    return word ^ word >> 31
+  }
+}

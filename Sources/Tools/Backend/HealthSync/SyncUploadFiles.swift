@@ -1,0 +1,117 @@
+import Foundation
+import Glibc
+import LinkCore
+import LinkServerCore
+import LinkWire
+import OwnerFiles
+
+/// The files of uploads that are not complete, in a directory of the backend's for its owner only.
+///
+/// A file begins with the line of its record; the bytes of the upload follow. It only grows, so that
+/// what a kill or a power cut leaves of it is the beginning of the upload. Bytes are synced before
+/// they are told.
+struct SyncUploadFiles: Sendable {
+  private let directory: String
+
+  /// Names the files below a data directory.
+  init(in data: String) { directory = "\(data)/sync-uploads" }
+
+  private func path(_ id: UUID128) -> String { "\(directory)/\(id)" }
+
+  /// Returns the uploads of earlier processes; removes what is none.
+  func kept(at wall: Timestamp) -> [KeptUpload] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    return names.sorted().compactMap { name in
+      guard let id = UUID128(name), let kept = kept(id, at: wall) else {
+        try? FileManager.default.removeItem(atPath: "\(directory)/\(name)")
+        return nil
+      }
+      return kept
+    }
+  }
+
+  private func kept(_ id: UUID128, at wall: Timestamp) -> KeptUpload? {
+    guard let file = FileHandle(forReadingAtPath: path(id)) else { return nil }
+    defer { try? file.close() }
+    guard let head = try? file.read(upToCount: SyncUploadRecord.mostBytes),
+      let (record, line) = SyncUploadRecord.read(Array(head))
+    else { return nil }
+    var status = stat()
+    guard unsafe fstat(file.fileDescriptor, &status) == 0 else { return nil }
+    let offset = Int(status.st_size) - line
+    guard offset >= 0, offset <= record.length ?? SyncServerPolicy.maxBodyBytes else {
+      return nil
+    }
+    let changed = Timestamp(
+      nanoseconds: Int64(status.st_mtim.tv_sec) * 1_000_000_000
+        + Int64(status.st_mtim.tv_nsec))
+    return KeptUpload(
+      id: id, record: record, offset: offset, age: max(.zero, changed.duration(to: wall)))
+  }
+
+  /// Writes bytes at an offset, syncs them, and returns the offset behind them.
+  func write(
+    _ bytes: [UInt8], to id: UUID128, _ record: SyncUploadRecord, at offset: Int
+  ) throws(StoreFailure) -> Int {
+    let isNew = unsafe access(path(id), F_OK) != 0
+    if isNew {
+      do throws(OwnerFileError) {
+        try OwnerFile.makeDirectory(directory)
+      } catch {
+        throw StoreFailure(error, at: directory)
+      }
+    }
+    let flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC
+    let descriptor = unsafe open(path(id), flags, 0o600)
+    guard descriptor >= 0 else { throw refused("open") }
+    defer { close(descriptor) }
+    let line = record.line
+    let start = off_t(line.count + offset)
+    // What a failed write has left behind the offset is not told, and goes.
+    guard isNew || ftruncate(descriptor, start) == 0 else { throw refused("write") }
+    let content = isNew ? line + bytes : bytes
+    let place = isNew ? 0 : start
+    guard lseek(descriptor, place, SEEK_SET) == place,
+      SystemCall.writeAll(content, to: descriptor), fsync(descriptor) == 0
+    else {
+      let failure = refused("write")
+      if isNew { remove(id) }
+      throw failure
+    }
+    if isNew { try syncDirectory() }
+    return offset + bytes.count
+  }
+
+  private func syncDirectory() throws(StoreFailure) {
+    let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw refused("sync the directory of") }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 || errno == EINVAL else {
+      throw refused("sync the directory of")
+    }
+  }
+
+  /// Returns the bytes of an upload up to an offset.
+  func read(
+    _ id: UUID128, _ record: SyncUploadRecord, upTo end: Int
+  ) throws(StoreFailure) -> [UInt8] {
+    let line = record.line.count
+    let file = OwnerFile(path(id), maxBytes: line + SyncServerPolicy.maxBodyBytes, isSecret: false)
+    do throws(OwnerFileError) {
+      let content = try file.read() ?? []
+      guard content.count >= line + end else {
+        throw OwnerFileError.refused(action: "read", code: EIO)
+      }
+      return Array(content[line..<(line + end)])
+    } catch {
+      throw StoreFailure(error, at: file.path)
+    }
+  }
+
+  /// Removes the file of an upload, if there is one.
+  func remove(_ id: UUID128) { _ = unsafe unlink(path(id)) }
+
+  private func refused(_ action: String) -> StoreFailure {
+    StoreFailure(OwnerFileError.refused(action: action, code: errno), at: directory)
+  }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import HoldfastTestKit
+import LinkCore
+
+/// Health samples reach the server while phone and server are killed; a newer export deletes some.
+struct HealthSyncing: Chapter {
+  let name = "health-sync"
+  let needsTraffic = false
+  let title = "Health samples reach the server once"
+  let troubles = [Trouble.syncKilled]
+
+  /// Slow enough for a kill in the middle of an upload, in bytes a second.
+  private static let slow = 20_000
+  /// So many bytes are on their way when phone and server are killed.
+  private static let inTheMiddle = 24_000
+
+  func play(on stage: isolated Stage) async throws(DemoFailure) {
+    let exports = try SyncExports(seed: stage.seed, in: stage.scratch("sync"))
+    let samples = try await exports.bring(exports.older)
+    stage.say(.phone, "imports \(samples) health samples")
+    let server = Server(directory: stage.scratch("sync-server"))
+    try await server.start()
+    stage.atEnd { await server.crash() }
+    let port = await server.port
+    let proxy = try Stage.checked { () throws(FaultProxyError) in
+      try FaultProxy(upstream: port)
+    }
+    let phone = try SyncPhone(stage, server.directory, at: proxy.port, exports.phone)
+    let killed = try await kill(phone, server, proxy, on: stage)
+    try await server.start()
+    let first = try await phone.sync()
+    let whole = Scene.Moment.now - killed
+    stage.note(.syncKilled, noticed: nil, whole: first == 0 ? whole : nil)
+    if first == 0 {
+      stage.say(.phone, "is launched again, goes on where it was cut, and is done in \(whole.told)")
+    } else {
+      stage.ledger.faults.append("the first sync ended with \(first)")
+    }
+    let deleted = try await exports.bring(exports.newer)
+    stage.say(.phone, "imports a newer export, which lacks some samples (\(-deleted))")
+    let second = try await phone.sync()
+    if second != 0 { stage.ledger.faults.append("the second sync ended with \(second)") }
+    await server.crash()
+    let counts = try await exports.compare(with: server.directory)
+    stage.say(.phone, "has \(counts.samples) samples, and the server has the same")
+    stage.ledger.sections.append(counts.section)
+  }
+
+  /// Kills both in the middle of an upload; returns when.
+  private func kill(
+    _ phone: SyncPhone, _ server: Server, _ proxy: FaultProxy, on stage: isolated Stage
+  ) async throws(DemoFailure) -> Scene.Moment {
+    try await stage.set(.rate(bytesPerSecond: Self.slow), on: proxy)
+    let process = try phone.launch()
+    let end = Scene.Moment.now + Stage.patience
+    while await proxy.traffic.bytesUp < Self.inTheMiddle, Scene.Moment.now < end {
+      try await stage.pause(.milliseconds(20))
+    }
+    process.signal(SIGKILL)
+    _ = await process.exit()
+    try await stage.set(.cut, on: proxy)
+    await server.crash()
+    stage.say(.phone, "and the server die, as by kill -9, in the middle of an upload")
+    try await stage.set(.pass, on: proxy)
+    return .now
+  }
+}
+
+extension Trouble {
+  /// The phone and the server are killed while samples are on their way.
+  static let syncKilled = Trouble("syncKilled", "killed while syncing") { _ in
+    .init(noticed: nil, whole: .seconds(4) + DemoPolicy.work)
+  }
+}
+
+/// `holdfast health sync` as a process of its own.
+private struct SyncPhone {
+  private let words: [String]
+
+  /// - Parameter server: The data directory of the server, which has the secret.
+  init(
+    _ stage: isolated Stage, _ server: String, at port: UInt16, _ data: String
+  ) throws(DemoFailure) {
+    let file = stage.scratch("sync/secret")
+    do {
+      let lines = try String(contentsOfFile: server + "/sync-secrets", encoding: .utf8)
+      let words = lines.split(separator: "\n").last?.split(separator: " ") ?? []
+      guard words.count == 2 else { throw CocoaError(.fileReadCorruptFile) }
+      try Data(words[1].utf8).write(to: URL(fileURLWithPath: file))
+    } catch {
+      throw .setup("the secret of the sync could not be read: \(error)")
+    }
+    let schedule = "100ms*1 max 100ms +-0.0 min 100ms x20"
+    words = [
+      stage.program, "health", "sync", "--json", "--once", "--server",
+      "http://127.0.0.1:\(port)", "--secret-file", file, "--data", data, "--resume-from", "1000",
+      "--set", "retry.first=\(schedule)", "--set", "retry.reconnect=\(schedule)", "--set",
+      "retry.windows=60/6s", "--set", "retry.spread=100ms",
+    ]
+  }
+
+  func launch() throws(DemoFailure) -> LabProcess {
+    let environment = ["no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1"]
+    guard let process = try? LabProcess(words, environment: environment) else {
+      throw .setup("the phone's sync could not be started")
+    }
+    return process
+  }
+
+  /// Sends everything; returns the exit status.
+  func sync() async throws(DemoFailure) -> Int32 { await (try launch()).exit() }
+}

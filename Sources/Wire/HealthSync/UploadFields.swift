@@ -1,0 +1,129 @@
+/// What the header fields of a request or an answer say about an upload.
+public struct UploadFields: Sendable, Hashable, Codable {
+  /// The protocol.
+  public var dialect: UploadDialect
+  /// How many bytes the sender of the fields knows to be stored.
+  public var offset: Int?
+  /// How many bytes there will be.
+  public var length: Int?
+  /// Whether the content ends the upload, or the upload has ended.
+  public var isComplete: Bool?
+
+  /// Fields from their parts.
+  public init(
+    _ dialect: UploadDialect, offset: Int? = nil, length: Int? = nil, isComplete: Bool? = nil
+  ) {
+    (self.dialect, self.offset) = (dialect, offset)
+    (self.length, self.isComplete) = (length, isComplete)
+  }
+
+  /// Reads the fields of a message whose protocol is known. Values that are none are ignored, as
+  /// the draft demands.
+  public init(_ dialect: UploadDialect, field: (String) -> String?) {
+    self.init(dialect)
+    offset = field(UploadDialect.Name.offset).flatMap(StructuredItem.integer)
+    length = field(UploadDialect.Name.length).flatMap(StructuredItem.integer)
+    switch dialect {
+    case .tus: break
+    case .draft:
+      isComplete =
+        dialect.saysIncomplete
+        ? field(UploadDialect.Name.incomplete).flatMap(StructuredItem.boolean).map { !$0 }
+        : field(UploadDialect.Name.complete).flatMap(StructuredItem.boolean)
+    }
+  }
+
+  /// Reads the fields of a request; `nil` if it names none of the protocols.
+  public init?(request field: (String) -> String?) {
+    guard let dialect = UploadDialect(field: field) else { return nil }
+    self.init(dialect, field: field)
+  }
+
+  /// The fields as they are written, with those that name the protocol.
+  public var fields: [UploadField] {
+    var fields = dialect.fields
+    if let offset { fields.append(UploadField(UploadDialect.Name.offset, "\(offset)")) }
+    if let length { fields.append(UploadField(UploadDialect.Name.length, "\(length)")) }
+    guard let isComplete, dialect != .tus else { return fields }
+    fields.append(
+      dialect.saysIncomplete
+        ? UploadField(UploadDialect.Name.incomplete, isComplete ? "?0" : "?1")
+        : UploadField(UploadDialect.Name.complete, isComplete ? "?1" : "?0"))
+    return fields
+  }
+}
+
+/// The bounds of uploads, and what a server offers.
+public struct UploadOffer: Sendable, Hashable, Codable {
+  /// The protocol that a client should use.
+  public var dialect: UploadDialect
+  /// The most bytes of an upload.
+  public var maxSize: Int?
+  /// The most bytes of one request.
+  public var maxAppend: Int?
+
+  /// An offer from its parts.
+  public init(_ dialect: UploadDialect, maxSize: Int? = nil, maxAppend: Int? = nil) {
+    (self.dialect, self.maxSize, self.maxAppend) = (dialect, maxSize, maxAppend)
+  }
+
+  /// Reads the answer to OPTIONS; `nil` if it offers none of the protocols.
+  ///
+  /// The draft goes before tus. A server that names an interop version speaks that one.
+  public init?(options field: (String) -> String?) {
+    let types = Self.members(field("Accept-Patch")).map { $0.prefix { $0 != ";" } }
+    let version = field(UploadDialect.Name.version).flatMap(StructuredItem.integer)
+    let limits = Self.limits(field(UploadDialect.Name.limit) ?? "")
+    if types.contains("application/partial-upload") || version != nil {
+      let spoken = version ?? UploadDialect.versions.upperBound
+      if UploadDialect.versions.contains(spoken) {
+        self.init(.draft(spoken), maxSize: limits.size, maxAppend: limits.append)
+        return
+      }
+    }
+    guard Self.members(field("Tus-Version")).contains(UploadDialect.tusVersion),
+      Self.members(field("Tus-Extension")).contains("creation")
+    else { return nil }
+    self.init(.tus, maxSize: field("Tus-Max-Size").flatMap(StructuredItem.integer))
+  }
+
+  private static func members(_ list: String?) -> [String] {
+    (list ?? "").split(separator: ",").map { String(StructuredItem.trimmed($0)).lowercased() }
+  }
+
+  /// Reads `Upload-Limit`; members that are unknown or no integers are left out.
+  private static func limits(_ text: String) -> (size: Int?, append: Int?) {
+    var (size, append): (Int?, Int?)
+    for member in members(text) {
+      let parts = member.split(separator: "=", maxSplits: 1)
+      guard parts.count == 2, let value = StructuredItem.integer(String(parts[1])) else {
+        continue
+      }
+      switch parts[0] {
+      case "max-size": size = value
+      case "max-append-size": append = value
+      case _: continue
+      }
+    }
+    return (size, append)
+  }
+
+  /// The fields of an answer to OPTIONS that offers all protocols, and the bounds.
+  public static func options(maxSize: Int) -> [UploadField] {
+    [
+      UploadField("Accept-Patch", UploadDialect.current.mediaType),
+      UploadField(UploadDialect.Name.version, "\(UploadDialect.versions.upperBound)"),
+      limit(maxSize: maxSize),
+      UploadField(UploadDialect.Name.tus, UploadDialect.tusVersion),
+      UploadField("Tus-Version", UploadDialect.tusVersion),
+      UploadField("Tus-Extension", "creation,termination"),
+      UploadField("Tus-Max-Size", "\(maxSize)"),
+    ]
+  }
+
+  /// `Upload-Limit` of an upload that may be so large and lives so many seconds more.
+  public static func limit(maxSize: Int, seconds: Int64? = nil) -> UploadField {
+    let age = seconds.map { ", max-age=\($0)" } ?? ""
+    return UploadField(UploadDialect.Name.limit, "max-size=\(maxSize)\(age)")
+  }
+}

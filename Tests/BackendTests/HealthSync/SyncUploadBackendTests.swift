@@ -1,0 +1,238 @@
+import Foundation
+import HoldfastTestKit
+import LinkCore
+import LinkProtocols
+import LinkServerCore
+import LinkWire
+import Testing
+
+@testable import HoldfastBackend
+
+/// Uploads that resume, over real sockets, with their files.
+@Suite(.offThePool, .timeLimit(.minutes(5))) struct SyncUploadBackendTests {
+  private static let secret = "hush-hush-hush"
+
+  private static func run(
+    in directory: String, _ body: (BackendRig) async throws -> Void
+  ) async throws {
+    let file = directory + "-secrets"
+    try Data("ann \(secret) Etc/UTC\n".utf8).write(to: URL(fileURLWithPath: file))
+    try await BackendRig.run(
+      in: directory,
+      {
+        $0.syncSecretFile = file
+        $0.assistants.doors.hosts = ["test"]
+      }, body)
+  }
+
+  /// A batch of so many records as text.
+  private static func batch(_ count: Int = 200) -> String {
+    String(
+      decoding: SyncBatch(
+        dataType: SyncSamples.steps,
+        records: (0..<count).map {
+          SyncSamples.record(1_768_766_400 + Int64($0), uuid: UInt64($0))
+        }, timestamp: SyncSamples.time(1_000)
+      ).bytes, as: UTF8.self)
+  }
+
+  private static let stored =
+    #"{"success":true,"inserted":{"records":200,"workouts":0},"skippedDuplicates":0}"#
+
+  /// The fields of a request, in the order of their lines.
+  private static func fields(_ upload: UploadFields, type: String? = nil) -> [String] {
+    upload.fields.map { "\($0.name): \($0.value)" } + (type.map { ["Content-Type: \($0)"] } ?? [])
+  }
+
+  private static func head(
+    _ method: String, _ target: String, _ upload: UploadFields, length: Int
+  ) -> String {
+    let lines =
+      ["\(method) \(target) HTTP/1.1", "Host: test", "Authorization: Bearer \(secret)"]
+      + fields(upload, type: upload.dialect.mediaType) + ["Content-Length: \(length)"]
+    return lines.joined(separator: "\r\n") + "\r\n\r\n"
+  }
+
+  private static func ask(
+    _ rig: BackendRig, _ method: String, _ target: String, _ upload: UploadFields,
+    body: String? = nil
+  ) async throws -> SocketsClient.Response {
+    try await rig.client().ask(
+      method, target, token: secret,
+      fields: fields(upload, type: body == nil ? nil : upload.dialect.mediaType), body: body)
+  }
+
+  /// Sends a part of a request that begins an upload and leaves; returns where the upload goes on.
+  private static func cutCreation(
+    _ rig: BackendRig, _ dialect: UploadDialect, _ text: String, after count: Int
+  ) async throws -> String {
+    let client = try rig.client()
+    let start = head(
+      "POST", "/api/sync", UploadFields(dialect, length: text.utf8.count, isComplete: true),
+      length: text.utf8.count)
+    let told = try await client.speak(start + text.prefix(count))
+    #expect(told.status == 104)
+    #expect(told.headers["upload-draft-interop-version"] == dialect.fields[0].value)
+    await client.leave()
+    return try #require(told.headers["location"])
+  }
+
+  /// The offset of an upload once its cut was noticed.
+  private static func offset(
+    _ rig: BackendRig, _ place: String, _ dialect: UploadDialect
+  ) async throws -> Int? {
+    let answer = try await ask(rig, "HEAD", place, UploadFields(dialect))
+    #expect([200, 204].contains(answer.status))
+    return answer.headers["upload-offset"].flatMap { Int($0) }
+  }
+
+  @Test(arguments: [UploadDialect.current, .iOS, .draft(6)])
+  func `a request that is cut goes on where its bytes end, also after a restart`(
+    dialect: UploadDialect
+  ) async throws {
+    let scratch = try Scratch()
+    let text = Self.batch()
+    var place = ""
+    try await Self.run(in: scratch("data")) { rig in
+      place = try await Self.cutCreation(rig, dialect, text, after: 9_000)
+      #expect(try await Self.offset(rig, place, dialect) == 9_000)
+      #expect(try scratch.mode(of: "data/sync-uploads") == 0o700)
+      let names = try FileManager.default.contentsOfDirectory(atPath: scratch("data/sync-uploads"))
+      #expect(try names.map { try scratch.mode(of: "data/sync-uploads/\($0)") } == [0o600])
+    }
+    try await Self.run(in: scratch("data")) { rig in
+      #expect(try await Self.offset(rig, place, dialect) == 9_000)
+      let rest = String(text.dropFirst(9_000))
+      let last = UploadFields(dialect, offset: 9_000, isComplete: true)
+      let wrong = try await Self.ask(
+        rig, "PATCH", place, UploadFields(dialect, offset: 8_999, isComplete: true),
+        body: rest)
+      #expect(wrong.status == 409)
+      #expect(wrong.headers["upload-offset"] == "9000")
+      let answer = try await Self.ask(rig, "PATCH", place, last, body: rest)
+      #expect(answer.status == 200)
+      #expect(answer.body == Self.stored)
+      let done = dialect == .iOS ? ("upload-incomplete", "?0") : ("upload-complete", "?1")
+      #expect(answer.headers[done.0] == done.1)
+      #expect(try await Self.ask(rig, "HEAD", place, last).status == 404)
+      let names = try FileManager.default.contentsOfDirectory(atPath: scratch("data/sync-uploads"))
+      #expect(names == [])
+    }
+  }
+
+  @Test func `bytes on a connection that hangs are kept when its client asks anew`() async throws {
+    let scratch = try Scratch()
+    let text = Self.batch()
+    try await Self.run(in: scratch("data")) { rig in
+      let created = try await Self.ask(
+        rig, "POST", "/api/sync",
+        UploadFields(.current, length: text.utf8.count, isComplete: false), body: "")
+      #expect(created.status == 201)
+      let place = try #require(created.headers["location"])
+      let hanging = try rig.client()
+      try await hanging.tell(
+        Self.head(
+          "PATCH", place, UploadFields(.current, offset: 0, isComplete: true),
+          length: text.utf8.count) + text.prefix(5_000))
+      // Until its bytes are there; each question ends what is on its way.
+      var found: Int? = 0
+      while found == 0 { found = try await Self.offset(rig, place, .current) }
+      let offset = try #require(found)
+      #expect((1...5_000).contains(offset))
+      #expect(await hanging.isAtEnd())
+      let answer = try await Self.ask(
+        rig, "PATCH", place, UploadFields(.current, offset: offset, isComplete: true),
+        body: String(text.dropFirst(offset)))
+      #expect(answer.body == Self.stored)
+    }
+  }
+
+  @Test func `tus uploads are created, appended to, cut and completed`() async throws {
+    let scratch = try Scratch()
+    let text = Self.batch()
+    try await Self.run(in: scratch("data")) { rig in
+      let options = try await rig.client().ask("OPTIONS", "/api/sync")
+      #expect(options.status == 204)
+      #expect(options.headers["tus-version"] == "1.0.0")
+      #expect(options.headers["tus-extension"] == "creation,termination")
+      let created = try await Self.ask(
+        rig, "POST", "/api/sync", UploadFields(.tus, length: text.utf8.count), body: "")
+      #expect(created.status == 201)
+      #expect(created.headers["tus-resumable"] == "1.0.0")
+      let place = try #require(created.headers["location"])
+      let client = try rig.client()
+      try await client.tell(
+        Self.head(
+          "PATCH", place, UploadFields(.tus, offset: 0), length: text.utf8.count)
+          + text.prefix(5_000))
+      var found: Int? = 0
+      while found == 0 { found = try await Self.offset(rig, place, .tus) }
+      let offset = try #require(found)
+      let last = try await Self.ask(
+        rig, "PATCH", place, UploadFields(.tus, offset: offset),
+        body: String(text.dropFirst(offset)))
+      #expect(last.status == 204)
+      #expect(last.headers["upload-offset"] == "\(text.utf8.count)")
+      let again = try await rig.client().ask(
+        "POST", "/api/sync", token: Self.secret, body: text)
+      #expect(again.body.contains("\"skippedDuplicates\":200"))
+    }
+  }
+
+  @Test func `what a complete upload holds is judged as any batch is`() async throws {
+    let scratch = try Scratch()
+    try await Self.run(in: scratch("data")) { rig in
+      for (text, coding, status) in [("[]", nil, 400), ("no gzip", "gzip", 400)] {
+        let coding: String? = coding
+        let created = try await rig.client().ask(
+          "POST", "/api/sync", token: Self.secret,
+          fields: Self.fields(UploadFields(.current, isComplete: false))
+            + (coding.map { ["Content-Encoding: \($0)"] } ?? []), body: "")
+        let place = try #require(created.headers["location"])
+        let answer = try await Self.ask(
+          rig, "PATCH", place, UploadFields(.current, offset: 0, isComplete: true), body: text)
+        #expect(answer.status == status)
+        #expect(answer.headers["upload-complete"] == "?1")
+        let head = try await Self.ask(rig, "HEAD", place, UploadFields(.current))
+        #expect(head.status == 404)
+      }
+    }
+  }
+
+  @Test func `a compressed batch in pieces is stored`() async throws {
+    let scratch = try Scratch()
+    let text = Self.batch()
+    let packed = try #require(GzipBody.deflate(Array(text.utf8)))
+    try await Self.run(in: scratch("data")) { rig in
+      let created = try await rig.client().ask(
+        "POST", "/api/sync", token: Self.secret,
+        fields: Self.fields(UploadFields(.current, isComplete: false))
+          + ["Content-Encoding: gzip"], body: "")
+      let place = try #require(created.headers["location"])
+      let client = try SocketsClient(port: rig.address.port)
+      for (part, from) in [(packed[..<100], 0), (packed[100...], 100)] {
+        let isLast = from > 0
+        let fields = UploadFields(.current, offset: from, isComplete: isLast)
+        try client.send(Self.head("PATCH", place, fields, length: part.count))
+        try client.send(Array(part))
+        let answer = try client.response()
+        #expect(answer.status == (isLast ? 200 : 204))
+        if isLast { #expect(answer.body == Self.stored) }
+      }
+    }
+  }
+
+  @Test func `files that are no uploads are removed at a start`() async throws {
+    let scratch = try Scratch()
+    let directory = scratch("data/sync-uploads")
+    try FileManager.default.createDirectory(
+      atPath: directory, withIntermediateDirectories: true,
+      attributes: [.posixPermissions: 0o700])
+    for name in ["odd", "00000000-0000-4000-8000-000000000001"] {
+      try Data("{\"user\"".utf8).write(to: URL(fileURLWithPath: "\(directory)/\(name)"))
+    }
+    try await Self.run(in: scratch("data")) { _ in
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
+    }
+  }
+}

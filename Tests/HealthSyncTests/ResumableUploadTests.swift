@@ -1,0 +1,162 @@
+import LinkWire
+import Testing
+
+@testable import HealthSync
+
+/// The steps of an upload that resumes, and what follows from each answer.
+@Suite struct ResumableUploadTests {
+  private static let place = "https://a.example/up?id=1"
+  private static let size = 600_000
+  private static let piece = ResumableUpload.mostPiece
+
+  private static func begun(
+    _ dialect: UploadDialect = .current, url: String? = nil
+  ) -> ResumableUpload {
+    ResumableUpload(size: size, UploadOffer(dialect), url: url)
+  }
+
+  private static func reply(
+    _ status: Int, _ dialect: UploadDialect = .current, offset: Int? = nil,
+    isComplete: Bool? = nil, url: String? = nil
+  ) -> UploadReply {
+    UploadReply(status, UploadFields(dialect, offset: offset, isComplete: isComplete), url: url)
+  }
+
+  @Test func `a payload goes in pieces to the place that the server names`() {
+    var upload = Self.begun()
+    #expect(upload.step == .create)
+    #expect(upload.fields == UploadFields(.current, length: Self.size, isComplete: false).fields)
+    #expect(upload.take(Self.reply(201, url: Self.place)) == .ticket(url: Self.place))
+    var sent = 0
+    for isLast in [false, false, true] {
+      let count = isLast ? Self.size - 2 * Self.piece : Self.piece
+      #expect(
+        upload.step == .append(url: Self.place, from: sent, count: count, isLast: isLast))
+      #expect(
+        upload.fields == UploadFields(.current, offset: sent, isComplete: isLast).fields + [
+          UploadField("Content-Type", "application/partial-upload")
+        ])
+      sent += count
+      let reply = Self.reply(isLast ? 200 : 204, offset: sent, isComplete: isLast)
+      #expect(upload.take(reply) == (isLast ? .forget : .nothing))
+    }
+    #expect(upload.step == .ended(status: 200))
+  }
+
+  @Test func `a try with a ticket asks for the offset and goes on there`() {
+    for dialect in [UploadDialect.current, .iOS, .tus] {
+      var upload = Self.begun(dialect, url: Self.place)
+      #expect(upload.step == .offset(url: Self.place))
+      #expect(upload.fields == dialect.fields)
+      #expect(upload.take(Self.reply(204, dialect, offset: 500_000)) == .nothing)
+      #expect(
+        upload.step == .append(url: Self.place, from: 500_000, count: 100_000, isLast: true))
+    }
+  }
+
+  @Test func `an upload whose bytes are all there is completed without bytes`() {
+    var upload = Self.begun(url: Self.place)
+    _ = upload.take(Self.reply(204, offset: Self.size, isComplete: false))
+    #expect(upload.step == .append(url: Self.place, from: Self.size, count: 0, isLast: true))
+    _ = upload.take(Self.reply(200, isComplete: true))
+    #expect(upload.step == .ended(status: 200))
+  }
+
+  @Test(arguments: [
+    reply(404), reply(410), reply(204, offset: size + 1), reply(204),
+    reply(204, offset: size, isComplete: true), reply(200, .tus, offset: size),
+  ])
+  func `a place of no use is forgotten, and the upload begins anew`(answer: UploadReply) {
+    var upload = Self.begun(answer.fields.dialect, url: Self.place)
+    #expect(upload.take(answer) == .forget)
+    #expect(upload.step == .create)
+  }
+
+  @Test(arguments: [400, 404, 405, 412, 413, 415, 501, 200])
+  func `a server that names no place gets the payload in one request`(status: Int) {
+    var upload = Self.begun()
+    #expect(upload.take(Self.reply(status)) == .nothing)
+    #expect(upload.step == .whole)
+    #expect(!upload.isUnderstood)
+  }
+
+  @Test(arguments: [401, 408, 429, 500, 503])
+  func `a refusal that may pass ends the try, and keeps the ticket`(status: Int) {
+    var creating = Self.begun()
+    #expect(creating.take(Self.reply(status)) == .nothing)
+    #expect(creating.step == .ended(status: status))
+    #expect(creating.isUnderstood)
+    var asking = Self.begun(url: Self.place)
+    #expect(asking.take(Self.reply(status)) == .nothing)
+    #expect(asking.step == .ended(status: status))
+    var appending = Self.begun()
+    _ = appending.take(Self.reply(201, url: Self.place))
+    #expect(appending.take(Self.reply(status)) == .nothing)
+    #expect(appending.step == .ended(status: status))
+  }
+
+  @Test(arguments: [400, 413, 422])
+  func `the refusal of a complete payload is the answer to it`(status: Int) {
+    var upload = Self.begun(url: Self.place)
+    _ = upload.take(Self.reply(204, offset: 599_999))
+    #expect(upload.take(Self.reply(status, isComplete: true)) == .forget)
+    #expect(upload.step == .ended(status: status))
+  }
+
+  @Test func `another offset is gone on from, three times at most`() {
+    var upload = Self.begun()
+    _ = upload.take(Self.reply(201, url: Self.place))
+    for offset in 1...ResumableUpload.mostDetours {
+      #expect(upload.take(Self.reply(409, offset: offset)) == .nothing)
+      guard case .append(_, let from, _, _) = upload.step else {
+        Issue.record("no piece is next")
+        return
+      }
+      #expect(from == offset)
+    }
+    #expect(upload.take(Self.reply(409, offset: 9)) == .forget)
+    #expect(upload.step == .whole)
+  }
+
+  @Test func `a conflict without another offset begins anew`() {
+    for offset in [nil, 0, Self.size + 1] {
+      var upload = Self.begun()
+      _ = upload.take(Self.reply(201, url: Self.place))
+      #expect(upload.take(Self.reply(409, offset: offset)) == .forget)
+      #expect(upload.step == .create)
+    }
+  }
+
+  @Test func `a server that always forgets gets the payload in one request`() {
+    var upload = Self.begun()
+    var steps = 0
+    while upload.step != .whole, steps < 20 {
+      steps += 1
+      _ = upload.take(upload.step == .create ? Self.reply(201, url: Self.place) : Self.reply(404))
+    }
+    #expect(steps == 2 * ResumableUpload.mostDetours)
+    #expect(upload.isUnderstood)
+  }
+
+  @Test func `the bounds of the server are kept`() {
+    var upload = ResumableUpload(size: 10, UploadOffer(.current, maxSize: 10, maxAppend: 4))
+    _ = upload.take(Self.reply(201, url: Self.place))
+    #expect(upload.step == .append(url: Self.place, from: 0, count: 4, isLast: false))
+    #expect(ResumableUpload(size: 11, UploadOffer(.current, maxSize: 10)).step == .whole)
+    var tiny = ResumableUpload(size: 2, UploadOffer(.current, maxAppend: 0))
+    _ = tiny.take(Self.reply(201, url: Self.place))
+    #expect(tiny.step == .append(url: Self.place, from: 0, count: 1, isLast: false))
+  }
+
+  @Test func `tus ends with its last bytes, whose success has no word of its own`() {
+    var upload = ResumableUpload(size: 10, UploadOffer(.tus))
+    #expect(upload.fields == UploadFields(.tus, length: 10).fields)
+    _ = upload.take(Self.reply(201, .tus, url: Self.place))
+    #expect(
+      upload.fields == UploadFields(.tus, offset: 0).fields + [
+        UploadField("Content-Type", "application/offset+octet-stream")
+      ])
+    #expect(upload.take(Self.reply(204, .tus, offset: 10)) == .forget)
+    #expect(upload.step == .ended(status: 204))
+  }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import HealthSync
+import Holdfast
+import HoldfastTestKit
+import LinkCore
+import LinkHealth
+import LinkRuntime
+import LinkWire
+import Testing
+
+/// What a sync sends when the system launches its app in background.
+@Suite(.timeLimit(.minutes(1))) struct SyncLaunchTests {
+  private static let file = "health-sync/batch_1.json"
+
+  @Test func `a launch in Low Power Mode sends nothing before the app is in front`() async throws {
+    let lifecycle = FakeLifecycle(known: [.background, .lowPower(true)])
+    let scratch = try Scratch()
+    let sync = try await Self.sync(scratch, lifecycle)
+    sync.again()
+    await sync.settled { _ in true }
+    #expect(await sync.snapshot.sending == [])
+    lifecycle.tell(.foreground)
+    await sync.settled { !$0.sending.isEmpty }
+    #expect(await sync.snapshot.sending == [Self.file])
+    await sync.close()
+  }
+
+  @Test func `a launch in front, or with power to spend, sends at once`() async throws {
+    for known in [[], [.background], [.lowPower(true)]] as [[LifecycleEvent]] {
+      let scratch = try Scratch()
+      let sync = try await Self.sync(scratch, FakeLifecycle(known: known))
+      sync.again()
+      await sync.settled { _ in true }
+      #expect(await sync.snapshot.sending == [Self.file])
+      await sync.close()
+    }
+  }
+
+  /// A sync with one batch that an earlier process has left, and a network without answers.
+  private static func sync(
+    _ scratch: Scratch, _ lifecycle: FakeLifecycle
+  ) async throws -> SampleSync {
+    try FileManager.default.createDirectory(
+      atPath: scratch("health-sync"), withIntermediateDirectories: true)
+    try scratch.write(Array("{}".utf8), to: file)
+    let batch = QueuedBatch(
+      file: file, type: "a", place: QueuedBatch.distance, records: 1, deletions: 0, bytes: 2)
+    let kept = KeptSyncQueue(
+      asked: [], types: [], batches: [batch], stamp: Timestamp(nanoseconds: 0))
+    var configuration = SyncConfiguration(
+      "https://health.example", source: NoSource(), queue: MemoryStore(kept),
+      directory: scratch.path
+    ) { "hush-hush-hush" }
+    configuration.types = []
+    configuration.network = FakeNetwork(clock: BootClock())
+    (configuration.lifecycle, configuration.reachability) = (lifecycle, FakeReachability())
+    return try await SampleSync(configuration)
+  }
+}
+
+/// A source without samples.
+private struct NoSource: HealthSource {
+  func observe(
+    _ types: [String], _ fired: @escaping @Sendable ([String], Wake) -> Void
+  ) {}
+
+  func page(
+    _ type: String, from start: HealthPageStart, limit: Int
+  ) throws(HealthSourceFailure) -> SourcePage {
+    SourcePage(anchor: HealthAnchor([]))
+  }
+
+  func stop() {}
+}

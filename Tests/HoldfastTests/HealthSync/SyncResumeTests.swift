@@ -1,0 +1,118 @@
+import Foundation
+import Glibc
+import HoldfastTestKit
+import Testing
+
+/// Payloads that resume in the middle: the real phone, the real backend, a network that cuts.
+@Suite(.timeLimit(.minutes(5))) struct SyncResumeTests {
+  private static let steps = SyncRig.steps
+
+  /// A data directory with samples that make a batch of some 250 kB; bodies go as they are.
+  private static func many() async throws -> SyncRig {
+    let rig = try SyncRig()
+    try rig.export([(steps, Array(0..<1_000))])
+    try await rig.importExport()
+    return rig
+  }
+
+  /// The words of a run that resumes each upload in the middle.
+  private static let resuming = ["--resume-from", "1"]
+
+  @Test func `after a cut the second try sends only the rest`() async throws {
+    let rig = try await Self.many()
+    let server = try await rig.serve()
+    let proxy = try FaultProxy(upstream: UInt16(server.port))
+    try await proxy.set(.rate(bytesPerSecond: 4_000))
+    let phone = try CommandProcess.start(
+      rig.words("http://127.0.0.1:\(proxy.port)", ["--once"] + SyncRig.quick + Self.resuming))
+    _ = await proxy.traffic(reaches: { $0.bytesUp > Self.inTheMiddle })
+    let size = try rig.payloadBytes()
+    #expect(size > 2 * Self.inTheMiddle, "the cut comes in the middle of \(size)")
+    try await proxy.set(.cut)
+    try await proxy.set(.pass)
+    #expect(await phone.exit() == 0)
+    let sent = await proxy.traffic.bytesUp
+    // What was sent before the cut was not sent again: the heads of the requests come on top.
+    #expect(sent > size)
+    #expect(sent < size + Self.inTheMiddle / 2, "\(sent) for \(size)")
+    #expect(rig.files == [])
+    try await Self.end(server.process)
+    #expect(try await rig.held()[Self.steps] == Array(0..<1_000))
+  }
+
+  /// So many bytes of all requests are on their way when the network cuts.
+  private static let inTheMiddle = 9_000
+
+  @Test(arguments: [true, false])
+  func `a kill in the middle of an upload costs no bytes twice`(killsServer: Bool) async throws {
+    let rig = try await Self.many()
+    var server = try await rig.serve()
+    let proxy = try FaultProxy(upstream: UInt16(server.port))
+    let url = "http://127.0.0.1:\(proxy.port)"
+    try await proxy.set(.rate(bytesPerSecond: 4_000))
+    let phone = try CommandProcess.start(rig.words(url, SyncRig.quick + Self.resuming))
+    // In the middle of the body: after the questions, before its end.
+    _ = await proxy.traffic(reaches: { $0.bytesUp > Self.inTheMiddle })
+    phone.signal(SIGKILL)
+    _ = await phone.exit()
+    try await proxy.set(.cut)
+    try await proxy.set(.pass)
+    if killsServer {
+      server.process.signal(SIGTERM)
+      _ = await server.process.exit()
+      server = try await rig.serve(port: server.port)
+    }
+    let size = try rig.payloadBytes()
+    let before = await proxy.traffic.bytesUp
+    let run = try await CommandProcess.run(rig.words(url, ["--once"] + Self.resuming))
+    #expect(run.status == 0, "\(run.errors)")
+    let rest = await proxy.traffic.bytesUp - before
+    #expect(rest < size, "\(rest) of \(size)")
+    try await Self.end(server.process)
+    #expect(try await rig.held()[Self.steps] == Array(0..<1_000))
+  }
+
+  @Test func `a server that knows no uploads gets each payload in one request`() async throws {
+    let rig = try await Self.many()
+    try await SyncPeer.run("[]") { peer in
+      let run = try await rig.sync(peer.url, "--resume-from", "1")
+      #expect(run.status == 0, "\(run.errors)")
+      #expect(rig.files == [])
+      let seen = try await peer.requests()
+      #expect(seen.map { $0["path"] as? String } == ["/api/sync", "/api/sync/refresh"])
+    }
+  }
+
+  @Test func `payloads below the bound go in one request`() async throws {
+    let rig = try await Self.many()
+    let server = try await rig.serve()
+    let run = try await rig.sync(server.url)
+    #expect(run.status == 0, "\(run.errors)")
+    let metrics = await CommandProcess.outcome(
+      of: try LabProcess([
+        "python3", "-c",
+        "import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).read().decode())",
+        "\(server.url)/metrics",
+      ]))
+    let paths = metrics.output.filter { $0.contains("sync_upload\"") }
+    #expect(paths == [])
+    #expect(metrics.output.contains { $0.contains("sync_batches_total 1") })
+    try await Self.end(server.process)
+  }
+
+  private static func end(_ process: LabProcess) async throws {
+    process.signal(SIGTERM)
+    _ = await process.exit()
+  }
+}
+
+extension SyncRig {
+  /// How many bytes the one payload that waits has as it is sent: compressed.
+  fileprivate func payloadBytes() throws -> Int {
+    let file = try #require(files.first { !$0.hasSuffix(".upload") })
+    let ticket = try String(
+      decoding: scratch.bytes(of: "phone/health-sync/\(file).upload"), as: UTF8.self)
+    let size = try #require([String: Any].reading(ticket)["size"] as? Int)
+    return size
+  }
+}

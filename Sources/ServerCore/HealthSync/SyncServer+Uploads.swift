@@ -35,12 +35,12 @@ extension SyncServer {
   mutating func announce(
     _ id: RequestID, _ call: SyncCall, _ user: SyncUser?
   ) {
-    guard refusal(of: call) == nil, mode == .serving, let user, let fields = call.upload,
-      let candidate = call.candidate
-    else { return }
+    guard refusal(of: call) == nil, mode == .serving, let user, let fields = call.upload else {
+      return
+    }
     switch (call.path, call.method) {
     case (.sync, "POST"):
-      guard fields.dialect != .tus, fields.isComplete != nil,
+      guard let candidate = call.candidate, fields.dialect != .tus, fields.isComplete != nil,
         creationFault(fields) == nil, Self.isGzip(call.encoding) != nil, makeRoom(for: user)
       else { return }
       open(id, candidate, call, user)

@@ -84,9 +84,9 @@ torture: setup ## kills, freezes and fills disks of real processes; ROUNDS=N (60
 	$(SWIFT) build -c release --product holdfast $(STRICT)
 	scripts/torture .build/release/holdfast --rounds $(or $(ROUNDS),60) --seed $(or $(SEED),1)
 
-mutants: setup ## counts planted bugs that are caught; SAMPLE=N (200) or ALL=1, SEED=N, MODULES=Core
+mutants: setup ## counts planted bugs that are caught; SAMPLE=N or ALL=1, SEED=N, SEEDS=N, MODULES=Core
 	@SWIFT="$(SWIFT)" scripts/mutants $(if $(ALL),--all,--sample $(or $(SAMPLE),200)) \
-	  --seed $(or $(SEED),1) $(MODULES:%=--modules %)
+	  --seed $(or $(SEED),1) $(SEEDS:%=--seeds %) $(MODULES:%=--modules %)
 
 docs: setup ## builds the reference of the public modules into .build/docs
 	@SWIFT="$(SWIFT)" scripts/docs

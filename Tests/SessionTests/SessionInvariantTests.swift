@@ -54,9 +54,45 @@ import Testing
       "talk: what is uploaded was sent",
       { $0.talk?.upload = Talk.Upload(key: nobody, until: .zero, deafUntil: .zero) }
     ),
+    ("payload size: it stays within its range", { $0.payload.kilobytes = 49 }),
+    (
+      "session: nothing is done before the store was read",
+      { model in
+        model.client = nil
+        for prompt in model.queue.items { model.queue.remove(prompt.id) }
+      }
+    ),
+    (
+      "session writer: only a refused change is tried again",
+      { model in
+        (model.writer.retryAt, model.writer.failures) = (.zero, 1)
+        model.writer.inFlight = nil
+      }
+    ),
     ("talk: the time of connected is known", { $0.talk?.connectedAt = nil }),
     ("talk: what is awaited was subscribed to", { $0.talk?.subscribing["x"] = .zero }),
   ]
+
+  /// Greeted, and not connected.
+  private static var greeted: SessionModel {
+    var bench = SessionBench.opening()
+    bench.give(.opened(bench.attempt))
+    bench.say(.hello(SessionHello(message: "")))
+    return bench.model
+  }
+
+  @Test func `a session that says anything before it is connected is noticed`() {
+    let early: [@Sendable (inout SessionModel) -> Void] = [
+      { $0.talk?.pings = [Talk.Ping(id: 1, sentAt: .zero)] }, { $0.talk?.awaited = [.size] },
+      { $0.talk?.upload = Talk.Upload(key: Self.nobody, until: .zero, deafUntil: .zero) },
+      { $0.talk?.sent = [Self.nobody] }, { $0.talk?.subscribed = ["x"] },
+      { $0.talk?.subscribing = ["x": .zero] },
+    ]
+    let faults = early.map {
+      PlantedFault<SessionModel>("talk: nothing but connect is said before connected", $0)
+    }
+    #expect(unnoticed(faults, in: Self.greeted) == [])
+  }
 
   @Test func `a session that sends is checked`() {
     #expect(unnoticed(Self.plants, in: Self.prompting) == [])

@@ -204,6 +204,13 @@ private func ids(_ count: Int) -> String { String(repeating: "i", count: count) 
     #expect(throws: FieldFault.outOfBounds(field: "last_seq")) { try readClient(place(1 << 53)) }
   }
 
+  @Test(arguments: [(-1, false), (0, true), (1_000, true), (1_001, false)])
+  func `a client wants up to 1,000 conversations listed`(count: Int, isRead: Bool) {
+    let text = #"{"type":"connect","session_id":"s","recent_sessions_limit":\#(count)}"#
+    let isTaken = (try? readClient(text)) != nil
+    #expect(isTaken == isRead)
+  }
+
   @Test func `a window has up to 1,000 messages`() throws {
     func window(_ count: Int) -> [UInt8] {
       let entries = Array(repeating: SessionSample.entry, count: count)

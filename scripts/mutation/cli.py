@@ -188,7 +188,7 @@ def perform(options):
         print("\n".join(report.describe(find(rows, options.show))))
         return 0
     build = package.world()
-    versions = {suite: package.suite(suite) for suite in plant.SUITES}
+    versions = {suite: package.suite(suite) for suite in package.suites}
     results = report.Results(build, versions, options.seeds)
     chosen = sample(rows, options)
     if not options.report:
@@ -201,8 +201,7 @@ def perform(options):
             lambda row=row: attempt(package, reach, results, row) for row in chosen
             if results.simulated(row["key"]) is None or results.tested(row["key"]) is None]
         work(jobs, options.jobs, "mutants", end)
-    left = [row for row in rows if not row["isPlanted"] and is_wanted(row, options)]
-    tell(options, left + chosen, results, rows)
+    tell(options, [row for row in rows if is_wanted(row, options)], results, rows)
     return 0
 
 
@@ -232,8 +231,6 @@ def tell(options, rows, results, everything):
         file = key.split(" | ")[0]
         if key not in names and any(row["file"] == file for row in everything):
             plant.say(f"mutants: equivalent.json names what is not there: {key}")
-    if options.report and options.all is False and options.sample == SAMPLE:
-        rows = [row for row in everything if is_wanted(row, options)]
     sums, survivors = report.add_up(rows, results, known)
     if options.json:
         print(json.dumps(report.data(sums, survivors), indent=1))

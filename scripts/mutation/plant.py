@@ -17,7 +17,8 @@ MODULES = {
     "Protocols": "LinkProtocols", "Features/MessageStream": "MessageStream",
     "Features/HealthRelay": "HealthRelay", "Features/HeldSocket": "HeldSocket",
     "Features/Session": "Session", "Features/HealthSync": "HealthSync",
-    "Features/BottleLink": "BottleLink", "Firmware": "BottleFirmware", "Tools/Audit": "SessionAudit", "ServerCore": "LinkServerCore",
+    "Features/BottleLink": "BottleLink", "Firmware": "BottleFirmware",
+    "Tools/Audit": "SessionAudit", "ServerCore": "LinkServerCore",
 }
 # The parts of shared modules that are counted by themselves: each is a feature's.
 PARTS = (
@@ -36,6 +37,17 @@ SUITES = [
     "HealthRelayTests", "HeldSocketTests", "SessionTests", "HealthSyncTests", "BottleLinkTests",
     "FirmwareTests", "AuditTests", "ServerCoreTests", "SimulatorTests",
 ]
+# The only suites that reach a feature. SimulatorTests are in a run of all modules alone: most of
+# their tests play the worlds that the simulator plays anyway, for minutes.
+REACHING = {
+    "Features/MessageStream": ["MessageStreamTests"], "Features/HealthRelay": ["HealthRelayTests"],
+    "Features/HeldSocket": ["HeldSocketTests"], "Features/Session": ["SessionTests"],
+    "Wire/Session": ["WireTests", "SessionTests", "AuditTests", "ServerCoreTests"],
+    "ServerCore/Session": ["ServerCoreTests"], "Features/HealthSync": ["HealthSyncTests"],
+    "Wire/HealthSync": ["WireTests", "HealthSyncTests", "ServerCoreTests"],
+    "ServerCore/HealthSync": ["ServerCoreTests"], "Features/BottleLink": ["BottleLinkTests"],
+    "Firmware": ["FirmwareTests", "BottleLinkTests"], "Tools/Audit": ["AuditTests"],
+}
 SWIFT = os.environ.get("SWIFT", "swift")
 
 
@@ -126,6 +138,7 @@ class Package:
         self.scratch = os.path.join(HOME, "build")
         self.only = sorted(only or [])
         self.rows = []
+        self.state = None
 
     @property
     def runs(self):
@@ -142,24 +155,36 @@ class Package:
 
     def worlds(self, known):
         """Returns those of the known worlds in which a bug can make a difference."""
-        wanted = [WORLDS.get(path) for path in self.only]
+        return self.narrowed(WORLDS, known)
+
+    @property
+    def suites(self):
+        """The suites in which a bug can make a difference."""
+        return self.narrowed(REACHING, SUITES)
+
+    def narrowed(self, names, known):
+        """Returns what is named for the modules with bugs; all, if there is one without names."""
+        wanted = [next((names[name] for name in names if is_below(folder(path), name)), None)
+                  for path in self.only]
         if not wanted or None in wanted:
             return known
-        return [world for world in known if any(world in names for names in wanted)]
+        return [name for name in known if any(name in some for some in wanted)]
 
     def world(self):
         """Returns what the results of the simulator depend on."""
-        return digest(ROOT, [folder(module) for module in MODULES] + [
+        self.state = self.state or digest(ROOT, [folder(module) for module in MODULES] + [
             "Sources/Simulator", "scripts/mutation/planter", "scripts/mutation/runs",
             "scripts/mutation/switch"]) + "".join(
                 "-" + path.replace("/", "-") for path in self.only)
+        return self.state
 
     def suite(self, name):
-        """Returns what the results of a suite depend on, beside the world."""
-        return digest(ROOT, [f"Tests/{name}"])
+        """Returns what the results of a suite depend on, beside the world: its state in the copy."""
+        return digest(self.copy, [f"Tests/{name}"])
 
     def build(self, found, log):
         """Builds, and leaves out what a sieve has found and what it missed."""
+        self.world()
         self.mirror()
         files = self.planted_files()
         found.run(files, log)
@@ -206,7 +231,7 @@ class Package:
         """Copies all that is not planted, and removes what is gone."""
         planted = set(self.planted_files())
         wanted = {}
-        for path in ["Sources", "docs"] + [f"Tests/{suite}" for suite in SUITES]:
+        for path in ["Sources", "docs"] + [f"Tests/{suite}" for suite in self.suites]:
             for file in files_below(ROOT, path):
                 if file not in planted:
                     wanted[file] = os.path.join(ROOT, file)
@@ -221,7 +246,7 @@ class Package:
         for file, source in wanted.items():
             with open(source, "rb") as content:
                 write(os.path.join(self.copy, file), content.read())
-        write(os.path.join(self.copy, "Package.swift"), manifest().encode())
+        write(os.path.join(self.copy, "Package.swift"), manifest(self.suites).encode())
 
 
 def write(path, data):
@@ -236,8 +261,8 @@ def write(path, data):
         new.write(data)
 
 
-def manifest():
-    """Returns the manifest of the copy: only what the suites need, and the switch."""
+def manifest(names):
+    """Returns the manifest of the copy: only what these suites need, and the switch."""
     with open(os.path.join(ROOT, "Package.swift"), encoding="utf-8") as file:
         text = file.read()
     # What is planted may warn, and its switch is a module that no file imports by itself.
@@ -249,7 +274,7 @@ def manifest():
     with open(os.path.join(TOOLS, "Package.tail.swift"), encoding="utf-8") as file:
         tail = file.read()
     quoted = ", ".join(f'"{target}"' for target in MODULES.values())
-    suites = ", ".join(f'"{suite}"' for suite in SUITES)
+    suites = ", ".join(f'"{suite}"' for suite in names)
     return text + tail.replace('"PLANTED"', quoted).replace('"SUITES"', suites)
 
 

@@ -121,7 +121,7 @@ class Reach:
         self.count = package.rows[-1]["number"] + 1
         self.folder = os.path.join(plant.HOME, "reach", build)
         # What a suite reaches is another matter once its tests have changed.
-        self.versions = {suite: package.suite(suite) for suite in plant.SUITES}
+        self.versions = {suite: package.suite(suite) for suite in package.suites}
         self.worlds = []
         self.maps = {}
         self.suites = {}
@@ -134,7 +134,7 @@ class Reach:
             [self.package.runs, "list"], check=False, capture_output=True, text=True).stdout
         self.worlds = self.package.worlds(told.split()[1:])
         jobs = []
-        for suite in plant.SUITES:
+        for suite in self.package.suites:
             if not os.path.exists(self.path(suite, "seconds")):
                 jobs.append((suite, lambda suite=suite: self.watch_suite(suite)))
         for world in self.worlds:
@@ -189,7 +189,7 @@ class Reach:
                     digests += file.read()
             with open(self.path(world, "digests"), "wb") as file:
                 file.write(digests)
-        for suite in plant.SUITES:
+        for suite in self.package.suites:
             with open(self.path(suite, "seen"), "rb") as file:
                 self.suites[suite] = file.read()
             with open(self.path(suite, "seconds"), encoding="utf-8") as file:
@@ -206,7 +206,7 @@ class Reach:
 
     def suites_of(self, row):
         """Returns the suites to which a mutant would make a difference, the cheapest first."""
-        suites = [suite for suite in plant.SUITES if self.suites[suite][row["number"]]]
+        suites = [suite for suite in self.package.suites if self.suites[suite][row["number"]]]
         return sorted(suites, key=self.seconds.get)
 
 

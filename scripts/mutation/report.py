@@ -1,10 +1,14 @@
 """Results of mutants: kept in a file, added up, and printed."""
 import json
 import os
+import re
 
 import plant
 
 EQUIVALENT = os.path.join(plant.TOOLS, "equivalent.json")
+# What states invariants changes nothing but whether a broken one is noticed: a run of the simulator
+# without another bug can tell no difference.
+INVARIANT = re.compile(r"(^|\.)check([A-Z]\w*)?\(_:\)$")
 
 
 class Results:
@@ -41,8 +45,8 @@ class Results:
         tests, versions = entry.get("tests"), entry.get("versions")
         if not tests:
             return None
-        suites = [tests["suite"]] if tests["caught"] else plant.SUITES
-        is_valid = all(versions.get(suite) == self.versions[suite] for suite in suites)
+        suites = [tests["suite"]] if tests["caught"] else self.versions
+        is_valid = all(versions.get(suite) == self.versions.get(suite) for suite in suites)
         return tests if is_valid else None
 
     def add(self, row, simulator, tests):
@@ -67,7 +71,7 @@ class Sums:
 
     def __init__(self):
         self.mutants = self.uncompiled = self.tried = self.equivalent = 0
-        self.simulator = self.both = self.reached = self.unreached = 0
+        self.simulator = self.both = self.reached = self.unreached = self.invariants = 0
 
     def add(self, other):
         for name, value in vars(other).items():
@@ -76,6 +80,11 @@ class Sums:
     @property
     def counted(self):
         return self.tried - self.equivalent
+
+    @property
+    def playable(self):
+        """Those that a run of the simulator can tell at all."""
+        return self.counted - self.invariants
 
 
 def percent(part, whole):
@@ -97,6 +106,7 @@ def add_up(rows, results, known):
         if not is_caught and row["key"] in known:
             own.equivalent += 1
             continue
+        own.invariants += not simulator["caught"] and bool(INVARIANT.search(row["scope"]))
         own.simulator += bool(simulator["caught"])
         own.both += is_caught
         own.reached += bool(simulator["reached"])
@@ -116,7 +126,7 @@ def lines(sums, survivors):
     for name, own in [*sums.items(), ("all", total)]:
         table.append((
             name, f"{own.mutants - own.uncompiled:,}", f"{own.tried:,}", f"{own.equivalent:,}",
-            percent(own.simulator, own.counted), percent(own.both, own.counted),
+            percent(own.simulator, own.playable), percent(own.both, own.counted),
             f"{own.counted - own.both:,}"))
     widths = [max(len(line[column]) for line in table) for column in range(len(heads))]
     for line in table:
@@ -127,7 +137,8 @@ def lines(sums, survivors):
     yield (
         f"{total.uncompiled:,} places do not compile when changed. Of those tried the simulator's "
         f"runs reach {total.reached:,}, and catch {percent(total.simulator, total.reached)} of "
-        "these.")
+        f"these. {total.invariants:,} are in invariants, which change no run: the simulator's own "
+        "score leaves them out.")
     for row, simulator, tests in survivors:
         yield ""
         yield from describe(row)

@@ -37,6 +37,7 @@ struct Box {
     if low < high { least = low } else { least = high }
     items = items.map { $0 == least ? high : $0 }
   }
+  static func room(capacity: Int, _ a: Int) -> Int { room(capacity: a * 9 + 8, a) }
   var description: String { items.isEmpty ? "empty" : "\\(items.count + 1)" }
 }
 """
@@ -275,11 +276,16 @@ def adds_up():
     sums, survivors = report.add_up(rows, Known(), {"d": "it is never read"})
     own = vars(sums["Core"])
     expected = {"mutants": 6, "uncompiled": 1, "tried": 4, "equivalent": 1, "simulator": 1,
-                "both": 2, "reached": 3, "unreached": 0}
+                "both": 2, "reached": 3, "unreached": 0, "invariants": 0}
     if own != expected:
         yield f"adds up {own} instead of {expected}"
     if [row["key"] for row, _, _ in survivors] != ["c"]:
         yield "another one survives"
+    for scope, expected in [
+            ("Talk.check(_:)", True), ("Server.checkTurns(_:)", True), ("Server.checked(_:)", False),
+            ("Server.check(_:_:)", False), ("Server.recheck(_:)", False)]:
+        if bool(report.INVARIANT.search(scope)) != expected:
+            yield f"{scope} is taken for {'no' if expected else 'an'} invariant"
     text = "\n".join(report.lines(sums, survivors))
     if not re.search(r"^Core +5 +4 +1 +33 % +67 % +1$", text, re.M):
         yield f"the table is wrong:\n{text}"
@@ -292,6 +298,13 @@ def adds_up():
             paths = []
         if paths != (text.split(",") if expected is None else expected):
             yield f"--modules {text} means {paths}"
+    package = plant.Package(["Features/Session", "Wire/Session/KeptSession.swift"])
+    if package.suites != ["WireTests", "SessionTests", "AuditTests", "ServerCoreTests"]:
+        yield f"the suites of a feature are {package.suites}"
+    if package.worlds(["relay", "session"]) != ["session"]:
+        yield "the worlds of a feature are others"
+    if plant.Package(["Core"]).suites != plant.SUITES or plant.Package().worlds(["x"]) != ["x"]:
+        yield "shared modules are not tried everywhere"
     names = {plant.module_of(f"Sources/{name}/A.swift") for name in (
         "Core/Parts", "ServerCore/Session/Parts", "ServerCore/Shop", "Features/Session")}
     if names != {"Core", "ServerCore/Session", "ServerCore", "Features/Session"}:

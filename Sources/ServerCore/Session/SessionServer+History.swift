@@ -265,7 +265,9 @@ extension SessionServer {
     let excess = (talks[conversation]?.entries.count ?? 0) - policy.entriesPerConversation
     if excess > 0 { prune(conversation, excess) }
     while historyBytes > policy.maxHistoryBytes || talks.count > policy.maxConversations {
-      let idle = talks.filter { $0.value.line.isEmpty && $0.value.readers.isEmpty }
+      let idle = talks.filter {
+        $0.value.line.isEmpty && $0.value.readers.isEmpty && !$0.value.isQueued
+      }
       let oldest = idle.min { ($0.value.usedAt, $0.key) < ($1.value.usedAt, $1.key) }
       guard let (id, talk) = oldest else { return }
       if talks.count <= policy.maxConversations, talk.entries.count > 1 {

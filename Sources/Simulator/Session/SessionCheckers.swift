@@ -24,6 +24,7 @@ public struct SessionCheckers: FeatureCheckers {
   }
 
   private var found = Findings()
+  private var diaries = Array(repeating: SessionDiary(), count: SessionsFeature.phones)
   private var phones = Array(repeating: Phone(), count: SessionsFeature.phones)
   /// The prompts for which the program ran.
   private var ran: Set<String> = []
@@ -33,6 +34,27 @@ public struct SessionCheckers: FeatureCheckers {
   public init() {}
 
   public var findings: [Finding] { found.all }
+
+  public mutating func stepped(
+    _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
+    _ standing: Standing<SessionsFeature>
+  ) {
+    // A journal leaves out too much.
+    if standing.own.hasUniqueTexts {
+      diaries[standing.own.phone].told(input, effects, at: standing.now, &found)
+    }
+    for effect in effects { asked(effect, standing) }
+  }
+
+  public mutating func met(_ seen: Observation<Feature>, _ standing: Standing<SessionsFeature>) {
+    switch seen {
+    case .launched: launched(standing)
+    case .fact(let fact): noted(fact, standing)
+    case .suspended, .resumed: diaries[standing.own.phone].slept()
+    case .killed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm:
+      return
+    }
+  }
 
   public mutating func asked(
     _ effect: Feature.Effect, _ standing: Standing<SessionsFeature>
@@ -46,7 +68,7 @@ public struct SessionCheckers: FeatureCheckers {
       found.add(.falselyConnected, at: standing.now, "connected without the server's word")
     case .update(.prompt(let prompt, let news)): checkPrompt(prompt, news, standing)
     case .update(.message(let entry, _, let news)):
-      let name = standing.own.hasUniqueTexts ? entry.text : entry.id
+      let name = standing.own.hasUniqueTexts ? entry.text.firstWords : entry.id
       if news <= standing.own.confirmed || !phones[phone].shownNow.insert(name).inserted {
         found.add(.duplicated, at: standing.now, "“\(entry.text.firstWord)” was shown twice")
       }
@@ -104,13 +126,22 @@ public struct SessionCheckers: FeatureCheckers {
 
   public mutating func launched(_ standing: Standing<SessionsFeature>) {
     let phone = standing.own.phone
+    diaries[phone].launched()
     (phones[phone].shownNow, phones[phone].endedNow) = ([], [])
     (phones[phone].said, phones[phone].prompt) = (nil, nil)
     phones[phone].acknowledged = []
   }
 
   public mutating func noted(_ fact: Feature.Fact, _ standing: Standing<SessionsFeature>) {
-    guard case .ran(let name) = fact else { return }
+    switch fact {
+    case .ran(let name): noteRun(of: name, standing)
+    case .broken(let kind, let detail): found.add(kind, at: standing.now, detail)
+    case .counted(let phone, let days): diaries[phone].compare(days, at: standing.now, &found)
+    case .dropped: return
+    }
+  }
+
+  private mutating func noteRun(of name: String, _ standing: Standing<SessionsFeature>) {
     if !ran.insert(name).inserted {
       found.add(.duplicated, at: standing.now, "\(name) ran twice")
     }

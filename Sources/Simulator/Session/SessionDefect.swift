@@ -25,6 +25,12 @@ extension SessionsFeature {
     case pingsEarly
     /// Takes an open socket for a session.
     case connectedOnOpen
+    /// Sends each prompt twice.
+    case repeatsPrompts
+    /// Says of no prompt that it is stale.
+    case neverStale
+    /// Shows no quality.
+    case hidesRoundTrips
 
     // The server.
     /// Runs the program twice.
@@ -41,6 +47,11 @@ extension SessionsFeature {
     case inventsLoss
     /// Keeps answers, and sends none.
     case staysSilent
+    /// Leaves out the first message of a window of several.
+    case skipsEntries
+    case losesHeartbeats
+    /// Refuses, and does not say so.
+    case hidesErrors
 
     case takesLateEvents
     case timersStopAsleep
@@ -60,6 +71,9 @@ extension SessionsFeature {
       case .hidesLoss: [.lost, .unhealed]
       case .inventsLoss: [.falseGap]
       case .staysSilent: [.unhealed, .lost]
+      case .skipsEntries, .hidesRoundTrips: [.untrue]
+      case .repeatsPrompts, .neverStale, .losesHeartbeats: [.untimely]
+      case .hidesErrors: [.miscounted]
       case .takesLateEvents, .timersStopAsleep, .closesAlive, .ignoresWish, .noLiveness:
         link?.kinds ?? []
       }
@@ -122,6 +136,9 @@ struct SessionSeam {
     case .update(.message(_, _, let news)) where defect == .dropsMessages:
       return news % 3 == 0 ? [] : [effect]
     case .update(.message) where defect == .showsTwice: return [effect, effect]
+    case .send(_, .prompt) where defect == .repeatsPrompts: return [effect, effect]
+    case .update(.notice(.stale)) where defect == .neverStale: return []
+    case .update(.quality) where defect == .hidesRoundTrips: return []
     case .connect(let attempt, _, _) where defect == .pingsEarly:
       return [.send(attempt, .ping), effect]
     case .open, .close, .connect, .send, .refreshCredentials, .probe, .commit, .update:
@@ -172,6 +189,11 @@ struct SessionSeam {
     case .history(var window) where defect == .hidesLoss:
       window.gap = nil
       return [.history(window)]
+    case .history(var window) where defect == .skipsEntries && window.entries.count > 1:
+      window.entries.removeFirst()
+      return [.history(window)]
+    case .heartbeat where defect == .losesHeartbeats: return []
+    case .error where defect == .hidesErrors: return []
     case .replay(let id, var entry, let number) where defect == .renamesMessages:
       entry.id = id + "-again"
       return [.replay(id: entry.id, entry, number: number)]

@@ -88,11 +88,8 @@ extension SessionsFeature {
     switch fact {
     case .ran(let text): [(.server, "runs the program for \(text)")]
     case .dropped(let phone): [(.server, "has dropped messages of phone \(phone)")]
+    case .broken(_, let detail): [(.server, "is wrong: \(detail)")]
+    case .counted: []
     }
   }
-}
-
-extension String {
-  /// The first two words: an answer and the name of its prompt.
-  fileprivate var firstWords: String { split(separator: " ").prefix(2).joined(separator: " ") }
 }

@@ -15,10 +15,13 @@ extension SessionWorld {
     /// When the last of the changes under way is written: one after the other.
     var storeFree = Instant.zero
     var challenges: UInt64 = 0
+    /// What the rules say and do, judged.
+    var ledger: SessionLedger
 
     init(policy: SessionServerPolicy) {
       self.policy = policy
       rules = SessionServer(policy: policy, seed: 0, at: .zero)
+      ledger = SessionLedger(policy)
     }
   }
 
@@ -35,6 +38,7 @@ extension SessionWorld {
   }
 
   mutating func tick(_ host: HostID) {
+    backend.ledger.pass(to: now)
     let effects = backend.rules.tick(at: now)
     kernel.examine(&backend.rules)
     perform(effects)
@@ -42,6 +46,7 @@ extension SessionWorld {
 
   mutating func feed(_ input: SessionServer.Input) {
     guard kernel.hosts[server.place].isRunning else { return }
+    backend.ledger.told(input, at: now)
     let effects = backend.rules.handle(input, at: now)
     kernel.examine(&backend.rules)
     perform(effects)
@@ -51,9 +56,26 @@ extension SessionWorld {
   private mutating func perform(_ effects: [SessionServer.Effect]) {
     let (spared, dies) = spared(effects, of: server)
     for effect in spared where kernel.hosts[server.place].isRunning {
-      for real in seam.fromServer(effect) { perform(real) }
+      for real in seam.fromServer(effect) {
+        backend.ledger.asked(real, backend.kept)
+        perform(real)
+      }
     }
-    if dies { die(server) }
+    if dies { die(server) } else { backend.ledger.settle() }
+    noteFindings()
+  }
+
+  private mutating func noteFindings() {
+    for (kind, detail) in backend.ledger.takeFindings() { note(.broken(kind, detail: detail)) }
+  }
+
+  /// Compares what is left of the server when nothing has happened for a while.
+  mutating func judgeServer() {
+    guard kernel.hosts[server.place].isRunning else { return }
+    var page = MetricsPage()
+    backend.rules.report(to: &page)
+    backend.ledger.compare(page.text)
+    noteFindings()
   }
 
   private mutating func perform(_ effect: SessionServer.Effect) {
@@ -85,7 +107,8 @@ extension SessionWorld {
     backend.handlers.insert(id)
     let longest = isCalm ? .milliseconds(200) : kernel.plan.numbers.work
     let time = kernel.hosts[server.place].chance.duration(below: longest)
-    let text = "re \(prompt.text.firstWord)"
+    var text = "re \(prompt.text.firstWord)"
+    if prompt.text.utf8.count > 1_024 { text += " " + String(repeating: "y", count: 5_000) }
     let chance = kernel.hosts[server.place].chance.next()
     if chance % 2 == 0 { kernel.later(.produces(id, "re "), on: server, after: time / 2) }
     let result: SessionResponse.Result =
@@ -185,7 +208,19 @@ extension SessionWorld {
   }
 }
 
+extension SessionServerPolicy {
+  /// Room for little: windows, answers and handlers that come one after the other.
+  mutating func tighten() {
+    (windowEntries, laneBytes, maxMessageBytes) = (2, 2_000, 3_000)
+    (maxRunning, socketsPerClient) = (1, 1)
+    (promptInterval, promptBurst) = (.seconds(1), 3)
+  }
+}
+
 extension String {
+  /// The first two words: an answer and the name of its prompt.
+  var firstWords: String { split(separator: " ").prefix(2).joined(separator: " ") }
+
   /// What stands before the first space: the name of a prompt.
   var firstWord: String { String(decoding: utf8.prefix { $0 != 0x20 }, as: UTF8.self) }
 }

@@ -31,6 +31,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     var rules = SessionServerPolicy()
     rules.entriesPerConversation = plan.numbers.kept
     rules.answersPerClient = plan.numbers.kept
+    if plan.numbers.tight == 1 { rules.tighten() }
     backend = Backend(policy: rules)
     disks = Array(repeating: KeptSession(), count: SessionsFeature.phones)
     given = Array(repeating: 0, count: SessionsFeature.phones)
@@ -249,4 +250,11 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   mutating func tryAgain() { becomeCalm() }
   mutating func happenLast() { for phone in kernel.phones { say("", 1, phone) } }
   mutating func leave() { for phone in kernel.phones { give(.stop, to: phone) } }
+
+  mutating func heal() {
+    becomeWhole()
+    finish()
+    judgeServer()
+    for phone in kernel.phones.indices { note(.counted(phone: phone, disks[phone].days)) }
+  }
 }

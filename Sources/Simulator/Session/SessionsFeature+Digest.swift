@@ -11,6 +11,8 @@ extension SessionsFeature {
       digest.mix(1)
       digest.mix(name)
     case .dropped(let phone): digest.mix(2, UInt64(phone))
+    case .broken(_, let detail): digest.mix(detail)
+    case .counted(let phone, let days): digest.mix(4, UInt64(phone), UInt64(days.count))
     }
   }
 

@@ -45,6 +45,10 @@ public enum SessionsFeature: SimulatedFeature {
     case ran(text: String)
     /// A phone was told that the server dropped something.
     case dropped(phone: Int)
+    /// The books of the server do not agree with it.
+    case broken(Finding.Kind, detail: String)
+    /// What a phone's disk holds of its connections, at the end.
+    case counted(phone: Int, [SessionDay])
   }
 
   /// What the world counts.
@@ -66,6 +70,8 @@ public enum SessionsFeature: SimulatedFeature {
     public var plain = 0
     /// How many messages the server keeps of a conversation, and answers of a client.
     public var kept = 1_000
+    /// Whether the server has room for little at a time: 1 if it has.
+    public var tight = 0
 
     public init() {}
 
@@ -73,6 +79,7 @@ public enum SessionsFeature: SimulatedFeature {
       [
         .span("storeDelay", \.storeDelay), .span("work", \.work), .number("old", \.old, 0...1),
         .number("plain", \.plain, 0...1), .number("kept", \.kept, 1...100_000),
+        .number("tight", \.tight, 0...1),
       ]
     }
   }
@@ -153,7 +160,10 @@ public enum SessionsFeature: SimulatedFeature {
   }
   public static var policy: LinkPolicy { .session }
   public static var kinds: [Finding.Kind] {
-    [.lost, .duplicated, .reordered, .unannounced, .unstored, .outranked, .falseGap, .leaked]
+    [
+      .lost, .duplicated, .reordered, .unannounced, .unstored, .outranked, .falseGap, .untrue,
+      .untimely, .miscounted, .leaked,
+    ]
       + Finding.Kind.ofLinks
   }
 
@@ -182,6 +192,7 @@ public enum SessionsFeature: SimulatedFeature {
         sketch.acts[index].act.host = sketch.draw.count(0...phones - 1)
       }
     }
+    sketch.numbers.tight = sketch.draw.one(0, 0, 1)
   }
 
   /// The longest time for which an upload holds up pings.

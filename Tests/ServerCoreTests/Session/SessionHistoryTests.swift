@@ -118,6 +118,44 @@ import Testing
     #expect(sessions.kept.conversations[conversation]?.entries.count ?? 0 >= 4)
   }
 
+  @Test func `an offset below what is left begins with the oldest message, behind a gap`() throws {
+    var sessions = talked(3, version: "0.5.0") { $0.entriesPerConversation = 4 }
+    let history = try #require(subscribe(&sessions, .offset(1, signature: nil)).first)
+    #expect(history.entries.map(\.place) == [2, 3, 4, 5])
+    #expect(history.gap == .init(requested: 1, oldest: 3, reason: .pruned))
+    guard case .offset(6, _, isReplaced: false) = history.place else {
+      return #expect(Bool(false), "it ends behind the last message")
+    }
+    #expect(history.isComplete)
+  }
+
+  @Test func `a conversation whose waiting prompt was cancelled is not removed from the queue`() {
+    var sessions = Sessions { ($0.maxRunning, $0.maxHistoryBytes) = (1, 1) }
+    sessions.connect(1)
+    sessions.ask(1, "a", key: "k1")
+    sessions.ask(1, "b", in: Sessions.other, key: "k2")
+    _ = sessions.say(1, .killSession(conversation: Sessions.other))
+    _ = sessions.commitAll()
+    #expect(sessions.server.queue == [Sessions.other])
+    sessions.ask(1, "c", in: Sessions.other, key: "k3")
+    #expect(sessions.server.queue == [Sessions.other])
+    _ = sessions.answer(1)
+    #expect(sessions.runs == [SessionPromptID(1), SessionPromptID(3)])
+  }
+
+  @Test func `a client that subscribes again is sent nothing live before its new window`() {
+    var sessions = talked(1) { $0.laneBytes = 1 }
+    _ = subscribe(&sessions, .sequence(2))
+    for _ in 0..<9 { _ = sessions.take(.drained(ConnectionID(1))) }
+    // What comes now waits behind the response.
+    sessions.ask(1, "q2", key: "k2")
+    _ = sessions.answer(2, "a2")
+    _ = subscribe(&sessions, .sequence(0))
+    var effects: [Sessions.Effect] = []
+    for _ in 0..<9 { effects += sessions.take(.drained(ConnectionID(1))) }
+    #expect(histories(effects).map { $0.entries.map(\.place) } == [[1, 2, 3, 4]])
+  }
+
   @Test func `a window is bounded in number, and goes on from its end`() throws {
     var sessions = talked(2) { $0.windowEntries = 3 }
     let first = try #require(subscribe(&sessions, .sequence(0)).first)

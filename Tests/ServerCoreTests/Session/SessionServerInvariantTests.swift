@@ -152,4 +152,109 @@ import Testing
       ),
     ])
   }
+
+  /// Where an invariant has several conditions, each of them can fail alone.
+  @Test func `each bound of what is counted is checked`() {
+    check([
+      (
+        "session server: sockets and prompts are bounded",
+        { server in
+          for number in 10...2_009 as ClosedRange<UInt64> {
+            server.sockets[ConnectionID(number)] = server.sockets[Self.one]
+          }
+        }
+      ),
+      (
+        "session server: sockets and prompts are bounded",
+        { $0.ended = Array(repeating: Self.ended, count: 20_001) }
+      ),
+      ("session server: the bytes of prompts are bounded", { $0.openBytes = -1 }),
+      ("session server: the bytes of prompts are bounded", { $0.openBytes = (64 << 20) + 1 }),
+      ("session server: the bytes of prompts are bounded", { $0.endedBytes = (64 << 20) + 1 }),
+      ("session server: handlers are bounded", { $0.running = -1 }),
+      ("session server: a prompt is open or has ended", { $0.turns[Self.waiting] = nil }),
+      (
+        "session server: a drain ends when nothing is left to wait for",
+        { server in
+          (server.mode, server.sockets) = (.finished, [:])
+          server.waits[StoreToken(99)] = []
+        }
+      ),
+      (
+        "session server: a drain ends when nothing is left to wait for",
+        { ($0.mode, $0.waits) = (.finished, [:]) }
+      ),
+    ])
+  }
+
+  @Test func `each condition of prompts and conversations is checked`() {
+    check([
+      ("session server: a key leads to its prompts", { $0.turnsByKey["k9"] = [] }),
+      (
+        "session server: an open prompt is in the line of its conversation, once",
+        { server in
+          let moved = server.talks[Self.conversation]?.line.popLast()
+          server.talks[Sessions.other]?.line.append(moved ?? Self.running)
+        }
+      ),
+      (
+        "session server: what is kept of a conversation is bounded",
+        { server in
+          let entry = server.talks[Self.conversation]?.entries.first
+          server.talks[Self.conversation]?.entries = Array(
+            repeating: entry, count: 2_001
+          ).compactMap(\.self)
+        }
+      ),
+      (
+        "session server: the messages of a conversation have no hole",
+        { $0.talks[Self.conversation]?.next = 1 }
+      ),
+      (
+        "session server: a conversation waits for a handler once",
+        { $0.queue = [Sessions.other, Sessions.other] }
+      ),
+      (
+        "session server: a conversation waits for a handler once",
+        { $0.talks[Self.conversation]?.isQueued = true }
+      ),
+      (
+        "session server: a conversation waits for a handler once",
+        { $0.queue = ["nothing"] }
+      ),
+    ])
+  }
+
+  @Test func `each condition of clients and sockets is checked`() {
+    check([
+      (
+        "session server: what waits for a client is bounded",
+        { $0.clients["ann"]?.outbox = Array(repeating: Self.ended, count: 1_001) }
+      ),
+      (
+        "session server: what waits for a client was not acknowledged",
+        { $0.clients["ann"]?.outboxBytes += 1 }
+      ),
+      (
+        "session server: what waits for a client was not acknowledged",
+        { $0.turns[Self.ended]?.client = "bob" }
+      ),
+      (
+        "session server: an open prompt is of a client",
+        { server in
+          server.clients["ann"]?.open += 1
+          server.clients["bob"] = server.clients["ann"]
+          server.clients["bob"]?.open = -1
+        }
+      ),
+      (
+        "session server: a connected socket is of its client",
+        { $0.clients["ann"]?.sockets.append(ConnectionID(9)) }
+      ),
+      (
+        "session server: a subscription is of its conversation",
+        { $0.talks[Self.conversation]?.readers.insert(ConnectionID(9)) }
+      ),
+    ])
+  }
 }

@@ -136,6 +136,11 @@ final class Planter: SyntaxVisitor {
   }
   override func visitPost(_: ExtensionDeclSyntax) { leave() }
 
+  /// Room that is made ahead changes nothing but the time that it takes.
+  override func visit(_ node: LabeledExprSyntax) -> SyntaxVisitorContinueKind {
+    node.label?.text == "capacity" ? .skipChildren : .visitChildren
+  }
+
   override func visit(_ node: FunctionDeclSyntax) -> SyntaxVisitorContinueKind {
     let labels = node.signature.parameterClause.parameters.map { $0.firstName.text + ":" }
     _ = enter("\(node.name.text)(\(labels.joined()))")

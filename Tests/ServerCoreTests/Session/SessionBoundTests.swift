@@ -1,0 +1,95 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import LinkServerCore
+
+/// Bounds of the server of sessions at their edges, and what is counted towards them.
+@Suite struct SessionBoundTests {
+  private func prompt(_ text: String, _ system: String, key: String) -> SessionClientMessage {
+    var prompt = Sessions.prompt(text, key: key)
+    prompt.systemPrompt = system
+    return .prompt(prompt)
+  }
+
+  @Test(arguments: [(3, 2, []), (3, 3, ["too_long"]), (6, 0, ["too_long"])])
+  func `what the program is told before counts as a part of its prompt`(
+    text: Int, system: Int, codes: [String?]
+  ) {
+    var sessions = Sessions { $0.maxPromptBytes = 5 }
+    sessions.connect(1)
+    let message = prompt(
+      String(repeating: "x", count: text), String(repeating: "y", count: system), key: "k")
+    #expect(sessions.say(1, message).codes(to: 1) == codes)
+  }
+
+  @Test func `all bytes of a prompt are given back with its answer`() {
+    var sessions = Sessions { $0.maxPromptsBytes = 9 }
+    sessions.connect(1)
+    for number in 1...3 as ClosedRange<UInt64> {
+      let effects = sessions.say(1, prompt("12345", "1234", key: "k\(number)"))
+      #expect(effects.codes(to: 1) == [])
+      _ = sessions.commitAll()
+      #expect(sessions.server.openBytes == 9)
+      #expect(sessions.say(1, prompt("1", "", key: "more")).codes(to: 1) == ["busy"])
+      _ = sessions.answer(number, "hi")
+      #expect(sessions.server.openBytes == 0)
+      #expect(sessions.server.endedBytes == Int(number) * 11)
+    }
+  }
+
+  /// A response of two letters takes 702 bytes of the lane.
+  @Test(arguments: [(702, 1), (703, 2)])
+  func `a socket is given no more once the bytes of its lane are reached`(
+    bytes: Int, count: Int
+  ) {
+    var sessions = Sessions { $0.laneBytes = bytes }
+    sessions.connect(1)
+    sessions.ask()
+    let effects = sessions.answer(1, "hi")
+    #expect(effects.messages(to: 1).count == count)
+    #expect(sessions.take(.drained(ConnectionID(1))).messages(to: 1).count == 2 - count)
+  }
+
+  @Test func `a loss is remembered over a restart until its client was told`() {
+    let change: (inout SessionServerPolicy) -> Void = { $0.answersPerClient = 1 }
+    var sessions = Sessions(change)
+    sessions.connect(1)
+    for number in 1...2 as ClosedRange<UInt64> {
+      sessions.ask(1, "q", in: "c\(number)", key: "k\(number)")
+      _ = sessions.answer(number)
+    }
+    _ = sessions.wait(.seconds(1)) + sessions.commitAll()
+    var (next, _) = sessions.restarted(change)
+    let told = next.connect(2).messages(to: 2).compactMap { message in
+      if case .connected(let connected) = message { connected.isRecovered } else { nil }
+    }
+    #expect(told == [false])
+  }
+
+  @Test func `what was taken from a lane is removed when it is the larger part`() {
+    var lane = SessionLane()
+    for number in 1...200 as ClosedRange<UInt64> {
+      lane.append(.response(SessionPromptID(number)))
+    }
+    for number in 1...130 as ClosedRange<UInt64> {
+      #expect(lane.next() == .response(SessionPromptID(number)))
+    }
+    #expect(lane.count == 70)
+    #expect(lane.parcels.count < 130)
+    for _ in 1...70 { _ = lane.next() }
+    #expect(lane.next() == nil && lane.parcels.isEmpty)
+  }
+
+  @Test func `what is put back is sent first, before and behind the first parcel`() {
+    var lane = SessionLane()
+    lane.putBack(.news("a"))
+    lane.append(.news("a"))
+    lane.append(.news("b"))
+    #expect(lane.count == 2)
+    #expect(lane.next() == .news("a"))
+    lane.putBack(.news("a"))
+    #expect([lane.next(), lane.next(), lane.next()] == [.news("a"), .news("b"), nil])
+    #expect(lane.news == [])
+  }
+}

@@ -1,0 +1,80 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import Session
+
+/// The numbers of connections by day, before a store has them.
+@Suite struct SessionDayTests {
+  private static let day = Duration.seconds(86_400)
+
+  private func wall(_ time: Duration) -> Timestamp {
+    Timestamp(nanoseconds: 0).advanced(by: time)
+  }
+
+  @Test func `a loss that is made good counts with its time, on the day of its end`() {
+    var metrics = SessionMetrics()
+    metrics.noteTry(at: wall(.zero))
+    metrics.noteConnected(at: wall(.zero), .second(1))
+    metrics.noteLoss(at: .second(5))
+    metrics.noteTry(at: wall(Self.day))
+    metrics.noteConnected(at: wall(Self.day), .second(12))
+    // Nothing was lost before this one.
+    metrics.noteConnected(at: wall(Self.day), .second(20))
+    let days = metrics.take()
+    #expect(days.map(\.day) == [0, 1])
+    #expect(days.map(\.tries) == [1, 1])
+    #expect(days.map(\.connects) == [1, 2])
+    #expect(days.map(\.reconnects) == [0, 1])
+    #expect(days.map(\.reconnecting) == [.zero, .seconds(7)])
+    #expect(metrics.take() == [])
+  }
+
+  @Test func `round trips have a number, a sum and a longest one`() {
+    var metrics = SessionMetrics()
+    for milliseconds in [20, 70, 30] {
+      metrics.noteRoundTrip(.milliseconds(milliseconds), at: wall(.zero))
+    }
+    let days = metrics.take()
+    #expect(days.map(\.roundTrips) == [3])
+    #expect(days.map(\.roundTripSum) == [.milliseconds(120)])
+    #expect(days.map(\.longestRoundTrip) == [.milliseconds(70)])
+  }
+
+  /// A day that has ended by a nanosecond is over, before 1970 as well.
+  @Test(arguments: [
+    (Int64(0), 0), (-1, -1), (86_399_999_999_999, 0), (86_400_000_000_000, 1),
+    (-86_400_000_000_000, -1), (-86_400_000_000_001, -2),
+  ])
+  func `a day begins at midnight in UTC`(nanoseconds: Int64, day: Int) {
+    var metrics = SessionMetrics()
+    metrics.noteTry(at: Timestamp(nanoseconds: nanoseconds))
+    #expect(metrics.take().map(\.day) == [day])
+  }
+
+  @Test(arguments: [(14, 0), (15, 1)])
+  func `14 days wait for the store, and beyond the oldest is forgotten`(count: Int, first: Int) {
+    var metrics = SessionMetrics()
+    for day in 0..<count { metrics.noteTry(at: wall(Self.day * day)) }
+    let days = metrics.take()
+    #expect(days.map(\.day) == Array(first..<count))
+    #expect(days.allSatisfy { $0.tries == 1 })
+  }
+
+  @Test func `the store has the times of a session that lost its connection`() {
+    var bench = SessionBench.connected()
+    bench.pass(.seconds(100))
+    bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
+    let lostAt = bench.now
+    while bench.opens == 0, let due = bench.model.deadline {
+      bench.pass(bench.now.duration(to: due))
+    }
+    bench.connect()
+    let waited = lostAt.duration(to: bench.now)
+    bench.lose()
+    var sum = SessionDay(day: 0)
+    for day in bench.store.days { sum.add(day) }
+    #expect([sum.tries, sum.connects, sum.reconnects] == [2, 2, 1])
+    #expect(sum.reconnecting == waited)
+  }
+}

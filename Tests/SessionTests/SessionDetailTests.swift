@@ -1,0 +1,188 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import Session
+
+/// What a session says and keeps besides its prompts.
+@Suite struct SessionDetailTests {
+  @Test func `each prompt becomes stale at its own time`() {
+    var bench = SessionBench()
+    bench.restore()
+    bench.prompt("a")
+    bench.pass(.seconds(10))
+    bench.prompt("b")
+    #expect(bench.model.deadline == .second(60))
+    bench.pass(.seconds(50))
+    #expect(bench.notices == [.stale(bench.key("a"))])
+    bench.pass(.seconds(10))
+    #expect(bench.notices == [.stale(bench.key("a")), .stale(bench.key("b"))])
+  }
+
+  @Test func `an error without a key concerns no prompt that was not sent`() {
+    var bench = SessionBench.connected()
+    bench.say(.draining(message: "", retryAfter: .seconds(5), window: nil))
+    bench.prompt("b")
+    #expect(bench.states == ["b queued"])
+    let error = SessionError(message: "no", code: "x", conversation: SessionBench.conversation)
+    bench.say(.error(error))
+    #expect(bench.states == ["b queued"])
+    #expect(bench.notices.last == .refused(error))
+  }
+
+  @Test func `an error without a key ends the prompt of its conversation that was sent`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    bench.prompt("b")
+    bench.say(.error(SessionError(message: "no", conversation: SessionBench.conversation)))
+    #expect(bench.states == ["a queued", "a sent", "b queued", "b sent", "a failed"])
+  }
+
+  @Test(arguments: [(-1, 0), (0, 0), (1, 1), (2, 2), (3, 2)])
+  func `a store returns so many entries of a conversation, and none for a bound below 0`(
+    limit: Int, count: Int
+  ) {
+    let bench = SessionBench.talking()
+    let entries = bench.store.history(of: SessionBench.conversation, before: nil, limit: limit)
+    #expect(entries.map(\.number) == Array([1, 2, 3].prefix(2).suffix(count)).map(UInt64.init))
+  }
+
+  @Test func `what asks for another try does not end a stop`() {
+    var bench = SessionBench.connected()
+    bench.holdsStore = true
+    bench.prompt("a")
+    bench.give(.stop)
+    bench.give(.link(.device(.again), at: bench.wall))
+    bench.pass(.seconds(2))
+    #expect(!bench.model.isConnected)
+    #expect(bench.model.stopsAt == nil && !bench.model.link.isWanted)
+  }
+
+  @Test func `a short prompt without an answer takes no time from a long one behind it`() {
+    var bench = SessionBench.connected()
+    let attempt = bench.attempt
+    bench.answersPings = false
+    bench.prompt("short")
+    bench.prompt(String(repeating: "a", count: 30 * 16_384), in: "d")
+    bench.pass(.seconds(62))
+    #expect(bench.prompts.count >= 2)
+    #expect(bench.attempt == attempt)
+  }
+
+  @Test func `a response without a key ends no prompt of another conversation`() {
+    var bench = SessionBench.connected([])
+    bench.prompt("a")
+    bench.ack(nil)
+    bench.ack(nil)
+    bench.say(.response(SessionResponse(id: "m", conversation: "d", result: .success(text: "x"))))
+    #expect(bench.states.last == "a accepted")
+    #expect(bench.messages == ["m live"])
+  }
+
+  @Test func `an ack with a key is awaited no more when one without a key comes`() {
+    var bench = SessionBench.connected()
+    bench.ack(nil)
+    bench.prompt("a")
+    bench.ack(bench.key("a"))
+    bench.prompt("b", in: "d")
+    bench.ack(nil)
+    #expect(bench.states.last == "b accepted")
+  }
+
+  @Test func `connect tells up to which number all is stored`() {
+    var bench = SessionBench.connected([.idempotency, .resume])
+    bench.say(.replay(id: "x1", .one("x1", at: nil), number: 1))
+    bench.holdsStore = true
+    bench.say(.replay(id: "x2", .one("x2", at: nil), number: 2))
+    bench.lose()
+    bench.connect([.idempotency, .resume])
+    #expect(bench.connects.map(\.connect.received) == [1])
+  }
+
+  @Test func `each refusal for now is shown with its reason`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    bench.ack(bench.key("a"))
+    for count in 2...3 {
+      bench.refuse(bench.key("a"), "busy")
+      bench.pass(.seconds(3))
+      #expect(bench.prompts.count == count)
+    }
+    #expect(bench.states.count { $0 == "a queued" } == 3)
+  }
+
+  @Test func `a window that names no place begins with its first message`() {
+    var bench = SessionBench.talking(version: .oldest)
+    let entries = [SessionEntry.one("u", .user, at: 1), .one("m0", at: 2)]
+    bench.say(
+      .history(
+        SessionHistory(
+          conversation: SessionBench.conversation, entries: entries,
+          place: .sequence(first: nil, last: nil, next: 3), isComplete: true)))
+    #expect(bench.model.conversations[SessionBench.conversation]?.sequence == 2)
+    #expect(bench.subscriptions.count == 1)
+  }
+
+  @Test func `a prompt that a plain server never took is sent again under its key`() {
+    var bench = SessionBench.connected([])
+    bench.prompt("a")
+    let key = bench.key("a")
+    bench.pass(.seconds(300))
+    #expect(bench.states.last == "a failed")
+    bench.give(.retry(key))
+    #expect(bench.states.suffix(2) == ["a queued", "a sent"])
+    #expect(bench.prompts.map(\.idempotencyKey) == [key.description, key.description])
+  }
+
+  @Test func `a refusal of an accepted prompt keeps its entry`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a")
+    bench.ack(bench.key("a"))
+    bench.refuse(bench.key("a"), "conflict")
+    #expect(bench.states.last == "a failed")
+    #expect(bench.store.history(of: SessionBench.conversation, before: nil, limit: 9).count == 1)
+  }
+
+  @Test(arguments: [(1_000, "x1"), (1_001, "x2")])
+  func `1,000 acknowledgements wait for a connection, the newest ones`(
+    count: Int, first: String
+  ) {
+    var bench = SessionBench.connected()
+    bench.isChecked = false
+    bench.holdsStore = true
+    for number in 1...count {
+      bench.say(.replay(id: "x\(number)", .one("x\(number)", at: nil), number: nil))
+    }
+    bench.lose()
+    while !bench.changes.isEmpty { bench.commit() }
+    bench.connect()
+    #expect(bench.acks.count == 1_000)
+    #expect(bench.acks.first == first && bench.acks.last == "x\(count)")
+  }
+
+  @Test func `all is shown when the last number was confirmed`() {
+    var bench = SessionBench.connected()
+    #expect(bench.model.isShown)
+    bench.say(.replay(id: "x1", .one("x1", at: nil), number: nil))
+    #expect(!bench.model.isShown)
+    bench.give(.shown(through: 1))
+    #expect(bench.model.isShown)
+  }
+
+  @Test func `a conversation is in a change once, as it is now`() {
+    var writer = SessionWriter()
+    for sequence in 1...3 as ClosedRange<UInt64> {
+      writer.put(KnownConversation(id: "c", sequence: sequence))
+      writer.put(KnownConversation(id: "d"))
+    }
+    #expect(writer.waiting.change.conversations.map(\.id) == ["c", "d"])
+    #expect(writer.waiting.change.conversations.map(\.sequence) == [3, 0])
+  }
+
+  @Test func `ten successes after a failure let the longest message grow`() {
+    var size = PayloadSize()
+    size.noteLoss()
+    for _ in 0..<10 { size.noteArrival(bytes: 200_000) }
+    #expect(size.kilobytes == 220)
+  }
+}

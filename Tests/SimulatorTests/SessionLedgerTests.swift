@@ -1,0 +1,303 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+import Testing
+
+@testable import LinkSimulator
+
+/// The books of the server of sessions: each of their checks can fail.
+@Suite struct SessionLedgerTests {
+  typealias Change = @Sendable (SessionServer.Effect) -> [SessionServer.Effect]
+
+  @Test func `a server that does what it must agrees with its books`() {
+    #expect(LedgerScript.findings { [$0] } == [])
+  }
+
+  /// What a faulty server would do instead, and what is found.
+  private static let faults: [(name: String, kind: Finding.Kind, change: Change)] = [
+    ("no heartbeat", .untimely, said { if case .heartbeat = $0 { [] } else { [$0] } }),
+    ("two heartbeats", .untimely, said { if case .heartbeat = $0 { [$0, $0] } else { [$0] } }),
+    ("no ping", .untimely, { if case .ping = $0 { [] } else { [$0] } }),
+    ("two pings", .untimely, { if case .ping = $0 { [$0, $0] } else { [$0] } }),
+    ("no close", .untimely, { if case .close = $0 { [] } else { [$0] } }),
+    ("no pong", .untrue, said { $0 == .pong ? [] : [$0] }),
+    ("two pongs", .untrue, said { $0 == .pong ? [$0, $0] : [$0] }),
+    ("no ack", .untrue, said { if case .ack = $0 { [] } else { [$0] } }),
+    (
+      "another ack", .untrue,
+      said { message in
+        if case .ack = message { [.ack(message: "", idempotencyKey: "other")] } else { [message] }
+      }
+    ),
+    ("no turn", .untrue, said { if case .response = $0 { [] } else { [$0] } }),
+    (
+      "another turn", .untrue,
+      said { message in
+        if case .turnComplete(let id, let isAborted) = message {
+          [.turnComplete(conversation: id, isAborted: !isAborted)]
+        } else {
+          [message]
+        }
+      }
+    ),
+    (
+      "another answer", .untrue,
+      said { message in
+        guard case .response(var response) = message else { return [message] }
+        response.result = .success(text: "other")
+        return [.response(response)]
+      }
+    ),
+    (
+      "another number", .untrue,
+      said { message in
+        guard case .response(var response) = message else { return [message] }
+        response.number = 9
+        return [.response(response)]
+      }
+    ),
+    (
+      "another part", .untrue,
+      said { message in
+        guard case .responsePart(let id, let key, let index, let text) = message else {
+          return [message]
+        }
+        return [.responsePart(conversation: id, idempotencyKey: key, index: index + 1, text: text)]
+      }
+    ),
+    ("no cancellation", .untrue, said { if case .sessionKilled = $0 { [] } else { [$0] } }),
+    (
+      "two cancellations", .untrue,
+      said { message in
+        if case .sessionKilled = message { [message, message] } else { [message] }
+      }
+    ),
+    ("a hole", .untrue, said { changed($0) { $0.entries.removeFirst() } }),
+    ("another text", .untrue, said { changed($0) { $0.entries[0].text = "other" } }),
+    ("another end", .untrue, said { changed($0) { $0.isComplete.toggle() } }),
+    (
+      "a gap", .untrue,
+      said { message in
+        changed(message) { $0.gap = .init(requested: 0, oldest: 1, reason: .pruned) }
+      }
+    ),
+    (
+      "another place", .untrue,
+      said { message in
+        changed(message) { $0.place = .offset(next: 9, signature: "x", isReplaced: false) }
+      }
+    ),
+    ("two runs", .untrue, { if case .run = $0 { [$0, $0] } else { [$0] } }),
+    ("no errors", .miscounted, said { if case .error = $0 { [] } else { [$0] } }),
+    (
+      "an answer twice", .untrue,
+      stored { change in
+        if case .answered(let id, var answer) = change {
+          answer.number += 1
+          return [.answered(id, answer)]
+        }
+        return [change]
+      }
+    ),
+    (
+      "an unheard answer", .untrue,
+      stored { change in
+        if case .answered(let id, var answer) = change {
+          answer.result = .success(text: "other")
+          return [.answered(id, answer)]
+        }
+        return [change]
+      }
+    ),
+    ("no entry", .untrue, stored { if case .entry = $0 { [] } else { [$0] } }),
+    (
+      "no mark", .untrue,
+      stored { change in
+        if case .prompt(var prompt) = change {
+          prompt.stage = .accepted
+          return [.prompt(prompt)]
+        }
+        return [change]
+      }
+    ),
+    (
+      "forgotten", .untrue,
+      stored { change in
+        if case .answered(let id, _) = change { [change, .endPrompt(id)] } else { [change] }
+      }
+    ),
+    (
+      "taken", .untrue,
+      stored { change in
+        if case .answered(let id, _) = change { [change, .taken(id)] } else { [change] }
+      }
+    ),
+    (
+      "pruned", .untrue,
+      stored { change in
+        if case .entry(let entry) = change {
+          [change, .prune(entry.conversation, below: 2)]
+        } else {
+          [change]
+        }
+      }
+    ),
+  ]
+
+  @Test func `a server that does anything else is found`() {
+    for fault in Self.faults {
+      let found = LedgerScript.findings(fault.change)
+      #expect(found.contains { $0.kind == fault.kind }, "\(fault.name): \(found)")
+    }
+  }
+
+  private static func said(
+    _ change: @escaping @Sendable (SessionServerMessage) -> [SessionServerMessage]
+  ) -> Change {
+    { effect in
+      guard case .send(let id, let message) = effect else { return [effect] }
+      return change(message).map { .send(id, $0) }
+    }
+  }
+
+  private static func stored(
+    _ change: @escaping @Sendable (SessionChange) -> [SessionChange]
+  ) -> Change {
+    { effect in
+      guard case .store(let token, let changes) = effect else { return [effect] }
+      return [.store(token, changes.flatMap(change))]
+    }
+  }
+
+  /// A window of several messages, changed.
+  private static func changed(
+    _ message: SessionServerMessage, _ change: (inout SessionHistory) -> Void
+  ) -> [SessionServerMessage] {
+    guard case .history(var window) = message, window.entries.count > 1 else { return [message] }
+    change(&window)
+    return [.history(window)]
+  }
+}
+
+/// A day of one client at a server, before the books.
+private struct LedgerScript {
+  struct Found: Equatable {
+    var kind: Finding.Kind
+    var detail: String
+  }
+
+  private static let conversation = SessionsFeature.shared
+  private static let wall = Timestamp(nanoseconds: 1_000_000_000_000)
+  private static let line = ConnectionID(1)
+
+  private var server: SessionServer
+  private var ledger: SessionLedger
+  private var kept = SessionKept()
+  private var now = Instant.zero
+  private var writes: [StoreToken] = []
+  private var messages: [String] = []
+  private let change: SessionLedgerTests.Change
+
+  private init(_ change: @escaping SessionLedgerTests.Change) {
+    let policy = SessionServerPolicy()
+    server = SessionServer(policy: policy, seed: 1, at: .zero)
+    ledger = SessionLedger(policy)
+    self.change = change
+  }
+
+  /// Plays the day with changed effects.
+  static func findings(_ change: @escaping SessionLedgerTests.Change) -> [Found] {
+    var script = LedgerScript(change)
+    script.play()
+    return script.ledger.takeFindings().map { Found(kind: $0.kind, detail: $0.detail) }
+  }
+
+  private var clock: Timestamp { Self.wall.advanced(by: Instant.zero.duration(to: now)) }
+
+  private mutating func play() {
+    give(.restored(kept, wall: clock))
+    give(.opened(Self.line, .init(address: "a", challenge: "c"), wall: clock))
+    let connect = SessionConnect(session: "s", features: [.parts, .idempotency])
+    say(.connect(connect), proof: .key)
+    say(.ping)
+    ask("one", 1)
+    give(.produced(SessionPromptID(1), "o"))
+    end(1, .success(text: "one"))
+    say(
+      .subscribe(
+        SessionSubscription(
+          conversation: Self.conversation, cursor: .offset(0, signature: nil))))
+    ask("two", 2)
+    say(.killSession(conversation: Self.conversation))
+    end(2, .failure(error: "killed"))
+    say(.connect(connect))
+    for message in messages { say(.messageAck(message)) }
+    pass(.seconds(100))
+    give(.heard(Self.line))
+    // Another one that says nothing.
+    give(.opened(ConnectionID(2), .init(address: "a", challenge: "d"), wall: clock))
+    pass(.seconds(31))
+    give(.gone(ConnectionID(2), wall: clock))
+    give(.gone(Self.line, wall: clock))
+    var page = MetricsPage()
+    server.report(to: &page)
+    ledger.compare(page.text)
+  }
+
+  private mutating func ask(_ text: String, _ number: UInt64) {
+    say(
+      .prompt(
+        SessionPrompt(
+          text: text, conversation: Self.conversation, isNew: true,
+          idempotencyKey: UUID128(high: 7, low: number).description, number: number)))
+  }
+
+  private mutating func say(_ message: SessionClientMessage, proof: SessionServer.Proof = .none) {
+    give(.heard(Self.line))
+    give(.said(Self.line, message, proof: proof, wall: clock))
+  }
+
+  private mutating func end(_ id: UInt64, _ result: SessionResponse.Result) {
+    give(.ended(SessionPromptID(id), result, wall: clock))
+  }
+
+  /// Lets time pass; the client is heard every 20 s.
+  private mutating func pass(_ time: Duration) {
+    let end = now.advanced(by: time)
+    var heardAt = now
+    while let due = server.deadline, due <= end {
+      if heardAt.advanced(by: .seconds(20)) <= due {
+        heardAt = heardAt.advanced(by: .seconds(20))
+        now = heardAt
+        give(.heard(Self.line))
+        continue
+      }
+      now = max(now, due)
+      ledger.pass(to: now)
+      follow(server.tick(at: now))
+    }
+    now = end
+    ledger.pass(to: now)
+  }
+
+  private mutating func give(_ input: SessionServer.Input) {
+    ledger.told(input, at: now)
+    follow(server.handle(input, at: now))
+  }
+
+  private mutating func follow(_ effects: [SessionServer.Effect]) {
+    for effect in effects.flatMap(change) {
+      ledger.asked(effect, kept)
+      switch effect {
+      case .store(let token, let changes):
+        for change in changes { kept.apply(change) }
+        writes.append(token)
+      case .send(_, .response(let response)): messages += [response.id].compactMap(\.self)
+      case .accept, .refuse, .send, .noticeDrain, .ping, .close, .drop, .run, .cancel, .finished:
+        continue
+      }
+    }
+    ledger.settle()
+    while !writes.isEmpty { give(.stored(writes.removeFirst(), failure: nil, wall: clock)) }
+  }
+}

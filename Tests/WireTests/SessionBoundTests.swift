@@ -1,0 +1,152 @@
+import HoldfastTestKit
+import LinkCore
+import LinkJSON
+import LinkWire
+import Testing
+
+/// The bounds of the members of session messages, each at and above.
+@Suite struct SessionBoundTests {
+  /// A member between the beginning and the end of a message, and its longest text.
+  private typealias Member = (head: String, name: String, tail: String, most: Int)
+
+  private static let ofClients: [Member] = [
+    (#"{"type":"connect","session_id":"s","#, "api_key", "}", 4_096),
+    (#"{"type":"connect","session_id":"s","#, "challenge_response", "}", 4_096),
+    (#"{"type":"connect","#, "session_id", "}", 128),
+    (#"{"type":"message_ack","#, "message_id", "}", 128),
+    (#"{"type":"prompt","text":"t","new_session_id":"c","#, "idempotency_key", "}", 128),
+    (#"{"type":"prompt","text":"t","new_session_id":"c","#, "provider", "}", 64),
+    (#"{"type":"prompt","text":"t","new_session_id":"c","#, "working_directory", "}", 4_096),
+    (#"{"type":"prompt","text":"t","#, "new_session_id", "}", 128),
+    (#"{"type":"prompt","text":"t","#, "resume_session_id", "}", 128),
+    (
+      #"{"type":"subscribe","session_id":"c","from_offset":1,"#, "file_signature_seen", "}", 4_096
+    ),
+    (#"{"type":"disconnect","#, "reason", "}", 4_096),
+    (#"{"#, "type", "}", 64),
+  ]
+
+  private static let ofServers: [Member] = [
+    (#"{"type":"hello","#, "message", "}", 4_096), (#"{"type":"ack","#, "message", "}", 4_096),
+    (#"{"type":"error","#, "message", "}", 4_096), (#"{"type":"error","#, "code", "}", 4_096),
+    (#"{"type":"error","#, "session_id", "}", 128),
+    (#"{"type":"auth_error","#, "message", "}", 4_096),
+    (#"{"type":"draining","#, "message", "}", 4_096),
+    (#"{"type":"response","#, "message_id", "}", 128),
+    (#"{"type":"response","#, "idempotency_key", "}", 128),
+    (#"{"type":"turn_complete","#, "session_id", "}", 128),
+    (#"{"type":"session_history","session_id":"c","next_offset":1,"#, "file_signature", "}", 4_096),
+    (
+      #"{"type":"replay","message_id":"m","message":{"session_id":"c","#, "role", "}}", 64
+    ),
+    (
+      #"{"type":"session_history","session_id":"c","next_seq":1,"messages":[{"session_id":"c","#,
+      "uuid", "}]}", 128
+    ),
+    (#"{"#, "type", "}", 64),
+  ]
+
+  private func text(_ member: Member, _ count: Int) -> [UInt8] {
+    let value = String(repeating: "x", count: count)
+    return Array("\(member.head)\"\(member.name)\":\"\(value)\"\(member.tail)".utf8)
+  }
+
+  @Test func `texts of clients have their bounds`() {
+    for member in Self.ofClients {
+      #expect(throws: Never.self, "\(member.name)") {
+        try SessionClientMessage.read(text(member, member.most))
+      }
+      #expect(throws: FieldFault.outOfBounds(field: member.name), "\(member.head)") {
+        try SessionClientMessage.read(text(member, member.most + 1))
+      }
+    }
+  }
+
+  @Test func `texts of servers have their bounds`() {
+    for member in Self.ofServers {
+      #expect(throws: Never.self, "\(member.name)") {
+        try SessionServerMessage.read(text(member, member.most))
+      }
+      #expect(throws: FieldFault.outOfBounds(field: member.name), "\(member.head)") {
+        try SessionServerMessage.read(text(member, member.most + 1))
+      }
+    }
+  }
+
+  /// A number between the beginning and the end of a message, and the largest one.
+  private static let numbers: [Member] = [
+    (#"{"type":"response","#, "number", "}", (1 << 53) - 1),
+    (#"{"type":"response","#, "parts", "}", (1 << 53) - 1),
+    (
+      #"{"type":"response_part","session_id":"c","idempotency_key":"k","#, "index", "}",
+      (1 << 53) - 1
+    ),
+    (#"{"type":"draining","#, "retry_after_ms", "}", 86_400_000),
+    (#"{"type":"draining","#, "window_ms", "}", 86_400_000),
+    (#"{"type":"connected","session_id":"s","#, "received", "}", (1 << 53) - 1),
+    (#"{"type":"session_history","session_id":"c","#, "next_seq", "}", (1 << 53) - 1),
+    (#"{"type":"session_history","session_id":"c","#, "next_offset", "}", (1 << 53) - 1),
+  ]
+
+  @Test func `numbers of servers have their bounds`() {
+    for member in Self.numbers {
+      func message(_ number: Int) -> [UInt8] {
+        Array("\(member.head)\"\(member.name)\":\(number)\(member.tail)".utf8)
+      }
+      for number in [0, member.most] {
+        #expect(throws: Never.self, "\(member.name)") {
+          try SessionServerMessage.read(message(number))
+        }
+      }
+      for number in [-1, member.most + 1] {
+        #expect(throws: FieldFault.outOfBounds(field: member.name)) {
+          try SessionServerMessage.read(message(number))
+        }
+      }
+    }
+  }
+
+  @Test(arguments: [(100, true), (101, false)])
+  func `up to 100 features and 100 windows are read`(count: Int, isRead: Bool) {
+    func isFine(_ text: String) -> Bool {
+      (try? SessionServerMessage.read(Array(text.utf8))) != nil
+    }
+    let words = Array(repeating: "\"x\"", count: count).joined(separator: ",")
+    #expect(isFine(#"{"type":"hello","features":[\#(words)]}"#) == isRead)
+    let window = #"{"session_id":"c","next_seq":1}"#
+    let windows = Array(repeating: window, count: count).joined(separator: ",")
+    #expect(isFine(#"{"type":"session_history_batch","histories":[\#(windows)]}"#) == isRead)
+  }
+
+  private static let results: [(String, SessionResponse.Result)] = [
+    (#""success":false,"text":"t""#, .failure(error: "")),
+    (#""success":true,"text":"t","error":"e""#, .success(text: "t")),
+    (#""text":"t""#, .success(text: "t")), (#""error":"e","text":"t""#, .failure(error: "e")),
+    (#""success":false,"error":"e""#, .failure(error: "e")),
+  ]
+
+  @Test(arguments: results)
+  func `success says whether a response is one, and without it the error does`(
+    members: String, result: SessionResponse.Result
+  ) throws {
+    let message = try SessionServerMessage.read(Array(#"{"type":"response",\#(members)}"#.utf8))
+    #expect(message == .response(SessionResponse(id: nil, conversation: nil, result: result)))
+  }
+
+  @Test func `a window that does not say otherwise is complete and of the same file`() throws {
+    let numbered = #"{"type":"session_history","session_id":"c","next_seq":4}"#
+    #expect(
+      try SessionServerMessage.read(Array(numbered.utf8))
+        == .history(
+          SessionHistory(
+            conversation: "c", entries: [], place: .sequence(first: nil, last: nil, next: 4),
+            isComplete: true)))
+    let filed = #"{"type":"session_history","session_id":"c","next_offset":4}"#
+    #expect(
+      try SessionServerMessage.read(Array(filed.utf8))
+        == .history(
+          SessionHistory(
+            conversation: "c", entries: [],
+            place: .offset(next: 4, signature: "", isReplaced: false), isComplete: true)))
+  }
+}

@@ -40,8 +40,6 @@ struct SessionDiary: Sendable {
   private var openers: [String: UUID128] = [:]
   /// Conversations in which a prompt was sent, in any run.
   private var touched: Set<String> = []
-  /// A proof was refused: the key itself may be sent.
-  private var mayShowKey = false
   /// The change under way, and one that the store has refused.
   private var change: (id: SessionCommitID, change: ClientSessionChange)?
   private var refused: (change: ClientSessionChange, from: Instant)?
@@ -95,7 +93,6 @@ struct SessionDiary: Sendable {
     case .restored(let kept, _, _): restored(kept, updates, at: now, &found)
     case .frame(let attempt, let message, _, let wall):
       heard(message, attempt, wall, updates, at: now, &found)
-    case .link(.lost(_, .closed(code: 4401, reason: _)), _): mayShowKey = true
     case .commitFailed(let id, let failure):
       guard let change, change.id == id else { break }
       failures += 1
@@ -110,7 +107,7 @@ struct SessionDiary: Sendable {
       }
       failures = 0
     case nil, .start, .stop, .prompt, .retry, .discard, .cancel, .follow, .shown, .link,
-      .credentials, .opened, .malformed, .reading, .unsent:
+      .credentials, .probed, .opened, .malformed, .reading, .unsent:
       break
     }
     for effect in effects { asked(effect, at: now, &found) }
@@ -150,7 +147,6 @@ struct SessionDiary: Sendable {
     guard talks[attempt] != nil else { return }
     switch message {
     case .hello(let hello): talks[attempt]?.challenge = hello.challenge
-    case .authError: mayShowKey = true
     case .pong:
       guard talks[attempt]?.pings ?? 0 > 0 else { return }
       talks[attempt]?.pings -= 1
@@ -165,7 +161,8 @@ struct SessionDiary: Sendable {
     case .replay(_, let entry, _): ended(nil, entry.conversation, attempt)
     case .history(let window): ended(nil, window.conversation, attempt)
     case .historyBatch(let all): for one in all { ended(nil, one.conversation, attempt) }
-    case .connected, .ack, .responsePart, .turnComplete, .draining, .sessionKilled, .unknown:
+    case .connected, .authError, .ack, .responsePart, .turnComplete, .draining, .sessionKilled,
+      .unknown:
       return
     }
   }
@@ -219,13 +216,13 @@ struct SessionDiary: Sendable {
       talks = [attempt: Talk()]
       tries += 1
     case .connect(let attempt, _, let challenge):
-      if challenge != talks[attempt]?.challenge, !mayShowKey {
+      if challenge != talks[attempt]?.challenge {
         found.add(.untrue, at: now, "the challenge was not answered")
       }
     case .send(let attempt, let message): sent(message, attempt, at: now, &found)
     case .commit(let id, let change): commit(id, change, at: now, &found)
     case .update(let update): shown(update, at: now, &found)
-    case .close, .refreshCredentials: return
+    case .close, .refreshCredentials, .probe: return
     }
   }
 

@@ -34,20 +34,25 @@ import Testing
       }
       let questions = try #require(ledger["questions"] as? [String: Int])
       #expect(questions == ["asked": 3, "answeredOnce": 3, "unanswered": 0, "wrong": 0])
-      let feed = try #require(ledger["feed"] as? [String: Int])
-      #expect(feed["lines"] ?? 0 > 60 && feed["shown"] == feed["lines"], "\(story)")
-      #expect(feed["sent"] == 3 && feed["arrivedOnce"] == 3, "\(story)")
-      #expect(feed["repeated"] == 0 && feed["outOfOrder"] == 0, "\(story)")
-      let session = try #require(ledger["session"] as? [String: Int])
-      #expect(session["asked"] == 24 && session["repeated"] == 0, "\(story)")
-      #expect(session["unanswered"] == 0, "\(story)")
-      let sync = try #require(ledger["sync"] as? [String: Int])
-      #expect(sync["samples"] ?? 0 > 1_000, "\(story)")
-      #expect(sync["lost"] == 0 && sync["surplus"] == 0, "\(story)")
+      try Self.checkChapters(ledger, story)
       let troubles = try #require(ledger["troubles"] as? [[String: Any]])
       #expect(troubles.compactMap { $0["trouble"] as? String } == Trouble.all.map(\.name))
       #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
     }
+  }
+
+  /// Checks what the chapters beside messages and questions have counted.
+  private static func checkChapters(_ ledger: [String: Any], _ story: String) throws {
+    let feed = try #require(ledger["feed"] as? [String: Int])
+    #expect(feed["lines"] ?? 0 > 60 && feed["shown"] == feed["lines"], "\(story)")
+    #expect(feed["sent"] == 3 && feed["arrivedOnce"] == 3, "\(story)")
+    #expect(feed["repeated"] == 0 && feed["outOfOrder"] == 0, "\(story)")
+    let session = try #require(ledger["session"] as? [String: Int])
+    #expect(session["asked"] == 24 && session["repeated"] == 0, "\(story)")
+    #expect(session["unanswered"] == 0, "\(story)")
+    let sync = try #require(ledger["sync"] as? [String: Int])
+    #expect(sync["samples"] ?? 0 > 1_000, "\(story)")
+    #expect(sync["lost"] == 0 && sync["surplus"] == 0, "\(story)")
   }
 
   @Test func `plays a chapter alone`() async throws {

@@ -150,6 +150,7 @@ private let sessionsNumbers = """
   pongWait 90.0 seconds
   closeWait 5.0 seconds
   maxPromptBytes 524288
+  maxSystemPromptBytes 131048
   promptsPerConversation 1000
   maxPrompts 10000
   maxPromptsBytes 67108864

@@ -65,7 +65,6 @@ import Testing
         return [.responsePart(conversation: id, idempotencyKey: key, index: index + 1, text: text)]
       }
     ),
-    ("no cancellation", .untrue, said { if case .sessionKilled = $0 { [] } else { [$0] } }),
     (
       "two cancellations", .untrue,
       said { message in

@@ -47,6 +47,8 @@ struct SessionMetrics: Sendable, Hashable {
     let whole = wall.nanoseconds / nanoseconds
     let day = Int(wall.nanoseconds < 0 && wall.nanoseconds % nanoseconds != 0 ? whole - 1 : whole)
     if days.last?.day != day { days.append(SessionDay(day: day)) }
+    // They gather while the store takes nothing: at most two weeks of them.
+    if days.count > 14 { days.removeFirst() }
     body(&days[days.count - 1])
   }
 }

@@ -38,21 +38,19 @@ extension SyncServer {
     guard refusal(of: call) == nil, mode == .serving, let user, let fields = call.upload else {
       return
     }
-    switch (call.path, call.method) {
-    case (.sync, "POST"):
+    if call.path == .sync, call.method == "POST" {
       guard let candidate = call.candidate, fields.dialect != .tus, fields.isComplete != nil,
         creationFault(fields) == nil, Self.isGzip(call.encoding) != nil, makeRoom(for: user)
       else { return }
       open(id, candidate, call, user)
       let fields = fields.dialect.fields + [Self.place(of: candidate), Self.limit()]
       effects.append(.inform(id, fields))
-    case (.upload, "PATCH"):
+    } else if call.path == .upload, call.method == "PATCH" {
       guard let (name, upload) = uploads.find(call.uploadID, of: user), upload.busy == nil,
         upload.open == nil
       else { return }
       uploads.all[name]?.open = id
       uploads.announced[id] = name
-    case _: return
     }
   }
 

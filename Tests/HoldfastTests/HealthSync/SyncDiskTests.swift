@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func `a full disk is named, and nothing is lost once there is room`() async throws {
-      try await Self.lend("8m") { rig in
+      try await Self.lend("32m") { rig in
         let filler = rig.data + "/filler"
         _ = FileManager.default.createFile(atPath: filler, contents: nil)
         let handle = try #require(FileHandle(forWritingAtPath: filler))

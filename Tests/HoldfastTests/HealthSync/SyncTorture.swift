@@ -41,8 +41,8 @@ enum SyncTorture {
         try await proxy.set(.blackhole(Blackhole(reach: .down, fate: .swallowed)))
       }
       // The kill is the subject: it comes at any moment.
-      try await clock.wait(
-        until: clock.now.advanced(by: .milliseconds(Int(chance.next() % 500))))
+      let moment = Duration.milliseconds(Int(chance.next() % 500))
+      try await clock.wait(until: clock.now.advanced(by: moment))
       if kill % 4 == 2 {
         server.process.signal(SIGKILL)
         _ = await server.process.exit()
@@ -56,9 +56,7 @@ enum SyncTorture {
     try await finish(rig, through: proxy)
     server.process.signal(SIGTERM)
     _ = await server.process.exit()
-    let held = try await rig.held()
-    #expect(held[steps] == minutes)
-    #expect(held[heart] == minutes.map { $0 + 1 })
+    #expect(try await rig.held() == [steps: minutes, heart: minutes.map { $0 + 1 }])
   }
 
   private static func changed(_ minutes: [Int], _ chance: inout Dice) -> [Int] {

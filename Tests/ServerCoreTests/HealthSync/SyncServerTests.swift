@@ -284,4 +284,37 @@ extension SyncAnswer {
     ]
     #expect(unnoticed(plants, in: stage.server) == [])
   }
+
+  @Test func `each invariant of uploads can fail`() {
+    let name = UUID128(high: 1, low: 1)
+    let record = SyncUploadRecord(user: "ann", length: 10, isGzip: false)
+    let upload = SyncUploads.Upload(record: record, expires: Instant(nanoseconds: 1))
+    var stage = SyncStage()
+    stage.server.uploads.all[name] = upload
+    let call = SyncCall("PATCH", .upload, body: [])
+    let plants: [PlantedFault<SyncServer>] = [
+      (
+        "sync: the uploads that are kept are bounded",
+        { for low in 1...257 { $0.uploads.all[UUID128(high: 2, low: UInt64(low))] = upload } }
+      ),
+      (
+        "sync: a request whose body comes has its upload",
+        { $0.uploads.announced[RequestID(1)] = name }
+      ),
+      (
+        "sync: an upload waits for what is under way",
+        { $0.uploads.all[name]?.busy = StoreToken(7) }
+      ),
+      (
+        "sync: requests wait for an upload that something is under way for",
+        {
+          $0.uploads.all[name]?.waiting = [
+            SyncUploads.Waiting(id: RequestID(1), call: call, user: SyncUser("ann"))
+          ]
+        }
+      ),
+      ("sync: no upload is longer than was announced", { $0.uploads.all[name]?.offset = 11 }),
+    ]
+    #expect(unnoticed(plants, in: stage.server) == [])
+  }
 }

@@ -62,6 +62,8 @@ actor FakeBlueZ {
   /// Whether services come late, and whether their objects come later than BlueZ says.
   var holdsServices = false
   var holdsObjects = false
+  /// Objects that are held are exported when the client lists objects.
+  var exportsWhenListed = false
   var connects: [UInt64] = []
   var subscribers: [String: String] = [:]
   var requests: [UInt16: UInt64] = [:]
@@ -96,6 +98,7 @@ actor FakeBlueZ {
       switch message {
       case .call(let call, let sender, let number):
         log.put(call.name)
+        if exportsWhenListed, call.name == "GetManagedObjects" { resolve() }
         answer(call, sender, number)
       case .answered(let number, let values): waiting.removeValue(forKey: number)?(self, values)
       case .refused(let number, _): waiting.removeValue(forKey: number)?(self, nil)
@@ -144,8 +147,9 @@ actor FakeBlueZ {
   /// As if the daemon had renewed a subscription of an earlier connection.
   func subscribe(_ id: GATTID) { if let path = path(of: id) { subscribers[path] = ":0" } }
 
-  func hold(services: Bool = false, objects: Bool = false) {
+  func hold(services: Bool = false, objects: Bool = false, untilListed: Bool = false) {
     (holdsServices, holdsObjects) = (services, objects)
+    exportsWhenListed = untilListed
   }
 
   /// Services that were held come.

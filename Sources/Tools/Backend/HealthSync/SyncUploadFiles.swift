@@ -7,9 +7,9 @@ import OwnerFiles
 
 /// The files of uploads that are not complete, in a directory of the backend's for its owner only.
 ///
-/// A file begins with the line of its record; the bytes of the upload follow. It only grows, so that
-/// what a kill or a power cut leaves of it is the beginning of the upload. Bytes are synced before
-/// they are told.
+/// A file begins with the line of its record; the bytes of the upload follow. It only grows, so
+/// that what a kill or a power cut leaves of it is the beginning of the upload. Bytes are synced
+/// before they are told.
 struct SyncUploadFiles: Sendable {
   private let directory: String
 

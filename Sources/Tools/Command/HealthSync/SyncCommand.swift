@@ -48,7 +48,8 @@ enum SyncCommand {
         sent, and `health retry` sends it again. Bodies are compressed if the server offers gzip \
         in its answer to GET /api/sync. A large upload that was cut goes on where it ended, also \
         after a kill, if the server's answer to OPTIONS /api/sync offers resumable uploads \
-        (draft-ietf-httpbis-resumable-upload, or tus 1.0). --set takes the keys of the policy that begin with retry.
+        (draft-ietf-httpbis-resumable-upload, or tus 1.0). --set takes the keys of the policy that \
+        begin with retry.
         """,
         SyncView.details,
       ],

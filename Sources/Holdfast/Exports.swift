@@ -26,6 +26,7 @@
 @_exported public import struct LinkCore.PathTraits
 @_exported public import struct LinkCore.PolicyError
 @_exported public import struct LinkCore.PollPolicy
+@_exported public import struct LinkCore.PortalPolicy
 @_exported public import struct LinkCore.ProvenQueue
 @_exported public import struct LinkCore.QueuePolicy
 @_exported public import enum LinkCore.Reachability

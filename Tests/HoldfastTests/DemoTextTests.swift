@@ -144,6 +144,7 @@ import Testing
       (.seconds(2), .milliseconds(3650)), (nil, .milliseconds(7400)), (nil, .seconds(3)),
       (.seconds(2), .seconds(4)), (nil, .seconds(3)), (.seconds(2), .milliseconds(4100)),
       (.milliseconds(3500), .milliseconds(4100)), (.seconds(2), .milliseconds(4100)),
+      (nil, .seconds(6)),
     ]
     #expect(bounds == expected.map { Outcome.Bounds(noticed: $0.noticed, whole: $0.whole) })
   }

@@ -10,8 +10,6 @@ TRIPLES = {
     "ios": ("x86_64-apple-iosVERSION-simulator", "x86_64-apple-ios-simulator"),
     "macos": ("x86_64-apple-macosxVERSION", "x86_64-apple-macos"),
     "watchos": ("x86_64-apple-watchosVERSION-simulator", "x86_64-apple-watchos-simulator"),
-    "tvos": ("x86_64-apple-tvosVERSION-simulator", "x86_64-apple-tvos-simulator"),
-    "visionos": ("x86_64-apple-xrosVERSION-simulator", "x86_64-apple-xros-simulator"),
 }
 APPLE_STUBS = ["ObjectiveC", "Dispatch", "Darwin", "Foundation", "CryptoKit", "CoreBluetooth"]
 # The first version of Android that Swift's SDK supports: 9, API level 28.

@@ -385,7 +385,7 @@ extension Page {
   /// The place where a page ends; what a server without positions has below it lies behind that,
   /// in its own order, whatever the stamps are.
   fileprivate func end(in kind: Recovery.Kind) -> TimelineKey? {
-    kind == .position || head != nil ? messages.map(\.key).min() : messages.last?.key
+    kind == .position || head != nil ? messages.lazy.map(\.key).min() : messages.last?.key
   }
 }
 

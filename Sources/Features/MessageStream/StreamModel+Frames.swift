@@ -136,7 +136,9 @@ extension StreamModel {
   mutating func add(_ messages: [Message], via: Via, _ step: inout Step) {
     let unseen = messages.filter { message in
       if writer.holds(message.id) { return writer.isEdited(by: message) }
-      guard let kept = timeline[message.id] else { return true }
+      guard timeline.contains(message.id) else { return true }
+      // A message is searched for only if it may have changed.
+      guard message.updatedAt != nil, let kept = timeline[message.id] else { return false }
       return message.isEdit(of: kept)
     }
     guard !unseen.isEmpty else { return }

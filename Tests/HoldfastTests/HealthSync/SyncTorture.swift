@@ -21,9 +21,8 @@ enum SyncTorture {
     let clock = BootClock()
     var chance = Dice(seed: seed)
     let rig = try SyncRig()
-    var server = try await rig.serve()
+    var (server, minutes) = (try await rig.serve(), Array(0..<400))
     let proxy = try FaultProxy(upstream: UInt16(server.port))
-    var minutes = Array(0..<400)
     for kill in 0..<kills {
       if kill % 5 == 0 {
         // A newer export with more samples, and without some of the old ones.

@@ -1,0 +1,126 @@
+public import LinkCore
+import LinkHealth
+public import LinkRuntime
+public import LinkWire
+import Synchronization
+
+/// A source of health samples that a test fills; the anchor is the number of the last change.
+public final class FakeHealthSource: HealthSource {
+  private struct Change {
+    var type: String
+    var added: SourceSample?
+    var deleted: UUID128?
+  }
+
+  private struct State {
+    var changes: [Change] = []
+    var types: [String] = []
+    var fired: (@Sendable ([String], Wake) -> Void)?
+    var failure: HealthSourceFailure?
+  }
+
+  private let state = Mutex(State())
+
+  /// A source without samples.
+  public init() {}
+
+  /// Adds samples, as the system's store does.
+  public func add(_ samples: [SourceSample]) {
+    change(samples.map { Change(type: $0.sample.type, added: $0) })
+  }
+
+  /// Deletes a sample by its UUID.
+  public func remove(_ uuid: UUID128, of type: String) {
+    change([Change(type: type, deleted: uuid)])
+  }
+
+  /// Lets pages fail, as those of a locked device do; `nil` lets them succeed again.
+  public func fail(_ failure: HealthSourceFailure?) { state.withLock { $0.failure = failure } }
+
+  private func change(_ changes: [Change]) {
+    state.withLock { $0.changes += changes }
+    fire { types in types.filter { type in changes.contains { $0.type == type } } }
+  }
+
+  private func fire(_ choose: ([String]) -> [String]) {
+    let (types, fired) = state.withLock { (choose($0.types), $0.fired) }
+    if !types.isEmpty { fired?(types, Wake(budget: .seconds(10)) { _ in }) }
+  }
+
+  public func observe(
+    _ types: [String], _ fired: @escaping @Sendable ([String], Wake) -> Void
+  ) async {
+    state.withLock { ($0.types, $0.fired) = (types, fired) }
+    fire(\.self)
+  }
+
+  public func page(
+    _ type: String, from start: HealthPageStart, limit: Int
+  ) async throws(HealthSourceFailure) -> SourcePage {
+    let (changes, failure) = state.withLock { ($0.changes, $0.failure) }
+    if let failure { throw failure }
+    var place = 0
+    if case .after(let anchor) = start { place = anchor.bytes.first.map(Int.init) ?? 0 }
+    var page = SourcePage(anchor: HealthAnchor([UInt8(clamping: place)]))
+    for (index, change) in changes.enumerated().dropFirst(place) where change.type == type {
+      guard page.added.count + page.deleted.count < limit else { break }
+      change.added.map { page.added.append($0) }
+      change.deleted.map { page.deleted.append($0) }
+      page.anchor = HealthAnchor([UInt8(clamping: index + 1)])
+    }
+    return page
+  }
+
+  public func stop() async { state.withLock { ($0.types, $0.fired) = ([], nil) } }
+}
+
+/// Uploads whose ends a test decides.
+public final class FakeUploadQueue: UploadQueue {
+  private struct State {
+    var deliver: (@Sendable (UploadEvent) async -> Void)?
+    var running: Set<String>
+    var enqueued: [FileUpload] = []
+  }
+
+  private let state: Mutex<State>
+  private let outcome: @Sendable (FileUpload) -> UploadOutcome?
+
+  /// A queue.
+  ///
+  /// - Parameters:
+  ///   - running: The uploads of an earlier process, by their files.
+  ///   - outcome: How an upload ends at once; `nil` lets it run until `end(_:_:)`.
+  public init(
+    running: Set<String> = [], outcome: @escaping @Sendable (FileUpload) -> UploadOutcome?
+  ) {
+    state = Mutex(State(running: running))
+    self.outcome = outcome
+  }
+
+  /// What was enqueued, in order.
+  public var enqueued: [FileUpload] { state.withLock(\.enqueued) }
+
+  /// Ends an upload that runs; does nothing for another one.
+  public func end(_ file: String, _ outcome: UploadOutcome) async {
+    let deliver = state.withLock { $0.running.remove(file) == nil ? nil : $0.deliver }
+    await deliver?(UploadEvent(file: file, outcome: outcome))
+  }
+
+  public func events(_ deliver: @escaping @Sendable (UploadEvent) async -> Void) async {
+    state.withLock { $0.deliver = deliver }
+  }
+
+  public func running() async -> Set<String> { state.withLock(\.running) }
+
+  public func enqueue(_ uploads: [FileUpload]) async {
+    state.withLock { state in
+      state.enqueued += uploads
+      state.running.formUnion(uploads.map(\.file))
+    }
+    for upload in uploads {
+      if let outcome = outcome(upload) { await end(upload.file, outcome) }
+    }
+  }
+
+  public func stop() async { state.withLock { ($0.deliver, $0.running) = (nil, []) } }
+}

@@ -1,0 +1,101 @@
+public import LinkCore
+import LinkHealth
+public import LinkRuntime
+public import LinkWire
+
+/// Checks what `HealthSource` promises; works with any implementation and any test library.
+///
+/// - Parameters:
+///   - type: HealthKit's identifier of a type of which the source has nothing yet.
+///   - add: Adds so many samples of the type, all of them new.
+///   - remove: Deletes a sample by its UUID; `nil` where samples are never deleted.
+/// - Throws: `ContractViolation` at the first promise that is broken, and what the source throws.
+public func healthSourceContract(
+  _ source: any HealthSource, type: String, add: (Int) async throws -> Void,
+  remove: ((UUID128) async throws -> Void)? = nil
+) async throws {
+  let (calls, continuation) = AsyncStream.makeStream(of: [String].self)
+  await source.observe([type]) { types, wake in
+    continuation.yield(types)
+    wake.giveBack(.done)
+  }
+  var fired = calls.makeAsyncIterator()
+  try ContractViolation.unless(await fired.next(), is: [type], "an observer fires at first")
+  let everything = HealthPageStart.last(.seconds(400 * 86_400))
+  let empty = try await source.page(type, from: everything, limit: 2)
+  try ContractViolation.unless(empty.added, is: [], "nothing was added at first")
+  try await expectNothing(after: empty.anchor, of: type, in: source)
+
+  try await add(3)
+  try ContractViolation.unless(await fired.next(), is: [type], "a change fires")
+  let (found, last) = try await additions(of: type, after: empty.anchor, in: source)
+  try ContractViolation.unless(Set(found).count, is: 3, "a page leaves out no change")
+  try await expectNothing(after: last, of: type, in: source)
+  let (again, _) = try await additions(of: type, after: empty.anchor, in: source)
+  try ContractViolation.unless(Set(again), is: Set(found), "a sample keeps its UUID")
+
+  if let remove, let gone = found.first {
+    try await remove(gone)
+    try ContractViolation.unless(await fired.next(), is: [type], "a deletion fires")
+    let page = try await source.page(type, from: .after(last), limit: 2)
+    try ContractViolation.unless(page.deleted, is: [gone], "a deletion is told by its UUID")
+    try await expectNothing(after: page.anchor, of: type, in: source)
+  }
+  await source.stop()
+}
+
+/// Checks that a page without changes has the anchor of its query.
+private func expectNothing(
+  after anchor: HealthAnchor, of type: String, in source: any HealthSource
+) async throws {
+  try ContractViolation.unless(
+    try await source.page(type, from: .after(anchor), limit: 2), is: SourcePage(anchor: anchor),
+    "a page without changes has the anchor of its query")
+}
+
+/// Returns the UUIDs of what was added, page by page until the anchor stays, and that anchor.
+private func additions(
+  of type: String, after anchor: HealthAnchor, in source: any HealthSource
+) async throws -> ([UUID128], HealthAnchor) {
+  var (found, anchor): ([UUID128], HealthAnchor) = ([], anchor)
+  while true {
+    let page = try await source.page(type, from: .after(anchor), limit: 2)
+    if page.anchor == anchor { return (found, anchor) }
+    found += page.added.map(\.uuid)
+    anchor = page.anchor
+  }
+}
+
+/// Checks what `UploadQueue` promises.
+///
+/// - Parameters:
+///   - good: Uploads whose files are there, and which the server accepts.
+///   - unreadable: An upload whose file is not there.
+/// - Throws: `ContractViolation` at the first promise that is broken.
+public func uploadQueueContract(
+  _ queue: any UploadQueue, good: [FileUpload], unreadable: FileUpload
+) async throws {
+  let (ends, continuation) = AsyncStream.makeStream(of: UploadEvent.self)
+  await queue.events { continuation.yield($0) }
+  try ContractViolation.unless(await queue.running(), is: [], "nothing runs at first")
+  await queue.enqueue(good + [unreadable])
+  var found: [String: [UploadOutcome]] = [:]
+  var events = ends.makeAsyncIterator()
+  for _ in 0...good.count {
+    guard let event = await events.next() else { break }
+    found[event.file, default: []].append(event.outcome)
+  }
+  for upload in good {
+    try ContractViolation.unless(
+      found[upload.file], is: [.accepted], "each upload ends with exactly one event")
+  }
+  guard case .unreadable? = found[unreadable.file]?.first else {
+    throw ContractViolation("an upload without its file ends as unreadable")
+  }
+  // One that has ended can be enqueued again.
+  await queue.enqueue(Array(good.prefix(1)))
+  try ContractViolation.unless(
+    await events.next(), is: good.first.map { UploadEvent(file: $0.file, outcome: .accepted) },
+    "an upload that has ended can begin anew")
+  await queue.stop()
+}

@@ -1,0 +1,133 @@
+import HoldfastTestKit
+import LinkCore
+import LinkHealth
+import LinkRuntime
+import LinkWire
+import Testing
+
+@testable import Holdfast
+
+/// The ports of a sync, before the contracts of the test kit.
+@Suite(.timeLimit(.minutes(1))) struct SyncPortTests {
+  private static let steps = "HKQuantityTypeIdentifierStepCount"
+
+  private static func samples(_ count: Int, before wall: Timestamp) -> [HealthSample] {
+    (1...count).map { minute in
+      let time = wall.advanced(by: .seconds(-60 * minute))
+      return HealthSample(
+        type: steps, value: .quantity(Double(minute)), unit: "count", start: time, end: time,
+        source: "watch")
+    }
+  }
+
+  @Test func `samples of imports are a source that keeps the contract`() async throws {
+    let clock = BootClock()
+    let store = MemoryHealthStore()
+    try await healthSourceContract(StoredHealthSource(store, clock: clock), type: Self.steps) {
+      try await store.add(Self.samples($0, before: clock.wall))
+    }
+    await store.close()
+  }
+
+  @Test func `a fake source keeps the contract`() async throws {
+    let source = FakeHealthSource()
+    try await healthSourceContract(source, type: Self.steps) { count in
+      let samples = Self.samples(count, before: Timestamp(nanoseconds: 1_700_000_000_000_000_000))
+      source.add(
+        samples.enumerated().map {
+          SourceSample(uuid: UUID128(high: 1, low: UInt64($0.offset)), sample: $0.element)
+        })
+    } remove: {
+      source.remove($0, of: Self.steps)
+    }
+  }
+
+  /// A source that forgets every second change.
+  private struct Forgetful: HealthSource {
+    let source = FakeHealthSource()
+
+    func observe(
+      _ types: [String], _ fired: @escaping @Sendable ([String], Wake) -> Void
+    ) async { await source.observe(types, fired) }
+
+    func page(
+      _ type: String, from start: HealthPageStart, limit: Int
+    ) async throws(HealthSourceFailure) -> SourcePage {
+      var page = try await source.page(type, from: start, limit: limit)
+      if page.added.count > 1 { page.added.removeLast() }
+      return page
+    }
+
+    func stop() async { await source.stop() }
+  }
+
+  @Test func `a source that leaves out a change breaks the contract`() async throws {
+    let forgetful = Forgetful()
+    let failure = await #expect(throws: ContractViolation.self) {
+      try await healthSourceContract(forgetful, type: Self.steps) { count in
+        let samples = Self.samples(count, before: Timestamp(nanoseconds: 1_700_000_000_000_000_000))
+        forgetful.source.add(
+          samples.enumerated().map {
+            SourceSample(uuid: UUID128(high: 1, low: UInt64($0.offset)), sample: $0.element)
+          })
+      }
+    }
+    #expect(failure?.description.contains("a page leaves out no change") == true)
+  }
+
+  private static let good = [
+    FileUpload(file: "a.json", type: steps, bytes: 2),
+    FileUpload(file: "b.json", type: steps, bytes: 2),
+  ]
+  private static let missing = FileUpload(file: "none.json", type: steps, bytes: 2)
+
+  @Test func `uploads over HTTP keep the contract`() async throws {
+    let scratch = try Scratch()
+    let files = PayloadFiles(in: scratch.path)
+    let good = try (0..<2).map { _ in
+      FileUpload(file: try files.write(Array("{}".utf8)), type: Self.steps, bytes: 2)
+    }
+    let network = FakeNetwork(clock: TestClock())
+    network.serve(requests: { _ in .success(HTTPAnswer(status: 200, headers: [:], body: [])) })
+    let uploads = HTTPUploads(
+      server: "https://server.example", http: network, files: files, resumesFrom: 65_536
+    ) { () throws(LinkFailure) in "secret" }
+    try await uploadQueueContract(uploads, good: good, unreadable: Self.missing)
+  }
+
+  @Test func `fake uploads keep the contract, and end when a test says so`() async throws {
+    let fake = FakeUploadQueue { upload in
+      upload == Self.missing ? .unreadable(detail: "missing") : .accepted
+    }
+    try await uploadQueueContract(fake, good: Self.good, unreadable: Self.missing)
+    let held = FakeUploadQueue(running: ["old.json"]) { _ in nil }
+    await held.enqueue(Self.good)
+    await held.end("a.json", .accepted)
+    await held.end("a.json", .accepted)
+    #expect(await held.running() == ["old.json", "b.json"])
+    #expect(held.enqueued == Self.good)
+  }
+
+  @Test func `uploads that end twice break the contract`() async throws {
+    let twice = TwiceEnding()
+    await #expect(throws: ContractViolation.self) {
+      try await uploadQueueContract(twice, good: Self.good, unreadable: Self.missing)
+    }
+  }
+
+  /// A queue that tells the end of the first upload twice.
+  private actor TwiceEnding: UploadQueue {
+    private var deliver: (@Sendable (UploadEvent) async -> Void)?
+
+    func events(_ deliver: @escaping @Sendable (UploadEvent) async -> Void) {
+      self.deliver = deliver
+    }
+    func running() -> Set<String> { [] }
+    func enqueue(_ uploads: [FileUpload]) async {
+      for upload in uploads.prefix(1) + uploads {
+        await deliver?(UploadEvent(file: upload.file, outcome: .accepted))
+      }
+    }
+    func stop() {}
+  }
+}

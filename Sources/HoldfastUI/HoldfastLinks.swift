@@ -13,9 +13,12 @@ public import Holdfast
   let tokens: any TokenSource
   let parts: Parts
   /// The models that are open, by feature and id.
-  private var models: [String: Task<any AnyObject & Sendable, any Error>] = [:]
-  /// The stores of these models.
-  private var stores: [String: [any Store]] = [:]
+  private var models: [String: OpenModel] = [:]
+
+  private struct OpenModel {
+    let task: Task<any AnyObject & Sendable, any Error>
+    let holdings: Holdings
+  }
 
   /// The ports of an app; each is that of the platform by default.
   public struct Parts: Sendable {
@@ -79,28 +82,41 @@ public import Holdfast
     directory.appending(path: name).path(percentEncoded: false)
   }
 
-  /// Returns the model of an id, the same one to every screen; makes it for the first one.
-  func shared<Model: AnyObject & Sendable>(
-    _ id: String, _ make: @escaping @MainActor () async throws -> Model
-  ) async throws -> Model {
-    let task = models[id] ?? Task { try await make() }
-    models[id] = task
-    do {
-      guard let model = try await task.value as? Model else {
-        preconditionFailure("an id begins with the name of its feature, which has one model")
-      }
-      return model
-    } catch {
-      models[id] = nil
-      throw error
-    }
+  /// Returns the store of this package's imports, opened for a model.
+  func healthStore(_ holdings: Holdings) async throws(StoreFailure) -> any HealthStore {
+    holdings.keep(try await Platform.readableHealthStore(in: folder("health")))
   }
 
-  /// Remembers a store that a model works with.
-  func keep(_ store: some Store, of id: String) { stores[id, default: []].append(store) }
+  /// Returns the model of an id, the same one to every screen; makes it for the first one.
+  ///
+  /// - Parameter make: Keeps in the holdings what it opens, and gives them to the model, which
+  ///   closes them. They are closed if it throws.
+  func shared<Model: AnyObject & Sendable>(
+    _ id: String, _ make: @escaping @MainActor (Holdings) async throws -> Model
+  ) async throws -> Model {
+    let open = models[id] ?? begin(id, make)
+    guard let model = try await open.task.value as? Model else {
+      preconditionFailure("an id begins with the name of its feature, which has one model")
+    }
+    return model
+  }
 
-  /// Forgets a model that was closed: the next screen gets a new one.
-  func forget(_ id: String) { (models[id], stores[id]) = (nil, nil) }
+  private func begin<Model: AnyObject & Sendable>(
+    _ id: String, _ make: @escaping @MainActor (Holdings) async throws -> Model
+  ) -> OpenModel {
+    let holdings = Holdings { [weak self] in self?.models[id] = nil }
+    let task = Task<any AnyObject & Sendable, any Error> {
+      do {
+        return try await make(holdings)
+      } catch {
+        await holdings.close()
+        throw error
+      }
+    }
+    let open = OpenModel(task: task, holdings: holdings)
+    models[id] = open
+    return open
+  }
 
   /// Gives up the locks of all files of open models.
   ///
@@ -108,13 +124,13 @@ public import Holdfast
   /// app if it is suspended while it holds a lock. Call it at the end of the time in background.
   /// Nothing is lost: what the links could not store is stored after `resume()`.
   public func suspend() async {
-    for store in stores.values.joined() { await store.suspend() }
+    for open in models.values { await open.holdings.suspend() }
   }
 
   /// Takes the locks again; call it first when the app runs again.
   ///
   /// - Throws: `.locked` while another process of the app group holds one.
   public func resume() async throws(StoreFailure) {
-    for store in stores.values.joined() { try await store.resume() }
+    for open in models.values { try await open.holdings.resume() }
   }
 }

@@ -95,6 +95,34 @@ import Testing
     try await uploadQueueContract(uploads, good: good, unreadable: Self.missing)
   }
 
+  @Test func `the refusal of an upload in pieces does not repeat the secret`() async throws {
+    let scratch = try Scratch()
+    let files = PayloadFiles(in: scratch.path)
+    let body = [UInt8](repeating: UInt8(ascii: "1"), count: 100)
+    let upload = FileUpload(file: try files.write(body), type: Self.steps, bytes: body.count)
+    let network = FakeNetwork(clock: TestClock())
+    let offer = UploadOffer.options(maxSize: 1_000_000)
+    network.serve(requests: { request in
+      guard request.method == "OPTIONS" else {
+        let error = Array(#"{"error":"not with gXq72-secret"}"#.utf8)
+        return .success(HTTPAnswer(status: 503, headers: [:], body: error))
+      }
+      let fields = offer.map { ($0.name.lowercased(), $0.value) }
+      return .success(
+        HTTPAnswer(status: 204, headers: Dictionary(uniqueKeysWithValues: fields), body: []))
+    })
+    let uploads = HTTPUploads(
+      server: "https://server.example", http: network, files: files, resumesFrom: 10
+    ) { () throws(LinkFailure) in "gXq72-secret" }
+    let (events, continuation) = AsyncStream.makeStream(of: UploadEvent.self)
+    await uploads.events { continuation.yield($0) }
+    await uploads.enqueue([upload])
+    let event = await events.first { _ in true }
+    let refused = LinkFailure.http(status: 503, retryAfter: nil, detail: "not with [token]")
+    #expect(event == UploadEvent(file: upload.file, outcome: .failed(refused)))
+    await uploads.stop()
+  }
+
   @Test func `fake uploads keep the contract, and end when a test says so`() async throws {
     let fake = FakeUploadQueue { upload in
       upload == Self.missing ? .unreadable(detail: "missing") : .accepted

@@ -1,8 +1,6 @@
 import Foundation
 import Holdfast
 import HoldfastTestKit
-import LinkWire
-import MessageStream
 import Testing
 
 /// The lines between the two marks stand in the README, word for word.

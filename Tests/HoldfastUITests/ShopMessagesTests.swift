@@ -10,9 +10,9 @@ import Testing
 /// Models as the screens of an app use them.
 @Suite(.timeLimit(.minutes(1))) @MainActor struct ShopMessagesTests {
   private func links(
-    in scratch: Scratch, _ time: any BackgroundTime = UnlimitedTime()
+    in scratch: Scratch, _ time: any BackgroundTime = UnlimitedTime(),
+    clock: TestClock = TestClock()
   ) throws -> HoldfastLinks {
-    let clock = TestClock()
     return HoldfastLinks(
       server: try #require(URL(string: "https://shops.example")),
       directory: URL(filePath: scratch.path),
@@ -35,7 +35,8 @@ import Testing
 
   @Test func `suspended links hold no lock, and go on when they are resumed`() async throws {
     let scratch = try Scratch()
-    let links = try links(in: scratch)
+    let clock = TestClock()
+    let links = try links(in: scratch, clock: clock)
     let shop = try await links.shop(try #require(ShopID("bakery")))
     let screen = Task { await shop.follow() }
     await links.suspend()
@@ -44,10 +45,27 @@ import Testing
     #expect(locked?.isLocked == true)
     await other.close()
     try await links.resume()
+    // The first look into the store may have come before, meanwhile or now; it is repeated after 1 s.
+    await change(of: shop) { $0.connection.phase == .connecting || $0.notice != nil }
+    clock.advance(by: .seconds(1))
     shop.send("Two rye loaves, please")
     await change(of: shop) { $0.waiting.count == 1 }
     await shop.close()
     await screen.value
+  }
+
+  @Test func `what was opened for a model that cannot be made is closed`() async throws {
+    let scratch = try Scratch()
+    let links = try links(in: scratch)
+    let made = await #expect(throws: CancellationError.self) {
+      try await links.shared("shop") { (holdings) async throws -> ShopMessages in
+        _ = holdings.keep(try await Platform.store(in: scratch("shops")))
+        throw CancellationError()
+      }
+    }
+    #expect(made != nil)
+    let shop = try await links.shop(try #require(ShopID("bakery")))
+    await shop.close()
   }
 
   @Test func `a task that restarts finds the model whole`() async throws {

@@ -65,7 +65,7 @@ public struct OwnerFile: Sendable, Hashable {
   ) throws(OwnerFileError) {
     let draft = try write(content, sync)
     guard unsafe rename(draft, path) == 0 else { throw discard(draft, "replace") }
-    try syncDirectory(sync)
+    try Self.syncDirectory(directory, sync)
   }
 
   /// Creates the file with `content` unless it exists, and returns what it holds.
@@ -77,7 +77,7 @@ public struct OwnerFile: Sendable, Hashable {
     let cause = unsafe link(draft, path) == 0 ? 0 : errno
     unsafe unlink(draft)
     if cause == 0 {
-      try syncDirectory(fsync)
+      try Self.syncDirectory(directory)
       return content
     }
     guard cause == EEXIST, let found = try read() else {
@@ -92,7 +92,7 @@ public struct OwnerFile: Sendable, Hashable {
       if errno == ENOENT { return }
       throw .refused("remove")
     }
-    try syncDirectory(fsync)
+    try Self.syncDirectory(directory)
   }
 
   /// Creates what is missing of a directory, for its owner only (0700).
@@ -106,6 +106,17 @@ public struct OwnerFile: Sendable, Hashable {
       guard unsafe access(prefix, F_OK) != 0 else { continue }
       throw .noDirectory(prefix, code: cause)
     }
+  }
+
+  /// Syncs a directory, so that what was put into it or removed from it survives a power cut.
+  package static func syncDirectory(
+    _ directory: String, _ sync: (Int32) -> Int32 = fsync
+  ) throws(OwnerFileError) {
+    let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .refused("sync the directory of") }
+    defer { close(descriptor) }
+    // Some file systems cannot sync a directory; there is nothing more to do on them.
+    guard sync(descriptor) == 0 || errno == EINVAL else { throw .refused("sync the directory of") }
   }
 
   /// Returns whether all users of the machine can put files into a directory, and so in the place
@@ -142,14 +153,6 @@ public struct OwnerFile: Sendable, Hashable {
     let error = OwnerFileError.refused(action)
     unsafe unlink(draft)
     return error
-  }
-
-  private func syncDirectory(_ sync: (Int32) -> Int32) throws(OwnerFileError) {
-    let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw .refused("sync the directory of") }
-    defer { close(descriptor) }
-    // Some file systems cannot sync a directory; there is nothing more to do on them.
-    guard sync(descriptor) == 0 || errno == EINVAL else { throw .refused("sync the directory of") }
   }
 }
 

@@ -48,9 +48,9 @@ public struct SessionModel: Journaled {
   /// The conversation that the user named last: the server may have it from another client.
   var named: String?
   /// Prompts that a plain server's history repeats.
-  var mine = OwnTexts()
+  var mine = KnownTexts()
   /// Responses without an id that a plain server's history repeats.
-  var spoken = OwnTexts()
+  var spoken = KnownTexts()
   /// Whether a login page of the network is in the way.
   var portal: PortalWatch
   /// When prompts that are not accepted become stale, in order.

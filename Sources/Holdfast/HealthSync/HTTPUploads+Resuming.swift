@@ -57,7 +57,7 @@ extension HTTPUploads {
     }
     if ticket == nil { files.forgetTicket(of: payload.file) }
     var upload = ResumableUpload(size: payload.bytes.count, offer, url: ticket?.url)
-    var last: HTTPAnswer?
+    var refusal = LinkFailure.protocolError(detail: "no answer")
     while true {
       let step = upload.step
       guard let request = request(for: step, of: payload, upload.fields) else {
@@ -66,10 +66,10 @@ extension HTTPUploads {
           return false
         }
         if (200..<300).contains(status) { return true }
-        throw last.map { caller.failure($0) } ?? .protocolError(detail: "no answer")
+        throw refusal
       }
-      let answer = try await caller.answer(to: request)
-      last = answer
+      let (answer, failure) = try await caller.answer(to: request)
+      refusal = failure
       let reply = UploadReply(
         answer.status, offer.dialect, of: request.url
       ) { answer.headers[$0.lowercased()] }

@@ -53,10 +53,9 @@ public final class SampleSync: Sendable, AsyncSequence {
       lifecycle: configuration.lifecycle, network: network,
       conditions: { .conditions(SyncConditions($0)) }
     ) { .device($0) }
-    // What waits is sent at once: whether it may is known before.
     running = Running(
       start, shell, clock: clock, device: device,
-      first: device.present() + [
+      first: [
         .restored(kept, running: uploading, missing: missing), .ask(configuration.types),
       ])
   }

@@ -23,7 +23,8 @@ struct Device<Input: Sendable>: Sendable {
     (self.conditions, self.input) = (conditions, input)
   }
 
-  /// The inputs that say how the device is before anything is begun, as far as that is known.
+  /// Returns the inputs that say how the device is before anything is begun, as far as that is
+  /// known.
   func present() -> [Input] {
     let events = lifecycle.present()
     let changed = known.change { conditions in

@@ -22,13 +22,8 @@ struct RestCaller: Sendable {
     read: ([UInt8]) throws(Failure) -> Value
   ) async throws(LinkFailure) -> Value {
     let (response, redaction) = try await exchange(request)
-    let status = response.status
     try Self.refuseLoginPage(response)
-    guard statuses.contains(status) else {
-      throw redaction.clean(
-        .http(
-          status: status, retryAfter: response.retryAfter, detail: note(response.body) ?? ""))
-    }
+    guard statuses.contains(response.status) else { throw failure(response, redaction) }
     do throws(Failure) {
       return try read(response.body)
     } catch {
@@ -38,18 +33,22 @@ struct RestCaller: Sendable {
 
   /// Makes one exchange, and returns its answer whatever its status.
   ///
+  /// - Returns: also the failure that the answer means where its status is none of success.
   /// - Throws: `.captivePortal` for a login page; a failure if no answer came.
-  func answer(to request: HTTPCall) async throws(LinkFailure) -> HTTPAnswer {
-    let (response, _) = try await exchange(request)
+  func answer(
+    to request: HTTPCall
+  ) async throws(LinkFailure) -> (answer: HTTPAnswer, failure: LinkFailure) {
+    let (response, redaction) = try await exchange(request)
     try Self.refuseLoginPage(response)
-    return response
+    return (response, failure(response, redaction))
   }
 
-  /// The failure that an answer without success means.
-  func failure(_ response: HTTPAnswer) -> LinkFailure {
-    .http(
-      status: response.status, retryAfter: response.retryAfter,
-      detail: note(response.body) ?? "")
+  /// Returns the failure that an answer without success means, with the words of the server.
+  private func failure(_ response: HTTPAnswer, _ redaction: Redaction) -> LinkFailure {
+    redaction.clean(
+      .http(
+        status: response.status, retryAfter: response.retryAfter,
+        detail: note(response.body) ?? ""))
   }
 
   private static func refuseLoginPage(_ response: HTTPAnswer) throws(LinkFailure) {

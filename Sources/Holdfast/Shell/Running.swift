@@ -41,7 +41,8 @@ final class Running<S: Shell>: Sendable {
   /// Starts the driver.
   ///
   /// - Parameters:
-  ///   - device: what the machine is told of the device; `nil` for nothing.
+  ///   - device: what the machine is told of the device, its present state before anything else;
+  ///     `nil` for nothing.
   ///   - inputs: what the machine is told first.
   ///   - onEnd: runs when everything has ended, the journal included.
   init(
@@ -53,7 +54,8 @@ final class Running<S: Shell>: Sendable {
       effect, _ in await shell.perform(effect)
     }
     shell.inlet.open(to: driver)
-    for input in inputs where !driver.tryPost(input) {
+    let present = device?.present() ?? []
+    for input in present + inputs where !driver.tryPost(input) {
       preconditionFailure("the inbox of a new driver has room for the first inputs")
     }
     (self.shell, self.driver) = (shell, driver)

@@ -21,19 +21,15 @@ public import Observation
   public private(set) var notice: BottleNotice?
 
   @ObservationIgnored private let bottle: HeldBottle
-  @ObservationIgnored private let store: any DrinkStore
-  /// Called once, at the end of the first `close()`.
-  @ObservationIgnored private var onClose: (@MainActor () -> Void)?
+  @ObservationIgnored private let holdings: Holdings
   @ObservationIgnored private let feed = Feed()
   @ObservationIgnored private let refreshes = Answers<BottleRefreshResult>()
   @ObservationIgnored private let requests = Answers<BottleRequestResult>()
   /// The drinks that are shown at first.
   private static let page = 200
 
-  init(
-    _ bottle: HeldBottle, _ store: any DrinkStore, onClose: @escaping @MainActor () -> Void
-  ) async throws {
-    (self.bottle, self.store, self.onClose) = (bottle, store, onClose)
+  init(_ bottle: HeldBottle, _ store: any DrinkStore, _ holdings: Holdings) async throws {
+    (self.bottle, self.holdings) = (bottle, holdings)
     drinks = try await store.drinks(before: nil, limit: Self.page).map { DrinkRow($0) }
   }
 
@@ -74,9 +70,8 @@ public import Observation
   /// Ends the connection and closes the store; the app's links make a new model then.
   public func close() async {
     await bottle.close()
-    await store.close()
     end()
-    onClose.take()?()
+    await holdings.close()
   }
 
   private func end() {
@@ -127,14 +122,11 @@ extension HoldfastLinks {
   /// - Parameter radio: Finds and connects the bottle; this model uses it alone.
   /// - Throws: `LinkFailure` or `StoreFailure` if the drinks cannot be read.
   public func bottle(_ radio: any Central) async throws -> BottleDrinks {
-    try await shared("bottle") { [self] in
-      let store = try await Platform.drinkStore(in: folder("bottle"))
-      keep(store, of: "bottle")
+    try await shared("bottle") { [self] holdings in
+      let store = holdings.keep(try await Platform.drinkStore(in: folder("bottle")))
       var options = BottleOptions(radio: radio, store: store)
       (options.lifecycle, options.clock) = (parts.lifecycle, parts.clock)
-      return try await BottleDrinks(HeldBottle(options), store) { [weak self] in
-        self?.forget("bottle")
-      }
+      return try await BottleDrinks(HeldBottle(options), store, holdings)
     }
   }
 }

@@ -22,19 +22,15 @@ public import Observation
 
   @ObservationIgnored private let relay: Relay
   @ObservationIgnored private let token: ResumeFile
-  @ObservationIgnored private let store: (any Store)?
   @ObservationIgnored private let dates: Dates
-  /// Called once, at the end of the first `close()`.
-  @ObservationIgnored private var onClose: (@MainActor () -> Void)?
+  @ObservationIgnored private let holdings: Holdings
   @ObservationIgnored private let feed = Feed()
   private static let receiptLimit = 100
 
   init(
-    _ relay: Relay, _ token: ResumeFile, _ dates: Dates, closing store: (any Store)?,
-    onClose: @escaping @MainActor () -> Void
+    _ relay: Relay, _ token: ResumeFile, _ dates: Dates, _ holdings: Holdings
   ) {
-    (self.relay, self.token, self.dates) = (relay, token, dates)
-    (self.store, self.onClose) = (store, onClose)
+    (self.relay, self.token, self.dates, self.holdings) = (relay, token, dates, holdings)
   }
 
   /// Keeps the model up to date until the task is cancelled or the relay is closed.
@@ -68,8 +64,7 @@ public import Observation
   /// Closes the relay. The app's links make a new model then.
   public func close() async {
     await relay.close()
-    await store?.close()
-    onClose.take()?()
+    await holdings.close()
   }
 
   private func take(_ update: RelayUpdate) async {
@@ -128,17 +123,11 @@ extension HoldfastLinks {
     _ health: (any HealthReading)? = nil, profile: RelayProfile = .foreground,
     zone: TimeZone = .current
   ) async throws -> HealthPairing {
-    try await shared("relay") { [self] in
+    try await shared("relay") { [self] holdings in
       let folder = folder("relay")
       let network = if let own = parts.network { own } else { try Platform.ownNetwork() }
-      let store: (any HealthStore)? =
-        if health == nil {
-          try await Platform.readableHealthStore(in: self.folder("health"))
-        } else { nil }
-      if let store { keep(store, of: "relay") }
-      guard let reading: any HealthReading = health ?? store else {
-        preconditionFailure("a store was given or opened")
-      }
+      let reading: any HealthReading =
+        if let health { health } else { try await healthStore(holdings) }
       let configuration = RelayConfiguration(
         server: server.absoluteString, device: try Platform.phoneName(in: folder),
         zone: ZoneRules(zone), profile: profile)
@@ -149,10 +138,7 @@ extension HoldfastLinks {
           reachability: parts.reachability ?? Platform.reachability(of: server.host ?? ""),
           lifecycle: parts.lifecycle, clock: parts.clock))
       return HealthPairing(
-        relay, ResumeFile(in: folder), Dates(clock: parts.clock), closing: store
-      ) { [weak self] in
-        self?.forget("relay")
-      }
+        relay, ResumeFile(in: folder), Dates(clock: parts.clock), holdings)
     }
   }
 }

@@ -23,16 +23,11 @@ public import Observation
   public var isComplete: Bool { !types.isEmpty && types.allSatisfy { $0.report.pending == 0 } }
 
   @ObservationIgnored private let sync: SampleSync
-  @ObservationIgnored private let stores: [any Store]
+  @ObservationIgnored private let holdings: Holdings
   @ObservationIgnored private let feed = Feed()
 
-  /// Called once, at the end of the first `close()`.
-  @ObservationIgnored private var onClose: (@MainActor () -> Void)?
-
-  init(
-    _ sync: SampleSync, closing stores: [any Store], onClose: @escaping @MainActor () -> Void
-  ) {
-    (self.sync, self.stores, self.onClose) = (sync, stores, onClose)
+  init(_ sync: SampleSync, _ holdings: Holdings) {
+    (self.sync, self.holdings) = (sync, holdings)
   }
 
   /// Keeps the model up to date until the task is cancelled or the sync is closed.
@@ -50,8 +45,7 @@ public import Observation
   /// Ends the sync; what waits is sent by the next run. The app's links make a new model then.
   public func close() async {
     await sync.close()
-    for store in stores { await store.close() }
-    onClose.take()?()
+    await holdings.close()
   }
 
   private func take(_ update: SyncUpdate) {
@@ -103,18 +97,13 @@ extension HoldfastLinks {
   public func healthSync(
     _ source: (any HealthSource)? = nil, types: [String] = SyncTypes.usual
   ) async throws -> SyncProgress {
-    try await shared("sync") { [self] in
+    try await shared("sync") { [self] holdings in
       let folder = folder("sync")
-      let queue = try await Platform.syncQueue(in: folder)
-      var stores: [any Store] = [queue]
-      var samples = source
-      if samples == nil {
-        let store = try await Platform.readableHealthStore(in: self.folder("health"))
-        stores.append(store)
-        samples = StoredHealthSource(store, clock: parts.clock)
-      }
-      guard let samples else { preconditionFailure("a source was given or made") }
-      for store in stores { keep(store, of: "sync") }
+      let queue = holdings.keep(try await Platform.syncQueue(in: folder))
+      let samples: any HealthSource =
+        if let source { source } else {
+          StoredHealthSource(try await healthStore(holdings), clock: parts.clock)
+        }
       var configuration = SyncConfiguration(
         server.absoluteString, source: samples, queue: queue, directory: folder, secret: key)
       configuration.types = types
@@ -122,9 +111,7 @@ extension HoldfastLinks {
       configuration.network = parts.network
       configuration.reachability = parts.reachability
       (configuration.lifecycle, configuration.clock) = (parts.lifecycle, parts.clock)
-      return SyncProgress(try await SampleSync(configuration), closing: stores) { [weak self] in
-        self?.forget("sync")
-      }
+      return SyncProgress(try await SampleSync(configuration), holdings)
     }
   }
 }

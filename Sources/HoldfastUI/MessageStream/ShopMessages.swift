@@ -27,13 +27,10 @@ import Synchronization
   @ObservationIgnored private let dates: Dates
   @ObservationIgnored private let feed = Feed()
   @ObservationIgnored private let backgroundTime: any BackgroundTime
-  /// Called once, at the end of the first `close()`.
-  @ObservationIgnored private var onClose: (@MainActor () -> Void)?
+  @ObservationIgnored private let holdings: Holdings
 
-  init(
-    _ stream: ShopStream, _ parts: HoldfastLinks.Parts, onClose: @escaping @MainActor () -> Void
-  ) {
-    (self.stream, self.onClose) = (stream, onClose)
+  init(_ stream: ShopStream, _ parts: HoldfastLinks.Parts, _ holdings: Holdings) {
+    (self.stream, self.holdings) = (stream, holdings)
     dates = Dates(clock: parts.clock)
     backgroundTime = parts.backgroundTime
   }
@@ -76,7 +73,7 @@ import Synchronization
   /// Closes the shop; what was accepted is stored. The app's links make a new model then.
   public func close() async {
     await stream.close()
-    onClose.take()?()
+    await holdings.close()
   }
 
   private func take(_ update: StreamUpdate) {
@@ -160,18 +157,17 @@ extension HoldfastLinks {
   ///
   /// - Throws: `LinkFailure` where this platform has no network yet, `StoreFailure` or `OpenError`.
   public func shop(_ id: ShopID) async throws -> ShopMessages {
-    try await shared("shop \(id)") { [self] in
+    try await shared("shop \(id)") { [self] holdings in
       let stream = try await shopStreams().streams.open(
         StreamConfiguration(server: server.absoluteString, shop: id))
-      return ShopMessages(stream, parts) { [weak self] in self?.forget("shop \(id)") }
+      return ShopMessages(stream, parts, holdings)
     }
   }
 
   private func shopStreams() async throws -> OpenStreams {
-    try await shared("shops") { [self] in
+    try await shared("shops") { [self] holdings in
       let network = if let own = parts.network { own } else { try Platform.ownNetwork() }
-      let store = try await Platform.store(in: folder("shops"))
-      keep(store, of: "shops")
+      let store = holdings.keep(try await Platform.store(in: folder("shops")))
       return OpenStreams(
         ShopStreams(
           StreamEnvironment(

@@ -24,18 +24,15 @@ public import Observation
   public let id: String
 
   @ObservationIgnored private let session: HeldSession
-  @ObservationIgnored private let store: any ClientSessionStore
   @ObservationIgnored private let dates: Dates
-  /// Called once, at the end of the first `close()`.
-  @ObservationIgnored private var onClose: (@MainActor () -> Void)?
+  @ObservationIgnored private let holdings: Holdings
   @ObservationIgnored private let feed = Feed()
 
   init(
     _ session: HeldSession, _ store: any ClientSessionStore, _ dates: Dates,
-    onClose: @escaping @MainActor () -> Void
+    _ holdings: Holdings
   ) async throws {
-    (self.session, self.store, self.dates) = (session, store, dates)
-    self.onClose = onClose
+    (self.session, self.dates, self.holdings) = (session, dates, holdings)
     // The session is told first what the store holds.
     await session.settled { !$0.conversation.isEmpty }
     id = await session.conversation
@@ -78,8 +75,7 @@ public import Observation
   /// new model then, of another conversation too.
   public func close() async {
     await session.close()
-    await store.close()
-    onClose.take()?()
+    await holdings.close()
   }
 
   private func take(_ update: SessionUpdate) {
@@ -148,9 +144,8 @@ extension HoldfastLinks {
   public func conversation(
     _ id: String? = nil, path: String = "session"
   ) async throws -> Conversation {
-    let open: Conversation = try await shared("session") { [self] in
-      let store = try await Platform.sessionStore(in: folder("session"))
-      keep(store, of: "session")
+    let open: Conversation = try await shared("session") { [self] holdings in
+      let store = holdings.keep(try await Platform.sessionStore(in: folder("session")))
       var configuration = SessionConfiguration(
         server.appending(path: path).socketText, store: store, key: key)
       configuration.conversation = id
@@ -158,10 +153,7 @@ extension HoldfastLinks {
       configuration.reachability = parts.reachability
       (configuration.lifecycle, configuration.clock) = (parts.lifecycle, parts.clock)
       return try await Conversation(
-        HeldSession(configuration), store, Dates(clock: parts.clock)
-      ) { [weak self] in
-        self?.forget("session")
-      }
+        HeldSession(configuration), store, Dates(clock: parts.clock), holdings)
     }
     guard id == nil || open.id == id else {
       throw LinkFailure.local(detail: "the conversation \(open.id) is open; close it first")

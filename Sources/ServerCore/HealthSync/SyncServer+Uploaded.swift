@@ -5,16 +5,13 @@ import LinkWire
 extension SyncServer {
   /// Takes the end of work for an upload.
   mutating func uploaded(_ id: RequestID, _ work: SyncUploads.Work, _ outcome: SyncOutcome) {
-    switch work {
-    case .keep(let name, let dialect):
-      uploads.all[name]?.busy = nil
-      kept(id, name, dialect, outcome)
-      resume(name)
-    case .finish(let name, let dialect):
-      uploads.all[name]?.busy = nil
-      finished(id, name, dialect, outcome)
-      resume(name)
+    uploads.all[work.upload]?.busy = nil
+    if work.isLast {
+      finished(id, work.upload, work.dialect, outcome)
+    } else {
+      kept(id, work.upload, work.dialect, outcome)
     }
+    resume(work.upload)
   }
 
   private mutating func kept(

@@ -215,7 +215,7 @@ extension SyncServer {
       forget(name)
       return answer(id, Self.inconsistent)
     }
-    if isLast { finish(id, name, call.body, dialect) } else { keep(id, name, call.body, dialect) }
+    keep(id, name, call.body, dialect, isLast: isLast)
   }
 
   /// The refusal of bytes that an upload has no room for.
@@ -228,23 +228,19 @@ extension SyncServer {
     return nil
   }
 
+  /// Has the bytes of a request kept; `isLast`: has the upload, which they complete, stored.
   private mutating func keep(
-    _ id: RequestID, _ name: UUID128, _ bytes: [UInt8], _ dialect: UploadDialect
+    _ id: RequestID, _ name: UUID128, _ bytes: [UInt8], _ dialect: UploadDialect,
+    isLast: Bool = false
   ) {
     guard let upload = uploads.all[name] else { return }
     let token = begin(id)
     uploads.all[name]?.busy = token
-    uploads.work[token] = .keep(name, dialect)
-    effects.append(.keep(token, name, upload.record, at: upload.offset, bytes))
-  }
-
-  private mutating func finish(
-    _ id: RequestID, _ name: UUID128, _ bytes: [UInt8], _ dialect: UploadDialect
-  ) {
-    guard let upload = uploads.all[name] else { return }
-    let token = begin(id)
-    uploads.all[name]?.busy = token
-    uploads.work[token] = .finish(name, dialect)
-    effects.append(.finish(token, name, upload.record, at: upload.offset, bytes))
+    uploads.work[token] = SyncUploads.Work(upload: name, dialect: dialect, isLast: isLast)
+    let (record, offset) = (upload.record, upload.offset)
+    effects.append(
+      isLast
+        ? .finish(token, name, record, at: offset, bytes)
+        : .keep(token, name, record, at: offset, bytes))
   }
 }

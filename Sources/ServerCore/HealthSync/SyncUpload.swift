@@ -92,11 +92,11 @@ struct SyncUploads: Sendable {
   }
 
   /// What the work that is under way is for.
-  enum Work: Sendable, Hashable {
-    /// A request that created or appended, or the part of one that was cut.
-    case keep(UUID128, UploadDialect)
-    /// The last bytes: the batch is stored.
-    case finish(UUID128, UploadDialect)
+  struct Work: Sendable, Hashable {
+    let upload: UUID128
+    let dialect: UploadDialect
+    /// Whether these are the last bytes, with which the batch is stored.
+    let isLast: Bool
   }
 
   var all: [UUID128: Upload] = [:]

@@ -7,9 +7,13 @@ import Synchronization
 /// A source of health samples that a test fills; the anchor is the number of the last change.
 public final class FakeHealthSource: HealthSource {
   private struct Change {
+    enum Kind {
+      case added(SourceSample)
+      case deleted(UUID128)
+    }
+
     var type: String
-    var added: SourceSample?
-    var deleted: UUID128?
+    var kind: Kind
   }
 
   private struct State {
@@ -26,12 +30,12 @@ public final class FakeHealthSource: HealthSource {
 
   /// Adds samples, as the system's store does.
   public func add(_ samples: [SourceSample]) {
-    change(samples.map { Change(type: $0.sample.type, added: $0) })
+    change(samples.map { Change(type: $0.sample.type, kind: .added($0)) })
   }
 
   /// Deletes a sample by its UUID.
   public func remove(_ uuid: UUID128, of type: String) {
-    change([Change(type: type, deleted: uuid)])
+    change([Change(type: type, kind: .deleted(uuid))])
   }
 
   /// Lets pages fail, as those of a locked device do; `nil` lets them succeed again.
@@ -60,15 +64,23 @@ public final class FakeHealthSource: HealthSource {
     let (changes, failure) = state.withLock { ($0.changes, $0.failure) }
     if let failure { throw failure }
     var place = 0
-    if case .after(let anchor) = start { place = anchor.bytes.first.map(Int.init) ?? 0 }
-    var page = SourcePage(anchor: HealthAnchor([UInt8(clamping: place)]))
+    if case .after(let anchor) = start { place = Self.place(of: anchor) }
+    var page = SourcePage(anchor: Self.anchor(at: place))
     for (index, change) in changes.enumerated().dropFirst(place) where change.type == type {
       guard page.added.count + page.deleted.count < limit else { break }
-      change.added.map { page.added.append($0) }
-      change.deleted.map { page.deleted.append($0) }
-      page.anchor = HealthAnchor([UInt8(clamping: index + 1)])
+      switch change.kind {
+      case .added(let sample): page.added.append(sample)
+      case .deleted(let uuid): page.deleted.append(uuid)
+      }
+      page.anchor = Self.anchor(at: index + 1)
     }
     return page
+  }
+
+  private static func anchor(at place: Int) -> HealthAnchor { HealthAnchor(Array("\(place)".utf8)) }
+
+  private static func place(of anchor: HealthAnchor) -> Int {
+    Int(String(decoding: anchor.bytes, as: UTF8.self)) ?? 0
   }
 
   public func stop() async { state.withLock { ($0.types, $0.fired) = ([], nil) } }

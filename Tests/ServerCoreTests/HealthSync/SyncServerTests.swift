@@ -5,43 +5,6 @@ import Testing
 
 @testable import LinkServerCore
 
-/// A sync server and what happens to it, at times that are easy to read.
-private struct SyncStage {
-  static let ann = SyncUser("ann", zone: "Europe/Berlin")
-
-  var server: SyncServer
-  var now = Instant(nanoseconds: 0)
-
-  init(_ configure: (inout SyncServerPolicy) -> Void = { _ in }) {
-    var policy = SyncServerPolicy()
-    policy.doors.isLocal = false
-    configure(&policy)
-    server = SyncServer(policy: policy, at: now)
-  }
-
-  mutating func feed(_ input: SyncServer.Input) -> [SyncServer.Effect] {
-    let effects = server.handle(input, at: now)
-    #expect(server.brokenInvariants(.thorough) == [])
-    return effects
-  }
-
-  mutating func ask(
-    _ id: UInt64, _ call: SyncCall, user: SyncUser? = ann
-  ) -> [SyncServer.Effect] {
-    feed(.request(RequestID(id), call, user: user, wall: Stage.dawn))
-  }
-
-  mutating func done(_ token: UInt64, _ outcome: SyncOutcome) -> [SyncServer.Effect] {
-    feed(.done(StoreToken(token), outcome))
-  }
-
-  /// The one answer of an input.
-  static func answer(_ effects: [SyncServer.Effect]) -> SyncAnswer? {
-    guard effects.count == 1, case .answer(_, let answer) = effects[0] else { return nil }
-    return answer
-  }
-}
-
 extension SyncAnswer {
   fileprivate var text: String { String(decoding: body, as: UTF8.self) }
 }

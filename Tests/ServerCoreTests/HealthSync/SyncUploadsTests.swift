@@ -5,45 +5,19 @@ import Testing
 
 @testable import LinkServerCore
 
-/// A sync server, and requests about uploads.
-private struct UploadStage {
-  static let ann = SyncUser("ann")
-  static let ben = SyncUser("ben")
-  static let name = UUID128(high: 1, low: 1)
-
-  var server: SyncServer
-  var now = Instant(nanoseconds: 0)
-
-  init(_ configure: (inout SyncServerPolicy) -> Void = { _ in }) {
-    var policy = SyncServerPolicy()
-    policy.doors.isLocal = false
-    configure(&policy)
-    server = SyncServer(policy: policy, at: now)
-  }
-
-  mutating func feed(_ input: SyncServer.Input) -> [SyncServer.Effect] {
-    let effects = server.handle(input, at: now)
-    #expect(server.brokenInvariants(.thorough) == [])
-    return effects
-  }
-
-  mutating func ask(
-    _ id: UInt64, _ call: SyncCall, user: SyncUser = ann
-  ) -> [SyncServer.Effect] {
-    feed(.request(RequestID(id), call, user: user, wall: Stage.dawn))
-  }
-
-  mutating func done(_ token: UInt64, _ outcome: SyncOutcome) -> [SyncServer.Effect] {
-    feed(.done(StoreToken(token), outcome))
-  }
+extension SyncStage {
+  fileprivate static let ben = SyncUser("ben")
+  fileprivate static let name = UUID128(high: 1, low: 1)
 
   /// An upload that holds so many bytes.
-  mutating func begin(_ count: Int, length: Int? = 10, _ dialect: UploadDialect = .current) {
+  fileprivate mutating func begin(
+    _ count: Int, length: Int? = 10, _ dialect: UploadDialect = .current
+  ) {
     _ = ask(100, Self.creation([UInt8](repeating: 7, count: count), length: length, dialect))
     _ = done(server.lastToken, .kept(count))
   }
 
-  static func creation(
+  fileprivate static func creation(
     _ body: [UInt8] = [], length: Int? = 10, isComplete: Bool? = false,
     _ dialect: UploadDialect = .current, name: UUID128 = name
   ) -> SyncCall {
@@ -53,7 +27,7 @@ private struct UploadStage {
     return call
   }
 
-  static func call(
+  fileprivate static func call(
     _ method: String, _ body: [UInt8] = [], offset: Int? = nil, isComplete: Bool? = nil,
     _ dialect: UploadDialect = .current, name: UUID128 = name
   ) -> SyncCall {
@@ -79,13 +53,13 @@ extension SyncAnswer {
 
 @Suite struct SyncUploadsTests {
   private static let record = SyncUploadRecord(user: "ann", length: 10, isGzip: false)
-  private static let place = "/api/sync/upload?id=\(UploadStage.name)"
+  private static let place = "/api/sync/upload?id=\(SyncStage.name)"
 
   @Test func `an upload is begun, appended to and completed`() {
-    var stage = UploadStage()
+    var stage = SyncStage()
     #expect(
-      stage.ask(1, UploadStage.creation([1, 2]))
-        == [.keep(StoreToken(1), UploadStage.name, Self.record, at: 0, [1, 2])])
+      stage.ask(1, SyncStage.creation([1, 2]))
+        == [.keep(StoreToken(1), SyncStage.name, Self.record, at: 0, [1, 2])])
     let created = stage.done(1, .kept(2)).answer
     #expect(created?.status == 201)
     #expect(created?.field("Location") == Self.place)
@@ -93,86 +67,86 @@ extension SyncAnswer {
     #expect(created?.field("Upload-Complete") == "?0")
     #expect(created?.field("Upload-Limit") == "max-size=4194304, max-age=86400")
     #expect(
-      stage.ask(2, UploadStage.call("PATCH", [3], offset: 2, isComplete: false))
-        == [.keep(StoreToken(2), UploadStage.name, Self.record, at: 2, [3])])
+      stage.ask(2, SyncStage.call("PATCH", [3], offset: 2, isComplete: false))
+        == [.keep(StoreToken(2), SyncStage.name, Self.record, at: 2, [3])])
     let appended = stage.done(2, .kept(3)).answer
     #expect(appended?.status == 204)
     #expect(appended?.field("Upload-Offset") == "3")
     let rest = [UInt8](repeating: 9, count: 7)
     #expect(
-      stage.ask(3, UploadStage.call("PATCH", rest, offset: 3, isComplete: true))
-        == [.finish(StoreToken(3), UploadStage.name, Self.record, at: 3, rest)])
+      stage.ask(3, SyncStage.call("PATCH", rest, offset: 3, isComplete: true))
+        == [.finish(StoreToken(3), SyncStage.name, Self.record, at: 3, rest)])
     let effects = stage.done(3, .stored(SyncTally(records: 1)))
     #expect(effects.answer?.status == 200)
     #expect(effects.answer?.field("Upload-Complete") == "?1")
-    #expect(effects.contains(.forget(UploadStage.name)))
-    #expect(stage.ask(4, UploadStage.call("HEAD")).answer?.status == 404)
+    #expect(effects.contains(.forget(SyncStage.name)))
+    #expect(stage.ask(4, SyncStage.call("HEAD")).answer?.status == 404)
   }
 
   @Test func `the offset is told with length and bounds`() {
-    var stage = UploadStage()
+    var stage = SyncStage()
     stage.begin(4)
     stage.now = Instant(nanoseconds: 3_600_000_000_000)
-    let head = stage.ask(1, UploadStage.call("HEAD")).answer
+    let head = stage.ask(1, SyncStage.call("HEAD")).answer
     #expect(head?.status == 204)
     #expect(head?.field("Upload-Offset") == "4")
     #expect(head?.field("Upload-Length") == "10")
     #expect(head?.field("Upload-Complete") == "?0")
     #expect(head?.field("Upload-Limit") == "max-size=4194304, max-age=82800")
     #expect(head?.headers.contains { $0 == ("Cache-Control", "no-store") } == true)
-    let iOS = stage.ask(2, UploadStage.call("HEAD", [], .iOS)).answer
+    let iOS = stage.ask(2, SyncStage.call("HEAD", [], .iOS)).answer
     #expect(iOS?.field("Upload-Incomplete") == "?1")
-    let tus = stage.ask(3, UploadStage.call("HEAD", [], .tus)).answer
+    let tus = stage.ask(3, SyncStage.call("HEAD", [], .tus)).answer
     #expect(tus?.status == 200)
     #expect(tus?.field("Tus-Resumable") == "1.0.0")
   }
 
   @Test(arguments: [3, 5])
   func `another offset is a conflict that tells the right one`(offset: Int) {
-    var stage = UploadStage()
+    var stage = SyncStage()
     stage.begin(4)
-    let answer = stage.ask(1, UploadStage.call("PATCH", [1], offset: offset, isComplete: false))
+    let answer = stage.ask(1, SyncStage.call("PATCH", [1], offset: offset, isComplete: false))
       .answer
     #expect(answer?.status == 409)
     #expect(answer?.field("Upload-Offset") == "4")
     #expect(answer?.field("Upload-Complete") == "?0")
-    #expect(stage.ask(2, UploadStage.call("HEAD")).answer?.field("Upload-Offset") == "4")
+    #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.field("Upload-Offset") == "4")
   }
 
   @Test func `uploads are those of their user alone`() {
-    var stage = UploadStage()
+    var stage = SyncStage()
     stage.begin(4)
     for method in ["HEAD", "PATCH", "DELETE"] {
-      let call = UploadStage.call(method, [1], offset: 4, isComplete: false)
-      #expect(stage.ask(1, call, user: UploadStage.ben).answer?.status == 404)
+      let call = SyncStage.call(method, [1], offset: 4, isComplete: false)
+      #expect(stage.ask(1, call, user: SyncStage.ben).answer?.status == 404)
     }
-    #expect(stage.ask(2, UploadStage.call("HEAD")).answer?.status == 204)
+    #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.status == 204)
   }
 
   @Test func `more bytes than were announced end the upload`() {
-    var stage = UploadStage()
+    var stage = SyncStage()
     stage.begin(4)
     let seven = [UInt8](repeating: 1, count: 7)
-    let effects = stage.ask(1, UploadStage.call("PATCH", seven, offset: 4, isComplete: true))
+    let effects = stage.ask(1, SyncStage.call("PATCH", seven, offset: 4, isComplete: true))
     #expect(effects.answer?.status == 400)
-    #expect(effects.contains(.forget(UploadStage.name)))
+    #expect(effects.contains(.forget(SyncStage.name)))
     stage.begin(4)
-    let short = stage.ask(2, UploadStage.call("PATCH", [1], offset: 4, isComplete: true))
+    let short = stage.ask(2, SyncStage.call("PATCH", [1], offset: 4, isComplete: true))
     #expect(short.answer?.status == 400)
   }
 
   @Test func `an upload has as many bytes as a body at most`() {
     let most = SyncServerPolicy.maxBodyBytes
-    var stage = UploadStage()
-    let tooLong = stage.ask(1, UploadStage.creation(length: most + 1)).answer
+    var stage = SyncStage()
+    let tooLong = stage.ask(1, SyncStage.creation(length: most + 1)).answer
     #expect(tooLong?.status == 413)
     #expect(tooLong?.field("Upload-Limit")?.hasPrefix("max-size=4194304") == true)
-    #expect(stage.ask(2, UploadStage.creation(length: most)).answers.isEmpty)
+    #expect(stage.ask(2, SyncStage.creation(length: most)).answers.isEmpty)
     _ = stage.done(1, .kept(0))
-    stage.server.uploads.all[UploadStage.name]?.record.length = nil
-    stage.server.uploads.all[UploadStage.name]?.offset = most - 1
+    stage.server.uploads.all[SyncStage.name]?.record.length = nil
+    stage.server.uploads.all[SyncStage.name]?.offset = most - 1
     let over = stage.ask(
-      3, UploadStage.call("PATCH", [1, 2], offset: most - 1, isComplete: false))
+      3, SyncStage.call("PATCH", [1, 2], offset: most - 1, isComplete: false))
     #expect(over.answer?.status == 413)
   }
 
@@ -181,22 +155,22 @@ extension SyncAnswer {
       (UploadDialect.iOS, false), (.draft(5), false), (.draft(6), true), (.current, true),
       (.tus, true),
     ] {
-      var stage = UploadStage()
+      var stage = SyncStage()
       stage.begin(4)
-      var call = UploadStage.call("PATCH", [1], offset: 4, isComplete: false, dialect)
+      var call = SyncStage.call("PATCH", [1], offset: 4, isComplete: false, dialect)
       call.mediaType = "application/json"
       #expect((stage.ask(1, call).answer?.status == 415) == isDemanded, "\(dialect)")
     }
   }
 
   @Test func `tus is created with a length, and complete with its last byte`() {
-    var stage = UploadStage()
-    let missing = UploadStage.creation(length: nil, isComplete: nil, .tus)
+    var stage = SyncStage()
+    let missing = SyncStage.creation(length: nil, isComplete: nil, .tus)
     #expect(stage.ask(1, missing).answer?.status == 400)
     stage.begin(0, .tus)
     let rest = [UInt8](repeating: 1, count: 10)
-    let effects = stage.ask(2, UploadStage.call("PATCH", rest, offset: 0, .tus))
-    #expect(effects == [.finish(StoreToken(2), UploadStage.name, Self.record, at: 0, rest)])
+    let effects = stage.ask(2, SyncStage.call("PATCH", rest, offset: 0, .tus))
+    #expect(effects == [.finish(StoreToken(2), SyncStage.name, Self.record, at: 0, rest)])
     let answer = stage.done(2, .stored(SyncTally(records: 1))).answer
     #expect(answer?.status == 204)
     #expect(answer?.field("Upload-Offset") == "10")
@@ -208,7 +182,7 @@ extension SyncAnswer {
   }
 
   @Test func `OPTIONS tells how uploads resume`() {
-    var stage = UploadStage()
+    var stage = SyncStage()
     for path in [SyncPath.sync, .upload] {
       let answer = stage.ask(1, SyncCall("OPTIONS", path)).answer
       #expect(answer?.status == 204)
@@ -221,9 +195,9 @@ extension SyncAnswer {
 
   @Test(arguments: [UploadDialect.iOS, .current])
   func `a client is told where its upload goes on, and what came is kept`(dialect: UploadDialect) {
-    var stage = UploadStage()
-    var call = UploadStage.creation(isComplete: true, dialect)
-    let told = stage.feed(.announced(RequestID(1), call, user: UploadStage.ann))
+    var stage = SyncStage()
+    var call = SyncStage.creation(isComplete: true, dialect)
+    let told = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
     guard case .inform(RequestID(1), let fields)? = told.first else {
       Issue.record("nothing is told: \(told)")
       return
@@ -233,46 +207,46 @@ extension SyncAnswer {
     call.body = [1, 2, 3]
     #expect(
       stage.feed(.cut(RequestID(1), call))
-        == [.keep(StoreToken(1), UploadStage.name, Self.record, at: 0, [1, 2, 3])])
+        == [.keep(StoreToken(1), SyncStage.name, Self.record, at: 0, [1, 2, 3])])
     #expect(stage.done(1, .kept(3)) == [])
-    let head = stage.ask(2, UploadStage.call("HEAD", [], dialect)).answer
+    let head = stage.ask(2, SyncStage.call("HEAD", [], dialect)).answer
     #expect(head?.field("Upload-Offset") == "3")
   }
 
   @Test func `a whole payload in one request is a batch, and no upload is left`() {
-    var stage = UploadStage()
-    var call = UploadStage.creation(isComplete: true)
-    _ = stage.feed(.announced(RequestID(1), call, user: UploadStage.ann))
+    var stage = SyncStage()
+    var call = SyncStage.creation(isComplete: true)
+    _ = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
     call.body = [1, 2]
     #expect(
       stage.ask(1, call)
-        == [.ingest(StoreToken(1), UploadStage.ann, body: [1, 2], isGzip: false)])
+        == [.ingest(StoreToken(1), SyncStage.ann, body: [1, 2], isGzip: false)])
     let answer = stage.done(1, .stored(SyncTally())).answer
     #expect(answer?.status == 200)
     #expect(answer?.field("Upload-Complete") == "?1")
-    #expect(stage.ask(2, UploadStage.call("HEAD")).answer?.status == 404)
+    #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.status == 404)
   }
 
   @Test func `a request about an upload ends the one whose body is coming, and waits for it`() {
-    var stage = UploadStage()
+    var stage = SyncStage()
     stage.begin(2)
-    var patch = UploadStage.call("PATCH", offset: 2, isComplete: true)
-    #expect(stage.feed(.announced(RequestID(1), patch, user: UploadStage.ann)) == [])
-    #expect(stage.ask(2, UploadStage.call("HEAD")) == [.interrupt(RequestID(1))])
+    var patch = SyncStage.call("PATCH", offset: 2, isComplete: true)
+    #expect(stage.feed(.announced(RequestID(1), patch, user: SyncStage.ann)) == [])
+    #expect(stage.ask(2, SyncStage.call("HEAD")) == [.interrupt(RequestID(1))])
     patch.body = [5, 6]
     let kept = stage.feed(.cut(RequestID(1), patch))
-    #expect(kept == [.keep(StoreToken(2), UploadStage.name, Self.record, at: 2, [5, 6])])
+    #expect(kept == [.keep(StoreToken(2), SyncStage.name, Self.record, at: 2, [5, 6])])
     #expect(stage.done(2, .kept(4)).answer?.field("Upload-Offset") == "4")
   }
 
   @Test func `as many requests wait for an upload as may`() {
-    var stage = UploadStage()
+    var stage = SyncStage()
     stage.begin(2)
-    _ = stage.ask(1, UploadStage.call("PATCH", [1], offset: 2, isComplete: false))
+    _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
     for id in 0..<UInt64(SyncUploads.mostWaiting) {
-      #expect(stage.ask(10 + id, UploadStage.call("HEAD")) == [])
+      #expect(stage.ask(10 + id, SyncStage.call("HEAD")) == [])
     }
-    #expect(stage.ask(20, UploadStage.call("HEAD")).answer?.status == 503)
+    #expect(stage.ask(20, SyncStage.call("HEAD")).answer?.status == 503)
     #expect(
       stage.done(2, .kept(3)).answers.map(\.status) == [204]
         + Array(
@@ -280,100 +254,100 @@ extension SyncAnswer {
   }
 
   @Test func `bytes of another offset that were cut are dropped`() {
-    var stage = UploadStage()
+    var stage = SyncStage()
     stage.begin(2)
-    var patch = UploadStage.call("PATCH", offset: 1, isComplete: true)
-    _ = stage.feed(.announced(RequestID(1), patch, user: UploadStage.ann))
+    var patch = SyncStage.call("PATCH", offset: 1, isComplete: true)
+    _ = stage.feed(.announced(RequestID(1), patch, user: SyncStage.ann))
     patch.body = [5]
     #expect(stage.feed(.cut(RequestID(1), patch)) == [])
-    #expect(stage.ask(2, UploadStage.call("HEAD")).answer?.field("Upload-Offset") == "2")
+    #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.field("Upload-Offset") == "2")
   }
 
   // MARK: The store, and time
 
   @Test func `a store that fails at the end keeps the bytes`() {
-    var stage = UploadStage()
+    var stage = SyncStage()
     stage.begin(2)
     let rest = [UInt8](repeating: 1, count: 8)
-    _ = stage.ask(1, UploadStage.call("PATCH", rest, offset: 2, isComplete: true))
+    _ = stage.ask(1, SyncStage.call("PATCH", rest, offset: 2, isComplete: true))
     let answer = stage.done(2, .unfinished(10, .full(detail: "no room"))).answer
     #expect(answer?.status == 503)
     #expect(answer?.field("Upload-Complete") == nil)
-    #expect(stage.ask(2, UploadStage.call("HEAD")).answer?.field("Upload-Offset") == "10")
+    #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.field("Upload-Offset") == "10")
     #expect(
-      stage.ask(3, UploadStage.call("PATCH", [], offset: 10, isComplete: true))
-        == [.finish(StoreToken(3), UploadStage.name, Self.record, at: 10, [])])
+      stage.ask(3, SyncStage.call("PATCH", [], offset: 10, isComplete: true))
+        == [.finish(StoreToken(3), SyncStage.name, Self.record, at: 10, [])])
   }
 
   @Test func `bytes that were not stored are not told`() {
-    var stage = UploadStage()
+    var stage = SyncStage()
     stage.begin(2)
-    _ = stage.ask(1, UploadStage.call("PATCH", [1], offset: 2, isComplete: false))
+    _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
     #expect(stage.done(2, .failed(.full(detail: "no room"))).answer?.status == 503)
-    #expect(stage.ask(2, UploadStage.call("HEAD")).answer?.field("Upload-Offset") == "2")
-    var fresh = UploadStage()
-    _ = fresh.ask(1, UploadStage.creation([1]))
+    #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.field("Upload-Offset") == "2")
+    var fresh = SyncStage()
+    _ = fresh.ask(1, SyncStage.creation([1]))
     #expect(fresh.done(1, .failed(.full(detail: "no room"))).answer?.status == 503)
-    #expect(fresh.ask(2, UploadStage.call("HEAD")).answer?.status == 404)
+    #expect(fresh.ask(2, SyncStage.call("HEAD")).answer?.status == 404)
   }
 
   @Test func `an upload ends a day after its last bytes`() {
-    var stage = UploadStage()
+    var stage = SyncStage()
     stage.begin(2)
     let day = SyncUploads.age
     #expect(stage.server.deadline == Instant(nanoseconds: 0).advanced(by: day))
     let before = Instant(nanoseconds: 0).advanced(by: day - .nanoseconds(1))
     #expect(stage.server.tick(at: before) == [])
     #expect(
-      stage.server.tick(at: before.advanced(by: .nanoseconds(1))) == [.forget(UploadStage.name)])
+      stage.server.tick(at: before.advanced(by: .nanoseconds(1))) == [.forget(SyncStage.name)])
     #expect(stage.server.deadline == nil)
   }
 
   @Test func `uploads of an earlier process go on, unless they are too old`() {
-    var stage = UploadStage()
+    var stage = SyncStage()
     let old = UUID128(high: 2, low: 2)
-    let kept = KeptUpload(id: UploadStage.name, record: Self.record, offset: 4, age: .seconds(60))
+    let kept = KeptUpload(id: SyncStage.name, record: Self.record, offset: 4, age: .seconds(60))
     var tooOld = kept
     (tooOld.id, tooOld.age) = (old, SyncUploads.age)
     #expect(stage.feed(.restored([kept, tooOld])) == [.forget(old)])
-    #expect(stage.ask(1, UploadStage.call("HEAD")).answer?.field("Upload-Offset") == "4")
+    #expect(stage.ask(1, SyncStage.call("HEAD")).answer?.field("Upload-Offset") == "4")
     #expect(
       stage.server.deadline == Instant(nanoseconds: 0).advanced(by: SyncUploads.age - .seconds(60)))
   }
 
   @Test func `the oldest upload of a user makes room for another one`() {
-    var stage = UploadStage()
+    var stage = SyncStage()
     func name(_ number: Int) -> UUID128 { UUID128(high: 9, low: UInt64(number)) }
     for number in 0..<SyncUploads.mostOfUser {
       stage.now = Instant(nanoseconds: Int64(number))
-      _ = stage.ask(UInt64(number), UploadStage.creation([1], name: name(number)))
+      _ = stage.ask(UInt64(number), SyncStage.creation([1], name: name(number)))
       _ = stage.done(stage.server.lastToken, .kept(1))
     }
     #expect(stage.server.uploads.all.count == SyncUploads.mostOfUser)
-    let next = stage.ask(99, UploadStage.creation([1], name: name(99)))
+    let next = stage.ask(99, SyncStage.creation([1], name: name(99)))
     #expect(next.first == .forget(name(0)))
     #expect(stage.server.uploads.all.count == SyncUploads.mostOfUser)
   }
 
   @Test func `a drain keeps what came of bodies`() {
-    var stage = UploadStage()
+    var stage = SyncStage()
     stage.begin(2)
-    var patch = UploadStage.call("PATCH", offset: 2, isComplete: true)
-    _ = stage.feed(.announced(RequestID(1), patch, user: UploadStage.ann))
+    var patch = SyncStage.call("PATCH", offset: 2, isComplete: true)
+    _ = stage.feed(.announced(RequestID(1), patch, user: SyncStage.ann))
     #expect(stage.feed(.drain(within: .seconds(5))) == [.interrupt(RequestID(1))])
     patch.body = [5]
     let kept = stage.feed(.cut(RequestID(1), patch))
-    #expect(kept == [.keep(StoreToken(2), UploadStage.name, Self.record, at: 2, [5])])
+    #expect(kept == [.keep(StoreToken(2), SyncStage.name, Self.record, at: 2, [5])])
     #expect(stage.done(2, .kept(3)) == [.finished])
   }
 
   @Test func `an upload is ended on request`() {
-    var stage = UploadStage()
+    var stage = SyncStage()
     stage.begin(2)
-    let effects = stage.ask(1, UploadStage.call("DELETE"))
+    let effects = stage.ask(1, SyncStage.call("DELETE"))
     #expect(effects.answer?.status == 204)
-    #expect(effects.contains(.forget(UploadStage.name)))
-    #expect(stage.ask(2, UploadStage.call("DELETE")).answer?.status == 404)
+    #expect(effects.contains(.forget(SyncStage.name)))
+    #expect(stage.ask(2, SyncStage.call("DELETE")).answer?.status == 404)
   }
 
   @Test func `the record of an upload comes back from the beginning of its file`() throws {

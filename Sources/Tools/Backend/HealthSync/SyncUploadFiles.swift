@@ -78,17 +78,14 @@ struct SyncUploadFiles: Sendable {
       if isNew { remove(id) }
       throw failure
     }
-    if isNew { try syncDirectory() }
-    return offset + bytes.count
-  }
-
-  private func syncDirectory() throws(StoreFailure) {
-    let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw refused("sync the directory of") }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 || errno == EINVAL else {
-      throw refused("sync the directory of")
+    if isNew {
+      do throws(OwnerFileError) {
+        try OwnerFile.syncDirectory(directory)
+      } catch {
+        throw StoreFailure(error, at: directory)
+      }
     }
+    return offset + bytes.count
   }
 
   /// Returns the bytes of an upload up to an offset.

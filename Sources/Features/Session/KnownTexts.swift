@@ -4,8 +4,8 @@ import LinkWire
 /// Texts that are known here, and that a plain server's history repeats under ids of its own.
 ///
 /// They outlive a connection: the history may come on the next one.
-struct OwnTexts: Sendable, Hashable {
-  private struct Own: Sendable, Hashable {
+struct KnownTexts: Sendable, Hashable {
+  private struct Known: Sendable, Hashable {
     var key: UUID128
     var conversation: String
     var text: String
@@ -13,12 +13,12 @@ struct OwnTexts: Sendable, Hashable {
 
   /// As many as prompts may wait; beyond, the oldest is forgotten.
   static let limit = SessionSettings.outboxLimit
-  private var all: [Own] = []
+  private var all: [Known] = []
 
   /// Notes a prompt or the response to it, once however often it is sent.
   mutating func add(_ text: String, of key: UUID128, in conversation: String) {
     all.removeAll { $0.key == key }
-    all.append(Own(key: key, conversation: conversation, text: text))
+    all.append(Known(key: key, conversation: conversation, text: text))
     if all.count > Self.limit { all.removeFirst() }
   }
 

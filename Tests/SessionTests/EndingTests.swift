@@ -54,6 +54,32 @@ import Testing
     #expect(!bench.model.isConnected)
   }
 
+  @Test(arguments: [false, true])
+  func `a stop has ended behind a store that fails, and not behind one that still writes`(
+    hasFailed: Bool
+  ) {
+    var bench = SessionBench.connected()
+    bench.holdsStore = true
+    bench.prompt("a")
+    bench.give(.stop)
+    bench.pass(.seconds(2))
+    #expect(!bench.model.isConnected)
+    if hasFailed { bench.give(.commitFailed(bench.changes[0].id, .other(detail: "full"))) }
+    #expect(bench.model.isStopped == hasFailed)
+  }
+
+  @Test func `another try that the user asks for begins anew after the last attempt failed`() {
+    var bench = SessionBench.opening()
+    for _ in 0..<30 where bench.model.link.status.phase != .failed {
+      bench.lose()
+      bench.pass(.seconds(60))
+    }
+    #expect(bench.model.link.status.phase == .failed)
+    let opens = bench.opens
+    bench.give(.link(.device(.again), at: bench.wall))
+    #expect(bench.opens == opens + 1)
+  }
+
   @Test func `a stop waits until what was handed over is confirmed, and that is stored`() {
     var bench = SessionBench.talking()
     bench.give(.stop)

@@ -179,6 +179,30 @@ import Testing
     #expect(writer.waiting.change.conversations.map(\.sequence) == [3, 0])
   }
 
+  @Test func `a late answer of the store ends no newer try`() {
+    var writer = SessionWriter()
+    writer.put(KnownConversation(id: "c"))
+    let first = writer.next(at: .zero)?.0 ?? SessionCommitID(0)
+    let isRefused = writer.refused(first, at: .zero)
+    let second = writer.next(at: Instant(nanoseconds: 1_000_000_000))?.0 ?? SessionCommitID(0)
+    #expect(isRefused && second != first)
+    let late = writer.committed(first)
+    #expect(late == nil && !writer.isDone)
+    let done = writer.committed(second)
+    #expect(done?.change.conversations.map(\.id) == ["c"])
+    #expect(writer.isDone)
+  }
+
+  @Test func `a refused prompt that is tried again keeps its text and its conversation`() {
+    var bench = SessionBench.connected()
+    bench.prompt("a", in: "other")
+    bench.refuse(bench.key("a"), "too_long")
+    bench.give(.retry(bench.key("a")))
+    #expect(bench.prompts.map(\.text) == ["a", "a"])
+    #expect(bench.prompts.map(\.conversation) == ["other", "other"])
+    #expect(Set(bench.prompts.map(\.idempotencyKey)).count == 2)
+  }
+
   @Test func `ten successes after a failure let the longest message grow`() {
     var size = PayloadSize()
     size.noteLoss()

@@ -27,6 +27,22 @@ import Testing
     #expect(sessions.server.isFinished)
   }
 
+  @Test func `a second drain warns no client again`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    sessions.ask()
+    #expect(sessions.take(.drain(within: window)).messages(to: 1).count == 1)
+    #expect(sessions.take(.drain(within: .seconds(1))) == [])
+  }
+
+  @Test func `what a socket says that is about to close is not answered`() {
+    var sessions = Sessions()
+    sessions.connect(1)
+    #expect(sessions.take(.unreadable(one, detail: "no JSON", field: nil)).codes(to: 1).count == 1)
+    _ = sessions.take(.drain(within: window))
+    #expect(sessions.take(.unreadable(one, detail: "no JSON", field: nil)) == [])
+  }
+
   @Test func `a handler may end during the grace, and new prompts are refused`() {
     var sessions = Sessions()
     sessions.connect(1)

@@ -188,6 +188,22 @@ import Testing
     #expect(count == 8)
   }
 
+  @Test(arguments: [100, 2_000, 4_000])
+  func `a message longer than the client's longest one is cut to fit`(length: Int) throws {
+    var sessions = Sessions()
+    sessions.connect(1, version: "0.4.0")
+    _ = sessions.say(1, .setMaxMessageSize(kilobytes: 4))
+    sessions.ask(1, "q")
+    let text = String(repeating: "x", count: length)
+    _ = sessions.answer(1, text)
+    let history = try #require(subscribe(&sessions, .sequence(1)).first)
+    let shown = try #require(history.entries.first)
+    #expect((shown.text == text) == (length < 4_000))
+    #expect(shown.text.hasPrefix(String(repeating: "x", count: 100)))
+    #expect(history.entries.count == 1)
+    #expect(SessionServerMessage.history(history).bytes.count <= 4_096)
+  }
+
   @Test func `new messages come live, one in each window, in order`() {
     var sessions = talked(1)
     _ = subscribe(&sessions, .sequence(2))
@@ -292,6 +308,7 @@ import Testing
       sessions.ask(1, in: "c\(number)", key: "k\(number)")
       _ = sessions.answer(number)
       sessions.pass(.seconds(1))
+      if number == 2 { #expect(sessions.server.talks.keys.sorted() == ["c1", "c2"]) }
     }
     #expect(sessions.server.talks.keys.sorted() == ["c2", "c3"])
     _ = sessions.wait(.seconds(1)) + sessions.commitAll()

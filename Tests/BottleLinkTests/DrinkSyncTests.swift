@@ -77,6 +77,16 @@ import VirtualBottle
     #expect(bench.stored == [1, 2, 3])
   }
 
+  @Test func `after four failures a full bottle, whose number stays the same, begins anew too`() {
+    var bench = Self.meeting(600) { $0.storeFailure = .full(detail: "full") }
+    bench.give(.hold(true))
+    bench.pass(60)
+    bench.storeFailure = nil
+    bench.touch(.poured(100))
+    bench.pass(60)
+    #expect(bench.stored == Array(2...601))
+  }
+
   @Test func `a store that fails is tried again after 1, 5 and 15 s, and then on a refresh`() {
     var bench = Self.meeting(2) { $0.storeFailure = .full(detail: "full") }
     bench.give(.hold(true))

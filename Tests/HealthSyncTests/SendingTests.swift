@@ -237,6 +237,25 @@ import Testing
     #expect(bench.sent == ["a", "x", "y", "b"])
   }
 
+  @Test func `the parts of a batch come before a page that is being stored`() throws {
+    var bench = SyncBench.asked()
+    bench.fire()
+    try bench.page(1, anchor: 1)
+    bench.finishCommits()
+    bench.fail("f1", SyncBench.http(413))
+    try bench.page(1, anchor: 2)
+    let drafts = ["x", "y"].map {
+      PayloadDraft(file: $0, records: 5, deletions: 0, bytes: 50)
+    }
+    bench.give(.halved("f1", drafts))
+    let places = bench.steps.joined().compactMap { step -> [String: UInt64]? in
+      guard case .add(let batch) = step else { return nil }
+      return [batch.file: batch.place]
+    }
+    let order = places.flatMap(\.self).sorted { $0.value < $1.value }.map(\.key)
+    #expect(order == ["f1", "x", "y", "f2"])
+  }
+
   @Test func `what cannot be divided is parked, and what was not written is tried again`() {
     var bench = Self.started([SyncBench.batch("a")])
     bench.fail("a", SyncBench.http(413))
@@ -267,6 +286,18 @@ import Testing
     bench.give(.secret(isNew: true))
     #expect(bench.sent == ["c", "a", "c", "a"])
     #expect(bench.model.standing == .working)
+  }
+
+  @Test func `uploads that began before the secret was replaced do not ask for another one`() {
+    var bench = Self.started(Self.three)
+    bench.pass(.seconds(1))
+    bench.fail("a", SyncBench.http(401))
+    bench.give(.secret(isNew: true))
+    bench.fail("c", SyncBench.http(401))
+    #expect(bench.log.count(where: { $0 == .askSecret }) == 1)
+    #expect(bench.sent == ["c", "a", "a", "c"])
+    bench.fail("c", SyncBench.http(401))
+    #expect(bench.log.count(where: { $0 == .askSecret }) == 2)
   }
 
   @Test func `a refused secret is read again once a minute`() {

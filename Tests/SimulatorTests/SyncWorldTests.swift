@@ -15,6 +15,12 @@ import Testing
     }
   }
 
+  /// Halves behind a page that was being stored; a secret read again for each old upload.
+  @Test(arguments: [1_816, 5_474, 5_522, 7_376, 9_384] as [UInt64])
+  func `lives in which a sync broke a promise are clean`(seed: UInt64) {
+    #expect(SyncFeature.play(.drawn(.swarm, seed: seed)).findings == [])
+  }
+
   @Test(arguments: SyncFeature.Defect.allCases)
   func `each deliberate defect of a sync is caught`(defect: SyncFeature.Defect) {
     let caught = (1...UInt64(defect.seeds)).first { seed in

@@ -39,7 +39,7 @@ extension BottleModel {
     switch news {
     case .state(let state):
       let isNew = state != self.state
-      if state.unsynced != self.state?.unsynced { forgive() }
+      if isNew { forgive() }
       self.state = state
       if case .finishing = sync.state { self.connection?.saidMore = true }
       if isNew { step.show(.bottle(state)) }
@@ -60,7 +60,8 @@ extension BottleModel {
     }
   }
 
-  /// Another number of records is a reason to begin anew, where all tries have failed.
+  /// Any news is a reason to begin anew, where all tries have failed. The number of records stays the
+  /// same where new ones replace old ones.
   private mutating func forgive() {
     guard let connection, connection.failures > settings.syncRetries.count else { return }
     self.connection?.failures = 0

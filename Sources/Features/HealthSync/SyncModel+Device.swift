@@ -3,9 +3,15 @@ import LinkWire
 
 // The secret, the device, the end; and where everything stands.
 extension SyncModel {
-  mutating func refuseSecret(at now: Instant, _ effects: inout [Effect]) {
-    // The refusal of several uploads asks once.
-    guard gate.credentials.state == .available else { return }
+  /// Has the secret read again that an upload was refused with.
+  ///
+  /// - Parameter since: When the upload was handed over.
+  mutating func refuseSecret(since: Instant, at now: Instant, _ effects: inout [Effect]) {
+    // The refusal of several uploads asks once, also of those that were handed over before the
+    // secret was replaced.
+    guard gate.credentials.state == .available, renewedAt.map({ since >= $0 }) ?? true else {
+      return
+    }
     gate.credentials.forget()
     askAt = nil
     askSecret(at: now, &effects)
@@ -19,6 +25,7 @@ extension SyncModel {
     guard gate.credentials.isRefreshing else { return }  // late
     guard isNew else { return refusedAgain(at: now, &effects) }
     gate.credentials.renewed(expiresIn: nil, at: now)
+    renewedAt = now
     if isSecretRefused { effects.append(.update(.notice(.secretRenewed))) }
     isSecretRefused = false
   }

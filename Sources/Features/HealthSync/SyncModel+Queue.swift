@@ -101,16 +101,26 @@ extension SyncModel {
     }
     let batches = lanes[place].batches
     let first = batches[index].queued.place
-    let next = index + 1 < batches.count ? batches[index + 1].queued.place : nextPlace
+    let type = lanes[place].type
+    let next =
+      index + 1 < batches.count
+      ? batches[index + 1].queued.place : placeUnderWay(of: type) ?? nextPlace
     let middle = first + (next - first) / 2
     guard middle > first, drafts.count == 2 else {
       effects.append(.delete(drafts.map(\.file)))
       return park(file, Self.tooLarge, &effects)
     }
-    let type = lanes[place].type
     let halves = [drafts[0].queued(type, at: first), drafts[1].queued(type, at: middle)]
     commit(
       .halves(of: file, halves), [.remove(file: file)] + halves.map { .add($0) }, &effects)
+  }
+
+  /// The first place of a page that is being stored.
+  private func placeUnderWay(of type: String) -> UInt64? {
+    commits.values.compactMap { commit in
+      guard case .page(type, let batches, _) = commit else { return nil }
+      return batches.first?.place
+    }.min()
   }
 
   private mutating func replaced(

@@ -178,7 +178,7 @@ extension SyncModel {
     let batch = lanes[place].batches[index].queued
     effects.append(.update(.batch(SyncBatchReport(batch, .retrying, .failure(failure)))))
     switch consequence {
-    case .newSecret: refuseSecret(at: now, &effects)
+    case .newSecret: refuseSecret(since: since, at: now, &effects)
     case .retryAll: holdAll(failure, since: since, at: now, &effects)
     case .retryType: hold(place, failure, at: now, &effects)
     case .park, .halve: return

@@ -36,6 +36,8 @@ public struct SyncModel: Machine {
   /// When a refused secret is read again.
   var askAt: Instant?
   var isSecretRefused = false
+  /// When the secret was replaced last.
+  var renewedAt: Instant?
   var refresh = Refresh.none
 
   /// A sync that was not told yet what is kept.

@@ -69,6 +69,10 @@ struct BottleRadio {
   /// Whether an app had asked something when the adapter went.
   var wished = false
   var lastLink: UInt64 = 0
+  /// When the app is told that its connection is lost; until then the system holds that for it.
+  var toldBy = Instant.zero
+  /// The records that the bottle has sent, whether or not they arrived.
+  var sent: Set<UInt32> = []
 
   var isOn: Bool { adapter == .on }
 

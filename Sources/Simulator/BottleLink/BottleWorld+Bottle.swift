@@ -58,6 +58,16 @@ extension BottleWorld {
       if own.expected.contains(oldestRecord) { note(gone: oldestRecord) }
       oldestRecord += 1
     }
+    if bottle.countsDeleted { noteMarked(ring) }
+  }
+
+  /// Notes what a bottle that marks the first records marks without having sent it: its full ring
+  /// took another record meanwhile.
+  private mutating func noteMarked(_ ring: RecordRing<ArrayStorage>) {
+    for index in 0..<ring.count where ring[index].isSynced {
+      let id = ring[index].id
+      if own.expected.contains(id), !radio.sent.contains(id) { note(gone: id) }
+    }
   }
 
   /// The store need not get a record any more.
@@ -122,6 +132,8 @@ extension BottleWorld {
     case .own(.away): if isInRange { rangeChanged() }
     case .own(.bluetooth): if !isUnderWay(.bluetooth) { setAdapter(.on) }
     case .own, .common:
+      // The bottle may have connected meanwhile.
+      if radio.link != nil { launch(isConnected: true) }
       plan()
       weigh()
     }

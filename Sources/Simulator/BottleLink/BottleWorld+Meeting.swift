@@ -134,6 +134,7 @@ extension BottleWorld {
     note(.linked(false))
     let lost = radio.tickets
     radio.tickets = []
+    radio.toldBy = now.advanced(by: .milliseconds(10))
     for ticket in lost {
       note(.wentDead(.phone, ticket.attempt), of: .phone)
       later(.central(.disconnected(ticket.attempt, failure)), after: .milliseconds(10))
@@ -179,8 +180,9 @@ extension BottleWorld {
     kernel.own.isKept = isKept
     let mustBeKept =
       process != .dead && radio.isOn && own.isKnown && own.isLinkWanted && radio.untold.isEmpty
+      && now >= radio.toldBy
     kernel.own.bareSince = mustBeKept && !isKept ? own.bareSince ?? now : nil
-    let isThere = process != .dead || radio.keepsConnect || isLinked
+    let isThere = process != .dead || !isForced && (radio.keepsConnect || isLinked)
     let isClear =
       radio.isOn && isInRange && isThere && own.isKnown && kernel.weather.loss == 0
       && kernel.hosts[HostID.phone.place].conditions.disk == .works

@@ -153,6 +153,9 @@ extension BottleWorld {
   /// The bottle notifies a value.
   mutating func notify(_ attribute: BottleAttribute, _ bytes: [UInt8]) {
     guard let link = radio.link else { return }
+    if attribute == .drinks, let chunk = try? BottleChunk(bytes) {
+      radio.sent.formUnion(chunk.records.map(\.id))
+    }
     if process == .dead { return launch(isConnected: true) }
     guard let attempt = link.subscriber else { return }
     let isLossy = isUnderWay(.lossy)
@@ -193,7 +196,8 @@ extension BottleWorld {
   /// Whether the system ends the app, and not the user.
   var isBeingEvicted: Bool { !isForced && !evictions.isEmpty }
 
-  private var isForced: Bool {
+  /// Whether the user or a fault ended the app, which the system does not launch then.
+  var isForced: Bool {
     kernel.active.contains { kernel.plan.acts[$0].act.verb == .common(.kill) }
   }
 

@@ -15,13 +15,16 @@ struct SyncPace: Sendable {
   /// When secrets were refused, oldest first; so many within a minute are a storm.
   private var refusals: [Instant] = []
   private static let mostRefusals = 20
+  /// When each file was handed over, and the secret replaced, last.
+  private var handed: [String: Instant] = [:]
+  private var renewedAt: Instant?
   private var isInBackground = false
 
   mutating func told(_ input: SyncModel.Input, _ standing: Standing<SyncFeature>) {
     switch input {
     case .uploaded(let file, .failed(let failure), _): failed(file, failure, standing)
     case .uploaded(_, .accepted, _): isFailing = false
-    case .secret(isNew: true): isRefused = false
+    case .secret(isNew: true): (isRefused, renewedAt) = (false, standing.now)
     case .device(.lifecycle(let lifecycle)): isInBackground = lifecycle == .background
     case .uploaded(_, .unreadable, _), .secret, .conditions, .restored, .ask, .fired, .fetched,
       .notFetched,
@@ -41,6 +44,8 @@ struct SyncPace: Sendable {
     case .http(let status, _, _) where [408, 425, 429, 502, 503, 504].contains(status):
       isFailing = true
     case .http(401, _, _):
+      // Those that were handed over before the secret was replaced say nothing of the new one.
+      if let renewedAt, handed[file].map({ $0 < renewedAt }) ?? true { return }
       if !isRefused { refusals.append(standing.now) }
       if refusals.count > Self.mostRefusals { refusals.removeFirst() }
       isRefused = true
@@ -62,6 +67,7 @@ struct SyncPace: Sendable {
     let now = standing.now
     for upload in uploads {
       types[upload.file] = upload.type
+      handed[upload.file] = now
       let rest = max(restsUntil ?? now, typeRests[upload.type] ?? now)
       if now < rest {
         let early = now.duration(to: rest)

@@ -21,7 +21,7 @@ OPTIONS is a JSON object:
                error     [code, times]: refuse so many prompts with an error of this code
                fail      answer prompts with success false and this text
                garbage   texts that are sent after `connected`
-               redirect  answer the upgrade with a redirect to a login page
+               portal    as a network with a login page: cut what is no page, redirect a page
                outdated  refuse each `connect`: this version is required
 Prints what happens as JSON lines: listening, refused, opened, got, ran, ended.
 """
@@ -238,8 +238,10 @@ def decide(connection, request):
     if "refuse" in plan:
         say(event="refused", connection=connections)
         return connection.respond(plan["refuse"], "no\n")
-    if plan.get("redirect"):
+    if plan.get("portal"):
         say(event="refused", connection=connections)
+        if request.path != "/healthz":
+            connection.transport.abort()
         response = connection.respond(302, "log in\n")
         response.headers["Location"] = "http://login.example/"
         return response

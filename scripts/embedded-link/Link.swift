@@ -1,7 +1,6 @@
 // What a board's or a web page's program does with links: it plays one by hand and one of each
-// preset at random, and prints what they ask for. Compiled by scripts/embedded with LinkCore, for
-// Embedded Swift and for the host, which must print the same; never by the package.
-import LinkCore
+// preset at random, and prints what they ask for. Compiled by scripts/embedded with Sources/Core,
+// for Embedded Swift and for the host, which must print the same; never by the package.
 
 /// A link with its clock, and what it asked for so far.
 struct Played {

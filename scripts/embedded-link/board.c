@@ -115,7 +115,7 @@ int memcmp(const void *left, const void *right, size_t count) {
 
 // Hash tables are seeded with it; what a link does must not depend on their order.
 void arc4random_buf(void *to, size_t count) {
-  static u32 state = SEED;
+  static u32 state = 2463534242u;
   for (u8 *byte = to; count--;) {
     state ^= state << 13, state ^= state >> 17, state ^= state << 5;
     *byte++ = (u8)state;

@@ -33,7 +33,7 @@ typecheck: build ## checks each module as a whole, as a release build does
 exports: build ## writes the list of names that an app sees, Sources/Holdfast/Exports.swift
 	@scripts/exports --write
 
-embedded: ## compiles the bottle's firmware for microcontrollers, and prints its size
+embedded: setup ## compiles firmware and core in Embedded Swift, and runs links there
 	@scripts/embedded
 
 apple-check: setup ## type-checks what an app builds for Apple's platforms and Android

@@ -52,15 +52,6 @@ public struct PathID: Sendable, Hashable, Codable {
   public init(_ name: String) {
     self.name = name
   }
-
-  public init(from decoder: any Decoder) throws {
-    name = try decoder.singleValueContainer().decode(String.self)
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(name)
-  }
 }
 
 /// Whether a person looks at the app.

@@ -11,18 +11,6 @@ public struct Secret: Sendable, Hashable, Codable, CustomStringConvertible {
     self.text = text
   }
 
-  /// Reads any text as the empty one.
-  public init(from decoder: any Decoder) throws {
-    _ = try decoder.singleValueContainer().decode(String.self)
-    text = ""
-  }
-
-  /// Writes an empty text.
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode("")
-  }
-
   /// Never the text.
   public var description: String { "[secret]" }
 }

@@ -27,20 +27,4 @@ public struct SocketMessage: Sendable, Hashable, Codable {
   public var text: String? {
     isText ? bytes.map { String(decoding: $0, as: UTF8.self) } : nil
   }
-
-  private enum CodingKeys: String, CodingKey { case isText = "text", count = "bytes" }
-
-  public init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: CodingKeys.self)
-    isText = try container.decode(Bool.self, forKey: .isText)
-    // Far above any limit of messages, so that sums of counts stay in range.
-    count = Int(try container.decode(UInt32.self, forKey: .count))
-    bytes = nil
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(isText, forKey: .isText)
-    try container.encode(count, forKey: .count)
-  }
 }

@@ -108,7 +108,7 @@ public struct NetworkAddress: Sendable, Hashable {
 
 extension Substring {
   /// Returns the bounds of the first occurrence of two equal ASCII characters.
-  fileprivate func range(of pair: String) -> (lower: Index, upper: Index)? {
+  func range(of pair: String) -> (lower: Index, upper: Index)? {
     var place = startIndex
     while place < endIndex {
       if self[place...].hasPrefix(pair) { return (place, index(place, offsetBy: pair.count)) }

@@ -11,15 +11,4 @@ extension NumberedID {
   public static func < (left: Self, right: Self) -> Bool {
     left.number < right.number
   }
-
-  /// Reads the bare number.
-  public init(from decoder: any Decoder) throws {
-    self.init(try decoder.singleValueContainer().decode(UInt64.self))
-  }
-
-  /// Writes the bare number.
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(number)
-  }
 }

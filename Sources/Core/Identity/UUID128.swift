@@ -72,17 +72,4 @@ public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConv
       return 36
     }
   }
-
-  public init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    guard let value = UUID128(try container.decode(String.self)) else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a UUID")
-    }
-    self = value
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(description)
-  }
 }

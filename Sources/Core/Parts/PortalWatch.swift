@@ -79,10 +79,12 @@ public struct PortalWatch: Sendable, Hashable {
 
   /// The host of an absolute URL in lower case, without brackets; `nil` for a relative one.
   private static func host(of url: String) -> String? {
-    let parts = url.lowercased().split(
-      separator: "//", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, parts[0].isEmpty || parts[0].last == ":" else { return nil }
-    let name = parts[1].prefix { !"/?#".contains($0) }.split(separator: "@").last ?? ""
+    let url = Substring(url.lowercased())
+    guard let slashes = url.range(of: "//"), url[..<slashes.lower].last ?? ":" == ":" else {
+      return nil
+    }
+    let authority = url[slashes.upper...].prefix { !"/?#".contains($0) }
+    let name = authority.split(separator: "@").last ?? ""
     if name.first == "[" { return String(name.dropFirst().prefix { $0 != "]" }) }
     return String(name.prefix { $0 != ":" })
   }

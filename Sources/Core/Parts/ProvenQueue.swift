@@ -120,7 +120,7 @@ public struct ProvenQueue: Sendable, Hashable {
       guard inFlight <= Self.windowBytes || handed == 0, !unstored.contains(next.id) else { break }
       handed += 1
     }
-    return entries[start..<handed].map(\.message)
+    return entries[start..<handed].map { $0.message }
   }
 
   /// Returns the ping to send behind what was handed over; `nil` while one is on its way.
@@ -149,7 +149,7 @@ public struct ProvenQueue: Sendable, Hashable {
     bytes -= gone.reduce(0) { $0 + $1.message.count }
     entries.removeFirst(count)
     handed -= count
-    return gone.map(\.id)
+    return gone.map { $0.id }
   }
 
   /// The connection is gone: what it was handed is sent again, or is dropped.
@@ -183,7 +183,7 @@ extension ProvenQueue: SelfChecking {
       bytes == entries.reduce(0) { $0 + $1.message.count },
       "proven queue: the bytes are those of its messages")
     check.require(
-      unstored.isSubset(of: entries.dropFirst(max(handed, 0)).map(\.id)),
+      unstored.isSubset(of: entries.dropFirst(max(handed, 0)).map { $0.id }),
       "proven queue: what is not stored waits in it")
   }
 }

@@ -106,7 +106,7 @@ extension SendQueue {
   ///
   /// Each of them is unsure: the earlier run may have sent it and ended before the answer came.
   public mutating func restore(_ kept: [Item]) {
-    let known = Set(kept.map(\.id))
+    let known = Set(kept.map { $0.id })
     items = kept + items.filter { !known.contains($0.id) }
     unsure.formUnion(known)
   }
@@ -318,13 +318,13 @@ extension SendQueue: SelfChecking {
       "send queue: what it knows of an item ends with the item")
     check.require(tries.count <= items.count, "send queue: an item has one try at a time")
     guard check.isThorough else { return }
-    let ids = Set(items.map(\.id))
+    let ids = Set(items.map { $0.id })
     check.require(ids.count == items.count, "send queue: an item is in it once")
     check.require(
       unstored.isSubset(of: ids) && unsure.isSubset(of: ids) && ids.isSuperset(of: overdue.keys),
       "send queue: it knows nothing of items that are gone")
     check.require(
-      Set(tries.map(\.lane)).count == tries.count, "send queue: a lane has one try at a time")
+      Set(tries.map { $0.lane }).count == tries.count, "send queue: a lane has one try at a time")
     check.require(
       tries.allSatisfy { sending in self[sending.id].map(waits) ?? false },
       "send queue: only a stored item that waits is tried")

@@ -13,7 +13,7 @@ public struct Windows: Sendable, Hashable {
   /// Counts an event, whether the windows allow it or not.
   public mutating func note(at now: Instant) {
     times.append(now)
-    let kept = limits.map(\.attempts).max() ?? 0
+    let kept = limits.map { $0.attempts }.max() ?? 0
     if times.count > kept { times.removeFirst(times.count - kept) }
   }
 
@@ -38,7 +38,7 @@ public struct Windows: Sendable, Hashable {
 extension Windows: SelfChecking {
   public func check(_ check: inout InvariantCheck) {
     check.require(
-      times.count <= limits.lazy.map(\.attempts).max() ?? 0,
+      times.count <= limits.lazy.map { $0.attempts }.max() ?? 0,
       "windows: no more is remembered than the largest window counts")
     if check.isThorough {
       check.require(times.isAscending, "windows: events are remembered in order")

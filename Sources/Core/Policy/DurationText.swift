@@ -80,7 +80,7 @@ extension Schedule {
   public var text: String {
     switch self {
     case .list(let waits):
-      return waits.isEmpty ? "none" : waits.map(\.text).joined(separator: ",")
+      return waits.isEmpty ? "none" : waits.map { $0.text }.joined(separator: ",")
     case .exponential(let first, let factor, let cap, let jitter, let floor, let attempts):
       let count = attempts.map(String.init) ?? "unlimited"
       return "\(first.text)*\(factor) max \(cap.text) +-\(jitter) min \(floor.text) x\(count)"
@@ -99,7 +99,7 @@ extension Schedule {
         Duration(text: $0)
       }
       guard !waits.isEmpty, !waits.contains(nil) else { return nil }
-      self = .list(waits.compactMap(\.self))
+      self = .list(waits.compactMap { $0 })
       return
     }
     let head = words[0].split(separator: "*")

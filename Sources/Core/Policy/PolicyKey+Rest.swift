@@ -11,10 +11,11 @@ extension PolicyKey {
     },
     .duration(
       "gate.refreshLead", "credentials are refreshed this long before they expire",
-      \.gate.refreshLead),
-    .duration("gate.refreshTimeout", "the longest a refresh may take", \.gate.refreshTimeout),
-    .duration("gate.settle", "the wait after a change of network", \.gate.settle),
-    .word("gate.networkChange", "what a change of network does", \.gate.networkChange),
+      { $1(&$0.gate.refreshLead) }),
+    .duration(
+      "gate.refreshTimeout", "the longest a refresh may take", { $1(&$0.gate.refreshTimeout) }),
+    .duration("gate.settle", "the wait after a change of network", { $1(&$0.gate.settle) }),
+    .word("gate.networkChange", "what a change of network does", { $1(&$0.gate.networkChange) }),
     PolicyKey(
       name: "gate.background",
       meaning: "what background does (stay, or AFTER then hold|standby|idle such as 5s standby)"
@@ -79,7 +80,7 @@ extension PolicyKey {
   ]
 
   static let establishKeys: [PolicyKey] = [
-    .word("establish.milestone", "what counts as connected", \.establish.milestone),
+    .word("establish.milestone", "what counts as connected", { $1(&$0.establish.milestone) }),
     // Where the milestone is the open transport both times are one number to a reader.
     PolicyKey(
       name: "establish.timeout", meaning: "time to the milestone (a duration such as 5s)",
@@ -96,28 +97,31 @@ extension PolicyKey {
     },
     // Behind the key that moves it, so that a policy written in this order is read as it was.
     .duration(
-      "establish.openTimeout", "time for the transport to open", \.establish.openTimeout),
+      "establish.openTimeout", "time for the transport to open", { $1(&$0.establish.openTimeout) }),
     .optional(
-      "establish.prepare", "time for what is fetched before the connect", \.establish.prepare),
+      "establish.prepare", "time for what is fetched before the connect",
+      { $1(&$0.establish.prepare) }),
   ]
 
   static let livenessKeys: [PolicyKey] = [
     .optional(
-      "liveness.silence", "a link without a byte for this long is dead", \.liveness.silence),
-    .optional("liveness.ping", "our own ping after this long", \.liveness.ping),
+      "liveness.silence", "a link without a byte for this long is dead",
+      { $1(&$0.liveness.silence) }),
+    .optional("liveness.ping", "our own ping after this long", { $1(&$0.liveness.ping) }),
     .optional(
       "liveness.degradedPing", "the same while the quality is degraded, off for no difference",
-      \.liveness.degradedPing),
+      { $1(&$0.liveness.degradedPing) }),
     .optional(
       "liveness.poorPing", "the same while the quality is poor, off for no difference",
-      \.liveness.poorPing),
-    .duration("liveness.pongTimeout", "the least time a pong may take", \.liveness.pongTimeout),
+      { $1(&$0.liveness.poorPing) }),
+    .duration(
+      "liveness.pongTimeout", "the least time a pong may take", { $1(&$0.liveness.pongTimeout) }),
     .count(
       "liveness.pongRoundTrips", "round trips a pong may take (1 to 100)",
-      \.liveness.pongRoundTrips),
+      { $1(&$0.liveness.pongRoundTrips) }),
     .count(
       "liveness.pongTries", "pings without an answer that end a link (1 to 10)",
-      \.liveness.pongTries),
+      { $1(&$0.liveness.pongTries) }),
     PolicyKey(
       name: "liveness.idle",
       meaning: "a link without data ends (AFTER then idle|standby such as 15m idle, or off)",
@@ -139,7 +143,7 @@ extension PolicyKey {
   ]
 
   static let standbyKeys: [PolicyKey] = [
-    poll("standby.interval", "the wait between polls", \.interval),
+    poll("standby.interval", "the wait between polls", { $1(&$0.interval) }),
     PolicyKey(name: "standby.jitter", meaning: "the share by which polls spread (0 to 0.5)") {
       guard case .poll(let poll) = $0.standby else { return nil }
       return String(poll.jitter)
@@ -150,50 +154,52 @@ extension PolicyKey {
       draft.standby = .poll(poll)
       return true
     },
-    poll("standby.probe", "the wait between probes of the link", \.probe),
-    poll("standby.slowProbe", "the same, where the server does not offer it", \.slowProbe),
-    queue("standby.rearm", "the wait before the queued connect is armed again", \.rearm),
+    poll("standby.probe", "the wait between probes of the link", { $1(&$0.probe) }),
+    poll(
+      "standby.slowProbe", "the same, where the server does not offer it", { $1(&$0.slowProbe) }),
+    queue("standby.rearm", "the wait before the queued connect is armed again", { $1(&$0.rearm) }),
     queue(
       "standby.fastFailure", "what ends sooner than this after it was armed has failed fast",
-      \.fastFailure),
+      { $1(&$0.fastFailure) }),
     queue(
       "standby.floor", "the least time between two of its beginnings after a fast failure",
-      \.floor),
+      { $1(&$0.floor) }),
     queue(
-      "standby.background", "the most that this is while the app is in background", \.background),
+      "standby.background", "the most that this is while the app is in background",
+      { $1(&$0.background) }),
   ]
 
   private static func queue(
-    _ name: String, _ meaning: String, _ path: any WritableKeyPath<QueuePolicy, Duration> & Sendable
+    _ name: String, _ meaning: String, _ place: @escaping Place<QueuePolicy, Duration>
   ) -> PolicyKey {
     PolicyKey(
       name: name, meaning: meaning + " (a duration such as 1s)", range: Duration.written.text
     ) {
       guard case .queuedConnect(let queue) = $0.standby else { return nil }
-      return queue[keyPath: path].text
+      return read(queue, place).text
     } write: { draft, text in
       guard case .queuedConnect(var queue) = draft.standby, let value = Duration(text: text) else {
         return false
       }
-      queue[keyPath: path] = value
+      write(value, to: &queue, place)
       draft.standby = .queuedConnect(queue)
       return true
     }
   }
 
   private static func poll(
-    _ name: String, _ meaning: String, _ path: any WritableKeyPath<PollPolicy, Duration> & Sendable
+    _ name: String, _ meaning: String, _ place: @escaping Place<PollPolicy, Duration>
   ) -> PolicyKey {
     PolicyKey(
       name: name, meaning: meaning + " (a duration such as 30s)", range: Duration.written.text
     ) {
       guard case .poll(let poll) = $0.standby else { return nil }
-      return poll[keyPath: path].text
+      return read(poll, place).text
     } write: { draft, text in
       guard case .poll(var poll) = draft.standby, let value = Duration(text: text) else {
         return false
       }
-      poll[keyPath: path] = value
+      write(value, to: &poll, place)
       draft.standby = .poll(poll)
       return true
     }

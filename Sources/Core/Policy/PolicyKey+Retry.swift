@@ -1,10 +1,10 @@
 extension PolicyKey {
   static let retryKeys: [PolicyKey] = [
     .schedule(
-      "retry.first", "waits after failed tries of the first connection", \.retry.first),
+      "retry.first", "waits after failed tries of the first connection", { $1(&$0.retry.first) }),
     .schedule(
       "retry.reconnect", "waits before tries after an established link was lost",
-      \.retry.reconnect),
+      { $1(&$0.retry.reconnect) }),
     PolicyKey(
       name: "retry.windows", meaning: "tries allowed (such as 10/1m or 4/1s,10/1m)",
       range:
@@ -16,7 +16,7 @@ extension PolicyKey {
         window(of: $0)
       }
       guard !windows.contains(nil), windows.count <= mostWindows else { return false }
-      draft.retry.windows = windows.compactMap(\.self)
+      draft.retry.windows = windows.compactMap { $0 }
       return true
     },
     PolicyKey(
@@ -41,7 +41,7 @@ extension PolicyKey {
     },
     .duration(
       "retry.stability", "a link that stood this long starts a new series when lost",
-      \.retry.stability.after),
+      { $1(&$0.retry.stability.after) }),
     PolicyKey(
       name: "retry.provenByData", meaning: "whether valid data proves a link at once (true, false)"
     ) {
@@ -53,9 +53,10 @@ extension PolicyKey {
     },
     .duration(
       "retry.spread", "retries after a refusal or close by the server spread over this",
-      \.retry.serverSpread),
+      { $1(&$0.retry.serverSpread) }),
     .duration(
-      "retry.longestWish", "the longest Retry-After or drain window obeyed", \.retry.longestWish),
+      "retry.longestWish", "the longest Retry-After or drain window obeyed",
+      { $1(&$0.retry.longestWish) }),
   ]
 
   /// The longest window: a phone that used it up makes no attempt for so long.
@@ -73,7 +74,8 @@ extension PolicyKey {
   static let failureKeys: [PolicyKey] = FailureClass.allCases.map { row in
     PolicyKey(
       name: "failure.\(row.rawValue)",
-      meaning: "what follows (one of \(Verdict.allCases.map(\.rawValue).joined(separator: ", ")))"
+      meaning:
+        "what follows (one of \(Verdict.allCases.map { $0.rawValue }.joined(separator: ", ")))"
     ) {
       ($0.verdicts[row] ?? .retry).rawValue
     } write: { draft, text in

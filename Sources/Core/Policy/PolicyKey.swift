@@ -88,83 +88,99 @@ extension LinkPolicy {
   }
 }
 
+/// A way to one value of a whole: it calls a function with that value, and returns its result.
+///
+/// Stands where a key path would, which Embedded Swift does not have.
+typealias Place<Whole, Value> = @Sendable (inout Whole, (inout Value) -> Value) -> Value
+
 extension PolicyKey {
+  /// Returns the value at a place.
+  static func read<Whole, Value>(_ whole: Whole, _ place: Place<Whole, Value>) -> Value {
+    var copy = whole
+    return place(&copy) { $0 }
+  }
+
+  /// Puts a value in a place; always true.
+  @discardableResult static func write<Whole, Value>(
+    _ value: Value, to whole: inout Whole, _ place: Place<Whole, Value>
+  ) -> Bool {
+    _ = place(&whole) {
+      $0 = value
+      return value
+    }
+    return true
+  }
+
   /// A key for a plain duration.
   static func duration(
     _ name: String, _ meaning: String,
-    _ path: any WritableKeyPath<PolicyDraft, Duration> & Sendable
+    _ place: @escaping Place<PolicyDraft, Duration>
   ) -> PolicyKey {
     PolicyKey(
       name: name, meaning: meaning + " (a duration such as 250ms, 30s, 15m)",
       range: Duration.written.text
     ) {
-      $0[keyPath: path].text
+      read($0, place).text
     } write: { draft, text in
       guard let value = Duration(text: text) else { return false }
-      draft[keyPath: path] = value
-      return true
+      return write(value, to: &draft, place)
     }
   }
 
   /// A key for a duration that may be absent, written `off`.
   static func optional(
     _ name: String, _ meaning: String,
-    _ path: any WritableKeyPath<PolicyDraft, Duration?> & Sendable
+    _ place: @escaping Place<PolicyDraft, Duration?>
   ) -> PolicyKey {
     PolicyKey(name: name, meaning: meaning + " (a duration, or off)", range: Duration.written.text)
     {
-      $0[keyPath: path]?.text ?? "off"
+      read($0, place)?.text ?? "off"
     } write: { draft, text in
       guard text != "off" else {
-        draft[keyPath: path] = nil
-        return true
+        return write(nil, to: &draft, place)
       }
       guard let value = Duration(text: text) else { return false }
-      draft[keyPath: path] = value
-      return true
+      return write(value, to: &draft, place)
     }
   }
 
   /// A key for a number of things; its meaning names the range.
   static func count(
-    _ name: String, _ meaning: String, _ path: any WritableKeyPath<PolicyDraft, Int> & Sendable
+    _ name: String, _ meaning: String, _ place: @escaping Place<PolicyDraft, Int>
   ) -> PolicyKey {
     PolicyKey(name: name, meaning: meaning) {
-      String($0[keyPath: path])
+      String(read($0, place))
     } write: { draft, text in
       guard let value = WrittenNumber.count(text) else { return false }
-      draft[keyPath: path] = value
-      return true
+      return write(value, to: &draft, place)
     }
   }
 
   /// A key for one of a few words.
   static func word<Word: RawRepresentable<String> & CaseIterable & SendableMetatype>(
     _ name: String, _ meaning: String,
-    _ path: any WritableKeyPath<PolicyDraft, Word> & Sendable
+    _ place: @escaping Place<PolicyDraft, Word>
   ) -> PolicyKey {
-    let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
+    let words = Word.allCases.map { $0.rawValue }.joined(separator: ", ")
     return PolicyKey(name: name, meaning: "\(meaning) (one of \(words))") {
-      $0[keyPath: path].rawValue
+      read($0, place).rawValue
     } write: { draft, text in
       guard let value = Word(rawValue: text) else { return false }
-      draft[keyPath: path] = value
-      return true
+      return write(value, to: &draft, place)
     }
   }
 
   /// A key for a schedule.
   static func schedule(
     _ name: String, _ meaning: String,
-    _ path: any WritableKeyPath<PolicyDraft, Schedule> & Sendable
+    _ place: @escaping Place<PolicyDraft, Schedule>
   ) -> PolicyKey {
     let forms = "a list such as 0s,1s,2s, or 1s*2 max 30s +-0.25 min 1s x20"
     return PolicyKey(name: name, meaning: "\(meaning) (\(forms))", range: Schedule.form) {
-      $0[keyPath: path].text
+      read($0, place).text
     } write: { draft, text in
       guard let value = Schedule(text: text) else { return false }
-      draft[keyPath: path] = value
-      return true
+      return write(value, to: &draft, place)
     }
   }
 }

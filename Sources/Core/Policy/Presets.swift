@@ -32,6 +32,13 @@ extension LinkPolicy {
     .closedPolicy: .retrySpread, .closedReplaced: .retrySpread,
   ]
 
+  /// The same with other rows.
+  private static func terminal(but rows: [FailureClass: Verdict]) -> [FailureClass: Verdict] {
+    var verdicts = terminal
+    for (row, verdict) in rows { verdicts[row] = verdict }
+    return verdicts
+  }
+
   /// Seed 001: a socket with catch-up, polling as its standby.
   public static let messageStream = proven { () throws(PolicyError) in
     try LinkPolicy(
@@ -56,11 +63,11 @@ extension LinkPolicy {
       standby: .poll(
         PollPolicy(
           interval: .seconds(30), jitter: 0.1, probe: .seconds(300), slowProbe: .seconds(900))),
-      verdicts: terminal.merging([
+      verdicts: terminal(but: [
         .refused: .standby, .protocolError: .standby, .otherStatus: .standby,
         .captivePortal: .standby, .closedPolicy: .standby,
         .notFound: .standbySlow, .unavailable: .standbySlow,
-      ]) { $1 })
+      ]))
   }
 
   /// Seed 000 with a foreground service: stays up in background, stops after 15 idle minutes.
@@ -100,11 +107,11 @@ extension LinkPolicy {
       establish: EstablishPolicy(
         milestone: .confirmed, openTimeout: .seconds(10), timeout: .seconds(10)),
       standby: .none,
-      verdicts: terminal.merging([
+      verdicts: terminal(but: [
         .unauthorized: .stop, .closedUnauthorized: .stop,
         // Two that hold one device would replace each other for ever.
         .closedReplaced: .stop,
-      ]) { $1 })
+      ]))
   }
 
   /// Seed 003: a two-way session socket.
@@ -219,8 +226,8 @@ extension LinkPolicy {
         milestone: .confirmed, openTimeout: .seconds(10), timeout: .seconds(15)),
       standby: .none,
       // 4000 to 4999 are each application's own (RFC 6455 section 7.4.2).
-      verdicts: terminal.merging([
+      verdicts: terminal(but: [
         .closedUnauthorized: .retrySpread, .closedForbidden: .retrySpread,
-      ]) { $1 })
+      ]))
   }
 }

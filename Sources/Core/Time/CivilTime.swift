@@ -12,13 +12,4 @@ public struct CivilTime: Sendable, Hashable, Comparable, Codable {
   public static func < (left: CivilTime, right: CivilTime) -> Bool {
     left.nanoseconds < right.nanoseconds
   }
-
-  public init(from decoder: any Decoder) throws {
-    nanoseconds = try decoder.singleValueContainer().decode(Int64.self)
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(nanoseconds)
-  }
 }

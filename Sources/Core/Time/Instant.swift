@@ -39,15 +39,6 @@ public struct Instant: Sendable, Hashable, Comparable, Codable {
   public static func < (left: Instant, right: Instant) -> Bool {
     left.nanoseconds < right.nanoseconds
   }
-
-  public init(from decoder: any Decoder) throws {
-    nanoseconds = try decoder.singleValueContainer().decode(Int64.self)
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(nanoseconds)
-  }
 }
 
 extension Duration {

@@ -224,7 +224,7 @@ let measures: [Target] = [
       "CommandKit", "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkProtocols",
       "LinkRuntime", "MessageStream", "Session", "CurlNetwork", "ServerSockets", "StoreSQLite",
       "CSQLite", "Holdfast", "HoldfastTestKit", "HoldfastBackend", "LinkServerCore",
-      "HoldfastEngineBench", "HealthSync",
+      "HoldfastEngineBench", "HealthSync", "LinkSimulator",
     ],
     path: "Benchmarks/Bench", swiftSettings: strict),
 ]

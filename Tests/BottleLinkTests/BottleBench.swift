@@ -47,6 +47,8 @@ struct BottleBench {
   /// The bytes that a notification really carries; `nil` for as many as were said.
   var cutsAt: Int?
   var notified = 0
+  /// How many writes of the time are lost on their way.
+  var failingTimes = 0
 
   var updates: [BottleUpdate] = []
   var log: [(at: Double, effect: BottleModel.Effect)] = []
@@ -263,6 +265,10 @@ struct BottleBench {
     _ id: WriteID, _ attribute: BottleAttribute, _ bytes: [UInt8]
   ) {
     guard isLinked else { return }
+    if failingTimes > 0, attribute == .command, case .setTime? = try? BottleCommand(bytes) {
+      failingTimes -= 1
+      return later(.seconds(1), .model(.unwritten(id, .timeout(.response))))
+    }
     let outputs = bottle.handle(.written(attribute, bytes), at: now.advanced(by: .milliseconds(20)))
     let isTaken = !outputs.contains(.answers(attribute, isTaken: false))
     later(

@@ -102,6 +102,26 @@ import VirtualBottle
     #expect(bench.status.phase != .connected)
   }
 
+  @Test func `a hold counts as use from its begin to its end`() {
+    var bench = BottleBench.connected(.plan028)
+    // A bottle that stays awake, as one that is carried about.
+    func carry(_ seconds: Int) {
+      for _ in 0..<seconds {
+        bench.pass(1)
+        bench.touch(.moved)
+      }
+    }
+    carry(54)
+    bench.give(.hold(true))
+    carry(24)
+    #expect(bench.status.phase == .connected, "it began shortly before the connection was idle")
+    bench.give(.hold(false))
+    carry(59)
+    #expect(bench.status.phase == .connected)
+    carry(2)
+    #expect(bench.status.phase != .connected)
+  }
+
   @Test func `without a hold no ping keeps the bottle awake`() {
     var bench = BottleBench.connected(.plan034)
     bench.pass(120)

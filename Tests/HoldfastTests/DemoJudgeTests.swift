@@ -222,6 +222,22 @@ import Testing
   }
 }
 
+@Suite struct DemoDrinksTests {
+  @Test(
+    arguments: [
+      ([1, 2, 3], [[1], [2, 3]], true), ([1, 3], [[1, 2, 3]], false),
+      ([1, 2, 2, 3], [[1, 2, 3]], false), ([1, 2, 3], [[1, 2], [2, 3]], false),
+      ([1, 2, 3], [[1, 2, 2, 3]], false), ([1, 2, 3], [[1, 3]], false), ([], [], false),
+    ] as [([Int], [[Int]], Bool)])
+  func `is clean only with every drink stored once and shown once over all runs`(
+    stored: [Int], shown: [[Int]], isClean: Bool
+  ) {
+    let counts = DrinkCounts(poured: 3, stored: stored, shown: shown)
+    #expect(counts.section.isClean == isClean)
+    #expect(!DrinkCounts(poured: 0, stored: [], shown: []).section.isClean)
+  }
+}
+
 @Suite struct DemoQuestionsTests {
   private static func day(_ steps: Double) -> Set<DaySteps> {
     [DaySteps(day: "2025-10-26", source: "watch", steps: steps)]

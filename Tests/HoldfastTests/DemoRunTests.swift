@@ -22,7 +22,8 @@ import Testing
           "Half-open: nothing arrives, nothing closes", "The server restarts",
           "Refused, polling, and back up", "The phone is killed", "An assistant asks the phone",
           "Prompts in a session, each answered once", "Any WebSocket, held",
-          "Health samples reach the server once", "Calm",
+          "Health samples reach the server once", "A bottle wakes, and each drink is stored once",
+          "Calm",
         ])
       let ledger = try #require(events.last)
       #expect(ledger["event"] as? String == "ledger")
@@ -53,6 +54,9 @@ import Testing
     let sync = try #require(ledger["sync"] as? [String: Int])
     #expect(sync["samples"] ?? 0 > 1_000, "\(story)")
     #expect(sync["lost"] == 0 && sync["surplus"] == 0, "\(story)")
+    let drinks = try #require(ledger["drinks"] as? [String: Int])
+    let whole = ["poured": 53, "storedOnce": 53, "lost": 0, "hidden": 0, "repeated": 0]
+    #expect(drinks == whole, "\(story)")
   }
 
   @Test func `plays a chapter alone`() async throws {
@@ -64,6 +68,25 @@ import Testing
       #expect(events.compactMap { $0["title"] as? String } == ["Any WebSocket, held"])
       let ledger = try #require(events.last)
       #expect(ledger["clean"] as? Bool == true && ledger["sent"] == nil)
+    }
+  }
+
+  @Test func `a bottle and its phone are killed, and each drink is stored and shown once`()
+    async throws
+  {
+    try await CommandProcess.scratch { directory in
+      let outcome = try await CommandProcess.run(
+        "demo", "--json", "--chapter", "bottle", environment: ["TMPDIR": directory])
+      let story = outcome.output.joined(separator: "\n")
+      #expect(outcome.status == 0, "\(story)")
+      let ledger: [String: Any] = try .reading(outcome.output.last)
+      let troubles = try #require(ledger["troubles"] as? [[String: Any]])
+      #expect(
+        troubles.compactMap { $0["trouble"] as? String } == ["bottleAsleep", "bottleKilled"])
+      #expect(troubles.compactMap { $0["held"] as? Bool } == [true, true], "\(story)")
+      #expect(story.contains("drinks stored and none acknowledged"))
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
+      #expect(Self.processes(naming: directory) == [])
     }
   }
 

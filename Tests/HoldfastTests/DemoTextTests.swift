@@ -135,6 +135,22 @@ import Testing
     for (line, read) in cases { #expect(AppLine(line) == read, "\(line)") }
   }
 
+  @Test func `reads what the bottle and its app print`() {
+    let cases: [(String, AppLine?)] = [
+      (
+        #"{"event":"status","status":"connected","outstanding":["connection"]}"#,
+        .status(.init(status: "connected"))
+      ),
+      (#"{"event":"drink","id":41,"amountML":150,"time":null,"via":"sync"}"#, .drink(41)),
+      (#"{"event":"record","id":7,"amountML":40}"#, .record(7)),
+      (#"{"event":"drink","id":1.5,"amountML":150}"#, nil), (#"{"event":"record"}"#, nil),
+      (#"{"event":"bottle","state":"asleep"}"#, .other),
+    ]
+    for (line, read) in cases { #expect(AppLine(line) == read, "\(line)") }
+    #expect(AppLine.Status(status: "connected").isConnected)
+    #expect(!AppLine.Status(status: "disconnected").isConnected)
+  }
+
   @Test func `bounds each trouble by the policy and the work`() throws {
     let policy = try DemoPolicy.policy()
     let bounds = Trouble.all.map { $0.bounds(policy) }
@@ -144,7 +160,7 @@ import Testing
       (.seconds(2), .milliseconds(3650)), (nil, .milliseconds(7400)), (nil, .seconds(3)),
       (.seconds(2), .seconds(4)), (nil, .seconds(3)), (.seconds(2), .milliseconds(4100)),
       (.milliseconds(3500), .milliseconds(4100)), (.seconds(2), .milliseconds(4100)),
-      (nil, .seconds(6)),
+      (nil, .seconds(6)), (nil, .seconds(4)), (nil, .seconds(4)),
     ]
     #expect(bounds == expected.map { Outcome.Bounds(noticed: $0.noticed, whole: $0.whole) })
   }

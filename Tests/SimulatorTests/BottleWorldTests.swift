@@ -157,3 +157,48 @@ struct BottleDayTests {
     #expect(second.soon < third.soon)
   }
 }
+
+/// How soon a bottle is connected again, as the benchmark measures it.
+struct BottleReconnectTests {
+  private static func played(
+    _ situation: BottleReconnect.Situation, _ policy: LinkPolicy = .bottleLink
+  ) -> BottleReconnect {
+    BottleReconnect.played(situation, policy, seeds: 1...40)
+  }
+
+  @Test(arguments: [
+    (BottleReconnect.Situation.opened, 0.5, 5.0), (.open, 5, 18), (.lost, 3, 8),
+    (.suspended, 10, 65), (.ended, 10, 120),
+  ])
+  func `nine of ten connect within what the seed expects`(
+    situation: BottleReconnect.Situation, least: Double, most: Double
+  ) {
+    let result = Self.played(situation)
+    #expect(result.missed == 0)
+    let bounds = Duration.milliseconds(Int64(least * 1000))...(.milliseconds(Int64(most * 1000)))
+    #expect(bounds.contains(result.quantile(0.5)), "\(result.quantile(0.5))")
+    #expect(result.quantile(0.9) <= bounds.upperBound, "\(result.quantile(0.9))")
+  }
+
+  @Test func `bursts alone never reach an app that is suspended`() throws {
+    let policy = try BottleReconnect.scanOnly()
+    #expect(Self.played(.suspended, policy).missed == 40)
+    #expect(Self.played(.ended, policy).missed == 40)
+    #expect(Self.played(.opened, policy).missed < 20)
+  }
+
+  @Test func `the queued connect alone is slower where somebody looks`() throws {
+    let policy = try BottleReconnect.passiveOnly()
+    for situation in [BottleReconnect.Situation.opened, .lost] {
+      let (slow, usual) = (Self.played(situation, policy), Self.played(situation))
+      #expect(slow.quantile(0.5) > usual.quantile(0.9), "\(situation)")
+    }
+  }
+
+  @Test func `a share of those that never connected is counted as the longest time`() {
+    let result = BottleReconnect(times: [.seconds(1), .seconds(2)], missed: 2)
+    #expect(result.quantile(0) == .seconds(1))
+    #expect(result.quantile(0.49) == .seconds(2))
+    #expect(result.quantile(0.5) == BottleReconnect.patience)
+  }
+}

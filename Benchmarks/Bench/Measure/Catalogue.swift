@@ -13,5 +13,6 @@ enum Catalogue {
       + SessionEcho.benchmarks(isFull: isFull) + SessionRecovery.benchmarks(isFull: isFull)
       + [Storm.benchmark()] + Import.benchmarks(megabytes: isFull ? 1_000 : 60)
       + SyncBenchmarks.benchmarks(count: isFull ? 100_000 : 20_000)
+      + BottleReconnects.benchmarks(isFull: isFull)
   }
 }

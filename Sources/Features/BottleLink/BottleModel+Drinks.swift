@@ -19,10 +19,8 @@ extension BottleModel {
     guard link.currentAttempt == attempt else { return }
     // A state that was read proves the link: its loss is an unexpected one, not a failed attempt.
     drive(.validData(attempt), &step)
-    let seconds = time.nanoseconds / 1_000_000_000
-    if let clock = UInt32(exactly: seconds), BottleRecord.validTimes.contains(clock) {
-      write(BottleCommand.setTime(clock).bytes, to: .command, for: .time, &step)
-    }
+    (lastWall, lastHeard) = (time, step.now)
+    setTime(&step)
     if settings.syncs, let bottle {
       var change = DrinkChange(at: time)
       change.bottle = bottle
@@ -33,9 +31,27 @@ extension BottleModel {
     sendRequests(&step)
   }
 
+  /// Sets the bottle's clock, unless this device's own is not set.
+  mutating func setTime(_ step: inout Step) {
+    connection?.timeAt = nil
+    let time = lastWall.advanced(by: lastHeard.duration(to: step.now))
+    let seconds = time.nanoseconds / 1_000_000_000
+    guard let clock = UInt32(exactly: seconds), BottleRecord.validTimes.contains(clock) else {
+      return
+    }
+    write(BottleCommand.setTime(clock).bytes, to: .command, for: .time, &step)
+  }
+
+  /// The bottle did not take the time: it is set again later, or by the next connection.
+  private mutating func timeFailed(_ step: inout Step) {
+    guard let failures = connection?.untimed, failures < settings.syncRetries.count else { return }
+    connection?.untimed = failures + 1
+    connection?.timeAt = step.now.advanced(by: settings.syncRetries[failures])
+  }
+
   mutating func hear(_ news: News, at time: Timestamp, _ step: inout Step) {
     guard let connection, connection.isReady else { return }
-    lastWall = time
+    (lastWall, lastHeard) = (time, step.now)
     switch news {
     case .state(let state):
       let isNew = state != self.state
@@ -128,7 +144,8 @@ extension BottleModel {
     switch (purpose, failure) {
     case (.request(let request), _): requestWritten(request, failure, &step)
     // A bottle that does not take the time still has drinks.
-    case (.time, _), (.wake, _): break
+    case (.time, nil), (.wake, _): break
+    case (.time, _?): timeFailed(&step)
     case (.ping(let ping), nil): drive(.pong(connection.attempt, ping), &step)
     case (.ping, let failure?): drive(.reject(connection.attempt, failure), &step)
     case (.start, nil), (.acknowledgement(false), nil): break

@@ -10,9 +10,7 @@ extension BottleModel {
       drive(.trigger(.userRefresh), &step)
     case .stop: stop(&step)
     case .refresh(let id): refresh(id, &step)
-    case .hold(let isHeld):
-      holds = max(holds + (isHeld ? 1 : -1), 0)
-      if isHeld { keepAwake(&step) }
+    case .hold(let isHeld): hold(isHeld, &step)
     case .perform(let id, let request): perform(id, request, &step)
     case .choose(let bottle): choose(bottle, &step)
     case .shown(let number): step.effects.append(.confirm(number))
@@ -161,6 +159,13 @@ extension BottleModel {
     }
     write(BottleCommand.ping.bytes, to: .command, for: .ping(id), &step)
     drive(.validData(attempt), &step)
+  }
+
+  /// The time of an idle connection begins anew with each hold, and with its end.
+  private mutating func hold(_ isHeld: Bool, _ step: inout Step) {
+    holds = max(holds + (isHeld ? 1 : -1), 0)
+    if let connection, connection.isReady { drive(.validData(connection.attempt), &step) }
+    if isHeld { keepAwake(&step) }
   }
 
   /// Pings the bottle now, since it may be about to sleep.

@@ -41,8 +41,9 @@ public struct BottleModel: Journaled {
   var holds = 0
   /// The number of the last change that went to the store.
   var lastCommit: UInt64 = 0
-  /// The device's wall clock when the bottle was heard last.
+  /// The device's wall clock when the bottle was heard last, and when that was.
   var lastWall = Timestamp(nanoseconds: 0)
+  var lastHeard = Instant.zero
   var lastWrite: UInt64 = 0
   var shown = BottleStatus()
 
@@ -62,6 +63,9 @@ public struct BottleModel: Journaled {
     var chunkBytes = 0
     /// Writes that the radio has not answered.
     var writes: [WriteID: Purpose] = [:]
+    /// How often in a row the bottle did not take the time, and when it is set again.
+    var untimed = 0
+    var timeAt: Instant?
     /// How many synchronisations failed in a row, and when the next one begins.
     var failures = 0
     var syncAt: Instant?
@@ -108,6 +112,7 @@ public struct BottleModel: Journaled {
   public mutating func tick(at now: Instant) -> [Effect] {
     var step = Step(now: now)
     if let due = link.deadline, due <= now { follow(link.tick(at: now), &step) }
+    if let due = connection?.timeAt, due <= now { setTime(&step) }
     if let due = syncDeadline, due <= now { syncIsDue(&step) }
     if let due = requests.deadline, due <= now { requestsAreDue(&step) }
     finish(&step)
@@ -115,7 +120,7 @@ public struct BottleModel: Journaled {
   }
 
   public var deadline: Instant? {
-    [link.deadline, syncDeadline, requests.deadline].compactMap(\.self).min()
+    [link.deadline, connection?.timeAt, syncDeadline, requests.deadline].compactMap(\.self).min()
   }
 
   /// Whether nothing is under way and nothing will be until the next start.

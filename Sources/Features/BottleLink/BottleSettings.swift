@@ -17,8 +17,9 @@ public struct BottleSettings: Sendable, Hashable, Codable {
   public var nextChunk = Duration.seconds(30)
   /// How long the state may take that follows a deletion.
   public var confirmation = Duration.seconds(5)
-  /// The waits before a synchronisation that failed begins again on the same connection; then it
-  /// waits for another one, or for a refresh.
+  /// The waits before a synchronisation that failed begins again on the same connection, and before
+  /// a time that the bottle did not take is set again; then both wait for another connection, and a
+  /// synchronisation for a refresh as well.
   public var syncRetries: [Duration] = [.seconds(1), .seconds(5), .seconds(15)]
 
   /// The usual numbers.

@@ -9,6 +9,7 @@ public struct BottleCheckers: FeatureCheckers {
 
   private var found = Findings()
   private var scans = BottleScans()
+  private var idling = BottleIdling()
   private var keeping = BottleKeeping()
   /// When the bottle recorded what is not stored.
   private var waiting: [UInt32: Instant] = [:]
@@ -22,7 +23,7 @@ public struct BottleCheckers: FeatureCheckers {
   public init() {}
 
   public var findings: [Finding] {
-    found.all + scans.found.all + keeping.found.all
+    found.all + scans.found.all + idling.found.all + keeping.found.all
   }
 
   public mutating func stepped(
@@ -31,16 +32,19 @@ public struct BottleCheckers: FeatureCheckers {
   ) {
     lapse(standing)
     scans.told(input, isLate: isLate, standing)
+    idling.told(input, isLate: isLate, standing)
     keeping.told(input, isLate: isLate, standing)
     if case .heard(_, .chunk(let news), _)? = input {
       chunk = news.records.filter { !$0.flags.contains(.isDeleted) }.map(\.id)
     }
     for effect in effects {
       asked(effect, standing)
-      scans.asked(effect, isTick: input == nil, standing)
+      scans.asked(effect, standing)
+      idling.asked(effect, isTick: input == nil, standing)
       keeping.asked(effect, standing)
     }
     scans.settled(standing)
+    idling.settled(standing)
   }
 
   public mutating func asked(
@@ -68,6 +72,7 @@ public struct BottleCheckers: FeatureCheckers {
   ) {
     lapse(standing)
     scans.met(seen, standing)
+    idling.met(seen, standing)
     keeping.met(seen, standing)
     switch seen {
     case .launched: (shown, lastShown, chunk) = ([], 0, [])

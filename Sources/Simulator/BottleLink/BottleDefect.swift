@@ -30,6 +30,8 @@ extension BottleFeature {
     case showsTwice
     /// Never sets the bottle's clock.
     case neverSetsTime
+    /// Does not set it again after a write of the time was lost.
+    case setsTimeOnce
     /// Does not use a connection that the system has restored.
     case ignoresRestored
     /// Does not hear what the adapter does.
@@ -46,6 +48,12 @@ extension BottleFeature {
     case staysInBackground
     /// Keeps a connection over which nothing comes.
     case neverIdle
+    /// Ends a connection over which nothing comes too early.
+    case idlesEarly
+    /// Does not hear that the app holds the connection.
+    case ignoresHolds
+    /// Keeps the bottle awake although nobody holds the connection.
+    case pingsAlways
     /// Does not answer a refresh.
     case forgetsRefresh
 
@@ -54,13 +62,14 @@ extension BottleFeature {
 
     public var kinds: [Finding.Kind] {
       switch self {
-      case .timerOnly, .queueEndsWithBurst, .noScanAfterLoss: [.stuck]
+      case .timerOnly, .queueEndsWithBurst, .noScanAfterLoss, .ignoresHolds: [.stuck]
       case .noFloor, .scansOn, .hastyBurst, .staysInBackground, .neverIdle: [.storm]
+      case .idlesEarly, .pingsAlways: [.needless]
       case .acksEarly: [.unstored]
       case .losesLast: [.lost, .unhealed]
       case .neverAcks, .firstChunkOnly, .asksTooMuch: [.unhealed, .unsynced]
       case .storesTwice, .showsTwice: [.duplicated]
-      case .neverSetsTime: [.untimed]
+      case .neverSetsTime, .setsTimeOnce: [.untimed]
       case .ignoresRestored: [.unsynced, .stuck]
       case .ignoresAdapter, .ignoresEnd: [.stuck, .falselyConnected, .unsynced]
       case .forgetsRefresh: [.stuck, .unhealed]
@@ -68,7 +77,8 @@ extension BottleFeature {
       }
     }
 
-    public var seeds: Int { 100 }
+    /// A write of the time is lost seldom.
+    public var seeds: Int { self == .setsTimeOnce ? 600 : 100 }
   }
 }
 
@@ -77,6 +87,8 @@ struct BottleSeam {
   let defect: BottleFeature.Defect?
   /// The attempt to which an early acknowledgement belongs.
   private var acknowledged = 0
+  /// The attempt for which the time was set last.
+  private var timed: AttemptID?
 
   init(_ defect: BottleFeature.Defect?) {
     self.defect = defect
@@ -104,16 +116,20 @@ struct BottleSeam {
       var gate = policy.gate
       gate.background = .stay
       return policy.with(policy.retry, gate: gate)
-    case .neverIdle:
-      var liveness = policy.liveness
-      liveness.idle = IdleRule(after: .seconds(7_200), then: .standby)
-      return policy.with(policy.retry, liveness)
+    case .neverIdle: return idle(after: .seconds(7_200), policy)
+    case .idlesEarly: return idle(after: .seconds(15), policy)
     case .timerOnly, .queueEndsWithBurst, .acksEarly, .neverAcks, .losesLast, .storesTwice,
-      .firstChunkOnly, .asksTooMuch, .showsTwice, .neverSetsTime, .ignoresRestored,
-      .ignoresAdapter, .ignoresEnd, .scansOn, .forgetsRefresh, .takesLateEvents,
-      .timersStopAsleep, nil:
+      .firstChunkOnly, .asksTooMuch, .showsTwice, .neverSetsTime, .setsTimeOnce,
+      .ignoresRestored, .ignoresAdapter, .ignoresEnd, .scansOn, .ignoresHolds, .pingsAlways,
+      .forgetsRefresh, .takesLateEvents, .timersStopAsleep, nil:
       return policy
     }
+  }
+
+  private func idle(after time: Duration, _ policy: LinkPolicy) -> LinkPolicy {
+    var liveness = policy.liveness
+    liveness.idle = IdleRule(after: time, then: .standby)
+    return policy.with(policy.retry, liveness)
   }
 
   private static var eager: QueuePolicy {
@@ -128,6 +144,8 @@ struct BottleSeam {
     case .central(.disconnected) where defect == .ignoresEnd: isInBackground ? [] : [input]
     case .heard(_, .chunk(let chunk), _) where defect == .firstChunkOnly:
       chunk.index > 0 ? [] : [input]
+    case .hold where defect == .ignoresHolds: []
+    case .start where defect == .pingsAlways: [input, .hold(true)]
     case .start, .stop, .refresh, .hold, .perform, .choose, .shown, .link, .central, .discovered,
       .undiscovered, .heard, .written, .unwritten, .restored, .committed, .uncommitted:
       [input]
@@ -148,6 +166,10 @@ struct BottleSeam {
       let early = WriteID(1_000_000 + UInt64(acknowledged))
       let bytes = BottleSync.acknowledgement.bytes
       return [.write(attempt, early, .syncControl, bytes), effect]
+    case .write(let attempt, _, let attribute, let bytes)
+    where defect == .setsTimeOnce && BottleRadio.setsTime(attribute, bytes):
+      defer { timed = attempt }
+      return timed == attempt ? [] : [effect]
     case .scan, .stopScan, .connect, .cancel, .discover, .write, .commit, .confirm, .update:
       return [effect]
     }
@@ -158,7 +180,7 @@ struct BottleSeam {
     _ bytes: [UInt8], to attribute: BottleAttribute
   ) -> (BottleAttribute, [UInt8]) {
     let ping = (BottleAttribute.command, BottleCommand.ping.bytes)
-    if defect == .neverSetsTime, attribute == .command, bytes.first == 0x10 { return ping }
+    if defect == .neverSetsTime, BottleRadio.setsTime(attribute, bytes) { return ping }
     guard attribute == .syncControl, var sync = try? BottleSync(bytes) else {
       return (attribute, bytes)
     }

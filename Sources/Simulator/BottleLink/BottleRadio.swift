@@ -31,8 +31,20 @@ struct BottleRadio {
     var subscriber: AttemptID?
     /// What waits for the bottle to be in range again.
     var stalled: [BottleFeature.Cue] = []
-    /// A write was lost: the bottle may not know the time.
-    var hasLostWrite = false
+    /// How many writes of the time were lost for this subscriber, and until when the bottle may not
+    /// know the time.
+    var lostTimes = 0
+    var timeBy = Instant.zero
+
+    mutating func subscribe(_ attempt: AttemptID, at now: Instant) {
+      (subscriber, lostTimes, timeBy) = (attempt, 0, now)
+    }
+  }
+
+  /// Whether a write sets the bottle's clock.
+  static func setsTime(_ attribute: BottleAttribute, _ bytes: [UInt8]) -> Bool {
+    guard attribute == .command, case .setTime? = try? BottleCommand(bytes) else { return false }
+    return true
   }
 
   /// How soon the phone notices a bottle that advertises.

@@ -2,7 +2,7 @@ import BottleLink
 import LinkCore
 import LinkWire
 
-/// The bounds of scans, connects and connections: when they begin, and when they end.
+/// The bounds of scans and connects: when they begin, and when they end.
 struct BottleScans: Sendable {
   private(set) var found = Findings()
   /// Since when it scans, and when bursts began.
@@ -13,10 +13,8 @@ struct BottleScans: Sendable {
   private var looking: Instant?
   /// A burst that must begin at a time, and not before.
   private var due: Due?
-  /// Until when a connection may stand in background, and without anything on it.
+  /// Until when a connection may stand in background.
   private var leaveBy: Instant?
-  private var used: Instant?
-  private var connected: Instant?
   /// The queued connect that was armed last, and whether it ended fast.
   private var armed: (attempt: AttemptID, at: Instant)?
   private var endedFast = false
@@ -44,9 +42,8 @@ struct BottleScans: Sendable {
       (due, armed, endedFast, leaveBy) = (nil, nil, false, nil)
     case .lifecycle(let lifecycle): turn(lifecycle, standing)
     case .opened: due = nil
-    case .data(let attempt): if !isLate, attempt == standing.currentAttempt { used = standing.now }
     case .lost(let attempt, _): if !isLate { lost(attempt, standing) }
-    case .credentials, .draining, .heard, .answered, .refused, .other: hear(input, standing)
+    case .credentials, .draining, .data, .heard, .answered, .refused, .other: return
     }
   }
 
@@ -54,20 +51,10 @@ struct BottleScans: Sendable {
     _ input: BottleFeature.Input, _ standing: Standing<BottleFeature>
   ) {
     prompted = standing.now
-    if case .link = input { return }
-    used = standing.now
-    if case .start = input { return }
-    looking = standing.now
-  }
-
-  /// What keeps a connection in use.
-  private mutating func hear(
-    _ input: BottleFeature.Input, _ standing: Standing<BottleFeature>
-  ) {
     switch input {
-    case .written, .hold: used = standing.now
-    case .start, .stop, .refresh, .perform, .choose, .shown, .link, .central, .discovered,
-      .undiscovered, .heard, .unwritten, .restored, .committed, .uncommitted:
+    case .refresh, .perform: looking = standing.now
+    case .start, .stop, .hold, .choose, .shown, .link, .central, .discovered, .undiscovered,
+      .heard, .written, .unwritten, .restored, .committed, .uncommitted:
       return
     }
   }
@@ -105,14 +92,12 @@ struct BottleScans: Sendable {
     endedFast = true
   }
 
-  mutating func asked(
-    _ effect: BottleFeature.Effect, isTick: Bool, _ standing: Standing<BottleFeature>
-  ) {
+  mutating func asked(_ effect: BottleFeature.Effect, _ standing: Standing<BottleFeature>) {
     switch effect {
     case .scan: begin(standing)
     case .stopScan: scanning = nil
     case .connect(let attempt, _, true): arm(attempt, standing)
-    case .cancel(let attempt): cancel(attempt, isTick: isTick, standing)
+    case .cancel(let attempt): noteEnd(of: attempt, standing)
     case .connect, .discover, .write, .commit, .confirm, .update: return
     }
   }
@@ -148,19 +133,6 @@ struct BottleScans: Sendable {
     // The ticket of a bottle that was just found has waited since long before.
     if armed?.attempt != attempt {
       (armed, endedFast) = (wasKnown ? (attempt, standing.now) : nil, false)
-    }
-  }
-
-  private mutating func cancel(
-    _ attempt: AttemptID, isTick: Bool, _ standing: Standing<BottleFeature>
-  ) {
-    noteEnd(of: attempt, standing)
-    guard phase == .connected, isTick, standing.status.reason == .ended(.idle),
-      let idle = standing.policy.liveness.idle, let connected
-    else { return }
-    let time = max(connected, looking ?? connected).duration(to: standing.now)
-    if time < idle.after {
-      found.add(.needless, at: standing.now, "closed as idle after \(time)")
     }
   }
 
@@ -200,25 +172,9 @@ struct BottleScans: Sendable {
       self.leaveBy = nil
       found.add(.storm, at: now, "is still connected in background")
     }
-    overstay(standing)
-  }
-
-  private mutating func overstay(_ standing: Standing<BottleFeature>) {
-    guard phase == .connected, standing.own.holds == 0, let used,
-      let idle = standing.policy.liveness.idle
-    else { return }
-    // A hold that was given back has pinged lately.
-    let slack = (standing.policy.liveness.ping ?? .zero) + .seconds(1)
-    let start = max(used, awakeSince.advanced(by: .zero - idle.after))
-    guard start.advanced(by: idle.after + slack) < standing.now else { return }
-    self.used = nil
-    found.add(.storm, at: standing.now, "is connected, and nothing comes")
   }
 
   mutating func settled(_ standing: Standing<BottleFeature>) {
-    if standing.status.phase == .connected, phase != .connected {
-      (used, connected) = (standing.now, standing.now)
-    }
     if standing.status.phase != .connected { leaveBy = nil }
     phase = standing.status.phase
     wasKnown = standing.own.isKnown

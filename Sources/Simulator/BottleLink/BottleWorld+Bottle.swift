@@ -46,11 +46,7 @@ extension BottleWorld {
       kernel.counts[.drinks] += 1
       kernel.own.expected.insert(nextRecord)
       note(.recorded(nextRecord))
-      if radio.link?.subscriber != nil, radio.link?.hasLostWrite == false, let since = readySince,
-        since.duration(to: now) > .seconds(5)
-      {
-        note(.stamped(isValid: bottle.bottle.clock.isValid))
-      }
+      if knowsTime { note(.stamped(isValid: bottle.bottle.clock.isValid)) }
       nextRecord += 1
     }
     let oldest = ring.count > 0 ? ring[0].id : ring.nextID
@@ -68,6 +64,14 @@ extension BottleWorld {
       let id = ring[index].id
       if own.expected.contains(id), !radio.sent.contains(id) { note(gone: id) }
     }
+  }
+
+  /// Whether the phone has had the time to set the bottle's clock.
+  private var knowsTime: Bool {
+    guard process == .running, let link = radio.link, link.subscriber != nil, link.timeBy < now,
+      let since = readySince
+    else { return false }
+    return since.duration(to: now) > .seconds(5)
   }
 
   /// The store need not get a record any more.

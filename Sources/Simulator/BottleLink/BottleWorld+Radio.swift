@@ -82,7 +82,8 @@ extension BottleWorld {
     guard !isUnderWay(.lossy) || !kernel.happens(0.2) else {
       return tell(.undiscovered(attempt, .timeout(.response)))
     }
-    radio.link?.subscriber = attempt
+    let now = now
+    radio.link?.subscribe(attempt, at: now)
     tell(
       .discovered(
         attempt, longestValue: numbers.longest, bottle.state, at: wall(.phone)))
@@ -97,7 +98,7 @@ extension BottleWorld {
       return later(.unwritten(id, .reset), after: .milliseconds(5))
     }
     if isUnderWay(.lossy), kernel.happens(0.15) {
-      radio.link?.hasLostWrite = true
+      if BottleRadio.setsTime(attribute, bytes) { noteLostTime() }
       return later(.unwritten(id, .timeout(.response)), after: .seconds(1))
     }
     let (realAttribute, realBytes) = seam.written(bytes, to: attribute)
@@ -110,6 +111,16 @@ extension BottleWorld {
     let at = max(link.upFree, now.advanced(by: kernel.delay()))
     radio.link?.upFree = at
     kernel.queue.add(.cue(nil, run: 0, .writes(write)), at: at)
+  }
+
+  /// The bottle may learn the time later: the app is told after 1 s, and has set waits.
+  private mutating func noteLostTime() {
+    guard let lost = radio.link?.lostTimes else { return }
+    let waits = clients[0].settings.syncRetries
+    let wait = lost < waits.count ? waits[lost] : .seconds(86_400)
+    let next = now.advanced(by: .seconds(1) + wait + .seconds(2))
+    radio.link?.lostTimes = lost + 1
+    radio.link?.timeBy = next
   }
 
   /// A write is at the bottle.

@@ -2,7 +2,7 @@ import LinkCore
 import LinkJSON
 import LinkWire
 
-/// An app on the phone, with the command that runs it.
+/// An app on the phone or a thing near it, with the command that runs it.
 enum App: String, Sendable {
   /// Follows the shop's messages.
   case messages = "stream"
@@ -12,9 +12,19 @@ enum App: String, Sendable {
   case session
   /// Holds a WebSocket, within the process of the demo.
   case feed = "socket"
+  /// Fetches the drinks of a bottle.
+  case bottle
+  /// The bottle itself.
+  case peripheral = "bottle virtual"
 
   /// The party that the narrator names for it.
-  var who: StoryEvent.Who { self == .feed ? .app : .phone }
+  var who: StoryEvent.Who {
+    switch self {
+    case .feed: .app
+    case .peripheral: .bottle
+    case .messages, .relay, .session, .bottle: .phone
+    }
+  }
 }
 
 /// One line that an app printed, as far as the story needs it.
@@ -24,6 +34,10 @@ enum AppLine: Sendable, Hashable {
   case pair(Pair)
   /// A prompt of the user came into a state.
   case prompt(Prompt)
+  /// A drink with its id, as the phone shows it.
+  case drink(Int)
+  /// A drink with its id, as the bottle records it.
+  case record(Int)
   /// Anything else, such as a notice or a gap.
   case other
 
@@ -33,7 +47,7 @@ enum AppLine: Sendable, Hashable {
     var mode = ""
     var reason = ""
 
-    var isConnected: Bool { status == "CONNECTED" || status == "running" }
+    var isConnected: Bool { ["CONNECTED", "running", "connected"].contains(status) }
     var isPolling: Bool { mode == "polling" }
   }
 
@@ -66,21 +80,24 @@ enum AppLine: Sendable, Hashable {
         Judge.Shown(id: id, text: members["text"] ?? "", via: members["via"] ?? ""))
     case "prompt":
       self = .prompt(Prompt(text: members["text"] ?? "", state: members["state"] ?? ""))
+    case "drink", "record":
+      guard let id = members["id"].flatMap({ Int($0) }) else { return nil }
+      self = event == "drink" ? .drink(id) : .record(id)
     case "pair": self = .pair(Pair(word: members["word"] ?? "", code: members["code"] ?? ""))
     case _: self = .other
     }
   }
 
-  /// The members whose values are strings.
+  /// The members whose values are strings or whole numbers.
   private static func members(of line: String) throws(JSONError) -> [String: String] {
     var reader = JSONReader(Array(line.utf8))
     var members: [String: String] = [:]
     try reader.beginObject()
     while let key = try reader.nextKey() {
-      if try reader.peek() == .string {
-        members[reader.text(of: key)] = try reader.string()
-      } else {
-        try reader.skipValue()
+      switch try reader.peek() {
+      case .string: members[reader.text(of: key)] = try reader.string()
+      case .number: members[reader.text(of: key)] = try reader.intIfWhole().map(String.init)
+      case .object, .array, .bool, .null: try reader.skipValue()
       }
     }
     try reader.finish()

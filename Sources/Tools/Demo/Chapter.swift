@@ -24,7 +24,7 @@ extension Demo {
   static let chapters: [any Chapter] = [
     SteadyTraffic(), PhoneTrouble.linkCut, TokenExpiry(), PhoneTrouble.halfOpenLink,
     PhoneTrouble.serverRestart, ServerRefusal(), PhoneTrouble.phoneKill, AssistantQuestions(),
-    SessionPrompts(), HeldFeed(), HealthSyncing(), Calm(),
+    SessionPrompts(), HeldFeed(), HealthSyncing(), BottleDrinks(), Calm(),
   ]
 
   /// Returns the chapters of these names in their order, with the beginning and the end of the

@@ -7,7 +7,7 @@ import LinkWire
 struct StoryEvent: Sendable, Hashable {
   /// The party that the line is about.
   enum Who: String, Sendable, Hashable {
-    case server, network, phone, assistant, app, story
+    case server, network, phone, assistant, app, bottle, story
   }
 
   enum What: Sendable, Hashable {

@@ -8,7 +8,8 @@ import HoldfastTestKit
   import Darwin
 #endif
 
-/// An app on the phone: a process of its own, killed and launched again over the same data.
+/// An app on the phone, or a thing near it: a process of its own, killed and launched again over
+/// the same data.
 actor Phone {
   private let app: App
   private let words: [String]
@@ -47,6 +48,9 @@ actor Phone {
   private static let environment = [
     "no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/none",
   ]
+
+  /// Moves it to the background or to the front.
+  func signal(_ number: Int32) { process?.signal(number) }
 
   /// Types a line.
   func type(_ line: String) { process?.send(line) }

@@ -23,6 +23,10 @@ actor Scene {
     var feed: [Int] = []
     /// The states that prompts came into, in order, for each run of the session's app.
     var prompts: [[AppLine.Prompt]] = []
+    /// The ids of the drinks that each run of the bottle's app showed.
+    var drinks: [[Int]] = []
+    /// How many drinks the bottle has recorded.
+    var records = 0
     private var seen: Set<MessageID> = []
     private var apps: [App: AppFacts] = [:]
 
@@ -38,6 +42,10 @@ actor Scene {
 
     fileprivate mutating func note(_ prompt: AppLine.Prompt) {
       if !prompts.isEmpty { prompts[prompts.count - 1].append(prompt) }
+    }
+
+    fileprivate mutating func note(drink id: Int) {
+      if !drinks.isEmpty { drinks[drinks.count - 1].append(id) }
     }
 
     fileprivate mutating func show(_ shown: Judge.Shown) {
@@ -78,6 +86,7 @@ actor Scene {
     note {
       if app == .messages { $0.runs.append([]) }
       if app == .session { $0.prompts.append([]) }
+      if app == .bottle { $0.drinks.append([]) }
       $0[app].ending = nil
       $0[app].statuses.append((.now, AppLine.Status()))
     }
@@ -89,6 +98,8 @@ actor Scene {
     case .message(let shown): if app == .messages { note { $0.show(shown) } }
     case .pair(let pair): note { $0.pair = pair }
     case .prompt(let prompt): note { $0.note(prompt) }
+    case .drink(let id): note { $0.note(drink: id) }
+    case .record(let id): note { $0.records = max($0.records, id) }
     case .other, nil: return
     }
   }

@@ -1,0 +1,116 @@
+import BottleLink
+import LinkCore
+import LinkWire
+
+/// The idle state of connections: one that nobody uses ends, and one that somebody holds does not.
+struct BottleIdling: Sendable {
+  private(set) var found = Findings()
+  private var phase = LinkStatus.Phase.disconnected
+  /// When the connection was made, and when it was used last.
+  private var connected: Instant?
+  private var used: Instant?
+  /// When the user asked for something, or began or ended a hold.
+  private var asked: Instant?
+  /// Since when somebody holds it, and when the bottle was kept awake last.
+  private var held: Instant?
+  private var pinged: Instant?
+  /// The pings that the user asked for and that were not answered.
+  private var wished: Set<UInt64> = []
+  private var awakeSince = Instant.zero
+
+  mutating func told(
+    _ input: BottleFeature.Input?, isLate: Bool, _ standing: Standing<BottleFeature>
+  ) {
+    lapse(standing)
+    guard let input else { return }
+    switch input {
+    case .refresh, .hold: (used, asked) = (standing.now, standing.now)
+    case .perform(let id, let request):
+      (used, asked) = (standing.now, standing.now)
+      if request == .command(.ping) { wished.insert(id) }
+    case .start, .written: used = standing.now
+    case .heard(let attempt, .chunk, _):
+      if !isLate, attempt == standing.currentAttempt { used = standing.now }
+    case .stop, .choose, .shown, .link, .central, .discovered, .undiscovered, .heard, .unwritten,
+      .restored, .committed, .uncommitted:
+      return
+    }
+  }
+
+  mutating func asked(
+    _ effect: BottleFeature.Effect, isTick: Bool, _ standing: Standing<BottleFeature>
+  ) {
+    switch effect {
+    case .write(_, _, .command, BottleCommand.ping.bytes):
+      pinged = standing.now
+      if standing.own.holds == 0, wished.isEmpty {
+        found.add(.needless, at: standing.now, "keeps a bottle awake that nobody holds")
+      }
+    case .update(.performed(let id, _)): wished.remove(id)
+    case .cancel: if isTick { closed(standing) }
+    case .scan, .stopScan, .connect, .discover, .write, .commit, .confirm, .update: return
+    }
+  }
+
+  /// A timer has ended an attempt.
+  private mutating func closed(_ standing: Standing<BottleFeature>) {
+    guard phase == .connected, standing.status.reason == .ended(.idle),
+      let idle = standing.policy.liveness.idle, let connected
+    else { return }
+    if standing.own.holds > 0 {
+      found.add(.needless, at: standing.now, "closed as idle although somebody holds it")
+    }
+    let time = max(connected, asked ?? connected).duration(to: standing.now)
+    if time < idle.after {
+      found.add(.needless, at: standing.now, "closed as idle after \(time)")
+    }
+  }
+
+  mutating func met(_ seen: Observation<BottleFeature>, _ standing: Standing<BottleFeature>) {
+    switch seen {
+    case .launched:
+      let kept = found
+      self = BottleIdling()
+      (found, awakeSince) = (kept, standing.now)
+    case .resumed: awakeSince = standing.now
+    case .killed, .suspended: return
+    case .told, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
+      lapse(standing)
+    }
+  }
+
+  /// Time passed since the last thing happened.
+  private mutating func lapse(_ standing: Standing<BottleFeature>) {
+    held = standing.own.holds > 0 ? held ?? standing.now : nil
+    guard standing.isAwake, phase == .connected else { return }
+    if standing.own.holds == 0 { overstay(standing) } else { neglect(standing) }
+  }
+
+  private mutating func overstay(_ standing: Standing<BottleFeature>) {
+    guard let used, let idle = standing.policy.liveness.idle else { return }
+    // A hold that was given back has pinged lately.
+    let slack = (standing.policy.liveness.ping ?? .zero) + .seconds(1)
+    let start = max(used, awakeSince.advanced(by: .zero - idle.after))
+    guard start.advanced(by: idle.after + slack) < standing.now else { return }
+    self.used = nil
+    found.add(.storm, at: standing.now, "is connected, and nothing comes")
+  }
+
+  private mutating func neglect(_ standing: Standing<BottleFeature>) {
+    guard let ping = standing.policy.liveness.ping, let connected, let held else { return }
+    let start = max(pinged ?? held, connected, held, awakeSince)
+    guard start.advanced(by: ping + .seconds(1)) < standing.now else { return }
+    pinged = standing.now
+    found.add(.stuck, at: standing.now, "is held, and nothing keeps the bottle awake")
+  }
+
+  mutating func settled(_ standing: Standing<BottleFeature>) {
+    if standing.status.phase == .connected, phase != .connected {
+      (used, connected) = (standing.now, standing.now)
+      if standing.own.holds > 0, pinged != standing.now {
+        found.add(.stuck, at: standing.now, "connects for a hold, and lets the bottle sleep")
+      }
+    }
+    phase = standing.status.phase
+  }
+}

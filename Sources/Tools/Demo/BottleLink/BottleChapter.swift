@@ -1,0 +1,171 @@
+import HoldfastTestKit
+import LinkCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// A bottle sleeps and its phone is put away while drinks are poured; then both are killed while
+/// drinks are synced.
+struct BottleDrinks: Chapter {
+  let name = "bottle"
+  let needsTraffic = false
+  let title = "A bottle wakes, and each drink is stored once"
+  let troubles = [Trouble.bottleAsleep, .bottleKilled]
+
+  /// The drinks while the app is open, those far from the phone, and those at the kill.
+  private static let (open, away, last) = (1, 40, 12)
+
+  func play(on stage: isolated Stage) async throws(DemoFailure) {
+    let place = try BottlePlace(stage)
+    let bottle = place.bottle(on: stage)
+    let phone = place.phone(on: stage)
+    try await meet(bottle, phone, on: stage)
+    try await sleep(bottle, phone, on: stage)
+    try await kill(bottle, phone, place, on: stage)
+    await phone.quit()
+    let poured = Self.open + Self.away + Self.last
+    let counts = DrinkCounts(
+      poured: poured, stored: try await place.stored(), shown: await stage.scene.facts.drinks)
+    if counts.section.isClean {
+      stage.say(.phone, "has stored \(poured) drinks, each once, and shown each once")
+    }
+    stage.ledger.sections.append(counts.section)
+    await bottle.quit()
+  }
+
+  /// The phone finds the bottle while the app is open.
+  private func meet(
+    _ bottle: Phone, _ phone: Phone, on stage: isolated Stage
+  ) async throws(DemoFailure) {
+    try await bottle.launch()
+    try await phone.launch()
+    await bottle.type("move")
+    await bottle.type("pour 250")
+    try await stage.wait { $0[.bottle].ending != nil || $0.shownDrinks == Self.open }
+    stage.say(.phone, "finds a bottle that somebody takes, and has the first drink")
+  }
+
+  /// Drinks are poured far from a phone that is put away.
+  private func sleep(
+    _ bottle: Phone, _ phone: Phone, on stage: isolated Stage
+  ) async throws(DemoFailure) {
+    await phone.signal(SIGUSR1)
+    try await stage.wait { $0[.bottle].ending != nil || !$0[.bottle].status.isConnected }
+    stage.say(.phone, "is put away: the connection ends, and a connect stays queued")
+    await bottle.kill()
+    try await bottle.launch()
+    stage.say(.bottle, "starts again, and sleeps")
+    try await stage.play(
+      .bottleAsleep, of: .bottle, lasting: .zero, recovered: "has them all, in background,"
+    ) { stage throws(DemoFailure) in
+      await bottle.type("gone")
+      try await pour(Self.away, after: Self.open, from: bottle, on: stage)
+      stage.say(.bottle, "wakes out of reach, and records \(Self.away) drinks")
+    } end: { _ throws(DemoFailure) in
+      await bottle.type("back")
+      return { $0.shownDrinks == Self.open + Self.away }
+    }
+  }
+
+  /// Both ends die between the storing of drinks and their acknowledgement.
+  private func kill(
+    _ bottle: Phone, _ phone: Phone, _ place: BottlePlace, on stage: isolated Stage
+  ) async throws(DemoFailure) {
+    let before = Self.open + Self.away
+    await bottle.type("gone")
+    try await pour(Self.last, after: before, from: bottle, on: stage)
+    await bottle.type("deaf")
+    await bottle.type("back")
+    try await stage.wait { $0[.bottle].ending != nil || $0.shownDrinks > before }
+    try await place.noted(on: stage)
+    try await stage.play(
+      .bottleKilled, of: .bottle, lasting: .zero, recovered: "has the rest"
+    ) { stage throws(DemoFailure) in
+      await phone.kill()
+      await bottle.kill()
+      let count = await stage.scene.facts.shownDrinks - before
+      stage.say(
+        .phone,
+        "and bottle die, as by kill -9, with \(count) of \(Self.last) drinks stored and none"
+          + " acknowledged")
+    } end: { _ throws(DemoFailure) in
+      try await bottle.launch()
+      try await phone.launch()
+      await bottle.type("move")
+      return { $0.shownDrinks == before + Self.last }
+    }
+  }
+
+  /// Pours drinks, and returns once the bottle has recorded them.
+  private func pour(
+    _ count: Int, after before: Int, from bottle: Phone, on stage: isolated Stage
+  ) async throws(DemoFailure) {
+    await bottle.type("move")
+    for _ in 0..<count { await bottle.type("pour 40") }
+    try await stage.wait { $0[.peripheral].ending != nil || $0.records == before + count }
+  }
+}
+
+extension Trouble {
+  /// The bottle sleeps while the phone is put away. From its return: the phone looks for it every
+  /// quarter of a second; a queued connect that broke is armed again after 1 s.
+  static let bottleAsleep = Trouble("bottleAsleep", "bottle asleep") { _ in
+    .init(noticed: nil, whole: .seconds(2) + DemoPolicy.work)
+  }
+
+  /// The phone and the bottle are killed while drinks are on their way.
+  static let bottleKilled = Trouble("bottleKilled", "phone, bottle killed") { _ in
+    .init(noticed: nil, whole: .seconds(2) + DemoPolicy.work)
+  }
+}
+
+extension Scene.Facts {
+  /// How many drinks any run of the app has shown.
+  fileprivate var shownDrinks: Int { Set(drinks.joined()).count }
+}
+
+/// The outcome for the drinks.
+struct DrinkCounts: Sendable, Hashable {
+  /// The drinks that the bottle recorded, numbered from 1.
+  var poured: Int
+  /// Drinks that are stored once.
+  var stored = 0
+  /// Drinks that are not stored.
+  var lost = 0
+  /// Drinks that are stored or shown more than once, over all runs of the app.
+  var repeated = 0
+  /// Drinks that are stored and were not shown.
+  var hidden = 0
+
+  /// Counts the ids in the store, and those that each run of the app has shown.
+  init(poured: Int, stored ids: [Int], shown: [[Int]]) {
+    self.poured = poured
+    let shown = Array(shown.joined())
+    for id in 0..<poured {
+      let times = ids.count { $0 == id + 1 }
+      let views = shown.count { $0 == id + 1 }
+      stored += times == 1 ? 1 : 0
+      lost += times == 0 ? 1 : 0
+      hidden += times > 0 && views == 0 ? 1 : 0
+      repeated += times > 1 || views > 1 ? 1 : 0
+    }
+  }
+
+  /// Its section of the ledger.
+  var section: LedgerSection {
+    LedgerSection(
+      "drinks",
+      [
+        .init("poured", poured, isGood: poured > 0),
+        .init("stored once", key: "storedOnce", stored, isGood: stored == poured),
+        .init("lost", lost, isGood: lost == 0),
+        .init("not shown", key: "hidden", hidden, isGood: hidden == 0, isRare: true),
+        .init("twice", key: "repeated", repeated, isGood: repeated == 0),
+      ])
+  }
+}

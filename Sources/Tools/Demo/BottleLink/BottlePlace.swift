@@ -1,0 +1,79 @@
+import Foundation
+import HoldfastTestKit
+import LinkCore
+
+/// A directory with the radio of a bottle, the bottle's flash, and the data of its phone.
+struct BottlePlace: Sendable {
+  private let directory: String
+  private let program: String
+
+  init(_ stage: isolated Stage) throws(DemoFailure) {
+    (directory, program) = (stage.scratch("bottle"), stage.program)
+    do {
+      try FileManager.default.createDirectory(
+        atPath: directory, withIntermediateDirectories: true)
+    } catch {
+      throw .setup("\(directory) could not be made")
+    }
+  }
+
+  /// Returns `holdfast bottle` with these words, run in the directory: the path of a socket has at
+  /// most 100 bytes.
+  private func words(_ words: [String]) -> [String] {
+    ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", directory, program, "bottle"] + words
+  }
+
+  /// Returns a bottle that sleeps until it is moved; a notification carries four of its records.
+  func bottle(on stage: isolated Stage) -> Phone {
+    app(
+      .peripheral,
+      [
+        "virtual", "--socket", "radio", "--flash", "flash", "--mtu", "65", "--interactive",
+        "--json",
+      ], on: stage)
+  }
+
+  /// Returns the phone's app, with its waits cut down.
+  func phone(on stage: isolated Stage) -> Phone {
+    let settings = [
+      "gate.background=300ms standby", "gate.foreground=100ms", "standby.fastFailure=100ms",
+      "standby.floor=1s", "standby.background=1s",
+    ]
+    return app(
+      .bottle,
+      ["watch", "--radio", "radio", "--data", "data", "--json"]
+        + settings.flatMap { ["--set", $0] },
+      on: stage)
+  }
+
+  private func app(_ app: App, _ more: [String], on stage: isolated Stage) -> Phone {
+    let phone = Phone(app, words: words(more), scene: stage.scene)
+    stage.atEnd { await phone.quit() }
+    return phone
+  }
+
+  /// Returns once the app has noted every drink that it has shown.
+  func noted(on stage: isolated Stage) async throws(DemoFailure) {
+    let end = Scene.Moment.now + Stage.patience
+    while Scene.Moment.now < end {
+      let lines = try await run(["status", "--data", "data", "--json"])
+      if lines.contains(where: { $0.contains("\"unshown\":0") }) { return }
+      try await stage.pause(.milliseconds(20))
+    }
+  }
+
+  /// The ids in the phone's store.
+  func stored() async throws(DemoFailure) -> [Int] {
+    let lines = try await run(["drinks", "--data", "data", "--limit", "1000", "--json"])
+    return lines.compactMap { line in
+      if case .drink(let id)? = AppLine(line) { id } else { nil }
+    }
+  }
+
+  private func run(_ more: [String]) async throws(DemoFailure) -> [String] {
+    guard let process = try? LabProcess(words(more)) else {
+      throw .setup("the phone's data could not be read")
+    }
+    return await process.lines.reduce(into: []) { $0.append($1) }
+  }
+}

@@ -1,0 +1,83 @@
+import BottleFirmware
+import LinkCore
+import LinkWire
+import Testing
+import VirtualBottle
+
+@testable import BottleLink
+
+/// The bottle's clock: the phone sets it on every connection, until the bottle has taken the time.
+@Suite struct BottleClockTests {
+  /// The times that the phone wrote, by when.
+  private static func times(_ bench: BottleBench) -> [(at: Double, clock: UInt32)] {
+    bench.log.compactMap { at, effect in
+      guard case .write(_, _, .command, let bytes) = effect,
+        case .setTime(let clock)? = try? BottleCommand(bytes)
+      else { return nil }
+      return (at, clock)
+    }
+  }
+
+  private static func met(failing: Int) -> BottleBench {
+    var bench = BottleBench.wanted()
+    bench.failingTimes = failing
+    bench.touch(.moved)
+    bench.touch(.stands(true))
+    _ = bench.wait(5) { $0.status.phase == .connected }
+    return bench
+  }
+
+  @Test func `the time is set once on a connection whose bottle takes it`() {
+    var bench = Self.met(failing: 0)
+    bench.pass(25)
+    #expect(Self.times(bench).count == 1)
+    #expect(bench.bottle.bottle.clock.isValid)
+  }
+
+  @Test(arguments: [1, 2, 3])
+  func `a time that did not arrive is set again on the same connection`(failing: Int) {
+    var bench = Self.met(failing: failing)
+    bench.pass(26)
+    #expect(bench.status.phase == .connected)
+    #expect(Self.times(bench).count == failing + 1)
+    #expect(bench.bottle.bottle.clock.isValid)
+    bench.touch(.poured(40))
+    bench.pass(3)
+    #expect(bench.drinks.map { $0.record.timestamp != nil } == [true])
+  }
+
+  @Test func `it is set again after 1, 5 and 15 s, and is the time of that moment`() {
+    var bench = Self.met(failing: 9)
+    bench.give(.hold(true))
+    bench.pass(80)
+    let times = Self.times(bench)
+    // Each failure is told after a second.
+    let waits = zip(times, times.dropFirst()).map { ($1.at - $0.at).rounded() }
+    #expect(waits == [2, 6, 16])
+    for (at, clock) in times {
+      #expect(Int64(clock) == BottleBench.wall.nanoseconds / 1_000_000_000 + Int64(at))
+    }
+  }
+
+  @Test func `after four failures it is set by the next connection`() {
+    var bench = Self.met(failing: 4)
+    bench.give(.hold(true))
+    bench.pass(80)
+    #expect(Self.times(bench).count == 4)
+    bench.drop(.reset)
+    bench.pass(20)
+    #expect(Self.times(bench).count == 5)
+    #expect(bench.bottle.bottle.clock.isValid)
+  }
+
+  @Test func `a connection that ends takes its next try with it`() {
+    var bench = Self.met(failing: 1)
+    bench.pass(0.5)
+    bench.background()
+    bench.range(false)
+    bench.drop(.timeout(.silence))
+    bench.pass(60)
+    #expect(Self.times(bench).count == 1)
+    #expect(bench.model.deadline == nil)
+  }
+}

@@ -1,0 +1,78 @@
+import BottleLink
+import LinkCore
+import LinkSimulator
+import Testing
+
+/// The idle state of a bottle's connection, and who keeps it: the phone, and its checkers.
+@Suite(.timeLimit(.minutes(5))) struct BottleIdleTests {
+  private typealias Planned = PlannedAct<BottleFeature.Verb>
+
+  /// A bottle that is carried about for 300 s, so that it is awake beside a phone with nothing to
+  /// do.
+  private static func plan(held: (at: Int64, for: Int64)? = nil) -> BottleFeature.Plan {
+    var acts = [Planned(at: .seconds(100), Act(.carries, for: .seconds(300)))]
+    if let held {
+      acts.append(Planned(at: .seconds(held.at), Act(.holds, for: .seconds(held.for))))
+    }
+    return BottleFeature.Plan(seed: 1, acts: acts, length: .seconds(600))
+  }
+
+  /// A run, and when the phone was connected.
+  private static func play(
+    _ plan: BottleFeature.Plan, _ defect: BottleFeature.Defect? = nil
+  ) -> (findings: [Finding], connected: [ClosedRange<Double>]) {
+    var (since, spans): (Double?, [ClosedRange<Double>]) = (nil, [])
+    let outcome = BottleFeature.play(plan, RunSetup(defect: defect)) { _, standing in
+      let now = Double(standing.now.nanoseconds) / 1e9
+      switch (standing.status.phase == .connected, since) {
+      case (true, nil): since = now
+      case (false, let start?): (since, spans) = (nil, spans + [start...now])
+      case (true, _?), (false, nil): return
+      }
+    }
+    return (outcome.findings, spans)
+  }
+
+  @Test func `an idle connection ends after 60 s, and the checkers are content`() throws {
+    let run = Self.play(Self.plan())
+    #expect(run.findings == [])
+    let first = try #require(run.connected.first)
+    #expect((60...61).contains(first.upperBound - first.lowerBound), "\(first)")
+  }
+
+  @Test(arguments: [120, 140, 155] as [Int64])
+  func `a hold keeps it until 60 s after it was given back`(start: Int64) throws {
+    let run = Self.play(Self.plan(held: (start, 100)))
+    #expect(run.findings == [])
+    let first = try #require(run.connected.first)
+    let end = first.upperBound - Double(start) - 100
+    #expect((60...61).contains(end), "\(first)")
+  }
+
+  @Test(arguments: [
+    (BottleFeature.Defect.idlesEarly, Finding.Kind.needless), (.pingsAlways, .needless),
+    (.neverIdle, .storm), (.ignoresHolds, .stuck), (.ignoresHolds, .needless),
+  ])
+  func `a phone that ends it too early, too late or in a hold is found`(
+    defect: BottleFeature.Defect, kind: Finding.Kind
+  ) {
+    let isHeld = defect == .ignoresHolds
+    let run = Self.play(Self.plan(held: isHeld ? (120, 100) : nil), defect)
+    #expect(run.findings.contains { $0.kind == kind }, "\(run.findings)")
+  }
+
+  @Test func `a bottle whose time was lost on the way knows it a little later`() {
+    var isFound = false
+    for seed in UInt64(30)...60 {
+      var acts = [Planned(at: .seconds(95), Act(.lossy, for: .seconds(22)))]
+      for second in stride(from: Int64(100), to: 180, by: 10) {
+        acts.append(Planned(at: .seconds(second), Act(.drinks, 1)))
+      }
+      let plan = BottleFeature.Plan(seed: seed, acts: acts, length: .seconds(600))
+      #expect(Self.play(plan).findings == [], "seed \(seed)")
+      let kinds = Self.play(plan, .setsTimeOnce).findings.map(\.kind)
+      isFound = isFound || kinds.contains(.untimed)
+    }
+    #expect(isFound, "what sets the time once is found")
+  }
+}

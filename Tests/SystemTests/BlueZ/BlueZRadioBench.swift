@@ -39,6 +39,8 @@ struct BlueZRadioBench {
 
   mutating func handle(_ input: BlueZRadio.Input) -> [Effect] { radio.handle(input, at: now) }
 
+  mutating func handle(_ message: BlueZMessage) -> [Effect] { handle(.bus(message)) }
+
   /// Lets time pass, and returns what comes of it; every deadline is kept on the way.
   mutating func pass(_ time: Duration) -> [Effect] {
     let end = now.advanced(by: time)

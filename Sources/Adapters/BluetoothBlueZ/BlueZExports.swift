@@ -6,6 +6,9 @@
   extension BusRefusal {
     static let unknownMethod = BusRefusal(
       "org.freedesktop.DBus.Error.UnknownMethod", "there is no such method")
+
+    /// Whether BlueZ has what was to be registered.
+    var isThere: Bool { name == "org.bluez.Error.AlreadyExists" }
   }
 
   /// The objects that this program shows to BlueZ: a profile for which it connects by itself, and a

@@ -228,8 +228,9 @@
         // Anything else than a lack of rights ends with the daemon, which is told besides.
         daemon = refusal.name.hasSuffix("AccessDenied") ? .refused : .absent
       case .start: discoveryRefused(call, refusal, &step)
-      case .register: hasProfile = false
-      case .monitor: monitor = .unsupported
+      // BlueZ keeps what it took while the adapter is off.
+      case .register: if refusal.isThere { registered(&step) } else { hasProfile = false }
+      case .monitor: monitor = refusal.isThere ? .on : .unsupported
       case .connect(let id):
         if refusal.name == "org.bluez.Error.AlreadyConnected" {
           connectEnded(id, call, nil, &step)

@@ -111,8 +111,7 @@
       case .answered(loading, let values): loaded(values, &effects)
       case .answered(let call, _): registered(call, .done)
       case .refused(let call, let refusal):
-        let isThere = refusal.name == "org.bluez.Error.AlreadyExists"
-        registered(call, isThere ? .done : .resting(now.advanced(by: Self.pause)))
+        registered(call, refusal.isThere ? .done : .resting(now.advanced(by: Self.pause)))
       case .called(let call, let number): called(call, number, &effects)
       }
     }

@@ -5,11 +5,11 @@
   package import LinkWire
   import LinuxBus
 
-  /// A peripheral whose radio is that of this machine, through BlueZ on the system bus (bluez 5.66's
-  /// D-Bus interfaces GattManager1 and LEAdvertisingManager1).
+  /// A peripheral whose radio is that of this machine, through BlueZ on the system bus (D-Bus
+  /// interfaces GattManager1 and LEAdvertisingManager1 of bluez 5.66).
   ///
   /// It translates: the rules are those of ``BlueZServer``. A daemon that does not run is not
-  /// started, and an adapter that is off is not switched on; it advertises as soon as both are there.
+  /// started, and an adapter that is off is not switched on; it advertises once both are there.
   package actor BlueZPeripheral: Peripheral, BlueZClient {
     private let queue = DispatchQueue(label: "holdfast.bluez.peripheral")
     private let executor: QueueExecutor

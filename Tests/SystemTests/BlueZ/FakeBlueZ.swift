@@ -108,7 +108,8 @@ actor FakeBlueZ {
         log.put(call.name)
         if exportsWhenListed, call.name == "GetManagedObjects" { resolve() }
         answer(call, sender, number)
-      case .answered(let number, let values): waiting.removeValue(forKey: number)?(self, .success(values))
+      case .answered(let number, let values):
+        waiting.removeValue(forKey: number)?(self, .success(values))
       case .refused(let number, let refusal):
         waiting.removeValue(forKey: number)?(self, .failure(refusal))
       case .signal(let signal, let sender): if sender == served?.sender { emitted(signal) }

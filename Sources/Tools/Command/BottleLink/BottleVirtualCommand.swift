@@ -34,8 +34,9 @@ enum BottleVirtualCommand {
       details: [
         """
         Runs the firmware's rules: it sleeps until it is moved, advertises while it is awake, \
-        records drinks of 30 ml and more and refills of 100 ml and more, and answers a phone on \
-        its socket or over Bluetooth. It runs until `quit` or a signal, also after the end of a script.
+        records drinks of 30 ml and more and refills of 100 ml and more, and answers a phone over \
+        Bluetooth, or on its socket. It runs until `quit` or a signal, also after the end of a \
+        script.
         """,
         """
         A line of a script is an action, or `after DURATION ACTION`; `#` begins a comment. \
@@ -57,7 +58,8 @@ enum BottleVirtualCommand {
           "holdfast bottle virtual --adapter hci1 --interactive",
           "a bottle over the Bluetooth of this machine"),
       ],
-      takes: socket, BottleRadio.adapter, script, interactive, profile, flash, name, mtu, lies, Shared.json, action: run)
+      takes: socket, BottleRadio.adapter, script, interactive, profile, flash, name, mtu, lies,
+      Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {

@@ -10,7 +10,7 @@ STAMP = .build/setup.stamp
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build test typecheck exports embedded apple-check example lint demo sim nightly \
-  docs kills sanitize fuzz bench bench-full conformance torture mutants install uninstall clean
+  bluetooth docs kills sanitize fuzz bench bench-full conformance torture mutants install uninstall clean
 
 help: ## lists the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -86,6 +86,10 @@ nightly: setup ## plays 1,000,000 seeds of every world
 torture: setup ## kills, freezes and fills disks of real processes; ROUNDS=N (60), SEED=N
 	$(SWIFT) build -c release --product holdfast $(STRICT)
 	scripts/torture .build/release/holdfast --rounds $(or $(ROUNDS),60) --seed $(or $(SEED),1)
+
+bluetooth: setup ## a bottle and a phone over the real bluetoothd, in a virtual machine
+	$(SWIFT) build --product holdfast $(STRICT)
+	scripts/bluetooth
 
 kills: build ## kills phone and backend of health sync KILLS times (500), and compares both at the end
 	HOLDFAST_SYNC_KILLS=$(or $(KILLS),500) .build/debug/HoldfastPackageTests.xctest \

@@ -22,6 +22,8 @@ public struct VirtualBottle: Sendable {
     case world(BottleInput)
     /// A phone connected; the longest value that a notification carries is MTU - 3.
     case connected(longestValue: Int)
+    /// Both ends agreed on another length.
+    case negotiated(longestValue: Int)
     case disconnected
     case written(BottleAttribute, [UInt8])
     /// Its battery was taken out and put back: it forgets what is not in its flash.
@@ -87,6 +89,9 @@ public struct VirtualBottle: Sendable {
       longestValue = max(longest, 20)
       let effects = bottle.handle(.connected, at: time)
       return outputs(effects) + (effects.contains(.reject) ? [.disconnects] : [])
+    case .negotiated(let longest):
+      longestValue = max(longest, 20)
+      return []
     case .disconnected:
       let effects = bottle.handle(.disconnected, at: time)
       return outputs(effects)

@@ -14,6 +14,17 @@ import Testing
     }
   }
 
+  /// A full bottle whose number stays the same, a request that looks on after a loss, a bottle that
+  /// marks what it did not send, a loss in the moment of suspension, a crash of an evicted app.
+  @Test(
+    arguments: [
+      1_022, 1_408, 1_937, 3_091, 3_906, 3_954, 3_964, 5_014, 5_022, 5_134, 5_326, 5_740, 6_436,
+      6_971, 8_068, 8_733, 9_086, 9_109, 9_534, 9_974,
+    ] as [UInt64])
+  func `lives in which a bottle or a checker erred are clean`(seed: UInt64) {
+    #expect(BottleFeature.play(.drawn(.ofAll(seed), seed: seed)).findings == [])
+  }
+
   @Test(arguments: BottleFeature.Defect.allCases)
   func `each deliberate defect of a bottle's phone is caught`(defect: BottleFeature.Defect) {
     let caught = (1...UInt64(defect.seeds)).first { seed in

@@ -51,6 +51,7 @@ final class SocketFar: FarPeripheral {
     ) { [events] in
       switch $0 {
       case .connected: events.put(.connected)
+      case .negotiated: return
       case .disconnected: events.put(.disconnected)
       case .read(let number, let id): events.put(.read(number, id))
       case .write(let number, let id, let bytes): events.put(.write(number, id, bytes))

@@ -3,6 +3,14 @@
   import LinkWire
   import LinuxBus
 
+  extension BusRefusal {
+    static let unknownMethod = BusRefusal(
+      "org.freedesktop.DBus.Error.UnknownMethod", "there is no such method")
+
+    /// Whether BlueZ has what was to be registered.
+    var isThere: Bool { name == "org.bluez.Error.AlreadyExists" }
+  }
+
   /// The objects that this program shows to BlueZ: a profile for which it connects by itself, and a
   /// monitor of advertisements.
   enum BlueZExports {
@@ -15,29 +23,16 @@
     /// Specification, part A, 1.1).
     private static let lists: [UInt8] = [0x06, 0x07]
 
-    /// The objects below a root.
-    static func objects(
-      below root: String, _ services: [GATTID]
-    ) -> [String: BlueZObjects.Interfaces]? {
-      switch root {
-      case application: [profilePath: [BlueZName.profile: profile(services)]]
-      case monitors: [monitorPath: [BlueZName.monitor: monitor(services)]]
-      case _: nil
-      }
-    }
-
     /// The answer to a call of BlueZ.
     static func answer(
       _ call: BusMember, _ services: [GATTID]
     ) -> Result<[BusData], BusRefusal> {
+      let objects = BlueZObjects([
+        profilePath: [BlueZName.profile: profile(services)],
+        monitorPath: [BlueZName.monitor: monitor(services)],
+      ])
+      if let values = objects.answer(call) { return .success(values) }
       switch (call.interface, call.name, call.path) {
-      case (BlueZName.manager, "GetManagedObjects", let root):
-        guard let found = objects(below: root, services) else { break }
-        return .success([.objects(found)])
-      case (BlueZName.properties, "GetAll", profilePath):
-        return .success([.properties(profile(services))])
-      case (BlueZName.properties, "GetAll", monitorPath):
-        return .success([.properties(monitor(services))])
       case (BlueZName.profile, "Release", profilePath),
         (BlueZName.monitor, "Activate", monitorPath), (BlueZName.monitor, "Release", monitorPath),
         (BlueZName.monitor, "DeviceFound", monitorPath),
@@ -45,8 +40,7 @@
         return .success([])
       case _: break
       }
-      return .failure(
-        BusRefusal("org.freedesktop.DBus.Error.UnknownMethod", "there is no such method"))
+      return .failure(.unknownMethod)
     }
 
     /// What a call of BlueZ means for the rules; `nil` for nothing.

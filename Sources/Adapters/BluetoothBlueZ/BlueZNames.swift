@@ -12,6 +12,8 @@
     static let characteristic = "org.bluez.GattCharacteristic1"
     static let gattManager = "org.bluez.GattManager1"
     static let profile = "org.bluez.GattProfile1"
+    static let advertisingManager = "org.bluez.LEAdvertisingManager1"
+    static let advertisement = "org.bluez.LEAdvertisement1"
     static let monitorManager = "org.bluez.AdvertisementMonitorManager1"
     static let monitor = "org.bluez.AdvertisementMonitor1"
     static let manager = "org.freedesktop.DBus.ObjectManager"
@@ -97,6 +99,27 @@
     /// The adapters, first one first.
     var adapters: [String] {
       all.filter { $0.value[BlueZName.adapter] != nil }.keys.sorted()
+    }
+
+    /// The adapter of a name such as `hci0`, if it is there; the first one for `nil`.
+    func adapter(_ name: String?) -> String? {
+      guard let name else { return adapters.first }
+      let path = "/org/bluez/" + name
+      return self[path, BlueZName.adapter] == nil ? nil : path
+    }
+
+    /// The answer to a question of BlueZ about these objects, which it is shown; `nil` for any
+    /// other call.
+    func answer(_ call: BusMember) -> [BusData]? {
+      switch (call.interface, call.name) {
+      case (BlueZName.manager, "GetManagedObjects"):
+        let below = all.filter { $0.key.hasPrefix(call.path + "/") }
+        return below.isEmpty ? nil : [.objects(below)]
+      case (BlueZName.properties, "GetAll"):
+        guard let interface = call.arguments.first?.text else { return nil }
+        return self[call.path, interface].map { [.properties($0)] }
+      case _: return nil
+      }
     }
 
     /// The object of a service of a device.

@@ -6,11 +6,7 @@
   // What the bus says: the daemon, its adapter and its objects.
   extension BlueZRadio {
     /// The object of the adapter that is used.
-    var adapter: String? {
-      guard let adapterName else { return objects.adapters.first }
-      let path = "/org/bluez/" + adapterName
-      return objects.adapters.contains(path) ? path : nil
-    }
+    var adapter: String? { objects.adapter(adapterName) }
 
     /// The path that a peripheral's object has, whether it is there or not.
     func path(of id: PeripheralID) -> String? {

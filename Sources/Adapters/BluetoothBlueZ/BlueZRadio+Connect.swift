@@ -68,7 +68,9 @@
         step.effects.append(.tell(.connected(attempt)))
       } else {
         if case .pausing = peers[id]?.phase, !isQueued { peers[id]?.phase = .idle }
-        pursue(id, isSighted: false, &step)
+        // What a discovery that runs has told once is not told again.
+        let isInSight = device(id).flatMap { objects[$0, BlueZName.device, "RSSI"] } != nil
+        pursue(id, isSighted: isInSight, &step)
       }
     }
 
@@ -141,7 +143,8 @@
       call(
         BusMember(
           device, BlueZName.properties, "Set",
-          [.text(BlueZName.device), .text("Trusted"), .boolean(true)]), for: .nothing, &step)
+          [.text(BlueZName.device), .text("Trusted"), .variant(.boolean(true))]), for: .nothing,
+        &step)
     }
 
     /// BlueZ took the profile.

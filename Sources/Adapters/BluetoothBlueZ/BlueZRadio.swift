@@ -14,16 +14,10 @@
   /// standby waits for it otherwise.
   struct BlueZRadio: Sendable {
     enum Input: Sendable, Equatable {
-      /// Whether the daemon is on the bus.
-      case daemon(Bool)
-      case added(String, BlueZObjects.Interfaces)
-      case removed(String, [String])
-      case changed(String, String, [String: BusData], without: [String])
+      case bus(BlueZMessage)
       /// The monitor saw a device; or it was released by BlueZ.
       case sighted(String)
       case monitorReleased
-      case answered(CallID, [BusData])
-      case refused(CallID, BusRefusal)
       case scan([GATTID])
       case stopScan
       case connect(PeripheralID, AttemptID, isQueued: Bool)
@@ -48,7 +42,7 @@
       case write(GATTID, [UInt8])
     }
 
-    typealias CallID = UInt64
+    typealias CallID = BlueZMessage.CallID
     typealias RequestID = UInt64
 
     /// How long services are waited for after a connect.
@@ -154,23 +148,30 @@
 
     private mutating func take(_ input: Input, _ step: inout Step) {
       switch input {
-      case .daemon(let isThere): daemonChanged(isThere, &step)
-      case .added(let path, let interfaces): added(path, interfaces, &step)
-      case .removed(let path, let interfaces): removed(path, interfaces, &step)
-      case .changed(let path, let interface, let values, let without):
-        changed(path, interface, values, without, &step)
+      case .bus(let message): take(message, &step)
       case .sighted(let path): sighted(path, &step)
       case .monitorReleased: monitor = .unsupported
-      case .answered(let call, let values):
-        if let purpose = calls.removeValue(forKey: call) { answered(purpose, call, values, &step) }
-      case .refused(let call, let refusal):
-        if let purpose = calls.removeValue(forKey: call) { refused(purpose, call, refusal, &step) }
       case .scan(let services): scan(services, &step)
       case .stopScan: scan = nil
       case .connect(let id, let attempt, let isQueued): connect(id, attempt, isQueued, &step)
       case .cancel(let attempt): cancel(attempt, &step)
       case .request(let id, let attempt, let request): ask(id, attempt, request, &step)
       case .close: close(&step)
+      }
+    }
+
+    private mutating func take(_ message: BlueZMessage, _ step: inout Step) {
+      switch message {
+      case .daemon(let isThere): daemonChanged(isThere, &step)
+      case .added(let path, let interfaces): added(path, interfaces, &step)
+      case .removed(let path, let interfaces): removed(path, interfaces, &step)
+      case .changed(let path, let interface, let values, let without):
+        changed(path, interface, values, without, &step)
+      case .answered(let call, let values):
+        if let purpose = calls.removeValue(forKey: call) { answered(purpose, call, values, &step) }
+      case .refused(let call, let refusal):
+        if let purpose = calls.removeValue(forKey: call) { refused(purpose, call, refusal, &step) }
+      case .called: return  // answered from what it exports
       }
     }
 
@@ -227,8 +228,9 @@
         // Anything else than a lack of rights ends with the daemon, which is told besides.
         daemon = refusal.name.hasSuffix("AccessDenied") ? .refused : .absent
       case .start: discoveryRefused(call, refusal, &step)
-      case .register: hasProfile = false
-      case .monitor: monitor = .unsupported
+      // BlueZ keeps what it took while the adapter is off.
+      case .register: if refusal.isThere { registered(&step) } else { hasProfile = false }
+      case .monitor: monitor = refusal.isThere ? .on : .unsupported
       case .connect(let id):
         if refusal.name == "org.bluez.Error.AlreadyConnected" {
           connectEnded(id, call, nil, &step)

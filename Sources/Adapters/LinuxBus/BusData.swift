@@ -19,6 +19,8 @@
     /// The objects of a service: `a{oa{sa{sv}}}`.
     case objects([String: [String: [String: BusData]]])
     case structure([BusData])
+    /// A value with its type, where a method takes any; none that is read has this case.
+    case variant(BusData)
     /// An array of another type.
     case list([BusData], of: String)
     /// A value that was read over.
@@ -40,6 +42,7 @@
       case .interfaces: "a{sa{sv}}"
       case .objects: "a{oa{sa{sv}}}"
       case .structure(let parts): "(" + parts.map(\.signature).joined() + ")"
+      case .variant: "v"
       case .list(_, let type): "a" + type
       }
     }
@@ -49,7 +52,7 @@
       switch self {
       case .text(let text), .path(let text): text
       case .boolean, .byte, .short, .word, .number, .bytes, .texts, .properties, .interfaces,
-        .objects, .structure, .list, .other:
+        .objects, .structure, .variant, .list, .other:
         nil
       }
     }
@@ -95,6 +98,7 @@
         try open("r", parts.map(\.signature).joined())
         for part in parts { try append(part) }
         try close()
+      case .variant(let value): try append(inVariant: value)
       case .list(let values, let type):
         try container("a", type, values) { (value) throws(BusFailure) in try append(value) }
       }
@@ -106,10 +110,14 @@
 
     private func append(_ properties: [String: BusData]) throws(BusFailure) {
       try entries(properties, "s", "v") { (value) throws(BusFailure) in
-        try open("v", value.signature)
-        try append(value)
-        try close()
+        try append(inVariant: value)
       }
+    }
+
+    private func append(inVariant value: BusData) throws(BusFailure) {
+      try open("v", value.signature)
+      try append(value)
+      try close()
     }
 
     private func entries<Value>(

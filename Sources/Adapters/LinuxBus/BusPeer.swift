@@ -104,6 +104,12 @@
       try BusFailure.check(unsafe sd_bus_send(connection.bus, raw, nil), member.name)
     }
 
+    /// The types of the arguments of a call that waits for its answer.
+    package func signature(of number: UInt64) -> String {
+      guard let call = unsafe calls[number] else { return "" }
+      return unsafe Self.text(sd_bus_message_get_signature(call, 1))
+    }
+
     /// Answers a call; a second answer is ignored.
     package func answer(_ number: UInt64, _ values: [BusData] = []) throws(BusFailure) {
       guard let call = unsafe calls.removeValue(forKey: number) else { return }

@@ -1,21 +1,13 @@
 import Dispatch
-public import LinkWire
+package import LinkRuntime
+package import LinkWire
 import Synchronization
 
 /// A peripheral that phones reach over a Unix socket; one at a time can connect.
 ///
 /// It advertises once a second, and at once to a phone that comes into range. Its events come on a
 /// queue of its own, in order.
-public final class SocketPeripheral: Sendable {
-  /// What phones do.
-  public enum Event: Sendable, Hashable {
-    case connected
-    case disconnected
-    /// The number names the request in the reply.
-    case read(UInt16, GATTID)
-    case write(UInt16, GATTID, [UInt8])
-  }
-
+package final class SocketPeripheral: Peripheral {
   private struct State {
     var phones: [UInt64: FrameChannel] = [:]
     var lastPhone: UInt64 = 0
@@ -29,7 +21,7 @@ public final class SocketPeripheral: Sendable {
   private let characteristics: Set<GATTID>
   private let longestValue: UInt16
   private let queue = DispatchQueue(label: "holdfast.peripheral")
-  private let event: @Sendable (Event) -> Void
+  private let event: @Sendable (PeripheralEvent) -> Void
   private let state = Mutex(State())
 
   /// Begins to listen.
@@ -38,9 +30,9 @@ public final class SocketPeripheral: Sendable {
   ///   - path: the socket; a file that is left of a process that ended is replaced.
   ///   - longestValue: the longest value of a notification, MTU - 3.
   /// - Throws: if the socket is used, or cannot be made.
-  public init(
+  package init(
     path: String, id: PeripheralID, service: GATTID, name: String, characteristics: [GATTID],
-    longestValue: UInt16, event: @escaping @Sendable (Event) -> Void
+    longestValue: UInt16, event: @escaping @Sendable (PeripheralEvent) -> Void
   ) throws(RadioSocketError) {
     advertisement = .advertisement(id, service: service, name: name)
     self.characteristics = Set(characteristics)
@@ -54,7 +46,7 @@ public final class SocketPeripheral: Sendable {
   }
 
   /// Begins or stops to advertise.
-  public func advertise(_ isOn: Bool) {
+  package func advertise(_ isOn: Bool) {
     queue.async { [self] in
       state.withLock { $0.isAdvertising = isOn }
       advertise()
@@ -62,7 +54,7 @@ public final class SocketPeripheral: Sendable {
   }
 
   /// Ends the connection.
-  public func disconnect() {
+  package func disconnect() {
     queue.async { [self] in
       let phone = state.withLock { state -> FrameChannel? in
         defer { state.linked = nil }
@@ -73,13 +65,13 @@ public final class SocketPeripheral: Sendable {
   }
 
   /// Notifies a value to the phone that is connected.
-  public func notify(_ id: GATTID, _ bytes: [UInt8]) { send(.notification(id, bytes)) }
+  package func notify(_ id: GATTID, _ bytes: [UInt8]) { send(.notification(id, bytes)) }
 
   /// Answers a request; `nil` refuses it.
-  public func reply(_ number: UInt16, _ bytes: [UInt8]?) { send(.reply(number, bytes)) }
+  package func reply(_ number: UInt16, _ bytes: [UInt8]?) { send(.reply(number, bytes)) }
 
   /// Ends everything; phones see a peripheral that is out of range.
-  public func close() {
+  package func close() {
     queue.sync {
       let (phones, listener, timer) = state.withLock { state in
         let all = (Array(state.phones.values), state.listener, state.timer)
@@ -147,7 +139,7 @@ public final class SocketPeripheral: Sendable {
       return true
     }
     phone?.send(isTaken ? .connected(longestValue: longestValue) : .disconnected)
-    if isTaken { event(.connected) }
+    if isTaken { event(.connected(longestValue: Int(longestValue))) }
   }
 
   private func gone(_ number: UInt64) {

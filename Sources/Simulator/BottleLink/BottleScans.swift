@@ -11,6 +11,8 @@ struct BottleScans: Sendable {
   /// When the user asked for something, which may scan at once, and a request for longer.
   private var prompted: Instant?
   private var looking: Instant?
+  /// The requests without an answer, by when they were asked: each looks for the bottle at once.
+  private var open: [UInt64: Instant] = [:]
   /// A burst that must begin at a time, and not before.
   private var due: Due?
   /// Until when a connection may stand in background.
@@ -52,7 +54,9 @@ struct BottleScans: Sendable {
   ) {
     prompted = standing.now
     switch input {
-    case .refresh, .perform: looking = standing.now
+    case .refresh(let id), .perform(let id, _):
+      looking = standing.now
+      open[id] = standing.now
     case .start, .stop, .hold, .choose, .shown, .link, .central, .discovered, .undiscovered,
       .heard, .written, .unwritten, .restored, .committed, .uncommitted:
       return
@@ -98,6 +102,7 @@ struct BottleScans: Sendable {
     case .stopScan: scanning = nil
     case .connect(let attempt, _, true): arm(attempt, standing)
     case .cancel(let attempt): noteEnd(of: attempt, standing)
+    case .update(.refreshed(let id, _)), .update(.performed(let id, _)): open[id] = nil
     case .connect, .discover, .write, .commit, .confirm, .update: return
     }
   }
@@ -106,7 +111,8 @@ struct BottleScans: Sendable {
     // Without a known bottle the system looks for any, as long as it takes.
     guard standing.own.isKnown else { return }
     scanning = standing.now
-    if let due, standing.now < due.at, prompted != standing.now {
+    let isAsked = open.values.contains { $0.advanced(by: .seconds(10)) > standing.now }
+    if let due, standing.now < due.at, prompted != standing.now, !isAsked {
       found.add(.storm, at: standing.now, "a scan begins too soon after \(due.why)")
     }
     due = nil
@@ -176,6 +182,8 @@ struct BottleScans: Sendable {
 
   mutating func settled(_ standing: Standing<BottleFeature>) {
     if standing.status.phase != .connected { leaveBy = nil }
+    // A connection that stood ends a series of fast failures.
+    if standing.status.phase == .connected { endedFast = false }
     phase = standing.status.phase
     wasKnown = standing.own.isKnown
   }

@@ -4,6 +4,7 @@ import HoldfastTestKit
 import LinkCore
 import LinkRuntime
 import LinkWire
+import LinuxBus
 import Testing
 import VirtualBottle
 
@@ -40,6 +41,46 @@ struct BlueZBottleTests {
     #expect(try await phone.next { $0["result"] as? String } == "done")
     #expect(await phone.process.exit() == 0)
     await bench.end()
+  }
+
+  @Test func `a virtual bottle is a peripheral of BlueZ while its firmware advertises`()
+    async throws
+  {
+    let bus = try await PrivateBus()
+    let bluez = try await FakeBlueZ(address: bus.address)
+    let bottle = try Phone(
+      ["bottle", "virtual", "--adapter", "hci0", "--interactive", "--json"], bus.address)
+    bottle.process.send("move")
+    guard case .advertisement(.some) = await bluez.heard.next() else {
+      throw ContractViolation("it does not advertise")
+    }
+    await bluez.connectPhone()
+    try await bottle.next { $0["state"] as? String == "connected" ? () : nil }
+    #expect(await bluez.heard.next() == .advertisement(nil))
+    let state = await bluez.ask("ReadValue", BottleAttribute.state.id)
+    #expect(try state.get().first?.bytes?.count == 14)
+    #expect(await bluez.ask("WriteValue", BottleAttribute.state.id, [1]) != .success([]))
+    bottle.process.send("gone")
+    #expect(await bluez.heard.next() == .lost)
+    bottle.process.send("back")
+    guard case .advertisement(.some) = await bluez.heard.next() else {
+      throw ContractViolation("it does not advertise again")
+    }
+    bottle.process.send("quit")
+    #expect(await bottle.process.exit() == 0)
+    #expect(await bluez.heard.next() == .advertisement(nil))
+    await bluez.end()
+  }
+
+  @Test func `a virtual bottle has one radio, which must be there`() async throws {
+    let bus = try await PrivateBus()
+    let environment = ["DBUS_SYSTEM_BUS_ADDRESS": bus.address]
+    let none = try await CommandProcess.run(["bottle", "virtual"], environment: environment)
+    #expect(none.status == 1)
+    #expect(none.errors.joined().contains("bluetoothd does not run"))
+    let both = try await CommandProcess.run(
+      ["bottle", "virtual", "--socket", "s", "--adapter", "hci0"], environment: environment)
+    #expect(both.status == 2)
   }
 
   @Test func `a machine without Bluetooth is told what to do`() async throws {

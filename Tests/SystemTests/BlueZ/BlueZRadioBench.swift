@@ -22,7 +22,7 @@ struct BlueZRadioBench {
 
   /// A radio that is on, with the device if BlueZ knows it.
   init(
-    knows: [String: BusData]? = properties, manager: Bool = false,
+    knows: [String: BusData]? = properties, manager: Bool = false, monitors: Bool = false,
     services: [GATTID] = [BottleAttribute.service]
   ) {
     radio = BlueZRadio(adapter: nil, services: services)
@@ -31,6 +31,11 @@ struct BlueZRadioBench {
       FakeBlueZ.adapter: [BlueZName.adapter: ["Powered": .boolean(true)]]
     ]
     if manager { objects[FakeBlueZ.adapter]?[BlueZName.gattManager] = [:] }
+    if monitors {
+      objects[FakeBlueZ.adapter]?[BlueZName.monitorManager] = [
+        "SupportedMonitorTypes": .texts(["or_patterns"])
+      ]
+    }
     if let knows { objects[Self.device] = [BlueZName.device: knows] }
     if let call = Self.call("GetManagedObjects", in: first) {
       _ = handle(.answered(call, [.objects(objects)]))
@@ -38,6 +43,8 @@ struct BlueZRadioBench {
   }
 
   mutating func handle(_ input: BlueZRadio.Input) -> [Effect] { radio.handle(input, at: now) }
+
+  mutating func handle(_ message: BlueZMessage) -> [Effect] { handle(.bus(message)) }
 
   /// Lets time pass, and returns what comes of it; every deadline is kept on the way.
   mutating func pass(_ time: Duration) -> [Effect] {
@@ -60,6 +67,12 @@ struct BlueZRadioBench {
 
   mutating func change(_ values: [String: BusData]) -> [Effect] {
     handle(.changed(Self.device, BlueZName.device, values, without: []))
+  }
+
+  mutating func power(_ isOn: Bool) -> [Effect] {
+    handle(
+      .changed(
+        FakeBlueZ.adapter, BlueZName.adapter, ["Powered": .boolean(isOn)], without: []))
   }
 
   /// Fails the call of a kind that is among effects.

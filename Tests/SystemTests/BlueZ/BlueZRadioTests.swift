@@ -13,11 +13,11 @@ import Testing
 
   @Test func `an adapter is told when its objects were read, or may not be`() {
     var radio = BlueZRadio(adapter: nil, services: [])
-    let first = radio.handle(.daemon(true), at: .zero)
+    let first = radio.handle(.bus(.daemon(true)), at: .zero)
     #expect(Bench.events(first) == [])
     #expect(Bench.calls(first) == ["GetManagedObjects"])
     let refusal = BusRefusal("org.freedesktop.DBus.Error.AccessDenied")
-    let effects = radio.handle(.refused(1, refusal), at: .zero)
+    let effects = radio.handle(.bus(.refused(1, refusal)), at: .zero)
     #expect(Bench.events(effects) == [.adapter(.unauthorised)])
   }
 
@@ -178,6 +178,32 @@ import Testing
     #expect(bench.handle(Self.queued) == [.standby(.autoConnect)])
     #expect(bench.pass(.milliseconds(299_999)) == [])
     #expect(Bench.calls(bench.pass(.milliseconds(1))).last == "StartDiscovery")
+  }
+
+  @Test func `a profile that BlueZ kept while the adapter was off is still one`() throws {
+    var properties = Bench.properties
+    properties["Trusted"] = .boolean(true)
+    var bench = Bench(knows: properties, manager: true)
+    _ = bench.handle(.answered(2, []))
+    _ = bench.power(false)
+    let effects = bench.power(true)
+    _ = bench.refuse("RegisterApplication", in: effects, "AlreadyExists")
+    #expect(bench.handle(Self.queued) == [.standby(.autoConnect)])
+  }
+
+  @Test func `a monitor that BlueZ kept while the adapter was off is still one`() {
+    var bench = Bench(monitors: true)
+    let asked = bench.handle(Self.queued)
+    #expect(
+      bench.refuse("RegisterMonitor", in: asked, "AlreadyExists").contains(.standby(.monitor)))
+  }
+
+  @Test func `what a discovery has just told is connected at once, also by a queued ticket`() {
+    var bench = Bench()
+    _ = bench.change(["RSSI": .short(127)])
+    #expect(Bench.calls(bench.handle(Self.queued)).contains("Connect"))
+    var other = Bench()
+    #expect(!Bench.calls(other.handle(Self.queued)).contains("Connect"), "it was not seen")
   }
 
   @Test func `an address is an id and a path, and back`() throws {

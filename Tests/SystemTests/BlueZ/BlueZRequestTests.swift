@@ -104,7 +104,7 @@ import Testing
 
   @Test func `values of characteristics that this connection did not subscribe to are not told`() {
     var bench = Self.resolved()
-    let value = BlueZRadio.Input.changed(
+    let value = BlueZMessage.changed(
       Bench.part, BlueZName.characteristic, ["Value": .bytes([1])], without: [])
     #expect(bench.handle(value) == [])
     _ = bench.handle(.request(1, AttemptID(1), .notify(Self.value)))
@@ -157,26 +157,26 @@ import Testing
     case 1: return .connect(Bench.id, attempt, isQueued: isOn)
     case 2: return .cancel(attempt)
     case 3: return isOn ? .scan([BottleAttribute.service]) : .stopScan
-    case 4: return .removed(Bench.device, [BlueZName.device])
+    case 4: return .bus(.removed(Bench.device, [BlueZName.device]))
     case 5:
       var properties = Bench.properties
       properties["RSSI"] = .short(-40)
-      return .added(Bench.device, [BlueZName.device: properties])
+      return .bus(.added(Bench.device, [BlueZName.device: properties]))
     case 6, 7:
       let names = ["Connected", "ServicesResolved", "Trusted"]
       let name = names.randomElement(using: &random) ?? "Connected"
-      return .changed(Bench.device, BlueZName.device, [name: .boolean(isOn)], without: [])
+      return .bus(
+        .changed(Bench.device, BlueZName.device, [name: .boolean(isOn)], without: []))
     case 8: return .request(number, attempt, isOn ? .read(value) : .notify(value))
     case 9: return .request(number, attempt, .discover(BottleAttribute.service, [value]))
     case 10:
-      return .added(Bench.part, [BlueZName.characteristic: ["UUID": .text(value.description)]])
+      return .bus(
+        .added(Bench.part, [BlueZName.characteristic: ["UUID": .text(value.description)]]))
     case _:
       guard let call = open.popLast() else { return .sighted(Bench.device) }
       let errors = ["InProgress", "Failed", "NotConnected"]
-      return isOn
-        ? .answered(call, [])
-        : .refused(
-          call, BusRefusal("org.bluez.Error." + (errors.randomElement(using: &random) ?? "")))
+      let error = "org.bluez.Error." + (errors.randomElement(using: &random) ?? "")
+      return .bus(isOn ? .answered(call, []) : .refused(call, BusRefusal(error)))
     }
   }
 }

@@ -26,6 +26,23 @@ struct BlueZStandbyTests {
     await bench.end()
   }
 
+  @Test func `BlueZ still connects by itself after the adapter was off`() async throws {
+    let bench = try await BlueZBench()
+    try await bench.connects(1)
+    while let call = await bench.bluez.log.next(), call != "Set" {}
+    await bench.bluez.power(false)
+    #expect(await bench.next() == .adapter(.off))
+    await bench.bluez.power(true)
+    #expect(await bench.next() == .adapter(.on))
+    // The daemon has the application of before, and says so.
+    while let call = await bench.bluez.log.next(), call != "RegisterApplication" {}
+    bench.central.connect(FakeBlueZ.id, attempt: AttemptID(2), isQueued: true)
+    while let standby = await bench.standbys.next(), standby != .autoConnect {}
+    await bench.bluez.advertise(true)
+    #expect(await bench.next() == .connected(AttemptID(2)))
+    await bench.end()
+  }
+
   @Test func `a controller with monitors watches for a device`() async throws {
     let bench = try await BlueZBench(.init(hasGattManager: false, hasMonitors: true))
     bench.central.connect(FakeBlueZ.id, attempt: AttemptID(1), isQueued: true)

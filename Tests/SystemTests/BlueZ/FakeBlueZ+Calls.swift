@@ -62,16 +62,31 @@ extension FakeBlueZ {
     }
     var all = [Self.adapter: adapter]
     if isKnown { all[Self.device] = [BlueZName.device: deviceProperties(rssi: nil)] }
+    if hasPhone { all[Self.phone] = [BlueZName.device: ["Connected": .boolean(true)]] }
     if hasObjects { all.merge(gattObjects) { $1 } }
     return all
   }
 
+  /// The types of arguments that the real daemon insists on.
+  private static let signatures = [
+    "Set": "ssv", "SetDiscoveryFilter": "a{sv}", "RemoveDevice": "o",
+    "RegisterApplication": "oa{sv}", "UnregisterApplication": "o", "RegisterMonitor": "o",
+    "RegisterAdvertisement": "oa{sv}", "UnregisterAdvertisement": "o", "ReadValue": "a{sv}",
+    "WriteValue": "aya{sv}",
+  ]
+
   func answer(_ call: BusMember, _ sender: String, _ number: UInt64) {
+    guard bus.signature(of: number) == Self.signatures[call.name, default: ""] else {
+      try? bus.refuse(number, BusRefusal("org.freedesktop.DBus.Error.InvalidArgs"))
+      return
+    }
     switch (call.path, call.interface) {
     case ("/", BlueZName.manager): try? bus.answer(number, [.objects(objects)])
     case (Self.adapter, BlueZName.adapter): adapterCall(call, sender, number)
     case (Self.adapter, BlueZName.gattManager), (Self.adapter, BlueZName.monitorManager):
       register(call, sender, number)
+    case (Self.adapter, BlueZName.advertisingManager): advertisingCall(call, sender, number)
+    case (Self.phone, BlueZName.device): phoneCall(call, number)
     case (Self.device, _) where !isKnown: unknown(number)
     case (Self.device, BlueZName.device): deviceCall(call, number)
     case (Self.device, BlueZName.properties) where call.name == "Set":
@@ -174,12 +189,25 @@ extension FakeBlueZ {
 
   /// Takes an application or a monitor, after it has listed its objects.
   private func register(_ call: BusMember, _ sender: String, _ number: UInt64) {
+    guard call.name.hasPrefix("Register") else {
+      served = nil
+      try? bus.answer(number)
+      return
+    }
+    if call.name == "RegisterApplication", sender == application || sender == served?.sender {
+      return refuse(number, "AlreadyExists", "Already Exists")
+    }
     guard let root = call.arguments.first?.text,
       let question = try? bus.call(
         sender, BusMember(root, BlueZName.manager, "GetManagedObjects"))
     else { return unknown(number) }
-    waiting[question] = { bluez, values in
-      let objects = values?.first?.objects ?? [:]
+    waiting[question] = { bluez, result in
+      let objects = (try? result.get())?.first?.objects ?? [:]
+      if objects.contains(where: { $0.value[BlueZName.gattService] != nil }) {
+        bluez.serve(objects, of: sender)
+        try? bluez.bus.answer(number)
+        return
+      }
       let wanted =
         call.name == "RegisterApplication" ? BlueZName.profile : BlueZName.monitor
       guard let found = objects.first(where: { $0.value[wanted] != nil }) else {

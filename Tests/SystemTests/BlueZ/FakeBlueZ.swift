@@ -11,7 +11,8 @@ import LinuxBus
 /// A stand-in of `org.bluez` on a bus: one adapter, and one peripheral behind it.
 ///
 /// It serves what BlueZ 5.66 serves of ObjectManager, Adapter1, Device1, GattService1,
-/// GattCharacteristic1, GattManager1 and AdvertisementMonitorManager1, and fails on command.
+/// GattCharacteristic1, GattManager1, AdvertisementMonitorManager1 and LEAdvertisingManager1, and
+/// fails on command.
 actor FakeBlueZ {
   /// What happens to the next `Connect`.
   enum ConnectFault: Sendable {
@@ -47,7 +48,7 @@ actor FakeBlueZ {
   private let queue = DispatchQueue(label: "fake bluez")
   let bus: BusPeer
   private var source: (any DispatchSourceRead)?
-  var waiting: [UInt64: @Sendable (isolated FakeBlueZ, [BusData]?) -> Void] = [:]
+  var waiting: [UInt64: @Sendable (isolated FakeBlueZ, Result<[BusData], BusRefusal>) -> Void] = [:]
 
   var isPowered: Bool
   var discoverers: Set<String> = []
@@ -70,6 +71,13 @@ actor FakeBlueZ {
   var lastRequest: UInt16 = 0
   var application: String?
   var monitor: (sender: String, path: String)?
+  /// What a program serves as a peripheral, what it advertises, and whether a phone is connected.
+  var served: Served?
+  var advertised: (sender: String, path: String)?
+  var hasPhone = false
+  var refusesAdvertisement = false
+  /// What a phone near it hears.
+  let heard = Mailbox<PhoneEvent>()
 
   nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe executor.asUnownedSerialExecutor()
@@ -100,9 +108,11 @@ actor FakeBlueZ {
         log.put(call.name)
         if exportsWhenListed, call.name == "GetManagedObjects" { resolve() }
         answer(call, sender, number)
-      case .answered(let number, let values): waiting.removeValue(forKey: number)?(self, values)
-      case .refused(let number, _): waiting.removeValue(forKey: number)?(self, nil)
-      case .signal: continue
+      case .answered(let number, let values):
+        waiting.removeValue(forKey: number)?(self, .success(values))
+      case .refused(let number, let refusal):
+        waiting.removeValue(forKey: number)?(self, .failure(refusal))
+      case .signal(let signal, let sender): if sender == served?.sender { emitted(signal) }
       }
     }
     bus.flush()
@@ -162,7 +172,10 @@ actor FakeBlueZ {
 
   func power(_ isOn: Bool) {
     isPowered = isOn
-    if !isOn { linkDown() }
+    if !isOn {
+      linkDown()
+      releaseAdvertisement()
+    }
     discoverers = []
     changed(Self.adapter, BlueZName.adapter, ["Powered": .boolean(isOn)])
     bus.flush()
@@ -180,6 +193,7 @@ actor FakeBlueZ {
     linkDown()
     (discoverers, application, monitor, connects) = ([], nil, nil, [])
     (isKnown, isStuck) = (false, false)
+    (served, advertised, hasPhone) = (nil, nil, false)
     try? bus.own(BlueZName.service, false)
     bus.flush()
   }
@@ -290,7 +304,7 @@ actor FakeBlueZ {
       ])
   }
 
-  private func added(_ path: String, _ interfaces: BlueZObjects.Interfaces) {
+  func added(_ path: String, _ interfaces: BlueZObjects.Interfaces) {
     signal("/", BlueZName.manager, "InterfacesAdded", [.path(path), .interfaces(interfaces)])
   }
 

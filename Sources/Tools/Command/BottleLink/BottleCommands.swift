@@ -16,7 +16,8 @@ enum BottleCommands {
         The bottle of the data directory is the first one that `watch` finds. Its drinks are \
         stored in bottle.sqlite there, each once, readable only by its owner. The radio is \
         Bluetooth of this machine, through BlueZ; --radio names one on a Unix socket instead. That \
-        through BlueZ was tested against a stand-in of its daemon, and never with a real radio.
+        through BlueZ was tested with the real daemon and virtual controllers, and never with a \
+        real radio.
         """
       ],
       commands: [

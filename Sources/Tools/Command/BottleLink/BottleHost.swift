@@ -1,3 +1,4 @@
+import BluetoothBlueZ
 import BottleFirmware
 import CommandKit
 import LinkCore
@@ -10,11 +11,17 @@ import VirtualBottle
 
 /// A virtual bottle at work: its firmware, its radio, its clock, its flash.
 actor BottleHost {
+  /// Where its radio is: on a Unix socket, or an adapter of this machine.
+  enum Place: Sendable {
+    case socket(String)
+    case adapter(String?)
+  }
+
   /// What it is made of.
   struct Setup: Sendable {
-    var path: String
+    var place: Place
     var name: String
-    var longestValue: UInt16
+    var longestValue: Int
     var profile: TimerProfile
     var flash: BottleFlash?
     var countsDeleted: Bool
@@ -22,7 +29,7 @@ actor BottleHost {
   }
 
   private enum Event: Sendable {
-    case radio(SocketPeripheral.Event)
+    case radio(PeripheralEvent)
     case action(BottleAction)
     case tick
   }
@@ -35,7 +42,7 @@ actor BottleHost {
   private let done: AsyncStream<Void>
   private let ending: AsyncStream<Void>.Continuation
   private var bottle: VirtualBottle
-  private var radio: SocketPeripheral?
+  private var radio: (any Peripheral)?
   private var timer: Task<Void, Never>?
   private var isDeaf = false
   private var lastRecord: UInt32 = 0
@@ -58,16 +65,28 @@ actor BottleHost {
   /// Opens its radio.
   func open() throws(CommandFailure) {
     guard radio == nil else { return }
-    do throws(RadioSocketError) {
-      radio = try SocketPeripheral(
-        path: setup.path, id: Self.id(of: setup.name), service: BottleAttribute.service,
-        name: setup.name, characteristics: BottleAttribute.allCases.map(\.id),
-        longestValue: setup.longestValue
-      ) { [input] in input.yield(.radio($0)) }
-    } catch {
-      throw CommandFailure(.failed, error.description, remedy: "choose another --socket")
-    }
+    radio = try peripheral()
     radio?.advertise(bottle.bottle.isAdvertising)
+  }
+
+  private func peripheral() throws(CommandFailure) -> any Peripheral {
+    let hear: @Sendable (PeripheralEvent) -> Void = { [input] in input.yield(.radio($0)) }
+    switch setup.place {
+    case .socket(let path):
+      do throws(RadioSocketError) {
+        return try SocketPeripheral(
+          path: path, id: Self.id(of: setup.name), service: BottleAttribute.service,
+          name: setup.name, characteristics: BottleAttribute.allCases.map(\.id),
+          longestValue: UInt16(setup.longestValue), event: hear)
+      } catch {
+        throw CommandFailure(.failed, error.description, remedy: "choose another --socket")
+      }
+    case .adapter(let adapter):
+      return BlueZPeripheral(
+        adapter: adapter, service: BottleAttribute.service, name: setup.name,
+        parts: BottleAttribute.allCases.map { BlueZPeripheral.Part($0.id, $0.flags) },
+        deliver: hear)
+    }
   }
 
   /// Runs until it quits.
@@ -78,18 +97,26 @@ actor BottleHost {
       case .tick: take(bottle.tick(at: now))
       case .radio(let event): take(event, at: now)
       case .action(.quit):
-        close()
+        await close()
         return
+      case .action(.range(false)):
+        await leave()
+        take(bottle.handle(.disconnected, at: now))
       case .action(let action): take(action, at: now)
       }
       awaitDeadline()
     }
   }
 
-  private func close() {
-    timer?.cancel()
-    radio?.close()
+  /// Goes out of range.
+  private func leave() async {
+    await radio?.close()
     radio = nil
+  }
+
+  private func close() async {
+    timer?.cancel()
+    await leave()
     input.finish()
     ending.finish()
   }
@@ -108,10 +135,6 @@ actor BottleHost {
     case .restart:
       radio?.disconnect()
       take(bottle.handle(.restarted, at: now))
-    case .range(false):
-      radio?.close()
-      radio = nil
-      take(bottle.handle(.disconnected, at: now))
     case .range(true):
       do throws(CommandFailure) {
         try open()
@@ -119,15 +142,18 @@ actor BottleHost {
         telling.problem(error)
       }
     case .deaf(let isDeaf): self.isDeaf = isDeaf
-    case .quit: return
+    case .range(false), .quit: return
     }
   }
 
-  private func take(_ event: SocketPeripheral.Event, at now: Instant) {
+  private func take(_ event: PeripheralEvent, at now: Instant) {
     switch event {
-    case .connected:
+    case .connected(let longest):
       telling.state("connected")
-      take(bottle.handle(.connected(longestValue: Int(setup.longestValue)), at: now))
+      take(bottle.handle(.connected(longestValue: longest), at: now))
+    case .negotiated(let longest):
+      let value = min(longest, setup.longestValue)
+      take(bottle.handle(.negotiated(longestValue: value), at: now))
     case .disconnected:
       telling.state("disconnected")
       take(bottle.handle(.disconnected, at: now))
@@ -243,6 +269,17 @@ struct BottleFlash: Sendable {
       try file.replace(with: Array(lines.joined().utf8))
     } catch {
       throw CommandFailure(.failed, "\(path): \(error)", remedy: "choose another --flash")
+    }
+  }
+}
+
+extension BottleAttribute {
+  /// What a phone can do with it, in the words of BlueZ.
+  fileprivate var flags: [String] {
+    switch self {
+    case .state, .drinks, .activity, .calibration, .battery: ["read", "notify"]
+    case .configuration, .syncControl, .settings: ["read", "write"]
+    case .command: ["write"]
     }
   }
 }

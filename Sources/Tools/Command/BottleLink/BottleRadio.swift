@@ -30,13 +30,18 @@ struct BottleRadio: Sendable {
       central = Platform.radio(on: path)
       return
     }
+    try Self.check(call)
+    central = BlueZCentral(adapter: call[Self.adapter], services: [BottleAttribute.service]) {
+      input.yield($0)
+    }
+  }
+
+  /// Looks whether the adapter that a call names can be used.
+  static func check(_ call: Invocation) throws(CommandFailure) {
     do throws(BlueZProblem) {
       try BlueZCheck.run(adapter: call[Self.adapter])
     } catch {
       throw CommandFailure(.failed, error.text, remedy: error.remedy)
-    }
-    central = BlueZCentral(adapter: call[Self.adapter], services: [BottleAttribute.service]) {
-      input.yield($0)
     }
   }
 }

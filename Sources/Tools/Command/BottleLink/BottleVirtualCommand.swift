@@ -9,8 +9,9 @@ import VirtualBottle
 
 /// `holdfast bottle virtual`: a bottle to connect to.
 enum BottleVirtualCommand {
-  private static let socket = Parameter.required(
-    "socket", .text("PATH"), "the Unix socket of its radio; created for its owner only")
+  private static let socket = Parameter.optional(
+    "socket", .text("PATH"), usual: "Bluetooth of this machine",
+    "the Unix socket of its radio; created for its owner only")
   private static let script = Parameter.optional(
     "script", .text("FILE"), "do to it what this file says, a line for each action")
   private static let interactive = Parameter.flag(
@@ -33,8 +34,9 @@ enum BottleVirtualCommand {
       details: [
         """
         Runs the firmware's rules: it sleeps until it is moved, advertises while it is awake, \
-        records drinks of 30 ml and more and refills of 100 ml and more, and answers a phone on \
-        its socket. It runs until `quit` or a signal, also after the end of a script.
+        records drinks of 30 ml and more and refills of 100 ml and more, and answers a phone over \
+        Bluetooth, or on its socket. It runs until `quit` or a signal, also after the end of a \
+        script.
         """,
         """
         A line of a script is an action, or `after DURATION ACTION`; `#` begins a comment. \
@@ -52,8 +54,12 @@ enum BottleVirtualCommand {
         .init(
           "holdfast bottle virtual --socket bottle.sock --script day.txt --flash bottle.txt",
           "a day of drinks"),
+        .init(
+          "holdfast bottle virtual --adapter hci1 --interactive",
+          "a bottle over the Bluetooth of this machine"),
       ],
-      takes: socket, script, interactive, profile, flash, name, mtu, lies, Shared.json, action: run)
+      takes: socket, BottleRadio.adapter, script, interactive, profile, flash, name, mtu, lies,
+      Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
@@ -66,7 +72,7 @@ enum BottleVirtualCommand {
     let memory = call[flash].map { BottleFlash(path: $0) }
     let host = BottleHost(
       BottleHost.Setup(
-        path: call[socket], name: call[name], longestValue: UInt16(call[mtu] - 3),
+        place: try place(call), name: call[name], longestValue: call[mtu] - 3,
         profile: profiles[call[profile]] ?? .plan035, flash: memory,
         countsDeleted: call[lies], records: try memory?.read() ?? []),
       BottleTelling(console: call.console, isJSON: call[Shared.json]))
@@ -85,6 +91,20 @@ enum BottleVirtualCommand {
         group.cancelAll()
       }
     }
+  }
+
+  /// Where its radio is.
+  ///
+  /// - Throws: if the call names two, or if this machine has no Bluetooth that can be used.
+  private static func place(_ call: Invocation) throws(CommandFailure) -> BottleHost.Place {
+    guard let path = call[socket] else {
+      try BottleRadio.check(call)
+      return .adapter(call[BottleRadio.adapter])
+    }
+    guard call[BottleRadio.adapter] == nil else {
+      throw CommandFailure(.usage, "--socket and --adapter exclude each other")
+    }
+    return .socket(path)
   }
 
   private static func play(_ lines: [BottleScript.Line], on host: BottleHost) async {

@@ -1,0 +1,196 @@
+#if os(Linux)
+  import Dispatch
+  import Glibc
+  import LinkCore
+  import LinkRuntime
+  import LinuxBus
+
+  /// What comes from BlueZ.
+  enum BlueZMessage: Sendable, Equatable {
+    /// Whether the daemon is on the bus.
+    case daemon(Bool)
+    case added(String, BlueZObjects.Interfaces)
+    case removed(String, [String])
+    case changed(String, String, [String: BusData], without: [String])
+    case answered(CallID, [BusData])
+    case refused(CallID, BusRefusal)
+    /// A call of the daemon, which waits for an answer under this number.
+    case called(BusMember, UInt64)
+
+    /// What a client counts its calls by.
+    typealias CallID = UInt64
+
+    /// What a signal of BlueZ means; `nil` for nothing.
+    init?(_ signal: BusMember) {
+      let arguments = signal.arguments
+      switch (signal.interface, signal.name, arguments.count) {
+      case (BlueZName.manager, "InterfacesAdded", 2):
+        guard let path = arguments[0].text, let added = arguments[1].interfaces else { return nil }
+        self = .added(path, added)
+      case (BlueZName.manager, "InterfacesRemoved", 2):
+        guard let path = arguments[0].text, let gone = arguments[1].texts else { return nil }
+        self = .removed(path, gone)
+      case (BlueZName.properties, "PropertiesChanged", 3):
+        guard let interface = arguments[0].text, let values = arguments[1].properties,
+          let without = arguments[2].texts
+        else { return nil }
+        self = .changed(signal.path, interface, values, without: without)
+      case _: return nil
+      }
+    }
+  }
+
+  /// The bus of a client, as far as it is open.
+  struct BlueZBus {
+    static let pause = DispatchTimeInterval.seconds(5)
+
+    let queue: DispatchQueue
+    /// A D-Bus address; `nil` is the system bus.
+    let address: String?
+    let clock = BootClock()
+    var peer: BusPeer?
+    var source: (any DispatchSourceRead)?
+    /// The unique name of the daemon.
+    var owner: String?
+    /// The question who that is.
+    var ownerCall: UInt64?
+    var calls: [UInt64: BlueZMessage.CallID] = [:]
+    var timer: UInt64 = 0
+    var isClosed = false
+
+    init(_ queue: DispatchQueue, address: String?) {
+      (self.queue, self.address) = (queue, address)
+    }
+  }
+
+  /// An actor on the queue of its bus that speaks to BlueZ; its rules are a value.
+  ///
+  /// Without a bus it tries every 5 s.
+  protocol BlueZClient: Actor {
+    var bus: BlueZBus { get set }
+    /// When the rules want to be called.
+    var deadline: Instant? { get }
+    func tick()
+    func hear(_ message: BlueZMessage)
+  }
+
+  extension BlueZClient {
+    func open() {
+      guard !bus.isClosed, bus.peer == nil else { return }
+      do throws(BusFailure) {
+        let peer = try BusPeer(address: bus.address, or: .system)
+        bus.peer = peer
+        try peer.listen(
+          "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='org.bluez'")
+        // Before the objects are listed, so that none is missed.
+        try peer.listen("type='signal',sender='org.bluez'")
+        bus.ownerCall = try peer.call(
+          "org.freedesktop.DBus",
+          BusMember(
+            "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetNameOwner",
+            [.text(BlueZName.service)]))
+        peer.flush()
+        watch(peer.descriptor)
+        read()
+      } catch {
+        failed()
+      }
+    }
+
+    /// Ends everything; what was sent is on its way.
+    func closeBus() {
+      bus.isClosed = true
+      forget()
+    }
+
+    func call(_ id: BlueZMessage.CallID, _ member: BusMember) {
+      do throws(BusFailure) {
+        if let number = try bus.peer?.call(BlueZName.service, member) { bus.calls[number] = id }
+      } catch {
+        // A bus that is gone is seen when it is read.
+      }
+    }
+
+    func answer(_ number: UInt64, _ result: Result<[BusData], BusRefusal>) {
+      switch result {
+      case .success(let values): try? bus.peer?.answer(number, values)
+      case .failure(let refusal): try? bus.peer?.refuse(number, refusal)
+      }
+    }
+
+    /// Sends what was asked of the bus, and waits for the next deadline of the rules.
+    func settle() {
+      bus.peer?.flush()
+      bus.timer += 1
+      guard let due = deadline else { return }
+      let (number, wait) = (bus.timer, bus.clock.now.duration(to: due).nanoseconds)
+      bus.queue.asyncAfter(deadline: .now() + .nanoseconds(max(Int(wait), 0))) { [weak self] in
+        self?.assumeIsolated { client in
+          if client.bus.timer == number, !client.bus.isClosed { client.tick() }
+        }
+      }
+    }
+
+    private func watch(_ descriptor: Int32) {
+      // A copy, since a source may look at it a little longer than the bus has it open.
+      let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+      let source = DispatchSource.makeReadSource(fileDescriptor: copy, queue: bus.queue)
+      source.setEventHandler { [weak self] in self?.assumeIsolated { $0.read() } }
+      source.setCancelHandler { Glibc.close(copy) }
+      source.activate()
+      bus.source = source
+    }
+
+    private func forget() {
+      bus.source?.cancel()
+      (bus.source, bus.peer, bus.owner, bus.ownerCall, bus.calls) = (nil, nil, nil, nil, [:])
+    }
+
+    private func failed() {
+      forget()
+      hear(.daemon(false))
+      bus.queue.asyncAfter(deadline: .now() + BlueZBus.pause) { [weak self] in
+        self?.assumeIsolated { $0.open() }
+      }
+    }
+
+    private func read() {
+      do throws(BusFailure) {
+        for message in try bus.peer?.take() ?? [] { take(message) }
+      } catch {
+        failed()
+      }
+    }
+
+    private func take(_ message: BusMessage) {
+      switch message {
+      case .answered(let number, let values):
+        if number == bus.ownerCall { return turn(to: values.first?.text) }
+        if let id = bus.calls.removeValue(forKey: number) { hear(.answered(id, values)) }
+      case .refused(let number, let refusal):
+        if number == bus.ownerCall, bus.owner == nil { return hear(.daemon(false)) }
+        if let id = bus.calls.removeValue(forKey: number) { hear(.refused(id, refusal)) }
+      case .signal(let signal, let sender):
+        if signal.name == "NameOwnerChanged", sender == "org.freedesktop.DBus" {
+          return turn(to: signal.arguments.last?.text)
+        }
+        if sender == bus.owner, let message = BlueZMessage(signal) { hear(message) }
+      case .call(let call, let sender, let number):
+        guard sender == bus.owner else {
+          try? bus.peer?.refuse(number, BusRefusal("org.freedesktop.DBus.Error.AccessDenied"))
+          return
+        }
+        hear(.called(call, number))
+      }
+    }
+
+    /// Another process is the daemon, or none.
+    private func turn(to name: String?) {
+      let name = name?.isEmpty == true ? nil : name
+      guard name != bus.owner else { return }
+      if bus.owner != nil { hear(.daemon(false)) }
+      bus.owner = name
+      if name != nil { hear(.daemon(true)) }
+    }
+  }
+#endif

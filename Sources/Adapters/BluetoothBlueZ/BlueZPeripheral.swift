@@ -1,0 +1,141 @@
+#if os(Linux)
+  import Dispatch
+  import LinkCore
+  package import LinkRuntime
+  package import LinkWire
+  import LinuxBus
+
+  /// A peripheral whose radio is that of this machine, through BlueZ on the system bus (D-Bus
+  /// interfaces GattManager1 and LEAdvertisingManager1 of bluez 5.66).
+  ///
+  /// It translates: the rules are those of ``BlueZServer``. A daemon that does not run is not
+  /// started, and an adapter that is off is not switched on; it advertises once both are there.
+  package actor BlueZPeripheral: Peripheral, BlueZClient {
+    private let queue = DispatchQueue(label: "holdfast.bluez.peripheral")
+    private let executor: QueueExecutor
+    private let deliver: @Sendable (PeripheralEvent) -> Void
+    private var server: BlueZServer
+    var bus: BlueZBus
+
+    /// Runs on the queue of the bus.
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+      unsafe executor.asUnownedSerialExecutor()
+    }
+
+    /// A characteristic and what a central can do with it.
+    package struct Part: Sendable, Hashable {
+      package let id: GATTID
+      /// The words of BlueZ: read, write, notify.
+      package let flags: [String]
+
+      package init(_ id: GATTID, _ flags: [String]) { (self.id, self.flags) = (id, flags) }
+    }
+
+    /// A peripheral that is quiet.
+    ///
+    /// - Parameters:
+    ///   - adapter: such as `hci0`; `nil` is the first one.
+    ///   - address: a D-Bus address; `nil` is the system bus.
+    ///   - deliver: hears what centrals do. Must return quickly.
+    package init(
+      adapter: String?, service: GATTID, name: String, parts: [Part], address: String? = nil,
+      deliver: @escaping @Sendable (PeripheralEvent) -> Void
+    ) {
+      executor = QueueExecutor(queue)
+      server = BlueZServer(
+        adapter: adapter, exports: BlueZServerExports(service: service, name: name, parts: parts))
+      bus = BlueZBus(queue, address: address)
+      self.deliver = deliver
+      enqueue { $0.open() }
+    }
+
+    package nonisolated func advertise(_ isOn: Bool) { feed(.advertise(isOn)) }
+
+    package nonisolated func disconnect() { feed(.disconnect) }
+
+    package nonisolated func notify(_ id: GATTID, _ bytes: [UInt8]) { feed(.notify(id, bytes)) }
+
+    package nonisolated func reply(_ number: UInt16, _ bytes: [UInt8]?) {
+      feed(.reply(number, bytes))
+    }
+
+    /// Ends everything; the connection ends, too.
+    package func close() {
+      take(.close)
+      closeBus()
+    }
+
+    // MARK: on the queue
+
+    private nonisolated func enqueue(
+      _ job: @escaping @Sendable (isolated BlueZPeripheral) -> Void
+    ) {
+      queue.async { self.assumeIsolated { job($0) } }
+    }
+
+    private nonisolated func feed(_ input: BlueZServer.Input) { enqueue { $0.take(input) } }
+
+    private func take(_ input: BlueZServer.Input) {
+      guard !bus.isClosed else { return }
+      perform(server.handle(input, at: bus.clock.now))
+    }
+
+    private func perform(_ effects: [BlueZServer.Effect]) {
+      for effect in effects {
+        switch effect {
+        case .call(let id, let member): call(id, member)
+        case .answer(let number, let result): answer(number, result)
+        case .emit(let signal): try? bus.peer?.emit(signal)
+        case .tell(let event): deliver(event)
+        }
+      }
+      settle()
+    }
+
+    var deadline: Instant? { server.deadline }
+
+    func tick() { perform(server.tick(at: bus.clock.now)) }
+
+    func hear(_ message: BlueZMessage) { take(.bus(message)) }
+  }
+
+  /// The objects that a peripheral shows to BlueZ.
+  struct BlueZServerExports: Sendable {
+    static let root = "/holdfast/peripheral"
+    static let advertisement = "/holdfast/advertisement"
+    private static let service = root + "/service"
+
+    let objects: BlueZObjects
+    private let paths: [GATTID: String]
+
+    init(service: GATTID, name: String, parts: [BlueZPeripheral.Part]) {
+      var objects: [String: BlueZObjects.Interfaces] = [
+        Self.service: [
+          BlueZName.gattService: ["UUID": .text(service.description), "Primary": .boolean(true)]
+        ],
+        Self.advertisement: [
+          BlueZName.advertisement: [
+            "Type": .text("peripheral"), "ServiceUUIDs": .texts([service.description]),
+            "LocalName": .text(name),
+          ]
+        ],
+      ]
+      var paths: [GATTID: String] = [:]
+      for (number, part) in parts.enumerated() {
+        let path = Self.service + "/part\(number)"
+        paths[part.id] = path
+        objects[path] = [
+          BlueZName.characteristic: [
+            "UUID": .text(part.id.description), "Service": .path(Self.service),
+            "Flags": .texts(part.flags),
+          ]
+        ]
+      }
+      (self.objects, self.paths) = (BlueZObjects(objects), paths)
+    }
+
+    func path(of id: GATTID) -> String? { paths[id] }
+
+    func characteristic(at path: String) -> GATTID? { paths.first { $0.value == path }?.key }
+  }
+#endif

@@ -1,0 +1,208 @@
+import HoldfastTestKit
+import LinkCore
+import LinkRuntime
+import LinkWire
+import LinuxBus
+import Testing
+
+@testable import BluetoothBlueZ
+
+/// A peripheral over BlueZ before a stand-in of its daemon, on a bus of our own.
+@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(2)))
+struct BlueZPeripheralTests {
+  private static let state = BottleAttribute.state.id
+  private static let command = BottleAttribute.command.id
+
+  @Test func `a phone sees its service and name, and what can be done with its characteristics`()
+    async throws
+  {
+    let bench = try await Bench()
+    let advertisement = try await bench.advertised()
+    #expect(advertisement["LocalName"] == .text("Bottle"))
+    #expect(advertisement["ServiceUUIDs"] == .texts([BottleAttribute.service.description]))
+    #expect(await bench.bluez.served?.flags(of: Self.state) == ["read", "notify"])
+    #expect(await bench.bluez.served?.flags(of: Self.command) == ["write"])
+    await bench.end()
+  }
+
+  @Test func `a phone reads, writes and is notified`() async throws {
+    let bench = try await Bench()
+    try await bench.connected()
+    #expect(await bench.next() == .connected(longestValue: 20))
+    async let read = bench.bluez.ask("ReadValue", Self.state)
+    #expect(await bench.next() == .negotiated(longestValue: 244), "the MTU comes with a request")
+    #expect(await bench.next() == .read(1, Self.state))
+    bench.peripheral.reply(1, [7, 8])
+    #expect(await read == .success([.bytes([7, 8])]))
+    async let write = bench.bluez.ask("WriteValue", Self.command, [1])
+    #expect(await bench.next() == .write(2, Self.command, [1]))
+    bench.peripheral.reply(2, nil)
+    #expect(await write == .failure(BusRefusal("org.bluez.Error.Failed", "the peripheral refuses")))
+    bench.peripheral.notify(Self.state, [9])
+    #expect(await bench.bluez.ask("StartNotify", Self.state) == .success([]))
+    bench.peripheral.notify(Self.state, [10])
+    #expect(await bench.bluez.heard.next() == .value(Self.state, [10]), "not the 9 of before")
+    await bench.end()
+  }
+
+  @Test func `it advertises only while it wants to and nobody is connected`() async throws {
+    let bench = try await Bench()
+    try await bench.connected()
+    await bench.bluez.losePhone()
+    #expect(await bench.bluez.heard.next() == .lost)
+    _ = try await bench.advertised()
+    bench.peripheral.advertise(false)
+    #expect(await bench.bluez.heard.next() == .advertisement(nil))
+    #expect(await bench.next() == .connected(longestValue: 20))
+    #expect(await bench.next() == .disconnected)
+    await bench.end()
+  }
+
+  @Test func `it ends its connection, and goes with its advertisement when it is closed`()
+    async throws
+  {
+    let bench = try await Bench()
+    try await bench.connected()
+    bench.peripheral.disconnect()
+    #expect(await bench.bluez.heard.next() == .lost)
+    _ = try await bench.advertised()
+    await bench.peripheral.close()
+    #expect(await bench.bluez.heard.next() == .advertisement(nil))
+    while let call = await bench.bluez.log.next(), call != "UnregisterApplication" {}
+    #expect(await bench.bluez.served == nil)
+    await bench.end()
+  }
+
+  @Test func `it is served and advertised again after the adapter was off, and by a new daemon`()
+    async throws
+  {
+    let bench = try await Bench()
+    _ = try await bench.advertised()
+    await bench.bluez.power(false)
+    #expect(await bench.bluez.heard.next() == .advertisement(nil))
+    await bench.bluez.power(true)
+    _ = try await bench.advertised()
+    await bench.bluez.connectPhone()
+    #expect(await bench.next() == .connected(longestValue: 20))
+    await bench.bluez.crash()
+    #expect(await bench.next() == .disconnected)
+    await bench.bluez.restart()
+    while await bench.bluez.heard.next() == .advertisement(nil) {}
+    #expect(await bench.bluez.served != nil)
+    await bench.end()
+  }
+
+  @Test func `an advertisement that was refused is tried again after 2 s`() {
+    var server = ServerBench()
+    let asked = server.begin()
+    #expect(asked == ["RegisterApplication"])
+    #expect(server.answer() == ["RegisterAdvertisement"])
+    #expect(server.refuse("NotPermitted") == [])
+    #expect(server.server.deadline == server.now.advanced(by: .seconds(2)))
+    server.now = server.now.advanced(by: .seconds(2))
+    #expect(server.names(server.server.tick(at: server.now)) == ["RegisterAdvertisement"])
+    #expect(server.refuse("AlreadyExists") == [])
+    #expect(server.server.deadline == nil, "it is there")
+  }
+
+  @Test func `a long value is read in parts, and a second phone is no phone`() {
+    var server = ServerBench()
+    _ = server.begin()
+    _ = server.hear(.added(FakeBlueZ.phone, [BlueZName.device: ["Connected": .boolean(true)]]))
+    let other = FakeBlueZ.adapter + "/dev_00_AA_01_00_00_02"
+    let second = server.hear(.added(other, [BlueZName.device: ["Connected": .boolean(true)]]))
+    #expect(second == [])
+    #expect(server.server.phone == FakeBlueZ.phone)
+    let path = server.server.exports.path(of: Self.state) ?? ""
+    let read = BusMember(
+      path, BlueZName.characteristic, "ReadValue", [.properties(["offset": .word(2)])])
+    #expect(server.hear(.called(read, 5)) == [.tell(.read(1, Self.state))])
+    #expect(
+      server.server.handle(.reply(1, [1, 2, 3]), at: server.now)
+        == [.answer(5, .success([.bytes([3])]))])
+    #expect(server.server.handle(.reply(1, [1]), at: server.now) == [], "it was answered")
+  }
+}
+
+/// A stand-in, and a peripheral that wants to advertise.
+private struct Bench {
+  let bus: PrivateBus
+  let bluez: FakeBlueZ
+  let peripheral: BlueZPeripheral
+  private let events = Mailbox<PeripheralEvent>()
+
+  init() async throws {
+    bus = try await PrivateBus()
+    bluez = try await FakeBlueZ(address: bus.address)
+    peripheral = BlueZPeripheral(
+      adapter: "hci0", service: BottleAttribute.service, name: "Bottle",
+      parts: [
+        .init(BottleAttribute.state.id, ["read", "notify"]),
+        .init(BottleAttribute.command.id, ["write"]),
+      ], address: bus.address
+    ) { [events] in events.put($0) }
+    peripheral.advertise(true)
+  }
+
+  func next() async -> PeripheralEvent? { await events.next() }
+
+  /// The advertisement that a phone hears next.
+  func advertised() async throws -> [String: BusData] {
+    guard case .advertisement(let properties?) = await bluez.heard.next() else {
+      throw ContractViolation("it does not advertise")
+    }
+    return properties
+  }
+
+  /// Connects the phone, which ends the advertisement.
+  func connected() async throws {
+    _ = try await advertised()
+    await bluez.connectPhone()
+    guard await bluez.heard.next() == .advertisement(nil) else {
+      throw ContractViolation("it still advertises")
+    }
+  }
+
+  func end() async {
+    await peripheral.close()
+    await bluez.end()
+  }
+}
+
+/// The rules of a peripheral in virtual time.
+private struct ServerBench {
+  var server = BlueZServer(
+    adapter: nil,
+    exports: BlueZServerExports(
+      service: BottleAttribute.service, name: "Bottle",
+      parts: [.init(BottleAttribute.state.id, ["read"])]))
+  var now = Instant.zero
+  private var last: BlueZServer.CallID = 0
+
+  /// The calls of a peripheral that wants to advertise, when the daemon has listed its objects.
+  mutating func begin() -> [String] {
+    _ = server.handle(.advertise(true), at: now)
+    _ = names(hear(.daemon(true)))
+    let objects = [FakeBlueZ.adapter: [BlueZName.adapter: ["Powered": BusData.boolean(true)]]]
+    return names(hear(.answered(last, [.objects(objects)])))
+  }
+
+  mutating func hear(_ message: BlueZMessage) -> [BlueZServer.Effect] {
+    server.handle(.bus(message), at: now)
+  }
+
+  mutating func answer() -> [String] { names(hear(.answered(last, []))) }
+
+  mutating func refuse(_ error: String) -> [String] {
+    names(hear(.refused(last, BusRefusal("org.bluez.Error." + error))))
+  }
+
+  /// The names of calls; the last one is answered next.
+  mutating func names(_ effects: [BlueZServer.Effect]) -> [String] {
+    effects.compactMap {
+      guard case .call(let id, let member) = $0 else { return nil }
+      last = id
+      return member.name
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import HoldfastTestKit
+import LinkCore
+import LinkWire
+import LinuxBus
+
+@testable import BluetoothBlueZ
+
+// The other end: a peripheral that a program serves through the stand-in, and a phone near it.
+extension FakeBlueZ {
+  /// The device of the phone, as the peripheral's adapter sees it.
+  static let phone = adapter + "/dev_00_AA_01_00_00_01"
+  static let mtu: UInt16 = 247
+
+  /// What a program serves.
+  struct Served: Sendable {
+    var sender: String
+    var objects: BlueZObjects
+
+    func path(of id: GATTID) -> String? {
+      objects.all.first {
+        $0.value[BlueZName.characteristic]?["UUID"]?.text.flatMap { GATTID($0) } == id
+      }?.key
+    }
+
+    func flags(of id: GATTID) -> [String]? {
+      path(of: id).flatMap { objects[$0, BlueZName.characteristic, "Flags"]?.texts }
+    }
+  }
+
+  /// What a phone near a peripheral hears.
+  enum PhoneEvent: Sendable, Equatable {
+    /// Its advertisement; `nil` when it ends.
+    case advertisement([String: BusData]?)
+    case lost
+    case value(GATTID, [UInt8])
+  }
+
+  /// Takes or drops an advertisement.
+  func advertisingCall(_ call: BusMember, _ sender: String, _ number: UInt64) {
+    guard let path = call.arguments.first?.text else { return refuse(number, "Failed", "") }
+    guard call.name == "RegisterAdvertisement" else {
+      try? bus.answer(number)
+      return ended()
+    }
+    if refusesAdvertisement {
+      refusesAdvertisement = false
+      return refuse(number, "NotPermitted", "Maximum advertisements reached")
+    }
+    let question = try? bus.call(
+      sender,
+      BusMember(path, BlueZName.properties, "GetAll", [.text(BlueZName.advertisement)]))
+    guard let question else { return refuse(number, "Failed", "") }
+    waiting[question] = { bluez, result in
+      guard let properties = (try? result.get())?.first?.properties else {
+        return bluez.refuse(number, "Failed", "Failed to parse advertisement.")
+      }
+      bluez.advertised = (sender, path)
+      try? bluez.bus.answer(number)
+      bluez.heard.put(.advertisement(properties))
+    }
+  }
+
+  private func ended() {
+    guard advertised != nil else { return }
+    advertised = nil
+    heard.put(.advertisement(nil))
+  }
+
+  /// The adapter went off: BlueZ releases the advertisement.
+  func releaseAdvertisement() {
+    if let (sender, path) = advertised {
+      _ = try? bus.call(sender, BusMember(path, BlueZName.advertisement, "Release"))
+    }
+    ended()
+    phoneIsGone()
+  }
+
+  func serve(_ objects: [String: BlueZObjects.Interfaces], of sender: String) {
+    served = Served(sender: sender, objects: BlueZObjects(objects))
+    try? bus.listen(
+      "type='signal',sender='\(sender)',interface='\(BlueZName.properties)'")
+  }
+
+  /// A program that serves said something.
+  func emitted(_ signal: BusMember) {
+    guard let served, let value = signal.arguments.dropFirst().first?.properties?["Value"]?.bytes,
+      let text = served.objects[signal.path, BlueZName.characteristic, "UUID"]?.text,
+      let id = GATTID(text)
+    else { return }
+    heard.put(.value(id, value))
+  }
+
+  func phoneCall(_ call: BusMember, _ number: UInt64) {
+    guard call.name == "Disconnect", hasPhone else {
+      return refuse(number, "NotConnected", "Not Connected")
+    }
+    phoneIsGone()
+    try? bus.answer(number)
+  }
+
+  func phoneIsGone() {
+    guard hasPhone else { return }
+    hasPhone = false
+    heard.put(.lost)
+    changed(Self.phone, BlueZName.device, ["Connected": .boolean(false)])
+  }
+
+  // MARK: what a test does
+
+  func connectPhone() {
+    hasPhone = true
+    added(Self.phone, [BlueZName.device: ["Connected": .boolean(true)]])
+    bus.flush()
+  }
+
+  func losePhone() {
+    phoneIsGone()
+    bus.flush()
+  }
+
+  func refuseNextAdvertisement() { refusesAdvertisement = true }
+
+  /// Asks the program that serves, as a phone does through BlueZ.
+  func ask(_ name: String, _ id: GATTID, _ bytes: [UInt8]? = nil) async -> Result<
+    [BusData], BusRefusal
+  > {
+    let options = BusData.properties(["mtu": .word(Self.mtu)])
+    let arguments: [BusData]
+    switch name {
+    case "ReadValue": arguments = [options]
+    case "WriteValue": arguments = [.bytes(bytes ?? []), options]
+    case _: arguments = []
+    }
+    guard let served, let path = served.path(of: id),
+      let question = try? bus.call(
+        served.sender, BusMember(path, BlueZName.characteristic, name, arguments))
+    else { return .failure(BusRefusal("nothing is served")) }
+    bus.flush()
+    return await withCheckedContinuation { continuation in
+      waiting[question] = { continuation.resume(returning: $1) }
+    }
+  }
+}

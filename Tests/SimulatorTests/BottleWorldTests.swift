@@ -22,7 +22,9 @@ import Testing
       6_971, 8_068, 8_733, 9_086, 9_109, 9_534, 9_974,
     ] as [UInt64])
   func `lives in which a bottle or a checker erred are clean`(seed: UInt64) {
-    #expect(BottleFeature.play(.drawn(.ofAll(seed), seed: seed)).findings == [])
+    let others = BottleFeature.presets.filter { $0 != .swarm }
+    let preset = seed % 2 == 0 ? .swarm : others[Int(seed / 2) % others.count]
+    #expect(BottleFeature.play(.drawn(preset, seed: seed)).findings == [])
   }
 
   @Test(arguments: BottleFeature.Defect.allCases)

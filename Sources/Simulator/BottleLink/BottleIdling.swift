@@ -57,7 +57,8 @@ struct BottleIdling: Sendable {
     guard phase == .connected, standing.status.reason == .ended(.idle),
       let idle = standing.policy.liveness.idle, let connected
     else { return }
-    if standing.own.holds > 0 {
+    // While the app is suspended nothing keeps what it holds.
+    if standing.own.holds > 0, awakeSince.advanced(by: idle.after) <= standing.now {
       found.add(.needless, at: standing.now, "closed as idle although somebody holds it")
     }
     let time = max(connected, asked ?? connected).duration(to: standing.now)

@@ -86,6 +86,7 @@ struct BlueZPeripheralTests {
     #expect(await bench.next() == .connected(longestValue: 20))
     await bench.bluez.crash()
     #expect(await bench.next() == .disconnected)
+    _ = bench.bluez.heard.takeAll()
     await bench.bluez.restart()
     while await bench.bluez.heard.next() == .advertisement(nil) {}
     #expect(await bench.bluez.served != nil)

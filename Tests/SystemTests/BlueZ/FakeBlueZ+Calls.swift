@@ -116,6 +116,8 @@ extension FakeBlueZ {
     case "StopDiscovery":
       discoverers.remove(sender)
       try? bus.answer(number)
+      // BlueZ knows the strength of a signal only while it discovers.
+      if discoverers.isEmpty, isKnown { changed(Self.device, BlueZName.device, [:], ["RSSI"]) }
     case "RemoveDevice":
       guard isKnown else { return refuse(number, "DoesNotExist", "Does Not Exist") }
       linkDown()

@@ -296,11 +296,13 @@ actor FakeBlueZ {
     changed(Self.device, BlueZName.device, ["ServicesResolved": .boolean(true)])
   }
 
-  func changed(_ path: String, _ interface: String, _ values: [String: BusData]) {
+  func changed(
+    _ path: String, _ interface: String, _ values: [String: BusData], _ without: [String] = []
+  ) {
     signal(
       path, BlueZName.properties, "PropertiesChanged",
       [
-        .text(interface), .properties(values), .texts([]),
+        .text(interface), .properties(values), .texts(without),
       ])
   }
 

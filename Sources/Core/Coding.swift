@@ -121,8 +121,8 @@
 
     /// Reads a flat object of keys and values as `encode` writes it.
     ///
-    /// `preset` names the preset that it starts from; a key that is absent keeps that preset's value,
-    /// so a hand-written policy states only what differs.
+    /// `preset` names the preset that it starts from; a key that is absent keeps that preset's
+    /// value, so a hand-written policy states only what differs.
     public init(from decoder: any Decoder) throws {
       let container = try decoder.container(keyedBy: Key.self)
       let name = try container.decode(String.self, forKey: Key(stringValue: "preset"))

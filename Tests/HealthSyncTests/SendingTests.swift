@@ -240,6 +240,7 @@ import Testing
   @Test func `the parts of a batch come before a page that is being stored`() throws {
     var bench = SyncBench.asked()
     bench.fire()
+    bench.pass(.seconds(1))
     try bench.page(1, anchor: 1)
     bench.finishCommits()
     bench.fail("f1", SyncBench.http(413))

@@ -45,7 +45,7 @@ import Testing
     #expect(locked?.isLocked == true)
     await other.close()
     try await links.resume()
-    // The first look into the store may have come before, meanwhile or now; it is repeated after 1 s.
+    // The first look into the store may have failed meanwhile; then it is repeated after 1 s.
     await change(of: shop) { $0.connection.phase == .connecting || $0.notice != nil }
     clock.advance(by: .seconds(1))
     shop.send("Two rye loaves, please")

@@ -76,8 +76,8 @@ extension BottleModel {
     }
   }
 
-  /// Any news is a reason to begin anew, where all tries have failed. The number of records stays the
-  /// same where new ones replace old ones.
+  /// Any news is a reason to begin anew, where all tries have failed. The number of records stays
+  /// the same where new ones replace old ones.
   private mutating func forgive() {
     guard let connection, connection.failures > settings.syncRetries.count else { return }
     self.connection?.failures = 0

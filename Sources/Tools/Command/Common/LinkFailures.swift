@@ -31,8 +31,9 @@ extension CommandFailure {
     switch failure {
     case .proxy:
       "check --proxy or, without it, the variables http_proxy, https_proxy and all_proxy"
+    case .captivePortal: "the network shows a login page: open any page in a browser and log in"
     case .tls, .unreachable, .dns, .refused, .timeout, .reset, .ended, .closed, .http,
-      .protocolError, .captivePortal, .local:
+      .protocolError, .local:
       "check the URL of the server and the network"
     }
   }

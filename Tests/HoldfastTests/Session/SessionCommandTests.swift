@@ -154,7 +154,7 @@ struct SessionCommandTests {
 
   @Test func `a login page holds the prompts, and they go once it is left`() async throws {
     let scratch = try Scratch()
-    try await SessionPeer.run(#"{"plan": [{"portal": true}, {"portal": true}, {}]}"#) { peer in
+    try await SessionPeer.run(#"{"portal": "once"}"#) { peer in
       let run = try SessionRun(port: peer.port, in: scratch, ["--set", "gate.portalWait=1s"])
       run.process.send("one")
       try await run.next { $0["reason"] as? String == "captive-portal" ? () : nil }
@@ -164,15 +164,13 @@ struct SessionCommandTests {
       #expect(answer == "echo one")
       run.process.signal(SIGTERM)
       _ = await run.process.exit()
-      let seen = try await peer.seen()
-      #expect(seen.ran == ["one"])
-      #expect(seen.connections == 1)
+      #expect(try await peer.seen().ran == ["one"])
     }
   }
 
   @Test func `with --once a login page ends it with 6`() async throws {
     let scratch = try Scratch()
-    try await SessionPeer.run(#"{"plan": [{"portal": true}]}"#) { peer in
+    try await SessionPeer.run(#"{"portal": "always"}"#) { peer in
       let run = try SessionRun(port: peer.port, in: scratch)
       run.prompt("one")
       let (status, events) = try await run.end()

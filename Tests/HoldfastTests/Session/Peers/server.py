@@ -10,6 +10,8 @@ OPTIONS is a JSON object:
   version    "0.4.0" or "0.5.0" (the default)
   challenge  whether it asks for a proof of the key
   compress   whether it offers compression
+  portal     "once" or "always": as a network with a login page, which cuts what is no page and
+             redirects the first page, or each
   plan       a list, one entry for each connection, the last one for all further ones; each may hold
                forget    a list of messages that are never sent: "hello", "connected", "pong"
                cut       close without a close frame at "prompt" (before it is taken), "ack" (taken,
@@ -21,7 +23,6 @@ OPTIONS is a JSON object:
                error     [code, times]: refuse so many prompts with an error of this code
                fail      answer prompts with success false and this text
                garbage   texts that are sent after `connected`
-               portal    as a network with a login page: cut what is no page, redirect a page
                outdated  refuse each `connect`: this version is required
 Prints what happens as JSON lines: listening, refused, opened, got, ran, ended.
 """
@@ -43,6 +44,7 @@ VERSION = options.get("version", "0.5.0")
 PLAN = options.get("plan") or [{}]
 
 connections = 0
+redirected = False  # whether a page was
 histories = {}     # conversation -> entries
 results = {}       # idempotency key -> response
 undelivered = {}   # client -> list of (message id, response)
@@ -231,20 +233,23 @@ plans = {}
 
 
 def decide(connection, request):
-    global connections
+    global connections, redirected
+    portal = options.get("portal")
+    if portal == "always" or portal == "once" and not redirected:
+        say(event="refused", connection=0)
+        if request.path == "/healthz":
+            redirected = True
+        else:
+            connection.transport.abort()
+        response = connection.respond(302, "log in\n")
+        response.headers["Location"] = "http://login.example/"
+        return response
     connections += 1
     plan = PLAN[min(connections, len(PLAN)) - 1]
     plans[connection] = connections, plan
     if "refuse" in plan:
         say(event="refused", connection=connections)
         return connection.respond(plan["refuse"], "no\n")
-    if plan.get("portal"):
-        say(event="refused", connection=connections)
-        if request.path != "/healthz":
-            connection.transport.abort()
-        response = connection.respond(302, "log in\n")
-        response.headers["Location"] = "http://login.example/"
-        return response
     return None
 
 

@@ -14,7 +14,7 @@
   public actor BlueZCentral: Central, BlueZClient {
     private typealias Answer = CheckedContinuation<Result<[UInt8], LinkFailure>, Never>
 
-    private let queue = DispatchQueue(label: "holdfast.bluez")
+    let queue = DispatchQueue(label: "holdfast.bluez")
     private let executor: QueueExecutor
     private let standby: @Sendable (BlueZStandby?) -> Void
     private var radio: BlueZRadio
@@ -42,7 +42,7 @@
     ) {
       executor = QueueExecutor(queue)
       radio = BlueZRadio(adapter: adapter, services: services)
-      bus = BlueZBus(queue, address: address)
+      bus = BlueZBus(address: address)
       self.standby = standby
     }
 
@@ -100,10 +100,6 @@
     }
 
     // MARK: on the queue
-
-    private nonisolated func enqueue(_ job: @escaping @Sendable (isolated BlueZCentral) -> Void) {
-      queue.async { self.assumeIsolated { job($0) } }
-    }
 
     private nonisolated func feed(_ input: BlueZRadio.Input) { enqueue { $0.take(input) } }
 

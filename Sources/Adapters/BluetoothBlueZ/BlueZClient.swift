@@ -44,7 +44,6 @@
   struct BlueZBus {
     static let pause = DispatchTimeInterval.seconds(5)
 
-    let queue: DispatchQueue
     /// A D-Bus address; `nil` is the system bus.
     let address: String?
     let clock = BootClock()
@@ -58,15 +57,15 @@
     var timer: UInt64 = 0
     var isClosed = false
 
-    init(_ queue: DispatchQueue, address: String?) {
-      (self.queue, self.address) = (queue, address)
-    }
+    init(address: String?) { self.address = address }
   }
 
   /// An actor on the queue of its bus that speaks to BlueZ; its rules are a value.
   ///
   /// Without a bus it tries every 5 s.
   protocol BlueZClient: Actor {
+    /// The queue that the actor runs on.
+    nonisolated var queue: DispatchQueue { get }
     var bus: BlueZBus { get set }
     /// When the rules want to be called.
     var deadline: Instant? { get }
@@ -75,6 +74,11 @@
   }
 
   extension BlueZClient {
+    /// Runs a job on the queue of the bus.
+    nonisolated func enqueue(_ job: @escaping @Sendable (isolated Self) -> Void) {
+      queue.async { self.assumeIsolated { job($0) } }
+    }
+
     func open() {
       guard !bus.isClosed, bus.peer == nil else { return }
       do throws(BusFailure) {
@@ -124,7 +128,7 @@
       bus.timer += 1
       guard let due = deadline else { return }
       let (number, wait) = (bus.timer, bus.clock.now.duration(to: due).nanoseconds)
-      bus.queue.asyncAfter(deadline: .now() + .nanoseconds(max(Int(wait), 0))) { [weak self] in
+      queue.asyncAfter(deadline: .now() + .nanoseconds(max(Int(wait), 0))) { [weak self] in
         self?.assumeIsolated { client in
           if client.bus.timer == number, !client.bus.isClosed { client.tick() }
         }
@@ -134,7 +138,7 @@
     private func watch(_ descriptor: Int32) {
       // A copy, since a source may look at it a little longer than the bus has it open.
       let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-      let source = DispatchSource.makeReadSource(fileDescriptor: copy, queue: bus.queue)
+      let source = DispatchSource.makeReadSource(fileDescriptor: copy, queue: queue)
       source.setEventHandler { [weak self] in self?.assumeIsolated { $0.read() } }
       source.setCancelHandler { Glibc.close(copy) }
       source.activate()
@@ -149,7 +153,7 @@
     private func failed() {
       forget()
       hear(.daemon(false))
-      bus.queue.asyncAfter(deadline: .now() + BlueZBus.pause) { [weak self] in
+      queue.asyncAfter(deadline: .now() + BlueZBus.pause) { [weak self] in
         self?.assumeIsolated { $0.open() }
       }
     }

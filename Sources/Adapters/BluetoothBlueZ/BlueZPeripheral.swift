@@ -11,7 +11,7 @@
   /// It translates: the rules are those of ``BlueZServer``. A daemon that does not run is not
   /// started, and an adapter that is off is not switched on; it advertises once both are there.
   package actor BlueZPeripheral: Peripheral, BlueZClient {
-    private let queue = DispatchQueue(label: "holdfast.bluez.peripheral")
+    let queue = DispatchQueue(label: "holdfast.bluez.peripheral")
     private let executor: QueueExecutor
     private let deliver: @Sendable (PeripheralEvent) -> Void
     private var server: BlueZServer
@@ -44,7 +44,7 @@
       executor = QueueExecutor(queue)
       server = BlueZServer(
         adapter: adapter, exports: BlueZServerExports(service: service, name: name, parts: parts))
-      bus = BlueZBus(queue, address: address)
+      bus = BlueZBus(address: address)
       self.deliver = deliver
       enqueue { $0.open() }
     }
@@ -66,12 +66,6 @@
     }
 
     // MARK: on the queue
-
-    private nonisolated func enqueue(
-      _ job: @escaping @Sendable (isolated BlueZPeripheral) -> Void
-    ) {
-      queue.async { self.assumeIsolated { job($0) } }
-    }
 
     private nonisolated func feed(_ input: BlueZServer.Input) { enqueue { $0.take(input) } }
 

@@ -10,6 +10,8 @@ struct BottleRadio {
   static let name = "Aquavate-0707"
   /// How long a connection without a word of the other side lasts (contracts 3.1).
   static let supervision = Duration.seconds(6)
+  /// How soon the app is told of a loss.
+  static let notice = Duration.milliseconds(10)
   /// How long the system lets an app run in background for an event of the radio (TN3115).
   static let grant = Duration.seconds(10)
 

@@ -31,6 +31,8 @@ struct BottleScans: Sendable {
   }
 
   private static let slack = Duration.milliseconds(100)
+  /// How long a request looks for the bottle.
+  private static let looks = Duration.seconds(10)
 
   mutating func told(
     _ input: BottleFeature.Input?, isLate: Bool, _ standing: Standing<BottleFeature>
@@ -111,7 +113,7 @@ struct BottleScans: Sendable {
     // Without a known bottle the system looks for any, as long as it takes.
     guard standing.own.isKnown else { return }
     scanning = standing.now
-    let isAsked = open.values.contains { $0.advanced(by: .seconds(10)) > standing.now }
+    let isAsked = open.values.contains { $0.advanced(by: Self.looks) > standing.now }
     if let due, standing.now < due.at, prompted != standing.now, !isAsked {
       found.add(.storm, at: standing.now, "a scan begins too soon after \(due.why)")
     }
@@ -167,7 +169,7 @@ struct BottleScans: Sendable {
       }
     }
     if let scanning {
-      let start = max(scanning, looking?.advanced(by: .seconds(10)) ?? scanning)
+      let start = max(scanning, looking?.advanced(by: Self.looks) ?? scanning)
       let end = start.advanced(by: standing.policy.establish.openTimeout + Self.slack)
       if end < now {
         self.scanning = nil

@@ -134,10 +134,10 @@ extension BottleWorld {
     note(.linked(false))
     let lost = radio.tickets
     radio.tickets = []
-    radio.toldBy = now.advanced(by: .milliseconds(10))
+    radio.toldBy = now.advanced(by: BottleRadio.notice)
     for ticket in lost {
       note(.wentDead(.phone, ticket.attempt), of: .phone)
-      later(.central(.disconnected(ticket.attempt, failure)), after: .milliseconds(10))
+      later(.central(.disconnected(ticket.attempt, failure)), after: BottleRadio.notice)
     }
     if process == .dead { launch(isConnected: false) }
     plan()

@@ -199,16 +199,20 @@ import VirtualBottle
     #expect(bench.stored == [2])
   }
 
-  @Test func `deleted records that come all the same are not stored`() {
-    var model = Self.meeting(0)
-    model.pass(5)
-    var record = BottleRecord(id: 9, time: 1_768_766_000, amount: 100, level: 0)
-    record.flags = .isDeleted
-    #expect(record.flags.contains(.isDeleted))
-    model.touch(.poured(40))
-    model.pass(0.03)
-    model.pass(5)
-    #expect(model.stored == [1])
+  @Test func `deleted records that come all the same are not stored`() throws {
+    var bench = BottleBench.connected()
+    let attempt = try #require(bench.model.connection?.attempt)
+    bench.dropped = Set(bench.notified + 1...bench.notified + 99)
+    bench.touch(.poured(40))
+    bench.give(.heard(attempt, .state(bench.bottle.state), at: bench.wall))
+    let kept = BottleRecord(id: 8, time: 1_768_766_000, amount: 100, level: 0)
+    var deleted = BottleRecord(id: 9, time: 1_768_766_000, amount: 100, level: 0)
+    deleted.flags = .isDeleted
+    let chunk = BottleChunk(index: 0, total: 1, records: [deleted, kept])
+    bench.give(.heard(attempt, .chunk(chunk), at: bench.wall))
+    bench.pass(1)
+    #expect(bench.stored == [8])
+    #expect(bench.drinks.map(\.record.id) == [8])
   }
 
   @Test func `a drink without a time is stored and told`() {

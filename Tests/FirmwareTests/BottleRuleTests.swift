@@ -1,0 +1,262 @@
+import BottleFirmware
+import LinkCore
+import Testing
+import VirtualBottle
+
+/// The rules of a bottle at their bounds.
+@Suite struct BottleRuleTests {
+  typealias Bench = BottleTests.Bench
+
+  /// A bottle that is awake, and a phone that is connected to it.
+  private static func connected(_ profile: TimerProfile = .plan034) -> Bench {
+    var bench = Bench(profile)
+    bench.give(.moved)
+    bench.give(.connected)
+    return bench
+  }
+
+  @Test func `each effect is a bit of its own`() {
+    let all: [BottleEffects] = [
+      .advertise, .stopAdvertising, .sleep, .sleepDeeply, .disconnect, .notifyState, .notifyChunk,
+      .notifyCalibration, .notifyActivity, .persist, .reject,
+    ]
+    #expect(all.map(\.bits) == (0..<11).map { 1 << $0 })
+    #expect(BottleEffects(3).contains(.advertise))
+    #expect(!BottleEffects(1).contains(BottleEffects(3)))
+  }
+
+  // Waking, advertising, sleeping.
+
+  @Test func `moving an awake bottle renews its time and wakes nothing`() {
+    var bench = Bench(.plan034)
+    #expect(bench.give(.moved) == .advertise)
+    bench.give(.stands(true))
+    bench.pass(20)
+    #expect(bench.give(.moved).bits == 0)
+    #expect(bench.bottle.motionWakes == 1)
+    bench.pass(29.999)
+    #expect(bench.bottle.power == .awake)
+    bench.pass(0.001)
+    #expect(bench.bottle.power == .asleep)
+    #expect(bench.give(.moved) == .advertise)
+    #expect(bench.bottle.motionWakes == 2)
+  }
+
+  @Test func `a bottle that stands as it stood has done nothing`() {
+    var bench = Bench(.plan034)
+    #expect(bench.give(.stands(true)).bits == 0)
+    #expect(!bench.bottle.isStill, "it sleeps")
+    bench.give(.moved)
+    bench.pass(20)
+    bench.give(.stands(true))
+    bench.pass(5)
+    bench.give(.stands(true))
+    bench.pass(25)
+    #expect(bench.first(.sleep) == 50)
+  }
+
+  @Test func `a phone that is connected is told when the bottle is put down and taken up`() {
+    var bench = Self.connected()
+    #expect(bench.give(.stands(false)).bits == 0)
+    #expect(bench.give(.stands(true)) == .notifyState)
+    #expect(bench.bottle.isStill)
+    #expect(bench.give(.stands(false)) == .notifyState)
+    #expect(!bench.bottle.isStill)
+  }
+
+  @Test func `028: advertising lasts 30 s from each activity and each end of a connection`() {
+    var bench = Bench(.plan028)
+    bench.give(.moved)
+    bench.pass(20)
+    #expect(bench.give(.connected) == .stopAdvertising)
+    bench.pass(5)
+    #expect(bench.give(.disconnected) == .advertise)
+    bench.pass(1)
+    bench.give(.stands(true))
+    bench.pass(100)
+    let last = bench.log.suffix(2)
+    #expect(last.map(\.seconds) == [55, 56])
+    #expect(last.map(\.effects) == [.stopAdvertising, .sleep])
+    bench.give(.moved)
+    bench.pass(20)
+    bench.give(.stands(true))
+    bench.pass(15)
+    #expect(!bench.bottle.isAdvertising)
+    #expect(bench.give(.moved) == .advertise, "it may be found again after any activity")
+  }
+
+  @Test func `028: with a record it advertises 120 s`() {
+    var bench = Bench(.plan028)
+    bench.give(.moved)
+    bench.give(.poured(30))
+    bench.pass(119.999)
+    #expect(bench.bottle.isAdvertising)
+    bench.give(.stands(true))
+    bench.pass(0.001)
+    #expect(!bench.bottle.isAdvertising)
+    #expect(bench.bottle.power == .awake)
+  }
+
+  @Test func `the time in a backpack begins where each plan says`() {
+    func sleepsDeeply(_ profile: TimerProfile, standing at: Double) -> Double? {
+      var bench = Bench(profile)
+      bench.give(.moved)
+      var isDown = false
+      for second in 1...600 {
+        bench.pass(1)
+        if Double(second) == at, !isDown {
+          isDown = true
+          bench.give(.stands(true))
+          bench.give(.stands(false))
+        }
+        if second % 10 == 0 { bench.give(.moved) }
+      }
+      return bench.first(.sleepDeeply)
+    }
+    #expect(sleepsDeeply(.plan028, standing: 100) == 300)
+    #expect(sleepsDeeply(.plan034, standing: 100) == 280)
+    #expect(sleepsDeeply(.plan035, standing: 100) == 280)
+  }
+
+  @Test func `035: what the phone writes ends a backpack, except for the time`() {
+    func sleepsDeeply(_ profile: TimerProfile, _ input: BottleInput) -> Double? {
+      var bench = Self.connected(profile)
+      for second in 1...500 {
+        bench.pass(1)
+        if second == 100 { bench.give(input) }
+        if second % 10 == 0 { bench.give(.moved) }
+      }
+      return bench.first(.sleepDeeply)
+    }
+    #expect(sleepsDeeply(.plan034, .command(.ping)) == 180)
+    #expect(sleepsDeeply(.plan035, .command(.ping)) == 280)
+    #expect(sleepsDeeply(.plan035, .command(.setTime(1_768_766_400))) == 180)
+  }
+
+  @Test func `035: a bottle that stood still sleeps 30 s later`() {
+    var bench = Bench(.plan035)
+    bench.give(.moved)
+    bench.pass(40)
+    #expect(bench.bottle.power == .awake, "it did not stand yet")
+    bench.give(.stands(true))
+    bench.pass(30)
+    #expect(bench.first(.sleep) == 70)
+    bench.give(.moved)
+    bench.pass(60)
+    #expect(bench.bottle.power == .awake, "since it woke again it did not stand")
+    #expect(bench.bottle.isStill == false)
+  }
+
+  @Test func `035: every two hours of sleep it looks after itself`() {
+    var bench = Bench(.plan035)
+    #expect(bench.bottle.deadline == 7_200_000)
+    bench.pass(7199.999)
+    #expect(bench.bottle.timerWakes == 0)
+    bench.pass(0.001)
+    #expect(bench.bottle.timerWakes == 1)
+    bench.pass(7200)
+    #expect(bench.bottle.timerWakes == 2)
+    bench.give(.moved)
+    bench.give(.stands(true))
+    bench.pass(30)
+    #expect(bench.bottle.deadline == 21_630_000)
+    #expect(bench.bottle.power == .asleep)
+    #expect(Bench(.plan034).bottle.deadline == nil)
+  }
+
+  @Test func `deep sleep is counted, ends at a tap, and records nothing`() {
+    var bench = Self.connected()
+    for _ in 0..<17 {
+      bench.pass(10)
+      bench.give(.moved)
+    }
+    bench.pass(10)
+    #expect(bench.log.last?.effects == BottleEffects(8 | 16))
+    #expect(bench.bottle.backpacks == 1)
+    #expect(!bench.bottle.isConnected)
+    #expect(bench.give(.poured(100)).bits == 0)
+    #expect(bench.give(.shaken).bits == 0)
+    #expect((bench.bottle.level, bench.bottle.ring.count) == (600, 0))
+    #expect(bench.give(.tapped) == .advertise)
+    #expect(bench.bottle.motionWakes == 2)
+  }
+
+  @Test func `a low battery ends a connection, and is told first`() {
+    var bench = Self.connected(.plan035)
+    #expect(bench.give(.battery(60)).bits == 0)
+    #expect(bench.bottle.battery == 60)
+    #expect(bench.give(.battery(19)) == BottleEffects(4 | 16 | 32))
+    #expect(bench.bottle.isLocked)
+    #expect(bench.give(.battery(18)).bits == 0)
+    #expect(bench.give(.tapped).bits == 0)
+    #expect(bench.bottle.motionWakes == 1)
+    #expect(bench.give(.battery(25)).bits == 0)
+    #expect(bench.bottle.power == .asleep)
+    var older = Self.connected()
+    #expect(older.give(.battery(0)).bits == 0, "it has no such rule")
+  }
+
+  @Test func `only an awake bottle that advertises can be connected to, by one phone`() {
+    var bench = Bench(.plan028)
+    #expect(bench.give(.connected) == .reject)
+    #expect(bench.give(.disconnected).bits == 0)
+    bench.give(.moved)
+    #expect(bench.give(.disconnected).bits == 0)
+    #expect(bench.give(.connected) == .stopAdvertising)
+    #expect((bench.bottle.isConnected, bench.bottle.isAdvertising) == (true, false))
+    #expect(bench.give(.connected) == .reject)
+    #expect(bench.bottle.isConnected)
+  }
+
+  @Test func `without a connection what is written has no effect`() {
+    var bench = Bench(.plan034)
+    bench.give(.moved)
+    bench.give(.poured(40))
+    let inputs: [BottleInput] = [
+      .command(.tare), .settings(shakeToEmpty: false), .acknowledged,
+      .sync(count: 1, chunkSize: 1),
+    ]
+    for input in inputs { #expect(bench.give(input).bits == 0) }
+    #expect(bench.bottle.level == 560)
+    #expect(bench.bottle.shakeToEmpty)
+  }
+
+  @Test func `the clock counts milliseconds, and begins anew when it is set`() {
+    var bench = Self.connected()
+    bench.pass(0.6)
+    bench.give(.moved)
+    #expect(bench.bottle.clock.seconds == 0)
+    bench.pass(0.4)
+    bench.give(.moved)
+    #expect(bench.bottle.clock.seconds == 1)
+    #expect(!bench.bottle.clock.isValid)
+    bench.pass(0.9)
+    #expect(bench.give(.command(.setTime(1_768_766_400))) == .notifyState)
+    bench.pass(0.9)
+    bench.give(.moved)
+    #expect(bench.bottle.clock.seconds == 1_768_766_400)
+    bench.pass(0.1)
+    bench.give(.moved)
+    #expect(bench.bottle.clock.seconds == 1_768_766_401)
+    #expect(bench.bottle.clock.isValid)
+  }
+
+  @Test func `the profiles have the numbers of their plans`() {
+    let plan028 = TimerProfile(
+      plan: 28, awake: 30_000, awakeUnsynced: 120_000, countsNewRecordsOnly: false,
+      advertising: 30_000, advertisingUnsynced: 120_000, dataIsActivity: false,
+      backpack: 300_000, backpackCountsFromStable: false, dataEndsBackpack: false,
+      waitsForStable: false, healthCheck: 0, lockout: 0, recovery: 0)
+    let plan034 = TimerProfile(
+      plan: 34, awake: 30_000, awakeUnsynced: 30_000, countsNewRecordsOnly: false,
+      advertising: 0, advertisingUnsynced: 0, dataIsActivity: true, backpack: 180_000,
+      backpackCountsFromStable: true, dataEndsBackpack: false, waitsForStable: false,
+      healthCheck: 0, lockout: 0, recovery: 0)
+    let plan035 = TimerProfile(
+      plan: 35, awake: 30_000, awakeUnsynced: 240_000, countsNewRecordsOnly: true,
+      advertising: 0, advertisingUnsynced: 0, dataIsActivity: true, backpack: 180_000,
+      backpackCountsFromStable: true, dataEndsBackpack: true, waitsForStable: true,
+      healthCheck: 7_200_000, lockout: 20, recovery: 25)
+    #expect([.plan028, .plan034, .plan035] == [plan028, plan034, plan035])
+  }
+}

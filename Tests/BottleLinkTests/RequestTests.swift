@@ -212,6 +212,7 @@ import VirtualBottle
     },
     Planted("bottle link: holds are counted") { $0.holds = -1 },
     Planted("bottle link: the user is shown the present state") { $0.shown.adapter = .off },
+    Planted("drink sync: what was added is counted") { $0.sync.added = -1 },
   ]
 
   @Test(arguments: all)

@@ -53,7 +53,7 @@ extension BottleModel {
     case .device(.woke), .device(.lifecycle), .device(.again), .ping, .pong, .oversized, .lost:
       drive(HeldLink.Input(event), &step)
     }
-    if case .device(.again) = event, link.isWanted { drive(.trigger(.userRefresh), &step) }
+    if case .device(.again) = event { drive(.trigger(.userRefresh), &step) }
   }
 
   private mutating func hear(_ event: CentralEvent, _ step: inout Step) {

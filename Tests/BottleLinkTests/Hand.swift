@@ -1,0 +1,143 @@
+import LinkCore
+import LinkWire
+import Testing
+
+@testable import BottleLink
+
+/// A phone whose radio and store a test plays by hand, so that each step's effects can be compared
+/// as a whole.
+struct Hand {
+  static let bottle = KnownBottle(PeripheralID(UUID128(high: 7, low: 7)), name: "Bottle")
+  static let start = Timestamp(nanoseconds: 1_768_766_400_000_000_000)
+
+  var model: BottleModel
+  var now = Instant.zero
+  var wall = Hand.start
+  /// The attempt of the open connection.
+  private(set) var attempt = AttemptID(0)
+  /// What the last write was named.
+  private(set) var write = WriteID(0)
+  private(set) var commit: UInt64 = 0
+
+  init(_ change: (inout BottleSettings) -> Void = { _ in }) {
+    var settings = BottleSettings()
+    change(&settings)
+    model = BottleModel(settings, seed: 7)
+  }
+
+  /// A phone that looks for its bottle.
+  static func looking(_ change: (inout BottleSettings) -> Void = { _ in }) -> Hand {
+    var hand = Hand(change)
+    var snapshot = DrinkSnapshot()
+    snapshot.bottle = bottle
+    hand.give(.restored(snapshot))
+    hand.give(.start)
+    hand.give(.central(.adapter(.on)))
+    return hand
+  }
+
+  /// The same, connected; services are not discovered.
+  static func opened(_ change: (inout BottleSettings) -> Void = { _ in }) throws -> Hand {
+    var hand = looking(change)
+    hand.give(.central(.found(bottle.id, name: "Bottle")))
+    hand.attempt = try #require(hand.model.burst?.attempt)
+    #expect(hand.give(.central(.connected(hand.attempt))).contains(.discover(hand.attempt)))
+    return hand
+  }
+
+  /// The same, discovered; the clock is set and the bottle stored.
+  static func ready(
+    unsynced: UInt16 = 0, _ change: (inout BottleSettings) -> Void = { _ in }
+  ) throws -> Hand {
+    var hand = try opened(change)
+    hand.give(.discovered(hand.attempt, longestValue: 244, state(unsynced), at: hand.wall))
+    return hand
+  }
+
+  static func state(_ unsynced: UInt16, level: UInt16 = 500) -> BottleState {
+    BottleState(level: level, unsynced: unsynced)
+  }
+
+  static func record(_ id: UInt32, at time: UInt32 = 1_768_766_000) -> BottleRecord {
+    BottleRecord(id: id, time: time, amount: 40, level: 500)
+  }
+
+  static func drink(_ id: UInt32, _ via: Drink.Via = .sync) -> Drink {
+    Drink(number: UInt64(id), record: record(id), via: via, storedAt: start)
+  }
+
+  @discardableResult
+  mutating func give(_ input: BottleModel.Input) -> [BottleModel.Effect] {
+    take(model.handle(input, at: now))
+  }
+
+  @discardableResult
+  mutating func say(_ news: BottleModel.News) -> [BottleModel.Effect] {
+    give(.heard(attempt, news, at: wall))
+  }
+
+  /// Answers the last write.
+  @discardableResult
+  mutating func written() -> [BottleModel.Effect] { give(.written(write)) }
+
+  @discardableResult
+  mutating func committed(_ drinks: [Drink] = []) -> [BottleModel.Effect] {
+    give(.committed(commit, drinks))
+  }
+
+  @discardableResult
+  mutating func chunk(
+    _ index: UInt16, of total: UInt16, _ records: [BottleRecord]
+  ) -> [BottleModel.Effect] {
+    say(.chunk(BottleChunk(index: index, total: total, records: records)))
+  }
+
+  /// Lets time pass, with all timers; the phone's clock goes on with it.
+  @discardableResult
+  mutating func pass(_ time: Duration) -> [BottleModel.Effect] {
+    let end = now.advanced(by: time)
+    var effects: [BottleModel.Effect] = []
+    while let due = model.deadline, due <= end {
+      wall = wall.advanced(by: now.duration(to: max(due, now)))
+      now = max(due, now)
+      effects += take(model.tick(at: now))
+    }
+    wall = wall.advanced(by: now.duration(to: end))
+    now = end
+    return effects
+  }
+
+  private mutating func take(_ effects: [BottleModel.Effect]) -> [BottleModel.Effect] {
+    #expect(model.brokenInvariants(.thorough) == [])
+    for effect in effects {
+      switch effect {
+      case .write(_, let id, _, _): write = id
+      case .commit(let id, _): commit = id
+      case .scan, .stopScan, .connect, .cancel, .discover, .confirm, .update: break
+      }
+    }
+    return effects
+  }
+}
+
+extension [BottleModel.Effect] {
+  /// What was written, without the names of the writes.
+  var writes: [[UInt8]] {
+    compactMap { if case .write(_, _, _, let bytes) = $0 { bytes } else { nil } }
+  }
+
+  var notices: [BottleNotice] {
+    compactMap { if case .update(.notice(let notice)) = $0 { notice } else { nil } }
+  }
+
+  /// What the user was shown, except for states of the link.
+  var shown: [BottleUpdate] {
+    compactMap {
+      switch $0 {
+      case .update(.status): nil
+      case .update(let update): update
+      case .scan, .stopScan, .connect, .cancel, .discover, .write, .commit, .confirm: nil
+      }
+    }
+  }
+}

@@ -231,7 +231,9 @@ let measures: [Target] = [
 
 let checks: [Target] = [
   tests("CoreTests", uses: ["LinkCore", "HoldfastTestKit"], with: optimised),
-  tests("WireTests", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "HoldfastTestKit"]),
+  tests(
+    "WireTests",
+    uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkRuntime", "HoldfastTestKit"]),
   tests("JSONTests", uses: ["LinkCore", "LinkJSON", "HoldfastTestKit"]),
   tests(
     "HealthTests", uses: ["LinkCore", "LinkJSON", "LinkHealth", "Holdfast", "HoldfastTestKit"],

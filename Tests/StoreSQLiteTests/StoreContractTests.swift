@@ -6,14 +6,6 @@ import StoreSQLite
 import Testing
 
 @Suite struct StoreContractTests {
-  @Test func `the timeline store in memory keeps its contract`() async throws {
-    try await timelineStoreContract { MemoryTimelineStore() }
-  }
-
-  @Test func `the message log in memory keeps its contract`() async throws {
-    try await messageLogContract { MemoryMessageLog() }
-  }
-
   @Test func `the timeline store in SQLite keeps its contract`() async throws {
     let scratch = try Scratch()
     var number = 0
@@ -32,10 +24,6 @@ import Testing
     }
   }
 
-  @Test func `the outbox in memory keeps its contract`() async throws {
-    try await outboxStoreContract { MemoryOutbox() }
-  }
-
   @Test func `the outbox in SQLite keeps its contract`() async throws {
     let scratch = try Scratch()
     var number = 0
@@ -43,10 +31,6 @@ import Testing
       number += 1
       return try await SQLiteOutbox.open(in: "\(scratch.path)/\(number)")
     }
-  }
-
-  @Test func `the drink store in memory keeps its contract`() async throws {
-    try await drinkStoreContract { MemoryDrinkStore() }
   }
 
   @Test func `the drink store in SQLite keeps its contract`() async throws {
@@ -58,10 +42,6 @@ import Testing
     }
   }
 
-  @Test func `the sync store in memory keeps its contract`() async throws {
-    try await syncStoreContract { MemorySyncStore() }
-  }
-
   @Test func `the sync store in SQLite keeps its contract`() async throws {
     let scratch = try Scratch()
     var number = 0
@@ -69,10 +49,6 @@ import Testing
       number += 1
       return try await SQLiteSyncStore.open(in: "\(scratch.path)/\(number)")
     }
-  }
-
-  @Test func `the sync queue in memory keeps its contract`() async throws {
-    try await syncQueueStoreContract { MemorySyncQueueStore() }
   }
 
   @Test func `the sync queue in SQLite keeps its contract`() async throws {
@@ -84,10 +60,6 @@ import Testing
     }
   }
 
-  @Test func `the health store in memory keeps its contract`() async throws {
-    try await healthStoreContract { MemoryHealthStore() }
-  }
-
   @Test func `the health store in SQLite keeps its contract`() async throws {
     let scratch = try Scratch()
     var number = 0
@@ -95,10 +67,6 @@ import Testing
       number += 1
       return try await SQLiteHealthStore.open(in: "\(scratch.path)/\(number)")
     }
-  }
-
-  @Test func `the relay's store in memory keeps its contract`() async throws {
-    try await relayStoreContract { MemoryRelayStore() }
   }
 
   @Test func `the relay's store in SQLite keeps its contract`() async throws {
@@ -110,10 +78,6 @@ import Testing
     }
   }
 
-  @Test func `the store of sessions in memory keeps its contract`() async throws {
-    try await sessionStoreContract { MemorySessionStore() }
-  }
-
   @Test func `the store of sessions in SQLite keeps its contract`() async throws {
     let scratch = try Scratch()
     var number = 0
@@ -121,10 +85,6 @@ import Testing
       number += 1
       return try await SQLiteSessionStore.open(in: "\(scratch.path)/\(number)")
     }
-  }
-
-  @Test func `a client's store of sessions in memory keeps its contract`() async throws {
-    try await clientSessionStoreContract { MemoryClientSessionStore() }
   }
 
   @Test func `a client's store of sessions in SQLite keeps its contract`() async throws {

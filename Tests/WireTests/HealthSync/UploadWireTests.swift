@@ -152,4 +152,62 @@ import Testing
       #expect(throws: FieldFault.self) { try UploadTicket.read(Array(text.utf8)) }
     }
   }
+
+  @Test(arguments: [
+    ("8", true), ("3", true), ("tus", true), ("2", false), ("9", false), ("+8", false),
+    ("08", false), ("x", false), ("", false),
+  ])
+  func `a ticket names its protocol by one word`(word: String, isRead: Bool) {
+    let text = #"{"protocol":"\#(word)","url":"x","size":1,"gzip":true,"sum":"1"}"#
+    #expect(((try? UploadTicket.read(Array(text.utf8))) != nil) == isRead)
+  }
+
+  @Test(arguments: [
+    (#""size":0"#, true), (#""size":1099511627776"#, true), (#""size":1099511627777"#, false),
+    (#""size":-1"#, false), (#""size":1,"sum":"10000000000000000""#, false),
+    (#""size":1,"sum":"x""#, false), (#""size":1,"gzip":null"#, false),
+  ])
+  func `a ticket is read within its bounds`(members: String, isRead: Bool) {
+    let text = #"{"protocol":"8","url":"x","gzip":false,"sum":"ffffffffffffffff",\#(members)}"#
+    #expect(((try? UploadTicket.read(Array(text.utf8))) != nil) == isRead)
+  }
+
+  @Test(arguments: [(2_048, true), (2_049, false)])
+  func `a ticket keeps a URL of up to 2,048 bytes`(count: Int, isRead: Bool) {
+    let ticket = UploadTicket(
+      .tus, url: String(repeating: "u", count: count), of: [], isGzip: false)
+    #expect(((try? UploadTicket.read(ticket.bytes)) == ticket) == isRead)
+  }
+
+  @Test func `a location needs an address that it is relative to`() {
+    for server in ["", "https:", "https:/", "https:/a/b", "a//b/c", "https:x//b"] {
+      let reply = UploadReply(201, .current, of: server) { $0 == "Location" ? "/up" : nil }
+      #expect(reply.url == nil, "\(server)")
+    }
+    for server in ["https://a.example", "https://a.example/"] {
+      let reply = UploadReply(201, .current, of: server) { $0 == "Location" ? "/up" : nil }
+      #expect(reply.url == "https://a.example/up", "\(server)")
+    }
+  }
+
+  @Test func `each protocol has its media type`() {
+    #expect(UploadDialect.current == .draft(8))
+    #expect(UploadDialect.iOS == .draft(3))
+    #expect(UploadDialect.current.mediaType == "application/partial-upload")
+    #expect(UploadDialect.tus.mediaType == "application/offset+octet-stream")
+    #expect(UploadDialect.tus.demandsMediaType)
+  }
+
+  @Test func `spaces and tabs around an item mean nothing`() {
+    for text in [" 7", "7\t", "\t 7 \t", "7 ;a=1"] {
+      #expect(UploadFields(.current) { $0 == "Upload-Offset" ? text : nil }.offset == 7, "\(text)")
+    }
+    #expect(UploadFields(.current) { $0 == "Upload-Offset" ? "7/" : nil }.offset == nil)
+    #expect(UploadFields(.current) { $0 == "Upload-Offset" ? "7:" : nil }.offset == nil)
+    let versions = "\t1.0.0 ,\t0.2.2"
+    let offer = UploadOffer { name in
+      ["Tus-Version": versions, "Tus-Extension": "Creation"][name]
+    }
+    #expect(offer == UploadOffer(.tus))
+  }
 }

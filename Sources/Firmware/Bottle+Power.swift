@@ -76,7 +76,7 @@ extension Bottle {
   }
 
   mutating func connect() -> BottleEffects {
-    guard power == .awake, isAdvertising, !isConnected else { return .reject }
+    guard isAdvertising else { return .reject }
     (isConnected, isAdvertising) = (true, false)
     return .stopAdvertising
   }

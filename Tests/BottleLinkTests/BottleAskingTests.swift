@@ -231,4 +231,78 @@ import Testing
       hand.give(.perform(34, Self.tare)).shown == [.performed(34, .notSent(.connectionFailed))])
     #expect(hand.model.requests.entries.count == 32)
   }
+
+  @Test func `answers come in any order, and each ends its own request`() throws {
+    var hand = try Self.ready()
+    hand.give(.perform(1, Self.tare))
+    let first = hand.write
+    hand.give(.perform(2, .command(.ping)))
+    #expect(hand.written() == [.update(.performed(2, .done))])
+    #expect(hand.give(.written(first)) == [.update(.performed(1, .done))])
+    #expect(hand.pass(.seconds(20)).shown == [], "an answered request is over")
+  }
+
+  @Test func `a request that ended without the adapter is over`() {
+    var hand = Hand.looking()
+    hand.give(.refresh(1))
+    #expect(hand.give(.central(.adapter(.off))).shown == [.refreshed(1, .bluetoothOff)])
+    #expect(hand.pass(.seconds(20)).shown == [])
+  }
+
+  @Test func `a request starts a link that was not wanted`() {
+    var hand = Hand()
+    hand.give(.central(.adapter(.on)))
+    #expect(hand.model.isStopped)
+    #expect(hand.give(.refresh(1)).contains(.scan))
+    #expect(!hand.model.isStopped)
+  }
+
+  @Test func `a request and its answer count as use`() throws {
+    for isAnswer in [false, true] {
+      var hand = try Self.ready()
+      if isAnswer { hand.give(.perform(1, Self.tare)) }
+      hand.pass(.seconds(isAnswer ? 10 : 50))
+      if isAnswer { hand.give(.written(hand.write)) } else { hand.give(.refresh(1)) }
+      hand.pass(.milliseconds(59_999))
+      #expect(hand.model.status.phase == .connected)
+      hand.pass(.milliseconds(1))
+      #expect(hand.model.status.phase == .disconnected)
+    }
+  }
+
+  @Test func `a refresh asks again although nothing new came`() throws {
+    var hand = try Self.ready(unsynced: 1)
+    hand.chunk(0, of: 1, [Hand.record(1)])
+    hand.committed([])
+    hand.written()
+    #expect(
+      hand.give(.refresh(1)).writes
+        == [BottleSync.request(count: 1, longestValue: 244).bytes])
+    hand.chunk(0, of: 1, [Hand.record(1)])
+    hand.committed([])
+    #expect(hand.written() == [.update(.refreshed(1, .synced(0)))])
+  }
+
+  @Test func `each synchronisation counts its own drinks`() throws {
+    var hand = try Self.ready(unsynced: 1)
+    for id: UInt32 in 1...2 {
+      hand.give(.refresh(UInt64(id)))
+      hand.chunk(0, of: 1, [Hand.record(id)])
+      hand.committed([Hand.drink(id)])
+      #expect(hand.written() == [.update(.refreshed(UInt64(id), .synced(1)))])
+      hand.say(.state(Hand.state(0)))
+      hand.say(.state(Hand.state(1)))
+    }
+  }
+
+  @Test func `a refresh ends where all tries have failed`() throws {
+    var hand = try Hand.ready(unsynced: 1) { $0.syncRetries = [.seconds(1)] }
+    hand.give(.refresh(1))
+    hand.say(.brokenChunk(detail: "cut"))
+    hand.pass(.seconds(1))
+    #expect(
+      hand.say(.brokenChunk(detail: "cut")).shown == [
+        .notice(.syncFailed(.malformed(detail: "cut"))), .refreshed(1, .syncFailed),
+      ])
+  }
 }

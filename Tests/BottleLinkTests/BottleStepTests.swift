@@ -267,4 +267,19 @@ import Testing
     #expect(BottleModel.Input.link(event).event == event)
     #expect(BottleModel.Input.start.event == nil)
   }
+
+  @Test func `a burst learns the name of its bottle, and a stopped link learns none`() {
+    var hand = Hand()
+    var snapshot = DrinkSnapshot()
+    snapshot.bottle = KnownBottle(Hand.bottle.id)
+    hand.give(.restored(snapshot))
+    hand.give(.start)
+    hand.give(.central(.adapter(.on)))
+    hand.give(.central(.found(Hand.bottle.id, name: "Bottle")))
+    #expect(hand.model.bottle == Hand.bottle)
+    var stopped = Hand()
+    stopped.give(.central(.adapter(.on)))
+    #expect(stopped.give(.central(.found(Hand.bottle.id, name: "Bottle"))) == [])
+    #expect(stopped.model.bottle == nil)
+  }
 }

@@ -223,4 +223,75 @@ import Testing
     hand.written()
     #expect(hand.say(.state(Hand.state(2, level: 490))).writes == [Self.start(2)])
   }
+
+  @Test func `what comes after a bottle sent nothing is live`() throws {
+    var hand = try Hand.ready(unsynced: 1)
+    hand.pass(.seconds(11))
+    hand.say(.state(Hand.state(2)))
+    #expect(vias(hand.chunk(0, of: 1, [Hand.record(1)])) == [.live])
+  }
+
+  @Test func `a chunk counts as use`() throws {
+    var hand = try Hand.ready(unsynced: 99)
+    for index: UInt16 in 0..<4 {
+      hand.chunk(index, of: 9, [Hand.record(UInt32(index))])
+      hand.committed([])
+      hand.pass(.seconds(25))
+    }
+    #expect(hand.model.status.phase == .connected)
+  }
+
+  @Test func `each chunk has 30 s of its own`() throws {
+    var hand = try Hand.ready(unsynced: 99)
+    hand.chunk(0, of: 3, [Hand.record(1)])
+    hand.committed([])
+    hand.pass(.seconds(20))
+    hand.chunk(1, of: 3, [Hand.record(2)])
+    hand.committed([])
+    #expect(hand.pass(.milliseconds(29_999)).notices == [])
+    #expect(hand.pass(.milliseconds(1)).notices == [.syncFailed(.silence)])
+  }
+
+  @Test func `a chunk that comes once more is ignored, also after the next one was stored`() throws
+  {
+    var hand = try Hand.ready(unsynced: 99)
+    for index: UInt16 in 0..<2 {
+      hand.chunk(index, of: 3, [Hand.record(UInt32(index))])
+      hand.committed([])
+    }
+    #expect(hand.chunk(0, of: 3, [Hand.record(0)]) == [])
+    #expect(hand.model.sync.isRunning)
+  }
+
+  @Test func `an answer of the last acknowledgement ends no failed synchronisation`() throws {
+    var hand = try Hand.ready(unsynced: 1)
+    hand.give(.refresh(1))
+    hand.chunk(0, of: 1, [Hand.record(1)])
+    hand.committed([Hand.drink(1)])
+    #expect(hand.say(.brokenChunk(detail: "cut")).notices.count == 1)
+    #expect(hand.written() == [])
+  }
+
+  @Test func `the time is set again by the clock of that moment`() throws {
+    var hand = try Hand.ready()
+    let time = hand.write
+    #expect(hand.give(.unwritten(time, .reset)) == [])
+    #expect(hand.give(.unwritten(time, .reset)) == [], "told twice")
+    hand.wall = hand.wall.advanced(by: .seconds(3_600))
+    hand.say(.state(Hand.state(0, level: 490)))
+    #expect(hand.pass(.milliseconds(999)).writes == [])
+    #expect(
+      hand.pass(.milliseconds(1)).writes == [BottleCommand.setTime(1_768_770_001).bytes])
+    hand.give(.unwritten(hand.write, .reset))
+    #expect(hand.pass(.milliseconds(4_999)).writes == [])
+    #expect(hand.pass(.milliseconds(1)).writes.count == 1)
+  }
+
+  @Test func `called too early, it does nothing`() throws {
+    var hand = try Hand.ready(unsynced: 1)
+    hand.give(.refresh(1))
+    hand.give(.unwritten(WriteID(1), .reset))
+    hand.say(.brokenChunk(detail: "cut"))
+    #expect(hand.model.tick(at: hand.now.advanced(by: .milliseconds(999))) == [])
+  }
 }

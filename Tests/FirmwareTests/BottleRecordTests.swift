@@ -53,6 +53,11 @@ import VirtualBottle
     bench.pass(1)
     bench.give(.poured(50))
     #expect(bench.bottle.dailyTotal == 50)
+    bench.pass(86_399)
+    bench.give(.shaken)
+    bench.pass(1)
+    bench.give(.poured(35))
+    #expect(bench.bottle.dailyTotal == 35)
     let ring = bench.bottle.ring
     #expect(
       (0..<ring.count).map { ring[$0] } == [
@@ -61,6 +66,7 @@ import VirtualBottle
         DrinkRecord(id: 3, time: 1_768_780_798, amount: 40, level: 660, kind: 0),
         DrinkRecord(id: 4, time: 1_768_780_799, amount: 30, level: 630, kind: 0),
         DrinkRecord(id: 5, time: 1_768_780_800, amount: 50, level: 580, kind: 0, flags: 2),
+        DrinkRecord(id: 6, time: 1_768_867_200, amount: 35, level: 0, kind: 0, flags: 2),
       ])
   }
 
@@ -124,6 +130,13 @@ import VirtualBottle
     _ = step(.measure(full: true))
     let measured = bench.bottle.calibration
     #expect((measured.step, measured.empty, measured.full) == (8, 100_000, 442_375))
+    _ = step(.startCalibration)
+    let begun = bench.bottle.calibration
+    #expect((begun.step, begun.empty, begun.full, begun.hasResult) == (3, 0, 0, false))
+    _ = step(.measure(full: false))
+    _ = step(.calibrate(empty: 1, full: 2, scale: 400))
+    let complete = bench.bottle.calibration
+    #expect((complete.step, complete.empty, complete.hasResult) == (9, 0, false))
     #expect(step(.cancelCalibration) == told)
     #expect(bench.bottle.calibration == Bench(.plan034).bottle.calibration)
   }

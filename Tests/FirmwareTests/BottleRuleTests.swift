@@ -259,4 +259,57 @@ import VirtualBottle
       healthCheck: 7_200_000, lockout: 20, recovery: 25)
     #expect([.plan028, .plan034, .plan035] == [plan028, plan034, plan035])
   }
+
+  @Test func `a bottle that is taken up does not begin its time anew`() {
+    var bench = Bench(.plan034)
+    bench.give(.moved)
+    for second in 1...300 {
+      bench.pass(1)
+      if second == 10 { bench.give(.stands(true)) }
+      if second == 100 { bench.give(.stands(false)) }
+      if second % 10 == 0 { bench.give(.moved) }
+    }
+    #expect(bench.first(.sleepDeeply) == 190)
+  }
+
+  @Test func `028: only a connection's end makes it advertise again`() {
+    var bench = Bench(.plan028)
+    bench.give(.moved)
+    bench.pass(20)
+    bench.give(.stands(true))
+    bench.pass(15)
+    #expect((bench.bottle.power, bench.bottle.isAdvertising) == (.awake, false))
+    #expect(bench.give(.disconnected).bits == 0)
+  }
+
+  @Test func `sleep ends a synchronisation, and only a backpack counts as one`() {
+    var bench = Self.connected()
+    bench.give(.stands(true))
+    bench.give(.poured(40))
+    bench.give(.sync(count: 1, chunkSize: 1))
+    #expect(bench.bottle.sync.isSending)
+    bench.pass(60)
+    #expect(bench.bottle.power == .asleep)
+    #expect(!bench.bottle.sync.isSending)
+    #expect(bench.bottle.backpacks == 0)
+  }
+
+  @Test func `called without a cause, a bottle only counts its time`() {
+    var sleeping = Bench(.plan034).bottle
+    #expect(sleeping.tick(at: 8_000_000).bits == 0)
+    #expect((sleeping.timerWakes, sleeping.clock.seconds) == (0, 8_000))
+    var checked = Bench(.plan035).bottle
+    _ = checked.tick(at: 7_199_999)
+    #expect(checked.timerWakes == 0)
+    _ = checked.tick(at: 7_200_000)
+    _ = checked.tick(at: 7_200_001)
+    #expect(checked.timerWakes == 1)
+  }
+
+  @Test func `a bottle that was just switched on`() {
+    let bottle = Bottle(.plan034, ring: RecordRing(ArrayStorage(capacity: 1)))
+    #expect((bottle.level, bottle.battery, bottle.power) == (0, 100, .asleep))
+    #expect(bottle.clock.seconds == 0)
+    #expect((bottle.motionWakes, bottle.timerWakes, bottle.backpacks) == (0, 0, 0))
+  }
 }

@@ -84,15 +84,11 @@ extension BottleModel {
   }
 
   /// Begins a synchronisation if the bottle says that there is something.
-  func wantsSync(_ connection: Connection) -> Bool {
-    guard settings.syncs, connection.isReady, !sync.isRunning, connection.syncAt == nil,
-      connection.failures <= settings.syncRetries.count, let state, state.unsynced > 0
-    else { return false }
-    return connection.vainCount != state.unsynced
-  }
-
   mutating func startSyncIfNeeded(_ step: inout Step) {
-    guard let connection, wantsSync(connection), let state else { return }
+    guard settings.syncs, !sync.isRunning, let connection, connection.syncAt == nil,
+      connection.failures <= settings.syncRetries.count, let state, state.unsynced > 0,
+      connection.vainCount != state.unsynced
+    else { return }
     sync.begin(until: step.now.advanced(by: settings.firstChunk))
     let request = BottleSync.request(
       count: state.unsynced, longestValue: connection.chunkBytes)
@@ -187,7 +183,6 @@ extension BottleModel {
     connection?.isCaughtUp = true
     connection?.vainCount = state?.unsynced
     if let said = state?.unsynced { step.show(.notice(.nothingCame(said: said))) }
-    endRefreshes(.alreadySynced, &step)
   }
 
   /// Ends a synchronisation; what was stored stays, and the next one begins anew.

@@ -18,8 +18,7 @@ extension BottleModel {
     case .central(let event): hear(event, &step)
     case .discovered(let attempt, let longest, let state, let time):
       discovered(attempt, longest, state, at: time, &step)
-    case .undiscovered(let attempt, let failure):
-      if connection?.attempt == attempt { drive(.reject(attempt, failure), &step) }
+    case .undiscovered(let attempt, let failure): drive(.reject(attempt, failure), &step)
     case .heard(let attempt, let news, let time):
       if connection?.attempt == attempt { hear(news, at: time, &step) }
     case .written(let id): written(id, nil, &step)
@@ -90,7 +89,7 @@ extension BottleModel {
   private mutating func connected(_ attempt: AttemptID, _ step: inout Step) {
     guard connection?.attempt != attempt else { return }  // told twice
     drive(.opened(attempt), &step)
-    guard link.currentAttempt == attempt, connection == nil else {
+    guard link.currentAttempt == attempt else {
       step.effects.append(.cancel(attempt))
       return
     }

@@ -111,10 +111,10 @@ public struct BottleModel: Journaled {
 
   public mutating func tick(at now: Instant) -> [Effect] {
     var step = Step(now: now)
-    if let due = link.deadline, due <= now { follow(link.tick(at: now), &step) }
+    follow(link.tick(at: now), &step)
     if let due = connection?.timeAt, due <= now { setTime(&step) }
-    if let due = syncDeadline, due <= now { syncIsDue(&step) }
-    if let due = requests.deadline, due <= now { requestsAreDue(&step) }
+    syncIsDue(&step)
+    requestsAreDue(&step)
     finish(&step)
     return step.effects
   }
@@ -124,7 +124,7 @@ public struct BottleModel: Journaled {
   }
 
   /// Whether nothing is under way and nothing will be until the next start.
-  public var isStopped: Bool { !link.isWanted && connection == nil }
+  public var isStopped: Bool { !link.isWanted }
 
   /// Whether the bottle is connected and discovered.
   public var isConnected: Bool { link.status.phase == .connected }

@@ -74,10 +74,10 @@ public struct DrinkSync: Sendable, Hashable {
     case .receiving(var receiving):
       guard chunk.index >= receiving.next, receiving.storing == nil || chunk.index > receiving.next
       else { return .ignore }
-      guard chunk.index == receiving.next, receiving.storing == nil else {
+      guard chunk.index == receiving.next else {
         return .fail(.missingChunk(expected: receiving.next, found: chunk.index))
       }
-      guard chunk.total == receiving.total, chunk.index < chunk.total else {
+      guard chunk.total == receiving.total else {
         return .fail(.changedTotal(from: receiving.total, to: chunk.total))
       }
       receiving.until = until

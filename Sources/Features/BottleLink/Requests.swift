@@ -68,7 +68,6 @@ extension BottleModel {
       startSyncIfNeeded(&step)
     } else {
       drive(.want(.live), &step)
-      drive(.trigger(.userRefresh), &step)
     }
   }
 
@@ -80,19 +79,13 @@ extension BottleModel {
       if isConnected { requests.entries[index].wasConnected = true }
     }
     endWaiting(&step) { entry, model in model.obstacle(for: entry) }
-    if isConnected, !sync.isRunning, connection?.syncAt == nil, !settings.syncs || caughtUp {
+    // A connection that has something to fetch fetches it, or waits to.
+    if isConnected, !sync.isRunning, connection?.syncAt == nil {
       endRefreshes(.alreadySynced, &step)
     }
     // One burst is shorter than the seed's manual scan.
-    let looks = requests.entries.contains { $0.stage == .waits && $0.scanUntil > step.now }
-    if looks, burst == nil, connection == nil, link.isWanted, adapter == .on {
-      drive(.trigger(.userRefresh), &step)
-    }
-  }
-
-  private var caughtUp: Bool {
-    guard let connection, connection.isReady, let state else { return false }
-    return !wantsSync(connection) || state.unsynced == 0
+    let looks = requests.entries.contains { $0.scanUntil > step.now }
+    if looks, connection == nil { drive(.trigger(.userRefresh), &step) }
   }
 
   /// Why a request cannot succeed; `nil` while it may.
@@ -169,8 +162,7 @@ extension BottleModel {
 
   mutating func requestWritten(_ id: UInt64, _ failure: LinkFailure?, _ step: inout Step) {
     let time = lastWall
-    guard let index = requests.entries.firstIndex(where: { $0.id == id && $0.stage == .sent })
-    else { return }
+    guard let index = requests.entries.firstIndex(where: { $0.id == id }) else { return }
     if let connection { drive(.validData(connection.attempt), &step) }
     if failure == nil, let record = requests.entries[index].request?.deleted {
       guard requests.entries[index].sawState else {

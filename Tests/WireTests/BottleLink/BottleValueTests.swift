@@ -203,4 +203,17 @@ import Testing
     #expect(
       BottleAttribute.notifying == [.state, .drinks, .activity, .calibration, .battery])
   }
+
+  @Test func `what is not so is zero`() throws {
+    #expect(
+      BottleActivity(motions: 0, backpacks: 0).bytes == Array(repeating: 0, count: 12))
+    #expect(
+      BottleMotion(time: 0, seconds: 0, cause: .motion, sleptExtended: false, drank: false).bytes
+        == Array(repeating: 0, count: 8))
+    let empty = BottleActivityChunk<BottleMotion>(index: 0, total: 0, entries: [])
+    #expect(try BottleActivityChunk<BottleMotion>([0, 0, 0, 0]) == empty)
+    #expect(throws: BottleFormatError.self) {
+      try BottleActivityChunk<BottleMotion>([0, 0, 0])
+    }
+  }
 }

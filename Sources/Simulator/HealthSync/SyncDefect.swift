@@ -50,7 +50,18 @@ extension SyncFeature {
     /// Sends whatever the network costs.
     case ignoresConditions
 
+    /// Sends the bytes again that the server has.
+    case resumesBlindly
+    /// Begins each upload anew.
+    case losesTickets
+
     // The server.
+    /// Keeps the files of uploads that are complete.
+    case keepsUploads
+    /// Knows no uploads of earlier processes.
+    case forgetsUploads
+    /// Counts overlapping sources twice.
+    case countsTwice
     /// Answers before the batch is durable.
     case answersEarly
 
@@ -72,7 +83,9 @@ extension SyncFeature {
       case .forgetsAnswers: [.hasty]
       case .parksFailures: [.parked]
       case .overtakes, .trustsClock: [.reordered]
-      case .adoptsNothing: [.resent]
+      case .adoptsNothing, .resumesBlindly, .losesTickets: [.resent]
+      case .countsTwice: [.misread]
+      case .keepsUploads, .forgetsUploads: [.leftover]
       case .keepsSecret: [.storm]
       case .ignoresConditions: [.needless]
       case .timersStopAsleep, .ignoresWish: link?.kinds ?? []

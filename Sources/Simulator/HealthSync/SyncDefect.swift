@@ -62,6 +62,8 @@ extension SyncFeature {
     case forgetsUploads
     /// Counts overlapping sources twice.
     case countsTwice
+    /// Does not say when a request may come again.
+    case hidesWish
     /// Answers before the batch is durable.
     case answersEarly
 
@@ -85,6 +87,7 @@ extension SyncFeature {
       case .overtakes, .trustsClock: [.reordered]
       case .adoptsNothing, .resumesBlindly, .losesTickets: [.resent]
       case .countsTwice: [.misread]
+      case .hidesWish: [.misanswered]
       case .keepsUploads, .forgetsUploads: [.leftover]
       case .keepsSecret: [.storm]
       case .ignoresConditions: [.needless]

@@ -74,6 +74,8 @@ public enum SyncFeature: SimulatedFeature {
     case leftover(phone: String, bytes: Int)
     /// A person is shown something else than the phone has.
     case misread(phone: Int, String)
+    /// A request is answered in another way than the protocols say.
+    case misanswered(String)
   }
 
   /// What the world counts.
@@ -163,7 +165,7 @@ public enum SyncFeature: SimulatedFeature {
   public static var kinds: [Finding.Kind] {
     [
       .lost, .undeleted, .ahead, .hasty, .parked, .resent, .reordered, .doubled, .overdue,
-      .unread, .leftover, .misread, .leaked,
+      .unread, .leftover, .misread, .misanswered, .leaked,
     ] + Finding.Kind.ofLinks
   }
 
@@ -217,6 +219,8 @@ extension Finding.Kind {
   public static let leftover = Finding.Kind(rawValue: "leftover")
   /// An answer that does not show what is stored.
   public static let misread = Finding.Kind(rawValue: "misread")
+  /// An answer that the protocols do not allow.
+  public static let misanswered = Finding.Kind(rawValue: "misanswered")
   /// Granted time that was given back as used before its types were read.
   public static let unread = Finding.Kind(rawValue: "unread")
 }

@@ -6,56 +6,9 @@ import LinkWire
 // People who look at their health data: the answers of the server are compared with what their
 // phones have.
 extension SyncWorld {
-  /// The backend beside its run: the same rules and the same store, and nothing takes time.
-  struct Desk {
-    var rules: SyncServer
-    var kept: KeptSync
-    var defect: Feature.Defect?
-    var zone: SyncZone
-    var now: Instant
-    var wall: Timestamp
-    var lastRequest: UInt64 = 1 << 50
-
-    /// Makes a request, and does at once what it needs.
-    mutating func ask(_ call: SyncCall, of user: SyncUser?) -> SyncAnswer? {
-      lastRequest += 1
-      var effects = rules.handle(
-        .request(RequestID(lastRequest), call, user: user, wall: wall), at: now)
-      while !effects.isEmpty {
-        switch effects.removeFirst() {
-        case .answer(_, let answer): return answer
-        case .tell(let token, let user, let path, let span, let wall):
-          effects += rules.handle(.done(token, tell(path, span, user, wall)), at: now)
-        case .check(let token): effects += rules.handle(.done(token, .checked), at: now)
-        case .ingest, .keep, .finish, .forget, .inform, .interrupt, .finished: continue
-        }
-      }
-      return nil
-    }
-
-    private func tell(
-      _ path: SyncPath, _ span: SyncSpan, _ user: SyncUser, _ wall: Timestamp
-    ) -> SyncOutcome {
-      var report = SyncReport(
-        path, span, zone: zone.rules, now: wall, stored: kept.summary(of: user.name))
-      while var query = report.wanted {
-        query.limit = min(query.limit, 100)
-        var page = kept.samples(query, of: user.name)
-        if defect == .countsTwice {
-          for index in page.samples.indices where page.samples[index].type.contains("Quantity") {
-            page.samples[index].source = "Watch"
-          }
-        }
-        report.take(page)
-      }
-      return report.outcome
-    }
-  }
-
-  func desk(of phone: Int) -> Desk {
-    Desk(
-      rules: backend.rules, kept: backend.kept, defect: seam.defect,
-      zone: phones[phone].source.zone, now: now, wall: wall(server))
+  func desk(of phone: Int) -> SyncDesk {
+    SyncDesk(
+      backend.rules, backend.kept, seam.defect, phones[phone].source.zone, at: now, wall(server))
   }
 
   /// Compares what each person is shown with what the phone has.
@@ -78,8 +31,17 @@ extension SyncWorld {
     }
   }
 
+  /// Lets a client of another make come, which is answered as the protocols say.
+  mutating func checkStranger() {
+    guard kernel.hosts[server.place].isRunning else { return }
+    let chance = Chance(seed: kernel.hosts[server.place].chance.next())
+    var stranger = SyncStranger(desk(of: 0), chance)
+    for _ in 0..<3 { stranger.visit() }
+    for wrong in stranger.wrong { note(.misanswered(wrong)) }
+  }
+
   private mutating func check(
-    _ path: SyncPath, _ look: SyncLook, _ desk: inout Desk, _ phone: Int
+    _ path: SyncPath, _ look: SyncLook, _ desk: inout SyncDesk, _ phone: Int
   ) {
     let word = kernel.hosts[server.place].chance.next()
     let first = word % 3 == 0 ? nil : look.today - Int64(word >> 8 % 60) + 2

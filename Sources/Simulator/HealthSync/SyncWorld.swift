@@ -264,6 +264,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
       give(.stop, to: phone)
     }
     checkLooks()
+    checkStranger()
   }
 }
 

@@ -44,7 +44,9 @@ struct SyncLook {
     }
   }
 
-  var samples: [Sample]
+  let samples: [Sample]
+  /// The amounts by type and day: what the watch measured, and of the phone the seconds without it.
+  private var amounts: [String: [Int64: Double]] = [:]
   let zone: SyncZone
   let today: Int64
 
@@ -52,6 +54,7 @@ struct SyncLook {
     self.samples = samples.map { Sample($0) }
     self.zone = zone
     today = zone.day(SyncSamples.floorDivide(wall.nanoseconds, 1_000_000_000))
+    for type in [Self.kinds[0], Self.kinds[3]] { amounts[type] = amounts(of: type) }
   }
 
   /// What is shown at a path for days from one up to another; `nil` if they make no sense.
@@ -87,8 +90,11 @@ struct SyncLook {
     }
   }
 
-  /// The sums by day: what the watch measured counts, and of the phone the seconds without it.
   private func sums(_ type: String, in days: ClosedRange<Int64>) -> [Int64: Double] {
+    (amounts[type] ?? [:]).filter { days.contains($0.key) }
+  }
+
+  private func amounts(of type: String) -> [Int64: Double] {
     let own = samples.filter { $0.type == type }
     var watched: Set<Int64> = []
     for sample in own where sample.source.hasPrefix("Watch") {
@@ -102,7 +108,7 @@ struct SyncLook {
         sums[zone.day(second), default: 0] += share
       }
     }
-    return sums.filter { days.contains($0.key) }
+    return sums
   }
 
   /// The readings of a type by day; one that two sources report counts once.

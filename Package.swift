@@ -91,8 +91,9 @@ let pure: [Target] = [
   played(
     "LinkSimulator", at: "Simulator",
     uses: [
-      "LinkCore", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay", "HeldSocket",
-      "LinkServerCore", "Session", "HealthSync", "BottleFirmware", "BottleLink", "VirtualBottle",
+      "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "MessageStream", "HealthRelay",
+      "HeldSocket", "LinkServerCore", "Session", "HealthSync", "BottleFirmware", "BottleLink",
+      "VirtualBottle",
     ]),
 ]
 

@@ -61,6 +61,28 @@ import Testing
     #expect(SyncFeature.play(plan).findings == [])
   }
 
+  @Test(arguments: [1, 3, 5, 8], [0, 1])
+  func `uploads that are cut go on in every protocol`(dialect: Int, system: Int) {
+    var plan = SyncFeature.Plan(seed: 4, acts: [], length: .seconds(400))
+    (plan.numbers.dialect, plan.numbers.system) = (dialect, system)
+    (plan.numbers.resumesFrom, plan.numbers.piece, plan.numbers.cuts) = (300, 700, 0.5)
+    for second in stride(from: Int64(5), to: 380, by: 20) {
+      plan.acts += [
+        PlannedAct(at: .seconds(second), Act(.adds, 12)),
+        PlannedAct(at: .seconds(second + 3), Act(.kill, for: .seconds(1), at: .backend)),
+        PlannedAct(at: .seconds(second + 6), Act(.kill, for: .seconds(1))),
+      ]
+    }
+    var continued = 0
+    let outcome = SyncFeature.play(plan, RunSetup()) { seen, _ in
+      guard case .fact(.upload(_, _, .appends(_, let from, _))) = seen, from > 0 else { return }
+      continued += 1
+    }
+    #expect(outcome.findings == [])
+    // Systems speak the draft alone.
+    #expect(continued > 0 || (dialect == 1 && system == 1))
+  }
+
   @Test func `requests that arrive again later change nothing`() {
     var plan = SyncFeature.Plan(seed: 9, acts: [], length: .seconds(600))
     plan.numbers.again = 1

@@ -88,6 +88,34 @@ public struct SyncCall: Sendable, Hashable, Codable {
     (self.method, self.path, self.host, self.origin) = (method, path, host, origin)
     (self.encoding, self.from, self.to, self.body) = (encoding, from, to, body)
   }
+
+  /// Reads a request.
+  ///
+  /// - Parameters:
+  ///   - field: Returns the value of a header field by its name in lower case.
+  ///   - query: Returns an item of the query.
+  ///   - candidate: Makes a random name; called for requests that name a protocol of uploads.
+  public init(
+    _ method: String, _ path: SyncPath, body: [UInt8] = [], field: (String) -> String?,
+    query: (String) -> String?, candidate: () -> UUID128
+  ) {
+    self.init(
+      method, path, host: field("host"), origin: field("origin"),
+      encoding: field("content-encoding"), from: query("from"), to: query("to"), body: body)
+    let tus = field("tus-resumable")
+    speaksOtherTus = tus != nil && tus != UploadDialect.tusVersion
+    upload = UploadFields { field($0.lowercased()) }
+    guard let upload else { return }
+    // A body that is all there is tells the length of the upload.
+    if upload.isComplete == true, upload.length == nil, path == .sync {
+      self.upload?.length = field("content-length").flatMap { Int($0) }
+    }
+    uploadID = query("id").flatMap { UUID128($0) }
+    self.candidate = candidate()
+    mediaType = field("content-type").map { type in
+      type.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
+    }
+  }
 }
 
 /// What became of a request that needs the store.

@@ -12,7 +12,9 @@ public struct SyncCheckers: FeatureCheckers {
   /// The feature that they check.
   public typealias Feature = SyncFeature
 
-  private var found = Findings()
+  var found = Findings()
+  /// Uploads that take several requests, by phone: they outlive processes.
+  var pieces: [Int: SyncPieces] = [:]
   private var phones: [Int: SyncBooks] = [:]
 
   public init() {}
@@ -43,6 +45,11 @@ public struct SyncCheckers: FeatureCheckers {
       phones[phone, default: SyncBooks()].locked.insert(id)
     case .fact(.handedTwice(_, let file)):
       found.add(.resent, at: standing.now, "\(file) was handed over while it is sent")
+    case .fact(.upload(let phone, let file, let fact)): noted(phone, file, fact, standing)
+    case .fact(.leftover(let phone, let bytes)):
+      found.add(.leftover, at: standing.now, "\(bytes) bytes of an upload of \(phone) are left")
+    case .fact(.misread(_, let detail)): found.add(.misread, at: standing.now, detail)
+    case .fact(.misanswered(let detail)): found.add(.misanswered, at: standing.now, detail)
     case .fact(.changed), .told, .ticked, .upgraded, .serverLost, .wentDead,
       .began, .ended, .calm:
       return

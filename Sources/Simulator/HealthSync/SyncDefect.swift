@@ -50,7 +50,20 @@ extension SyncFeature {
     /// Sends whatever the network costs.
     case ignoresConditions
 
+    /// Sends the bytes again that the server has.
+    case resumesBlindly
+    /// Begins each upload anew.
+    case losesTickets
+
     // The server.
+    /// Keeps the files of uploads that are complete.
+    case keepsUploads
+    /// Knows no uploads of earlier processes.
+    case forgetsUploads
+    /// Counts overlapping sources twice.
+    case countsTwice
+    /// Does not say when a request may come again.
+    case hidesWish
     /// Answers before the batch is durable.
     case answersEarly
 
@@ -72,7 +85,10 @@ extension SyncFeature {
       case .forgetsAnswers: [.hasty]
       case .parksFailures: [.parked]
       case .overtakes, .trustsClock: [.reordered]
-      case .adoptsNothing: [.resent]
+      case .adoptsNothing, .resumesBlindly, .losesTickets: [.resent]
+      case .countsTwice: [.misread]
+      case .hidesWish: [.misanswered]
+      case .keepsUploads, .forgetsUploads: [.leftover]
       case .keepsSecret: [.storm]
       case .ignoresConditions: [.needless]
       case .timersStopAsleep, .ignoresWish: link?.kinds ?? []

@@ -16,6 +16,30 @@ extension SyncFeature {
       digest.mix(file)
     case .locked(let phone, let id): digest.mix(3, UInt64(phone), id.number)
     case .changed(let phone): digest.mix(4, UInt64(phone))
+    case .upload(let phone, let file, let fact):
+      digest.mix(5, UInt64(phone))
+      digest.mix(file)
+      mix(fact, into: &digest)
+    case .misread(let phone, let detail):
+      digest.mix(6, UInt64(phone))
+      digest.mix(detail)
+    case .misanswered(let detail): digest.mix(detail)
+    case .leftover(let phone, let bytes):
+      digest.mix(phone)
+      digest.mix(UInt64(bytes))
+    }
+  }
+
+  private static func mix(_ fact: SyncUploadFact, into digest: inout Digest) {
+    switch fact {
+    case .begins(let isGzip): digest.mix(isGzip)
+    case .kept(let place, _): digest.mix(place)
+    case .appends(let place, let from, let count):
+      digest.mix(place)
+      digest.mix(UInt64(from), UInt64(count))
+    case .told(_, let status, let offset, let isComplete):
+      digest.mix(UInt64(status), UInt64(offset ?? 0))
+      digest.mix(isComplete)
     }
   }
 

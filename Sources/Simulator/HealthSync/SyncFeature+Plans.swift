@@ -72,6 +72,15 @@ extension SyncFeature {
     sketch.numbers.maxBody = sketch.draw.one(4 << 20, 4 << 20, 4_000, 1_000)
     sketch.numbers.again = sketch.draw.one(0, 0, 0.05, 0.3)
     sketch.numbers.delivery = sketch.draw.one(.milliseconds(200), .seconds(5), .seconds(300))
+    sketch.aside { sketch in
+      sketch.numbers.variety = sketch.draw.one(0, 0, 1)
+      guard sketch.draw.happens(0.5) else { return }
+      sketch.numbers.resumesFrom = sketch.draw.one(300, 1_000, 3_000)
+      sketch.numbers.piece = sketch.draw.one(0, 200, 1_000, 3_000)
+      sketch.numbers.dialect = sketch.draw.one(8, 8, 3, 3, 1, 1, 5, 6, 0)
+      sketch.numbers.cuts = sketch.draw.one(0, 0.1, 0.5)
+      sketch.numbers.coded = sketch.draw.one(0, 1)
+    }
     sketch.day(preset)
     sketch.scatter(sketch.draw.count(6...20)) { Act(.adds, $0.one(1, 1, 2, 5, 30)) }
     sketch.scatter(sketch.draw.count(2...10)) { Act(.deletes, $0.one(1, 1, 3)) }

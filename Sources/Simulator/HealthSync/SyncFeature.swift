@@ -21,12 +21,16 @@ public enum SyncFeature: SimulatedFeature {
   public enum Question: Sendable {
     case upload(phone: Int, file: String, body: [UInt8], secret: Int)
     case refresh(phone: Int, secret: Int)
+    /// One request of an upload that takes several.
+    case part(phone: Int, file: String, SyncRequest)
   }
 
   /// The answer of a server.
   public struct Reply: Sendable {
     var status: Int
     var retryAfter: Duration?
+    /// Its header fields, where it was made by the server itself.
+    var fields: [UploadField] = []
   }
 
   /// A future event of the world's own.
@@ -41,8 +45,15 @@ public enum SyncFeature: SimulatedFeature {
     case fires(phone: Int)
     case naps(phone: Int)
     case tries(phone: Int, file: String)
+    /// A server tells where an upload goes on while its body is sent.
+    case informs(phone: Int, file: String, TrafficID, [UploadField])
     // The server.
-    case stores(StoreToken, SyncDelivery)
+    /// - upTo: How many bytes of an upload it is made of; `nil` if it came in one request.
+    case stores(StoreToken, SyncDelivery, upTo: Int?)
+    case keeps(SyncPiece)
+    case completes(SyncPiece)
+    /// The rest of a body is there, or does not come.
+    case bodies(TrafficID)
     case server(SyncServer.Input)
     case repeats(Question)
   }
@@ -57,6 +68,14 @@ public enum SyncFeature: SimulatedFeature {
     case locked(phone: Int, SyncFetchID)
     /// The source changed.
     case changed(phone: Int)
+    /// Something happened to an upload that takes several requests.
+    case upload(phone: Int, file: String, SyncUploadFact)
+    /// The file of an upload that is complete is still there.
+    case leftover(phone: String, bytes: Int)
+    /// A person is shown something else than the phone has.
+    case misread(phone: Int, String)
+    /// A request is answered in another way than the protocols say.
+    case misanswered(String)
   }
 
   /// What the world counts.
@@ -82,6 +101,19 @@ public enum SyncFeature: SimulatedFeature {
     public var again = 0.0
     /// The longest time from a change to the observers.
     public var delivery = Duration.seconds(2)
+    /// From so many bytes on an upload resumes in the middle; 0 for never.
+    public var resumesFrom = 0
+    /// The most bytes of a request that the server names; 0 if it names none.
+    public var piece = 0
+    /// The protocol of uploads that the server offers: an interop version of the draft, 1 for tus,
+    /// 0 for none.
+    public var dialect = 8
+    /// The share of bodies that are cut in the middle.
+    public var cuts = 0.0
+    /// Whether bodies are compressed: 1 if they are.
+    public var coded = 0
+    /// Whether people have two devices and many types of samples, over weeks: 1 if they do.
+    public var variety = 0
 
     public init() {}
 
@@ -90,7 +122,10 @@ public enum SyncFeature: SimulatedFeature {
         .span("storeDelay", \.storeDelay), .number("phones", \.phones, 1...2),
         .number("system", \.system, 0...1), .number("depth", \.depth, 1...64),
         .number("maxBody", \.maxBody, 1_000...1 << 30), .number("again", \.again, 0...1),
-        .span("delivery", \.delivery),
+        .span("delivery", \.delivery), .number("resumesFrom", \.resumesFrom, 0...1 << 30),
+        .number("piece", \.piece, 0...1 << 30), .number("dialect", \.dialect, 0...8),
+        .number("cuts", \.cuts, 0...1), .number("coded", \.coded, 0...1),
+        .number("variety", \.variety, 0...1),
       ]
     }
   }
@@ -130,7 +165,7 @@ public enum SyncFeature: SimulatedFeature {
   public static var kinds: [Finding.Kind] {
     [
       .lost, .undeleted, .ahead, .hasty, .parked, .resent, .reordered, .doubled, .overdue,
-      .unread, .leaked,
+      .unread, .leftover, .misread, .misanswered, .leaked,
     ] + Finding.Kind.ofLinks
   }
 
@@ -180,6 +215,12 @@ extension Finding.Kind {
   public static let resent = Finding.Kind(rawValue: "resent")
   /// Granted time that was not given back before its end.
   public static let overdue = Finding.Kind(rawValue: "overdue")
+  /// Partial data of an upload that is complete, or is older than it may be.
+  public static let leftover = Finding.Kind(rawValue: "leftover")
+  /// An answer that does not show what is stored.
+  public static let misread = Finding.Kind(rawValue: "misread")
+  /// An answer that the protocols do not allow.
+  public static let misanswered = Finding.Kind(rawValue: "misanswered")
   /// Granted time that was given back as used before its types were read.
   public static let unread = Finding.Kind(rawValue: "unread")
 }

@@ -27,9 +27,22 @@ struct SyncSource {
   private(set) var entries: [Entry] = []
   /// The number of the newest change.
   private(set) var newest: Int64 = 0
+  let zone: SyncZone
   private let phone: Int
+  /// Whether there are two devices and many types.
+  private let isVaried: Bool
 
-  init(phone: Int) { self.phone = phone }
+  init(phone: Int, isVaried: Bool, zone: SyncZone) {
+    (self.phone, self.isVaried, self.zone) = (phone, isVaried, zone)
+  }
+
+  /// The types that are synced.
+  var types: [String] { isVaried ? SyncSamples.types : Self.types }
+
+  /// A type out of a number.
+  func type(_ word: UInt64) -> String {
+    isVaried ? SyncSamples.types[Int(word % 8)] : Self.types[Int(word % 8) / 3]
+  }
 
   /// The places that a backend must hold, and no others.
   var places: Set<HealthSamplePlace> {
@@ -42,6 +55,19 @@ struct SyncSource {
     newest += 1
     let word = chance.next()
     let twin = word % 8 == 0 ? entries.last { $0.sample.sample.type == type } : nil
+    let sample =
+      twin?.sample.sample
+      ?? (isVaried
+        ? SyncSamples.make(type, at: time, of: phone, in: zone, chance.next())
+        : plain(type, at: time, word))
+    let uuid = UUID128(high: word, low: UInt64(entries.count))
+    let source = SourceSample(uuid: uuid, sample: sample)
+    guard let place = twin?.place ?? Self.place(of: source) else { return }
+    entries.append(Entry(sample: source, place: place, added: newest))
+  }
+
+  /// A sample of one device within a day.
+  private func plain(_ type: String, at time: Timestamp, _ word: UInt64) -> HealthSample {
     let value: HealthSampleValue =
       type == HealthSample.workoutType
       ? .workout(
@@ -50,15 +76,9 @@ struct SyncSource {
           energy: nil))
       : .quantity(Double(word % 200))
     let start = Timestamp(nanoseconds: time.nanoseconds - Int64(word % 1_000) * 60_000_000_000)
-    let sample =
-      twin?.sample.sample
-      ?? HealthSample(
-        type: type, value: value, unit: nil, start: start,
-        end: start.advanced(by: .seconds(60)), source: "Watch \(phone)")
-    let uuid = UUID128(high: word, low: UInt64(entries.count))
-    let source = SourceSample(uuid: uuid, sample: sample)
-    guard let place = twin?.place ?? Self.place(of: source) else { return }
-    entries.append(Entry(sample: source, place: place, added: newest))
+    return HealthSample(
+      type: type, value: value, unit: nil, start: start,
+      end: start.advanced(by: .seconds(60)), source: "Watch \(phone)")
   }
 
   /// Deletes a sample, or brings back one that was deleted, if there is any.

@@ -12,7 +12,7 @@ extension SyncFeature {
         "gives back \(Words.count(queue.batches.count, "batch", "batches"))"
           + ", \(running.count) on their way"
       )
-    case .ask: (.user, "wants \(Words.count(SyncSource.types.count, "type"))")
+    case .ask(let types): (.user, "wants \(Words.count(types.count, "type"))")
     case .fired(let types, let wake, let budget):
       (
         .phone,
@@ -99,7 +99,28 @@ extension SyncFeature {
   public static func words(_ fact: Fact) -> [StoryPart] {
     switch fact {
     case .handedTwice(_, let file): [(.phone, "sends \(file) already")]
+    case .upload(_, let file, let fact): words(file, fact)
+    case .leftover(let phone, let bytes): [(.server, "keeps \(bytes) bytes of \(phone)")]
+    case .misread(let phone, let detail): [(.server, "shows phone \(phone) \(detail)")]
+    case .misanswered(let detail): [(.server, "answers wrongly: \(detail)")]
     case .granted, .changed, .locked: []
+    }
+  }
+
+  private static func words(_ file: String, _ fact: SyncUploadFact) -> [StoryPart] {
+    switch fact {
+    case .begins: [(.phone, "begins the upload of \(file)")]
+    case .kept: [(.disk, "keeps where \(file) goes on")]
+    case .appends(_, let from, let count):
+      [(.phone, "sends \(count) bytes of \(file) from \(from)")]
+    case .told(_, let status, let offset, let isComplete):
+      [
+        (
+          .server,
+          "says \(status) of \(file)"
+            + (isComplete ? ", which is complete" : offset.map { ", has \($0) bytes" } ?? "")
+        )
+      ]
     }
   }
 }

@@ -18,7 +18,11 @@ extension SyncWorld {
         .reads(id, type, start, limit: limit, notBefore: stamp), to: phone,
         after: .milliseconds(5))
     case .commit(let id, let steps): writeInOrder(.commits(id, steps), phone)
-    case .delete(let files): for file in files { phones[index].files[file] = nil }
+    case .delete(let files):
+      for file in files {
+        phones[index].files[file] = nil
+        phones[index].tickets[file] = nil
+      }
     case .upload(let all): for upload in all { begin(upload.file, phone) }
     case .halve(let file): halve(file, phone)
     case .askSecret:
@@ -95,8 +99,10 @@ extension SyncWorld {
     case .commits(let id, let steps):
       for step in steps { phones[host.index].queue.apply(step) }
       return .input(.committed(id))
-    case .stores(let token, let delivery): return store(token, delivery)
-    case .input, .reads, .fires, .naps, .tries, .server, .repeats: return nil
+    case .stores(let token, let delivery, _): return store(token, delivery)
+    case .keeps(let piece): return keep(piece)
+    case .input, .reads, .fires, .naps, .tries, .informs, .completes, .bodies, .server, .repeats:
+      return nil
     }
   }
 
@@ -111,8 +117,11 @@ extension SyncWorld {
     case .writes(let id, _, _): return .input(.notWritten(id, failure))
     case .halves(let file, _, _): return .input(.notHalved(file, failure))
     case .commits(let id, _): return .input(.notCommitted(id, failure))
-    case .stores(let token, _): return .server(.done(token, .failed(failure)))
-    case .input, .reads, .fires, .naps, .tries, .server, .repeats: return change
+    case .stores(let token, _, let end):
+      return .server(.done(token, end.map { .unfinished($0, failure) } ?? .failed(failure)))
+    case .keeps(let piece): return .server(.done(piece.token, .failed(failure)))
+    case .input, .reads, .fires, .naps, .tries, .informs, .completes, .bodies, .server, .repeats:
+      return change
     }
   }
 
@@ -126,9 +135,13 @@ extension SyncWorld {
     case .fires(let phone): fire(kernel.phones[phone])
     case .naps(let phone): nap(kernel.phones[phone])
     case .tries(let phone, let file): tryUpload(file, kernel.phones[phone])
+    case .informs(let phone, let file, let number, let fields):
+      informed(file, number, fields, kernel.phones[phone])
+    case .completes(let piece): complete(piece)
+    case .bodies(let number): bodyEnds(number)
     case .server(let input): feed(input)
     case .repeats(let question): repeated(question)
-    case .writes, .halves, .commits, .stores: return  // become durable instead
+    case .writes, .halves, .commits, .stores, .keeps: return  // become durable instead
     }
   }
 
@@ -173,7 +186,7 @@ extension SyncWorld {
     let wall = wall(phone)
     for _ in 0..<count {
       let word = kernel.hosts[phone.place].chance.next()
-      let type = SyncSource.types[Int(word % 8) / 3]
+      let type = phones[phone.index].source.type(word)
       phones[phone.index].source.add(type, at: wall, &kernel.hosts[phone.place].chance)
       phones[phone.index].due.insert(type)
     }

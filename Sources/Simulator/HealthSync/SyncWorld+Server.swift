@@ -14,11 +14,17 @@ extension SyncWorld {
     var storeFree = Instant.zero
     /// The secret that counts.
     var secret = 1
+    /// The files of uploads that are not complete; they survive the process.
+    var files: [UUID128: UploadFile] = [:]
+    /// Requests whose bodies are coming.
+    var coming: [TrafficID: Coming] = [:]
   }
 
   mutating func bootBackend() {
     backend.rules = SyncServer(at: now)
     backend.storeFree = now
+    backend.coming = [:]
+    restoreUploads()
   }
 
   mutating func drain(_ server: HostID, within time: Duration) { feed(.drain(within: time)) }
@@ -49,34 +55,44 @@ extension SyncWorld {
 
   private mutating func perform(_ effect: SyncServer.Effect) {
     switch effect {
-    case .ingest(let token, let user, let body, _): ingest(token, user, body)
+    case .ingest(let token, let user, let body, let isGzip):
+      ingest(token, user.name, body, isGzip: isGzip)
     case .check(let token): later(.done(token, .checked))
     case .tell(let token, _, _, _, _): later(.done(token, .checked))
     case .answer(let id, let answer):
-      self.answer(
-        id.number, Feature.Reply(status: answer.status, retryAfter: answer.retryAfter))
-    // The phones of this world send each batch in one request.
-    case .keep, .finish, .forget, .inform, .interrupt: break
+      self.answer(id.number, Feature.Reply(disguised(answer, to: id.number)))
+    case .keep(let token, let id, let record, let offset, let bytes):
+      write(token, id, record, offset, bytes, isLast: false)
+    case .finish(let token, let id, let record, let offset, let bytes):
+      write(token, id, record, offset, bytes, isLast: true)
+    case .forget(let id): if seam.defect != .keepsUploads { backend.files[id] = nil }
+    case .inform(let id, let fields): inform(id.number, fields)
+    case .interrupt(let id): interrupt(id.number)
     case .finished: drained(server)
     }
   }
 
-  private mutating func later(_ input: SyncServer.Input) {
+  mutating func later(_ input: SyncServer.Input) {
     kernel.later(.server(input), on: server, after: .milliseconds(1))
   }
 
-  private mutating func ingest(_ token: StoreToken, _ user: SyncUser, _ body: [UInt8]) {
-    guard let reading = try? SyncReading.read(body) else {
+  /// - Parameter end: How many bytes of an upload it is made of; `nil` for one request.
+  mutating func ingest(
+    _ token: StoreToken, _ user: String, _ body: [UInt8], isGzip: Bool, upTo end: Int? = nil
+  ) {
+    let plain = isGzip ? SyncRequest.unpacked(body) : body
+    guard let reading = plain.flatMap({ try? SyncReading.read($0) }) else {
       return later(.done(token, .refused(reason: "it cannot be read")))
     }
     let delivery = seam.atServer(
-      SyncDelivery(of: reading, user: user.name, hash: SyncHash.folded))
+      SyncDelivery(of: reading, user: user, hash: SyncHash.folded))
     if seam.defect == .answersEarly { later(.done(token, .stored(SyncTally()))) }
     let conditions = kernel.hosts[server.place].conditions
     var delay = max(kernel.plan.numbers.storeDelay, conditions.storeDelay)
     if conditions.disk == .slow { delay = max(delay, diskDelay(server)) }
     backend.storeFree = max(backend.storeFree, now).advanced(by: delay)
-    write(.stores(token, delivery), on: server, after: now.duration(to: backend.storeFree))
+    write(
+      .stores(token, delivery, upTo: end), on: server, after: now.duration(to: backend.storeFree))
   }
 
   mutating func store(_ token: StoreToken, _ delivery: SyncDelivery) -> Feature.Cue {
@@ -91,7 +107,7 @@ extension SyncWorld {
   mutating func requestArrived(
     _ id: TrafficID, _ question: Feature.Question, at server: HostID
   ) {
-    if case .upload = question, kernel.happens(kernel.plan.numbers.again), !isCalm {
+    if !question.isRefresh, kernel.happens(kernel.plan.numbers.again), !isCalm {
       let wait = kernel.chance.duration(below: .seconds(120))
       kernel.later(.repeats(question), after: wait)
     }
@@ -118,23 +134,33 @@ extension SyncWorld {
       feed(id, SyncCall("POST", .sync, host: Self.host, body: body), phone, secret)
     case .refresh(let phone, let secret):
       feed(id, SyncCall("POST", .refresh, host: Self.host), phone, secret)
+    case .part(let phone, _, let request):
+      if request.body.count > kernel.plan.numbers.maxBody {
+        return answer(id, Feature.Reply(status: 413))
+      }
+      take(request, id, phone)
     }
   }
 
   private mutating func feed(
     _ id: TrafficID, _ call: SyncCall, _ phone: Int, _ secret: Int
   ) {
-    let user = secret == backend.secret ? SyncUser(Self.user(phone)) : nil
-    feed(.request(RequestID(id), call, user: user, wall: wall(server)))
+    feed(.request(RequestID(id), call, user: user(phone, secret), wall: wall(server)))
   }
 
-  private static let host = "localhost"
+  /// Whose secret a request shows.
+  func user(_ phone: Int, _ secret: Int) -> SyncUser? {
+    secret == backend.secret ? SyncUser(Self.user(phone)) : nil
+  }
+
+  private static let host = SyncRequest.host
 
   func refusal(_ status: Int) -> Feature.Reply { Feature.Reply(status: status) }
 
   func bytes(of question: Feature.Question) -> Int {
     switch question {
     case .upload(_, _, let body, _): body.count + 300
+    case .part(_, _, let request): request.body.count + 300
     case .refresh: 300
     }
   }
@@ -142,4 +168,8 @@ extension SyncWorld {
   func bytes(of reply: Feature.Reply) -> Int { 200 }
 
   func mayComeTwice(_ question: Feature.Question) -> Bool { false }
+}
+
+extension SyncFeature.Question {
+  fileprivate var isRefresh: Bool { if case .refresh = self { true } else { false } }
 }

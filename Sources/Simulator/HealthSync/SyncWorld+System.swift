@@ -128,6 +128,10 @@ extension SyncWorld {
     guard let body = task.body else {
       return ended(file, .unreadable(detail: "the file is not there"), phone)
     }
+    if resumes(body), isOwnedBySystem ? numbers.dialect > 1 : true {
+      if isOwnedBySystem { trySystem(file, body, phone) } else { tryPieces(file, body, phone) }
+      return
+    }
     let from = isOwnedBySystem ? kernel.host(.system, phone.index) : phone
     let question = Feature.Question.upload(
       phone: phone.index, file: file, body: body, secret: task.secret)
@@ -143,6 +147,8 @@ extension SyncWorld {
     case .refresh(let phone, _):
       phones[phone].refreshing = nil
       give(.refreshed(result.failure), to: kernel.phones[phone])
+    case .part(let phone, let file, let request):
+      answered(request, of: file, result, kernel.phones[phone])
     case .upload(let phone, let file, _, _):
       let failure = result.failure
       let outcome = failure.map { UploadOutcome.failed($0) } ?? .accepted
@@ -155,7 +161,7 @@ extension SyncWorld {
   }
 
   /// The system tries again by itself after a failure of the network, and gives up after a while.
-  private mutating func tryLater(_ file: String, _ outcome: UploadOutcome, _ phone: HostID) {
+  mutating func tryLater(_ file: String, _ outcome: UploadOutcome, _ phone: HostID) {
     guard let task = phones[phone.index].tasks[file], task.outcome == nil else { return }
     guard task.tries < 5 else { return ended(file, outcome, phone) }
     phones[phone.index].tasks[file]?.tries += 1
@@ -164,7 +170,7 @@ extension SyncWorld {
     kernel.later(.tries(phone: phone.index, file: file), after: wait)
   }
 
-  private mutating func ended(_ file: String, _ outcome: UploadOutcome, _ phone: HostID) {
+  mutating func ended(_ file: String, _ outcome: UploadOutcome, _ phone: HostID) {
     guard phones[phone.index].tasks[file] != nil else { return }
     phones[phone.index].tasks[file]?.outcome = outcome
     if isOwnedBySystem { rouse(phone) }
@@ -213,6 +219,9 @@ extension SyncWorld {
 }
 
 extension Result<SyncFeature.Reply, LinkFailure> {
+  /// How an upload ended with it.
+  var outcome: UploadOutcome { failure.map { .failed($0) } ?? .accepted }
+
   /// Why the answer is not one of success.
   fileprivate var failure: LinkFailure? {
     switch self {

@@ -21,6 +21,8 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     // The disk.
     var queue = KeptSyncQueue()
     var files: [String: [UInt8]] = [:]
+    /// Where uploads go on, by the file of the payload.
+    var tickets: [String: [UInt8]] = [:]
     var lastFile = 0
     /// When the last of the changes under way is written.
     var diskFree = Instant.zero
@@ -43,6 +45,9 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     var conditions = SyncConditions()
     /// The request of this run that tells the server that the sync is complete.
     var refreshing: TrafficID?
+    /// What this run knows of the server; `nil` until it was asked.
+    var offer: Offer?
+    var takesGzip: Bool?
     /// How often source and store were compared.
     var compared: (source: Int64, store: Int)?
     var difference = (missing: 0, extra: 0)
@@ -54,6 +59,12 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     var secret: Int
     var exchange: TrafficID?
     var tries = 0
+    /// The methods of questions about the server that this try has made.
+    var asked: Set<String> = []
+    /// What is sent in pieces.
+    var course: Course?
+    /// Where the system goes on with it.
+    var place: String?
     /// How it ended, while the app does not run.
     var outcome: UploadOutcome?
   }
@@ -69,7 +80,11 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     seam = SyncSeam(setup.defect, phones: count)
     let model = SyncModel(SyncSettings(policy: kernel.policy), seed: 0)
     clients = Array(repeating: model, count: count)
-    phones = (0..<count).map { Phone(source: SyncSource(phone: $0)) }
+    phones = (0..<count).map {
+      Phone(
+        source: SyncSource(
+          phone: $0, isVaried: plan.numbers.variety == 1, zone: SyncZone($0, seed: plan.seed)))
+    }
     kernel.bench.views = clients.indices.map { index in
       var state = SyncFeature.State()
       (state.phone, state.depth) = (index, plan.numbers.depth)
@@ -101,6 +116,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     phones[host.index].observed = []
     phones[host.index].refreshing = nil
     phones[host.index].refused = nil
+    (phones[host.index].offer, phones[host.index].takesGzip) = (nil, nil)
     phones[host.index].conditions = SyncConditions()
     kernel.bench.views[host.index].standing.own.conditions = SyncConditions()
     if !isOwnedBySystem { phones[host.index].tasks = [:] }
@@ -120,11 +136,12 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     let missing = named.filter { phones[index].files[$0] == nil }
     for file in phones[index].files.keys where !named.contains(file) {
       phones[index].files[file] = nil
+      phones[index].tickets[file] = nil
     }
     phones[index].usedSecret = phones[index].secret
     let running = isOwnedBySystem ? Set(phones[index].tasks.keys) : []
     give(.restored(phones[index].queue, running: running, missing: missing), to: phone)
-    give(.ask(SyncSource.types), to: phone)
+    give(.ask(phones[index].source.types), to: phone)
   }
 
   private mutating func tellConditions(_ phone: HostID) {
@@ -241,10 +258,13 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
   }
 
   mutating func leave() {
+    checkUploads()
     for phone in kernel.phones {
       compare(phone)
       give(.stop, to: phone)
     }
+    checkLooks()
+    checkStranger()
   }
 }
 

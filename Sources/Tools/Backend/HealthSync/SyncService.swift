@@ -68,24 +68,14 @@ struct SyncService: Service {
   private static func call(
     _ path: SyncPath, _ head: HTTPRequestHead, _ body: [UInt8] = []
   ) -> SyncCall {
-    var call = SyncCall(
-      head.method, path, host: head.first("host"), origin: head.first("origin"),
-      encoding: head.first("content-encoding"), from: head.firstQuery("from"),
-      to: head.firstQuery("to"), body: body)
-    let tus = head.first("tus-resumable")
-    call.speaksOtherTus = tus != nil && tus != UploadDialect.tusVersion
-    call.upload = UploadFields { head.first($0.lowercased()) }
-    guard let upload = call.upload else { return call }
-    // A body that is all there is tells the length of the upload.
-    if upload.isComplete == true, upload.length == nil, path == .sync {
-      call.upload?.length = head.first("content-length").flatMap { Int($0) }
+    SyncCall(head.method, path, body: body) {
+      head.first($0)
+    } query: {
+      head.firstQuery($0)
+    } candidate: {
+      var generator = SystemRandomNumberGenerator()
+      return UUID128.random(using: &generator)
     }
-    call.uploadID = head.firstQuery("id").flatMap { UUID128($0) }
-    var generator = SystemRandomNumberGenerator()
-    call.candidate = UUID128.random(using: &generator)
-    call.mediaType = head.first("content-type")?.prefix { $0 != ";" }
-      .trimmingCharacters(in: .whitespaces).lowercased()
-    return call
   }
 
   mutating func perform(_ effect: SyncServer.Effect, _ desk: inout Desk) {

@@ -1,0 +1,141 @@
+import LinkCore
+import LinkHealth
+import LinkServerCore
+import LinkWire
+
+/// The backend of a run beside that run: the same rules and samples, and nothing takes time.
+struct SyncDesk {
+  var rules: SyncServer
+  var kept: KeptSync
+  var defect: SyncFeature.Defect?
+  var zone: SyncZone
+  var now: Instant
+  var wall: Timestamp
+  /// What is stored of uploads.
+  private(set) var files: [UUID128: [UInt8]] = [:]
+  /// Requests whose clients were told where their uploads go on, and those that were ended.
+  private(set) var informed: [RequestID: [UploadField]] = [:]
+  private(set) var interrupted: Set<RequestID> = []
+  private(set) var answers: [RequestID: SyncAnswer] = [:]
+  /// Whether the server has come to its end.
+  private(set) var isFinished = false
+  /// While true, work is begun and does not end.
+  var holds = false
+  /// Why the store does not take anything.
+  var failure: StoreFailure?
+  private var held: [SyncServer.Effect] = []
+  private var lastRequest: UInt64 = 1 << 50
+
+  init(
+    _ rules: SyncServer, _ kept: KeptSync, _ defect: SyncFeature.Defect?, _ zone: SyncZone,
+    at now: Instant, _ wall: Timestamp
+  ) {
+    (self.rules, self.kept, self.defect, self.zone) = (rules, kept, defect, zone)
+    (self.now, self.wall) = (now, wall)
+  }
+
+  mutating func newRequest() -> RequestID {
+    lastRequest += 1
+    return RequestID(lastRequest)
+  }
+
+  /// Makes a request; returns its answer, if it has one now.
+  @discardableResult
+  mutating func ask(
+    _ call: SyncCall, of user: SyncUser?, as id: RequestID? = nil
+  ) -> SyncAnswer? {
+    let id = id ?? newRequest()
+    feed(.request(id, call, user: user, wall: wall))
+    return answers[id]
+  }
+
+  mutating func feed(_ input: SyncServer.Input) { perform(rules.handle(input, at: now)) }
+
+  mutating func tick() { perform(rules.tick(at: now)) }
+
+  /// Lets the work end that was held.
+  mutating func release() {
+    holds = false
+    let work = held
+    held = []
+    perform(work)
+  }
+
+  private mutating func perform(_ all: [SyncServer.Effect]) {
+    var effects = all[...]
+    while let effect = effects.popFirst() {
+      if holds, effect.isWork {
+        held.append(effect)
+      } else if let done = carryOut(effect) {
+        effects += rules.handle(done, at: now)
+      }
+    }
+  }
+
+  private mutating func carryOut(_ effect: SyncServer.Effect) -> SyncServer.Input? {
+    switch effect {
+    case .answer(let id, var answer):
+      if defect == .hidesWish { answer.retryAfter = nil }
+      answers[id] = answer
+    case .tell(let token, let user, let path, let span, let wall):
+      return .done(token, tell(path, span, user, wall))
+    case .check(let token): return .done(token, failure.map { .failed($0) } ?? .checked)
+    case .ingest(let token, let user, let body, let isGzip):
+      return .done(token, store(body, isGzip, of: user.name) { .failed($0) })
+    case .keep(let token, let id, _, let offset, let bytes):
+      guard failure == nil else { return failure.map { .done(token, .failed($0)) } }
+      files[id] = (files[id] ?? []).prefix(offset) + bytes
+      return .done(token, .kept(offset + bytes.count))
+    case .finish(let token, let id, let record, let offset, let bytes):
+      let whole = Array((files[id] ?? []).prefix(offset) + bytes)
+      files[id] = whole
+      return .done(
+        token,
+        store(whole, record.isGzip, of: record.user) { .unfinished(offset + bytes.count, $0) })
+    case .forget(let id): files[id] = nil
+    case .inform(let id, let fields): informed[id] = fields
+    case .interrupt(let id): interrupted.insert(id)
+    case .finished: isFinished = true
+    }
+    return nil
+  }
+
+  private mutating func store(
+    _ body: [UInt8], _ isGzip: Bool, of user: String, _ failed: (StoreFailure) -> SyncOutcome
+  ) -> SyncOutcome {
+    if let failure { return failed(failure) }
+    let plain = isGzip ? SyncRequest.unpacked(body) : body
+    guard let reading = plain.flatMap({ try? SyncReading.read($0) }) else {
+      return .refused(reason: "it cannot be read")
+    }
+    return .stored(kept.apply(SyncDelivery(of: reading, user: user, hash: SyncHash.folded)))
+  }
+
+  private func tell(
+    _ path: SyncPath, _ span: SyncSpan, _ user: SyncUser, _ wall: Timestamp
+  ) -> SyncOutcome {
+    var report = SyncReport(
+      path, span, zone: zone.rules, now: wall, stored: kept.summary(of: user.name))
+    while var query = report.wanted {
+      query.limit = min(query.limit, 100)
+      var page = kept.samples(query, of: user.name)
+      if defect == .countsTwice {
+        for index in page.samples.indices where page.samples[index].type.contains("Quantity") {
+          page.samples[index].source = "Watch"
+        }
+      }
+      report.take(page)
+    }
+    return report.outcome
+  }
+}
+
+extension SyncServer.Effect {
+  /// Whether the server waits for its end.
+  fileprivate var isWork: Bool {
+    switch self {
+    case .ingest, .check, .tell, .keep, .finish: true
+    case .forget, .inform, .interrupt, .answer, .finished: false
+    }
+  }
+}

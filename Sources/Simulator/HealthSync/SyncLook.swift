@@ -1,0 +1,232 @@
+import LinkCore
+import LinkHealth
+import LinkServerCore
+import LinkWire
+
+/// What a person must be shown of samples: computed second by second, and without the server.
+struct SyncLook {
+  /// A figure, a text, or nothing.
+  enum Shown: Equatable {
+    case number(Double)
+    case text(String)
+    case nothing
+
+    init(_ number: Double?) { self = number.map { .number($0) } ?? .nothing }
+
+    func isLike(_ other: Shown) -> Bool {
+      guard case .number(let one) = self, case .number(let two) = other else {
+        return self == other
+      }
+      return abs(one - two) <= 2e-6 * max(1, abs(one))
+    }
+  }
+
+  /// A sample on whole seconds, as it is sent.
+  struct Sample {
+    var type: String
+    var value: HealthSampleValue
+    var unit: String?
+    var start: Int64
+    var end: Int64
+    var source: String
+
+    init(_ sample: HealthSample) {
+      let second: Int64 = 1_000_000_000
+      (type, value, unit, source) = (sample.type, sample.value, sample.unit, sample.source)
+      start = SyncSamples.floorDivide(sample.start.nanoseconds, second)
+      end = SyncSamples.floorDivide(sample.end.nanoseconds, second)
+    }
+
+    /// Its number in the unit that is shown.
+    var number: Double {
+      guard case .quantity(let number) = value else { return 0 }
+      return unit == "kJ" ? number / 4.184 : unit == "s" ? number * 1_000 : number
+    }
+  }
+
+  let samples: [Sample]
+  /// The amounts by type and day: what the watch measured, and of the phone the seconds without it.
+  private var amounts: [String: [Int64: Double]] = [:]
+  let zone: SyncZone
+  let today: Int64
+
+  init(_ samples: [HealthSample], _ zone: SyncZone, at wall: Timestamp) {
+    self.samples = samples.map { Sample($0) }
+    self.zone = zone
+    today = zone.day(SyncSamples.floorDivide(wall.nanoseconds, 1_000_000_000))
+    for type in [Self.kinds[0], Self.kinds[3]] { amounts[type] = amounts(of: type) }
+  }
+
+  /// What is shown at a path for days from one up to another; `nil` if they make no sense.
+  func shown(_ path: SyncPath, _ first: Int64?, _ last: Int64?) -> [String: Shown]? {
+    let last = last ?? today
+    let first = first ?? last - 29
+    guard first <= last, last - first < 3_653, first <= today else { return nil }
+    let days = first...last
+    var shown = ["timeZone": Shown.text(zone.name)]
+    switch path {
+    case .steps:
+      show(Self.kinds[0], in: days, as: "daily", "steps", &shown)
+      show(Self.kinds[3], in: days, as: "energy", "calories", &shown)
+      shown["today"] = .number(sums(Self.kinds[0], in: today...today)[today] ?? 0)
+    case .heartRate: showRates(days, &shown)
+    case .sleep: showNights(days, &shown)
+    case .workouts: showWorkouts(days, &shown)
+    case .periods: showPeriods(&shown)
+    case .sync, .refresh, .upload, .dashboard: return nil
+    }
+    return shown
+  }
+
+  static let kinds = SyncSamples.types
+
+  private func show(
+    _ type: String, in days: ClosedRange<Int64>, as list: String, _ name: String,
+    _ shown: inout [String: Shown]
+  ) {
+    for (place, day) in sums(type, in: days).sorted(by: { $0.key < $1.key }).enumerated() {
+      shown["\(list).\(place).date"] = .text(SyncZone.date(day.key))
+      shown["\(list).\(place).\(name)"] = .number(day.value)
+    }
+  }
+
+  private func sums(_ type: String, in days: ClosedRange<Int64>) -> [Int64: Double] {
+    (amounts[type] ?? [:]).filter { days.contains($0.key) }
+  }
+
+  private func amounts(of type: String) -> [Int64: Double] {
+    let own = samples.filter { $0.type == type }
+    var watched: Set<Int64> = []
+    for sample in own where sample.source.hasPrefix("Watch") {
+      watched.formUnion(sample.start..<sample.end)
+    }
+    var sums: [Int64: Double] = [:]
+    for sample in own {
+      let isWatch = sample.source.hasPrefix("Watch")
+      let share = sample.number / Double(max(1, sample.end - sample.start))
+      for second in sample.start..<sample.end where isWatch || !watched.contains(second) {
+        sums[zone.day(second), default: 0] += share
+      }
+    }
+    return sums
+  }
+
+  /// The readings of a type by day; one that two sources report counts once.
+  private func readings(_ type: String, in days: ClosedRange<Int64>) -> [Int64: [Double]] {
+    struct Reading: Hashable {
+      var at: Int64
+      var value: Double
+    }
+    let own = samples.filter { $0.type == type }
+    let all = Set(own.map { Reading(at: $0.start, value: $0.number) })
+    let found = all.filter { days.contains(zone.day($0.at)) }
+    return Dictionary(grouping: found) { zone.day($0.at) }.mapValues { $0.map(\.value) }
+  }
+
+  private static func average(_ values: [Double]) -> Double? {
+    values.isEmpty ? nil : values.reduce(0, +) / Double(values.count)
+  }
+
+  private func showRates(_ days: ClosedRange<Int64>, _ shown: inout [String: Shown]) {
+    let rates = samples.filter { $0.type == Self.kinds[1] }
+    let latest = rates.map(\.start).max()
+    shown["latestAt"] =
+      latest.map {
+        .text(RFC3339.format(Timestamp(nanoseconds: $0 * 1_000_000_000)))
+      } ?? .nothing
+    // Of several at one moment any may be the last.
+    shown["latest"] = Shown(rates.filter { $0.start == latest }.map(\.number).max())
+    let week = readings(Self.kinds[1], in: today - 6...today).values.flatMap(\.self)
+    shown["avg_7d"] = Shown(Self.average(week))
+    let daily = readings(Self.kinds[1], in: days).sorted { $0.key < $1.key }
+    for (place, day) in daily.enumerated() {
+      shown["daily.\(place).date"] = .text(SyncZone.date(day.key))
+      shown["daily.\(place).avg"] = Shown(Self.average(day.value))
+      shown["daily.\(place).min"] = Shown(day.value.min())
+      shown["daily.\(place).max"] = Shown(day.value.max())
+    }
+  }
+
+  /// Whether several rates are the latest, so that any of them may be shown.
+  var hasManyLatest: Bool {
+    let rates = samples.filter { $0.type == Self.kinds[1] }
+    guard let latest = rates.map(\.start).max() else { return false }
+    return Set(rates.filter { $0.start == latest }.map(\.number)).count > 1
+  }
+
+  private func showPeriods(_ shown: inout [String: Shown]) {
+    for (name, type) in [("steps", Self.kinds[0]), ("energy", Self.kinds[3])] {
+      for days in [7, 30, 90, 365] {
+        let values = sums(type, in: today - Int64(days)...today - 1).values
+        shown["\(name).\(days)d"] = Shown(Self.average(Array(values)))
+      }
+    }
+    let read = [("hrv", Self.kinds[6]), ("rhr", Self.kinds[5]), ("vo2max", Self.kinds[7])]
+    for (name, type) in read {
+      for days in [7, 30, 90, 365] {
+        let values = readings(type, in: today - Int64(days)...today - 1).values.flatMap(\.self)
+        shown["\(name).\(days)d"] = Shown(Self.average(values))
+      }
+    }
+  }
+
+  private func showWorkouts(_ days: ClosedRange<Int64>, _ shown: inout [String: Shown]) {
+    let lines = samples.compactMap { sample -> [Shown]? in
+      guard case .workout(let workout) = sample.value, days.contains(zone.day(sample.start)) else {
+        return nil
+      }
+      return [
+        .text("RUNNING"), .text(zone.text(sample.start)), .text(zone.text(sample.end)),
+        .number(workout.distance ?? 0), .number(workout.energy ?? 0), .text(sample.source),
+      ]
+    }
+    SyncTold.put(lines, &shown)
+  }
+
+  private func showNights(_ days: ClosedRange<Int64>, _ shown: inout [String: Shown]) {
+    var nights: [Int64: [String: Double]] = [:]
+    let slots = samples.filter { $0.type == Self.kinds[4] }.sorted { $0.start < $1.start }
+    var run: [Sample] = []
+    for slot in slots {
+      if let last = run.last, slot.start - last.end > 300 {
+        add(run, &nights)
+        run = []
+      }
+      run.append(slot)
+    }
+    add(run, &nights)
+    let told = nights.filter { days.contains($0.key) }.sorted { $0.key < $1.key }
+    for (place, night) in told.enumerated() {
+      let asleep = night.value["asleep"] ?? night.value["inBed"]
+      shown["daily.\(place).date"] = .text(SyncZone.date(night.key))
+      shown["daily.\(place).hours"] = Shown(asleep)
+      for name in ["inBed", "awake", "core", "deep", "rem"] {
+        shown["daily.\(place).\(name)"] = Shown(night.value[name])
+      }
+      shown["lastNight"] = Shown(asleep)
+      shown["lastNightDate"] = .text(SyncZone.date(night.key))
+    }
+    guard told.isEmpty else { return }
+    (shown["lastNight"], shown["lastNightDate"]) = (Shown.nothing, Shown.nothing)
+  }
+
+  /// Adds a session to the night in which it ends; days of sleep begin at 21:00.
+  private func add(_ run: [Sample], _ nights: inout [Int64: [String: Double]]) {
+    let names = run.compactMap { sample -> String? in
+      guard case .category(let stage) = sample.value else { return nil }
+      return String(stage.dropFirst(SyncSamples.stagePrefix.count))
+    }
+    guard let first = run.first, names.contains(where: { $0 != "Awake" }) else { return }
+    let night = zone.day(first.start + 10_800)
+    var hours = nights[night] ?? [:]
+    let parts = [
+      "InBed": "inBed", "Awake": "awake", "AsleepCore": "core", "AsleepDeep": "deep",
+      "AsleepREM": "rem",
+    ]
+    for name in names {
+      if let part = parts[name] { hours[part, default: 0] += 0.5 }
+      if name.hasPrefix("Asleep") { hours["asleep", default: 0] += 0.5 }
+    }
+    nights[night] = hours
+  }
+}

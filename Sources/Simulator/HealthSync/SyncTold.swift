@@ -1,0 +1,81 @@
+import LinkJSON
+
+/// What an answer in JSON says: each value by its path, such as `daily.0.steps`.
+struct SyncTold {
+  private(set) var shown: [String: SyncLook.Shown] = [:]
+  private var workouts: [[SyncLook.Shown]] = []
+
+  /// Reads an answer; `nil` if it is no JSON object.
+  init?(_ bytes: [UInt8]) {
+    var reader = JSONReader(bytes)
+    do throws(JSONError) {
+      guard try reader.peek() == .object else { return nil }
+      try read("", &reader)
+      try reader.finish()
+    } catch {
+      return nil
+    }
+    if shown["timeZone"] != nil { takeWorkouts() }
+  }
+
+  private mutating func read(_ path: String, _ reader: inout JSONReader) throws(JSONError) {
+    let start = path.isEmpty ? "" : path + "."
+    switch try reader.peek() {
+    case .object:
+      try reader.beginObject()
+      while let key = try reader.nextKey() { try read(start + reader.text(of: key), &reader) }
+    case .array:
+      var place = 0
+      try reader.beginArray()
+      while try reader.nextElement() {
+        try read("\(start)\(place)", &reader)
+        place += 1
+      }
+    case .string: shown[path] = .text(try reader.string())
+    case .number: shown[path] = .number(try reader.double())
+    case .null:
+      try reader.null()
+      shown[path] = SyncLook.Shown.nothing
+    case .bool: shown[path] = .text(try reader.bool() ? "true" : "false")
+    }
+  }
+
+  /// Orders the workouts by what they say: those of one moment come in any order.
+  private mutating func takeWorkouts() {
+    var lines: [[SyncLook.Shown]] = []
+    while shown["workouts.\(lines.count).type"] != nil {
+      lines.append(
+        Self.names.map { name in
+          let value = shown.removeValue(forKey: "workouts.\(lines.count).\(name)") ?? .nothing
+          // A time that the clocks show twice names its zone.
+          if case .text(let text) = value, ["start", "end"].contains(name) {
+            return .text(String(text.prefix(19)))
+          }
+          return value
+        })
+    }
+    Self.put(lines, &shown)
+  }
+
+  private static let names = [
+    "type", "start", "end", "distanceMeters", "energyKcal", "source",
+  ]
+
+  static func put(_ lines: [[SyncLook.Shown]], _ shown: inout [String: SyncLook.Shown]) {
+    let sorted = lines.sorted { "\($0)" < "\($1)" }
+    for (place, line) in sorted.enumerated() {
+      for (name, value) in zip(names, line) { shown["workouts.\(place).\(name)"] = value }
+    }
+  }
+
+  /// The first path at which something else is shown than must be; `nil` if there is none.
+  func difference(from other: [String: SyncLook.Shown]) -> String? {
+    Set(shown.keys).union(other.keys).sorted().first { path in
+      guard let one = shown[path], let two = other[path] else { return true }
+      return !one.isLike(two)
+    }.map {
+      "\($0) is \(shown[$0].map { "\($0)" } ?? "absent"),"
+        + " and must be \(other[$0].map { "\($0)" } ?? "absent")"
+    }
+  }
+}

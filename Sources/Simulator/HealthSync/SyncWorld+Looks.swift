@@ -36,7 +36,7 @@ extension SyncWorld {
     guard kernel.hosts[server.place].isRunning else { return }
     let chance = Chance(seed: kernel.hosts[server.place].chance.next())
     var stranger = SyncStranger(desk(of: 0), chance)
-    for _ in 0..<3 { stranger.visit() }
+    stranger.visit()
     for wrong in stranger.wrong { note(.misanswered(wrong)) }
   }
 

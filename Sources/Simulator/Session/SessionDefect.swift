@@ -31,6 +31,12 @@ extension SessionsFeature {
     case neverStale
     /// Shows no quality.
     case hidesRoundTrips
+    /// Sends its key although it could prove that it has it.
+    case showsKey
+    /// Leaves a member out of what it writes.
+    case losesMembers
+    /// Sends a prompt that it was told to forget.
+    case sendsDiscarded
 
     // The server.
     /// Runs the program twice.
@@ -72,6 +78,9 @@ extension SessionsFeature {
       case .inventsLoss: [.falseGap]
       case .staysSilent: [.unhealed, .lost]
       case .skipsEntries, .hidesRoundTrips: [.untrue]
+      case .showsKey: [.leaked]
+      case .losesMembers: [.misread]
+      case .sendsDiscarded: [.duplicated]
       case .repeatsPrompts, .neverStale, .losesHeartbeats: [.untimely]
       case .hidesErrors: [.miscounted]
       case .takesLateEvents, .timersStopAsleep, .closesAlive, .ignoresWish, .noLiveness:
@@ -109,12 +118,20 @@ struct SessionSeam {
   }
 
   mutating func toPhone(_ input: SessionModel.Input) -> [SessionModel.Input] {
+    if defect == .sendsDiscarded, case .discard(let key) = input { return [.retry(key)] }
     guard defect == .connectedOnOpen, case .opened(let attempt) = input else { return [input] }
     let hello = SessionServerMessage.hello(SessionHello(message: ""))
     let connected = SessionServerMessage.connected(
       SessionConnected(message: "", session: "", version: .newest))
     let wall = Timestamp(nanoseconds: 0)
     return [input] + [hello, connected].map { .frame(attempt, $0, bytes: 0, at: wall) }
+  }
+
+  /// The bytes of a message on their way to the server.
+  func written(_ message: SessionClientMessage) -> [UInt8] {
+    guard defect == .losesMembers, case .prompt(var prompt) = message else { return message.bytes }
+    prompt.number = nil
+    return SessionClientMessage.prompt(prompt).bytes
   }
 
   mutating func fromPhone(_ effect: SessionModel.Effect) -> [SessionModel.Effect] {

@@ -27,6 +27,7 @@ public struct SessionCheckers: FeatureCheckers {
 
   private var found = Findings()
   private var diaries = Array(repeating: SessionDiary(), count: SessionsFeature.phones)
+  private var books = Array(repeating: SessionPostbook(), count: SessionsFeature.phones)
   private var phones = Array(repeating: Phone(), count: SessionsFeature.phones)
   /// How often the program ran for each prompt, by name.
   private var ran: [String: Int] = [:]
@@ -46,6 +47,7 @@ public struct SessionCheckers: FeatureCheckers {
     // A journal leaves out too much.
     if standing.own.hasUniqueTexts {
       diaries[standing.own.phone].told(input, effects, at: standing.now, &found)
+      books[standing.own.phone].told(input, effects, at: standing.now, &found)
     }
     for effect in effects { asked(effect, standing) }
   }
@@ -54,7 +56,9 @@ public struct SessionCheckers: FeatureCheckers {
     switch seen {
     case .launched: launched(standing)
     case .fact(let fact): noted(fact, standing)
-    case .suspended, .resumed: diaries[standing.own.phone].slept()
+    case .suspended, .resumed:
+      diaries[standing.own.phone].slept()
+      books[standing.own.phone].slept()
     case .killed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm:
       return
     }
@@ -139,6 +143,7 @@ public struct SessionCheckers: FeatureCheckers {
   public mutating func launched(_ standing: Standing<SessionsFeature>) {
     let phone = standing.own.phone
     diaries[phone].launched()
+    books[phone].launched()
     (phones[phone].shownNow, phones[phone].endedNow) = ([], [])
     (phones[phone].said, phones[phone].prompt) = (nil, nil)
     (phones[phone].acknowledged, phones[phone].forgotten) = ([], [])
@@ -148,7 +153,9 @@ public struct SessionCheckers: FeatureCheckers {
     switch fact {
     case .ran(let name): noteRun(of: name, standing)
     case .broken(let kind, let detail): found.add(kind, at: standing.now, detail)
-    case .counted(let phone, let days): diaries[phone].compare(days, at: standing.now, &found)
+    case .counted(let phone, let days):
+      diaries[phone].compare(days, at: standing.now, &found)
+      books[phone].compare(days, at: standing.now, &found)
     case .discarded(let phone, let key):
       if let name = phones[phone].prompts[key] { phones[phone].forgotten.insert(name) }
     case .dropped: return

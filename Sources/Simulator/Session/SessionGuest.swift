@@ -90,7 +90,9 @@ extension SessionGuest {
       ]
     case .old: return [.enter(.key(Self.right, version: "0.3.9"))]
     case .unreadable:
-      return [.enter(.key(Self.right, version: "new")), ask(.offset(0, signature: nil)), .say(.ping)]
+      return [
+        .enter(.key(Self.right, version: "new")), ask(.offset(0, signature: nil)), .say(.ping),
+      ]
     case .keyless: return [.say(.ping), .write(#"{"type":"connect"}"#)]
     case .stranger: return [.say(.ping), .enter(.key("holdfast-other", version: "0.5.0"))]
     case .replayer: return [.enter(.oldProof)]
@@ -108,30 +110,30 @@ extension SessionGuest {
   }
 
   private func programs() -> [Step] {
-    switch kind {
-    case .fills:
+    if kind == .fills {
       return [
         prompt("1 fills", key: 1), .wait(.seconds(2)), .say(.setMaxMessageSize(kilobytes: 16_384)),
         prompt("2 overflows", key: 2),
       ]
-    case .floods: return [prompt("1 floods", key: 1), prompt("2", key: 2)]
-    case .deaf:
+    }
+    if kind == .floods {
+      return [prompt("1 floods", key: 1), prompt("2", key: 2)]
+    }
+    if kind == .deaf {
       return [
         prompt("1 deaf", key: 1), .wait(.seconds(2)), .say(.killSession(conversation: name)),
         .say(.killSession(conversation: name)), prompt("2", key: 2),
       ]
-    case _:
-      // The first ends by the limit, the second by the user.
-      return [
-        prompt("1 hangs", key: 1), .wait(.seconds(330)), prompt("2 hangs", key: 2),
-        .wait(.seconds(2)), .say(.killSession(conversation: name)),
-      ]
     }
+    // The first ends by the limit, the second by the user.
+    return [
+      prompt("1 hangs", key: 1), .wait(.seconds(330)), prompt("2 hangs", key: 2),
+      .wait(.seconds(2)), .say(.killSession(conversation: name)),
+    ]
   }
 
   private func reads() -> [Step] {
-    switch kind {
-    case .odd:
+    if kind == .odd {
       return [
         .enter(.proof(by: .zero)), .say(.unknown(type: "dance")), .write("{}"), .write("no"),
         .write(#"{"type":"subscribe","session_id":"a","last_seq":-1}"#),
@@ -141,36 +143,37 @@ extension SessionGuest {
         .say(.killSession(conversation: "nothing")), .say(.messageAck("unknown")),
         .say(.unsubscribe(conversation: "nothing")), .say(.ping),
       ]
-    case .oldReader:
-      return [ask(.offset(3, signature: "x")), ask(.sequence(0)), prompt("1", key: 1)]
-    case _:
-      let many = (0..<4).map {
-        SessionSubscription(conversation: "\(name).\($0)", cursor: .offset(0, signature: nil))
-      }
-      return [
-        ask(.sequence(1)), ask(.sequence(0)), ask(.offset(1_000, signature: nil)),
-        ask(.offset(1, signature: "other")), .wait(.seconds(5)),
-        .say(.unsubscribe(conversation: SessionsFeature.shared)), .wait(.seconds(60)),
-        .say(.subscribeBatch(many)), .wait(.seconds(1)), .say(.subscribe(many[3])),
-        prompt("1", key: 1, conversation: "\(name).0"), prompt("2", key: 2, isNew: true),
-      ]
     }
+    if kind == .oldReader {
+      return [ask(.offset(3, signature: "x")), ask(.sequence(0)), prompt("1", key: 1)]
+    }
+    let many = (0..<4).map {
+      SessionSubscription(conversation: "\(name).\($0)", cursor: .offset(0, signature: nil))
+    }
+    return [
+      ask(.sequence(1)), ask(.sequence(0)), ask(.offset(1_000, signature: nil)),
+      ask(.offset(1, signature: "other")), .wait(.seconds(5)),
+      .say(.unsubscribe(conversation: SessionsFeature.shared)), .wait(.seconds(60)),
+      .say(.subscribeBatch(many)), .wait(.seconds(1)), .say(.subscribe(many[3])),
+      prompt("1", key: 1, conversation: "\(name).0"), prompt("2", key: 2, isNew: true),
+    ]
   }
 
   private func says() -> [Step] {
-    switch kind {
-    case .flooder:
+    if kind == .flooder {
       return (1...8).map { (number: Int) in
         prompt("\(number)", key: number, conversation: "\(name).\(number % 2)")
       }
         + [.wait(.seconds(3))] + (91...93).map { (number: Int) in prompt("\(number)", key: number) }
-    case .repeater:
+    }
+    if kind == .repeater {
       return [
         prompt("1", key: 1), prompt("1", key: 1), .wait(.milliseconds(900)), prompt("1", key: 1),
         prompt("2", key: 1), .wait(.seconds(9)), prompt("1", key: 1), .wait(.seconds(30)),
         prompt("1", key: 1), prompt("1", key: 1, conversation: "other"),
       ]
-    case .writer:
+    }
+    if kind == .writer {
       return [
         prompt("1", key: 1, bytes: 524_288), prompt("2", key: 2, bytes: 524_289),
         prompt("3", key: 3, bytes: 100_000), prompt("4", key: 4, bytes: 100_001),
@@ -178,12 +181,13 @@ extension SessionGuest {
         prompt("7", key: 7, system: 1_000), prompt("8", key: 8, system: 1_001),
         prompt("9", key: 9, bytes: 99_999),
       ]
-    case .slow: return [ask(.offset(0, signature: nil)), .read]
-    case _:
-      return (1...3).map { (number: Int) in prompt("\(number)", key: number) } + [
-        .take, .wait(.seconds(20)), .take,
-      ]
     }
+    if kind == .slow {
+      return [ask(.offset(0, signature: nil)), .read]
+    }
+    return (1...3).map { (number: Int) in prompt("\(number)", key: number) } + [
+      .take, .wait(.seconds(20)), .take,
+    ]
   }
 
   private func ask(_ cursor: SessionCursor) -> Step {

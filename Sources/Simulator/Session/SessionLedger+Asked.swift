@@ -7,24 +7,8 @@ extension SessionLedger {
   /// - Parameter kept: What is durable now.
   mutating func asked(_ effect: SessionServer.Effect, _ kept: SessionKept) {
     switch effect {
-    case .accept(let id):
-      count("opened_total")
-      if knocking?.id != id || knocking?.status != nil {
-        wrong(.untrue, "a connection was taken although there is no room")
-      }
-      knocking = nil
-      let arrival = arrivals.removeValue(forKey: id)
-      sockets[id] = Socket(
-        challenge: arrival?.challenge ?? "", address: arrival?.address ?? "", openedAt: now,
-        heardAt: now, pingAt: now, beatAt: now)
-    case .refuse(let id, let answer):
-      count("refused_total")
-      if knocking?.id != id || knocking?.status != answer.status
-        || answer.retryAfter != policy.busyRetry
-      {
-        wrong(.untrue, "a connection was refused although there is room")
-      }
-      knocking = nil
+    case .accept(let id): accept(id)
+    case .refuse(let id, let answer): refuse(id, answer)
     case .send(let id, let message): sent(message, to: id, kept)
     case .ping(let id):
       if let last = sockets[id]?.pingAt, last.advanced(by: .seconds(30)) != now {
@@ -34,14 +18,7 @@ extension SessionLedger {
     case .close(let id, let closure): close(id, closure)
     case .drop(let id): drop(id)
     case .run(let id, let prompt): run(id, prompt, kept)
-    case .cancel(let id):
-      let isAsked = running[id].map(kills.contains) ?? false
-      let isLate = startedAt[id]?.advanced(by: policy.turnLimit) == now
-      let isLong = written[id] ?? 0 > policy.maxResponseBytes
-      if !isAsked, !isDraining, !isLate, !isLong {
-        wrong(.untrue, "a program was ended that was not cancelled")
-      }
-      endedAt[id] = now
+    case .cancel(let id): cancel(id)
     case .store(let token, let changes):
       writes[token] = changes
       for change in changes { check(change, kept) }
@@ -49,6 +26,16 @@ extension SessionLedger {
     case .noticeDrain(let id): sockets[id]?.awaitsDrain = true
     case .finished: return
     }
+  }
+
+  private mutating func cancel(_ id: SessionPromptID) {
+    let isAsked = running[id].map(kills.contains) ?? false
+    let isLate = startedAt[id]?.advanced(by: policy.turnLimit) == now
+    let isLong = written[id] ?? 0 > policy.maxResponseBytes
+    if !isAsked, !isDraining, !isLate, !isLong {
+      wrong(.untrue, "a program was ended that was not cancelled")
+    }
+    endedAt[id] = now
   }
 
   private mutating func close(_ id: ConnectionID, _ closure: Closure) {
@@ -104,12 +91,7 @@ extension SessionLedger {
       return wrong(.untrue, "something was said behind the end of a connection")
     }
     switch message {
-    case .hello(let hello):
-      let features = Set(SessionFeature.allCases)
-      if hello.challenge != socket.challenge || hello.features != features {
-        wrong(.untrue, "the greeting is another one")
-      }
-      sockets[id]?.stage = .greeted
+    case .hello(let hello): greeted(hello, id, socket)
     case .connected(let connected): self.connected(connected, id, socket)
     case .pong:
       sockets[id]?.pongs -= 1
@@ -128,11 +110,7 @@ extension SessionLedger {
         wrong(.untimely, "a heartbeat says or keeps another time")
       }
       sockets[id]?.beatAt = now
-    case .draining(_, let retryAfter, let window):
-      let isDue = warnings.remove(id) != nil
-      if !isDue || retryAfter != policy.drainRetry || window != drainWindow {
-        wrong(.untrue, "a drain was told otherwise than it began")
-      }
+    case .draining(_, let retryAfter, let window): warned(id, retryAfter, window)
     case .sessionKilled(let conversation):
       cancelled(conversation, id)
     case .error(let error): refused(error, id)
@@ -140,6 +118,26 @@ extension SessionLedger {
       count("unauthorized_total")
       if unproven.remove(id) == nil { wrong(.untrue, "a client was refused that has the key") }
     case .unknown: return
+    }
+  }
+
+  private mutating func greeted(
+    _ hello: SessionHello, _ id: ConnectionID, _ socket: Socket
+  ) {
+    if hello.challenge != socket.challenge || hello.features != Set(SessionFeature.allCases)
+      || hello.timestamp != wall || hello.version != "0.5.0" || hello.authVersion != 1
+    {
+      wrong(.untrue, "the greeting is another one")
+    }
+    sockets[id]?.stage = .greeted
+  }
+
+  private mutating func warned(
+    _ id: ConnectionID, _ retryAfter: Duration, _ window: Duration?
+  ) {
+    let isDue = warnings.remove(id) != nil
+    if !isDue || retryAfter != policy.drainRetry || window != drainWindow {
+      wrong(.untrue, "a drain was told otherwise than it began")
     }
   }
 

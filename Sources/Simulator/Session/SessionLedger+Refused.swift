@@ -34,6 +34,28 @@ extension SessionLedger {
     knocking = (id, status)
   }
 
+  mutating func accept(_ id: ConnectionID) {
+    count("opened_total")
+    if knocking?.id != id || knocking?.status != nil {
+      wrong(.untrue, "a connection was taken although there is no room")
+    }
+    knocking = nil
+    let arrival = arrivals.removeValue(forKey: id)
+    sockets[id] = Socket(
+      challenge: arrival?.challenge ?? "", address: arrival?.address ?? "", openedAt: now,
+      heardAt: now, pingAt: now, beatAt: now)
+  }
+
+  mutating func refuse(_ id: ConnectionID, _ answer: HTTPRefusal) {
+    count("refused_total")
+    if knocking?.id != id || knocking?.status != answer.status
+      || answer.retryAfter != policy.busyRetry
+    {
+      wrong(.untrue, "a connection was refused although there is room")
+    }
+    knocking = nil
+  }
+
   /// What a client says that has not entered.
   mutating func enter(
     _ id: ConnectionID, _ message: SessionClientMessage, _ proof: SessionServer.Proof

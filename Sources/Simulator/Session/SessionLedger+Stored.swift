@@ -188,20 +188,11 @@ extension SessionLedger {
     let name = window.conversation
     let isNew = socket.version >= .newest
     let places = window.entries.map { ($0.place ?? 0) + (isNew ? 1 : 0) }
-    var expected = socket.next[name]
     if !socket.subscriptions.contains(name) || places.count > policy.windowEntries {
       wrong(.untrue, "a window that was not asked for, or of more messages than it may have")
     }
     let isAsked = socket.asked[name]?.isEmpty == false
-    var isReplaced = false
-    if let first = socket.asked[name]?.first {
-      expected = first.place
-      if case .offset(_, let seen?) = first.cursor, !seen.isEmpty {
-        isReplaced = seen != kept.conversations[name]?.signature ?? ""
-      }
-      if isReplaced { expected = 1 }
-      sockets[id]?.asked[name]?.removeFirst()
-    }
+    let (expected, isReplaced) = beginning(of: name, id, kept)
     for (place, entry) in zip(places, window.entries) where !isKept(entry, place, kept) {
       wrong(.untrue, "a window shows a message otherwise than it is stored")
     }
@@ -225,6 +216,20 @@ extension SessionLedger {
     if let last = places.last, last + 1 != end {
       wrong(.untrue, "a window goes on elsewhere than behind its last message")
     }
+  }
+
+  /// The place from which a window is due, and whether it is of another file than its reader has.
+  private mutating func beginning(
+    of name: String, _ id: ConnectionID, _ kept: SessionKept
+  ) -> (place: UInt64?, isReplaced: Bool) {
+    guard let first = sockets[id]?.asked[name]?.first else {
+      return (sockets[id]?.next[name], false)
+    }
+    sockets[id]?.asked[name]?.removeFirst()
+    guard case .offset(_, let seen?) = first.cursor, !seen.isEmpty,
+      seen != kept.conversations[name]?.signature ?? ""
+    else { return (first.place, false) }
+    return (1, true)
   }
 
   private mutating func checkGap(

@@ -218,7 +218,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     case .retries, .discards: for phone in targets(of: act) { settle(verb, phone) }
     case .follows:
       for phone in targets(of: act) {
-        let all = [SessionsFeature.conversations[1 - phone.index], SessionsFeature.shared, Self.new]
+        let other = SessionsFeature.conversations[1 - phone.index]
+        let all = [other, SessionsFeature.shared, Self.new]
         give(.follow(conversation: all[act.number]), to: phone)
       }
     case .wrongKey: return  // the key is looked at while it is wrong

@@ -70,9 +70,9 @@ func tests(
 // 1. Pure: values only. No clock, no chance, no tasks, no Foundation.
 let pure: [Target] = [
   played("LinkCore", at: "Core"),
-  library("LinkJSON", at: "JSON", uses: ["LinkCore"]),
+  played("LinkJSON", at: "JSON", uses: ["LinkCore"]),
   played("LinkHealth", at: "Health", uses: ["LinkCore", "LinkJSON"]),
-  library("LinkWire", at: "Wire", uses: ["LinkCore", "LinkJSON", "LinkHealth"]),
+  played("LinkWire", at: "Wire", uses: ["LinkCore", "LinkJSON", "LinkHealth"]),
   played("BottleFirmware", at: "Firmware"),
   played(
     "VirtualBottle", at: "VirtualBottle", uses: ["BottleFirmware", "LinkCore", "LinkWire"]),

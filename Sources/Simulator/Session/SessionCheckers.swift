@@ -11,6 +11,8 @@ public struct SessionCheckers: FeatureCheckers {
   private struct Phone {
     /// The prompts that it accepted, by key, with their names.
     var prompts: [UUID128: String] = [:]
+    /// Names of prompts that the user has forgotten since the process began.
+    var forgotten: Set<String> = []
     /// The prompts whose end was shown, with the end.
     var ended: [UUID128: SessionPromptState.State] = [:]
     /// What was shown since the process began: texts where no two are alike, else ids.
@@ -25,9 +27,12 @@ public struct SessionCheckers: FeatureCheckers {
 
   private var found = Findings()
   private var diaries = Array(repeating: SessionDiary(), count: SessionsFeature.phones)
+  private var books = Array(repeating: SessionPostbook(), count: SessionsFeature.phones)
   private var phones = Array(repeating: Phone(), count: SessionsFeature.phones)
-  /// The prompts for which the program ran.
-  private var ran: Set<String> = []
+  /// How often the program ran for each prompt, by name.
+  private var ran: [String: Int] = [:]
+  /// The keys of each prompt, by name: a user may have tried it again after an answer.
+  private var keys: [String: Set<UUID128>] = [:]
   /// The number of the last prompt that ran, by phone and conversation.
   private var last: [String: Int] = [:]
 
@@ -42,6 +47,7 @@ public struct SessionCheckers: FeatureCheckers {
     // A journal leaves out too much.
     if standing.own.hasUniqueTexts {
       diaries[standing.own.phone].told(input, effects, at: standing.now, &found)
+      books[standing.own.phone].told(input, effects, at: standing.now, &found)
     }
     for effect in effects { asked(effect, standing) }
   }
@@ -50,7 +56,9 @@ public struct SessionCheckers: FeatureCheckers {
     switch seen {
     case .launched: launched(standing)
     case .fact(let fact): noted(fact, standing)
-    case .suspended, .resumed: diaries[standing.own.phone].slept()
+    case .suspended, .resumed:
+      diaries[standing.own.phone].slept()
+      books[standing.own.phone].slept()
     case .killed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm:
       return
     }
@@ -68,10 +76,13 @@ public struct SessionCheckers: FeatureCheckers {
       found.add(.falselyConnected, at: standing.now, "connected without the server's word")
     case .update(.prompt(let prompt, let news)): checkPrompt(prompt, news, standing)
     case .update(.message(let entry, _, let news)):
-      let name = standing.own.hasUniqueTexts ? entry.text.firstWords : entry.id
+      let isAgain = keys[entry.text.promptName]?.count ?? 1 > 1
+      let name = standing.own.hasUniqueTexts && !isAgain ? entry.text.firstWords : entry.id
       if news <= standing.own.confirmed || !phones[phone].shownNow.insert(name).inserted {
         found.add(.duplicated, at: standing.now, "“\(entry.text.firstWord)” was shown twice")
       }
+    case .update(.pending(let prompts)):
+      for prompt in prompts { keys[prompt.text.firstWord, default: []].insert(prompt.id) }
     case .update(.gap):
       if standing.own.mayDrop { return }
       found.add(.falseGap, at: standing.now, "a gap was shown, and nothing was dropped")
@@ -107,6 +118,11 @@ public struct SessionCheckers: FeatureCheckers {
     switch prompt.state {
     case .queued:
       phones[phone].prompts[prompt.key] = prompt.text.firstWord
+      phones[phone].ended[prompt.key] = nil
+      keys[prompt.text.firstWord, default: []].insert(prompt.key)
+      if phones[phone].forgotten.contains(prompt.text.firstWord) {
+        found.add(.duplicated, at: standing.now, "what was to be forgotten is tried again")
+      }
       // One that failed may be tried again.
       phones[phone].endedNow.remove(prompt.key)
     case .sent, .accepted: return
@@ -117,7 +133,7 @@ public struct SessionCheckers: FeatureCheckers {
       }
       phones[phone].ended[prompt.key] = prompt.state
       if standing.own.hasUniqueTexts, prompt.state == .answered,
-        !ran.contains(prompt.text.firstWord)
+        ran[prompt.text.firstWord] == nil
       {
         found.add(.lost, at: standing.now, "\(prompt.text.firstWord) is answered and never ran")
       }
@@ -127,24 +143,33 @@ public struct SessionCheckers: FeatureCheckers {
   public mutating func launched(_ standing: Standing<SessionsFeature>) {
     let phone = standing.own.phone
     diaries[phone].launched()
+    books[phone].launched()
     (phones[phone].shownNow, phones[phone].endedNow) = ([], [])
     (phones[phone].said, phones[phone].prompt) = (nil, nil)
-    phones[phone].acknowledged = []
+    (phones[phone].acknowledged, phones[phone].forgotten) = ([], [])
   }
 
   public mutating func noted(_ fact: Feature.Fact, _ standing: Standing<SessionsFeature>) {
     switch fact {
     case .ran(let name): noteRun(of: name, standing)
     case .broken(let kind, let detail): found.add(kind, at: standing.now, detail)
-    case .counted(let phone, let days): diaries[phone].compare(days, at: standing.now, &found)
+    case .counted(let phone, let days):
+      diaries[phone].compare(days, at: standing.now, &found)
+      books[phone].compare(days, at: standing.now, &found)
+    case .discarded(let phone, let key):
+      if let name = phones[phone].prompts[key] { phones[phone].forgotten.insert(name) }
     case .dropped: return
     }
   }
 
   private mutating func noteRun(of name: String, _ standing: Standing<SessionsFeature>) {
-    if !ran.insert(name).inserted {
-      found.add(.duplicated, at: standing.now, "\(name) ran twice")
+    ran[name, default: 0] += 1
+    let tries = max(keys[name]?.count ?? 1, 1)
+    if ran[name] ?? 0 > tries {
+      found.add(.duplicated, at: standing.now, "\(name) ran \(ran[name] ?? 0) times")
     }
+    // What a user tries again runs when it may.
+    guard tries == 1 else { return }
     let parts = name.split(separator: ".")
     guard parts.count == 3, let number = Int(parts[2]) else { return }
     let lane = "\(parts[0]).\(parts[1])"

@@ -31,6 +31,18 @@ extension SessionsFeature {
     case neverStale
     /// Shows no quality.
     case hidesRoundTrips
+    /// Sends its key although it could prove that it has it.
+    case showsKey
+    /// Leaves a member out of what it writes.
+    case losesMembers
+    /// Does not acknowledge what it stored.
+    case losesAcks
+    /// Does not say what it takes at most, or up to where it has all.
+    case hidesSizes, connectsAnew
+    /// Shows another round trip than there was.
+    case stretchesRoundTrips
+    /// Sends a prompt that it was told to forget.
+    case sendsDiscarded
 
     // The server.
     /// Runs the program twice.
@@ -50,8 +62,12 @@ extension SessionsFeature {
     /// Leaves out the first message of a window of several.
     case skipsEntries
     case losesHeartbeats
-    /// Refuses, and does not say so.
-    case hidesErrors
+    /// Refuses, and does not say so, or for another reason.
+    case hidesErrors, namesOtherCode
+    /// Lets a program run that was cancelled.
+    case endsNothing
+    /// Does not say that it will stop.
+    case hidesDrains
 
     case takesLateEvents
     case timersStopAsleep
@@ -72,6 +88,12 @@ extension SessionsFeature {
       case .inventsLoss: [.falseGap]
       case .staysSilent: [.unhealed, .lost]
       case .skipsEntries, .hidesRoundTrips: [.untrue]
+      case .losesAcks, .hidesSizes, .connectsAnew, .stretchesRoundTrips: [.untrue]
+      case .namesOtherCode, .hidesDrains: [.untrue]
+      case .endsNothing: [.untimely]
+      case .showsKey: [.leaked]
+      case .losesMembers: [.misread]
+      case .sendsDiscarded: [.duplicated]
       case .repeatsPrompts, .neverStale, .losesHeartbeats: [.untimely]
       case .hidesErrors: [.miscounted]
       case .takesLateEvents, .timersStopAsleep, .closesAlive, .ignoresWish, .noLiveness:
@@ -109,12 +131,20 @@ struct SessionSeam {
   }
 
   mutating func toPhone(_ input: SessionModel.Input) -> [SessionModel.Input] {
+    if defect == .sendsDiscarded, case .discard(let key) = input { return [.retry(key)] }
     guard defect == .connectedOnOpen, case .opened(let attempt) = input else { return [input] }
     let hello = SessionServerMessage.hello(SessionHello(message: ""))
     let connected = SessionServerMessage.connected(
       SessionConnected(message: "", session: "", version: .newest))
     let wall = Timestamp(nanoseconds: 0)
     return [input] + [hello, connected].map { .frame(attempt, $0, bytes: 0, at: wall) }
+  }
+
+  /// The bytes of a message on their way to the server.
+  func written(_ message: SessionClientMessage) -> [UInt8] {
+    guard defect == .losesMembers, case .prompt(var prompt) = message else { return message.bytes }
+    prompt.number = nil
+    return SessionClientMessage.prompt(prompt).bytes
   }
 
   mutating func fromPhone(_ effect: SessionModel.Effect) -> [SessionModel.Effect] {
@@ -139,6 +169,13 @@ struct SessionSeam {
     case .send(_, .prompt) where defect == .repeatsPrompts: return [effect, effect]
     case .update(.notice(.stale)) where defect == .neverStale: return []
     case .update(.quality) where defect == .hidesRoundTrips: return []
+    case .update(.quality(let quality, let time?)) where defect == .stretchesRoundTrips:
+      return [.update(.quality(quality, roundTrip: time + .milliseconds(1)))]
+    case .send(_, .messageAck) where defect == .losesAcks: return []
+    case .send(_, .setMaxMessageSize) where defect == .hidesSizes: return []
+    case .connect(let attempt, var connect, let challenge) where defect == .connectsAnew:
+      connect.received = 0
+      return [.connect(attempt, connect, challenge: challenge)]
     case .connect(let attempt, _, _) where defect == .pingsEarly:
       return [.send(attempt, .ping), effect]
     case .open, .close, .connect, .send, .refreshCredentials, .probe, .commit, .update:
@@ -154,6 +191,7 @@ struct SessionSeam {
   func fromServer(_ effect: SessionServer.Effect) -> [SessionServer.Effect] {
     switch effect {
     case .run where defect == .runsTwice: return [effect, effect]
+    case .cancel where defect == .endsNothing: return []
     case .store(let token, let changes) where defect == .forgetsMarks:
       return [.store(token, changes.compactMap(unmarked))]
     case .send(let id, let message): return sent(message).map { .send(id, $0) }
@@ -194,6 +232,10 @@ struct SessionSeam {
       return [.history(window)]
     case .heartbeat where defect == .losesHeartbeats: return []
     case .error where defect == .hidesErrors: return []
+    case .error(var error) where defect == .namesOtherCode:
+      error.code = "other"
+      return [.error(error)]
+    case .draining where defect == .hidesDrains: return []
     case .replay(let id, var entry, let number) where defect == .renamesMessages:
       entry.id = id + "-again"
       return [.replay(id: entry.id, entry, number: number)]

@@ -106,7 +106,8 @@ struct SessionDiary: Sendable {
         found.add(.untrue, at: now, "the store's recovery was not shown")
       }
       failures = 0
-    case nil, .start, .stop, .prompt, .retry, .discard, .cancel, .follow, .shown, .link,
+    case .follow(let conversation): touched.insert(conversation)
+    case nil, .start, .stop, .prompt, .retry, .discard, .cancel, .shown, .link,
       .credentials, .probed, .opened, .malformed, .reading, .unsent:
       break
     }

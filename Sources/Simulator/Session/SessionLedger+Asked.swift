@@ -7,14 +7,8 @@ extension SessionLedger {
   /// - Parameter kept: What is durable now.
   mutating func asked(_ effect: SessionServer.Effect, _ kept: SessionKept) {
     switch effect {
-    case .accept(let id):
-      count("opened_total")
-      if isDraining { wrong(.untrue, "a connection was taken while the server drains") }
-      sockets[id] = Socket(
-        challenge: challenges[id] ?? "", openedAt: now, heardAt: now, pingAt: now, beatAt: now)
-    case .refuse:
-      count("refused_total")
-      if !isDraining { wrong(.untrue, "a connection was refused although there is room") }
+    case .accept(let id): accept(id)
+    case .refuse(let id, let answer): refuse(id, answer)
     case .send(let id, let message): sent(message, to: id, kept)
     case .ping(let id):
       if let last = sockets[id]?.pingAt, last.advanced(by: .seconds(30)) != now {
@@ -24,15 +18,24 @@ extension SessionLedger {
     case .close(let id, let closure): close(id, closure)
     case .drop(let id): drop(id)
     case .run(let id, let prompt): run(id, prompt, kept)
-    case .cancel(let id):
-      let isAsked = running[id].map(kills.contains) ?? false
-      if !isAsked, !isDraining { wrong(.untrue, "a program was ended that was not cancelled") }
+    case .cancel(let id): cancel(id)
     case .store(let token, let changes):
       writes[token] = changes
       for change in changes { check(change, kept) }
       checkEntries(changes, kept)
-    case .noticeDrain, .finished: return
+    case .noticeDrain(let id): sockets[id]?.awaitsDrain = true
+    case .finished: return
     }
+  }
+
+  private mutating func cancel(_ id: SessionPromptID) {
+    let isAsked = running[id].map(kills.contains) ?? false
+    let isLate = startedAt[id]?.advanced(by: policy.turnLimit) == now
+    let isLong = written[id] ?? 0 > policy.maxResponseBytes
+    if !isAsked, !isDraining, !isLate, !isLong {
+      wrong(.untrue, "a program was ended that was not cancelled")
+    }
+    endedAt[id] = now
   }
 
   private mutating func close(_ id: ConnectionID, _ closure: Closure) {
@@ -43,6 +46,10 @@ extension SessionLedger {
     let isLate = socket.openedAt.advanced(by: .seconds(30)) == now
     if closure.code == 4408, socket.stage == .connected || !isLate {
       wrong(.untimely, "a connection was closed for want of a connect")
+    }
+    let isFree = closure.code == 4408 || closure == .draining(within: drainWindow) && isDraining
+    if !isFree, closings[id] != closure.code {
+      wrong(.untrue, "a connection was closed with \(closure.code) for no reason")
     }
     sockets[id]?.closedAt = now
   }
@@ -71,7 +78,7 @@ extension SessionLedger {
     if running.values.contains(prompt.conversation) {
       wrong(.untrue, "two programs run for one conversation")
     }
-    running[id] = prompt.conversation
+    (running[id], startedAt[id]) = (prompt.conversation, now)
     if running.count > policy.maxRunning { wrong(.untrue, "too many programs run") }
   }
 
@@ -84,12 +91,7 @@ extension SessionLedger {
       return wrong(.untrue, "something was said behind the end of a connection")
     }
     switch message {
-    case .hello(let hello):
-      let features = Set(SessionFeature.allCases)
-      if hello.challenge != socket.challenge || hello.features != features {
-        wrong(.untrue, "the greeting is another one")
-      }
-      sockets[id]?.stage = .greeted
+    case .hello(let hello): greeted(hello, id, socket)
     case .connected(let connected): self.connected(connected, id, socket)
     case .pong:
       sockets[id]?.pongs -= 1
@@ -108,12 +110,34 @@ extension SessionLedger {
         wrong(.untimely, "a heartbeat says or keeps another time")
       }
       sockets[id]?.beatAt = now
-    case .draining: if !isDraining { wrong(.untrue, "a drain was told, and none began") }
+    case .draining(_, let retryAfter, let window): warned(id, retryAfter, window)
     case .sessionKilled(let conversation):
       cancelled(conversation, id)
-    case .error(let error): count("errors_total{code=\"\(error.code ?? "")\"}")
-    case .authError: count("unauthorized_total")
+    case .error(let error): refused(error, id)
+    case .authError:
+      count("unauthorized_total")
+      if unproven.remove(id) == nil { wrong(.untrue, "a client was refused that has the key") }
     case .unknown: return
+    }
+  }
+
+  private mutating func greeted(
+    _ hello: SessionHello, _ id: ConnectionID, _ socket: Socket
+  ) {
+    if hello.challenge != socket.challenge || hello.features != Set(SessionFeature.allCases)
+      || hello.timestamp != wall || hello.version != "0.5.0" || hello.authVersion != 1
+    {
+      wrong(.untrue, "the greeting is another one")
+    }
+    sockets[id]?.stage = .greeted
+  }
+
+  private mutating func warned(
+    _ id: ConnectionID, _ retryAfter: Duration, _ window: Duration?
+  ) {
+    let isDue = warnings.remove(id) != nil
+    if !isDue || retryAfter != policy.drainRetry || window != drainWindow {
+      wrong(.untrue, "a drain was told otherwise than it began")
     }
   }
 
@@ -129,10 +153,11 @@ extension SessionLedger {
   }
 
   private mutating func cancelled(_ conversation: String, _ id: ConnectionID) {
-    guard killers[id]?.contains(conversation) == true else {
-      return wrong(.untrue, "a cancellation was told that was not asked for")
+    let known = killers[id]?[conversation] ?? (0, 0)
+    if known.told >= known.asked {
+      wrong(.untrue, "a cancellation was told that was not asked for")
     }
-    killers[id]?.removeAll { $0 == conversation }
+    killers[id]?[conversation]?.told += 1
   }
 
   private mutating func connected(
@@ -147,12 +172,43 @@ extension SessionLedger {
     {
       wrong(.untrue, "connected names another client, version or feature")
     }
+    if entrances.remove(id) == nil || connected.received != lastPrompts[connect.session] {
+      wrong(.untrue, "connected says otherwise than its client showed and sent")
+    }
+    checkRecovery(connected, connect)
+    if connected.isRecovered == false { refuse(id, "not_recovered") }
+    lastOrder += 1
+    sockets[id]?.order = lastOrder
     sockets[id]?.stage = .connected
+    sockets[id]?.limit = min(policy.usualMessageBytes, policy.maxMessageBytes)
     sockets[id]?.beatAt = now
     sockets[id]?.version = connected.version
     let number = connect.received ?? 0
     received[connect.session] = max(received[connect.session] ?? 0, number)
     numbers[connect.session] = max(numbers[connect.session] ?? 0, number)
+  }
+
+  /// Says what is lost if anything is, and only then.
+  private mutating func checkRecovery(_ connected: SessionConnected, _ connect: SessionConnect) {
+    let isAhead = connect.received ?? 0 > numbers[connect.session] ?? 0
+    let isSure = isAhead || policy.answersPerClient >= 1_000
+    if connected.isRecovered == nil || isSure && connected.isRecovered == isAhead {
+      wrong(.untrue, "connected does not say whether messages are missing")
+    }
+  }
+
+  /// A message of so many bytes is on its way: within what its client takes, and behind what is
+  /// small, no more of it than the socket takes.
+  mutating func weigh(_ message: SessionServerMessage, _ bytes: Int, _ id: ConnectionID) {
+    guard message.isBulk, let socket = sockets[id] else { return }
+    sockets[id]?.inFlight += bytes
+    if bytes > max(socket.limit, 2_048) {
+      wrong(.untrue, "a message has \(bytes) bytes instead of \(socket.limit)")
+    }
+    if socket.awaitsDrain { wrong(.outranked, "a message went out before the last were taken") }
+    if socket.inFlight > 2 * policy.laneBytes + socket.limit {
+      wrong(.unbounded, "\(socket.inFlight) bytes are on their way at once")
+    }
   }
 
   private mutating func acknowledged(
@@ -163,7 +219,7 @@ extension SessionLedger {
       if (sockets[id]?.sizes ?? 0) < 0 { wrong(.untrue, "an ack that nothing asked for") }
       return
     }
-    due.remove(key)
+    if due.remove(key) == nil { wrong(.untrue, "an ack of \(key) that was not due") }
     if !kept.prompts.values.contains(where: { $0.prompt.idempotencyKey == key }) {
       wrong(.untrue, "the prompt \(key) was acknowledged and is not durable")
     }
@@ -245,5 +301,17 @@ extension SessionLedger {
   func isCut(_ text: String, of whole: String) -> Bool {
     text.utf8.count < whole.utf8.count && text.contains(" bytes left out ...]")
       && text.prefix(10) == whole.prefix(10) && text.suffix(10) == whole.suffix(10)
+  }
+}
+
+extension SessionServerMessage {
+  /// Whether it waits for its turn behind others.
+  fileprivate var isBulk: Bool {
+    switch self {
+    case .response, .responsePart, .replay, .turnComplete, .history, .historyBatch: true
+    case .hello, .connected, .pong, .ack, .error, .authError, .heartbeat, .draining,
+      .sessionKilled, .unknown:
+      false
+    }
   }
 }

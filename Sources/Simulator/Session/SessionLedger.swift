@@ -16,6 +16,9 @@ struct SessionLedger: Sendable {
 
     var stage = Stage.accepted
     let challenge: String
+    let address: String
+    /// Its place among all that were connected.
+    var order = 0
     let openedAt: Instant
     var heardAt: Instant
     /// When the last ping frame and the last heartbeat went out; before, when it was opened and
@@ -30,7 +33,13 @@ struct SessionLedger: Sendable {
     var pongs = 0
     var sizes = 0
     /// The places from which windows were asked for, by conversation, and the next place of each.
-    var asked: [String: [UInt64]] = [:]
+    var asked: [String: [(cursor: SessionCursor, place: UInt64)]] = [:]
+    var subscriptions: Set<String> = []
+    /// The longest message that it takes; what was sent since it took all; whether it is to say
+    /// that it did.
+    var limit = 100 << 10
+    var inFlight = 0
+    var awaitsDrain = false
     var next: [String: UInt64] = [:]
     /// The parts that were sent of each answer, by the key of its prompt.
     var parts: [String: [String]] = [:]
@@ -44,8 +53,26 @@ struct SessionLedger: Sendable {
   /// What the server was told last of its wall clock.
   private var clock = (wall: Timestamp(nanoseconds: 0), at: Instant.zero)
   var sockets: [ConnectionID: Socket] = [:]
-  var challenges: [ConnectionID: String] = [:]
-  var isDraining = false
+  var arrivals: [ConnectionID: SessionServer.Arrival] = [:]
+  var drainAt: Instant?
+  var drainWindow = Duration.zero
+  var isDraining: Bool { drainAt != nil }
+  /// What must follow in this step: refusals by code, closes, words to clients without a proof and
+  /// with one, warnings of a drain, the answer to an upgrade, and a new prompt's change.
+  var refusals: [ConnectionID: [String]] = [:]
+  var closings: [ConnectionID: UInt16] = [:]
+  var unproven: Set<ConnectionID> = []
+  var entrances: Set<ConnectionID> = []
+  var warnings: Set<ConnectionID> = []
+  var knocking: (id: ConnectionID, status: Int?)?
+  var expected: (prompt: SessionPrompt, client: String, id: ConnectionID)?
+  /// The prompts that the server remembers.
+  var table: [SessionPromptID: Asked] = [:]
+  var lastPrompt: UInt64 = 0
+  /// The number of each client's last prompt, and when its bucket of prompts is full again.
+  var lastPrompts: [String: UInt64] = [:]
+  var fullAt: [String: Instant] = [:]
+  var lastOrder = 0
   /// What the metrics must say.
   var counts: [String: UInt64] = [:]
   /// Changes on their way to the store.
@@ -59,6 +86,12 @@ struct SessionLedger: Sendable {
   var broken: Set<SessionPromptID> = []
   var running: [SessionPromptID: String] = [:]
   var ends: [SessionPromptID: SessionResponse.Result] = [:]
+  /// When each program was started and told to end, and how many bytes it wrote.
+  var startedAt: [SessionPromptID: Instant] = [:]
+  var endedAt: [SessionPromptID: Instant] = [:]
+  var written: [SessionPromptID: Int] = [:]
+  /// The client that each message belongs to.
+  var owners: [String: String] = [:]
   var answers: [SessionPromptID: KeptSessionAnswer] = [:]
   /// Prompts whose answer the store has taken in this run.
   var settled: Set<SessionPromptID> = []
@@ -66,8 +99,8 @@ struct SessionLedger: Sendable {
   var fresh: Set<String> = []
   /// Conversations in which something was to be cancelled.
   var kills: Set<String> = []
-  /// The connections that are to be told of a cancellation.
-  var killers: [ConnectionID: [String]] = [:]
+  /// How many cancellations each connection asked for and was told of, by conversation.
+  var killers: [ConnectionID: [String: (asked: Int, told: Int)]] = [:]
   /// Messages that clients acknowledged, and the number up to which each has all.
   var acknowledged: Set<String> = []
   var received: [String: UInt64] = [:]
@@ -103,16 +136,22 @@ struct SessionLedger: Sendable {
     (self.now, self.clock) = (now, clock)
     for (id, prompt) in kept.prompts {
       prompts.insert(id)
+      table[id] = Asked(client: prompt.client, prompt: prompt.prompt, isKnown: true)
+      lastPrompt = max(lastPrompt, id.number)
       switch prompt.stage {
       case .accepted: continue
       case .started: broken.insert(id)
       case .ended(let answer):
         answers[id] = answer
         settled.insert(id)
+        owners[answer.message] = prompt.client
         numbers[prompt.client] = max(numbers[prompt.client] ?? 0, answer.number)
       }
     }
-    for (id, client) in kept.clients { numbers[id] = max(numbers[id] ?? 0, client.lastNumber) }
+    for (id, client) in kept.clients {
+      numbers[id] = max(numbers[id] ?? 0, client.lastNumber)
+      lastPrompts[id] = client.lastPrompt
+    }
     for (id, conversation) in kept.conversations {
       places[id] = conversation.entries.compactMap(\.place).max()
       known[id] = places[id]
@@ -127,7 +166,7 @@ struct SessionLedger: Sendable {
     if case .stored = input { isStored = true }
     switch input {
     case .restored(let kept, _): boot(kept, at: now)
-    case .opened(let id, let arrival, _): challenges[id] = arrival.challenge
+    case .opened(let id, let arrival, _): knock(id, arrival)
     case .heard(let id): sockets[id]?.heardAt = now
     case .said(let id, let message, let proof, _): said(id, message, proof)
     case .gone(let id, _):
@@ -137,8 +176,13 @@ struct SessionLedger: Sendable {
       ends[id] = result
       running[id] = nil
     case .stored(let token, let failure, _): written(token, failure)
-    case .drain: isDraining = true
-    case .unreadable, .drained, .overflowed, .produced: return
+    case .drain(let window): drain(within: window)
+    case .unreadable(let id, _, let field): unreadable(id, field)
+    case .drained(let id):
+      sockets[id]?.awaitsDrain = false
+      sockets[id]?.inFlight = 0
+    case .overflowed(let id): if sockets[id]?.isClosing == false { closings[id] = 1013 }
+    case .produced(let id, let text): written[id, default: 0] += text.utf8.count
     }
   }
 
@@ -147,34 +191,37 @@ struct SessionLedger: Sendable {
   ) {
     guard let socket = sockets[id], !socket.isClosing else { return }
     count("messages_total")
-    if message == .ping { sockets[id]?.pongs += 1 }
-    guard socket.stage == .connected else {
-      if case .connect(let connect) = message, proof != .none { sockets[id]?.connect = connect }
+    if message == .ping {
+      sockets[id]?.pongs += 1
       return
     }
+    guard socket.stage == .connected else { return enter(id, message, proof) }
+    let client = socket.connect?.session ?? ""
     switch message {
-    case .messageAck(let message): acknowledged.insert(message)
-    case .prompt(let prompt):
-      count("said")
-      if let key = prompt.idempotencyKey { askers[key] = id }
+    case .messageAck(let message):
+      if owners[message] == client { acknowledged.insert(message) }
+    case .prompt(let prompt): asked(prompt, client, on: id)
     case .subscribe(let one): ask(id, [one])
     case .subscribeBatch(let all): ask(id, all)
-    case .setMaxMessageSize: sockets[id]?.sizes += 1
+    case .setMaxMessageSize(let kilobytes):
+      sockets[id]?.sizes += 1
+      sockets[id]?.limit = min(kilobytes * 1_024, policy.maxMessageBytes)
     case .killSession(let conversation):
       kills.insert(conversation)
-      killers[id, default: []].append(conversation)
-    case .connect, .ping, .unsubscribe, .disconnect, .unknown: return
+      killers[id, default: [:]][conversation, default: (0, 0)].asked += 1
+    case .connect: refuse(id, "already_connected")
+    case .unsubscribe(let conversation): unsubscribe(id, conversation)
+    case .disconnect: closings[id] = 1000
+    case .unknown: refuse(id, "unknown_type")
+    case .ping: return
     }
   }
 
-  private mutating func ask(_ id: ConnectionID, _ all: [SessionSubscription]) {
-    for one in all {
-      let place: UInt64 =
-        switch one.cursor {
-        case .sequence(let last): last + 1
-        case .offset(let offset, _): offset + 1
-        }
-      sockets[id]?.asked[one.conversation, default: []].append(place)
+  private mutating func drain(within window: Duration) {
+    guard drainAt == nil else { return }
+    (drainAt, drainWindow) = (now, window)
+    for (id, socket) in sockets where socket.stage == .connected && !socket.isClosing {
+      warnings.insert(id)
     }
   }
 
@@ -185,6 +232,17 @@ struct SessionLedger: Sendable {
     guard now > self.now else { return }
     self.now = now
     for id in sockets.keys { checkTimes(id) }
+    for (id, at) in startedAt where at.advanced(by: policy.turnLimit) < now && endedAt[id] == nil {
+      wrong(.untimely, "a program runs for longer than it may")
+    }
+    for (id, at) in endedAt where at.advanced(by: policy.cancelWait) < now {
+      if answers[id] == nil { wrong(.untimely, "a program that does not end was waited for") }
+    }
+    if let drainAt, drainAt.advanced(by: .seconds(1)) < now,
+      sockets.values.contains(where: { !$0.isClosing })
+    {
+      wrong(.untimely, "a connection was kept for more than 1 s of a drain")
+    }
   }
 
   private mutating func checkTimes(_ id: ConnectionID) {
@@ -220,6 +278,7 @@ struct SessionLedger: Sendable {
       wrong(.untrue, "a ping was not answered")
     }
     for key in due { wrong(.untrue, "the prompt \(key) was stored and not acknowledged") }
+    settleRefusals()
     due = []
     fresh = []
     isStored = false

@@ -87,6 +87,7 @@ extension SessionsFeature {
   public static func words(_ fact: Fact) -> [StoryPart] {
     switch fact {
     case .ran(let text): [(.server, "runs the program for \(text)")]
+    case .discarded: []
     case .dropped(let phone): [(.server, "has dropped messages of phone \(phone)")]
     case .broken(_, let detail): [(.server, "is wrong: \(detail)")]
     case .counted: []

@@ -12,6 +12,13 @@ extension SessionWorld {
     var kept = SessionKept()
     /// The prompts for which the program runs.
     var handlers: Set<SessionPromptID> = []
+    /// Those of them that do not end by themselves.
+    var hanging: Set<SessionPromptID> = []
+    /// Those that do not listen.
+    var deaf: Set<SessionPromptID> = []
+    /// Clients of other makes.
+    var guests: [ConnectionID: SessionGuest] = [:]
+    var lastGuest: UInt64 = 0
     /// When the last of the changes under way is written: one after the other.
     var storeFree = Instant.zero
     var challenges: UInt64 = 0
@@ -79,6 +86,7 @@ extension SessionWorld {
   }
 
   private mutating func perform(_ effect: SessionServer.Effect) {
+    if isForGuest(effect) { return }
     switch effect {
     case .accept(let id): accept(id.number, .opened)
     case .refuse(let id, let answer):
@@ -92,35 +100,10 @@ extension SessionWorld {
       send(.failed(.reset), bytes: 60, over: id.number)
       kernel.add(.hungUp(id.number, code: 1006), after: .zero)
     case .run(let id, let prompt): run(id, prompt)
-    case .cancel(let id):
-      kernel.later(.ends(id, .failure(error: "killed")), on: server, after: .milliseconds(10))
+    case .cancel(let id): cancel(id)
     case .store(let token, let changes): store(token, changes)
     case .finished: drained(server)
     }
-  }
-
-  // The program.
-
-  private mutating func run(_ id: SessionPromptID, _ prompt: SessionPrompt) {
-    kernel.counts[.runs] += 1
-    note(.ran(text: prompt.text.firstWord))
-    backend.handlers.insert(id)
-    let longest = isCalm ? .milliseconds(200) : kernel.plan.numbers.work
-    let time = kernel.hosts[server.place].chance.duration(below: longest)
-    var text = "re \(prompt.text.firstWord)"
-    if prompt.text.utf8.count > 1_024 { text += " " + String(repeating: "y", count: 5_000) }
-    let chance = kernel.hosts[server.place].chance.next()
-    if chance % 2 == 0 { kernel.later(.produces(id, "re "), on: server, after: time / 2) }
-    let result: SessionResponse.Result =
-      chance % 16 == 1 ? .failure(error: "the program failed") : .success(text: text)
-    kernel.later(.ends(id, result), on: server, after: time)
-  }
-
-  /// The program ends; the first of its end and of a cancellation counts.
-  mutating func ends(_ id: SessionPromptID, _ result: SessionResponse.Result) {
-    guard backend.handlers.remove(id) != nil else { return }
-    kernel.counts[.answers] += 1
-    feed(.ended(id, result, wall: wall(server)))
   }
 
   // The store.
@@ -164,18 +147,8 @@ extension SessionWorld {
     _ packet: SessionsFeature.Packet?, on line: TrafficID, at server: HostID
   ) {
     feed(.heard(ConnectionID(line)))
-    guard case .up(let message) = packet else { return }
-    let id = ConnectionID(line)
-    var proof = SessionServer.Proof.none
-    if case .connect(let connect) = message {
-      if connect.key?.text == Self.key { proof = .key }
-      if let challenge = backend.rules.challenge(of: id),
-        connect.proof?.text == connect.signedText(challenge)
-      {
-        proof = .challenge
-      }
-    }
-    feed(.said(id, message, proof: proof, wall: wall(server)))
+    guard case .up(let bytes, let sent) = packet else { return }
+    hear(bytes, sent, from: ConnectionID(line))
   }
 
   mutating func ended(_ line: TrafficID, code: UInt16, at server: HostID) {
@@ -190,8 +163,9 @@ extension SessionWorld {
     if case .connected(let connected) = real, connected.isRecovered == false {
       note(.dropped(phone: phone))
     }
-    let bytes = real.bytes.count
-    send(.packet(.down(real, phone: phone, bytes: bytes)), bytes: bytes, over: number)
+    let bytes = real.bytes
+    backend.ledger.weigh(message, bytes.count, ConnectionID(number))
+    send(.packet(.down(bytes, real, phone: phone)), bytes: bytes.count, over: number)
   }
 
   mutating func sendStrange(_ word: String) {
@@ -199,10 +173,13 @@ extension SessionWorld {
       let phone = line.from.index
       switch word {
       case "oversized": send(.oversized(bytes: 5_000_000), bytes: 100, over: line.number)
+      case "garbled":
+        let bytes = Array(#"{"type":"response","success":true,"number":-1}"#.utf8)
+        send(.packet(.down(bytes, nil, phone: phone)), bytes: 100, over: line.number)
       case _:
+        let message = SessionServerMessage.unknown(type: "news")
         send(
-          .packet(.down(.unknown(type: "news"), phone: phone, bytes: 100)), bytes: 100,
-          over: line.number)
+          .packet(.down(message.bytes, message, phone: phone)), bytes: 100, over: line.number)
       }
     }
   }
@@ -215,11 +192,25 @@ extension SessionServerPolicy {
     (maxRunning, socketsPerClient) = (1, 1)
     (promptInterval, promptBurst) = (.seconds(1), 3)
   }
+
+  /// Bounds that people and guests reach.
+  mutating func limit() {
+    (maxSockets, socketsPerAddress, socketsPerClient) = (9, 5, 2)
+    (maxPromptBytes, maxSystemPromptBytes, maxResponseBytes) = (100_000, 1_000, 4_000)
+    (promptsPerConversation, maxPrompts, maxPromptsBytes) = (4, 7, 250_000)
+    (turnLimit, cancelWait, maxSubscriptions) = (.seconds(60), .seconds(5), 3)
+  }
 }
 
 extension String {
   /// The first two words: an answer and the name of its prompt.
   var firstWords: String { split(separator: " ").prefix(2).joined(separator: " ") }
+
+  /// The name of the prompt that it is, or that it answers.
+  var promptName: String {
+    let words = split(separator: " ", maxSplits: 2)
+    return words.first == "re" && words.count > 1 ? String(words[1]) : firstWord
+  }
 
   /// What stands before the first space: the name of a prompt.
   var firstWord: String { String(decoding: utf8.prefix { $0 != 0x20 }, as: UTF8.self) }

@@ -18,6 +18,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   /// The program is quick, so that all prompts end in time.
   private(set) var isCalm = false
 
+  /// A conversation in which nothing was ever said.
+  static let new = "00000000-0000-4000-8000-0000000000ff"
   /// The key of the server.
   static let key = "holdfast-k7Qz-0001"
 
@@ -32,6 +34,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     rules.entriesPerConversation = plan.numbers.kept
     rules.answersPerClient = plan.numbers.kept
     if plan.numbers.tight == 1 { rules.tighten() }
+    if plan.numbers.strict == 1 { rules.limit() }
     backend = Backend(policy: rules)
     disks = Array(repeating: KeptSession(), count: SessionsFeature.phones)
     given = Array(repeating: 0, count: SessionsFeature.phones)
@@ -61,7 +64,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   }
 
   mutating func ended(_ host: HostID) {
-    if host.kind == .backend { backend.handlers = [] }
+    guard host.kind == .backend else { return }
+    (backend.handlers, backend.hanging, backend.guests) = ([], [], [:])
   }
 
   mutating func tellApp(_ phone: HostID, isFirst: Bool) {
@@ -92,11 +96,16 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
       } else {
         connect.key = Secret(Self.key)
       }
+      if seam.defect == .showsKey { (connect.key, connect.proof) = (Secret(Self.key), nil) }
+      if isUnderWay(.wrongKey, on: phone) {
+        (connect.key, connect.proof) = (Secret("holdfast-other"), nil)
+      }
       send(.connect(connect), on: attempt, of: phone)
     case .send(let attempt, let message): send(message, on: attempt, of: phone)
     case .refreshCredentials:
-      kernel.answerLater(
-        .input(.credentials(.available(expiresIn: nil))), to: phone, after: .milliseconds(5))
+      let event: HeldLink.CredentialsEvent =
+        isUnderWay(.wrongKey, on: phone) ? .rejected : .available(expiresIn: nil)
+      kernel.answerLater(.input(.credentials(event)), to: phone, after: .milliseconds(5))
     case .probe:
       let isPortal = kernel.hosts[phone.place].conditions.portal != nil
       kernel.answerLater(
@@ -109,7 +118,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   private mutating func send(
     _ message: SessionClientMessage, on attempt: AttemptID, of phone: HostID
   ) {
-    send(phone, attempt, .up(message), bytes: message.bytes.count)
+    let bytes = seam.written(message)
+    send(phone, attempt, .up(bytes, message), bytes: bytes.count)
   }
 
   private mutating func show(_ update: SessionUpdate, _ phone: HostID) {
@@ -148,7 +158,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     case .stores(let token, let changes):
       keep(changes)
       return .stored(token, nil)
-    case .input, .stored, .drained, .produces, .ends: return nil
+    case .input, .stored, .drained, .produces, .ends, .steps, .hears, .guestLeaves: return nil
     }
   }
 
@@ -158,7 +168,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     switch change {
     case .commits(let id, _): return .input(.commitFailed(id, failure))
     case .stores(let token, _): return .stored(token, failure)
-    case .input, .stored, .drained, .produces, .ends: return change
+    case .input, .stored, .drained, .produces, .ends, .steps, .hears, .guestLeaves: return change
     }
   }
 
@@ -169,11 +179,17 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   mutating func received(
     _ attempt: AttemptID, _ packet: SessionsFeature.Packet
   ) -> SessionModel.Input {
-    guard case .down(let message, let phone, let bytes) = packet else { return .opened(attempt) }
+    guard case .down(let bytes, let sent, let phone) = packet else { return .opened(attempt) }
+    let message: SessionServerMessage
+    do { message = try SessionServerMessage.read(bytes) } catch {
+      if let sent { note(.broken(.misread, detail: "\(sent) cannot be read: \(error)")) }
+      return .malformed(attempt, detail: "\(error)")
+    }
+    compare(message, sent)
     if case .connected = message {
       kernel.bench.views[phone].standing.own.connected = attempt
     }
-    return .frame(attempt, message, bytes: bytes, at: wall(kernel.phones[phone]))
+    return .frame(attempt, message, bytes: bytes.count, at: wall(kernel.phones[phone]))
   }
 
   // What happens.
@@ -187,6 +203,9 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     case .produces(let id, let text):
       if backend.handlers.contains(id) { feed(.produced(id, text)) }
     case .ends(let id, let result): ends(id, result)
+    case .steps(let id): step(id)
+    case .hears(let id, let bytes): guestSpoke(bytes, id)
+    case .guestLeaves(let id): guestLeaves(id)
     case .commits, .stores: return  // become durable instead
     }
   }
@@ -195,9 +214,16 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   {
     switch verb {
     case .says: for phone in targets(of: act) { say("", act.number, phone) }
-    case .pastes:
-      let text = String(repeating: "x", count: act.number * 1_024)
-      for phone in targets(of: act) { say(text, 0, phone) }
+    case .pastes: for phone in targets(of: act) { paste(act.number, phone) }
+    case .retries, .discards: for phone in targets(of: act) { settle(verb, phone) }
+    case .follows:
+      for phone in targets(of: act) {
+        let other = SessionsFeature.conversations[1 - phone.index]
+        let all = [other, SessionsFeature.shared, Self.new]
+        give(.follow(conversation: all[act.number]), to: phone)
+      }
+    case .wrongKey: return  // the key is looked at while it is wrong
+    case .visits: welcome(SessionGuest.Kind(rawValue: act.word) ?? .plain)
     case .cancels:
       for phone in targets(of: act) {
         give(.cancel(conversation: conversation(act.number, phone)), to: phone)
@@ -208,6 +234,14 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
         give(.unsent(attempt), to: phone)
       }
     case .strangeMessage: sendStrange(act.word)
+    }
+  }
+
+  mutating func end(_ act: Act<SessionsFeature.Verb>, _ index: Int) {
+    guard act.verb == .own(.wrongKey) else { return }
+    for phone in targets(of: act) {
+      give(.credentials(.available(expiresIn: nil)), to: phone)
+      give(.start, to: phone)
     }
   }
 
@@ -223,6 +257,30 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     let text = "\(phone.index).\(number).\(given[phone.index]) \(rest)"
     give(
       .prompt(text, conversation: conversation(number, phone), at: wall(phone)), to: phone)
+  }
+
+  /// The user pastes a text of so many units of 1,024 bytes.
+  private mutating func paste(_ kilobytes: Int, _ phone: HostID) {
+    if kilobytes == 0 {
+      let conversation = conversation(0, phone)
+      return give(.prompt("", conversation: conversation, at: wall(phone)), to: phone)
+    }
+    // All of it together has that size.
+    let name = "\(phone.index).0.\(given[phone.index] + 1) ".utf8.count
+    say(String(repeating: "x", count: kilobytes * 1_024 - name), 0, phone)
+  }
+
+  /// The user sees to what failed.
+  private mutating func settle(_ verb: SessionsFeature.Verb, _ phone: HostID) {
+    let failed = clients[phone.index].queue.items.filter { $0.isFailed }
+    for prompt in failed where kernel.hosts[phone.place].isRunning {
+      if verb == .retries {
+        give(.retry(prompt.id), to: phone)
+      } else {
+        note(.discarded(phone: phone.index, prompt.id))
+        give(.discard(prompt.id), to: phone)
+      }
+    }
   }
 
   mutating func altered(_ input: SessionModel.Input, of phone: HostID) -> [SessionModel.Input] {
@@ -244,10 +302,18 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     }
   }
 
-  mutating func prepareCalm() { isCalm = true }
-  mutating func becomeCalm() { for phone in kernel.phones { give(.start, to: phone) } }
+  mutating func prepareCalm() {
+    isCalm = true
+    endHanging()
+  }
+  mutating func becomeCalm() {
+    for phone in kernel.phones {
+      give(.follow(conversation: SessionsFeature.shared), to: phone)
+      give(.start, to: phone)
+    }
+  }
   /// What was on its way when calm began may still have ended a link.
-  mutating func tryAgain() { becomeCalm() }
+  mutating func tryAgain() { for phone in kernel.phones { give(.start, to: phone) } }
   mutating func happenLast() { for phone in kernel.phones { say("", 1, phone) } }
   mutating func leave() { for phone in kernel.phones { give(.stop, to: phone) } }
 
@@ -257,4 +323,9 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     judgeServer()
     for phone in kernel.phones.indices { note(.counted(phone: phone, disks[phone].days)) }
   }
+}
+
+extension KeptPrompt {
+  /// Whether it waits for its user to see to it.
+  fileprivate var isFailed: Bool { if case .failed = state { true } else { false } }
 }

@@ -10,6 +10,9 @@ extension SessionsFeature {
     case .ran(let name):
       digest.mix(1)
       digest.mix(name)
+    case .discarded(let phone, let key):
+      digest.mix(5, UInt64(phone))
+      digest.mix(key)
     case .dropped(let phone): digest.mix(2, UInt64(phone))
     case .broken(_, let detail): digest.mix(detail)
     case .counted(let phone, let days): digest.mix(4, UInt64(phone), UInt64(days.count))

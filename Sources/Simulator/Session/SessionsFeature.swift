@@ -21,9 +21,9 @@ public enum SessionsFeature: SimulatedFeature {
   /// A message on a line.
   public enum Packet: Sendable {
     case opened
-    case up(SessionClientMessage)
-    /// With the length of its text.
-    case down(SessionServerMessage, phone: Int, bytes: Int)
+    /// The bytes of a frame, and the message that they were written from; `nil` for none.
+    case up([UInt8], SessionClientMessage?)
+    case down([UInt8], SessionServerMessage?, phone: Int)
   }
 
   /// A future event of the world's own.
@@ -37,12 +37,18 @@ public enum SessionsFeature: SimulatedFeature {
     case drained(ConnectionID)
     case produces(SessionPromptID, String)
     case ends(SessionPromptID, SessionResponse.Result)
+    // Guests.
+    case steps(ConnectionID)
+    case hears(ConnectionID, [UInt8])
+    case guestLeaves(ConnectionID)
   }
 
   /// What only this world knows to have happened.
   public enum Fact: Sendable, Equatable {
     /// The program was started for a prompt with this text.
     case ran(text: String)
+    /// A phone's user wants a failed prompt to be forgotten.
+    case discarded(phone: Int, UUID128)
     /// A phone was told that the server dropped something.
     case dropped(phone: Int)
     /// The books of the server do not agree with it.
@@ -72,6 +78,8 @@ public enum SessionsFeature: SimulatedFeature {
     public var kept = 1_000
     /// Whether the server has room for little at a time: 1 if it has.
     public var tight = 0
+    /// Whether the server takes and keeps little: 1 if it does.
+    public var strict = 0
 
     public init() {}
 
@@ -79,7 +87,7 @@ public enum SessionsFeature: SimulatedFeature {
       [
         .span("storeDelay", \.storeDelay), .span("work", \.work), .number("old", \.old, 0...1),
         .number("plain", \.plain, 0...1), .number("kept", \.kept, 1...100_000),
-        .number("tight", \.tight, 0...1),
+        .number("tight", \.tight, 0...1), .number("strict", \.strict, 0...1),
       ]
     }
   }
@@ -124,25 +132,40 @@ public enum SessionsFeature: SimulatedFeature {
   public enum Verb: String, PlanVerb {
     /// A prompt in the phone's own conversation (0) or in the shared one (1).
     case says
-    /// A prompt of so many units of 1,024 bytes.
+    /// A prompt of so many units of 1,024 bytes; 0 for none at all.
     case pastes
+    /// The user wants what failed to be tried again, or forgotten.
+    case retries, discards
+    /// The user turns to the other phone's conversation (0), the shared one (1), or a new one (2).
+    case follows
+    /// The phone has the key of another server.
+    case wrongKey
     /// The user cancels what runs in the own conversation (0) or the shared one (1).
     case cancels
     /// The socket does not take what is to be sent.
     case unsent
     /// The server sends something that phones cannot use.
     case strangeMessage
+    /// A client of another make visits the server.
+    case visits
 
     /// The declarations of all verbs.
     public static let forms: [Verb: VerbForm] = [
       .says: VerbForm(.number(0...1), isOfPeople: true) {
         $0.number == 0 ? "says something" : "says something to both"
       },
-      .pastes: VerbForm(.count(1...400), isOfPeople: true) { "pastes \($0.number) KiB" },
+      .pastes: VerbForm(.count(0...600), isOfPeople: true) { "pastes \($0.number) KiB" },
+      .retries: VerbForm(isOfPeople: true) { _ in "tries again what failed" },
+      .discards: VerbForm(isOfPeople: true) { _ in "forgets what failed" },
+      .follows: VerbForm(.number(0...2), isOfPeople: true) { "turns to conversation \($0.number)" },
+      .wrongKey: VerbForm(.span) { "the phone has a wrong key for \(Words.length($0.span))" },
       .cancels: VerbForm(.number(0...1), isOfPeople: true) { _ in "cancels what runs" },
       .unsent: VerbForm { _ in "the phone's socket takes no more" },
-      .strangeMessage: VerbForm(.word(["oversized", "unknown"]), of: .backend) {
+      .strangeMessage: VerbForm(.word(["oversized", "unknown", "garbled"]), of: .backend) {
         "the server sends phones something \($0.word)"
+      },
+      .visits: VerbForm(.word(SessionGuest.Kind.allCases.map(\.rawValue)), of: .backend) {
+        "a client of another make visits: \($0.word)"
       },
     ]
   }
@@ -162,7 +185,7 @@ public enum SessionsFeature: SimulatedFeature {
   public static var kinds: [Finding.Kind] {
     [
       .lost, .duplicated, .reordered, .unannounced, .unstored, .outranked, .falseGap, .untrue,
-      .untimely, .miscounted, .leaked,
+      .untimely, .miscounted, .misread, .leaked,
     ]
       + Finding.Kind.ofLinks
   }
@@ -193,6 +216,21 @@ public enum SessionsFeature: SimulatedFeature {
       }
     }
     sketch.numbers.tight = sketch.draw.one(0, 0, 1)
+    sketch.numbers.strict = sketch.draw.one(0, 0, 1)
+    sketch.scatter(sketch.draw.count(2...10)) { draw in
+      let kinds = SessionGuest.Kind.allCases
+      return Act(.visits, 0, kinds[draw.count(0...kinds.count - 1)].rawValue)
+    }
+    sketch.scatter(sketch.draw.count(0...6)) { draw in
+      let phone = draw.count(0...phones - 1)
+      return draw.one(
+        Act(.retries, on: phone), Act(.retries, on: phone), Act(.discards, on: phone),
+        Act(.follows, draw.count(0...2), on: phone),
+        Act(.pastes, draw.one(0, 511, 512, 600), on: phone))
+    }
+    if sketch.draw.happens(0.2) {
+      sketch.scatter(1) { Act(.wrongKey, for: $0.seconds(1, 200), on: $0.count(0...phones - 1)) }
+    }
   }
 
   /// The longest time for which an upload holds up pings.
@@ -244,7 +282,7 @@ extension Sketch<SessionsFeature> {
       },
       Trouble { Act($0.one(.storeFull, .storeLocked, .storeSlow), for: $0.seconds(1, 60)) },
       Trouble { Act(.kill, for: $0.seconds(0.5, 30), at: .backend) },
-      Trouble { Act(.strangeMessage, 0, $0.one("oversized", "unknown")) },
+      Trouble { Act(.strangeMessage, 0, $0.one("oversized", "unknown", "garbled")) },
       Trouble { Act(.serverClock, by: $0.seconds(-120, 120)) },
     ]
   }
@@ -255,6 +293,8 @@ extension Finding.Kind {
   public static let unstored = Finding.Kind(rawValue: "unstored")
   /// An acknowledgement that a prompt went before.
   public static let outranked = Finding.Kind(rawValue: "outranked")
+  /// A frame that the other end reads otherwise than it was written.
+  public static let misread = Finding.Kind(rawValue: "misread")
   /// A gap that was shown although the server dropped nothing.
   public static let falseGap = Finding.Kind(rawValue: "falseGap")
 }

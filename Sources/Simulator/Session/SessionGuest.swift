@@ -1,0 +1,223 @@
+import LinkCore
+import LinkServerCore
+import LinkWire
+
+/// A client of another make at the server: it says what a script has, and what the server makes of
+/// that is judged by the books alone.
+struct SessionGuest: Sendable {
+  /// The kinds of guests.
+  enum Kind: String, Sendable, CaseIterable {
+    /// Speaks the original's protocol without additions, with its key.
+    case plain
+    /// Names a version that is too old, or one that cannot be read.
+    case old, unreadable
+    /// Shows no key, another one, or the answer to a challenge of another connection.
+    case keyless, stranger, replayer
+    /// Proves its key by a clock that is as wrong as it may be, or a little more.
+    case early, tooEarly, late, tooLate
+    /// Says nothing, nothing after connect, or something before it.
+    case silent, mute, hasty
+    /// Says what no client says.
+    case odd
+    /// Asks for conversations in ways of both versions, for more than it may, and for one no more.
+    case reader, oldReader
+    /// Says more at once than it may, and the same again.
+    case flooder, repeater
+    /// Prompts as long as they may be, and longer ones.
+    case writer
+    /// Makes the program hang, write too much, or not listen.
+    case hangs, deaf, floods, fills
+    /// Does not read what it is sent.
+    case slow
+    /// Acknowledges what belongs to others.
+    case taker
+  }
+
+  /// What it does next.
+  enum Step: Sendable {
+    case say(SessionClientMessage)
+    case enter(Entrance)
+    case write(String)
+    /// Leave time for an answer.
+    case wait(Duration)
+    /// Leave unread what comes.
+    case read
+    /// Acknowledge what others were sent.
+    case take
+  }
+
+  /// How it enters.
+  enum Entrance: Sendable {
+    case key(String, version: String?)
+    /// With a clock that differs by so much from the server's.
+    case proof(by: Duration)
+    case oldProof
+  }
+
+  let kind: Kind
+  /// Its name, which is also that of its conversation.
+  let name: String
+  var steps: [Step]
+  /// The last challenge that any client was given before.
+  var oldChallenge = ""
+  var challenge = ""
+  var features: Set<SessionFeature>
+  /// Whether it answers what it is sent.
+  var answers: Bool
+
+  init(_ kind: Kind, number: UInt64) {
+    self.kind = kind
+    name = "g\(number)"
+    features = kind == .plain || kind == .oldReader ? [] : Set(SessionFeature.allCases)
+    answers = kind != .mute && kind != .silent
+    steps = []
+    steps = script() + [.wait(.seconds(kind.isPatient ? 150 : 5))]
+  }
+}
+
+// The scripts.
+extension SessionGuest {
+  private static let right = SessionWorld.key
+
+  private func script() -> [Step] {
+    let enter = Step.enter(.proof(by: .zero))
+    switch kind {
+    case .plain:
+      return [
+        .enter(.key(Self.right, version: nil)), .say(.setMaxMessageSize(kilobytes: 1)),
+        prompt("1", key: nil), .wait(.seconds(3)), prompt("2", key: nil, isNew: false),
+        .wait(.seconds(3)), .say(.disconnect(reason: "done")),
+      ]
+    case .old: return [.enter(.key(Self.right, version: "0.3.9"))]
+    case .unreadable:
+      return [
+        .enter(.key(Self.right, version: "new")), ask(.offset(0, signature: nil)), .say(.ping),
+      ]
+    case .keyless: return [.say(.ping), .write(#"{"type":"connect"}"#)]
+    case .stranger: return [.say(.ping), .enter(.key("holdfast-other", version: "0.5.0"))]
+    case .replayer: return [.enter(.oldProof)]
+    case .early: return [.enter(.proof(by: .seconds(30))), .say(.ping)]
+    case .tooEarly: return [.enter(.proof(by: .seconds(30) + .milliseconds(1)))]
+    case .late: return [.enter(.proof(by: .seconds(-30))), .say(.ping)]
+    case .tooLate: return [.enter(.proof(by: .seconds(-30) - .milliseconds(1)))]
+    case .silent: return []
+    case .mute: return [enter]
+    case .hasty: return [.say(.ping), prompt("1", key: 1)]
+    case .hangs, .deaf, .floods, .fills: return [enter] + programs()
+    case .odd, .reader, .oldReader: return [enter] + reads()
+    case .flooder, .repeater, .writer, .slow, .taker: return [enter] + says()
+    }
+  }
+
+  private func programs() -> [Step] {
+    if kind == .fills {
+      return [
+        prompt("1 fills", key: 1), .wait(.seconds(2)), .say(.setMaxMessageSize(kilobytes: 16_384)),
+        prompt("2 overflows", key: 2),
+      ]
+    }
+    if kind == .floods {
+      return [prompt("1 floods", key: 1), prompt("2", key: 2)]
+    }
+    if kind == .deaf {
+      return [
+        prompt("1 deaf", key: 1), .wait(.seconds(2)), .say(.killSession(conversation: name)),
+        .say(.killSession(conversation: name)), prompt("2", key: 2),
+      ]
+    }
+    // The first ends by the limit, the second by the user.
+    return [
+      prompt("1 hangs", key: 1), .wait(.seconds(330)), prompt("2 hangs", key: 2),
+      .wait(.seconds(2)), .say(.killSession(conversation: name)),
+    ]
+  }
+
+  private func reads() -> [Step] {
+    if kind == .odd {
+      return [
+        .enter(.proof(by: .zero)), .say(.unknown(type: "dance")), .write("{}"), .write("no"),
+        .write(#"{"type":"subscribe","session_id":"a","last_seq":-1}"#),
+        .write(#"{"type":"subscribe_batch","sessions":7}"#),
+        .write(#"{"type":"prompt","text":"g","new_session_id":"a","resume_session_id":"b"}"#),
+        .write(#"{"type":"set_max_message_size","size_kb":0}"#),
+        .say(.killSession(conversation: "nothing")), .say(.messageAck("unknown")),
+        .say(.unsubscribe(conversation: "nothing")), .say(.ping),
+      ]
+    }
+    if kind == .oldReader {
+      return [ask(.offset(3, signature: "x")), ask(.sequence(0)), prompt("1", key: 1)]
+    }
+    let many = (0..<4).map {
+      SessionSubscription(conversation: "\(name).\($0)", cursor: .offset(0, signature: nil))
+    }
+    return [
+      ask(.sequence(1)), ask(.sequence(0)), ask(.offset(1_000, signature: nil)),
+      ask(.offset(1, signature: "other")), .wait(.seconds(5)),
+      .say(.unsubscribe(conversation: SessionsFeature.shared)), .wait(.seconds(60)),
+      .say(.subscribeBatch(many)), .wait(.seconds(1)), .say(.subscribe(many[3])),
+      prompt("1", key: 1, conversation: "\(name).0"), prompt("2", key: 2, isNew: true),
+    ]
+  }
+
+  private func says() -> [Step] {
+    if kind == .flooder {
+      return (1...8).map { (number: Int) in
+        prompt("\(number)", key: number, conversation: "\(name).\(number % 2)")
+      }
+        + [.wait(.seconds(3))] + (91...93).map { (number: Int) in prompt("\(number)", key: number) }
+    }
+    if kind == .repeater {
+      return [
+        prompt("1", key: 1), prompt("1", key: 1), .wait(.milliseconds(900)), prompt("1", key: 1),
+        prompt("2", key: 1), .wait(.seconds(9)), prompt("1", key: 1), .wait(.seconds(30)),
+        prompt("1", key: 1), prompt("1", key: 1, conversation: "other"),
+      ]
+    }
+    if kind == .writer {
+      return [
+        prompt("1", key: 1, bytes: 524_288), prompt("2", key: 2, bytes: 524_289),
+        prompt("3", key: 3, bytes: 100_000), prompt("4", key: 4, bytes: 100_001),
+        prompt("5", key: 5, system: 131_049), prompt("6", key: 6, system: 131_050),
+        prompt("7", key: 7, system: 1_000), prompt("8", key: 8, system: 1_001),
+        prompt("9", key: 9, bytes: 99_999),
+      ]
+    }
+    if kind == .slow {
+      return [ask(.offset(0, signature: nil)), .read]
+    }
+    return (1...3).map { (number: Int) in prompt("\(number)", key: number) } + [
+      .take, .wait(.seconds(20)), .take,
+    ]
+  }
+
+  private func ask(_ cursor: SessionCursor) -> Step {
+    .say(.subscribe(SessionSubscription(conversation: SessionsFeature.shared, cursor: cursor)))
+  }
+
+  private func prompt(
+    _ text: String, key: Int?, isNew: Bool = true, conversation: String? = nil, bytes: Int = 0,
+    system: Int? = nil
+  ) -> Step {
+    var text = "\(name).\(text)"
+    if bytes > 0 { text += " " + String(repeating: "w", count: bytes - text.utf8.count - 1) }
+    return .say(
+      .prompt(
+        SessionPrompt(
+          text: text, conversation: conversation ?? name, isNew: isNew,
+          idempotencyKey: key.map { number in "\(name)-key-\(number)" },
+          number: key.map { UInt64($0) }, workingDirectory: "/tmp", provider: "none",
+          systemPrompt: system.map { String(repeating: "s", count: $0) })))
+  }
+}
+
+extension SessionGuest.Kind {
+  /// Whether it stays when it has said all.
+  fileprivate var isPatient: Bool {
+    switch self {
+    case .silent, .mute, .hangs, .deaf, .reader, .oldReader, .early, .late: true
+    case .plain, .old, .unreadable, .keyless, .stranger, .replayer, .tooEarly, .tooLate, .hasty,
+      .odd, .flooder, .repeater, .writer, .floods, .fills, .slow, .taker:
+      false
+    }
+  }
+}

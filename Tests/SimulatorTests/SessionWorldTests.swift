@@ -28,6 +28,11 @@ import Testing
       SessionsFeature.play(plan).digest != SessionsFeature.play(.drawn(.swarm, seed: 6)).digest)
   }
 
+  @Test(arguments: [416, 2386] as [UInt64])
+  func `what the store fails to keep at first is counted once`(seed: UInt64) {
+    #expect(SessionsFeature.play(.drawn(.swarm, seed: seed)).findings == [])
+  }
+
   @Test func `a server that dies while the program runs runs it for no prompt twice`() {
     var plan = SessionsFeature.Plan(seed: 3, acts: [], length: .seconds(120))
     plan.numbers.work = .seconds(20)

@@ -48,7 +48,7 @@ public struct SyncCheckers: FeatureCheckers {
     case .fact(.upload(let phone, let file, let fact)): noted(phone, file, fact, standing)
     case .fact(.leftover(let phone, let bytes)):
       found.add(.leftover, at: standing.now, "\(bytes) bytes of an upload of \(phone) are left")
-    case .fact(.misread(_, let detail)): found.add(.misread, at: standing.now, detail)
+    case .fact(.misshown(_, let detail)): found.add(.misshown, at: standing.now, detail)
     case .fact(.misanswered(let detail)): found.add(.misanswered, at: standing.now, detail)
     case .fact(.changed), .told, .ticked, .upgraded, .serverLost, .wentDead,
       .began, .ended, .calm:

@@ -86,7 +86,7 @@ extension SyncFeature {
       case .parksFailures: [.parked]
       case .overtakes, .trustsClock: [.reordered]
       case .adoptsNothing, .resumesBlindly, .losesTickets: [.resent]
-      case .countsTwice: [.misread]
+      case .countsTwice: [.misshown]
       case .hidesWish: [.misanswered]
       case .keepsUploads, .forgetsUploads: [.leftover]
       case .keepsSecret: [.storm]

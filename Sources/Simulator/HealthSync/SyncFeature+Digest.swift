@@ -20,7 +20,7 @@ extension SyncFeature {
       digest.mix(5, UInt64(phone))
       digest.mix(file)
       mix(fact, into: &digest)
-    case .misread(let phone, let detail):
+    case .misshown(let phone, let detail):
       digest.mix(6, UInt64(phone))
       digest.mix(detail)
     case .misanswered(let detail): digest.mix(detail)

@@ -73,7 +73,7 @@ public enum SyncFeature: SimulatedFeature {
     /// The file of an upload that is complete is still there.
     case leftover(phone: String, bytes: Int)
     /// A person is shown something else than the phone has.
-    case misread(phone: Int, String)
+    case misshown(phone: Int, String)
     /// A request is answered in another way than the protocols say.
     case misanswered(String)
   }
@@ -165,7 +165,7 @@ public enum SyncFeature: SimulatedFeature {
   public static var kinds: [Finding.Kind] {
     [
       .lost, .undeleted, .ahead, .hasty, .parked, .resent, .reordered, .doubled, .overdue,
-      .unread, .leftover, .misread, .misanswered, .leaked,
+      .unread, .leftover, .misshown, .misanswered, .leaked,
     ] + Finding.Kind.ofLinks
   }
 
@@ -218,7 +218,7 @@ extension Finding.Kind {
   /// Partial data of an upload that is complete, or is older than it may be.
   public static let leftover = Finding.Kind(rawValue: "leftover")
   /// An answer that does not show what is stored.
-  public static let misread = Finding.Kind(rawValue: "misread")
+  public static let misshown = Finding.Kind(rawValue: "misshown")
   /// An answer that the protocols do not allow.
   public static let misanswered = Finding.Kind(rawValue: "misanswered")
   /// Granted time that was given back as used before its types were read.

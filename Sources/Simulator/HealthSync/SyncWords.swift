@@ -101,7 +101,7 @@ extension SyncFeature {
     case .handedTwice(_, let file): [(.phone, "sends \(file) already")]
     case .upload(_, let file, let fact): words(file, fact)
     case .leftover(let phone, let bytes): [(.server, "keeps \(bytes) bytes of \(phone)")]
-    case .misread(let phone, let detail): [(.server, "shows phone \(phone) \(detail)")]
+    case .misshown(let phone, let detail): [(.server, "shows phone \(phone) \(detail)")]
     case .misanswered(let detail): [(.server, "answers wrongly: \(detail)")]
     case .granted, .changed, .locked: []
     }

@@ -51,19 +51,19 @@ extension SyncWorld {
       to: last.map { SyncZone.date($0) })
     let answer = desk.ask(call, of: SyncUser(Self.user(phone)))
     guard var must = look.shown(path, first, last) else {
-      if answer?.status != 400 { misread(phone, "\(path.rawValue) answers days of no sense") }
+      if answer?.status != 400 { misshown(phone, "\(path.rawValue) answers days of no sense") }
       return
     }
     guard let answer, answer.status == 200, let told = SyncTold(answer.body) else {
-      return misread(phone, "\(path.rawValue) is answered with \(answer?.status ?? 0)")
+      return misshown(phone, "\(path.rawValue) is answered with \(answer?.status ?? 0)")
     }
     if path == .heartRate, look.hasManyLatest { must["latest"] = told.shown["latest"] }
     if let difference = told.difference(from: must) {
-      misread(phone, "\(path.rawValue): \(difference)")
+      misshown(phone, "\(path.rawValue): \(difference)")
     }
   }
 
-  private mutating func misread(_ phone: Int, _ detail: String) {
-    note(.misread(phone: phone, detail))
+  private mutating func misshown(_ phone: Int, _ detail: String) {
+    note(.misshown(phone: phone, detail))
   }
 }

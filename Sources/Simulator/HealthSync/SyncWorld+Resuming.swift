@@ -178,7 +178,15 @@ extension SyncWorld {
         .told(
           place: place, status: answer.status,
           offset: request.method == "POST" ? answer.fields.offset ?? 0 : answer.fields.offset,
-          isComplete: answer.fields.isComplete == true)))
+          isComplete: answer.fields.isComplete == true || isWhole(answer, request, file, index))))
+  }
+
+  /// Whether all is there, which tus has no word for.
+  private func isWhole(
+    _ answer: UploadReply, _ request: SyncRequest, _ file: String, _ index: Int
+  ) -> Bool {
+    guard request.method == "HEAD", answer.fields.dialect == .tus else { return false }
+    return answer.fields.offset == phones[index].tasks[file]?.course?.payload.count
   }
 
   private mutating func carryOut(

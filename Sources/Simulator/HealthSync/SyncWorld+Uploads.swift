@@ -62,9 +62,8 @@ extension SyncWorld {
     let passed = coming.began.duration(to: now)
     let share = coming.whole > .zero ? min(1, passed / coming.whole) : 0
     let most = Int(Double(coming.request.body.count) * share)
-    let count = Int.random(
-      in: 0...min(most, coming.request.body.count - 1),
-      using: &kernel.hosts[server.place].chance)
+    let bound = UInt64(max(0, min(most, coming.request.body.count - 1)))
+    let count = Int(kernel.hosts[server.place].chance.next() % (bound + 1))
     if let place, isLeft == false { cut(kernel.exchanges[place]) }
     guard let call = coming.request.call(count, candidate: coming.candidate) else { return }
     feed(.cut(RequestID(id), call))

@@ -77,6 +77,7 @@ extension SessionLedger {
     guard let answer = answers[id], let prompt = kept.prompts[id] else {
       return wrong(.untrue, "a message was taken that is not durable")
     }
+    guard counted.insert(id).inserted else { return }
     let isKnown =
       acknowledged.contains(answer.message)
       || answer.number <= received[prompt.client] ?? 0

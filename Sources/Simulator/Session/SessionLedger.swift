@@ -104,6 +104,8 @@ struct SessionLedger: Sendable {
   /// Messages that clients acknowledged, and the number up to which each has all.
   var acknowledged: Set<String> = []
   var received: [String: UInt64] = [:]
+  /// Answers whose end is counted; the store may have failed to keep it.
+  var counted: Set<SessionPromptID> = []
   /// The last number of a message to each client.
   var numbers: [String: UInt64] = [:]
   /// The last place that was given in each conversation, and the one up to which the server knows

@@ -28,4 +28,14 @@ public enum FieldFault: Error, Sendable, Hashable, Codable, CustomStringConverti
     case .tooLong(let bytes): "the message has \(bytes) bytes"
     }
   }
+
+  /// The member at fault, if it is a single one.
+  package var field: String? {
+    switch self {
+    case .malformed, .tooLong: nil
+    case .missing(let field), .wrongType(let field), .unknownWord(let field, _),
+      .badDate(let field), .outOfBounds(let field):
+      field
+    }
+  }
 }

@@ -77,15 +77,3 @@ extension SessionClientMessage {
     }
   }
 }
-
-extension FieldFault {
-  /// The member at fault, if it is a single one.
-  fileprivate var field: String? {
-    switch self {
-    case .malformed, .tooLong: nil
-    case .missing(let field), .wrongType(let field), .unknownWord(let field, _),
-      .badDate(let field), .outOfBounds(let field):
-      field
-    }
-  }
-}

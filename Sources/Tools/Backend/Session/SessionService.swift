@@ -152,15 +152,3 @@ extension BackendConfiguration {
   /// The file of the key that clients of sessions show.
   public var sessionKeyPath: String { sessionKeyFile ?? "\(dataDirectory)/session-key" }
 }
-
-extension FieldFault {
-  /// The member at fault, if it is a single one.
-  fileprivate var field: String? {
-    switch self {
-    case .malformed, .tooLong: nil
-    case .missing(let field), .wrongType(let field), .unknownWord(let field, _),
-      .badDate(let field), .outOfBounds(let field):
-      field
-    }
-  }
-}

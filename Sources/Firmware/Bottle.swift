@@ -97,6 +97,12 @@ public struct Bottle<Storage: RecordStorage> {
     case .sync, .acknowledged, .command, .settings, .configuration:
       if isConnected { effects.add(written(input, at: now)) }
     }
+    // What came due may be taken back by what happened in the same moment.
+    if power == .awake {
+      effects.remove(.sleep)
+      effects.remove(.sleepDeeply)
+    }
+    if isAdvertising { effects.remove(.stopAdvertising) }
     return effects
   }
 

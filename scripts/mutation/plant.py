@@ -22,7 +22,8 @@ MODULES = {
 }
 # The parts of shared modules that are counted by themselves: each is a feature's.
 PARTS = (
-    "Wire/Session", "Wire/HealthSync", "ServerCore/Session", "ServerCore/HealthSync",
+    "Wire/Session", "Wire/HealthSync", "Wire/BottleLink", "ServerCore/Session",
+    "ServerCore/HealthSync",
 )
 # The only worlds that play a feature; shared modules are in all of them.
 WORLDS = {
@@ -30,7 +31,7 @@ WORLDS = {
     "Features/HeldSocket": ["held-socket"], "Features/Session": ["session"],
     "Wire/Session": ["session"], "ServerCore/Session": ["session"],
     "Features/HealthSync": ["sync"], "Features/BottleLink": ["bottle"], "Firmware": ["bottle"],
-    "Wire/HealthSync": ["sync"], "ServerCore/HealthSync": ["sync"],
+    "Wire/HealthSync": ["sync"], "ServerCore/HealthSync": ["sync"], "Wire/BottleLink": ["bottle"],
 }
 SUITES = [
     "CoreTests", "JSONTests", "WireTests", "HealthTests", "ProtocolsTests", "MessageStreamTests",
@@ -46,6 +47,7 @@ REACHING = {
     "ServerCore/Session": ["ServerCoreTests"], "Features/HealthSync": ["HealthSyncTests"],
     "Wire/HealthSync": ["WireTests", "HealthSyncTests", "ServerCoreTests"],
     "ServerCore/HealthSync": ["ServerCoreTests"], "Features/BottleLink": ["BottleLinkTests"],
+    "Wire/BottleLink": ["WireTests", "BottleLinkTests"],
     "Firmware": ["FirmwareTests", "BottleLinkTests"], "Tools/Audit": ["AuditTests"],
 }
 SWIFT = os.environ.get("SWIFT", "swift")

@@ -10,6 +10,9 @@ extension BottleFeature {
     case moves
     /// The bottle is carried about.
     case carries
+    /// Somebody pours so many millilitres out; less than 0 is a refill.
+    case pours
+    case shakes
     case refreshes
     /// The user deletes the newest drink.
     case deletes
@@ -19,6 +22,8 @@ extension BottleFeature {
     // The bottle.
     case restarts
     case flat
+    /// The battery is measured, at so many percent.
+    case measures
     // The radio.
     case away
     /// No slot is free for another connection.
@@ -41,9 +46,13 @@ extension BottleFeature {
       .carries: VerbForm(.span, of: .peripheral, isOfPeople: true) {
         "carries the bottle for \(length($0))"
       },
+      .pours: VerbForm(.word(amounts), of: .peripheral, isOfPeople: true) {
+        "pours \($0.word) ml"
+      },
+      .shakes: VerbForm(of: .peripheral, isOfPeople: true) { _ in "shakes the bottle" },
       .refreshes: VerbForm(isOfPeople: true) { _ in "refreshes" },
       .deletes: VerbForm(isOfPeople: true) { _ in "deletes the newest drink" },
-      .commands: VerbForm(.word(["tare", "ping", "reset", "settings"]), isOfPeople: true) {
+      .commands: VerbForm(.word(BottleWish.allCases.map(\.rawValue)), isOfPeople: true) {
         "sends \($0.word) to the bottle"
       },
       .holds: VerbForm(.span, isOfPeople: true) {
@@ -51,6 +60,9 @@ extension BottleFeature {
       },
       .restarts: VerbForm(of: .peripheral) { _ in "the bottle restarts" },
       .flat: VerbForm(.span, of: .peripheral) { "the bottle's battery is flat for \(length($0))" },
+      .measures: VerbForm(.count(0...100), of: .peripheral) {
+        "the bottle's battery has \($0.number) %"
+      },
       .away: VerbForm(.span, of: .peripheral) { "the bottle is out of range for \(length($0))" },
       .crowded: VerbForm(.span) { "the phone has no slot for a connection for \(length($0))" },
       .lossy: VerbForm(.span) { "the radio loses and repeats values for \(length($0))" },
@@ -61,6 +73,11 @@ extension BottleFeature {
       .evict: VerbForm(.span, lasting: .spanAnd(.seconds(1))) {
         "the system ends the app, which is opened again after \(length($0))"
       },
+    ]
+
+    /// The amounts at the bounds of what counts as a drink, a refill and a change of the level.
+    static let amounts = [
+      "-1000", "-101", "-100", "-99", "-10", "-9", "9", "10", "29", "30", "99", "100", "900",
     ]
   }
 
@@ -88,6 +105,7 @@ extension BottleFeature {
       sketch.weather.twice = sketch.draw.one(0, 0, 0.1, 0.3)
       sketch.swarm(Sketch<BottleFeature>.troubles, times: 10...30)
     }
+    sketch.aside { $0.tinker() }
   }
 }
 
@@ -108,6 +126,18 @@ extension Sketch<BottleFeature> {
         Act(.refreshes), Act(.deletes),
         Act(.commands, 0, $0.one("tare", "ping", "reset", "settings")),
         Act(.holds, for: $0.seconds(5, 300)))
+    }
+  }
+
+  /// On every other day, what people seldom do with a bottle.
+  fileprivate mutating func tinker() {
+    guard draw.one(true, false) else { return }
+    scatter(draw.count(0...6)) { Act(.pours, 0, $0.any(of: BottleFeature.Verb.amounts)) }
+    scatter(draw.count(0...2)) { _ in Act(.shakes) }
+    scatter(draw.count(0...3)) { Act(.measures, $0.one(4, 19, 20, 24, 25, 26, 80)) }
+    scatter(draw.count(0...10)) { Act(.commands, 0, $0.any(of: BottleWish.allCases).rawValue) }
+    scatter(draw.count(0...2)) {
+      $0.one(Act(.holds, for: $0.seconds(60, 400)), Act(.refreshes), Act(.deletes))
     }
   }
 

@@ -1,6 +1,8 @@
+import BottleFirmware
 import BottleLink
 import LinkCore
 import LinkWire
+import VirtualBottle
 
 extension BottleFeature {
   /// A deliberate defect of a phone with a bottle.
@@ -56,6 +58,10 @@ extension BottleFeature {
     case pingsAlways
     /// Does not answer a refresh.
     case forgetsRefresh
+    /// The bottle sleeps earlier than its plan says.
+    case dozes
+    /// The bottle records more than was drunk.
+    case exaggerates
 
     case takesLateEvents
     case timersStopAsleep
@@ -73,6 +79,7 @@ extension BottleFeature {
       case .ignoresRestored: [.unsynced, .stuck]
       case .ignoresAdapter, .ignoresEnd: [.stuck, .falselyConnected, .unsynced]
       case .forgetsRefresh: [.stuck, .unhealed]
+      case .dozes, .exaggerates: [.strayed]
       case .takesLateEvents, .timersStopAsleep: link?.kinds ?? []
       }
     }
@@ -121,9 +128,22 @@ struct BottleSeam {
     case .timerOnly, .queueEndsWithBurst, .acksEarly, .neverAcks, .losesLast, .storesTwice,
       .firstChunkOnly, .asksTooMuch, .showsTwice, .neverSetsTime, .setsTimeOnce,
       .ignoresRestored, .ignoresAdapter, .ignoresEnd, .scansOn, .ignoresHolds, .pingsAlways,
-      .forgetsRefresh, .takesLateEvents, .timersStopAsleep, nil:
+      .forgetsRefresh, .dozes, .exaggerates, .takesLateEvents, .timersStopAsleep, nil:
       return policy
     }
+  }
+
+  /// The timers that the bottle really has.
+  func timers(_ timers: TimerProfile) -> TimerProfile {
+    var timers = timers
+    if defect == .dozes { timers.awake -= 1000 }
+    return timers
+  }
+
+  /// What really happens to the bottle.
+  func toBottle(_ input: VirtualBottle.Input) -> VirtualBottle.Input {
+    guard defect == .exaggerates, case .world(.poured(let amount)) = input else { return input }
+    return .world(.poured(amount + 1))
   }
 
   private func idle(after time: Duration, _ policy: LinkPolicy) -> LinkPolicy {

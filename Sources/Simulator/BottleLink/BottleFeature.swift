@@ -61,6 +61,8 @@ public enum BottleFeature: SimulatedFeature {
     case linked(Bool)
     /// A drink was recorded while connected, and whether the bottle's clock was set.
     case stamped(isValid: Bool)
+    /// Bottle or phone did other than their rules, which are told a second time here.
+    case strayed(String)
   }
 
   /// What the world counts; times are whole seconds of each run, calm aside.
@@ -156,7 +158,8 @@ public enum BottleFeature: SimulatedFeature {
   }
   public static var policy: LinkPolicy { .bottleLink }
   public static var kinds: [Finding.Kind] {
-    [.lost, .duplicated, .reordered, .unstored, .unsynced, .untimed] + Finding.Kind.ofLinks
+    [.lost, .duplicated, .reordered, .unstored, .unsynced, .untimed, .strayed]
+      + Finding.Kind.ofLinks
   }
   public static var presets: [DayPreset] { [.lift, .train, .cafe, .aeroplane, .swarm] }
 
@@ -190,4 +193,6 @@ extension Finding.Kind {
   public static let unsynced = Finding.Kind(rawValue: "unsynced")
   /// A drink without a time although a phone was connected.
   public static let untimed = Finding.Kind(rawValue: "untimed")
+  /// What a bottle did, or a phone read, other than by the rules.
+  public static let strayed = Finding.Kind(rawValue: "strayed")
 }

@@ -26,6 +26,8 @@ struct BottleIdling: Sendable {
     switch input {
     case .refresh, .hold: (used, asked) = (standing.now, standing.now)
     case .perform(let id, let request):
+      // What an app refuses to send uses nothing.
+      if BottleWish.isRefused(request) { return }
       (used, asked) = (standing.now, standing.now)
       if request == .command(.ping) { wished.insert(id) }
     case .start, .written: used = standing.now

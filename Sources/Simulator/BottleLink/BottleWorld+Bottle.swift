@@ -10,20 +10,21 @@ extension BottleWorld {
 
   mutating func tick(_ host: HostID) {
     account()
-    let outputs = bottle.tick(at: now)
+    let outputs = watched.tick(at: now)
     follow(outputs)
   }
 
   /// Something is done to the bottle.
   mutating func touch(_ input: BottleInput) {
     account()
-    let outputs = bottle.handle(.world(input), at: now)
+    let outputs = watched.handle(.world(input), at: now)
     follow(outputs)
   }
 
   /// Carries out what the bottle does.
   mutating func follow(_ outputs: [VirtualBottle.Output]) {
     bottleDue = bottle.deadline.map { max($0, now) }
+    if let stray = watched.newStray() { note(.strayed(stray)) }
     noteRecords()
     for output in outputs {
       switch output {
@@ -112,11 +113,16 @@ extension BottleWorld {
     case .deletes:
       guard let newest = disk.drinks(before: nil, limit: 1).first else { return }
       request { .perform($0, .command(.delete(newest.record.id))) }
-    case .commands: request { .perform($0, Self.request(act.word)) }
+    case .commands:
+      guard let wish = BottleWish(rawValue: act.word) else { return }
+      request { .perform($0, wish.request) }
+    case .pours: touch(.poured(Int16(act.word) ?? 0))
+    case .shakes: touch(.shaken)
+    case .measures: touch(.battery(UInt8(clamping: act.number)))
     case .holds: hold(true)
     case .restarts:
       account()
-      let outputs = bottle.handle(.restarted, at: now)
+      let outputs = watched.handle(.restarted, at: now)
       follow(outputs)
     case .flat: touch(.battery(5))
     case .away: rangeChanged()
@@ -140,15 +146,6 @@ extension BottleWorld {
       if radio.link != nil { launch(isConnected: true) }
       plan()
       weigh()
-    }
-  }
-
-  private static func request(_ word: String) -> BottleRequest {
-    switch word {
-    case "tare": .command(.tare)
-    case "reset": .command(.resetDaily)
-    case "settings": .settings(BottleSwitches(shakeToEmpty: false))
-    case _: .command(.ping)
     }
   }
 

@@ -135,7 +135,7 @@ extension BottleWorld {
     }
     account()
     let deleted = record(deletedBy: write)
-    let outputs = bottle.handle(.written(write.attribute, write.bytes), at: now)
+    let outputs = watched.handle(.written(write.attribute, write.bytes), at: now)
     if let deleted { note(gone: deleted) }
     let isTaken = !outputs.contains(.answers(write.attribute, isTaken: false))
     let answer = BottleModel.Input.written(write.id)

@@ -12,7 +12,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   var clients: [BottleModel]
   var seam: BottleSeam
   var radio = BottleRadio()
-  var bottle: VirtualBottle
+  var watched: WatchedBottle
   /// When the bottle wants to be called.
   var bottleDue: Instant?
   /// What the disk of the phone holds, and when the last of the changes under way is written.
@@ -39,10 +39,8 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     seam = BottleSeam(setup.defect)
     let model = BottleModel(BottleSettings(policy: seam.policy(kernel.policy)), seed: 0)
     clients = [model]
-    bottle = VirtualBottle(
-      plan.numbers.timers, capacity: plan.numbers.capacity, at: .zero)
-    bottle.countsDeleted = plan.numbers.lies == 1
-    bottleDue = bottle.deadline
+    watched = WatchedBottle(plan.numbers, seam)
+    bottleDue = watched.virtual.deadline
     var state = BottleFeature.State()
     state.bound = plan.numbers.passive + .seconds(90)
     kernel.bench.views = [
@@ -52,6 +50,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   }
 
   var numbers: BottleFeature.Numbers { kernel.plan.numbers }
+  var bottle: VirtualBottle { watched.virtual }
   var process: Host<BottleFeature>.Process { kernel.hosts[HostID.phone.place].process }
   var run: Int { kernel.hosts[HostID.phone.place].run }
 
@@ -197,8 +196,9 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     case .input(let input): give(input, to: .phone)
     case .tells(let input): tell(input)
     case .notifies(let attempt, let attribute, let bytes):
-      guard let news = BottleModel.News(bytes, of: attribute) else { return }
-      tell(.heard(attempt, news, at: wall(.phone)))
+      let news = BottleModel.News(bytes, of: attribute)
+      if let stray = BottleReading.stray(news, bytes, of: attribute) { note(.strayed(stray)) }
+      if let news { tell(.heard(attempt, news, at: wall(.phone))) }
     case .meets(let plan): meet(plan)
     case .sees: see()
     case .writes(let write): arrive(write)
@@ -242,6 +242,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   }
 
   mutating func becomeCalm() {
+    touch(.battery(90))
     beAround()
     give(.start, to: .phone)
   }

@@ -23,6 +23,9 @@ public struct Draw: Sendable {
     let index = Int.random(in: 0...others.count, using: &chance)
     return index == 0 ? first : others[index - 1]
   }
+
+  /// One of a list, which has at least one.
+  mutating func any<Element>(of all: [Element]) -> Element { all[count(0...all.count - 1)] }
 }
 
 /// A plan in the making: acts at times drawn over its length.

@@ -11,6 +11,9 @@ public struct BottleCheckers: FeatureCheckers {
   private var scans = BottleScans()
   private var idling = BottleIdling()
   private var keeping = BottleKeeping()
+  private var twin = BottlePhoneTwin()
+  /// The phone differed from its twin: what follows that means nothing.
+  private var hasStrayed = false
   /// When the bottle recorded what is not stored.
   private var waiting: [UInt32: Instant] = [:]
   private var known: Set<UInt32> = []
@@ -45,6 +48,9 @@ public struct BottleCheckers: FeatureCheckers {
     }
     scans.settled(standing)
     idling.settled(standing)
+    guard !hasStrayed, let stray = twin.stray(input, effects, standing) else { return }
+    hasStrayed = true
+    found.add(.strayed, at: standing.now, stray)
   }
 
   public mutating func asked(
@@ -75,7 +81,9 @@ public struct BottleCheckers: FeatureCheckers {
     idling.met(seen, standing)
     keeping.met(seen, standing)
     switch seen {
-    case .launched: (shown, lastShown, chunk) = ([], 0, [])
+    case .launched:
+      (shown, lastShown, chunk) = ([], 0, [])
+      (twin, hasStrayed) = (BottlePhoneTwin(), false)
     case .fact(let fact): noted(fact, standing)
     case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began,
       .ended, .calm:

@@ -12,6 +12,7 @@ public struct BottleCheckers: FeatureCheckers {
   private var idling = BottleIdling()
   private var keeping = BottleKeeping()
   private var twin = BottlePhoneTwin()
+  private var status = BottleStatusTwin()
   /// The phone differed from its twin: what follows that means nothing.
   private var hasStrayed = false
   /// When the bottle recorded what is not stored.
@@ -48,7 +49,11 @@ public struct BottleCheckers: FeatureCheckers {
     }
     scans.settled(standing)
     idling.settled(standing)
-    guard !hasStrayed, let stray = twin.stray(input, effects, standing) else { return }
+    guard !hasStrayed else { return }
+    let strays = [
+      twin.stray(input, effects, standing), status.stray(input, effects, standing),
+    ]
+    guard let stray = strays.lazy.compactMap(\.self).first else { return }
     hasStrayed = true
     found.add(.strayed, at: standing.now, stray)
   }
@@ -83,7 +88,7 @@ public struct BottleCheckers: FeatureCheckers {
     switch seen {
     case .launched:
       (shown, lastShown, chunk) = ([], 0, [])
-      (twin, hasStrayed) = (BottlePhoneTwin(), false)
+      (twin, status, hasStrayed) = (BottlePhoneTwin(), BottleStatusTwin(), false)
     case .fact(let fact): noted(fact, standing)
     case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began,
       .ended, .calm:

@@ -19,6 +19,10 @@ extension BottleFeature {
     case commands
     /// A screen that keeps the connection is open.
     case holds
+    /// The user turns the feature off for a while.
+    case pauses
+    /// The user gives the bottle up, so that any is taken.
+    case forgets
     // The bottle.
     case restarts
     case flat
@@ -30,6 +34,8 @@ extension BottleFeature {
     case crowded
     /// Notifications are lost or repeated, and writes fail.
     case lossy
+    /// Values are cut off.
+    case garbles
     case bluetooth
     /// Callbacks of older attempts come again.
     case echoes
@@ -58,6 +64,8 @@ extension BottleFeature {
       .holds: VerbForm(.span, isOfPeople: true) {
         "looks at a screen that keeps the connection for \(length($0))"
       },
+      .pauses: VerbForm(.span, isOfPeople: true) { "turns it off for \(length($0))" },
+      .forgets: VerbForm(isOfPeople: true) { _ in "gives the bottle up" },
       .restarts: VerbForm(of: .peripheral) { _ in "the bottle restarts" },
       .flat: VerbForm(.span, of: .peripheral) { "the bottle's battery is flat for \(length($0))" },
       .measures: VerbForm(.count(0...100), of: .peripheral) {
@@ -66,6 +74,7 @@ extension BottleFeature {
       .away: VerbForm(.span, of: .peripheral) { "the bottle is out of range for \(length($0))" },
       .crowded: VerbForm(.span) { "the phone has no slot for a connection for \(length($0))" },
       .lossy: VerbForm(.span) { "the radio loses and repeats values for \(length($0))" },
+      .garbles: VerbForm(.span) { "the radio cuts values off for \(length($0))" },
       .bluetooth: VerbForm(.word(["off", "unauthorised", "resetting", "unknown"]), .span) {
         "Bluetooth is \($0.word) for \(length($0))"
       },
@@ -135,10 +144,25 @@ extension Sketch<BottleFeature> {
     scatter(draw.count(0...6)) { Act(.pours, 0, $0.any(of: BottleFeature.Verb.amounts)) }
     scatter(draw.count(0...2)) { _ in Act(.shakes) }
     scatter(draw.count(0...3)) { Act(.measures, $0.one(4, 19, 20, 24, 25, 26, 80)) }
-    scatter(draw.count(0...10)) { Act(.commands, 0, $0.any(of: BottleWish.allCases).rawValue) }
+    scatter(draw.count(0...4)) { Act(.commands, 0, $0.any(of: BottleWish.allCases).rawValue) }
+    // A bottle that was just taken is awake.
+    for _ in 0..<draw.count(0...4) {
+      let time = draw.seconds(5, Double(length.components.seconds) - 70)
+      add(Act(.drinks, 1), at: time)
+      for _ in 0..<draw.count(1...8) {
+        let wish = draw.any(of: BottleWish.allCases).rawValue
+        add(Act(.commands, 0, wish), at: time + draw.seconds(10, 60))
+      }
+    }
     scatter(draw.count(0...2)) {
       $0.one(Act(.holds, for: $0.seconds(60, 400)), Act(.refreshes), Act(.deletes))
     }
+    scatter(draw.count(0...2)) {
+      $0.one(
+        Act(.pauses, for: $0.seconds(0, 100)), Act(.forgets), Act(.echoes),
+        Act(.garbles, for: $0.seconds(20, 200)))
+    }
+    if draw.happens(0.05) { add(Act(.wallClock, by: .seconds(-300_000_000)), at: .seconds(40)) }
   }
 
   /// Hours without Bluetooth, with the app away for most of it.

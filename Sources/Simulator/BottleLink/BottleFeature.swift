@@ -118,6 +118,8 @@ public enum BottleFeature: SimulatedFeature {
     // The model.
     var isLinkWanted = false
     var isKnown = false
+    /// Whether the link has a timer.
+    var isTimed = false
     var holds = 0
     var requests = 0
     // The radio and the phone's system.

@@ -70,7 +70,7 @@ extension BottleWorld {
   /// Whether the phone has had the time to set the bottle's clock.
   private var knowsTime: Bool {
     guard process == .running, let link = radio.link, link.subscriber != nil, link.timeBy < now,
-      let since = readySince
+      wall(.phone).nanoseconds > 1_577_836_800_000_000_000, let since = readySince
     else { return false }
     return since.duration(to: now) > .seconds(5)
   }
@@ -118,7 +118,10 @@ extension BottleWorld {
       request { .perform($0, wish.request) }
     case .pours: touch(.poured(Int16(act.word) ?? 0))
     case .shakes: touch(.shaken)
-    case .measures: touch(.battery(UInt8(clamping: act.number)))
+    case .measures:
+      let percent = UInt8(clamping: act.number)
+      touch(.battery(percent))
+      notify(.battery, [percent])
     case .holds: hold(true)
     case .restarts:
       account()
@@ -126,9 +129,11 @@ extension BottleWorld {
       follow(outputs)
     case .flat: touch(.battery(5))
     case .away: rangeChanged()
-    case .crowded, .lossy:
+    case .crowded, .lossy, .garbles:
       plan()
       weigh()
+    case .pauses: if process == .running { give(.stop, to: .phone) }
+    case .forgets: if process == .running { give(.choose(nil), to: .phone) }
     case .bluetooth: setAdapter(AdapterState(rawValue: act.word) ?? .off)
     case .echoes: echo()
     case .evict: doom(.phone)
@@ -138,6 +143,8 @@ extension BottleWorld {
   mutating func end(_ act: Act<BottleFeature.Verb>, _ index: Int) {
     switch act.verb {
     case .own(.holds): hold(false)
+    case .own(.pauses):
+      if process == .running, !isUnderWay(.pauses) { give(.start, to: .phone) }
     case .own(.flat): if !isUnderWay(.flat) { touch(.battery(90)) }
     case .own(.away): if isInRange { rangeChanged() }
     case .own(.bluetooth): if !isUnderWay(.bluetooth) { setAdapter(.on) }
@@ -185,7 +192,12 @@ extension BottleWorld {
       tell(.central(.failed(attempt, .timeout(.connect))))
       tell(.central(.disconnected(attempt, .reset)))
       tell(.undiscovered(attempt, .reset))
+      tell(.discovered(attempt, longestValue: 20, bottle.state, at: wall(.phone)))
+      tell(.heard(attempt, .battery(1), at: wall(.phone)))
     }
+    guard let attempt = radio.link?.subscriber else { return }
+    tell(.discovered(attempt, longestValue: 20, BottleState(), at: wall(.phone)))
+    tell(.central(.connected(attempt)))
   }
 
   // The cost.

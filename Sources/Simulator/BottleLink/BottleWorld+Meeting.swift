@@ -186,7 +186,8 @@ extension BottleWorld {
     let isClear =
       radio.isOn && isInRange && isThere && own.isKnown && kernel.weather.loss == 0
       && kernel.hosts[HostID.phone.place].conditions.disk == .works
-      && !isUnderWay(.lossy) && !isUnderWay(.crowded)
+      && !isUnderWay(.lossy) && !isUnderWay(.garbles) && !isUnderWay(.crowded)
+      && own.isLinkWanted
       && (bottle.bottle.isAdvertising || isLinked && radio.bottleLink == radio.link?.number)
     guard isClear else {
       (kernel.own.clearSince, kernel.own.freshSince) = (nil, nil)

@@ -169,6 +169,9 @@ extension BottleWorld {
     }
     if process == .dead { return launch(isConnected: true) }
     guard let attempt = link.subscriber else { return }
+    if isUnderWay(.garbles), kernel.happens(0.3) {
+      return bring(.notifies(attempt, attribute, bytes.dropLast()))
+    }
     let isLossy = isUnderWay(.lossy)
     if isLossy, kernel.happens(0.25) { return }
     bring(.notifies(attempt, attribute, bytes))

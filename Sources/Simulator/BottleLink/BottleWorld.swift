@@ -17,6 +17,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   var bottleDue: Instant?
   /// What the disk of the phone holds, and when the last of the changes under way is written.
   var disk = KeptDrinks()
+  private var shelf = BottleShelf()
   private var diskFree = Instant.zero
   /// The drinks that any run of the app has shown.
   private var shown: Set<UInt64> = []
@@ -90,7 +91,9 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     if isFirst {
       let restores = radio.restores
       (radio.restores, radio.untold) = ([], [])
-      give(.restored(disk.snapshot), to: phone)
+      let snapshot = disk.snapshot
+      if let stray = shelf.stray(snapshot) { note(.strayed(stray)) }
+      give(.restored(snapshot), to: phone)
       if !restores.isEmpty { give(.central(.restored(restores)), to: phone) }
       give(.start, to: phone)
       give(.central(.adapter(radio.adapter)), to: phone)
@@ -108,6 +111,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     readySince = clients[0].isConnected ? readySince ?? now : nil
     kernel.own.isLinkWanted = clients[0].link.isWanted
     kernel.own.isKnown = clients[0].bottle != nil
+    kernel.own.isTimed = clients[0].link.deadline != nil
   }
 
   mutating func altered(_ input: BottleModel.Input, of phone: HostID) -> [BottleModel.Input] {
@@ -152,10 +156,12 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     switch change {
     case .commits(let id, let change):
       let new = disk.commit(change)
+      if let stray = shelf.stray(change, added: new) { note(.strayed(stray)) }
       for drink in new { note(stored: drink) }
       return .input(.committed(id, new))
     case .confirms(let number):
       disk.confirm(number)
+      shelf.confirm(number)
       kernel.own.confirmed = max(own.confirmed, number)
       return nil
     case .input, .tells, .notifies, .meets, .sees, .writes, .discovers, .silences, .leaves,
@@ -260,6 +266,9 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
 
   mutating func leave() {
     isOver = true
+    if let stray = shelf.stray(pages: { disk.drinks(before: $0, limit: $1) }) {
+      note(.strayed(stray))
+    }
     give(.stop, to: .phone)
   }
 }

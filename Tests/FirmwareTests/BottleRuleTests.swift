@@ -1,5 +1,6 @@
 import BottleFirmware
 import LinkCore
+import LinkWire
 import Testing
 import VirtualBottle
 
@@ -40,6 +41,28 @@ import VirtualBottle
     #expect(bench.bottle.power == .asleep)
     #expect(bench.give(.moved) == .advertise)
     #expect(bench.bottle.motionWakes == 2)
+  }
+
+  @Test func `a move in the moment in which it sleeps leaves it awake and advertising`() {
+    var bench = Bench(.plan034)
+    bench.give(.moved)
+    #expect(bench.bottle.handle(.moved, at: 29_999).bits == 0)
+    #expect(bench.bottle.handle(.moved, at: 59_999) == .advertise)
+    #expect(bench.bottle.power == .awake)
+    #expect(bench.bottle.isAdvertising)
+  }
+
+  @Test func `a write in the moment in which it sleeps is refused`() {
+    var bottle = VirtualBottle(.plan034, at: .zero)
+    _ = bottle.handle(.world(.moved), at: .zero)
+    _ = bottle.handle(.connected(longestValue: 20), at: .zero)
+    let ping = VirtualBottle.Input.written(.command, [2, 0, 0, 0])
+    let awake = Instant.zero.advanced(by: .milliseconds(29_999))
+    #expect(bottle.handle(ping, at: awake) == [.answers(.command, isTaken: true)])
+    #expect(
+      bottle.handle(ping, at: awake.advanced(by: .seconds(30))) == [
+        .answers(.command, isTaken: false), .disconnects, .sleeps(deeply: false),
+      ])
   }
 
   @Test func `a bottle that stands as it stood has done nothing`() {

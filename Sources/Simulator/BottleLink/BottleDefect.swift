@@ -62,6 +62,16 @@ extension BottleFeature {
     case dozes
     /// The bottle records more than was drunk.
     case exaggerates
+    /// Reads more in a chunk than is in it.
+    case misreads
+    /// Writes a ping for each command.
+    case writesPings
+    /// Says that a refresh brought more than it did.
+    case boasts
+    /// Does not show that it scans.
+    case hidesScans
+    /// Stores a drink with another time than that of the change.
+    case datesWrong
 
     case takesLateEvents
     case timersStopAsleep
@@ -79,7 +89,8 @@ extension BottleFeature {
       case .ignoresRestored: [.unsynced, .stuck]
       case .ignoresAdapter, .ignoresEnd: [.stuck, .falselyConnected, .unsynced]
       case .forgetsRefresh: [.stuck, .unhealed]
-      case .dozes, .exaggerates: [.strayed]
+      case .dozes, .exaggerates, .misreads, .writesPings, .boasts, .hidesScans, .datesWrong:
+        [.strayed]
       case .takesLateEvents, .timersStopAsleep: link?.kinds ?? []
       }
     }
@@ -128,7 +139,8 @@ struct BottleSeam {
     case .timerOnly, .queueEndsWithBurst, .acksEarly, .neverAcks, .losesLast, .storesTwice,
       .firstChunkOnly, .asksTooMuch, .showsTwice, .neverSetsTime, .setsTimeOnce,
       .ignoresRestored, .ignoresAdapter, .ignoresEnd, .scansOn, .ignoresHolds, .pingsAlways,
-      .forgetsRefresh, .dozes, .exaggerates, .takesLateEvents, .timersStopAsleep, nil:
+      .forgetsRefresh, .dozes, .exaggerates, .misreads, .writesPings, .boasts, .hidesScans,
+      .datesWrong, .takesLateEvents, .timersStopAsleep, nil:
       return policy
     }
   }
@@ -180,6 +192,13 @@ struct BottleSeam {
     case .stopScan where defect == .scansOn: return []
     case .update(.drink) where defect == .showsTwice: return [effect, effect]
     case .update(.refreshed) where defect == .forgetsRefresh: return []
+    case .update(.refreshed(let id, .synced(let count))) where defect == .boasts:
+      return [.update(.refreshed(id, .synced(count + 1)))]
+    case .update(.status(let status)) where defect == .hidesScans && status.phase == .scanning:
+      return []
+    case .write(let attempt, let id, .command, let bytes)
+    where defect == .writesPings && bytes.count == 4:
+      return [.write(attempt, id, .command, BottleCommand.ping.bytes)]
     case .commit(_, let change) where defect == .acksEarly && !change.records.isEmpty:
       guard let attempt else { return [effect] }
       acknowledged += 1
@@ -193,6 +212,22 @@ struct BottleSeam {
     case .scan, .stopScan, .connect, .cancel, .discover, .write, .commit, .confirm, .update:
       return [effect]
     }
+  }
+
+  /// What is really read.
+  func read(_ news: BottleModel.News?) -> BottleModel.News? {
+    guard defect == .misreads, case .chunk(var chunk)? = news, !chunk.records.isEmpty else {
+      return news
+    }
+    chunk.records[0].amount += 1
+    return .chunk(chunk)
+  }
+
+  /// What the store says to have added.
+  func added(_ drinks: [Drink]) -> [Drink] {
+    guard defect == .datesWrong, var first = drinks.first else { return drinks }
+    first.storedAt = first.storedAt.advanced(by: .seconds(1))
+    return [first] + drinks.dropFirst()
   }
 
   /// What is really written.

@@ -188,5 +188,7 @@ struct BottleScans: Sendable {
     if standing.status.phase == .connected { endedFast = false }
     phase = standing.status.phase
     wasKnown = standing.own.isKnown
+    // Any bottle is looked for as long as it takes.
+    if !wasKnown { scanning = nil }
   }
 }

@@ -132,7 +132,11 @@ extension BottleWorld {
     case .crowded, .lossy, .garbles:
       plan()
       weigh()
-    case .pauses: if process == .running { give(.stop, to: .phone) }
+    case .pauses:
+      guard process == .running else { return }
+      // A stop takes all holds back.
+      kernel.own.holds = 0
+      give(.stop, to: .phone)
     case .forgets: if process == .running { give(.choose(nil), to: .phone) }
     case .bluetooth: setAdapter(AdapterState(rawValue: act.word) ?? .off)
     case .echoes: echo()
@@ -157,7 +161,7 @@ extension BottleWorld {
   }
 
   private mutating func hold(_ isHeld: Bool) {
-    guard process == .running else { return }
+    guard process == .running, own.isLinkWanted else { return }
     kernel.own.holds = max(0, own.holds + (isHeld ? 1 : -1))
     give(.hold(isHeld), to: .phone)
   }

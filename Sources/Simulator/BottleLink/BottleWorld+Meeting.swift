@@ -187,7 +187,7 @@ extension BottleWorld {
       radio.isOn && isInRange && isThere && own.isKnown && kernel.weather.loss == 0
       && kernel.hosts[HostID.phone.place].conditions.disk == .works
       && !isUnderWay(.lossy) && !isUnderWay(.garbles) && !isUnderWay(.crowded)
-      && own.isLinkWanted
+      && own.isLinkWanted && radio.untold.isEmpty
       && (bottle.bottle.isAdvertising || isLinked && radio.bottleLink == radio.link?.number)
     guard isClear else {
       (kernel.own.clearSince, kernel.own.freshSince) = (nil, nil)

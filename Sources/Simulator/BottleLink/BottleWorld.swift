@@ -155,7 +155,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   ) -> BottleFeature.Cue? {
     switch change {
     case .commits(let id, let change):
-      let new = disk.commit(change)
+      let new = seam.added(disk.commit(change))
       if let stray = shelf.stray(change, added: new) { note(.strayed(stray)) }
       for drink in new { note(stored: drink) }
       return .input(.committed(id, new))
@@ -189,7 +189,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   // Requests of the user.
 
   mutating func request(_ make: (UInt64) -> BottleModel.Input) {
-    guard process == .running else { return }
+    guard process == .running, own.isLinkWanted else { return }
     lastRequest += 1
     kernel.own.requests += 1
     give(make(lastRequest), to: .phone)
@@ -202,7 +202,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     case .input(let input): give(input, to: .phone)
     case .tells(let input): tell(input)
     case .notifies(let attempt, let attribute, let bytes):
-      let news = BottleModel.News(bytes, of: attribute)
+      let news = seam.read(BottleModel.News(bytes, of: attribute))
       if let stray = BottleReading.stray(news, bytes, of: attribute) { note(.strayed(stray)) }
       if let news { tell(.heard(attempt, news, at: wall(.phone))) }
     case .meets(let plan): meet(plan)

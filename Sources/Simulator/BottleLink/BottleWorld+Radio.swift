@@ -134,6 +134,7 @@ extension BottleWorld {
       return
     }
     account()
+    if answersList(write) { return }
     let deleted = record(deletedBy: write)
     let outputs = watched.handle(.written(write.attribute, write.bytes), at: now)
     if let deleted { note(gone: deleted) }
@@ -143,6 +144,17 @@ extension BottleWorld {
     if numbers.overtakes == 0, write.run == run { bring(.tells(told)) }
     follow(outputs)
     if numbers.overtakes == 1, write.run == run { bring(.tells(told)) }
+  }
+
+  /// Answers with a list of activities, as older bottles do.
+  private mutating func answersList(_ write: BottleFeature.RadioWrite) -> Bool {
+    guard numbers.lies == 1, write.attribute == .command,
+      let list = BottleLists.answer(write.bytes, &kernel.chance)
+    else { return false }
+    if let stray = BottleLists.stray(list, of: write.bytes) { note(.strayed(stray)) }
+    if write.run == run { bring(.tells(.written(write.id))) }
+    notify(.activity, list)
+    return true
   }
 
   /// Sends something down to the app, behind what is on its way.

@@ -92,7 +92,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
       let restores = radio.restores
       (radio.restores, radio.untold) = ([], [])
       let snapshot = disk.snapshot
-      if let stray = shelf.stray(snapshot) { note(.strayed(stray)) }
+      if let stray = shelf.stray(snapshot) ?? BottleLists.strayName() { note(.strayed(stray)) }
       give(.restored(snapshot), to: phone)
       if !restores.isEmpty { give(.central(.restored(restores)), to: phone) }
       give(.start, to: phone)

@@ -9,20 +9,8 @@ enum BottleReading {
   ) -> String? {
     let expected = expectation(bytes, of: attribute)
     let found = news.map(told) ?? .nothing
-    if attribute == .activity, let stray = stray(activity: bytes) { return stray }
     return found == expected
       ? nil : "a phone reads \(found) from \(bytes) of \(attribute), not \(expected)"
-  }
-
-  private static func stray(activity bytes: [UInt8]) -> String? {
-    guard bytes.count == 12 else {
-      return (try? BottleActivity(bytes)) == nil ? nil : "activities are read from \(bytes)"
-    }
-    guard let read = try? BottleActivity(bytes) else { return "activities are not read" }
-    let told =
-      [read.motions, read.backpacks, read.isInBackpack ? 1 : 0, read.timeIsValid ? 1 : 0]
-      + LittleEndian.bytes(read.sessionStart, 4) + LittleEndian.bytes(read.timerWakes, 2) + [0, 0]
-    return told == bytes ? nil : "a phone reads \(read) from \(bytes)"
   }
 
   /// What a value is read as.

@@ -5,8 +5,8 @@ extension Bottle {
     let isWaiting =
       profile.countsNewRecordsOnly ? unsynced > unsyncedAtWake : unsynced > 0
     let at = activeAt &+ (isWaiting ? profile.awakeUnsynced : profile.awake)
-    guard profile.waitsForStable, !hasStood, isBefore(at, backpackAt) else { return at }
-    return backpackAt
+    // In a backpack it sleeps anyway, so a later time changes nothing.
+    return profile.waitsForStable && !hasStood ? backpackAt : at
   }
 
   /// When it takes itself for being in a backpack.

@@ -51,14 +51,14 @@ public struct Bottle<Storage: RecordStorage> {
   /// Whether it counts and marks deleted records as bottles did until now.
   public var countsDeleted = false
 
-  var wokeAt: UInt32 = 0
-  var activeAt: UInt32 = 0
-  var stableAt: UInt32 = 0
-  var advertisedAt: UInt32 = 0
-  var checkAt: UInt32 = 0
+  var wokeAt: UInt32
+  var activeAt: UInt32
+  var stableAt: UInt32
+  var advertisedAt: UInt32
+  var checkAt: UInt32
   var hasStood = false
   var unsyncedAtWake: UInt16 = 0
-  var notifiedLevel: UInt16 = 0
+  var notifiedLevel: UInt16
   var day: UInt32 = 0
 
   /// Whether it is awake.
@@ -75,6 +75,7 @@ public struct Bottle<Storage: RecordStorage> {
     self.level = level
     notifiedLevel = level
     clock = BottleClock(now)
+    (wokeAt, activeAt, stableAt, advertisedAt) = (now, now, now, now)
     checkAt = now &+ profile.healthCheck
   }
 

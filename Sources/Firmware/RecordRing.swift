@@ -84,9 +84,8 @@ public struct RecordRing<Storage: RecordStorage> {
       count &-= 1
     }
     count &+= 1
-    let size = amount < 0 ? 0 : amount
     self[count &- 1] = DrinkRecord(
-      id: id, time: time, amount: amount, level: level, kind: size >= 100 ? 1 : 0,
+      id: id, time: time, amount: amount, level: level, kind: amount >= 100 ? 1 : 0,
       flags: beginsDay ? 2 : 0)
     return id
   }

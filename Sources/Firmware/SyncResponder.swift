@@ -46,11 +46,11 @@ public struct SyncResponder: Sendable, Equatable {
     return true
   }
 
-  /// Takes an acknowledgement; returns whether another chunk is to be sent.
+  /// Takes an acknowledgement of the chunk that was sent last; returns whether another one is to be
+  /// sent.
   mutating func acknowledge<Storage>(
     in ring: inout RecordRing<Storage>, marksFirst: Bool
   ) -> Bool {
-    guard isSending else { return false }
     guard index &+ 1 < total else {
       if marksFirst { ring.markFirst(asked) } else { ring.markSynced(upTo: sent) }
       isSending = false
@@ -67,12 +67,10 @@ public struct SyncResponder: Sendable, Equatable {
   /// The number of records in the present chunk.
   public func recordCount<Storage>(in ring: borrowing RecordRing<Storage>) -> Int {
     var found = 0
-    var id = before
-    while found < Int(size) {
-      let place = ring.firstWaiting(after: id, upTo: sent)
-      guard place < ring.count else { break }
-      id = ring[place].id
+    var place = ring.firstWaiting(after: before, upTo: sent)
+    while place < ring.count {
       found &+= 1
+      place = ring.firstWaiting(after: ring[place].id, upTo: sent)
     }
     return found
   }
@@ -94,7 +92,6 @@ public struct SyncResponder: Sendable, Equatable {
 
   /// Moves the end of the present chunk to its last record.
   private mutating func take<Storage>(in ring: borrowing RecordRing<Storage>) {
-    sent = before
     var left = size
     while left > 0 {
       let place = ring.firstWaiting(after: sent, upTo: last)

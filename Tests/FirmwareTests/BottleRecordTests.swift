@@ -14,6 +14,29 @@ import VirtualBottle
     return bench
   }
 
+  @Test func `a record that was cleared cannot be deleted`() {
+    var bench = Self.connected()
+    bench.give(.poured(100))
+    #expect(bench.give(.command(.clearHistory)) == BottleEffects(32 | 512))
+    #expect(bench.give(.command(.delete(1))) == .notifyState)
+  }
+
+  @Test func `a deleted record between others is no part of a synchronisation`() {
+    var bench = Self.connected()
+    for _ in 1...3 { bench.give(.poured(100)) }
+    bench.give(.command(.delete(2)))
+    bench.give(.sync(count: 10, chunkSize: 1))
+    #expect(bench.bottle.sync.total == 2)
+  }
+
+  @Test func `memory that holds no record is all zeros`() {
+    let blank = DrinkRecord.blank
+    #expect([blank.id, blank.time] == [0, 0])
+    #expect([blank.level, blank.padding] == [0, 0])
+    #expect([blank.kind, blank.flags] == [0, 0])
+    #expect(blank.amount == 0)
+  }
+
   // The level and the day.
 
   @Test func `a change of the level by 10 ml since the last notice is told`() {

@@ -26,6 +26,18 @@ import VirtualBottle
     #expect(!BottleEffects(1).contains(BottleEffects(3)))
   }
 
+  @Test func `a timer of a millisecond is one`() {
+    var profile = TimerProfile.plan034
+    (profile.advertising, profile.healthCheck) = (1, 1)
+    var bench = Bench(profile)
+    #expect(bench.bottle.deadline == 1)
+    bench.pass(0.003)
+    #expect(bench.bottle.timerWakes == 3)
+    bench.give(.moved)
+    bench.pass(0.001)
+    #expect(bench.first(.stopAdvertising) == 0.004)
+  }
+
   // Waking, advertising, sleeping.
 
   @Test func `moving an awake bottle renews its time and wakes nothing`() {

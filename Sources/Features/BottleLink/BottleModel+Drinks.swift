@@ -16,7 +16,6 @@ extension BottleModel {
     connection.chunkBytes = connection.longestValue
     self.connection = connection
     drive(.established(attempt), &step)
-    guard link.currentAttempt == attempt else { return }
     // A state that was read proves the link: its loss is an unexpected one, not a failed attempt.
     drive(.validData(attempt), &step)
     (lastWall, lastHeard) = (time, step.now)
@@ -174,7 +173,7 @@ extension BottleModel {
     sync.stop()
     // A lost notification looks the same: it is asked once more.
     connection?.silences += 1
-    guard connection?.silences ?? 0 > 1 else {
+    if connection?.silences == 1 {
       connection?.syncAt = settings.syncRetries.first.map { step.now.advanced(by: $0) }
       return
     }

@@ -152,7 +152,7 @@ extension BottleModel {
   ///
   /// Otherwise the radio's own supervision finds a bottle that is gone.
   private mutating func ping(_ attempt: AttemptID, _ id: UInt64, _ step: inout Step) {
-    guard holds > 0, connection?.isReady == true else {
+    guard holds > 0 else {
       drive(.pong(attempt, id), &step)
       return
     }
@@ -163,7 +163,7 @@ extension BottleModel {
   /// The time of an idle connection begins anew with each hold, and with its end.
   private mutating func hold(_ isHeld: Bool, _ step: inout Step) {
     holds = max(holds + (isHeld ? 1 : -1), 0)
-    if let connection, connection.isReady { drive(.validData(connection.attempt), &step) }
+    if let connection { drive(.validData(connection.attempt), &step) }
     if isHeld { keepAwake(&step) }
   }
 

@@ -73,7 +73,6 @@ extension BottleModel {
 
   /// Follows what the step brought: bursts go on while a request looks, and results are given.
   mutating func settleRequests(_ step: inout Step) {
-    guard !requests.entries.isEmpty else { return }
     for index in requests.entries.indices {
       if burst?.found != nil || connection != nil { requests.entries[index].wasFound = true }
       if isConnected { requests.entries[index].wasConnected = true }
@@ -148,9 +147,8 @@ extension BottleModel {
     for entry in all { end(entry, lateResult(of: entry), &step) }
   }
 
-  /// Sends the commands that wait.
+  /// Sends the commands that wait, over a connection that is ready.
   mutating func sendRequests(_ step: inout Step) {
-    guard connection?.isReady == true else { return }
     for index in requests.entries.indices {
       guard requests.entries[index].stage == .waits, let request = requests.entries[index].request
       else { continue }

@@ -40,6 +40,8 @@ extension BottleFeature {
     /// Callbacks of older attempts come again.
     case echoes
     // The phone's system.
+    /// Its clock falls back to 2017, as after a flat battery.
+    case timeless
     /// It ends the app, and launches it again when the bottle is there.
     case evict
 
@@ -79,6 +81,7 @@ extension BottleFeature {
         "Bluetooth is \($0.word) for \(length($0))"
       },
       .echoes: VerbForm { _ in "callbacks of older attempts come again" },
+      .timeless: VerbForm { _ in "the phone's clock falls back by years" },
       .evict: VerbForm(.span, lasting: .spanAnd(.seconds(1))) {
         "the system ends the app, which is opened again after \(length($0))"
       },
@@ -162,7 +165,7 @@ extension Sketch<BottleFeature> {
         Act(.pauses, for: $0.seconds(0, 100)), Act(.forgets), Act(.echoes),
         Act(.garbles, for: $0.seconds(20, 200)))
     }
-    if draw.happens(0.05) { add(Act(.wallClock, by: .seconds(-300_000_000)), at: .seconds(40)) }
+    if draw.happens(0.05) { add(Act(.timeless), at: .seconds(40)) }
   }
 
   /// Hours without Bluetooth, with the app away for most of it.

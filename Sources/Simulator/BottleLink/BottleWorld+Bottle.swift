@@ -103,26 +103,19 @@ extension BottleWorld {
     _ verb: BottleFeature.Verb, _ act: Act<BottleFeature.Verb>, _ index: Int
   ) {
     switch verb {
+    case .refreshes, .deletes, .commands, .holds, .pauses, .forgets: ask(verb, act)
     case .drinks: drink(act.number)
     case .moves:
       touch(.moved)
       touch(.stands(false))
       kernel.later(.handles(.stands(true)), after: .seconds(4))
     case .carries: carry(index)
-    case .refreshes: request { .refresh($0) }
-    case .deletes:
-      guard let newest = disk.drinks(before: nil, limit: 1).first else { return }
-      request { .perform($0, .command(.delete(newest.record.id))) }
-    case .commands:
-      guard let wish = BottleWish(rawValue: act.word) else { return }
-      request { .perform($0, wish.request) }
     case .pours: touch(.poured(Int16(act.word) ?? 0))
     case .shakes: touch(.shaken)
     case .measures:
       let percent = UInt8(clamping: act.number)
       touch(.battery(percent))
       notify(.battery, [percent])
-    case .holds: hold(true)
     case .restarts:
       account()
       let outputs = watched.handle(.restarted, at: now)
@@ -132,15 +125,33 @@ extension BottleWorld {
     case .crowded, .lossy, .garbles:
       plan()
       weigh()
+    case .timeless: kernel.hosts[HostID.phone.place].wallOffset -= .seconds(300_000_000)
+    case .bluetooth: setAdapter(AdapterState(rawValue: act.word) ?? .off)
+    case .echoes: echo()
+    case .evict: doom(.phone)
+    }
+  }
+
+  /// The user asks something of the app.
+  private mutating func ask(_ verb: BottleFeature.Verb, _ act: Act<BottleFeature.Verb>) {
+    switch verb {
+    case .refreshes: request { .refresh($0) }
+    case .deletes:
+      guard let newest = disk.drinks(before: nil, limit: 1).first else { return }
+      request { .perform($0, .command(.delete(newest.record.id))) }
+    case .commands:
+      guard let wish = BottleWish(rawValue: act.word) else { return }
+      request { .perform($0, wish.request) }
+    case .holds: hold(true)
     case .pauses:
       guard process == .running else { return }
       // A stop takes all holds back.
       kernel.own.holds = 0
       give(.stop, to: .phone)
     case .forgets: if process == .running { give(.choose(nil), to: .phone) }
-    case .bluetooth: setAdapter(AdapterState(rawValue: act.word) ?? .off)
-    case .echoes: echo()
-    case .evict: doom(.phone)
+    case .drinks, .moves, .carries, .pours, .shakes, .restarts, .flat, .measures, .away, .crowded,
+      .lossy, .garbles, .bluetooth, .echoes, .timeless, .evict:
+      return
     }
   }
 

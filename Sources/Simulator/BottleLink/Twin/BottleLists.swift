@@ -3,8 +3,8 @@ import LinkWire
 
 /// The summaries and lists of activities that bottles of today send, put together and judged byte by byte.
 ///
-/// The firmware of this package has no lists, so the world answers in its place where it plays such
-/// a bottle.
+/// The firmware of this package has no lists, so the world answers in its place where it plays
+/// such a bottle.
 enum BottleLists {
   private static let summary: UInt8 = 0x30
   private static let motions: UInt8 = 0x31
@@ -40,7 +40,9 @@ enum BottleLists {
       bytes.count == 4 + size * Int(bytes[2]) && bytes[2] <= (isOfMotions ? 10 : 5)
       && causes.allSatisfy { bytes[$0] < 3 }
     let read = isOfMotions ? told(motions: bytes) : told(backpacks: bytes)
-    guard read == (isRight ? bytes : nil) else { return "a phone reads \(read ?? []) from \(bytes)" }
+    guard read == (isRight ? bytes : nil) else {
+      return "a phone reads \(read ?? []) from \(bytes)"
+    }
     let again =
       isOfMotions ? rewritten(bytes, BottleMotion.self) : rewritten(bytes, BottleBackpack.self)
     return again == read ? nil : "a phone would write \(again ?? []) for \(bytes)"

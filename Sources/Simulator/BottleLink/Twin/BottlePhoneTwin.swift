@@ -114,16 +114,17 @@ struct BottlePhoneTwin: Sendable {
   /// Whether the connection ends in this step.
   private func loses(_ input: BottleModel.Input?, _ effects: [BottleModel.Effect]) -> Bool {
     guard let attempt = connection?.attempt else { return false }
-    switch input {
-    case .central(.failed(attempt, _)), .central(.disconnected(attempt, _)): return true
-    case _: return effects.contains(.cancel(attempt))
-    }
+    if case .central(.failed(attempt, _))? = input { return true }
+    if case .central(.disconnected(attempt, _))? = input { return true }
+    return effects.contains(.cancel(attempt))
   }
 
   /// Takes over what the link has decided.
   private mutating func follow(_ effect: BottleModel.Effect) {
     switch effect {
-    case .discover(let attempt): (connection, isFound) = (Connection(attempt: attempt, usedAt: now), false)
+    case .discover(let attempt):
+      connection = Connection(attempt: attempt, usedAt: now)
+      isFound = false
     case .connect(_, _, isQueued: false): isFound = true
     case .update(.status(let status)): isFound = status.phase == .connecting
     case .scan, .stopScan, .connect, .cancel, .write, .commit, .confirm, .update: return
@@ -194,24 +195,27 @@ extension BottlePhoneTwin.Said {
     if case .write(_, _, let purpose) = self { purpose } else { nil }
   }
 
-  /// Whether both say the same; what a write is for, and words for people, are left out.
-  func isAlike(_ other: Self) -> Bool {
-    switch (self, other) {
-    case (.write(let attribute, let bytes, _), .write(let second, let others, _)):
-      attribute == second && bytes == others
-    case (
-      .update(.performed(let id, .invalid)), .update(.performed(let second, .invalid(let why)))
-    ):
-      id == second && !why.isEmpty
-    case (.commit(let change), .commit(let second)): change == second.nameless
-    case _: self == other
+  /// Whether both say the same.
+  func isAlike(_ other: Self) -> Bool { plain == other.plain }
+
+  /// Without what a write is for, the name of a bottle, and words for people.
+  private var plain: Self {
+    switch self {
+    case .write(let attribute, let bytes, _): .write(attribute, bytes, .ping)
+    case .commit(let change): .commit(change.nameless)
+    case .update(.performed(let id, .invalid)): .update(.performed(id, .invalid("")))
+    case .update, .confirm: self
     }
   }
 
-  func isOfKind(_ other: Self) -> Bool {
-    switch (self, other) {
-    case (.write, .write), (.commit, .commit), (.update, .update), (.confirm, .confirm): true
-    case _: false
+  func isOfKind(_ other: Self) -> Bool { kind == other.kind }
+
+  private var kind: Int {
+    switch self {
+    case .write: 0
+    case .commit: 1
+    case .confirm: 2
+    case .update: 3
     }
   }
 }

@@ -67,22 +67,21 @@ extension BottleTwin {
   /// Takes a write; `nil` if it cannot be read, which is refused before the firmware sees it.
   mutating func written(_ bytes: [UInt8], to attribute: BottleAttribute) -> Signs? {
     let read = LittleEndian(bytes)
-    switch (attribute, bytes.count) {
-    case (.syncControl, 8):
-      guard bytes[5] <= 2 else { return nil }
-      switch bytes[4] {
-      case 1: return use { $0.beginSync(count: read.number(2, 2), size: read.number(6, 2)) }
-      case 2: return use { $0.acknowledge() }
-      case _: return nil
-      }
-    case (.settings, 4):
+    switch attribute {
+    case .syncControl:
+      guard bytes.count == 8, bytes[5] <= 2, [1, 2].contains(bytes[4]) else { return nil }
+      return bytes[4] == 2
+        ? use { $0.acknowledge() }
+        : use { $0.beginSync(count: read.number(2, 2), size: read.number(6, 2)) }
+    case .settings:
+      guard bytes.count == 4 else { return nil }
       return use {
         $0.emptiesWhenShaken = bytes[0] % 2 == 1
         return .stores
       }
-    case (.configuration, 12): return configure(read)
-    case (.command, 1...): return command(bytes, read)
-    case _: return nil
+    case .configuration: return bytes.count == 12 ? configure(read) : nil
+    case .command: return bytes.isEmpty ? nil : command(bytes, read)
+    case .state, .drinks, .activity, .calibration, .battery: return nil
     }
   }
 

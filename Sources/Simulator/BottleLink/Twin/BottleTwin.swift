@@ -2,8 +2,8 @@ import LinkCore
 
 /// What a bottle must do, told a second time.
 ///
-/// It shares nothing with the firmware: its timers are a table of its own, its times do not wrap, its
-/// records are a list, and it puts its values together from bytes. What the firmware does is
+/// It shares nothing with the firmware: its timers are a table of its own, its times do not wrap,
+/// its records are a list, and it puts its values together from bytes. What the firmware does is
 /// compared with it after every step.
 struct BottleTwin: Sendable {
   let timers: Timers
